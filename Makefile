@@ -39,11 +39,11 @@ test: setup ## every test, with the race detector, on the real engine and the re
 	$(GO) vet ./...
 	CGO_ENABLED=1 $(GO) build -race ./...
 	@mkdir -p bin
-	CGO_ENABLED=1 $(GO) run $(GOTESTSUM) --format standard-quiet --jsonfile bin/test.json -- -race -vet off -p 1 -count 1 -timeout 40m ./...; \
+	env -u AGENT_TEST_ENGINE CGO_ENABLED=1 $(GO) run $(GOTESTSUM) --format standard-quiet --jsonfile bin/test.json -- -race -vet off -p 1 -count 1 -timeout 40m ./...; \
 	code=$$?; echo 'the ten slowest tests:'; $(GO) run $(GOTESTSUM) tool slowest --jsonfile bin/test.json --num 10; exit $$code
 
 check: lint ## the lints, and every test that needs no engine: a look between two edits
-	$(GO) test -short -vet off ./...
+	AGENT_TEST_ENGINE=none DOCKER_HOST=unix:///dev/null $(GO) test -vet off ./...
 
 # Not part of `make test`: the first time it builds the server, some ten minutes.
 test-ollama: setup ## the loop on a real Ollama server with a scripted model, then its replay without

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"agent/sandbox/boxtest"
+	"agent/sandbox/enginetest"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
@@ -30,7 +30,7 @@ var testGuest = []byte("the guest of the tests of package images\n")
 // TestMain removes the one image that all tests share, and sees that no build left a goroutine behind.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if testing.Short() { // no test made it
+	if enginetest.Absent() { // no test made it
 		os.Exit(code)
 	}
 	if err := removeTestToolchain(); err != nil {
@@ -68,7 +68,7 @@ type testEngine struct {
 // newEngine connects to the engine, without which these tests mean nothing.
 func newEngine(t testing.TB) *testEngine {
 	t.Helper()
-	boxtest.NeedsEngine(t)
+	enginetest.Need(t)
 	api, err := docker.NewClientWithOpts(docker.FromEnv, docker.WithAPIVersionNegotiation())
 	if err != nil {
 		t.Fatal(err)

@@ -59,7 +59,7 @@ alter table model_key
     add constraint model_key_check check (reason <> 'cancelled' and retired <> 'cancelled');
 
 -- A late writer is harmless: the token never falls, a run ends in a final state, and one
--- that has ended stays as it is, unless a promoted one goes on to its end.
+-- that has ended stays as it is.
 create or replace function run_guard() returns trigger language plpgsql set search_path = {{.schema}}, pg_temp as $$
 begin
     if new.ended is not null and exists (select from state where name = new.state and not final) then
@@ -69,7 +69,7 @@ begin
         if new.token < old.token then
             raise exception 'fencing token of run % may not fall', old.id using errcode = 'check_violation';
         end if;
-        if old.ended is not null and new.state <> old.state and not (old.state = 'promoted' and new.state = 'done') then
+        if old.ended is not null and new.state <> old.state then
             raise exception 'run % ended as %', old.id, old.state using errcode = 'check_violation';
         end if;
     end if;

@@ -71,7 +71,7 @@
 //	orchestrator/selfbuild        the agent's own image: its steps, journal, tags and battery
 //	sandbox                       the engine, boxes, limits, reaping, the agent's own Postgres
 //	sandbox/guest                 what runs inside a box, and the protocol with the host
-//	sandbox/guest/process         how PID 1 minds the other processes of a box
+//	sandbox/guest/process         how PID 1 supervises the other processes of a box
 //	sandbox/guest/wire            frames between host and guest, and connections beside them
 //	sandbox/egress                the proxy through which a box reaches the hosts that it may
 //	sandbox/workspace             the user's directory: what is read from it and what may be written to it
@@ -96,15 +96,14 @@
 //	verify/format                 the formatters
 //	verify/smoke                  the program, started and watched
 //	verify/symbols                what files define and refer to, for the ledger
-//	verify/checktest              what the tests of checks work with
-//	verify/boxtest                boxes, workspaces and replays for the tests of verify
 //	verify/policy                 what of a changeset a person must see before it is written
 //	migrations                    the schema, its views and roles
 //
 // Packages for tests alone: cmd/agent/internal/cmdline/cmdlinetest,
-// cmd/agent/internal/term/termtest, orchestrator/llm/journaltest,
-// orchestrator/llm/llmtest, orchestrator/run/runtest, orchestrator/store/storetest, sandbox/boxtest,
-// sandbox/workspace/internal/treetest and sandbox/workspace/secret/secrettest.
+// cmd/agent/internal/term/termtest, images/imagestest, orchestrator/llm/journaltest,
+// orchestrator/llm/llmtest, orchestrator/run/runtest, orchestrator/store/storetest,
+// sandbox/boxtest, sandbox/enginetest, sandbox/workspace/internal/treetest, sandbox/workspace/secret/secrettest,
+// verify/checktest and verify/verifytest.
 //
 // A test compares this list with the folders. Imports go one way too, and a test
 // in cmd/agent keeps the table: dirfd, git, deps, lang, registries and migrations import

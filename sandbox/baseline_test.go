@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/enginetest"
+
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
 	"github.com/google/go-cmp/cmp"
@@ -67,6 +69,7 @@ func created(t *testing.T, change func(*container.Config, *container.HostConfig)
 }
 
 func TestTheBaselineIsAsRecorded(t *testing.T) {
+	enginetest.Need(t)
 	config, host, got := created(t, nil)
 	diffs, err := deviations(config, host, got)
 	if err != nil || len(diffs) > 0 {
@@ -132,6 +135,7 @@ func TestUsersOfBoxesAreDrawn(t *testing.T) {
 
 // A19, A20: whatever asked for it, a container with more than a box has is not started.
 func TestADeviationFromTheBaselineIsNoticed(t *testing.T) {
+	enginetest.Need(t)
 	config, host, good := created(t, nil)
 	yes, some := true, int64(0)
 	for want, change := range map[string]func(*container.InspectResponse){
@@ -197,6 +201,7 @@ func clone(t *testing.T, c container.InspectResponse) container.InspectResponse 
 }
 
 func TestAnImageThatWantsAVolumeIsNotRun(t *testing.T) {
+	enginetest.Need(t)
 	config, host, got := created(t, func(c *container.Config, _ *container.HostConfig) {
 		c.Volumes = map[string]struct{}{"/db": {}}
 	})
@@ -208,6 +213,7 @@ func TestAnImageThatWantsAVolumeIsNotRun(t *testing.T) {
 
 // B23: an engine without quotas refuses a size, so none is asked for. The baseline is without.
 func TestTheEngineHasTheQuotasThatItsStorageTells(t *testing.T) {
+	enginetest.Need(t)
 	engine, config, host := asked(t)
 	if len(host.StorageOpt) > 0 {
 		t.Errorf("a box is asked for with %v", host.StorageOpt)

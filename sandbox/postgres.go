@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -210,7 +211,7 @@ func (p postgres) start(ctx context.Context, id string) error {
 	return moot(err)
 }
 
-// networkPatience is the last and longest wait for a network that another process creates.
+// networkPatience bounds the wait for a network that another process creates.
 const networkPatience = 2 * time.Second
 
 // connectable ensures the network. Names of networks are not unique on an
@@ -233,12 +234,13 @@ func (p postgres) connectable(ctx context.Context) error {
 		return nil
 	}
 	// Somebody else may have been faster: the bridge's name is taken a moment before the network is to be found.
+	deadline := time.Now().Add(networkPatience)
 	for wait := 10 * time.Millisecond; ; wait *= 2 {
 		if _, again := p.api.NetworkInspect(ctx, p.network, network.InspectOptions{}); again == nil {
 			return nil
 		}
-		if wait > networkPatience || ctx.Err() != nil {
-			return fmt.Errorf("create network %s: %w", p.network, err)
+		if ctx.Err() != nil || time.Now().Add(wait).After(deadline) {
+			return fmt.Errorf("create network %s: %w", p.network, cmp.Or(ctx.Err(), err))
 		}
 		select {
 		case <-ctx.Done():

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"agent/sandbox/enginetest"
+
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/events"
@@ -26,6 +28,7 @@ import (
 // Postgres image; everything of that name is removed after the test.
 func newPostgres(t *testing.T) (postgres, string) {
 	t.Helper()
+	enginetest.Need(t)
 	engine, err := Connect(t.Context())
 	if err != nil {
 		t.Fatalf("these tests need a container engine, see `make setup`: %v", err)

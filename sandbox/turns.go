@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -201,7 +202,11 @@ func (t *Turns) waits(i int) bool {
 // lock makes and locks a file; both results are nil when somebody has it.
 func (t *Turns) lock(name string) (*flock.Flock, error) {
 	f := flock.New(filepath.Join(t.dir, name), flock.SetFlag(os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW))
-	if locked, err := f.TryLock(); !locked {
+	locked, err := f.TryLock()
+	if errors.Is(err, unix.EINTR) {
+		err = nil // as if somebody had it: it is tried again
+	}
+	if !locked {
 		return nil, err
 	}
 	return f, nil

@@ -11,10 +11,10 @@ import (
 	"testing"
 
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/golang"
 	"agent/verify/node"
+	"agent/verify/verifytest"
 )
 
 // modules is a workspace of Go: mid needs low by its import alone, top needs mid,
@@ -62,8 +62,8 @@ func reached(t *testing.T, f *check.Family, files, more, patch map[string]string
 	files = maps.Clone(files)
 	maps.Copy(files, more)
 	maps.DeleteFunc(files, func(_, text string) bool { return text == "-" })
-	base := boxtest.Scan(t, files)
-	cs := boxtest.Change(t, base, patch)
+	base := verifytest.Scan(t, files)
+	cs := verifytest.Change(t, base, patch)
 	r := f.Reach(check.NewView(base, workspace.Changeset{}), check.NewView(base, cs), cs)
 	if r == nil || r.Affected() == len(r) {
 		return "all"
@@ -148,7 +148,7 @@ func TestALinkBetweenPackagesLeavesNothingOut(t *testing.T) {
 	t.Parallel()
 	for target, want := range map[string]string{"own.go": "own", "./own.go": "own", "../low/low.go": "all", "/work/low/low.go": "all", "bad/../own.go": "all"} {
 		dir := t.TempDir()
-		boxtest.Write(t, dir, modules)
+		verifytest.Write(t, dir, modules)
 		if err := os.Symlink(target, filepath.Join(dir, "own", "link.go")); err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func TestALinkBetweenPackagesLeavesNothingOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cs := boxtest.Change(t, base, files{"own/own.go": "package own\n"})
+		cs := verifytest.Change(t, base, files{"own/own.go": "package own\n"})
 		r := golang.Modules.Reach(check.NewView(base, workspace.Changeset{}), check.NewView(base, cs), cs)
 		if (r == nil) != (want == "all") {
 			t.Errorf("%s: %v", target, r)
@@ -211,9 +211,9 @@ func TestAffectedPackagesComeFirst(t *testing.T) {
 // looks at; tests are left out by request only.
 func TestCheckThatThePatchCannotAffectStartsNoBox(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, modules)
+	base := verifytest.Scan(t, modules)
 	for affected, want := range map[bool]string{false: "tests unaided-tests", true: ""} {
-		s, started := offline(base, nil, boxtest.Change(t, base, files{"web/a.py": "x = 1\n"}))
+		s, started := offline(base, nil, verifytest.Change(t, base, files{"web/a.py": "x = 1\n"}))
 		s.req.Config.AffectedTests = affected
 		s.plan(func() {})
 		s.results.await(golang.TestsName, nil)
@@ -241,12 +241,12 @@ func TestCheckThatThePatchCannotAffectStartsNoBox(t *testing.T) {
 func TestReachIsThatOfWhatACheckWorksIn(t *testing.T) {
 	t.Parallel()
 	const jests = `{"devDependencies": {"jest": "30"}}`
-	base := boxtest.Scan(t, files{
+	base := verifytest.Scan(t, files{
 		"package.json": jests, "web/package.json": jests, "tool/package.json": jests, "plain/package.json": `{"scripts": {"test": "true"}}`,
 		"plain/a.js": "", "web/a.js": "", "web/a.test.js": "import 'node:test';\n",
 	})
 	for file, want := range map[string]string{"web/a.js": "map[.:true tool:false web:true]", "plain/a.js": "map[.:true tool:false web:false]"} {
-		s, _ := offline(base, nil, boxtest.Change(t, base, files{file: "x;\n"}))
+		s, _ := offline(base, nil, verifytest.Change(t, base, files{file: "x;\n"}))
 		s.plan(func() {})
 		if got := fmt.Sprint(s.reach[node.JestName]); got != want || s.results.left[node.JestName] != nil {
 			t.Errorf("%s: jest %s, want %s", file, got, want)
@@ -297,7 +297,7 @@ func TestOnlyAffectedModulesAreChecked(t *testing.T) {
 		}
 	}
 	// The row of the next run is that of the whole workspace, though it ran in part.
-	cs := boxtest.Change(t, s.base, files{"low/low.go": strings.Replace(modules["low/low.go"], "return 1", "return 2 - 1", 1)})
+	cs := verifytest.Change(t, s.base, files{"low/low.go": strings.Replace(modules["low/low.go"], "return 1", "return 2 - 1", 1)})
 	expect(t, s.judge(t, cs), check.Pass)
 	for group, want := range map[string]string{check.GroupStatic: "own/bad/bad.go own/own.go own/own.go", check.GroupTests: "own/bad own/own_test.go::TestKeep"} {
 		var known map[string]check.Outcome

@@ -19,8 +19,8 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 const (
@@ -120,7 +120,7 @@ func benchProject(t *testing.T, p project, n int, seed uint64) []tryout {
 // and tells what its gates do.
 func (s *site) sound(t *testing.T) bool {
 	started := time.Now()
-	report, err := s.verifier.Verify(t.Context(), s.request(boxtest.Change(t, s.base, map[string]string{"planted.txt": "nothing\n"})), nil)
+	report, err := s.verifier.Verify(t.Context(), s.request(verifytest.Change(t, s.base, map[string]string{"planted.txt": "nothing\n"})), nil)
 	if err != nil {
 		t.Error(err)
 		return false
@@ -134,7 +134,7 @@ func (s *site) sound(t *testing.T) bool {
 
 // try judges one mutation. failing are the tests that fail in the base.
 func (s *site) try(t *testing.T, p project, c mutation, after string, failing func() []string) tryout {
-	cs := boxtest.Change(t, s.base, map[string]string{c.File: after})
+	cs := verifytest.Change(t, s.base, map[string]string{c.File: after})
 	started := time.Now()
 	report, err := s.verifier.Verify(t.Context(), s.request(cs), nil)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/node"
 	"agent/verify/python"
 	"agent/verify/shell"
 	"agent/verify/smoke"
+	"agent/verify/verifytest"
 )
 
 // A closedEngine starts no box, as one whose daemon is gone.
@@ -39,8 +39,8 @@ func offline(base *workspace.Manifest, cache Cache, cs workspace.Changeset) (*se
 
 func TestTroubleIsNeverKept(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{"a.py": checktest.Guard, "test_a.py": "", "a.sh": ""})
-	cache := boxtest.NewMemory()
+	base := verifytest.Scan(t, map[string]string{"a.py": checktest.Guard, "test_a.py": "", "a.sh": ""})
+	cache := verifytest.NewMemory()
 	s, started := offline(base, cache, workspace.Changeset{})
 	s.plan(func() {})
 	for _, group := range []string{check.GroupStatic, check.GroupSmoke, check.GroupTests} {
@@ -71,8 +71,8 @@ func TestTroubleIsNeverKept(t *testing.T) {
 
 func TestKnownResultsNeedNoBox(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{"a.py": "x = 1\n"})
-	cache := boxtest.NewMemory()
+	base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n"})
+	cache := verifytest.NewMemory()
 	s, started := offline(base, cache, workspace.Changeset{})
 	cache.Rows[s.store.proofKey()] = allProved()
 	cache.Rows[s.store.baselineKey(base.Digest(), check.GroupStatic)] = []byte(`{"ruff": {"blocked": "b"}, "shellcheck": {}, "mypy": {"findings": [{"file": "a.py", "message": "m"}]}}`)
@@ -85,11 +85,11 @@ func TestKnownResultsNeedNoBox(t *testing.T) {
 
 func TestARowIsCompletedAndNonsenseIsNone(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{"a.py": "x = 1\n"})
+	base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n"})
 	for name, row := range map[string]string{
 		"one check is missing": `{"shellcheck": {}, "mypy": {}}`, "null": "null", "list": "[]", "cut": `{"ruff": {}, "mypy": {`, "empty": "", "other gates": `{"program": {}, "pytest": {}}`,
 	} {
-		cache := boxtest.NewMemory()
+		cache := verifytest.NewMemory()
 		s, started := offline(base, cache, workspace.Changeset{})
 		cache.Rows[s.store.baselineKey(base.Digest(), check.GroupStatic)] = []byte(row)
 		for _, proved := range []string{"true", "null", `["ruf"]`, `{"ruff": true}`, ""} {
@@ -107,7 +107,7 @@ func TestGateWithNothingToDoBeforeHasAnEmptyBaseline(t *testing.T) {
 	t.Parallel()
 	// The patch brings the first Python file, program and test of all.
 	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "main.py"}, {Op: workspace.Create, Path: "test_a.py"}}}
-	s, started := offline(boxtest.Scan(t, map[string]string{"notes.txt": ""}), nil, cs)
+	s, started := offline(verifytest.Scan(t, map[string]string{"notes.txt": ""}), nil, cs)
 	s.plan(func() {})
 	for _, def := range checks() {
 		s.baseline(t.Context(), def.Group, []check.Check{def})
@@ -122,7 +122,7 @@ func TestGateWithNothingToDoBeforeHasAnEmptyBaseline(t *testing.T) {
 
 func TestPassedCandidateIsKeptUnlessItsResultsWouldMislead(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{"main.py": "x = 1\n", "a.py": "x = 1\n"})
+	base := verifytest.Scan(t, map[string]string{"main.py": "x = 1\n", "a.py": "x = 1\n"})
 	edit := workspace.Change{Op: workspace.Modify, Path: "a.py", Before: []byte("x = 1\n"), After: []byte("x = 2\n"), Mode: 0o644}
 	good := map[string]check.Outcome{python.RuffName: {}, python.MypyName: {}, smoke.ProgramName: {Ending: &check.Ending{}}, python.PytestName: {}}
 	with := func(name string, out check.Outcome) map[string]check.Outcome {
@@ -149,7 +149,7 @@ func TestPassedCandidateIsKeptUnlessItsResultsWouldMislead(t *testing.T) {
 		{"another program comes", []workspace.Change{edit, {Op: workspace.Delete, Path: "main.py"}, {Op: workspace.Create, Path: "app.py"}}, good, all},
 	} {
 		cs := workspace.Changeset{Changes: c.cs}
-		cache := boxtest.NewMemory()
+		cache := verifytest.NewMemory()
 		s, _ := offline(base, cache, cs)
 		s.plan(func() {})
 		s.results.cand = c.cand
@@ -174,7 +174,7 @@ func TestPassedCandidateIsKeptUnlessItsResultsWouldMislead(t *testing.T) {
 
 func TestWhatACheckDidNotSeeIsNoBaseline(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = plug\n", "plug.py": "x = 1\n", "eslint.config.js": "import \"./rules.js\";\n", "rules.js": ""})
+	base := verifytest.Scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = plug\n", "plug.py": "x = 1\n", "eslint.config.js": "import \"./rules.js\";\n", "rules.js": ""})
 	for name, unseen := range map[string][]string{
 		"a.py": nil, "plug.py": {python.MypyName}, "rules.js": {node.ESLintName}, "web/package.json": node.OwnGroups, ".gitignore": node.OwnGroups,
 	} {
@@ -191,7 +191,7 @@ func TestWhatACheckDidNotSeeIsNoBaseline(t *testing.T) {
 func TestProgramThatTheNextRunWouldNotStartIsNotKept(t *testing.T) {
 	t.Parallel()
 	// run.py stays the program of this run, main.py is the next one's.
-	base := boxtest.Scan(t, map[string]string{"run.py": checktest.Guard})
+	base := verifytest.Scan(t, map[string]string{"run.py": checktest.Guard})
 	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "main.py", After: []byte("x = 1\n"), Mode: 0o644}}}
 	s, _ := offline(base, nil, cs)
 	s.plan(func() {})
@@ -247,7 +247,7 @@ func TestPlanNamesEveryGateOnce(t *testing.T) {
 		{"node", map[string]string{"server.js": ""}, workspace.Change{Op: workspace.Create, Path: "b.css"}, "parsers, biome, typescript, program", 5},
 		{"library", map[string]string{"shop/__init__.py": ""}, workspace.Change{Op: workspace.Create, Path: "b.css"}, "parsers, ruff, biome, mypy, imports", 5},
 	} {
-		s, _ := offline(boxtest.Scan(t, c.files), nil, workspace.Changeset{Changes: []workspace.Change{c.patch}})
+		s, _ := offline(verifytest.Scan(t, c.files), nil, workspace.Changeset{Changes: []workspace.Change{c.patch}})
 		jobs := s.plan(func() {})
 		for name, reason := range s.results.skipped {
 			if reason == "" {
@@ -269,7 +269,7 @@ func TestPlanNamesEveryGateOnce(t *testing.T) {
 
 func TestRunWithoutAnEngineEndsAndIsInfra(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{"main.py": "", "test_a.py": ""})
+	base := verifytest.Scan(t, map[string]string{"main.py": "", "test_a.py": ""})
 	started := &[]string{}
 	lock := make(chan struct{}, 1)
 	v := &Verifier{Boxes: serial{closedEngine{started}, lock}}

@@ -8,9 +8,9 @@ import (
 
 	"agent/images/dependencies"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/node"
+	"agent/verify/verifytest"
 )
 
 // needsCompiler is a package.json that names one.
@@ -18,8 +18,8 @@ const needsCompiler = `{"devDependencies": {"typescript": "1"}}`
 
 func TestCompilerOfTheWorkspaceIsThatOfTheBase(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{"package.json": needsCompiler, "tsconfig.json": "{}", "a.ts": "", "web/package.json": "{}"})
-	cs := boxtest.Change(t, base, map[string]string{"package.json": "{}", "tsconfig.json": `{"compilerOptions": {"strict": false}}`, "web/package.json": needsCompiler, "a.ts": "x;"})
+	base := verifytest.Scan(t, map[string]string{"package.json": needsCompiler, "tsconfig.json": "{}", "a.ts": "", "web/package.json": "{}"})
+	cs := verifytest.Change(t, base, map[string]string{"package.json": "{}", "tsconfig.json": `{"compilerOptions": {"strict": false}}`, "web/package.json": needsCompiler, "a.ts": "x;"})
 	s, _ := offline(base, nil, cs)
 	if seen := s.seenBy(node.Compiler); len(seen.Changes) != 3 || seen.Changes[0].Path != "a.ts" {
 		t.Errorf("it sees %+v", seen)
@@ -31,7 +31,7 @@ func TestCompilerOfTheWorkspaceIsThatOfTheBase(t *testing.T) {
 		"no package.json has typescript":     {"package.json": "{}", "tsconfig.json": "{}"},
 		"the workspace has no tsconfig.json": {"package.json": needsCompiler, "a.ts": ""},
 	} {
-		if reason := node.Compiler.Applies(check.NewView(boxtest.Scan(t, files), workspace.Changeset{})); reason != name {
+		if reason := node.Compiler.Applies(check.NewView(verifytest.Scan(t, files), workspace.Changeset{})); reason != name {
 			t.Errorf("%q, want %q", reason, name)
 		}
 	}
@@ -58,7 +58,7 @@ var sundry = map[string]string{
 
 func TestCompilersOfTheWorkspaceJudgeIt(t *testing.T) {
 	t.Parallel()
-	l := boxtest.Open(t)
+	l := verifytest.Open(t)
 	manifests := map[string][]byte{}
 	for p, text := range sundry {
 		if strings.HasSuffix(p, "package.json") {

@@ -56,7 +56,7 @@ const (
 // of boxes and keys of the cache.
 var customName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
 
-// extensions are those of a language that a gate may name, nil for no language.
+// extensions are those of a language that a gate names, nil for none.
 func extensions(language string) []string {
 	if l := lang.Named(language); l != nil {
 		return slices.Concat(l.Extensions, l.Also)
@@ -64,12 +64,10 @@ func extensions(language string) []string {
 	return nil
 }
 
-// languages are the names of those that have any, sorted.
+// languages are the names that a gate may give, sorted.
 func languages() (names []string) {
 	for _, l := range lang.All() {
-		if l.Extensions != nil {
-			names = append(names, l.ID)
-		}
+		names = append(names, l.ID)
 	}
 	slices.Sort(names)
 	return names
@@ -109,7 +107,7 @@ func (g CustomGate) check() error {
 		return fmt.Errorf("when is %q, and must be %q or %q", g.When, WhenTouched, WhenAlways)
 	}
 	for _, l := range g.Languages {
-		if extensions(l) == nil && !(strings.HasPrefix(l, ".") && len(l) > 1) {
+		if lang.Named(l) == nil && !(strings.HasPrefix(l, ".") && len(l) > 1) {
 			return fmt.Errorf("there is no language %q: name an extension, as \".proto\", or one of %s", l, strings.Join(languages(), ", "))
 		}
 	}
@@ -146,9 +144,9 @@ func (g CustomGate) idle(cs workspace.Changeset) string {
 
 // judges reports whether a file is of the gate's languages.
 func (g CustomGate) judges(p string) bool {
-	ext := strings.ToLower(path.Ext(p))
-	return ext != "" && slices.ContainsFunc(g.Languages, func(l string) bool {
-		return ext == strings.ToLower(l) || slices.Contains(extensions(l), ext)
+	ext, of := strings.ToLower(path.Ext(p)), lang.Of(p)
+	return slices.ContainsFunc(g.Languages, func(l string) bool {
+		return of != nil && of.ID == l || ext != "" && (ext == strings.ToLower(l) || slices.Contains(extensions(l), ext))
 	})
 }
 

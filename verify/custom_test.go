@@ -63,6 +63,8 @@ func TestGateRunsForFilesOfItsLanguages(t *testing.T) {
 		{"no extension", []string{"go"}, "", workspace.Change{Path: "go"}, false},
 		{"deleted", []string{"go"}, "", workspace.Change{Op: workspace.Delete, Path: "a.go"}, true},
 		{"renamed away", []string{"go"}, "", workspace.Change{Op: workspace.Rename, From: "a.go", Path: "a.txt"}, true},
+		{"by its name", []string{"dockerfile"}, "", workspace.Change{Path: "web/Dockerfile"}, true},
+		{"by its name, with an extension too", []string{"ruby"}, "", workspace.Change{Path: "Gemfile"}, true},
 		{"always", []string{"go"}, WhenAlways, workspace.Change{Path: "a.py"}, true},
 	} {
 		g := CustomGate{Languages: c.languages, When: c.when}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 // The boxes of one site start from the snapshot of the workspace, those of the other from that of an earlier state
@@ -18,7 +18,7 @@ func TestVerdictsAreThoseOfTheWholeSnapshot(t *testing.T) {
 		"main.py": "from stock import count\n\nprint(count)\n", "stock.py": "count = 1\n", "data.json": "{}\n", "gone.py": "x = 1\n",
 	}
 	near := newSite(t, old)
-	then := boxtest.Change(t, near.base, map[string]string{
+	then := verifytest.Change(t, near.base, map[string]string{
 		"data.json": "{broken\n", "gone.py": "-", "stock.py": "from shelf.few import few\n\ncount = few + 1\n", "shelf/few.py": "few = 1\n",
 	})
 	now := maps.Clone(old)
@@ -32,8 +32,8 @@ func TestVerdictsAreThoseOfTheWholeSnapshot(t *testing.T) {
 	// The same manifest, so that its digest would find the other's baseline: each has a cache of its own.
 	near.base = whole.base
 	for _, s := range []*site{near, whole} {
-		s.verifier.Cache = boxtest.NewMemory()
-		s.verifier.Cache.(*boxtest.Memory).Rows[proofKey(s.lab)] = allProved()
+		s.verifier.Cache = verifytest.NewMemory()
+		s.verifier.Cache.(*verifytest.Memory).Rows[proofKey(s.lab)] = allProved()
 	}
 	for what, c := range map[string]struct {
 		patch  map[string]string
@@ -47,7 +47,7 @@ func TestVerdictsAreThoseOfTheWholeSnapshot(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			cs := boxtest.Change(t, whole.base, c.patch)
+			cs := verifytest.Change(t, whole.base, c.patch)
 			of := func(s *site) (Report, error) {
 				req := s.request(cs)
 				if s == near {

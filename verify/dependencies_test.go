@@ -15,9 +15,9 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 // pythonIndex serves one typed package, planted, as an index of Python does.
@@ -76,7 +76,7 @@ var dependent = map[string]string{
 // TestABoxHasWhatTheWorkspaceDependsOn wants the types of a package known and
 // its code found, in each language, with nothing in the workspace itself.
 func TestABoxHasWhatTheWorkspaceDependsOn(t *testing.T) {
-	l := boxtest.Open(t)
+	l := verifytest.Open(t)
 	t.Setenv("PIP_INDEX_URL", pythonIndex(t))
 	files := map[string][]byte{}
 	for name, text := range dependent {

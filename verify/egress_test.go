@@ -14,8 +14,8 @@ import (
 
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 // elsewhere starts a server that programs in boxes do not take for their own: at an address of this machine that is not
@@ -64,7 +64,7 @@ func TestProgramsReachWhatIsAllowed(t *testing.T) {
 	text := "\"\"\"Tell where.\"\"\"\n\nimport urllib.request\n\nprint(urllib.request.urlopen(\"" + server.URL + "/smoke?hush\").read())\n"
 	var mu sync.Mutex
 	told := map[string][]string{}
-	r, err := s.verifier.Verify(t.Context(), s.request(boxtest.Change(t, s.base, map[string]string{"main.py": text})), func(e Event) {
+	r, err := s.verifier.Verify(t.Context(), s.request(verifytest.Change(t, s.base, map[string]string{"main.py": text})), func(e Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		if e.Request != nil {

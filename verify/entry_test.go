@@ -5,11 +5,11 @@ import (
 	"testing"
 
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/smoke"
 	"agent/verify/syntax"
+	"agent/verify/verifytest"
 )
 
 func TestEntryPointIsFoundByConvention(t *testing.T) {
@@ -37,7 +37,7 @@ func TestEntryPointIsFoundByConvention(t *testing.T) {
 		{"html is no program", map[string]string{"index.html": "", "lib.py": "x = 1\n"}, ""},
 		{"node in a directory is not found", map[string]string{"src/server.js": ""}, ""},
 	} {
-		e, err := smoke.FindEntry(check.NewView(boxtest.Scan(t, c.files), workspace.Changeset{}), check.Toolchain, check.Smoke{})
+		e, err := smoke.FindEntry(check.NewView(verifytest.Scan(t, c.files), workspace.Changeset{}), check.Toolchain, check.Smoke{})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -54,7 +54,7 @@ func TestEntryPointIsFoundByConvention(t *testing.T) {
 
 func TestNestedPackageIsImportableAtItsRoot(t *testing.T) {
 	t.Parallel()
-	v := check.NewView(boxtest.Scan(t, map[string]string{"lib/pkg/__init__.py": "", "lib/pkg/cli.py": checktest.Guard}), workspace.Changeset{})
+	v := check.NewView(verifytest.Scan(t, map[string]string{"lib/pkg/__init__.py": "", "lib/pkg/cli.py": checktest.Guard}), workspace.Changeset{})
 	e, err := smoke.FindEntry(v, check.Toolchain, check.Smoke{})
 	if err != nil || !strings.HasSuffix(e.Env["PYTHONPATH"], ":/work/lib") {
 		t.Errorf("%v %v", e.Env, err)
@@ -63,7 +63,7 @@ func TestNestedPackageIsImportableAtItsRoot(t *testing.T) {
 
 func TestConfiguredCommandIsLookedUpInTheBox(t *testing.T) {
 	t.Parallel()
-	v := check.NewView(boxtest.Scan(t, map[string]string{"main.py": ""}), workspace.Changeset{})
+	v := check.NewView(verifytest.Scan(t, map[string]string{"main.py": ""}), workspace.Changeset{})
 	e, err := smoke.FindEntry(v, check.Toolchain, check.Smoke{Command: []string{"python3", "tool.py", "--check"}})
 	if err != nil || strings.Join(e.Args, " ") != "/usr/bin/env -- python3 tool.py --check" {
 		t.Errorf("%q %v", e.Args, err)
@@ -72,7 +72,7 @@ func TestConfiguredCommandIsLookedUpInTheBox(t *testing.T) {
 
 func TestProgramOfTheBaseIsKept(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{"run.py": checktest.Guard, "b.py": "x = 1\n"})
+	base := verifytest.Scan(t, map[string]string{"run.py": checktest.Guard, "b.py": "x = 1\n"})
 	for _, c := range []struct {
 		name    string
 		changes []workspace.Change
@@ -93,7 +93,7 @@ func TestProgramOfTheBaseIsKept(t *testing.T) {
 
 func TestViewLaysTheChangesetOverTheBase(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{"a.py": "a", "b.txt": "b", "c/d.py": "d", "e.py": "e"})
+	base := verifytest.Scan(t, map[string]string{"a.py": "a", "b.txt": "b", "c/d.py": "d", "e.py": "e"})
 	v := check.NewView(base, workspace.Changeset{Changes: []workspace.Change{
 		{Op: workspace.Modify, Path: "a.py", After: []byte("A")},
 		{Op: workspace.Rename, Path: "c/x.py", From: "c/d.py", After: []byte("D")},

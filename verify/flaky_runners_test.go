@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"agent/sandbox"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/golang"
 	"agent/verify/node"
+	"agent/verify/verifytest"
 )
 
 // coins are workspaces with a test that tosses a coin and others beside it, by the check
@@ -41,7 +41,7 @@ func TestEveryRunnersFlakyTestIsShownAndNotHeldAgainstThePatch(t *testing.T) {
 				files[p] = text
 			}
 			s := newSite(t, files)
-			m, cache := &mint{Launcher: s.lab.Engine, started: map[string]int{}}, boxtest.NewMemory()
+			m, cache := &mint{Launcher: s.lab.Engine, started: map[string]int{}}, verifytest.NewMemory()
 			cache.Rows[proofKey(s.lab)] = allProved()
 			s.verifier = &Verifier{Boxes: m, Cache: cache}
 			r := s.verify(t, map[string]string{"notes.txt": "two\n"})

@@ -10,8 +10,8 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 func TestOnlyTestsThatFailByChanceAreExcused(t *testing.T) {
@@ -113,7 +113,7 @@ func TestFlakyTestIsShownAndNotHeldAgainstThePatch(t *testing.T) {
 		"test_coin.py": "import os\n\n\ndef test_coin() -> None:\n    assert os.path.exists(\"/tmp/heads\")\n\n\ndef test_two() -> None:\n    pass\n",
 		"notes.txt":    "one\n",
 	})
-	m, cache := &mint{Launcher: s.lab.Engine, started: map[string]int{}}, boxtest.NewMemory()
+	m, cache := &mint{Launcher: s.lab.Engine, started: map[string]int{}}, verifytest.NewMemory()
 	cache.Rows[proofKey(s.lab)] = allProved()
 	s.verifier = &Verifier{Boxes: m, Cache: cache}
 	r := s.verify(t, map[string]string{"notes.txt": "two\n"})

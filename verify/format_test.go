@@ -5,17 +5,17 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/format"
+	"agent/verify/verifytest"
 )
 
 // formatted runs the format gate on changes to a workspace that holds files.
 func formatted(t *testing.T, files map[string]string, changes ...workspace.Change) map[string]string {
 	t.Helper()
 	b := checktest.NewBench(t, files, sandbox.Limits{})
-	b.View = check.NewView(boxtest.Scan(t, files), workspace.Changeset{})
+	b.View = check.NewView(verifytest.Scan(t, files), workspace.Changeset{})
 	final, out := format.Run(t.Context(), b, workspace.Changeset{Changes: changes})
 	if out.Verdict != "" {
 		t.Fatalf("%+v", out)

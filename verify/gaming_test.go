@@ -10,13 +10,13 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/golang"
 	"agent/verify/node"
 	"agent/verify/policy"
 	"agent/verify/python"
+	"agent/verify/verifytest"
 )
 
 // gamed is a workspace with all that tests are made of: a helper, data, a
@@ -193,14 +193,14 @@ func (r rig) judged(t *testing.T, base check.Outcome, cs workspace.Changeset) (c
 
 func TestNoPatchGamesTheTests(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, gamed())
+	base := verifytest.Scan(t, gamed())
 	r := rig{checktest.NewBench(t, gamed(), sandbox.Limits{}), base, python.Pytest}
 	before := r.with(t, workspace.Changeset{}, python.Pytest.Run)
 	if before.Verdict != "" || before.Blocked != "" || len(before.Tests) != 8 || slices.ContainsFunc(before.Tests, func(t check.TestResult) bool { return t.Outcome != "passed" }) {
 		t.Fatalf("before any patch: %+v", before)
 	}
 	for _, c := range gamings() {
-		g, holds := r.judged(t, before, boxtest.Change(t, base, c.files))
+		g, holds := r.judged(t, before, verifytest.Change(t, base, c.files))
 		if held := slices.ContainsFunc(holds, func(h policy.Hold) bool { return h.Kind == policy.ChangedTest && h.Path == "tests/test_stock.py" }); held != (c.rule == policy.ChangedTest) {
 			t.Errorf("%s: holds %+v", c.name, holds)
 		}
@@ -213,7 +213,7 @@ func TestNoPatchGamesTheTests(t *testing.T) {
 		}
 	}
 	t.Run("byte code that is not of its source", func(t *testing.T) {
-		cs := boxtest.Change(t, base, map[string]string{"stock.py": broken, "__pycache__/" + r.tag(t): string(r.bytecode(t))})
+		cs := verifytest.Change(t, base, map[string]string{"stock.py": broken, "__pycache__/" + r.tag(t): string(r.bytecode(t))})
 		if g, _ := r.judged(t, before, cs); g.Verdict != check.Fail {
 			t.Errorf("%s: %+v", g.Verdict, g.Findings)
 		}
@@ -232,7 +232,7 @@ var assisted = map[string]string{
 
 func TestNoHelperOfNodeOrGoLetsABrokenProgramThrough(t *testing.T) {
 	t.Parallel()
-	r := rig{checktest.NewBench(t, assisted, sandbox.Limits{Tmp: buildRoom}), boxtest.Scan(t, assisted), check.Check{}}
+	r := rig{checktest.NewBench(t, assisted, sandbox.Limits{Tmp: buildRoom}), verifytest.Scan(t, assisted), check.Check{}}
 	for _, c := range []struct {
 		def                   check.Check
 		program, helper, weak string
@@ -243,7 +243,7 @@ func TestNoHelperOfNodeOrGoLetsABrokenProgramThrough(t *testing.T) {
 		r.def = c.def
 		before := r.with(t, workspace.Changeset{}, c.def.Run)
 		broken := strings.Replace(assisted[c.program], "a + b", "a - b", 1)
-		cs := boxtest.Change(t, r.base, map[string]string{c.program: broken, c.helper: c.weak})
+		cs := verifytest.Change(t, r.base, map[string]string{c.program: broken, c.helper: c.weak})
 		// Without the second look nobody would see it.
 		if g, reason := judge(c.def, before, r.with(t, cs, c.def.Run), "", check.NewDiff(cs, check.NewView(r.base, cs))); g.Verdict != check.Pass || len(before.Tests) != 1 {
 			t.Errorf("%s: %s %s: %+v", c.def.Name, g.Verdict, reason, before)

@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"agent/sandbox/guest"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/syntax"
+	"agent/verify/verifytest"
 )
 
 func TestRecordIsRefusedUnlessEveryLineHasItsForm(t *testing.T) {
@@ -59,12 +59,12 @@ func TestSyntaxAnswerOfAnotherShapeIsNoAnswer(t *testing.T) {
 		"number for a name":  {`{"checked": [1]}`, 1, false},
 		"text for a finding": {`{"checked": ["a.py"], "findings": ["bad"]}`, 1, false},
 	} {
-		if answer, err := syntax.Parse(boxtest.Ended(0, []byte(c.text), nil), c.files); (err == nil) != c.ok {
+		if answer, err := syntax.Parse(verifytest.Ended(0, []byte(c.text), nil), c.files); (err == nil) != c.ok {
 			t.Errorf("%s: %v %+v", name, err, answer)
 		}
 	}
 	long := `{"checked": ["a.py"], "findings": [{"file": "a.py", "message": "` + strings.Repeat("m", 1<<16) + `\n\u001b[2Jx"}]}`
-	answer, err := syntax.Parse(boxtest.Ended(0, []byte(long), nil), 1)
+	answer, err := syntax.Parse(verifytest.Ended(0, []byte(long), nil), 1)
 	if err != nil || len(answer.Findings[0].Message) > check.MaxMessage+8 {
 		t.Errorf("%v: the message is not bounded", err)
 	}
@@ -73,7 +73,7 @@ func TestSyntaxAnswerOfAnotherShapeIsNoAnswer(t *testing.T) {
 func TestCheckerInTroubleIsInfraWhateverElseItFound(t *testing.T) {
 	t.Parallel()
 	text := `{"checked": ["a.py", "b.js"], "findings": [{"file": "a.py", "rule": "python-syntax", "message": "m"}], "trouble": ["node is missing"]}`
-	b, _ := checktest.Replayed(map[string]guest.Result{"syntax.py": boxtest.Ended(0, []byte(text), nil)})
+	b, _ := checktest.Replayed(map[string]guest.Result{"syntax.py": verifytest.Ended(0, []byte(text), nil)})
 	out := syntax.Run(t.Context(), b, []string{"a.py", "b.js"})
 	if out.Verdict != check.Infra || !strings.Contains(out.Detail, "node is missing") || !strings.Contains(out.Detail, "agent images build") {
 		t.Errorf("%+v", out)
@@ -84,7 +84,7 @@ func TestCheckerInTroubleIsInfraWhateverElseItFound(t *testing.T) {
 func FuzzToolOutputSyntax(f *testing.F) {
 	f.Add([]byte(`{"findings": [], "checked": ["a.py"], "skipped": [], "trouble": []}`), 0)
 	f.Fuzz(func(t *testing.T, data []byte, exit int) {
-		if answer, err := syntax.Parse(boxtest.Ended(exit, data, data), 2); err == nil && (exit != 0 || len(answer.Checked)+len(answer.Skipped) != 2) {
+		if answer, err := syntax.Parse(verifytest.Ended(exit, data, data), 2); err == nil && (exit != 0 || len(answer.Checked)+len(answer.Skipped) != 2) {
 			t.Errorf("syntax: status %d with %+v", exit, answer)
 		}
 	})

@@ -8,13 +8,13 @@ import (
 
 	"agent/images"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 // A site is one workspace with its snapshot.
 type site struct {
-	lab      *boxtest.Lab
+	lab      *verifytest.Lab
 	dir      string
 	base     *workspace.Manifest
 	snapshot images.Image
@@ -25,14 +25,14 @@ type site struct {
 // newSite makes a workspace of files and snapshots it.
 func newSite(t *testing.T, files map[string]string) *site {
 	t.Helper()
-	return newSiteOn(t, boxtest.Open(t).Toolchain, files)
+	return newSiteOn(t, verifytest.Open(t).Toolchain, files)
 }
 
 // newSiteOn is newSite on an image with dependencies.
 func newSiteOn(t *testing.T, image images.Image, files map[string]string) *site {
 	t.Helper()
-	l := boxtest.Open(t)
-	base := boxtest.Scan(t, files)
+	l := verifytest.Open(t)
+	base := verifytest.Scan(t, files)
 	return &site{
 		lab: l, dir: base.Root, base: base, snapshot: l.Snapshot(t, image, base),
 		verifier: &Verifier{Boxes: l.Engine, Cache: l.Cache},
@@ -50,7 +50,7 @@ func (s *site) request(cs workspace.Changeset) Request {
 // verify judges the patch that gives files these texts.
 func (s *site) verify(t *testing.T, files map[string]string) Report {
 	t.Helper()
-	return s.judge(t, boxtest.Change(t, s.base, files))
+	return s.judge(t, verifytest.Change(t, s.base, files))
 }
 
 // judge judges a changeset, and keeps what the next verdict is compared with.
@@ -103,7 +103,7 @@ func withTimeout(cfg Config) Config {
 }
 
 // proofKey is where the proof of this lab's image is kept.
-func proofKey(l *boxtest.Lab) string {
+func proofKey(l *verifytest.Lab) string {
 	return newStore(nil, l.Toolchain.ID, check.Toolchain, Config{}).proofKey()
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/smoke"
+	"agent/verify/verifytest"
 )
 
 func TestLibraryThatCannotBeImportedAnyMoreFails(t *testing.T) {
@@ -54,7 +54,7 @@ func TestEitherTheProgramOrTheLibrariesAreTried(t *testing.T) {
 		"libraries":           {map[string]string{"shop/__init__.py": ""}, nil, false, true},
 		"neither, but a page": {map[string]string{"index.html": ""}, nil, false, false},
 	} {
-		s, _ := offline(boxtest.Scan(t, c.files), boxtest.NewMemory(), workspace.Changeset{})
+		s, _ := offline(verifytest.Scan(t, c.files), verifytest.NewMemory(), workspace.Changeset{})
 		s.req.Config.Smoke.Command = c.command
 		s.plan(func() {})
 		_, noProgram := s.results.skipped[smoke.ProgramName]

@@ -6,10 +6,10 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/python"
+	"agent/verify/verifytest"
 )
 
 func TestARuleOfStyleIsAskedForOnlyByTheWorkspace(t *testing.T) {
@@ -20,7 +20,7 @@ func TestARuleOfStyleIsAskedForOnlyByTheWorkspace(t *testing.T) {
 	}
 	rules := func(base *workspace.Manifest, files map[string]string) string {
 		t.Helper()
-		out := python.RunRuff(t.Context(), checktest.NewBenchOn(t, boxtest.Open(t).Toolchain.ID, base, check.Plant(files), sandbox.Limits{}))
+		out := python.RunRuff(t.Context(), checktest.NewBenchOn(t, verifytest.Open(t).Toolchain.ID, base, check.Plant(files), sandbox.Limits{}))
 		if out.Verdict != "" || out.Blocked != "" {
 			t.Fatalf("%+v", out)
 		}
@@ -36,7 +36,7 @@ func TestARuleOfStyleIsAskedForOnlyByTheWorkspace(t *testing.T) {
 	// What the base configures stands, and is what the box has.
 	config := map[string]string{"ruff.toml": "[lint]\nselect = [\"E4\", \"E7\"]\n"}
 	files["ruff.toml"] = config["ruff.toml"]
-	if got := rules(boxtest.Scan(t, config), files); got != "E402 E731 E741 E701 E711" {
+	if got := rules(verifytest.Scan(t, config), files); got != "E402 E731 E741 E701 E711" {
 		t.Errorf("as the workspace says ruff finds %q", got)
 	}
 }

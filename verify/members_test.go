@@ -9,9 +9,9 @@ import (
 	"agent/images"
 	"agent/images/dependencies"
 	"agent/sandbox"
-	"agent/verify/boxtest"
 	"agent/verify/checktest"
 	"agent/verify/node"
+	"agent/verify/verifytest"
 )
 
 // members is a workspace whose packages import each other by name, with nothing from a
@@ -64,7 +64,7 @@ func laid(t *testing.T, files map[string]string) images.Image {
 			read[name] = []byte(text)
 		}
 	}
-	l := boxtest.Open(t)
+	l := verifytest.Open(t)
 	image, err := l.Builder.Install(t.Context(), l.Toolchain, dependencies.Read(read))
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func laid(t *testing.T, files map[string]string) images.Image {
 func TestPackagesOfAWorkspaceAreFoundByTheirNames(t *testing.T) {
 	t.Parallel()
 	s := newSiteOn(t, laid(t, members), members)
-	b := checktest.NewBenchOn(t, s.snapshot.ID, s.base, boxtest.Change(t, s.base, map[string]string{
+	b := checktest.NewBenchOn(t, s.snapshot.ID, s.base, verifytest.Change(t, s.base, map[string]string{
 		"packages/core/source/index.ts": "export function double(n: string): string {\n  return n + n;\n}\n",
 		"packages/page/index.js":        "export const title = (s) => s.toLowerCase();\n",
 	}), sandbox.Limits{})

@@ -9,20 +9,20 @@ import (
 
 	"agent/images/dependencies"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/node"
+	"agent/verify/verifytest"
 )
 
 func TestESLintIsConfiguredByTheBase(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{
+	base := verifytest.Scan(t, map[string]string{
 		"package.json": `{"devDependencies": {"eslint": "9"}, "scripts": {"lint": "eslint src --fix"}}`, "web/package.json": `{"scripts": {"lint": "eslint ."}}`,
 		"eslint.config.js": "import own from './rules';\nexport default own;\n", "rules/index.js": "module.exports = require('../tools/names.cjs');\n",
 		"tools/names.cjs": "", "src/a.js": "", ".gitignore": "",
 	})
-	cs := boxtest.Change(t, base, map[string]string{
+	cs := verifytest.Change(t, base, map[string]string{
 		"package.json": `{}`, "eslint.config.js": "export default [];\n", "web/.eslintrc.json": "{}", "rules.js": "", "tools/names.cjs": "x", "src/a.js": "x", ".gitignore": "src",
 	})
 	s, _ := offline(base, nil, cs)
@@ -36,7 +36,7 @@ func TestESLintIsConfiguredByTheBase(t *testing.T) {
 	if all := s.seenBy(checkNamed(node.JestName)); len(all.Changes) != len(cs.Changes) {
 		t.Errorf("the tests see %+v", all)
 	}
-	if reason := checkNamed(node.ESLintName).Applies(check.NewView(boxtest.Scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`}), workspace.Changeset{})); reason == "" {
+	if reason := checkNamed(node.ESLintName).Applies(check.NewView(verifytest.Scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`}), workspace.Changeset{})); reason == "" {
 		t.Error("eslint runs without a configuration")
 	}
 	late := check.Outcome{Verdict: check.Timeout}
@@ -48,12 +48,12 @@ func TestESLintIsConfiguredByTheBase(t *testing.T) {
 // A key of package.json configures as a file does.
 func TestWhatPackageJSONSaysOfTheJudgesIsThatOfTheBase(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{
+	base := verifytest.Scan(t, map[string]string{
 		"package.json":     `{"devDependencies": {"eslint": "8"}, "eslintConfig": {"rules": {"eqeqeq": 2}}, "scripts": {"build": "x"}}`,
 		"web/package.json": `{"jest": {"bail": true}, "scripts": {"test": "jest", "build": "x"}}`,
 		"old/package.json": `{"mocha": {}, "eslintIgnore": []}`, "same/package.json": `{"jest": {"a": 1, "b": 2}}`, "broken/package.json": "{",
 	})
-	cs := boxtest.Change(t, base, map[string]string{
+	cs := verifytest.Change(t, base, map[string]string{
 		"package.json":     `{"devDependencies": {"eslint": "8"}, "eslintConfig": {"rules": {"eqeqeq": 0}}, "scripts": {"build": "y"}}`,
 		"web/package.json": `{"jest": {}, "scripts": {"test": "jest --testPathIgnorePatterns a", "test:all": "jest", "build": "y"}}`,
 		"old/package.json": "-", "same/package.json": `{ "jest": {"b": 2, "a": 1}, "version": "2" }`, "broken/package.json": `{"name": "b"}`,
@@ -98,8 +98,8 @@ func TestESLintMayBeTakenAway(t *testing.T) {
 // the workspace's code out of that of the others.
 func TestESLintHasABoxOfItsOwn(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`, "eslint.config.js": "", "a.js": ""})
-	s, started := offline(base, nil, boxtest.Change(t, base, map[string]string{"a.js": "x;\n"}))
+	base := verifytest.Scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`, "eslint.config.js": "", "a.js": ""})
+	s, started := offline(base, nil, verifytest.Change(t, base, map[string]string{"a.js": "x;\n"}))
 	for _, j := range s.plan(func() {}) {
 		j.do(t.Context())
 	}
@@ -122,7 +122,7 @@ var equipped = map[string]string{
 
 func TestToolsOfTheWorkspaceJudgeIt(t *testing.T) {
 	t.Parallel()
-	l := boxtest.Open(t)
+	l := verifytest.Open(t)
 	installed, err := l.Builder.Install(t.Context(), l.Toolchain, dependencies.Read(map[string][]byte{"package.json": []byte(equipped["package.json"])}))
 	if err != nil {
 		t.Fatal(err)

@@ -5,22 +5,22 @@ import (
 	"testing"
 
 	"agent/sandbox/guest"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/syntax"
+	"agent/verify/verifytest"
 )
 
 func TestSyntaxAnswerMustAccountForEveryFile(t *testing.T) {
 	t.Parallel()
 	good := []byte(`{"findings": [], "checked": ["a.py"], "skipped": [{"file": "b.bin", "reason": "x"}], "trouble": []}`)
-	if _, err := syntax.Parse(boxtest.Ended(0, good, nil), 2); err != nil {
+	if _, err := syntax.Parse(verifytest.Ended(0, good, nil), 2); err != nil {
 		t.Error(err)
 	}
 	for name, res := range map[string]guest.Result{
-		"status 1":       boxtest.Ended(1, good, nil),
-		"partial":        boxtest.Ended(0, good[:40], nil),
-		"empty":          boxtest.Ended(0, nil, nil),
-		"a file missing": boxtest.Ended(0, []byte(`{"checked": ["a.py"]}`), nil),
+		"status 1":       verifytest.Ended(1, good, nil),
+		"partial":        verifytest.Ended(0, good[:40], nil),
+		"empty":          verifytest.Ended(0, nil, nil),
+		"a file missing": verifytest.Ended(0, []byte(`{"checked": ["a.py"]}`), nil),
 		"dropped":        {Stdout: guest.Output{Head: good, Dropped: 3}},
 	} {
 		if _, err := syntax.Parse(res, 2); err == nil {

@@ -6,10 +6,10 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/python"
+	"agent/verify/verifytest"
 )
 
 func TestPluginsAreFoundWhereTheToolsFindThem(t *testing.T) {
@@ -31,7 +31,7 @@ func TestPluginsAreFoundWhereTheToolsFindThem(t *testing.T) {
 		{"variable", map[string]string{"sub/conftest.py": "pytest_plugins = (\n    \"a.b\",\n    'c',\n)\n", "a/b.py": "", "c.py": ""}, nil, []string{"a/b.py", "c.py"}},
 		{"variable of one", map[string]string{"conftest.py": "pytest_plugins = 'a'\nb = 1\n", "a.py": "", "b.py": ""}, nil, []string{"a.py"}},
 	} {
-		v := check.NewView(boxtest.Scan(t, c.files), workspace.Changeset{})
+		v := check.NewView(verifytest.Scan(t, c.files), workspace.Changeset{})
 		if got := python.TypePlugins(v, v); !slices.Equal(got, c.types) {
 			t.Errorf("%s: in mypy %q, want %q", c.name, got, c.types)
 		}
@@ -45,9 +45,9 @@ func TestPluginsAreFoundWhereTheToolsFindThem(t *testing.T) {
 // leaves it afterwards.
 func TestPluginIsPutBackForTheToolThatRunsIt(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = checker\n", "checker.py": "old\n", "a.py": "x = 1\n"})
-	cs := boxtest.Change(t, base, map[string]string{"checker.py": "new\n", "a.py": "x = 2\n"})
-	b, box := checktest.Replayed(map[string]guest.Result{"json-lines": boxtest.Ended(0, nil, nil), "mypy": boxtest.Ended(0, nil, nil)})
+	base := verifytest.Scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = checker\n", "checker.py": "old\n", "a.py": "x = 1\n"})
+	cs := verifytest.Change(t, base, map[string]string{"checker.py": "new\n", "a.py": "x = 2\n"})
+	b, box := checktest.Replayed(map[string]guest.Result{"json-lines": verifytest.Ended(0, nil, nil), "mypy": verifytest.Ended(0, nil, nil)})
 	s := newSession(&Verifier{}, Request{Base: base, Changeset: cs}, nil)
 	s.check(t.Context(), b.Box, []check.Check{checkNamed(python.RuffName), checkNamed(python.MypyName)}, false, func() {})
 	if len(box.Applied) != 3 || len(box.Ran) != 2 {

@@ -11,12 +11,12 @@ import (
 	"pgregory.net/rapid"
 
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/python"
 	"agent/verify/shell"
 	"agent/verify/syntax"
+	"agent/verify/verifytest"
 )
 
 func TestCleanTextIsSafeAndStaysAsItIs(t *testing.T) {
@@ -92,7 +92,7 @@ func TestOutcomeSurvivesTheCache(t *testing.T) {
 		Tests:  []check.TestResult{{ID: "a::b", Outcome: "passed"}, {ID: "a::c", Outcome: "failed", File: "a", Line: 3, Message: "m"}},
 		Ending: &check.Ending{Exit: -1, Signal: "SIGSEGV", Crashes: []string{"x"}, Where: check.Finding{Message: "x"}},
 	}
-	cache := boxtest.NewMemory()
+	cache := verifytest.NewMemory()
 	st := newStore(cache, "image", check.Toolchain, Config{})
 	key := st.baselineKey("digest", check.GroupTests)
 	if err := st.save(t.Context(), key, map[string]check.Outcome{check.GateTests: out}); err != nil {
@@ -118,7 +118,7 @@ func TestOutcomeSurvivesTheCache(t *testing.T) {
 func TestOnlyJudgementsLast(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"a.sh": "echo\n", "b.sh": "echo\n\n"}
-	base := boxtest.Scan(t, files)
+	base := verifytest.Scan(t, files)
 	v := check.NewView(base, workspace.Changeset{})
 	for verdict, want := range map[check.Verdict]bool{"": true, check.Infra: false, check.Timeout: false, check.OOM: false} {
 		kept := lasting(v, map[string]check.Outcome{python.RuffName: {}, python.MypyName: {Verdict: verdict}})
@@ -137,7 +137,7 @@ func TestOnlyJudgementsLast(t *testing.T) {
 		t.Error("a finding of a blank line is not kept")
 	}
 	files["a.sh"] = "echo by hand\n"
-	boxtest.Write(t, base.Root, files)
+	verifytest.Write(t, base.Root, files)
 	judged[python.MypyName] = check.Outcome{Findings: check.NewSources(v).Fill([]check.Finding{{File: "a.sh", Line: 1, Rule: "SC1010"}})}
 	if kept := lasting(v, judged); len(kept) != 1 {
 		t.Errorf("kept %v", kept)

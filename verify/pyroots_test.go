@@ -13,10 +13,10 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/python"
+	"agent/verify/verifytest"
 )
 
 func TestRootsOfPython(t *testing.T) {
@@ -45,8 +45,8 @@ func TestRootsOfPython(t *testing.T) {
 		{"taken away", map[string]string{"test_a.py": test, "x/pytest.ini": "", "x/test_a.py": test}, map[string]string{"x/pytest.ini": "-", "pytest.ini": "[pytest]\ntestpaths = x\n"}, ". x"},
 		{"tests taken away", map[string]string{"test_a.py": test, "x/setup.py": "", "x/test_a.py": test}, map[string]string{"x/test_a.py": "-"}, "."},
 	} {
-		base := boxtest.Scan(t, c.base)
-		if got := strings.Join(python.TestRoots(check.NewView(base, boxtest.Change(t, base, c.patch))), " "); got != c.want {
+		base := verifytest.Scan(t, c.base)
+		if got := strings.Join(python.TestRoots(check.NewView(base, verifytest.Change(t, base, c.patch))), " "); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestCommandsOfRoots(t *testing.T) {
 	const test = "def test_x():\n    pass\n"
 	files := map[string]string{"test_a.py": test, "src/a.py": "", "old_tests.py": "class A(TestCase):\n    pass\n"}
 	b, box := checktest.Replayed(works())
-	b.View = check.NewView(boxtest.Scan(t, files), workspace.Changeset{})
+	b.View = check.NewView(verifytest.Scan(t, files), workspace.Changeset{})
 	alone := func() (string, map[string]string) {
 		t.Helper()
 		box.Ran = nil
@@ -84,7 +84,7 @@ func TestCommandsOfRoots(t *testing.T) {
 	} {
 		files[p] = text
 	}
-	b.View, box.Ran = check.NewView(boxtest.Scan(t, files), workspace.Changeset{}), nil
+	b.View, box.Ran = check.NewView(verifytest.Scan(t, files), workspace.Changeset{}), nil
 	python.Pytest.Run(t.Context(), b)
 	python.Mypy.Run(t.Context(), b)
 	var ran []string
@@ -243,7 +243,7 @@ func ends(out check.Outcome) string {
 func TestMonorepoIsTestedProjectByProject(t *testing.T) {
 	t.Parallel()
 	files := monorepo()
-	base := boxtest.Scan(t, files)
+	base := verifytest.Scan(t, files)
 	r := rig{checktest.NewBench(t, files, sandbox.Limits{}), base, python.Pytest}
 	r.Timeout = defaultTimeout // as all of them share it
 	before := r.with(t, workspace.Changeset{}, python.Pytest.Run)
@@ -285,7 +285,7 @@ func TestMonorepoIsTestedProjectByProject(t *testing.T) {
 			"services/a/conftest.py":     "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call():\n    try:\n        yield\n    except AssertionError:\n        pass\n    return True\n",
 		}, check.Policy, []string{"test-helper " + a}},
 	} {
-		g, _ := r.judged(t, before, boxtest.Change(t, base, c.files))
+		g, _ := r.judged(t, before, verifytest.Change(t, base, c.files))
 		var told []string
 		for _, f := range g.Findings {
 			told = append(told, fmt.Sprintf("%s:%d %s %s", f.File, f.Line, f.Rule, f.Message))
@@ -305,10 +305,10 @@ func TestMonorepoIsTestedProjectByProject(t *testing.T) {
 func TestMonorepoIsTypedAndLintedProjectByProject(t *testing.T) {
 	t.Parallel()
 	files := monorepo()
-	base := boxtest.Scan(t, files)
+	base := verifytest.Scan(t, files)
 	b := checktest.NewBench(t, files, sandbox.Limits{})
 	// What would keep the tools from seeing anything does not count yet.
-	cs := boxtest.Change(t, base, map[string]string{
+	cs := verifytest.Change(t, base, map[string]string{
 		"services/a/pyproject.toml": "[tool.mypy]\nignore_errors = true\n", "services/b/ty.toml": "[src]\nexclude = [\"*\"]\n",
 		"services/a/ruff.toml": "exclude = [\"*\"]\n", "services/c/pyrightconfig.json": "{\"ignore\": [\"*\"]}\n", "services/c/ruff.toml": "select = []\n",
 
@@ -362,7 +362,7 @@ func TestMonorepoIsTypedAndLintedProjectByProject(t *testing.T) {
 // what pytest does there is no measure for a workspace in which it runs elsewhere.
 func TestWhatAProjectConfiguresIsHeldToo(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{
+	base := verifytest.Scan(t, map[string]string{
 		"x/mypy.ini": "[mypy]\nplugins = tools/a.py, b\n", "x/tools/a.py": "", "x/src/b.py": "", "tools/a.py": "",
 		"x/pytest.ini": "[pytest]\naddopts = -p plug\n", "x/plug.py": "", "y/pyproject.toml": "[tool.mypy]\nplugins = [\"p.py\"]\n", "y/p.py": "", "y/test_p.py": "",
 	})
@@ -376,9 +376,9 @@ func TestWhatAProjectConfiguresIsHeldToo(t *testing.T) {
 	if python.PlainTypes(v) {
 		t.Error("a plugin below the top goes with a types cache")
 	}
-	s, _ := offline(base, boxtest.NewMemory(), workspace.Changeset{})
+	s, _ := offline(base, verifytest.NewMemory(), workspace.Changeset{})
 	for p, want := range map[string]bool{"y/test_p.py": true, "y/setup.py": false, "x/pytest.ini": false} {
-		if got := s.sawAll(python.Pytest, boxtest.Change(t, base, map[string]string{p: "x = 1\n"})); got != want {
+		if got := s.sawAll(python.Pytest, verifytest.Change(t, base, map[string]string{p: "x = 1\n"})); got != want {
 			t.Errorf("%s: kept as the next baseline: %v", p, got)
 		}
 	}

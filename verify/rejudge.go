@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"agent/sandbox/workspace"
-	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
+	"agent/verify/node"
 	"agent/verify/policy"
 	"agent/verify/python"
 )
 
-// beside does the same for a trial.
+// beside puts the results that the baseline has of what was left out beside those of the trial; see Outcome.Beside.
 func (t *trial) beside(base check.Outcome, r check.Reach) {
 	if t != nil && t.out != nil {
 		out := t.out.Beside(base, r)
@@ -168,8 +168,7 @@ func isAid(p string) bool {
 
 // isTestModule reports whether a file holds tests that a runner here collects by its name.
 func isTestModule(p string) bool {
-	l := lang.ByExtension(p)
-	return l != nil && l.Checked && lang.IsTest(p)
+	return python.IsTest(p) || node.IsTest(p) || strings.HasSuffix(p, "_test.go")
 }
 
 // withoutAids takes back what a patch does to tests and to what they are made

@@ -12,7 +12,6 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/format"
@@ -22,6 +21,7 @@ import (
 	"agent/verify/shell"
 	"agent/verify/smoke"
 	"agent/verify/syntax"
+	"agent/verify/verifytest"
 	"agent/verify/web"
 )
 
@@ -77,7 +77,7 @@ func works() map[string]guest.Result {
 	answer := fmt.Sprintf(`{"findings": [%s], "checked": [%s]}`, strings.Join(faults, ","), strings.Join(files, ","))
 	links := `{"findings": [{"file": "about.html", "rule": "broken-link"}, {"file": "part.html", "rule": "broken-fragment"},` +
 		` {"file": "style/main.css", "rule": "broken-link"}], "checked": ["1", "2", "3", "4", "5", "6"]}`
-	tests := boxtest.Ended(1, nil, nil)
+	tests := verifytest.Ended(1, nil, nil)
 	tests.Files = map[string][]byte{"/tmp/agent-tests.jsonl": []byte(record)}
 	var lint, types []string
 	for file, rule := range map[string]string{
@@ -94,52 +94,52 @@ func works() map[string]guest.Result {
 	if err != nil {
 		panic(err)
 	}
-	nodeTests := boxtest.Ended(1, nil, nil)
+	nodeTests := verifytest.Ended(1, nil, nil)
 	nodeTests.Files = map[string][]byte{"/tmp/agent-node-tests.jsonl": []byte(strings.Join([]string{
 		`{"kind": "test", "id": "planted.test.mjs::true", "outcome": "passed"}`, `{"kind": "test", "id": "planted.test.mjs::false", "outcome": "failed"}`,
 		`{"kind": "collect", "id": "broken.test.mjs", "outcome": "error"}`, `{"kind": "finished", "status": 1}`, "",
 	}, "\n"))}
 	answers := map[string]guest.Result{
-		"gofmt": boxtest.Ended(2, nil, []byte("./bad.go:3:9: expected ')'\n")),
-		"list":  boxtest.Ended(0, []byte(plantedPackages), nil),
-		"vet":   boxtest.Ended(0, []byte(vetted), nil),
-		"staticcheck": boxtest.Ended(1, []byte(`{"code":"SA4018","location":{"file":"/work/fault/fault.go","line":4,"column":2},"message":"m"}`+"\n"+
+		"gofmt": verifytest.Ended(2, nil, []byte("./bad.go:3:9: expected ')'\n")),
+		"list":  verifytest.Ended(0, []byte(plantedPackages), nil),
+		"vet":   verifytest.Ended(0, []byte(vetted), nil),
+		"staticcheck": verifytest.Ended(1, []byte(`{"code":"SA4018","location":{"file":"/work/fault/fault.go","line":4,"column":2},"message":"m"}`+"\n"+
 			`{"code":"SA4018","location":{"file":"/work/half/half.go","line":4,"column":2},"message":"m"}`+"\n"), nil),
-		"-find":             boxtest.Ended(0, []byte(plantedDirs), nil),
-		"test":              boxtest.Ended(1, []byte(plantedTests), nil),
-		"json-lines":        boxtest.Ended(1, []byte(line(`{"filename": %q, "code": %q, "message": "m"}`, "/work/undefined.py", "F821")), nil),
-		"mypy":              boxtest.Ended(1, []byte(line(mypy, "caller.py", "arg-type")+line(mypy, "undefined.py", "name-defined")), nil),
-		"gitlab":            boxtest.Ended(1, []byte(checktest.TyAnswer), nil),
-		"--outputjson":      boxtest.Ended(1, []byte(checktest.PyrightAnswer), nil),
-		"shellcheck":        boxtest.Ended(1, []byte(`{"comments": [{"file": "./unassigned.sh", "line": 2, "column": 7, "code": 2154, "message": "m"}]}`), nil),
+		"-find":             verifytest.Ended(0, []byte(plantedDirs), nil),
+		"test":              verifytest.Ended(1, []byte(plantedTests), nil),
+		"json-lines":        verifytest.Ended(1, []byte(line(`{"filename": %q, "code": %q, "message": "m"}`, "/work/undefined.py", "F821")), nil),
+		"mypy":              verifytest.Ended(1, []byte(line(mypy, "caller.py", "arg-type")+line(mypy, "undefined.py", "name-defined")), nil),
+		"gitlab":            verifytest.Ended(1, []byte(checktest.TyAnswer), nil),
+		"--outputjson":      verifytest.Ended(1, []byte(checktest.PyrightAnswer), nil),
+		"shellcheck":        verifytest.Ended(1, []byte(`{"comments": [{"file": "./unassigned.sh", "line": 2, "column": 7, "code": 2154, "message": "m"}]}`), nil),
 		"run_tests.py":      tests,
-		"syntax.py":         boxtest.Ended(0, []byte(answer), nil),
-		"links.py":          boxtest.Ended(0, []byte(links), nil),
-		"crash.py":          boxtest.Ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/crash.py\", line 2, in start\nLookupError: planted\n")),
-		"sound.py":          boxtest.Ended(0, []byte("42\n"), nil),
-		"clean.js":          boxtest.Ended(0, []byte("42\n"), nil),
+		"syntax.py":         verifytest.Ended(0, []byte(answer), nil),
+		"links.py":          verifytest.Ended(0, []byte(links), nil),
+		"crash.py":          verifytest.Ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/crash.py\", line 2, in start\nLookupError: planted\n")),
+		"sound.py":          verifytest.Ended(0, []byte("42\n"), nil),
+		"clean.js":          verifytest.Ended(0, []byte("42\n"), nil),
 		"server.py":         {Settled: true, Ports: []guest.Port{{Port: 8000, Status: 204}}},
-		"sound":             boxtest.Ended(97, nil, nil),
-		"broken":            boxtest.Ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/broken/__init__.py\", line 1\nImportError: cannot import name 'absent'\n")),
-		"quits":             boxtest.Ended(0, nil, nil),
-		"faulty.js":         boxtest.Ended(1, nil, []byte("/work/node/faulty.js:1\nx\n^\n\nReferenceError: absent is not defined\n\nNode.js v20.1.0\n")),
-		"biome":             boxtest.Ended(1, fmt.Appendf(nil, `{"summary": {"errors": %d}, "diagnostics": [%s]}`, len(lint), strings.Join(lint, ",")), nil),
-		"typescript.cjs":    boxtest.Ended(1, fmt.Appendf(nil, `{"findings": [%s], "checked": %s}`, strings.Join(types, ","), checked), nil),
+		"sound":             verifytest.Ended(97, nil, nil),
+		"broken":            verifytest.Ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/broken/__init__.py\", line 1\nImportError: cannot import name 'absent'\n")),
+		"quits":             verifytest.Ended(0, nil, nil),
+		"faulty.js":         verifytest.Ended(1, nil, []byte("/work/node/faulty.js:1\nx\n^\n\nReferenceError: absent is not defined\n\nNode.js v20.1.0\n")),
+		"biome":             verifytest.Ended(1, fmt.Appendf(nil, `{"summary": {"errors": %d}, "diagnostics": [%s]}`, len(lint), strings.Join(lint, ",")), nil),
+		"typescript.cjs":    verifytest.Ended(1, fmt.Appendf(nil, `{"findings": [%s], "checked": %s}`, strings.Join(types, ","), checked), nil),
 		"node_reporter.mjs": nodeTests,
 	}
 	for _, l := range node.Linters() {
-		linted := boxtest.Ended(map[string]int{"eslint": 1, "stylelint": 2}[l.Name], nil, nil)
+		linted := verifytest.Ended(map[string]int{"eslint": 1, "stylelint": 2}[l.Name], nil, nil)
 		linted.Files = map[string][]byte{"/tmp/agent-" + l.Name + "-0.json": []byte(l.Planted["node_modules/"+l.Name+"/lib/report.json"])}
 		answers["agent-"+l.Name+"-0.json"] = linted
-		answers[l.Name] = boxtest.Ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
+		answers[l.Name] = verifytest.Ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
 	}
-	answers["tsc"] = boxtest.Ended(0, []byte(`[{"dir": "/work/1", "program": "/work/tsc", "version": "7.0.0"}, null]`), nil)
-	answers["--noEmit"] = boxtest.Ended(1, []byte("a.ts(1,1): error TS2322: m\nnative/a.ts(1,1): error TS2304: m\n"), nil)
+	answers["tsc"] = verifytest.Ended(0, []byte(`[{"dir": "/work/1", "program": "/work/tsc", "version": "7.0.0"}, null]`), nil)
+	answers["--noEmit"] = verifytest.Ended(1, []byte("a.ts(1,1): error TS2322: m\nnative/a.ts(1,1): error TS2304: m\n"), nil)
 	for _, r := range node.Runners() {
-		ran := boxtest.Ended(1, nil, nil)
+		ran := verifytest.Ended(1, nil, nil)
 		ran.Files = map[string][]byte{"/tmp/agent-" + r.Name + "-0.json": []byte(r.Planted["node_modules/"+r.Name+"/lib/report.json"])}
 		answers["agent-"+r.Name+"-0.json"] = ran
-		answers[r.Name] = boxtest.Ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
+		answers[r.Name] = verifytest.Ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
 	}
 	return answers
 }
@@ -205,15 +205,15 @@ func TestGatesThatFindThePlantedFaultsAreProved(t *testing.T) {
 func TestGateIsNotProvedByAnythingButItsFault(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]guest.Result{
-		"missing":            boxtest.Ended(127, nil, nil),
-		"says nothing":       boxtest.Ended(0, nil, nil),
-		"fails":              boxtest.Ended(1, nil, nil),
-		"crashes":            boxtest.Ended(2, nil, []byte("Traceback (most recent call last):\nRuntimeError\n")),
+		"missing":            verifytest.Ended(127, nil, nil),
+		"says nothing":       verifytest.Ended(0, nil, nil),
+		"fails":              verifytest.Ended(1, nil, nil),
+		"crashes":            verifytest.Ended(2, nil, []byte("Traceback (most recent call last):\nRuntimeError\n")),
 		"is killed":          {Exit: -1, Signal: "SIGKILL"},
 		"is late":            {TimedOut: true},
 		"takes the memory":   {OOM: true},
-		"says it in one tag": boxtest.Ended(1, []byte("{}\n"), nil),
-		"finds another one":  boxtest.Ended(1, []byte(`{"filename": "/work/sound.py", "file": "sound.py", "severity": "error", "code": "F821", "message": "m"}`+"\n"), nil),
+		"says it in one tag": verifytest.Ended(1, []byte("{}\n"), nil),
+		"finds another one":  verifytest.Ended(1, []byte(`{"filename": "/work/sound.py", "file": "sound.py", "severity": "error", "code": "F821", "message": "m"}`+"\n"), nil),
 		"cuts its answer":    {Exit: 1, Stdout: guest.Output{Head: works()["json-lines"].Stdout.Head, Dropped: 1}},
 	} {
 		for gate, tool := range proving {
@@ -309,8 +309,8 @@ func TestConfigurationIsPutBackBeforeTheLinterJudges(t *testing.T) {
 		{Op: workspace.Modify, Path: "a.py", Before: []byte("x\n"), After: []byte("y\n")},
 		{Op: workspace.Create, Path: "ruff.toml", After: []byte("select = []\n")},
 	}}
-	refused := boxtest.Ended(2, nil, boxtest.Golden(t, "../python/testdata/ruff-config.txt"))
-	b, box := checktest.Replayed(map[string]guest.Result{"json-lines": refused, "mypy": boxtest.Ended(0, nil, nil)})
+	refused := verifytest.Ended(2, nil, verifytest.Golden(t, "../python/testdata/ruff-config.txt"))
+	b, box := checktest.Replayed(map[string]guest.Result{"json-lines": refused, "mypy": verifytest.Ended(0, nil, nil)})
 	s := newSession(&Verifier{}, Request{Base: &workspace.Manifest{}, Changeset: cs}, nil)
 	defs := []check.Check{checkNamed(python.RuffName), checkNamed(python.MypyName)}
 	s.check(t.Context(), b.Box, defs, false, func() {})

@@ -34,7 +34,7 @@ type results struct {
 	// The checks that ran on the unpatched snapshot this time; what of base is
 	// not in here was known.
 	ran map[string]bool
-	// By check, the packages that the candidate's run leaves out; see outcome.beside.
+	// By check, the packages that the candidate's run leaves out; see check.Outcome.Beside.
 	left map[string]check.Reach
 	// By check of tests, where the patch touches what tests are made of.
 	trials map[string]*trial

@@ -8,9 +8,9 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/smoke"
+	"agent/verify/verifytest"
 	"agent/verify/web"
 )
 
@@ -52,8 +52,8 @@ func TestBoxesAreCountedBeforeTheyAreStarted(t *testing.T) {
 		"a program and its own":      {program, program, own, 3},
 		"a program and tests of its": {program, "test_main.py", own, 4},
 	} {
-		base := boxtest.Scan(t, map[string]string{c.base: "a = 1\n"})
-		if got := BoxesFor(Request{Base: base, Changeset: boxtest.Change(t, base, map[string]string{c.path: "b = 2\n"}), Config: c.config}); got != c.want {
+		base := verifytest.Scan(t, map[string]string{c.base: "a = 1\n"})
+		if got := BoxesFor(Request{Base: base, Changeset: verifytest.Change(t, base, map[string]string{c.path: "b = 2\n"}), Config: c.config}); got != c.want {
 			t.Errorf("%s: %d boxes, want %d", name, got, c.want)
 		}
 	}
@@ -65,8 +65,8 @@ func TestWhatASurveyHasSeenIsNotLookedForAgain(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"stock.py": "n = 1\n", "site/index.html": "<p>\n", "tools/tests.py": "import unittest\n\nclass T(unittest.TestCase): pass\n"}
 	for _, surveyed := range []bool{true, false} {
-		base := boxtest.Scan(t, files)
-		cs := boxtest.Change(t, base, map[string]string{"stock.py": "n = 2\n"})
+		base := verifytest.Scan(t, files)
+		cs := verifytest.Change(t, base, map[string]string{"stock.py": "n = 2\n"})
 		if surveyed {
 			Survey(base, Config{})
 		}

@@ -9,10 +9,10 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/node"
+	"agent/verify/verifytest"
 )
 
 func TestRunnerThatIsNotThereIsNoVerdict(t *testing.T) {
@@ -64,7 +64,7 @@ func TestRunnersAreStartedWithoutAWatch(t *testing.T) {
 	} {
 		b, box := checktest.Replayed(works())
 		manifest := fmt.Sprintf(`{"devDependencies": {%q: "1"}, "scripts": {"test": %q}}`, c.runner, c.script)
-		b.View = check.NewView(boxtest.Scan(t, map[string]string{"package.json": manifest}), workspace.Changeset{})
+		b.View = check.NewView(verifytest.Scan(t, map[string]string{"package.json": manifest}), workspace.Changeset{})
 		out := checkNamed(c.runner).Run(t.Context(), b)
 		if len(out.Tests) != 2 || len(box.Ran) != 2 {
 			t.Fatalf("%s: %+v, ran %+v", c.runner, out, box.Ran)
@@ -86,8 +86,8 @@ func TestEndsOfRunnersAreToldApart(t *testing.T) {
 		blocked string
 	}{
 		"node is missing":   {"mocha", guest.Result{Exit: 127}, check.Infra, ""},
-		"node looks wrong":  {"mocha", boxtest.Ended(0, []byte("[]"), nil), check.Infra, ""},
-		"not there":         {"mocha", boxtest.Ended(0, []byte("[null]"), nil), "", "mocha of package.json is not installed"},
+		"node looks wrong":  {"mocha", verifytest.Ended(0, []byte("[]"), nil), check.Infra, ""},
+		"not there":         {"mocha", verifytest.Ended(0, []byte("[null]"), nil), "", "mocha of package.json is not installed"},
 		"many failures":     {"agent-mocha-0.json", guest.Result{Exit: 127}, "", "exit status 127 and left no report"},
 		"a signal":          {"agent-mocha-0.json", guest.Result{Exit: -1, Signal: "SIGABRT"}, "", "ended by SIGABRT"},
 		"an early end":      {"agent-mocha-0.json", guest.Result{}, "", "exit status 0 and left no report"},
@@ -99,7 +99,7 @@ func TestEndsOfRunnersAreToldApart(t *testing.T) {
 		answers := works()
 		answers[c.tool] = c.res
 		b, _ := checktest.Replayed(answers)
-		b.View = check.NewView(boxtest.Scan(t, map[string]string{"package.json": `{"dependencies": {"mocha": "11"}}`}), workspace.Changeset{})
+		b.View = check.NewView(verifytest.Scan(t, map[string]string{"package.json": `{"dependencies": {"mocha": "11"}}`}), workspace.Changeset{})
 		out := checkNamed(node.MochaName).Run(t.Context(), b)
 		if out.Verdict != c.verdict || !strings.Contains(out.Blocked, c.blocked) || (out.Blocked == "") != (c.blocked == "") {
 			t.Errorf("%s: %q: %s: blocked: %s", name, out.Verdict, out.Detail, out.Blocked)

@@ -2,21 +2,22 @@ package verify
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 // What is found out about the base for a look is what Verify compares with
 // later, under the same configuration only; and the other way round.
 func TestFindingsOfTheBaseAreThoseOfTheBaseline(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{"a.py": "x = 1\n"})
-	cache := boxtest.NewMemory()
+	base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n"})
+	cache := verifytest.NewMemory()
 	s, started := offline(base, cache, workspace.Changeset{})
 	req := s.req
 	cache.Rows[s.store.baselineKey(base.Digest(), check.GroupStatic)] = []byte(`{"ruff": {"findings": [{"file": "a.py", "line": 1, "rule": "E1", "message": "m"}]}, "mypy": {}}`)
@@ -25,6 +26,12 @@ func TestFindingsOfTheBaseAreThoseOfTheBaseline(t *testing.T) {
 	if err != nil || len(gates) != 2 || gates[0].Name != check.GateLint || len(gates[0].Findings) != 1 || gates[1].Findings == nil || len(*started) != 0 {
 		t.Errorf("%+v, %v, boxes %q", gates, err, *started)
 	}
+	// What they say is masked where a model is shown it, as behind a change.
+	v.Hide = func(text string) string { return strings.ReplaceAll(text, "m", "[key]") }
+	if gates, err := v.Findings(t.Context(), req, nil); err != nil || gates[0].Findings[0].Message != "[key]" {
+		t.Errorf("%+v, %v", gates, err)
+	}
+	v.Hide = nil
 	req.Config.Timeout = time.Minute
 	gates, err = v.Findings(t.Context(), req, nil)
 	if err != nil || len(*started) != 1 || gates[0].Verdict != check.Infra || len(gates[0].Findings) != 0 {
@@ -35,16 +42,16 @@ func TestFindingsOfTheBaseAreThoseOfTheBaseline(t *testing.T) {
 // Who has no boxes is told what is known, which may be nothing.
 func TestFindingsWithoutBoxesComeFromTheCache(t *testing.T) {
 	t.Parallel()
-	for name, cache := range map[string]Cache{"empty": boxtest.NewMemory(), "broken": brokenCache{}, "none": nil} {
+	for name, cache := range map[string]Cache{"empty": verifytest.NewMemory(), "broken": brokenCache{}, "none": nil} {
 		v := &Verifier{Cache: cache}
-		gates, err := v.Findings(t.Context(), Request{Base: boxtest.Scan(t, map[string]string{"a.py": "x = 1\n"})}, nil)
+		gates, err := v.Findings(t.Context(), Request{Base: verifytest.Scan(t, map[string]string{"a.py": "x = 1\n"})}, nil)
 		if err != nil || len(gates) != 0 {
 			t.Errorf("%s: %+v, %v", name, gates, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := (&Verifier{Cache: boxtest.NewMemory()}).Findings(ctx, Request{Base: boxtest.Scan(t, nil)}, nil); err == nil {
+	if _, err := (&Verifier{Cache: verifytest.NewMemory()}).Findings(ctx, Request{Base: verifytest.Scan(t, nil)}, nil); err == nil {
 		t.Error("a look that was cancelled ended well")
 	}
 }
@@ -63,7 +70,7 @@ func TestFindingsOfARealWorkspaceServeTheRunToo(t *testing.T) {
 		t.Errorf("types: %+v", gates[1])
 	}
 	var again []string
-	_, err = s.verifier.Verify(t.Context(), s.request(boxtest.Change(t, s.base, map[string]string{"a.py": "print(1)\n"})), func(e Event) {
+	_, err = s.verifier.Verify(t.Context(), s.request(verifytest.Change(t, s.base, map[string]string{"a.py": "print(1)\n"})), func(e Event) {
 		if e.Baseline && !e.Done && (e.Gate == check.GateLint || e.Gate == check.GateTypes) {
 			again = append(again, e.Gate)
 		}

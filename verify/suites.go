@@ -13,7 +13,7 @@ import (
 // anyTools run whatever a workspace has them run.
 var anyTools = []string{"make", "gmake", "just", "task", "bazel", "bazelisk", "buck2", "pants", "sh", "bash", "env", "xargs"}
 
-// re compiles an expression of the table.
+// re compiles an expression of this package's tables.
 func re(text string) *regexp.Regexp { return regexp.MustCompile(text) }
 
 // testsOf says how tests are named in the language of a file, nil for none.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 // Two links to a directory above them are more ways to each file than a tool could ever
@@ -34,7 +34,7 @@ func TestLinksThatLeadBackAreNotFollowed(t *testing.T) {
 
 func TestALinkThatLeadsElsewhereIsFollowed(t *testing.T) {
 	t.Parallel()
-	v := check.OnBase(boxtest.Scan(t, map[string]string{
+	v := check.OnBase(verifytest.Scan(t, map[string]string{
 		"a/b/c.py": "", "to/b@": "../a/./b", "copy@": "to", "out@": "../..", "absolute@": "/usr", "nothing@": "absent", "file.py@": "a/b/c.py", "self@": "self",
 		"root@": ".", "a/up@": "..", "a/round@": "../to/b/../../a", "x/y@": "../y", "y/z@": "../z", "z/x@": "../x", "z/a@": "../a/b",
 	}))

@@ -14,7 +14,6 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/format"
@@ -22,6 +21,7 @@ import (
 	"agent/verify/shell"
 	"agent/verify/smoke"
 	"agent/verify/syntax"
+	"agent/verify/verifytest"
 )
 
 // A brokenCache answers every call with an error, as a database that went away does.
@@ -51,7 +51,7 @@ func TestRowThatCannotBeReadIsMadeAnew(t *testing.T) {
 	st := newStore(nil, s.lab.Toolchain.ID, check.Toolchain, withTimeout(s.config))
 	key := st.baselineKey(s.base.Digest(), check.GroupStatic)
 	for name, row := range map[string]string{"garbage": "{", "of an older shape": "{\"lint\": {}}"} {
-		cache := boxtest.NewMemory()
+		cache := verifytest.NewMemory()
 		cache.Rows[key] = []byte(row)
 		cache.Rows[st.proofKey()] = allProved()
 		s.verifier.Cache = cache
@@ -67,7 +67,7 @@ func TestRowOfTheCacheIsUsed(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n"})
 	st := newStore(nil, s.lab.Toolchain.ID, check.Toolchain, withTimeout(s.config))
-	cache := boxtest.NewMemory()
+	cache := verifytest.NewMemory()
 	// The row says that the finding which the patch brings was there before.
 	cache.Rows[st.baselineKey(s.base.Digest(), check.GroupStatic)] = []byte(`{
 		"ruff": {"findings": [{"file": "lib.py", "rule": "F821", "message": "Undefined name ` + "`nothing`" + `", "source": "return nothing"}]},
@@ -80,7 +80,7 @@ func TestRowOfTheCacheIsUsed(t *testing.T) {
 func TestBoxThatDoesNotStartIsInfra(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, shop())
-	req := s.request(boxtest.Change(t, s.base, map[string]string{"stock.py": stock + "\nONE = 1\n"}))
+	req := s.request(verifytest.Change(t, s.base, map[string]string{"stock.py": stock + "\nONE = 1\n"}))
 	t.Run("the candidate's", func(t *testing.T) {
 		req := req
 		req.Snapshot = "sha256:" + strings.Repeat("0", 64)
@@ -137,7 +137,7 @@ func TestWorkspaceThatChangedOnTheHostIsToldWhenItIsRead(t *testing.T) {
 func TestEveryGateTellsItsBeginningAndItsEnd(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, shop())
-	cache := boxtest.NewMemory()
+	cache := verifytest.NewMemory()
 	cache.Rows[proofKey(s.lab)] = allProved()
 	s.verifier.Cache = cache
 	var mu sync.Mutex // is never waited for: events come one at a time
@@ -161,7 +161,7 @@ func TestEveryGateTellsItsBeginningAndItsEnd(t *testing.T) {
 			begun[e.Gate]++
 		}
 	}
-	r, err := s.verifier.Verify(t.Context(), s.request(boxtest.Change(t, s.base, map[string]string{"till.py": "print(nothing)\n"})), emit)
+	r, err := s.verifier.Verify(t.Context(), s.request(verifytest.Change(t, s.base, map[string]string{"till.py": "print(nothing)\n"})), emit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestVerifierServesSeveralCandidatesAtOnce(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	for text, want := range texts {
-		req := s.request(boxtest.Change(t, s.base, map[string]string{"lib.py": text}))
+		req := s.request(verifytest.Change(t, s.base, map[string]string{"lib.py": text}))
 		wg.Go(func() {
 			r, err := s.verifier.Verify(t.Context(), req, nil)
 			if err != nil || r.Verdict != want {

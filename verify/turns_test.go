@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"agent/sandbox"
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 // More candidates than turns, by verifiers that do not know of each other: none
@@ -26,7 +26,7 @@ func TestSeveralAtOnceComeToTheVerdictsOfEachAlone(t *testing.T) {
 				text, want = "print(one)\n", check.Fail
 			}
 			v := &Verifier{Boxes: s.lab.Engine, Cache: s.lab.Cache, Turns: sandbox.TurnsIn(dir, 1)}
-			r, err := v.Verify(t.Context(), s.request(boxtest.Change(t, s.base, map[string]string{"main.py": text})), nil)
+			r, err := v.Verify(t.Context(), s.request(verifytest.Change(t, s.base, map[string]string{"main.py": text})), nil)
 			if err != nil || r.Verdict != want {
 				t.Errorf("candidate %d: %v, %+v", i, err, r)
 			}
@@ -40,7 +40,7 @@ func TestWithoutTurnsAllGoesOn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"stock.sh": "#!/bin/sh\ncount=1\necho \"$count\"\n"})
 	v := &Verifier{Boxes: s.lab.Engine, Cache: s.lab.Cache, Turns: sandbox.TurnsIn("/dev/null/turns", 1)}
-	r, err := v.Verify(t.Context(), s.request(boxtest.Change(t, s.base, map[string]string{"stock.sh": "#!/bin/sh\ncount=2\necho \"$count\"\n"})), nil)
+	r, err := v.Verify(t.Context(), s.request(verifytest.Change(t, s.base, map[string]string{"stock.sh": "#!/bin/sh\ncount=2\necho \"$count\"\n"})), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

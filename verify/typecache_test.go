@@ -4,10 +4,10 @@ import (
 	"testing"
 
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/python"
 	"agent/verify/shell"
+	"agent/verify/verifytest"
 )
 
 // Nothing that could run the workspace's code, or make mypy take old for new, goes
@@ -31,7 +31,7 @@ func TestOnlyPlainTypesAreKept(t *testing.T) {
 		{"pyproject.toml", "[tool.mypy]\noverrides = [{module = \"a\", sqlite_cache = true}]\n", false},
 		{"pyproject.toml", "[tool.mypy\n", false},
 	} {
-		v := check.NewView(boxtest.Scan(t, map[string]string{c.name: c.text}), workspace.Changeset{})
+		v := check.NewView(verifytest.Scan(t, map[string]string{c.name: c.text}), workspace.Changeset{})
 		if got := python.PlainTypes(v); got != c.want {
 			t.Errorf("%s %q: %v", c.name, c.text, got)
 		}
@@ -42,9 +42,9 @@ func TestOnlyPlainTypesAreKept(t *testing.T) {
 // nothing of the workspace only.
 func TestTypesAreKeptApart(t *testing.T) {
 	t.Parallel()
-	cache := boxtest.NewMemory()
-	base := check.NewView(boxtest.Scan(t, map[string]string{"a.py": "x = 1\n"}), workspace.Changeset{})
-	other := check.NewView(boxtest.Scan(t, map[string]string{"a.py": "x = 1\n"}), workspace.Changeset{})
+	cache := verifytest.NewMemory()
+	base := check.NewView(verifytest.Scan(t, map[string]string{"a.py": "x = 1\n"}), workspace.Changeset{})
+	other := check.NewView(verifytest.Scan(t, map[string]string{"a.py": "x = 1\n"}), workspace.Changeset{})
 	key := newTypeCache(newStore(cache, "one", check.Toolchain, Config{}), base).key
 	if key == newTypeCache(newStore(cache, "two", check.Toolchain, Config{}), base).key || key == newTypeCache(newStore(cache, "one", check.Toolchain, Config{}), other).key {
 		t.Errorf("the key %s is that of another image or workspace too", key)

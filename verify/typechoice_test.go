@@ -5,10 +5,10 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/python"
+	"agent/verify/verifytest"
 )
 
 // The base's configuration chooses; the patch's has no say.
@@ -30,8 +30,8 @@ func TestTheProjectChoosesItsTypeChecker(t *testing.T) {
 		{"no TOML", map[string]string{"pyproject.toml": "[tool.pyright\n"}, python.MypyName},
 		{"not at the root", map[string]string{"lib/pyrightconfig.json": "{}"}, python.MypyName},
 	} {
-		base := boxtest.Scan(t, c.files)
-		patch := boxtest.Change(t, base, map[string]string{"a.py": "x = 1\n", "mypy.ini": "[mypy]\n"})
+		base := verifytest.Scan(t, c.files)
+		patch := verifytest.Change(t, base, map[string]string{"a.py": "x = 1\n", "mypy.ini": "[mypy]\n"})
 		for _, cs := range []workspace.Changeset{{}, patch} {
 			if got := python.TypeProjects(check.NewView(base, cs))["."]; got != c.want {
 				t.Errorf("%s, %d changes: %s, want %s", c.name, len(cs.Changes), got, c.want)

@@ -91,7 +91,7 @@ func (r *results) unjudged() (list []Unproven) {
 // everything.
 var looksAt = map[string][]string{
 	python.RuffName: pythonExtensions, python.MypyName: pythonExtensions, python.PyrightName: pythonExtensions, python.TyName: pythonExtensions, smoke.ImportsName: pythonExtensions,
-	shell.Name: append(lang.Extensions("shell"), ""), golang.VetName: goExtensions, golang.StaticcheckName: goExtensions, golang.TypesName: goExtensions,
+	shell.Name: append(slices.Clone(shell.Extensions), ""), golang.VetName: goExtensions, golang.StaticcheckName: goExtensions, golang.TypesName: goExtensions,
 	node.StylelintName: lang.Extensions("css", "scss", "sass", "less", "vue", "svelte", "html"),
 	web.BiomeName:      scriptExtensions, node.ScriptName: scriptExtensions, node.CompilerName: scriptExtensions, node.ESLintName: scriptExtensions,
 }

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/node"
 	"agent/verify/python"
+	"agent/verify/verifytest"
 )
 
 // openPoints shows what was not judged, an entry a line, for people who read a test.
@@ -140,7 +140,7 @@ func TestTestsAreKnownByTheirNames(t *testing.T) {
 		"node_modules/a/a.test.js": false, "vendor/a/a_test.go": false, "testdata/a_test.go": false, "tests/fixtures/test_a.py": false, "third_party/a_test.cc": false, ".venv/test_a.py": false,
 	} {
 		ext := p[strings.LastIndex(p, "."):]
-		v := check.NewView(boxtest.Scan(t, map[string]string{p: text[ext]}), workspace.Changeset{})
+		v := check.NewView(verifytest.Scan(t, map[string]string{p: text[ext]}), workspace.Changeset{})
 		audit := newResults(nil, Request{Base: v.Base}).newTestAudit(v)
 		audit.look()
 		found := 0
@@ -157,7 +157,7 @@ func TestTestsAreKnownByTheirNames(t *testing.T) {
 	}
 	// A name that is also one of other things is not enough.
 	for _, p := range []string{"scripts/test_connection.py", "tests/helper.js", "src/LoadTest.java", "src/lib.rs", "tests/data.c"} {
-		v := check.NewView(boxtest.Scan(t, map[string]string{p: "x = 1\n"}), workspace.Changeset{})
+		v := check.NewView(verifytest.Scan(t, map[string]string{p: "x = 1\n"}), workspace.Changeset{})
 		audit := newResults(nil, Request{Base: v.Base}).newTestAudit(v)
 		if list := audit.untested(); len(list) != 1 || list[0].Kind != NoTests {
 			t.Errorf("%s without a test in it: %s", p, openPoints(list))
@@ -218,7 +218,7 @@ func TestWhatDidNotRunIsToldByProject(t *testing.T) {
 		},
 		"pytest is configured": {map[string]string{"pyproject.toml": "[tool.pytest.ini_options]\n", "a.py": ""}, nil, []string{"script none pyproject.toml"}},
 	} {
-		base := boxtest.Scan(t, c.files)
+		base := verifytest.Scan(t, c.files)
 		r := newResults(nil, Request{Base: base, Changeset: workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "x.json", After: []byte("1")}}}})
 		r.proof = map[string]string{}
 		for name, out := range c.ran {

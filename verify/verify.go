@@ -75,7 +75,7 @@ func (v *Verifier) Findings(ctx context.Context, req Request, emit func(Event)) 
 			}
 		}
 		if len(parts) > 0 {
-			gates = append(gates, together(parts))
+			gates = append(gates, together(parts).Hidden(v.Hide))
 		}
 	}
 	return gates, nil

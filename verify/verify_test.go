@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 const stock = "\"\"\"What is on the shelves.\"\"\"\n\n\ndef price(count: int, each: int) -> int:\n    return count * each\n"
@@ -210,7 +210,7 @@ func TestMissingToolIsInfraNeverAPass(t *testing.T) {
 			tools := check.Toolchain
 			remove(&tools)
 			v := &Verifier{Boxes: s.lab.Engine, Cache: s.lab.Cache, tools: &tools}
-			r, err := v.Verify(t.Context(), s.request(boxtest.Change(t, s.base, map[string]string{"stock.py": stock + "\nONE = 1\n"})), nil)
+			r, err := v.Verify(t.Context(), s.request(verifytest.Change(t, s.base, map[string]string{"stock.py": stock + "\nONE = 1\n"})), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -227,7 +227,7 @@ func TestAToolThatSeesNothingIsNotProved(t *testing.T) {
 	tools := check.Toolchain
 	tools.Ruff, tools.Mypy = "/bin/true", "/bin/true"
 	v := &Verifier{Boxes: s.lab.Engine, Cache: s.lab.Cache, tools: &tools}
-	r, err := v.Verify(t.Context(), s.request(boxtest.Change(t, s.base, map[string]string{"stock.py": stock + "\nONE = 1\n"})), nil)
+	r, err := v.Verify(t.Context(), s.request(verifytest.Change(t, s.base, map[string]string{"stock.py": stock + "\nONE = 1\n"})), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func TestPatchOfTextNeedsNoBox(t *testing.T) {
 	if err := s.lab.Cache.Save(t.Context(), proofKey(s.lab), allProved()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := v.Verify(t.Context(), s.request(boxtest.Change(t, s.base, map[string]string{"notes.txt": "two\n"})), nil)
+	r, err := v.Verify(t.Context(), s.request(verifytest.Change(t, s.base, map[string]string{"notes.txt": "two\n"})), nil)
 	if err != nil || r.Verdict != check.Pass || len(r.Gates) != 0 || len(r.Skipped) != len(gateOrder) {
 		t.Errorf("%v %+v", err, r)
 	}
@@ -256,7 +256,7 @@ func TestCancelledContextClosesEverything(t *testing.T) {
 	s := newSite(t, map[string]string{"main.py": "import time\n\ntime.sleep(60)\n"})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	req := s.request(boxtest.Change(t, s.base, map[string]string{"main.py": "import time\n\ntime.sleep(61)\n"}))
+	req := s.request(verifytest.Change(t, s.base, map[string]string{"main.py": "import time\n\ntime.sleep(61)\n"}))
 	req.Run = "verify-cancel"
 	_, err := s.verifier.Verify(ctx, req, func(e Event) {
 		if e.Gate == check.GateSmoke && !e.Done {
@@ -280,8 +280,8 @@ func TestCancelledContextClosesEverything(t *testing.T) {
 func TestResultBecomesTheBaselineAfterPromotion(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, shop())
-	s.verifier.Cache = boxtest.NewMemory()
-	cache := s.verifier.Cache.(*boxtest.Memory)
+	s.verifier.Cache = verifytest.NewMemory()
+	cache := s.verifier.Cache.(*verifytest.Memory)
 	r := s.verify(t, map[string]string{"stock.py": stock + "\nONE = 1\n"})
 	expect(t, r, check.Pass)
 	next := s.base.With(r.Changeset)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/enginetest"
+
 	"agent/cmd/agent/internal/cmdline"
 	"agent/cmd/agent/internal/command/doctor"
 	"agent/cmd/agent/internal/fault"
@@ -39,6 +41,7 @@ func TestTheDoctorNamesWhatIsMissingWithItsCure(t *testing.T) {
 
 func TestTheDoctorFindsThisMachineFit(t *testing.T) {
 	t.Parallel()
+	enginetest.Need(t)
 	got := commandIn(t, map[string]string{"AGENT_GUEST": os.Getenv("AGENT_GUEST")}, "doctor")
 	if got.exit != run.ExitDone {
 		t.Errorf("exit %d; if no engine answers, run `make setup`\n%s", got.exit, got.stdout)

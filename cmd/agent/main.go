@@ -2,8 +2,8 @@
 // it proves a patch inside a throwaway container and writes back only
 // one that passed.
 //
-// This package reads flags and configuration, calls the packages that
-// do the work, and prints. Results go to stdout, one JSON document with
+// This package orders arguments, completes words and lists the commands, which
+// are in internal/command. Results go to stdout, one JSON document with
 // --json; progress, questions and errors go to stderr. It decides
 // nothing about a patch: the order of a run is package run's, the
 // judgement is package verify's.

@@ -97,7 +97,7 @@ func TestNoModelAtAllIsTold(t *testing.T) {
 		t.Errorf("the doctor says %+v", c)
 	}
 	env["AGENT_MODEL"], env["GEMINI_API_KEY"] = "gemini/a,ollama/b", secretKey
-	if c := doctor.CheckModels(settled(t, env, "-w", dir)); c.Status != doctor.OK || c.Detail != "gemini/a (keys: 1), price unknown, then ollama/b" {
+	if c := doctor.CheckModels(settled(t, env, "-w", dir)); c.Status != doctor.OK || c.Detail != "gemini/a (keys: 1), price unknown, then ollama/b; not asked" {
 		t.Errorf("the doctor says %+v", c)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"agent/sandbox/enginetest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
@@ -105,6 +107,7 @@ func (s *standIn) state() selfbuild.State {
 
 func TestTheAgentIsBuiltFromItsWorkspaceAndRefusesAChangedGateWithoutAPerson(t *testing.T) {
 	t.Parallel()
+	enginetest.Need(t)
 	s := newStandIn(t)
 	if got := s.self("rebuild", "--workspace", s.dir); got.exit != run.ExitApproval || s.state().Current != nil {
 		t.Errorf("without --yes and a terminal it ends with %d: %s", got.exit, got.stderr)

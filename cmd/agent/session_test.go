@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"agent/sandbox/enginetest"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/urfave/cli/v2"
 	"golang.org/x/sys/unix"
@@ -124,6 +126,7 @@ func TestAnUnreadableGuestIsTold(t *testing.T) {
 
 func TestImagesAreListedWithTheirTools(t *testing.T) {
 	t.Parallel()
+	enginetest.Need(t)
 	env := map[string]string{"AGENT_GUEST": os.Getenv("AGENT_GUEST")}
 	built := commandIn(t, env, "images", "build")
 	if built.exit != run.ExitDone {
@@ -152,6 +155,7 @@ func TestImagesAreListedWithTheirTools(t *testing.T) {
 
 func TestAnotherGuestNeedsAnotherImage(t *testing.T) {
 	t.Parallel()
+	enginetest.Need(t)
 	guest := filepath.Join(t.TempDir(), "guest")
 	if err := os.WriteFile(guest, fmt.Appendf(nil, "another guest, of %v", time.Now()), 0o755); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"agent/sandbox/enginetest"
+
 	"agent/images"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/run"
@@ -143,6 +145,7 @@ func (m *contest) boxesOf(t *testing.T, run, state string) (ids []string) {
 // could not win any more, would work on for a long time.
 func TestLosersOfATournamentLeaveNothing(t *testing.T) {
 	t.Parallel()
+	enginetest.Need(t)
 	m := newTournament(t, "sh", "-c", "case $(cat notes.txt) in slow*) sleep 1000;; esac")
 	m.texts = []string{"slow and long, and longer than the other\n", "quick\n", "slow and long, and longer than both of them are\n"}
 	doc := m.runner.Run(t.Context(), m.request)

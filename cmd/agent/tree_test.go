@@ -146,7 +146,7 @@ var allowed = map[string][]string{
 		"orchestrator/edit/problem", "sandbox/workspace/lang",
 	},
 	"orchestrator/edit/lex":   {"sandbox/workspace/lang"},
-	"orchestrator/edit/match": {"orchestrator/edit/align", "orchestrator/edit/document", "orchestrator/edit/lex", "orchestrator/edit/parse"},
+	"orchestrator/edit/match": {"orchestrator/edit/align", "orchestrator/edit/document", "orchestrator/edit/lex", "orchestrator/edit/parse", "sandbox/workspace/lang"},
 	"orchestrator/edit/parse": {"orchestrator/edit/lex", "orchestrator/edit/problem"},
 	"orchestrator/export":     {"orchestrator/agent", "orchestrator/survey"},
 	"orchestrator/forge":      {"sandbox/workspace/git"},
@@ -163,7 +163,7 @@ var allowed = map[string][]string{
 		"orchestrator/agent", "orchestrator/gate", "orchestrator/ledger", "orchestrator/run", "orchestrator/survey", "orchestrator/tournament", "sandbox",
 		"sandbox/workspace", "verify",
 	},
-	"orchestrator/replay": {"images", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "sandbox/workspace/secret", "verify", "verify/policy"},
+	"orchestrator/replay": {"images", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify", "verify/policy"},
 	"orchestrator/run": {
 		"images", "orchestrator/agent", "orchestrator/edit/parse", "orchestrator/edit/problem", "orchestrator/gate", "sandbox", "sandbox/workspace",
 		"sandbox/workspace/promotion", "sandbox/workspace/secret", "verify", "verify/policy",
@@ -199,12 +199,12 @@ var allowed = map[string][]string{
 	"verify/golang":  {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/crash"},
 	"verify/node":    {"sandbox/guest", "sandbox/workspace/lang", "verify/check"},
 	"verify/policy":  {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "verify/check", "verify/node", "verify/python"},
-	"verify/python":  {"sandbox/guest", "sandbox/workspace/lang", "verify/check"},
+	"verify/python":  {"sandbox/guest", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check"},
 	"verify/shell":   {"sandbox/guest", "sandbox/workspace/lang", "verify/check"},
 	"verify/smoke":   {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/crash", "verify/golang", "verify/python"},
 	"verify/symbols": {"sandbox", "sandbox/guest", "verify/check"},
 	"verify/syntax":  {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/golang"},
-	"verify/web":     {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/node", "verify/syntax"},
+	"verify/web":     {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/syntax"},
 }
 
 // commands is where each command has its package. A command may import everything but the
@@ -319,7 +319,7 @@ func TestTheMapNamesEveryPackage(t *testing.T) {
 		named[string(m[1])] = true
 	}
 	_, tests, _ := bytes.Cut(text, []byte("Packages for tests alone:"))
-	for _, m := range regexp.MustCompile(`(?:cmd|orchestrator|sandbox)(?:/[a-z]+)+`).FindAll(tests[:bytes.Index(tests, []byte("\n//\n"))], -1) {
+	for _, m := range regexp.MustCompile(`(?:cmd|images|orchestrator|sandbox|verify)(?:/[a-z]+)+`).FindAll(tests[:bytes.Index(tests, []byte("\n//\n"))], -1) {
 		named[string(m)] = true
 	}
 	there := map[string]bool{}
@@ -334,6 +334,49 @@ func TestTheMapNamesEveryPackage(t *testing.T) {
 	for dir := range named {
 		if !there[dir] {
 			t.Errorf("orchestrator/doc.go names %s, which is not there", dir)
+		}
+	}
+}
+
+// What docs/adding.md says of where to look is there, and no list is long.
+func TestAddingNamesWhatIsThere(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs/adding.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	section, list := "", ""
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(line, "## "); ok {
+			section = name
+		} else if line == "Read" || line == "Touch" {
+			list = line
+		}
+		number, item, ok := strings.Cut(line, ". ")
+		if n, err := strconv.Atoi(number); ok && err == nil && n > 6 {
+			t.Errorf("%s: %s lists %d files or more: %s", section, list, n, item)
+		}
+		for _, m := range regexp.MustCompile("`([a-zA-Z_./-]+/[a-zA-Z_./-]*|[A-Z]+\\.md)`").FindAllStringSubmatch(line, -1) {
+			// A name in capitals stands for one that is yet to be given: its folder is there.
+			file, _, _ := strings.Cut(m[1], "NAME")
+			if i := strings.Index(file, "NNN"); i >= 0 {
+				file = file[:i]
+			}
+			if strings.HasSuffix(file, "/") || file == m[1] {
+				if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+					t.Errorf("%s names %s, which is not there", section, m[1])
+				}
+			}
+		}
+	}
+	for _, s := range strings.Split(string(text), "\n## ")[1:] {
+		if !strings.Contains(s, "\nRead\n\n1. ") || !strings.Contains(s, "\nTouch\n\n1. ") {
+			t.Errorf("%.20q lacks what to read or to touch", s)
+		}
+	}
+	for _, kind := range []string{"language", "vendor", "command", "setting", "hold", "state"} {
+		if !regexp.MustCompile(`(?m)^## An? ` + kind).Match(text) {
+			t.Errorf("it does not say how to add a %s", kind)
 		}
 	}
 }
@@ -599,8 +642,8 @@ var forbidden = map[string]*regexp.Regexp{
 	"a test that may not run":         regexp.MustCompile(`\bt\.Ski[p](Now|f)?\(`),
 }
 
-// leftOut is the one place that leaves tests out: those that work on an engine, when -short asks for it.
-const leftOut = "a test that may not run sandbox/boxtest/boxtest.go"
+// leftOut is the one place that leaves tests out: those that work on an engine, when AGENT_TEST_ENGINE=none asks for it.
+const leftOut = "a test that may not run sandbox/enginetest/enginetest.go"
 
 func TestForbiddenTexts(t *testing.T) {
 	for _, s := range sources(t) {

@@ -1,7 +1,8 @@
 // Package dependencies finds out what a workspace wants to have installed, from its
 // manifests and lock files.
 //
-// It keeps of them names, versions and digests, read and written anew. What could lead an
+// It keeps of them names, versions and digests, read and written anew; Go's own files go to Go
+// as they are, which is made for hostile ones. What could lead an
 // installer to another machine than the user's registry, or make it run something, is
 // refused and noted: an address, a setting of a package manager, a script. Nothing is
 // installed here, and nothing is asked of a registry.

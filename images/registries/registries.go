@@ -1,7 +1,8 @@
 // Package registries finds where packages come from: by the user's own settings, as npm, pip
 // and Go read them, and never by those of a workspace.
 //
-// Addresses alone are read. One with a password in it is refused, since an engine would keep
+// Read are addresses, how Go checks modules, and the machine's certificates. An address with a
+// password in it is refused, since an engine would keep
 // it in its cache and show it on progress lines.
 package registries
 

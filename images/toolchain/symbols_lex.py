@@ -91,7 +91,7 @@ def tokens(text, script):
                 add("sign", "(", at + 2)
             else:
                 at += 1
-        elif script and c == "/" and may_be_regex(last) and (m := REGEX.match(text, at)):
+        elif script and c == "/" and may_be_regex(out, last) and (m := REGEX.match(text, at)):
             add("number", m[0], m.end())
         else:
             if templates and c in "{}":
@@ -101,9 +101,10 @@ def tokens(text, script):
     return out
 
 
-def may_be_regex(last):
+def may_be_regex(out, last):
     if last.kind == "word":
-        return last.text in languages.REGEX_AFTER
+        member = len(out) > 1 and out[-2].kind == "sign" and out[-2].text in (".", "?.")
+        return not member and last.text in languages.REGEX_AFTER
     return last.kind == "sign" and last.text not in (")", "]", "}", "<", "++", "--")
 
 

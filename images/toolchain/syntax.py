@@ -299,7 +299,7 @@ CHECKERS = {
 
 def checker(path, data):
     """Choose by extension; a script's first line decides where that says nothing, or says shell."""
-    chosen = None if COMPILED.search(path) else CHECKERS.get(languages.by_name(path))
+    chosen = None if COMPILED.search(path.lower()) else CHECKERS.get(languages.by_name(path))
     first = data[:200].split(b"\n", 1)[0]
     if not first.startswith(b"#!") or chosen not in (None, check_shell):
         return chosen

@@ -10,7 +10,7 @@ import (
 // templates, never written plain.
 type Brief struct {
 	Goal     string // what the change is for, in the user's own words: the one text that is an order
-	Thought  string // what the model said of the change that is to be mended
+	Thought  string // what the model said of the change that is to be fixed
 	Target   string // the path of the file to work on, "" for any
 	Language string // of the target: "python"
 	Code     string // the target's text

@@ -68,7 +68,7 @@ type Breakage struct {
 	Failure Failure
 	// Said is what the model said of the change.
 	Said string
-	// Target is the file to mend, with Code its text after the change; for an
+	// Target is the file to fix, with Code its text after the change; for an
 	// answer that could not be applied, before it.
 	Target, Language, Code string
 	// Others are the other files that the change touched or broke, as they are
@@ -78,7 +78,7 @@ type Breakage struct {
 	Downstream bool
 	// Tried are the candidates so far, this one last.
 	Tried []Attempt
-	// Variant is the candidate that is mended, N which repair of it this is, from 1.
+	// Variant is the candidate that is repaired, N which repair of it this is, from 1.
 	Variant Variant
 	N       int
 }
@@ -87,7 +87,7 @@ type Breakage struct {
 // and repair.
 //
 // The question holds the goal, what the model said, the failure and the code
-// as it is with the change: a model that sees only the error mends the error
+// as it is with the change: a model that sees only the error fixes the error
 // and forgets the goal.
 func (e *Engineer) Heal(ctx context.Context, t Task, x Breakage) (Reply, []Cut, error) {
 	b := Brief{

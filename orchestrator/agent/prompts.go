@@ -22,10 +22,10 @@ const (
 	Patch         Purpose = "PP"  // review a file and fix what is wrong with it
 	Feature       Purpose = "PF"  // propose one feature
 	Implement     Purpose = "IF"  // implement a goal or a proposed feature
-	FixLint       Purpose = "ALF" // mend what format, syntax or lint found
-	FixRuntime    Purpose = "FRE" // mend a crash or a failing test
-	Repair        Purpose = "PIR" // mend a change that failed, knowing its goal
-	FixDownstream Purpose = "PCF" // mend other files that a change broke
+	FixLint       Purpose = "ALF" // fix what format, syntax or lint found
+	FixRuntime    Purpose = "FRE" // fix a crash or a failing test
+	Repair        Purpose = "PIR" // fix a change that failed, knowing its goal
+	FixDownstream Purpose = "PCF" // fix other files that a change broke
 	UpdateMemory  Purpose = "UM"  // merge an iteration into the memory
 	RefactorMemo  Purpose = "RM"  // compress the memory
 	PickTarget    Purpose = "PT"  // choose the file to work on

@@ -1,6 +1,6 @@
 // Package archive owns the form in which a recorded run leaves its database: one file
 // that another machine can check and judge again, with nothing but an engine. It
-// neither judges nor reads a database: package run does the one, package store the
+// neither judges nor reads a database: package replay does the one, package store the
 // other.
 //
 // # The file

@@ -2,8 +2,8 @@
 // version brought each of its lines, and whether a change can be taken back
 // from under those that came after it.
 //
-// It is pure: texts in, answers out. Who made a version, and where texts come
-// from, is its caller's concern. It refuses rather than guesses: a change that
+// It is pure: texts and who promoted them in, answers out. Where these come from is
+// its caller's concern. It refuses rather than guesses: a change that
 // touches a later one is a Clash, never a text with marks in it.
 package blame
 

@@ -55,8 +55,12 @@ func (c Candidate) Wins() bool { return c.Verdict == verify.Pass && !c.Changeset
 // Seal gives the candidate a changeset and everything that follows from it:
 // digest, diff and holds never outlive the changeset that they were made from.
 func (g *Gate) Seal(cand *Candidate, cs workspace.Changeset) {
-	cand.Changeset, cand.Digest, cand.Diff = cs, cs.Digest(), cs.Diff()
-	cand.Holds = policy.ReviewText(cs, g.Rules.Protect)
+	cand.seal(cs, policy.ReviewText(cs, g.Rules.Protect))
+}
+
+// seal sets the changeset with everything that follows from it.
+func (c *Candidate) seal(cs workspace.Changeset, holds []policy.Hold) {
+	c.Changeset, c.Digest, c.Diff, c.Holds = cs, cs.Digest(), cs.Diff(), holds
 }
 
 // Make returns the candidate of a response to the workspace itself. rejected is
@@ -88,11 +92,9 @@ func (g *Gate) Make(base *workspace.Manifest, response []byte, target string) (c
 
 // Extend applies a response to the workspace as changes leave it, and makes cand
 // the candidate of what both do to base. rejected is why no gate may judge it,
-// in words for a model; the candidate has that verdict then, and cs is no
-// changeset of it. The error comes from reading the workspace.
-//
-// The caller seals the candidate.
-func Extend(cand *Candidate, base *workspace.Manifest, changes workspace.Changeset, response []byte, target string) (cs workspace.Changeset, rejected, err error) {
+// in words for a model; the candidate has that verdict then, and no changeset.
+// The error comes from reading the workspace.
+func (g *Gate) Extend(cand *Candidate, base *workspace.Manifest, changes workspace.Changeset, response []byte, target string) (rejected, err error) {
 	started := time.Now()
 	cand.Origin = Origin{Response: response, Target: target, Onto: changes.Digest()}
 	cs, applied, err := edit.Apply(editable{base.With(changes)}, response, target)
@@ -100,9 +102,9 @@ func Extend(cand *Candidate, base *workspace.Manifest, changes workspace.Changes
 	switch {
 	case errors.As(err, &refusal):
 		cand.Verdict, cand.Gates = verify.Fail, []verify.Gate{refusedGate(refusal, time.Since(started))}
-		return cs, refusal, nil
+		return refusal, nil
 	case err != nil:
-		return cs, nil, fmt.Errorf("read the workspace: %w", err)
+		return nil, fmt.Errorf("read the workspace: %w", err)
 	}
 	// One changeset from the host to the end of both: the gates and the promotion
 	// know of no steps in between.
@@ -112,10 +114,11 @@ func Extend(cand *Candidate, base *workspace.Manifest, changes workspace.Changes
 	if err != nil { // a path that no approval allows: the model is told, and may choose another
 		cand.Verdict = verify.Policy
 		cand.Gates = []verify.Gate{{Name: "edit", Verdict: verify.Policy, Seconds: time.Since(started).Seconds(), Detail: err.Error()}}
-		return cs, fmt.Errorf("nothing was applied: %w", err), nil
+		return fmt.Errorf("nothing was applied: %w", err), nil
 	}
-	cand.Edits, cand.Origin.Asked = applied, cs.Digest()
-	return cs, nil, nil
+	g.Seal(cand, cs)
+	cand.Edits, cand.Origin.Asked = applied, cand.Digest
+	return nil, nil
 }
 
 // Hidden returns the candidate with its texts as hide returns them. The diff and the

@@ -23,7 +23,7 @@ func (e *ForbiddenError) Unwrap() error { return e.Err }
 // and every path can be written. target is the file that a block without a
 // name means, "" for none.
 //
-// The error is an *problem.Refusal when the response does not apply. It is a
+// The error is a *problem.Refusal when the response does not apply. It is a
 // *ForbiddenError, beside the changeset in question, when it must not be
 // written. Any other error comes from reading the workspace.
 func Edit(base *workspace.Manifest, response []byte, target string) (workspace.Changeset, []edit.Applied, error) {

@@ -53,9 +53,8 @@ func (g *Gate) Judge(ctx context.Context, st Stage, cand *Candidate, w Watch) er
 		g.Alongside.Go(func() { g.keepBaseline(ctx, report) })
 	}
 	cand.Verdict, cand.Gates, cand.Skipped, cand.Unproven = report.Verdict, report.Gates, report.Skipped, report.Unproven
-	g.Seal(cand, report.Changeset)
 	// What only the whole workspace tells is asked of what may be promoted.
-	cand.Holds = policy.Review(ctx, st.Base, report.Changeset, g.Rules.Protect, report.Holds)
+	cand.seal(report.Changeset, policy.Review(ctx, st.Base, report.Changeset, g.Rules.Protect, report.Holds))
 	return ctx.Err()
 }
 

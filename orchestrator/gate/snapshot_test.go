@@ -13,11 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"agent/sandbox/boxtest"
-
 	"github.com/google/go-cmp/cmp"
 
 	"agent/images"
+	"agent/images/imagestest"
 	"agent/orchestrator/run"
 	"agent/orchestrator/run/runtest"
 	"agent/sandbox"
@@ -44,7 +43,7 @@ for top, dirs, files in os.walk("/work"):
 // A nearby is a workspace whose snapshots are real; nothing is judged on them.
 type nearby struct {
 	*runtest.Bench
-	lab  runtest.Lab
+	lab  imagestest.Setup
 	last verify.Request // of the latest run
 	had  []string       // what a box of it had
 	req  run.Request
@@ -53,11 +52,7 @@ type nearby struct {
 // newNearby makes a workspace of n files. Its snapshots go with the test.
 func newNearby(t *testing.T, n int) *nearby {
 	t.Helper()
-	boxtest.NeedsEngine(t)
-	l, err := runtest.OpenLab()
-	if err != nil {
-		t.Fatalf("these tests need a container engine and the toolchain image (make setup): %v", err)
-	}
+	l := imagestest.Open(t)
 	s := &nearby{lab: l}
 	s.Bench = runtest.Setup(t, func(ctx context.Context, req verify.Request) (verify.Report, error) {
 		s.last, s.had = req, s.list(t, req)

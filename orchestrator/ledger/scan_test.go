@@ -2,67 +2,24 @@ package ledger_test
 
 import (
 	"bytes"
-	"context"
 	"maps"
-	"os"
-	"os/exec"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
-	"agent/sandbox/boxtest"
-
-	"agent/images"
+	"agent/images/imagestest"
 	"agent/orchestrator/ledger"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/symbols"
 )
 
-// A lab is the real engine with the toolchain image, in which the scanner is.
-type lab struct {
-	engine    *sandbox.Engine
-	toolchain string
-}
-
-// openLab builds the image once, with the guest of this source tree.
-var openLab = sync.OnceValues(func() (lab, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	defer cancel()
-	engine, err := sandbox.Connect(ctx)
-	if err != nil {
-		return lab{}, err
-	}
-	dir, err := os.MkdirTemp("", "guest")
-	if err != nil {
-		return lab{}, err
-	}
-	defer os.RemoveAll(dir)
-	// The same flags as the Makefile's, so that the image is the same one.
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", dir+"/guest", "agent/cmd/guest")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return lab{}, &exec.Error{Name: string(out), Err: err}
-	}
-	guest, err := os.ReadFile(dir + "/guest")
-	if err != nil {
-		return lab{}, err
-	}
-	image, err := images.New(engine, guest, nil).Ensure(ctx, images.Toolchain)
-	return lab{engine, image.ID}, err
-})
-
 // startBox starts a box in which these files stand in /work.
 func startBox(t testing.TB, files map[string]string) *sandbox.Box {
 	t.Helper()
-	boxtest.NeedsEngine(t)
-	l, err := openLab()
-	if err != nil {
-		t.Fatalf("these tests need a container engine and the toolchain image (make setup): %v", err)
-	}
-	box, err := l.engine.Start(t.Context(), sandbox.Spec{
-		Image: l.toolchain, Run: "ledger-test", Purpose: t.Name(), Lease: time.Now().Add(10 * time.Minute),
+	l := imagestest.Open(t)
+	box, err := l.Engine.Start(t.Context(), sandbox.Spec{
+		Image: l.Toolchain.ID, Run: "ledger-test", Purpose: t.Name(), Lease: time.Now().Add(10 * time.Minute),
 		Limits: sandbox.Limits{Work: 512 << 20},
 	})
 	if err != nil {

@@ -18,6 +18,6 @@
 // are checked and the request is entered; after it, what it gave and cost. What
 // follows from an error is looked up in one table, by [Kind.Rule].
 //
-// The package imports nothing of the product. What it must remember outlives
+// Of the product it imports only the masking of known secrets, package secret. What it must remember outlives
 // the process and is handed in by the caller: see [Journal] and [KeyStates].
 package llm

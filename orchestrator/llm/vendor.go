@@ -50,6 +50,9 @@ const (
 	ContextTokens
 )
 
+// Key is the name of a setting in the configuration.
+func (v Vendor) Key(s Setting) string { return v.Name + "." + s.Name }
+
 // Setting returns its setting of a kind, and false when it has none.
 func (v Vendor) Setting(kind SettingKind) (Setting, bool) {
 	for _, s := range v.Settings {

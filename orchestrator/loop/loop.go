@@ -183,9 +183,9 @@ func (l *Loop) progress(p agent.Progress) {
 func (l *Loop) trouble(ctx context.Context, err error) *run.Problem {
 	switch {
 	case errors.Is(err, run.ErrFenced):
-		return &run.Problem{Kind: "conflict", Message: "another process works on this workspace: " + err.Error(), Next: "wait for it to end"}
+		return &run.Problem{Kind: run.ProblemConflict, Message: "another process works on this workspace: " + err.Error(), Next: "wait for it to end"}
 	case ctx.Err() != nil:
-		return &run.Problem{Kind: "cancelled", Message: "cancelled; what was promoted stays", Next: "`agent sandbox loop --resume` carries on"}
+		return &run.Problem{Kind: run.ProblemCancelled, Message: "cancelled; what was promoted stays", Next: "`agent sandbox loop --resume` carries on"}
 	}
-	return &run.Problem{Kind: "infra", Message: err.Error(), Next: "run `agent doctor`, then `agent sandbox loop --resume`"}
+	return &run.Problem{Kind: run.ProblemInfra, Message: err.Error(), Next: "run `agent doctor`, then `agent sandbox loop --resume`"}
 }

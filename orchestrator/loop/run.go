@@ -129,7 +129,7 @@ func (l *Loop) open(ctx context.Context, dir string, start Start) (*Iteration, *
 func (l *Loop) interrupted(ctx context.Context, it *Iteration, start Start) (again bool, p *run.Problem) {
 	if alive, _ := sandbox.Alive(it.Owner); alive && it.Owner != sandbox.Owner() {
 		return false, &run.Problem{
-			Kind: "conflict", Message: fmt.Sprintf("iteration %s works on this workspace; its process is %s", it.ID, it.Owner),
+			Kind: run.ProblemConflict, Message: fmt.Sprintf("iteration %s works on this workspace; its process is %s", it.ID, it.Owner),
 			Next: "wait for it to end, or stop that process",
 		}
 	}
@@ -138,7 +138,7 @@ func (l *Loop) interrupted(ctx context.Context, it *Iteration, start Start) (aga
 	giveUp := start.Fresh || start.Order.Single && it.Order.Single
 	if it.Phase == Work && !giveUp && !start.Resume {
 		return false, &run.Problem{
-			Kind: "conflict", Message: fmt.Sprintf("iteration %s of a loop on this workspace was interrupted", it.ID),
+			Kind: run.ProblemConflict, Message: fmt.Sprintf("iteration %s of a loop on this workspace was interrupted", it.ID),
 			Next: "`agent sandbox loop --resume` carries it on, `agent sandbox loop --fresh` gives it up and begins anew",
 		}
 	}

@@ -43,7 +43,7 @@ type Exhibit struct {
 	// Digest is that of the changeset as it was judged, Files what it changed.
 	Digest string        `json:"digest"`
 	Files  []ExhibitFile `json:"files"`
-	// Response is the digest of what the candidate was made of; see Origin.
+	// Response is the digest of what the candidate was made of; see gate.Origin.
 	Response string `json:"response"`
 	Target   string `json:"target,omitempty"`
 	Onto     string `json:"onto,omitempty"`

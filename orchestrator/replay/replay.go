@@ -14,14 +14,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"agent/images"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
-	"agent/sandbox/workspace/secret"
 	"agent/verify"
 	"agent/verify/policy"
 )
@@ -111,9 +109,10 @@ type Replayer struct {
 // struck by trouble of the machine. The error is trouble of the machine, or
 // an *UnfitError.
 func (r *Replayer) Replay(ctx context.Context, e Evidence, dir string, content func(digest string) ([]byte, error)) (*Report, error) {
+	t := &run.Notifier{Run: run.NewID(time.Now()), Emit: r.Emit, Hide: r.Hide}
 	rep := &replay{
 		Report:   &Report{Run: e.Run, Recorded: e.Settings.Toolchain, Verdicts: []Verdict{}, Differs: []Difference{}, Notes: []string{}},
-		evidence: e, hide: r.hide, finals: map[string]workspace.Changeset{workspace.Changeset{}.Digest(): {}}, steps: map[string]string{},
+		evidence: e, hide: t.Hidden, finals: map[string]workspace.Changeset{workspace.Changeset{}.Digest(): {}}, steps: map[string]string{},
 	}
 	// Each time anew, whoever compared before: what content reads may have changed since.
 	rep.content = func(digest string) ([]byte, error) {
@@ -139,7 +138,7 @@ func (r *Replayer) Replay(ctx context.Context, e Evidence, dir string, content f
 	if rep.Snapshot = rep.base.Digest(); rep.Snapshot != e.Snapshot {
 		return nil, &UnfitError{e.Run, "the rebuilt workspace is " + rep.Snapshot + ", and not the one that was judged"}
 	}
-	if err := rep.run(ctx, r); err != nil {
+	if err := rep.run(ctx, r, t); err != nil {
 		return nil, err
 	}
 	rep.conclude()
@@ -150,16 +149,14 @@ func (r *Replayer) Replay(ctx context.Context, e Evidence, dir string, content f
 // run has all candidates judged.
 // Candidates come in their order, since later ones build on earlier ones. Settings that decide a verdict are those of
 // the evidence, not of here: whether they may be is for the caller to say before.
-func (rep *replay) run(ctx context.Context, r *Replayer) (err error) {
+func (rep *replay) run(ctx context.Context, r *Replayer, t *run.Notifier) (err error) {
 	s := rep.evidence.Settings
 	rules := gate.Rules{Config: s.Config, Allow: s.Allow, NoInstall: s.NoInstall, InstallScripts: s.InstallScripts}
 	if rules.Protect, err = policy.Protect(s.Protect); err != nil {
 		return &UnfitError{rep.Run, err.Error()}
 	}
-	t := &teller{run: run.NewID(time.Now()), replayer: r}
-	var alongside sync.WaitGroup
-	defer alongside.Wait()
-	g := &gate.Gate{Images: r.Images, Verifier: r.Verifier, Rules: rules, Run: t.run, Alongside: &alongside, Note: t.note}
+	// What a candidate leaves for later runs is not kept: there are none on this workspace.
+	g := &gate.Gate{Images: r.Images, Verifier: r.Verifier, Rules: rules, Run: t.Run, Note: func(text string) { t.Notify(run.Event{Note: text}) }}
 	st, err := rep.stage(ctx, g)
 	if err != nil {
 		return err
@@ -170,50 +167,6 @@ func (rep *replay) run(ctx context.Context, r *Replayer) (err error) {
 		}
 	}
 	return nil
-}
-
-// A teller tells the watcher of a replay what happens.
-type teller struct {
-	run      string
-	replayer *Replayer
-	emitting sync.Mutex
-}
-
-// note tells people something.
-func (t *teller) note(text string) { t.emit(run.Event{Note: text}) }
-
-// gate tells what a gate does.
-func (t *teller) gate(e verify.Event) error {
-	if e.Request == nil {
-		t.emit(run.Event{Gate: &e})
-	} else if !e.Request.Allowed { // since that explains why a test fails
-		note, _ := secret.Hide(t.replayer.hide(e.Gate + ": " + e.Request.String()))
-		t.note(note)
-	}
-	return nil
-}
-
-// emit tells the watcher of e, without secrets.
-func (t *teller) emit(e run.Event) {
-	t.emitting.Lock()
-	defer t.emitting.Unlock()
-	if t.replayer.Emit == nil {
-		return
-	}
-	e.Run, e.Note = t.run, t.replayer.hide(e.Note)
-	if e.Gate != nil {
-		hidden := e.Gate.Hidden(t.replayer.hide)
-		e.Gate = &hidden
-	}
-	t.replayer.Emit(e)
-}
-
-// hide takes the configured secrets out of a text.
-func (r *Replayer) hide(text string) string {
-	if r.Hide == nil {
-		return text
-	}
-	return r.Hide(text)
 }
 
 // conclude compares the run's own verdict with what its candidates came to now.
@@ -292,7 +245,7 @@ func versionsApart(recorded, here map[string]string) string {
 
 // judge replays candidate n.
 // An error leaves a verdict behind in the list, but the report is not given out then.
-func (rep *replay) judge(ctx context.Context, g *gate.Gate, t *teller, st gate.Stage, n int, x Exhibit) error {
+func (rep *replay) judge(ctx context.Context, g *gate.Gate, t *run.Notifier, st gate.Stage, n int, x Exhibit) error {
 	v := Verdict{Step: rep.steps[x.Response], Recorded: x.Verdict}
 	defer func() { rep.Verdicts = append(rep.Verdicts, v) }()
 	recorded, err := rep.changeset(x)
@@ -315,7 +268,14 @@ func (rep *replay) judge(ctx context.Context, g *gate.Gate, t *teller, st gate.S
 		return nil
 	}
 	if applied {
-		if err := g.Judge(ctx, st, &cand, gate.Watch{Event: t.gate}); err != nil {
+		if err := g.Judge(ctx, st, &cand, gate.Watch{Event: func(e verify.Event) error {
+			if e.Request != nil {
+				t.Request(e)
+			} else {
+				t.Notify(run.Event{Gate: &e})
+			}
+			return nil
+		}}); err != nil {
 			return err
 		}
 		v.Tree = rep.base.With(cand.Changeset).Digest()
@@ -345,10 +305,7 @@ func (rep *replay) apply(g *gate.Gate, x Exhibit) (cand gate.Candidate, applied 
 	if !ok {
 		return cand, false, &UnfitError{rep.Run, "a candidate came on top of a changeset that no other has"}
 	}
-	cs, rejected, err := gate.Extend(&cand, rep.base, onto, response, x.Target)
-	if err == nil && rejected == nil {
-		g.Seal(&cand, cs)
-	}
+	rejected, err := g.Extend(&cand, rep.base, onto, response, x.Target)
 	return cand, err == nil && rejected == nil, err
 }
 
@@ -451,7 +408,7 @@ func found(list []verify.Finding) []string {
 func heldBack(holds []policy.Hold) []string {
 	var words []string
 	for _, h := range holds {
-		if h.Kind != "unseen" {
+		if h.Kind != policy.Unseen {
 			words = append(words, h.Kind+" "+h.Path)
 		}
 	}

@@ -82,6 +82,17 @@ func TestAnEditThatFailsIsNotPromoted(t *testing.T) {
 	patch.Approver = runtest.Person(run.Answer{Decision: run.Amend, Response: []byte(runtest.Only("x = 9", "x = 7"))})
 	other.Ended(t, other.Run(t.Context(), patch), run.Rejected, verify.Fail, run.ExitFail)
 	other.Untouched(t)
+	// A change that no approval allows is a matter of policy, by a person too.
+	forbidden := ""
+	for file, text := range map[string]string{"docs/HEAD": "ref: refs/heads/main", "docs/objects/a": "a", "docs/refs/a": "a"} {
+		forbidden += "<EDIT file=\"" + file + "\"><SEARCH>\n</SEARCH><REPLACE>\n" + text + "\n</REPLACE></EDIT>\n"
+	}
+	patch.Approver = runtest.Person(run.Answer{Decision: run.Amend, Response: []byte(forbidden)})
+	doc = other.Run(t.Context(), patch)
+	other.Ended(t, doc, run.Rejected, verify.Policy, run.ExitApproval)
+	if last := doc.Candidates[len(doc.Candidates)-1]; last.Verdict != verify.Policy {
+		t.Errorf("the candidate's verdict is %s", last.Verdict)
+	}
 	// Nor to be asked once more: the answer counts as none.
 	patch.Approver = runtest.Person(run.Answer{Decision: run.Regenerate, By: "nobody"})
 	other.Ended(t, other.Run(t.Context(), patch), run.Rejected, verify.Policy, run.ExitApproval)

@@ -18,13 +18,11 @@
 //	verifying         -> proposing awaiting_approval rejected conflict failed cancelled
 //	awaiting_approval -> proposing verifying promoting done rejected conflict failed cancelled
 //	promoting         -> promoted conflict failed cancelled
-//	promoted          -> done
 //
 // From proposing to awaiting_approval goes a run whose review found nothing and
 // which asks whether a feature is to be written; nothing is there to be promoted
-// then. promoted is final for a run after which nothing else is done; done is the end of a
-// run that proved a patch without promoting it; rejected, conflict, failed and cancelled
-// are the other ends.
+// then. promoted is the end of a run that wrote; done is the end of one that proved a patch
+// without promoting it; rejected, conflict, failed and cancelled are the other ends.
 //
 // # The order of a promotion
 //

@@ -64,7 +64,7 @@ func End(state State, p *Problem) Ending {
 // infrastructure, unless files were promoted: that stays true, and says so.
 func unrecorded(end Ending, err error) Ending {
 	p := &Problem{
-		Kind: "infra", Message: "record the end of the run: " + err.Error(),
+		Kind: ProblemInfra, Message: "record the end of the run: " + err.Error(),
 		Next: "run `agent doctor`; the next agent command records what happened",
 	}
 	if end.State == Promoted {
@@ -74,7 +74,7 @@ func unrecorded(end Ending, err error) Ending {
 	return End(Failed, p)
 }
 
-// trouble turns an error of act into a problem with the next thing to do. A
+// Trouble turns an error of act into a problem with the next thing to do. A
 // context that ended makes it a cancellation, or a run that was taken over.
 func (x *Execution) Trouble(ctx context.Context, act string, err error) *Problem {
 	var gone *sandbox.UnavailableError
@@ -86,19 +86,19 @@ func (x *Execution) Trouble(ctx context.Context, act string, err error) *Problem
 	switch {
 	case errors.Is(context.Cause(ctx), ErrFenced) || errors.Is(err, ErrFenced):
 		return &Problem{
-			Kind: "infra", Message: act + ": " + ErrFenced.Error(),
+			Kind: ProblemInfra, Message: act + ": " + ErrFenced.Error(),
 			Next: "see `agent runs show " + x.rec.ID + "`",
 		}
 	case ctx.Err() != nil:
-		return &Problem{Kind: "cancelled", Message: "cancelled; the workspace is untouched", Next: "run the same command again"}
+		return &Problem{Kind: ProblemCancelled, Message: "cancelled; the workspace is untouched", Next: "run the same command again"}
 	case errors.As(err, &moving):
 		return conflicted(&promotion.ConflictError{Paths: []string{moving.Path}}, "")
 	case errors.As(err, &gone):
-		return &Problem{Kind: "infra", Message: act + ": " + err.Error(), Next: gone.Hint}
+		return &Problem{Kind: ProblemInfra, Message: act + ": " + err.Error(), Next: gone.Hint}
 	case errors.As(err, &lacking):
-		return &Problem{Kind: "infra", Message: act + ": " + lacking.Error(), Next: lacking.Next()}
+		return &Problem{Kind: ProblemInfra, Message: act + ": " + lacking.Error(), Next: lacking.Next()}
 	}
-	return &Problem{Kind: "infra", Message: act + ": " + err.Error(), Next: "run `agent doctor`"}
+	return &Problem{Kind: ProblemInfra, Message: act + ": " + err.Error(), Next: "run `agent doctor`"}
 }
 
 // rejection is the problem of a candidate that no gate may judge.
@@ -122,15 +122,15 @@ func refused(r *problem.Refusal) *Problem {
 		}
 	}
 	return &Problem{
-		Kind: "patch", Message: "the patch does not apply: " + r.Error(),
-		Next: "mend the blocks that are named and run again; nothing was written",
+		Kind: ProblemPatch, Message: "the patch does not apply: " + r.Error(),
+		Next: "fix the blocks listed above and run again; nothing was written",
 	}
 }
 
 // forbidden is the problem of a change that no approval allows.
 func forbidden(err error) *Problem {
 	return &Problem{
-		Kind: "policy", Message: "the patch may not write that: " + err.Error(),
+		Kind: ProblemPolicy, Message: "the patch may not write that: " + err.Error(),
 		Next: "take that file out of the patch; edit it by hand if you mean it",
 	}
 }
@@ -139,7 +139,7 @@ func forbidden(err error) *Problem {
 // the run whose proven diff can still be had, "" when there is none yet.
 func conflicted(c *promotion.ConflictError, run string) *Problem {
 	p := &Problem{
-		Kind: "conflict", Message: c.Error(),
+		Kind: ProblemConflict, Message: c.Error(),
 		Next: "your edits were kept and nothing was written; make the patch again from the files as they are now",
 	}
 	if run != "" {
@@ -157,18 +157,18 @@ func Judged(cand gate.Candidate) Ending {
 	switch cand.Verdict {
 	case verify.Infra:
 		return End(Failed, &Problem{
-			Kind: "infra", Message: "not judged: " + cand.Because(verify.Infra),
+			Kind: ProblemInfra, Message: "not judged: " + cand.Because(verify.Infra),
 			Next: "run `agent doctor`; the patch was not blamed and the workspace is untouched",
 		})
 	case verify.Policy:
 		return End(Rejected, &Problem{
-			Kind: "policy", Message: "held by policy: " + cand.Because(verify.Policy),
+			Kind: ProblemPolicy, Message: "held by policy: " + cand.Because(verify.Policy),
 			Next: "take that change out of the patch, or make it by hand",
 		})
 	}
 	end := End(Rejected, &Problem{
-		Kind: "patch", Message: "the patch failed: " + cand.Because(cand.Verdict),
-		Next: "mend the patch and run again; the workspace is untouched",
+		Kind: ProblemPatch, Message: "the patch failed: " + cand.Because(cand.Verdict),
+		Next: "fix the patch and run again; the workspace is untouched",
 	})
 	// Fail is the verdict of the kind; the candidate may have a nearer one.
 	end.Verdict = cand.Verdict

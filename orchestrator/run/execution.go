@@ -7,7 +7,6 @@ import (
 
 	"agent/orchestrator/gate"
 	"agent/sandbox/workspace/promotion"
-	"agent/sandbox/workspace/secret"
 	"agent/verify"
 )
 
@@ -39,11 +38,9 @@ type Execution struct {
 	unproven []verify.Unproven
 	// What the run was given and saw; nil where nothing was frozen.
 	seen *seen
-	// Work that nobody waits for during the run, and that ends before its end is
-	// recorded.
+	// Work in the background of the run, which ends before its end is recorded.
 	alongside sync.WaitGroup
-
-	emitting sync.Mutex // candidates are judged at the same time, and told of one at a time
+	notifier  *Notifier
 }
 
 // ID is the name of the run.
@@ -76,32 +73,20 @@ func (x *Execution) Advance(ctx context.Context, to State, note string) error {
 }
 
 // request records a request that left a box, as a note among the states of the run;
-// also that of a run that was cancelled meanwhile. The watcher is told of what was
-// refused, since that explains why a test fails.
+// also that of a run that was cancelled meanwhile.
 func (x *Execution) request(ctx context.Context, e verify.Event) error {
 	logRequest(ctx, e)
-	note, _ := secret.Hide(x.runner.hide(e.Gate + ": " + e.Request.String()))
-	if !e.Request.Allowed {
-		x.Notify(Event{Note: note})
-	}
+	note := x.notifier.Request(e)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleFor)
 	defer cancel()
 	return x.runner.Store.Advance(ctx, x.rec.ID, x.rec.Token, x.rec.State, note, "")
 }
 
 // Notify tells the watcher of e. It may be called from any goroutine.
-func (x *Execution) Notify(e Event) {
-	x.emitting.Lock()
-	defer x.emitting.Unlock()
-	if x.runner.Emit != nil {
-		e.Run, e.Note = x.rec.ID, x.runner.hide(e.Note)
-		if e.Gate != nil {
-			gate := e.Gate.Hidden(x.runner.hide)
-			e.Gate = &gate
-		}
-		x.runner.Emit(e)
-	}
-}
+func (x *Execution) Notify(e Event) { x.notifier.Notify(e) }
+
+// Hide takes the configured secrets out of a text that is to be recorded or shown.
+func (x *Execution) Hide(text string) string { return x.runner.hide(text) }
 
 // close completes the document.
 func (x *Execution) close(end Ending) Document {

@@ -53,9 +53,12 @@ func (x *Execution) Freeze(ctx context.Context, req Request, scanned func(*works
 			x.Notify(Event{Note: changed.Error() + "; scanning again"})
 			continue
 		}
-		var step *gate.StepError
-		if errors.As(err, &step) {
-			return stop(End(Failed, x.Trouble(ctx, step.Act, step.Err)))
+		if err != nil {
+			act, cause := "freeze the workspace", err
+			if step, ok := errors.AsType[*gate.StepError](err); ok {
+				act, cause = step.Act, step.Err
+			}
+			return stop(End(Failed, x.Trouble(ctx, act, cause)))
 		}
 		x.seen = &seen{req, st}
 		x.rec.Snapshot, x.doc.Snapshot = base.Digest(), base.Digest()

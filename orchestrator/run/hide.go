@@ -14,10 +14,7 @@ import (
 
 // hide takes the configured secrets out of a text that is recorded or shown.
 func (r *Runner) hide(text string) string {
-	if r.Hide == nil {
-		return text
-	}
-	return r.Hide(text)
+	return r.notifier("").Hidden(text)
 }
 
 // hidden returns the ending with its texts as hide returns them.
@@ -50,4 +47,9 @@ func (d Document) Hidden(hide func(string) string) Document {
 		d.Proposals[i].Reason = hide(d.Proposals[i].Reason)
 	}
 	return d
+}
+
+// notifier returns what tells the watcher of a run, "" for one that was not recorded.
+func (r *Runner) notifier(run string) *Notifier {
+	return &Notifier{Run: run, Emit: r.Emit, Hide: r.Hide}
 }

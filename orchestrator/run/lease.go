@@ -19,7 +19,7 @@ import (
 // absolute path, links resolved: see [Resolve]. The document is always complete.
 func (r *Runner) Execute(ctx context.Context, rec Record, work func(context.Context, *Execution) Ending) Document {
 	rec.ID, rec.Owner, rec.Token, rec.State, rec.Started = NewID(time.Now()), sandbox.Owner(), 1, Queued, time.Now()
-	x := &Execution{runner: r, rec: rec}
+	x := &Execution{runner: r, rec: rec, notifier: r.notifier(rec.ID)}
 	x.doc = Document{Run: rec.ID, State: Queued, Workspace: rec.Workspace, Candidates: []gate.Document{}}
 	if err := r.Store.Create(ctx, x.rec); err != nil {
 		x.doc.Run = ""
@@ -76,7 +76,7 @@ func (x *Execution) locked(ctx context.Context, work func(context.Context, *Exec
 	lock, err := promotion.Acquire(x.rec.Workspace)
 	if errors.Is(err, promotion.ErrLocked) {
 		return End(Conflicted, &Problem{
-			Kind: "conflict", Message: x.holder(ctx),
+			Kind: ProblemConflict, Message: x.holder(ctx),
 			Next: "wait for it to end, or stop that process, then run the same command again",
 		})
 	}

@@ -45,7 +45,7 @@ type Entry struct {
 	At  time.Time
 }
 
-// A LogStore keeps entries for good.
+// A LogStore keeps entries permanently.
 // It tries again by itself as long as that makes sense: what it gives back is an entry lost.
 type LogStore interface {
 	// AppendEntries adds entries in their order, all of them or none.

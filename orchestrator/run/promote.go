@@ -21,6 +21,10 @@ import (
 // heartbeat of the run goes on meanwhile.
 func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, base *workspace.Manifest) (Answer, *Ending) {
 	stop := func(e Ending) (Answer, *Ending) { return Answer{}, &e }
+	// Whoever calls, only what was judged is promoted, and only the bytes that were.
+	if c := p.Candidate; !c.Wins() || c.Changeset.Digest() != c.Digest {
+		return stop(End(Failed, &Problem{Kind: ProblemInfra, Message: "the candidate was not proved", Next: "run `agent doctor`"}))
+	}
 	// Of several candidates this is the one that decides.
 	x.unproven = p.Candidate.Unproven
 	note := "every gate passed"
@@ -70,7 +74,7 @@ func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, bas
 		return stop(x.skipped(answer.By))
 	}
 	end := End(Rejected, &Problem{
-		Kind: "policy", Message: "every gate passed, but nobody is there to approve: " + answer.By,
+		Kind: ProblemPolicy, Message: "every gate passed, but nobody is there to approve: " + answer.By,
 		Next: "run again with --yes" + allowFlags(p.Candidate.Holds) + ", or on a terminal",
 	})
 	end.Verdict = verify.Policy
@@ -83,7 +87,7 @@ func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, bas
 // state of the run.
 func (x *Execution) skipped(by string) Ending {
 	end := End(Rejected, &Problem{
-		Kind: "policy", Message: "skipped by " + by,
+		Kind: ProblemPolicy, Message: "skipped by " + by,
 		Next: "`agent runs diff " + x.rec.ID + "` shows the proven diff again",
 	})
 	end.Verdict = verify.Pass
@@ -223,7 +227,7 @@ func (x *Execution) record(ctx context.Context, p Promotion) error {
 
 // unprepared ends a promotion whose row could not be written before any file was. A
 // call that was cancelled, or whose answer was lost, may have written it all the same,
-// and the row would say Prepared for good.
+// and the row would stay Prepared.
 func (x *Execution) unprepared(ctx context.Context, prepared *promotion.Promotion, p Promotion, cause error) Ending {
 	end := End(Failed, x.Trouble(ctx, "record the promotion", cause))
 	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleFor)
@@ -280,7 +284,7 @@ func (x *Execution) unplaced(ctx context.Context, err error) Ending {
 	return End(Failed, x.Trouble(ctx, "write to the workspace", err))
 }
 
-// Undo takes the promotion of a run back by the same road: lock, three-way
+// Undo takes the promotion of a run back in the same order: lock, three-way
 // check, journal, record. back is the reverse of its changeset, or what is left
 // of that beside later edits of the same files; conflict, when not nil, is why
 // nothing is, which is recorded.

@@ -38,7 +38,7 @@ const (
 	ProposalDropped ProposalState = "dropped"
 )
 
-// A KeptProposal is a change that was proposed and not made: a feature that
+// A KeptProposal is a pending proposal: a feature that
 // nobody has written yet, a patch that passed and was not promoted, or one that
 // no repair brought through its gates. Its texts come from models, but Goal.
 type KeptProposal struct {
@@ -102,7 +102,7 @@ func (x *Execution) KeepProposal(ctx context.Context, p KeptProposal) int64 {
 	if x.runner.Proposals == nil {
 		return 0
 	}
-	p.Reason = x.runner.hide(p.Reason)
+	p.Text, p.Reason = x.runner.hide(p.Text), x.runner.hide(p.Reason)
 	id, err := x.runner.Proposals.AddProposal(ctx, p)
 	if err != nil {
 		x.Notify(Event{Note: "the proposal is not kept: " + err.Error()})
@@ -166,11 +166,6 @@ func (x *Execution) LeaveFeature(p KeptProposal) Ending {
 		does = "takes it up again"
 	}
 	x.doc.Outcome, x.doc.Next = OutcomeProposed, fmt.Sprintf("`agent sandbox run --proposal %d` %s", p.ID, does)
-	return x.Reviewed()
-}
-
-// Reviewed is the ending of a review that found nothing, which is what the run was for.
-func (x *Execution) Reviewed() Ending {
 	return Ending{State: Done, Verdict: verify.Pass, Exit: ExitDone}
 }
 

@@ -36,7 +36,7 @@ func (r *Runner) Start(ctx context.Context, req Request, rec Record, work func(c
 
 // unstarted is the document of a run that has no record.
 func (r *Runner) unstarted(workspace string, p *Problem) Document {
-	x := &Execution{runner: r, doc: Document{Workspace: workspace, Candidates: []gate.Document{}}}
+	x := &Execution{runner: r, notifier: r.notifier(""), doc: Document{Workspace: workspace, Candidates: []gate.Document{}}}
 	return x.close(End(Failed, p))
 }
 
@@ -47,7 +47,7 @@ func (r *Runner) unstarted(workspace string, p *Problem) Document {
 // directory must come out as one.
 func Resolve(dir string) (string, *Problem) {
 	usage := func(err error) *Problem {
-		return &Problem{Kind: "usage", Message: "workspace " + dir + ": " + err.Error(), Next: "name a directory with --workspace"}
+		return &Problem{Kind: ProblemUsage, Message: "workspace " + dir + ": " + err.Error(), Next: "name a directory with --workspace"}
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -97,7 +97,7 @@ func (x *Execution) prove(ctx context.Context, req Request) Ending {
 			return Lacking(Judged(cand), cand.Absent(st.Base.With(cand.Changeset)), cand)
 		case cand.Changeset.Empty(): // the formatter put everything back
 			return End(Rejected, &Problem{
-				Kind: "patch", Message: "the patch changes nothing once it is formatted",
+				Kind: ProblemPatch, Message: "the patch changes nothing once it is formatted",
 				Next: "nothing was written, and nothing needs to be",
 			})
 		}
@@ -121,15 +121,18 @@ func (x *Execution) revise(ctx context.Context, req *Request, a Answer, changes 
 		return x.edit(ctx, *req, base)
 	}
 	cand := gate.Candidate{Thought: parse.Thought(req.Patch)}
-	applied, rejected, err := gate.Extend(&cand, base, changes, a.Response, req.Target)
+	rejected, err := x.Gate(*req).Extend(&cand, base, changes, a.Response, req.Target)
 	if err != nil {
 		end := End(Failed, x.Trouble(ctx, "read the workspace", err))
 		return cand, &end
 	}
 	if rejected != nil {
-		return x.reject(ctx, cand, &Problem{Kind: "patch", Message: "the edited code does not apply: " + rejected.Error(), Next: "run again; nothing was written"})
+		kind := ProblemPatch
+		if cand.Verdict == verify.Policy {
+			kind = ProblemPolicy
+		}
+		return x.reject(ctx, cand, &Problem{Kind: kind, Message: "the edited code does not apply: " + rejected.Error(), Next: "run again; nothing was written"})
 	}
-	x.Gate(*req).Seal(&cand, applied)
 	return cand, nil
 }
 
@@ -174,7 +177,6 @@ func (x *Execution) edit(ctx context.Context, req Request, base *workspace.Manif
 // store that does not take it makes the run fail instead, since a rejection
 // without a record cannot be shown.
 func (x *Execution) reject(ctx context.Context, cand gate.Candidate, p *Problem) (gate.Candidate, *Ending) {
-	cand.Verdict = kinds[p.Kind].verdict
 	end := End(Rejected, p)
 	if problem := x.Save(ctx, cand); problem != nil {
 		end = End(Failed, problem)

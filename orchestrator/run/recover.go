@@ -90,7 +90,7 @@ func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, err
 		return r, err
 	}
 	end := Ending{State: Failed, Verdict: verify.Infra, Exit: ExitInfra, Error: &Problem{
-		Kind:    "infra",
+		Kind:    ProblemInfra,
 		Message: "the process died in state " + string(r.State) + "; the workspace is untouched", Next: "run the patch again",
 	}}
 	if lock != nil {
@@ -166,7 +166,7 @@ func outcome(j promotion.Recovery) (Ending, PromotionStatus) {
 		return End(Conflicted, conflicted(&promotion.ConflictError{Paths: j.Kept}, "")), RolledBack
 	}
 	return End(Failed, &Problem{
-		Kind: "infra", Message: "the process died while it promoted; every file was put back",
+		Kind: ProblemInfra, Message: "the process died while it promoted; every file was put back",
 		Next: "run the patch again",
 	}), RolledBack
 }

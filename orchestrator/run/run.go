@@ -35,7 +35,7 @@ const (
 
 // A Record is one run as the store keeps it.
 type Record struct {
-	// ID is 12 characters that sort by time; see newID.
+	// ID is 12 characters that sort by time; see NewID.
 	ID string
 	// Workspace is the absolute path, links resolved.
 	Workspace string
@@ -71,7 +71,7 @@ type Store interface {
 	// state that it is in; note says why or what, for people.
 	// snapshot, when not "", is the manifest digest of the workspace.
 	Advance(ctx context.Context, id string, token int64, to State, note, snapshot string) error
-	// SavePlan records what the run sets out to do, a Plan in JSON.
+	// SavePlan records what the run sets out to do, a tournament.Plan in JSON.
 	SavePlan(ctx context.Context, id string, token int64, plan []byte) error
 	// SaveCandidate records a candidate with its gates and findings.
 	SaveCandidate(ctx context.Context, id string, token int64, c gate.Candidate) error
@@ -324,7 +324,7 @@ type Document struct {
 	Promotion  *DocumentPromotion `json:"promotion"`
 	// Proposals are what the run left open.
 	Proposals []DocumentProposal `json:"proposals,omitempty"`
-	// Outcome is "proposed" where a review found nothing to mend and a feature is
+	// Outcome is "proposed" where a review found nothing to fix and a feature is
 	// kept, and Next how that is written; "" otherwise.
 	Outcome string   `json:"outcome,omitempty"`
 	Next    string   `json:"next,omitempty"`

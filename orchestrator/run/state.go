@@ -6,7 +6,7 @@ import (
 )
 
 // transitions holds, for each state, the states that may follow it. States
-// with no entry are final; Promoted is final too, unless something is done after it.
+// with no entry are final.
 var transitions = map[State][]State{
 	Queued:           {Analyzing, Promoting, Conflicted, Failed, Cancelled},
 	Analyzing:        {Planning, Proposing, Verifying, Rejected, Conflicted, Failed, Cancelled},
@@ -15,7 +15,6 @@ var transitions = map[State][]State{
 	Verifying:        {Proposing, AwaitingApproval, Rejected, Conflicted, Failed, Cancelled},
 	AwaitingApproval: {Proposing, Verifying, Promoting, Done, Rejected, Conflicted, Failed, Cancelled},
 	Promoting:        {Promoted, Conflicted, Failed, Cancelled},
-	Promoted:         {Done},
 }
 
 // States lists every state, in the order of a run, the ends last.
@@ -30,7 +29,7 @@ func States() []State {
 func (s State) Next() []State { return slices.Clone(transitions[s]) }
 
 // Final reports whether a run in state s needs nothing more.
-func (s State) Final() bool { return s == Promoted || len(transitions[s]) == 0 }
+func (s State) Final() bool { return len(transitions[s]) == 0 }
 
 // check reports an order of states that the table does not have.
 func (s State) check(to State) error {

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"agent/sandbox/boxtest"
+	"agent/sandbox/enginetest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -50,7 +50,7 @@ type setting struct {
 // setup returns a setting of the test's own, whose tags its end removes.
 func setup(t testing.TB) *setting {
 	t.Helper()
-	boxtest.NeedsEngine(t)
+	enginetest.Need(t)
 	engine, err := sandbox.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -115,13 +115,27 @@ func (s *setting) work(x text) Work {
 
 // rebuild is a whole attempt.
 func rebuild(ctx context.Context, j *Journal, w Work) error {
-	if err := j.begin("a test"); err != nil {
-		return err
+	return j.Attempt(ctx, "a test", func() error {
+		if err := j.Prove(ctx, w); err != nil {
+			return err
+		}
+		return j.Take(ctx, w)
+	}, func(err error) error { return err })
+}
+
+func TestAnAttemptThatMadeNoImageHasACause(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.must("a")
+	j := s.open()
+	defer j.Close()
+	why := func(error) error { return errors.New("there was no change") }
+	if err := j.Attempt(t.Context(), "nothing", func() error { return nil }, why); err != nil {
+		t.Fatal(err)
 	}
-	if err := j.Prove(ctx, w); err != nil {
-		return err
+	if past := s.whole("a").Past[0]; past.Cause != "there was no change" || j.Succeeded() {
+		t.Errorf("recorded is %+v", past)
 	}
-	return j.Take(ctx, w)
 }
 
 // must rebuilds and expects the version to be current afterwards.
@@ -455,7 +469,7 @@ func TestWhatJudgesIsProtected(t *testing.T) {
 	t.Parallel()
 	held := []string{
 		"verify/gates.go", "VERIFY/gates.go", "./sandbox/box.go", "images/steps/agent.sh", "migrations/008_x.sql", "orchestrator/selfbuild/battery.go",
-		"orchestrator/run/promote.go", "orchestrator/gate/gate.go", "orchestrator/tournament/tournament.go", "orchestrator/loop/loop.go", "orchestrator/survey/scan.go", "orchestrator/replay/replay.go", "orchestrator/export/export.go", "cmd/agent/internal/checkpoint/send.go", "cmd/agent/internal/command/self/rebuild.go", "cmd/agent/internal/command/sandbox/attempt.go", "cmd/agent/internal/checkpoint/approve.go", "go.mod", "Makefile", ".ci/run", "agent.toml", "cmd/agent.toml", "verify",
+		"orchestrator/run/promote.go", "orchestrator/gate/gate.go", "orchestrator/tournament/tournament.go", "orchestrator/loop/loop.go", "orchestrator/survey/scan.go", "orchestrator/replay/replay.go", "orchestrator/export/export.go", "cmd/agent/internal/checkpoint/send.go", "cmd/agent/internal/command/edit/write.go", "cmd/agent/internal/command/undo/undo.go", "cmd/agent/internal/command/review/review.go", "orchestrator/undo/undo.go", "orchestrator/llm/vendors/vendors.go", "orchestrator/llm/gemini/row.go", "orchestrator/llm/ollama/row.go", "orchestrator/llm/vendor.go", "cmd/agent/internal/command/self/rebuild.go", "cmd/agent/internal/command/sandbox/attempt.go", "cmd/agent/internal/checkpoint/approve.go", "go.mod", "Makefile", ".ci/run", "agent.toml", "cmd/agent.toml", "verify",
 		"vendor/modules.txt", "compose.yaml", "compose.override.yaml", "docker-compose.yml", "cmd/agent/main.go", "cmd/agent/internal/cmdline/exit.go", "cmd/agent/selfish.go", "cmd/agent/internal/term/terminal.go",
 		"cmd/agent/internal/config/settings.go", "cmd/agent/internal/fault/fault.go", "cmd/agent/internal/wire/asker.go",
 	}

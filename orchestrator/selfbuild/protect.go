@@ -15,6 +15,9 @@ var protected = []string{
 	"orchestrator/gate/", "orchestrator/run/", "orchestrator/tournament/", "orchestrator/loop/", "orchestrator/survey/", "orchestrator/replay/", "orchestrator/export/",
 	"cmd/agent/main.go", "cmd/agent/tree_test.go",
 	"cmd/agent/internal/checkpoint/", "cmd/agent/internal/cmdline/", "cmd/agent/internal/command/sandbox/", "cmd/agent/internal/command/self/",
+	"cmd/agent/internal/command/edit/", "cmd/agent/internal/command/review/", "cmd/agent/internal/command/undo/", "orchestrator/undo/",
+	// What is masked, and where models are asked, is what the rows of the vendors say.
+	"orchestrator/llm/vendor.go", "orchestrator/llm/vendors/", "orchestrator/llm/gemini/row.go", "orchestrator/llm/ollama/row.go",
 	"cmd/agent/internal/config/", "cmd/agent/internal/fault/", "cmd/agent/internal/term/", "cmd/agent/internal/wire/",
 	"Makefile", "go.mod", "go.sum", "go.work", "agent.toml",
 	// In the place of every dependency, and no sum is checked of it.

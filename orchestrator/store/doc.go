@@ -51,7 +51,7 @@
 //
 // Every write of a run locks its row and compares the fencing token, so a
 // process that was taken for dead cannot write over its successor. A run that
-// has ended takes no more writes, unless a promoted one goes on to done.
+// has ended takes no more writes.
 // Events are added by whoever did something, at any time: it is true all the same.
 //
 // Each operation carries an identifier of its own, kept in the row. When a

@@ -69,12 +69,11 @@ func again(ctx context.Context, tx pgx.Tx, id string, op [16]byte) error {
 // final. It also renews the heartbeat.
 func (db *DB) Advance(ctx context.Context, id string, token int64, to run.State, note, snapshot string) error {
 	return db.fenced(ctx, fmt.Sprintf("record state %s of run %s", to, id), id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
-		if h.Ended && (h.State != run.Promoted || to != run.Done) {
+		if h.Ended {
 			return ErrFinished
 		}
-		// A run that goes on is open again; how it was judged stays.
 		_, err := tx.Exec(ctx, `
-			update run set state = @to, snapshot = coalesce(nullif(@snapshot, ''), snapshot), beat = clock_timestamp(), ended = null
+			update run set state = @to, snapshot = coalesce(nullif(@snapshot, ''), snapshot), beat = clock_timestamp()
 			where id = @id`,
 			pgx.NamedArgs{"id": id, "to": to, "snapshot": snapshot})
 		if err != nil {
@@ -130,7 +129,7 @@ func (db *DB) Beat(ctx context.Context, id string, token int64) error {
 		// One statement: the answer tells an absent run from one that was
 		// taken over.
 		err := db.db.Pool.QueryRow(ctx, `
-			with beaten as (
+			with renewed as (
 				update run set beat = clock_timestamp() where id = @id and token = @token and ended is null
 			)
 			select token = @token from run where id = @id`,

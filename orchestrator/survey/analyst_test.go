@@ -10,10 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"agent/sandbox/boxtest"
-
+	"agent/images/imagestest"
 	"agent/orchestrator/ledger"
-	"agent/orchestrator/run/runtest"
 	"agent/orchestrator/store/storetest"
 	"agent/orchestrator/survey"
 	"agent/sandbox"
@@ -46,11 +44,7 @@ func (c counted) Start(ctx context.Context, spec sandbox.Spec) (*sandbox.Box, er
 // newStudy makes a workspace of these files.
 func newStudy(t *testing.T, files map[string]string) *study {
 	t.Helper()
-	boxtest.NeedsEngine(t)
-	l, err := runtest.OpenLab()
-	if err != nil {
-		t.Fatalf("these tests need a container engine and the toolchain image (make setup): %v", err)
-	}
+	l := imagestest.Open(t)
 	db, _ := storetest.New(t)
 	s := &study{dir: t.TempDir()}
 	s.Analyst = &survey.Analyst{Symbols: db, Images: l.Builder, Boxes: counted{l.Engine, &s.boxes}, Note: func(text string) { s.notes = append(s.notes, text) }}

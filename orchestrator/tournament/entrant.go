@@ -113,7 +113,7 @@ func (c *tournament) noWinner() run.Ending {
 	// Nothing was asked, so the model is not to blame.
 	if last == nil && skipped {
 		return run.End(run.Rejected, &run.Problem{
-			Kind: "policy", Message: "skipped by " + run.ByTerminal + " before the question was sent",
+			Kind: run.ProblemPolicy, Message: "skipped by " + run.ByTerminal + " before the question was sent",
 			Next: "run again with another --goal or --file",
 		})
 	}
@@ -122,7 +122,7 @@ func (c *tournament) noWinner() run.Ending {
 			return run.Ending{State: run.Rejected, Verdict: verify.Pass, Exit: run.ExitDone}
 		}
 		return run.End(run.Rejected, &run.Problem{
-			Kind: "patch", Message: "the model sees nothing to change for this goal",
+			Kind: run.ProblemPatch, Message: "the model sees nothing to change for this goal",
 			Next: "say more in --goal, or name the file with --file",
 		})
 	}

@@ -7,10 +7,11 @@ import (
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/run"
+	"agent/verify"
 )
 
 // proposeFeature is what follows when nothing is left to ask for: a review that found
-// nothing to mend asks for one feature, and any other tournament has no winner. No
+// nothing to fix asks for one feature, and any other tournament has no winner. No
 // ending means that there is a feature to implement.
 //
 // The feature is kept before a person is asked about it, so that it outlives a
@@ -47,7 +48,7 @@ func (c *tournament) pending(ctx context.Context) (*run.KeptProposal, error) {
 	}
 	for _, p := range list {
 		if p.Kind.OfFeature() && p.Path == c.plan.Task.Brief.Target {
-			c.Notify(run.Event{Note: fmt.Sprintf("nothing to mend; proposal %d for %s is still open", p.ID, p.Path)})
+			c.Notify(run.Event{Note: fmt.Sprintf("nothing to fix; proposal %d for %s is still open", p.ID, p.Path)})
 			return &p, nil
 		}
 	}
@@ -57,7 +58,7 @@ func (c *tournament) pending(ctx context.Context) (*run.KeptProposal, error) {
 // askFeature asks the model for a feature and keeps it; nil for none.
 func (c *tournament) askFeature(ctx context.Context) (*run.KeptProposal, *run.Ending) {
 	stop := func(end run.Ending) (*run.KeptProposal, *run.Ending) { return nil, &end }
-	c.Notify(run.Event{Note: "nothing to mend; ask for a feature"})
+	c.Notify(run.Event{Note: "nothing to fix; ask for a feature"})
 	reply, _, err := c.crew.Engineer.Feature(ctx, c.plan.Task)
 	if errors.Is(err, agent.ErrSkipped) {
 		return nil, nil
@@ -72,7 +73,7 @@ func (c *tournament) askFeature(ctx context.Context) (*run.KeptProposal, *run.En
 	b := &c.plan.Task.Brief
 	p := run.KeptProposal{
 		Workspace: c.Workspace(), Kind: run.Feature, State: run.ProposalOpen, Path: b.Target, Run: c.ID(),
-		Text: clip(why + "\n\n" + code), Reason: "the review of " + b.Target + " found nothing to mend",
+		Text: c.Hide(clip(why + "\n\n" + code)), Reason: "the review of " + b.Target + " found nothing to fix",
 	}
 	if p.ID, err = c.proposals.AddProposal(ctx, p); err != nil {
 		return stop(run.End(run.Failed, c.Trouble(ctx, "record the proposal", err)))
@@ -80,7 +81,7 @@ func (c *tournament) askFeature(ctx context.Context) (*run.KeptProposal, *run.En
 	return &p, nil
 }
 
-// idle reports whether the tournament is a review that found nothing to mend. A
+// idle reports whether the tournament is a review that found nothing to fix. A
 // file in the cascade queue is only asked to follow a change: with a feature
 // for each of them, one promotion would make a hundred.
 func (c *tournament) idle() bool {
@@ -117,7 +118,7 @@ func (c *tournament) decideFeature(ctx context.Context, p run.KeptProposal) *run
 		return nil
 	case answer.Decision == run.Drop:
 		c.DropProposal(ctx)
-		done = c.Reviewed()
+		done = run.Ending{State: run.Done, Verdict: verify.Pass, Exit: run.ExitDone}
 	default: // it stays open until a person has it implemented
 		done = c.LeaveFeature(p)
 	}

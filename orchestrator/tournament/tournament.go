@@ -253,7 +253,7 @@ func (c *tournament) resumeProposal(k *entrant, p run.KeptProposal) error {
 func (c *tournament) apply(k *entrant) error {
 	response := []byte(k.reply.Text)
 	k.cand, k.before = gate.Candidate{Thought: parse.Thought(response)}, k.changes
-	cs, rejected, err := gate.Extend(&k.cand, c.stage.Base, k.changes, response, c.plan.Task.Brief.Target)
+	rejected, err := c.gate.Extend(&k.cand, c.stage.Base, k.changes, response, c.plan.Task.Brief.Target)
 	switch {
 	case err != nil:
 		return err
@@ -261,7 +261,6 @@ func (c *tournament) apply(k *entrant) error {
 		k.failure = agent.Failure{Gate: "edit", Text: rejected.Error()}
 		return nil
 	}
-	k.changes = cs
-	c.gate.Seal(&k.cand, cs)
+	k.changes = k.cand.Changeset
 	return nil
 }

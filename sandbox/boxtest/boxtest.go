@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"agent/sandbox"
+	"agent/sandbox/enginetest"
 	"agent/sandbox/guest"
 )
 
@@ -52,7 +53,7 @@ var buildImage = sync.OnceValues(func() (string, error) {
 // Main runs the tests and removes the image afterwards. Call it from TestMain.
 func Main(m *testing.M) int {
 	code := m.Run()
-	if testing.Short() { // no test made it
+	if enginetest.Absent() { // no test made it
 		return code
 	}
 	if err := removeImage(imageRef); err != nil {
@@ -62,19 +63,10 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// NeedsEngine leaves a test that works on an engine out of `go test -short`, which is for a look between two edits and
-// reaches for none. It is the one place where a test may be left out; without -short every test runs or fails.
-func NeedsEngine(t testing.TB) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("works on an engine")
-	}
-}
-
 // Engine connects to the engine.
 func Engine(t testing.TB) *sandbox.Engine {
 	t.Helper()
-	NeedsEngine(t)
+	enginetest.Need(t)
 	engine, err := sandbox.Connect(t.Context())
 	if err != nil {
 		t.Fatalf("the tests need a Docker engine: %v", err)
@@ -86,7 +78,7 @@ func Engine(t testing.TB) *sandbox.Engine {
 // Image returns the ID of the image.
 func Image(t testing.TB) string {
 	t.Helper()
-	NeedsEngine(t)
+	enginetest.Need(t)
 	id, err := buildImage()
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +89,7 @@ func Image(t testing.TB) string {
 // BrokenImage returns the ID of an image whose guest is none: it writes a line on its standard error and exits.
 func BrokenImage(t testing.TB) string {
 	t.Helper()
-	NeedsEngine(t)
+	enginetest.Need(t)
 	rootfs, err := rootFS("probe")
 	if err != nil {
 		t.Fatal(err)

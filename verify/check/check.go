@@ -2,8 +2,8 @@
 // view of the workspace as it stands in it, and what it gives, an outcome of findings or of
 // tests. It owns the view, the comparison of two outcomes, the reading of what any tool
 // wrote, and the helpers that every language's checks share: roots of a monorepo, what a
-// patch can reach, planted faults. It starts no box, knows no tool by name and gives a
-// candidate no verdict; package verify does.
+// patch can reach, planted faults, where the tools lie in the image. It starts no box, runs
+// no tool by itself and gives a candidate no verdict; package verify does.
 package check
 
 import (

@@ -8,7 +8,7 @@ import (
 )
 
 // Beside puts what the base has of the packages that the candidate's check left out
-// Beside what it found in the others. So it is the outcome of the whole workspace,
+// beside what it found in the others. So it is the outcome of the whole workspace,
 // and the comparison and the next baseline need not know.
 func (o Outcome) Beside(base Outcome, r Reach) Outcome {
 	if r == nil || o.Verdict != "" {
@@ -69,7 +69,7 @@ type Outcome struct {
 	Verdict Verdict `json:"verdict,omitempty"`
 	// Why the workspace itself kept the tool from judging all of it.
 	Blocked string `json:"blocked,omitempty"`
-	// The parts of the workspace that it did not see, as patterns: see goScope.
+	// The parts of the workspace that it did not see, as patterns: see goScope in package golang.
 	Unjudged []string `json:"unjudged,omitempty"`
 	Detail   string   `json:"detail,omitempty"`
 	Output   string   `json:"output,omitempty"`

@@ -27,7 +27,7 @@ func (v View) LoopsInside(dir string) (links []string) {
 	return links
 }
 
-// loops is loopsInside of a whole workspace.
+// loops is View.LoopsInside of a whole workspace.
 func loops(m *workspace.Manifest) (links []string) {
 	// Where each link leads, and in their order.
 	to, all := map[string]string{}, []string{}

@@ -111,7 +111,7 @@ func (s TestRun) Summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// The rules of the tests gate. Those in testPolicy are no proof that the code
+// The rules of the tests gate. Those in TestPolicy are no proof that the code
 // is worse, but that less is proved than before: a person decides.
 const (
 	RuleTestFailed  = "test-failed"

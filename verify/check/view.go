@@ -231,6 +231,9 @@ func (v View) Text(p string) string {
 	return string(data)
 }
 
+// MostFollowed bounds how many files of a workspace are followed from configuration.
+const MostFollowed = 200
+
 // maxScript is the size in bytes up to which a file without an extension is
 // looked into: a program is not a script.
 const maxScript = 1 << 20

@@ -10,20 +10,20 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 // NewBench starts one box of the bare toolchain image with these files in /work.
 func NewBench(t *testing.T, files map[string]string, limits sandbox.Limits) check.Bench {
 	t.Helper()
-	return NewBenchOn(t, boxtest.Open(t).Toolchain.ID, &workspace.Manifest{}, check.Plant(files), limits)
+	return NewBenchOn(t, verifytest.Open(t).Toolchain.ID, &workspace.Manifest{}, check.Plant(files), limits)
 }
 
-// NewBenchOn is newBench on an image, with a changeset to what it has.
+// NewBenchOn is NewBench on an image, with a changeset to what it has.
 func NewBenchOn(t *testing.T, image string, base *workspace.Manifest, cs workspace.Changeset, limits sandbox.Limits) check.Bench {
 	t.Helper()
-	return check.Bench{Box: boxtest.Open(t).Box(t, image, cs, limits), Tools: check.Toolchain, View: check.NewView(base, cs), Timeout: time.Minute}
+	return check.Bench{Box: verifytest.Open(t).Box(t, image, cs, limits), Tools: check.Toolchain, View: check.NewView(base, cs), Timeout: time.Minute}
 }
 
 // View is the base view of a workspace with these files.
@@ -32,8 +32,8 @@ func View(files map[string]string) check.View {
 }
 
 // Replayed is a bench on a box with these answers and nothing in it.
-func Replayed(answers map[string]guest.Result) (check.Bench, *boxtest.Replay) {
-	box := &boxtest.Replay{Answers: answers}
+func Replayed(answers map[string]guest.Result) (check.Bench, *verifytest.Replay) {
+	box := &verifytest.Replay{Answers: answers}
 	v := check.NewView(&workspace.Manifest{}, workspace.Changeset{})
 	return check.Bench{Box: box, Tools: check.Toolchain, View: v, Timeout: time.Minute, Entry: check.Entry{Args: []string{"/bin/prog"}}}, box
 }

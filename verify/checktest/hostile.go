@@ -39,4 +39,5 @@ func HostileResult(t *rapid.T) guest.Result {
 // Row is what mypy knows from an earlier box.
 type Row struct{ Packed []byte }
 
+// Load implements check.CacheRow.
 func (k *Row) Load(context.Context) []byte { return k.Packed }

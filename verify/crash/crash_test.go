@@ -5,9 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 func TestCrashReportsAreRead(t *testing.T) {
@@ -16,7 +16,7 @@ func TestCrashReportsAreRead(t *testing.T) {
 		name, text string
 		want       []check.Finding
 	}{
-		{"python", string(boxtest.Golden(t, "crash-python.txt")), []check.Finding{
+		{"python", string(verifytest.Golden(t, "crash-python.txt")), []check.Finding{
 			{File: "crash.py", Line: 6, Rule: "json.decoder.JSONDecodeError", Message: "json.decoder.JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"},
 			{File: "crash.py", Line: 8, Rule: "RuntimeError", Message: "RuntimeError: no configuration at 0x7f12"},
 		}},
@@ -27,7 +27,7 @@ func TestCrashReportsAreRead(t *testing.T) {
 			{File: "th.py", Line: 4, Rule: "KeyError", Message: "KeyError: 'k'"}, {File: "th.py", Line: 6, Rule: "ValueError", Message: "ValueError: second"},
 		}},
 		{"python's task", checktest.CrashTask, []check.Finding{{File: "th.py", Line: 11, Rule: "OSError", Message: "OSError: task"}}},
-		{"node", string(boxtest.Golden(t, "crash-node.txt")), []check.Finding{{File: "crash.js", Line: 2, Rule: "TypeError", Message: "TypeError: planted 42"}}},
+		{"node", string(verifytest.Golden(t, "crash-node.txt")), []check.Finding{{File: "crash.js", Line: 2, Rule: "TypeError", Message: "TypeError: planted 42"}}},
 		{"node, a rejection", checktest.CrashRejected, []check.Finding{{File: "rej.js", Line: 1, Rule: "RangeError", Message: "RangeError: no 1"}}},
 		{"node, a reason", checktest.CrashReason, []check.Finding{{Rule: "uncaught", Message: "UnhandledPromiseRejection: This error originated either by throwing inside of an async function without a catch block. The promise rejected with the reason \"plain\"."}}},
 		{"node, an object", checktest.CrashObject, []check.Finding{{File: "obj.js", Line: 1, Rule: "uncaught", Message: "{ a: 1 }"}}},

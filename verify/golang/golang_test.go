@@ -10,9 +10,9 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 func TestGoModulesAreRoots(t *testing.T) {
@@ -57,7 +57,7 @@ const listed = `
 
 func TestGoPackagesAreRead(t *testing.T) {
 	t.Parallel()
-	packages, err := parseGoList(boxtest.Ended(0, []byte(listed), nil))
+	packages, err := parseGoList(verifytest.Ended(0, []byte(listed), nil))
 	if err != nil || len(packages) != 13 {
 		t.Fatalf("%d packages, %v", len(packages), err)
 	}
@@ -85,7 +85,7 @@ func TestGoPackagesAreRead(t *testing.T) {
 		unjudged["m/sound/*.go"] || !unjudged["m/sound/*_test.go"] || !unjudged["m/area/*.go"] || !unjudged["m/area/*_test.go"] || len(unjudged) != 9 {
 		t.Errorf("linted %q and %q, not %v", sound, half, unjudged)
 	}
-	v := check.NewView(boxtest.Scan(t, map[string]string{"m/sound/a.go": "", "m/sound/a_test.go": "", "m/sound/b.go": "", "m/sound/c.txt": "", "m/sound/d/e.go": ""}), workspace.Changeset{})
+	v := check.NewView(verifytest.Scan(t, map[string]string{"m/sound/a.go": "", "m/sound/a_test.go": "", "m/sound/b.go": "", "m/sound/c.txt": "", "m/sound/d/e.go": ""}), workspace.Changeset{})
 	if got := goFiles(v, "m", "m/sound"); !slices.Equal(got, []string{"./sound/a.go", "./sound/b.go"}) {
 		t.Errorf("without its tests it is %q", got)
 	}
@@ -95,14 +95,14 @@ func TestGoListThatIsNoAnswerIsTold(t *testing.T) {
 	t.Parallel()
 	const one = `"m" "/work" "" false 0 "" ""`
 	for name, res := range map[string]guest.Result{
-		"status 1 with packages":  boxtest.Ended(1, []byte(one+"\n"), []byte("signal: killed")),
-		"nothing":                 boxtest.Ended(0, nil, nil),
-		"a line cut":              boxtest.Ended(0, []byte(one[:20]), nil),
-		"text":                    boxtest.Ended(0, []byte("ok\n"), nil),
-		"a name missing":          boxtest.Ended(0, []byte(`"" "/work" "" false 0 "" ""`), nil),
+		"status 1 with packages":  verifytest.Ended(1, []byte(one+"\n"), []byte("signal: killed")),
+		"nothing":                 verifytest.Ended(0, nil, nil),
+		"a line cut":              verifytest.Ended(0, []byte(one[:20]), nil),
+		"text":                    verifytest.Ended(0, []byte("ok\n"), nil),
+		"a name missing":          verifytest.Ended(0, []byte(`"" "/work" "" false 0 "" ""`), nil),
 		"dropped":                 {Stdout: guest.Output{Head: []byte(one), Dropped: 1}},
-		"no room for the cache":   boxtest.Ended(1, nil, []byte("go: writing to cache: no space left on device\n")),
-		"a bad escape in its end": boxtest.Ended(0, []byte(strings.Replace(one, "work", `w\qrk`, 1)), nil),
+		"no room for the cache":   verifytest.Ended(1, nil, []byte("go: writing to cache: no space left on device\n")),
+		"a bad escape in its end": verifytest.Ended(0, []byte(strings.Replace(one, "work", `w\qrk`, 1)), nil),
 	} {
 		if list, err := parseGoList(res); err == nil {
 			t.Errorf("%s: taken for an answer: %+v", name, list)
@@ -114,7 +114,7 @@ func TestGoListThatIsNoAnswerIsTold(t *testing.T) {
 		"go: go.mod requires go >= 1.99 (running go 1.26.8; GOTOOLCHAIN=local)\n":                 "go.mod requires go >= 1.99 (running go 1.26.8; GOTOOLCHAIN=local)",
 		"go: inconsistent vendoring in /work:\n\ta@v1: is explicitly required in go.mod, but not": "a@v1: is explicitly required in go.mod, but not",
 	} {
-		list, err := parseGoList(boxtest.Ended(1, nil, []byte(stderr)))
+		list, err := parseGoList(verifytest.Ended(1, nil, []byte(stderr)))
 		if err != nil || len(list) != 1 {
 			t.Errorf("%q: %+v, %v", stderr, list, err)
 			continue
@@ -124,7 +124,7 @@ func TestGoListThatIsNoAnswerIsTold(t *testing.T) {
 			t.Error(d)
 		}
 	}
-	if list, err := parseGoList(boxtest.Ended(0, nil, []byte("go: warning: \"./...\" matched no packages\n"))); err != nil || len(list) != 0 {
+	if list, err := parseGoList(verifytest.Ended(0, nil, []byte("go: warning: \"./...\" matched no packages\n"))); err != nil || len(list) != 0 {
 		t.Errorf("a module without packages: %v, %v", list, err)
 	}
 }
@@ -163,18 +163,18 @@ func TestGoFindingsOfUnseenPackagesAreOld(t *testing.T) {
 func TestAnswersOfGoVetAreRead(t *testing.T) {
 	t.Parallel()
 	const one = "{\n\t\"m/a\": {\n\t\t\"printf\": [\n\t\t\t{\"posn\": \"/work/a/a.go:10:26\", \"end\": \"/work/a/a.go:10:28\", \"message\": \"wrong type\"}\n\t\t]\n\t}\n}\n{}\n"
-	found, _, err := parseVet(boxtest.Ended(0, []byte(one), nil), 2)
+	found, _, err := parseVet(verifytest.Ended(0, []byte(one), nil), 2)
 	want := []check.Finding{{File: "a/a.go", Line: 10, Column: 26, Rule: "vet-printf", Message: "wrong type", Help: "https://pkg.go.dev/golang.org/x/tools/go/analysis/passes/printf"}}
 	if d := cmp.Diff(want, found); d != "" || err != nil {
 		t.Error(d, err)
 	}
 	for name, res := range map[string]guest.Result{
-		"a package that is missing": boxtest.Ended(0, []byte("{}\n"), nil),
-		"status 1":                  boxtest.Ended(1, []byte(one), []byte("vet: a.go:1:1: undefined")),
-		"cut":                       boxtest.Ended(0, []byte(one[:50]), nil),
+		"a package that is missing": verifytest.Ended(0, []byte("{}\n"), nil),
+		"status 1":                  verifytest.Ended(1, []byte(one), []byte("vet: a.go:1:1: undefined")),
+		"cut":                       verifytest.Ended(0, []byte(one[:50]), nil),
 		"dropped":                   {Stdout: guest.Output{Head: []byte(one), Dropped: 1}},
-		"an analyzer that gave up":  boxtest.Ended(0, []byte("{\"m/a\": {\"printf\": {\"error\": \"panic\"}}}\n{}\n"), nil),
-		"no place":                  boxtest.Ended(0, []byte("{\"m/a\": {\"printf\": [{\"message\": \"x\"}]}}\n{}\n"), nil),
+		"an analyzer that gave up":  verifytest.Ended(0, []byte("{\"m/a\": {\"printf\": {\"error\": \"panic\"}}}\n{}\n"), nil),
+		"no place":                  verifytest.Ended(0, []byte("{\"m/a\": {\"printf\": [{\"message\": \"x\"}]}}\n{}\n"), nil),
 	} {
 		if found, _, err := parseVet(res, 2); err == nil {
 			t.Errorf("%s: taken for an answer: %+v", name, found)
@@ -192,15 +192,15 @@ func TestAnswersOfStaticcheckMustAgreeWithItsStatus(t *testing.T) {
 		want    int // -1 for an error
 		blocked string
 	}{
-		"one":               {boxtest.Ended(1, line("SA5000"), nil), 1, ""},
-		"none":              {boxtest.Ended(0, nil, nil), 0, ""},
-		"one, said sound":   {boxtest.Ended(0, line("SA5000"), nil), -1, ""},
-		"none, said faulty": {boxtest.Ended(1, nil, []byte("panic")), -1, ""},
-		"cut":               {boxtest.Ended(1, line("SA5000")[:30], nil), -1, ""},
-		"no code":           {boxtest.Ended(1, line(""), nil), -1, ""},
-		"not loaded":        {boxtest.Ended(1, line("compile"), nil), -1, ""},
-		"configuration":     {boxtest.Ended(1, line("config"), nil), 1, "staticcheck does not accept a/b.go: m"},
-		"an old option":     {boxtest.Ended(2, nil, []byte("flag provided but not defined")), -1, ""},
+		"one":               {verifytest.Ended(1, line("SA5000"), nil), 1, ""},
+		"none":              {verifytest.Ended(0, nil, nil), 0, ""},
+		"one, said sound":   {verifytest.Ended(0, line("SA5000"), nil), -1, ""},
+		"none, said faulty": {verifytest.Ended(1, nil, []byte("panic")), -1, ""},
+		"cut":               {verifytest.Ended(1, line("SA5000")[:30], nil), -1, ""},
+		"no code":           {verifytest.Ended(1, line(""), nil), -1, ""},
+		"not loaded":        {verifytest.Ended(1, line("compile"), nil), -1, ""},
+		"configuration":     {verifytest.Ended(1, line("config"), nil), 1, "staticcheck does not accept a/b.go: m"},
+		"an old option":     {verifytest.Ended(2, nil, []byte("flag provided but not defined")), -1, ""},
 	} {
 		found, blocked, err := parseStatic(c.res, 1)
 		if (err != nil) != (c.want < 0) || err == nil && len(found) != c.want || err == nil && blocked != c.blocked {
@@ -219,13 +219,13 @@ func TestGofmtMustAccountForItsFiles(t *testing.T) {
 		res  guest.Result
 		want int // -1 for an error
 	}{
-		"one":                {boxtest.Ended(2, nil, []byte(fault)), 1},
-		"all sound":          {boxtest.Ended(0, []byte("a b.go\n"), nil), 0},
-		"a fault, status 0":  {boxtest.Ended(0, nil, []byte(fault)), -1},
-		"none, status 2":     {boxtest.Ended(2, nil, nil), -1},
-		"a file not read":    {boxtest.Ended(2, nil, []byte(fault+"lstat ./c.go: no such file\n")), -1},
-		"a file not asked":   {boxtest.Ended(2, nil, []byte(strings.Replace(fault, "a b", "z", 1))), -1},
-		"crashed":            {boxtest.Ended(2, nil, []byte("panic: x\n")), -1},
+		"one":                {verifytest.Ended(2, nil, []byte(fault)), 1},
+		"all sound":          {verifytest.Ended(0, []byte("a b.go\n"), nil), 0},
+		"a fault, status 0":  {verifytest.Ended(0, nil, []byte(fault)), -1},
+		"none, status 2":     {verifytest.Ended(2, nil, nil), -1},
+		"a file not read":    {verifytest.Ended(2, nil, []byte(fault+"lstat ./c.go: no such file\n")), -1},
+		"a file not asked":   {verifytest.Ended(2, nil, []byte(strings.Replace(fault, "a b", "z", 1))), -1},
+		"crashed":            {verifytest.Ended(2, nil, []byte("panic: x\n")), -1},
 		"some faults missed": {guest.Result{Exit: 2, Stderr: guest.Output{Head: []byte(fault), Dropped: 1}}, -1},
 	} {
 		found, err := parseGofmt(c.res, []string{"a b.go", "c.go"})
@@ -245,9 +245,9 @@ func TestAPackageOfBrokenTestsAloneIsNotLinted(t *testing.T) {
 	const listed = `"m/half" "/work/half" "" false 0 "" ""
 "m/half [m/half.test]" "/work/half" "m/half" false 0 "" "# m/half\nhalf/a_test.go:1:1: no\n"
 `
-	b, box := checktest.Replayed(map[string]guest.Result{"list": boxtest.Ended(0, []byte(listed), nil)})
+	b, box := checktest.Replayed(map[string]guest.Result{"list": verifytest.Ended(0, []byte(listed), nil)})
 	box.Answers["./..."] = box.Answers["list"]
-	b.View = check.NewView(boxtest.Scan(t, map[string]string{"go.mod": "module m\n\ngo 1.21\n", "half/a_test.go": "package half\n"}), workspace.Changeset{})
+	b.View = check.NewView(verifytest.Scan(t, map[string]string{"go.mod": "module m\n\ngo 1.21\n", "half/a_test.go": "package half\n"}), workspace.Changeset{})
 	out := runVet(t.Context(), b)
 	if out.Verdict != "" || len(box.Ran) != 1 || !slices.Contains(out.Unjudged, "half/*_test.go") {
 		t.Errorf("%+v, commands: %v", out, box.Ran)

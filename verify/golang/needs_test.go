@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"agent/sandbox/guest"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 // goListed is what go list prints of one package.
 func goListed(dir, err string) guest.Result {
-	return boxtest.Ended(0, fmt.Appendf(nil, "%q %q \"\" false 0 %q %q\n", "m.com/"+dir, check.Work+"/"+dir, "", err), nil)
+	return verifytest.Ended(0, fmt.Appendf(nil, "%q %q \"\" false 0 %q %q\n", "m.com/"+dir, check.Work+"/"+dir, "", err), nil)
 }
 
 // A module of which nothing could be compiled keeps the compiler from judging the

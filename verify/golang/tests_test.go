@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/guest"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 // goTestsOf reads a recorded go test of the module m at the root of a workspace.
@@ -45,7 +45,7 @@ func TestGoTestsAreRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := goTestsOf(boxtest.Ended(1, data, nil))
+	run := goTestsOf(verifytest.Ended(1, data, nil))
 	want := []check.TestResult{
 		{ID: "app", Outcome: "error", File: "app/x_test.go", Line: 5, Message: "the tests of app do not build: not enough arguments in call to lib.Double have () want (int)"},
 		{ID: "lib/a_test.go::TestA", Outcome: "failed", Within: true},
@@ -72,21 +72,21 @@ func TestGoTestRunsThatAreNoResultAreTold(t *testing.T) {
 		want string // in the trouble, "" for none
 		ids  string // the results
 	}{
-		"sound":                 {boxtest.Ended(0, sound, nil), "", "lib/a_test.go::TestA passed"},
-		"no tests":              {boxtest.Ended(0, events("start app", "skip app"), nil), "", ""},
-		"sound, status 1":       {boxtest.Ended(1, sound, nil), "does not fit", "lib/a_test.go::TestA passed"},
-		"a failure, status 0":   {boxtest.Ended(0, events("start lib", "run lib TestA", "fail lib TestA", "fail lib"), nil), "does not fit", "lib/a_test.go::TestA failed"},
-		"ended by the test":     {boxtest.Ended(1, events("start lib", "run lib TestA", "fail lib"), nil), "", "lib/a_test.go::TestA failed"},
-		"no test to blame":      {boxtest.Ended(1, events("start lib", "run lib TestA", "pass lib TestA", "output lib  bye", "fail lib"), nil), "", "lib/a_test.go::TestA passed, lib failed"},
-		"a package with no end": {boxtest.Ended(1, events("start lib", "run lib TestA", "pass lib TestA"), nil), "", "lib/a_test.go::TestA passed, lib failed"},
-		"two ends":              {boxtest.Ended(1, events("start lib", "run lib TestA", "fail lib TestA", "pass lib TestA", "fail lib"), nil), "broken", "lib/a_test.go::TestA failed, lib failed"},
-		"a foreign package":     {boxtest.Ended(0, append(sound, events("pass other TestA")...), nil), "broken", "lib/a_test.go::TestA passed"},
-		"another word":          {boxtest.Ended(0, append(sound, events("xpass lib TestA")...), nil), "broken", "lib/a_test.go::TestA passed"},
-		"text":                  {boxtest.Ended(0, append(sound, "ok\n"...), nil), "broken", "lib/a_test.go::TestA passed"},
-		"not begun":             {boxtest.Ended(1, nil, []byte("go: errors parsing go.mod:\ngo.mod:2: unknown directive: x\n")), "did not begin: go.mod:2", ""},
-		"nothing":               {boxtest.Ended(1, nil, nil), "does not fit", ""},
+		"sound":                 {verifytest.Ended(0, sound, nil), "", "lib/a_test.go::TestA passed"},
+		"no tests":              {verifytest.Ended(0, events("start app", "skip app"), nil), "", ""},
+		"sound, status 1":       {verifytest.Ended(1, sound, nil), "does not fit", "lib/a_test.go::TestA passed"},
+		"a failure, status 0":   {verifytest.Ended(0, events("start lib", "run lib TestA", "fail lib TestA", "fail lib"), nil), "does not fit", "lib/a_test.go::TestA failed"},
+		"ended by the test":     {verifytest.Ended(1, events("start lib", "run lib TestA", "fail lib"), nil), "", "lib/a_test.go::TestA failed"},
+		"no test to blame":      {verifytest.Ended(1, events("start lib", "run lib TestA", "pass lib TestA", "output lib  bye", "fail lib"), nil), "", "lib/a_test.go::TestA passed, lib failed"},
+		"a package with no end": {verifytest.Ended(1, events("start lib", "run lib TestA", "pass lib TestA"), nil), "", "lib/a_test.go::TestA passed, lib failed"},
+		"two ends":              {verifytest.Ended(1, events("start lib", "run lib TestA", "fail lib TestA", "pass lib TestA", "fail lib"), nil), "broken", "lib/a_test.go::TestA failed, lib failed"},
+		"a foreign package":     {verifytest.Ended(0, append(sound, events("pass other TestA")...), nil), "broken", "lib/a_test.go::TestA passed"},
+		"another word":          {verifytest.Ended(0, append(sound, events("xpass lib TestA")...), nil), "broken", "lib/a_test.go::TestA passed"},
+		"text":                  {verifytest.Ended(0, append(sound, "ok\n"...), nil), "broken", "lib/a_test.go::TestA passed"},
+		"not begun":             {verifytest.Ended(1, nil, []byte("go: errors parsing go.mod:\ngo.mod:2: unknown directive: x\n")), "did not begin: go.mod:2", ""},
+		"nothing":               {verifytest.Ended(1, nil, nil), "does not fit", ""},
 		"too much":              {guest.Result{Stdout: guest.Output{Head: sound, Dropped: 1}}, "more than", "lib/a_test.go::TestA passed"},
-		"not installed":         {boxtest.Ended(1, []byte(`{"ImportPath":"u","Action":"build-output","Output":"a.go:3:8: module lookup disabled by GOPROXY=off\n"}`+"\n"+`{"Action":"fail","Package":"m/lib","FailedBuild":"u"}`+"\n"), nil), "", "lib skipped"},
+		"not installed":         {verifytest.Ended(1, []byte(`{"ImportPath":"u","Action":"build-output","Output":"a.go:3:8: module lookup disabled by GOPROXY=off\n"}`+"\n"+`{"Action":"fail","Package":"m/lib","FailedBuild":"u"}`+"\n"), nil), "", "lib skipped"},
 	} {
 		run := goTestsOf(c.res)
 		var ids []string
@@ -107,7 +107,7 @@ func TestGoPackagesThatDoNotBuildAreToldOnce(t *testing.T) {
 	for _, name := range []string{"lib", "cmd", "app"} {
 		build += string(events("start "+name)) + `{"Action":"fail","Package":"m/` + name + `","FailedBuild":"m/lib"}` + "\n"
 	}
-	run := goTestsOf(boxtest.Ended(1, []byte(build), nil))
+	run := goTestsOf(verifytest.Ended(1, []byte(build), nil))
 	told := map[string]bool{}
 	for _, r := range run.results {
 		told[r.ID] = !r.Within

@@ -186,7 +186,7 @@ func (s *goTypes) add(p goPackage, root string) {
 	}
 }
 
-// goScope names a package's files for outcome.Unjudged: "dir/*.go" without the
+// goScope names a package's files for check.Outcome.Unjudged: "dir/*.go" without the
 // tests, "dir/*_test.go" for them, and "dir/..." for a whole module.
 func goScope(p goPackage, root string) string {
 	switch {

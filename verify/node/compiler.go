@@ -17,7 +17,7 @@ import (
 
 // Compiler is the TypeScript that a workspace brings. It judges the projects of
 // the packages that have it, and the image's, of another version, leaves these to
-// it: scriptCheck. It is code of the workspace's choice, so that it has a box of its
+// it: Script. It is code of the workspace's choice, so that it has a box of its
 // own, and packages that report as it does stand for it in the proof.
 var Compiler = check.Check{
 	Name: CompilerName, Gate: check.GateTypes, Group: check.GroupCompiler, Run: runCompiler, Applies: compilerApplies, Judge: judgeInstalled("typescript"), Config: Script.Config,

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 func TestErrorsOfTheCompilerMustFitItsExit(t *testing.T) {
@@ -25,7 +25,7 @@ func TestErrorsOfTheCompilerMustFitItsExit(t *testing.T) {
 		"crashed": {134, one, "exit status 134 does not fit"},
 	} {
 		var got []string
-		found, trouble := parseCompiler(boxtest.Ended(c.exit, []byte(c.out), nil))
+		found, trouble := parseCompiler(verifytest.Ended(c.exit, []byte(c.out), nil))
 		for _, f := range found {
 			got = append(got, fmt.Sprintf("%s:%d:%d %s %s", f.File, f.Line, f.Column, f.Rule, f.Message))
 		}
@@ -33,7 +33,7 @@ func TestErrorsOfTheCompilerMustFitItsExit(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, text, c.want)
 		}
 	}
-	flood := boxtest.Ended(1, []byte(one), nil)
+	flood := verifytest.Ended(1, []byte(one), nil)
 	flood.Stdout.Dropped = 1
 	if _, trouble := parseCompiler(flood); trouble == "" {
 		t.Error("what was cut is an answer")
@@ -42,8 +42,8 @@ func TestErrorsOfTheCompilerMustFitItsExit(t *testing.T) {
 
 func TestCompilerIsThatOfThePackagesThatNameIt(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{"package.json": plantedNeed, "tsconfig.json": "{}", "a.ts": "", "web/package.json": "{}"})
-	cs := boxtest.Change(t, base, map[string]string{"package.json": "{}", "web/package.json": plantedNeed})
+	base := verifytest.Scan(t, map[string]string{"package.json": plantedNeed, "tsconfig.json": "{}", "a.ts": "", "web/package.json": "{}"})
+	cs := verifytest.Change(t, base, map[string]string{"package.json": "{}", "web/package.json": plantedNeed})
 	if uses := compilerUses(check.NewView(base, cs)); len(uses) != 1 || uses[0].root != "." {
 		t.Errorf("%+v", uses)
 	}

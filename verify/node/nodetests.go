@@ -25,11 +25,17 @@ var Tests = check.Check{
 	Prove: proveNodeTests,
 }
 
-// nodeRecord is where the reporter of node_reporter.mjs writes in the box.
+// Record is where the reporter of node_reporter.mjs writes in the box.
 //
 // It lies outside the workspace, so that no test finds a file there which the
 // user would not have.
-const nodeRecord = "/tmp/agent-node-tests.jsonl"
+const Record = "/tmp/agent-node-tests.jsonl"
+
+// collectedTest matches the names by which the runners of JavaScript collect tests without configuration.
+var collectedTest = regexp.MustCompile(`(?:[.\-_]test|\.spec)\.(?:[cm]?[jt]s|[jt]sx)$`)
+
+// IsTest reports whether a file holds tests by its name.
+func IsTest(p string) bool { return collectedTest.MatchString(path.Base(p)) }
 
 // nodePattern matches the names that node's runner takes for tests by itself
 // (nodejs.org, Test runner, "Running tests from the command line").
@@ -188,10 +194,10 @@ func nodeTestsApply(v check.View) string {
 func nodeCommand(b check.Bench, p nodeProject) guest.Command {
 	args := append([]string{b.Tools.Node}, p.options...)
 	args = append(args, "--test", "--test-reporter=spec", "--test-reporter-destination=stdout",
-		"--test-reporter="+b.Tools.NodeReporter, "--test-reporter-destination="+nodeRecord)
+		"--test-reporter="+b.Tools.NodeReporter, "--test-reporter-destination="+Record)
 	return guest.Command{
 		Args: append(args, p.files...), Dir: path.Join(check.Work, p.root),
-		Env: map[string]string{"AGENT_WORKSPACE": check.Work, "NODE_ENV": "test"}, Collect: []string{nodeRecord},
+		Env: map[string]string{"AGENT_WORKSPACE": check.Work, "NODE_ENV": "test"}, Collect: []string{Record},
 	}
 }
 
@@ -225,7 +231,7 @@ func runNodeTests(ctx context.Context, b check.Bench) check.Outcome {
 		if out.Verdict == check.Infra && !res.Killed && res.Signal != "" {
 			out.Verdict, done = "", true
 		}
-		run, err := check.ParseRecord(res.Files[nodeRecord])
+		run, err := check.ParseRecord(res.Files[Record])
 		all.Results = append(all.Results, run.Results...)
 		total.Seconds, total.Peak = total.Seconds+out.Seconds, max(total.Peak, out.Peak)
 		total.Output = check.Tail(total.Output+"\n"+out.Output, check.MaxTail)

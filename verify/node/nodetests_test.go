@@ -8,8 +8,8 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 func TestTestsOfNodeAreFoundByScriptOrImport(t *testing.T) {
@@ -34,7 +34,7 @@ func TestTestsOfNodeAreFoundByScriptOrImport(t *testing.T) {
 		}, []string{"p [a.test.js] []"}},
 	} {
 		var got []string
-		for _, p := range nodeProjects(check.NewView(boxtest.Scan(t, c.files), workspace.Changeset{})) {
+		for _, p := range nodeProjects(check.NewView(verifytest.Scan(t, c.files), workspace.Changeset{})) {
 			got = append(got, fmt.Sprint(p.root, " ", p.files, " ", p.options))
 		}
 		if !slices.Equal(got, c.want) {

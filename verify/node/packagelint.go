@@ -39,9 +39,6 @@ type packageLinter struct {
 	planted, faulty, rule string
 }
 
-// mostFollowed bounds how many files of a workspace are followed from configuration.
-const mostFollowed = 200
-
 // unread is the trouble with a report that is none.
 const unread = "no report"
 
@@ -171,7 +168,7 @@ func (l packageLinter) code(base, cand check.View) []string {
 		for _, name := range configNames(base.Text(from)) {
 			stem := path.Join(path.Dir(from), name)
 			for _, end := range []string{"", ".js", ".cjs", ".mjs", ".ts", ".json", ".yml", ".yaml", "/index.js", "/index.cjs", "/index.mjs", "/index.ts"} {
-				if p := stem + end; (base.Has(p) || cand.Has(p)) && !slices.Contains(found, p) && len(found) < mostFollowed {
+				if p := stem + end; (base.Has(p) || cand.Has(p)) && !slices.Contains(found, p) && len(found) < check.MostFollowed {
 					found = append(found, p)
 				}
 			}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 func TestReportOfESLintMustFitItsExit(t *testing.T) {
@@ -28,7 +28,7 @@ func TestReportOfESLintMustFitItsExit(t *testing.T) {
 		"no start, a report": {2, plantedESLint, "eslint ended with exit status 2"},
 		"cut":                {1, plantedESLint[:40], "eslint ended with exit status 1"},
 	} {
-		res := boxtest.Ended(c.exit, nil, []byte("Oops! Error: Cannot find module 'x'\n"))
+		res := verifytest.Ended(c.exit, nil, []byte("Oops! Error: Cannot find module 'x'\n"))
 		res.Files = map[string][]byte{"/r": []byte(c.report)}
 		found, trouble := eslint.read(res, "/r")
 		if trouble == "" {
@@ -53,7 +53,7 @@ func TestReportOfStylelintMustFitItsExit(t *testing.T) {
 		"it says none": {2, strings.Replace(plantedStylelint, "true", "false", 1), "says false of errors in a file and tells of 1"},
 		"no start":     {78, plantedStylelint, "stylelint ended with exit status 78: JSONError: x"}, "cut": {2, plantedStylelint[:40], "stylelint ended with exit status 2"},
 	} {
-		res := boxtest.Ended(c.exit, nil, []byte("JSONError: x\n"))
+		res := verifytest.Ended(c.exit, nil, []byte("JSONError: x\n"))
 		res.Files = map[string][]byte{"/r": []byte(c.report)}
 		found, trouble := stylelint.read(res, "/r")
 		if trouble == "" {
@@ -82,11 +82,11 @@ func TestConfigurationOfALinterIsFollowed(t *testing.T) {
 
 func TestESLintIsStartedAsTheBaseSays(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{
+	base := verifytest.Scan(t, map[string]string{
 		"package.json": `{"devDependencies": {"eslint": "9"}, "scripts": {"lint": "eslint src --fix"}}`, "web/package.json": `{"scripts": {"lint": "eslint ."}}`,
 		"eslint.config.js": "", "src/a.js": "",
 	})
-	cs := boxtest.Change(t, base, map[string]string{"package.json": `{}`, "eslint.config.js": "export default [];\n", "web/.eslintrc.json": "{}"})
+	cs := verifytest.Change(t, base, map[string]string{"package.json": `{}`, "eslint.config.js": "export default [];\n", "web/.eslintrc.json": "{}"})
 	var uses []string
 	for _, u := range eslint.uses(check.NewView(base, cs)) {
 		uses = append(uses, fmt.Sprint(u.root, without(u.args, eslint.options)))

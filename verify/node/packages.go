@@ -287,7 +287,7 @@ func nodeComplaint(res guest.Result) string {
 // nodeError matches how node and its tools begin such a line.
 var nodeError = regexp.MustCompile(`(?m)^\W*\w*(?:Error|Exception)\b.*$`)
 
-// judgeInstalled is judgeFindings for a tool that the workspace brings: a patch which
+// judgeInstalled is check.JudgeFindings for a tool that the workspace brings: a patch which
 // was allowed to change what is installed may do without it.
 func judgeInstalled(tool string) func(base, cand check.Outcome, d check.Diff) check.Gate {
 	return func(base, cand check.Outcome, d check.Diff) check.Gate {

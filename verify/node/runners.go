@@ -209,7 +209,7 @@ func (r packageRunner) read(res guest.Result, report, root string) (results []ch
 	return results, ""
 }
 
-// judge is judgeTests for a runner that need not be there: one that
+// judge is check.JudgeTests for a runner that need not be there: one that
 // a patch names first, and that nobody has installed, has nothing to be compared with.
 func (r packageRunner) judge(base, cand check.Outcome, d check.Diff) check.Gate {
 	switch fresh := base.Blocked == "" && len(base.Tests) == 0; {

@@ -8,9 +8,9 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 func TestUsesOfAToolAreFoundByScriptOrName(t *testing.T) {
@@ -41,7 +41,7 @@ func TestUsesOfAToolAreFoundByScriptOrName(t *testing.T) {
 		"tools of a monorepo": {map[string]string{"package.json": pkg(has, "test", "turbo test"), "p/package.json": pkg("", "test", "jest"), "q/package.json": pkg("")}, []string{"p map[] [] []"}},
 	} {
 		var got []string
-		for _, u := range jest.uses(check.NewView(boxtest.Scan(t, c.files), workspace.Changeset{})) {
+		for _, u := range jest.uses(check.NewView(verifytest.Scan(t, c.files), workspace.Changeset{})) {
 			if u.env == nil {
 				u.env = map[string]string{}
 			}
@@ -116,7 +116,7 @@ func TestReportsOfRunnersAreReadTestByTest(t *testing.T) {
 func TestReportOfARunnerMustFitItsExit(t *testing.T) {
 	t.Parallel()
 	said := func(exit int, report string) guest.Result {
-		res := boxtest.Ended(exit, nil, []byte("\nSyntaxError: Unexpected token\n    at x\n"))
+		res := verifytest.Ended(exit, nil, []byte("\nSyntaxError: Unexpected token\n    at x\n"))
 		if report != "" {
 			res.Files = map[string][]byte{"/r": []byte(report)}
 		}
@@ -161,15 +161,15 @@ func TestTestsOfAPackageInsideCountOnce(t *testing.T) {
 		for _, f := range files {
 			list = append(list, fmt.Sprintf(`{"name": "/work/%s", "status": "passed", "assertionResults": [{"title": "a", "status": "passed"}]}`, f))
 		}
-		res := boxtest.Ended(0, nil, nil)
+		res := verifytest.Ended(0, nil, nil)
 		res.Files = map[string][]byte{"/tmp/" + name: fmt.Appendf(nil, `{"numTotalTests": %d, "numFailedTests": 0, "testResults": [%s]}`, len(files), strings.Join(list, ","))}
 		return res
 	}
 	const found = `[{"program": "/work/node_modules/jest/bin/jest.js", "version": "30"}, {"program": "/work/node_modules/jest/bin/jest.js", "version": "30"}, null]`
 	b, box := checktest.Replayed(map[string]guest.Result{
-		"jest": boxtest.Ended(0, []byte(found), nil), "agent-jest-0.json": said("agent-jest-0.json", "a.test.js", "web/a.test.js"), "agent-jest-1.json": said("agent-jest-1.json", "web/a.test.js", "shared/b.test.js"),
+		"jest": verifytest.Ended(0, []byte(found), nil), "agent-jest-0.json": said("agent-jest-0.json", "a.test.js", "web/a.test.js"), "agent-jest-1.json": said("agent-jest-1.json", "web/a.test.js", "shared/b.test.js"),
 	})
-	b.View = check.NewView(boxtest.Scan(t, map[string]string{"package.json": needs, "web/package.json": needs, "zoo/package.json": needs}), workspace.Changeset{})
+	b.View = check.NewView(verifytest.Scan(t, map[string]string{"package.json": needs, "web/package.json": needs, "zoo/package.json": needs}), workspace.Changeset{})
 	out := jest.run(t.Context(), b)
 	var got []string
 	for _, r := range out.Tests {

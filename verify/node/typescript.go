@@ -47,12 +47,12 @@ func compilerPath(t check.Tools) string { return t.Packages + "/typescript" }
 // what configures their projects.
 var scriptSources = regexp.MustCompile(`\.([cm]?[jt]s|[jt]sx)$|(^|/)([jt]sconfig|\.eslintrc|biome|package)\.jsonc?$|(^|/)\.eslintrc$`)
 
-// Extensions are the endings of sources in JavaScript and TypeScript.
-var Extensions = lang.Extensions("javascript", "typescript")
+// extensions are the endings of sources in JavaScript and TypeScript.
+var extensions = lang.Extensions("javascript", "typescript")
 
 // scriptApplies gives the reason why there is nothing to check, or "".
 func scriptApplies(v check.View) string {
-	if v.Ends(Extensions) {
+	if v.Ends(extensions) {
 		return ""
 	}
 	return "the workspace has no JavaScript or TypeScript file"
@@ -73,7 +73,7 @@ func scriptCommand(tools check.Tools, compiler, what string, paths []string, apa
 }
 
 // runScript checks the whole workspace, but for the projects of which
-// compilerCheck does: a changed declaration breaks the files that use it.
+// Compiler does: a changed declaration breaks the files that use it.
 func runScript(ctx context.Context, b check.Bench) check.Outcome {
 	apart, _, out, done := compilers(ctx, b)
 	if !done {

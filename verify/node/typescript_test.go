@@ -3,7 +3,7 @@ package node
 import (
 	"testing"
 
-	"agent/verify/boxtest"
+	"agent/verify/verifytest"
 )
 
 func TestAnswersOfTheCompilerMustAccountForEveryFile(t *testing.T) {
@@ -19,7 +19,7 @@ func TestAnswersOfTheCompilerMustAccountForEveryFile(t *testing.T) {
 		"crashed": {2, none, -1}, "out of memory": {134, "", -1}, "cut": {1, one[:60], -1}, "nothing": {0, "", -1},
 		"a file left out": {0, `{"findings":[],"checked":["a.ts"],"skipped":[]}`, -1},
 	} {
-		answer, err := parseScript(boxtest.Ended(c.exit, []byte(c.out), []byte("RangeError: x\n")), []string{"a.ts", "b.min.js"})
+		answer, err := parseScript(verifytest.Ended(c.exit, []byte(c.out), []byte("RangeError: x\n")), []string{"a.ts", "b.min.js"})
 		if (err != nil) != (c.want < 0) || err == nil && len(answer.Findings) != c.want {
 			t.Errorf("%s: %+v, %v", name, answer, err)
 		}

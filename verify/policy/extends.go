@@ -39,9 +39,6 @@ var configEnds = []string{
 	"/jest-preset.js", "/jest-preset.json", "/jest-preset.cjs", "/jest-preset.mjs",
 }
 
-// mostNamed bounds how many files of a workspace are followed from configuration.
-const mostNamed = 200
-
 // longestConfig bounds what is read of one file, and longestValue of one value, in
 // bytes.
 const (
@@ -78,7 +75,7 @@ func extended(base, cand check.View) map[string]string {
 				c.packages[about.Name] = path.Dir(p)
 			}
 		}
-		if ConfiguresTools(p) {
+		if configuresTools(p) {
 			c.todo = append(c.todo, p)
 		}
 	}
@@ -105,7 +102,7 @@ func (c *configSet) follow(from string) {
 	}
 	// Playwright judges nothing here, and its configuration imports the program.
 	if ext := path.Ext(from); strings.HasSuffix(ext, "js") || strings.HasSuffix(ext, "ts") && !strings.HasPrefix(path.Base(from), "playwright.") {
-		for _, m := range moduleName.FindAllStringSubmatch(text, mostNamed) {
+		for _, m := range moduleName.FindAllStringSubmatch(text, check.MostFollowed) {
 			modules = append(modules, m[1])
 		}
 	}
@@ -155,7 +152,7 @@ func leaves(value any, depth int) (list []string) {
 	case string:
 		return []string{v}
 	case []any:
-		for _, item := range v[:min(len(v), mostNamed)] {
+		for _, item := range v[:min(len(v), check.MostFollowed)] {
 			list = append(list, leaves(item, depth+1)...)
 		}
 	case map[string]any:
@@ -186,7 +183,7 @@ func (c *configSet) addFile(from, stem string, ends []string) {
 	for _, stem := range stems {
 		for _, end := range ends {
 			p := stem + end
-			if c.named[p] != "" || !c.base.Has(p) && !c.cand.Has(p) || HeldByName(p) || len(c.named) >= mostNamed {
+			if c.named[p] != "" || !c.base.Has(p) && !c.cand.Has(p) || heldByName(p) || len(c.named) >= check.MostFollowed {
 				continue
 			}
 			c.named[p] = from
@@ -199,7 +196,7 @@ func (c *configSet) addFile(from, stem string, ends []string) {
 // behind options: those of modules, and those of files. What is neither is found out by
 // whoever looks for it.
 func namedIn(text string) (modules, files []string) {
-	for _, at := range extending.FindAllStringSubmatchIndex(text, mostNamed) {
+	for _, at := range extending.FindAllStringSubmatchIndex(text, check.MostFollowed) {
 		names := namesOf(text[at[1]:min(len(text), at[1]+longestValue)])
 		if at[2] >= 0 {
 			files = append(files, names...)
@@ -207,7 +204,7 @@ func namedIn(text string) (modules, files []string) {
 			modules = append(modules, names...)
 		}
 	}
-	for _, m := range configOption.FindAllStringSubmatch(text, mostNamed) {
+	for _, m := range configOption.FindAllStringSubmatch(text, check.MostFollowed) {
 		files = append(files, m[1]+m[2])
 	}
 	return modules, files

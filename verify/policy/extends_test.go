@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"agent/verify/boxtest"
+	"agent/verify/verifytest"
 )
 
 // extending is a workspace, a file that a patch changes, and whether it is held.
@@ -84,8 +84,8 @@ func TestWhatConfigurationExtendsIsHeld(t *testing.T) {
 		if _, ok := files[c.changed]; !ok {
 			files[c.changed] = ""
 		}
-		base := boxtest.Scan(t, files)
-		holds := toolHolds(base, boxtest.Change(t, base, map[string]string{c.changed: "changed"}))
+		base := verifytest.Scan(t, files)
+		holds := toolHolds(base, verifytest.Change(t, base, map[string]string{c.changed: "changed"}))
 		held := len(holds) == 1 && holds[0].Path == c.changed && holds[0].Kind == "tooling" && holds[0].Block
 		if held != c.want || !c.want && len(holds) > 0 {
 			t.Errorf("%s: %s: %+v", c.name, c.changed, holds)
@@ -93,8 +93,8 @@ func TestWhatConfigurationExtendsIsHeld(t *testing.T) {
 		// What the patch puts in the place of a file that is named is no less.
 		if c.want {
 			delete(files, c.changed)
-			base = boxtest.Scan(t, files)
-			if holds := toolHolds(base, boxtest.Change(t, base, map[string]string{c.changed: "new"})); len(holds) != 1 || holds[0].Path != c.changed {
+			base = verifytest.Scan(t, files)
+			if holds := toolHolds(base, verifytest.Change(t, base, map[string]string{c.changed: "new"})); len(holds) != 1 || holds[0].Path != c.changed {
 				if !strings.Contains(c.name, "chain") {
 					t.Errorf("%s: a new %s: %+v", c.name, c.changed, holds)
 				}
@@ -107,8 +107,8 @@ func TestConfigurationThatNamesItselfIsFollowedOnce(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"tsconfig.json": `{"extends": "./a.json"}`, "a.json": `{"extends": "./b.json"}`, "b.json": `{"extends": ["./a.json", "./b.json"]}`}
 	files["ruff.toml"] = "extend = \"" + strings.Repeat("[", 100_000) + "\nextends = [" + strings.Repeat("[\"", 100_000)
-	base := boxtest.Scan(t, files)
-	cs := boxtest.Change(t, base, map[string]string{"a.json": "{}", "b.json": "{}"})
+	base := verifytest.Scan(t, files)
+	cs := verifytest.Change(t, base, map[string]string{"a.json": "{}", "b.json": "{}"})
 	if holds := toolHolds(base, cs); len(holds) != 2 || !strings.Contains(holds[1].Reason, "a.json names it") {
 		t.Errorf("%+v", holds)
 	}

@@ -66,16 +66,16 @@ var toolConfig = []string{
 // alsoConfig are files of other rules that configure these tools too.
 var alsoConfig = []string{"pyproject.toml", "setup.cfg", "package.json"}
 
-// ConfiguresTools reports whether the tools that judge a patch read their
+// configuresTools reports whether the tools that judge a patch read their
 // configuration from a file of this name by themselves, wherever it lies.
-func ConfiguresTools(name string) bool {
+func configuresTools(name string) bool {
 	lower := strings.ToLower(name)
 	return slices.ContainsFunc(slices.Concat(toolConfig, alsoConfig), func(p string) bool { return fits(p, lower) })
 }
 
-// HeldByName reports whether a change to a file of this name is held, or shown, for its
+// heldByName reports whether a change to a file of this name is held, or shown, for its
 // name alone.
-func HeldByName(name string) bool {
+func heldByName(name string) bool {
 	_, ok := ruleFor(name)
 	return ok
 }

@@ -33,11 +33,11 @@ var stubPath = regexp.MustCompile(`[\w.@/$-]+`)
 func stubDirs(base check.View) []string {
 	dirs := []string{"typings", "stubs"}
 	for _, p := range base.Paths() {
-		if !ConfiguresTools(p) {
+		if !configuresTools(p) {
 			continue
 		}
-		for _, m := range stubPaths.FindAllStringSubmatch(base.Text(p), mostNamed) {
-			for _, dir := range stubPath.FindAllString(m[1], mostNamed) {
+		for _, m := range stubPaths.FindAllStringSubmatch(base.Text(p), check.MostFollowed) {
+			for _, dir := range stubPath.FindAllString(m[1], check.MostFollowed) {
 				// mypy writes the directory of its configuration so.
 				dir = strings.TrimPrefix(strings.TrimPrefix(dir, "$MYPY_CONFIG_FILE_DIR"), "/")
 				dirs = append(dirs, path.Join(path.Dir(p), dir))

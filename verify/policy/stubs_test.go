@@ -3,7 +3,7 @@ package policy
 import (
 	"testing"
 
-	"agent/verify/boxtest"
+	"agent/verify/verifytest"
 )
 
 func TestAStubThatHidesAModuleIsHeld(t *testing.T) {
@@ -13,7 +13,7 @@ func TestAStubThatHidesAModuleIsHeld(t *testing.T) {
 		"web/a.js": "", "web/b.ts": "", "web/c.tsx": "", "web/d.mjs": "", "web/e/index.js": "", "api.py": "", "old.py": "", "old.pyi": "", "shop/api.py": "",
 		"mypy.ini": "[mypy]\nmypy_path = $MYPY_CONFIG_FILE_DIR/types:more\n", "app/pyrightconfig.json": `{"stubPath": "hints"}`, "native.so": "",
 	}
-	base := boxtest.Scan(t, files)
+	base := verifytest.Scan(t, files)
 	for p, want := range map[string]bool{
 		"stock.pyi": true, "shop/__init__.pyi": true, "shop/till.pyi": true, "shop.pyi": true, "src/depot/row.pyi": true, "__builtins__.pyi": true,
 		"typings/stock.pyi": true, "typings/shop/till.pyi": true, "typings/shop/__init__.pyi": true, "stubs/depot/row.pyi": true,
@@ -26,13 +26,13 @@ func TestAStubThatHidesAModuleIsHeld(t *testing.T) {
 		"typings/shop/other.pyi": false, "native.pyi": false, "old.pyi": false, "stubs/till.pyi": false,
 		"web/global.d.ts": false, "web/types/a.d.ts": false, "env.d.ts": false, "web/d.d.ts": false, "notes/stock.pyi": false, "new.py": false, "stock.pyc.txt": false,
 	} {
-		holds := toolHolds(base, boxtest.Change(t, base, map[string]string{p: "x: int\n"}))
+		holds := toolHolds(base, verifytest.Change(t, base, map[string]string{p: "x: int\n"}))
 		if held := len(holds) == 1 && holds[0].Path == p && holds[0].Kind == "weaker-type" && holds[0].Block; held != want || !want && len(holds) > 0 {
 			t.Errorf("%s: %+v", p, holds)
 		}
 	}
 	// A module and its stub in one patch hide as much.
-	if holds := toolHolds(base, boxtest.Change(t, base, map[string]string{"fresh.py": "", "fresh.pyi": ""})); len(holds) != 1 || holds[0].Path != "fresh.pyi" {
+	if holds := toolHolds(base, verifytest.Change(t, base, map[string]string{"fresh.py": "", "fresh.pyi": ""})); len(holds) != 1 || holds[0].Path != "fresh.pyi" {
 		t.Errorf("both at once: %+v", holds)
 	}
 }

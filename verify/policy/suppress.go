@@ -14,7 +14,7 @@ import (
 // family is what a person knows it by: the forms of one family are counted
 // together, so that one may take the place of another without a hold.
 type suppression struct {
-	langs  []language
+	langs  []lang.Family
 	family string
 	form   *regexp.Regexp
 	// It counts for more than one line.
@@ -26,7 +26,7 @@ type suppression struct {
 // Most tools demand that a comment begins with their word, so that prose which
 // mentions it has no effect; the forms are anchored likewise.
 var suppressions = slices.Concat(
-	suppressing([]language{python}, false, [][2]string{
+	suppressing([]lang.Family{lang.Python}, false, [][2]string{
 		{"noqa", `(?i)^noqa\b(?:\s*:\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?`},
 		{"type: ignore", `^type:\s*ignore\b(?:\[([^\]]*)\])?`},
 		{"type: ignore", `^(?:pyright|ty|pyrefly):\s*ignore\b(?:\[([^\]]*)\])?`},
@@ -35,7 +35,7 @@ var suppressions = slices.Concat(
 		{"no cover", `(?i)^pragma[:\s]?\s*no\s?(?:cover|branch)`},
 		{"nosec", `(?i)^(?:nosec|nosemgrep)\b[:\s]*((?:B[0-9]+[,\s]*)*)`},
 	}),
-	suppressing([]language{python}, true, [][2]string{
+	suppressing([]lang.Family{lang.Python}, true, [][2]string{
 		{"noqa", `(?i)^(?:ruff|flake8)\s*:\s*noqa\b(?:\s*:\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?`},
 		{"type: ignore", `^mypy:\s*ignore[-_]errors\b`},
 		{"type: ignore", `^mypy:\s*disable[-_]error[-_]code\s*=\s*(.*)`},
@@ -44,7 +44,7 @@ var suppressions = slices.Concat(
 		{"type: ignore", `^pyright:\s*(\w+)\s*=\s*(?:false|none)\b`},
 		{"pylint", `(?:^|\s)pylint:\s*skip-file`},
 	}),
-	suppressing([]language{script, markup}, false, [][2]string{
+	suppressing([]lang.Family{lang.Script, lang.Markup}, false, [][2]string{
 		{"eslint", `^(?:eslint|oxlint)-disable-(?:next-)?line\b(.*)`},
 		{"tslint", `^tslint:disable-(?:next-)?line\b(.*)`},
 		{"deno-lint", `^deno-lint-ignore(?:\s(.*)|$)`},
@@ -52,7 +52,7 @@ var suppressions = slices.Concat(
 		{"biome", `^biome-ignore\s+([^\s:]+)`},
 		{"coverage", `^(?:istanbul|c8|v8)\s+ignore\s+(next|if|else)\b`},
 	}),
-	suppressing([]language{script, markup}, true, [][2]string{
+	suppressing([]lang.Family{lang.Script, lang.Markup}, true, [][2]string{
 		{"eslint", `^(?:eslint|oxlint)-disable(?:\s(.*)|$|\*/)`},
 		{"eslint", `^eslint\s+([\w@/-]+)\s*:\s*["']?(?:0|off)\b`},
 		{"tslint", `^tslint:disable(?:\s|:|$|\*/)`},
@@ -61,27 +61,27 @@ var suppressions = slices.Concat(
 		{"biome", `^biome-ignore-(?:all|start)\s+([^\s:]+)`},
 		{"coverage", `^(?:istanbul|c8|v8)\s+ignore\s+(?:file|start)\b`},
 	}),
-	suppressing([]language{golang}, false, [][2]string{
+	suppressing([]lang.Family{lang.Go}, false, [][2]string{
 		{"nolint", `^nolint\b(?:\s*:\s*([\w,-]+))?`},
 		{"staticcheck", `^lint:ignore\s+(\S+)`},
 		{"nosec", `^#?nosec\b[:\s]*((?:G[0-9]+[,\s]*)*)`},
 		{"revive", `^revive:disable-(?:next-)?line\b(.*)`},
 	}),
-	suppressing([]language{golang}, true, [][2]string{
+	suppressing([]lang.Family{lang.Go}, true, [][2]string{
 		{"staticcheck", `^lint:file-ignore\s+(\S+)`},
 		{"revive", `^revive:disable(?:\s|:|$)(.*)`},
 	}),
-	suppressing([]language{shell}, false, [][2]string{{"shellcheck", `^shellcheck\s(?:.*\s)?disable=(\S+)`}}),
-	suppressing([]language{css, markup}, false, [][2]string{{"stylelint", `^stylelint-disable-(?:next-)?line\b(.*)`}}),
-	suppressing([]language{css, markup}, true, [][2]string{{"stylelint", `^stylelint-disable(?:\s(.*)|$|\*/)`}}),
-	suppressing([]language{markup}, false, [][2]string{{"html-validate", `^\[?html-validate-disable-next\b(.*)`}}),
-	suppressing([]language{markup}, true, [][2]string{{"html-validate", `^\[?html-validate-disable(?:-block)?(?:[\s\]](.*)|$)`}}),
+	suppressing([]lang.Family{lang.Shell}, false, [][2]string{{"shellcheck", `^shellcheck\s(?:.*\s)?disable=(\S+)`}}),
+	suppressing([]lang.Family{lang.CSS, lang.Markup}, false, [][2]string{{"stylelint", `^stylelint-disable-(?:next-)?line\b(.*)`}}),
+	suppressing([]lang.Family{lang.CSS, lang.Markup}, true, [][2]string{{"stylelint", `^stylelint-disable(?:\s(.*)|$|\*/)`}}),
+	suppressing([]lang.Family{lang.Markup}, false, [][2]string{{"html-validate", `^\[?html-validate-disable-next\b(.*)`}}),
+	suppressing([]lang.Family{lang.Markup}, true, [][2]string{{"html-validate", `^\[?html-validate-disable(?:-block)?(?:[\s\]](.*)|$)`}}),
 	[]suppression{
-		{[]language{python}, "type: ignore", regexp.MustCompile(`^\s*@(?:\w+\.)*no_type_check\b`), false, true},
-		{[]language{rust}, "allow", regexp.MustCompile(`#\[\s*(?:allow|expect)\s*\(([^\])]*)`), false, true},
-		{[]language{rust}, "allow", regexp.MustCompile(`#!\[\s*(?:allow|expect)\s*\(([^\])]*)`), true, true},
-		{[]language{java}, "SuppressWarnings", regexp.MustCompile(`@(?:java\.lang\.)?Suppress(?:Warnings)?\b\s*\(([^)]*)`), false, true},
-		{[]language{java}, "SuppressWarnings", regexp.MustCompile(`@file:\s*Suppress\b\s*\(([^)]*)`), true, true},
+		{[]lang.Family{lang.Python}, "type: ignore", regexp.MustCompile(`^\s*@(?:\w+\.)*no_type_check\b`), false, true},
+		{[]lang.Family{lang.Rust}, "allow", regexp.MustCompile(`#\[\s*(?:allow|expect)\s*\(([^\])]*)`), false, true},
+		{[]lang.Family{lang.Rust}, "allow", regexp.MustCompile(`#!\[\s*(?:allow|expect)\s*\(([^\])]*)`), true, true},
+		{[]lang.Family{lang.JVM}, "SuppressWarnings", regexp.MustCompile(`@(?:java\.lang\.)?Suppress(?:Warnings)?\b\s*\(([^)]*)`), false, true},
+		{[]lang.Family{lang.JVM}, "SuppressWarnings", regexp.MustCompile(`@file:\s*Suppress\b\s*\(([^)]*)`), true, true},
 	},
 )
 
@@ -90,7 +90,7 @@ var suppressions = slices.Concat(
 //
 // The expressions are compiled once, when the program starts; one that is
 // malformed ends it there and not in a run.
-func suppressing(langs []language, wide bool, forms [][2]string) (list []suppression) {
+func suppressing(langs []lang.Family, wide bool, forms [][2]string) (list []suppression) {
 	for _, f := range forms {
 		list = append(list, suppression{langs, f[0], regexp.MustCompile(f[1]), wide, false})
 	}
@@ -127,7 +127,7 @@ func suppressionsIn(f sourceFile) (list []mark) {
 // find returns the codes of each time that a line holds the suppression.
 //
 // A line may hold several: for several tools, or the same in several comments.
-func (s suppression) find(family language, line lang.Line) (found []string) {
+func (s suppression) find(family lang.Family, line lang.Line) (found []string) {
 	if s.code {
 		// Codes may be strings, which the code of a line no longer has.
 		if s.form.MatchString(line.Code) {
@@ -155,9 +155,9 @@ func (s suppression) find(family language, line lang.Line) (found []string) {
 //
 // In Python each part after a "#" may be one; elsewhere a comment is one
 // directive or none.
-func bodies(family language, note string) []string {
+func bodies(family lang.Family, note string) []string {
 	switch {
-	case family == python:
+	case family == lang.Python:
 		// One comment often serves several tools: # type: ignore # noqa
 		parts := strings.Split(note, "#")
 		for i := range parts {

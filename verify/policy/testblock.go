@@ -3,6 +3,8 @@ package policy
 import (
 	"regexp"
 	"strings"
+
+	"agent/sandbox/workspace/lang"
 )
 
 // A block is a function of a file of tests, or a call that takes one.
@@ -51,7 +53,7 @@ func blocksOf(f sourceFile) (all []*block) {
 		if code == "" {
 			continue
 		}
-		if f.lang == python {
+		if f.lang == lang.Python {
 			// Within a string, and before a closing bracket, indentation
 			// means nothing.
 			if !line.Inside && !strings.ContainsRune(")]}", rune(code[0])) {
@@ -68,7 +70,7 @@ func blocksOf(f sourceFile) (all []*block) {
 			all, open = append(all, b), append(open, b)
 		}
 		record(open, f, i, code)
-		if f.lang != python {
+		if f.lang != lang.Python {
 			depth += strings.Count(code, "{") + strings.Count(code, "(") - strings.Count(code, "}") - strings.Count(code, ")")
 			open = closed(open, depth)
 		}
@@ -108,17 +110,17 @@ func opened(f sourceFile, i, depth int) *block {
 	line := f.lines[i]
 	b := &block{file: f, from: i, depth: depth}
 	switch f.lang {
-	case python:
+	case lang.Python:
 		if m := pythonBlock.FindStringSubmatch(line.Code); m != nil && !line.Inside {
 			b.short, b.test = m[1], strings.HasPrefix(m[1], "test") && !strings.Contains(m[0], "class ")
 			return b
 		}
-	case golang:
+	case lang.Go:
 		if m := goBlock.FindStringSubmatch(line.Code); m != nil {
 			b.short, b.test = m[1], goSubtest.MatchString(m[1])
 			return b
 		}
-	case script:
+	case lang.Script:
 		if m := scriptTest.FindStringSubmatch(line.Code); m != nil {
 			b.test = strings.HasSuffix(m[1], "it") && m[1] != "suit" || strings.HasSuffix(m[1], "test") || m[1] == "specify"
 			b.short = titleOf(f, i)
@@ -194,7 +196,7 @@ func (b *block) callsHelper(before *block, helpers map[string]bool) bool {
 		if known[code] {
 			continue
 		}
-		byName := asserting.MatchString(code) || b.file.lang == golang && goHelper.MatchString(code)
+		byName := asserting.MatchString(code) || b.file.lang == lang.Go && goHelper.MatchString(code)
 		for _, m := range calls.FindAllStringSubmatch(code, -1) {
 			asserts, here := helpers[m[1]]
 			if asserts {
@@ -213,9 +215,9 @@ func (b *block) callsHelper(before *block, helpers map[string]bool) bool {
 
 // trivial reports whether an assertion is only about an error that was not
 // expected: it goes with the error, when a function no longer returns one.
-func (a statement) trivial(lang language) bool {
+func (a statement) trivial(family lang.Family) bool {
 	words := wordsOf(a.code)
-	return lang == golang && len(words) == 1 && words[0] == "err"
+	return family == lang.Go && len(words) == 1 && words[0] == "err"
 }
 
 // names finds words.

@@ -8,7 +8,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/node"
-	pychecks "agent/verify/python"
+	"agent/verify/python"
 )
 
 // toolHolds lists the changes of cs to code that runs inside the tools that judge it, to the
@@ -17,7 +17,7 @@ import (
 // as base has it; from the next run on it would be what the patch made of it.
 func toolHolds(base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) {
 	before, after := check.NewView(base, workspace.Changeset{}), check.NewView(base, cs)
-	inside := slices.Concat(pychecks.TypePlugins(before, after), pychecks.TestPlugins(before, after))
+	inside := slices.Concat(python.TypePlugins(before, after), python.TestPlugins(before, after))
 	inside = append(inside, node.LinterCode(before, after)...)
 	own, _ := check.SplitChanges(cs, func(p string) bool { return slices.Contains(inside, p) })
 	for _, c := range own.Changes {

@@ -6,16 +6,16 @@ import (
 	"testing"
 
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
+	"agent/verify/verifytest"
 )
 
 func TestAChangeOfAPluginIsHeld(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{
+	base := verifytest.Scan(t, map[string]string{
 		"mypy.ini": "[mypy]\nplugins = tools/checker.py\n", "tools/checker.py": "import ast\nimport shapes\n", "tools/shapes.py": "", "tools/other.py": "",
 		"conftest.py": "pytest_plugins = ['tools.plug']\n", "tools/plug.py": "",
 	})
-	cs := boxtest.Change(t, base, map[string]string{
+	cs := verifytest.Change(t, base, map[string]string{
 		"tools/checker.py": "x = 1\n", "tools/shapes.py": "-", "tools/other.py": "x = 1\n", "tools/plug.py": "x = 1\n",
 		"tools/ast.py": "in the place of the library's\n", "ast.py": "where nothing looks\n", "stock.py": "x = 1\n",
 	})
@@ -38,12 +38,12 @@ func TestAChangeOfAPluginIsHeld(t *testing.T) {
 // What eslint's configuration is made of is held, wherever it lies.
 func TestWhatConfiguresESLintIsHeld(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{
+	base := verifytest.Scan(t, map[string]string{
 		"package.json": `{"devDependencies": {"eslint": "9"}, "scripts": {"lint": "eslint src --fix"}}`, "web/package.json": `{"scripts": {"lint": "eslint ."}}`,
 		"eslint.config.js": "import own from './rules';\nexport default own;\n", "rules/index.js": "module.exports = require('../tools/names.cjs');\n",
 		"tools/names.cjs": "", "src/a.js": "", ".gitignore": "",
 	})
-	cs := boxtest.Change(t, base, map[string]string{
+	cs := verifytest.Change(t, base, map[string]string{
 		"package.json": `{}`, "eslint.config.js": "export default [];\n", "web/.eslintrc.json": "{}", "rules.js": "", "tools/names.cjs": "x", "src/a.js": "x", ".gitignore": "src",
 	})
 	if holds := toolHolds(base, cs); len(holds) != 3 || holds[0].Path != "rules.js" || holds[1].Path != "tools/names.cjs" || !strings.Contains(holds[2].Reason, "set up: scripts.lint.") {
@@ -54,12 +54,12 @@ func TestWhatConfiguresESLintIsHeld(t *testing.T) {
 // A key of package.json configures as a file does.
 func TestWhatPackageJSONSaysOfTheJudgesIsHeld(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{
+	base := verifytest.Scan(t, map[string]string{
 		"package.json":     `{"devDependencies": {"eslint": "8"}, "eslintConfig": {"rules": {"eqeqeq": 2}}, "scripts": {"build": "x"}}`,
 		"web/package.json": `{"jest": {"bail": true}, "scripts": {"test": "jest", "build": "x"}}`,
 		"old/package.json": `{"mocha": {}, "eslintIgnore": []}`, "same/package.json": `{"jest": {"a": 1, "b": 2}}`, "broken/package.json": "{",
 	})
-	cs := boxtest.Change(t, base, map[string]string{
+	cs := verifytest.Change(t, base, map[string]string{
 		"package.json":     `{"devDependencies": {"eslint": "8"}, "eslintConfig": {"rules": {"eqeqeq": 0}}, "scripts": {"build": "y"}}`,
 		"web/package.json": `{"jest": {}, "scripts": {"test": "jest --testPathIgnorePatterns a", "test:all": "jest", "build": "y"}}`,
 		"old/package.json": "-", "same/package.json": `{ "jest": {"b": 2, "a": 1}, "version": "2" }`, "broken/package.json": `{"name": "b"}`,

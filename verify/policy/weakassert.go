@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/lang"
 )
 
 // goCondition begins the text of an assertion of Go that is a condition and a call.
@@ -20,7 +22,7 @@ const (
 
 // whole is an assertion with the lines that it goes on to, as code and as it stands.
 func (f sourceFile) whole(a statement) (code, raw string) {
-	if f.lang == golang {
+	if f.lang == lang.Go {
 		if cond := f.guard(a.line); cond != "" {
 			return goCondition + cond, goCondition + cond
 		}

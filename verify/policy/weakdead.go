@@ -3,6 +3,8 @@ package policy
 import (
 	"regexp"
 	"strings"
+
+	"agent/sandbox/workspace/lang"
 )
 
 // A deadForm is how a language keeps code from running.
@@ -17,18 +19,18 @@ type deadForm struct {
 }
 
 // deadForms are those that are known.
-var deadForms = map[language]deadForm{
-	python: {
+var deadForms = map[lang.Family]deadForm{
+	lang.Python: {
 		never:   regexp.MustCompile(`^(?:if|elif|while)\s*\(?\s*(?:False|0|None|""|not\s+True|not\s+1|\[\]|\(\)|False\s+and\b.*|0\s+and\b.*|1\s*==\s*2)\s*\)?\s*:|^(?:async\s+)?for\s.*\sin\s+(?:\[\]|\(\)|\{\}|""|range\(0\))\s*:`),
 		leave:   regexp.MustCompile(`^(?:return(?:\s+None)?|raise\s+(?:\w+\.)?SkipTest\b.*)$`),
 		swallow: regexp.MustCompile(`\bsuppress\([^)]*\b(?:AssertionError|Exception)\b`),
 		handler: regexp.MustCompile(`^except\s*(?:\(?[\w., ]*\b(?:AssertionError|Exception|BaseException)\b[^:]*)?:\s*(.*)$`),
 	},
-	script: {
+	lang.Script: {
 		never: regexp.MustCompile(`\b(?:if|while)\s*\(\s*(?:false|0|null|undefined|!true|!1|false\s*&&.*|""\s*)\s*\)|\bfor\s*\(.*\sof\s+\[\]\s*\)`),
 		leave: regexp.MustCompile(`^return(?:\s+(?:null|undefined))?\s*;?$`),
 	},
-	golang: {
+	lang.Go: {
 		never: regexp.MustCompile(`^(?:if|for)\s+(?:false|!true|false\s*&&.*)\s*\{|^for\s.*\srange\s+(?:0|\[\]\w+\{\})\s*\{`),
 		leave: regexp.MustCompile(`^return$`),
 	},

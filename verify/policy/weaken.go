@@ -30,7 +30,7 @@ type mark struct {
 // A sourceFile is one side of a change, told apart.
 type sourceFile struct {
 	path  string
-	lang  language
+	lang  lang.Family
 	test  bool // or a helper of tests
 	lines []lang.Line
 	// The file is new with the changeset.
@@ -55,7 +55,7 @@ func sides(cs workspace.Changeset) (before, after []sourceFile) {
 		if l == nil || l.Family == "" || len(text) > mostRead {
 			return nil
 		}
-		return []sourceFile{{c.Path, l.Family, lang.MayTest(name), l.Lex(s), c.Op == workspace.Create}}
+		return []sourceFile{{c.Path, l.Family, l.MayTest(name), l.Lex(s), c.Op == workspace.Create}}
 	}
 	for _, c := range cs.Sorted() {
 		if from := cmp.Or(c.From, c.Path); c.Op != workspace.Create {

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"agent/sandbox/workspace/lang"
 )
 
 // How much an assertion asks. What is known of no form asks nothing sure: it is as strong
@@ -45,8 +47,8 @@ type strengthForm struct {
 }
 
 // strengthForms are those that are known.
-var strengthForms = map[language]strengthForm{
-	python: {and: " and ", or: " or ", values: rules(
+var strengthForms = map[lang.Family]strengthForm{
+	lang.Python: {and: " and ", or: " or ", values: rules(
 		`^lambda\b`, asksNothing, `\sif\s.*\selse\s`, asksPart, `^not\b`, asksTruth, `^type\(.*\)\s*(?:==|is)`, asksType,
 		`==\s*(?:mock\.)?ANY$|^ANY\s*==`, asksTruth, `==\s*(?:True|False)$|\bis (?:True|False)$|^(?:True|False)\s*(?:==|is)`, asksTruth,
 		`\bis not\b|!=`, asksTruth, `\bnot in\b`, asksTruth,
@@ -66,7 +68,7 @@ var strengthForms = map[language]strengthForm{
 		`\.assert_(?:called_once_with|called_with|has_calls|any_call|awaited_once_with|awaited_with)\(`, asksValue,
 		`\.assert_(?:called_once|not_called|awaited_once|not_awaited)\(`, asksKind, `\.assert_(?:called|awaited)\(`, asksTruth,
 	)},
-	script: {and: "&&", or: "||", values: rules(
+	lang.Script: {and: "&&", or: "||", values: rules(
 		`\s\?\s.*\s:\s`, asksPart, `!==?[^=]`, asksTruth, `^!`, asksTruth, `^typeof\b|\binstanceof\b`, asksType, `\.(?:length|size)\s*===?`, asksSize,
 		`===?\s*(?:true|false)$`, asksTruth, `===?`, asksValue, `[^=]>|<|\.(?:includes|startsWith|endsWith|test|match|some|has)\(`, asksPart,
 		`(?i)(?:equal|same|close|match|identical|valid|check|compare|verify)\w*\(`, asksUnknown, `\.every\(`, asksUnknown, `.`, asksTruth,
@@ -90,7 +92,7 @@ var strengthForms = map[language]strengthForm{
 		`\bassert\.(?:exists|isDefined|isNotNull|isNotOk|isFalse|not\w+)\(`, asksTruth, `\bassert\.(?:match|include\w*|isAbove|isBelow|isAtLeast|isAtMost|oneOf|property)\(`, asksPart,
 		`\bassert\.(?:instanceOf|typeOf|is(?:String|Number|Array|Object|Function))\(`, asksType, `\bassert(?:\.(?:ok|isOk|isTrue))?\((.*)\)`, asksInner,
 	)},
-	golang: {and: "&&", or: "||", values: rules(
+	lang.Go: {and: "&&", or: "||", values: rules(
 		`^!?(?:reflect\.DeepEqual|cmp\.Equal|slices\.Equal\w*|maps\.Equal\w*|bytes\.Equal|errors\.Is)\(|^!?[\w.()]+\.Equal\(`, asksValue,
 		`!=\s*(?:nil|"")$`, asksTruth, `!=`, asksTruth, `^len\(.*\)\s*==`, asksSize, `==`, asksValue, `^!`, asksTruth, `<|>|\b(?:Contains|HasPrefix|HasSuffix|MatchString|Match)\(`, asksPart,
 		`(?i)(?:equal|same|close|match|identical|valid|check|compare|verify)\w*\(`, asksUnknown, `.`, asksTruth,
@@ -164,8 +166,8 @@ func slackOf(text string) (slack float64) {
 }
 
 // clausesIn tells an assertion apart. The text is all of it, on one line.
-func clausesIn(lang language, text, raw string, line int) (list []clause) {
-	form := strengthForms[lang]
+func clausesIn(family lang.Family, text, raw string, line int) (list []clause) {
+	form := strengthForms[family]
 	text = strings.TrimSuffix(strings.TrimSpace(spaces.ReplaceAllString(text, " ")), ";")
 	raw = strings.TrimSuffix(strings.TrimSpace(spaces.ReplaceAllString(raw, " ")), ";")
 	made := func(part string, level int) clause {

@@ -50,6 +50,8 @@ var weakerTests = []textChange{
 	{"test_a.py", "def test_a():\n    text = \"\"\"\na\n\"\"\".strip()\n    assert f()\n    assert g()\n", "def test_a():\n    text = \"\"\"\na\n\"\"\".strip()\n    assert f()\n"},
 	{"test_a.py", "def test_a(\n    x,\n):\n    assert f()\n    assert g()\n", "def test_a(\n    x,\n):\n    assert f()\n"},
 	{"test_a.py", "class TestA:\n    def test_x(self):\n        assert a()\nclass TestB:\n    def test_x(self):\n        assert b()\n        assert c()\n", "class TestA:\n    def test_x(self):\n        assert a()\nclass TestB:\n    def test_x(self):\n        assert b()\n"},
+	// A program of tests has no extension.
+	{"tests/run", "#!/usr/bin/env python3\n" + pyTest("assert cart.total() == 3"), "#!/usr/bin/env python3\n" + pyTest("print(cart.total())")},
 	// One that is always true.
 	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("assert True")},
 	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("assert 1")},

@@ -16,7 +16,7 @@ func typeHolds(before, after []sourceFile) []Hold {
 	after = filter(after, func(f sourceFile) bool { return !f.created })
 	holds := holdsOf(WeakerType, "lets any type through where it was specific", widened(before, after))
 	holds = append(holds, holdsOf(WeakerType, "says less than the stub did, so any type passes", looseStubs(before, after))...)
-	casts := func(f sourceFile) bool { return f.lang == script && !lang.IsTest(f.path) }
+	casts := func(f sourceFile) bool { return f.lang == lang.Script && !lang.IsTest(f.path) }
 	holds = append(holds, holdsOf(WeakerType, "casts away the type of what it used as it was", newCasts(filter(before, casts), filter(after, casts)))...)
 	swallowed, _ := surplus(each(before, swallowsIn), each(after, swallowsIn), byLine, byFile, byForm)
 	return append(holds, holdsOf(WeakerType, "swallows every error", swallowed)...)
@@ -38,18 +38,18 @@ type slotForm struct {
 //
 // They are read by form and not parsed: a file that does not compile has to be
 // looked at as well.
-var slotForms = map[language]slotForm{
-	python: {
+var slotForms = map[lang.Family]slotForm{
+	lang.Python: {
 		regexp.MustCompile(`^\s*(?:async\s+)?(?:def|class)\s+(\w+)`),
 		regexp.MustCompile(`(?:^|[\s(,*])([A-Za-z_][\w.]*)\s*:\s*`), regexp.MustCompile(`\)\s*->\s*`),
 		[]string{"Any", "typing.Any", "t.Any"},
 	},
-	script: {
+	lang.Script: {
 		regexp.MustCompile(`(?:function|class|interface|type)\s+(\w+)|(?:const|let|var)\s+(\w+)\s*=|^\s*(?:(?:public|private|protected|static|async|readonly)\s+)*(\w+)\s*\(.*\{\s*$`),
 		regexp.MustCompile(`(?:^|[\s(,{.])([A-Za-z_$][\w$]*)[?!]?\s*:\s*`), regexp.MustCompile(`\)\s*:\s*`),
 		[]string{"any"},
 	},
-	golang: {
+	lang.Go: {
 		regexp.MustCompile(`^func\s+(?:\([^)]*\)\s*)?(\w+)|^type\s+(\w+)`),
 		regexp.MustCompile(`(?:^|[\s(,])([A-Za-z_]\w*)\s+`), regexp.MustCompile(`^func\s.*\)\s*`),
 		[]string{"any", "interface{}"},
@@ -116,7 +116,7 @@ func slotsOf(f sourceFile, into map[string][]mark) {
 		}
 		add := func(name string, at int) {
 			typ := typeAt(line.Code[at:], f.lang)
-			if typ == "" || f.lang == golang && slices.Contains(goWords, name) {
+			if typ == "" || f.lang == lang.Go && slices.Contains(goWords, name) {
 				return
 			}
 			wide := slices.Contains(form.wide, typ)
@@ -141,9 +141,9 @@ const longestType = 200
 // typeAt returns the type that a text begins with, "" for none.
 //
 // Brackets are counted, so that a comma within a generic type does not end it.
-func typeAt(text string, lang language) string {
+func typeAt(text string, family lang.Family) string {
 	ends := ",)=;"
-	if lang == golang {
+	if family == lang.Go {
 		ends = ",)=; \t`"
 	}
 	depth := 0
@@ -209,7 +209,7 @@ func swallowsIn(f sourceFile) (list []mark) {
 		code := strings.TrimSpace(line.Code)
 		found := false
 		switch f.lang {
-		case python:
+		case lang.Python:
 			found = suppressAll.MatchString(code)
 			if m := broadExcept.FindStringSubmatch(code); m != nil {
 				body := m[1]
@@ -218,7 +218,7 @@ func swallowsIn(f sourceFile) (list []mark) {
 				}
 				found = body == "pass" || body == "..."
 			}
-		case script:
+		case lang.Script:
 			found = emptyCatch.MatchString(code) || openCatch.MatchString(code) && strings.HasPrefix(f.codeAfter(i), "}")
 		}
 		if found {

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 func TestOnlyPlainAddressesAreLinks(t *testing.T) {
@@ -43,7 +43,7 @@ func TestRuffTellsWhatItCanRepair(t *testing.T) {
 		`null`: false, `{"applicability":"safe"}`: true, `{"applicability":"unsafe"}`: false, `{"applicability":"display"}`: false, `{}`: false,
 	} {
 		line := `{"code":"F401","filename":"/work/a.py","message":"m","location":{"row":1,"column":1},"url":null,"fix":` + fix + "}\n"
-		got, err := parseRuff(boxtest.Ended(1, []byte(line), nil))
+		got, err := parseRuff(verifytest.Ended(1, []byte(line), nil))
 		if err != nil || len(got) != 1 || got[0].Fixable != want || got[0].Help != "" {
 			t.Errorf("fix %s: %+v, %v", fix, got, err)
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/guest"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 func TestUnknownOutcomeCannotHideALostTest(t *testing.T) {
@@ -20,7 +20,7 @@ func TestUnknownOutcomeCannotHideALostTest(t *testing.T) {
 {"kind": "test", "id": "a.py::t", "outcome": "deselected"}
 {"kind": "finished", "status": 0}
 `
-	res := boxtest.Ended(0, nil, nil)
+	res := verifytest.Ended(0, nil, nil)
 	res.Files = map[string][]byte{record: []byte(forged)}
 	b, _ := checktest.Replayed(map[string]guest.Result{"run_tests.py": res})
 	base := check.Outcome{Tests: []check.TestResult{{ID: "a.py::t", Outcome: "passed"}}}
@@ -36,7 +36,7 @@ func TestSessionWithoutTestsHasNoResults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := trouble(run, boxtest.Ended(5, nil, nil)); got == "" {
+	if got := trouble(run, verifytest.Ended(5, nil, nil)); got == "" {
 		t.Error("results are accepted of a session that collected no test")
 	}
 }
@@ -44,7 +44,7 @@ func TestSessionWithoutTestsHasNoResults(t *testing.T) {
 func TestRuffLinesAreTakenOnlyWhole(t *testing.T) {
 	t.Parallel()
 	line := `{"code": "F821", "filename": "/work/a.py", "message": "m", "location": {"row": 3, "column": 7}}` + "\n"
-	read := func(text string) ([]check.Finding, error) { return parseRuff(boxtest.Ended(1, []byte(text), nil)) }
+	read := func(text string) ([]check.Finding, error) { return parseRuff(verifytest.Ended(1, []byte(text), nil)) }
 	want := check.Finding{File: "a.py", Line: 3, Column: 7, Rule: "F821", Message: "m"}
 	for n := 1; n < len(line)-1; n++ {
 		if found, err := read(line + line[:n]); err == nil {
@@ -93,13 +93,13 @@ func TestMypyTextIsReadInAllItsForms(t *testing.T) {
 		"note first\na.py:1: note: x\na.py:3: error: y  [z]\n:": {File: "a.py", Line: 3, Rule: "z", Message: "y"},
 	} {
 		want.Help = mypyHelp(want.Rule)
-		got, blocked, err := parseMypy(boxtest.Ended(2, nil, []byte(text)))
+		got, blocked, err := parseMypy(verifytest.Ended(2, nil, []byte(text)))
 		if d := cmp.Diff([]check.Finding{want}, got); d != "" || err != nil || !strings.HasSuffix(blocked, want.Message) {
 			t.Errorf("%q: %v %q %s", text, err, blocked, d)
 		}
 	}
 	for _, text := range []string{"", "a.py:1: note: x", "Traceback (most recent call last):\na.py:1: error: x", "a.py:1: error: INTERNAL ERROR", "error: x", "warning: y"} {
-		if got, blocked, err := parseMypy(boxtest.Ended(2, nil, []byte(text))); err == nil {
+		if got, blocked, err := parseMypy(verifytest.Ended(2, nil, []byte(text))); err == nil {
 			t.Errorf("%q is taken for an answer: %q %+v", text, blocked, got)
 		}
 	}
@@ -108,10 +108,10 @@ func TestMypyTextIsReadInAllItsForms(t *testing.T) {
 func TestNotesAndUnknownSeveritiesAreNoErrors(t *testing.T) {
 	t.Parallel()
 	note := []byte(`{"file": "a.py", "line": 1, "column": 0, "message": "m", "code": null, "severity": "note"}` + "\n\n")
-	if found, _, err := parseMypy(boxtest.Ended(0, note, nil)); err != nil || len(found) != 0 {
+	if found, _, err := parseMypy(verifytest.Ended(0, note, nil)); err != nil || len(found) != 0 {
 		t.Errorf("%v %+v", err, found)
 	}
-	if found, _, err := parseMypy(boxtest.Ended(1, note, nil)); err == nil {
+	if found, _, err := parseMypy(verifytest.Ended(1, note, nil)); err == nil {
 		t.Errorf("status 1 with nothing but a note: %+v", found)
 	}
 }
@@ -121,11 +121,11 @@ func TestNotesAndUnknownSeveritiesAreNoErrors(t *testing.T) {
 // the exit status contradicts.
 func FuzzToolOutput(f *testing.F) {
 	for _, name := range []string{"ruff.jsonl", "mypy.jsonl", "mypy-blocked.txt", "mypy-usage.txt", "ruff-config.txt"} {
-		f.Add(boxtest.Golden(f, name), 1)
-		f.Add(boxtest.Golden(f, name), 2)
+		f.Add(verifytest.Golden(f, name), 1)
+		f.Add(verifytest.Golden(f, name), 2)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, exit int) {
-		res := boxtest.Ended(exit, data, data)
+		res := verifytest.Ended(exit, data, data)
 		found, err := parseRuff(res)
 		if err == nil && (exit == 0) != (len(found) == 0) {
 			t.Errorf("ruff: status %d with %+v", exit, found)
@@ -144,7 +144,7 @@ func FuzzToolOutput(f *testing.F) {
 // FuzzRecord gives the reader of the tests' record any bytes: what it accepts
 // has only outcomes that the judgement knows.
 func FuzzRecord(f *testing.F) {
-	f.Add(boxtest.Golden(f, "record.jsonl"), 1)
+	f.Add(verifytest.Golden(f, "record.jsonl"), 1)
 	f.Add([]byte(`{"kind": "finished", "status": 5}`+"\n"), 5)
 	f.Add([]byte(`{"kind": "collect", "id": "", "outcome": "error", "file": "/etc/passwd", "line": -1}`+"\n"), 2)
 	f.Fuzz(func(t *testing.T, data []byte, exit int) {
@@ -157,7 +157,7 @@ func FuzzRecord(f *testing.F) {
 				t.Errorf("%+v", r)
 			}
 		}
-		if trouble(run, boxtest.Ended(exit, nil, nil)) == "" && (!run.Finished || run.Status != exit || run.Ran != run.Collected || exit != 0 && exit != 1 && exit != 5) {
+		if trouble(run, verifytest.Ended(exit, nil, nil)) == "" && (!run.Finished || run.Status != exit || run.Ran != run.Collected || exit != 0 && exit != 1 && exit != 5) {
 			t.Errorf("status %d with %+v", exit, run)
 		}
 	})

@@ -12,9 +12,9 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 // unequal compares findings without regard to their order.
@@ -95,7 +95,7 @@ func TestWarmTypesFindWhatColdOnesFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(aged)
-	b.View = check.NewView(boxtest.Scan(t, files), edit)
+	b.View = check.NewView(verifytest.Scan(t, files), edit)
 	warm := types(known)
 	// What mypy did not write anew has the whole seconds of the row.
 	run("import glob, os; assert os.stat(glob.glob('/tmp/mypy/*/builtins.data.json')[0]).st_mtime_ns % 10**9 == 0")

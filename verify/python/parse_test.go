@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/guest"
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 // ruffRules is where ruff says that its rules are explained.
@@ -16,7 +16,7 @@ const ruffRules = "https://docs.astral.sh/ruff/rules/"
 
 func TestRuffFindingsAreRead(t *testing.T) {
 	t.Parallel()
-	got, err := parseRuff(boxtest.Ended(1, boxtest.Golden(t, "ruff.jsonl"), nil))
+	got, err := parseRuff(verifytest.Ended(1, verifytest.Golden(t, "ruff.jsonl"), nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,28 +33,28 @@ func TestRuffFindingsAreRead(t *testing.T) {
 
 func TestToolOutputThatDisagreesWithItsStatusIsNoAnswer(t *testing.T) {
 	t.Parallel()
-	lines := boxtest.Golden(t, "ruff.jsonl")
+	lines := verifytest.Golden(t, "ruff.jsonl")
 	for name, res := range map[string]guest.Result{
-		"status 0 with findings":    boxtest.Ended(0, lines, nil),
-		"status 1 without findings": boxtest.Ended(1, nil, nil),
-		"status 2":                  boxtest.Ended(2, nil, []byte("ruff crashed")),
-		"cut line":                  boxtest.Ended(1, lines[:len(lines)-20], nil),
-		"garbage":                   boxtest.Ended(1, []byte("All checks passed!\n"), nil),
-		"empty object":              boxtest.Ended(1, []byte("{}\n"), nil),
+		"status 0 with findings":    verifytest.Ended(0, lines, nil),
+		"status 1 without findings": verifytest.Ended(1, nil, nil),
+		"status 2":                  verifytest.Ended(2, nil, []byte("ruff crashed")),
+		"cut line":                  verifytest.Ended(1, lines[:len(lines)-20], nil),
+		"garbage":                   verifytest.Ended(1, []byte("All checks passed!\n"), nil),
+		"empty object":              verifytest.Ended(1, []byte("{}\n"), nil),
 		"dropped output":            {Exit: 1, Stdout: guest.Output{Head: lines, Dropped: 1}},
 	} {
 		if found, err := parseRuff(res); err == nil {
 			t.Errorf("ruff, %s: taken for an answer: %+v", name, found)
 		}
 	}
-	lines = boxtest.Golden(t, "mypy.jsonl")
+	lines = verifytest.Golden(t, "mypy.jsonl")
 	for name, res := range map[string]guest.Result{
-		"status 0 with errors":    boxtest.Ended(0, lines, nil),
-		"status 1 without errors": boxtest.Ended(1, nil, nil),
-		"crash":                   boxtest.Ended(2, nil, []byte("a.py:1: error: INTERNAL ERROR -- Please try\nTraceback (most recent call last):\n")),
-		"status 2, no reason":     boxtest.Ended(2, nil, nil),
-		"status 3":                boxtest.Ended(3, lines, nil),
-		"cut line":                boxtest.Ended(1, lines[:len(lines)-20], nil),
+		"status 0 with errors":    verifytest.Ended(0, lines, nil),
+		"status 1 without errors": verifytest.Ended(1, nil, nil),
+		"crash":                   verifytest.Ended(2, nil, []byte("a.py:1: error: INTERNAL ERROR -- Please try\nTraceback (most recent call last):\n")),
+		"status 2, no reason":     verifytest.Ended(2, nil, nil),
+		"status 3":                verifytest.Ended(3, lines, nil),
+		"cut line":                verifytest.Ended(1, lines[:len(lines)-20], nil),
 	} {
 		if found, _, err := parseMypy(res); err == nil {
 			t.Errorf("mypy, %s: taken for an answer: %+v", name, found)
@@ -64,12 +64,12 @@ func TestToolOutputThatDisagreesWithItsStatusIsNoAnswer(t *testing.T) {
 
 func TestRuffRefusalOfAConfigurationIsTold(t *testing.T) {
 	t.Parallel()
-	reason, ok := ruffRefuses(boxtest.Ended(2, nil, boxtest.Golden(t, "ruff-config.txt")))
+	reason, ok := ruffRefuses(verifytest.Ended(2, nil, verifytest.Golden(t, "ruff-config.txt")))
 	if !ok || !strings.Contains(reason, "Unknown rule selector `ZZZ9`") {
 		t.Errorf("%v %q", ok, reason)
 	}
 	for _, other := range []string{"error: Failed to parse a.py:1:7: x\n", "ruff failed\n  Cause: out of disk\n", "panicked\n"} {
-		if _, ok := ruffRefuses(boxtest.Ended(2, nil, []byte(other))); ok {
+		if _, ok := ruffRefuses(verifytest.Ended(2, nil, []byte(other))); ok {
 			t.Errorf("%q is taken for a refused configuration", other)
 		}
 	}
@@ -77,7 +77,7 @@ func TestRuffRefusalOfAConfigurationIsTold(t *testing.T) {
 
 func TestMypyFindingsAreRead(t *testing.T) {
 	t.Parallel()
-	got, blocked, err := parseMypy(boxtest.Ended(1, boxtest.Golden(t, "mypy.jsonl"), nil))
+	got, blocked, err := parseMypy(verifytest.Ended(1, verifytest.Golden(t, "mypy.jsonl"), nil))
 	if err != nil || blocked != "" {
 		t.Fatal(err, blocked)
 	}
@@ -95,12 +95,12 @@ func TestMypyFindingsAreRead(t *testing.T) {
 
 func TestMypyBlockingErrorsAreFindings(t *testing.T) {
 	t.Parallel()
-	got, blocked, err := parseMypy(boxtest.Ended(2, boxtest.Golden(t, "mypy-blocked.txt"), nil))
+	got, blocked, err := parseMypy(verifytest.Ended(2, verifytest.Golden(t, "mypy-blocked.txt"), nil))
 	want := []check.Finding{{File: "bad.py", Line: 1, Rule: "syntax", Message: "invalid syntax", Help: mypyDocs + ".html#code-syntax"}}
 	if d := cmp.Diff(want, got); d != "" || err != nil || blocked != "bad.py: invalid syntax" {
 		t.Error(d, err, blocked)
 	}
-	_, blocked, err = parseMypy(boxtest.Ended(2, nil, boxtest.Golden(t, "mypy-usage.txt")))
+	_, blocked, err = parseMypy(verifytest.Ended(2, nil, verifytest.Golden(t, "mypy-usage.txt")))
 	if err != nil || !strings.HasPrefix(blocked, "Mypy no longer supports checking Python 2 code") {
 		t.Error(err, blocked)
 	}
@@ -108,11 +108,11 @@ func TestMypyBlockingErrorsAreFindings(t *testing.T) {
 
 func TestTestRecordIsRead(t *testing.T) {
 	t.Parallel()
-	run, err := check.ParseRecord(boxtest.Golden(t, "record.jsonl"))
+	run, err := check.ParseRecord(verifytest.Golden(t, "record.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if reason := trouble(run, boxtest.Ended(1, nil, nil)); reason != "" {
+	if reason := trouble(run, verifytest.Ended(1, nil, nil)); reason != "" {
 		t.Errorf("trouble %q", reason)
 	}
 	if got := run.Summary(); got != "4 passed, 4 failed, 3 error, 2 skipped, 1 xfailed" {
@@ -136,7 +136,7 @@ func TestTestRecordIsRead(t *testing.T) {
 
 func TestTestRunThatDoesNotFitItsRecordIsTrouble(t *testing.T) {
 	t.Parallel()
-	whole := string(boxtest.Golden(t, "record.jsonl"))
+	whole := string(verifytest.Golden(t, "record.jsonl"))
 	collected := `{"kind": "collected", "ids": ["a.py::t"]}` + "\n"
 	passed := `{"kind": "test", "id": "a.py::t", "outcome": "passed"}` + "\n"
 	for _, c := range []struct {
@@ -144,15 +144,15 @@ func TestTestRunThatDoesNotFitItsRecordIsTrouble(t *testing.T) {
 		res          guest.Result
 		want         string
 	}{
-		{"no record", "", boxtest.Ended(0, nil, nil), "before its session was over"},
-		{"cut record", whole[:len(whole)-5], boxtest.Ended(1, nil, nil), "before its session was over"},
-		{"other status", whole, boxtest.Ended(0, nil, nil), "exit status 0"},
+		{"no record", "", verifytest.Ended(0, nil, nil), "before its session was over"},
+		{"cut record", whole[:len(whole)-5], verifytest.Ended(1, nil, nil), "before its session was over"},
+		{"other status", whole, verifytest.Ended(0, nil, nil), "exit status 0"},
 		{"signal", whole, guest.Result{Exit: -1, Signal: "SIGSEGV"}, "SIGSEGV"},
-		{"tests not run", collected + `{"kind": "finished", "status": 0, "tests": 0}` + "\n", boxtest.Ended(0, nil, nil), "collected 1 tests and ran 0"},
-		{"failure without one", collected + passed + `{"kind": "finished", "status": 1, "tests": 1}` + "\n", boxtest.Ended(1, nil, nil), "does not fit"},
-		{"usage", `{"kind": "finished", "status": 4, "tests": 0}` + "\n", boxtest.Ended(4, nil, []byte("ERROR: usage")), "gave up with exit status 4: ERROR: usage"},
-		{"no tests", `{"kind": "finished", "status": 5, "tests": 0}` + "\n", boxtest.Ended(5, nil, nil), ""},
-		{"good", collected + passed + `{"kind": "finished", "status": 0, "tests": 1}` + "\n", boxtest.Ended(0, nil, nil), ""},
+		{"tests not run", collected + `{"kind": "finished", "status": 0, "tests": 0}` + "\n", verifytest.Ended(0, nil, nil), "collected 1 tests and ran 0"},
+		{"failure without one", collected + passed + `{"kind": "finished", "status": 1, "tests": 1}` + "\n", verifytest.Ended(1, nil, nil), "does not fit"},
+		{"usage", `{"kind": "finished", "status": 4, "tests": 0}` + "\n", verifytest.Ended(4, nil, []byte("ERROR: usage")), "gave up with exit status 4: ERROR: usage"},
+		{"no tests", `{"kind": "finished", "status": 5, "tests": 0}` + "\n", verifytest.Ended(5, nil, nil), ""},
+		{"good", collected + passed + `{"kind": "finished", "status": 0, "tests": 1}` + "\n", verifytest.Ended(0, nil, nil), ""},
 	} {
 		run, err := check.ParseRecord([]byte(c.record))
 		if err != nil {

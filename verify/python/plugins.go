@@ -80,9 +80,6 @@ func mypyFiles(v check.View) (files []string) {
 	return files
 }
 
-// mostModules bounds how many files of a workspace are followed from plugins.
-const mostModules = 200
-
 // pythonModules returns the files behind names of modules and files, by the directory
 // of who names them, and those that they import in turn, sorted: as v has them, and
 // where a file of cand would be imported instead, that too. What is not of the
@@ -91,7 +88,7 @@ func pythonModules(v check.View, names map[string][]string, cand check.View) []s
 	var found []string
 	add := func(dir, name string) {
 		for _, side := range []check.View{v, cand} {
-			if file, ok := pythonModule(side, dir, name); ok && !slices.Contains(found, file) && len(found) < mostModules {
+			if file, ok := pythonModule(side, dir, name); ok && !slices.Contains(found, file) && len(found) < check.MostFollowed {
 				found = append(found, file)
 			}
 		}

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"agent/sandbox/guest"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 func TestTestsThatEndTheirProcessAreTheirOwnDoing(t *testing.T) {
@@ -21,7 +21,7 @@ func TestTestsThatEndTheirProcessAreTheirOwnDoing(t *testing.T) {
 	}{
 		{"signal", guest.Result{Exit: -1, Signal: "SIGSEGV"}, "", true, true},
 		{"os._exit(127)", guest.Result{Exit: 127}, "", true, true},
-		{"pytest not installed", boxtest.Ended(127, nil, []byte("pytest: No module named 'pytest'\n")), check.Infra, false, true},
+		{"pytest not installed", verifytest.Ended(127, nil, []byte("pytest: No module named 'pytest'\n")), check.Infra, false, true},
 		{"box died", guest.Result{Exit: -1, Signal: "SIGKILL", Killed: true}, check.Infra, false, true},
 		{"late", guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, check.Timeout, false, true},
 		{"out of memory", guest.Result{OOM: true}, check.OOM, false, true},

@@ -5,8 +5,8 @@ import (
 	"path"
 	"regexp"
 	"slices"
-	"strings"
 
+	"agent/sandbox/workspace/deps"
 	"agent/verify/check"
 )
 
@@ -144,12 +144,7 @@ func projectsBeside(v check.View, dir string) (found []string) {
 }
 
 // sameProject compares names of projects as Python's indexes do.
-func sameProject(a, b string) bool {
-	plain := func(name string) string {
-		return strings.ToLower(strings.NewReplacer("_", "-", ".", "-").Replace(name))
-	}
-	return plain(a) == plain(b)
-}
+func sameProject(a, b string) bool { return deps.PythonName(a) == deps.PythonName(b) }
 
 // TestRoots lists the directories from which pytest is run, sorted: the
 // top, and each project below that has tests.

@@ -8,15 +8,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 func TestProjectsImportFromThoseBesideThem(t *testing.T) {
 	t.Parallel()
 	const project = "[project]\nname = \"%s\"\n"
 	named := func(name string) string { return fmt.Sprintf(project, name) }
-	v := check.NewView(boxtest.Scan(t, map[string]string{
+	v := check.NewView(verifytest.Scan(t, map[string]string{
 		"apps/uv/pyproject.toml": named("uv") + "[tool.uv.sources]\nlib = {path = \"../../libs/lib\", editable = true}\nOther_Lib = { workspace = true }\n", "apps/uv/a.py": "",
 		"apps/poetry/pyproject.toml": "[tool.poetry.dependencies]\nlib = {develop = true, path = '../../libs/lib'}\ngone = {path = \"../gone\"}\nout = {path = \"../../../out\"}\n", "apps/poetry/src/a.py": "",
 		"apps/pip/setup.py": "", "apps/pip/requirements.txt": "requests\n-e ../../libs/other[x]  # why\n./wheels/a.whl\n..\n",
@@ -36,7 +36,7 @@ func TestProjectsImportFromThoseBesideThem(t *testing.T) {
 
 func TestProjectsChooseTheirTypeCheckers(t *testing.T) {
 	t.Parallel()
-	base := boxtest.Scan(t, map[string]string{
+	base := verifytest.Scan(t, map[string]string{
 		"a.py": "", "x/ty.toml": "", "x/a.py": "", "x/y/setup.cfg": "[mypy]\n", "x/y/a.py": "", "z/pyproject.toml": "[tool.pyright]\n", "z/new/b.txt": "",
 		"p/pyproject.toml": "[project]\nname = \"p\"\n", "p/a.py": "", "node_modules/x/mypy.ini": "", "node_modules/x/a.py": "",
 	})
@@ -48,7 +48,7 @@ func TestProjectsChooseTheirTypeCheckers(t *testing.T) {
 		{nil, map[string]string{".": MypyName, "x": TyName, "x/y": MypyName}},
 		{patch, map[string]string{".": MypyName, "x": TyName, "x/y": MypyName, "z": PyrightName}},
 	} {
-		v := check.NewView(base, boxtest.Change(t, base, c.files))
+		v := check.NewView(base, verifytest.Change(t, base, c.files))
 		if d := cmp.Diff(c.want, typeRoots(v)); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}

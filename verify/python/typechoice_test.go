@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/guest"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 func TestFindingsOfTyAndPyright(t *testing.T) {
@@ -37,7 +37,7 @@ func TestFindingsOfTyAndPyright(t *testing.T) {
 			{File: "undefined.py", Line: 2, Column: 12, Rule: "reportUndefinedVariable", Help: pyrightDocs + "reportUndefinedVariable", Message: "\"pi\" is not defined"},
 		}},
 	} {
-		got, blocked, err := c.parse(boxtest.Ended(1, []byte(c.text), nil))
+		got, blocked, err := c.parse(verifytest.Ended(1, []byte(c.text), nil))
 		if err != nil || blocked != "" {
 			t.Errorf("%s: %q, %v", name, blocked, err)
 		}
@@ -62,22 +62,22 @@ func TestWhatKeepsTyAndPyrightFromJudging(t *testing.T) {
 		res     guest.Result
 		blocked string // "" where an error is wanted
 	}{
-		{"ty's file", parseTy, boxtest.Ended(2, nil, []byte("ty failed\n  Cause: /work/ty.toml is not a valid `ty.toml`\n  Cause: TOML parse error\n")), "is not a valid"},
-		{"no file for ty", parseTy, boxtest.Ended(0, []byte("[]"), []byte("WARN No python files found under the given path(s)\n")), "no file"},
-		{"ty gives up", parseTy, boxtest.Ended(2, nil, []byte("ty failed\n  Cause: no memory\n")), ""},
-		{"ty crashes in words", parseTy, boxtest.Ended(1, []byte(critical), nil), ""},
-		{"ty crashes", parseTy, boxtest.Ended(101, []byte("["), nil), ""},
-		{"findings and status 0", parseTy, boxtest.Ended(0, []byte(checktest.TyAnswer), nil), ""},
-		{"none and status 1", parseTy, boxtest.Ended(1, []byte("[]"), nil), ""},
-		{"half a list", parseTy, boxtest.Ended(1, []byte(checktest.TyAnswer[:200]), nil), ""},
-		{"pyright's file", parsePyright, boxtest.Ended(3, []byte(none(1)), []byte("Config file \"/work/pyrightconfig.json\" could not be parsed.\n")), "pyrightconfig.json"},
-		{"no file for pyright", parsePyright, boxtest.Ended(0, []byte(none(0)), nil), "no file"},
-		{"pyright gives up", parsePyright, boxtest.Ended(2, nil, []byte("Error: heap\n")), ""},
-		{"errors and status 0", parsePyright, boxtest.Ended(0, []byte(checktest.PyrightAnswer), nil), ""},
-		{"none but status 1", parsePyright, boxtest.Ended(1, []byte(none(1)), nil), ""},
-		{"another count", parsePyright, boxtest.Ended(1, []byte(strings.Replace(checktest.PyrightAnswer, `"errorCount": 2`, `"errorCount": 3`, 1)), nil), ""},
-		{"no summary", parsePyright, boxtest.Ended(0, []byte(`{"generalDiagnostics": []}`), nil), ""},
-		{"half a report", parsePyright, boxtest.Ended(1, []byte(checktest.PyrightAnswer[:300]), nil), ""},
+		{"ty's file", parseTy, verifytest.Ended(2, nil, []byte("ty failed\n  Cause: /work/ty.toml is not a valid `ty.toml`\n  Cause: TOML parse error\n")), "is not a valid"},
+		{"no file for ty", parseTy, verifytest.Ended(0, []byte("[]"), []byte("WARN No python files found under the given path(s)\n")), "no file"},
+		{"ty gives up", parseTy, verifytest.Ended(2, nil, []byte("ty failed\n  Cause: no memory\n")), ""},
+		{"ty crashes in words", parseTy, verifytest.Ended(1, []byte(critical), nil), ""},
+		{"ty crashes", parseTy, verifytest.Ended(101, []byte("["), nil), ""},
+		{"findings and status 0", parseTy, verifytest.Ended(0, []byte(checktest.TyAnswer), nil), ""},
+		{"none and status 1", parseTy, verifytest.Ended(1, []byte("[]"), nil), ""},
+		{"half a list", parseTy, verifytest.Ended(1, []byte(checktest.TyAnswer[:200]), nil), ""},
+		{"pyright's file", parsePyright, verifytest.Ended(3, []byte(none(1)), []byte("Config file \"/work/pyrightconfig.json\" could not be parsed.\n")), "pyrightconfig.json"},
+		{"no file for pyright", parsePyright, verifytest.Ended(0, []byte(none(0)), nil), "no file"},
+		{"pyright gives up", parsePyright, verifytest.Ended(2, nil, []byte("Error: heap\n")), ""},
+		{"errors and status 0", parsePyright, verifytest.Ended(0, []byte(checktest.PyrightAnswer), nil), ""},
+		{"none but status 1", parsePyright, verifytest.Ended(1, []byte(none(1)), nil), ""},
+		{"another count", parsePyright, verifytest.Ended(1, []byte(strings.Replace(checktest.PyrightAnswer, `"errorCount": 2`, `"errorCount": 3`, 1)), nil), ""},
+		{"no summary", parsePyright, verifytest.Ended(0, []byte(`{"generalDiagnostics": []}`), nil), ""},
+		{"half a report", parsePyright, verifytest.Ended(1, []byte(checktest.PyrightAnswer[:300]), nil), ""},
 	} {
 		found, blocked, err := c.parse(c.res)
 		if len(found) > 0 || (err == nil) != (c.blocked != "") || !strings.Contains(blocked, c.blocked) {

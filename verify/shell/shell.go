@@ -34,8 +34,8 @@ const shellBatch = 400
 // shebang matches the first line of a script that shellcheck has a dialect for.
 var shebang = regexp.MustCompile(`^#!\s*/(usr/)?bin/(env (-S )?)?(sh|bash|dash|ksh)\b`)
 
-// shellcheckExtensions are those of the dialects that shellcheck knows.
-var shellcheckExtensions = append(lang.Extensions("shell"), ".ksh")
+// Extensions are those of the dialects that shellcheck knows.
+var Extensions = append(lang.Extensions("shell"), ".ksh")
 
 // shellScripts lists the scripts of a view: by name, or by the first line of an
 // executable file without an extension.
@@ -45,7 +45,7 @@ func shellScripts(v check.View) []string {
 			text, err := v.Executable(p)
 			return err != nil || !shebang.Match(text)
 		}
-		return !slices.Contains(shellcheckExtensions, path.Ext(p))
+		return !slices.Contains(Extensions, path.Ext(p))
 	})
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 func TestScriptsAreKnownByNameOrFirstLine(t *testing.T) {
@@ -42,14 +42,14 @@ func TestAnswersOfShellcheckMustAgreeWithItsStatus(t *testing.T) {
 		res  guest.Result
 		want int // -1 for an error
 	}{
-		"one":               {boxtest.Ended(1, []byte(one), nil), 1},
-		"none":              {boxtest.Ended(0, []byte(`{"comments":[]}`), nil), 0},
-		"one, said sound":   {boxtest.Ended(0, []byte(one), nil), -1},
-		"none, said faulty": {boxtest.Ended(1, []byte(`{"comments":[]}`), nil), -1},
-		"a file not read":   {boxtest.Ended(2, []byte(`{"comments":[]}`), []byte("x: openBinaryFile")), -1},
-		"cut":               {boxtest.Ended(1, []byte(one[:40]), nil), -1},
-		"nothing":           {boxtest.Ended(0, nil, nil), -1},
-		"an old option":     {boxtest.Ended(3, nil, []byte("unrecognized option")), -1},
+		"one":               {verifytest.Ended(1, []byte(one), nil), 1},
+		"none":              {verifytest.Ended(0, []byte(`{"comments":[]}`), nil), 0},
+		"one, said sound":   {verifytest.Ended(0, []byte(one), nil), -1},
+		"none, said faulty": {verifytest.Ended(1, []byte(`{"comments":[]}`), nil), -1},
+		"a file not read":   {verifytest.Ended(2, []byte(`{"comments":[]}`), []byte("x: openBinaryFile")), -1},
+		"cut":               {verifytest.Ended(1, []byte(one[:40]), nil), -1},
+		"nothing":           {verifytest.Ended(0, nil, nil), -1},
+		"an old option":     {verifytest.Ended(3, nil, []byte("unrecognized option")), -1},
 	} {
 		found, err := parseShell(c.res)
 		if (err != nil) != (c.want < 0) || err == nil && len(found) != c.want {

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"agent/sandbox/guest"
-	"agent/verify/boxtest"
 	"agent/verify/checktest"
 	"agent/verify/crash"
+	"agent/verify/verifytest"
 )
 
 func TestOnlyTheRuntimesLastWordIsACrash(t *testing.T) {
@@ -19,7 +19,7 @@ func TestOnlyTheRuntimesLastWordIsACrash(t *testing.T) {
 		want string // the crashes, "" for none
 	}{
 		"uncaught":                      {guest.Result{Exit: 1}, checktest.CrashOwn, "shop.Closed: at night"},
-		"a chain":                       {guest.Result{Exit: 1}, string(boxtest.Golden(t, "../../crash/testdata/crash-python.txt")), "RuntimeError: no configuration at N"},
+		"a chain":                       {guest.Result{Exit: 1}, string(verifytest.Golden(t, "../../crash/testdata/crash-python.txt")), "RuntimeError: no configuration at N"},
 		"node":                          {guest.Result{Exit: 1}, checktest.CrashRequire, "Error: Cannot find module './nowhere'"},
 		"go":                            {guest.Result{Exit: 2}, checktest.CrashGo, "panic: runtime error: index out of range [N] with length N"},
 		"a signal after it":             {guest.Result{Exit: -1, Signal: "SIGABRT"}, checktest.CrashOwn, "shop.Closed: at night"},

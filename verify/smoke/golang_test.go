@@ -4,9 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 func TestGoProgramsAreFound(t *testing.T) {
@@ -39,7 +39,7 @@ func TestGoProgramsAreFound(t *testing.T) {
 func TestAGoProgramThatDoesNotBuildEndsAtItsStart(t *testing.T) {
 	t.Parallel()
 	unbuilt := func(stderr string) check.Outcome {
-		return goUnbuilt(boxtest.Ended(1, nil, []byte(stderr)), check.Outcome{})
+		return goUnbuilt(verifytest.Ended(1, nil, []byte(stderr)), check.Outcome{})
 	}
 	one := unbuilt("# m\n./main.go:7:2: undefined: x\n")
 	g := judge(check.Outcome{}, one, check.Diff{})

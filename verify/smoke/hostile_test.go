@@ -7,15 +7,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/guest"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 func TestSignatureOfACrashKeepsWhatMatters(t *testing.T) {
 	t.Parallel()
 	report := func(line string) []string {
-		return readEnding(boxtest.Ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/a.py\", line 3, in f\n"+line+"\n"))).Crashes
+		return readEnding(verifytest.Ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/a.py\", line 3, in f\n"+line+"\n"))).Crashes
 	}
 	for _, c := range []struct {
 		a, b string
@@ -31,7 +31,7 @@ func TestSignatureOfACrashKeepsWhatMatters(t *testing.T) {
 			t.Errorf("%q and %q: the same is %v", c.a, c.b, got)
 		}
 	}
-	twice := readEnding(boxtest.Ended(1, nil, []byte(strings.Repeat("Exception in thread T:\nTraceback (most recent call last):\nValueError: port 1\n", 50))))
+	twice := readEnding(verifytest.Ended(1, nil, []byte(strings.Repeat("Exception in thread T:\nTraceback (most recent call last):\nValueError: port 1\n", 50))))
 	if len(twice.Crashes) != 1 {
 		t.Errorf("a crash that repeats itself is %d", len(twice.Crashes))
 	}
@@ -57,11 +57,11 @@ func TestEndingOfAProgramThatWasStoppedIsNotItsOwn(t *testing.T) {
 // FuzzToolOutput does the same for the reports of a crash.
 func FuzzToolOutput(f *testing.F) {
 	for _, name := range []string{"../../crash/testdata/crash-python.txt", "../../crash/testdata/crash-node.txt"} {
-		f.Add(boxtest.Golden(f, name), 1)
-		f.Add(boxtest.Golden(f, name), 2)
+		f.Add(verifytest.Golden(f, name), 1)
+		f.Add(verifytest.Golden(f, name), 2)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, exit int) {
-		end := readEnding(boxtest.Ended(exit, data, data))
+		end := readEnding(verifytest.Ended(exit, data, data))
 		checktest.Inside(t, []check.Finding{end.Where, end.Told})
 	})
 }

@@ -8,9 +8,9 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 func TestLibrariesAreFoundByConvention(t *testing.T) {
@@ -41,7 +41,7 @@ func TestLibrariesAreFoundByConvention(t *testing.T) {
 		{"installed", map[string]string{"node_modules/x/package.json": `{"main": "a.js"}`, "node_modules/x/a.js": ""}, ""},
 		{"conditions without an end", map[string]string{"package.json": `{"exports": ` + strings.Repeat(`{"node":`, 50) + `"./a.js"` + strings.Repeat("}", 50) + "}", "a.js": ""}, ""},
 	} {
-		v := check.NewView(boxtest.Scan(t, c.files), workspace.Changeset{})
+		v := check.NewView(verifytest.Scan(t, c.files), workspace.Changeset{})
 		var got []string
 		for _, lib := range libraries(v, check.Toolchain) {
 			text := lib.name
@@ -57,7 +57,7 @@ func TestLibrariesAreFoundByConvention(t *testing.T) {
 			t.Errorf("%s: applies %q", c.name, reason)
 		}
 	}
-	if n := len(libraries(check.NewView(boxtest.Scan(t, many), workspace.Changeset{}), check.Toolchain)); n != maxImports {
+	if n := len(libraries(check.NewView(verifytest.Scan(t, many), workspace.Changeset{}), check.Toolchain)); n != maxImports {
 		t.Errorf("%d packages of 30", n)
 	}
 }
@@ -104,7 +104,7 @@ func TestImportsAreJudgedOneByOne(t *testing.T) {
 
 func TestImportThatDoesNotComeToItsEndFailed(t *testing.T) {
 	t.Parallel()
-	v := check.NewView(boxtest.Scan(t, map[string]string{"a.py": "x = 1\n\n\ny\n", "shop/cart.py": ""}), workspace.Changeset{})
+	v := check.NewView(verifytest.Scan(t, map[string]string{"a.py": "x = 1\n\n\ny\n", "shop/cart.py": ""}), workspace.Changeset{})
 	absent := func(name string) []byte {
 		return []byte("Traceback (most recent call last):\n  File \"/work/a.py\", line 4, in <module>\nModuleNotFoundError: No module named '" + name + "'\n")
 	}
@@ -112,14 +112,14 @@ func TestImportThatDoesNotComeToItsEndFailed(t *testing.T) {
 		res  guest.Result
 		want check.ImportResult
 	}{
-		"comes to its end": {boxtest.Ended(exitImported, nil, absent("told")), check.ImportResult{}},
+		"comes to its end": {verifytest.Ended(exitImported, nil, absent("told")), check.ImportResult{}},
 		"is late":          {guest.Result{TimedOut: true, Exit: exitImported}, check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: still running when the watch was over"}}},
-		"exits":            {boxtest.Ended(0, nil, nil), check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: exit status 0"}}},
+		"exits":            {verifytest.Ended(0, nil, nil), check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: exit status 0"}}},
 		"ends by a signal": {guest.Result{Exit: -1, Signal: "SIGSEGV"}, check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: ended by SIGSEGV"}}},
-		"is not installed": {boxtest.Ended(1, nil, absent("requests.adapters")), check.ImportResult{Failed: true, Outside: true, Why: check.Finding{File: "a.py", Line: 4, Source: "y", Rule: "ModuleNotFoundError", Message: "ModuleNotFoundError: No module named 'requests.adapters'"}}},
-		"a part is gone":   {boxtest.Ended(1, nil, absent("shop.card")), check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Line: 4, Source: "y", Rule: "ModuleNotFoundError", Message: "ModuleNotFoundError: No module named 'shop.card'"}}},
-		"node's own":       {boxtest.Ended(1, nil, []byte(checktest.CrashRequire)), check.ImportResult{Failed: true, Why: check.Finding{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module './nowhere'"}}},
-		"node's, outside":  {boxtest.Ended(1, nil, []byte(strings.ReplaceAll(checktest.CrashRequire, "./nowhere", "@scope/x"))), check.ImportResult{Failed: true, Outside: true, Why: check.Finding{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module '@scope/x'"}}},
+		"is not installed": {verifytest.Ended(1, nil, absent("requests.adapters")), check.ImportResult{Failed: true, Outside: true, Why: check.Finding{File: "a.py", Line: 4, Source: "y", Rule: "ModuleNotFoundError", Message: "ModuleNotFoundError: No module named 'requests.adapters'"}}},
+		"a part is gone":   {verifytest.Ended(1, nil, absent("shop.card")), check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Line: 4, Source: "y", Rule: "ModuleNotFoundError", Message: "ModuleNotFoundError: No module named 'shop.card'"}}},
+		"node's own":       {verifytest.Ended(1, nil, []byte(checktest.CrashRequire)), check.ImportResult{Failed: true, Why: check.Finding{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module './nowhere'"}}},
+		"node's, outside":  {verifytest.Ended(1, nil, []byte(strings.ReplaceAll(checktest.CrashRequire, "./nowhere", "@scope/x"))), check.ImportResult{Failed: true, Outside: true, Why: check.Finding{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module '@scope/x'"}}},
 	} {
 		c.want.Name = "python a"
 		got := importResult(check.Bench{View: v}, library{name: "python a", file: "a.py"}, c.res)

@@ -7,9 +7,9 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/guest"
-	"agent/verify/boxtest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 func TestServersAreJudgedByWhatTheyOffer(t *testing.T) {
@@ -168,13 +168,13 @@ func TestNewProgramMayShowHowItIsCalled(t *testing.T) {
 		res  guest.Result
 		want check.Verdict
 	}{
-		"new":                {nil, boxtest.Ended(2, nil, usage), check.Pass},
-		"new, by BSD":        {nil, boxtest.Ended(64, usage, nil), check.Pass},
-		"new, and in words":  {nil, boxtest.Ended(2, nil, []byte("no usage of this\n")), check.Fail},
-		"new, another end":   {nil, boxtest.Ended(3, nil, usage), check.Fail},
-		"as before":          {&check.Ending{Exit: 2}, boxtest.Ended(2, nil, usage), check.Pass},
-		"ended well before":  {&check.Ending{}, boxtest.Ended(2, nil, usage), check.Fail},
-		"new, and a crash":   {nil, boxtest.Ended(2, usage, []byte(checktest.CrashOwn)), check.Fail},
+		"new":                {nil, verifytest.Ended(2, nil, usage), check.Pass},
+		"new, by BSD":        {nil, verifytest.Ended(64, usage, nil), check.Pass},
+		"new, and in words":  {nil, verifytest.Ended(2, nil, []byte("no usage of this\n")), check.Fail},
+		"new, another end":   {nil, verifytest.Ended(3, nil, usage), check.Fail},
+		"as before":          {&check.Ending{Exit: 2}, verifytest.Ended(2, nil, usage), check.Pass},
+		"ended well before":  {&check.Ending{}, verifytest.Ended(2, nil, usage), check.Fail},
+		"new, and a crash":   {nil, verifytest.Ended(2, usage, []byte(checktest.CrashOwn)), check.Fail},
 		"new, and by signal": {nil, guest.Result{Exit: -1, Signal: "SIGSEGV", Stderr: guest.Output{Head: usage}}, check.Fail},
 	} {
 		now := readEnding(c.res)

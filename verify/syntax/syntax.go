@@ -27,7 +27,7 @@ func Command(tools check.Tools, paths []string) (guest.Command, error) {
 	}, nil
 }
 
-// A Answer is the document that syntax.py prints; its head describes it.
+// An Answer is the document that syntax.py prints; its head describes it.
 type Answer struct {
 	// Rule names the language, as "json-syntax".
 	Findings []check.Finding `json:"findings"`

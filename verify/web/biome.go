@@ -13,7 +13,6 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
-	"agent/verify/node"
 )
 
 // Biome lints JavaScript, TypeScript, CSS and JSON.
@@ -37,7 +36,7 @@ var Biome = check.Check{
 var biomeConfig = []string{"biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"}
 
 // biomeFiles are the endings of what biome has a linter for.
-var biomeFiles = append(lang.Extensions("css", "json", "jsonc"), node.Extensions...)
+var biomeFiles = lang.Extensions("css", "json", "jsonc", "javascript", "typescript")
 
 // biomeApplies gives the reason why biome has nothing to do, or "".
 //

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"agent/sandbox/workspace"
-	"agent/verify/boxtest"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 func TestAnswersOfBiomeMustAgree(t *testing.T) {
@@ -35,7 +35,7 @@ func TestAnswersOfBiomeMustAgree(t *testing.T) {
 		"wrong options":        {1, "", -1},
 		"ended by itself":      {101, answer("1", "0", diagnostic), -1},
 	} {
-		found, err := parseBiome(boxtest.Ended(c.exit, []byte(c.out), []byte("The reporters are experimental.\n")), "pkg")
+		found, err := parseBiome(verifytest.Ended(c.exit, []byte(c.out), []byte("The reporters are experimental.\n")), "pkg")
 		if (err != nil) != (c.want < 0) || err == nil && len(found) != c.want {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
@@ -60,7 +60,7 @@ configuration ━━━━━━━━━━━━━━━━━━━━━━
 
 func TestConfigurationThatBiomeRefusesIsTheWorkspaces(t *testing.T) {
 	t.Parallel()
-	reason, ok := biomeRefuses(boxtest.Ended(1, nil, []byte(biomeOld)))
+	reason, ok := biomeRefuses(verifytest.Ended(1, nil, []byte(biomeOld)))
 	if !ok || !strings.Contains(reason, "Found an unknown key `organizeImports`") {
 		t.Errorf("%q, %t", reason, ok)
 	}
@@ -68,7 +68,7 @@ func TestConfigurationThatBiomeRefusesIsTheWorkspaces(t *testing.T) {
 		exit        int
 		out, errors string
 	}{"an answer": {1, "{}", biomeOld}, "another status": {2, "", biomeOld}, "another trouble": {1, "", "  × panicked\n"}} {
-		if reason, ok := biomeRefuses(boxtest.Ended(res.exit, []byte(res.out), []byte(res.errors))); ok {
+		if reason, ok := biomeRefuses(verifytest.Ended(res.exit, []byte(res.out), []byte(res.errors))); ok {
 			t.Errorf("%s: %q", name, reason)
 		}
 	}
@@ -87,7 +87,7 @@ func TestProjectsOfBiomeAreTheTopmostConfigurations(t *testing.T) {
 		for _, p := range c.paths {
 			files[p] = "{}"
 		}
-		if got := biomeRoots(check.NewView(boxtest.Scan(t, files), workspace.Changeset{})); !slices.Equal(got, c.want) {
+		if got := biomeRoots(check.NewView(verifytest.Scan(t, files), workspace.Changeset{})); !slices.Equal(got, c.want) {
 			t.Errorf("%q: %q, want %q", c.paths, got, c.want)
 		}
 	}

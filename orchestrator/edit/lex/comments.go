@@ -41,7 +41,7 @@ func syntaxOf(row *lang.Syntax) *syntax {
 		return nil
 	}
 	s := &syntax{
-		letter: row.Char, lifetime: row.Raw == "r", raw: row.Raw, formatted: row.Formatted, script: row.RegexAfter != nil, keywords: row.RegexAfter,
+		letter: row.Char, lifetime: row.Lifetimes, raw: row.Raw, formatted: row.Formatted, script: row.RegexAfter != nil, keywords: row.RegexAfter,
 		shell: row.HereDocs, scalars: row.Scalars, spaced: row.Spaced, alien: row.Alien,
 	}
 	for _, form := range row.Strings {

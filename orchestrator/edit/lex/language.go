@@ -17,21 +17,10 @@ type Language struct {
 	line    []string    // what begins a comment that runs to the end of the line
 	Block   [][2]string // what begins and ends a comment
 	syntax  *syntax     // what else it takes to tell comments after code; nil when they are not told
-	Flow    Flow        // where lines may be joined and broken
+	Flow    lang.Flow   // where lines may be joined and broken
 	prose   bool        // a fence of backquotes is part of the language
 	Offside bool        // depth has a meaning
 }
-
-// A Flow is where line breaks and the space around tokens mean nothing.
-type Flow = lang.Flow
-
-// The flows.
-const (
-	Fixed    = lang.Fixed    // nowhere
-	Brackets = lang.Brackets // between ( and ), or [ and ]
-	Braces   = lang.Braces   // also between { and }
-	Free     = lang.Free     // everywhere
-)
 
 // plainLanguage is that of a file without a row: it may be prose, in which "#" is a heading.
 var plainLanguage = &Language{prose: true, Offside: true}

@@ -6,6 +6,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/sandbox/workspace/lang"
 )
 
 // flows reports whether every group whose lines are not those of SEARCH means
@@ -55,7 +56,7 @@ func spaceMatters(l *lex.Language, s string) bool {
 
 // breaksMeanNothing reports whether two layouts of the same tokens are broken
 // alike, but for places where f gives a line break no meaning.
-func breaksMeanNothing(f lex.Flow, a, b []string) bool {
+func breaksMeanNothing(f lang.Flow, a, b []string) bool {
 	tokens, breaks := cutTokens(a)
 	_, others := cutTokens(b)
 	var open []byte
@@ -75,12 +76,12 @@ func breaksMeanNothing(f lex.Flow, a, b []string) bool {
 
 // bends reports whether a line may be broken within these open brackets, of
 // which the innermost decides: in "f(func() {" a line end ends a statement again.
-func bends(f lex.Flow, open []byte) bool {
-	if f == lex.Free || len(open) == 0 {
-		return f == lex.Free
+func bends(f lang.Flow, open []byte) bool {
+	if f == lang.Free || len(open) == 0 {
+		return f == lang.Free
 	}
 	last := open[len(open)-1]
-	return f != lex.Fixed && last != '{' || f == lex.Braces
+	return f != lang.Fixed && last != '{' || f == lang.Braces
 }
 
 // cutTokens returns the tokens of lines, and after how many of them a line ends.

@@ -2,7 +2,7 @@ package match
 
 import (
 	"agent/orchestrator/edit/document"
-	"agent/orchestrator/edit/lex"
+	"agent/sandbox/workspace/lang"
 )
 
 // strategies is every way in which an operation gets its place, in the order in
@@ -28,7 +28,7 @@ var strategies = []row{
 	{name: Normalised, trust: 4, aside: more, find: byView(document.LooseFilled), refuse: (*query).tooLittle},
 	{name: Normalised, trust: 4, aside: more, find: byView(document.LooseCode), refuse: func(q *query) bool { return q.tooLittle() || q.d.LacksLongestLine(q.core) }},
 	{name: Robust, trust: 2, aside: more, find: findElided, refuse: (*query).tooLittle},
-	{name: Robust, trust: 2, aside: more, find: findReflowed, refuse: func(q *query) bool { return q.tooLittle() || q.d.Lang.Flow == lex.Fixed }},
+	{name: Robust, trust: 2, aside: more, find: findReflowed, refuse: func(q *query) bool { return q.tooLittle() || q.d.Lang.Flow == lang.Fixed }},
 	{name: Chained, trust: 1},
 }
 

@@ -7,12 +7,13 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/sandbox/workspace/lang"
 )
 
 // The innermost bracket decides whether a line may be broken.
 func TestWhereALineMayBeBroken(t *testing.T) {
 	t.Parallel()
-	flows := []lex.Flow{lex.Fixed, lex.Brackets, lex.Braces, lex.Free}
+	flows := []lang.Flow{lang.Fixed, lang.Brackets, lang.Braces, lang.Free}
 	for open, want := range map[string][]bool{
 		"":   {false, false, false, true},
 		"(":  {false, true, true, true},
@@ -35,22 +36,22 @@ func TestLayoutsThatMeanTheSame(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, a, b string
-		least      lex.Flow
+		least      lang.Flow
 	}{
-		{"alike", "a b|c", "a  b|c", lex.Fixed},
-		{"an empty line more", "a||b", "a|b", lex.Fixed},
-		{"broken at the top", "a b", "a|b", lex.Free},
-		{"joined at the top", "a|b", "a b", lex.Free},
-		{"in a call", "f(a, b)", "f(a,|b)", lex.Brackets},
-		{"after the bracket that opens", "f(a)", "f(|a)", lex.Brackets},
-		{"after the bracket that closes", "f(a) b", "f(a)|b", lex.Free},
-		{"before the bracket that opens", "f (a)", "f|(a)", lex.Free},
-		{"in a map", "{a: b}", "{|a: b|}", lex.Braces},
-		{"in a block within a call", "f({a})", "f({|a})", lex.Braces},
-		{"after a block within a call", "f({a}, b)", "f({a},|b)", lex.Brackets},
-		{"more closed than opened", ") f(a)", ") f(|a)", lex.Brackets},
+		{"alike", "a b|c", "a  b|c", lang.Fixed},
+		{"an empty line more", "a||b", "a|b", lang.Fixed},
+		{"broken at the top", "a b", "a|b", lang.Free},
+		{"joined at the top", "a|b", "a b", lang.Free},
+		{"in a call", "f(a, b)", "f(a,|b)", lang.Brackets},
+		{"after the bracket that opens", "f(a)", "f(|a)", lang.Brackets},
+		{"after the bracket that closes", "f(a) b", "f(a)|b", lang.Free},
+		{"before the bracket that opens", "f (a)", "f|(a)", lang.Free},
+		{"in a map", "{a: b}", "{|a: b|}", lang.Braces},
+		{"in a block within a call", "f({a})", "f({|a})", lang.Braces},
+		{"after a block within a call", "f({a}, b)", "f({a},|b)", lang.Brackets},
+		{"more closed than opened", ") f(a)", ") f(|a)", lang.Brackets},
 	} {
-		for f := lex.Fixed; f <= lex.Free; f++ {
+		for f := lang.Fixed; f <= lang.Free; f++ {
 			if got, want := breaksMeanNothing(f, bars(c.a), bars(c.b)), f >= c.least; got != want {
 				t.Errorf("%s, flow %d: %v, want %v", c.name, f, got, want)
 			}

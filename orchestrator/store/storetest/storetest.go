@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"agent/sandbox/boxtest"
+	"agent/sandbox/enginetest"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -90,10 +90,10 @@ func testDatabase(t testing.TB) string {
 // The newest image counts: it is the one that the last set-up built.
 func serverURL(t testing.TB) string {
 	t.Helper()
-	boxtest.NeedsEngine(t)
 	if given := os.Getenv("AGENT_TEST_DATABASE_URL"); given != "" {
 		return given
 	}
+	enginetest.Need(t)
 	engine, err := sandbox.Connect(t.Context())
 	if err != nil {
 		t.Fatalf("this test needs Postgres: run `make setup`, or set AGENT_TEST_DATABASE_URL: %v", err)

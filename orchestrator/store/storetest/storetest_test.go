@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"testing"
 
+	"agent/sandbox/enginetest"
+
 	"github.com/jackc/pgx/v5"
 
 	"agent/orchestrator/run"
@@ -38,6 +40,7 @@ func TestEachTestHasASchemaOfItsOwn(t *testing.T) {
 
 func TestTheSchemaIsDroppedAfterTheTest(t *testing.T) {
 	t.Parallel()
+	enginetest.Need(t)
 	var dsn string
 	t.Run("a test", func(t *testing.T) { _, dsn = storetest.New(t) })
 	u, err := url.Parse(dsn)

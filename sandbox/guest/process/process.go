@@ -1,7 +1,7 @@
-// Package process is how the first process of a box minds the others: it waits for every
-// one of them, ends what a command leaves, knows when they rest, and is itself safe from
-// them. It works for the first process of a PID namespace alone: anywhere else it would wait
-// for, and kill, processes of the host.
+// Package process supervises the processes of a box for its first process: it waits for each
+// of them, ends what a command leaves behind, tells when all are idle, and protects the first
+// process from them. It works only in the first process of a PID namespace: anywhere else it
+// would wait for, and kill, processes of the host.
 package process
 
 import (

@@ -1,8 +1,9 @@
 // Package deps reads the manifests and lock files of package managers: npm, pnpm, yarn,
 // pip, Poetry, uv, PDM, Cargo and Go.
 //
-// Their notations are known here and nowhere else: Package, Requirements, Pyproject, Locked
-// and RequiresModules read one file each. Changes compares two versions of one for a person
+// ReadPackage, Requirements, ReadPyproject, ReadLocked and RequiresModules read one file each,
+// for all packages; lock files that are written anew to install from, package
+// images/dependencies reads itself. Changes compares two versions of one for a person
 // who approves, and decides nothing. Nothing is installed, fetched or executed, and text that
 // no manager would accept is an error in words, never a panic.
 package deps

@@ -67,6 +67,9 @@ func (g *Ignored) Load(ctx context.Context, root, rel string) error {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			err = fmt.Errorf("no answer in %v: is a .gitignore something else than a file, or a directory too large?", gitTime)
 		}
+		if errors.Is(err, ErrTooLong) {
+			err = fmt.Errorf("the names are more than %d MiB: ignore whole directories in .gitignore", maxOutput>>20)
+		}
 		return fmt.Errorf("ask git what it ignores in %s: %w", dir, err)
 	}
 	for i, name := range names {
@@ -121,7 +124,7 @@ func list(ctx context.Context, r Repo, dir string, args []string, in []byte) ([]
 	// read; an index of the other form is refused, so both are tried. Status 1 is
 	// an answer: nothing is ignored, which the wrong form would not know.
 	out, err := ask(ctx, neutral, r, dir, false, args, in)
-	if err != nil && !exited(err, 1) && !errors.Is(err, ErrAbsent) && r.dir != "" && ctx.Err() == nil {
+	if err != nil && !exited(err, 1) && !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrTooLong) && r.dir != "" && ctx.Err() == nil {
 		if long, lerr := ask(ctx, neutral, r, dir, true, args, in); lerr == nil {
 			out, err = long, nil
 		}

@@ -46,11 +46,12 @@ var ErrTooLong = errors.New("more output than is read")
 // An ExitError is a call that git ended with a status of its own.
 type ExitError struct {
 	Code   int
+	Status string // as the system tells it: "exit status 1", "signal: killed"
 	Stderr string // the first 4 KiB
 }
 
 // Error gives the status and what git wrote about it.
-func (e *ExitError) Error() string { return fmt.Sprintf("exit status %d: %s", e.Code, e.Stderr) }
+func (e *ExitError) Error() string { return e.Status + ": " + e.Stderr }
 
 // Run runs git in the directory dir, which must itself be a work tree, and returns what it
 // printed. The repository is not trusted: no program that its configuration names is run, no
@@ -86,7 +87,7 @@ func (c call) run(ctx context.Context) ([]byte, error) {
 	cmd.Env = append(environment(program, c.dir), c.env...)
 	// A child that outlives git must not keep us waiting for its output.
 	cmd.WaitDelay = time.Second
-	out, problem := &capped{limit: c.limit}, &capped{limit: 4 << 10}
+	out, problem := &capped{limit: c.limit}, &capped{limit: 4 << 10, lossy: true}
 	cmd.Stdout, cmd.Stderr = out, problem
 	err = cmd.Run()
 	var exit *exec.ExitError
@@ -98,7 +99,7 @@ func (c call) run(ctx context.Context) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &exit):
-		return nil, &ExitError{exit.ExitCode(), string(bytes.TrimSpace(problem.kept.Bytes()))}
+		return nil, &ExitError{exit.ExitCode(), exit.String(), string(bytes.TrimSpace(problem.kept.Bytes()))}
 	}
 	return nil, err
 }
@@ -109,11 +110,12 @@ func exited(err error, code int) bool {
 	return errors.As(err, &exit) && exit.Code == code
 }
 
-// A capped buffer keeps the first limit bytes and then ends the program that
-// writes to it. It offers io.Copy no ReadFrom, which would go around the limit.
+// A capped buffer keeps the first limit bytes. Then it ends the program that writes to it
+// or, if lossy, drops the rest. It offers io.Copy no ReadFrom, which would go around the limit.
 type capped struct {
 	kept  bytes.Buffer
 	limit int
+	lossy bool
 	full  bool
 }
 
@@ -121,7 +123,10 @@ type capped struct {
 func (c *capped) Write(p []byte) (int, error) {
 	if room := c.limit - c.kept.Len(); len(p) > room {
 		c.full = true
-		c.kept.Write(p[:max(0, room)])
+		c.kept.Write(p[:room])
+		if c.lossy {
+			return len(p), nil
+		}
 		return room, ErrTooLong
 	}
 	return c.kept.Write(p)

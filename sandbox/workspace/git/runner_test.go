@@ -86,3 +86,17 @@ func TestACallIsBounded(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// What git says of its trouble is cut, and does not end it.
+func TestWhatGitSaysOfItsTroubleIsCut(t *testing.T) {
+	t.Parallel()
+	c := &capped{limit: 4, lossy: true}
+	for range 3 {
+		if n, err := c.Write([]byte("abc")); n != 3 || err != nil {
+			t.Fatalf("%d, %v", n, err)
+		}
+	}
+	if got := c.kept.String(); got != "abca" {
+		t.Errorf("kept is %q", got)
+	}
+}

@@ -37,7 +37,8 @@ type Language struct {
 	Values Values
 	// How tests are named; nil where nobody writes tests in it.
 	Tests *Tests
-	// Gates of every workspace parse, lint or type check it.
+	// A change of it needs no word that no gate reads it: gates parse, lint or type check it, or a
+	// runner's plugin runs it, as with Gherkin.
 	Checked bool
 	// The syntax checker of the toolchain image has a parser for it.
 	Parsed bool
@@ -119,7 +120,7 @@ func ByExtension(name string) *Language { return byExtension[strings.ToLower(pat
 // interpreter, where there is one, else as Of does; nil for none.
 func Detect(name, text string) *Language {
 	if path.Ext(name) == "" {
-		if l := ByFirstLine(text); l != nil {
+		if l := byFirstLine(text); l != nil {
 			return l
 		}
 	}
@@ -129,10 +130,10 @@ func Detect(name, text string) *Language {
 // maxFirstLine bounds what is read of a first line, in bytes.
 const maxFirstLine = 400
 
-// ByFirstLine returns the row of the interpreter that the first line of a script names, nil
+// byFirstLine returns the row of the interpreter that the first line of a script names, nil
 // for none. A word that only contains the name of an interpreter counts where no word is one,
 // and so does any program whose name ends as those of shells do.
-func ByFirstLine(text string) *Language {
+func byFirstLine(text string) *Language {
 	line, ok := strings.CutPrefix(text[:min(len(text), maxFirstLine)], "#!")
 	if !ok {
 		return nil

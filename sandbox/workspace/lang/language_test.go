@@ -67,7 +67,7 @@ func TestNoKeyIsInTwoRows(t *testing.T) {
 			}
 		}
 		for _, key := range slices.Concat(l.Extensions, l.Files, []string{"the ID " + l.ID}, l.Shebangs) {
-			if key == "" || seen[key] != "" && key != l.ID {
+			if key == "" || seen[key] != "" {
 				t.Errorf("%s and %s both have %q", seen[key], l.ID, key)
 			}
 			seen[key] = l.ID
@@ -142,8 +142,18 @@ func TestTestFilesAreTold(t *testing.T) {
 		"tests/a.unknown":           {false, false},
 		"tests/a.json":              {false, false},
 	} {
-		if is, may := IsTest(p), MayTest(p); is != want.is || may != want.may {
+		if is, may := IsTest(p), ByExtension(p).MayTest(p); is != want.is || may != want.may {
 			t.Errorf("%s: is a test %v, may be one %v; want %v", p, is, may, want)
+		}
+	}
+}
+
+// A program without an extension has the language that its first line tells.
+func TestAScriptMayHoldTests(t *testing.T) {
+	t.Parallel()
+	for p, want := range map[string]bool{"tests/run": true, "bin/smoke_test": true, "bin/serve": false} {
+		if got := Named("python").MayTest(p); got != want {
+			t.Errorf("%s may hold tests: %v", p, got)
 		}
 	}
 }

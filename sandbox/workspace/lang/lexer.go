@@ -44,6 +44,11 @@ type lexer struct {
 	parens  []bool
 	control bool
 	last    byte // the last byte of code that is no space
+	// Where the last word of code stands in text, whether it names a property, as in
+	// module.default, and how many dots the code ends with.
+	wordAt, wordEnd int
+	named           bool
+	dots            int
 	// For the first byte of a mark that was found to have no end before a place: that place.
 	// Without it a line of a million quotes is searched a million times.
 	endless [256]int
@@ -153,17 +158,34 @@ func (l *lexer) plain(c byte) {
 			l.holes[n-1].depth--
 		}
 	}
+	l.track(c)
 	l.code = append(l.code, c)
 	if !isSpace(c) {
 		l.last, l.filled = c, true
 	}
 }
 
-// word returns the word that the code read so far ends with.
+// track follows words and dots through one byte of code, which was read just now.
+func (l *lexer) track(c byte) {
+	switch {
+	case isWord(rune(c)):
+		if l.wordEnd != l.at-1 { // a word begins
+			l.wordAt, l.named = l.at-1, l.dots == 1
+		}
+		l.wordEnd, l.dots = l.at, 0
+	case c == '.':
+		l.dots++
+	case !isSpace(c):
+		l.dots = 0
+	}
+}
+
+// word returns the word that the code read so far ends with, "" for none.
 func (l *lexer) word() string {
-	code := strings.TrimRight(string(l.code[max(0, len(l.code)-12):]), " \t")
-	i := strings.LastIndexFunc(code, func(r rune) bool { return !isWord(r) })
-	return code[i+1:]
+	if !isWord(rune(l.last)) {
+		return ""
+	}
+	return l.text[l.wordAt:l.wordEnd]
 }
 
 // isWord reports whether a rune is part of a name.
@@ -239,8 +261,13 @@ func (l *lexer) literal(c byte) bool {
 	}
 	end := -1
 	if c == '/' && l.RegexAfter != nil {
+		// Where one more slash stands behind it the two begin a comment rather: nobody divides a
+		// regular expression, and after "}" nothing else tells it from a division.
 		if l.mayMatch() {
 			end = l.closing(c)
+		}
+		if end > 0 && strings.HasPrefix(l.text[end:], "/") && !strings.HasPrefix(l.text[end:], "//") {
+			end = -1
 		}
 	} else if c == '\'' && l.Char {
 		end = l.character()
@@ -260,7 +287,7 @@ func (l *lexer) literal(c byte) bool {
 	if end < 0 {
 		return false
 	}
-	l.code, l.last, l.filled = append(l.code, '"', '"'), '"', true
+	l.code, l.last, l.filled, l.dots = append(l.code, '"', '"'), '"', true, 0
 	l.within(end)
 	return true
 }
@@ -287,7 +314,7 @@ func (l *lexer) character() int {
 
 // rawWord reports whether the word that makes a string raw stands directly before this place.
 func (l *lexer) rawWord() bool {
-	return l.Raw != "" && strings.HasSuffix(l.text[:l.at], l.Raw) && strings.HasSuffix(l.word(), l.Raw)
+	return l.Raw != "" && l.wordEnd == l.at && strings.HasSuffix(l.text[:l.at], l.Raw)
 }
 
 // maxDelimiter bounds what stands around a raw string.
@@ -375,7 +402,7 @@ func (l *lexer) mayMatch() bool {
 	case l.last == ']' || l.last == '"':
 		return false
 	case isWord(rune(l.last)):
-		return slices.Contains(l.RegexAfter, l.word())
+		return !l.named && slices.Contains(l.RegexAfter, l.word())
 	}
 	return true
 }

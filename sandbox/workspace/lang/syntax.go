@@ -1,6 +1,9 @@
 package lang
 
 // A Syntax is what comments, strings and regular expressions look like. Languages may share one.
+//
+// Lex does not use Formatted, HereDocs, Scalars, Alien, Lifetimes and Exact: they are for package
+// orchestrator/edit/lex, which must be certain of a comment before it passes over it.
 type Syntax struct {
 	Comments
 	// Comments of languages that are embedded in it, or that only tools see.
@@ -9,6 +12,8 @@ type Syntax struct {
 	Strings []String
 	// "'" begins a character literal.
 	Char bool
+	// "'" before a name may begin a name: 'a.
+	Lifetimes bool
 	// A word that ends so makes the string after it raw: r"…", r#"…"#, R"(…)"; "" for none.
 	Raw string
 	// Code may stand in f"{…}".
@@ -18,7 +23,8 @@ type Syntax struct {
 	RegexAfter []string
 	// Words after whose condition in parentheses it does, too.
 	RegexCondition []string
-	// A mark begins a comment only where a space stands before it.
+	// A mark begins a comment only where a space stands before it. Lex is stricter: it reads no
+	// strings then, and takes for comments only lines that are nothing else.
 	Spaced bool
 	// Two slashes behind anything but a space are those of an address.
 	Addresses bool
@@ -78,7 +84,7 @@ var (
 	clike    = &Syntax{Comments: slashes, Strings: []String{double}, Char: true, Raw: "R", Exact: true}
 	javalike = &Syntax{Comments: slashes, Strings: []String{triple, double}, Char: true, Exact: true}
 	proto    = &Syntax{Comments: slashes, Strings: []String{double, single}, Exact: true}
-	rustlike = &Syntax{Comments: slashes, Strings: []String{{Open: `"`, Close: `"`, Escapes: true, Lines: true}}, Char: true, Raw: "r", Exact: true}
+	rustlike = &Syntax{Comments: slashes, Strings: []String{{Open: `"`, Close: `"`, Escapes: true, Lines: true}}, Char: true, Lifetimes: true, Raw: "r", Exact: true}
 	script   = &Syntax{
 		Comments: slashes, Strings: []String{{Open: "`", Close: "`", Escapes: true, Lines: true, Hole: "${"}, double, single},
 		RegexAfter: scriptWords, RegexCondition: scriptConditions, Alien: []string{"</", "/>"}, Exact: true,

@@ -9,7 +9,7 @@ import (
 // Tests say how people of a language, or of several, name their tests.
 //
 // There are three questions. A runner collects files by its own rule, which only it may
-// configure: IsTest is what all of them have in common, the name of the file itself. Whoever
+// configure: IsTest is what people call a file of tests, collected or not. Whoever
 // looks for tests that nothing ran asks Candidate. Whoever guards tests against being
 // weakened asks MayTest, which says yes where either does, and for helpers beside tests.
 type Tests struct {
@@ -47,12 +47,14 @@ func IsTest(p string) bool {
 	return l != nil && l.Tests != nil && l.Tests.Named != nil && l.Tests.Named.MatchString(path.Base(p))
 }
 
-// MayTest reports whether a file may hold tests, or what tests are made of, by its name in any
-// case of letters or by its directory.
-func MayTest(p string) bool {
-	l := ByExtension(p)
+// MayTest reports whether a file of the language may hold tests, or what tests are made of, by
+// its name in any case of letters or by its directory. A script may lack the extension.
+func (l *Language) MayTest(p string) bool {
 	if l == nil || l.Tests == nil {
 		return false
+	}
+	if path.Ext(p) == "" && len(l.Extensions) > 0 {
+		p += l.Extensions[0]
 	}
 	for _, p := range []string{p, strings.ToLower(p)} {
 		if possible, _ := l.Tests.Candidate(p); possible && !l.Tests.Inline || IsTest(p) {

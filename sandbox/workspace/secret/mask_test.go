@@ -64,3 +64,16 @@ func TestOddSecretsInOutput(t *testing.T) {
 		}
 	}
 }
+
+func TestAMaskerHoldsAndMasksEveryForm(t *testing.T) {
+	t.Parallel()
+	m := NewMasker(Known{"s3cr+t/x", "[key]"}, Known{"abc", "[short]"})
+	for text, want := range map[string]string{"a s3cr+t/x b": "a [key] b", "s3cr%2Bt%2Fx": "[key]", "abc": "abc"} {
+		if got := m.Mask(text); got != want || m.Holds(text) != (want != text) {
+			t.Errorf("%q: %q, held %v", text, got, m.Holds(text))
+		}
+	}
+	if m.Longest() < len("s3cr+t/x")*2 || NewMasker().Longest() != 0 || NewMasker().Holds("x") {
+		t.Error("the longest form is not known")
+	}
+}

@@ -121,7 +121,7 @@ func (a *Approver) choose(ctx context.Context, p run.Proposal, typed string) (ru
 		return by(run.Regenerate, nil)
 	case term.OneOf(word, "f", "full", "full diff", "d", "diff"):
 		PageDiff(ctx, a.Console, p.Candidate.Diff)
-	case term.OneOf(word, "x", "xml", "edit xml"):
+	case term.OneOf(word, "x", "patch", "edit patch", "xml", "edit xml"):
 		if text := editResponse(ctx, a.Console, p.Response); text != nil {
 			return by(run.Reword, text)
 		}

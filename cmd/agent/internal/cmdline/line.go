@@ -28,8 +28,8 @@ type Line struct {
 	term.Console
 	// Programs holds the guest that this program was built with, as guestbin/guest.
 	Programs embed.FS
-	// Judged is where replays keep what they judged unpatched. With nil each command
-	// begins with nothing.
+	// Judged is where replays keep what they judged unpatched; nil, but in tests, for a
+	// cache of each command's own.
 	Judged verify.Cache
 }
 

@@ -28,7 +28,7 @@ func (s Settings) LogMasker(getenv func(string) string, password string) func(st
 }
 
 // OutputMasker returns what takes the configured secrets out of what a box wrote,
-// before it is recorded, shown or sent. password is as for hider. Layout and length of
+// before it is recorded, shown or sent. password is as for LogMasker. Layout and length of
 // the text stay; so does everything that only looks like a credential.
 //
 // A password that is an ordinary word is left: "postgres" stands in every other line of
@@ -45,6 +45,14 @@ func (s Settings) secrets(getenv func(string) string, password string) []llm.Key
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		if secrets := s.kindOf(name).secrets; secrets != nil {
 			keys = append(keys, secrets(name, s[name].Text)...)
+		}
+	}
+	// A variable that another one outranks is in the environment all the same.
+	for _, k := range table {
+		if k.kind.secrets != nil {
+			for _, env := range strings.Fields(k.Env) {
+				keys = append(keys, k.kind.secrets(k.Name, getenv(env))...)
+			}
 		}
 	}
 	keys = append(keys, named("password of the database", password)...)

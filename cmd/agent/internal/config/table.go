@@ -134,7 +134,7 @@ func budget() []Setting {
 	return []Setting{
 		{
 			Name: "model", Flag: "model", Env: "AGENT_MODEL", Default: "[]", About: "models to ask, VENDOR/NAME, in order of preference; empty: " + defaultModels(),
-			scope: userOnly, kind: list(nil), usage: "ask `VENDOR/NAME` (" + modelForms("%s/…", ", ") + "); more of them are fallbacks, in order",
+			scope: userOnly, kind: list(nil), usage: "ask `VENDOR/NAME` (" + ModelForms(vendors.All(), "%s/…", ", ") + "); more of them are fallbacks, in order",
 		},
 		{
 			Name: "candidates", Flag: "candidates", Env: "AGENT_CANDIDATES", Default: "1", About: "how many different changes are asked for, up to " + strconv.Itoa(maxCandidates),
@@ -169,7 +169,7 @@ func budget() []Setting {
 // vendorRow is a setting of a vendor. Where models answer is looked at when one is
 // asked: a host that is wrong must not keep anybody from an undo.
 func vendorRow(v llm.Vendor, s llm.Setting) Setting {
-	row := Setting{Name: v.Name + "." + s.Name, Env: s.Env, Default: s.Default, About: s.About, scope: userOnly}
+	row := Setting{Name: v.Key(s), Env: s.Env, Default: s.Default, About: s.About, scope: userOnly}
 	if s.File != "" {
 		row.file = v.Name + "." + s.File
 	}
@@ -207,11 +207,6 @@ func (k Setting) unset() string {
 		return k.held
 	}
 	return k.Default
-}
-
-// modelForms lists how models of each vendor are written, as "gemini/… or ollama/…".
-func modelForms(form, between string) string {
-	return ModelForms(vendors.All(), form, between)
 }
 
 // ModelForms lists the names of vendors in a form as "%s/NAME", with a text between.

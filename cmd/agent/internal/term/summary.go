@@ -33,7 +33,7 @@ const (
 //	      https://mypy.readthedocs.io/en/stable/error_code_list.html#code-arg-type
 //
 //	patch: the patch failed: types: 2 findings
-//	next: mend the patch and run again
+//	next: fix the patch and run again
 type summary struct {
 	Out     io.Writer
 	Palette Palette

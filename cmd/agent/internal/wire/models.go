@@ -35,7 +35,7 @@ func modelNames(rows []llm.Vendor, s config.Settings) []string {
 
 // value is what is configured for a setting of a vendor.
 func value(s config.Settings, v llm.Vendor, setting llm.Setting) config.Value {
-	return s[v.Name+"."+setting.Name]
+	return s[v.Key(setting)]
 }
 
 // links returns what the models are asked through.
@@ -83,7 +83,7 @@ func link(v llm.Vendor, s config.Settings, model string) (llm.Link, error) {
 	at := value(s, v, address)
 	p, err := v.Open(at.Text)
 	if err != nil { // holds no part of the address where a password may be
-		return llm.Link{}, fault.Usage(address.Next, "%s.%s (%s): %w", v.Name, address.Name, at.Origin, err)
+		return llm.Link{}, fault.Usage(address.Next, "%s (%s): %w", v.Key(address), at.Origin, err)
 	}
 	link.Provider = p
 	return link, nil
@@ -99,7 +99,7 @@ func vendorKeys(v llm.Vendor, s config.Settings, next string) ([]llm.Key, error)
 	list := value(s, v, setting)
 	keys, err := llm.ParseKeys(list.Text)
 	if err != nil { // names a key by its place, never by its text
-		return nil, fault.Usage(next, "%s.%s (%s): %w", v.Name, setting.Name, list.Origin, err)
+		return nil, fault.Usage(next, "%s (%s): %w", v.Key(setting), list.Origin, err)
 	}
 	return keys, nil
 }
@@ -140,7 +140,7 @@ func window(v llm.Vendor, s config.Settings) agent.Window {
 	if err != nil { // Load has checked it
 		return agent.Window{}
 	}
-	return agent.Window{Tokens: n, Setting: v.Name + "." + setting.Name}
+	return agent.Window{Tokens: n, Setting: v.Key(setting)}
 }
 
 // CheckAnyModel checks that some model could answer at all, before a

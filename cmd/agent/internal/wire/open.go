@@ -147,12 +147,17 @@ func (s *Session) Runner(emit func(run.Event)) *run.Runner {
 	// Undo needs no boxes, and gets none.
 	if s.Engine != nil {
 		r.Images = s.Builder
-		if s.Pool == nil {
-			s.Pool = sandbox.NewPool(s.Engine, sandbox.PoolConfig{})
-		}
-		r.Boxes, r.Verifier = s.Pool, &verify.Verifier{Boxes: s.Pool, Cache: s.DB, Turns: sandbox.NewTurns(), Hide: s.Hide}
+		r.Boxes, r.Verifier = s.Boxes(), &verify.Verifier{Boxes: s.Boxes(), Cache: s.DB, Turns: sandbox.NewTurns(), Hide: s.Hide}
 	}
 	return r
+}
+
+// Boxes returns the pool of this session, which the first call makes. It needs an engine.
+func (s *Session) Boxes() *sandbox.Pool {
+	if s.Pool == nil {
+		s.Pool = sandbox.NewPool(s.Engine, sandbox.PoolConfig{})
+	}
+	return s.Pool
 }
 
 // Close gives everything back.

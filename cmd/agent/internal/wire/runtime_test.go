@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"agent/sandbox/boxtest"
+	"agent/sandbox/enginetest"
 
 	"agent/sandbox"
 	"agent/verify"
@@ -14,7 +14,7 @@ import (
 // A21.
 func TestTheRuntimeIsOneThatTheEngineHas(t *testing.T) {
 	t.Parallel()
-	boxtest.NeedsEngine(t)
+	enginetest.Need(t)
 	engine, err := sandbox.Connect(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -63,7 +63,7 @@ func (s *Session) examiner() *survey.Examiner {
 	// The cache is the one that the run's own verifier uses: what is found
 	// out here it need not find out again.
 	return &survey.Examiner{
-		Images: s.Builder, Inspector: &verify.Verifier{Boxes: s.Engine, Cache: s.DB}, Run: "analyze",
+		Images: s.Builder, Inspector: &verify.Verifier{Boxes: s.Engine, Cache: s.DB, Hide: s.Hide}, Run: "analyze",
 		Gate: func(e verify.Event) {
 			if s.Notify != nil {
 				s.Notify(run.Event{Gate: &e})
@@ -75,7 +75,7 @@ func (s *Session) examiner() *survey.Examiner {
 // Glance is the examiner of `agent context`: it knows what was found out
 // before, and starts nothing to find out more.
 func (s *Session) Glance() *survey.Examiner {
-	return &survey.Examiner{Images: finder{s.Builder}, Inspector: &verify.Verifier{Cache: s.DB}}
+	return &survey.Examiner{Images: finder{s.Builder}, Inspector: &verify.Verifier{Cache: s.DB, Hide: s.Hide}}
 }
 
 // A finder finds images and makes none.

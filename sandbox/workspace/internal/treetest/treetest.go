@@ -73,7 +73,7 @@ func Fill(t testing.TB, dir string, tree Files) {
 				t.Fatal(err)
 			}
 		} else if !strings.HasSuffix(name, "/") {
-			if err := os.WriteFile(full, []byte(content), mode); err != nil {
+			if err := write(full, content, mode); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -86,6 +86,14 @@ func Fill(t testing.TB, dir string, tree Files) {
 			}
 		}
 	}
+}
+
+// write makes a file while this process starts no other: until that one's own program begins it has what is open here, and
+// the file would be open for writing once more after it was closed.
+func write(name, content string, mode fs.FileMode) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return os.WriteFile(name, []byte(content), mode)
 }
 
 // OnDisk describes everything below dir: type, mode, owner, link count and content.

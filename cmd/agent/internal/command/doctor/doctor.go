@@ -401,5 +401,5 @@ func CheckModels(set config.Settings) Check {
 	case !wire.AnyModelConfigured(set):
 		return Check{name, Warn, "no model configured; default: " + text, wire.ModelSetup() + "; runs with --patch need neither"}
 	}
-	return Check{name, OK, text, ""}
+	return Check{name, OK, text + "; not asked", ""}
 }

@@ -169,9 +169,9 @@ func (e *editing) apply(ctx context.Context, base *workspace.Manifest) (workspac
 	case errors.As(err, &e.doc.Refusal):
 		e.doc.Refusal = e.doc.Refusal.Hidden(e.hide)
 		e.explain(base)
-		return cs, &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: next, Err: e.doc.Refusal}
+		return cs, &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: next, Err: e.doc.Refusal}
 	case errors.As(err, &forbidden):
-		return cs, &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: next, Err: fmt.Errorf("the patch may not write that: %w", err)}
+		return cs, &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: next, Err: fmt.Errorf("the patch may not write that: %w", err)}
 	case err != nil:
 		return cs, e.unread(err)
 	}

@@ -38,7 +38,7 @@ func (e *editing) unread(err error) error {
 	return fault.Infra("see that the workspace can be read and rests, then run again", "read the workspace: %w", err)
 }
 
-// An document is what `agent edit --json` prints. Lists are never null;
+// A document is what `agent edit --json` prints. Lists are never null;
 // of refusal and error one or both are null. The fields that a run's
 // document has too mean the same.
 type document struct {

@@ -36,7 +36,7 @@ func (e *editing) hold(ctx context.Context) (release func(), err error) {
 		return func() {}, nil
 	case errors.Is(err, promotion.ErrLocked):
 		return nil, &fault.Error{
-			Exit: run.ExitConflict, Kind: "conflict", Err: err,
+			Exit: run.ExitConflict, Kind: run.ProblemConflict, Err: err,
 			Next: "wait for it to end, or stop that process, then run the same command again",
 		}
 	case err != nil:
@@ -162,13 +162,13 @@ func (e *editing) unplaced(err error) error {
 	var conflict *promotion.ConflictError
 	if errors.As(err, &conflict) {
 		return &fault.Error{
-			Exit: run.ExitConflict, Kind: "conflict", Err: conflict,
+			Exit: run.ExitConflict, Kind: run.ProblemConflict, Err: conflict,
 			Next: cmp.Or(conflict.Next, "what is there was kept; make the patch again from the files as they are now"),
 		}
 	}
 	var path *workspace.PathError
 	if errors.As(err, &path) {
-		return &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: "fix what is named, then run again", Err: fmt.Errorf("the patch may not write that: %w", path)}
+		return &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: "fix what is named, then run again", Err: fmt.Errorf("the patch may not write that: %w", path)}
 	}
 	// A full disk is the one cause with a cure of its own; what else a
 	// file system refuses is in the error.

@@ -78,7 +78,7 @@ func (c command) imagesBuild(ctx *cli.Context) error {
 	return nil
 }
 
-// An Row is an image as `images list --json` prints it.
+// A Row is an image as `images list --json` prints it.
 type Row struct {
 	Name     string            `json:"name"`
 	Ref      string            `json:"ref"`

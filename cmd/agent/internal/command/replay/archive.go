@@ -100,7 +100,7 @@ func openArchive(ctx context.Context, name, key string) (*archive.Archive, func(
 	}
 	var damaged *archive.DamagedError
 	if errors.As(err, &damaged) {
-		err = &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: "have it exported and sent again", Err: err}
+		err = &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: "have it exported and sent again", Err: err}
 	}
 	if err == nil && key != "" {
 		// After the check of the archive, before which its fingerprint is worth nothing.
@@ -137,7 +137,7 @@ func signedBy(a *archive.Archive, key string) error {
 		}
 	}
 	if a.Fingerprint != key {
-		return &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: "ask whoever made it for the fingerprint: `agent runs key`", Err: fmt.Errorf("the archive was signed by %s, and not by %s", a.Fingerprint, key)}
+		return &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: "ask whoever made it for the fingerprint: `agent runs key`", Err: fmt.Errorf("the archive was signed by %s, and not by %s", a.Fingerprint, key)}
 	}
 	return nil
 }

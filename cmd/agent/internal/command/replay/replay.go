@@ -160,14 +160,13 @@ func (c command) judgeAgain(ctx *cli.Context, set config.Settings, s *wire.Sessi
 	if s.Hide == nil { // without a database
 		s.Hide = set.OutputMasker(c.Getenv, "")
 	}
-	s.Runner(board.Event) // makes the pool
 	judged := c.Judged
 	if judged == nil {
 		judged = NewMemory()
 	}
 	r := &replay.Replayer{
 		Images: s.Builder, Emit: board.Event, Hide: s.Hide,
-		Verifier: &verify.Verifier{Boxes: s.Pool, Cache: judged, Turns: sandbox.NewTurns(), Hide: s.Hide},
+		Verifier: &verify.Verifier{Boxes: s.Boxes(), Cache: judged, Turns: sandbox.NewTurns(), Hide: s.Hide},
 	}
 	rep, err := r.Replay(ctx.Context, e, dir, content)
 	board.Close()
@@ -185,7 +184,7 @@ func (c command) judgeAgain(ctx *cli.Context, set config.Settings, s *wire.Sessi
 	// The evidence is at fault, and not this machine: what lies under a digest is
 	// something else, or the parts do not make the workspace that was judged.
 	case errors.As(err, &unfit):
-		return &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: "the record was changed, or an agent of another version wrote it", Err: err}
+		return &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: "the record was changed, or an agent of another version wrote it", Err: err}
 	case err != nil:
 		return err
 	}

@@ -157,7 +157,7 @@ func recording(ctx *cli.Context, s *wire.Session, start *loop.Start) ([]wire.Rec
 	if plan == nil {
 		return nil, fault.Usage(next, "run %s made no plan: it was given its patch, or ended before", found.ID)
 	}
-	p, err := tournament.RecordedPlan(plan).Plan(ctx.Context, nil, run.Request{})
+	p, err := tournament.RecordedPlan(plan).Read()
 	start.Order.Goal = p.Task.Brief.Goal
 	return []wire.Recorded{{Plan: plan, Asked: asked}}, err
 }

@@ -11,7 +11,7 @@ import (
 	"agent/verify/policy"
 )
 
-// A approver decides at the checkpoint of a rebuild: it asks, as for every run, and then has the new image built and
+// An approver decides at the checkpoint of a rebuild: it asks, as for every run, and then has the new image built and
 // prove itself, before anything is written.
 type approver struct {
 	*checkpoint.Approver

@@ -67,7 +67,7 @@ func refused(j *selfbuild.Journal, err error) error {
 	if last := j.State().Past; len(last) > 0 && (last[0].Phase == selfbuild.Swap || last[0].Phase == selfbuild.Trial) {
 		next += ", and `agent undo` takes the change back" // it was written before the tags moved
 	}
-	return &fault.Error{Exit: run.ExitFail, Kind: "patch", Next: next, Err: err}
+	return &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: next, Err: err}
 }
 
 // proveImage builds the image of a tree and has it prove itself.

@@ -63,7 +63,7 @@ func (c command) journal(ctx context.Context, engine *sandbox.Engine, act func(*
 	j, err := selfbuild.Open(ctx, dir, tags(c.Line), engine)
 	if errors.Is(err, selfbuild.ErrBusy) {
 		// A lock that is taken is no trouble of the machine: a script may try again.
-		return &fault.Error{Exit: run.ExitConflict, Kind: "conflict", Next: "wait for it to end", Err: err}
+		return &fault.Error{Exit: run.ExitConflict, Kind: run.ProblemConflict, Next: "wait for it to end", Err: err}
 	}
 	if err != nil {
 		return err

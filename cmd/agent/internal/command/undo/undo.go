@@ -80,7 +80,7 @@ func Undo(ctx context.Context, line *cmdline.Line, s *wire.Session, yes bool, of
 	// What cannot be done is recorded, and needs no answer.
 	case len(m.Conflicts) > 0:
 		return s.Runner(nil).Undo(ctx, of, m.Changes, &run.Problem{
-			Kind: "conflict", Next: "undo the later runs first, the newest first, or edit by hand: " + show,
+			Kind: run.ProblemConflict, Next: "undo the later runs first, the newest first, or edit by hand: " + show,
 			Message: fmt.Sprintf("run %s cannot be taken back from under later edits: %s; nothing was written", of.ID, strings.Join(m.Conflicts, "; ")),
 		}), nil
 	case m.Changes.Empty():

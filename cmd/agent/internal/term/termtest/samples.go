@@ -76,7 +76,7 @@ func Rejected() run.Document {
 			Holds:   []policy.Hold{{Path: ".github/workflows/ci.yml", Kind: "ci", Reason: "it defines what CI runs"}},
 			Diff:    Diff,
 		}},
-		Error: &run.Problem{Kind: "patch", Message: "the patch failed: types: 2 findings", Next: "mend the patch and run again"},
+		Error: &run.Problem{Kind: run.ProblemPatch, Message: "the patch failed: types: 2 findings", Next: "fix the patch and run again"},
 	}
 }
 

@@ -1,4 +1,4 @@
-package boxtest
+package verifytest
 
 import (
 	"context"
@@ -21,11 +21,13 @@ type Replay struct {
 	Ran     []guest.Command
 }
 
+// Apply notes the changeset.
 func (r *Replay) Apply(_ context.Context, cs workspace.Changeset) error {
 	r.Applied = append(r.Applied, cs)
 	return r.Err
 }
 
+// Run notes the command and gives the answer to its last argument that has one, or status 127.
 func (r *Replay) Run(_ context.Context, cmd guest.Command) (guest.Result, error) {
 	r.Ran = append(r.Ran, cmd)
 	for _, arg := range slices.Backward(cmd.Args) {

@@ -1,8 +1,8 @@
-// Package boxtest is the laboratory of the tests of package verify and of those below it: the
+// Package verifytest is the laboratory of the tests of package verify and of those below it: the
 // real engine with the real toolchain image, workspaces and changesets of a few files, a
 // cache in memory, and a box that only replays what tools were seen to answer. It knows no
 // check.
-package boxtest
+package verifytest
 
 import (
 	"cmp"
@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,8 +18,8 @@ import (
 	"time"
 
 	"agent/images"
+	"agent/images/imagestest"
 	"agent/sandbox"
-	sandboxtest "agent/sandbox/boxtest"
 	"agent/sandbox/workspace"
 )
 
@@ -32,8 +31,10 @@ type Memory struct {
 	Saves []string
 }
 
+// NewMemory returns an empty one.
 func NewMemory() *Memory { return &Memory{Rows: map[string][]byte{}} }
 
+// Load implements Cache.
 func (m *Memory) Load(_ context.Context, key string) ([]byte, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -44,6 +45,7 @@ func (m *Memory) Load(_ context.Context, key string) ([]byte, bool, error) {
 	return data, ok, nil
 }
 
+// Save implements Cache.
 func (m *Memory) Save(_ context.Context, key string, data []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,55 +54,27 @@ func (m *Memory) Save(_ context.Context, key string, data []byte) error {
 	return nil
 }
 
-// A Lab is the real engine with the real toolchain image.
+// A Lab is the real engine with the real toolchain image, and a cache that remembers its proof.
 type Lab struct {
-	Engine    *sandbox.Engine
-	Builder   *images.Builder
-	Toolchain images.Image
-	Cache     *Memory
+	imagestest.Setup
+	Cache *Memory
 
 	mu    sync.Mutex
 	sites map[string]int // how many sites stand on a snapshot: equal workspaces share one
 }
 
-// open builds what all tests share, once: the toolchain image with the
-// guest of this source tree, and a cache that remembers its proof.
-var open = sync.OnceValues(func() (*Lab, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	defer cancel()
-	engine, err := sandbox.Connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "guest")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	// The same flags as the Makefile's, so that the image is the same one.
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", dir+"/guest", "agent/cmd/guest")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, &exec.Error{Name: string(out), Err: err}
-	}
-	guest, err := os.ReadFile(dir + "/guest")
-	if err != nil {
-		return nil, err
-	}
-	b := images.New(engine, guest, nil)
-	toolchain, err := b.Ensure(ctx, images.Toolchain)
-	return &Lab{Engine: engine, Builder: b, Toolchain: toolchain, Cache: NewMemory(), sites: map[string]int{}}, err
-})
+// shared is what all tests of a process work with; its setup is set by the first of them.
+var (
+	shared = &Lab{Cache: NewMemory(), sites: map[string]int{}}
+	set    sync.Once
+)
 
 // Open returns the lab; without an engine the test fails.
 func Open(t *testing.T) *Lab {
 	t.Helper()
-	sandboxtest.NeedsEngine(t)
-	l, err := open()
-	if err != nil {
-		t.Fatalf("these tests need a container engine and the toolchain image (make setup): %v", err)
-	}
-	return l
+	setup := imagestest.Open(t)
+	set.Do(func() { shared.Setup = setup })
+	return shared
 }
 
 // manifestTree shows a manifest to the image builder.
