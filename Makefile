@@ -32,14 +32,13 @@ setup: ## install and start an engine when none answers, build the images and th
 demo: setup ## the main job, on a copy of the example workspace
 	bash cmd/agent/testdata/demo.sh $(AGENT)
 
-# One package at a time: two cores carry one package's boxes and its share of the database well. With two at a time
-# the suite is a few minutes shorter, and the end of a run once waited longer for the database than its log may. No
-# result is taken from the cache: the engine is part of what is tested. `go vet` ran before, so the tests need not be vetted again.
+# Two packages at a time. No result is taken from the cache: the engine is part of what is tested. `go vet` ran before,
+# so the tests need not be vetted again.
 test: setup ## every test, with the race detector, on the real engine and the real database
 	$(GO) vet ./...
 	CGO_ENABLED=1 $(GO) build -race ./...
 	@mkdir -p bin
-	env -u AGENT_TEST_ENGINE CGO_ENABLED=1 $(GO) run $(GOTESTSUM) --format standard-quiet --jsonfile bin/test.json -- -race -vet off -p 1 -count 1 -timeout 40m ./...; \
+	env -u AGENT_TEST_ENGINE CGO_ENABLED=1 $(GO) run $(GOTESTSUM) --format standard-quiet --jsonfile bin/test.json -- -race -vet off -p 2 -count 1 -timeout 40m ./...; \
 	code=$$?; echo 'the ten slowest tests:'; $(GO) run $(GOTESTSUM) tool slowest --jsonfile bin/test.json --num 10; exit $$code
 
 check: lint ## the lints, and every test that needs no engine: a look between two edits

@@ -162,6 +162,16 @@ func TestTheEngineIsAskedForBoxesAndNothingElse(t *testing.T) {
 // its images.
 var outsideOfRuns = regexp.MustCompile(`^(HEAD|GET) /_ping$|^GET /(info|version|containers/json)$|^GET /images/[^/]+/json$`)
 
+// removal is the call by which a box is removed.
+var removal = regexp.MustCompile(`^DELETE (/containers/[^/]+)$`)
+
+// outsideOfRun says whether a command made a call for itself: also one by which it removed a box of a dead process, as
+// tests beside this one leave them. A box of the run itself was started by it.
+func (r *recorder) outsideOfRun(call string) bool {
+	box := removal.FindStringSubmatch(call)
+	return outsideOfRuns.MatchString(call) || box != nil && r.calls["POST "+box[1]+"/start"] == 0
+}
+
 // logged checks that the log of a run has every call that the engine was asked, as often as it was, but for those that
 // the command made for itself; also those by which boxes were removed when the run had ended.
 func (r *recorder) logged(t *testing.T, db *store.DB, id string) {
@@ -178,7 +188,7 @@ func (r *recorder) logged(t *testing.T, db *store.DB, id string) {
 		}
 	}
 	for call, n := range r.calls {
-		if told[call] > n || told[call] < n && !outsideOfRuns.MatchString(call) {
+		if told[call] > n || told[call] < n && !r.outsideOfRun(call) {
 			t.Errorf("%s: asked %d times, in the log %d times", call, n, told[call])
 		}
 	}

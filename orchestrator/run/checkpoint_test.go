@@ -28,7 +28,7 @@ func TestAnotherAnswerIsAskedForAndJudged(t *testing.T) {
 	if e, ok := after.Lookup("a.py"); !ok || e.Digest != fmt.Sprintf("%x", sha256.Sum256([]byte("x = 2\n"))) {
 		t.Errorf("what was judged is %+v", e)
 	}
-	if m.Asked[0].Temperature >= m.Asked[1].Temperature || !strings.Contains(m.Asked[1].Text, "another one than the obvious") {
+	if m.Asked[0].Temperature >= m.Asked[1].Temperature || !strings.Contains(m.Asked[1].Text, "a different approach from the obvious one") {
 		t.Errorf("the model is not asked for something else:\n%s", m.Asked[1].Text)
 	}
 }
