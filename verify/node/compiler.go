@@ -15,12 +15,15 @@ import (
 	"agent/verify/check"
 )
 
+// CompilerName is the name of its check.
+const CompilerName = "tsc"
+
 // Compiler is the TypeScript that a workspace brings. It judges the projects of
 // the packages that have it, and the image's, of another version, leaves these to
 // it: Script. It is code of the workspace's choice, so that it has a box of its
 // own, and packages that report as it does stand for it in the proof.
 var Compiler = check.Check{
-	Name: CompilerName, Gate: check.GateTypes, Group: check.GroupCompiler, Run: runCompiler, Applies: compilerApplies, Judge: judgeInstalled("typescript"), Config: Script.Config,
+	Name: CompilerName, Gate: check.GateTypes, Group: check.GroupCompiler, Run: runCompiler, Applies: compilerApplies, Judge: judgeInstalled("typescript"), Config: compilerConfigs,
 	Planted: map[string]string{
 		"package.json": plantedNeed, "tsconfig.json": `{"compilerOptions": {"strict": true}, "files": ["a.ts"]}`, "a.ts": "export const n: number = \"21\";\n",
 		"node_modules/typescript/package.json":      `{"version": "5.9.0", "bin": {"tsc": "./bin/tsc"}}`,

@@ -8,6 +8,9 @@ import (
 	"agent/verify/check"
 )
 
+// ESLintName is the name of its check.
+const ESLintName = "eslint"
+
 // eslint lints JavaScript and TypeScript.
 var eslint = packageLinter{
 	name: ESLintName, kinds: []string{"lint"}, status: 1, look: ".", parse: parseESLint, planted: plantedESLint, faulty: "a.js", rule: "no-undef",
@@ -15,7 +18,7 @@ var eslint = packageLinter{
 		"eslint.config.js", "eslint.config.mjs", "eslint.config.cjs", "eslint.config.ts", "eslint.config.mts", "eslint.config.cts", ".eslintignore",
 		".eslintrc", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.json", ".eslintrc.yml", ".eslintrc.yaml",
 	},
-	keys: []string{"eslintConfig", "eslintIgnore"},
+	keys: eslintKeys,
 	options: map[string]bool{
 		"--fix": false, "--fix-dry-run": false, "-f": true, "--format": true, "-o": true, "--output-file": true, "--max-warnings": true, "--quiet": false,
 		"--cache": false, "--cache-file": true, "--cache-location": true, "--cache-strategy": true, "--color": false, "--no-color": false, "--debug": false,

@@ -11,10 +11,16 @@ import (
 	"agent/verify/check"
 )
 
+// The keys of a package.json that configure the linters.
+var (
+	eslintKeys    = []string{"eslintConfig", "eslintIgnore"}
+	stylelintKeys = []string{"stylelint"}
+)
+
 // judgingKeys are the keys of a package.json that configure a tool which judges, as
 // a file of its own would; scripts of the kinds judgingKinds start one.
 var (
-	judgingKeys  = slices.Concat([]string{"jest", "mocha", "vitest", "babel", "prettier"}, eslint.keys, stylelint.keys)
+	judgingKeys  = slices.Concat([]string{"jest", "mocha", "vitest", "babel", "prettier"}, eslintKeys, stylelintKeys)
 	judgingKinds = []string{"test", "lint", "stylelint"}
 )
 

@@ -6,18 +6,26 @@ package node
 
 import "agent/verify/check"
 
-// The names of the checks of JavaScript and TypeScript.
-const (
-	ScriptName    = "typescript"
-	TestsName     = "node"
-	VitestName    = "vitest"
-	JestName      = "jest"
-	MochaName     = "mocha"
-	ESLintName    = "eslint"
-	StylelintName = "stylelint"
-	CompilerName  = "tsc"
-)
-
 // OwnGroups are those of the linters and the compiler that workspaces bring,
 // each with a box of its own.
 var OwnGroups = []string{ESLintName, StylelintName, check.GroupCompiler}
+
+// packageLinters lists them all.
+func packageLinters() []packageLinter { return []packageLinter{eslint, stylelint} }
+
+// Linters are the checks of them all.
+func Linters() (list []check.Check) {
+	for _, l := range packageLinters() {
+		list = append(list, l.check())
+	}
+	return list
+}
+
+// LinterCode lists the files that their configuration is made of: those of the base, and
+// what cand would have in their place.
+func LinterCode(base, cand check.View) (files []string) {
+	for _, l := range packageLinters() {
+		files = append(files, l.code(base, cand)...)
+	}
+	return files
+}

@@ -13,10 +13,13 @@ import (
 	"agent/verify/check"
 )
 
+// TestsName is the name of the check of node's own runner.
+const TestsName = "node"
+
 // Tests runs the tests of JavaScript that node runs by itself.
 var Tests = check.Check{
 	Name: TestsName, Gate: check.GateTests, Group: check.GroupTests, Run: runNodeTests, Applies: nodeTestsApply, Judge: check.JudgeTests,
-	Tools: []string{"node"}, Family: Packages, Places: places, Repeats: true,
+	Tools: []string{"node"}, Family: Packages, Places: nodePlaces, Repeats: true,
 	Planted: map[string]string{
 		"planted.test.mjs": "import test from \"node:test\";\nimport assert from \"node:assert\";\n\n" +
 			"test(\"true\", () => assert.ok(true));\ntest(\"false\", () => assert.ok(false));\n",
@@ -53,8 +56,8 @@ type nodeProject struct {
 // dir is the project's directory.
 func (p nodeProject) dir() string { return p.root }
 
-// places lists the directories whose tests node runs.
-func places(v check.View) []string { return dirs(nodeProjects(v), nodeProject.dir) }
+// nodePlaces lists the directories whose tests node runs.
+func nodePlaces(v check.View) []string { return dirs(nodeProjects(v), nodeProject.dir) }
 
 // nodeScript matches a test script that starts node's runner, with its arguments.
 var nodeScript = regexp.MustCompile(`^(?:(?:cross-env )?(?:\w+=\S+ )*)node ((?:[^&|;<>$\x60]* )?--test(?: [^&|;<>$\x60]*)?)$`)

@@ -32,6 +32,13 @@ type packageRunner struct {
 	planted string
 }
 
+// The names of their checks.
+const (
+	VitestName = "vitest"
+	JestName   = "jest"
+	MochaName  = "mocha"
+)
+
 // The runners. That none is found is told by what was found before, test by test.
 var (
 	vitest = packageRunner{

@@ -8,6 +8,9 @@ import (
 	"agent/verify/check"
 )
 
+// StylelintName is the name of its check.
+const StylelintName = "stylelint"
+
 // stylelintFailed is its exit status when it finds errors.
 const stylelintFailed = 2
 
@@ -19,7 +22,7 @@ var stylelint = packageLinter{
 		"stylelint.config.js", "stylelint.config.mjs", "stylelint.config.cjs", "stylelint.config.ts", ".stylelintignore",
 		".stylelintrc", ".stylelintrc.js", ".stylelintrc.cjs", ".stylelintrc.mjs", ".stylelintrc.json", ".stylelintrc.yml", ".stylelintrc.yaml",
 	},
-	keys: []string{"stylelint"},
+	keys: stylelintKeys,
 	options: map[string]bool{
 		"--fix": false, "-f": true, "--formatter": true, "--custom-formatter": true, "-o": true, "--output-file": true, "--max-warnings": true, "--mw": true,
 		"-q": false, "--quiet": false, "--cache": false, "--cache-location": true, "--cache-strategy": true, "--color": false, "--no-color": false,
