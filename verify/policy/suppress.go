@@ -199,3 +199,38 @@ func codesOf(groups []string) string {
 	}
 	return strings.Join(codes, " ")
 }
+
+// mostCompared bounds the comparisons of codes, which are pairwise.
+const mostCompared = 100_000
+
+// newSuppressions returns the suppressions that are new or wider.
+func newSuppressions(before, after []mark) []mark {
+	after, before = surplus(before, after, byLine, byFile, byForm)
+	// One that named more before, or everything, was narrowed.
+	used, compared := make([]bool, len(before)), 0
+	return slices.DeleteFunc(after, func(m mark) bool {
+		for i, old := range before {
+			compared++
+			if compared > mostCompared {
+				return false
+			}
+			// One of the whole file makes up for any number of its lines.
+			local := old.wide && !m.wide && old.path == m.path
+			if (used[i] && !local) || old.form != m.form || old.wide != m.wide && !local || !covers(old.codes, m.codes) {
+				continue
+			}
+			used[i] = true
+			return true
+		}
+		return false
+	})
+}
+
+// covers reports whether codes hold all of others.
+func covers(codes, others string) bool {
+	if codes == "" || others == "" {
+		return codes == ""
+	}
+	list := strings.Fields(codes)
+	return !slices.ContainsFunc(strings.Fields(others), func(c string) bool { return !slices.Contains(list, c) })
+}

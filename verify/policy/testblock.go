@@ -220,8 +220,8 @@ func (a statement) trivial(family lang.Family) bool {
 	return family == lang.Go && len(words) == 1 && words[0] == "err"
 }
 
-// names finds words.
-var names = regexp.MustCompile(`[A-Za-z_]\w*`)
+// anyWord finds words.
+var anyWord = regexp.MustCompile(`[A-Za-z_]\w*`)
 
 // assertionWords are what assertions are made of, in contrast to what they
 // speak of.
@@ -229,7 +229,7 @@ var assertionWords = regexp.MustCompile(`^(?:assert\w*|expect|self|t|b|is|qt|req
 
 // wordsOf returns the names that a line of code speaks of.
 func wordsOf(code string) (list []string) {
-	for _, w := range names.FindAllString(code, -1) {
+	for _, w := range anyWord.FindAllString(code, -1) {
 		if !assertionWords.MatchString(w) {
 			list = append(list, w)
 		}

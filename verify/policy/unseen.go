@@ -3,32 +3,9 @@ package policy
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"agent/sandbox/workspace"
 )
-
-// unseenRule holds what lies where no scan looks: among installed
-// dependencies, byte code and caches. A tool may believe it, and nobody who
-// reads the project later will see it.
-var unseenRule = holdRule{
-	Unseen, "It lies among caches, byte code or installed dependencies, which no later run looks at.", true,
-	slices.Concat(unseenNames(workspace.LeftDirs(), "/"), unseenNames(workspace.LeftFiles(), ""), []string{
-		".venv/", "site-packages/", "pyvenv.cfg", "activate", "*.egg-link", "*.pth",
-	}),
-}
-
-// unseenNames makes patterns of a holdRule of names, but for the directories of
-// editors, which have a rule that says more.
-func unseenNames(names []string, end string) (list []string) {
-	for _, name := range names {
-		if name != ".vscode" && name != ".idea" {
-			list = append(list, strings.ToLower(name)+end)
-		}
-	}
-	return list
-}
 
 // hiddenHolds lists the files that cs puts where git ignores them, as the rules are in base,
 // and the .gitignore files of cs that do the same to others: base.Unseen as holds, sorted

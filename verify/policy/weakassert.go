@@ -9,9 +9,6 @@ import (
 	"agent/sandbox/workspace/lang"
 )
 
-// goCondition begins the text of an assertion of Go that is a condition and a call.
-const goCondition = "if "
-
 // Bounds of what is read of one assertion, in lines and in bytes, and of what one
 // function asserts. Whoever writes more than that has it compared as far as it goes.
 const (

@@ -242,7 +242,7 @@ func sameArguments(text string) bool {
 	if len(args) > 2 && strings.TrimSpace(args[0]) == "t" {
 		args = args[1:]
 	}
-	return len(args) == 2 && squeeze(args[0]) == squeeze(args[1]) && names.MatchString(args[0])
+	return len(args) == 2 && squeeze(args[0]) == squeeze(args[1]) && anyWord.MatchString(args[0])
 }
 
 var (
@@ -310,3 +310,6 @@ func topLevel(text, mark string) (parts []string) {
 	}
 	return append(parts, strings.TrimSpace(text[from:]))
 }
+
+// goCondition begins the text of an assertion of Go that is a condition and a call.
+const goCondition = "if "

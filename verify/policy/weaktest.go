@@ -1,50 +1,9 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-
-	"agent/sandbox/workspace/lang"
 )
-
-// A testForm is how a language writes what weakens a test.
-type testForm struct {
-	// A statement that may make a test fail.
-	assertion *regexp.Regexp
-	// An assertion that never does.
-	always *regexp.Regexp
-	// A mark that keeps a test from counting, or others beside it.
-	skip *regexp.Regexp
-	// A condition or a call that may: of no weight in a new file.
-	maybe *regexp.Regexp
-	// What an empty test looks like, on one line.
-	empty *regexp.Regexp
-}
-
-// testForms are those that are known.
-var testForms = map[lang.Family]testForm{
-	lang.Python: {
-		assertion: regexp.MustCompile(`^assert\b|\.(?:assert|fail)\w*\s*\(|^(?:with\s+)?(?:pytest\.)?(?:raises|warns|fail)\s*\(|^with\s+pytest\.(?:raises|warns)|^(?:\w+\.)*assert_\w+\s*\(`),
-		always:    regexp.MustCompile(`^assert\s*\(?\s*(?:True|not False|[1-9][0-9]*|"")\s*\)?\s*(?:,.*)?$|^assert\s+(?:True\s*==\s*True|1\s*==\s*1|True is True)|\.assertTrue\(\s*True\b|\.assertFalse\(\s*False\b|^assert\b.*\bor True\s*$|^assert\s*\([^()]*,\s*""\s*\)$`),
-		skip:      regexp.MustCompile(`\bmark\.(?:skip|xfail)\b|@(?:unittest\.)?(?:skip|expectedFailure)\b|^@?xfail\b|^__test__\s*=\s*False|^collect_ignore(?:_glob)?\b`),
-		maybe:     regexp.MustCompile(`\bmark\.skipif\b|@(?:unittest\.)?skip(?:If|Unless)\b|\bpytest\.(?:skip|xfail|importorskip)\s*\(|\.skipTest\(|\bSkipTest\b`),
-		empty:     regexp.MustCompile(`^(?:async\s+)?def\s.*:\s*(?:""\s*)?(?:pass|\.\.\.|return|return None|"")?\s*$`),
-	},
-	lang.Script: {
-		assertion: regexp.MustCompile(`\b(?:expect|assert)\b[\w.]*\s*\(|\.should\b`),
-		always:    regexp.MustCompile(`\bexpect\(\s*(?:true\s*\)\.(?:toBe|toEqual|toStrictEqual)\(\s*true|true\s*\)\.toBeTruthy\(|false\s*\)\.(?:toBe|toEqual|toStrictEqual)\(\s*false|false\s*\)\.toBeFalsy\(|1\s*\)\.(?:toBe|toEqual)\(\s*1)\s*\)|\bassert(?:\.ok)?\(\s*(?:true|1)\s*[,)]|\bassert\.(?:\w*[eE]qual)\(\s*(?:true\s*,\s*true|1\s*,\s*1)\s*[,)]`),
-		skip:      regexp.MustCompile(`\b(?:it|test|describe|suite|context|specify|bench)(?:\.\w+)*\.(?:skip|only|todo|fixme|fails|failing)\b|^(?:xit|xtest|xdescribe|xcontext|fit|fdescribe|fcontext)\s*\(|[{,]\s*(?:skip|only|todo)\s*:\s*(?:true\b|"")`),
-		maybe:     regexp.MustCompile(`\.(?:skipIf|runIf)\s*\(|\b(?:t|this|ctx|test)\.(?:skip|todo)\s*\(`),
-		empty:     regexp.MustCompile(`^(?:it|test|specify)\b[\w.]*\s*\(.*(?:=>\s*\{\s*\}|function\s*\w*\s*\([^)]*\)\s*\{\s*\})\s*(?:,[^,]*)?\)\s*;?$`),
-	},
-	lang.Go: {
-		assertion: regexp.MustCompile(`\b(?:t|b|f|tb|tt|c)\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\b(?:assert|require|is|qt)\.\w+\(`),
-		always:    regexp.MustCompile(`\b(?:assert|require)\.(?:True\(\s*t\s*,\s*true|False\(\s*t\s*,\s*false|Equal\(\s*t\s*,\s*(?:1\s*,\s*1|true\s*,\s*true))\s*[,)]`),
-		maybe:     regexp.MustCompile(`\b(?:t|b|f|tb)\.Skip(?:f|Now)?\(`),
-		empty:     regexp.MustCompile(`^func\s+Test\w*\([^)]*\)\s*\{\s*\}$`),
-	},
-}
 
 // testHolds lists what weakens the tests of a changeset.
 func testHolds(before, after []sourceFile) []Hold {
@@ -76,11 +35,6 @@ func testHolds(before, after []sourceFile) []Hold {
 	return append(holds, holdsOf(WeakerTest, "was an assertion, and its test goes on without it", now.lost(old))...)
 }
 
-// filter returns the files that are such.
-func filter(files []sourceFile, such func(sourceFile) bool) []sourceFile {
-	return slices.DeleteFunc(slices.Clone(files), func(f sourceFile) bool { return !such(f) })
-}
-
 // skipsIn returns the marks of a file by which tests do not count.
 func skipsIn(f sourceFile) (list []mark) {
 	forms := testForms[f.lang]
@@ -104,21 +58,6 @@ func alwaysIn(f sourceFile) (list []mark) {
 		}
 	}
 	return list
-}
-
-// A suite is the tests and helpers on one side of a changeset.
-type suite struct {
-	blocks []*block
-	// The words of each line, for knowing what is new.
-	texts []string
-}
-
-// read adds the functions of a file.
-func (s *suite) read(f sourceFile) {
-	s.blocks = append(s.blocks, blocksOf(f)...)
-	for _, line := range f.lines {
-		s.texts = append(s.texts, strings.TrimSpace(line.Code))
-	}
 }
 
 // maybe stands for the codes of a mark that skips a test on a condition, or
@@ -210,43 +149,6 @@ func (s *suite) lost(old suite) (list []mark) {
 	return list
 }
 
-// byName groups the blocks.
-func (s *suite) byName() map[string][]*block {
-	names := map[string][]*block{}
-	for _, b := range s.blocks {
-		names[b.name] = append(names[b.name], b)
-	}
-	return names
-}
-
-// fresh returns the words of the lines that old does not have.
-func (s *suite) fresh(old suite) map[string]bool {
-	known, words := map[string]bool{}, map[string]bool{}
-	for _, text := range old.texts {
-		known[text] = true
-	}
-	for _, text := range s.texts {
-		if !known[text] {
-			for _, w := range wordsOf(text) {
-				words[w] = true
-			}
-		}
-	}
-	return words
-}
-
-// helpers returns the functions of a suite that are no tests: whether they
-// assert something.
-func (s *suite) helpers() map[string]bool {
-	list := map[string]bool{}
-	for _, b := range s.blocks {
-		if !b.test {
-			list[b.short] = list[b.short] || len(b.assertions) > 0
-		}
-	}
-	return list
-}
-
 // lostIn returns the assertions of a test that now has fewer. moved counts by
 // text how many more there are of each in the changeset; it is used up.
 func (b *block) lostIn(now *block, moved map[string]int, words, helpers map[string]bool) (list []mark) {
@@ -277,9 +179,4 @@ func (b *block) lostIn(now *block, moved map[string]int, words, helpers map[stri
 		list = append(list, m)
 	}
 	return list
-}
-
-// restated reports whether all that an assertion speaks of occurs in words.
-func restated(code string, words map[string]bool) bool {
-	return !slices.ContainsFunc(wordsOf(code), func(w string) bool { return !words[w] })
 }

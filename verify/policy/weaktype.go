@@ -227,19 +227,3 @@ func swallowsIn(f sourceFile) (list []mark) {
 	}
 	return list
 }
-
-// mostBlank bounds how far the next line of code is looked for.
-//
-// A handler whose body is further away than this is not what a person would call
-// empty.
-const mostBlank = 50
-
-// codeAfter returns the next line that holds code, "" for none near.
-func (f sourceFile) codeAfter(i int) string {
-	for _, line := range f.lines[i+1 : min(len(f.lines), i+1+mostBlank)] {
-		if code := strings.TrimSpace(line.Code); code != "" {
-			return code
-		}
-	}
-	return ""
-}

@@ -1,0 +1,70 @@
+package policy
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/deps"
+)
+
+// entryFiles are those whose loss ends a program; see ReviewText.
+var entryFiles = []string{"main.jsx", "main.tsx", "index.html", "vite.config.js", "vite.config.ts"}
+
+// Review lists all that a person should see of cs, a changeset to base, before it is written:
+// what its text tells, then gates, which verify found while it judged, then what changes the
+// tools that judge, then what git hides. protect and gates may be nil. What git gives no
+// answer about is held too.
+func Review(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset, protect *Protection, gates []Hold) []Hold {
+	return slices.Concat(ReviewText(cs, protect), gates, toolHolds(base, cs), hiddenHolds(ctx, base, cs))
+}
+
+// ReviewText lists what the text of cs alone tells, in the order of the paths, then what
+// weakens a check, then what protect names, which may be nil: CI definitions, git
+// attributes and modules, code owners, dependency manifests and lock files (with
+// the packages that change),
+// tool configuration, editor and agent hooks, agent.toml, the deletion or
+// emptying of an entry page, lines that introduce a credential, and what makes
+// checks weaker: suppressions, tests that test less, and types and handlers
+// that let everything through. Those with Block are not to be written without
+// approval.
+func ReviewText(cs workspace.Changeset, protect *Protection) []Hold {
+	var holds []Hold
+	for _, c := range cs.Sorted() {
+		for _, name := range slices.Compact([]string{c.Path, c.From}) {
+			if rule, ok := ruleFor(name); ok {
+				h := Hold{Path: name, Kind: rule.kind, Reason: rule.reason, Block: rule.block}
+				if list := packageChanges(c, name); rule.kind == Dependencies && list != "" {
+					h.Reason = strings.TrimSuffix(h.Reason, ".") + ": " + list
+				}
+				holds = append(holds, h)
+			}
+		}
+		emptied := c.Op == workspace.Delete || c.Op == workspace.Modify && len(c.After) == 0 && len(c.Before) > 0
+		if emptied && slices.Contains(entryFiles, strings.ToLower(path.Base(c.Path))) {
+			holds = append(holds, Hold{
+				Path: c.Path, Kind: Tooling, Block: true, Reason: "It is where the program starts, and nothing is left of it.",
+			})
+		}
+		holds = append(holds, secretHolds(c)...)
+	}
+	holds = append(holds, weakHolds(cs)...)
+	return append(holds, protect.holds(cs)...)
+}
+
+// packageChanges is deps.Changes of a change, for the name that the hold is about: of a
+// rename either the old or the new one, each told by itself.
+func packageChanges(c workspace.Change, name string) string {
+	before, after := c.Before, c.After
+	// A creation has no bytes before it and a deletion none after.
+	if c.Op == workspace.Rename { // the file of that name comes or goes
+		if name == c.From {
+			after = nil
+		} else {
+			before = nil
+		}
+	}
+	return deps.Changes(name, before, after)
+}
