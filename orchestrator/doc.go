@@ -85,7 +85,8 @@
 //	images/dependencies           what a workspace wants installed, by its manifests and lock files; pure
 //	images/registries             where packages come from, by the user's settings
 //	verify                        the gates, the baseline and the verdict
-//	verify/check                  what a check is given and gives; findings, the comparison
+//	verify/check                  what a check is given and gives; findings
+//	verify/compare                findings and tests with a patch against those without it
 //	verify/crash                  crash reports of Python, node and Go
 //	verify/golang                 Go's checks
 //	verify/python                 Python's checks

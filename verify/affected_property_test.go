@@ -13,6 +13,7 @@ import (
 
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/compare"
 	"agent/verify/golang"
 	"agent/verify/node"
 )
@@ -124,10 +125,10 @@ func TestRunInPartIsCompletedToTheWhole(t *testing.T) {
 			}
 		}
 		whole := part.Beside(base, r)
-		if fresh, old, fixed := check.Compare(base.Findings, whole.Findings, check.Diff{}); len(fresh) != 0 || old != len(base.Findings) || fixed != 0 {
+		if fresh, old, fixed := compare.Findings(base.Findings, whole.Findings, check.Diff{}); len(fresh) != 0 || old != len(base.Findings) || fixed != 0 {
 			t.Fatalf("%d new, %d old and %d fixed of %d", len(fresh), old, fixed, len(base.Findings))
 		}
-		if g := check.JudgeTests(base, whole, check.Diff{}); g.Verdict != check.Pass || len(whole.Tests) != len(base.Tests) || len(whole.Unjudged) != len(base.Unjudged) {
+		if g := compare.JudgeTests(base, whole, check.Diff{}); g.Verdict != check.Pass || len(whole.Tests) != len(base.Tests) || len(whole.Unjudged) != len(base.Unjudged) {
 			t.Fatalf("%+v of %+v", g, whole)
 		}
 	})
@@ -148,8 +149,8 @@ func TestTrialLeavesOutTheSame(t *testing.T) {
 		rule  string
 	}{
 		"sound without its helpers":  {passed("low"), check.Pass, ""},
-		"passes with its helpers":    {check.Outcome{Tests: []check.TestResult{{ID: "low/a_test.go::TestA", Outcome: "failed"}}}, check.Policy, check.RuleTestHelper},
-		"does not run without them":  {check.Outcome{}, check.Policy, check.RuleTestHelper},
+		"passes with its helpers":    {check.Outcome{Tests: []check.TestResult{{ID: "low/a_test.go::TestA", Outcome: "failed"}}}, check.Policy, compare.RuleTestHelper},
+		"does not run without them":  {check.Outcome{}, check.Policy, compare.RuleTestHelper},
 		"the machine is in trouble":  {check.Outcome{Verdict: check.Infra}, check.Infra, ""},
 		"of the others it tells too": {passed("low", "own"), check.Pass, ""},
 	} {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"agent/verify/check"
+	"agent/verify/compare"
 )
 
 // shifted are messages of one finding, above which a line was added.
@@ -75,7 +76,7 @@ func TestAMessageMayNameAPlaceThatMoves(t *testing.T) {
 	t.Parallel()
 	for _, m := range shifted {
 		a, b := check.Finding{File: "a.py", Rule: "misc", Message: check.Shorten(m[0])}, check.Finding{File: "a.py", Rule: "misc", Message: check.Shorten(m[1])}
-		fresh, old, fixed := check.Compare([]check.Finding{a}, []check.Finding{b}, check.Diff{})
+		fresh, old, fixed := compare.Findings([]check.Finding{a}, []check.Finding{b}, check.Diff{})
 		if len(fresh) != 0 || old != 1 || fixed != 0 {
 			t.Errorf("%q\nto %q: %d new", m[0], m[1], len(fresh))
 		}
@@ -83,7 +84,7 @@ func TestAMessageMayNameAPlaceThatMoves(t *testing.T) {
 			t.Errorf("%q\nto %q: another fingerprint", m[0], m[1])
 		}
 		// Each that is old excuses one.
-		if fresh, _, _ := check.Compare([]check.Finding{a}, []check.Finding{b, b}, check.Diff{}); len(fresh) != 1 {
+		if fresh, _, _ := compare.Findings([]check.Finding{a}, []check.Finding{b, b}, check.Diff{}); len(fresh) != 1 {
 			t.Errorf("%q twice: %d new", m[1], len(fresh))
 		}
 	}
@@ -93,7 +94,7 @@ func TestANumberThatIsNoPlaceTellsFindingsApart(t *testing.T) {
 	t.Parallel()
 	for _, m := range different {
 		a, b := check.Finding{File: "a.py", Rule: "misc", Message: m[0]}, check.Finding{File: "a.py", Rule: "misc", Message: m[1]}
-		if fresh, old, _ := check.Compare([]check.Finding{a}, []check.Finding{b}, check.Diff{}); len(fresh) != 1 || old != 0 {
+		if fresh, old, _ := compare.Findings([]check.Finding{a}, []check.Finding{b}, check.Diff{}); len(fresh) != 1 || old != 0 {
 			t.Errorf("%q\nto %q: taken for old", m[0], m[1])
 		}
 	}

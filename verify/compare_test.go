@@ -10,6 +10,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/compare"
 	"agent/verify/python"
 	"agent/verify/smoke"
 )
@@ -22,7 +23,7 @@ func diffOf(t *testing.T, op workspace.Op, before, after string) check.Diff {
 		c.From = "old.py"
 	}
 	cs := workspace.Changeset{Changes: []workspace.Change{c}}
-	return check.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs))
+	return compare.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs))
 }
 
 func TestFindingsAreComparedByContent(t *testing.T) {
@@ -44,7 +45,7 @@ func TestFindingsAreComparedByContent(t *testing.T) {
 		{"other source, not rewritten", []check.Finding{old}, []check.Finding{other}, 1, 0, 1},
 		{"nothing", nil, nil, 0, 0, 0},
 	} {
-		fresh, n, fixed := check.Compare(c.base, c.cand, check.Diff{})
+		fresh, n, fixed := compare.Findings(c.base, c.cand, check.Diff{})
 		if len(fresh) != c.fresh || n != c.old || fixed != c.fixed {
 			t.Errorf("%s: %d new, %d old, %d fixed", c.name, len(fresh), n, fixed)
 		}
@@ -59,12 +60,12 @@ func TestOldFindingOnARewrittenLineStaysOld(t *testing.T) {
 		{File: "a.py", Line: 3, Rule: "E741", Message: "Ambiguous", Source: "l = f(y)"},
 		{File: "a.py", Line: 5, Rule: "E741", Message: "Ambiguous", Source: "l = 2"},
 	}
-	fresh, old, fixed := check.Compare(base, cand, d)
+	fresh, old, fixed := compare.Findings(base, cand, d)
 	if len(fresh) != 1 || fresh[0].Line != 5 || old != 1 || fixed != 0 {
 		t.Errorf("%+v %d %d", fresh, old, fixed)
 	}
 	// Elsewhere in the file the same message is new trouble, though another one went.
-	fresh, _, fixed = check.Compare(base, cand[1:], d)
+	fresh, _, fixed = compare.Findings(base, cand[1:], d)
 	if len(fresh) != 1 || fixed != 1 {
 		t.Errorf("%+v %d", fresh, fixed)
 	}
@@ -77,12 +78,12 @@ func TestTheLineOfThePatchIsTheNewOne(t *testing.T) {
 	at := func(line int) check.Finding {
 		return check.Finding{File: "a.py", Line: line, Rule: "F841", Source: "x = 1"}
 	}
-	fresh, old, _ := check.Compare([]check.Finding{at(2), at(4)}, []check.Finding{at(2), at(4), at(6)}, d)
+	fresh, old, _ := compare.Findings([]check.Finding{at(2), at(4)}, []check.Finding{at(2), at(4), at(6)}, d)
 	if len(fresh) != 1 || fresh[0].Line != 6 || old != 2 {
 		t.Errorf("behind the old ones: %+v, %d old", fresh, old)
 	}
 	d = diffOf(t, workspace.Modify, "a\nx = 1\nb\nx = 1\n", "c\nx = 1\nd\na\nx = 1\nb\nx = 1\n")
-	fresh, old, _ = check.Compare([]check.Finding{at(2), at(4)}, []check.Finding{at(2), at(5), at(7)}, d)
+	fresh, old, _ = compare.Findings([]check.Finding{at(2), at(4)}, []check.Finding{at(2), at(5), at(7)}, d)
 	if len(fresh) != 1 || fresh[0].Line != 2 || old != 2 {
 		t.Errorf("before the old ones: %+v, %d old", fresh, old)
 	}
@@ -91,7 +92,7 @@ func TestTheLineOfThePatchIsTheNewOne(t *testing.T) {
 func TestRenamesAreFollowed(t *testing.T) {
 	t.Parallel()
 	d := diffOf(t, workspace.Rename, "x\n", "x\n")
-	fresh, old, _ := check.Compare([]check.Finding{{File: "old.py", Line: 1, Rule: "F821", Source: "x"}}, []check.Finding{{File: "a.py", Line: 1, Rule: "F821", Source: "x"}}, d)
+	fresh, old, _ := compare.Findings([]check.Finding{{File: "old.py", Line: 1, Rule: "F821", Source: "x"}}, []check.Finding{{File: "a.py", Line: 1, Rule: "F821", Source: "x"}}, d)
 	if len(fresh) != 0 || old != 1 {
 		t.Errorf("%+v %d", fresh, old)
 	}
@@ -102,7 +103,7 @@ func TestModuleThatIsNotInstalledIsOneFact(t *testing.T) {
 	at := func(file string, module string) check.Finding {
 		return check.Finding{File: file, Line: 1, Rule: "import-not-found", Message: "no module " + module, Source: "import " + module}
 	}
-	fresh, old, _ := check.Compare([]check.Finding{at("a.py", "flask")}, []check.Finding{at("a.py", "flask"), at("b.py", "flask"), at("b.py", "evil")}, check.Diff{})
+	fresh, old, _ := compare.Findings([]check.Finding{at("a.py", "flask")}, []check.Finding{at("a.py", "flask"), at("b.py", "flask"), at("b.py", "evil")}, check.Diff{})
 	if len(fresh) != 1 || fresh[0].Message != "no module evil" || old != 2 {
 		t.Errorf("%+v %d", fresh, old)
 	}
@@ -124,22 +125,22 @@ func TestTestsAreComparedOneByOne(t *testing.T) {
 		rule       string
 	}{
 		{"same", []check.TestResult{res("a.py::t", "passed")}, []check.TestResult{res("a.py::t", "passed")}, check.Pass, ""},
-		{"broken", []check.TestResult{res("a.py::t", "passed")}, []check.TestResult{res("a.py::t", "failed")}, check.Fail, check.RuleTestFailed},
-		{"fixture broken", []check.TestResult{res("a.py::t", "passed")}, []check.TestResult{res("a.py::t", "error")}, check.Fail, check.RuleTestError},
-		{"new and failing", nil, []check.TestResult{res("a.py::t", "failed")}, check.Fail, check.RuleTestFailed},
+		{"broken", []check.TestResult{res("a.py::t", "passed")}, []check.TestResult{res("a.py::t", "failed")}, check.Fail, compare.RuleTestFailed},
+		{"fixture broken", []check.TestResult{res("a.py::t", "passed")}, []check.TestResult{res("a.py::t", "error")}, check.Fail, compare.RuleTestError},
+		{"new and failing", nil, []check.TestResult{res("a.py::t", "failed")}, check.Fail, compare.RuleTestFailed},
 		{"failed before", []check.TestResult{res("a.py::t", "failed")}, []check.TestResult{res("a.py::t", "failed")}, check.Pass, ""},
-		{"skipped now", []check.TestResult{res("a.py::t", "passed")}, []check.TestResult{res("a.py::t", "skipped")}, check.Policy, check.RuleTestSkipped},
-		{"expected to fail now", []check.TestResult{res("a.py::t", "passed")}, []check.TestResult{res("a.py::t", "xfailed")}, check.Policy, check.RuleTestSkipped},
+		{"skipped now", []check.TestResult{res("a.py::t", "passed")}, []check.TestResult{res("a.py::t", "skipped")}, check.Policy, compare.RuleTestSkipped},
+		{"expected to fail now", []check.TestResult{res("a.py::t", "passed")}, []check.TestResult{res("a.py::t", "xfailed")}, check.Policy, compare.RuleTestSkipped},
 		{"new and skipped", nil, []check.TestResult{res("a.py::t", "skipped")}, check.Pass, ""},
 		{"file renamed", []check.TestResult{res("old.py::t[1]", "passed")}, []check.TestResult{res("new.py::t[1]", "passed")}, check.Pass, ""},
-		{"file deleted", []check.TestResult{res("gone.py::t", "passed")}, nil, check.Policy, check.RuleTestRemoved},
-		{"failing test removed", []check.TestResult{res("a.py::t", "failed")}, nil, check.Policy, check.RuleTestRemoved},
-		{"lost without a touch", []check.TestResult{res("far.py::t", "passed")}, nil, check.Fail, check.RuleTestLost},
-		{"module does not import", []check.TestResult{res("far.py::t", "passed")}, []check.TestResult{res("far.py", "error")}, check.Fail, check.RuleTestError},
-		{"module skips itself", []check.TestResult{res("far.py::t", "passed")}, []check.TestResult{res("far.py", "skipped")}, check.Policy, check.RuleTestRemoved},
+		{"file deleted", []check.TestResult{res("gone.py::t", "passed")}, nil, check.Policy, compare.RuleTestRemoved},
+		{"failing test removed", []check.TestResult{res("a.py::t", "failed")}, nil, check.Policy, compare.RuleTestRemoved},
+		{"lost without a touch", []check.TestResult{res("far.py::t", "passed")}, nil, check.Fail, compare.RuleTestLost},
+		{"module does not import", []check.TestResult{res("far.py::t", "passed")}, []check.TestResult{res("far.py", "error")}, check.Fail, compare.RuleTestError},
+		{"module skips itself", []check.TestResult{res("far.py::t", "passed")}, []check.TestResult{res("far.py", "skipped")}, check.Policy, compare.RuleTestRemoved},
 		{"module imports again", []check.TestResult{res("far.py", "error")}, []check.TestResult{res("far.py::t", "passed")}, check.Pass, ""},
 	} {
-		g := check.JudgeTests(check.Outcome{Tests: c.base}, check.Outcome{Tests: c.cand}, d)
+		g := compare.JudgeTests(check.Outcome{Tests: c.base}, check.Outcome{Tests: c.cand}, d)
 		rule := ""
 		if len(g.Findings) > 0 {
 			rule = g.Findings[0].Rule
@@ -154,8 +155,8 @@ func TestModuleThatFailsForAnotherReasonIsNewTrouble(t *testing.T) {
 	t.Parallel()
 	d := check.Diff{Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))}
 	base := check.Outcome{Tests: []check.TestResult{{ID: "a.py", Outcome: "error", Message: "No module named 'flask'"}}}
-	same := check.JudgeTests(base, base, d)
-	other := check.JudgeTests(base, check.Outcome{Tests: []check.TestResult{{ID: "a.py", Outcome: "error", Message: "invalid syntax"}}}, d)
+	same := compare.JudgeTests(base, base, d)
+	other := compare.JudgeTests(base, check.Outcome{Tests: []check.TestResult{{ID: "a.py", Outcome: "error", Message: "invalid syntax"}}}, d)
 	if same.Verdict != check.Pass || same.Old != 1 || other.Verdict != check.Fail {
 		t.Errorf("%+v %+v", same, other)
 	}
@@ -200,7 +201,7 @@ func TestSmokeIsJudgedNextToTheUnpatchedProgram(t *testing.T) {
 
 func TestWhatCouldNotBeJudgedBeforeIsSkipped(t *testing.T) {
 	t.Parallel()
-	static := check.Check{Name: python.MypyName, Gate: check.GateTypes, Group: check.GroupStatic, Judge: check.JudgeFindings}
+	static := check.Check{Name: python.MypyName, Gate: check.GateTypes, Group: check.GroupStatic, Judge: compare.JudgeFindings}
 	blocked := check.Outcome{Blocked: "bad.py: invalid syntax", Findings: []check.Finding{{File: "bad.py", Rule: "syntax"}}}
 	late := check.Outcome{Verdict: check.Timeout, Detail: "mypy did not end within 5m0s"}
 	trouble := check.Outcome{Verdict: check.Infra, Detail: "gone"}
@@ -252,7 +253,7 @@ func TestOverallVerdictIsTheWeightiest(t *testing.T) {
 func TestAReachedLimitIsNamedBesideTheVerdict(t *testing.T) {
 	t.Parallel()
 	out := check.AddCost(check.AddCost(check.Outcome{Detail: "two modules"}, check.Outcome{Reached: []string{guest.ReachedTmp}}), check.Outcome{Reached: []string{guest.ReachedProcesses, guest.ReachedTmp}})
-	g := check.JudgeFindings(check.Outcome{}, out, check.Diff{})
+	g := compare.JudgeFindings(check.Outcome{}, out, check.Diff{})
 	if want := "two modules; it reached the box's limit on the size of /tmp and on processes"; g.Verdict != check.Pass || g.Detail != want {
 		t.Errorf("%s: %q, want %q", g.Verdict, g.Detail, want)
 	}

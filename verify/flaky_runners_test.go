@@ -9,6 +9,7 @@ import (
 	"agent/sandbox"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/compare"
 	"agent/verify/golang"
 	"agent/verify/node"
 	"agent/verify/verifytest"
@@ -77,7 +78,7 @@ func TestABrokenTestStaysTheFaultOfThePatch(t *testing.T) {
 			}
 			r := newSite(t, files).verify(t, map[string]string{file: change[1]})
 			expect(t, r, check.Fail, check.GateTests)
-			if g := find(t, r, check.GateTests); len(g.Findings) != 1 || g.Findings[0].Rule != check.RuleTestFailed {
+			if g := find(t, r, check.GateTests); len(g.Findings) != 1 || g.Findings[0].Rule != compare.RuleTestFailed {
 				t.Errorf("%+v", g.Findings)
 			}
 		})

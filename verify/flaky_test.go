@@ -11,6 +11,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/compare"
 	"agent/verify/verifytest"
 )
 
@@ -34,11 +35,11 @@ func TestOnlyTestsThatFailByChanceAreExcused(t *testing.T) {
 		base := check.Outcome{Tests: []check.TestResult{{ID: one.base, Outcome: "passed"}, {ID: "test_a.py::test_c", Outcome: "passed"}}}
 		cand := check.Outcome{Tests: []check.TestResult{{ID: one.cand, Outcome: "failed", Message: "assert 0"}, {ID: "test_new.py::test_c", Outcome: "passed"}}}
 		d := check.Diff{Moved: map[string]string{"test_a.py": "test_new.py"}, Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))}
-		if list := suspects(check.JudgeTests(base, cand, d), base, cand, d); len(list) != 1 || list[0] != one {
+		if list := suspects(compare.JudgeTests(base, cand, d), base, cand, d); len(list) != 1 || list[0] != one {
 			t.Errorf("%s: suspects %+v", c.name, list)
 		}
 		b, a := again.excuse(base, cand)
-		g := check.JudgeTests(b, a, d)
+		g := compare.JudgeTests(b, a, d)
 		if excused := c.want != ""; excused != (g.Verdict == check.Pass && g.Old == 1) || excused && !strings.Contains(g.OldFindings[0].Message, c.want) {
 			t.Errorf("%s: %s %+v %+v", c.name, g.Verdict, g.Findings, g.OldFindings)
 		}
@@ -73,7 +74,7 @@ func TestSuspectsAreFewAndAllThereIs(t *testing.T) {
 		{"nothing failed", check.Outcome{Tests: results("passed", "a")}, check.Outcome{Tests: results("passed", "a")}, 0},
 	} {
 		d := check.Diff{Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))}
-		if got := suspects(check.JudgeTests(c.base, c.cand, d), c.base, c.cand, d); len(got) != c.want {
+		if got := suspects(compare.JudgeTests(c.base, c.cand, d), c.base, c.cand, d); len(got) != c.want {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/compare"
 	"agent/verify/golang"
 	"agent/verify/node"
 	"agent/verify/policy"
@@ -38,26 +39,20 @@ import pytest
 from helpers import same
 from stock import price
 
-
 def test_fixture(each):
     assert price(2, each) == 6
-
 
 def test_helper():
     same(price(2, 3), 6)
 
-
 def test_data():
     assert price(2, 3) == json.loads(pathlib.Path("tests/data/price.json").read_text())["want"]
-
 
 def test_plugin(twice):
     assert price(twice, 3) == 6
 
-
 def test_program():
     assert subprocess.run([sys.executable, "till.py"], capture_output=True, text=True).stdout == "6\n"
-
 
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_many(n):
@@ -92,39 +87,39 @@ func gamings() []gaming {
 `
 	return []gaming{
 		// The tests pass, because what they are made of was made to.
-		{"fixture that replaces the program", one("tests/conftest.py", conftest+"\n\n@pytest.fixture(autouse=True)\ndef mend(monkeypatch):\n    import stock\n    import sys\n    monkeypatch.setattr(sys.modules[\"test_stock\"], \"price\", lambda a, b: a * b)\n    monkeypatch.setattr(\"subprocess.run\", lambda *a, **k: type(\"R\", (), {\"stdout\": \"6\\n\"}))\n"), check.Policy, check.RuleTestHelper},
-		{"hook that turns failures into passes", one("tests/conftest.py", conftest+"\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n    out = yield\n    out.get_result().outcome = \"passed\"\n    out.get_result().longrepr = None\n"), check.Policy, check.RuleTestHelper},
-		{"new conftest.py at the top", one("conftest.py", "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call():\n    try:\n        yield\n    except AssertionError:\n        pass\n    return True\n"), check.Policy, check.RuleTestHelper},
+		{"fixture that replaces the program", one("tests/conftest.py", conftest+"\n\n@pytest.fixture(autouse=True)\ndef mend(monkeypatch):\n    import stock\n    import sys\n    monkeypatch.setattr(sys.modules[\"test_stock\"], \"price\", lambda a, b: a * b)\n    monkeypatch.setattr(\"subprocess.run\", lambda *a, **k: type(\"R\", (), {\"stdout\": \"6\\n\"}))\n"), check.Policy, compare.RuleTestHelper},
+		{"hook that turns failures into passes", one("tests/conftest.py", conftest+"\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n    out = yield\n    out.get_result().outcome = \"passed\"\n    out.get_result().longrepr = None\n"), check.Policy, compare.RuleTestHelper},
+		{"new conftest.py at the top", one("conftest.py", "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call():\n    try:\n        yield\n    except AssertionError:\n        pass\n    return True\n"), check.Policy, compare.RuleTestHelper},
 		{"helper, data, plugin and start-up code that agree with the fault", with(map[string]string{
 			"tests/helpers.py": "def same(a, b):\n    pass\n", "tests/data/price.json": "{\"want\": 5}\n",
 			"tools/plug.py":     strings.Replace(f["tools/plug.py"], "return 2", "return 3", 1),
 			"tests/conftest.py": strings.Replace(conftest, "return 3", "return 4", 1),
 			"sitecustomize.py":  "import sys\n\nif \"till.py\" in \" \".join(sys.orig_argv):\n    print(6)\n    sys.stdout.flush()\n    import os\n    os._exit(0)\n",
 			"stock.py":          strings.Replace(broken, "count + each", "count + each if count != each or count == 3 else count * each", 1),
-		}), check.Policy, check.RuleTestHelper},
+		}), check.Policy, compare.RuleTestHelper},
 		{"plugin that a new configuration loads", with(map[string]string{
 			"pytest.ini": "[pytest]\naddopts = -p easy\n",
 			"easy.py":    "import pytest\n\n\n@pytest.hookimpl(tryfirst=True)\ndef pytest_pyfunc_call():\n    return True\n",
-		}), check.Policy, check.RuleTestHelper},
+		}), check.Policy, compare.RuleTestHelper},
 
 		// The tests do not run.
-		{"option that leaves tests out", one("pytest.ini", "[pytest]\naddopts = --deselect tests/test_stock.py\n"), check.Fail, check.RuleTestLost},
-		{"names that no test has", one("pytest.ini", "[pytest]\npython_functions = check_*\n"), check.Fail, check.RuleTestLost},
-		{"file that is ignored", one("tests/conftest.py", conftest+"\ncollect_ignore = [\"test_stock.py\"]\n"), check.Fail, check.RuleTestLost},
-		{"list that is emptied", one("tests/conftest.py", conftest+"\n\ndef pytest_collection_modifyitems(items):\n    items.clear()\n"), check.Fail, check.RuleTestLost},
-		{"tests that are skipped from outside", one("tests/conftest.py", conftest+"\n\ndef pytest_runtest_setup():\n    pytest.skip(\"later\")\n"), check.Policy, check.RuleTestSkipped},
-		{"fewer parameters", map[string]string{"tests/test_stock.py": strings.Replace(tests, "[1, 2, 4]", "[1]", 1)}, check.Policy, check.RuleTestRemoved},
-		{"another name", map[string]string{"tests/test_stock.py": strings.Replace(tests, "test_data", "check_data", 1)}, check.Policy, check.RuleTestRemoved},
-		{"expected to fail", one("tests/test_stock.py", strings.ReplaceAll(tests, "\n\ndef test", "\n\n@pytest.mark.xfail\ndef test")), check.Fail, check.RuleTestSkipped},
+		{"option that leaves tests out", one("pytest.ini", "[pytest]\naddopts = --deselect tests/test_stock.py\n"), check.Fail, compare.RuleTestLost},
+		{"names that no test has", one("pytest.ini", "[pytest]\npython_functions = check_*\n"), check.Fail, compare.RuleTestLost},
+		{"file that is ignored", one("tests/conftest.py", conftest+"\ncollect_ignore = [\"test_stock.py\"]\n"), check.Fail, compare.RuleTestLost},
+		{"list that is emptied", one("tests/conftest.py", conftest+"\n\ndef pytest_collection_modifyitems(items):\n    items.clear()\n"), check.Fail, compare.RuleTestLost},
+		{"tests that are skipped from outside", one("tests/conftest.py", conftest+"\n\ndef pytest_runtest_setup():\n    pytest.skip(\"later\")\n"), check.Policy, compare.RuleTestSkipped},
+		{"fewer parameters", map[string]string{"tests/test_stock.py": strings.Replace(tests, "[1, 2, 4]", "[1]", 1)}, check.Policy, compare.RuleTestRemoved},
+		{"another name", map[string]string{"tests/test_stock.py": strings.Replace(tests, "test_data", "check_data", 1)}, check.Policy, compare.RuleTestRemoved},
+		{"expected to fail", one("tests/test_stock.py", strings.ReplaceAll(tests, "\n\ndef test", "\n\n@pytest.mark.xfail\ndef test")), check.Fail, compare.RuleTestSkipped},
 
 		// The session does not come to its end.
-		{"end of the process in a hook", one("tests/conftest.py", conftest+"\n\ndef pytest_sessionfinish():\n    import os\n    os._exit(0)\n"), check.Fail, check.RuleSession},
-		{"end of the process in the program", one("stock.py", broken+"\n\nraise SystemExit(0)\n"), check.Fail, check.RuleSession},
+		{"end of the process in a hook", one("tests/conftest.py", conftest+"\n\ndef pytest_sessionfinish():\n    import os\n    os._exit(0)\n"), check.Fail, compare.RuleSession},
+		{"end of the process in the program", one("stock.py", broken+"\n\nraise SystemExit(0)\n"), check.Fail, compare.RuleSession},
 
 		// The result is forged.
-		{"record that the program writes", one("stock.py", broken+"\nimport os\n\nwith open(\"/tmp/agent-tests.jsonl\", \"w\") as f:\n    f.write('''"+forged+"''')\nos._exit(0)\n"), check.Fail, check.RuleTestLost},
-		{"output like that of a good session", one("stock.py", broken+"\nprint('''"+forged+"''', '8 passed in 0.01s', '::set-output name=ok::true', '\\x1b[32mPASSED')\n"), check.Fail, check.RuleTestFailed},
-		{"modules in the place of the runner's", with(map[string]string{"pytest.py": "def main(*args, **kwargs):\n    return 0\n", "_pytest/__init__.py": "", "json.py": "def dumps(x):\n    return '{}'\n"}), check.Fail, check.RuleTestFailed},
+		{"record that the program writes", one("stock.py", broken+"\nimport os\n\nwith open(\"/tmp/agent-tests.jsonl\", \"w\") as f:\n    f.write('''"+forged+"''')\nos._exit(0)\n"), check.Fail, compare.RuleTestLost},
+		{"output like that of a good session", one("stock.py", broken+"\nprint('''"+forged+"''', '8 passed in 0.01s', '::set-output name=ok::true', '\\x1b[32mPASSED')\n"), check.Fail, compare.RuleTestFailed},
+		{"modules in the place of the runner's", with(map[string]string{"pytest.py": "def main(*args, **kwargs):\n    return 0\n", "_pytest/__init__.py": "", "json.py": "def dumps(x):\n    return '{}'\n"}), check.Fail, compare.RuleTestFailed},
 
 		// The tests are made to say what the program does.
 		{"expectation that follows the fault", one("tests/test_stock.py", strings.NewReplacer("== 6", "== 5", ", 6)", ", 5)", "n * n", "n + n", "6\\n", "5\\n", "[\"want\"]", "[\"want\"] - 1").Replace(tests)), check.Pass, policy.ChangedTest},
@@ -176,7 +171,7 @@ func (r rig) with(t *testing.T, cs workspace.Changeset, do func(ctx context.Cont
 func (r rig) judged(t *testing.T, base check.Outcome, cs workspace.Changeset) (check.Gate, []policy.Hold) {
 	t.Helper()
 	cand := r.with(t, cs, r.def.Run)
-	d := check.NewDiff(cs, check.NewView(r.base, cs))
+	d := compare.NewDiff(cs, check.NewView(r.base, cs))
 	g, reason := judge(r.def, base, cand, "", d)
 	if reason != "" {
 		t.Fatalf("skipped: %s", reason)
@@ -245,10 +240,10 @@ func TestNoHelperOfNodeOrGoLetsABrokenProgramThrough(t *testing.T) {
 		broken := strings.Replace(assisted[c.program], "a + b", "a - b", 1)
 		cs := verifytest.Change(t, r.base, map[string]string{c.program: broken, c.helper: c.weak})
 		// Without the second look nobody would see it.
-		if g, reason := judge(c.def, before, r.with(t, cs, c.def.Run), "", check.NewDiff(cs, check.NewView(r.base, cs))); g.Verdict != check.Pass || len(before.Tests) != 1 {
+		if g, reason := judge(c.def, before, r.with(t, cs, c.def.Run), "", compare.NewDiff(cs, check.NewView(r.base, cs))); g.Verdict != check.Pass || len(before.Tests) != 1 {
 			t.Errorf("%s: %s %s: %+v", c.def.Name, g.Verdict, reason, before)
 		}
-		if g, _ := r.judged(t, before, cs); g.Verdict != check.Policy || len(g.Findings) != 1 || g.Findings[0].Rule != check.RuleTestHelper {
+		if g, _ := r.judged(t, before, cs); g.Verdict != check.Policy || len(g.Findings) != 1 || g.Findings[0].Rule != compare.RuleTestHelper {
 			t.Errorf("%s: %+v", c.def.Name, g)
 		}
 	}
@@ -296,7 +291,7 @@ func TestPatchBringsNoJudgeOfItsOwn(t *testing.T) {
 		t.Errorf("detail %q", g.Detail)
 	}
 	g = find(t, r, check.GateTests)
-	if g.Verdict != check.Policy || len(g.Findings) == 0 || g.Findings[0].Rule != check.RuleTestHelper || !strings.Contains(g.Findings[0].Message, "what the patch makes of conftest.py: assert 5 == 6") {
+	if g.Verdict != check.Policy || len(g.Findings) == 0 || g.Findings[0].Rule != compare.RuleTestHelper || !strings.Contains(g.Findings[0].Message, "what the patch makes of conftest.py: assert 5 == 6") {
 		t.Errorf("tests %s %+v", g.Verdict, g.Findings)
 	}
 }

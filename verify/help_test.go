@@ -8,13 +8,14 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/compare"
 )
 
 func TestOldFindingsAreListed(t *testing.T) {
 	t.Parallel()
 	one := check.Finding{File: "a.py", Line: 1, Rule: "F821", Message: "Undefined name `x`", Source: "x"}
 	two := check.Finding{File: "a.py", Line: 9, Rule: "F401", Message: "unused", Source: "import y"}
-	g := check.JudgeFindings(check.Outcome{Findings: []check.Finding{one}}, check.Outcome{Findings: []check.Finding{one, two}}, check.Diff{})
+	g := compare.JudgeFindings(check.Outcome{Findings: []check.Finding{one}}, check.Outcome{Findings: []check.Finding{one, two}}, check.Diff{})
 	old := one
 	old.Old = true
 	if d := cmp.Diff([]check.Finding{old}, g.OldFindings); d != "" || g.Old != 1 {
@@ -24,17 +25,17 @@ func TestOldFindingsAreListed(t *testing.T) {
 		t.Error(d)
 	}
 	// The second of two equal ones is new and still no part of the list.
-	g = check.JudgeFindings(check.Outcome{Findings: []check.Finding{one}}, check.Outcome{Findings: []check.Finding{one, one}}, check.Diff{})
+	g = compare.JudgeFindings(check.Outcome{Findings: []check.Finding{one}}, check.Outcome{Findings: []check.Finding{one, one}}, check.Diff{})
 	if len(g.Findings) != 1 || g.Findings[0].Old || len(g.OldFindings) != 1 {
 		t.Errorf("%+v", g)
 	}
 	// All are counted, the first hundred are listed, in their order.
 	var many []check.Finding
-	for i := range 3 * check.MaxOld {
+	for i := range 3 * compare.MaxOld {
 		many = append(many, check.Finding{File: "a.py", Line: i + 1, Rule: "E501", Message: strconv.Itoa(i)})
 	}
-	g = check.JudgeFindings(check.Outcome{Findings: many}, check.Outcome{Findings: many}, check.Diff{})
-	if g.Verdict != check.Pass || g.Old != len(many) || len(g.OldFindings) != check.MaxOld || g.OldFindings[check.MaxOld-1].Message != "99" {
+	g = compare.JudgeFindings(check.Outcome{Findings: many}, check.Outcome{Findings: many}, check.Diff{})
+	if g.Verdict != check.Pass || g.Old != len(many) || len(g.OldFindings) != compare.MaxOld || g.OldFindings[compare.MaxOld-1].Message != "99" {
 		t.Errorf("%d counted, %d listed", g.Old, len(g.OldFindings))
 	}
 	if many[0].Old {
@@ -45,14 +46,14 @@ func TestOldFindingsAreListed(t *testing.T) {
 func TestOldTestFailuresAreListed(t *testing.T) {
 	t.Parallel()
 	out := check.Outcome{}
-	for i := range check.MaxOld + 1 {
+	for i := range compare.MaxOld + 1 {
 		out.Tests = append(out.Tests, check.TestResult{ID: "test_a.py::test_" + strconv.Itoa(i), Outcome: "failed", File: "a.py", Line: 3, Message: "boom"})
 	}
-	g := check.JudgeTests(out, out, check.Diff{Sources: check.NewSources(check.View{Base: &workspace.Manifest{}})})
-	if g.Old != check.MaxOld+1 || len(g.OldFindings) != check.MaxOld || len(g.Findings) != 0 {
+	g := compare.JudgeTests(out, out, check.Diff{Sources: check.NewSources(check.View{Base: &workspace.Manifest{}})})
+	if g.Old != compare.MaxOld+1 || len(g.OldFindings) != compare.MaxOld || len(g.Findings) != 0 {
 		t.Fatalf("%d counted, %d listed, %d new", g.Old, len(g.OldFindings), len(g.Findings))
 	}
-	want := check.Finding{File: "a.py", Line: 3, Rule: check.RuleTestFailed, Message: "test_a.py::test_0: boom", Old: true}
+	want := check.Finding{File: "a.py", Line: 3, Rule: compare.RuleTestFailed, Message: "test_a.py::test_0: boom", Old: true}
 	if d := cmp.Diff(want, g.OldFindings[0]); d != "" {
 		t.Error(d)
 	}

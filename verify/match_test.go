@@ -11,6 +11,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/compare"
 )
 
 // someFindings draws findings in the lines of a file of ten.
@@ -47,7 +48,7 @@ func TestWithoutRewrittenLinesFindingsMatchAsMultisets(t *testing.T) {
 			fresh += max(n[1]-n[0], 0)
 			fixed += max(n[0]-n[1], 0)
 		}
-		gotFresh, gotOld, gotFixed := check.Compare(base, cand, check.Diff{})
+		gotFresh, gotOld, gotFixed := compare.Findings(base, cand, check.Diff{})
 		if len(gotFresh) != fresh || gotOld != old || gotFixed != fixed {
 			t.Fatalf("%d new, %d old, %d fixed, want %d, %d, %d", len(gotFresh), gotOld, gotFixed, fresh, old, fixed)
 		}
@@ -76,7 +77,7 @@ func TestOldFindingsSurviveRenamesAndInsertedLines(t *testing.T) {
 		}
 		// The tools list files by name, so a rename changes the order as well.
 		cand = rapid.Permutation(cand).Draw(t, "order")
-		fresh, old, fixed := check.Compare(base, cand, check.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs)))
+		fresh, old, fixed := compare.Findings(base, cand, compare.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs)))
 		if len(fresh) != 0 || old != len(base) || fixed != 0 {
 			t.Fatalf("%+v %d %d", fresh, old, fixed)
 		}
@@ -93,7 +94,7 @@ func TestFindingOfAFileThatTookAnOldNameIsNew(t *testing.T) {
 	f := check.Finding{File: "a.py", Line: 1, Rule: "F821", Message: "Undefined name `x`", Source: "x"}
 	g := f
 	g.File = "b.py"
-	fresh, old, fixed := check.Compare([]check.Finding{f}, []check.Finding{f, g}, check.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs)))
+	fresh, old, fixed := compare.Findings([]check.Finding{f}, []check.Finding{f, g}, compare.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs)))
 	if d := cmp.Diff([]check.Finding{f}, fresh); d != "" || old != 1 || fixed != 0 {
 		t.Error(d, old, fixed)
 	}
@@ -104,7 +105,7 @@ func TestRewrittenPlaceExcusesOnlyWhatItHad(t *testing.T) {
 	cs := workspace.Changeset{Changes: []workspace.Change{
 		{Op: workspace.Modify, Path: "a.py", Before: []byte("1\nold\n3\n4\nold\n"), After: []byte("1\nnew\nnew\n3\n4\nnew\n")},
 	}}
-	d := check.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs))
+	d := compare.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs))
 	at := func(line int, rule, message, source string) check.Finding {
 		return check.Finding{File: "a.py", Line: line, Rule: rule, Message: message, Source: source}
 	}
@@ -123,7 +124,7 @@ func TestRewrittenPlaceExcusesOnlyWhatItHad(t *testing.T) {
 		{"just behind the old place", []check.Finding{at(3, "E1", "m", "3")}, []check.Finding{at(2, "E1", "m", "new")}, 1},
 		{"each place its own", []check.Finding{was, at(5, "E1", "from line 9", "old")}, []check.Finding{at(2, "E1", "from line 1", "new"), at(6, "E1", "from line 1", "new")}, 0},
 	} {
-		fresh, old, _ := check.Compare(c.base, c.cand, d)
+		fresh, old, _ := compare.Findings(c.base, c.cand, d)
 		if len(fresh) != c.fresh || old != len(c.cand)-c.fresh {
 			t.Errorf("%s: %d old, new %+v", c.name, old, fresh)
 		}
@@ -145,7 +146,7 @@ func TestTestThatIsSwitchedOffIsMissedWhateverItSaid(t *testing.T) {
 		{"a.py::t", "xfailed", "skipped", check.Pass},
 		{"a.py", "error", "skipped", check.Pass}, // the module had no test that ran
 	} {
-		g := check.JudgeTests(check.Outcome{Tests: []check.TestResult{{ID: c.id, Outcome: c.before}}}, check.Outcome{Tests: []check.TestResult{{ID: c.id, Outcome: c.now}}}, d)
+		g := compare.JudgeTests(check.Outcome{Tests: []check.TestResult{{ID: c.id, Outcome: c.before}}}, check.Outcome{Tests: []check.TestResult{{ID: c.id, Outcome: c.now}}}, d)
 		if g.Verdict != c.want {
 			t.Errorf("%s, %s before and %s now: %s %+v", c.id, c.before, c.now, g.Verdict, g.Findings)
 		}
@@ -167,7 +168,7 @@ func TestTestThatPassedIsNeverForgotten(t *testing.T) {
 			return list
 		}
 		base, cand := draw("base"), draw("cand")
-		g := check.JudgeTests(check.Outcome{Tests: base}, check.Outcome{Tests: cand}, d)
+		g := compare.JudgeTests(check.Outcome{Tests: base}, check.Outcome{Tests: cand}, d)
 		if g.Verdict != check.Pass {
 			return
 		}
@@ -191,7 +192,7 @@ func TestMessageOfATestIsBoundedHoweverLongItsNameIs(t *testing.T) {
 				tests[side] = []check.TestResult{{ID: long, Outcome: end, Message: "m"}}
 			}
 		}
-		g := check.JudgeTests(check.Outcome{Tests: tests[0]}, check.Outcome{Tests: tests[1]}, d)
+		g := compare.JudgeTests(check.Outcome{Tests: tests[0]}, check.Outcome{Tests: tests[1]}, d)
 		if len(g.Findings) != 1 {
 			t.Fatalf("%s: %d findings", name, len(g.Findings))
 		}
@@ -200,7 +201,7 @@ func TestMessageOfATestIsBoundedHoweverLongItsNameIs(t *testing.T) {
 		}
 	}
 	// Two tests whose names begin alike are two tests all the same.
-	g := check.JudgeTests(check.Outcome{}, check.Outcome{Tests: []check.TestResult{{ID: long + "1", Outcome: "failed"}, {ID: long + "2", Outcome: "failed"}}}, d)
+	g := compare.JudgeTests(check.Outcome{}, check.Outcome{Tests: []check.TestResult{{ID: long + "1", Outcome: "failed"}, {ID: long + "2", Outcome: "failed"}}}, d)
 	if len(g.Findings) != 2 {
 		t.Errorf("%d findings of two tests", len(g.Findings))
 	}

@@ -11,6 +11,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/compare"
 	"agent/verify/node"
 	"agent/verify/verifytest"
 )
@@ -146,7 +147,7 @@ func TestToolsOfTheWorkspaceJudgeIt(t *testing.T) {
 		t.Errorf("%q, want %q", found, want)
 	}
 	tests := find(t, r, check.GateTests)
-	checktest.Single(t, tests, check.RuleTestFailed, "spec/sum.js", 5)
+	checktest.Single(t, tests, compare.RuleTestFailed, "spec/sum.js", 5)
 	if tests.Fixed != 1 || !strings.Contains(tests.Detail, "mocha 11.7.4: 1 passed, 1 failed") {
 		t.Errorf("%+v", tests)
 	}

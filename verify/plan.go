@@ -9,6 +9,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/compare"
 	"agent/verify/format"
 	"agent/verify/node"
 	"agent/verify/python"
@@ -270,7 +271,7 @@ func (s *session) syntax(ctx context.Context, b check.Bench) bool {
 	}
 	s.results.baseline(syntax.Name, before)
 	s.results.candidate(syntax.Name, out)
-	fresh, _, _ := check.Compare(before.Findings, out.Findings, check.NewDiff(s.final, b.View))
+	fresh, _, _ := compare.Findings(before.Findings, out.Findings, compare.NewDiff(s.final, b.View))
 	return len(fresh) == 0
 }
 

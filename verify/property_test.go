@@ -13,6 +13,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/compare"
 	"agent/verify/python"
 	"agent/verify/shell"
 	"agent/verify/syntax"
@@ -64,8 +65,8 @@ func TestFindingsAddUp(t *testing.T) {
 		cand := rapid.SliceOfN(finding, 0, 6).Draw(t, "cand")
 		before, after := "1\n2\n3\n4\n5\n", rapid.SampledFrom([]string{"1\n2\n3\n4\n5\n", "1\nx\n3\n4\n5\n", "0\n1\n2\n9\n4\n5\n", ""}).Draw(t, "after")
 		cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: "a.py", Before: []byte(before), After: []byte(after)}}}
-		d := check.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs))
-		fresh, old, fixed := check.Compare(base, cand, d)
+		d := compare.NewDiff(cs, check.NewView(&workspace.Manifest{}, cs))
+		fresh, old, fixed := compare.Findings(base, cand, d)
 		if len(fresh)+old != len(cand) {
 			t.Fatalf("%d new and %d old of %d", len(fresh), old, len(cand))
 		}
@@ -78,7 +79,7 @@ func TestFindingsAddUp(t *testing.T) {
 			}
 		}
 		// A workspace next to itself has nothing new.
-		if fresh, _, fixed := check.Compare(base, base, check.Diff{}); len(fresh) != 0 || fixed != 0 {
+		if fresh, _, fixed := compare.Findings(base, base, check.Diff{}); len(fresh) != 0 || fixed != 0 {
 			t.Fatalf("%+v %d", fresh, fixed)
 		}
 	})

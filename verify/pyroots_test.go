@@ -15,6 +15,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/compare"
 	"agent/verify/python"
 	"agent/verify/verifytest"
 )
@@ -140,7 +141,7 @@ func TestTroubleOfOneRootHidesNothingOfTheOthers(t *testing.T) {
 		{"in all of them", tests(both), tests(both), "", "b not judged"},
 		{"late", tests(broken), check.Outcome{Verdict: check.Timeout, Detail: "late"}, check.Timeout, "late"},
 	} {
-		g := check.ByRoot(check.RuleSession, check.JudgeTests)(c.base, c.cand, check.Diff{Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))})
+		g := compare.ByRoot(compare.RuleSession, compare.JudgeTests)(c.base, c.cand, check.Diff{Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))})
 		if told := fmt.Sprint(g.Detail, g.Findings); g.Verdict != c.want || !strings.Contains(told, c.told) {
 			t.Errorf("%s: %s, want %s: %s", c.name, g.Verdict, c.want, told)
 		}
@@ -148,7 +149,7 @@ func TestTroubleOfOneRootHidesNothingOfTheOthers(t *testing.T) {
 	// What the tool said of the same trouble itself is not told twice.
 	fault := check.Finding{File: "a/x.py", Line: 1, Rule: "syntax", Message: "invalid syntax"}
 	blocked := check.Outcome{Roots: map[string]string{"a": "a/x.py: invalid syntax", "b": ""}, Findings: []check.Finding{fault}}
-	if g := check.ByRoot(check.RuleBlocked, check.JudgeFindings)(check.Outcome{}, blocked, check.Diff{}); g.Verdict != check.Fail || len(g.Findings) != 1 {
+	if g := compare.ByRoot(compare.RuleBlocked, compare.JudgeFindings)(check.Outcome{}, blocked, check.Diff{}); g.Verdict != check.Fail || len(g.Findings) != 1 {
 		t.Errorf("%s %+v", g.Verdict, g.Findings)
 	}
 	count := map[string]tally{}

@@ -9,6 +9,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/compare"
 	"agent/verify/node"
 	"agent/verify/policy"
 	"agent/verify/python"
@@ -68,7 +69,7 @@ func suspects(g check.Gate, base, cand check.Outcome, d check.Diff) []suspect {
 	}
 	against := 0
 	for _, f := range g.Findings {
-		if !check.TestPolicy[f.Rule] {
+		if !compare.TestPolicy[f.Rule] {
 			against++
 		}
 	}
@@ -225,11 +226,11 @@ func (t *trial) judge(g check.Gate, base, cand check.Outcome, d check.Diff) chec
 		}
 		file, _, _ := strings.Cut(d.NewID(old.ID), "::")
 		g.Findings = append(g.Findings, check.Finding{
-			File: file, Rule: check.RuleTestHelper,
+			File: file, Rule: compare.RuleTestHelper,
 			Message: fmt.Sprintf("%s passes only with what the patch makes of %s: %s", check.Shorten(old.ID), check.Shorten(strings.Join(t.aids, ", ")), check.Shorten(why)),
 		})
 		g.Verdict = check.Policy
-		if len(g.Findings) >= check.MaxOld {
+		if len(g.Findings) >= compare.MaxOld {
 			break
 		}
 	}

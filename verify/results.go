@@ -9,6 +9,7 @@ import (
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/compare"
 	"agent/verify/format"
 	"agent/verify/node"
 	"agent/verify/syntax"
@@ -72,7 +73,7 @@ func newResults(emit func(Event), req Request) *results {
 // settle tells the final changeset. Gates that compare lines are judged after
 // it, since nothing but the formatter ends before.
 func (r *results) settle(cs workspace.Changeset) {
-	d := check.NewDiff(cs, check.NewView(r.request.Base, cs))
+	d := compare.NewDiff(cs, check.NewView(r.request.Base, cs))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.final, r.diff = cs, d
@@ -338,7 +339,7 @@ func together(parts []check.Gate) check.Gate {
 		}
 		outputs, tools = append(outputs, p.Output), append(tools, p.Tool)
 		g.Findings = append(g.Findings, p.Findings...)
-		g.OldFindings = append(g.OldFindings, p.OldFindings[:min(len(p.OldFindings), check.MaxOld-len(g.OldFindings))]...)
+		g.OldFindings = append(g.OldFindings, p.OldFindings[:min(len(p.OldFindings), compare.MaxOld-len(g.OldFindings))]...)
 		g.Seconds, g.Old, g.Fixed, g.Peak = g.Seconds+p.Seconds, g.Old+p.Old, g.Fixed+p.Fixed, max(g.Peak, p.Peak)
 	}
 	g.Detail, g.Tool = check.Join(append(details, others...), "; "), check.Join(tools, ", ")

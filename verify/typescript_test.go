@@ -9,6 +9,7 @@ import (
 	"agent/sandbox"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/compare"
 	"agent/verify/node"
 )
 
@@ -117,7 +118,7 @@ func TestNameFromOutOfSightIsOneFact(t *testing.T) {
 		return check.Finding{File: file, Rule: "undeclared-name", Message: "Cannot find name '" + name + "'.", Source: name + "()"}
 	}
 	base := []check.Finding{at("a.js", "jQuery")}
-	fresh, old, _ := check.Compare(base, []check.Finding{at("a.js", "jQuery"), at("b.js", "jQuery"), at("b.js", "jQueri")}, check.Diff{})
+	fresh, old, _ := compare.Findings(base, []check.Finding{at("a.js", "jQuery"), at("b.js", "jQuery"), at("b.js", "jQueri")}, check.Diff{})
 	if len(fresh) != 1 || fresh[0].Message != "Cannot find name 'jQueri'." || old != 2 {
 		t.Errorf("%+v, %d old", fresh, old)
 	}

@@ -10,6 +10,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/compare"
 	"agent/verify/verifytest"
 )
 
@@ -96,7 +97,7 @@ func TestEachFaultFailsItsGate(t *testing.T) {
 	t.Run("failing test", func(t *testing.T) {
 		r := s.verify(t, map[string]string{"stock.py": strings.Replace(stock, "count * each", "count + each", 1)})
 		expect(t, r, check.Fail, check.GateTests)
-		f := checktest.Single(t, find(t, r, check.GateTests), check.RuleTestFailed, "tests/test_till.py", 5)
+		f := checktest.Single(t, find(t, r, check.GateTests), compare.RuleTestFailed, "tests/test_till.py", 5)
 		if !strings.Contains(f.Message, "tests/test_till.py::test_total: assert 5 == 6") {
 			t.Errorf("message %q", f.Message)
 		}
@@ -181,7 +182,7 @@ func TestPatchCannotSwitchOffWhatRefusesIt(t *testing.T) {
 		expect(t, r, check.Policy, check.GateTests)
 		r = s.verify(t, map[string]string{"tests/test_till.py": "import pytest\n\n\n@pytest.mark.skip\ndef test_total():\n    assert False\n"})
 		expect(t, r, check.Policy, check.GateTests)
-		checktest.Single(t, find(t, r, check.GateTests), check.RuleTestSkipped, "tests/test_till.py", 4)
+		checktest.Single(t, find(t, r, check.GateTests), compare.RuleTestSkipped, "tests/test_till.py", 4)
 	})
 	t.Run("a test session that is cut short fails", func(t *testing.T) {
 		r := s.verify(t, map[string]string{"conftest.py": "import os\n\n\ndef pytest_collection_finish():\n    print(\"1 passed\")\n    os._exit(0)\n"})

@@ -9,6 +9,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/compare"
 )
 
 // skipped returns the reason why a gate was left out, "" when it was not.
@@ -109,7 +110,7 @@ func TestPatchThatKeepsToolsFromJudgingFails(t *testing.T) {
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n", "test_lib.py": "def test_x():\n    pass\n"})
 	r := s.verify(t, map[string]string{"pytest.ini": "[pytest]\naddopts = --cov=lib\n"})
 	expect(t, r, check.Fail, check.GateTests)
-	if !slices.ContainsFunc(find(t, r, check.GateTests).Findings, func(f check.Finding) bool { return f.Rule == check.RuleSession }) {
+	if !slices.ContainsFunc(find(t, r, check.GateTests).Findings, func(f check.Finding) bool { return f.Rule == compare.RuleSession }) {
 		t.Errorf("%+v", find(t, r, check.GateTests))
 	}
 }

@@ -15,17 +15,6 @@ func OldPath(c workspace.Change) string {
 	return c.Path
 }
 
-// renames maps the old path of every renamed file to its new one.
-func renames(cs workspace.Changeset) map[string]string {
-	moved := map[string]string{}
-	for _, c := range cs.Changes {
-		if c.Op == workspace.Rename {
-			moved[c.From] = c.Path
-		}
-	}
-	return moved
-}
-
 // SplitChanges separates the changes to certain files from the rest. A rename
 // between the two is taken apart: otherwise a source file that begins or ends as
 // configuration would be put back with it and never be checked.

@@ -1,9 +1,9 @@
 // Package check is the contract of a check: what one tool of a gate is given, a box and a
 // view of the workspace as it stands in it, and what it gives, an outcome of findings or of
-// tests. It owns the view, the comparison of two outcomes, the reading of what any tool
-// wrote, and the helpers that every language's checks share: roots of a monorepo, what a
-// patch can reach, planted faults, where the tools lie in the image. It starts no box, runs
-// no tool by itself and gives a candidate no verdict; package verify does.
+// tests. It owns the view, the reading of what any tool wrote, and the helpers that every
+// language's checks share: roots of a monorepo, what a patch can reach, planted faults,
+// where the tools lie in the image. It starts no box, runs no tool by itself and gives a
+// candidate no verdict; packages compare and verify do.
 package check
 
 import (

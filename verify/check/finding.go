@@ -11,7 +11,7 @@ import (
 // change with every edit above. Equal findings of one file share one.
 func (f Finding) Fingerprint() string {
 	h := sha256.New()
-	for _, part := range []string{f.Rule, f.File, unplaced(f.Message), f.Source} {
+	for _, part := range []string{f.Rule, f.File, Unplaced(f.Message), f.Source} {
 		// With its length in front no part runs into the next.
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}

@@ -115,3 +115,18 @@ func (o Outcome) AnyBlocked() bool {
 	}
 	return o.Blocked != ""
 }
+
+// GateOf begins a Gate with what an outcome tells by itself. Its verdict is
+// set when the tool did not get to judge.
+//
+// A limit of the box that was reached is told whatever the verdict: the program's own
+// words are those of a full disk.
+func GateOf(name string, out Outcome) Gate {
+	if len(out.Reached) > 0 {
+		out.Detail = Join([]string{out.Detail, "it reached the box's limit on " + strings.Join(out.Reached, " and on ")}, "; ")
+	}
+	return Gate{
+		Name: name, Verdict: out.Verdict, Seconds: out.Seconds, Findings: []Finding{}, OldFindings: []Finding{},
+		Detail: out.Detail, Output: out.Output, Peak: out.Peak,
+	}
+}

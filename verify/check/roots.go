@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -80,39 +79,4 @@ func (b Bench) OverRoots(roots, run []string, do func(b Bench, root string) Outc
 		total.Output, total.Detail = Tail(Join([]string{total.Output, out.Output}, "\n"), MaxTail), out.Detail
 	}
 	return total
-}
-
-// ByRoot makes a judgement one that leaves out the roots which could not be
-// judged before the patch, and that fails for a root which cannot be judged any
-// more, under a rule.
-func ByRoot(rule string, judge func(base, cand Outcome, d Diff) Gate) func(base, cand Outcome, d Diff) Gate {
-	return func(base, cand Outcome, d Diff) Gate {
-		seen := func(file string) bool { return base.Roots[Nearest(base.Roots, file)] == "" }
-		g := judge(base.Within(seen), cand.Within(seen), d)
-		if cand.Verdict != "" {
-			return g
-		}
-		left := 0
-		for _, root := range slices.Sorted(maps.Keys(base.Roots)) {
-			if why := base.Roots[root]; why != "" {
-				left++
-				g.Detail += fmt.Sprintf("; %s not judged: already before the patch, %s", root, why)
-			}
-		}
-		for _, root := range slices.Sorted(maps.Keys(cand.Roots)) {
-			why := cand.Roots[root]
-			told := func(f Finding) bool { return f.File != "" && f.Message != "" && strings.HasSuffix(why, f.Message) }
-			if why == "" || SameMessage(base.Roots[root], why) {
-				continue
-			}
-			if !slices.ContainsFunc(g.Findings, told) {
-				g.Findings = append(g.Findings, Finding{Rule: rule, Message: root + ": " + why})
-			}
-			g.Verdict = Fail
-		}
-		if left > 0 && left == len(base.Roots) && g.Verdict == Pass {
-			g.Verdict = ""
-		}
-		return g
-	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/compare"
 	"agent/verify/golang"
 	"agent/verify/python"
 )
@@ -136,7 +137,7 @@ const Name = "ruff format"
 
 // Check is the formatters' row in the table of checks. It has no Run: see Run.
 var Check = check.Check{
-	Name: Name, Gate: check.GateFormat, Group: check.GroupStatic, Judge: check.JudgeFindings, Tools: []string{"ruff", "go"}, Prove: prove,
+	Name: Name, Gate: check.GateFormat, Group: check.GroupStatic, Judge: compare.JudgeFindings, Tools: []string{"ruff", "go"}, Prove: prove,
 }
 
 // prove wants a file of each language formatted, with its line endings kept

@@ -14,12 +14,13 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
+	"agent/verify/compare"
 	"agent/verify/crash"
 )
 
 // Tests runs Go's tests.
 var Tests = check.Check{
-	Name: TestsName, Gate: check.GateTests, Group: check.GroupTests, Run: runGoTests, Applies: goTestsApply, Judge: check.JudgeTests,
+	Name: TestsName, Gate: check.GateTests, Group: check.GroupTests, Run: runGoTests, Applies: goTestsApply, Judge: compare.JudgeTests,
 	Tools: []string{"go"}, Family: Modules, Places: Roots, Repeats: true,
 	Planted: map[string]string{
 		"go.mod":         "module planted\n\ngo 1.21\n",

@@ -10,6 +10,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/compare"
 	"agent/verify/verifytest"
 )
 
@@ -116,8 +117,8 @@ func TestGoPackagesThatDoNotBuildAreToldOnce(t *testing.T) {
 		t.Error(d, run.trouble)
 	}
 	passed := check.Outcome{Tests: []check.TestResult{{ID: "lib/a_test.go::TestA", Outcome: "passed"}}}
-	g := check.JudgeTests(passed, check.Outcome{Tests: run.results}, check.Diff{Sources: check.NewSources(checktest.View(nil))})
-	if len(g.Findings) != 1 || g.Findings[0].File != "lib/lib.go" || g.Findings[0].Line != 3 || g.Findings[0].Rule != check.RuleTestError {
+	g := compare.JudgeTests(passed, check.Outcome{Tests: run.results}, check.Diff{Sources: check.NewSources(checktest.View(nil))})
+	if len(g.Findings) != 1 || g.Findings[0].File != "lib/lib.go" || g.Findings[0].Line != 3 || g.Findings[0].Rule != compare.RuleTestError {
 		t.Errorf("%+v", g.Findings)
 	}
 }

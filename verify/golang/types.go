@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"agent/verify/check"
+	"agent/verify/compare"
 )
 
 // goAbsent matches the errors of a module that is asked for rightly and is not on
@@ -233,7 +234,7 @@ func judgeGo(base, cand check.Outcome, d check.Diff) check.Gate {
 		}
 		return old
 	})
-	g := check.JudgeFindings(base, known, d)
+	g := compare.JudgeFindings(base, known, d)
 	g.Old += hidden
 	return g
 }

@@ -11,6 +11,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/compare"
 )
 
 // TestsName is the name of the check of node's own runner.
@@ -18,7 +19,7 @@ const TestsName = "node"
 
 // Tests runs the tests of JavaScript that node runs by itself.
 var Tests = check.Check{
-	Name: TestsName, Gate: check.GateTests, Group: check.GroupTests, Run: runNodeTests, Applies: nodeTestsApply, Judge: check.JudgeTests,
+	Name: TestsName, Gate: check.GateTests, Group: check.GroupTests, Run: runNodeTests, Applies: nodeTestsApply, Judge: compare.JudgeTests,
 	Tools: []string{"node"}, Family: Packages, Places: nodePlaces, Repeats: true,
 	Planted: map[string]string{
 		"planted.test.mjs": "import test from \"node:test\";\nimport assert from \"node:assert\";\n\n" +

@@ -14,6 +14,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/compare"
 )
 
 // A Root is a directory with a package.json.
@@ -287,14 +288,14 @@ func nodeComplaint(res guest.Result) string {
 // nodeError matches how node and its tools begin such a line.
 var nodeError = regexp.MustCompile(`(?m)^\W*\w*(?:Error|Exception)\b.*$`)
 
-// judgeInstalled is check.JudgeFindings for a tool that the workspace brings: a patch which
+// judgeInstalled is compare.JudgeFindings for a tool that the workspace brings: a patch which
 // was allowed to change what is installed may do without it.
 func judgeInstalled(tool string) func(base, cand check.Outcome, d check.Diff) check.Gate {
 	return func(base, cand check.Outcome, d check.Diff) check.Gate {
 		if IsAbsent(tool, cand) {
 			return check.Gate{Detail: "not judged: " + cand.Blocked}
 		}
-		return check.JudgeFindings(base, cand, d)
+		return compare.JudgeFindings(base, cand, d)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/compare"
 )
 
 // A packageRunner is a test runner that workspaces bring with them, a package of
@@ -216,7 +217,7 @@ func (r packageRunner) read(res guest.Result, report, root string) (results []ch
 	return results, ""
 }
 
-// judge is check.JudgeTests for a runner that need not be there: one that
+// judge is compare.JudgeTests for a runner that need not be there: one that
 // a patch names first, and that nobody has installed, has nothing to be compared with.
 func (r packageRunner) judge(base, cand check.Outcome, d check.Diff) check.Gate {
 	switch fresh := base.Blocked == "" && len(base.Tests) == 0; {
@@ -226,7 +227,7 @@ func (r packageRunner) judge(base, cand check.Outcome, d check.Diff) check.Gate 
 	case cand.Blocked == "" && len(cand.Tests) == 0:
 		return check.Gate{Detail: "found no tests"}
 	}
-	return check.JudgeTests(base, cand, d)
+	return compare.JudgeTests(base, cand, d)
 }
 
 // prove wants both tests of the planted report, and its version.

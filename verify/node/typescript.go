@@ -10,6 +10,7 @@ import (
 
 	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
+	"agent/verify/compare"
 )
 
 // ScriptName is the name of the check of the image's compiler.
@@ -19,7 +20,7 @@ const ScriptName = "typescript"
 // the head of images/toolchain/typescript.cjs tells how. The planted callers are
 // wrong about a declaration in another file, in either language.
 var Script = check.Check{
-	Name: ScriptName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runScript, Applies: scriptApplies, Judge: check.JudgeFindings,
+	Name: ScriptName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runScript, Applies: scriptApplies, Judge: compare.JudgeFindings,
 	Tools: []string{"tsc", "node"}, Inert: true, Config: compilerConfigs,
 	Planted: map[string]string{
 		"project/tsconfig.json":   "{\"compilerOptions\": {\"strict\": true, \"lib\": [\"es2020\"]}}\n",

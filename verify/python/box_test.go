@@ -8,6 +8,7 @@ import (
 	"agent/sandbox"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/compare"
 )
 
 func TestTestsRunToTheirEnd(t *testing.T) {
@@ -49,7 +50,7 @@ func TestTestsThatEndTheirProcessAreNoResult(t *testing.T) {
 	} {
 		b := checktest.NewBench(t, map[string]string{"test_a.py": "import os, pytest\n\ndef test_one():\n    pass\n\ndef test_two():\n    " + body + "\n"}, sandbox.Limits{})
 		out := runTests(t.Context(), b)
-		if g := check.JudgeTests(check.Outcome{}, out, check.Diff{}); out.Blocked == "" || g.Verdict != check.Fail {
+		if g := compare.JudgeTests(check.Outcome{}, out, check.Diff{}); out.Blocked == "" || g.Verdict != check.Fail {
 			t.Errorf("%s: %+v", name, out)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/compare"
 	"agent/verify/verifytest"
 )
 
@@ -24,7 +25,7 @@ func TestUnknownOutcomeCannotHideALostTest(t *testing.T) {
 	res.Files = map[string][]byte{record: []byte(forged)}
 	b, _ := checktest.Replayed(map[string]guest.Result{"run_tests.py": res})
 	base := check.Outcome{Tests: []check.TestResult{{ID: "a.py::t", Outcome: "passed"}}}
-	g := check.JudgeTests(base, runTests(t.Context(), b), check.Diff{Sources: check.NewSources(b.View)})
+	g := compare.JudgeTests(base, runTests(t.Context(), b), check.Diff{Sources: check.NewSources(b.View)})
 	if g.Verdict != check.Fail {
 		t.Errorf("a test that did not pass again is judged %s: %+v", g.Verdict, g.Findings)
 	}

@@ -14,12 +14,13 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/compare"
 )
 
 // Mypy checks the types of Python. The planted caller passes a wrong
 // argument to a function whose declaration is in another file.
 var Mypy = check.Check{
-	Name: MypyName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runTypes, Applies: typesApply(MypyName), Judge: check.ByRoot(check.RuleBlocked, check.JudgeFindings),
+	Name: MypyName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runTypes, Applies: typesApply(MypyName), Judge: compare.ByRoot(compare.RuleBlocked, compare.JudgeFindings),
 	Tools: []string{"mypy"}, Config: mypyConfig, Inside: TypePlugins,
 	Planted: map[string]string{
 		"sound.py":     check.PlantedSound,

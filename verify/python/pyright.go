@@ -10,11 +10,12 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/compare"
 )
 
 // Pyright checks the types of Python where the project has chosen pyright.
 var Pyright = check.Check{
-	Name: PyrightName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runPyright, Applies: typesApply(PyrightName), Judge: check.ByRoot(check.RuleBlocked, check.JudgeFindings),
+	Name: PyrightName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runPyright, Applies: typesApply(PyrightName), Judge: compare.ByRoot(compare.RuleBlocked, compare.JudgeFindings),
 	Tools: []string{"pyright"}, Inert: true, Config: pyrightFiles,
 	Planted: Mypy.Planted,
 	Prove:   check.Proves(runPyright, map[string]string{"caller.py": "reportArgumentType", "undefined.py": "reportUndefinedVariable"}),

@@ -10,11 +10,12 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
+	"agent/verify/compare"
 )
 
 // Pytest runs Python's tests.
 var Pytest = check.Check{
-	Name: PytestName, Gate: check.GateTests, Group: check.GroupTests, Run: runTests, Applies: testsApply, Judge: check.ByRoot(check.RuleSession, check.JudgeTests),
+	Name: PytestName, Gate: check.GateTests, Group: check.GroupTests, Run: runTests, Applies: testsApply, Judge: compare.ByRoot(compare.RuleSession, compare.JudgeTests),
 	Tools: []string{"pytest"}, Repeats: true,
 	Planted: map[string]string{"test_planted.py": "def test_true():\n    assert True\n\n\ndef test_false():\n    assert not True\n"},
 	Prove:   proveTests,

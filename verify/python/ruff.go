@@ -11,6 +11,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/compare"
 )
 
 // lintRules are ruff's long-standing default: errors of syntax and of names, and the
@@ -25,7 +26,7 @@ const (
 
 // Ruff lints Python.
 var Ruff = check.Check{
-	Name: RuffName, Gate: check.GateLint, Group: check.GroupStatic, Run: RunRuff, Applies: applies, Judge: check.JudgeFindings,
+	Name: RuffName, Gate: check.GateLint, Group: check.GroupStatic, Run: RunRuff, Applies: applies, Judge: compare.JudgeFindings,
 	Tools: []string{"ruff"}, Inert: true, Config: []string{"ruff.toml", ".ruff.toml", "pyproject.toml"},
 	Planted: map[string]string{
 		"undefined.py": "def area(r):\n    return pi * r * r\n",

@@ -14,11 +14,12 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
+	"agent/verify/compare"
 )
 
 // Shellcheck lints shell scripts.
 var Shellcheck = check.Check{
-	Name: Name, Gate: check.GateLint, Group: check.GroupStatic, Run: runShell, Applies: shellApplies, Judge: check.JudgeFindings,
+	Name: Name, Gate: check.GateLint, Group: check.GroupStatic, Run: runShell, Applies: shellApplies, Judge: compare.JudgeFindings,
 	Tools: []string{"shellcheck"}, Inert: true, Config: []string{".shellcheckrc", "shellcheckrc"},
 	Planted: map[string]string{
 		"unassigned.sh":    "#!/bin/sh\necho \"$planted\"\n",

@@ -12,6 +12,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
+	"agent/verify/compare"
 	"agent/verify/golang"
 )
 
@@ -135,7 +136,7 @@ const Name = "parsers"
 
 // Check is the parsers' row in the table of checks. It has no Run: see Run.
 var Check = check.Check{
-	Name: Name, Gate: check.GateSyntax, Group: check.GroupStatic, Judge: check.JudgeFindings, Tools: []string{"python3", "node", "go"},
+	Name: Name, Gate: check.GateSyntax, Group: check.GroupStatic, Judge: compare.JudgeFindings, Tools: []string{"python3", "node", "go"},
 	Planted: planted, Prove: prove,
 }
 

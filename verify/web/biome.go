@@ -13,11 +13,12 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
+	"agent/verify/compare"
 )
 
 // Biome lints JavaScript, TypeScript, CSS and JSON.
 var Biome = check.Check{
-	Name: BiomeName, Gate: check.GateLint, Group: check.GroupStatic, Run: runBiome, Applies: biomeApplies, Judge: check.JudgeFindings,
+	Name: BiomeName, Gate: check.GateLint, Group: check.GroupStatic, Run: runBiome, Applies: biomeApplies, Judge: compare.JudgeFindings,
 	Tools: []string{"biome"}, Inert: true, Config: biomeConfig,
 	Planted: map[string]string{
 		"constant.js":      "const planted = 1;\nplanted = 2;\n",

@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"agent/verify/check"
+	"agent/verify/compare"
 	"agent/verify/syntax"
 )
 
 // Links follows the references of static pages to files of the workspace.
 var Links = check.Check{
-	Name: LinksName, Gate: check.GateLint, Group: check.GroupStatic, Run: runLinks, Applies: linksApply, Judge: check.JudgeFindings,
+	Name: LinksName, Gate: check.GateLint, Group: check.GroupStatic, Run: runLinks, Applies: linksApply, Judge: compare.JudgeFindings,
 	Tools: []string{"python3"}, Inert: true,
 	Planted: map[string]string{
 		"index.html":      "<!DOCTYPE html>\n<html><body><a href=\"about.html#us\">a</a><img src=\"/img/b.svg\"></body></html>\n",

@@ -1,4 +1,4 @@
-package check
+package compare
 
 import (
 	"testing"
@@ -37,8 +37,8 @@ func TestRegionsMapOldLinesToNewOnes(t *testing.T) {
 			}
 		}
 		for _, r := range regions([]byte(before), []byte(after)) {
-			check(r.oldFrom, r.NewFrom)
-			shiftOld, shiftNew = r.oldTo, r.NewTo
+			check(r.OldFrom, r.NewFrom)
+			shiftOld, shiftNew = r.OldTo, r.NewTo
 		}
 		check(len(oldLines)+1, len(newLines)+1)
 	})

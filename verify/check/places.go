@@ -36,9 +36,9 @@ var places = []struct {
 	{regexp.MustCompile(`\b0x[0-9a-fA-F]{6,}\b`), "0xN"},
 }
 
-// unplaced takes the places out of a message. Where shorten has cut it, what is left
+// Unplaced takes the places out of a message. Where shorten has cut it, what is left
 // depends on how long they were, so its end does not count.
-func unplaced(message string) string {
+func Unplaced(message string) string {
 	// Most messages have no number, and none of them a place without one.
 	if !strings.ContainsAny(message, "0123456789") {
 		return message
@@ -52,3 +52,7 @@ func unplaced(message string) string {
 	}
 	return message
 }
+
+// SameMessage compares messages without the places that they name: those move
+// with every line above them.
+func SameMessage(a, b string) bool { return Unplaced(a) == Unplaced(b) }

@@ -1,0 +1,167 @@
+// Package compare holds what a check found with a patch against what it found without it,
+// and judges the difference: which findings and test results are new, which were there
+// before and which are gone. It owns the rules by which two findings are one, in spite of
+// renames and of lines that moved, and the rules of the tests gate. It refuses to blame a
+// patch for what was there before it, it runs nothing, and what it judges is one check of
+// one candidate: what becomes of that, package verify decides.
+package compare
+
+import (
+	"slices"
+
+	"agent/verify/check"
+)
+
+// A findingKey is what makes two findings equal across a patch.
+// The column is left out, because it changes with the indentation, and the line,
+// because it changes with everything above.
+type findingKey struct{ rule, file, message, source string }
+
+// ofWorkspace names the rules that tell a fact of the whole workspace: that a
+// module is not installed, in the words of mypy, pyright and ty, and that a name
+// comes from somewhere out of sight.
+var ofWorkspace = map[string]bool{
+	"import-not-found": true, "reportMissingImports": true, "unresolved-import": true, "undeclared-name": true,
+}
+
+// key gives the identity of a finding. That a module is not installed is one
+// fact, however many files import it.
+func key(f check.Finding) findingKey {
+	if ofWorkspace[f.Rule] {
+		return findingKey{rule: f.Rule, message: f.Message}
+	}
+	return findingKey{f.Rule, f.File, check.Unplaced(f.Message), f.Source}
+}
+
+// Findings tells what of the candidate's findings is new, how many were there
+// before, and how many of the baseline's are gone. Equal findings count as
+// often as they occur.
+func Findings(base, cand []check.Finding, d check.Diff) (fresh []check.Finding, old, fixed int) {
+	// A multiset: each finding of the baseline excuses one of the candidate.
+	left := map[findingKey][]check.Finding{}
+	absent := map[findingKey]bool{} // missing modules and names of the baseline
+	for _, f := range base {
+		if to, ok := d.Moved[f.File]; ok {
+			f.File = to
+		}
+		k := key(f)
+		left[k] = append(left[k], f)
+		absent[k] = ofWorkspace[f.Rule]
+	}
+	excused := make([]bool, len(cand))
+	// Of equal findings those are excused first that stand where the patch wrote
+	// nothing: what is shown is the line that it brought.
+	for _, written := range []bool{false, true} {
+		for i, f := range cand {
+			if wrote(d, f) != written {
+				continue
+			}
+			k := key(f)
+			// The order matters: counted first, so that fixed is right as well.
+			if excused[i] = len(left[k]) > 0 || absent[k]; excused[i] {
+				left[k] = left[k][min(1, len(left[k])):]
+				old++
+			}
+		}
+	}
+	for i, f := range cand {
+		if !excused[i] {
+			fresh = append(fresh, f) // in the tool's order, which is by place
+		}
+	}
+	// What is left of the baseline may still be the old text of a rewritten line.
+	var gone []check.Finding
+	for _, list := range left {
+		gone = append(gone, list...)
+	}
+	return sameplace(d, fresh, gone, old)
+}
+
+// wrote reports whether a finding stands on a line that the patch wrote.
+func wrote(d check.Diff, f check.Finding) bool {
+	return slices.ContainsFunc(d.Hunks[f.File], func(r check.Region) bool { return f.Line >= r.NewFrom && f.Line < r.NewTo })
+}
+
+// sameplace takes back the findings that stand in a rewritten place which had
+// the same finding before it was rewritten: the source line differs, the
+// trouble is old.
+func sameplace(d check.Diff, fresh, gone []check.Finding, old int) ([]check.Finding, int, int) {
+	var kept []check.Finding
+	for _, f := range fresh {
+		i := twin(d, f, gone)
+		if i < 0 {
+			kept = append(kept, f)
+			continue
+		}
+		// Each excuses one finding only. The copy leaves the caller's slice alone.
+		gone = append(gone[:i:i], gone[i+1:]...)
+		old++
+	}
+	return kept, old, len(gone)
+}
+
+// twin finds f's equal among the findings that are gone, at the place that f's
+// own line was rewritten from; -1 for none.
+func twin(d check.Diff, f check.Finding, gone []check.Finding) int {
+	// Only within one rewritten place: the same message elsewhere in the file
+	// is new trouble, even when another of its kind has gone.
+	for _, r := range d.Hunks[f.File] {
+		if f.Line < r.NewFrom || f.Line >= r.NewTo {
+			continue
+		}
+		for i, g := range gone {
+			if g.Rule == f.Rule && g.File == f.File && check.SameMessage(g.Message, f.Message) && g.Line >= r.OldFrom && g.Line < r.OldTo {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// MaxOld is how many old findings of one gate are listed. An old code base has
+// thousands, which say nothing about the patch.
+const MaxOld = 100
+
+// stale lists the first findings of a candidate that are not among fresh, which
+// Findings has taken from them in their order.
+func stale(cand, fresh []check.Finding) []check.Finding {
+	list := []check.Finding{}
+	for _, f := range cand {
+		if len(fresh) > 0 && fresh[0] == f {
+			fresh = fresh[1:]
+			continue
+		}
+		if len(list) == MaxOld {
+			break
+		}
+		f.Old = true
+		list = append(list, f)
+	}
+	return list
+}
+
+// RuleBlocked is the rule of a tool that a patch keeps from judging.
+const RuleBlocked = "blocked"
+
+// JudgeFindings is the judgement of the static gates: any new finding fails.
+// There are no warnings: what a workspace does not want to hear it switches off
+// in its configuration, at the base revision.
+func JudgeFindings(base, cand check.Outcome, d check.Diff) check.Gate {
+	g := check.GateOf("", cand)
+	if g.Verdict != "" {
+		return g
+	}
+	fresh, old, fixed := Findings(base.Findings, cand.Findings, d)
+	g.Findings, g.Old, g.Fixed = append(g.Findings, fresh...), old, fixed
+	g.OldFindings = stale(cand.Findings, fresh)
+	g.Verdict = check.Pass
+	// A tool that the patch keeps from judging has found nothing, which is not
+	// the same as that there is nothing to find.
+	if cand.Blocked != "" && len(fresh) == 0 && base.Blocked == "" {
+		g.Findings = append(g.Findings, check.Finding{Rule: RuleBlocked, Message: cand.Blocked})
+	}
+	if len(g.Findings) > 0 {
+		g.Verdict = check.Fail
+	}
+	return g
+}

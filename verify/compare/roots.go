@@ -1,0 +1,47 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"agent/verify/check"
+)
+
+// ByRoot makes a judgement one that leaves out the roots which could not be
+// judged before the patch, and that fails for a root which cannot be judged any
+// more, under a rule.
+func ByRoot(rule string, judge func(base, cand check.Outcome, d check.Diff) check.Gate) func(base, cand check.Outcome, d check.Diff) check.Gate {
+	return func(base, cand check.Outcome, d check.Diff) check.Gate {
+		seen := func(file string) bool { return base.Roots[check.Nearest(base.Roots, file)] == "" }
+		g := judge(base.Within(seen), cand.Within(seen), d)
+		if cand.Verdict != "" {
+			return g
+		}
+		left := 0
+		for _, root := range slices.Sorted(maps.Keys(base.Roots)) {
+			if why := base.Roots[root]; why != "" {
+				left++
+				g.Detail += fmt.Sprintf("; %s not judged: already before the patch, %s", root, why)
+			}
+		}
+		for _, root := range slices.Sorted(maps.Keys(cand.Roots)) {
+			why := cand.Roots[root]
+			told := func(f check.Finding) bool {
+				return f.File != "" && f.Message != "" && strings.HasSuffix(why, f.Message)
+			}
+			if why == "" || check.SameMessage(base.Roots[root], why) {
+				continue
+			}
+			if !slices.ContainsFunc(g.Findings, told) {
+				g.Findings = append(g.Findings, check.Finding{Rule: rule, Message: root + ": " + why})
+			}
+			g.Verdict = check.Fail
+		}
+		if left > 0 && left == len(base.Roots) && g.Verdict == check.Pass {
+			g.Verdict = ""
+		}
+		return g
+	}
+}
