@@ -2,7 +2,8 @@
 // throwaway boxes, compares what they find with what they find on the unpatched
 // snapshot, and gives one verdict. It owns the table of the gates, the baseline, the proof
 // that a gate works, and the verdict. The commands and the reading of what they print are
-// those of one package a language, on the contract of package check. It
+// those of one package a language, on the contract of package check, and how two findings are
+// compared that of package compare. It
 // does not make snapshots (package images), start containers (package
 // sandbox), decide on paths that need approval (package policy) or
 // write to the host.
