@@ -87,7 +87,7 @@ type Report struct {
 	// may be promoted.
 	Changeset workspace.Changeset
 	// What a person should see although every gate passed: tests that the patch
-	// rewrote, and that fail on it as they were.
+	// rewrote, and that fail on it as they were, and a change that nothing has executed.
 	Holds []policy.Hold
 	// What no gate judged; empty, not nil, when all was.
 	Unproven []Unproven

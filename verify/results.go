@@ -273,16 +273,17 @@ func (r *results) ended(gate string) {
 	r.tell("done", e)
 }
 
-// tested reports whether a test ran that counts. Of a root that could not be judged
+// tested reports whether a test ran that counts.
+func (r *results) tested() bool { return slices.ContainsFunc(r.checksOf(check.GateTests), r.testedBy) }
+
+// testedBy reports whether a check ran a test that counts. Of a root that could not be judged
 // before the patch none does.
-func (r *results) tested() bool {
-	return slices.ContainsFunc(r.checksOf(check.GateTests), func(c check.Check) bool {
-		_, judged := r.judged[c.Name]
-		roots := r.base[c.Name].Roots
-		return judged && slices.ContainsFunc(r.cand[c.Name].Tests, func(t check.TestResult) bool {
-			file, _, _ := strings.Cut(t.ID, "::")
-			return t.Ran() && (len(roots) == 0 || roots[check.Nearest(roots, file)] == "")
-		})
+func (r *results) testedBy(c check.Check) bool {
+	_, judged := r.judged[c.Name]
+	roots := r.base[c.Name].Roots
+	return judged && slices.ContainsFunc(r.cand[c.Name].Tests, func(t check.TestResult) bool {
+		file, _, _ := strings.Cut(t.ID, "::")
+		return t.Ran() && (len(roots) == 0 || roots[check.Nearest(roots, file)] == "")
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/node"
+	"agent/verify/policy"
 	"agent/verify/python"
 	"agent/verify/verifytest"
 )
@@ -40,6 +41,7 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 		files, patch map[string]string
 		gates        []CustomGate
 		want         string // of every entry a line: the beginning
+		held         bool   // nothing has executed the change
 	}{
 		"no runner for them": {
 			files: map[string]string{"lib.rb": "X = 1\n", "notes.json": "1\n", "spec/lib_spec.rb": "describe(1) {}\n", "spec/b_spec.rb": "describe(2) {}\n"}, patch: map[string]string{"notes.json": "2\n"},
@@ -48,35 +50,43 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 		"and a language that nothing reads": {
 			files: map[string]string{"src/main.rs": "fn main() {}\n\n#[test]\nfn x() {}\n"}, patch: map[string]string{"src/main.rs": "fn main() { }\n\n#[test]\nfn x() {}\n"},
 			want: "tests no-runner none: no test ran: 1 test file of Rust was found (src/main.rs)\nsyntax no-gate none: no gate reads Rust: src/main.rs",
+			held: true,
 		},
 		"a runner that is not installed": {
 			files: mocha, patch: map[string]string{"lib.js": "module.exports = 2;\n"},
 			want: "tests not-installed none: no test ran: mocha of package.json is not installed",
+			held: true,
 		},
 		"a script that is not understood": {
 			files: map[string]string{"package.json": `{"scripts": {"test": "xo && node --test"}}`, "lib.js": "module.exports = 1;\n", "lib.test.js": nodeTest},
 			patch: map[string]string{"lib.js": "module.exports = 2;\n"},
 			want:  "tests script none: no test ran: 1 test file of JavaScript was found (lib.test.js) and the test script of package.json is not understood: xo && node --test",
+			held:  true,
 		},
 		"all are skipped": {
 			files: map[string]string{"lib.py": "x = 1\n", "test_lib.py": skipping}, patch: map[string]string{"lib.py": "x = 2\n"},
 			want: "tests all-skipped none: no test ran: pytest skipped all of its 1 tests",
+			held: true,
 		},
 		"none loads": {
 			files: map[string]string{"lib.py": "x = 1\n", "test_lib.py": "import nowhere_at_all\n\n\n" + passing}, patch: map[string]string{"lib.py": "x = 2\n"},
 			want: "tests not-collected none: no test ran: pytest could not load test_lib.py: ",
+			held: true,
 		},
 		"a runner that gives up": {
 			files: map[string]string{"lib.py": "x = 1\n", "test_lib.py": passing, "pytest.ini": "[pytest]\naddopts = --cov=lib\n"}, patch: map[string]string{"lib.py": "x = 2\n"},
 			want: "tests not-judged none: no test ran: pytest: not judged: already before the patch",
+			held: true,
 		},
 		"there are none": {
 			files: map[string]string{"lib.py": "x = 1\n"}, patch: map[string]string{"lib.py": "x = 2\n"},
 			want: "tests no-tests none: no test ran: no tests were found in the workspace",
+			held: true,
 		},
 		"none, but a target for them": {
 			files: map[string]string{"lib.py": "x = 1\n", "Makefile": "test:\n\t./run-them\n"}, patch: map[string]string{"lib.py": "x = 2\n"},
 			want: "tests script none: no test ran: Makefile has a target for tests",
+			held: true,
 		},
 		"all is judged": {
 			files: map[string]string{"lib.py": "x = 1\n", "test_lib.py": passing, "Makefile": "test:\n\tpytest\n", "scripts/test_connection.py": "print(1)\n"},
@@ -89,6 +99,22 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 			},
 			patch: map[string]string{"api/lib.py": "x = 2\n"},
 			want:  "tests not-installed part: not all tests ran: vitest of web/package.json is not installed",
+		},
+		"the program alone": {
+			files: map[string]string{"main.py": "x = 1\n"}, patch: map[string]string{"main.py": "x = 2\n"},
+			want: "tests no-tests none: no test ran: no tests were found in the workspace",
+		},
+		"a program of another language": {
+			files: map[string]string{"main.py": "x = 1\n", "lib.js": "export const x = 1;\n"}, patch: map[string]string{"lib.js": "export const x = 2;\n"},
+			want: "tests no-tests none: no test ran: no tests were found in the workspace", held: true,
+		},
+		"a comment": {
+			files: map[string]string{"lib.py": "# one\nx = 1\n"}, patch: map[string]string{"lib.py": "# two\n\nx = 1\n"},
+			want: "tests no-tests none: no test ran: no tests were found in the workspace",
+		},
+		"text in a string": {
+			files: map[string]string{"lib.py": "x = \"\"\"a\n# one\n\"\"\"\n"}, patch: map[string]string{"lib.py": "x = \"\"\"a\n# two\n\"\"\"\n"},
+			want: "tests no-tests none: no test ran: no tests were found in the workspace", held: true,
 		},
 		"a document": {files: mocha, patch: map[string]string{"README.md": "new\n"}},
 		"a gate of the workspace runs them": {
@@ -108,6 +134,9 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 			r := s.verify(t, c.patch)
 			if r.Verdict != check.Pass || r.Unproven == nil {
 				t.Errorf("verdict %s, the list is nil: %v: %+v", r.Verdict, r.Unproven == nil, r.Gates)
+			}
+			if held := slices.ContainsFunc(r.Holds, func(h policy.Hold) bool { return h.Kind == policy.Unproven && h.Block }); held != c.held {
+				t.Errorf("held: %+v", r.Holds)
 			}
 			got, want := strings.Split(openPoints(r.Unproven), "\n"), strings.Split(c.want, "\n")
 			if len(got) != len(want) {

@@ -315,11 +315,17 @@ func (r *results) ownGate(l *lang.Tests, tests bool) bool {
 		if _, judged := r.judged[g.Name]; !judged || tests && !g.forTests() {
 			return false
 		}
-		return l == nil || slices.ContainsFunc(g.Command, func(word string) bool {
-			base := path.Base(word)
-			script := word == g.Command[0] && strings.Contains(word, "/") && !path.IsAbs(word) // of the workspace's own
-			return script || slices.Contains(anyTools, base) || slices.Contains(l.Tools, base)
-		})
+		return l == nil || startsTool(g.Command, l)
+	})
+}
+
+// startsTool reports whether a command starts a tool of a language, or a script of the
+// workspace's own, of which nobody here can tell what it starts.
+func startsTool(command []string, l *lang.Tests) bool {
+	return slices.ContainsFunc(command, func(word string) bool {
+		base := path.Base(word)
+		script := word == command[0] && strings.Contains(word, "/") && !path.IsAbs(word)
+		return script || slices.Contains(anyTools, base) || slices.Contains(l.Tools, base)
 	})
 }
 

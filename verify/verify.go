@@ -127,6 +127,9 @@ func (s *session) report() Report {
 	}
 	report.Verdict = overall(report.Gates)
 	report.Unproven = r.unproven()
+	if report.Verdict == check.Pass {
+		report.Holds = append(report.Holds, r.unexecuted(report.Unproven)...)
+	}
 	if len(r.notes) > 0 && len(report.Gates) > 0 {
 		g := &report.Gates[0]
 		g.Detail = strings.TrimPrefix(fmt.Sprintf("%s (%s)", g.Detail, strings.Join(r.notes, "; ")), " ")

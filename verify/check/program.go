@@ -99,6 +99,9 @@ func Served(ports []guest.Port) string {
 
 // An Ending is how the program of the smoke gate behaved.
 type Ending struct {
+	// The command that started it, its program as an absolute path; in front of it "go"
+	// where Go made the program first.
+	Command []string `json:"command,omitempty"`
 	// The exit status; -1 with a signal.
 	Exit   int    `json:"exit"`
 	Signal string `json:"signal,omitempty"`

@@ -43,6 +43,7 @@ const (
 	WeakerTest   = "weaker-test"
 	WeakerType   = "weaker-type"
 	ChangedTest  = "changed-test"
+	Unproven     = "unproven"
 	Unseen       = "unseen"
 	Protected    = "protected"
 	Self         = "self"
@@ -70,6 +71,7 @@ var kinds = []kind{
 	{WeakerType, "a type or a handler that lets everything through", true},
 	// It may be what the patch is for, or the way in which it passes: a person knows.
 	{ChangedTest, "a test that the patch rewrote, and that fails as it was", true},
+	{Unproven, "code that passed and that nothing has executed: no test, no gate of your own, no program", true},
 	{Unseen, "a file that no later run and no commit has", true},
 	{Protected, "a path that the project protects itself", true},
 	{Self, "what judges, builds or takes back the agent itself; a person decides", false},

@@ -75,7 +75,10 @@ func run(ctx context.Context, b check.Bench) check.Outcome {
 	// or a signal is not for a tool.
 	out.Verdict = ""
 	end := readEnding(res)
-	end.Asked = b.Smoke.Ready != ""
+	end.Asked, end.Command = b.Smoke.Ready != "", b.Entry.Args
+	if len(b.Entry.Build) > 0 {
+		end.Command = slices.Concat([]string{"go"}, end.Command)
+	}
 	out.Ending = &end
 	out.Detail = fmt.Sprintf("%s: %s", b.Entry, end)
 	lines := check.NewSources(b.View)
