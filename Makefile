@@ -15,7 +15,7 @@ GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup demo test check test-ollama test-runsc test-self test-compose soak lint bench bench-edit bench-verify clean
+.PHONY: help build setup demo test check test-ollama test-runsc test-self test-compose soak lint bench bench-edit bench-verify bench-real clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -85,6 +85,10 @@ bench-edit: build ## score of the edit engine on the set EDIT_DEV: applied, wron
 
 bench-verify: setup ## faults and harmless edits planted in real projects; AGENT_BENCH_VERIFY_N=1 is a quick look
 	$(GO) test -tags bench -run '^(TestArchiveOfAnotherDigestIsRefused|TestPlacesOfMutations|TestBenchVerify)$$' -count 1 -timeout 180m -v ./verify
+
+# Hours for all of it. AGENT_REAL_REPOS names a directory where the repositories lie, or are cloned to.
+bench-real: setup ## real commits of 30 public repositories, as they were and reversed; AGENT_BENCH_REAL_N=1 is a quick look, AGENT_BENCH_REAL=NAME one repository
+	$(GO) test -tags bench -run '^TestBenchReal$$' -count 1 -timeout 600m -v ./cmd/agent
 
 clean: ## remove what was built here; images and database stay
 	rm -rf bin $(GUEST)

@@ -1,0 +1,305 @@
+//go:build bench
+
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"agent/orchestrator/run"
+	"agent/orchestrator/store/storetest"
+	"agent/sandbox/workspace/lang"
+	"agent/verify"
+	"agent/verify/policy"
+)
+
+// A realCommit is a row of testdata/real.tsv: a commit of a public repository that its own
+// maintainers and its own CI accepted.
+type realCommit struct {
+	language, repository, commit string
+	// What is expected of it, and of its program reversed while its tests stay; why, where
+	// that is not pass and refused.
+	forward, reversed, why string
+}
+
+// What becomes of a commit, beside the verdicts.
+const (
+	realPassed   = "pass"
+	realHeld     = "held"
+	realRefused  = "refused"
+	realUnproven = "unproven" // held for nothing but that nothing executed it
+	realTrouble  = "infra"
+	realNone     = "none" // there is no program in it to reverse
+)
+
+// A realTrial is one commit judged.
+type realTrial struct {
+	realCommit
+	result, cause         string
+	backward, backCause   string
+	warm, tests           time.Duration
+	forwardTook, backTook time.Duration
+}
+
+// TestBenchReal judges commits of public repositories, each as a patch on its parent, and its
+// program reversed while its tests stay, and prints a table by language and every row that is
+// not as expected, with its cause. A target that is missed says MISS and fails nothing; that
+// a repository cannot be had does.
+//
+//	AGENT_REAL_REPOS     a directory of git directories, OWNER+NAME/repo; what is not there is cloned there by git
+//	AGENT_BENCH_REAL_N   commits of each repository, ten by default
+//	AGENT_BENCH_REAL     a regular expression for the names of repositories
+func TestBenchReal(t *testing.T) {
+	n, err := strconv.Atoi(cmp.Or(os.Getenv("AGENT_BENCH_REAL_N"), "10"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := regexp.Compile(os.Getenv("AGENT_BENCH_REAL"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mirrors := os.Getenv("AGENT_REAL_REPOS")
+	if mirrors == "" {
+		mirrors = t.TempDir()
+	}
+	_, dsn := storetest.New(t)
+	lab := realLab{mirrors: mirrors, dir: t.TempDir(), dsn: dsn}
+	used := map[string]int{}
+	var all []realTrial
+	for _, c := range realCommits(t) {
+		if used[c.repository]++; used[c.repository] > n || !names.MatchString(c.repository) {
+			continue
+		}
+		trial := lab.try(t, c, used[c.repository] == 1)
+		all = append(all, trial)
+		fmt.Printf("%s %.10s: %s (%.0f s) %s; reversed %s (%.0f s) %s\n", c.repository, c.commit, trial.result, trial.forwardTook.Seconds(), trial.cause,
+			trial.backward, trial.backTook.Seconds(), trial.backCause)
+	}
+	printReal(all)
+}
+
+// realCommits reads the recorded commits.
+func realCommits(t *testing.T) (list []realCommit) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/real.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		f := strings.Split(line, "\t")
+		if len(f) != 6 || len(f[2]) != 40 {
+			t.Fatalf("testdata/real.tsv: %q is no row of six fields", line)
+		}
+		list = append(list, realCommit{f[0], f[1], f[2], f[3], f[4], f[5]})
+	}
+	return list
+}
+
+// A realLab has the repositories, a directory for workspaces, and a record.
+type realLab struct{ mirrors, dir, dsn string }
+
+// repository returns the git directory of a repository, which is cloned from its public
+// address where it is not there.
+func (l realLab) repository(t *testing.T, name string) string {
+	t.Helper()
+	dir := filepath.Join(l.mirrors, strings.ReplaceAll(name, "/", "+"), "repo")
+	if _, err := os.Stat(dir); err == nil {
+		return dir
+	}
+	if out, err := exec.Command("git", "clone", "--quiet", "--bare", "https://github.com/"+name, dir).CombinedOutput(); err != nil {
+		t.Fatalf("clone %s: %v\n%s\nput its git directory at %s", name, err, out, dir)
+	}
+	return dir
+}
+
+// git runs a command of git and returns what it prints.
+func (l realLab) git(t *testing.T, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, stderr.Bytes())
+	}
+	return out
+}
+
+// try judges one commit both ways; with warm, a third time what is known by then.
+func (l realLab) try(t *testing.T, c realCommit, warm bool) realTrial {
+	t.Helper()
+	repo := l.repository(t, c.repository)
+	diff := []string{"--git-dir", repo, "diff", "--no-color", "--no-ext-diff", "--binary"}
+	changed := strings.Split(strings.TrimSpace(string(l.git(t, append(diff[:3:3], "--name-only", "-z", c.commit+"^", c.commit)...))), "\x00")
+	program := slices.DeleteFunc(changed, func(p string) bool {
+		row := lang.Of(p)
+		return p == "" || row == nil || row.Tests == nil || row.Values != lang.Code || row.MayTest(p) || lang.InTests(p)
+	})
+	trial := realTrial{realCommit: c, backward: realNone}
+	workspace := l.checkout(t, repo, c.commit+"^")
+	patch := l.git(t, append(diff, c.commit+"^", c.commit)...)
+	doc, code, took := l.judge(t, workspace, patch)
+	trial.result, trial.cause = realResult(doc, code)
+	trial.forwardTook = took
+	if warm {
+		_, _, trial.warm = l.judge(t, workspace, patch)
+		for _, g := range lastGates(doc) {
+			if g.Name == "tests" {
+				trial.tests = time.Duration(g.Seconds * float64(time.Second))
+			}
+		}
+	}
+	if len(program) == 0 {
+		return trial
+	}
+	workspace = l.checkout(t, repo, c.commit)
+	patch = l.git(t, append(append(diff, "-R", c.commit+"^", c.commit, "--"), program...)...)
+	doc, code, trial.backTook = l.judge(t, workspace, patch)
+	trial.backward, trial.backCause = realResult(doc, code)
+	return trial
+}
+
+// checkout makes a workspace of a revision, the same place each time for a repository.
+func (l realLab) checkout(t *testing.T, repo, revision string) string {
+	t.Helper()
+	dir := filepath.Join(l.dir, filepath.Base(filepath.Dir(repo)))
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	l.git(t, "clone", "--quiet", "--shared", "--no-checkout", repo, dir)
+	l.git(t, "-C", dir, "-c", "advice.detachedHead=false", "checkout", "--quiet", revision)
+	return dir
+}
+
+// judge has a patch judged, and never promoted.
+func (l realLab) judge(t *testing.T, workspace string, patch []byte) (doc run.Document, code int, took time.Duration) {
+	t.Helper()
+	cmd := exec.Command(agentProgram, "sandbox", "run", "-w", workspace, "--patch", "-", "--no-promote", "--yes", "--json")
+	cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+l.dsn)
+	cmd.Stdin = bytes.NewReader(patch)
+	began := time.Now()
+	out, err := cmd.Output()
+	took = time.Since(began)
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(out, &doc); err != nil {
+		t.Fatalf("%s: no document: %v\n%s", workspace, err, out)
+	}
+	return doc, cmd.ProcessState.ExitCode(), took
+}
+
+// lastGates are those of the candidate that decides.
+func lastGates(doc run.Document) []verify.Gate {
+	if len(doc.Candidates) == 0 {
+		return nil
+	}
+	return doc.Candidates[len(doc.Candidates)-1].Gates
+}
+
+// realResult reads what became of a run, and why.
+func realResult(doc run.Document, code int) (result, cause string) {
+	var kinds []string
+	if len(doc.Candidates) > 0 {
+		for _, h := range doc.Candidates[len(doc.Candidates)-1].Holds {
+			if h.Block && !slices.Contains(kinds, h.Kind) {
+				kinds = append(kinds, h.Kind)
+			}
+		}
+	}
+	slices.Sort(kinds)
+	var against []string
+	for _, g := range lastGates(doc) {
+		if g.Verdict != verify.Pass {
+			text := g.Detail
+			if len(g.Findings) > 0 {
+				f := g.Findings[0]
+				text = fmt.Sprintf("%s:%d %s %s", f.File, f.Line, f.Rule, f.Message)
+			}
+			against = append(against, fmt.Sprintf("[%s %s: %.160s]", g.Name, g.Verdict, strings.ReplaceAll(text, "\n", " ")))
+		}
+	}
+	switch {
+	case doc.Verdict == verify.Infra || code == 3:
+		return realTrouble, fmt.Sprintf("%.200v %s", doc.Error, strings.Join(against, " "))
+	case doc.Verdict != verify.Pass:
+		return realRefused, strings.Join(against, " ")
+	case slices.Equal(kinds, []string{policy.Unproven}):
+		return realUnproven, "[" + doc.Unproven[0].Reason + "]"
+	case len(kinds) > 0:
+		return realHeld, "[" + strings.Join(kinds, " ") + "]"
+	}
+	return realPassed, ""
+}
+
+// printReal prints a line for each language and, one by one, what is not as expected.
+func printReal(all []realTrial) {
+	fmt.Println("\n| language | commits | passed | held | unproven | refused | infra | reversed | refused | unproven or held | passed | infra |")
+	fmt.Println("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
+	languages := []string{""}
+	for _, x := range all {
+		if !slices.Contains(languages, x.language) {
+			languages = append(languages, x.language)
+		}
+	}
+	for _, language := range append(languages[1:], "") {
+		f, b, n, m := map[string]int{}, map[string]int{}, 0, 0
+		for _, x := range all {
+			if language != "" && x.language != language {
+				continue
+			}
+			n++
+			f[x.result]++
+			if x.backward != realNone {
+				m++
+				b[x.backward]++
+			}
+		}
+		fmt.Printf("| %s | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d |\n", cmp.Or(language, "all"), n, f[realPassed], f[realHeld], f[realUnproven], f[realRefused],
+			f[realTrouble], m, b[realRefused], b[realUnproven]+b[realHeld], b[realPassed], b[realTrouble])
+	}
+	fmt.Println()
+	for _, x := range all {
+		if x.result != x.forward {
+			fmt.Printf("MISS %s %.10s: %s instead of %s %s\n", x.repository, x.commit, x.result, x.forward, x.cause)
+		}
+		if x.backward != x.reversed && x.backward != realNone {
+			fmt.Printf("MISS %s %.10s reversed: %s instead of %s %s\n", x.repository, x.commit, x.backward, x.reversed, x.backCause)
+		}
+	}
+	printWarm(all)
+}
+
+// printWarm prints what a verdict costs that knows the workspace, beside the tests alone.
+func printWarm(all []realTrial) {
+	var ratios []float64
+	fmt.Println("\n| repository | once more | its tests | ratio |\n|---|--:|--:|--:|")
+	for _, x := range all {
+		if x.warm > 0 && x.tests > 0 {
+			ratio := x.warm.Seconds() / x.tests.Seconds()
+			ratios = append(ratios, ratio)
+			fmt.Printf("| %s | %.1f s | %.1f s | %.2f |\n", x.repository, x.warm.Seconds(), x.tests.Seconds(), ratio)
+		}
+	}
+	if len(ratios) > 0 {
+		slices.Sort(ratios)
+		fmt.Printf("p50 %.2f (target 1.3), p95 %.2f (target 2)\n", ratios[len(ratios)/2], ratios[(len(ratios)*95)/100])
+	}
+}
