@@ -213,10 +213,13 @@ func (t *trial) judge(g check.Gate, base, cand check.Outcome, d check.Diff) chec
 	}
 	for _, old := range base.Tests {
 		r, ran := alone[old.ID]
-		if !old.Ran() || now[d.NewID(old.ID)] != "passed" || r.Outcome == "passed" {
+		outcome, there := now[d.NewID(old.ID)]
+		if !old.Ran() || r.Outcome == "passed" || there && outcome != "passed" {
 			continue
 		}
-		if len(t.aids) == 0 {
+		// Of a test that has another name or other parameters now nothing else tells
+		// whether it would pass.
+		if !there || len(t.aids) == 0 {
 			t.changed(d.NewID(old.ID), r)
 			continue
 		}
@@ -239,7 +242,7 @@ func (t *trial) judge(g check.Gate, base, cand check.Outcome, d check.Diff) chec
 
 // otherNames matches how a test ends that calls what has another name or another
 // form now: its callers were rewritten with it, which the tests that run tell.
-var otherNames = regexp.MustCompile(`^(?:ImportError|ModuleNotFoundError|AttributeError|NameError|TypeError)\b`)
+var otherNames = regexp.MustCompile(`^(?:ImportError|ModuleNotFoundError|AttributeError|NameError|TypeError|ReferenceError)\b`)
 
 // changed holds a test that fails as it was before the patch, r.
 func (t *trial) changed(id string, r check.TestResult) {

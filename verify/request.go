@@ -104,6 +104,8 @@ type Request struct {
 	// whether it fits the base.
 	Changeset workspace.Changeset
 	Config    Config
+	// The kinds of policy.Hold that were approved in advance.
+	Allow []string
 	// Among the requests of one Verifier the boxes of the lowest rank have their
 	// turns first.
 	Rank int

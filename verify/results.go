@@ -12,6 +12,7 @@ import (
 	"agent/verify/compare"
 	"agent/verify/format"
 	"agent/verify/node"
+	"agent/verify/policy"
 	"agent/verify/syntax"
 )
 
@@ -39,6 +40,8 @@ type results struct {
 	left map[string]check.Reach
 	// By check of tests, where the patch touches what tests are made of.
 	trials map[string]*trial
+	// By check, what was approved of what its tests prove less than before.
+	approved map[string][]policy.Hold
 	// Tests that may fail by chance, and what came of their repeats.
 	suspects    map[string][]suspect
 	repetitions map[string]*repetition
@@ -63,7 +66,7 @@ func newResults(emit func(Event), req Request) *results {
 	r := &results{
 		request: req, own: customChecks(req.Config.Gates, req.Changeset), emit: emit, told: map[string]bool{},
 		cand: map[string]check.Outcome{}, base: map[string]check.Outcome{}, ran: map[string]bool{}, skipped: map[string]string{}, judged: map[string]check.Gate{},
-		left: map[string]check.Reach{}, trials: map[string]*trial{}, suspects: map[string][]suspect{}, repetitions: map[string]*repetition{},
+		left: map[string]check.Reach{}, trials: map[string]*trial{}, approved: map[string][]policy.Hold{}, suspects: map[string][]suspect{}, repetitions: map[string]*repetition{},
 	}
 	r.base[format.Name] = check.Outcome{} // formatting has no baseline
 	r.settle(req.Changeset)
@@ -238,7 +241,7 @@ func (r *results) judge(name string) {
 	if reason != "" {
 		r.skipped[name] = reason
 	} else {
-		g = r.trials[name].judge(g, base, cand, r.diff)
+		g = r.approve(name, r.trials[name].judge(g, base, cand, r.diff))
 		g.Name, g.Tool = def.Gate, toolVersion(name, r.request.Versions)
 		if left != nil {
 			g.Detail = check.Join([]string{g.Detail, left.Note(def.Family.Unit)}, "; ")

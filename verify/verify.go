@@ -124,6 +124,7 @@ func (s *session) report() Report {
 		if t := r.trials[c.Name]; t != nil {
 			report.Holds = append(report.Holds, t.holds...)
 		}
+		report.Holds = append(report.Holds, r.approved[c.Name]...)
 	}
 	report.Verdict = overall(report.Gates)
 	report.Unproven = r.unproven()

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"agent/images"
-
 	"agent/orchestrator/edit/problem"
 	"agent/orchestrator/gate"
 	"agent/sandbox"
@@ -161,10 +161,11 @@ func Judged(cand gate.Candidate) Ending {
 			Next: "run `agent doctor`; the patch was not blamed and the workspace is untouched",
 		})
 	case verify.Policy:
-		return End(Rejected, &Problem{
-			Kind: ProblemPolicy, Message: "held by policy: " + cand.Because(verify.Policy),
-			Next: "take that change out of the patch, or make it by hand",
-		})
+		next := "take that change out of the patch, or make it by hand"
+		if kinds := verify.Approvals(cand.Gates); len(kinds) > 0 {
+			next = "take that change out of the patch, or approve it: --allow " + strings.Join(kinds, " --allow ")
+		}
+		return End(Rejected, &Problem{Kind: ProblemPolicy, Message: "held by policy: " + cand.Because(verify.Policy), Next: next})
 	}
 	end := End(Rejected, &Problem{
 		Kind: ProblemPatch, Message: "the patch failed: " + cand.Because(cand.Verdict),

@@ -59,7 +59,7 @@ func JudgeTests(base, cand check.Outcome, d check.Diff) check.Gate {
 			g.Findings = append(g.Findings, f)
 		}
 	}
-	g.Findings = append(g.Findings, lostTests(d, base.Tests, after)...)
+	g.Findings = append(g.Findings, lostTests(d, before, base.Tests, cand.Tests, after)...)
 	// Even when every test passed: nobody knows which ones did not get to run.
 	if cand.Blocked != "" {
 		g.Findings = append(g.Findings, check.Finding{Rule: RuleSession, Message: cand.Blocked})
@@ -78,23 +78,32 @@ func JudgeTests(base, cand check.Outcome, d check.Diff) check.Gate {
 // lostTests reports the tests of the baseline that have no result now. Those
 // of a module that could not be collected, or of a package that does not build, are
 // lost with it: its own error tells.
-func lostTests(d check.Diff, base []check.TestResult, after map[string]check.TestResult) []check.Finding {
-	var found []check.Finding
+//
+// A test that has another number or another parameter now is not lost, as long as its group
+// has as many. Nor are tests that the patch removed where the files that it wrote have as many
+// others that pass: they were renamed, moved or split. Whether they assert as much is read off
+// the text (package policy), and those that were there run on the patched program too.
+func lostTests(d check.Diff, before map[string]check.TestResult, base, cand []check.TestResult, after map[string]check.TestResult) []check.Finding {
+	var removed, lost []check.Finding
+	others := newFresh(d, before, cand)
 	for _, old := range base {
 		id := d.NewID(old.ID)
 		file, _, isTest := strings.Cut(id, "::") // or a module that was not collected
-		if _, there := after[id]; there || !isTest || after[file].Outcome == "error" || after[path.Dir(file)].Outcome == "error" {
+		if _, there := after[id]; there || !isTest || after[file].Outcome == "error" || after[path.Dir(file)].Outcome == "error" || others.replaced(d, id) {
 			continue
 		}
 		// A person who deletes a test means it; one that vanishes from a file that
 		// nobody touched is broken.
 		if d.Deleted[file] || d.Touched[file] || after[file].Outcome == "skipped" {
-			found = append(found, check.Finding{File: file, Rule: RuleTestRemoved, Message: check.Shorten(id) + " was there before the patch and is gone"})
+			removed = append(removed, check.Finding{File: file, Rule: RuleTestRemoved, Message: check.Shorten(id) + " was there before the patch and is gone"})
 		} else if old.Outcome == "passed" {
-			found = append(found, check.Finding{File: file, Rule: RuleTestLost, Message: check.Shorten(id) + " passed before the patch and does not run any more"})
+			lost = append(lost, check.Finding{File: file, Rule: RuleTestLost, Message: check.Shorten(id) + " passed before the patch and does not run any more"})
 		}
 	}
-	return found
+	if len(removed) <= others.written {
+		return lost
+	}
+	return append(removed, lost...)
 }
 
 // oldTest appends a test that failed before to list, unless that is full.
