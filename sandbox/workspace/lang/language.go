@@ -74,16 +74,6 @@ const (
 	Free                 // everywhere
 )
 
-// Values say how a value that nobody quoted is to be read.
-type Values int
-
-// The kinds of values, for whoever looks for credentials.
-const (
-	Unknown Values = iota // as in a log or prose: only what can be nothing else is a value
-	Data                  // what follows a name is its value
-	Code                  // what follows a name is an expression
-)
-
 // byExtension, byFile and byID are the rows by their keys.
 var byExtension, byFile, byID = func() (extensions, files, ids map[string]*Language) {
 	extensions, files, ids = map[string]*Language{}, map[string]*Language{}, map[string]*Language{}
@@ -207,17 +197,4 @@ type Tests struct {
 	Inline bool
 	// Programs that test it, for gates that the workspace defines.
 	Tools []string
-}
-
-// Candidate reports whether a file of the language may hold tests by its name, and whether its
-// text must tell.
-func (t *Tests) Candidate(p string) (possible, unsure bool) {
-	is := func(re *regexp.Regexp, text string) bool { return re != nil && re.MatchString(text) }
-	switch {
-	case is(t.Named, path.Base(p)), is(t.Within, p):
-		return true, t.Text != nil && !t.Certain
-	case t.Inline, is(t.Likely, p):
-		return true, true
-	}
-	return false, false
 }

@@ -132,3 +132,13 @@ type Line struct {
 	// The line begins within a string.
 	Inside bool
 }
+
+// Values say how a value that nobody quoted is to be read.
+type Values int
+
+// The kinds of values, for whoever looks for credentials.
+const (
+	Unknown Values = iota // as in a log or prose: only what can be nothing else is a value
+	Data                  // what follows a name is its value
+	Code                  // what follows a name is an expression
+)

@@ -79,3 +79,16 @@ var (
 	haskellTests   = &Tests{Name: "Haskell", Named: re(`Spec\.hs$`), Likely: re(testDir), Text: re(`\bmain\b|hspec|tasty`), Tools: []string{"cabal", "stack"}}
 	terraformTests = &Tests{Name: "Terraform", Named: re(`\.tftest\.hcl$`), Tools: []string{"terraform", "tofu", "tflint"}}
 )
+
+// Candidate reports whether a file of the language may hold tests by its name, and whether its
+// text must tell.
+func (t *Tests) Candidate(p string) (possible, unsure bool) {
+	is := func(re *regexp.Regexp, text string) bool { return re != nil && re.MatchString(text) }
+	switch {
+	case is(t.Named, path.Base(p)), is(t.Within, p):
+		return true, t.Text != nil && !t.Certain
+	case t.Inline, is(t.Likely, p):
+		return true, true
+	}
+	return false, false
+}
