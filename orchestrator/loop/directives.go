@@ -15,7 +15,6 @@ import (
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/tournament"
-	"agent/sandbox/workspace"
 )
 
 // maxDirectives bounds that file, in bytes.
@@ -160,32 +159,4 @@ func newDirective(item string) Directive {
 		d.Path, d.Rest = path.Clean(strings.Trim(name, "`\"'")), rest
 	}
 	return d
-}
-
-// order has the plan follow the first directive that no run attended to, and
-// reports whether there is one. Its words are those of the person in charge,
-// and so they are the goal.
-func (s *Scout) order(ctx context.Context, base *workspace.Manifest, plan *tournament.Plan) (bool, error) {
-	list, err := Directives(base.Root)
-	if err != nil || len(list) == 0 {
-		return false, err
-	}
-	var attended []string
-	if s.Orders != nil {
-		if attended, err = s.Orders.Attended(ctx, base.Root); err != nil {
-			return false, fmt.Errorf("read which directives were attended to: %w", err)
-		}
-	}
-	for _, d := range list {
-		if slices.Contains(attended, d.Text) {
-			continue
-		}
-		b := &plan.Task.Brief
-		plan.Directive, plan.Why, plan.Task.Kind, b.Goal = d.Text, "directive: "+d.Text, agent.Implement, d.Text
-		if e, ok := base.Lookup(d.Path); ok && e.Kind == workspace.File {
-			b.Target, b.Goal = d.Path, d.Rest
-		}
-		return true, nil
-	}
-	return false, nil
 }

@@ -130,13 +130,6 @@ func (l *Loop) work(ctx context.Context, it *Iteration, req run.Request) (*run.D
 	return doc, l.keep(ctx, *it)
 }
 
-// keep records how far the iteration came, also when ctx has just ended.
-func (l *Loop) keep(ctx context.Context, it Iteration) error {
-	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), run.SettleFor)
-	defer cancel()
-	return l.Iterations.SaveIteration(settled, it)
-}
-
 // ended returns what is left of the document when the run of an interrupted
 // iteration has come to its end; nil when it has to be done.
 func (l *Loop) ended(ctx context.Context, it Iteration) (*run.Document, error) {

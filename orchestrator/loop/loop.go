@@ -189,3 +189,10 @@ func (l *Loop) trouble(ctx context.Context, err error) *run.Problem {
 	}
 	return &run.Problem{Kind: run.ProblemInfra, Message: err.Error(), Next: "run `agent doctor`, then `agent sandbox loop --resume`"}
 }
+
+// keep records how far the iteration came, also when ctx has just ended.
+func (l *Loop) keep(ctx context.Context, it Iteration) error {
+	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), run.SettleFor)
+	defer cancel()
+	return l.Iterations.SaveIteration(settled, it)
+}

@@ -2,14 +2,9 @@ package loop
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
-
-	"agent/sandbox/workspace"
 )
 
 // A standing is what the place of a file in a ranking depends on.
@@ -22,46 +17,8 @@ type standing struct {
 	depth   int
 }
 
-// rank puts files in the order in which a model should hear of them, since a list
-// may be cut: those that wait to follow a change, those that changed last and most
-// often, those that the goal's words name, then the larger before the smaller and
-// the upper before the deeper. The same workspace and record give the same order.
-func (s *Scout) rank(ctx context.Context, base *workspace.Manifest, files, hot []string, goal string) ([]string, error) {
-	queue, err := s.Knowledge.Queue(ctx, base.Root)
-	if err != nil {
-		return nil, fmt.Errorf("read the cascade queue: %w", err)
-	}
-	history, err := s.Knowledge.History(ctx, base.Root, historyLen)
-	if err != nil {
-		return nil, fmt.Errorf("read the history: %w", err)
-	}
-	waiting, changed := map[string]bool{}, map[string]int{}
-	for _, w := range queue {
-		waiting[w.Path] = true
-	}
-	// The newest entry is the last one; what changed often comes after.
-	slices.Reverse(history)
-	for _, e := range history {
-		changed[e.Path] = cmp.Or(changed[e.Path], len(changed)+1)
-	}
-	for _, p := range hot {
-		changed[p] = cmp.Or(changed[p], len(changed)+1)
-	}
-	words := goalWords(goal)
-	list := make([]standing, 0, len(files))
-	for _, p := range files {
-		e, _ := base.Lookup(p)
-		st := standing{path: p, waiting: waiting[p], changed: changed[p], size: e.Size, depth: strings.Count(p, "/")}
-		st.named = namedBy(p, goal, words)
-		list = append(list, st)
-	}
-	slices.SortFunc(list, compareStanding)
-	ranked := make([]string, 0, len(list))
-	for _, st := range list {
-		ranked = append(ranked, st.path)
-	}
-	return ranked, nil
-}
+// maxData bounds a file without code that is to be chosen, in bytes.
+const maxData = 200 << 10
 
 // compareStanding orders two files, the one to be listed first before the other.
 func compareStanding(a, b standing) int {

@@ -52,7 +52,6 @@ type Scout struct {
 // Bounds of what a plan reads.
 const (
 	maxTarget  = workspace.MaxContent // bytes of a file to work on: of what may be written
-	maxData    = 200 << 10            // bytes of a file without code, to be chosen
 	maxListed  = 2000                 // files that the model is shown to choose from
 	maxHotspot = 5
 	maxRules   = 8 << 10
@@ -355,4 +354,73 @@ func read(base *workspace.Manifest, name string) (string, error) {
 		return "", &agent.StopError{Message: name + " is not a text in UTF-8", Next: "name another file with --file"}
 	}
 	return string(text), nil
+}
+
+// order has the plan follow the first directive that no run attended to, and
+// reports whether there is one. Its words are those of the person in charge,
+// and so they are the goal.
+func (s *Scout) order(ctx context.Context, base *workspace.Manifest, plan *tournament.Plan) (bool, error) {
+	list, err := Directives(base.Root)
+	if err != nil || len(list) == 0 {
+		return false, err
+	}
+	var attended []string
+	if s.Orders != nil {
+		if attended, err = s.Orders.Attended(ctx, base.Root); err != nil {
+			return false, fmt.Errorf("read which directives were attended to: %w", err)
+		}
+	}
+	for _, d := range list {
+		if slices.Contains(attended, d.Text) {
+			continue
+		}
+		b := &plan.Task.Brief
+		plan.Directive, plan.Why, plan.Task.Kind, b.Goal = d.Text, "directive: "+d.Text, agent.Implement, d.Text
+		if e, ok := base.Lookup(d.Path); ok && e.Kind == workspace.File {
+			b.Target, b.Goal = d.Path, d.Rest
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// rank puts files in the order in which a model should hear of them, since a list
+// may be cut: those that wait to follow a change, those that changed last and most
+// often, those that the goal's words name, then the larger before the smaller and
+// the upper before the deeper. The same workspace and record give the same order.
+func (s *Scout) rank(ctx context.Context, base *workspace.Manifest, files, hot []string, goal string) ([]string, error) {
+	queue, err := s.Knowledge.Queue(ctx, base.Root)
+	if err != nil {
+		return nil, fmt.Errorf("read the cascade queue: %w", err)
+	}
+	history, err := s.Knowledge.History(ctx, base.Root, historyLen)
+	if err != nil {
+		return nil, fmt.Errorf("read the history: %w", err)
+	}
+	waiting, changed := map[string]bool{}, map[string]int{}
+	for _, w := range queue {
+		waiting[w.Path] = true
+	}
+	// The newest entry is the last one; what changed often comes after.
+	slices.Reverse(history)
+	for _, e := range history {
+		changed[e.Path] = cmp.Or(changed[e.Path], len(changed)+1)
+	}
+	for _, p := range hot {
+		changed[p] = cmp.Or(changed[p], len(changed)+1)
+	}
+	words := goalWords(goal)
+	list := make([]standing, 0, len(files))
+	for _, p := range files {
+		e, _ := base.Lookup(p)
+		st := standing{path: p, waiting: waiting[p], changed: changed[p], size: e.Size, depth: strings.Count(p, "/")}
+		st.named = namedBy(p, goal, words)
+		list = append(list, st)
+	}
+	slices.SortFunc(list, compareStanding)
+	ranked := make([]string, 0, len(list))
+	for _, st := range list {
+		ranked = append(ranked, st.path)
+	}
+	return ranked, nil
 }

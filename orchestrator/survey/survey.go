@@ -183,3 +183,20 @@ func about(gates []verify.Gate, path string) string {
 	}
 	return b.String()
 }
+
+// Overview is what a prompt says of a project: what it is, then a line a file,
+// as many as fit into limit bytes, and how many are left out.
+func Overview(book *ledger.Ledger, s ledger.Summaries, limit int) string {
+	var b strings.Builder
+	b.WriteString(book.Project(s) + "\n\n")
+	paths := book.Paths()
+	for i, path := range paths {
+		line := fmt.Sprintf("%s: %s\n", path, book.Line(path, s))
+		if b.Len()+len(line) > limit {
+			fmt.Fprintf(&b, "[%d more files]\n", len(paths)-i)
+			break
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}

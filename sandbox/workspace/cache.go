@@ -56,12 +56,6 @@ type cache struct {
 	clock func() time.Time
 }
 
-// An earlier is what a cache file says: files alone, sorted by path.
-type earlier struct {
-	began   time.Time
-	entries []Entry
-}
-
 // userCache is the cache of root in the user's cache directory.
 func userCache(root string) cache {
 	dir, err := os.UserCacheDir()
@@ -270,11 +264,4 @@ func stamps(fd int) bool {
 		return true
 	}
 	return false
-}
-
-// forget removes what is known of the workspace, since it proved wrong.
-func (m *Manifest) forget() {
-	if m.cache != "" {
-		os.Remove(m.cache)
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 
@@ -113,105 +112,10 @@ func (cs Changeset) Reverse() Changeset {
 	return back
 }
 
-// Check reports the first path or size in cs that may never be written,
-// whatever anybody approves: see CheckPath. Content over MaxContent a file is
-// refused, so are a private key or registry token in a file, two changes of
-// one path, a path below a file, two paths that differ only in case or Unicode
-// form, and what makes or changes a git repository; CheckRepositories says that
-// of the workspace too. The error is a *PathError.
-func (cs Changeset) Check() error {
-	for _, c := range cs.Changes {
-		if err := c.check(); err != nil {
-			return err
-		}
-	}
-	changes, err := cs.Flatten()
-	if err != nil {
-		return err
-	}
-	// Renaming readme to README is fine: what goes is not compared.
-	folded := map[string]string{}
-	for _, c := range changes {
-		if !c.Exists {
-			continue
-		}
-		for dir := path.Dir(c.Path); dir != "."; dir = path.Dir(dir) {
-			if parent, ok := FindChange(changes, dir); ok && parent.Exists {
-				return &PathError{Path: c.Path, Reason: "the changeset makes " + dir + " a file, so nothing can be below it"}
-			}
-		}
-		if other, ok := folded[Fold(c.Path)]; ok {
-			return &PathError{Path: c.Path, Reason: "some systems take it for " + other + ", which is in the changeset too"}
-		}
-		folded[Fold(c.Path)] = c.Path
-	}
-	return newRepositories(changes).refusal()
-}
-
-// check judges one change by itself.
-func (c Change) check() error {
-	refuse := func(reason string) error { return &PathError{Path: c.Path, Reason: reason} }
-	if !slices.Contains([]Op{Create, Modify, Delete, Rename}, c.Op) {
-		return refuse(fmt.Sprintf("the operation %q is not known", c.Op))
-	}
-	if err := CheckPath(c.Path); err != nil {
-		return err
-	}
-	if c.Op == Rename {
-		if err := CheckPath(c.From); err != nil {
-			return err
-		}
-		if c.From == c.Path {
-			return refuse("it is renamed to itself")
-		}
-	} else if c.From != "" {
-		return refuse("only a rename has a path before")
-	}
-	switch {
-	// What is deleted or replaced may be of any size: the limit is on what a
-	// model writes.
-	case len(c.After) > MaxContent:
-		return refuse(fmt.Sprintf("its content of %d bytes is over the limit of %d", len(c.After), MaxContent))
-	case maySecret(c.Path) && holdsSecret(c.Path, c.After):
-		return refuse("its content holds a private key or a token")
-	}
-	return nil
-}
-
 // Fold brings paths together that some file system takes for the same: capital and
 // small letters, and the forms of Unicode. What it returns names no file.
 func Fold(name string) string {
 	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(name))))
-}
-
-// Collisions returns the paths that cs creates in m next to another that some
-// file systems take for the same, as README beside readme: each with that
-// other.
-func (m *Manifest) Collisions(cs Changeset) map[string]string {
-	changes, err := cs.Flatten()
-	if err != nil {
-		return nil
-	}
-	here := map[string]string{}
-	// A path that the changeset takes away collides with nothing.
-	for _, e := range m.Entries {
-		if c, ok := FindChange(changes, e.Path); !ok || c.Exists {
-			here[Fold(e.Path)] = e.Path
-		}
-	}
-	clash := map[string]string{}
-	for _, c := range changes {
-		if !c.Exists {
-			continue
-		}
-		// A directory of the path may be the one that collides.
-		for p := c.Path; p != "."; p = path.Dir(p) {
-			if other, ok := here[Fold(p)]; ok && other != p {
-				clash[c.Path] = other
-			}
-		}
-	}
-	return clash
 }
 
 // A PathChange is what a changeset does to one path, renames taken apart.

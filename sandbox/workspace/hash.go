@@ -21,12 +21,6 @@ import (
 // rereads is how often a file that changes under the reader is read again.
 const rereads = 8
 
-// Digest is the hex SHA-256 of content, by which manifests and records name it.
-func Digest(content []byte) string {
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:])
-}
-
 // hash fills in the digests of the files todo and takes those out again whose
 // content turns out to be a secret.
 func (s *scanner) hash(ctx context.Context, todo []int) error {

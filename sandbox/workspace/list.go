@@ -8,22 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A listing is one directory as it was read, before anything is decided.
-type listing struct {
-	self  Entry
-	names []string
-	found []listed
-}
-
-// A listed is one name in a directory, and what the kernel says about it.
-type listed struct {
-	Entry
-	name string
-	// What it is when it can be no entry, "" when it can.
-	special string
-	err     error
-}
-
 // errStopped ends a listing that is no longer wanted.
 var errStopped = errors.New("stopped")
 

@@ -7,9 +7,6 @@ import "sync"
 // The zero value is ready, and safe for concurrent use.
 type Memo struct{ facts sync.Map }
 
-// Memo returns the manifest's own, which lives as long as it does.
-func (m *Manifest) Memo() *Memo { return &m.memo }
-
 // A fact is found by the first who asks, while the others wait.
 type fact struct {
 	mu    sync.Mutex

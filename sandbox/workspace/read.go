@@ -1,10 +1,15 @@
 package workspace
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
+	"os"
 
 	"agent/sandbox/workspace/internal/dirfd"
 
@@ -62,4 +67,98 @@ func ReadFile(root, name string) ([]byte, error) {
 		err = refuse(fmt.Sprintf("is larger than %d MiB", maxRead>>20))
 	}
 	return content, err
+}
+
+// Open returns the content of the file at path. The reader ends in a
+// *ChangedError instead of io.EOF when the bytes are not those of the
+// manifest.
+func (m *Manifest) Open(path string) (io.ReadCloser, error) {
+	e, ok := m.Lookup(path)
+	switch {
+	case !ok:
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	case e.Kind != File:
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("it is a %s, not a file", e.Kind)}
+	}
+	// Bytes that With brought are not on disk yet, or perhaps never will be.
+	if content, ok := m.content[path]; ok {
+		return io.NopCloser(bytes.NewReader(content)), nil
+	}
+	t, err := dirfd.Open(m.Root)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	f, err := t.Open(path, unix.O_RDONLY, 0)
+	if err != nil {
+		if dirfd.Gone(err) {
+			err = &ChangedError{Path: path}
+		}
+		return nil, err
+	}
+	// A FIFO put in the file's place would be read for ever.
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, &ChangedError{Path: path}
+	}
+	return &verifier{file: f, hash: sha256.New(), want: e, left: e.Size, forget: m.forget}, nil
+}
+
+// A verifier passes a file's bytes on and judges them at the end.
+type verifier struct {
+	file *os.File
+	hash hash.Hash
+	want Entry
+	// Bytes that may still come.
+	left int64
+	// Called when the bytes are others.
+	forget func()
+}
+
+// Read is io.Reader. More bytes than the manifest knows are not handed out.
+func (v *verifier) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := v.file.Read(p)
+	// A file that grew is refused at once. A consumer that has a fixed place
+	// for Size bytes, such as a tar entry, must not be handed more.
+	if int64(n) > v.left {
+		v.forget()
+		return 0, &ChangedError{Path: v.want.Path}
+	}
+	v.left -= int64(n)
+	v.hash.Write(p[:n])
+	if err == io.EOF && hex.EncodeToString(v.hash.Sum(nil)) != v.want.Digest {
+		// Had the digest come from the cache, every later scan would say the
+		// same and every reading fail.
+		v.forget()
+		err = &ChangedError{Path: v.want.Path}
+	}
+	return n, err
+}
+
+// Close closes the file.
+func (v *verifier) Close() error { return v.file.Close() }
+
+// ReadFile returns the whole content of the file at path, checked against the
+// manifest. An absent path gives an error that wraps fs.ErrNotExist.
+func (m *Manifest) ReadFile(path string) ([]byte, error) {
+	r, err := m.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	content, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return content, nil
+}
+
+// forget removes what is known of the workspace, since it proved wrong.
+func (m *Manifest) forget() {
+	if m.cache != "" {
+		os.Remove(m.cache)
+	}
 }

@@ -15,63 +15,10 @@ import (
 	"unicode/utf8"
 
 	"agent/sandbox/workspace/git"
-
 	"agent/sandbox/workspace/internal/dirfd"
 
-	"github.com/moby/patternmatcher"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 )
-
-// Limits bound what Scan accepts, so that a wrong directory gets an answer
-// instead of an hour of hashing.
-type Limits struct {
-	// Most entries; 0 means 200,000.
-	Files int
-	// Most content in bytes; 0 means 1 GiB.
-	Bytes int64
-}
-
-// The defaults of Limits.
-const (
-	maxFiles = 200_000
-	maxBytes = 1 << 30
-)
-
-// A TooLargeError says that a workspace is beyond the Limits of a scan, which
-// stopped there.
-type TooLargeError struct {
-	Limits Limits
-	// Entries seen until then.
-	Files int
-	// Content seen until then.
-	Bytes int64
-	// Where most of it lies, largest first, five at most.
-	Largest []Usage
-}
-
-// Usage is what one directory, at most two levels deep, holds.
-type Usage struct {
-	Path  string
-	Files int
-	Bytes int64
-}
-
-// Error names the limit, the largest directories and the cure.
-func (e *TooLargeError) Error() string {
-	var b strings.Builder
-	if e.Files > e.Limits.Files {
-		fmt.Fprintf(&b, "the workspace has more than %d files and directories", e.Limits.Files)
-	} else {
-		fmt.Fprintf(&b, "the workspace has more than %d MiB of content", e.Limits.Bytes>>20)
-	}
-	b.WriteString("; the largest directories up to there:")
-	for _, u := range e.Largest {
-		fmt.Fprintf(&b, " %s (%d entries, %d MiB)", u.Path, u.Files, u.Bytes>>20)
-	}
-	b.WriteString("; leave out what is not source with exclude in agent.toml, or choose a smaller directory")
-	return b.String()
-}
 
 // Scan reads the workspace at dir. See the package's documentation for what is
 // left out. Errors that a caller may want to tell apart are *TooLargeError and
@@ -118,50 +65,6 @@ func scanWith(ctx context.Context, dir string, exclude []string, lim Limits, fin
 		}
 		return m, nil
 	}
-}
-
-// A vanishedError names what was in a listing and is there no more.
-type vanishedError struct{ path string }
-
-// Error names the path; Scan makes a *ChangedError of it before anybody sees
-// it.
-func (e *vanishedError) Error() string { return e.path + " went away" }
-
-// explain turns the error of reading rel into one that says what to do.
-func explain(rel string, err error) error {
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("%w: make it readable (chmod u+r) or add %q to exclude in agent.toml", err, rel)
-	case dirfd.Gone(err):
-		return &vanishedError{path: rel}
-	}
-	return err
-}
-
-// A scanner is one walk.
-type scanner struct {
-	tree    *dirfd.Tree
-	lim     Limits
-	m       *Manifest
-	exclude *patternmatcher.PatternMatcher
-	ignored git.Ignored
-	// Excluded directories, which enter when something in them does.
-	held map[string]Entry
-	// Directories still to read.
-	todo  []string
-	bytes int64
-	usage map[string]*Usage
-	// What the entries of the directory shareOf count towards.
-	share   *Usage
-	shareOf string
-	// File systems by number: true where a time of change is to be relied on.
-	stamped map[uint64]bool
-	// Files that somebody may have had open for writing while they were read.
-	shared map[string]bool
-	// What an earlier scan found, as far as the cache knows.
-	was earlier
-	// Directories that were listed ahead of the walk.
-	listed map[string]listing
 }
 
 // scanOnce is one attempt: walk, digest, sort. The walk reads a directory at a
@@ -328,33 +231,6 @@ func (s *scanner) child(c *listed) error {
 		return s.add(c.Entry)
 	}
 	return nil
-}
-
-// excludes reports whether a pattern of the workspace covers rel or a
-// directory above it.
-func (s *scanner) excludes(rel string) (bool, error) {
-	if s.exclude == nil {
-		return false, nil
-	}
-	return s.exclude.MatchesOrParentMatches(rel)
-}
-
-// skip notes that rel is left out, with everything below it.
-func (s *scanner) skip(rel, reason string, quiet bool) {
-	s.m.Skipped = append(s.m.Skipped, Skip{Path: rel, Reason: reason, Quiet: quiet})
-}
-
-// entryOf makes the entry of rel from what the kernel says about it. The
-// digest comes later.
-func entryOf(rel string, kind Kind, st *unix.Stat_t) Entry {
-	e := Entry{
-		Path: rel, Kind: kind, Mode: fs.FileMode(st.Mode).Perm(),
-		MTime: st.Mtim.Nano(), CTime: st.Ctim.Nano(), Inode: st.Ino, Device: st.Dev,
-	}
-	if kind == File {
-		e.Size = st.Size
-	}
-	return e
 }
 
 // addDir takes in a directory, or holds it back when it is excluded.

@@ -144,9 +144,6 @@ func quoteLike(s string) bool {
 // spaceBefore reports whether s[at] begins the line or has space before it.
 func spaceBefore(s string, at int) bool { return at == 0 || s[at-1] == ' ' || s[at-1] == '\t' }
 
-// letter reports whether c is a letter or digit of ASCII.
-func letter(c byte) bool { return wordByte(c) && c != '$' }
-
 // name returns the length of the word at the start of rest. Before a quotation
 // mark it may be a prefix that changes what the string is.
 func (sc *scanner) name(rest string) int {
@@ -340,3 +337,12 @@ func (sc *scanner) opens(s string) {
 		sc.below = len(Indent(s))
 	}
 }
+
+// A state is where a line begins.
+type state uint8
+
+const (
+	InCode    state = iota // in neither of the others
+	inText                 // in a string, or where the scanner is lost
+	InComment              // in a comment that began above
+)

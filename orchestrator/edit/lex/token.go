@@ -88,3 +88,6 @@ func Quoted(s string) int {
 func Word(r rune) bool {
 	return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
+
+// letter reports whether c is a letter or digit of ASCII.
+func letter(c byte) bool { return wordByte(c) && c != '$' }

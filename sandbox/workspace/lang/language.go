@@ -2,6 +2,7 @@ package lang
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -71,16 +72,6 @@ const (
 	Brackets             // between ( and ), or [ and ]
 	Braces               // also between { and }
 	Free                 // everywhere
-)
-
-// Values say how a value that nobody quoted is to be read.
-type Values int
-
-// The kinds of values, for whoever looks for credentials.
-const (
-	Unknown Values = iota // as in a log or prose: only what can be nothing else is a value
-	Data                  // what follows a name is its value
-	Code                  // what follows a name is an expression
 )
 
 // byExtension, byFile and byID are the rows by their keys.
@@ -180,4 +171,30 @@ func Manifests() (list []string) {
 // Elements reports whether a file of that name may hold elements of JSX.
 func (l *Language) Elements(name string) bool {
 	return slices.Contains(l.JSX, strings.ToLower(path.Ext(name)))
+}
+
+// Tests say how people of a language, or of several, name their tests.
+//
+// There are three questions. A runner collects files by its own rule, which only it may
+// configure: IsTest is what people call a file of tests, collected or not. Whoever
+// looks for tests that nothing ran asks Candidate. Whoever guards tests against being
+// weakened asks MayTest, which says yes where either does, and for helpers beside tests.
+type Tests struct {
+	// What findings call the language: "Python".
+	Name string
+	// Names of files that are those of tests; nil for none.
+	Named *regexp.Regexp
+	// Paths in a directory that only tests are in; nil for none.
+	Within *regexp.Regexp
+	// Paths that are those of tests only where the text is, too; nil for none.
+	Likely *regexp.Regexp
+	// What the text of tests holds; nil where the name says enough.
+	Text *regexp.Regexp
+	// A name by Named or Within is enough. Elsewhere files are called so which hold no tests,
+	// a script that tries a connection or a class that measures load.
+	Certain bool
+	// Tests stand among other code: every file may have some.
+	Inline bool
+	// Programs that test it, for gates that the workspace defines.
+	Tools []string
 }

@@ -6,19 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// A Line is one line of a text, split into code and comments.
-type Line struct {
-	// The line as it stands.
-	Raw string
-	// The line without comments, and with an empty string for each literal.
-	Code string
-	// Its comments, each with the mark that opens it. The lines of a longer
-	// comment after the first have none, unless nothing stood before them.
-	Notes []string
-	// The line begins within a string.
-	Inside bool
-}
-
 // A lexer splits a text in one pass. It knows as much of the languages as
 // finding comments takes, and resumes at the next line where it does not
 // understand: text is hostile or unfinished as often as not.

@@ -119,3 +119,26 @@ var (
 	semicolon   = &Syntax{Comments: Comments{Line: []string{";"}}, Strings: []String{double}}
 	exclamation = &Syntax{Comments: Comments{Line: []string{"!"}}, Strings: []String{double, single}}
 )
+
+// A Line is one line of a text, split into code and comments.
+type Line struct {
+	// The line as it stands.
+	Raw string
+	// The line without comments, and with an empty string for each literal.
+	Code string
+	// Its comments, each with the mark that opens it. The lines of a longer
+	// comment after the first have none, unless nothing stood before them.
+	Notes []string
+	// The line begins within a string.
+	Inside bool
+}
+
+// Values say how a value that nobody quoted is to be read.
+type Values int
+
+// The kinds of values, for whoever looks for credentials.
+const (
+	Unknown Values = iota // as in a log or prose: only what can be nothing else is a value
+	Data                  // what follows a name is its value
+	Code                  // what follows a name is an expression
+)

@@ -6,32 +6,6 @@ import (
 	"strings"
 )
 
-// Tests say how people of a language, or of several, name their tests.
-//
-// There are three questions. A runner collects files by its own rule, which only it may
-// configure: IsTest is what people call a file of tests, collected or not. Whoever
-// looks for tests that nothing ran asks Candidate. Whoever guards tests against being
-// weakened asks MayTest, which says yes where either does, and for helpers beside tests.
-type Tests struct {
-	// What findings call the language: "Python".
-	Name string
-	// Names of files that are those of tests; nil for none.
-	Named *regexp.Regexp
-	// Paths in a directory that only tests are in; nil for none.
-	Within *regexp.Regexp
-	// Paths that are those of tests only where the text is, too; nil for none.
-	Likely *regexp.Regexp
-	// What the text of tests holds; nil where the name says enough.
-	Text *regexp.Regexp
-	// A name by Named or Within is enough. Elsewhere files are called so which hold no tests,
-	// a script that tries a connection or a class that measures load.
-	Certain bool
-	// Tests stand among other code: every file may have some.
-	Inline bool
-	// Programs that test it, for gates that the workspace defines.
-	Tools []string
-}
-
 // testDir matches a directory of tests: assertions are moved to helpers there.
 const testDir = `(?:^|/)(?:tests?|specs?)/`
 
@@ -62,19 +36,6 @@ func (l *Language) MayTest(p string) bool {
 		}
 	}
 	return l.Family != Go && InTests(strings.ToLower(p))
-}
-
-// Candidate reports whether a file of the language may hold tests by its name, and whether its
-// text must tell.
-func (t *Tests) Candidate(p string) (possible, unsure bool) {
-	is := func(re *regexp.Regexp, text string) bool { return re != nil && re.MatchString(text) }
-	switch {
-	case is(t.Named, path.Base(p)), is(t.Within, p):
-		return true, t.Text != nil && !t.Certain
-	case t.Inline, is(t.Likely, p):
-		return true, true
-	}
-	return false, false
 }
 
 // re compiles an expression of the tables.
@@ -118,3 +79,16 @@ var (
 	haskellTests   = &Tests{Name: "Haskell", Named: re(`Spec\.hs$`), Likely: re(testDir), Text: re(`\bmain\b|hspec|tasty`), Tools: []string{"cabal", "stack"}}
 	terraformTests = &Tests{Name: "Terraform", Named: re(`\.tftest\.hcl$`), Tools: []string{"terraform", "tofu", "tflint"}}
 )
+
+// Candidate reports whether a file of the language may hold tests by its name, and whether its
+// text must tell.
+func (t *Tests) Candidate(p string) (possible, unsure bool) {
+	is := func(re *regexp.Regexp, text string) bool { return re != nil && re.MatchString(text) }
+	switch {
+	case is(t.Named, path.Base(p)), is(t.Within, p):
+		return true, t.Text != nil && !t.Certain
+	case t.Inline, is(t.Likely, p):
+		return true, true
+	}
+	return false, false
+}

@@ -1,10 +1,8 @@
 package promotion
 
 import (
-	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -199,13 +197,6 @@ func (h *home) of(t *dirfd.Tree) (prefix, name string, err error) {
 	return prefix, prefix + pathHash(t.Root), nil
 }
 
-// pathHash is what stands for the path of a workspace in the name of a
-// directory.
-func pathHash(root string) string {
-	sum := sha256.Sum256([]byte(root))
-	return hex.EncodeToString(sum[:8])
-}
-
 // journals are those of the workspace t: those made under its path, and those
 // made before it was moved. Those that only wait to be removed are removed.
 func (h *home) journals(t *dirfd.Tree) ([]*journal, error) {
@@ -254,13 +245,4 @@ func (h *home) journal(t *dirfd.Tree, dir, id string) *journal {
 func (h *home) newJournal(t *dirfd.Tree, id string) (*journal, error) {
 	_, own, err := h.of(t)
 	return h.journal(t, own, id), err
-}
-
-// sign gives the code that proves that a plan was written with this user's key,
-// in hexadecimal.
-func sign(key, plan []byte) string {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte("agent promotion 1\n"))
-	mac.Write(plan)
-	return hex.EncodeToString(mac.Sum(nil))
 }

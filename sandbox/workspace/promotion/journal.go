@@ -3,6 +3,8 @@ package promotion
 import (
 	"bytes"
 	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +15,6 @@ import (
 	"strings"
 
 	"agent/sandbox/workspace"
-
 	"agent/sandbox/workspace/internal/dirfd"
 
 	"golang.org/x/sys/unix"
@@ -384,3 +385,23 @@ func pending(t *dirfd.Tree, dir string) ([]string, error) {
 	}
 	return ids, nil
 }
+
+// pathHash is what stands for the path of a workspace in the name of a
+// directory.
+func pathHash(root string) string {
+	sum := sha256.Sum256([]byte(root))
+	return hex.EncodeToString(sum[:8])
+}
+
+// sign gives the code that proves that a plan was written with this user's key,
+// in hexadecimal.
+func sign(key, plan []byte) string {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("agent promotion 1\n"))
+	mac.Write(plan)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// swapSuffix ends the third name that a swap needs where the file system
+// cannot exchange two.
+const swapSuffix = ".swap"

@@ -37,10 +37,6 @@ import (
 // every rename that puts something in place needs a free name, or exchanges.
 // No call in this file can destroy bytes that it has not looked at.
 
-// swapSuffix ends the third name that a swap needs where the file system
-// cannot exchange two.
-const swapSuffix = ".swap"
-
 // A found is what lies at a path at the moment.
 type found struct {
 	absent bool

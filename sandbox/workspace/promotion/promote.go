@@ -16,33 +16,6 @@ import (
 	"agent/sandbox/workspace/internal/dirfd"
 )
 
-// A ConflictError says that the host is no longer what the changeset was made
-// from. Nothing was written.
-type ConflictError struct {
-	// The files in question; "" of them when it is about the workspace as a
-	// whole.
-	Paths []string
-	// "" when files changed; else a sentence without its full stop.
-	Reason string
-	// What the user should do; "" when that is to make the patch again.
-	Next string
-}
-
-// Error lists the first few paths and says what to do.
-func (e *ConflictError) Error() string {
-	// A screenful is enough; the whole list is in Paths.
-	const shown = 5
-	names := strings.Join(e.Paths[:min(shown, len(e.Paths))], ", ")
-	if more := len(e.Paths) - shown; more > 0 {
-		names += fmt.Sprintf(" and %d more", more)
-	}
-	if e.Reason != "" {
-		return e.Reason + " (" + names + "); nothing was written"
-	}
-	return "changed on the host since the snapshot, or open for writing: " + names +
-		"; nothing was written: run again to start from what is there now"
-}
-
 // A KeptError says that somebody wrote to a file at the very moment when it
 // was replaced. The promotion is settled; the bytes are in new files beside.
 type KeptError struct{ Paths []string } // the new files

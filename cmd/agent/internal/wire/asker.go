@@ -140,3 +140,10 @@ func raise(capped *llm.BudgetError) string {
 	}
 	return fmt.Sprintf("what the loop spent so far counts; `agent sandbox loop --resume --max-%s %s` carries it on with a higher cap", what, value)
 }
+
+// A Recorded iteration answers as it did: its plan, and the name that its
+// model calls are recorded under.
+type Recorded struct {
+	Plan  []byte
+	Asked string
+}

@@ -18,13 +18,6 @@ import (
 	"agent/orchestrator/tournament"
 )
 
-// A Recorded iteration answers as it did: its plan, and the name that its
-// model calls are recorded under.
-type Recorded struct {
-	Plan  []byte
-	Asked string
-}
-
 // Crews returns who finds the change of each iteration: the models of
 // set, or the record. scope is what the caps hold for. before, when not
 // nil, is the checkpoint before each question.
