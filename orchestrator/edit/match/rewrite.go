@@ -38,6 +38,10 @@ func Rewrite(d *document.Document, p Place) ([]Splice, error) {
 			groups[i] = group{i, i + 1, p.Lo + i, p.Lo + i + 1}
 		}
 	}
+	p, err := restoreFirst(d, p, groups)
+	if err != nil {
+		return nil, err
+	}
 	r := rewriter{d: d, p: p, groups: groups, from: align.Lines(p.Search, p.Replace)}
 	r.to = make([]int, len(p.Search))
 	for s := range r.to {
