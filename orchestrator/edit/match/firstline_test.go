@@ -14,12 +14,16 @@ func merged(t *testing.T, path, file, search, replace string) string {
 	tabs := func(s string) []string { return bars(strings.ReplaceAll(s, ">", "\t")) }
 	d := document.New(path, []byte(strings.Join(tabs(file), "\n")+"\n"))
 	f := locate(d, tabs(search), tabs(replace))
-	if len(f.Places) != 1 {
+	if len(f.Places) == 0 {
 		t.Fatalf("%q in %q: %s", search, file, located(f))
 	}
-	s, err := Rewrite(d, f.Places[0])
-	if err != nil {
-		return "refused"
+	var s []Splice
+	for _, p := range f.Places {
+		x, err := Rewrite(d, p)
+		if err != nil {
+			return "refused"
+		}
+		s = append(s, x...)
 	}
 	text := string(Merge(d, []*Match{{Splices: s}}))
 	return strings.NewReplacer("\n", "|", "\t", ">").Replace(strings.TrimSuffix(text, "\n"))

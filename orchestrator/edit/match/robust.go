@@ -45,6 +45,7 @@ func findElided(q *query) Finding {
 			return Finding{}
 		}
 		g.Places[0].Strategy = Robust
+		g.Places[0].crossing = at > 0 && crosses(q.d, at, g.Places[0].Lo)
 		at = g.Places[0].Hi
 		f.Places = append(f.Places, g.Places[0])
 	}
