@@ -6,6 +6,7 @@ import (
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/guard"
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
@@ -60,4 +61,17 @@ func blockThatDropped(ops []*parse.Operation, kept []string) int {
 		}
 	}
 	return ops[0].Block
+}
+
+// promised returns the first line of a whole content that promises code instead
+// of giving it. A new file takes no line away, so that there dots may be text.
+func promised(s *fileState, op *parse.Operation) (string, bool) {
+	switch op.Kind {
+	case parse.OpDelete:
+		return "", false
+	case parse.OpCreate:
+		return guard.PromisedContent(s.path, op.Text)
+	}
+	line, ok := lex.Promised(lex.LanguageOf(s.path), parse.SplitBody(op.Text), nil)
+	return line, ok && !strings.Contains(string(s.before), line)
 }

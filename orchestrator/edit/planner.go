@@ -363,7 +363,7 @@ func (p *planner) note(op *parse.Operation, by match.Strategy) {
 // only evidence that its author saw this version.
 func (p *planner) whole(s *fileState, c *workspace.Change) {
 	op := s.whole
-	if line, ok := lex.Promised(lex.LanguageOf(s.path), parse.SplitBody(op.Text), nil); ok && op.Kind != parse.OpDelete && !strings.Contains(string(s.before), line) {
+	if line, ok := promised(s, op); ok {
 		p.fault(op.Block, s.path, problem.KindRefused, fmt.Sprintf("the content holds the placeholder %s instead of the code it stands for", problem.Quote(line)), "send the whole content")
 		return
 	}
