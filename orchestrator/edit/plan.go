@@ -152,7 +152,7 @@ func report(path string, found []*match.Match) []Applied {
 // not change or remove a line in the range that B's SEARCH covers, nor
 // insert lines inside that range. B says that those lines follow one another
 // and, where it repeats them, that they stay. Two insertions before one line
-// have no order.
+// have no order. A block after B may change what B only repeats, see within.
 func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 	if len(found) < 2 {
 		return nil
@@ -184,13 +184,21 @@ func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 			}
 		}
 	}
+	known := map[[2]int]bool{}
+	inside := func(outer, inner int) bool {
+		at := [2]int{outer, inner}
+		if _, ok := known[at]; !ok {
+			known[at] = within(d, found[outer], found[inner])
+		}
+		return known[at]
+	}
 	for i, m := range found {
 		for _, p := range m.Places {
 			for l := p.Lo; l < p.Hi; l++ {
-				if o := line[l]; o > 0 {
+				if o := line[l]; o > 0 && !inside(i, o-1) {
 					clash(i, o-1)
 				}
-				if o := gap[l]; o > 0 && l > p.Lo {
+				if o := gap[l]; o > 0 && l > p.Lo && !inside(i, o-1) {
 					clash(i, o-1)
 				}
 			}
@@ -203,6 +211,36 @@ func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 		}
 	}
 	return out
+}
+
+// within reports whether a later block is about lines that an earlier one only
+// repeats: all of them are in one of its places, and none is changed by it. Then
+// the two in turn give what both at once give. The other way round the outer
+// block says that a line stays which the inner one has changed before.
+//
+// The inner block must be found to the letter in the result of the outer one
+// too, and once: that may have put a copy of the lines elsewhere.
+func within(d *document.Document, outer, inner *match.Match) bool {
+	if inner.Op.Block < outer.Op.Block || inner.Op.Hunk != nil || outer.Op.Hunk != nil || len(inner.Places) != 1 {
+		return false
+	}
+	in := inner.Places[0]
+	holds := func(p match.Place) bool { return p.Lo <= in.Lo && in.Hi <= p.Hi }
+	if !slices.ContainsFunc(outer.Places, holds) {
+		return false
+	}
+	for _, s := range outer.Splices {
+		if s.Lo < in.Hi && s.Hi > in.Lo {
+			return false
+		}
+	}
+	d.Work.Add(len(d.Text))
+	if d.Work.Spent() {
+		return false
+	}
+	next := document.New(d.Path, match.Merge(d, []*match.Match{outer}))
+	next.Work = d.Work
+	return len(match.LocateStrict(next, inner.Op.Search, inner.Op.Replace).Places) == 1
 }
 
 // tooMuchWork refuses the blocks for a file that would have too much compared.
