@@ -1,6 +1,7 @@
 package edit
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -89,6 +90,11 @@ func blockThatDropped(ops []*parse.Operation, kept []string) int {
 		}
 	}
 	return ops[0].Block
+}
+
+// placeholderReason says why a content with such a line is refused.
+func placeholderReason(line string) string {
+	return fmt.Sprintf("the content holds the placeholder %s instead of the code it stands for", problem.Quote(line))
 }
 
 // promised returns the first line of a whole content that promises code instead

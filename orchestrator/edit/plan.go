@@ -7,6 +7,7 @@ import (
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/explain"
 	"agent/orchestrator/edit/guard"
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
@@ -17,6 +18,9 @@ import (
 // The result must differ: a caller that asked for a change and got none
 // would take it for done.
 func applyToFile(path string, before []byte, ops []*parse.Operation) ([]byte, []Applied, error) {
+	if len(ops) == 1 && lex.AllBlank(ops[0].Search) && textless(before) {
+		return fillFile(path, before, ops[0])
+	}
 	w := document.NewWork()
 	w.Open(len(before))
 	after, applied, problems := editFile(path, before, ops, w)
@@ -30,6 +34,27 @@ func applyToFile(path string, before []byte, ops []*parse.Operation) ([]byte, []
 		return nil, nil, problem.NewRefusal(parse.BlockNumbers(ops), problems)
 	}
 	return after, applied, nil
+}
+
+// textless reports whether a file is empty but for a byte order mark and blank lines.
+func textless(before []byte) bool {
+	return len(bytes.TrimSpace(bytes.TrimPrefix(before, []byte(lex.BOM)))) == 0
+}
+
+// fillFile gives a file without text the content of a block without SEARCH.
+func fillFile(path string, before []byte, op *parse.Operation) ([]byte, []Applied, error) {
+	text := parse.JoinLines(op.Replace)
+	p := problem.Problem{Block: op.Block, Path: path, Kind: problem.KindRefused}
+	if line, ok := guard.PromisedContent(path, text); ok {
+		p.Reason, p.Advice = placeholderReason(line), "send the whole content"
+		return nil, nil, problem.Refuse(p)
+	}
+	after := []byte(likeBefore(text, before))
+	if bytes.Equal(after, before) {
+		p.Kind, p.Reason, p.Advice = problem.KindNoop, "every block leaves the file as it is", "send nothing, or the change that is missing"
+		return nil, nil, problem.Refuse(p)
+	}
+	return after, []Applied{{Block: op.Block, Path: path, Strategy: match.Content, Line: 1}}, nil
 }
 
 // editFile matches all ops against the content, then applies them. A block

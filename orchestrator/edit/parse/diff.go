@@ -85,7 +85,7 @@ func (p *diffParser) fault(kind, reason, advice string) error {
 // one response, which is refused like every mixture.
 func (p *diffParser) step() error {
 	p.i = p.endless.pass(p.lines, p.i)
-	l := strings.TrimSuffix(p.lines[p.i], "\r")
+	l := strings.TrimPrefix(strings.TrimSuffix(p.lines[p.i], "\r"), lex.BOM)
 	switch {
 	case strings.HasPrefix(l, "diff --git "):
 		if err := p.finish(); err != nil {
