@@ -25,11 +25,9 @@ func restoreFirst(d *document.Document, p Place, groups []group) (Place, error) 
 	if !ok {
 		return p, nil
 	}
-	first, next := nextLine(d.Lang, p.Replace, 0), 0
-	if first < len(p.Replace) {
-		next = nextLine(d.Lang, p.Replace, first+1)
-	}
-	l := lostLine{d: d, base: base, old: p.Search[at+1:], first: first, next: next, replace: p.Replace}
+	first := nextLine(d.Lang, p.Replace, 0)
+	l := lostLine{d: d, base: base, head: p.Search[at], old: p.Search[at+1:], first: first, replace: p.Replace}
+	l.next = nextLine(d.Lang, p.Replace, min(first+1, len(p.Replace)))
 	relative, err := l.relative()
 	if err != nil {
 		return p, err
@@ -66,18 +64,26 @@ func lostFirst(d *document.Document, search []string, groups []group) (at int, b
 }
 
 // nextLine returns the first line of lines from i on that is neither blank nor
-// a comment, len(lines) for none.
+// a comment; where there is none the first comment, len(lines) for none either.
 func nextLine(l *lex.Language, lines []string, i int) int {
-	for i < len(lines) && (lex.Blank(lines[i]) || l.Comment(lines[i])) {
-		i++
+	remark := len(lines)
+	for ; i < len(lines); i++ {
+		switch {
+		case lex.Blank(lines[i]):
+		case !l.Comment(lines[i]):
+			return i
+		default:
+			remark = min(remark, i)
+		}
 	}
-	return i
+	return remark
 }
 
 // A lostLine is a block whose SEARCH lost the indentation base of its first line.
 type lostLine struct {
 	d           *document.Document
 	base        string
+	head        string   // that line
 	old         []string // the lines of SEARCH after it
 	replace     []string
 	first, next int // the first line of REPLACE that is code, and the one after it
@@ -113,9 +119,18 @@ func (l *lostLine) relative() (bool, error) {
 		}
 		return false, nil
 	case dedented && !stands:
+		if same && !moved && (lex.TrimSpace(l.replace[l.first]) == l.head || lex.Blank(l.replace[l.first+1])) {
+			return false, errIndent // what is below stands as before, and no new line opens a block around it
+		}
 		return true, nil
 	}
 	as, rel := l.steps()
+	if s := strings.TrimSpace(l.replace[l.first]); brackets(s) > 0 && brackets(s) < len(s) { // lines are aligned with what the bracket opens
+		n := len(lex.Indent(l.replace[l.next]))
+		if stands, dedented := n == len(l.base)+brackets(s), n == brackets(s); stands || dedented {
+			as, rel = stands, dedented
+		}
+	}
 	as, rel = as || same, rel || moved || out
 	if as && rel {
 		return false, errIndent
@@ -144,7 +159,7 @@ func (l *lostLine) follows(from int) bool {
 		return last != ":" || n > from || n == from && item
 	case l.d.Lang.Fenced():
 		return true // prose: depth follows no rule that could be told
-	case strings.Contains("([{", last) || python && last == ":":
+	case strings.Contains("([{", last) || python && last == ":" || brackets(code) > 0:
 		return n > from || closes
 	case python:
 		return n <= from || strings.Contains(`,\=`, last)
@@ -152,6 +167,24 @@ func (l *lostLine) follows(from int) bool {
 		return n <= from
 	}
 	return true
+}
+
+// brackets returns the column behind the last bracket that a line opens and
+// does not close, 0 for none. Brackets in strings mostly are in pairs.
+func brackets(s string) int {
+	var open []int
+	for i := range len(s) {
+		switch s[i] {
+		case '(', '[', '{':
+			open = append(open, i+1)
+		case ')', ']', '}':
+			open = open[:max(0, len(open)-1)]
+		}
+	}
+	if len(open) == 0 {
+		return 0
+	}
+	return open[len(open)-1]
 }
 
 // shallowest returns the least depth of the lines of SEARCH after the first.
