@@ -11,8 +11,9 @@ import (
 	"agent/orchestrator/edit/problem"
 )
 
-// maxRounds bounds how often blocks may build upon the result of others.
-const maxRounds = 4
+// workRound is what a round takes for each byte of the file: it is cut into
+// lines and written anew.
+const workRound = 8
 
 // chain applies the blocks that are missing from the original to the result
 // of the blocks before them: a model may write its second block against what
@@ -21,19 +22,21 @@ const maxRounds = 4
 //
 // A typical case: block 1 adds a function, block 2 corrects a line of that
 // function. Only Exact and Stripped are tried. Each round takes the result
-// of the round before, so that a third block may build on the second;
-// positions in the outcome are those of the original, as for all other
+// of the round before, so that a third block may build on the second, and so
+// on for as long as some block finds its place and work is left; positions in the outcome are those of the original, as for all other
 // blocks.
 func chain(d *document.Document, text []byte, found []*match.Match, missing []*parse.Operation) ([]byte, []Applied, []problem.Problem) {
 	var applied []Applied
 	done, before := slices.Clone(found), match.Sorted(found)
-	for range maxRounds {
+	for {
 		d.FreeIndexes()
+		d.Work.Add(workRound * len(text))
 		next := document.New(d.Path, text)
 		next.Work = d.Work
 		var now []*match.Match
 		var later []*parse.Operation
 		for _, op := range missing {
+			d.Work.Add(document.WorkBlock)
 			if m := matchChained(next, op, done); m != nil {
 				now = append(now, m)
 			} else {

@@ -1,11 +1,14 @@
 package edit
 
 import (
+	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/guard"
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
 )
@@ -40,12 +43,39 @@ func (p *planner) judge(s *fileState, ops []*parse.Operation, text []byte, appli
 		}
 	}
 	if moved := strings.HasSuffix(s.path, ".go") && len(p.states) > 1; bad == nil && !diff && !moved {
-		bad = guard.CheckDefinitions(d, ops, after, s.whole != nil)
+		bad = guard.CheckDefinitions(d, ops, after, s.whole != nil, p.elsewhere(s))
 	}
 	if bad != nil {
 		p.problems = append(p.problems, *bad)
 	}
 	return []byte(after)
+}
+
+// elsewhere returns what tells whether another file of the Go package that s is
+// in declares a name; nil for a file of another language.
+//
+// A file that only tests see gives no name to one that is built without them.
+func (p *planner) elsewhere(s *fileState) func(name string) bool {
+	if !strings.HasSuffix(s.path, ".go") {
+		return nil
+	}
+	test := strings.HasSuffix(s.path, "_test.go")
+	return func(name string) bool {
+		pkg := guard.GoPackage(string(s.before))
+		for _, f := range p.files.Paths() {
+			if f == s.path || path.Dir(f) != path.Dir(s.path) || !strings.HasSuffix(f, ".go") || !test && strings.HasSuffix(f, "_test.go") {
+				continue
+			}
+			text, err := p.files.Read(f)
+			if p.work.Add(len(text)); p.work.Spent() {
+				return false
+			}
+			if err == nil && guard.GoDeclares(f, string(text), pkg, name) {
+				return true
+			}
+		}
+		return false
+	}
 }
 
 // blockThatDropped returns the block that named the first of the kept imports, else the
@@ -60,4 +90,22 @@ func blockThatDropped(ops []*parse.Operation, kept []string) int {
 		}
 	}
 	return ops[0].Block
+}
+
+// placeholderReason says why a content with such a line is refused.
+func placeholderReason(line string) string {
+	return fmt.Sprintf("the content holds the placeholder %s instead of the code it stands for", problem.Quote(line))
+}
+
+// promised returns the first line of a whole content that promises code instead
+// of giving it. A new file takes no line away, so that there dots may be text.
+func promised(s *fileState, op *parse.Operation) (string, bool) {
+	switch op.Kind {
+	case parse.OpDelete:
+		return "", false
+	case parse.OpCreate:
+		return guard.PromisedContent(s.path, op.Text)
+	}
+	line, ok := lex.Promised(lex.LanguageOf(s.path), parse.SplitBody(op.Text), nil)
+	return line, ok && !strings.Contains(string(s.before), line)
 }

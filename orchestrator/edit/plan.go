@@ -7,6 +7,7 @@ import (
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/explain"
 	"agent/orchestrator/edit/guard"
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/edit/problem"
@@ -17,6 +18,9 @@ import (
 // The result must differ: a caller that asked for a change and got none
 // would take it for done.
 func applyToFile(path string, before []byte, ops []*parse.Operation) ([]byte, []Applied, error) {
+	if len(ops) == 1 && lex.AllBlank(ops[0].Search) && textless(before) {
+		return fillFile(path, before, ops[0])
+	}
 	w := document.NewWork()
 	w.Open(len(before))
 	after, applied, problems := editFile(path, before, ops, w)
@@ -30,6 +34,27 @@ func applyToFile(path string, before []byte, ops []*parse.Operation) ([]byte, []
 		return nil, nil, problem.NewRefusal(parse.BlockNumbers(ops), problems)
 	}
 	return after, applied, nil
+}
+
+// textless reports whether a file is empty but for a byte order mark and blank lines.
+func textless(before []byte) bool {
+	return len(bytes.TrimSpace(bytes.TrimPrefix(before, []byte(lex.BOM)))) == 0
+}
+
+// fillFile gives a file without text the content of a block without SEARCH.
+func fillFile(path string, before []byte, op *parse.Operation) ([]byte, []Applied, error) {
+	text := parse.JoinLines(op.Replace)
+	p := problem.Problem{Block: op.Block, Path: path, Kind: problem.KindRefused}
+	if line, ok := guard.PromisedContent(path, text); ok {
+		p.Reason, p.Advice = placeholderReason(line), "send the whole content"
+		return nil, nil, problem.Refuse(p)
+	}
+	after := []byte(likeBefore(text, before))
+	if bytes.Equal(after, before) {
+		p.Kind, p.Reason, p.Advice = problem.KindNoop, "every block leaves the file as it is", "send nothing, or the change that is missing"
+		return nil, nil, problem.Refuse(p)
+	}
+	return after, []Applied{{Block: op.Block, Path: path, Strategy: match.Content, Line: 1}}, nil
 }
 
 // editFile matches all ops against the content, then applies them. A block
@@ -152,7 +177,7 @@ func report(path string, found []*match.Match) []Applied {
 // not change or remove a line in the range that B's SEARCH covers, nor
 // insert lines inside that range. B says that those lines follow one another
 // and, where it repeats them, that they stay. Two insertions before one line
-// have no order.
+// have no order. A block after B may change what B only repeats, see within.
 func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 	if len(found) < 2 {
 		return nil
@@ -184,13 +209,21 @@ func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 			}
 		}
 	}
+	known := map[[2]int]bool{}
+	inside := func(outer, inner int) bool {
+		at := [2]int{outer, inner}
+		if _, ok := known[at]; !ok {
+			known[at] = within(d, found[outer], found[inner])
+		}
+		return known[at]
+	}
 	for i, m := range found {
 		for _, p := range m.Places {
 			for l := p.Lo; l < p.Hi; l++ {
-				if o := line[l]; o > 0 {
+				if o := line[l]; o > 0 && !inside(i, o-1) {
 					clash(i, o-1)
 				}
-				if o := gap[l]; o > 0 && l > p.Lo {
+				if o := gap[l]; o > 0 && l > p.Lo && !inside(i, o-1) {
 					clash(i, o-1)
 				}
 			}
@@ -203,6 +236,36 @@ func overlaps(d *document.Document, found []*match.Match) []problem.Problem {
 		}
 	}
 	return out
+}
+
+// within reports whether a later block is about lines that an earlier one only
+// repeats: all of them are in one of its places, and none is changed by it. Then
+// the two in turn give what both at once give. The other way round the outer
+// block says that a line stays which the inner one has changed before.
+//
+// The inner block must be found to the letter in the result of the outer one
+// too, and once: that may have put a copy of the lines elsewhere.
+func within(d *document.Document, outer, inner *match.Match) bool {
+	if inner.Op.Block < outer.Op.Block || inner.Op.Hunk != nil || outer.Op.Hunk != nil || len(inner.Places) != 1 {
+		return false
+	}
+	in := inner.Places[0]
+	holds := func(p match.Place) bool { return p.Lo <= in.Lo && in.Hi <= p.Hi }
+	if !slices.ContainsFunc(outer.Places, holds) {
+		return false
+	}
+	for _, s := range outer.Splices {
+		if s.Lo < in.Hi && s.Hi > in.Lo {
+			return false
+		}
+	}
+	d.Work.Add(len(d.Text))
+	if d.Work.Spent() {
+		return false
+	}
+	next := document.New(d.Path, match.Merge(d, []*match.Match{outer}))
+	next.Work = d.Work
+	return len(match.LocateStrict(next, inner.Op.Search, inner.Op.Replace).Places) == 1
 }
 
 // tooMuchWork refuses the blocks for a file that would have too much compared.

@@ -1,14 +1,17 @@
 package edit
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/match"
 	"agent/orchestrator/edit/parse"
+	"agent/orchestrator/edit/problem"
 )
 
 // pairs makes operations of "search>replace" texts, lines divided by "|".
@@ -62,7 +65,15 @@ func TestBlocksOfOneFileAreSetAgainstOneAnother(t *testing.T) {
 		{"the same change twice", []string{"a = 1>A = 1", "a = 1>A = 1"}, "overlap 2"},
 		{"within", []string{"a = 1|b = 2|c = 3>x = 0", "b = 2>y = 0"}, "overlap 2"},
 		{"context that the other changes", []string{"b = 2>B = 2", "a = 1|b = 2|c = 3>a = 1|b = 2|C = 3"}, "overlap 2"},
-		{"context that the other changes, first", []string{"a = 1|b = 2|c = 3>a = 1|b = 2|C = 3", "b = 2>B = 2"}, "overlap 2"},
+		{"context that a later one changes", []string{"a = 1|b = 2|c = 3>a = 1|b = 2|C = 3", "b = 2>B = 2"}, "a = 1|B = 2|C = 3|d = 4|e = 5"},
+		{"context that two later ones change", []string{file + ">a = 1|b = 2|C = 3|d = 4|e = 5", "e = 5>E = 5", "a = 1|b = 2>A = 1|b = 2"}, "A = 1|b = 2|C = 3|d = 4|E = 5"},
+		{"context in which a later one inserts", []string{"a = 1|b = 2|c = 3>a = 1|b = 2|C = 3", "a = 1|b = 2>a = 1|x = 0|b = 2"}, "a = 1|x = 0|b = 2|C = 3|d = 4|e = 5"},
+		{"context that a later one removes", []string{"a = 1|b = 2|c = 3>a = 1|b = 2|C = 3", "b = 2>"}, "a = 1|C = 3|d = 4|e = 5"},
+		{"context that a later one changes beyond it", []string{"a = 1|b = 2>A = 1|b = 2", "b = 2|c = 3>B = 2|c = 3"}, "overlap 2"},
+		{"context and the change of the other", []string{"a = 1|b = 2|c = 3>a = 1|b = 2|C = 3", "b = 2|c = 3>B = 2|c = 3"}, "overlap 2"},
+		{"context that the other copies", []string{"a = 1|b = 2|c = 3>a = 1|b = 2|c = 3|b = 2", "b = 2>B = 2"}, "overlap 2"},
+		{"context around what the other inserts", []string{"a = 1|b = 2|c = 3>a = 1|x = 0|b = 2|c = 3", "a = 1|b = 2>A = 1|b = 2"}, "overlap 2"},
+		{"context in which both insert", []string{"a = 1|b = 2|c = 3>a = 1|x = 0|b = 2|c = 3", "b = 2>y = 0|b = 2"}, "overlap 2"},
 		{"insertion inside the other's context", []string{"a = 1>a = 1|x = 0", "a = 1|b = 2|c = 3>a = 1|b = 2|C = 3"}, "overlap 2"},
 		{"two insertions at one place", []string{"a = 1>a = 1|x = 0", "b = 2>y = 0|b = 2"}, "overlap 2"},
 		{"three on one line", []string{"a = 1>x = 0", "a = 1>y = 0", "a = 1>z = 0"}, "overlap 2, overlap 3"},
@@ -75,6 +86,66 @@ func TestBlocksOfOneFileAreSetAgainstOneAnother(t *testing.T) {
 	} {
 		if got := edited(file, c.blocks...); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// Blocks may build upon one another for as long as work is left.
+func TestAChainOfManyBlocks(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{5, 6, 40} {
+		var blocks []string
+		for i := range n {
+			blocks = append(blocks, fmt.Sprintf("step = %d>step = %d", i, i+1))
+		}
+		if got, want := edited("step = 0|end = 0", blocks...), fmt.Sprintf("step = %d|end = 0", n); got != want {
+			t.Errorf("%d blocks: %s, want %s", n, got, want)
+		}
+		broken := append(slices.Clone(blocks[:n-1]), "step = 99>other = 1")
+		if got, want := edited("step = 0|end = 0", broken...), fmt.Sprintf("not_found %d", n); got != want {
+			t.Errorf("%d blocks, the last astray: %s, want %s", n, got, want)
+		}
+	}
+}
+
+// A file without text takes the REPLACE of a block without SEARCH whole.
+func TestAnEmptySearchInAnEmptyFile(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, before, search, replace, want string }{
+		{"empty", "", "", "a\nb\n", "a\nb\n"},
+		{"a blank line for SEARCH", "", "\n", "a\n", "a\n"},
+		{"a byte order mark", "\ufeff", "", "a\n", "\ufeffa\n"},
+		{"a blank line", "\n", "", "a\n", "a\n"},
+		{"blank lines with CRLF", "\r\n\r\n", "", "a\nb\n", "a\r\nb\r\n"},
+		{"a comment", "# a\n", "", "b\n", "refused"},
+		{"a text for SEARCH", "", "a\n", "b\n", "not_found"},
+		{"nothing to put in", "", "", "", "noop"},
+		{"a placeholder to put in", "", "", "# ... existing code ...\n", "refused"},
+	} {
+		after, _, err := ApplyBlocks("a.py", []byte(c.before), []Block{{c.search, c.replace}})
+		got := string(after)
+		var r *problem.Refusal
+		if errors.As(err, &r) {
+			got = r.Problems[0].Kind
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// What is meant for every place has some thousands of them, not a million.
+func TestEveryOneOfManyPlaces(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]string{5000: "", 20001: problem.KindAmbiguous} {
+		op := pairs("v = old>v = new")[0]
+		op.Every = true
+		after, _, problems := editFile("a.txt", []byte(strings.Repeat("v = old\nw\n", n)), []*parse.Operation{op}, document.NewWork())
+		switch {
+		case want == "" && (len(problems) > 0 || string(after) != strings.Repeat("v = new\nw\n", n)):
+			t.Errorf("%d places: %v", n, problems)
+		case want != "" && (len(problems) == 0 || problems[0].Kind != want):
+			t.Errorf("%d places: %v, want %s", n, problems, want)
 		}
 	}
 }

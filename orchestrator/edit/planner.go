@@ -154,7 +154,7 @@ func edits(k parse.OpKind) bool {
 func (p *planner) resolve(s *fileState, op *parse.Operation) {
 	switch op.Kind {
 	case parse.OpEdit:
-		if lex.AllBlank(op.Search) && len(s.before) == 0 {
+		if lex.AllBlank(op.Search) && textless(s.before) {
 			fillWhole(op, s.exists)
 		}
 	case parse.OpAppend, parse.OpPrepend:
@@ -232,7 +232,8 @@ func (s *fileState) content() (d *document.Document, lo, hi int) {
 // fillWhole turns an edit without SEARCH into what it means for a file that is
 // absent or empty: this content.
 //
-// An empty SEARCH in a file with lines has no such meaning: it is between
+// A file of a byte order mark or blank lines counts as empty. An empty SEARCH in a
+// file with text has no such meaning: it is between
 // any two of them, and is refused when the block is matched.
 func fillWhole(op *parse.Operation, exists bool) {
 	op.Kind = parse.OpCreate
@@ -363,8 +364,8 @@ func (p *planner) note(op *parse.Operation, by match.Strategy) {
 // only evidence that its author saw this version.
 func (p *planner) whole(s *fileState, c *workspace.Change) {
 	op := s.whole
-	if line, ok := lex.Promised(lex.LanguageOf(s.path), parse.SplitBody(op.Text), nil); ok && op.Kind != parse.OpDelete && !strings.Contains(string(s.before), line) {
-		p.fault(op.Block, s.path, problem.KindRefused, fmt.Sprintf("the content holds the placeholder %s instead of the code it stands for", problem.Quote(line)), "send the whole content")
+	if line, ok := promised(s, op); ok {
+		p.fault(op.Block, s.path, problem.KindRefused, placeholderReason(line), "send the whole content")
 		return
 	}
 	switch op.Kind {

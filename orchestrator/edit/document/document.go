@@ -39,7 +39,8 @@ type Document struct {
 	body        string // "\n" + the lines, each ended by "\n": what Exact searches; "" until asked for
 	PreferIndex bool   // many blocks: one index of all lines is cheaper than a search for each
 	Work        *Work  // what may still be compared; nil for a text that no block is looked for in
-	Unindexed   bool   // too many short lines for any index: only what a search of the text finds is found
+	Unindexed   bool   // too many short lines for any index, or one too long: only what a search of the text finds is found
+	LongLine    bool   // that is why
 	seen        anchor // the last block that was looked for
 	Explained   int    // problems that were explained
 	lookups     int    // blocks that were looked for: one of many pieces is as many
@@ -82,8 +83,23 @@ func New(path string, text []byte) *Document {
 		d.body = framed
 	}
 	d.Cut()
-	d.Unindexed = lex.Crowded(d.Len(), len(d.Text))
+	d.LongLine = d.longest() > maxLine
+	d.Unindexed = d.LongLine || lex.Crowded(d.Len(), len(d.Text))
 	return d
+}
+
+// maxLine bounds the bytes of a line that is compared otherwise than to the
+// letter: each way to compare takes a line as one, and makes a copy or a list of
+// tokens of it. Only generated files have such lines.
+const maxLine = 1 << 17
+
+// longest returns the length of the longest line, its end included.
+func (d *Document) longest() int {
+	n := 0
+	for i := range d.Len() {
+		n = max(n, int(d.Off[i+1]-d.Off[i]))
+	}
+	return n
 }
 
 // FreeIndexes gives up what can be made again from the text, so that another document

@@ -203,6 +203,9 @@ const maxPlaces = 3
 // notFoundAtAll is the problem of a block for which nothing in the file can be shown.
 func notFoundAtAll(op *parse.Operation, d *document.Document) problem.Problem {
 	reason, _ := notInFile(op)
+	if d.LongLine {
+		reason += ", which has a line of more than 128 KiB: there only equal lines are found"
+	}
 	return problem.Problem{
 		Block: op.Block, Path: d.Path, Kind: problem.KindNotFound, Reason: reason,
 		Advice: "read the file and copy the lines to replace from it, or leave this block out" + writeOut(op),

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path"
 	"slices"
 	"strings"
 
@@ -39,7 +40,10 @@ const manyDefinitions = 6
 // A file with "def total" and a call of total() that comes out with the call
 // alone is refused. It is not when the edit also imports or assigns another
 // total, nor when what is left is cart.total(): that may be any object's method.
-func CheckDefinitions(d *document.Document, ops []*parse.Operation, after string, whole bool) *problem.Problem {
+//
+// elsewhere reports whether another file gives a name that this one refers to,
+// as those of a Go package do; nil when no other file can.
+func CheckDefinitions(d *document.Document, ops []*parse.Operation, after string, whole bool, elsewhere func(name string) bool) *problem.Problem {
 	before := d.Text
 	after = strings.TrimPrefix(after, lex.BOM)
 	if !mayDropDefinition(before, after) || !parsable(before) || !parsable(after) {
@@ -55,7 +59,7 @@ func CheckDefinitions(d *document.Document, ops []*parse.Operation, after string
 	})
 	for _, g := range gone[:min(len(gone), maxDropped)] {
 		// A method is not asked for: its uses name an object, whose class nobody knows.
-		if line := users(g.name); g.plain && line > 0 {
+		if line := users(g.name); g.plain && line > 0 && (elsewhere == nil || !elsewhere(g.name)) {
 			return dropped(d, ops, g, line, after)
 		}
 	}
@@ -111,6 +115,9 @@ func definitions(name, text string) (list []definition, users func(string) int) 
 		list = l.scriptDefinitions()
 	}
 	return list, func(name string) int {
+		if builtin(lang, name) {
+			return 0
+		}
 		if refs, bound := l.uses(name); len(refs) > 0 && !bound {
 			return l.line(refs[0])
 		}
@@ -219,6 +226,36 @@ func goDefinitions(text string) (list []definition, users func(string) int) {
 		}
 		return 0
 	}
+}
+
+// GoDeclares reports whether the file at a path, of the package named pkg,
+// declares name at its top level in every build. A file that does not parse
+// declares nothing that is certain, and one that some builds leave out neither.
+func GoDeclares(file, text, pkg, name string) bool {
+	if !strings.Contains(text, name) || len(text) > maxParsed || strings.Contains(text, "//go:build") || strings.Contains(text, "// +build") {
+		return false
+	}
+	parts := strings.Split(strings.TrimSuffix(strings.TrimSuffix(path.Base(file), ".go"), "_test"), "_")
+	if slices.ContainsFunc(parts[1:], func(s string) bool { return slices.Contains(goPlatforms, s) }) {
+		return false
+	}
+	f, err := parser.ParseFile(token.NewFileSet(), "", text, 0)
+	return err == nil && f.Name.Name == pkg && f.Scope.Lookup(name) != nil
+}
+
+// goPlatforms are the parts of a file's name for which Go builds it on some
+// systems alone.
+var goPlatforms = strings.Fields(`aix android darwin dragonfly freebsd illumos ios js linux netbsd openbsd plan9 solaris wasip1 windows
+386 amd64 arm arm64 loong64 mips mips64 mips64le mipsle ppc64 ppc64le riscv64 s390x wasm`)
+
+// GoPackage returns the name of the package that a Go file is of, "" when it
+// cannot be read.
+func GoPackage(text string) string {
+	f, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly)
+	if err != nil {
+		return ""
+	}
+	return f.Name.Name
 }
 
 // receiverName returns the type of a method's receiver, without pointer and

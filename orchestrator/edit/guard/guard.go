@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/explain"
@@ -39,10 +40,9 @@ func CheckBlock(d *document.Document, op *parse.Operation) *problem.Problem {
 		}
 		return p
 	}
-	// A placeholder that the file holds already is the file's own text: a
-	// template, or documentation about placeholders.
-	if line, ok := lex.Promised(d.Lang, op.Replace, op.Search); ok && !d.HasLine(line) {
-		if f := match.Find(d, op); len(f.Places) == 0 { // both faults are told at once
+	find := sync.OnceValue(func() match.Finding { return match.Find(d, op) })
+	if line, ok := promised(d, op, find); ok {
+		if f := find(); len(f.Places) == 0 { // both faults are told at once
 			return explain.Unplaced(d, op, f)
 		}
 		p.Reason = fmt.Sprintf("REPLACE holds the placeholder %s instead of the code it stands for", problem.Quote(line))

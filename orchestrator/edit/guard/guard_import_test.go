@@ -119,12 +119,20 @@ func TestDefinitionsThatMayGo(t *testing.T) {
 		{"a.py", "class A:\n    def f(self): ...\nf()\n", "class A: ...\nf()\n", false},
 		{"a.ts", "type A = 1\nlet b: A\n", "let b: A\n", true},
 		{"a.ts", "type A = 1\nlet b: A\n", "import { A } from 'c'\nlet b: A\n", false},
+		{"a.js", "const a = require('a')\na.b()\n", "import a from 'a'\na.b()\n", false},
+		{"a.js", "const a = require('a')\na.b()\n", "import * as a from 'a'\na.b()\n", false},
+		{"a.py", "def sum(a): ...\nsum(1)\n", "sum(1)\n", false},
+		{"a.js", "function structuredClone() { }\nstructuredClone()\n", "structuredClone()\n", false},
+		{"a.js", "const a = require('a').b\na()\n", "import { b as a } from 'a'\na()\n", false},
+		{"a.ts", "const a = require('a')\na.b()\n", "import a = require('a')\na.b()\n", false},
+		{"a.js", "const a = require('a')\na.b()\n", "import b from 'a'\na.b()\n", true},
+		{"a.js", "const a = require('a')\na.b()\n", "import 'a'\na.b()\n", true},
 		{"a.go", "package a\n\ntype A int\n\nvar b A\n", "package a\n\nvar b A\n", true},
 		{"a.go", "package a\n\nfunc (x T) A() {}\n\nvar b = x.A\n", "package a\n\nvar b = x.A\n", false},
 		{"a.rb", "def f\nend\nf\n", "f\n", false},
 	} {
 		d := document.New(c.name, []byte(c.before))
-		p := CheckDefinitions(d, []*parse.Operation{{Block: 3}}, c.after, false)
+		p := CheckDefinitions(d, []*parse.Operation{{Block: 3}}, c.after, false, nil)
 		if (p != nil) != c.refused || p != nil && (p.Block != 3 || !slices.Equal(p.Lines, []int{strings.Count(c.after, "\n")})) {
 			t.Errorf("%s %q to %q: %+v", c.name, c.before, c.after, p)
 		}

@@ -99,7 +99,7 @@ func TestDeepTextDoesNotEndTheProcess(t *testing.T) {
 				t.Errorf("%s, %q: %+v", ext, unit, p)
 			}
 			KeepImports("a"+ext, "import a\n", text)
-			CheckDefinitions(d, []*parse.Operation{{Block: 1}}, text, true)
+			CheckDefinitions(d, []*parse.Operation{{Block: 1}}, text, true, nil)
 		}
 	}
 }

@@ -92,6 +92,11 @@ func TestAnImportThatWasReplacedIsNotPutBack(t *testing.T) {
 		{"a.go", "package a\n\nimport \"x/b\"\n\nvar _ = b.B\n", "package a\n\nimport c \"x/b\"\n\nvar _ = b.B + c.C\n"},
 		{"a.py", "from x import b\nb()\n", "from y import b\nb()\n"},
 		{"a.ts", "import b from 'x'\nb()\n", "import { c as b } from 'y'\nb()\n"},
+		{"a.py", "from x import open\nopen()\n", "open()\n"},
+		{"a.py", "from x import TimeoutError\nraise TimeoutError\n", "raise TimeoutError\n"},
+		{"a.py", "from x import b as zip\nzip()\n", "zip()\n"},
+		{"a.js", "import fetch from 'x'\nfetch()\n", "fetch()\n"},
+		{"a.ts", "import { URL } from 'url'\nnew URL('')\n", "new URL('')\n"},
 	} {
 		if got, kept := KeepImports(c.name, c.before, c.after); got != c.after || len(kept) > 0 {
 			t.Errorf("%q: kept %q", c.after, kept)
@@ -114,7 +119,7 @@ func TestMostOfAFileDoesNotGoUnnoticed(t *testing.T) {
 		{5, 1, true, ""},
 	} {
 		d := document.New("x.py", []byte(strings.Join(all[:c.had], "")))
-		p := CheckDefinitions(d, []*parse.Operation{{Block: 1}}, strings.Join(all[:c.keeps], ""), c.whole)
+		p := CheckDefinitions(d, []*parse.Operation{{Block: 1}}, strings.Join(all[:c.keeps], ""), c.whole, nil)
 		if p == nil && c.reason != "" || p != nil && p.Reason != c.reason {
 			t.Errorf("%d of %d kept, whole %v: %+v", c.keeps, c.had, c.whole, p)
 		}
@@ -125,7 +130,7 @@ func TestTheBlockThatHoldsTheDefinitionIsAtFault(t *testing.T) {
 	t.Parallel()
 	d := document.New("x.py", []byte("def f(): ...\nf()\n"))
 	ops := []*parse.Operation{{Block: 1, Search: []string{"f()"}}, {Block: 2, Search: []string{"def f(): ..."}}}
-	p := CheckDefinitions(d, ops, "f()\n", false)
+	p := CheckDefinitions(d, ops, "f()\n", false, nil)
 	if p == nil || p.Block != 2 || !strings.Contains(p.Reason, "drops `def f`, which line 1") {
 		t.Errorf("%+v", p)
 	}

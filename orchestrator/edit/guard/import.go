@@ -20,8 +20,8 @@ type imported struct {
 // uses their names, and returns them with the text.
 //
 // An import whose name is no longer used goes as asked; one that moved is not
-// dropped. Where anything else in the file binds the name, or the file cannot
-// be read with certainty, nothing is put back.
+// dropped. Where anything else in the file or the language itself gives the name
+// a meaning, or the file cannot be read with certainty, nothing is put back.
 func KeepImports(name, before, after string) (text string, kept []string) {
 	if !mayDropImport(before, after) || !parsable(before) || !parsable(after) {
 		return after, nil
@@ -49,6 +49,9 @@ func KeepImports(name, before, after string) (text string, kept []string) {
 		return after, nil
 	}
 	back = slices.DeleteFunc(back, func(m imported) bool {
+		if builtin(lang, m.name) {
+			return true
+		}
 		refs, bound := is.uses(m.name)
 		return len(refs) == 0 || bound
 	})

@@ -237,7 +237,7 @@ func (l *listing) scriptBinds(i int) bool {
 	if l.assigns(i+1) && l.punct(i-1) != ':' {
 		return true
 	}
-	if l.arrow(i + 1) {
+	if l.arrow(i+1) || l.importedAt(i) {
 		return true
 	}
 	if p := l.punct(i - 1); l.punct(i+1) == ':' && (p == '(' || p == ',' || p == '.') || l.punct(i+1) == '?' && l.punct(i+2) == ':' {
@@ -253,6 +253,20 @@ func (l *listing) scriptBinds(i int) bool {
 		}
 		if l.punct(o) == '(' {
 			return l.parameters(o)
+		}
+	}
+	return false
+}
+
+// importedAt reports whether the name at i is given its meaning by an import:
+// the x of import x from "m", import a, { b as x } from "m" and import * as x from "m".
+func (l *listing) importedAt(i int) bool {
+	for j := i - 1; j >= max(0, i-maxReach); j-- {
+		switch p := l.punct(j); {
+		case l.is(j) == "import" && l.toks[j].Kind == lex.TokenWord:
+			return l.outer[j] < 0 && l.punct(j-1) != '.'
+		case l.toks[j].Kind != lex.TokenWord && p != '{' && p != ',' && p != '*' && p != '}':
+			return false // a statement of imports ends in a string, or in a call
 		}
 	}
 	return false

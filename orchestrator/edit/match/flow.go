@@ -95,17 +95,13 @@ func cutTokens(lines []string) (tokens []string, breaks map[int]bool) {
 }
 
 // sameSteps reports whether the paired lines go deeper and back together, from
-// each to the next, in a language where depth has a meaning; a first line that
-// lost its indentation to a tag does not count. "if a:", "  b", "c" is another
+// each to the next, in a language where depth has a meaning. "if a:", "  b", "c" is another
 // program than "if a:", "  b", "  c".
 func sameSteps(d *document.Document, search []string, groups []group) bool {
 	if !d.Lang.Offside {
 		return true
 	}
 	pairs := depths(d, search, groups)
-	if len(pairs) > 1 && swallowed(pairs) {
-		pairs = pairs[1:]
-	}
 	for i := 1; i < len(pairs); i++ {
 		a, b := pairs[i-1], pairs[i]
 		if step(width(a.search), width(b.search)) != step(width(a.file), width(b.file)) {

@@ -143,6 +143,10 @@ func bodyEnd(d *document.Document, at int) (end int, ok bool) {
 	return end, true
 }
 
+// maxEverywhere bounds the places of one replacement. Each is kept until the file
+// is written, at some hundred bytes.
+const maxEverywhere = 20000
+
 // everywhere returns the first lines, from 0, of all places of a replacement
 // that is meant for every one of them: lines that are there to the letter,
 // and are nowhere within a longer line.
@@ -157,13 +161,13 @@ func everywhere(op *parse.Operation, d *document.Document, ambiguous []int) (lin
 	if lex.AllBlank(op.Search) || !strings.Contains(d.Plain(), text) {
 		return nil, ambiguous
 	}
-	lines = d.FindExact(op.Search, parse.MaxBlocks+1)
+	lines = d.FindExact(op.Search, maxEverywhere+1)
 	for i := 1; i < len(lines); i++ {
 		if lines[i] < lines[i-1]+len(op.Search) {
 			return nil, within(d, text)
 		}
 	}
-	if len(lines) > parse.MaxBlocks || strings.Count(d.Plain(), text) != len(lines) {
+	if len(lines) > maxEverywhere || strings.Count(d.Plain(), text) != len(lines) {
 		return nil, within(d, text)
 	}
 	return lines, nil

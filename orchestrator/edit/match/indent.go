@@ -20,7 +20,7 @@ import (
 type indenter struct {
 	identity bool              // both indent alike: nothing to do
 	exact    map[string]string // from SEARCH's indentation to the file's, where each has one
-	first    *string           // what the first line of REPLACE takes when a tag swallowed its indentation
+	first    *string           // what the first line of REPLACE takes when a one-line SEARCH lost its indentation
 	shift    *shift            // the rule for an indentation that exact does not hold
 }
 
@@ -57,9 +57,6 @@ func newIndenter(d *document.Document, search, replace []string, groups []group)
 	}
 	if in.identity {
 		return in
-	}
-	if len(pairs) > 1 && swallowed(pairs) {
-		in.first, pairs = &pairs[0].file, pairs[1:]
 	}
 	if absolute(d.Lang, pairs, replace) {
 		in.first, in.shift = &pairs[0].file, &shift{}
@@ -109,7 +106,7 @@ func mixedUp(pairs []depth) bool {
 }
 
 // swallowed reports whether only the first line lost its indentation, as when
-// a body begins right after its tag.
+// a body begins right after its tag, or was trimmed as one text.
 //
 // The body of <SEARCH>x = 1\n y = 2</SEARCH> is such a case: the author
 // wrote the first line right after the tag and all others as they are.

@@ -18,13 +18,21 @@ func indents(file, search, replace string) string {
 	for i := range groups {
 		groups[i] = group{i, i + 1, i, i + 1}
 	}
+	p, err := restoreFirst(d, Place{Hi: len(s), Search: s, Replace: r}, groups)
+	if err != nil {
+		return "refused"
+	}
+	s, r = p.Search, p.Replace
 	in := newIndenter(d, s, r, groups)
-	if in.identity {
+	if in.identity && lex.SameLines(s, lines(search)) {
 		return "identity"
 	}
 	var out []string
 	for j, l := range r {
-		to, ok := in.indent(j, l)
+		to, ok := lex.Indent(l), true
+		if !in.identity {
+			to, ok = in.indent(j, l)
+		}
 		if !ok {
 			return "refused at " + lex.TrimSpace(l)
 		}
@@ -52,7 +60,7 @@ func TestIndentationFollowsTheMatchedLines(t *testing.T) {
 		{"four for two, half a level", "  a|    b", "    a|        b", "    a|     c", "refused at c"},
 		{"a prefix before tabs", "a|>b", "  a|  >b", "  a|  >>c", "a|>>c"},
 		{"a comment's one space", ">/*|> * a|> */", "    /*|     * a|     */", "     * b|    c", "> * b|>c"},
-		{"first line swallowed", "    a|        b", "a|        b", "a|        c|    d", "    a|        c|    d"},
+		{"first line swallowed", "    a:|        b", "a:|        b", "a:|        c|    d", "    a:|        c|    d"},
 		{"one line, nested below", "    a", "a", "if a:|    b", "    if a:|        b"},
 		{"one line, siblings", "    a", "a", "a|b", "    a|    b"},
 		{"one line, as it stands", "    a", "a", "a|    b", "    a|    b"},

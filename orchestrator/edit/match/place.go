@@ -27,6 +27,7 @@ type Place struct {
 	Search   []string // SEARCH as it was matched, without what was set aside
 	Replace  []string // REPLACE without the same
 	groups   []group  // nil when line i of search is at lo+i
+	crossing bool     // what SEARCH leaves out before it leaves the scope of the piece above
 
 	// Blank lines that SEARCH has before or after its text, and the file has not, were set aside.
 	Headless, Tailless bool

@@ -19,6 +19,7 @@ type Splice struct {
 // The reasons why a place that was found cannot be rewritten.
 var (
 	errIndent  = errors.New("the indentation of the replacement does not follow from that of SEARCH, which differs from the file's line by line")
+	errScope   = errors.New("the lines that SEARCH leaves out reach beyond the block in which they begin, so that what follows them is part of another")
 	errComment = errors.New("SEARCH leaves out a comment that stands among the lines to change")
 )
 
@@ -31,12 +32,19 @@ var (
 // ends of the context, lets two blocks share context, and makes the diff
 // that a person reviews as small as the change.
 func Rewrite(d *document.Document, p Place) ([]Splice, error) {
+	if p.crossing {
+		return nil, errScope
+	}
 	groups := p.groups
 	if groups == nil {
 		groups = make([]group, len(p.Search))
 		for i := range groups {
 			groups[i] = group{i, i + 1, p.Lo + i, p.Lo + i + 1}
 		}
+	}
+	p, err := restoreFirst(d, p, groups)
+	if err != nil {
+		return nil, err
 	}
 	r := rewriter{d: d, p: p, groups: groups, from: align.Lines(p.Search, p.Replace)}
 	r.to = make([]int, len(p.Search))

@@ -45,6 +45,7 @@ func findElided(q *query) Finding {
 			return Finding{}
 		}
 		g.Places[0].Strategy = Robust
+		g.Places[0].crossing = at > 0 && crosses(q.d, at, g.Places[0].Lo)
 		at = g.Places[0].Hi
 		f.Places = append(f.Places, g.Places[0])
 	}
@@ -151,27 +152,42 @@ func findReflowed(q *query) Finding {
 // is cut once.
 func reflowRegions(d *document.Document, search []string, h shape) []*document.WordView {
 	if d.PreferIndex || d.Words != nil || h.longest == "" {
-		return []*document.WordView{d.WordView()}
+		return wholeFile(d)
 	}
 	text := strings.Join(search, "\n")
 	mid := strings.Index(text, h.longest)
 	before, after := text[:mid], text[mid:]
 	var out []*document.WordView
+	cut := 0 // bytes that are cut into tokens, those of one line once for each place
 	for n, at := 0, 0; ; n++ {
 		if at = d.Index(at, h.longest); at < 0 {
 			return out
 		}
-		if n >= document.Rare && n*len(text) > 4*len(d.Text) {
-			return []*document.WordView{d.WordView()}
+		if n >= document.Rare && n*len(text)+cut > 4*len(d.Text) {
+			return wholeFile(d)
 		}
 		d.Work.Add(len(text)) // at most: mostly the first byte differs
 		if end, ok := continuesWith(d.Text[at:], after); ok {
 			if start, ok := precededBy(d.Text[:at], before); ok {
-				out = append(out, d.CutWords(d.LineAt(start), d.LineAt(at+end-1)+1))
+				lo, hi := d.LineAt(start), d.LineAt(at+end-1)+1
+				cut += int(d.Off[hi] - d.Off[lo])
+				out = append(out, d.CutWords(lo, hi))
 			}
 		}
 		at++
 	}
+}
+
+// maxWords bounds the bytes of a file that is cut into tokens as a whole. They
+// take up to a hundred times as much; what is beyond is found otherwise or not.
+const maxWords = 2 << 20
+
+// wholeFile returns the file as tokens, nothing when it is too large for that.
+func wholeFile(d *document.Document) []*document.WordView {
+	if len(d.Text) > maxWords && d.Words == nil {
+		return nil
+	}
+	return []*document.WordView{d.WordView()}
 }
 
 // continuesWith reports whether text begins with want, space aside, and where want

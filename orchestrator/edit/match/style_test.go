@@ -26,7 +26,7 @@ func TestIndentationAtTheLimitsOfWhatCanBeLearnt(t *testing.T) {
 		{"two spaces for tabs", "  a|    b", ">a|>>b", ">>>d", "      d"},
 		{"a block pasted a level deeper, less deep at its end", "a|  b", "  a|    b", "  a|    b|  c", "a|  b|c"},
 		{"deeper, with tabs, in a file without indentation", "a|b", "    a|    b", "    a|    >c", "a|>c"},
-		{"the first line swallowed, of two depths", "    a|        b|    c", "a|        b|    c", "d|            e", "    d|            e"},
+		{"the first line swallowed, of two depths", "    a:|        b|    c", "a:|        b|    c", "d(|            e", "    d(|            e"},
 	} {
 		if got := indents(c.file, c.search, c.replace); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)

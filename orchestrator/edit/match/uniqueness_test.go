@@ -88,7 +88,7 @@ func TestAHunksNumberBreaksATieOnlyWhenItIsTrue(t *testing.T) {
 		{"past the end", 7, 2, "ambiguous [1 4]"},
 		{"far past the end", 99, 2, "ambiguous [1 4]"},
 		{"none", 0, 2, "ambiguous [1 4]"},
-		{"wrong counts", 4, 3, "ambiguous [1 4]"},
+		{"wrong counts", 4, 1, "ambiguous [1 4]"},
 	} {
 		ops, err := parse.Parse([]byte("--- a/x\n+++ b/x\n" + fmt.Sprintf(hunk, c.line, c.counts, c.line, c.counts)))
 		if err != nil || len(ops) != 1 {

@@ -1,7 +1,6 @@
 package parse
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
@@ -21,8 +20,10 @@ import (
 //
 // A library that reads diffs strictly is no help here: with one wrong count
 // it gives an error, or reads the next file's header as content.
-func parseDiff(text string) ([]*Operation, error) {
-	p := &diffParser{lines: strings.Split(text, "\n"), endless: thoughts{}}
+//
+// fenced tells that the text begins within a fence.
+func parseDiff(text string, fenced bool) ([]*Operation, error) {
+	p := &diffParser{lines: strings.Split(text, "\n"), fenced: fenced, endless: thoughts{}}
 	if n := len(p.lines); n > 0 && p.lines[n-1] == "" {
 		p.lines = p.lines[:n-1]
 	}
@@ -50,6 +51,7 @@ type diffParser struct {
 	f       *diffFile
 	ops     []*Operation
 	prose   []string // the lines outside the hunks
+	fenced  bool     // the text begins within a fence
 	endless thoughts
 }
 
@@ -83,7 +85,7 @@ func (p *diffParser) fault(kind, reason, advice string) error {
 // one response, which is refused like every mixture.
 func (p *diffParser) step() error {
 	p.i = p.endless.pass(p.lines, p.i)
-	l := strings.TrimSuffix(p.lines[p.i], "\r")
+	l := strings.TrimPrefix(strings.TrimSuffix(p.lines[p.i], "\r"), lex.BOM)
 	switch {
 	case strings.HasPrefix(l, "diff --git "):
 		if err := p.finish(); err != nil {
@@ -270,6 +272,9 @@ func (p *diffParser) hunk(l string) error {
 		return p.fault(problem.KindTruncated, "the hunk has no lines: the response was cut off", "send the whole diff again")
 	}
 	if !h.Trusted {
+		if err := p.cutOff(op, oldLeft, newLeft, counted); err != nil {
+			return err
+		}
 		if err := p.unmarked(counted && (oldLeft > 0 || newLeft > 0)); err != nil {
 			return err
 		}
@@ -295,67 +300,6 @@ func (op *Operation) take(s string, last byte) {
 		op.Hunk.NewNoEOL = op.Hunk.NewNoEOL || last != '-'
 	}
 }
-
-// ends reports whether the line s at p.i no longer belongs to the hunk; full
-// says that the header's counts are used up. That alone ends nothing: counts
-// that are too low would drop the rest of the hunk. But a removed "-- x" looks
-// like a file's header; there the counts tell, and where they are wrong, the
-// hunk that must follow a header.
-//
-// So "--- a note" followed by "+++ b" inside a hunk is the removal of a comment
-// of SQL and an addition, unless the counts are used up or "@@" comes next.
-func (p *diffParser) ends(s string, full bool) bool {
-	next := func(n int) string {
-		if p.i+n < len(p.lines) {
-			return p.lines[p.i+n]
-		}
-		return ""
-	}
-	switch {
-	case s == "":
-		return false
-	case strings.IndexByte(` +-\`, s[0]) < 0:
-		return true
-	case strings.HasPrefix(s, "--- ") && strings.HasPrefix(next(1), "+++ "):
-		return full || strings.HasPrefix(next(2), "@@")
-	case s == "-- " || s == "--":
-		return full || mailEnd.MatchString(next(1)) // the signature under a mailed patch
-	}
-	return false
-}
-
-// mailEnd is the version that git writes under a mailed patch.
-var mailEnd = regexp.MustCompile(`^\d+\.\d+`)
-
-// unmarked refuses a hunk of doubtful counts that stops at a line without a mark
-// though more marked lines follow: the line may be context that lost its space,
-// and to stop there would drop the rest. Where the header promises more lines
-// they may even be those of a file's name.
-//
-// A dash or plus, one space and a word is an item of a list in the prose: as a
-// line of a hunk it would stand for text that is indented by one space.
-func (p *diffParser) unmarked(promised bool) error {
-	if p.i >= len(p.lines) {
-		return nil
-	}
-	s := p.lines[p.i]
-	if s == "" || strings.HasPrefix(s, "@@") || strings.HasPrefix(s, "diff ") || strings.HasPrefix(s, "--- ") || strings.HasPrefix(s, "```") || strings.HasPrefix(s, "Index: ") || s == "-- " {
-		return nil
-	}
-	for k, l := range p.lines[p.i+1:] {
-		names := !promised && strings.HasPrefix(l, "--- ") && p.i+k+2 < len(p.lines) && strings.HasPrefix(p.lines[p.i+k+2], "+++ ")
-		if names || strings.HasPrefix(l, "@@") || strings.HasPrefix(l, "diff ") || strings.HasPrefix(l, "```") {
-			return nil
-		}
-		if l != "" && (l[0] == '+' || l[0] == '-') && !listItem.MatchString(l) {
-			return p.fault(problem.KindParse, fmt.Sprintf("line %s of the hunk begins with none of space, + and -", problem.Quote(s)), "begin every line of a hunk with its mark")
-		}
-	}
-	return nil
-}
-
-// listItem is a line of prose that looks like one of a hunk.
-var listItem = regexp.MustCompile("^[+-] [\\pL`*\"]")
 
 // finish turns the file that was read into operations.
 //

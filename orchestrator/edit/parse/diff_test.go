@@ -17,7 +17,8 @@ func TestTheNumbersOfAHunkAreHints(t *testing.T) {
 		{"sound", names + "@@ -4,3 +4,3 @@\n" + body, lines + "@4 trusted"},
 		{"with a section", names + "@@ -4,3 +4,3 @@ func main() {\n" + body, lines + "@4 trusted"},
 		{"too few", names + "@@ -4,2 +4,2 @@\n" + body, lines + "@4"},
-		{"too many", names + "@@ -4,9 +4,9 @@\n" + body, lines + "@4"},
+		{"too many", names + "@@ -4,9 +4,9 @@\n" + body + "That is all.\n", lines + "@4"},
+		{"too many on one side alone", names + "@@ -4,9 +4,2 @@\n" + body, lines + "@4"},
 		{"without numbers", names + "@@ ... @@\n" + body, lines + "@0"},
 		{"without a count", names + "@@ -4 +4 @@\n-b\n+c\n", `edit x "b">"c" @4 trusted`},
 		{"a line beyond any number", names + "@@ -99999999999999999999,3 +4,3 @@\n" + body, lines + "@0 trusted"},
@@ -25,6 +26,28 @@ func TestTheNumbersOfAHunkAreHints(t *testing.T) {
 		{"a signature under it", names + "@@ -4,3 +4,3 @@\n" + body + "-- \n2.39.2\n", lines + "@4 trusted"},
 		{"blank lines under it", names + "@@ -4,3 +4,3 @@\n" + body + "\n\n", lines + "@4 trusted"},
 		{"blank context inside", names + "@@ -4,3 +4,3 @@\n a\n\n-b\n+c\n", `edit x "a||b">"a||c" @4 trusted`},
+	})
+}
+
+// A hunk that lacks lines at the end of the response may have lost a change;
+// one that something follows was only counted wrong.
+func TestAHunkThatWasCutOff(t *testing.T) {
+	t.Parallel()
+	const names, body = "--- a/x\n+++ b/x\n", " a\n-b\n+c\n d\n"
+	const whole = `edit x "a|b|d">"a|c|d" @4`
+	checkForms(t, []formCase{
+		{"both sides are short", names + "@@ -4,5 +4,5 @@\n" + body, problem.KindTruncated},
+		{"new lines are missing", names + "@@ -4,3 +4,5 @@\n" + body, problem.KindTruncated},
+		{"old lines are missing", names + "@@ -4,4 +4,3 @@\n" + body, problem.KindTruncated},
+		{"blank lines under it", names + "@@ -4,6 +4,6 @@\n" + body + "\n", problem.KindTruncated},
+		{"the second of two", names + "@@ -1 +1 @@\n-y\n+z\n@@ -4,5 +4,5 @@\n" + body, problem.KindTruncated},
+		{"a new file", "--- /dev/null\n+++ b/x\n@@ -0,0 +1,3 @@\n+a\n+b\n", problem.KindTruncated},
+		{"within a fence that is open", "```diff\n" + names + "@@ @@\n" + body, problem.KindTruncated},
+		{"within a fence, counted too low", "```diff\n" + names + "@@ -4,2 +4,2 @@\n" + body, problem.KindTruncated},
+		{"whole, within a fence that is open", "```diff\n" + names + "@@ -4,3 +4,3 @@\n" + body, whole + " trusted"},
+		{"short, within a fence that is closed", "```diff\n" + names + "@@ -4,5 +4,5 @@\n" + body + "```\n", whole},
+		{"short, before another hunk", names + "@@ -4,5 +4,5 @@\n" + body + "@@ -9 +9 @@\n-y\n+z\n", whole + "\nedit x \"y\">\"z\" @9 trusted"},
+		{"short, before a signature", names + "@@ -4,5 +4,5 @@\n" + body + "-- \n2.39.2\n", whole},
 	})
 }
 

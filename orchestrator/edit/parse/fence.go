@@ -26,6 +26,17 @@ func fenceLine(l string) (mark, info string) {
 	return l[:len(l)-len(rest)], info
 }
 
+// fenceOpen reports whether a fence is open behind the lines, of which the
+// first is within one when open is set.
+func fenceOpen(lines []string, open bool) bool {
+	for _, l := range lines {
+		if mark, _ := fenceLine(l); mark != "" {
+			open = !open
+		}
+	}
+	return open
+}
+
 // fencesChange reports whether a fence under the name of a file is said to hold
 // a change of the file, by its language.
 func fencesChange(info, name string) bool {

@@ -3,6 +3,7 @@ package parse
 import (
 	"strings"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -29,7 +30,7 @@ const (
 // patchLine returns which of those lines l is, and the path on it; "" for
 // any other line. A patch may begin with the name of a file.
 func patchLine(l string) (kind, path string) {
-	l = strings.TrimRight(l, " \t\r\n")
+	l = strings.TrimPrefix(strings.TrimRight(l, " \t\r\n"), lex.BOM)
 	switch l {
 	case patchBegin, patchEnd, patchEOF:
 		return l, ""
@@ -44,7 +45,7 @@ func patchLine(l string) (kind, path string) {
 
 // marker reports whether a line is a marker of c, 5 to 9 wide, with that word after it.
 func marker(s string, c byte, word string) (width int, ok bool) {
-	s = strings.TrimRight(s, " \t\r")
+	s = strings.TrimPrefix(strings.TrimRight(s, " \t\r"), lex.BOM)
 	rest := strings.TrimLeft(s, string(c))
 	width = len(s) - len(rest)
 	return width, width >= 5 && width <= 9 && (rest == word || word != "" && rest == word[1:])
@@ -71,6 +72,7 @@ func otherForm(text string, lo, hi int, tags []tag) (form string, at int) {
 // A diff needs more than three dashes, which Markdown has too: the names of
 // both files, or numbers after the "@@".
 func beginning(line, rest string) string {
+	line = strings.TrimPrefix(line, lex.BOM) // each block may come out of a file of its own
 	if line == "" || strings.IndexByte("<d-@*", line[0]) < 0 {
 		return ""
 	}

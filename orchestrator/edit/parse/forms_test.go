@@ -194,7 +194,7 @@ func TestDiffsMeanTheseOperations(t *testing.T) {
 		{"plain", head + "@@ -1,2 +1,2 @@\n a\n-b\n+c\n", `edit x "a|b">"a|c" @1 trusted`},
 		{"short counts", head + "@@ -1 +1 @@\n-b\n+c\n", `edit x "b">"c" @1 trusted`},
 		{"two hunks", head + "@@ -1 +1 @@\n-b\n+c\n@@ -9 +9 @@ f()\n-d\n+e\n", "edit x \"b\">\"c\" @1 trusted\nedit x \"d\">\"e\" @9 trusted"},
-		{"counts too high", head + "@@ -1,9 +1,9 @@\n-b\n+c\n", `edit x "b">"c" @1`},
+		{"counts too high", head + "@@ -1,9 +1,9 @@\n-b\n+c\nDone.\n", `edit x "b">"c" @1`},
 		{"counts too low", head + "@@ -1,1 +1,1 @@\n a\n-b\n+c\n", `edit x "a|b">"a|c" @1`},
 		{"counts too low, blank context", head + "@@ -1,1 +1,1 @@\n a\n\n-b\n+c\n", `edit x "a||b">"a||c" @1`},
 		{"counts too low before a file", head + "@@ -1 +1 @@\n a\n-b\n+c\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-d\n+e\n", "edit x \"a|b\">\"a|c\" @1\nedit y \"d\">\"e\" @1 trusted"},

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
 )
 
@@ -54,8 +55,14 @@ func parseMarkers(text string) ([]*Operation, error) {
 		ops = append(ops, &Operation{Kind: OpEdit, Path: path, Above: said, Line: line, Search: body(old), Replace: body(lines[mid+1 : end])})
 		i, above = end, end+1
 	}
-	if text := strings.Join(prose, "\n"); holdsPatch(text, 0, len(text), nil) {
+	text = strings.Join(prose, "\n")
+	if holdsPatch(text, 0, len(text), nil) {
 		return nil, mixedForms()
+	}
+	if len(ops) > 0 && beginsMarker(lastLine(text)) {
+		return nil, problem.Refuse(problem.Problem{
+			Block: len(ops) + 1, Kind: problem.KindTruncated, Reason: "the response ends in the marker of one more block: it was cut off", Advice: "send the whole response again",
+		})
 	}
 	return ops, nil
 }
@@ -121,13 +128,30 @@ func markerEnds(lines []string, i, width, block int) (mid, end int, err error) {
 	return 0, 0, fault(problem.KindTruncated, "the block is opened and never closed: the response was cut off", "send the whole response again")
 }
 
-// body returns lines as a body, without the carriage returns of the response.
+// body returns lines as a body, without the carriage returns of the response
+// and the byte order mark of a file.
 func body(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
 		out[i] = strings.TrimSuffix(l, "\r")
 	}
+	if len(out) > 0 {
+		out[0] = strings.TrimPrefix(out[0], lex.BOM) // the mark is no part of the first line
+	}
 	return out
+}
+
+// beginsMarker reports whether a line is a marker that was cut off: "<<<<", "<<<<<<< SEA".
+func beginsMarker(s string) bool {
+	s = strings.TrimPrefix(s, lex.BOM)
+	rest := strings.TrimLeft(s, "<")
+	return len(s) > len(rest) && len(s)-len(rest) <= 9 && (strings.HasPrefix(" SEARCH", rest) || strings.HasPrefix("SEARCH", rest))
+}
+
+// lastLine returns the last line of a text that is not blank, without space at its end.
+func lastLine(text string) string {
+	text = strings.TrimRight(text, " \t\r\n")
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // lastLines joins the last n lines.

@@ -101,7 +101,7 @@ func parseForm(text string) ([]*Operation, error) {
 	case markersForm:
 		return parseMarkers(text)
 	case diffForm:
-		return parseDiff(text[at:])
+		return parseDiff(text[at:], fenceOpen(strings.Split(text[:at], "\n"), false))
 	case patchForm:
 		return parsePatch(text[at:])
 	}

@@ -69,7 +69,28 @@ func parseTags(text string, tags []tag) ([]*Operation, error) {
 	if err := p.stray(p.rest, len(text)); err != nil {
 		return nil, err
 	}
+	if beginsTag(lastLine(text[p.rest:])) {
+		return nil, problem.Refuse(problem.Problem{
+			Block: len(p.ops) + 1, Kind: problem.KindTruncated, Reason: "the response ends within a tag: it was cut off", Advice: "send the whole response again",
+		})
+	}
 	return p.ops, nil
+}
+
+// beginsTag reports whether a line is a tag that was cut off: "<ED",
+// "<EDIT file=\"shop/st". Alone "<" is enough: nothing else ends in one.
+func beginsTag(s string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimLeft(strings.TrimPrefix(s, lex.BOM), " \t"), "<")
+	if !ok || strings.Contains(rest, ">") {
+		return false
+	}
+	name, _, more := strings.Cut(rest, " ")
+	for _, t := range tagNames {
+		if !more && len(name) <= len(t) && strings.EqualFold(name, t[:len(name)]) || more && strings.EqualFold(name, t) {
+			return true
+		}
+	}
+	return false
 }
 
 // thoughtful refuses a thought that begins in the block which tag from opens,
