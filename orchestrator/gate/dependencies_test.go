@@ -16,6 +16,7 @@ import (
 	"agent/orchestrator/run/runtest"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/node"
 )
 
 // installer is an image builder that installs as a test wants, and else tells
@@ -203,6 +204,30 @@ func TestTroubleOfTheMachineIsNoLack(t *testing.T) {
 	req.Patch = []byte(runtest.Patch)
 	if doc := b.Run(t.Context(), req); doc.Exit != run.ExitInfra || len(doc.Unproven) > 0 {
 		t.Errorf("exit %d: %+v", doc.Exit, doc.Unproven)
+	}
+}
+
+// A tool that could not be installed is told so, and not with a cure that would not help.
+func TestAToolOfWhatIsLackingHasThatCause(t *testing.T) {
+	t.Parallel()
+	for lacking, want := range map[bool]string{true: "tsc of package.json is not installed, since it could not be", false: "tsc of package.json is not installed: commit a lock file"} {
+		b := runtest.Setup(t, func(_ context.Context, req verify.Request) (verify.Report, error) {
+			u := verify.Unproven{Gate: "types", Kind: verify.NotInstalled, Reason: "tsc of package.json is not installed" + node.AbsentCure}
+			return verify.Report{Verdict: verify.Pass, Changeset: req.Changeset, Unproven: []verify.Unproven{u}}, nil
+		})
+		b.Write(t, "package.json", `{"dependencies":{"x":"1"}}`)
+		b.Runner.Images = &installer{install: func(n int, _ dependencies.Set) (images.Image, error) {
+			if lacking && n == 1 {
+				return images.Image{}, &images.InstallError{Said: "it is gone", Err: errors.New("it is gone")}
+			}
+			return images.Image{ID: "sha256:deps"}, nil
+		}}
+		req := b.Request()
+		req.Patch = []byte(runtest.Patch)
+		doc := b.Run(t.Context(), req)
+		if n := len(doc.Unproven); n == 0 || (n == 2) != lacking || !strings.HasPrefix(doc.Unproven[n-1].Reason, want) {
+			t.Errorf("%v: %+v", lacking, doc.Unproven)
+		}
 	}
 }
 

@@ -53,6 +53,9 @@ func (g *Gate) Judge(ctx context.Context, st Stage, cand *Candidate, w Watch) er
 	if report.Baseline != nil && g.Alongside != nil {
 		g.Alongside.Go(func() { g.keepBaseline(ctx, report) })
 	}
+	if len(lacking) > 0 {
+		report = report.Uninstalled()
+	}
 	cand.Verdict, cand.Gates, cand.Skipped, cand.Unproven = report.Verdict, report.Gates, report.Skipped, report.Unproven
 	if len(lacking) > 0 { // the first thing that is told: much else follows from it
 		cand.Unproven = append(lacking, report.Unproven...)
