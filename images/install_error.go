@@ -1,6 +1,7 @@
 package images
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -22,6 +23,8 @@ type InstallError struct {
 	Step int
 	// Registry is the address that did not answer, or broke off; "" when all did.
 	Registry string
+	// Setting is the variable that names the registry, "" for any of them.
+	Setting string
 	// Said is how the package manager begins to complain, a few lines.
 	Said string
 	// Err has the end of what the installer printed.
@@ -44,7 +47,7 @@ func (e *InstallError) Next() string {
 	if e.Registry == "" {
 		return "fix the manifest or lock file that is named, or skip installation with --no-install"
 	}
-	return "set NPM_CONFIG_REGISTRY, PIP_INDEX_URL or GOPROXY to a registry that responds, or skip installation with --no-install"
+	return "set " + cmp.Or(e.Setting, "NPM_CONFIG_REGISTRY, PIP_INDEX_URL or GOPROXY") + " to a registry that responds, or skip installation with --no-install"
 }
 
 // The lines by which the script tells that a step could not be installed, and that a registry cannot be reached. An engine
@@ -79,14 +82,18 @@ func installError(err error, d dependencies.Set, from registries.Set) error {
 	if numberErr != nil || step < 0 || step >= len(d.Steps())/2 {
 		return err
 	}
-	failure := &InstallError{Step: step, Said: firstLines(said), Err: err}
+	address, setting := from.NPM, "NPM_CONFIG_REGISTRY"
+	switch d.Part(step).Manager {
+	case "pip":
+		address, setting = from.PyPI, "PIP_INDEX_URL"
+	case "go":
+		address, setting = from.GoProxy, "GOPROXY"
+	}
+	failure := &InstallError{Step: step, Setting: setting, Said: firstLines(said), Err: err}
 	if _, rest, ok := strings.Cut(text, unanswered); ok {
 		failure.Registry, _, _ = strings.Cut(rest, "\n")
 	} else if strings.Contains(said, outOfTime) || brokenOff.MatchString(said) {
-		failure.Registry = map[string]string{"pip": from.PyPI, "go": from.GoProxy}[d.Part(step).Manager]
-		if failure.Registry == "" {
-			failure.Registry = from.NPM
-		}
+		failure.Registry = address
 	}
 	return failure
 }

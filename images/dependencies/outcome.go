@@ -108,14 +108,13 @@ type Part struct {
 
 // String names the part for people.
 func (p Part) String() string {
-	file := map[string]string{"pip": "the requirements of Python", "go": "go.mod"}[p.Manager]
-	if file == "" {
-		file = "package.json"
+	switch p.Manager {
+	case "pip":
+		return "Python"
+	case "go":
+		return path.Join(p.Root, "go.mod")
 	}
-	if p.Manager == "pip" {
-		return file
-	}
-	return path.Join(p.Root, file)
+	return path.Join(p.Root, "package.json")
 }
 
 // Same reports whether both install for the same language in the same directory.

@@ -147,7 +147,7 @@ func TestWithoutAStepTheOthersStay(t *testing.T) {
 	if len(less.Links())+len(less.Files()) > 0 {
 		t.Errorf("%v, %v", less.Links(), less.Files())
 	}
-	if got := d.Part(1).String() + ", " + d.Part(2).String() + ", " + d.Part(3).String(); got != "top/package.json, the requirements of Python, go.mod" {
+	if got := d.Part(1).String() + ", " + d.Part(2).String() + ", " + d.Part(3).String(); got != "top/package.json, Python, go.mod" {
 		t.Error(got)
 	}
 }

@@ -41,6 +41,27 @@ END
 	}
 }
 
+# probe asks the registry of each step, before anything is fetched that would be thrown away with the rest.
+probe() {
+	asked=' '
+	while [ $# -gt 0 ]; do
+		index=$((index + 1))
+		case $1 in
+		pip) registry=$AGENT_PYPI ;;
+		go) registry=${GOPROXY%%[,|]*} ;;
+		*) registry=$AGENT_NPM/ ;;
+		esac
+		shift 5
+		case $asked$registry in
+		*" $registry "* | *" off" | *" direct" | *" file:"*) ;;
+		*)
+			answers "$registry"
+			asked="$asked$registry "
+			;;
+		esac
+	done
+}
+
 # run runs a package manager, and keeps what it says and its exit status.
 run() {
 	code=0
@@ -77,7 +98,6 @@ attempt() {
 	shift 4
 	level=0 words=$first
 	rm -f "$tmp/first"
-	answers "$registry"
 	# shellcheck disable=SC2086 # they are words of a table
 	until run "$@" $words; do
 		why=$(grep -aoE "$conflict" "$tmp/said" | head -n 1) || why=
@@ -131,6 +151,8 @@ END
 fi
 
 index=-1
+probe "$@"
+index=-1
 while [ $# -gt 0 ]; do
 	index=$((index + 1))
 	kind=$1 root=$2 settings=$3 retry=$4 may=$5
@@ -158,7 +180,6 @@ while [ $# -gt 0 ]; do
 		;;
 	pip)
 		registry=$AGENT_PYPI
-		answers "$registry"
 		cat /media/python/requirements.txt >"$tmp/requirements.txt"
 		until run /usr/bin/python3 -m pip install --isolated --no-input --no-cache-dir --disable-pip-version-check --no-warn-script-location \
 			--retries 1 --timeout 30 --index-url "$AGENT_PYPI" "$binary" --target /deps/python \
@@ -198,7 +219,7 @@ END
 		export GOMODCACHE=/deps/go GOPATH="$tmp/gopath" GOCACHE="$tmp/gocache" GOTOOLCHAIN=local GOFLAGS=-modcacherw GOWORK="$work" CGO_ENABLED=0
 		registry=${GOPROXY%%[,|]*}
 		case $registry in
-		http*) answers "$registry" ;;
+		http*) ;;
 		*) answers() { :; } ;;
 		esac
 		run /usr/lib/go-1.26/bin/go mod download || refused

@@ -106,7 +106,7 @@ func (g *Gate) installMost(ctx context.Context, tools images.Image, d dependenci
 			}
 			part := d.Part(step)
 			i.failed = append(i.failed, part)
-			i.lack(g, fmt.Sprintf("%s: what it names is not installed, and the run goes on without: %s: %s; %s", part, part.Manager, oneLine(lacking.Error()), lacking.Next()))
+			i.lack(g, fmt.Sprintf("without the packages of %s, which %s could not install: %s; %s", part, part.Manager, oneLine(lacking.Error()), lacking.Next()))
 			d = d.Without(step)
 		}
 	}
@@ -122,15 +122,15 @@ func (g *Gate) installMost(ctx context.Context, tools images.Image, d dependenci
 		if g.Rules.InstallAll {
 			return i, &images.InstallError{Step: -1, Said: text, Err: errors.New(text)}
 		}
-		i.lack(g, text+"; set PIP_INDEX_URL to an index that has one, or ask for another version")
+		i.lack(g, "without a package of Python: "+text+"; set PIP_INDEX_URL to an index that has one, or ask for another version")
 	}
 	return i, nil
 }
 
-// lack notes what could not be installed, and tells it.
+// lack notes what is judged without, and tells it.
 func (i *Installed) lack(g *Gate, text string) {
-	i.Lacking = append(i.Lacking, text)
-	g.note(text)
+	i.Lacking = append(i.Lacking, "judged "+text)
+	g.note("go on " + text)
 }
 
 // oneLine joins the lines of a message.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"agent/images"
@@ -176,11 +177,11 @@ func TestWhatCannotBeInstalledIsLackingOrTheRegistrysFaultOrThePatchs(t *testing
 			t.Errorf("%s: %+v", name, doc.Error)
 		}
 		if lacking := len(doc.Unproven) == 1 && doc.Unproven[0].Kind == verify.NoDependencies && doc.Unproven[0].Part &&
-			strings.Contains(doc.Unproven[0].Reason, "the requirements of Python: what it names is not installed, and the run goes on without: pip: ") &&
+			strings.Contains(doc.Unproven[0].Reason, "judged without the packages of Python, which pip could not install: ") &&
 			strings.Contains(doc.Unproven[0].Reason, "no version fits; one==2; ") && strings.Contains(doc.Unproven[0].Reason, "--no-install"); lacking != c.lacking {
 			t.Errorf("%s: %+v", name, doc.Unproven)
 		}
-		if c.lacking && !strings.Contains(strings.Join(told, "\n"), doc.Unproven[0].Reason) {
+		if c.lacking && !strings.Contains(strings.Join(told, "\n"), "go on "+strings.TrimPrefix(doc.Unproven[0].Reason, "judged ")) {
 			t.Errorf("%s: told %q", name, told)
 		}
 		if c.verdict == verify.Fail {
@@ -244,7 +245,14 @@ func TestWhatWasInstalledIsToldAsItWas(t *testing.T) {
 		}}
 		req := b.Request()
 		req.Patch = []byte(runtest.Patch)
+		var after sync.WaitGroup
+		b.Runner.Recorder, b.Runner.AfterRun, req.Keep.Files = b.DB, &after, true
 		doc := b.Run(t.Context(), req)
+		after.Wait()
+		ev, err := b.DB.Evidence(t.Context(), doc.Run)
+		if err != nil || len(ev.Settings.Dependencies) != 1 || !strings.Contains(ev.Settings.Dependencies[0], "--legacy-peer-deps") {
+			t.Errorf("recorded is %q, %v", ev.Settings.Dependencies, err)
+		}
 		text := strings.Join(told, "\n")
 		if doc.Exit != run.ExitDone || strings.Contains(text, "found again") != known || strings.Contains(text, "install the dependencies by npm") == known ||
 			!strings.Contains(text, "installed with --legacy-peer-deps, as npm advises") {
