@@ -45,7 +45,9 @@
 // Install makes the image of what a workspace depends on. It is named by the digest of the toolchain, the registries and
 // what package dependencies keeps of the workspace's files: names, versions and digests of packages. Addresses in lock files
 // become addresses in the user's registry; what has no place there is noted and not installed. Packages run no code of
-// their own. A box finds them so:
+// their own. A package manager that refuses is started again as the project does it, as far as a Set allows; what it took is the
+// image's Report. Which step cannot be installed, and by whose fault, an InstallError says; what goes on without it is the caller's
+// choice. A box finds them so:
 //
 //	/deps/node/<directory>/node_modules   by a link in /work/<directory>, which Snapshot lays beside the files
 //	/deps/python                          at the end of every interpreter's path, after the gates' own

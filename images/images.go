@@ -43,6 +43,8 @@ type Builder struct {
 	host    registries.Host // whose settings say where packages come from
 	showing sync.Mutex      // held while writing to Progress
 	quiet   time.Duration   // how long a build goes on unseen; see quietFor
+
+	failures failureLog // of Install
 }
 
 // New returns a Builder on engine.
@@ -59,6 +61,8 @@ type Image struct {
 	Versions map[string]string // tool to version, as recorded when it was built
 	// Installed names what was installed on the toolchain, "" for nothing; see Install.
 	Installed string
+	// Report is what the installer could not do at once; see dependencies.Set.Told.
+	Report string
 
 	// What every snapshot on this image links to, by path in the workspace.
 	links map[string]string

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,12 +25,23 @@ import (
 // is installed is nobody's who runs there.
 const installer = "10001:10001"
 
-// installTime bounds one installation. A registry that does not answer is noticed in seconds; this is for one
-// that sends for ever.
-const installTime = 15 * time.Minute
+// How long an installation may take. A registry that does not answer is noticed in seconds; this is for one that sends
+// for ever.
+const (
+	installTime = 15 * time.Minute // all of it
+	managerTime = 10 * time.Minute // one run of a package manager
+	shortTime   = time.Minute      // the same, within spareSlow of one that ran out of time
+	spareSlow   = time.Hour
+)
 
-// labelDependencies is the digest of what an image's dependencies were installed from. A snapshot has it too.
-const labelDependencies = "agent.dependencies"
+// errInstallTime is why an installation ends that goes on for too long.
+var errInstallTime = fmt.Errorf("nothing was installed within %s", installTime)
+
+// The labels of an image with dependencies. A snapshot has the first too.
+const (
+	labelDependencies = "agent.dependencies"        // digest of what they were installed from
+	labelReport       = "agent.dependencies.report" // what did not succeed at once; see dependencies.Set.Told
+)
 
 // installDigest identifies what is installed: from what, where from, by which tools.
 func installDigest(d dependencies.Set, toolchain Image, from registries.Set) (string, error) {
@@ -39,64 +51,30 @@ func installDigest(d dependencies.Set, toolchain Image, from registries.Set) (st
 	}
 	// The certificates are no part of it: they decide whether a registry is
 	// believed, not what a lock file names.
-	key, err := json.Marshal([]any{toolchain.ID, hash(script), d.Scripts, d.Steps(), treeOf(d.Files()).Digest(), d.Links(), from.NPM, from.PyPI, from.GoProxy, from.GoSums})
+	key, err := json.Marshal([]any{toolchain.ID, hash(script), d.Scripts, d.Steps(), d.Options(), treeOf(d.Files()).Digest(), d.Links(), from.NPM, from.PyPI, from.GoProxy, from.GoSums})
 	return hash(key), err
 }
-
-// An InstallError says that what a workspace depends on could not be
-// installed: because of a registry, which is nobody's fault who wrote code, or
-// because of what the workspace asks for.
-type InstallError struct {
-	// Registry is the address that did not answer; "" when all did.
-	Registry string
-	// Err has the end of what the installer printed.
-	Err error
-}
-
-// Error names the registry, if it is to blame.
-func (e *InstallError) Error() string {
-	if e.Registry != "" {
-		return e.Registry + " does not answer"
-	}
-	return e.Err.Error()
-}
-
-// Unwrap returns what the build said.
-func (e *InstallError) Unwrap() error { return e.Err }
-
-// Next says what to do about it.
-func (e *InstallError) Next() string {
-	if e.Registry == "" {
-		return "fix the manifest or lock file that is named, or skip installation with --no-install"
-	}
-	return "set NPM_CONFIG_REGISTRY, PIP_INDEX_URL or GOPROXY to a registry that responds, or skip installation with --no-install"
-}
-
-// unanswered begins the line by which the script tells that a registry cannot
-// be reached. An engine of this age gives the exit status of a step as text
-// only, so a line of its output is as good. A package that prints the line while
-// it is installed makes its own failure somebody else's, and passes nothing.
-const unanswered = "agent: registry does not answer: "
 
 // dependenciesStep is the script that installs.
 const dependenciesStep = "steps/dependencies.sh"
 
 // Install returns the image of the toolchain with these dependencies below /deps, for Snapshot to stand
 // on: the toolchain itself for none. It is found by its digest, or built by one step with a network, in
-// which nothing of the workspace but names and versions takes part. The error of a step that fails is an *InstallError.
+// which nothing of the workspace but names and versions takes part. What cannot be installed is an *InstallError; trouble
+// of the engine or of the machine is none.
 func (b *Builder) Install(ctx context.Context, toolchain Image, d dependencies.Set) (Image, error) {
 	if d.Empty() {
 		return installed(d, toolchain, registries.Set{})
 	}
 	from, err := b.host.ForWorkspace()
 	if err != nil {
-		return Image{}, &InstallError{Err: err}
+		return Image{}, &InstallError{Step: -1, Said: err.Error(), Err: err}
 	}
 	img, err := installed(d, toolchain, from)
 	if err != nil {
 		return Image{}, err
 	}
-	if ok, err := b.findInstalled(ctx, &img); ok || err != nil {
+	if ok, err := b.findInstalled(ctx, &img, d); ok || err != nil {
 		return img, err
 	}
 	// One build at a time for one digest: the second of two equal ones finds
@@ -106,18 +84,24 @@ func (b *Builder) Install(ctx context.Context, toolchain Image, d dependencies.S
 		return Image{}, err
 	}
 	defer unlock()
-	if ok, err := b.findInstalled(ctx, &img); ok || err != nil {
+	if ok, err := b.findInstalled(ctx, &img, d); ok || err != nil {
 		return img, err
+	}
+	key := strings.Join(append(d.Arguments(), img.Installed), "\x00")
+	if err := b.failures.recent(key); err != nil {
+		return Image{}, err
 	}
 	labels, err := b.toolchainLabels(ctx, toolchain)
 	if err != nil {
 		return Image{}, err
 	}
 	labels[labelDependencies], labels[labelTaken] = img.Installed, time.Now().UTC().Format(time.RFC3339Nano)
-	if err := b.install(ctx, img.Ref, toolchain, d, from, labels); err != nil {
-		return Image{}, err
+	mark := markOf(img.Installed)
+	err = b.install(ctx, img.Ref, toolchain, d, from, mark.patience(), labels)
+	if mark.set(err); err != nil {
+		return Image{}, b.failures.keep(key, err)
 	}
-	if ok, err := b.findInstalled(ctx, &img); !ok {
+	if ok, err := b.findInstalled(ctx, &img, d); !ok {
 		return Image{}, cmp.Or(err, fmt.Errorf("dependencies %s: %w", img.Ref, ErrAbsent))
 	}
 	_, err = b.pruneInstalled(ctx)
@@ -163,6 +147,18 @@ func (b *Builder) pruneInstalled(ctx context.Context) ([]string, error) {
 	return removed, nil
 }
 
+// Has reports whether Install would find what it is to install, or has nothing to.
+func (b *Builder) Has(ctx context.Context, toolchain Image, d dependencies.Set) (bool, error) {
+	if d.Empty() {
+		return true, nil
+	}
+	img, err := b.Planned(toolchain, d)
+	if err != nil {
+		return false, nil //nolint:nilerr // Install says what is wrong
+	}
+	return b.findInstalled(ctx, &img, d)
+}
+
 // Planned returns the image that Install would make, without an ID: what it would be called and what it would hold.
 func (b *Builder) Planned(toolchain Image, d dependencies.Set) (Image, error) {
 	from, err := b.host.ForWorkspace()
@@ -192,24 +188,24 @@ func installed(d dependencies.Set, toolchain Image, from registries.Set) (Image,
 	return img, nil
 }
 
-// findInstalled completes img if the engine has it.
-func (b *Builder) findInstalled(ctx context.Context, img *Image) (bool, error) {
+// findInstalled completes img if the engine has it, made with no more than the package managers may do for d.
+func (b *Builder) findInstalled(ctx context.Context, img *Image, d dependencies.Set) (bool, error) {
 	id, labels, err := b.engine.ImageLabels(ctx, img.Ref)
 	if err != nil {
 		return false, fmt.Errorf("look for the installed dependencies: %w", err)
 	}
-	if id == "" || labels[labelDependencies] != img.Installed {
+	if id == "" || labels[labelDependencies] != img.Installed || !d.Within(labels[labelReport]) {
 		return false, nil
 	}
-	img.ID = id
+	img.ID, img.Report = id, labels[labelReport]
 	return true, nil
 }
 
 // install builds the image.
-func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d dependencies.Set, from registries.Set, labels map[string]string) error {
+func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d dependencies.Set, from registries.Set, patience time.Duration, labels map[string]string) error {
 	// Without a bound a registry that sends a byte a minute would hold the run
 	// and its workspace's lock for ever.
-	ctx, cancel := context.WithTimeoutCause(ctx, installTime, fmt.Errorf("nothing was installed within %s", installTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, installTime, errInstallTime)
 	defer cancel()
 	script, err := specs.ReadFile(dependenciesStep)
 	if err != nil {
@@ -221,7 +217,7 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d de
 	}
 	source := "agent-dependencies"
 	mounts := map[string]fsutil.FS{source: newTreeFS(treeOf(d.Files())), caSource: newTreeFS(certificates(from))}
-	err = b.solve(ctx, ref, mounts, func(context.Context, gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
+	err = b.solve(ctx, ref, mounts, func(ctx context.Context, c gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
 		root := llb.Image(toolchain.Ref, llb.ResolveModePreferLocal, llb.WithCustomName("[dependencies] take "+toolchain.Ref))
 		// As root, and without network: a place that the installer may write
 		// to, and the one line by which every interpreter of the image finds the
@@ -236,9 +232,12 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d de
 		// the image.
 		files := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName("[dependencies] transfer manifests and lock files"))
 		trust := llb.Local(caSource, llb.SharedKeyHint(caSource), llb.WithCustomName("[dependencies] transfer certificates"))
-		opts := append(installEnv(d, from), llb.AddMount("/media", files, llb.Readonly), llb.AddMount("/srv", trust, llb.Readonly),
+		opts := append(installEnv(d, from, patience), llb.AddMount("/media", files, llb.Readonly), llb.AddMount("/srv", trust, llb.Readonly),
 			llb.User(installer), out)
-		root = step(root, "[dependencies] install", stepMark, string(script), d.Steps(), opts...).Root()
+		root = step(root, "[dependencies] install", stepMark, string(script), d.Arguments(), opts...).Root()
+		if labels[labelReport], err = readBuilt(ctx, c, root, "deps/.report"); err != nil {
+			return root, ocispecs.ImageConfig{}, err
+		}
 		return root, ocispecs.ImageConfig{
 			User: installer, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, WorkingDir: "/work", Labels: labels,
 		}, nil
@@ -247,16 +246,12 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d de
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	failure := &InstallError{Err: err}
-	if _, rest, ok := strings.Cut(err.Error(), unanswered); ok {
-		failure.Registry, _, _ = strings.Cut(rest, "\n")
-	}
-	return failure
+	return installError(err, d, from)
 }
 
 // installEnv is the environment of the installing step.
-func installEnv(d dependencies.Set, from registries.Set) []llb.RunOption {
-	env := map[string]string{"PATH": "/usr/local/bin:/usr/bin:/bin", "AGENT_NPM": from.NPM, "AGENT_PYPI": from.PyPI, "GOPROXY": from.GoProxy, "AGENT_SCRIPTS": fmt.Sprint(d.Scripts)}
+func installEnv(d dependencies.Set, from registries.Set, patience time.Duration) []llb.RunOption {
+	env := map[string]string{"PATH": "/usr/local/bin:/usr/bin:/bin", "AGENT_NPM": from.NPM, "AGENT_PYPI": from.PyPI, "GOPROXY": from.GoProxy, "AGENT_SCRIPTS": fmt.Sprint(d.Scripts), "AGENT_SECONDS": strconv.Itoa(int(patience.Seconds()))}
 	maps.Copy(env, from.GoSums)
 	var opts []llb.RunOption
 	for _, name := range slices.Sorted(maps.Keys(env)) {

@@ -14,6 +14,17 @@ import (
 // lockPoll is how often a waiting process looks; the kernel's own waiting could not be cancelled.
 const lockPoll = 50 * time.Millisecond
 
+// cacheDir is the user's directory for what builds remember; it is made if need be.
+func cacheDir() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err == nil {
+		dir = filepath.Join(dir, "agent")
+	} else {
+		dir = filepath.Join(os.TempDir(), fmt.Sprintf("agent-%d", os.Getuid())) // a user without a home
+	}
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
 // lock makes this process, and this goroutine in it, the only one that builds
 // name, until the returned function is called or the process dies: the kernel
 // drops the lock with the open file. The file itself stays, empty; to remove it would let two processes hold
@@ -22,13 +33,8 @@ const lockPoll = 50 * time.Millisecond
 // BuildKit would survive two at once, and share most of the work, but both
 // would bootstrap a base, and the loser's image would be left without a tag.
 func lock(ctx context.Context, name string) (unlock func(), err error) {
-	dir, err := os.UserCacheDir()
-	if err == nil {
-		dir = filepath.Join(dir, "agent")
-	} else {
-		dir = filepath.Join(os.TempDir(), fmt.Sprintf("agent-%d", os.Getuid())) // a user without a home
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	dir, err := cacheDir()
+	if err != nil {
 		return nil, fmt.Errorf("make the directory of the build lock: %w", err)
 	}
 	l := flock.New(filepath.Join(dir, name+".lock"), flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW))

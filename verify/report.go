@@ -64,7 +64,9 @@ const (
 	NotJudged    UnprovenKind = "not-judged"    // the tool ran, and its result could not be compared
 	NotRun       UnprovenKind = "not-run"       // another gate ended the judgement before
 	NoGate       UnprovenKind = "no-gate"       // no gate reads the language of a changed file
-	Unknown      UnprovenKind = "unknown"       // it was not recorded
+	// A part of what the workspace depends on could not be installed, and everything was judged without it.
+	NoDependencies UnprovenKind = "no-dependencies"
+	Unknown        UnprovenKind = "unknown" // it was not recorded
 )
 
 // NothingRan reports whether a gate judged nothing, whatever its verdict.

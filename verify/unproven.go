@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
@@ -29,6 +30,20 @@ func (r *results) unproven() []Unproven {
 	list = append(list, t.untested()...)
 	list = append(list, r.unread()...)
 	return append(list, r.unjudged()...)
+}
+
+// Uninstalled returns the report for a workspace whose packages could not be installed: of a tool that is not there it
+// names that cause, and no lock file as the cure.
+func (r Report) Uninstalled() Report {
+	const cause = ", since it could not be"
+	r.Unproven, r.Skipped = slices.Clone(r.Unproven), slices.Clone(r.Skipped)
+	for i := range r.Unproven {
+		r.Unproven[i].Reason = strings.ReplaceAll(r.Unproven[i].Reason, node.AbsentCure, cause)
+	}
+	for i := range r.Skipped {
+		r.Skipped[i].Reason = strings.ReplaceAll(r.Skipped[i].Reason, node.AbsentCure, cause)
+	}
+	return r
 }
 
 // unread tells of changed files in languages that no gate reads.

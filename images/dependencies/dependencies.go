@@ -52,6 +52,12 @@ type Set struct {
 type step struct {
 	kind string // npm, pnpm, yarn, pip, go
 	root string // directory in the workspace; "." for pip, which installs for all at once
+
+	// The options that it is given of what the workspace says, and those of a second attempt, with the file that has
+	// them; "" for none.
+	settings, retry, from string
+	// What may be done when it is refused: how many other attempts, or which requirements are left out, one a line.
+	may string
 }
 
 // Empty reports whether there is nothing to install.
@@ -69,7 +75,7 @@ func (d Set) Equal(other Set) bool {
 func (d Set) Managers() []string {
 	var names []string
 	for _, s := range d.steps {
-		name, _, _ := strings.Cut(s.kind, "-")
+		name := s.manager()
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -83,6 +89,25 @@ func (d Set) Steps() []string {
 	var words []string
 	for _, s := range d.steps {
 		words = append(words, s.kind, s.root)
+	}
+	return words
+}
+
+// Arguments are Steps for the script that installs, five words each: behind the directory stand the options, those of a
+// second attempt, and what may be done when the package manager refuses.
+func (d Set) Arguments() []string {
+	var words []string
+	for _, s := range d.steps {
+		words = append(words, s.kind, s.root, s.settings, s.retry, s.may)
+	}
+	return words
+}
+
+// Options are what of the workspace's settings decides what is installed, for each step.
+func (d Set) Options() []string {
+	var words []string
+	for _, s := range d.steps {
+		words = append(words, s.settings, s.retry)
 	}
 	return words
 }
@@ -119,8 +144,8 @@ func (d *Set) add(name string, content []byte) {
 	d.files[name] = content
 }
 
-// Concerns reports whether the file at p takes part in what is installed. Of the settings files of
-// package managers none does: a workspace must not choose where packages come from.
+// Concerns reports whether the file at p takes part in what is installed. Of a .npmrc and of CI definitions that is what
+// decides which versions fit each other: a workspace must not choose where packages come from.
 func Concerns(p string) bool {
 	// Names are compared as the package managers do it, case and all.
 	base := path.Base(p)
@@ -131,6 +156,9 @@ func Concerns(p string) bool {
 	case "modules.txt":
 		// Only that it is there counts.
 		return path.Base(path.Dir(p)) == "vendor"
+	}
+	if base == ".npmrc" || isCI(p) || unread(base) != nil {
+		return true
 	}
 	text := path.Ext(p) == ".txt"
 	return text && (strings.HasPrefix(base, "requirements") || strings.HasPrefix(base, "constraints") || path.Base(path.Dir(p)) == "requirements")
@@ -150,5 +178,6 @@ func Read(files map[string][]byte) Set {
 	d.readNode(files)
 	d.readPython(files)
 	d.readGo(files)
+	d.noteUnread(files)
 	return d
 }

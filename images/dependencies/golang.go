@@ -46,8 +46,8 @@ func (d *Set) readGo(files map[string][]byte) {
 	// no proxy has.
 	for _, dir := range append(work, roots...) {
 		within := slices.ContainsFunc(work, func(w string) bool { return below(dir, w) })
-		if !within || slices.Contains(work, dir) && !slices.Contains(d.steps, step{"go", dir}) {
-			d.steps = append(d.steps, step{"go", dir})
+		if !within || slices.Contains(work, dir) && !slices.Contains(d.steps, step{kind: "go", root: dir}) {
+			d.steps = append(d.steps, step{kind: "go", root: dir})
 		}
 	}
 }

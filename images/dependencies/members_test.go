@@ -54,7 +54,7 @@ func TestPackagesOfAWorkspaceAreLinkedWhereTheyAreLookedFor(t *testing.T) {
 			[]string{"npm-unlocked", "."},
 		},
 		"not installed": {
-			texts("package.json", own, "yarn.lock", "__metadata:\n", "packages/a/package.json", `{"name":"a","dependencies":{"is-number":"7"}}`),
+			texts("package.json", own, "packages/a/package.json", `{"name":"a","dependencies":{"is-number":"git+https://example.org/x"}}`),
 			map[string]string{"node_modules/a": "/work/packages/a"},
 			nil,
 		},

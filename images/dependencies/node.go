@@ -26,14 +26,6 @@ var npmFields = []string{
 // npmLists are the fields that list packages with where they come from.
 var npmLists = append(slices.Clone(deps.PackageLists), "overrides", "resolutions")
 
-// A nodeLock is how a package manager is known by its lock file.
-type nodeLock struct{ file, kind string }
-
-// nodeLocks in the order in which they count where there are several.
-var nodeLocks = []nodeLock{
-	{"pnpm-lock.yaml", "pnpm"}, {"yarn.lock", "yarn"}, {"npm-shrinkwrap.json", "npm"}, {"package-lock.json", "npm"},
-}
-
 // registryPlaceholder stands for the registry in the lock files until the script puts the user's in.
 const registryPlaceholder = "https://registry.invalid"
 
@@ -79,23 +71,16 @@ func (d *Set) readNode(files map[string][]byte) {
 				d.add(name, content)
 			}
 		}
-		d.steps = append(d.steps, part.steps...)
+		for _, s := range part.steps {
+			s.resolve(d, files)
+			d.steps = append(d.steps, s)
+		}
 		for _, dir := range part.node {
 			if !slices.Contains(d.node, dir) {
 				d.node = append(d.node, dir)
 			}
 		}
 	}
-}
-
-// lockIn is the lock file of dir that counts, zero for none.
-func lockIn(files map[string][]byte, dir string) nodeLock {
-	for _, l := range nodeLocks {
-		if _, ok := files[path.Join(dir, l.file)]; ok {
-			return l
-		}
-	}
-	return nodeLock{}
 }
 
 // below reports whether dir is root or lies in it.
@@ -139,11 +124,11 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 		return Set{}, nil
 	}
 	if lock.kind != "" {
-		content, err := cleanLock(lock, files[path.Join(root, lock.file)])
+		content, err := cleanLock(lock, files[path.Join(root, lock.name)])
 		if err != nil {
-			return part, fmt.Errorf("%s: %w", lock.file, err)
+			return part, fmt.Errorf("%s: %w", lock.name, err)
 		}
-		part.add(path.Join("node", root, lock.file), content)
+		part.add(path.Join("node", root, lock.name), content)
 	}
 	if pnpm && strings.HasPrefix(kind, "pnpm") {
 		members, err := cleanMembers(settings)
@@ -152,7 +137,7 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 		}
 		part.add(path.Join("node", root, "pnpm-workspace.yaml"), members)
 	}
-	part.steps = []step{{kind, root}}
+	part.steps = []step{{kind: kind, root: root}}
 	return part, nil
 }
 
@@ -248,7 +233,7 @@ func cleanAddress(address string) (string, error) {
 
 // cleanLock lets every address in a lock file be one in the user's registry. What a lock file says of the content,
 // a digest, stays, so that nothing but what was locked is taken.
-func cleanLock(lock nodeLock, content []byte) ([]byte, error) {
+func cleanLock(lock lockFile, content []byte) ([]byte, error) {
 	switch lock.kind {
 	case "pnpm":
 		return cleanPnpm(content)
@@ -395,9 +380,6 @@ func cleanYarn(content []byte) ([]byte, error) {
 	// It is a form of its own, in which every address stands on a line alone.
 	// Anything else with one in it is a name that is an address.
 	for line := range strings.Lines(string(content)) {
-		if strings.HasPrefix(line, "__metadata:") {
-			return nil, errors.New("it is of Yarn 2 or newer, and only that of Yarn 1 is understood: commit the pnpm-lock.yaml that `pnpm import` makes of it, too")
-		}
 		if m := resolved.FindStringSubmatch(line); m != nil {
 			address, err := cleanAddress(m[1])
 			if err != nil {

@@ -56,7 +56,7 @@ func (d *Set) readPython(files map[string][]byte) {
 	}
 	d.add(requirementsFile, text(w.requirements))
 	d.add(constraintsFile, text(w.constraints))
-	d.steps = append(d.steps, step{"pip", "."})
+	d.steps = append(d.steps, step{kind: "pip", root: ".", may: mayDrop})
 }
 
 // text is a sorted file of lines, each once.

@@ -1,15 +1,22 @@
 #!/bin/sh
 # Installs what a workspace depends on below /deps, as a user that no box has:
 #
-#	dependencies.sh KIND ROOT…
+#	dependencies.sh [KIND ROOT SETTINGS RETRY MAY]…
 #
-# KIND is npm, npm-unlocked, pnpm, pnpm-unlocked, yarn, pip or go; ROOT is the directory in the workspace. Under /media lie the
-# manifests and lock files, in node, python and go, and under /srv the host's certificates. AGENT_NPM and AGENT_PYPI are the
-# registries, and GOPROXY that of Go. AGENT_SCRIPTS=true lets packages run code of theirs.
+# KIND is npm, npm-unlocked, pnpm, pnpm-unlocked, yarn, pip or go; ROOT is the directory in the workspace. SETTINGS are
+# options, RETRY those of a second attempt, each from a table of the caller's; MAY says how many other attempts there may
+# be, or which requirements may be left out, one a line, or * for any. Under /media lie the manifests and lock files, in
+# node, python and go, and under /srv the host's certificates. AGENT_NPM and AGENT_PYPI are the registries, and GOPROXY
+# that of Go. AGENT_SCRIPTS=true lets packages run code of theirs. AGENT_SECONDS bounds each run of a package manager.
+#
+# What did not succeed at once stands in /deps/.report: the number of the step, then the attempt and why, or "without" and
+# a requirement. A step that cannot be installed ends the script with a line "agent: not installed: NUMBER" and what its
+# package manager says.
 set -eu
 umask 022
 tmp=/deps/.tmp
 mkdir -p "$tmp"
+: >/deps/.report
 export HOME="$tmp" TMPDIR="$tmp" LC_ALL=C.UTF-8 CI=true
 if [ -s /srv/ca.crt ]; then
 	export NODE_EXTRA_CA_CERTS=/srv/ca.crt SSL_CERT_FILE=/srv/ca.crt PIP_CERT=/srv/ca.crt
@@ -17,10 +24,10 @@ fi
 
 # answers asks a registry for anything: every answer will do.
 answers() {
-	python3 -I - "$1" <<'END' || {
+	python3 -I - "$1" 2>"$tmp/said" <<'END' || {
 import sys, urllib.error, urllib.request
 try:
-    urllib.request.urlopen(urllib.request.Request(sys.argv[1], method="HEAD"), timeout=20).close()
+    urllib.request.urlopen(urllib.request.Request(sys.argv[1], method="HEAD"), timeout=15).close()
 except urllib.error.HTTPError:
     pass
 except Exception as e:
@@ -28,20 +35,87 @@ except Exception as e:
     sys.exit(1)
 END
 		echo "agent: registry does not answer: $1" >&2
+		echo "agent: not installed: $index" >&2
+		cat "$tmp/said" >&2
 		exit 75
 	}
 }
 
-# try runs an installer; when it ends badly because its registry has gone, that is what is said.
-try() {
-	registry=$1
-	shift
-	answers "$registry"
-	"$@" || {
-		code=$?
-		answers "$registry"
+# probe asks the registry of each step, before anything is fetched that would be thrown away with the rest.
+probe() {
+	asked=' '
+	while [ $# -gt 0 ]; do
+		index=$((index + 1))
+		case $1 in
+		pip) registry=$AGENT_PYPI ;;
+		go) registry=${GOPROXY%%[,|]*} ;;
+		*) registry=$AGENT_NPM/ ;;
+		esac
+		shift 5
+		case $asked$registry in
+		*" $registry "* | *" off" | *" direct" | *" file:"*) ;;
+		*)
+			answers "$registry"
+			asked="$asked$registry "
+			;;
+		esac
+	done
+}
+
+# run runs a package manager, and keeps what it says and its exit status.
+run() {
+	code=0
+	rm -f "$tmp/code"
+	{ timeout -k 5 "$AGENT_SECONDS" "$@" 2>&1 || echo $? >"$tmp/code"; } | tee "$tmp/said" >&2
+	[ ! -s "$tmp/code" ] || code=$(cat "$tmp/code")
+	return "$code"
+}
+
+# refused ends the script, with what the first attempt said. A package manager that was killed, or that has no room, is
+# the machine's trouble.
+refused() {
+	case $code in
+	124) echo "agent: no end within $AGENT_SECONDS seconds" >"$tmp/said" ;;
+	12[5-7] | 130 | 134 | 137 | 139 | 143) exit "$code" ;;
+	esac
+	if grep -qiE 'ENOSPC|EMFILE|ENOMEM|no space left on device|too many open files|cannot allocate memory' "$tmp/said"; then
 		exit "$code"
-	}
+	fi
+	[ "$code" = 124 ] || { cp "$tmp/said" "$tmp/last" && answers "$registry" && cp "$tmp/last" "$tmp/said"; }
+	[ ! -s "$tmp/first" ] || [ "$code" = 124 ] || cp "$tmp/first" "$tmp/said"
+	echo "agent: not installed: $index" >&2
+	# What it complains of, and not how far it came before.
+	{ grep -aE '^ *(npm (error|ERR!)|error|ERROR|ERR_|\[?ERR|WARN.*ERR|go:|agent:)' "$tmp/said" || tail -n 12 "$tmp/said"; } | head -c 1500 >&2
+	exit "$code"
+}
+
+# attempt runs a package manager until it succeeds: first with FIRST, then with RETRY and with SECOND, as far as it may
+# and as long as it refuses for a reason that CONFLICT matches.
+#
+#	attempt CONFLICT FIRST RETRY SECOND COMMAND…
+attempt() {
+	conflict=$1 first=$2 again=$3 second=$4
+	shift 4
+	level=0 words=$first
+	rm -f "$tmp/first"
+	# shellcheck disable=SC2086 # they are words of a table
+	until run "$@" $words; do
+		why=$(grep -aoE "$conflict" "$tmp/said" | head -n 1) || why=
+		[ -n "$why" ] || refused
+		[ "$level" -gt 0 ] || { cp "$tmp/said" "$tmp/first" && reason=$why; }
+		level=$((level + 1))
+		[ "$level" -gt 1 ] || [ -n "$again" ] || level=2
+		[ "$level" -le "$may" ] || refused
+		case $level in
+		1) words="$first $again" ;;
+		2)
+			[ -n "$second" ] || refused
+			words="$second $again"
+			;;
+		*) refused ;;
+		esac
+	done
+	[ "$level" = 0 ] || echo "$index $level $reason" >>/deps/.report
 }
 
 scripts=--ignore-scripts
@@ -51,9 +125,12 @@ if [ "$AGENT_SCRIPTS" = true ]; then
 	binary=--prefer-binary
 fi
 
+# npm runs one of its commands; what refuses is its resolver, or a lock file that does not fit.
 npm() {
-	try "$AGENT_NPM/" /usr/bin/node /usr/lib/agent/npm/npm/bin/npm-cli.js "$@" "$scripts" --no-audit --no-fund --no-update-notifier \
-		--registry "$AGENT_NPM/" --cache "$tmp/npm" --userconfig "$tmp/user.npmrc" --globalconfig "$tmp/global.npmrc" --fetch-retries 1 --loglevel error
+	registry=$AGENT_NPM/
+	attempt 'ERESOLVE|EUSAGE' "$1 $settings" "$retry" "$2" /usr/bin/node /usr/lib/agent/npm/npm/bin/npm-cli.js "$scripts" --no-audit --no-fund \
+		--no-update-notifier --registry "$AGENT_NPM/" --cache "$tmp/npm" --userconfig "$tmp/user.npmrc" --globalconfig "$tmp/global.npmrc" \
+		--fetch-retries 1 --fetch-timeout 60000 --loglevel error
 }
 
 if [ -d /media/node ]; then
@@ -73,29 +150,63 @@ for top, dirs, files in os.walk("/deps/node"):
 END
 fi
 
+index=-1
+probe "$@"
+index=-1
 while [ $# -gt 0 ]; do
-	kind=$1 root=$2
-	shift 2
+	index=$((index + 1))
+	kind=$1 root=$2 settings=$3 retry=$4 may=$5
+	shift 5
 	case $kind in
 	npm | npm-unlocked | pnpm | pnpm-unlocked | yarn) cd "/deps/node/$root" ;;
 	esac
 	case $kind in
-	npm) npm ci ;;
-	npm-unlocked) npm install --no-package-lock ;;
+	npm) npm ci "install $settings" ;;
+	npm-unlocked) npm 'install --no-package-lock' '' ;;
 	pnpm | pnpm-unlocked)
 		lock=--frozen-lockfile
 		[ "$kind" = pnpm ] || lock=--no-lockfile
-		try "$AGENT_NPM/" /usr/bin/node /usr/lib/agent/npm/pnpm/bin/pnpm.cjs install "$lock" "$scripts" --registry "$AGENT_NPM/" \
+		registry=$AGENT_NPM/
+		attempt 'ERR_PNPM_(OUTDATED_LOCKFILE|LOCKFILE_[A-Z_]*|FROZEN_LOCKFILE[A-Z_]*|BROKEN_LOCKFILE|PEER_DEP_ISSUES)' "$lock $settings" '' \
+			"--no-frozen-lockfile --config.strict-peer-dependencies=false $settings" \
+			/usr/bin/node /usr/lib/agent/npm/pnpm/bin/pnpm.cjs install "$scripts" --registry "$AGENT_NPM/" \
 			--store-dir "$tmp/pnpm" --config.manage-package-manager-versions=false --config.package-import-method=copy --reporter append-only
 		;;
 	yarn)
-		try "$AGENT_NPM/" /usr/bin/node /usr/lib/agent/npm/yarn/bin/yarn.js install --frozen-lockfile "$scripts" --registry "$AGENT_NPM/" \
+		registry=$AGENT_NPM/
+		attempt 'Your lockfile needs to be updated' --frozen-lockfile '' --pure-lockfile \
+			/usr/bin/node /usr/lib/agent/npm/yarn/bin/yarn.js install "$scripts" --registry "$AGENT_NPM/" \
 			--cache-folder "$tmp/yarn" --non-interactive --no-progress --no-default-rc
 		;;
 	pip)
-		try "$AGENT_PYPI" /usr/bin/python3 -m pip install --isolated --no-input --no-cache-dir --disable-pip-version-check --no-warn-script-location \
+		registry=$AGENT_PYPI
+		cat /media/python/requirements.txt >"$tmp/requirements.txt"
+		until run /usr/bin/python3 -m pip install --isolated --no-input --no-cache-dir --disable-pip-version-check --no-warn-script-location \
 			--retries 1 --timeout 30 --index-url "$AGENT_PYPI" "$binary" --target /deps/python \
-			--requirement /media/python/requirements.txt --constraint /media/python/constraints.txt
+			--requirement "$tmp/requirements.txt" --constraint /media/python/constraints.txt; do
+			# What an index cannot give is left out, where others remain: the requirement itself, or the one that asks for it.
+			python3 -I - "$tmp" "$index" "$may" <<'END' || refused
+import re, sys
+tmp, index, may = sys.argv[1:]
+plain = lambda name: re.sub(r"[-_.]+", "-", name).lower()
+said = open(tmp + "/said", errors="replace").read()
+m = re.search(r"satisfies the requirement ([\w.-]+)[^\n]*", said)
+if not m or "No matching distribution found" not in said:
+    sys.exit(1)
+gone = {plain(m[1])}
+for asks in re.findall(r"\(from (?!versions)([^()]*)\)", m[0]):
+    gone |= {plain(name) for name in re.findall(r"[A-Za-z0-9][\w.-]*", asks)}
+lines = open(tmp + "/requirements.txt").read().splitlines()
+drop = [line for line in lines if plain(re.match(r"[\w.-]+", line)[0]) in gone]
+names = [line.split(" --hash=")[0] for line in drop]
+if not drop or len(drop) == len(lines) or may != "*" and not set(names) <= set(may.split("\n")):
+    sys.exit(1)
+with open(tmp + "/requirements.txt", "w") as f:
+    f.write("".join(line + "\n" for line in lines if line not in drop))
+with open("/deps/.report", "a") as f:
+    f.write("".join(f"{index} without {name}\n" for name in names))
+END
+		done
 		# These would run in every interpreter, also in that of a gate.
 		rm -rf /deps/python/sitecustomize* /deps/python/usercustomize* /deps/python/__pycache__
 		;;
@@ -106,11 +217,12 @@ while [ $# -gt 0 ]; do
 		work=off
 		[ ! -f go.work ] || work=
 		export GOMODCACHE=/deps/go GOPATH="$tmp/gopath" GOCACHE="$tmp/gocache" GOTOOLCHAIN=local GOFLAGS=-modcacherw GOWORK="$work" CGO_ENABLED=0
-		proxy=${GOPROXY%%[,|]*}
-		case $proxy in
-		http*) try "$proxy" /usr/lib/go-1.26/bin/go mod download ;;
-		*) /usr/lib/go-1.26/bin/go mod download ;;
+		registry=${GOPROXY%%[,|]*}
+		case $registry in
+		http*) ;;
+		*) answers() { :; } ;;
 		esac
+		run /usr/lib/go-1.26/bin/go mod download || refused
 		find /deps/go/cache/download -name '*.zip' -delete
 		;;
 	esac

@@ -21,14 +21,43 @@ func (c Candidate) Absent(now *workspace.Manifest) string {
 		if g.Verdict == verify.Pass || !RunsCode(g) {
 			continue
 		}
-		texts := []string{g.Output, g.Detail}
-		for _, f := range g.Findings {
-			texts = append(texts, f.Message)
+		// What failed before too is not why the candidate does.
+		before := map[string]bool{}
+		for _, f := range g.OldFindings {
+			before[agent.MissingPackage(f.Message)] = true
 		}
-		for _, text := range texts {
-			if name := agent.MissingPackage(text); packageName.MatchString(name) && !ours(name, now) {
+		for _, text := range causes(g) {
+			if name := agent.MissingPackage(text); packageName.MatchString(name) && !ours(name, now) && !before[name] {
 				return name
 			}
+		}
+	}
+	return ""
+}
+
+// assertion matches the message of a test that ran, and found something else than it expected.
+var assertion = regexp.MustCompile(`(?i)\bassert|\bexpect(ed)?\b`)
+
+// causes are the texts of a gate that may say why it failed: its findings, and its log where not each of them says enough
+// by itself. A log has the complaints of everything that was run.
+func causes(g verify.Gate) (texts []string) {
+	told := len(g.Findings) > 0
+	for _, f := range g.Findings {
+		texts = append(texts, f.Message)
+		told = told && assertion.MatchString(f.Message)
+	}
+	if !told {
+		texts = append(texts, g.Output, g.Detail)
+	}
+	return texts
+}
+
+// Uninstalled says what of the workspace's dependencies could not be installed where the candidate was judged, "" for
+// nothing.
+func (c Candidate) Uninstalled() string {
+	for _, u := range c.Unproven {
+		if u.Kind == verify.NoDependencies {
+			return u.Reason
 		}
 	}
 	return ""

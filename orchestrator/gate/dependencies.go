@@ -1,12 +1,16 @@
 package gate
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"agent/images"
 	"agent/images/dependencies"
 	"agent/sandbox/workspace"
+	"agent/verify"
 	"agent/verify/policy"
 )
 
@@ -45,11 +49,91 @@ func DependenciesOf(base *workspace.Manifest, rules Rules) (dependencies.Set, er
 }
 
 // announce says what is installed, and what is not.
-func (g *Gate) announce(d dependencies.Set) {
-	if !d.Empty() {
-		g.note("install the dependencies by " + strings.Join(d.Managers(), ", ") + "; the same ones are found again")
-	}
+func (g *Gate) announce(ctx context.Context, tools images.Image, d dependencies.Set) {
 	for _, note := range d.Notes {
 		g.note(note)
 	}
+	if d.Empty() {
+		return
+	}
+	by := strings.Join(d.Managers(), ", ")
+	// Where the engine does not answer, the installation says so.
+	if has, err := g.Images.Has(ctx, tools, d); has && err == nil {
+		g.note("the dependencies are found again, as installed before by " + by)
+		return
+	}
+	g.note("install the dependencies by " + by + ", which may take minutes the first time")
+}
+
+// An Installed is what was installed of what a workspace depends on.
+type Installed struct {
+	// Told says in sentences what of the workspace's settings was followed, and what was done where a package manager
+	// refused at first.
+	Told []string
+	// Lacking says what could not be installed, why, and how it can be, a sentence for each part.
+	Lacking []string
+
+	image  images.Image
+	failed []dependencies.Part
+}
+
+// unproven are the sentences of what is lacking, as the result has them.
+func (i Installed) unproven() (list []verify.Unproven) {
+	for _, text := range i.Lacking {
+		list = append(list, verify.Unproven{Gate: "tests", Kind: verify.NoDependencies, Reason: text, Part: true})
+	}
+	return list
+}
+
+// installMost installs what it can of d, and says what it could not. excused says which parts may be missing. The error is
+// that of one that may not, an *images.InstallError, or trouble of the machine.
+func (g *Gate) installMost(ctx context.Context, tools images.Image, d dependencies.Set, excused func(dependencies.Part) bool) (i Installed, err error) {
+	i.Told = slices.Clone(d.Notes)
+	for {
+		var lacking *images.InstallError
+		i.image, err = g.Images.Install(ctx, tools, d)
+		if !errors.As(err, &lacking) || d.Empty() {
+			break
+		}
+		// One that names no step is about all of them.
+		steps := []int{lacking.Step}
+		if lacking.Step < 0 {
+			steps = make([]int, len(d.Steps())/2)
+		}
+		for _, step := range steps {
+			if step >= len(d.Steps())/2 || g.Rules.InstallAll || !excused(d.Part(step)) {
+				return i, err
+			}
+			part := d.Part(step)
+			i.failed = append(i.failed, part)
+			i.lack(g, fmt.Sprintf("without the packages of %s, which %s could not install: %s; %s", part, part.Manager, oneLine(lacking.Error()), lacking.Next()))
+			d = d.Without(step)
+		}
+	}
+	if err != nil {
+		return i, err
+	}
+	done, lacking := d.Told(i.image.Report)
+	for _, text := range done {
+		g.note(text)
+	}
+	i.Told = append(i.Told, done...)
+	for _, text := range lacking {
+		if g.Rules.InstallAll {
+			return i, &images.InstallError{Step: -1, Said: text, Err: errors.New(text)}
+		}
+		i.lack(g, "without a package of Python: "+text+"; set PIP_INDEX_URL to an index that has one, or ask for another version")
+	}
+	return i, nil
+}
+
+// lack notes what is judged without, and tells it.
+func (i *Installed) lack(g *Gate, text string) {
+	i.Lacking = append(i.Lacking, "judged "+text)
+	g.note("go on " + text)
+}
+
+// oneLine joins the lines of a message.
+func oneLine(text string) string {
+	return strings.Join(slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" }), "; ")
 }

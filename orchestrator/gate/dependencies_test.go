@@ -5,14 +5,19 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"agent/images"
 	"agent/images/dependencies"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/run/runtest"
+	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/node"
 )
 
 // installer is an image builder that installs as a test wants, and else tells
@@ -21,6 +26,11 @@ type installer struct {
 	runtest.Frozen
 	install func(n int, d dependencies.Set) (images.Image, error)
 	asked   int
+	known   bool // what is to be installed is there
+}
+
+func (i *installer) Has(context.Context, images.Image, dependencies.Set) (bool, error) {
+	return i.known, nil
 }
 
 func (i *installer) Install(_ context.Context, toolchain images.Image, d dependencies.Set) (images.Image, error) {
@@ -126,39 +136,156 @@ func TestAPackageThatWaitsForAnApprovalIsNamedWithIt(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeInstalledIsTheRegistrysFaultOrThePatchs(t *testing.T) {
+// What cannot be installed for the base is lacking, and said; for the patch alone it is the patch's fault, and of a registry
+// that is gone nobody's.
+func TestWhatCannotBeInstalledIsLackingOrTheRegistrysFaultOrThePatchs(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		failing  int // which installation
+		failing  []int // which installations
 		registry string
+		all      bool // nothing may be lacking
 		verdict  verify.Verdict
 		exit     int
+		lacking  bool
 	}{
-		"the base, no registry":      {1, "https://pypi.example/simple", verify.Infra, run.ExitInfra},
-		"the base":                   {1, "", verify.Infra, run.ExitInfra},
-		"the candidate, no registry": {2, "https://pypi.example/simple", verify.Infra, run.ExitInfra},
-		"the candidate":              {2, "", verify.Fail, run.ExitFail},
+		"the base, no registry":        {[]int{1, 3}, "https://pypi.example/simple", false, verify.Pass, run.ExitDone, true},
+		"the base":                     {[]int{1, 3}, "", false, verify.Pass, run.ExitDone, true},
+		"the base, and then not":       {[]int{1}, "", false, verify.Pass, run.ExitDone, false},
+		"the base, but all is asked":   {[]int{1}, "", true, verify.Infra, run.ExitInfra, false},
+		"a registry, but all is asked": {[]int{1}, "https://pypi.example/simple", true, verify.Infra, run.ExitInfra, false},
+		"the candidate, no registry":   {[]int{2}, "https://pypi.example/simple", false, verify.Infra, run.ExitInfra, false},
+		"the candidate":                {[]int{2}, "", false, verify.Fail, run.ExitFail, false},
 	} {
-		b := runtest.Setup(t, func(context.Context, verify.Request) (verify.Report, error) {
-			t.Errorf("%s: it was judged", name)
-			return verify.Report{}, nil
-		})
+		var told []string
+		b := runtest.Setup(t, runtest.Says(verify.Pass))
+		b.Runner.Emit = func(e run.Event) { told = append(told, e.Note) }
 		b.Write(t, "requirements.txt", "one==1\n")
-		b.Runner.Images = &installer{install: func(n int, _ dependencies.Set) (images.Image, error) {
-			if n == c.failing {
-				return images.Image{}, &images.InstallError{Registry: c.registry, Err: errors.New("no version fits one==2")}
+		b.Runner.Images = &installer{install: func(n int, d dependencies.Set) (images.Image, error) {
+			if slices.Contains(c.failing, n) && !d.Empty() {
+				return images.Image{}, &images.InstallError{Registry: c.registry, Said: "no version fits\none==2", Err: errors.New("all that was said")}
 			}
-			return images.Image{ID: "sha256:deps", Installed: "1"}, nil
+			return images.Image{ID: "sha256:deps", Installed: string(rune('0' + n))}, nil
 		}}
 		req := b.Request()
-		req.Patch, req.Allow = []byte(dependencyPatch), []string{"dependencies"}
+		req.Patch, req.Allow, req.InstallAll = []byte(dependencyPatch), []string{"dependencies"}, c.all
 		doc := b.Run(t.Context(), req)
-		if doc.Verdict != c.verdict || doc.Exit != c.exit || doc.Error == nil {
+		if doc.Verdict != c.verdict || doc.Exit != c.exit || (doc.Error == nil) != (c.exit == run.ExitDone) {
 			t.Errorf("%s: %s, exit %d: %+v", name, doc.Verdict, doc.Exit, doc.Error)
 			continue
 		}
 		if c.verdict == verify.Infra && (!strings.Contains(doc.Error.Message, c.registry) || !strings.Contains(doc.Error.Next, "--no-install")) {
 			t.Errorf("%s: %+v", name, doc.Error)
 		}
+		if lacking := len(doc.Unproven) == 1 && doc.Unproven[0].Kind == verify.NoDependencies && doc.Unproven[0].Part &&
+			strings.Contains(doc.Unproven[0].Reason, "judged without the packages of Python, which pip could not install: ") &&
+			strings.Contains(doc.Unproven[0].Reason, "no version fits; one==2; ") && strings.Contains(doc.Unproven[0].Reason, "--no-install"); lacking != c.lacking {
+			t.Errorf("%s: %+v", name, doc.Unproven)
+		}
+		if c.lacking && !strings.Contains(strings.Join(told, "\n"), "go on "+strings.TrimPrefix(doc.Unproven[0].Reason, "judged ")) {
+			t.Errorf("%s: told %q", name, told)
+		}
+		if c.verdict == verify.Fail {
+			f := doc.Candidates[0].Gates[0].Findings
+			if len(f) != 1 || f[0].File != "requirements.txt" || f[0].Message != "no version fits; one==2" {
+				t.Errorf("%s: %+v", name, f)
+			}
+		}
+	}
+}
+
+// Where nothing is lacking, what the gates say of themselves stays as it is; trouble of the machine is no lack.
+func TestTroubleOfTheMachineIsNoLack(t *testing.T) {
+	t.Parallel()
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	b.Write(t, "requirements.txt", "one==1\n")
+	b.Runner.Images = &installer{install: func(int, dependencies.Set) (images.Image, error) {
+		return images.Image{}, errors.New("no space left on device")
+	}}
+	req := b.Request()
+	req.Patch = []byte(runtest.Patch)
+	if doc := b.Run(t.Context(), req); doc.Exit != run.ExitInfra || len(doc.Unproven) > 0 {
+		t.Errorf("exit %d: %+v", doc.Exit, doc.Unproven)
+	}
+}
+
+// A tool that could not be installed is told so, and not with a cure that would not help.
+func TestAToolOfWhatIsLackingHasThatCause(t *testing.T) {
+	t.Parallel()
+	for lacking, want := range map[bool]string{true: "tsc of package.json is not installed, since it could not be", false: "tsc of package.json is not installed: commit a lock file"} {
+		b := runtest.Setup(t, func(_ context.Context, req verify.Request) (verify.Report, error) {
+			u := verify.Unproven{Gate: "types", Kind: verify.NotInstalled, Reason: "tsc of package.json is not installed" + node.AbsentCure}
+			return verify.Report{Verdict: verify.Pass, Changeset: req.Changeset, Unproven: []verify.Unproven{u}}, nil
+		})
+		b.Write(t, "package.json", `{"dependencies":{"x":"1"}}`)
+		b.Runner.Images = &installer{install: func(n int, _ dependencies.Set) (images.Image, error) {
+			if lacking && n == 1 {
+				return images.Image{}, &images.InstallError{Said: "it is gone", Err: errors.New("it is gone")}
+			}
+			return images.Image{ID: "sha256:deps"}, nil
+		}}
+		req := b.Request()
+		req.Patch = []byte(runtest.Patch)
+		doc := b.Run(t.Context(), req)
+		if n := len(doc.Unproven); n == 0 || (n == 2) != lacking || !strings.HasPrefix(doc.Unproven[n-1].Reason, want) {
+			t.Errorf("%v: %+v", lacking, doc.Unproven)
+		}
+	}
+}
+
+// What was done is told and recorded, and that something is found again only when it is.
+func TestWhatWasInstalledIsToldAsItWas(t *testing.T) {
+	t.Parallel()
+	for _, known := range []bool{false, true} {
+		var told []string
+		b := runtest.Setup(t, runtest.Says(verify.Pass))
+		b.Runner.Emit = func(e run.Event) { told = append(told, e.Note) }
+		b.Write(t, "package.json", `{"dependencies":{"x":"1"}}`)
+		b.Runner.Images = &installer{known: known, install: func(int, dependencies.Set) (images.Image, error) {
+			return images.Image{ID: "sha256:deps", Installed: "1", Report: "0 1 ERESOLVE\n"}, nil
+		}}
+		req := b.Request()
+		req.Patch = []byte(runtest.Patch)
+		var after sync.WaitGroup
+		b.Runner.Recorder, b.Runner.AfterRun, req.Keep.Files = b.DB, &after, true
+		doc := b.Run(t.Context(), req)
+		after.Wait()
+		ev, err := b.DB.Evidence(t.Context(), doc.Run)
+		if err != nil || len(ev.Settings.Dependencies) != 1 || !strings.Contains(ev.Settings.Dependencies[0], "--legacy-peer-deps") {
+			t.Errorf("recorded is %q, %v", ev.Settings.Dependencies, err)
+		}
+		text := strings.Join(told, "\n")
+		if doc.Exit != run.ExitDone || strings.Contains(text, "found again") != known || strings.Contains(text, "install the dependencies by npm") == known ||
+			!strings.Contains(text, "installed with --legacy-peer-deps, as npm advises") {
+			t.Errorf("exit %d: %s", doc.Exit, text)
+		}
+	}
+}
+
+// A package is the cause where the failure names it, and not where the log of other tests does.
+func TestAPackageIsTheCauseWhereTheFailureNamesIt(t *testing.T) {
+	t.Parallel()
+	const missing = "Error: Cannot find module 'one'"
+	finding := func(text string) []verify.Finding { return []verify.Finding{{Message: text}} }
+	for name, c := range map[string]struct {
+		gate verify.Gate
+		want string
+	}{
+		"its finding":         {verify.Gate{Name: "tests", Findings: finding(missing)}, "one"},
+		"its log":             {verify.Gate{Name: "smoke", Output: missing, Findings: finding("exit status 1")}, "one"},
+		"nothing but a log":   {verify.Gate{Name: "tests", Output: missing}, "one"},
+		"the log of others":   {verify.Gate{Name: "tests", Output: missing, Findings: finding("AssertionError: 1 !== 2")}, ""},
+		"as it failed before": {verify.Gate{Name: "tests", Output: missing, Findings: finding("exit status 1"), OldFindings: finding(missing)}, ""},
+		"no code of its own":  {verify.Gate{Name: "lint", Output: missing}, ""},
+	} {
+		c.gate.Verdict = verify.Fail
+		base := workspace.Manifest{}
+		if got := (gate.Candidate{Gates: []verify.Gate{c.gate}}).Absent(&base); got != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	cand := gate.Candidate{Unproven: []verify.Unproven{{Kind: verify.NoDependencies, Reason: "package.json: it is gone"}}}
+	end := run.Lacking(run.End(run.Rejected, &run.Problem{Kind: run.ProblemPatch}), "one", cand)
+	if !strings.Contains(end.Error.Next, "it is gone") || strings.Contains(end.Error.Next, "do without") {
+		t.Errorf("%+v", end.Error)
 	}
 }

@@ -35,6 +35,8 @@ const (
 type Snapshotter interface {
 	Ensure(ctx context.Context, name string) (images.Image, error)
 	Install(ctx context.Context, toolchain images.Image, d dependencies.Set) (images.Image, error)
+	// Has reports whether Install would find what it is to install.
+	Has(ctx context.Context, toolchain images.Image, d dependencies.Set) (bool, error)
 	Near(ctx context.Context, toolchain images.Image, tree images.Tree, workspace string, earlier func() images.Tree) (images.Image, images.Delta, error)
 	Snapshot(ctx context.Context, toolchain images.Image, tree images.Tree, workspace string) (images.Image, error)
 }
@@ -57,9 +59,10 @@ type Rules struct {
 	// Allow are the kinds of Hold that were approved in advance.
 	Allow []string
 	// NoInstall leaves out what the workspace depends on; InstallScripts lets
-	// it run code of its own while it is installed.
-	NoInstall, InstallScripts bool
-	Config                    verify.Config
+	// it run code of its own while it is installed; InstallAll judges nothing
+	// where a part of it cannot be.
+	NoInstall, InstallScripts, InstallAll bool
+	Config                                verify.Config
 }
 
 // A Gate freezes workspaces and judges candidates. It is safe for concurrent use

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"agent/images"
+	"agent/images/dependencies"
 	"agent/sandbox/workspace"
 	"agent/verify"
 	"agent/verify/policy"
@@ -32,7 +33,7 @@ type Watch struct {
 func (g *Gate) Judge(ctx context.Context, st Stage, cand *Candidate, w Watch) error {
 	// A patch that changes what is to be installed is judged with that installed.
 	// Where this did not succeed the candidate has its verdict already.
-	patched, ok, err := g.reinstall(ctx, st, cand)
+	patched, lacking, ok, err := g.reinstall(ctx, st, cand)
 	if err != nil || !ok {
 		return err
 	}
@@ -52,7 +53,13 @@ func (g *Gate) Judge(ctx context.Context, st Stage, cand *Candidate, w Watch) er
 	if report.Baseline != nil && g.Alongside != nil {
 		g.Alongside.Go(func() { g.keepBaseline(ctx, report) })
 	}
+	if len(lacking) > 0 {
+		report = report.Uninstalled()
+	}
 	cand.Verdict, cand.Gates, cand.Skipped, cand.Unproven = report.Verdict, report.Gates, report.Skipped, report.Unproven
+	if len(lacking) > 0 { // the first thing that is told: much else follows from it
+		cand.Unproven = append(lacking, report.Unproven...)
+	}
 	// What only the whole workspace tells is asked of what may be promoted.
 	cand.seal(report.Changeset, policy.Review(ctx, st.Base, report.Changeset, g.Rules.Protect, report.Holds))
 	return ctx.Err()
@@ -69,35 +76,51 @@ func (g *Gate) keepBaseline(ctx context.Context, report verify.Report) {
 }
 
 // reinstall returns what the candidate's boxes stand on, zero for the base's
-// own image. A change of the dependencies is installed only when it was
+// own image, and what is lacking there. A change of the dependencies is installed only when it was
 // approved in advance; a patch that holds up is judged without. What cannot be
-// installed is the patch's fault, when its registry answers: ok is then false, and
+// installed, and could before, is the patch's fault, when its registry answers: ok is then false, and
 // the candidate judged.
-func (g *Gate) reinstall(ctx context.Context, st Stage, cand *Candidate) (layer verify.Layer, ok bool, err error) {
+func (g *Gate) reinstall(ctx context.Context, st Stage, cand *Candidate) (layer verify.Layer, lacking []verify.Unproven, ok bool, err error) {
+	lacking = st.Dependencies.unproven()
 	if !cand.TouchesDependencies() || !slices.Contains(g.Rules.Allow, policy.Dependencies) {
-		return layer, true, nil
+		return layer, lacking, true, nil
 	}
 	// Most patches to a manifest leave what is installed as it is: scripts,
 	// settings of tools, a version of one's own.
 	wanted, err := DependenciesOf(st.Base.With(cand.Changeset), g.Rules)
 	if err != nil || wanted.Equal(st.dependencies) {
-		return layer, true, err
+		return layer, lacking, true, err
 	}
-	g.announce(wanted)
-	installed, err := g.Images.Install(ctx, st.Tools, wanted)
+	wanted = wanted.Limited(st.dependencies, st.installed.Report)
+	g.announce(ctx, st.Tools, wanted)
+	// What was not to be had before the patch need not be with it.
+	installed, err := g.installMost(ctx, st.Tools, wanted, func(p dependencies.Part) bool { return slices.ContainsFunc(st.Dependencies.failed, p.Same) })
 	var failure *images.InstallError
-	// The base was installed a moment ago, or this would not have been reached:
-	// what is different now is the patch.
 	if errors.As(err, &failure) && failure.Registry == "" {
-		cand.Verdict = verify.Fail
-		cand.Gates = []verify.Gate{{Name: "edit", Verdict: verify.Fail, Detail: "what the patch depends on cannot be installed", Output: failure.Error()}}
-		return layer, false, nil
+		cand.fault(failure)
+		return layer, nil, false, nil
 	}
 	if err != nil {
-		return layer, false, err
+		return layer, nil, false, err
 	}
 	// Under a name of its own, so that the snapshots of candidates do not
 	// displace that of the base, on which boxes are still to be started.
-	image, err := g.Images.Snapshot(ctx, installed, tree{st.Base}, st.Base.Root+"/.agent/candidate")
-	return verify.Layer{Snapshot: image.ID, Installed: image.Installed}, true, err
+	image, err := g.Images.Snapshot(ctx, installed.image, tree{st.Base}, st.Base.Root+"/.agent/candidate")
+	return verify.Layer{Snapshot: image.ID, Installed: image.Installed}, installed.unproven(), true, err
+}
+
+// fault judges the candidate by what could not be installed of its own change.
+func (c *Candidate) fault(failure *images.InstallError) {
+	f := verify.Finding{Rule: "install", Message: oneLine(failure.Error())}
+	if i := slices.IndexFunc(c.Holds, func(h policy.Hold) bool { return h.Kind == policy.Dependencies }); i >= 0 {
+		f.File = c.Holds[i].Path
+	}
+	output := failure.Error()
+	if failure.Err != nil {
+		output = failure.Err.Error()
+	}
+	c.Verdict = verify.Fail
+	c.Gates = []verify.Gate{{
+		Name: "edit", Verdict: verify.Fail, Detail: "what the patch depends on cannot be installed, and what was there before it could", Output: output, Findings: []verify.Finding{f},
+	}}
 }

@@ -38,6 +38,9 @@ type Stage struct {
 	Tools, Image images.Image
 	Delta        *workspace.Changeset
 
+	// Dependencies is what was installed of what the base depends on.
+	Dependencies Installed
+
 	installed    images.Image
 	dependencies dependencies.Set
 }
@@ -87,10 +90,12 @@ func (g *Gate) install(ctx context.Context, tools images.Image, base *workspace.
 		return st, &StepError{"read what the workspace depends on", err}
 	}
 	// Before it begins: the first time may take minutes.
-	g.announce(st.dependencies)
-	if st.installed, err = g.Images.Install(ctx, tools, st.dependencies); err != nil {
+	g.announce(ctx, tools, st.dependencies)
+	anything := func(dependencies.Part) bool { return true }
+	if st.Dependencies, err = g.installMost(ctx, tools, st.dependencies, anything); err != nil {
 		return st, &StepError{"install what the workspace depends on", err}
 	}
+	st.installed = st.Dependencies.image
 	return st, nil
 }
 

@@ -183,6 +183,11 @@ func Lacking(end Ending, name string, cand gate.Candidate) Ending {
 		return end
 	}
 	end.Error.Message += "; the package " + name + " is not installed in the box"
+	// What the workspace asks for and did not get is no reason to write the patch anew.
+	if why := cand.Uninstalled(); why != "" {
+		end.Error.Next = why + "; then run again"
+		return end
+	}
 	// A patch that asks for packages was judged without those, as long as nobody
 	// approved them.
 	if cand.TouchesDependencies() {

@@ -27,6 +27,9 @@ type Settings struct {
 	Allow          []string      `json:"allow,omitempty"`
 	NoInstall      bool          `json:"no_install,omitempty"`
 	InstallScripts bool          `json:"install_scripts,omitempty"`
+	InstallAll     bool          `json:"install_all,omitempty"`
+	// Dependencies says what was done to install them, and what could not be, in sentences.
+	Dependencies []string `json:"dependencies,omitempty"`
 }
 
 // A Keep says how much of the files that runs see is kept.
@@ -86,8 +89,11 @@ func (x *Execution) keepSeen(ctx context.Context) {
 func (x *Execution) saveRecording(ctx context.Context, req Request, st gate.Stage) error {
 	rec := Recording{Settings: Settings{
 		Toolchain: st.Tools.ID, Versions: st.Tools.Versions, Installed: st.Image.Installed, Definitions: verify.Definitions, Config: req.Config,
-		Protect: req.Protect.Patterns(), Allow: req.Allow, NoInstall: req.NoInstall, InstallScripts: req.InstallScripts,
+		Protect: req.Protect.Patterns(), Allow: req.Allow, NoInstall: req.NoInstall, InstallScripts: req.InstallScripts, InstallAll: req.InstallAll,
 	}}
+	for _, text := range slices.Concat(st.Dependencies.Told, st.Dependencies.Lacking) {
+		rec.Settings.Dependencies = append(rec.Settings.Dependencies, x.Hide(text))
+	}
 	for _, e := range st.Base.Entries {
 		if e.Kind != workspace.File {
 			continue

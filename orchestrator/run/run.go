@@ -297,11 +297,12 @@ type Request struct {
 	// Allow are the kinds of Hold that were approved in advance.
 	Allow []string
 	// NoInstall leaves out what the workspace depends on; InstallScripts lets
-	// it run code of its own while it is installed.
-	NoInstall, InstallScripts bool
-	NoPromote                 bool
-	Config                    verify.Config
-	Approver                  Approver
+	// it run code of its own while it is installed; InstallAll judges nothing
+	// where a part of it cannot be.
+	NoInstall, InstallScripts, InstallAll bool
+	NoPromote                             bool
+	Config                                verify.Config
+	Approver                              Approver
 	// Keep says what of the workspace is kept for a replay.
 	Keep Keep
 }
@@ -309,7 +310,7 @@ type Request struct {
 // Rules are what of the request a gate judges by.
 func (req Request) Rules() gate.Rules {
 	return gate.Rules{
-		Protect: req.Protect, Allow: req.Allow, NoInstall: req.NoInstall, InstallScripts: req.InstallScripts, Config: req.Config,
+		Protect: req.Protect, Allow: req.Allow, NoInstall: req.NoInstall, InstallScripts: req.InstallScripts, InstallAll: req.InstallAll, Config: req.Config,
 	}
 }
 

@@ -10,8 +10,12 @@ import (
 	"agent/verify"
 )
 
-// notInstalled says to a model what a missing package means for its change.
-func notInstalled(name string) string {
+// notInstalled says to a model what a missing package means for its change. uninstalled is what of the workspace's
+// dependencies could not be installed, "" for nothing.
+func notInstalled(name, uninstalled string) string {
+	if uninstalled != "" {
+		return fmt.Sprintf("The package %s is not installed where the change is run, since what the workspace depends on could not be: no change of the code installs it.\n", name)
+	}
 	return fmt.Sprintf("The package %s is not installed where the change is run, and may not be installed: do without it, with what is there.\n", name)
 }
 

@@ -133,7 +133,7 @@ func (k *entrant) settle(base *workspace.Manifest) {
 		k.failure = agent.Failure{Gate: g.Name, Text: report(k.cand)}
 		// At the end, which is what stays when the text must be shortened.
 		if k.absent = k.cand.Absent(base.With(k.changes)); k.absent != "" {
-			k.failure.Text += notInstalled(k.absent)
+			k.failure.Text += notInstalled(k.absent, k.cand.Uninstalled())
 		}
 	}
 	k.tried = append(k.tried, agent.Attempt{

@@ -258,9 +258,12 @@ func installed(ctx context.Context, b check.Bench, tool, program string, uses []
 	return found, out, true
 }
 
+// AbsentCure ends what Absent says: what to do where the workspace's packages were not asked for.
+const AbsentCure = ": commit a lock file that has it, and run without --no-install"
+
 // Absent says that a tool is named and not there, and the cure.
 func Absent(tool, root string) string {
-	return tool + " of " + path.Join(root, "package.json") + " is not installed: commit a lock file that has it, and run without --no-install"
+	return tool + " of " + path.Join(root, "package.json") + " is not installed" + AbsentCure
 }
 
 // IsAbsent tells that from every other trouble, none of which begins like it,

@@ -35,6 +35,9 @@ func (Frozen) Install(_ context.Context, toolchain images.Image, _ dependencies.
 	return toolchain, nil
 }
 
+// Has implements gate.Snapshotter.
+func (Frozen) Has(context.Context, images.Image, dependencies.Set) (bool, error) { return false, nil }
+
 // Near implements gate.Snapshotter.
 func (Frozen) Near(context.Context, images.Image, images.Tree, string, func() images.Tree) (images.Image, images.Delta, error) {
 	return images.Image{}, images.Delta{}, images.ErrAbsent

@@ -98,6 +98,9 @@ func (l finder) Install(_ context.Context, toolchain images.Image, d dependencie
 	return l.builder.Planned(toolchain, d)
 }
 
+// Has implements gate.Snapshotter; nothing is installed, so nothing is announced.
+func (finder) Has(context.Context, images.Image, dependencies.Set) (bool, error) { return true, nil }
+
 // Near implements gate.Snapshotter.
 func (l finder) Near(_ context.Context, installed images.Image, _ images.Tree, _ string, _ func() images.Tree) (images.Image, images.Delta, error) {
 	return images.Image{Installed: installed.Installed}, images.Delta{}, nil

@@ -56,7 +56,8 @@ func BaseRequest(set config.Settings) (run.Request, error) {
 	allow, err := set.AllowKinds()
 	return run.Request{
 		Workspace: dir, Exclude: config.ParseList(set["exclude"].Text), Protect: protect, Allow: allow, NoPromote: set.On("no_promote"), Config: conf,
-		NoInstall: !set.On("dependencies.install"), InstallScripts: set.On("dependencies.scripts"), Keep: keep,
+		NoInstall: !set.On("dependencies.install"), InstallScripts: set.On("dependencies.scripts"),
+		InstallAll: !set.On("dependencies.partial"), Keep: keep,
 	}, err
 }
 

@@ -1,0 +1,174 @@
+package dependencies
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// What an installer may do beyond its first attempt; see step.may.
+const (
+	mayRetry = "2" // as often as there is another way
+	mayNot   = "0"
+	mayDrop  = "*" // any package of Python that cannot be had
+)
+
+// An outcome is one line that the script wrote of a step which did not succeed at once: what of it is missing, or at which
+// attempt it succeeded.
+type outcome struct {
+	step    step
+	dropped string // a requirement that was left out, "" for none
+	level   int    // the attempt, from 1
+	reason  string // the package manager's word for why the first attempt was refused
+}
+
+// outcomes reads a report. Lines that are none were written by a package, and are passed over.
+func (d Set) outcomes(report string) (list []outcome) {
+	for line := range strings.Lines(report) {
+		number, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		word, rest, _ := strings.Cut(rest, " ")
+		i, err := strconv.Atoi(number)
+		if err != nil || i < 0 || i >= len(d.steps) {
+			continue
+		}
+		o := outcome{step: d.steps[i]}
+		if word == "without" {
+			o.dropped = rest
+		} else if o.level, err = strconv.Atoi(word); err != nil {
+			continue
+		}
+		o.reason = rest
+		list = append(list, o)
+	}
+	return list
+}
+
+// Told says in sentences what an installation did that its first attempt could not, and what it left out, by the
+// report in its image.
+func (d Set) Told(report string) (done, lacking []string) {
+	for _, o := range d.outcomes(report) {
+		where := path.Join(o.step.root, "package.json")
+		switch manager := o.step.manager(); {
+		case o.dropped != "":
+			lacking = append(lacking, fmt.Sprintf("%.100q is not installed: the index has no wheel of it that fits", o.dropped))
+		case manager != "npm":
+			done = append(done, fmt.Sprintf("the lock file beside %s does not fit it (%s): %s chose the versions that differ", where, o.reason, manager))
+		case o.level == 1 && o.step.from != "":
+			done = append(done, fmt.Sprintf("npm refused what %s asks for (%s): installed with %s, as %s does", where, o.reason, o.step.retry, o.step.from))
+		case o.level == 1:
+			done = append(done, fmt.Sprintf("npm refused what %s asks for (%s): installed with %s, as npm advises", where, o.reason, o.step.retry))
+		default:
+			done = append(done, fmt.Sprintf("the lock file beside %s does not fit it (%s): npm chose the versions that differ", where, o.reason))
+		}
+	}
+	return done, lacking
+}
+
+// Within reports whether an installation with this report did no more than its steps may.
+func (d Set) Within(report string) bool {
+	return !slices.ContainsFunc(d.outcomes(report), func(o outcome) bool {
+		if o.dropped != "" {
+			return o.step.may != mayDrop && !slices.Contains(strings.Split(o.step.may, "\n"), o.dropped)
+		}
+		most, err := strconv.Atoi(o.step.may)
+		return err == nil && o.level > most
+	})
+}
+
+// Limited lets the package managers do no more for d than they did for base, by the report of its installation: what
+// refuses then is what changed.
+func (d Set) Limited(base Set, report string) Set {
+	d.steps = slices.Clone(d.steps)
+	for i, s := range d.steps {
+		level, dropped := 0, []string{}
+		for _, o := range base.outcomes(report) {
+			if o.step.same(s) && o.dropped != "" {
+				dropped = append(dropped, o.dropped)
+			} else if o.step.same(s) {
+				level = o.level
+			}
+		}
+		switch {
+		case s.may == mayDrop:
+			d.steps[i].may = strings.Join(dropped, "\n")
+		case s.may != "":
+			d.steps[i].may = strconv.Itoa(level)
+		}
+	}
+	return d
+}
+
+// A Part is what one run of a package manager installs.
+type Part struct {
+	Manager string // npm, pnpm, yarn, pip, go
+	Root    string // directory in the workspace, "." for the root
+}
+
+// String names the part for people.
+func (p Part) String() string {
+	switch p.Manager {
+	case "pip":
+		return "Python"
+	case "go":
+		return path.Join(p.Root, "go.mod")
+	}
+	return path.Join(p.Root, "package.json")
+}
+
+// Same reports whether both install for the same language in the same directory.
+func (p Part) Same(other Part) bool {
+	node := func(m string) bool { return m != "pip" && m != "go" }
+	return p.Root == other.Root && (p.Manager == other.Manager || node(p.Manager) && node(other.Manager))
+}
+
+// Part is that of the step i, in the order of Steps.
+func (d Set) Part(i int) Part { return d.steps[i].part() }
+
+// Without leaves out the step i. What the others need stays.
+func (d Set) Without(i int) Set {
+	d.steps = slices.Delete(slices.Clone(d.steps), i, i+1)
+	var roots []string
+	languages := map[string]bool{}
+	for _, s := range d.steps {
+		languages[s.language()] = true
+		if s.language() == "node" {
+			roots = append(roots, s.root)
+		}
+	}
+	within := func(dir string) bool {
+		return slices.ContainsFunc(roots, func(root string) bool { return below(dir, root) })
+	}
+	d.node = slices.DeleteFunc(slices.Clone(d.node), func(dir string) bool { return !within(dir) })
+	kept := map[string][]byte{}
+	for name, content := range d.files {
+		language, rest, _ := strings.Cut(name, "/")
+		if languages[language] && (language != "node" || within(path.Dir(rest))) {
+			kept[name] = content
+		}
+	}
+	d.files = kept
+	return d
+}
+
+// language is the directory below which the files of a step lie.
+func (s step) language() string {
+	switch s.kind {
+	case "pip":
+		return "python"
+	case "go":
+		return "go"
+	}
+	return "node"
+}
+
+// manager is the program that a step runs.
+func (s step) manager() string {
+	name, _, _ := strings.Cut(s.kind, "-")
+	return name
+}
+
+// part is what the step installs, and same whether another one installs it too.
+func (s step) part() Part           { return Part{s.manager(), s.root} }
+func (s step) same(other step) bool { return s.part().Same(other.part()) }

@@ -1,0 +1,183 @@
+package images
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"agent/images/dependencies"
+	"agent/images/registries"
+)
+
+// An InstallError says that what a workspace depends on could not be
+// installed: because of a registry, which is nobody's fault who wrote code, or
+// because of what the workspace asks for.
+type InstallError struct {
+	// Step is the one that failed, in the order of dependencies.Set.Steps; -1 for all of them.
+	Step int
+	// Registry is the address that did not answer, or broke off; "" when all did.
+	Registry string
+	// Setting is the variable that names the registry, "" for any of them.
+	Setting string
+	// Said is how the package manager begins to complain, a few lines.
+	Said string
+	// Err has the end of what the installer printed.
+	Err error
+}
+
+// Error names the registry, if it is to blame.
+func (e *InstallError) Error() string {
+	if e.Registry != "" {
+		return e.Registry + " does not answer: " + e.Said
+	}
+	return e.Said
+}
+
+// Unwrap returns what the build said.
+func (e *InstallError) Unwrap() error { return e.Err }
+
+// Next says what to do about it.
+func (e *InstallError) Next() string {
+	if e.Registry == "" {
+		return "fix the manifest or lock file that is named, or skip installation with --no-install"
+	}
+	return "set " + cmp.Or(e.Setting, "NPM_CONFIG_REGISTRY, PIP_INDEX_URL or GOPROXY") + " to a registry that responds, or skip installation with --no-install"
+}
+
+// The lines by which the script tells that a step could not be installed, and that a registry cannot be reached. An engine
+// of this age gives the exit status of a step as text only, so a line of its output is as good. A package that prints
+// them while it is installed makes its own failure somebody else's, and passes nothing.
+const (
+	notInstalled = "agent: not installed: "
+	unanswered   = "agent: registry does not answer: "
+	outOfTime    = "agent: no end within "
+)
+
+// brokenOff matches what package managers say of a connection that broke, or of a registry in trouble.
+var brokenOff = regexp.MustCompile(`\b(ECONNRESET|ETIMEDOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ERR_SOCKET_TIMEOUT|FETCH_ERROR|E429|E5\d\d)\b|` +
+	`(?i)connection (reset|broken|refused|aborted)|timed? ?out|tls handshake|unexpected eof|ERR_PNPM_FETCH_5\d\d|\b(429|50[0234])\b[^\n]*(error|bad gateway|unavailable|too many)`)
+
+// maxSaid is how many lines of a package manager are told.
+const maxSaid = 4
+
+// installError is what the failure of a build means: an *InstallError where a package manager failed, and err itself where
+// it was the engine or the machine.
+func installError(err error, d dependencies.Set, from registries.Set) error {
+	text := err.Error()
+	at := strings.LastIndex(text, notInstalled)
+	if at < 0 {
+		if errors.Is(err, errInstallTime) {
+			return &InstallError{Step: -1, Registry: from.NPM, Said: errInstallTime.Error(), Err: err}
+		}
+		return err
+	}
+	number, said, _ := strings.Cut(text[at+len(notInstalled):], "\n")
+	step, numberErr := strconv.Atoi(strings.TrimSpace(number))
+	if numberErr != nil || step < 0 || step >= len(d.Steps())/2 {
+		return err
+	}
+	address, setting := from.NPM, "NPM_CONFIG_REGISTRY"
+	switch d.Part(step).Manager {
+	case "pip":
+		address, setting = from.PyPI, "PIP_INDEX_URL"
+	case "go":
+		address, setting = from.GoProxy, "GOPROXY"
+	}
+	failure := &InstallError{Step: step, Setting: setting, Said: firstLines(said), Err: err}
+	if _, rest, ok := strings.Cut(text, unanswered); ok {
+		failure.Registry, _, _ = strings.Cut(rest, "\n")
+	} else if strings.Contains(said, outOfTime) || brokenOff.MatchString(said) {
+		failure.Registry = address
+	}
+	return failure
+}
+
+// firstLines are the first lines that say something.
+func firstLines(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && len(lines) < maxSaid && !strings.Contains(line, "A complete log of this run") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// spareFailure is how long a failure stands for this process: several steps of one run ask for the same.
+const spareFailure = 30 * time.Second
+
+// A failureLog remembers which installations failed. The zero value is ready.
+type failureLog struct {
+	mu   sync.Mutex
+	list map[string]failure
+}
+
+// A failure is how an installation failed, and when.
+type failure struct {
+	err error
+	at  time.Time
+}
+
+// recent is how an installation failed a moment ago in this process, nil when it did not.
+func (l *failureLog) recent(key string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if f := l.list[key]; time.Since(f.at) < spareFailure {
+		return f.err
+	}
+	return nil
+}
+
+// keep remembers an *InstallError, and returns err.
+func (l *failureLog) keep(key string, err error) error {
+	var lacking *InstallError
+	if !errors.As(err, &lacking) {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.list == nil {
+		l.list = map[string]failure{}
+	}
+	l.list[key] = failure{err, time.Now()}
+	return err
+}
+
+// A slowMark is a file that is there after an installation has run out of time, so that the next runs wait less.
+type slowMark string
+
+// markOf is the mark of the dependencies with this digest, "" where there is no place for one.
+func markOf(digest string) slowMark {
+	dir, err := cacheDir()
+	if err != nil {
+		return ""
+	}
+	return slowMark(filepath.Join(dir, "deps-slow-"+digest[:12]))
+}
+
+// patience is how long a package manager may take.
+func (m slowMark) patience() time.Duration {
+	if info, err := os.Stat(string(m)); err == nil && time.Since(info.ModTime()) < spareSlow {
+		return shortTime
+	}
+	return managerTime
+}
+
+// set makes or removes the mark, by how an installation ended. Where that fails, only time is lost.
+func (m slowMark) set(err error) {
+	var lacking *InstallError
+	switch {
+	case m == "":
+	case !errors.As(err, &lacking) || !strings.Contains(lacking.Said, outOfTime):
+		_ = os.Remove(string(m))
+	case m.patience() == managerTime: // else the hour would never end
+		_ = os.WriteFile(string(m), nil, 0o600)
+		_ = os.Chtimes(string(m), time.Time{}, time.Now())
+	}
+}

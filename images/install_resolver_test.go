@@ -1,0 +1,217 @@
+package images
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"agent/images/dependencies"
+	"agent/images/registries"
+)
+
+// packages serves packages as a registry of npm does: manifests by name, then version.
+func packages(t *testing.T, all map[string]map[string]string) string {
+	t.Helper()
+	var server *httptest.Server
+	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, file, archive := strings.Cut(strings.Trim(r.URL.Path, "/"), "/-/")
+		if all[name] == nil {
+			http.NotFound(w, r)
+			return
+		}
+		versions := map[string]json.RawMessage{}
+		latest := ""
+		for version, manifest := range all[name] {
+			content := archiveOf(t, manifest)
+			if archive && file == name+"-"+version+".tgz" {
+				_, _ = w.Write(content) // a client that goes away is its own trouble
+				return
+			}
+			sum := sha512.Sum512(content)
+			versions[version] = json.RawMessage(fmt.Sprintf(`%s,"dist":{"tarball":"%s/%s/-/%[3]s-%s.tgz","integrity":"sha512-%s"}}`,
+				strings.TrimSuffix(manifest, "}"), server.URL, name, version, base64.StdEncoding.EncodeToString(sum[:])))
+			latest = max(latest, version)
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"name": name, "versions": versions, "dist-tags": map[string]string{"latest": latest}})
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// archiveOf is a package of npm with nothing but its package.json.
+func archiveOf(t *testing.T, manifest string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := gzip.NewWriter(&out)
+	w := tar.NewWriter(z)
+	if err := w.WriteHeader(&tar.Header{Name: "package/package.json", Mode: 0o644, Size: int64(len(manifest)), ModTime: time.Unix(0, 0)}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := w.Write([]byte(manifest))
+	if err := errors.Join(err, w.Close(), z.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// plugins are packages of which two do not fit each other: plugin wants another core than the newest.
+var plugins = map[string]map[string]string{
+	"core":   {"1.0.0": `{"name":"core","version":"1.0.0"}`, "2.0.0": `{"name":"core","version":"2.0.0"}`},
+	"plugin": {"1.0.0": `{"name":"plugin","version":"1.0.0","peerDependencies":{"core":"^1.0.0"}}`},
+}
+
+const (
+	conflicting = `{"name":"a","version":"1.0.0","dependencies":{"core":"^2.0.0","plugin":"^1.0.0"}}`
+	// As npm writes it with legacy-peer-deps: it names no peer.
+	legacyLock = `{"name":"a","version":"1.0.0","lockfileVersion":3,"requires":true,"packages":{"":{"name":"a","version":"1.0.0","dependencies":{"core":"^2.0.0","plugin":"^1.0.0"}},
+"node_modules/core":{"version":"2.0.0"},"node_modules/plugin":{"version":"1.0.0","peerDependencies":{"core":"^1.0.0"}}}}`
+)
+
+// What npm refuses is installed as the project itself does it, else as npm advises, and told.
+func TestWhatNpmRefusesIsInstalledAsTheProjectDoes(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	b = from(b, map[string]string{"NPM_CONFIG_REGISTRY": packages(t, plugins)})
+	for name, c := range map[string]struct {
+		files map[string][]byte
+		told  string // "" for what succeeds at once
+	}{
+		"npm's advice":  {texts("package.json", conflicting), "ERESOLVE): installed with --legacy-peer-deps, as npm advises"},
+		"its settings":  {texts("package.json", conflicting, ".npmrc", "legacy-peer-deps=true\nregistry=http://127.0.0.1:1\n"), ""},
+		"with a lock":   {texts("package.json", conflicting, ".npmrc", "legacy-peer-deps=true\n", "package-lock.json", legacyLock), ""},
+		"its workflow":  {texts("package.json", conflicting, "package-lock.json", legacyLock, ".github/workflows/t.yml", "run: npm ci --force\n"), "installed with --force, as .github/workflows/t.yml does"},
+		"an older lock": {texts("package.json", conflicting, ".npmrc", "legacy-peer-deps=true\n", "package-lock.json", `{"name":"a","lockfileVersion":3,"packages":{"":{"name":"a"}}}`), "(EUSAGE): npm chose the versions that differ"},
+	} {
+		d := dependencies.Read(c.files)
+		img, err := b.Install(t.Context(), toolchain, d)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		t.Cleanup(func() { removeImage(t, e, img.ID) })
+		done, lacking := d.Told(img.Report)
+		if got := strings.Join(done, "\n"); !strings.HasSuffix(got, c.told) || c.told == "" && got != "" || len(lacking) > 0 {
+			t.Errorf("%s: told %q, %q", name, got, lacking)
+		}
+		found := map[string]bool{}
+		e.export(t, img.ID, func(h *tar.Header, _ []byte) { found[strings.TrimSuffix(h.Name, "/")] = true })
+		if !found["deps/node/node_modules/core/package.json"] || !found["deps/node/node_modules/plugin/package.json"] {
+			t.Errorf("%s: not installed", name)
+		}
+		if has, err := b.Has(t.Context(), toolchain, d); !has || err != nil {
+			t.Errorf("%s: it is not found again: %v", name, err)
+		}
+		// A patch may not use what its base did not need, and the image that is there does not help it.
+		var lackingErr *InstallError
+		_, err = b.Install(t.Context(), toolchain, d.Limited(dependencies.Read(texts("package.json", numberPackage)), ""))
+		if refused := errors.As(err, &lackingErr); refused != (c.told != "") || refused && lackingErr.Registry != "" {
+			t.Errorf("%s: of a patch: %v", name, err)
+		}
+	}
+}
+
+// What an index does not have as a wheel is left out and named; the others are installed.
+func TestRequirementsThatCannotBeHadAreLeftOutByName(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	b = from(b, map[string]string{"PIP_INDEX_URL": index(t)})
+	d := dependencies.Read(texts("requirements.txt", "planted==1.2.3\nnonesuch>=4 ; python_version > '3'\n"))
+	img, err := b.Install(t.Context(), toolchain, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { removeImage(t, e, img.ID) })
+	done, lacking := d.Told(img.Report)
+	if len(done) > 0 || len(lacking) != 1 || !strings.Contains(lacking[0], "nonesuch") {
+		t.Errorf("told %q, %q", done, lacking)
+	}
+	found := false
+	e.export(t, img.ID, func(h *tar.Header, _ []byte) { found = found || h.Name == "deps/python/planted.py" })
+	if !found {
+		t.Error("the other one is not installed")
+	}
+	var refused *InstallError
+	if _, err = b.Install(t.Context(), toolchain, d.Limited(dependencies.Read(texts("requirements.txt", "planted==1.2.3\n")), "")); !errors.As(err, &refused) || refused.Registry != "" || !strings.Contains(refused.Said, "nonesuch") {
+		t.Errorf("of a patch: %v", err)
+	}
+}
+
+// A failure names the step, and how the package manager begins to complain; what the machine does is none.
+func TestAFailedBuildIsToldApart(t *testing.T) {
+	t.Parallel()
+	d := dependencies.Read(texts("package.json", numberPackage, "requirements.txt", "a\n"))
+	set := registries.Set{NPM: "https://npm.example", PyPI: "https://index.example"}
+	for said, want := range map[string]*InstallError{
+		"exit code: 1\nagent: not installed: 0\nnpm error code ETARGET\nnpm error notarget No matching version\n\nnpm error A complete log of this run can be found in: x\n": {
+			Step: 0, Said: "npm error code ETARGET\nnpm error notarget No matching version",
+		},
+		"agent: registry does not answer: https://index.example\nagent: not installed: 1\n<urlopen error>\n": {Step: 1, Registry: "https://index.example", Said: "<urlopen error>"},
+		"agent: not installed: 1\nERROR: HTTPSConnectionPool: Read timed out.\n":                             {Step: 1, Registry: "https://index.example", Said: "ERROR: HTTPSConnectionPool: Read timed out."},
+		"agent: not installed: 0\nnpm error code E503\n":                                                     {Step: 0, Registry: "https://npm.example", Said: "npm error code E503"},
+		"agent: not installed: 0\nagent: no end within 60 seconds\n":                                         {Step: 0, Registry: "https://npm.example", Said: "agent: no end within 60 seconds"},
+		"agent: not installed: 7\nx":                                                                         nil,
+		"write /var/lib/docker: no space left on device":                                                     nil,
+		"exit code: 137\nKilled":                                                                             nil,
+		"npm error code ENOSPC":                                                                              nil,
+		"dial BuildKit in the engine: connect: connection refused":                                           nil,
+	} {
+		err := installError(errors.New(said), d, set)
+		var got *InstallError
+		switch {
+		case errors.As(err, &got) != (want != nil):
+			t.Errorf("%q: %v", said, err)
+		case want != nil && (got.Step != want.Step || got.Registry != want.Registry || got.Said != want.Said):
+			t.Errorf("%q: %+v", said, got)
+		}
+	}
+}
+
+// A package manager that ran out of time has less of it in the next hour, and all of it after that; a registry that did
+// not answer changes nothing.
+func TestTheNextAttemptWaitsLess(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	mark := markOf(strings.Repeat("0", 64))
+	slow := &InstallError{Said: outOfTime + "600 seconds"}
+	for i, c := range []struct {
+		err  error
+		want time.Duration
+	}{{nil, managerTime}, {&InstallError{Said: "x", Registry: "y"}, managerTime}, {slow, shortTime}, {slow, shortTime}, {nil, managerTime}} {
+		if mark.set(c.err); mark.patience() != c.want {
+			t.Errorf("%d: %s", i, mark.patience())
+		}
+	}
+	mark.set(slow)
+	if err := os.Chtimes(string(mark), time.Time{}, time.Now().Add(-2*spareSlow)); err != nil || mark.patience() != managerTime {
+		t.Errorf("after that: %s, %v", mark.patience(), err)
+	}
+}
+
+// Steps of one run that ask for the same are answered at once; a cancelled one is no answer.
+func TestAFailureStandsForAMoment(t *testing.T) {
+	t.Parallel()
+	var log failureLog
+	_ = log.keep("a", context.Canceled)
+	if err := log.recent("a"); err != nil {
+		t.Error(err)
+	}
+	want := log.keep("a", &InstallError{Said: "x"})
+	if got := log.recent("a"); got != want || log.recent("b") != nil {
+		t.Errorf("%v", got)
+	}
+	log.list["a"] = failure{want, time.Now().Add(-2 * spareFailure)}
+	if got := log.recent("a"); got != nil {
+		t.Errorf("after that: %v", got)
+	}
+}
