@@ -1,0 +1,103 @@
+package compare
+
+import (
+	"path"
+	"regexp"
+	"strings"
+
+	"agent/sandbox/workspace"
+	"agent/verify/check"
+)
+
+var (
+	identifier = regexp.MustCompile(`[A-Za-z_]\w*`)
+	// heading matches the first line of a definition, which a change inside it alters.
+	heading = regexp.MustCompile(`^(?:(?:async|export|default|public|private|protected|static)\s+)*(?:def|class|func|function|interface|type|struct|enum)\b`)
+	quoted  = regexp.MustCompile("\"[^\"]*\"|'[^']*'|`[^`]*`|“[^”]*”")
+)
+
+// addNames adds the names of a file that comes, goes or moves: others import it by these.
+func addNames(names map[string]bool, c workspace.Change) {
+	if c.Op == workspace.Modify {
+		return
+	}
+	for _, p := range []string{c.Path, check.OldPath(c)} {
+		for _, part := range strings.Split(strings.TrimSuffix(p, path.Ext(p)), "/") {
+			names[part] = true
+		}
+	}
+}
+
+// addDefinitions adds the names in the places that a change rewrote, and those of the
+// definitions around them: who calls a function is told of its name, not of the
+// argument that is new.
+func addDefinitions(names map[string]bool, c workspace.Change, places []check.Region) {
+	before, after := strings.Split(string(c.Before), "\n"), strings.Split(string(c.After), "\n")
+	for _, r := range places {
+		addLines(names, before, r.OldFrom-1, r.OldTo-1)
+		addLines(names, after, r.NewFrom-1, r.NewTo-1)
+	}
+}
+
+// addLines adds the names in lines [from, to), from 0, and those of the definitions
+// around them.
+func addLines(names map[string]bool, lines []string, from, to int) {
+	from, to = min(max(from, 0), len(lines)), min(max(to, 0), len(lines))
+	for _, line := range lines[from:to] {
+		for _, name := range identifier.FindAllString(line, -1) {
+			names[name] = true
+		}
+	}
+	// What stands over a definition, as a decorator does, changes what it is.
+	depth := 0
+	if to < len(lines) {
+		depth = indent(lines[to])
+		if heading.MatchString(strings.TrimSpace(lines[to])) {
+			addNamesOf(names, lines[to])
+		}
+	}
+	if from < to {
+		depth = max(depth, indent(lines[from]))
+	}
+	for i := from - 1; i >= 0 && depth > 0; i-- {
+		line := strings.TrimSpace(lines[i])
+		if at := indent(lines[i]); line != "" && at < depth {
+			if heading.MatchString(line) {
+				addNamesOf(names, line)
+			}
+			depth = at
+		}
+	}
+}
+
+// addNamesOf adds the names in one line.
+func addNamesOf(names map[string]bool, line string) {
+	for _, name := range identifier.FindAllString(line, -1) {
+		names[name] = true
+	}
+}
+
+// indent is the width of the blank space in front of a line.
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// concerns reports whether a finding is about what the patch did: it stands where the
+// patch wrote, or its message names what the patch changed.
+func concerns(d check.Diff, f check.Finding) bool {
+	if wrote(d, f) || d.Names == nil {
+		return true
+	}
+	for _, text := range quoted.FindAllString(f.Message, -1) {
+		for _, name := range identifier.FindAllString(text, -1) {
+			if d.Names[name] && !ordinary[name] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ordinary are names that a patch may hold anywhere and that say nothing of what it changed.
+var ordinary = map[string]bool{
+	"str": true, "int": true, "bool": true, "float": true, "bytes": true, "list": true, "dict": true, "tuple": true, "set": true, "object": true,
+	"None": true, "Any": true, "self": true, "type": true,
+}
