@@ -100,7 +100,9 @@ func TestCommandsOfRoots(t *testing.T) {
 		"/work|x/y:x:.:src|x/y/tests.py||/tmp/agent-tests-2.jsonl --rootdir=/work/x/y --confcutdir=/work",
 		"/work|||/work/src| --exclude ^x/ --exclude ^x/y/ --exclude ^z/",
 		"/work/x|||/work:/work/src| --show-absolute-path --cache-dir /tmp/mypy/roots/x --exclude ^y/",
+		"/work/x|||/work:/work/src| --show-absolute-path --cache-dir /tmp/mypy/rest/roots/x --exclude ^y/",
 		"/work/x/y|||/work/x:/work:/work/src| --show-absolute-path --cache-dir /tmp/mypy/roots/x/y",
+		"/work/x/y|||/work/x:/work:/work/src| --show-absolute-path --cache-dir /tmp/mypy/rest/roots/x/y",
 	}, ran); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
