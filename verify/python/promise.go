@@ -160,3 +160,27 @@ func mypySettings(base check.View, root string) (files, thorough bool) {
 	}
 	return false, false
 }
+
+// SaysPromise reports whether a file may say what the project promises of itself: who judged
+// by it as it was has not judged by what the patch makes of it.
+func SaysPromise(p string) bool {
+	_, read := definition(p)
+	return read != nil || pinnedFiles.MatchString(p) || requirementName.MatchString(p)
+}
+
+// asksForWarnings reports whether a command of a root makes a tool's warnings count: its
+// exit status is else that of a tool with nothing to say.
+func asksForWarnings(v check.View, root, tool, option string) bool {
+	return slices.ContainsFunc(commandsOf(v, root), func(c command) bool { return c.Tool == tool && slices.Contains(c.Args, option) })
+}
+
+// errorsAlone leaves out warnings where the project does not ask for them.
+func errorsAlone(found []check.Finding, warnings bool) []check.Finding {
+	if !warnings {
+		found = slices.DeleteFunc(found, func(f check.Finding) bool { return f.Unasked })
+	}
+	for i := range found {
+		found[i].Unasked = false
+	}
+	return found
+}

@@ -127,3 +127,30 @@ func TestWhatMypySaysForLackOfLibrariesIsNoPromise(t *testing.T) {
 		}
 	}
 }
+
+func TestWarningsCountWhereTheProjectAsksForThem(t *testing.T) {
+	t.Parallel()
+	warning, fault := check.Finding{Rule: "w", Unasked: true}, check.Finding{Rule: "e"}
+	for name, c := range map[string]struct {
+		makefile string
+		want     int
+	}{"not asked": {"a:\n\tpyright src\n", 1}, "asked": {"a:\n\tpyright --warnings\n", 2}, "of another": {"a:\n\tty check --warnings\n", 1}} {
+		asked := asksForWarnings(viewOf(t, map[string]string{"Makefile": c.makefile}), ".", PyrightName, "--warnings")
+		if got := errorsAlone([]check.Finding{warning, fault}, asked); len(got) != c.want || got[0].Unasked {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestPluginsOfCommandsStandAsTheyWere(t *testing.T) {
+	t.Parallel()
+	v := viewOf(t, map[string]string{"tools/plug.py": "import helper\n", "helper.py": "", "tests/test_a.py": "", "tox.ini": "[testenv]\ncommands = pytest -p tools.plug -p no:xdist\n"})
+	if got := TestPlugins(v, v); !slices.Equal(got, []string{"helper.py", "tools/plug.py"}) {
+		t.Errorf("%q", got)
+	}
+	for p, want := range map[string]bool{"tox.ini": true, "noxfile.py": true, "sub/Makefile": true, "requirements.txt": true, "uv.lock": true, "a.py": false, "README.md": false} {
+		if SaysPromise(p) != want {
+			t.Errorf("%s: %t", p, !want)
+		}
+	}
+}
