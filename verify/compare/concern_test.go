@@ -45,15 +45,17 @@ func TestAFindingInOtherWordsAtItsPlaceIsOld(t *testing.T) {
 
 func TestWhatNobodyAskedForCountsWhereThePatchIs(t *testing.T) {
 	t.Parallel()
-	d := diffOf(t, "def price(\n    n,\n    unit,\n):\n    return n\n\n\nother = 1\n", "def price(\n    n,\n):\n    return n\n\n\nother = 1\n")
+	d := diffOf(t, "def price(\n    n,\n    unit=1,\n):\n    return n\n\n\nother = 1\n", "def price(\n    n,\n):\n    return n\n\n\nother = 1\n")
 	for name, c := range map[string]struct {
 		f     check.Finding
 		fails bool
 	}{
-		"it breaks a caller":    {check.Finding{File: "b.py", Line: 9, Message: `Too many arguments for "price"`, Unasked: true}, true},
-		"it names what is gone": {check.Finding{File: "b.py", Line: 9, Message: `Unexpected keyword argument "unit" for "x"`, Unasked: true}, true},
-		"it names another":      {check.Finding{File: "b.py", Line: 9, Message: `Too many arguments for "cost" of "int"`, Unasked: true}, false},
-		"the project asks":      {check.Finding{File: "b.py", Line: 9, Message: `Too many arguments for "cost"`}, true},
+		"it breaks a caller":    {check.Finding{File: "b.py", Line: 9, Source: "call()", Message: `Too many arguments for "price"`, Unasked: true}, true},
+		"it names what is gone": {check.Finding{File: "b.py", Line: 9, Source: "call()", Message: `Unexpected keyword argument "unit" for "x"`, Unasked: true}, true},
+		"it names another":      {check.Finding{File: "b.py", Line: 9, Source: "call()", Message: `Too many arguments for "cost" of "int"`, Unasked: true}, false},
+		"it uses what changed":  {check.Finding{File: "b.py", Line: 9, Source: "f(unit)", Message: `Argument 1 to "f" has incompatible type "int"; expected "str"`, Unasked: true}, true},
+		"its line is unknown":   {check.Finding{File: "b.py", Line: 9, Message: `Too many arguments for "cost"`, Unasked: true}, true},
+		"the project asks":      {check.Finding{File: "b.py", Line: 9, Source: "call()", Message: `Too many arguments for "cost"`}, true},
 	} {
 		g := JudgeFindings(check.Outcome{}, check.Outcome{Findings: []check.Finding{c.f}}, d)
 		if (g.Verdict == check.Fail) != c.fails || !c.fails && g.Old != 1 {

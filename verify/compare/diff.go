@@ -14,7 +14,7 @@ import (
 func NewDiff(cs workspace.Changeset, v check.View) check.Diff {
 	d := check.Diff{
 		Moved: renames(cs), Deleted: map[string]bool{}, Touched: map[string]bool{},
-		Hunks: map[string][]check.Region{}, Names: map[string]bool{}, Sources: check.NewSources(v),
+		Hunks: map[string][]check.Region{}, Names: map[string]bool{}, Given: map[string]bool{}, Sources: check.NewSources(v),
 	}
 	for _, c := range cs.Changes {
 		addNames(d.Names, c)
@@ -25,7 +25,7 @@ func NewDiff(cs workspace.Changeset, v check.View) check.Diff {
 		}
 		d.Touched[c.Path] = true
 		d.Hunks[c.Path] = regions(c.Before, c.After)
-		addDefinitions(d.Names, c, d.Hunks[c.Path])
+		addDefinitions(d, c, d.Hunks[c.Path])
 	}
 	return d
 }

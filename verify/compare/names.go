@@ -3,6 +3,7 @@ package compare
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"agent/sandbox/workspace"
@@ -13,6 +14,7 @@ var (
 	identifier = regexp.MustCompile(`[A-Za-z_]\w*`)
 	// heading matches the first line of a definition, which a change inside it alters.
 	heading = regexp.MustCompile(`^(?:(?:async|export|default|public|private|protected|static)\s+)*(?:def|class|func|function|interface|type|struct|enum)\b`)
+	given   = regexp.MustCompile(`\b(?:def|class|import|as|for|func|function|let|const|var)\s+(\w+)|(\w+)\s*(?::|=(?:[^=]|$)|:=)`)
 	quoted  = regexp.MustCompile("\"[^\"]*\"|'[^']*'|`[^`]*`|“[^”]*”")
 )
 
@@ -31,23 +33,32 @@ func addNames(names map[string]bool, c workspace.Change) {
 // addDefinitions adds the names in the places that a change rewrote, and those of the
 // definitions around them: who calls a function is told of its name, not of the
 // argument that is new.
-func addDefinitions(names map[string]bool, c workspace.Change, places []check.Region) {
+func addDefinitions(d check.Diff, c workspace.Change, places []check.Region) {
 	before, after := strings.Split(string(c.Before), "\n"), strings.Split(string(c.After), "\n")
 	for _, r := range places {
-		addLines(names, before, r.OldFrom-1, r.OldTo-1)
-		addLines(names, after, r.NewFrom-1, r.NewTo-1)
+		addLines(d.Names, before, r.OldFrom-1, r.OldTo-1)
+		addLines(d.Names, after, r.NewFrom-1, r.NewTo-1)
+		for _, line := range slices.Concat(part(before, r.OldFrom-1, r.OldTo-1), part(after, r.NewFrom-1, r.NewTo-1)) {
+			for _, m := range given.FindAllStringSubmatch(line, -1) {
+				d.Given[m[1]+m[2]] = true
+			}
+		}
 	}
+}
+
+// part is lines [from, to), from 0, as far as there are any.
+func part(lines []string, from, to int) []string {
+	from = min(max(from, 0), len(lines))
+	return lines[from:min(max(to, from), len(lines))]
 }
 
 // addLines adds the names in lines [from, to), from 0, and those of the definitions
 // around them.
 func addLines(names map[string]bool, lines []string, from, to int) {
-	from, to = min(max(from, 0), len(lines)), min(max(to, 0), len(lines))
-	for _, line := range lines[from:to] {
-		for _, name := range identifier.FindAllString(line, -1) {
-			names[name] = true
-		}
+	for _, line := range part(lines, from, to) {
+		addNamesOf(names, line)
 	}
+	from, to = min(max(from, 0), len(lines)), min(max(to, 0), len(lines))
 	// What stands over a definition, as a decorator does, changes what it is.
 	depth := 0
 	if to < len(lines) {
@@ -81,9 +92,10 @@ func addNamesOf(names map[string]bool, line string) {
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
 // concerns reports whether a finding is about what the patch did: it stands where the
-// patch wrote, or its message names what the patch changed.
+// patch wrote, or its message or its line names what the patch changed.
 func concerns(d check.Diff, f check.Finding) bool {
-	if wrote(d, f) || d.Names == nil {
+	// A line that could not be read, as behind a symbolic link, may be anything.
+	if wrote(d, f) || d.Names == nil || f.Source == "" {
 		return true
 	}
 	for _, text := range quoted.FindAllString(f.Message, -1) {
@@ -93,7 +105,8 @@ func concerns(d check.Diff, f check.Finding) bool {
 			}
 		}
 	}
-	return false
+	// What the patch made of a name may only show where it is used.
+	return slices.ContainsFunc(identifier.FindAllString(f.Source, -1), func(name string) bool { return d.Given[name] && !ordinary[name] })
 }
 
 // ordinary are names that a patch may hold anywhere and that say nothing of what it changed.

@@ -154,3 +154,16 @@ func TestPluginsOfCommandsStandAsTheyWere(t *testing.T) {
 		}
 	}
 }
+
+func TestUnittestsAreThoseThatTheProjectRuns(t *testing.T) {
+	t.Parallel()
+	const text = "class A(unittest.TestCase):\n    pass\n"
+	files := map[string]string{"pkg/stock_check.py": text, "pkg/suite.py": text, "pkg/other.py": text, "pkg/empty_check.py": "", "test_a.py": text}
+	if got := unittests(viewOf(t, files)); len(got) != 0 {
+		t.Errorf("%q", got)
+	}
+	files["Makefile"] = "test:\n\tpython -m unittest discover -s pkg -p '*_check.py'\n\tpython -m unittest -v pkg.suite\n"
+	if got := unittests(viewOf(t, files)); !slices.Equal(got, []string{"pkg/stock_check.py", "pkg/suite.py"}) {
+		t.Errorf("%q", got)
+	}
+}
