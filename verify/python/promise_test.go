@@ -56,7 +56,8 @@ func TestMypyIsAPromiseWhereTheProjectMakesIt(t *testing.T) {
 		"all of it, strictly": {map[string]string{"setup.cfg": "[mypy]\ncheck_untyped_defs = true\n"}, true, typePromise{targets: []string{"."}, everything: true}},
 		"configured alone":    {map[string]string{"mypy.ini": "[mypy]\nplugins = a.py\n"}, true, typePromise{targets: []string{"."}}},
 		"by commands": {
-			map[string]string{"src/a.py": "", "tox.ini": "[testenv]\ncommands =\n  mypy --strict --pretty src nowhere\n  mypy --strict --cache-dir x --warn-unused-ignores src\n"}, true,
+			map[string]string{"src/a.py": "", "tox.ini": "[testenv]\ncommands =\n  mypy --strict --pretty src nowhere\n  mypy --strict --cache-dir x --warn-unused-ignores src\n"},
+			true,
 			typePromise{flags: []string{"--strict"}, targets: []string{"src"}},
 		},
 		"blind": {map[string]string{"Makefile": "a:\n\tmypy --ignore-missing-imports .\n"}, true, typePromise{flags: []string{"--ignore-missing-imports"}, targets: []string{"."}, blind: true}},
