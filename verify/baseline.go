@@ -153,6 +153,11 @@ func (s *session) sawAll(def check.Check, final workspace.Changeset) bool {
 	if marks, _ := check.SplitChanges(final, func(p string) bool { return python.ProjectMarks[path.Base(p)] != nil }); def.Name == python.PytestName && !marks.Empty() {
 		return false
 	}
+	// What the project promises of itself is asked of the base.
+	promises, _ := check.SplitChanges(final, python.SaysPromise)
+	if slices.Contains([]string{python.PytestName, python.MypyName, python.RuffName, python.PyrightName, python.TyName}, def.Name) && !promises.Empty() {
+		return false
+	}
 	own, rest := def.Unplug(s.base, check.NewView(s.req.Base, final), final)
 	return own.Empty() && (!slices.Contains(node.OwnGroups, def.Group) || !slices.ContainsFunc(rest.Changes, func(c workspace.Change) bool {
 		return path.Base(c.Path) == ".gitignore" || path.Base(c.Path) == "package.json"

@@ -46,7 +46,8 @@
 // is held against the patch only when the baseline has no equal one: same rule,
 // file (renames followed), message without line numbers, and source line; or
 // when it stands on a line that the patch rewrote and the old text of just that
-// place had it too. What cannot be judged before the patch and after it for the same
+// place had it too; or when it differs from one at its place, on a line that the patch left
+// alone, in nothing but the types that its message names. What cannot be judged before the patch and after it for the same
 // reason is skipped with that reason. Old findings are counted, and the first 100
 // of a gate are listed beside the new ones.
 //
@@ -128,14 +129,31 @@
 // # Python
 //
 // The whole workspace is linted and typed, since a name that is removed breaks the
-// files that import it. ruff's own default rules apply where the workspace says
-// nothing: faults, no opinions on style. mypy looks into functions without
-// annotations too, and takes module names from where a file lies. A project that
-// configures pyright or ty and not mypy is judged by these; see Monorepos. The entry point is
-// started as a user would start it; a workspace that has none is a library, and
-// its packages are imported, each in an interpreter of its own. pytest runs every
+// files that import it. What the project promises of itself decides what counts. The
+// commands that its definitions run (tox, nox, continuous integration, Makefile, hooks
+// before commits, the scripts of hatch, poe and pdm) are read at the base revision and
+// never run.
+//
+// mypy is the project's promise where its configuration or such a command names it: over the
+// files and as strictly as these say. Elsewhere it looks into functions without
+// annotations too, and only faults that are certain count (certain.go), on the lines that the
+// patch wrote or for what the patch changed. It takes module names from where a file lies. A
+// project that configures pyright or ty and not mypy is judged by these; see Monorepos.
+//
+// ruff's classic default rules apply where the workspace selects none: faults, no opinions
+// on style. A rule that is newer than the version of ruff which the project pins does not
+// count.
+//
+// The entry point is started as a user would start it; a workspace that has none is a
+// library, and its packages are imported, each in an interpreter of its own. pytest runs every
 // test, those of unittest in files with other names as well, with no plugin that
-// the workspace does not name.
+// the workspace does not name. Examples in documentation are tests where a command of the
+// project runs them so. Options of plugins that are not loaded are left out of the
+// configuration's addopts, and this is told; a test that needs such a plugin fails by itself,
+// before and after.
+//
+// Data of tests, such as a fixture that is broken on purpose, need not parse; see
+// check.IsTestData. What a test or a program imports is no data.
 //
 // # JavaScript and TypeScript
 //

@@ -50,7 +50,7 @@ func TestPluginIsPutBackForTheToolThatRunsIt(t *testing.T) {
 	b, box := checktest.Replayed(map[string]guest.Result{"json-lines": verifytest.Ended(0, nil, nil), "mypy": verifytest.Ended(0, nil, nil)})
 	s := newSession(&Verifier{}, Request{Base: base, Changeset: cs}, nil)
 	s.check(t.Context(), b.Box, []check.Check{checkNamed(python.RuffName), checkNamed(python.MypyName)}, false, func() {})
-	if len(box.Applied) != 3 || len(box.Ran) != 2 {
+	if len(box.Applied) != 3 || len(box.Ran) != 3 {
 		t.Fatalf("applied %d, ran %d", len(box.Applied), len(box.Ran))
 	}
 	back, again := box.Applied[1].Changes, box.Applied[2].Changes

@@ -100,7 +100,9 @@ func TestCommandsOfRoots(t *testing.T) {
 		"/work|x/y:x:.:src|x/y/tests.py||/tmp/agent-tests-2.jsonl --rootdir=/work/x/y --confcutdir=/work",
 		"/work|||/work/src| --exclude ^x/ --exclude ^x/y/ --exclude ^z/",
 		"/work/x|||/work:/work/src| --show-absolute-path --cache-dir /tmp/mypy/roots/x --exclude ^y/",
+		"/work/x|||/work:/work/src| --show-absolute-path --cache-dir /tmp/mypy/rest/roots/x --exclude ^y/",
 		"/work/x/y|||/work/x:/work:/work/src| --show-absolute-path --cache-dir /tmp/mypy/roots/x/y",
+		"/work/x/y|||/work/x:/work:/work/src| --show-absolute-path --cache-dir /tmp/mypy/rest/roots/x/y",
 	}, ran); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -267,7 +269,7 @@ func TestMonorepoIsTestedProjectByProject(t *testing.T) {
 			"services/b/src/app/core.py": "def rate(n):\n    return n + 2\n", "shared/money.py": "def cents(n: int) -> int:\n    raise ValueError(n)\n",
 		}, check.Fail, []string{"shared/money.py:2 test-failed " + a + ": ValueError: 2", "services/b/tests/test_api.py:5 test-failed services/b/tests/test_api.py::test_rate: assert 5 == 3"}},
 		{"option that nobody has, and a new project", map[string]string{
-			"services/a/pytest.ini":          "[pytest]\naddopts = --cov\n",
+			"services/a/pytest.ini":          "[pytest]\naddopts = --no-such-option\n",
 			"services/d/e/pyproject.toml":    "[project]\nname = \"d\"\n",
 			"services/d/e/tests/test_api.py": "def test_d():\n    assert 0\n",
 		}, check.Fail, []string{":0 test-session services/a: pytest ended with exit status 4", "services/d/e/tests/test_api.py:2 test-failed"}},

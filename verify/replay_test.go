@@ -62,7 +62,7 @@ func TestEveryEndThatIsNoAnswerIsToldApart(t *testing.T) {
 // files, but for the formatter, which never says the same of two texts.
 func works() map[string]guest.Result {
 	line := func(format, file, rule string) string { return fmt.Sprintf(format, file, rule) + "\n" }
-	mypy := `{"file": %q, "line": 2, "column": 0, "message": "m", "code": %q, "severity": "error"}`
+	mypy := `{"file": %q, "line": 2, "column": 0, "message": "Argument 1 to \"double\" has incompatible type \"str\"; expected \"int\"", "code": %q, "severity": "error"}`
 	record := strings.Join([]string{
 		`{"kind": "collected", "ids": ["test_planted.py::test_true", "test_planted.py::test_false"]}`,
 		`{"kind": "test", "id": "test_planted.py::test_true", "outcome": "passed"}`,

@@ -12,6 +12,12 @@ type Diff struct {
 	Touched map[string]bool
 	// Rewritten places, by path after the change.
 	Hunks map[string][]Region
+	// The names in these places, before the patch and after it, those of the definitions
+	// around them, and those of files that come or go.
+	Names map[string]bool
+	// Those of them that are given to something there: by a definition, an assignment, an
+	// import or a parameter.
+	Given map[string]bool
 	// Of the candidate: the place of a failing test is shown with its line.
 	Sources *sources
 }

@@ -86,6 +86,9 @@ type Finding struct {
 	Help string `json:"help,omitempty"`
 	// It was there before the patch and is not held against it.
 	Old bool `json:"old,omitempty"`
+	// The project does not ask for the rule there: it counts where the patch wrote, or
+	// for what the patch changed. Only comparisons read it.
+	Unasked bool `json:"-"`
 }
 
 // A Gate is the result of one verification step on a candidate.

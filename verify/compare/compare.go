@@ -77,6 +77,40 @@ func Findings(base, cand []check.Finding, d check.Diff) (fresh []check.Finding, 
 	return sameplace(d, fresh, gone, old)
 }
 
+// reworded reports whether a finding is one of the baseline on a line that the patch did
+// not touch, at the same place, whose message differs in nothing but types: what the
+// line itself names is in both.
+func reworded(d check.Diff, f, g check.Finding) bool {
+	if f.Source == "" || g.Rule != f.Rule || g.File != f.File || g.Source != f.Source || ofWorkspace[f.Rule] || wrote(d, f) {
+		return false
+	}
+	line := g.Line
+	for _, r := range d.Hunks[f.File] {
+		switch {
+		case g.Line >= r.OldFrom && g.Line < r.OldTo:
+			return false
+		case r.OldTo <= g.Line:
+			line = g.Line + r.NewTo - r.OldTo
+		}
+	}
+	before, after := check.Unplaced(g.Message), check.Unplaced(f.Message)
+	return line == f.Line && quoted.ReplaceAllString(before, "T") == quoted.ReplaceAllString(after, "T") &&
+		slices.Equal(symbols(before, f.Source), symbols(after, f.Source))
+}
+
+// symbols are the names that a message quotes and that stand in the source line.
+func symbols(message, source string) (names []string) {
+	there := identifier.FindAllString(source, -1)
+	for _, text := range quoted.FindAllString(message, -1) {
+		for _, name := range identifier.FindAllString(text, -1) {
+			if slices.Contains(there, name) && !ordinary[name] {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
 // wrote reports whether a finding stands on a line that the patch wrote.
 func wrote(d check.Diff, f check.Finding) bool {
 	return slices.ContainsFunc(d.Hunks[f.File], func(r check.Region) bool { return f.Line >= r.NewFrom && f.Line < r.NewTo })
@@ -101,10 +135,13 @@ func sameplace(d check.Diff, fresh, gone []check.Finding, old int) ([]check.Find
 }
 
 // twin finds f's equal among the findings that are gone, at the place that f's
-// own line was rewritten from; -1 for none.
+// own line was rewritten from, or in other words where nothing was rewritten; -1 for none.
 func twin(d check.Diff, f check.Finding, gone []check.Finding) int {
 	// Only within one rewritten place: the same message elsewhere in the file
 	// is new trouble, even when another of its kind has gone.
+	if i := slices.IndexFunc(gone, func(g check.Finding) bool { return reworded(d, f, g) }); i >= 0 {
+		return i
+	}
 	for _, r := range d.Hunks[f.File] {
 		if f.Line < r.NewFrom || f.Line >= r.NewTo {
 			continue
@@ -152,6 +189,10 @@ func JudgeFindings(base, cand check.Outcome, d check.Diff) check.Gate {
 		return g
 	}
 	fresh, old, fixed := Findings(base.Findings, cand.Findings, d)
+	aside := func(f check.Finding) bool { return f.Unasked && !concerns(d, f) }
+	old += len(fresh)
+	fresh = slices.DeleteFunc(fresh, aside)
+	old -= len(fresh)
 	g.Findings, g.Old, g.Fixed = append(g.Findings, fresh...), old, fixed
 	g.OldFindings = stale(cand.Findings, fresh)
 	g.Verdict = check.Pass

@@ -14,9 +14,10 @@ import (
 func NewDiff(cs workspace.Changeset, v check.View) check.Diff {
 	d := check.Diff{
 		Moved: renames(cs), Deleted: map[string]bool{}, Touched: map[string]bool{},
-		Hunks: map[string][]check.Region{}, Sources: check.NewSources(v),
+		Hunks: map[string][]check.Region{}, Names: map[string]bool{}, Given: map[string]bool{}, Sources: check.NewSources(v),
 	}
 	for _, c := range cs.Changes {
+		addNames(d.Names, c)
 		// A rename is no deletion: findings and tests follow it.
 		if c.Op == workspace.Delete {
 			d.Deleted[c.Path] = true
@@ -24,6 +25,7 @@ func NewDiff(cs workspace.Changeset, v check.View) check.Diff {
 		}
 		d.Touched[c.Path] = true
 		d.Hunks[c.Path] = regions(c.Before, c.After)
+		addDefinitions(d, c, d.Hunks[c.Path])
 	}
 	return d
 }

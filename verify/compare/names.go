@@ -1,58 +1,116 @@
 package compare
 
 import (
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 
+	"agent/sandbox/workspace"
 	"agent/verify/check"
 )
 
-// generated matches what runners and loops put into the names of tests: parameters, and
-// numbers of cases, of subtests and of repetitions.
-var generated = regexp.MustCompile(`\[.*\]$|\d+`)
+var (
+	identifier = regexp.MustCompile(`[A-Za-z_]\w*`)
+	// heading matches the first line of a definition, which a change inside it alters.
+	heading = regexp.MustCompile(`^(?:(?:async|export|default|public|private|protected|static)\s+)*(?:def|class|func|function|interface|type|struct|enum)\b`)
+	given   = regexp.MustCompile(`\b(?:def|class|import|as|for|func|function|let|const|var)\s+(\w+)|(\w+)\s*(?::|=(?:[^=]|$)|:=)`)
+	quoted  = regexp.MustCompile("\"[^\"]*\"|'[^']*'|`[^`]*`|“[^”]*”")
+)
 
-// groupOf is the name of a test without what is generated in it. Tests of one group have the
-// same text, and which of them is which may change with a line above.
-func groupOf(id string) string {
-	file, name, isTest := strings.Cut(id, "::")
-	if !isTest {
-		return id
+// addNames adds the names of a file that comes, goes or moves: others import it by these.
+func addNames(names map[string]bool, c workspace.Change) {
+	if c.Op == workspace.Modify {
+		return
 	}
-	return file + "::" + generated.ReplaceAllString(name, "N")
-}
-
-// fresh counts the tests of a candidate that the baseline does not have and that pass, by
-// group and in the files that the patch wrote.
-type fresh struct {
-	byGroup map[string]int
-	written int
-}
-
-// newFresh counts them; before has the tests of the baseline under the names that they would have now.
-func newFresh(d check.Diff, before map[string]check.TestResult, cand []check.TestResult) *fresh {
-	f := &fresh{byGroup: map[string]int{}}
-	for _, r := range cand {
-		file, _, isTest := strings.Cut(r.ID, "::")
-		if _, known := before[r.ID]; known || !isTest || r.Outcome != "passed" {
-			continue
-		}
-		f.byGroup[groupOf(r.ID)]++
-		if d.Touched[file] {
-			f.written++
+	for _, p := range []string{c.Path, check.OldPath(c)} {
+		for _, part := range strings.Split(strings.TrimSuffix(p, path.Ext(p)), "/") {
+			names[part] = true
 		}
 	}
-	return f
 }
 
-// replaced reports whether a test that is gone has come back within its group, and counts it.
-func (f *fresh) replaced(d check.Diff, id string) bool {
-	group := groupOf(id)
-	if f.byGroup[group] == 0 {
-		return false
+// addDefinitions adds the names in the places that a change rewrote, and those of the
+// definitions around them: who calls a function is told of its name, not of the
+// argument that is new.
+func addDefinitions(d check.Diff, c workspace.Change, places []check.Region) {
+	before, after := strings.Split(string(c.Before), "\n"), strings.Split(string(c.After), "\n")
+	for _, r := range places {
+		addLines(d.Names, before, r.OldFrom-1, r.OldTo-1)
+		addLines(d.Names, after, r.NewFrom-1, r.NewTo-1)
+		for _, line := range slices.Concat(part(before, r.OldFrom-1, r.OldTo-1), part(after, r.NewFrom-1, r.NewTo-1)) {
+			for _, m := range given.FindAllStringSubmatch(line, -1) {
+				d.Given[m[1]+m[2]] = true
+			}
+		}
 	}
-	f.byGroup[group]--
-	if file, _, _ := strings.Cut(id, "::"); d.Touched[file] {
-		f.written--
+}
+
+// part is lines [from, to), from 0, as far as there are any.
+func part(lines []string, from, to int) []string {
+	from = min(max(from, 0), len(lines))
+	return lines[from:min(max(to, from), len(lines))]
+}
+
+// addLines adds the names in lines [from, to), from 0, and those of the definitions
+// around them.
+func addLines(names map[string]bool, lines []string, from, to int) {
+	for _, line := range part(lines, from, to) {
+		addNamesOf(names, line)
 	}
-	return true
+	from, to = min(max(from, 0), len(lines)), min(max(to, 0), len(lines))
+	// What stands over a definition, as a decorator does, changes what it is.
+	depth := 0
+	if to < len(lines) {
+		depth = indent(lines[to])
+		if heading.MatchString(strings.TrimSpace(lines[to])) {
+			addNamesOf(names, lines[to])
+		}
+	}
+	if from < to {
+		depth = max(depth, indent(lines[from]))
+	}
+	for i := from - 1; i >= 0 && depth > 0; i-- {
+		line := strings.TrimSpace(lines[i])
+		if at := indent(lines[i]); line != "" && at < depth {
+			if heading.MatchString(line) {
+				addNamesOf(names, line)
+			}
+			depth = at
+		}
+	}
+}
+
+// addNamesOf adds the names in one line.
+func addNamesOf(names map[string]bool, line string) {
+	for _, name := range identifier.FindAllString(line, -1) {
+		names[name] = true
+	}
+}
+
+// indent is the width of the blank space in front of a line.
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// concerns reports whether a finding is about what the patch did: it stands where the
+// patch wrote, or its message or its line names what the patch changed.
+func concerns(d check.Diff, f check.Finding) bool {
+	// A line that could not be read, as behind a symbolic link, may be anything.
+	if wrote(d, f) || d.Names == nil || f.Source == "" {
+		return true
+	}
+	for _, text := range quoted.FindAllString(f.Message, -1) {
+		for _, name := range identifier.FindAllString(text, -1) {
+			if d.Names[name] && !ordinary[name] {
+				return true
+			}
+		}
+	}
+	// What the patch made of a name may only show where it is used.
+	return slices.ContainsFunc(identifier.FindAllString(f.Source, -1), func(name string) bool { return d.Given[name] && !ordinary[name] })
+}
+
+// ordinary are names that a patch may hold anywhere and that say nothing of what it changed.
+var ordinary = map[string]bool{
+	"str": true, "int": true, "bool": true, "float": true, "bytes": true, "list": true, "dict": true, "tuple": true, "set": true, "object": true,
+	"None": true, "Any": true, "self": true, "type": true,
 }

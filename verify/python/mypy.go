@@ -33,17 +33,20 @@ var Mypy = check.Check{
 // typesCommand is mypy over a root, which mostly is the workspace, without the
 // roots inside it. Module names come from where
 // a file lies, so that two scripts of one name in two directories do not
-// collide; bodies without annotations are checked too, so that a call with the
-// wrong number of arguments is seen anywhere. That a library has no type
-// stubs says nothing about a patch.
-func typesCommand(b check.Bench, roots []string, root string) guest.Command {
-	cmd := guest.Command{
-		Args: []string{
-			b.Tools.Mypy, "--output", "json", "--no-error-summary", "--check-untyped-defs", "--explicit-package-bases",
-			"--namespace-packages", "--disable-error-code", "import-untyped", "--cache-dir", typesDir, "--no-sqlite-cache", ".",
-		},
-		Dir: path.Join(check.Work, root), MaxOutput: check.MaxToolOutput,
+// collide. That a library has no type stubs says nothing about a patch.
+//
+// The project's own promise is checked as the project does it. Without one bodies
+// without annotations are checked too, so that a call with the
+// wrong number of arguments is seen anywhere.
+func typesCommand(b check.Bench, roots []string, root string, own *typePromise, cache string) guest.Command {
+	args, targets := []string{"--check-untyped-defs"}, []string{"."}
+	if own != nil {
+		args, targets = own.flags, own.targets
 	}
+	args = slices.Concat([]string{b.Tools.Mypy, "--output", "json", "--no-error-summary"}, args, []string{
+		"--explicit-package-bases", "--namespace-packages", "--disable-error-code", "import-untyped", "--cache-dir", cache, "--no-sqlite-cache",
+	})
+	cmd := guest.Command{Args: append(args, targets...), Dir: path.Join(check.Work, root), MaxOutput: check.MaxToolOutput}
 	if others := importPaths(b.View, root)[1:]; len(others) > 0 {
 		for i, dir := range others {
 			others[i] = path.Join(check.Work, dir)
@@ -52,12 +55,31 @@ func typesCommand(b check.Bench, roots []string, root string) guest.Command {
 	}
 	if root != "." {
 		// Two roots may have files of one name: each knows its own.
-		cmd.Args = append(cmd.Args, "--show-absolute-path", "--cache-dir", path.Join(typesDir, "roots", root))
+		cmd.Args = append(cmd.Args, "--show-absolute-path", "--cache-dir", path.Join(cache, "roots", root))
 	}
 	for _, inner := range slices.Concat(check.InsideOf(roots, root), b.View.LoopsInside(root)) {
 		cmd.Args = append(cmd.Args, "--exclude", "^"+regexp.QuoteMeta(strings.TrimPrefix(inner, root+"/"))+"/")
 	}
+	if own == nil {
+		for _, p := range dataFiles(b.View, root) {
+			cmd.Args = append(cmd.Args, "--exclude", "^"+regexp.QuoteMeta(p)+"$")
+		}
+	}
 	return cmd
+}
+
+// mostDataFiles bounds how many files of tests' data are named to mypy.
+const mostDataFiles = 500
+
+// dataFiles are the Python files in a root that tests read and nothing imports: one that
+// is broken on purpose would keep mypy from judging all the others.
+func dataFiles(v check.View, root string) (files []string) {
+	for _, p := range v.Paths() {
+		if check.IsPython(p) && check.InTestData(p) && check.Below(path.Dir(p), root) && len(files) < mostDataFiles && check.IsTestData(v, p) {
+			files = append(files, within(root, p))
+		}
+	}
+	return files
 }
 
 // runTypes runs mypy with what it knows from an earlier box, if there is
@@ -81,11 +103,76 @@ func runTypes(ctx context.Context, b check.Bench) check.Outcome {
 	return out
 }
 
-// runMypy runs mypy and reads its findings. A plugin that the workspace's
+// runMypy runs mypy over what the project promises, if it uses mypy, and over the rest
+// for faults that are certain.
+func runMypy(ctx context.Context, b check.Bench, roots []string, root string) check.Outcome {
+	promise, uses := mypyPromise(b.View, root)
+	if !uses {
+		out := mypyOnce(ctx, b, typesCommand(b, roots, root, nil, typesDir))
+		out.Findings = certain(b.View, out.Findings)
+		out.Detail += ", which the project does not use: faults that are certain"
+		return out
+	}
+	own := mypyOnce(ctx, b, typesCommand(b, roots, root, &promise, typesDir))
+	own.Findings = slices.DeleteFunc(promised(own.Findings, promise.blind), func(f check.Finding) bool { return f.File != "" && !promise.covers(f.File) })
+	own.Detail = "mypy as the project runs it"
+	if own.Verdict != "" || own.Blocked != "" || promise.everything {
+		return own
+	}
+	// What keeps it from looking at more than the project does is nobody's fault.
+	// Its other options make what it knows of a file another thing.
+	rest := mypyOnce(ctx, b, typesCommand(b, roots, root, nil, path.Join(typesDir, "rest")))
+	if rest.Verdict == check.Timeout || rest.Verdict == check.OOM || rest.Blocked != "" {
+		own.Detail += "; elsewhere it could not look for faults: " + check.Join([]string{rest.Blocked, rest.Detail}, ", ")
+		return own
+	}
+	own = check.AddCost(own, rest)
+	own.Findings = alsoFound(own.Findings, certain(b.View, rest.Findings))
+	own.Detail += ", and elsewhere for faults that are certain"
+	return own
+}
+
+// alsoFound adds the findings at places of which nothing is said yet by the same rule.
+func alsoFound(own, more []check.Finding) []check.Finding {
+	type place struct {
+		file, rule string
+		line       int
+	}
+	told := map[place]bool{}
+	for _, f := range own {
+		told[place{f.File, f.Rule, f.Line}] = true
+	}
+	for _, f := range more {
+		if !told[place{f.File, f.Rule, f.Line}] {
+			own = append(own, f)
+		}
+	}
+	return own
+}
+
+// emptied are the codes that mypy gives where it knows nothing of a type, as it does
+// of every library that is not installed.
+var emptied = []string{"unused-ignore", "no-any-return", "no-any-unimported", "redundant-cast", "untyped-decorator"}
+
+// emptiedMessage matches what it says of them under the code of all the rest.
+var emptiedMessage = regexp.MustCompile(`^(?:Class cannot subclass .* has type "Any"|Untyped decorator makes function)`)
+
+// promised leaves out what mypy says only because libraries are not installed here:
+// where the project runs it they are.
+func promised(found []check.Finding, blind bool) []check.Finding {
+	if !blind && !slices.ContainsFunc(found, func(f check.Finding) bool { return f.Rule == "import-not-found" || f.Rule == "import-untyped" }) {
+		return found
+	}
+	return slices.DeleteFunc(found, func(f check.Finding) bool {
+		return slices.Contains(emptied, f.Rule) || emptiedMessage.MatchString(f.Message)
+	})
+}
+
+// mypyOnce runs mypy and reads its findings. A plugin that the workspace's
 // configuration names runs inside mypy: that is workspace code, which is why this
 // gate is the last one in its box and why nothing but findings leaves it then.
-func runMypy(ctx context.Context, b check.Bench, roots []string, root string) check.Outcome {
-	res, out, done := b.Command(ctx, typesCommand(b, roots, root))
+func mypyOnce(ctx context.Context, b check.Bench, cmd guest.Command) check.Outcome {
+	res, out, done := b.Command(ctx, cmd)
 	if !done {
 		return out
 	}

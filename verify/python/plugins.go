@@ -50,6 +50,14 @@ func TypePlugins(base, cand check.View) []string {
 // TestPlugins does the same for pytest.
 func TestPlugins(base, cand check.View) []string {
 	names := map[string][]string{}
+	for _, root := range TestRoots(base) {
+		// Those that the project's own commands load; see testArguments.
+		for _, word := range optionsOf(base, root, nil).asked {
+			if name, ok := strings.CutPrefix(word, "-p"); ok && !strings.HasPrefix(name, "no:") {
+				names[root] = append(names[root], name)
+			}
+		}
+	}
 	for _, p := range base.Paths() {
 		dir, name := path.Dir(p), path.Base(p)
 		if slices.Contains(pytestConfig, name) {

@@ -54,7 +54,7 @@ func runPyrightIn(ctx context.Context, b check.Bench, root string) check.Outcome
 		return out
 	}
 	out.Blocked = blocked
-	out.Findings = check.NewSources(b.View).Fill(findings)
+	out.Findings = check.NewSources(b.View).Fill(errorsAlone(findings, asksForWarnings(b.View, root, PyrightName, "--warnings")))
 	return out
 }
 
@@ -84,7 +84,8 @@ type pyrightReport struct {
 	} `json:"summary"`
 }
 
-// parsePyright reads pyright's findings: its errors and its warnings. Status 0 must
+// parsePyright reads pyright's findings: its errors and its warnings, which are marked as
+// what nobody has asked for yet. Status 0 must
 // come with no error and status 1 with some, and the counts must be those of the
 // list. With status 3 the workspace's own configuration cannot be read.
 func parsePyright(res guest.Result) (found []check.Finding, blocked string, err error) {
@@ -110,7 +111,7 @@ func parsePyright(res guest.Result) (found []check.Finding, blocked string, err 
 		}
 		f := check.Finding{
 			File: check.Relative(d.File, check.Work), Line: max(d.Range.Start.Line+1, 0), Column: max(d.Range.Start.Character+1, 0),
-			Rule: d.Rule, Message: check.Shorten(d.Message),
+			Rule: d.Rule, Message: check.Shorten(d.Message), Unasked: d.Severity == "warning",
 		}
 		if strings.HasPrefix(d.Rule, "report") {
 			f.Help = check.Link(pyrightDocs + d.Rule)

@@ -41,7 +41,7 @@ func IsTest(p string) bool {
 
 // testsApply gives the reason why there are no tests to run, or "".
 func testsApply(v check.View) string {
-	if slices.ContainsFunc(v.Paths(), IsTest) || len(unittests(v)) > 0 {
+	if slices.ContainsFunc(v.Paths(), IsTest) || len(unittests(v)) > 0 || hasNamedTests(v) || v.Python() && slices.ContainsFunc(optionsOf(v, ".", nil).asked, doctests) {
 		return ""
 	}
 	return "the workspace has no test files (test_*.py, *_test.py)"
@@ -54,17 +54,17 @@ func testsApply(v check.View) string {
 //
 // It is run from one of the roots, on what is not in a root inside it, and not where a
 // link leads back.
-func testsCommand(b check.Bench, roots []string, root string) guest.Command {
+func testsCommand(b check.Bench, roots []string, root string, o testOptions, to string) guest.Command {
 	env := map[string]string{"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 	if named := ownedBy(roots, root, unittests(b.View)); len(named) > 0 {
 		env[envTestFiles] = strings.Join(named, "\n")
 	}
-	to := recordOf(roots, root)
 	args := []string{
 		b.Tools.Python, "-B", b.Tools.Tests, to, "-q", "--continue-on-collection-errors", "--maxfail=0",
 		"--color=no", "--tb=short", "-o", "cache_dir=/tmp/pytest_cache",
 	}
-	if root != "." || len(b.Only) > 0 {
+	args = slices.Concat(args, o.forced, o.asked)
+	if root != "." || len(b.Only) > 0 || len(o.paths) > 0 {
 		// pytest would else count IDs from the directory that the tests have in
 		// common, or from that of a configuration above.
 		args = append(args, "--rootdir="+path.Join(check.Work, root))
@@ -78,6 +78,9 @@ func testsCommand(b check.Bench, roots []string, root string) guest.Command {
 	}
 	for _, inner := range slices.Concat(check.InsideOf(roots, root), b.View.LoopsInside(root)) {
 		args = append(args, "--ignore="+path.Join(check.Work, inner))
+	}
+	if len(b.Only) == 0 {
+		args = append(args, o.paths...)
 	}
 	for _, id := range ownedBy(roots, root, b.Only) {
 		if root != "." {
@@ -111,10 +114,60 @@ func runTests(ctx context.Context, b check.Bench) check.Outcome {
 	return out
 }
 
-// runPytest runs pytest in one root and reads the recorder's file. A session that
-// pytest itself did not finish is Blocked, with what was recorded until then.
+// mostAttempts bounds how often pytest is started in one root: once more without the
+// options that it refused, and once more without those of the project's commands.
+const mostAttempts = 4
+
+// runPytest runs pytest in one root, with the options that it accepts. What was left out
+// for that is told.
 func runPytest(ctx context.Context, b check.Bench, roots []string, root string) check.Outcome {
-	res, out, done := b.Command(ctx, testsCommand(b, roots, root))
+	var unknown []string
+	spent, said := check.Outcome{}, ""
+	if made := versionFiles(b.View, root); !made.Empty() {
+		// The box is the tests' own, and nothing but results leaves it.
+		if err := b.Box.Apply(ctx, made); err != nil {
+			return check.Infraf("write the version that building would write: %v", err)
+		}
+		said = "; with a version that building the project would write"
+	}
+	alone := false // without what the project's commands ask for
+	for attempt := 0; ; attempt++ {
+		o := optionsOf(b.View, root, unknown)
+		if alone {
+			o.asked, o.paths = nil, nil
+		}
+		to := recordOf(roots, root)
+		if attempt > 0 {
+			to += fmt.Sprintf(".%d", attempt)
+		}
+		out, res := pytestOnce(ctx, b, testsCommand(b, roots, root, o, to), to)
+		out.Seconds, out.Peak = out.Seconds+spent.Seconds, max(out.Peak, spent.Peak)
+		refused := slices.DeleteFunc(refusedOptions(res), func(name string) bool {
+			// An option that the patch brings is its own affair.
+			return slices.Contains(unknown, name) || !hadOption(b.View, root, name) && !slices.Contains(o.asked, strings.ReplaceAll(name, " ", ""))
+		})
+		switch {
+		case attempt+1 >= mostAttempts || out.Verdict != "" || out.Blocked == "":
+		case len(refused) > 0 && !alone:
+			unknown, spent = append(unknown, refused...), out
+			continue
+		case len(o.asked) > 0 && len(out.Tests) == 0:
+			alone, spent = true, out
+			said = "; without " + strings.Join(o.asked, " ") + " of the project's commands, with which pytest does not start"
+			continue
+		}
+		if len(o.dropped) > 0 {
+			said += "; without " + strings.Join(slices.Compact(o.dropped), ", ") + ", of plugins that are not loaded"
+		}
+		out.Detail += said
+		return out
+	}
+}
+
+// pytestOnce runs pytest and reads the recorder's file. A session that
+// pytest itself did not finish is Blocked, with what was recorded until then.
+func pytestOnce(ctx context.Context, b check.Bench, cmd guest.Command, to string) (check.Outcome, guest.Result) {
+	res, out, done := b.Command(ctx, cmd)
 	// What is trouble for a tool may be a test's doing here: a test can end the
 	// process that it runs in by a signal or with any status. Only the box's own
 	// death and a runner that did not start stay what they are.
@@ -122,18 +175,18 @@ func runPytest(ctx context.Context, b check.Bench, roots []string, root string) 
 	if out.Verdict == check.Infra && own && !res.Killed {
 		out.Verdict, done = "", true
 	}
-	run, err := check.ParseRecord(res.Files[recordOf(roots, root)])
+	run, err := check.ParseRecord(res.Files[to])
 	if err != nil && out.Verdict == "" {
 		out.Blocked = "the record of the tests is broken: " + err.Error()
-		return out
+		return out, res
 	}
 	out.Tests = run.Results
 	if !done {
-		return out
+		return out, res
 	}
 	out.Detail = fmt.Sprintf("pytest: %s", run.Summary())
 	out.Blocked = trouble(run, res)
-	return out
+	return out, res
 }
 
 // trouble says why the session's record cannot be taken for its result, "" when it can.

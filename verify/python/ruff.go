@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"agent/sandbox/guest"
@@ -51,6 +53,9 @@ func lintCommand(b check.Bench) guest.Command {
 	// Asked of the base, like everything about configuration.
 	if !ruffConfigured(check.OnBase(b.View.Base)) {
 		args = append(args, "--select", lintRules, "--ignore", unlintRules)
+	} else if !slices.ContainsFunc(slices.Collect(maps.Values(ruffChoices(check.OnBase(b.View.Base)))), func(c ruffChoice) bool { return c.selects }) {
+		// Whoever selects nothing has the classic default, which this version may have left.
+		args = append(args, "--extend-select", lintRules)
 	}
 	return guest.Command{Args: append(args, "."), Dir: check.Work, MaxOutput: check.MaxToolOutput}
 }
@@ -91,8 +96,32 @@ func RunRuff(ctx context.Context, b check.Bench) check.Outcome {
 		out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the output of ruff: %v", err)
 		return out
 	}
-	out.Findings = check.NewSources(b.View).Fill(findings)
+	base := check.OnBase(b.View.Base)
+	var first map[string][]int
+	if len(findings) > 0 && pinned(base) != nil {
+		rules, cost, listed := b.Command(ctx, rulesCommand(b))
+		if out.Seconds += cost.Seconds; listed {
+			first = since(rules)
+		}
+	}
+	out.Findings = check.NewSources(b.View).Fill(withoutData(b.View, projectsOwn(base, findings, first)))
 	return out
+}
+
+// withoutData leaves out that data of tests do not parse.
+func withoutData(v check.View, found []check.Finding) []check.Finding {
+	known := map[string]bool{}
+	return slices.DeleteFunc(found, func(f check.Finding) bool {
+		if f.Rule != "invalid-syntax" && f.Rule != "" {
+			return false
+		}
+		is, asked := known[f.File]
+		if !asked {
+			is = check.IsTestData(v, f.File)
+			known[f.File] = is
+		}
+		return is
+	})
 }
 
 // ruffConfig matches a cause that ruff names a configuration file in.

@@ -58,7 +58,7 @@ func runTyIn(ctx context.Context, b check.Bench, root string) check.Outcome {
 	for i, f := range findings {
 		findings[i].File = path.Join(root, f.File) // ty looks at a root's own files
 	}
-	out.Findings = check.NewSources(b.View).Fill(findings)
+	out.Findings = check.NewSources(b.View).Fill(errorsAlone(findings, asksForWarnings(b.View, root, TyName, "--error-on-warning")))
 	return out
 }
 
@@ -111,6 +111,7 @@ func parseTy(res guest.Result) (found []check.Finding, blocked string, err error
 		found = append(found, check.Finding{
 			File: check.Relative(l.Location.Path, check.Work), Line: max(l.Location.Positions.Begin.Line, 0), Column: max(l.Location.Positions.Begin.Column, 0),
 			Rule: l.Rule, Message: check.Shorten(strings.TrimPrefix(l.Description, l.Rule+": ")), Help: check.Link(tyDocs + l.Rule),
+			Unasked: l.Severity == "minor",
 		})
 	}
 	if res.Exit > 1 || (res.Exit == 1) != (len(found) > 0) {

@@ -3,6 +3,7 @@ package python
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"agent/verify/check"
@@ -27,8 +28,9 @@ func unittests(v check.View) []string {
 
 func listUnittests(v check.View) []string {
 	var list []string
+	named := namedByUnittest(v)
 	for _, p := range v.Paths() {
-		if !namesTests(p) {
+		if !namesTests(p) && (IsTest(p) || !named(p)) {
 			continue
 		}
 		// A file that cannot be read here is the trouble of whoever reads it next.
@@ -48,4 +50,35 @@ func namesTests(p string) bool {
 	stem := strings.TrimSuffix(path.Base(p), ".py")
 	dir := path.Base(path.Dir(p))
 	return stem == "tests" || stem == "test" || strings.HasSuffix(stem, "_tests") || dir == "tests" || dir == "test"
+}
+
+// namedByUnittest reports of a file whether a command of the project runs unittest on it: by
+// the pattern that it gives, or as a module.
+func namedByUnittest(v check.View) func(p string) bool {
+	base := check.OnBase(v.Base)
+	var patterns, files []string
+	for _, c := range commandsOf(v, ".") {
+		if c.Tool != "unittest" {
+			continue
+		}
+		for i, word := range c.Args {
+			option, value, inOne := strings.Cut(word, "=")
+			if !inOne && i+1 < len(c.Args) {
+				value = c.Args[i+1]
+			}
+			file, ok := pythonModule(base, ".", word)
+			switch {
+			case option == "-p" || option == "--pattern":
+				patterns = append(patterns, value)
+			case ok && !strings.HasPrefix(word, "-"):
+				files = append(files, file)
+			}
+		}
+	}
+	return func(p string) bool {
+		return slices.Contains(files, p) || path.Ext(p) == ".py" && slices.ContainsFunc(patterns, func(pattern string) bool {
+			ok, err := path.Match(pattern, path.Base(p))
+			return err == nil && ok
+		})
+	}
 }

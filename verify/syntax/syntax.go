@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"strings"
 
 	"agent/sandbox/guest"
@@ -69,9 +70,58 @@ func Run(ctx context.Context, b check.Bench, paths []string) check.Outcome {
 		out, known = rest, known+checked
 	}
 	if out.Verdict == "" {
+		judged, data := withoutData(ctx, b, out.Findings)
+		out.Findings = judged
 		out.Output, out.Detail = "", fmt.Sprintf("%d of %d touched files have a parser", known, len(paths))
+		if len(data) > 0 {
+			out.Detail += fmt.Sprintf("; not judged, for it is data of tests: %s", check.Shorten(strings.Join(data, ", ")))
+		}
 	}
 	return out
+}
+
+// mostSiblings bounds how many files beside one that does not parse are looked at.
+const mostSiblings = 20
+
+// withoutData leaves out what is said of data of tests, and names these files. Among tests
+// a file is data as well where files of its kind beside it, which the patch does not touch,
+// do not parse either.
+func withoutData(ctx context.Context, b check.Bench, found []check.Finding) (judged []check.Finding, data []string) {
+	known := map[string]bool{}
+	for _, f := range found {
+		is, asked := known[f.File]
+		if !asked {
+			is = check.IsTestData(b.View, f.File) || besideBroken(ctx, b, f.File)
+			known[f.File] = is
+			if is {
+				data = append(data, f.File)
+			}
+		}
+		if !is {
+			judged = append(judged, f)
+		}
+	}
+	return judged, data
+}
+
+// besideBroken reports whether a file among tests, which nothing imports, lies beside
+// others of its kind that do not parse without the patch.
+func besideBroken(ctx context.Context, b check.Bench, file string) bool {
+	if !check.InTestDirectory(file) || check.Imported(b.View, file) {
+		return false
+	}
+	var siblings []string
+	for _, p := range b.View.Paths() {
+		_, touched := b.View.Changed[p]
+		if !touched && path.Dir(p) == path.Dir(file) && path.Ext(p) == path.Ext(file) && len(siblings) < mostSiblings {
+			siblings = append(siblings, p)
+		}
+	}
+	if len(siblings) == 0 || golang.IsSource(file) {
+		return false
+	}
+	out, _ := parse(ctx, b, siblings)
+	return out.Verdict == "" && len(out.Findings) > 0
 }
 
 // parse asks the checker about files, and tells how many of them have a parser.

@@ -1,0 +1,174 @@
+package python
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/verify/check"
+)
+
+// Where a project does not check its types, or not those of a file, an annotation
+// binds nobody and most of what mypy infers of code without any is a guess. What counts
+// there are the faults that are certain whatever the types are meant to be.
+
+// certainties are the codes of such faults, each with what else must hold; nil for
+// nothing.
+var certainties = map[string]func(s surroundings, f check.Finding) bool{
+	"syntax": nil, "call-arg": nil, "str-format": nil, "abstract": nil, "unused-coroutine": nil, "await-not-async": nil, "top-level-await": nil,
+	"name-defined": surroundings.unguarded, "used-before-def": surroundings.unguarded,
+	"import-not-found": surroundings.unnamedImport,
+	"attr-defined":     surroundings.nowhere,
+	"arg-type":         clash, "return-value": clash, "operator": clash,
+	"assignment": func(s surroundings, f check.Finding) bool { return annotated.MatchString(f.Source) && clash(s, f) },
+}
+
+// surroundings are what a finding stands in.
+type surroundings struct {
+	view check.View
+	// By file, each read once.
+	lines map[string][]string
+}
+
+// certain keeps of mypy's findings those that are faults in a workspace which does not
+// use it, and marks that nothing there had asked for them.
+func certain(v check.View, found []check.Finding) (kept []check.Finding) {
+	s := surroundings{v, map[string][]string{}}
+	for _, f := range found {
+		if also, listed := certainties[f.Rule]; listed && (also == nil || also(s, f)) {
+			f.Unasked = true
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+var (
+	// annotated matches an assignment that names the type itself.
+	annotated = regexp.MustCompile(`^\s*[\w.]+\s*:[^=]*=`)
+	// quotedType is a type in a message, of those that are told apart for certain.
+	quotedType = regexp.MustCompile(`"(?:builtins\.)?(str|bytes|int|float|bool|list|dict)(?:\[[^"|]*\])?"`)
+	anyQuoted  = regexp.MustCompile(`"[^"]*"`)
+)
+
+// family puts the built-in types together of which one often stands for another.
+var family = map[string]string{"str": "text", "bytes": "bytes", "int": "number", "float": "number", "bool": "number", "list": "list", "dict": "dict"}
+
+// clash reports whether a message is about two built-in types of which none ever
+// does for the other: text where a number is wanted. None is left out, which stands for
+// what is yet to come.
+func clash(_ surroundings, f check.Finding) bool {
+	_, types, _ := strings.Cut(f.Message, " (")
+	if i := strings.Index(f.Message, " has incompatible type "); i >= 0 {
+		types = f.Message[i:]
+	}
+	found := quotedType.FindAllStringSubmatch(types, -1)
+	return len(found) == 2 && len(anyQuoted.FindAllString(types, -1)) == 2 && family[found[0][1]] != family[found[1][1]]
+}
+
+// guarding matches the heads of blocks whose statements need not work: they are tried,
+// or are for another platform or version.
+var guarding = regexp.MustCompile(`^(?:try\b|except\b|(?:el)?if\b.*(?:platform|version|os\.name|hasattr|TYPE_CHECKING|PY[23_]|HAS|WIN|\bhave|find_spec))|^else\s*:`)
+
+// unguarded reports whether a finding stands in no block that is tried, or that is for
+// another platform.
+func (s surroundings) unguarded(f check.Finding) bool {
+	lines, read := s.lines[f.File]
+	if !read {
+		lines = strings.Split(s.view.Text(f.File), "\n")
+		s.lines[f.File] = lines
+	}
+	if f.Line < 1 || f.Line > len(lines) {
+		return true
+	}
+	depth := indentation(lines[f.Line-1])
+	for i := f.Line - 2; i >= 0 && depth > 0; i-- {
+		line := strings.TrimSpace(lines[i])
+		if at := indentation(lines[i]); line != "" && line[0] != '#' && at < depth {
+			if depth = at; guarding.MatchString(line) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// indentation is the width of the blank space in front of a line.
+func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// missingModule is the name in mypy's message that there is no module.
+var missingModule = regexp.MustCompile(`module named "([\w.]+)"`)
+
+// unnamedImport reports whether a module is nowhere, and is not what the project
+// only asks others to install.
+func (s surroundings) unnamedImport(f check.Finding) bool {
+	m := missingModule.FindStringSubmatch(f.Message)
+	if m == nil || !s.unguarded(f) {
+		return m == nil
+	}
+	top, _, _ := strings.Cut(m[1], ".")
+	name := regexp.MustCompile(`(?i)\b` + strings.ReplaceAll(regexp.QuoteMeta(top), "_", "[-_.]") + `\b`)
+	return !slices.ContainsFunc(requirementFiles(s.view), func(p string) bool { return name.MatchString(s.view.Text(p)) })
+}
+
+// requirementName matches the files in which a project names what it needs.
+var requirementName = regexp.MustCompile(`(?:^|/)(?:pyproject\.toml|setup\.py|setup\.cfg|tox\.ini|Pipfile|environment\.ya?ml|[\w-]*requirements[\w-]*\.(?:txt|in)|requirements/[^/]+\.(?:txt|in))$`)
+
+func requirementFiles(v check.View) []string {
+	return check.Recall(v, "requirement files", func() []string {
+		return slices.DeleteFunc(slices.Clone(v.Paths()), func(p string) bool { return !requirementName.MatchString(p) })
+	})
+}
+
+var (
+	// missingName is the name that mypy does not find in a module or class, with that one.
+	missingName = regexp.MustCompile(`"([\w.]+)(?:\[.*\])?" has no attribute "(\w+)"|has no attribute "(\w+)"`)
+	// defined matches the ways in which a program gives something a name, be it by a text
+	// that setattr or __slots__ is given.
+	defined = regexp.MustCompile(`\b(?:def|class|as)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n(){}]+)?=(?:[^=]|$)|["'](\w+)["']|(?m:^[ \t]*(\w+)[ \t]*:)`)
+	// bases matches the classes that a class is made of.
+	bases    = regexp.MustCompile(`(?m)^[ \t]*class[ \t]+\w+[ \t]*\(([^)]*)\)`)
+	dynamic  = regexp.MustCompile(`\b(?:globals|vars|locals|exec|setattr)\(|\bsys\.modules\b|\b__getattr__\b|\b__dict__\b|\bimport \*`)
+	baseName = regexp.MustCompile(`\w+`)
+)
+
+// A nameTable is what the Python files of a workspace name.
+type nameTable struct{ defined, bases map[string]bool }
+
+func namesOf(v check.View) nameTable {
+	return check.Recall(v, "names of python", func() nameTable {
+		t := nameTable{map[string]bool{}, map[string]bool{}}
+		for _, p := range v.Paths() {
+			if !check.IsPython(p) {
+				continue
+			}
+			text := v.Text(p)
+			for _, m := range defined.FindAllStringSubmatch(text, -1) {
+				t.defined[m[1]+m[2]+m[3]+m[4]] = true
+			}
+			for _, m := range bases.FindAllStringSubmatch(text, -1) {
+				for _, name := range baseName.FindAllString(m[1], -1) {
+					t.bases[name] = true
+				}
+			}
+		}
+		return t
+	})
+}
+
+// nowhere reports whether a name that a module or class lacks is given to nothing in
+// the workspace. A decorator or setattr may else give it where mypy does not see. A class
+// that others are made of has what these bring as well, as a mixin of tests has assertEqual.
+func (s surroundings) nowhere(f check.Finding) bool {
+	m := missingName.FindStringSubmatch(f.Message)
+	if m == nil || m[1] == "None" || strings.HasPrefix(f.Message, `Item "`) || !s.unguarded(f) {
+		return false
+	}
+	// What a module of the workspace lacks is certain, whatever others have, unless it gives
+	// itself names while it runs.
+	if file, ok := pythonModule(s.view, ".", m[1]); strings.HasPrefix(f.Message, `Module "`) && (!ok || !dynamic.MatchString(s.view.Text(file))) {
+		return true
+	}
+	names := namesOf(s.view)
+	return !names.defined[m[2]+m[3]] && !names.bases[m[1]]
+}

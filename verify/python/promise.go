@@ -1,0 +1,186 @@
+package python
+
+import (
+	"bytes"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"agent/verify/check"
+)
+
+// A typePromise is how a project checks its types itself.
+type typePromise struct {
+	// The project's own flags, and the files, packages and modules that it gives; without
+	// any the configuration says what is checked.
+	flags, targets []string
+	// It looks at everything and into functions without annotations, so that there is
+	// nothing left to look for beside it.
+	everything bool
+	// It lets libraries be missing, so that mypy does not tell which of them are.
+	blind bool
+	// Of hooks before commits: a file counts where one of them is for it; nil for all.
+	hooks []command
+}
+
+// mypyPromise says how a root uses mypy; false where it does not: neither
+// configuration nor a command of its definitions names it.
+func mypyPromise(v check.View, root string) (p typePromise, uses bool) {
+	base := check.OnBase(v.Base)
+	called := slices.DeleteFunc(slices.Clone(commandsOf(v, root)), func(c command) bool { return c.Tool != MypyName })
+	ownConfig := configured(base, root, mypyConfig, "mypy")
+	if !ownConfig && len(called) == 0 {
+		return p, false
+	}
+	files, thorough := mypySettings(base, root)
+	for i, c := range called {
+		flags, targets := mypyArguments(base, root, c.Args)
+		switch {
+		case c.Files != nil || c.Exclude != nil:
+			p.hooks = append(p.hooks, c)
+		case len(targets) > 0:
+			p.targets = append(p.targets, targets...)
+		}
+		// What one command leaves out is not promised of what it checks.
+		if i > 0 {
+			flags = slices.DeleteFunc(flags, func(f string) bool { return !slices.Contains(p.flags, f) })
+		}
+		p.flags = flags
+	}
+	slices.Sort(p.targets)
+	p.targets = slices.Compact(p.targets)
+	if len(p.targets) > 0 {
+		p.hooks = nil
+	}
+	if len(p.targets) == 0 && !files {
+		p.targets = []string{"."}
+	}
+	p.blind = slices.Contains(p.flags, "--ignore-missing-imports") || slices.ContainsFunc(mypyConfig, func(name string) bool {
+		return configured(base, root, []string{name}, "mypy") && strings.Contains(base.Text(path.Join(root, name)), "ignore_missing_imports")
+	})
+	p.everything = slices.Contains(p.targets, ".") && len(p.hooks) == 0 &&
+		(thorough || slices.Contains(p.flags, "--strict") || slices.Contains(p.flags, "--check-untyped-defs"))
+	return p, true
+}
+
+// covers reports whether the project's hooks look at a file.
+func (p typePromise) covers(file string) bool {
+	return len(p.hooks) == 0 || slices.ContainsFunc(p.hooks, func(c command) bool {
+		return (c.Files == nil || c.Files.MatchString(file)) && (c.Exclude == nil || !c.Exclude.MatchString(file))
+	})
+}
+
+var (
+	// promisedFlag matches the options of mypy that say how strict it is. Others only say
+	// how it prints and where it keeps things, or would run or install something.
+	promisedFlag = regexp.MustCompile(`^--(?:strict(?:-[\w-]+)?|(?:no-)?check-untyped-defs|ignore-missing-imports|(?:dis)?allow-[\w-]+|(?:no-)?warn-[\w-]+|` +
+		`no-(?:implicit|strict)-[\w-]+|(?:no-)?implicit-(?:optional|reexport)|follow-imports=\w+|(?:dis|en)able-error-code=[\w-]+|` +
+		`python-version=[\d.]+|platform=\w+|exclude=.+|scripts-are-modules|local-partial-types|extra-checks)$`)
+	// mypyValued are the options of mypy with a value in the next word.
+	mypyValued = strings.Fields(`--follow-imports --disable-error-code --enable-error-code --python-version --platform --exclude --config-file
+		--cache-dir --python-executable --junit-xml --html-report --txt-report --xml-report --any-exprs-report --linecount-report
+		--cobertura-xml-report --shadow-file --custom-typeshed-dir --timeout`)
+)
+
+// mypyArguments tells apart the flags and the targets of one command. A target that
+// the base does not hold is left out.
+func mypyArguments(base check.View, root string, args []string) (flags, targets []string) {
+	for i := 0; i < len(args); i++ {
+		word := args[i]
+		// mypy takes an option and its value as one word or as two.
+		if slices.Contains(mypyValued, word) && i+1 < len(args) {
+			i++
+			word += "=" + args[i]
+		}
+		name := path.Clean(word)
+		switch {
+		case (word == "-p" || word == "-m") && i+1 < len(args):
+			i++
+			if file, ok := pythonModule(base, root, args[i]); ok {
+				targets = append(targets, within(root, strings.TrimSuffix(file, "/__init__.py")))
+			}
+		case strings.HasPrefix(word, "-"):
+			if promisedFlag.MatchString(word) {
+				flags = append(flags, word)
+			}
+		case name == "." || base.Has(path.Join(root, name)) || base.HasDir(path.Join(root, name)):
+			targets = append(targets, name)
+		}
+	}
+	return flags, targets
+}
+
+// within is a path of the workspace as it is told from a root.
+func within(root, p string) string {
+	if root == "." {
+		return p
+	}
+	return strings.TrimPrefix(p, root+"/")
+}
+
+var (
+	// mypyFilesKey and mypyThorough match the settings of an INI file that say what is
+	// checked, and that functions without annotations are.
+	mypyFilesKey = regexp.MustCompile(`(?m)^(?:files|packages|modules)\s*[=:]`)
+	mypyThorough = regexp.MustCompile(`(?mi)^(?:strict|check_untyped_defs)\s*[=:]\s*(?:true|yes|on|1)\s*$`)
+	mypySection  = regexp.MustCompile(`(?ms)^\[mypy\]\s*$(.*?)(?:^\[|\z)`)
+)
+
+// mypySettings reports whether the configuration says itself what is checked, and
+// whether it looks into functions without annotations.
+func mypySettings(base check.View, root string) (files, thorough bool) {
+	for _, name := range mypyConfig {
+		p := path.Join(root, name)
+		if !configured(base, root, []string{name}, "mypy") {
+			continue
+		}
+		text, err := base.Read(p)
+		if err != nil {
+			return false, false
+		}
+		if path.Ext(name) != ".toml" {
+			if section := mypySection.Find(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))); section != nil {
+				return mypyFilesKey.Match(section), mypyThorough.Match(section)
+			}
+			return false, false
+		}
+		var file struct {
+			Tool struct {
+				Mypy map[string]any `toml:"mypy"`
+			} `toml:"tool"`
+		}
+		if toml.Unmarshal(text, &file) != nil {
+			return false, false
+		}
+		set := file.Tool.Mypy
+		return set["files"] != nil || set["packages"] != nil || set["modules"] != nil, set["strict"] == true || set["check_untyped_defs"] == true
+	}
+	return false, false
+}
+
+// SaysPromise reports whether a file may say what the project promises of itself: who judged
+// by it as it was has not judged by what the patch makes of it.
+func SaysPromise(p string) bool {
+	_, read := definition(p)
+	return read != nil || pinnedFiles.MatchString(p) || requirementName.MatchString(p)
+}
+
+// asksForWarnings reports whether a command of a root makes a tool's warnings count: its
+// exit status is else that of a tool with nothing to say.
+func asksForWarnings(v check.View, root, tool, option string) bool {
+	return slices.ContainsFunc(commandsOf(v, root), func(c command) bool { return c.Tool == tool && slices.Contains(c.Args, option) })
+}
+
+// errorsAlone leaves out warnings where the project does not ask for them.
+func errorsAlone(found []check.Finding, warnings bool) []check.Finding {
+	if !warnings {
+		found = slices.DeleteFunc(found, func(f check.Finding) bool { return f.Unasked })
+	}
+	for i := range found {
+		found[i].Unasked = false
+	}
+	return found
+}

@@ -1,0 +1,289 @@
+package python
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"agent/sandbox/guest"
+	"agent/verify/check"
+)
+
+// testOptions are the arguments that pytest is given beside those of every workspace.
+type testOptions struct {
+	// Of the project's own commands: they find more tests. The paths are left out where
+	// tests are asked for by name.
+	asked, paths []string
+	// In place of the configuration's addopts, and others that make pytest start here.
+	forced []string
+	// Options of the configuration that this pytest does not know.
+	dropped []string
+}
+
+// valueOf says whether an option of a plugin takes the next word as its value.
+const (
+	noValue = iota
+	oneValue
+	mayHaveValue
+)
+
+// pluginOptions are options of pytest's better-known plugins: the plugin, and whether a
+// value follows. Plugins are not loaded here, so pytest knows none of them.
+var pluginOptions = map[string]struct {
+	plugin string
+	value  int
+}{
+	"--cov": {"pytest_cov", mayHaveValue}, "--cov-report": {"pytest_cov", oneValue}, "--cov-config": {"pytest_cov", oneValue},
+	"--cov-append": {"pytest_cov", noValue}, "--cov-branch": {"pytest_cov", noValue}, "--no-cov": {"pytest_cov", noValue},
+	"--cov-fail-under": {"pytest_cov", oneValue}, "--cov-context": {"pytest_cov", oneValue}, "--no-cov-on-fail": {"pytest_cov", noValue},
+	"-n": {"xdist", oneValue}, "--numprocesses": {"xdist", oneValue}, "--dist": {"xdist", oneValue}, "--maxprocesses": {"xdist", oneValue},
+	"--tx": {"xdist", oneValue}, "--looponfail": {"xdist", noValue}, "--max-worker-restart": {"xdist", oneValue},
+	"--timeout": {"pytest_timeout", oneValue}, "--timeout-method": {"pytest_timeout", oneValue}, "--session-timeout": {"pytest_timeout", oneValue},
+	"--randomly-seed": {"randomly", oneValue}, "--randomly-dont-reorganize": {"randomly", noValue}, "--randomly-dont-reset-seed": {"randomly", noValue},
+	"--random-order": {"random_order", noValue}, "--random-order-bucket": {"random_order", oneValue},
+	"--benchmark-skip": {"benchmark", noValue}, "--benchmark-disable": {"benchmark", noValue}, "--benchmark-only": {"benchmark", noValue},
+	"--benchmark-columns": {"benchmark", oneValue}, "--benchmark-autosave": {"benchmark", noValue}, "--benchmark-sort": {"benchmark", oneValue},
+	"--benchmark-group-by": {"benchmark", oneValue}, "--benchmark-warmup": {"benchmark", mayHaveValue},
+	"--codspeed": {"codspeed", noValue}, "--asyncio-mode": {"pytest_asyncio", oneValue}, "--mypy": {"mypy", noValue}, "--flake8": {"flake8", noValue},
+	"--pycodestyle": {"pycodestyle", noValue}, "--ruff": {"ruff", noValue}, "--ruff-format": {"ruff", noValue}, "--black": {"black", noValue}, "--isort": {"isort", noValue},
+	"--reruns": {"rerunfailures", oneValue}, "--reruns-delay": {"rerunfailures", oneValue}, "--force-sugar": {"sugar", noValue}, "--old-summary": {"sugar", noValue},
+	"--html": {"html", oneValue}, "--self-contained-html": {"html", noValue}, "--ds": {"django", oneValue}, "--reuse-db": {"django", noValue},
+	"--create-db": {"django", noValue}, "--no-migrations": {"django", noValue}, "--nomigrations": {"django", noValue}, "--picked": {"picked", mayHaveValue},
+	"--instafail": {"instafail", noValue}, "--disable-socket": {"socket", noValue}, "--allow-hosts": {"socket", oneValue}, "--allow-unix-socket": {"socket", noValue},
+	"--forked": {"forked", noValue}, "--splits": {"split", oneValue}, "--group": {"split", oneValue}, "--typeguard-packages": {"typeguard", oneValue},
+	"--nbval": {"nbval", noValue}, "--nbval-lax": {"nbval", noValue}, "--hypothesis-show-statistics": {"hypothesis", noValue},
+	"--hypothesis-profile": {"hypothesis", oneValue}, "--spec": {"spec", noValue}, "--emoji": {"emoji", noValue}, "--xdoctest": {"xdoctest", noValue},
+	"--subprocess-vcr": {"subprocess_vcr", oneValue}, "--record-mode": {"recording", oneValue}, "--block-network": {"recording", noValue},
+	"--snapshot-warn-unused": {"syrupy", noValue}, "--markdown-docs": {"markdown_docs", noValue}, "--doctest-plus": {"doctestplus", noValue},
+	"--doctest-rst": {"doctestplus", noValue}, "--remote-data": {"remotedata", mayHaveValue}, "--mpl": {"mpl", noValue}, "--memray": {"memray", noValue},
+}
+
+// strictOptions make pytest refuse what belongs to a plugin that is not there.
+var strictOptions = []string{"--strict", "--strict-config", "--strict-markers"}
+
+// optionsOf returns the options for pytest in a root, for a view: what the configuration
+// of that view has and cannot be used here is left out, and what the commands of the
+// base ask for is given beside it. unknown are the options that pytest itself has refused.
+func optionsOf(v check.View, root string, unknown []string) (o testOptions) {
+	config := readPytest(v, root)
+	kept, dropped := withoutPlugins(config.addopts, unknown, func(p string) bool {
+		p = path.Join(root, p)
+		return v.Has(p) || v.HasDir(p)
+	})
+	o.dropped = dropped
+	if len(dropped) > 0 || config.native {
+		o.forced = append(o.forced, "-o", "addopts="+quoteWords(kept))
+	}
+	if config.native {
+		o.forced = append(o.forced, config.overrides...)
+	}
+	if strings.Contains(config.text, "required_plugins") {
+		o.forced = append(o.forced, "-o", "required_plugins=")
+	}
+	if strings.Contains(config.text, "error") && (strings.Contains(config.text, "filterwarnings") || strings.Contains(config.text, "-W")) {
+		// What is a warning about a plugin that is not there must not end the session.
+		o.forced = append(o.forced, "-W", "ignore::pytest.PytestConfigWarning", "-W", "ignore::pytest.PytestUnknownMarkWarning")
+	}
+	o.ask(v, root, config, unknown)
+	return o
+}
+
+// withoutPlugins takes the options of plugins that are not loaded out of addopts.
+func withoutPlugins(words, unknown []string, there func(p string) bool) (kept, dropped []string) {
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		name, _, inOne := strings.Cut(word, "=")
+		if strings.HasPrefix(word, "-n") && !strings.HasPrefix(word, "--") && len(word) > 2 {
+			name, inOne = "-n", true // as in -n4 and -nauto
+		}
+		option, listed := pluginOptions[name]
+		refused := slices.Contains(unknown, name) || slices.Contains(unknown, word)
+		if word == "-p" && i+1 < len(words) && slices.Contains(unknown, "-p "+words[i+1]) {
+			refused, option.value = true, oneValue
+		}
+		loaded := listed && slices.ContainsFunc(words, func(w string) bool { return strings.TrimPrefix(w, "-p") == option.plugin })
+		if !refused && (!listed || loaded) && !slices.Contains(strictOptions, word) {
+			kept = append(kept, word)
+			continue
+		}
+		if slices.Contains(strictOptions, word) {
+			continue // it takes no value, and no test is lost with it
+		}
+		dropped = append(dropped, name)
+		if next := i + 1; !inOne && next < len(words) && !strings.HasPrefix(words[next], "-") {
+			// Of an option that nobody here knows the next word is its value, unless it is a place.
+			if option.value == oneValue || option.value == mayHaveValue || !listed && !there(words[next]) {
+				i++
+			}
+		}
+	}
+	return kept, dropped
+}
+
+// pytestFile is what configures pytest in a root.
+type pytestFile struct {
+	text    string
+	addopts []string
+	// Where pytest is to begin, as the configuration has it.
+	testpaths []string
+	// The names of files with tests, as patterns.
+	names []string
+	// A table that only newer versions of pytest read, and what it says as options.
+	native    bool
+	overrides []string
+}
+
+var (
+	// iniAddopts and iniTestpaths match the value of a key in an INI file, with the lines that continue it.
+	iniAddopts   = regexp.MustCompile(`(?m)^addopts\s*[=:]((?:.*)(?:\n[ \t]+.*)*)`)
+	iniTestpaths = regexp.MustCompile(`(?m)^testpaths\s*[=:]((?:.*)(?:\n[ \t]+.*)*)`)
+	iniNames     = regexp.MustCompile(`(?m)^python_files\s*[=:]((?:.*)(?:\n[ \t]+.*)*)`)
+	iniComment   = regexp.MustCompile(`(?m)^\s*[#;].*$|\s[#;].*$`)
+)
+
+// readPytest reads the file that configures pytest in a root, the first in pytest's order.
+func readPytest(v check.View, root string) (f pytestFile) {
+	for _, name := range pytestConfig {
+		p := path.Join(root, name)
+		if !v.Has(p) || !pytestMarks[name].MatchString(v.Text(p)) {
+			continue
+		}
+		f.text = v.Text(p)
+		if path.Ext(name) == ".toml" {
+			f.readTable()
+			return f
+		}
+		section := f.text
+		for _, head := range []string{"\n[pytest]", "\n[tool:pytest]"} {
+			if _, rest, ok := strings.Cut("\n"+f.text, head); ok {
+				section, _, _ = strings.Cut(rest, "\n[")
+			}
+		}
+		value := func(re *regexp.Regexp) []string {
+			if m := re.FindStringSubmatch(section); m != nil {
+				return shellWords(strings.ReplaceAll(iniComment.ReplaceAllString(m[1], ""), "\n", " "))
+			}
+			return nil
+		}
+		f.addopts, f.testpaths, f.names = value(iniAddopts), value(iniTestpaths), value(iniNames)
+		return f
+	}
+	return f
+}
+
+// listKeys are the keys of pytest whose values are lists of lines; those of others are words.
+var listKeys = []string{"filterwarnings", "markers"}
+
+// readTable reads the table of pyproject.toml.
+func (f *pytestFile) readTable() {
+	var file struct {
+		Tool struct {
+			Pytest map[string]any `toml:"pytest"`
+		} `toml:"tool"`
+	}
+	if toml.Unmarshal([]byte(f.text), &file) != nil {
+		return
+	}
+	table, ini := file.Tool.Pytest["ini_options"].(map[string]any)
+	if !ini {
+		table, f.native = file.Tool.Pytest, len(file.Tool.Pytest) > 0
+	}
+	words := func(key string) []string {
+		switch value := table[key].(type) {
+		case string:
+			return shellWords(strings.ReplaceAll(value, "\n", " "))
+		case []any:
+			return texts(value)
+		}
+		return nil
+	}
+	f.addopts, f.testpaths, f.names = words("addopts"), words("testpaths"), words("python_files")
+	if !f.native {
+		return
+	}
+	for _, key := range []string{"testpaths", "python_files", "python_classes", "python_functions", "filterwarnings", "markers", "pythonpath", "norecursedirs", "doctest_optionflags", "usefixtures", "xfail_strict"} {
+		switch value := table[key].(type) {
+		case string:
+			f.overrides = append(f.overrides, "-o", key+"="+value)
+		case bool:
+			f.overrides = append(f.overrides, "-o", fmt.Sprintf("%s=%t", key, value))
+		case []any:
+			text := quoteWords(texts(value))
+			if slices.Contains(listKeys, key) {
+				text = strings.Join(texts(value), "\n")
+			}
+			f.overrides = append(f.overrides, "-o", key+"="+text)
+		}
+	}
+}
+
+// shellWords splits a text into words as a shell does.
+func shellWords(text string) (words []string) {
+	for _, call := range shellCalls(strings.NewReplacer(";", " ", "|", " ", "&", " ").Replace(text)) {
+		words = append(words, call...)
+	}
+	return words
+}
+
+// quoteWords joins words so that pytest splits them again.
+func quoteWords(words []string) string {
+	quoted := slices.Clone(words)
+	for i, w := range quoted {
+		if w == "" || strings.ContainsAny(w, " \t'\"\\#&|;") {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'"'"'`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
+
+// refusedOptions reads which options pytest does not know, from the error that it gives
+// up with.
+var (
+	unrecognized  = regexp.MustCompile(`error: unrecognized arguments: (.*)`)
+	notImportable = regexp.MustCompile(`Error importing plugin "([\w.]+)"`)
+)
+
+func refusedOptions(res guest.Result) (names []string) {
+	text := check.Clean(check.Bytes(res.Stderr))
+	if m := unrecognized.FindStringSubmatch(text); m != nil && res.Exit == 4 {
+		for _, word := range strings.Fields(m[1]) {
+			if name, _, _ := strings.Cut(word, "="); strings.HasPrefix(name, "-") {
+				names = append(names, name)
+			}
+		}
+	}
+	for _, m := range notImportable.FindAllStringSubmatch(text, -1) {
+		names = append(names, "-p "+m[1])
+	}
+	return names
+}
+
+// hadOption reports whether the configuration of the base gives pytest an option.
+func hadOption(v check.View, root, name string) bool {
+	words := readPytest(check.OnBase(v.Base), root).addopts
+	for i, word := range words {
+		if option, _, _ := strings.Cut(word, "="); option == name || i > 0 && words[i-1]+" "+word == name || "-p "+strings.TrimPrefix(word, "-p") == name {
+			return true
+		}
+	}
+	return false
+}
+
+// hasNamedTests reports whether there are files that the configuration at the top calls
+// tests by names of its own.
+func hasNamedTests(v check.View) bool {
+	names := readPytest(v, ".").names
+	return len(names) > 0 && slices.ContainsFunc(v.Paths(), func(p string) bool {
+		return path.Ext(p) == ".py" && slices.ContainsFunc(names, func(name string) bool {
+			if !strings.ContainsAny(name, "*?[") {
+				return path.Base(p) == name
+			}
+			ok, err := path.Match(name, path.Base(p))
+			return err == nil && ok
+		})
+	})
+}

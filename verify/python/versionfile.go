@@ -1,0 +1,29 @@
+package python
+
+import (
+	"path"
+	"regexp"
+
+	"agent/sandbox/workspace"
+	"agent/verify/check"
+)
+
+// versionFile matches the setting by which building a project writes its version, as git
+// has it, into a module that the project then imports.
+var versionFile = regexp.MustCompile(`(?m)^\s*(?:[\w.]*\.)?(?:version[-_]file|write_to)\s*=\s*["']([\w./-]+\.py)["']`)
+
+// writtenVersion stands in that module under the names that the writers give it.
+const writtenVersion = "version = __version__ = \"0.0.0\"\nversion_tuple = __version_tuple__ = (0, 0, 0)\n"
+
+// versionFiles creates in a root what building the project would: without the module
+// none of its tests could import it. What the workspace has stays as it is.
+func versionFiles(v check.View, root string) (made workspace.Changeset) {
+	text := v.Text(path.Join(root, "pyproject.toml"))
+	for _, m := range versionFile.FindAllStringSubmatch(text, -1) {
+		p := path.Join(root, m[1])
+		if !v.Has(p) && v.HasDir(path.Dir(p)) && len(made.Changes) == 0 {
+			made.Changes = append(made.Changes, workspace.Change{Op: workspace.Create, Path: p, After: []byte(writtenVersion), Mode: 0o644})
+		}
+	}
+	return made
+}

@@ -1,0 +1,105 @@
+package python
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// placeholders are what tox, hatch and shells put in place of a word, and what stands
+// there for the reader.
+var placeholders = []struct {
+	form *regexp.Regexp
+	with string
+}{
+	{regexp.MustCompile(`\{posargs(?::([^{}]*))?\}`), "$1"},
+	{regexp.MustCompile(`\{args(?::([^{}]*))?\}`), "$1"},
+	{regexp.MustCompile(`\{env:\w+:([^{}]*)\}`), "$1"},
+	{regexp.MustCompile(`\{(?:envpython|env_python)\}|\$\(PYTHON\d?\)|\$\{?PYTHON\d?\}?`), "python"},
+	// The package as it is installed is the one of the workspace here.
+	{regexp.MustCompile(`\{(?:toxinidir|tox_root|root|env_site_packages_dir|envsitepackagesdir)\}/?`), "./"},
+}
+
+// commandLines reads the calls of tools in lines of shell text.
+func commandLines(lines []string) (found []command) {
+	for _, line := range lines {
+		for _, p := range placeholders {
+			line = p.form.ReplaceAllString(line, p.with)
+		}
+		for _, words := range shellCalls(line) {
+			if c, ok := toolCall(words); ok {
+				found = append(found, c)
+			}
+		}
+	}
+	return found
+}
+
+// shellCalls splits a line into its calls and these into words. Quotes keep words
+// together; nothing is expanded.
+func shellCalls(line string) (calls [][]string) {
+	var words []string
+	var word strings.Builder
+	var quote rune
+	open := false // a word has begun, be it an empty one in quotes
+	end := func(call bool) {
+		if open {
+			words = append(words, word.String())
+		}
+		word.Reset()
+		open = false
+		if call && len(words) > 0 {
+			calls, words = append(calls, words), nil
+		}
+	}
+	for _, r := range line {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '"' || r == '\'':
+			quote, open = r, true
+		case r == ' ' || r == '\t':
+			end(false)
+		case r == '#' && !open:
+			end(true)
+			return calls
+		case r == ';' || r == '&' || r == '|' || r == '\n':
+			end(true)
+		default:
+			open = true
+			word.WriteRune(r)
+		}
+	}
+	end(true)
+	return calls
+}
+
+var (
+	// wrapper matches the words that may stand in front of a tool: what starts it in an
+	// environment, with that one's own options.
+	wrapper = regexp.MustCompile(`^(?:[-@!]+|python[\d.]*w?|env|uv|uvx|pipx|run|exec|poetry|hatch|pdm|pipenv|rye|pixi|coverage|time|sudo|xvfb-run|nice|command|[A-Za-z_]\w*=.*|-.*)$`)
+	// valued are options of theirs that take a value.
+	valued = []string{"--with", "--extra", "--group", "--python", "--package", "--env", "-e", "--rcfile", "--source", "--include", "--project", "--directory", "--from"}
+)
+
+// toolCall finds the tool that a call starts, and its arguments. A word that only a
+// shell could replace is left out.
+func toolCall(words []string) (c command, ok bool) {
+	for i := 0; i < len(words); i++ {
+		word := strings.TrimLeft(words[i], "@-!")
+		if tool := commandTools[path.Base(word)]; tool != "" && (word == words[i] || i == 0) {
+			args := slices.DeleteFunc(slices.Clone(words[i+1:]), func(w string) bool { return strings.ContainsAny(w, "${}`") })
+			return command{Tool: tool, Args: args}, true
+		}
+		if !wrapper.MatchString(path.Base(word)) && !wrapper.MatchString(words[i]) {
+			return command{}, false
+		}
+		if slices.Contains(valued, words[i]) {
+			i++
+		}
+	}
+	return command{}, false
+}
