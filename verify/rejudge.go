@@ -176,9 +176,12 @@ func isTestModule(p string) bool {
 // of. It names the latter, and says whether any of it was there before and
 // still is: else the tests are judged as they are.
 func withoutAids(base *workspace.Manifest, cs workspace.Changeset) (program workspace.Changeset, aids []string, old bool) {
-	plugins := python.TestPlugins(check.NewView(base, workspace.Changeset{}), check.NewView(base, cs))
-	aid := func(p string) bool { return isAid(p) || slices.Contains(plugins, p) }
-	back, program := check.SplitChanges(cs, func(p string) bool { return aid(p) || isTestModule(p) })
+	before := check.NewView(base, workspace.Changeset{})
+	plugins := python.TestPlugins(before, check.NewView(base, cs))
+	// What the runners of the base collect is a test, whatever its name.
+	test := node.Collects(before)
+	aid := func(p string) bool { return isAid(p) && !test(p) || slices.Contains(plugins, p) }
+	back, program := check.SplitChanges(cs, func(p string) bool { return aid(p) || isTestModule(p) || test(p) })
 	for _, c := range back.Changes {
 		old = old || c.Op == workspace.Modify || c.Op == workspace.Rename
 		if aid(c.Path) || aid(check.OldPath(c)) {

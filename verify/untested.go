@@ -44,8 +44,8 @@ type testAudit struct {
 	suites map[string]*suite
 	// The directories of projects, by language.
 	roots map[string]map[string]string
-	// Scripts that run the tests of a project of JavaScript, by its directory.
-	scripts map[string]string
+	// Commands of test scripts of JavaScript that nothing runs, by the directory of the project.
+	commands map[string][]node.NotRun
 	// What was not judged; the words in front come last.
 	list []Unproven
 	// Names of suites of which the list tells.
@@ -57,14 +57,16 @@ type testAudit struct {
 // newTestAudit counts nothing yet.
 func (r *results) newTestAudit(v check.View) *testAudit {
 	t := &testAudit{
-		r: r, view: v, suites: map[string]*suite{}, told: map[string]bool{}, scripts: map[string]string{},
+		r: r, view: v, suites: map[string]*suite{}, told: map[string]bool{}, commands: map[string][]node.NotRun{},
 		roots: map[string]map[string]string{"Python": check.Rooted(python.TestRoots(v)), "Go": check.Rooted(golang.Roots(v)), "JavaScript": {".": ""}},
 	}
 	for _, p := range node.Roots(v) {
 		if p.Dir == "." || !offstage(p.Dir+"/") && !lang.InTests(p.Dir+"/") {
 			t.roots["JavaScript"][p.Dir] = ""
-			t.scripts[p.Dir] = strings.TrimSpace(p.Scripts["test"])
 		}
+	}
+	for _, c := range node.NotRunCommands(v) {
+		t.commands[c.Root] = append(t.commands[c.Root], c)
 	}
 	return t
 }
@@ -99,7 +101,7 @@ func (t *testAudit) untested() []Unproven {
 	for _, key := range slices.Sorted(maps.Keys(t.suites)) {
 		t.judge(key, t.suites[key])
 	}
-	for _, root := range slices.Sorted(maps.Keys(t.scripts)) {
+	for _, root := range slices.Sorted(maps.Keys(t.commands)) {
 		t.script(root)
 	}
 	own := t.r.ownGate(nil, true)
@@ -156,6 +158,8 @@ func (t *testAudit) count(c check.Check) {
 			u.Kind, u.Reason = NotInstalled, cand.Blocked
 		case cand.Blocked == "" && cand.Verdict == "" && len(cand.Tests) == 0:
 			u.Kind, u.Reason = NoneFound, c.Name+" found no tests"
+		case c.Name == node.CommandsName && strings.Contains(reason, notInBox):
+			u.Kind = NoRunner
 		}
 		if !t.r.ownGate(l, true) {
 			t.list = append(t.list, u)
@@ -164,6 +168,9 @@ func (t *testAudit) count(c check.Check) {
 			t.told[l.Name+" "+root] = true
 		}
 		return
+	}
+	if c.Name == node.CommandsName && !t.r.ownGate(l, true) {
+		t.commandsBefore()
 	}
 	for _, root := range places {
 		s := t.suiteAt(l, root)
@@ -236,9 +243,9 @@ func (t *testAudit) judge(key string, s *suite) {
 	if s.first != "" {
 		found += " (" + check.Shorten(s.first) + ")"
 	}
-	script := t.scripts[s.root]
-	if s.language.Name != "JavaScript" {
-		script = ""
+	var unrun []node.NotRun
+	if s.language.Name == "JavaScript" {
+		unrun = t.commands[s.root]
 	}
 	u := Unproven{Kind: NoRunner, Reason: found + " and nothing here runs them; a [[gate]] in agent.toml can"}
 	switch {
@@ -250,31 +257,69 @@ func (t *testAudit) judge(key string, s *suite) {
 		u.Kind, u.Reason = AllSkipped, fmt.Sprintf("%s skipped all of its %d tests%s", s.runner, s.skipped, where)
 	case s.runner != "":
 		u.Kind, u.Reason = NoneFound, found+" and "+s.runner+" ran none of them"
-	case script != "":
-		u.Kind, u.Reason = TestScript, found+" and "+t.scriptReason(s.root)
+	case len(unrun) > 0:
+		u.Kind, u.Reason = commandKind(unrun), found+" and "+commandReason(unrun)
 	}
 	t.list = append(t.list, u)
 }
 
-// scriptReason says that the test script of a package is not run.
-func (t *testAudit) scriptReason(root string) string {
-	return fmt.Sprintf("the test script of %s is not understood: %s", path.Join(root, "package.json"), check.Shorten(t.scripts[root]))
+// commandReason says which commands of a test script are not run, and what would run them.
+func commandReason(list []node.NotRun) string {
+	var names []string
+	cannot := slices.ContainsFunc(list, func(c node.NotRun) bool { return c.Foreign })
+	for _, c := range list {
+		if c.Foreign == cannot {
+			names = append(names, check.Shorten(c.Command))
+		}
+	}
+	manifest, text := path.Join(list[0].Root, "package.json"), strings.Join(names, ", ")
+	if cannot {
+		return fmt.Sprintf("nothing here can run this of the test script of %s: %s; a [[gate]] in agent.toml can, in an image that has what it needs", manifest, text)
+	}
+	return fmt.Sprintf("nothing that the test script of %s starts tests anything: %s; a [[gate]] in agent.toml can", manifest, text)
 }
 
-// script tells of a test script that nothing of its package, or of those inside it, has
-// run for.
+// commandKind is the kind of what commandReason says.
+func commandKind(list []node.NotRun) UnprovenKind {
+	if slices.ContainsFunc(list, func(c node.NotRun) bool { return c.Foreign }) {
+		return NoRunner
+	}
+	return TestScript
+}
+
+// script tells of commands of a test script that are not run: of tests always, of all else where
+// nothing of the package, or of those inside it, has run.
 func (t *testAudit) script(root string) {
 	l := lang.Named("javascript").Tests
-	if t.scripts[root] == "" || t.r.ownGate(l, true) {
+	list := t.commands[root]
+	if t.r.ownGate(l, true) || t.told[l.Name+" "+root] && commandKind(list) == TestScript {
 		return
 	}
 	for at := range t.roots[l.Name] {
-		key := l.Name + " " + at
-		if s := t.suites[key]; check.Below(at, root) && (t.told[key] || s != nil && s.ran > 0) {
+		s := t.suites[l.Name+" "+at]
+		if commandKind(list) == TestScript && check.Below(at, root) && (t.told[l.Name+" "+at] || s != nil && s.ran > 0) {
 			return
 		}
 	}
-	t.list = append(t.list, Unproven{Kind: TestScript, Reason: t.scriptReason(root)})
+	u := Unproven{Kind: commandKind(list), Reason: commandReason(list)}
+	// The files that it would have run may have been told of with the same words.
+	if !slices.ContainsFunc(t.list, func(o Unproven) bool { return strings.HasSuffix(o.Reason, u.Reason) }) {
+		t.list = append(t.list, u)
+	}
+}
+
+// notInBox is how a shell ends that finds no program of a name.
+const notInBox = "failed: exit status 127"
+
+// commandsBefore tells of the commands of test scripts that fail as they did before the patch.
+func (t *testAudit) commandsBefore() {
+	for _, why := range node.FailedBefore(t.r.base[node.CommandsName], t.r.cand[node.CommandsName]) {
+		u := Unproven{Kind: NotJudged, Reason: "not judged: already before the patch, " + why}
+		if strings.Contains(why, notInBox) {
+			u.Kind = NoRunner
+		}
+		t.list = append(t.list, u)
+	}
 }
 
 // drivers are the files that say how tests are run, with what in them says so.

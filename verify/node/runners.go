@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -25,6 +26,19 @@ type packageRunner struct {
 	args func(report string) []string
 	// byPath are given before the files that are run alone.
 	byPath []string
+	// Its report is what it writes to standard output, and no file.
+	stdout bool
+	// What it is started with by its version, besides; nil for nothing.
+	versioned func(version string) []string
+	// Its options with a value in the next word, and the files that it collects where neither
+	// its arguments nor its configuration say so; see collects.
+	values, defaults []string
+	// Those of runnerOptions that mean something else to it.
+	keeps []string
+	// attribute finds for tests that are told of no file the ones of files in which they stand.
+	attribute func(files []string, title string) (file, rest string)
+	// Each file is run by itself, since its report does not tell them apart.
+	perFile bool
 	// parse reads the report; place makes a test's file one of the workspace.
 	parse func(data []byte, place func(file string) string) ([]check.TestResult, error)
 	// status is the exit status with that many failures, other than 1.
@@ -38,18 +52,22 @@ const (
 	VitestName = "vitest"
 	JestName   = "jest"
 	MochaName  = "mocha"
+	AvaName    = "ava"
+	TapName    = "tap"
+	TapeName   = "tape"
 )
 
 // The runners. That none is found is told by what was found before, test by test.
 var (
 	vitest = packageRunner{
-		name: VitestName, parse: parseJest, planted: plantedJest,
+		name: VitestName, parse: parseJest, planted: plantedJest, defaults: []string{"**/*.{test,spec}.?(c|m)[jt]s?(x)"},
 		args: func(report string) []string {
 			return []string{"--watch=false", "--coverage.enabled=false", "--bail=0", "--passWithNoTests", "--reporter=json", "--outputFile=" + report}
 		},
 	}
 	jest = packageRunner{
 		name: JestName, parse: parseJest, planted: plantedJest, byPath: []string{"--runTestsByPath"},
+		defaults: []string{"**/__tests__/**/*.?([mc])[jt]s?(x)", "**/?(*.)+(spec|test).?([mc])[jt]s?(x)"},
 		args: func(report string) []string {
 			return []string{
 				"--ci", "--watchAll=false", "--watchman=false", "--coverage=false", "--bail=0", "--passWithNoTests",
@@ -58,15 +76,21 @@ var (
 		},
 	}
 	mocha = packageRunner{
-		name: MochaName, parse: parseMocha, planted: plantedMocha, status: func(failures int) int { return min(failures, 255) },
+		name: MochaName, parse: parseMocha, planted: plantedMocha, defaults: []string{"test/*.{js,cjs,mjs}"}, values: mochaValues, keeps: []string{"-u", "-f"}, status: func(failures int) int { return min(failures, 255) },
 		args: func(report string) []string {
 			return []string{"--no-watch", "--no-bail", "--full-trace", "--reporter=json", "--reporter-option=output=" + report}
 		},
 	}
 )
 
+// mochaValues are the options of mocha with a value.
+var mochaValues = []string{
+	"-r", "--require", "--import", "--file", "--extension", "-t", "--timeout", "-s", "--slow", "-u", "--ui", "-g", "--grep", "-f", "--fgrep", "--config", "--package", "--ignore", "--exclude",
+	"-j", "--jobs", "--retries", "-n", "--node-option", "--loader", "--experimental-loader",
+}
+
 // packageRunners lists them all.
-func packageRunners() []packageRunner { return []packageRunner{vitest, jest, mocha} }
+func packageRunners() []packageRunner { return []packageRunner{vitest, jest, mocha, ava, tap, tape} }
 
 // Runners are the checks of them all.
 func Runners() (list []check.Check) {
@@ -83,7 +107,7 @@ func (r packageRunner) check() check.Check {
 		Planted: map[string]string{
 			"package.json": fmt.Sprintf(`{"devDependencies": {%q: "1"}}`, r.name),
 			"node_modules/" + r.name + "/package.json":    fmt.Sprintf(`{"version": "1.0.0", "bin": {%q: "./run.cjs"}}`, r.name),
-			"node_modules/" + r.name + "/run.cjs":         plantedRunner,
+			"node_modules/" + r.name + "/run.cjs":         r.plantedProgram(),
 			"node_modules/" + r.name + "/lib/report.json": r.planted,
 		},
 		Prove: r.prove,
@@ -98,11 +122,20 @@ var runnerOptions = map[string]bool{
 	"--coverageDirectory": true, "--reporter": true, "--reporters": true, "-R": true, "--reporter-option": true, "--reporter-options": true, "-O": true,
 	"--json": false, "--outputFile": true, "--changed": false, "--changedSince": true, "--onlyChanged": false, "-o": false, "--onlyFailures": false,
 	"-f": false, "--lastCommit": false, "--shard": true, "-u": false, "--update": false, "--updateSnapshot": false, "--cacheDirectory": true,
-	"--inspect": false, "--inspect-brk": false, "--passWithNoTests": false,
+	"--inspect": false, "--inspect-brk": false, "--passWithNoTests": false, "--tap": false, "--fail-fast": false, "--update-snapshots": false,
+}
+
+// arguments are those of a use that are not left out.
+func (r packageRunner) arguments(u packageUse) []string {
+	left := maps.Clone(runnerOptions)
+	for _, name := range r.keeps {
+		delete(left, name)
+	}
+	return without(u.args, left)
 }
 
 // uses lists the packages whose tests it runs.
-func (r packageRunner) uses(v check.View) []packageUse { return packageUses(v, r.name, "test") }
+func (r packageRunner) uses(v check.View) []packageUse { return testUses(v, r.name) }
 
 // places lists their directories.
 func (r packageRunner) places(v check.View) []string { return dirs(r.uses(v), packageUse.dir) }
@@ -124,6 +157,10 @@ func (r packageRunner) selected(b check.Bench, roots map[string]string, root str
 	}
 	for _, id := range b.Only {
 		file, _, _ := strings.Cut(id, "::")
+		// It is told of no file: all are run.
+		if r.stdout && file == path.Join(root, "package.json") {
+			return nil, true
+		}
 		if name := "./" + strings.TrimPrefix(file, root+"/"); check.Nearest(roots, path.Dir(file)) == root && !slices.Contains(args, name) {
 			args = append(args, name)
 		}
@@ -145,6 +182,7 @@ func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
 		roots[u.root] = ""
 	}
 	var all check.TestRun
+	var ready preparation
 	version := ""
 	for i, u := range check.InOrder(b, uses, packageUse.dir) {
 		if found[i] == nil {
@@ -155,25 +193,21 @@ func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
 		if !ok {
 			continue
 		}
-		version = " " + check.Shorten(found[i].Version)
-		// Each has its own, so that none counts for another one.
-		report := fmt.Sprintf("/tmp/agent-%s-%d.json", r.name, i)
-		cmd := useCommand(b, u, *found[i], slices.Concat(without(u.args, runnerOptions), r.args(report), files)...)
-		cmd.Collect = []string{report}
-		res, out, done := b.Command(ctx, cmd)
-		// A test can end its runner in any way; see runTests.
-		if out.Verdict == check.Infra && !res.Killed && (res.Signal != "" || res.Exit != 0) {
-			out.Verdict, done = "", true
+		failed, out, done := ready.run(ctx, b, u.root, u.before)
+		all.Results = append(all.Results, failed...)
+		if total = check.AddCost(total, out); !done {
+			return total
 		}
+		version = " " + check.Shorten(found[i].Version)
+		results, out, done := r.use(ctx, b, u, *found[i], fmt.Sprintf("/tmp/agent-%s-%d", r.name, i), files)
 		total.Output = check.Tail(total.Output+"\n"+out.Output, check.MaxTail)
 		total.Seconds, total.Peak = total.Seconds+out.Seconds, max(total.Peak, out.Peak)
 		if !done {
 			out.Tests = all.Results
 			return out
 		}
-		results, trouble := r.read(res, report, u.root)
-		total.Blocked = cmp.Or(total.Blocked, trouble)
-		for _, t := range results {
+		total.Blocked = cmp.Or(total.Blocked, out.Blocked)
+		for _, t := range marked(results, u.mark) {
 			// The runner of a package finds the tests of those inside it as well.
 			file, _, _ := strings.Cut(t.ID, "::")
 			if inner := check.Nearest(roots, path.Dir(file)); inner == u.root || !strings.HasPrefix(path.Join(check.Work, inner), path.Join(check.Work, u.root)+"/") {
@@ -183,6 +217,76 @@ func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
 	}
 	total.Tests, total.Detail = all.Results, r.name+version+": "+all.Summary()
 	return total
+}
+
+// use runs the tests of one package, all of them or those of some files, at once or each file by
+// itself. The report of each run is another file, so that none counts for another one.
+func (r packageRunner) use(ctx context.Context, b check.Bench, u packageUse, p installedPackage, report string, files []string) (results []check.TestResult, total check.Outcome, done bool) {
+	args, collected := r.arguments(u), r.collected(b.View, u)
+	if r.versioned != nil {
+		args = append(args, r.versioned(p.Version)...)
+	}
+	runs := [][]string{files}
+	if r.perFile && len(collected) > 0 {
+		args, _ = positionals(args, r.values)
+		runs = nil
+		for _, file := range collected {
+			if len(files) == 0 || slices.Contains(files, "./"+file) {
+				runs = append(runs, []string{"./" + file})
+			}
+		}
+	}
+	for i, one := range runs {
+		name := report + ".json"
+		if i > 0 {
+			name = fmt.Sprintf("%s-%d.json", report, i)
+		}
+		cmd := useCommand(b, u, p, slices.Concat(args, r.args(name), one)...)
+		if cmd.Collect = []string{name}; r.stdout {
+			cmd.Collect, cmd.MaxOutput = nil, check.MaxToolOutput
+		}
+		res, out, ended := b.Command(ctx, cmd)
+		// A test can end its runner in any way; see runTests.
+		if out.Verdict == check.Infra && !res.Killed && (res.Signal != "" || res.Exit != 0) {
+			out.Verdict, out.Detail, ended = "", "", true
+		}
+		total.Output = check.Tail(total.Output+"\n"+out.Output, check.MaxTail)
+		if total = check.AddCost(total, out); !ended {
+			return results, total, false
+		}
+		if r.stdout && res.Stdout.Dropped == 0 && len(res.Stdout.Head) > 0 {
+			res.Files = map[string][]byte{name: check.Bytes(res.Stdout)}
+		}
+		found, trouble := r.read(res, name, u.root)
+		total.Blocked = cmp.Or(total.Blocked, trouble)
+		if r.perFile && len(collected) > 0 {
+			collected = []string{strings.TrimPrefix(one[0], "./")}
+			results = append(results, r.located(found, u.root, collected)...)
+			continue
+		}
+		results = append(results, r.located(found, u.root, collected)...)
+	}
+	return results, total, true
+}
+
+// located tells tests that are told of their package only of the files in which they stand.
+func (r packageRunner) located(results []check.TestResult, root string, files []string) []check.TestResult {
+	var l testList
+	for _, t := range results {
+		file, title, ok := strings.Cut(t.ID, "::")
+		if ok && r.stdout && file == path.Join(root, "package.json") {
+			switch {
+			case len(files) == 1:
+				t.ID = path.Join(root, files[0]) + "::" + title
+			case r.attribute != nil:
+				if at, rest := r.attribute(files, title); at != "" {
+					t.ID = path.Join(root, at) + "::" + rest
+				}
+			}
+		}
+		l.add(t)
+	}
+	return l.results
 }
 
 // read reads what the runner left, and says why it cannot be taken for the result
@@ -199,7 +303,11 @@ func (r packageRunner) read(res guest.Result, report, root string) (results []ch
 		if !path.IsAbs(file) {
 			file = path.Join(check.Work, root, file)
 		}
-		return cmp.Or(check.Relative(file, check.Work), path.Join(root, "package.json"))
+		rel := check.Relative(file, check.Work)
+		if rel == root {
+			rel = ""
+		}
+		return cmp.Or(rel, path.Join(root, "package.json"))
 	})
 	if err != nil {
 		return nil, fmt.Sprintf("the report of %s is broken: %v", r.name, err)
