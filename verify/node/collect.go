@@ -99,7 +99,7 @@ var quoted = regexp.MustCompile(`"([^"\n]*)"|'([^'\n]*)'|\x60([^\x60\n]*)\x60|(?
 // listedIn reads the value of the first of some keys in a text: one pattern or a list.
 func listedIn(text string, keys []string) (patterns []string) {
 	for _, key := range keys {
-		re := regexp.MustCompile(`(?:^|[\s{,"'])` + regexp.QuoteMeta(key) + `["']?\s*:\s*(\[[^\]]*\]|(?:\s*\n\s*-[ \t]+[^\n]+)+|"[^"\n]*"|'[^'\n]*'|[^\s{\[,][^\n,}]*)`)
+		re := regexp.MustCompile(`(?:^|[\s{,"'])` + regexp.QuoteMeta(key) + `["']?\s*:\s*(\[(?:[^\]"'\x60]|"[^"]*"|'[^']*'|\x60[^\x60]*\x60)*\]|(?:\s*\n\s*-[ \t]+[^\n]+)+|"[^"\n]*"|'[^'\n]*'|[^\s{\[,][^\n,}]*)`)
 		m := re.FindStringSubmatch(text)
 		if m == nil {
 			continue

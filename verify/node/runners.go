@@ -30,6 +30,11 @@ type packageRunner struct {
 	stdout bool
 	// What it is started with by its version, besides; nil for nothing.
 	versioned func(version string) []string
+	// What is set for it besides; nil for nothing.
+	env func(v check.View, u packageUse) map[string]string
+	// With which arguments it is run once more where its results do not fit what it wrote, which
+	// the report then says; nil for none.
+	again func(written string) []string
 	// Its options with a value in the next word, and the files that it collects where neither
 	// its arguments nor its configuration say so; see collects.
 	values, defaults []string
@@ -60,7 +65,13 @@ const (
 // The runners. That none is found is told by what was found before, test by test.
 var (
 	vitest = packageRunner{
-		name: VitestName, parse: parseJest, planted: plantedJest, defaults: []string{"**/*.{test,spec}.?(c|m)[jt]s?(x)"},
+		name: VitestName, parse: parseJest, planted: plantedJest, defaults: []string{"**/*.{test,spec}.?(c|m)[jt]s?(x)"}, env: vitestEnv,
+		again: func(written string) []string {
+			if typeTrouble.MatchString(written) {
+				return []string{"--typecheck.enabled=false"}
+			}
+			return nil
+		},
 		args: func(report string) []string {
 			return []string{"--watch=false", "--coverage.enabled=false", "--bail=0", "--passWithNoTests", "--reporter=json", "--outputFile=" + report}
 		},
@@ -207,6 +218,7 @@ func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
 			return out
 		}
 		total.Blocked = cmp.Or(total.Blocked, out.Blocked)
+		version += out.Detail
 		for _, t := range marked(results, u.mark) {
 			// The runner of a package finds the tests of those inside it as well.
 			file, _, _ := strings.Cut(t.ID, "::")
@@ -226,6 +238,9 @@ func (r packageRunner) use(ctx context.Context, b check.Bench, u packageUse, p i
 	if r.versioned != nil {
 		args = append(args, r.versioned(p.Version)...)
 	}
+	if r.env != nil {
+		u.env = joined(u.env, r.env(b.View, u))
+	}
 	runs := [][]string{files}
 	if r.perFile && len(collected) > 0 {
 		args, _ = positionals(args, r.values)
@@ -242,23 +257,20 @@ func (r packageRunner) use(ctx context.Context, b check.Bench, u packageUse, p i
 			name = fmt.Sprintf("%s-%d.json", report, i)
 		}
 		cmd := useCommand(b, u, p, slices.Concat(args, r.args(name), one)...)
-		if cmd.Collect = []string{name}; r.stdout {
-			cmd.Collect, cmd.MaxOutput = nil, check.MaxToolOutput
-		}
-		res, out, ended := b.Command(ctx, cmd)
-		// A test can end its runner in any way; see runTests.
-		if out.Verdict == check.Infra && !res.Killed && (res.Signal != "" || res.Exit != 0) {
-			out.Verdict, out.Detail, ended = "", "", true
-		}
-		total.Output = check.Tail(total.Output+"\n"+out.Output, check.MaxTail)
-		if total = check.AddCost(total, out); !ended {
+		found, out, ended := r.attempt(ctx, b, cmd, name, u.root)
+		if total = plus(total, out); !ended {
 			return results, total, false
 		}
-		if r.stdout && res.Stdout.Dropped == 0 && len(res.Stdout.Head) > 0 {
-			res.Files = map[string][]byte{name: check.Bytes(res.Stdout)}
+		if out.Blocked != "" && r.again != nil && len(r.again(out.Output)) > 0 {
+			cmd.Args = append(cmd.Args, r.again(out.Output)...)
+			second, more, ended := r.attempt(ctx, b, cmd, name, u.root)
+			if total = plus(total, more); !ended {
+				return results, total, false
+			}
+			found, out.Blocked = second, more.Blocked
+			total.Detail = " with " + strings.Join(r.again(out.Output), " ")
 		}
-		found, trouble := r.read(res, name, u.root)
-		total.Blocked = cmp.Or(total.Blocked, trouble)
+		total.Blocked = cmp.Or(total.Blocked, out.Blocked)
 		if r.perFile && len(collected) > 0 {
 			collected = []string{strings.TrimPrefix(one[0], "./")}
 			results = append(results, r.located(found, u.root, collected)...)
@@ -267,6 +279,32 @@ func (r packageRunner) use(ctx context.Context, b check.Bench, u packageUse, p i
 		results = append(results, r.located(found, u.root, collected)...)
 	}
 	return results, total, true
+}
+
+// plus adds what one run of a runner cost and wrote.
+func plus(total, out check.Outcome) check.Outcome {
+	total.Output = check.Tail(total.Output+"\n"+out.Output, check.MaxTail)
+	return check.AddCost(total, out)
+}
+
+// attempt starts the runner and reads its report.
+func (r packageRunner) attempt(ctx context.Context, b check.Bench, cmd guest.Command, report, root string) (found []check.TestResult, out check.Outcome, ended bool) {
+	if cmd.Collect = []string{report}; r.stdout {
+		cmd.Collect, cmd.MaxOutput = nil, check.MaxToolOutput
+	}
+	res, out, ended := b.Command(ctx, cmd)
+	// A test can end its runner in any way; see runTests.
+	if out.Verdict == check.Infra && !res.Killed && (res.Signal != "" || res.Exit != 0) {
+		out.Verdict, out.Detail, ended = "", "", true
+	}
+	if !ended {
+		return nil, out, false
+	}
+	if r.stdout && res.Stdout.Dropped == 0 && len(res.Stdout.Head) > 0 {
+		res.Files = map[string][]byte{report: check.Bytes(res.Stdout)}
+	}
+	found, out.Blocked = r.read(res, report, root)
+	return found, out, true
 }
 
 // located tells tests that are told of their package only of the files in which they stand.

@@ -70,7 +70,7 @@ func avaNames(file string) (names []string) {
 }
 
 // plantedTAP is the report of the planted packages; see packageRunner.
-const plantedTAP = "TAP version 13\n# Subtest: planted.test.js\n    # Subtest: suite\n        ok 1 - one\n        1..1\n    ok 1 - true\n    not ok 2 - false\n    1..2\nnot ok 1 - planted.test.js\n1..1\n"
+const plantedTAP = "TAP version 13\n# Subtest: planted.test.js\n    ok 1 - suite > true\n    not ok 2 - suite > false\n    1..2\nnot ok 1 - planted.test.js\n1..1\n"
 
 // plantedPrinter is the program of a planted package that reports on standard output.
 const plantedPrinter = `process.stdout.write(require("node:fs").readFileSync(__dirname + "/lib/report.json"));

@@ -35,6 +35,9 @@ var coverageValues = []string{
 // programName is the name of a program as a script calls it.
 func programName(word string) string {
 	base := path.Base(word)
+	if i := strings.IndexByte(base, '@'); i > 0 {
+		base = base[:i] // the version that npx is to start
+	}
 	return strings.TrimPrefix(strings.TrimSuffix(base, path.Ext(base)), "_")
 }
 
