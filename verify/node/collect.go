@@ -30,13 +30,25 @@ func positionals(args, values []string) (options, rest []string) {
 // collected lists the files that a runner collects in a package, relative to it, sorted; nil where
 // that cannot be told.
 func (r packageRunner) collected(v check.View, u packageUse) (files []string) {
-	is := matching(r.patterns(v, u))
+	is := r.collects(v, u)
 	for _, p := range v.Paths() {
 		if check.Below(path.Dir(p), u.root) && !strings.Contains("/"+p, "/node_modules/") && is(inside(p, u.root)) && scriptFile.MatchString(p) {
 			files = append(files, inside(p, u.root))
 		}
 	}
 	return files
+}
+
+// collects tells which files a runner collects, by their paths in the package.
+func (r packageRunner) collects(v check.View, u packageUse) func(name string) bool {
+	is := matching(r.patterns(v, u))
+	// Behind a directory uvu is given an expression of the paths in it.
+	if _, given := positionals(r.arguments(u), r.values); r.name == UvuName && len(given) > 1 {
+		if re, err := regexp.Compile("(?i)" + given[1]); err == nil {
+			return func(name string) bool { return is(name) && re.MatchString(inside(name, path.Clean(given[0]))) }
+		}
+	}
+	return is
 }
 
 // patterns are those by which it collects tests: of its arguments, else of its configuration,
@@ -47,6 +59,8 @@ func (r packageRunner) patterns(v check.View, u packageUse) []string {
 	// What these are given filters by a part of the path.
 	case r.name == VitestName || r.name == JestName:
 		patterns = nil
+	case r.name == UvuName && len(patterns) > 1:
+		patterns = patterns[:1]
 	case r.name == MochaName:
 		patterns = slices.Concat(patterns, configured(v, u.root, r.name))
 		for i, p := range patterns {
@@ -134,7 +148,7 @@ func Collects(v check.View) func(p string) bool {
 		}
 		for _, r := range packageRunners() {
 			for i, u := range r.uses(v) {
-				add(u.root, r.name+string(rune('a'+i%26)), matching(r.patterns(v, u)))
+				add(u.root, r.name+string(rune('a'+i%26)), r.collects(v, u))
 			}
 		}
 		for _, p := range testPlans(v) {
@@ -146,8 +160,8 @@ func Collects(v check.View) func(p string) bool {
 						add(p.Dir, s.text, nodeCollects(patterns, options))
 					}
 				// What a command names is how it tests.
-				case s.kind == general && len(s.words) > 1 && !aside(p.Dir):
-					add(path.Join(p.Dir, s.dir), s.text, named(s.words[1:]))
+				case s.kind == general && len(s.words) > 0 && !aside(p.Dir):
+					add(path.Join(p.Dir, s.dir), s.text, named(s.words))
 				}
 			}
 		}
@@ -162,13 +176,21 @@ func Collects(v check.View) func(p string) bool {
 	})
 }
 
-// named tells which files the words of a command name.
+// customs are the files that programs collect by themselves which are run as they are.
+var customs = map[string][]string{
+	"jasmine": {"spec/**/*[sS]pec.{js,mjs,cjs,ts}"}, "qunit": {"test/**/*.{js,mjs,cjs}"}, "lab": {"test/**/*.{js,mjs,cjs,ts}"},
+}
+
+// named tells which files the words of a command name, or its program collects.
 func named(words []string) func(name string) bool {
 	var patterns []string
-	for _, w := range words {
+	for _, w := range words[1:] {
 		if scriptFile.MatchString(w) {
 			patterns = append(patterns, strings.TrimPrefix(w, "./"))
 		}
+	}
+	if len(patterns) == 0 {
+		patterns = customs[programName(words[0])]
 	}
 	return matching(patterns)
 }

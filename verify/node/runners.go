@@ -48,8 +48,10 @@ type packageRunner struct {
 	parse func(data []byte, place func(file string) string) ([]check.TestResult, error)
 	// status is the exit status with that many failures, other than 1.
 	status func(failures int) int
-	// What the planted package reports: a test that passes and one that fails.
+	// What the planted package reports, a test that passes and one that fails, and how these are
+	// read where that is not as of the others.
 	planted string
+	proof   []string
 }
 
 // The names of their checks.
@@ -60,6 +62,7 @@ const (
 	AvaName    = "ava"
 	TapName    = "tap"
 	TapeName   = "tape"
+	UvuName    = "uvu"
 )
 
 // The runners. That none is found is told by what was found before, test by test.
@@ -101,7 +104,9 @@ var mochaValues = []string{
 }
 
 // packageRunners lists them all.
-func packageRunners() []packageRunner { return []packageRunner{vitest, jest, mocha, ava, tap, tape} }
+func packageRunners() []packageRunner {
+	return []packageRunner{vitest, jest, mocha, ava, tap, tape, uvu}
+}
 
 // Runners are the checks of them all.
 func Runners() (list []check.Check) {
@@ -386,7 +391,11 @@ func (r packageRunner) prove(ctx context.Context, b check.Bench) error {
 	for _, t := range out.Tests {
 		got = append(got, t.ID+" "+t.Outcome)
 	}
-	if want := []string{"planted.test.js::suite > true passed", "planted.test.js::suite > false failed"}; !slices.Equal(got, want) {
+	want := []string{"planted.test.js::suite > true passed", "planted.test.js::suite > false failed"}
+	if r.proof != nil {
+		want = r.proof
+	}
+	if !slices.Equal(got, want) {
 		return fmt.Errorf("the planted tests end as %q", got)
 	}
 	if !strings.Contains(out.Detail, " 1.0.0:") {

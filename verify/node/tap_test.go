@@ -64,6 +64,30 @@ func TestTAPIsReadTestByTest(t *testing.T) {
 	}
 }
 
+func TestUvuIsReadFileByFile(t *testing.T) {
+	t.Parallel()
+	const written = "\x1b[1mu.js\x1b[22m\n mine • ✘   (1 / 2)\n\n   FAIL  mine \"b\"\n    Expected values to be equal:\n    at Object.handler (/work/test/u.js:2:69)\n\n\n• •   (2 / 2)\n\nv.js\n•   (1 / 1)\n\n  Total:     6\n  Passed:    4\n  Skipped:   1\n  Duration:  1.28ms\n\n"
+	place := func(file string) string {
+		if file == "" {
+			return "package.json"
+		}
+		return strings.TrimPrefix(file, "/work/")
+	}
+	results, err := parseUvu([]byte(written), place)
+	var got []string
+	for _, r := range uvu.located(results, ".", []string{"test/u.js", "test/v.js"}) {
+		got = append(got, fmt.Sprintf("%s %s %s:%d %s", r.ID, r.Outcome, r.File, r.Line, r.Message))
+	}
+	if want := []string{"test/u.js::tests failed test/u.js:2 FAIL mine \"b\" Expected values to be equal: at Object.handler (/work/test/u.js:2:69)", "test/v.js::tests passed :0 "}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v %q, want %q", err, got, want)
+	}
+	for _, cut := range []string{written[:len(written)-60], strings.Replace(written, "Passed:    4", "Passed:    5", 1), ""} {
+		if _, err := parseUvu([]byte(cut), place); err == nil {
+			t.Errorf("%q is a report", cut)
+		}
+	}
+}
+
 // A run that broke off, or that somebody else wrote into, is no result.
 func TestBrokenTAPIsNoReport(t *testing.T) {
 	t.Parallel()
@@ -107,6 +131,8 @@ func TestWhatRunnersCollectAreTests(t *testing.T) {
 		"ava":             {pkg("ava", "xo && ava", ""), nil, "test/res.redirect.js test/support/env.js test/deep/x.js a.test.js"},
 		"ava's files":     {pkg("ava", "ava", `, "ava": {"files": ["test/*", "!test/_*"]}`), nil, "test/res.redirect.js"},
 		"tape":            {pkg("tape", "nyc tape 'test/**/*.js'", ""), nil, "test/res.redirect.js test/support/env.js test/deep/x.js test/_aid.js test/fixtures/f.js"},
+		"uvu":             {pkg("uvu", "uvu -r esm test '^[^_]*$'", ""), nil, "test/res.redirect.js test/support/env.js test/deep/x.js test/fixtures/f.js"},
+		"jasmine":         {pkg("jasmine", "jasmine", ""), map[string]string{"spec/aSpec.js": ""}, ""},
 		"jest":            {pkg("jest", "jest", ""), nil, "a.test.js"},
 		"testMatch":       {pkg("jest", "jest", ""), map[string]string{"jest.config.js": "module.exports = {\n  testMatch: ['<rootDir>/spec/**/*.[jt]s', '**/deep/*'],\n}\n"}, "test/deep/x.js spec/y.ts"},
 		"vitest":          {pkg("vitest", "vitest", ""), map[string]string{"vite.config.ts": "export default { test: { include: [\"lib/*.js\"] } }\n"}, "lib/z.js"},
