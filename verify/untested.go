@@ -57,16 +57,13 @@ type testAudit struct {
 // newTestAudit counts nothing yet.
 func (r *results) newTestAudit(v check.View) *testAudit {
 	t := &testAudit{
-		r: r, view: v, suites: map[string]*suite{}, told: map[string]bool{}, commands: map[string][]node.NotRun{},
+		r: r, view: v, suites: map[string]*suite{}, told: map[string]bool{}, commands: node.NotRunCommands(v),
 		roots: map[string]map[string]string{"Python": check.Rooted(python.TestRoots(v)), "Go": check.Rooted(golang.Roots(v)), "JavaScript": {".": ""}},
 	}
 	for _, p := range node.Roots(v) {
 		if p.Dir == "." || !offstage(p.Dir+"/") && !lang.InTests(p.Dir+"/") {
 			t.roots["JavaScript"][p.Dir] = ""
 		}
-	}
-	for _, c := range node.NotRunCommands(v) {
-		t.commands[c.Root] = append(t.commands[c.Root], c)
 	}
 	return t
 }
@@ -258,50 +255,29 @@ func (t *testAudit) judge(key string, s *suite) {
 	case s.runner != "":
 		u.Kind, u.Reason = NoneFound, found+" and "+s.runner+" ran none of them"
 	case len(unrun) > 0:
-		u.Kind, u.Reason = commandKind(unrun), found+" and "+commandReason(unrun)
+		u.Kind, u.Reason = unrunKinds[node.Cannot(unrun)], found+" and "+node.WhyNotRun(unrun)
 	}
 	t.list = append(t.list, u)
 }
 
-// commandReason says which commands of a test script are not run, and what would run them.
-func commandReason(list []node.NotRun) string {
-	var names []string
-	cannot := slices.ContainsFunc(list, func(c node.NotRun) bool { return c.Foreign })
-	for _, c := range list {
-		if c.Foreign == cannot {
-			names = append(names, check.Shorten(c.Command))
-		}
-	}
-	manifest, text := path.Join(list[0].Root, "package.json"), strings.Join(names, ", ")
-	if cannot {
-		return fmt.Sprintf("nothing here can run this of the test script of %s: %s; a [[gate]] in agent.toml can, in an image that has what it needs", manifest, text)
-	}
-	return fmt.Sprintf("nothing that the test script of %s starts tests anything: %s; a [[gate]] in agent.toml can", manifest, text)
-}
-
-// commandKind is the kind of what commandReason says.
-func commandKind(list []node.NotRun) UnprovenKind {
-	if slices.ContainsFunc(list, func(c node.NotRun) bool { return c.Foreign }) {
-		return NoRunner
-	}
-	return TestScript
-}
+// unrunKinds are the kinds of what node.WhyNotRun says, by node.Cannot.
+var unrunKinds = map[bool]UnprovenKind{true: NoRunner, false: TestScript}
 
 // script tells of commands of a test script that are not run: of tests always, of all else where
 // nothing of the package, or of those inside it, has run.
 func (t *testAudit) script(root string) {
 	l := lang.Named("javascript").Tests
-	list := t.commands[root]
-	if t.r.ownGate(l, true) || t.told[l.Name+" "+root] && commandKind(list) == TestScript {
+	list, cannot := t.commands[root], node.Cannot(t.commands[root])
+	if t.r.ownGate(l, true) || t.told[l.Name+" "+root] && !cannot {
 		return
 	}
 	for at := range t.roots[l.Name] {
 		s := t.suites[l.Name+" "+at]
-		if commandKind(list) == TestScript && check.Below(at, root) && (t.told[l.Name+" "+at] || s != nil && s.ran > 0) {
+		if !cannot && check.Below(at, root) && (t.told[l.Name+" "+at] || s != nil && s.ran > 0) {
 			return
 		}
 	}
-	u := Unproven{Kind: commandKind(list), Reason: commandReason(list)}
+	u := Unproven{Kind: unrunKinds[cannot], Reason: node.WhyNotRun(list)}
 	// The files that it would have run may have been told of with the same words.
 	if !slices.ContainsFunc(t.list, func(o Unproven) bool { return strings.HasSuffix(o.Reason, u.Reason) }) {
 		t.list = append(t.list, u)
@@ -313,12 +289,9 @@ const notInBox = "failed: exit status 127"
 
 // commandsBefore tells of the commands of test scripts that fail as they did before the patch.
 func (t *testAudit) commandsBefore() {
+	kinds := map[bool]UnprovenKind{true: NoRunner, false: NotJudged}
 	for _, why := range node.FailedBefore(t.r.base[node.CommandsName], t.r.cand[node.CommandsName]) {
-		u := Unproven{Kind: NotJudged, Reason: "not judged: already before the patch, " + why}
-		if strings.Contains(why, notInBox) {
-			u.Kind = NoRunner
-		}
-		t.list = append(t.list, u)
+		t.list = append(t.list, Unproven{Kind: kinds[strings.Contains(why, notInBox)], Reason: "not judged: already before the patch, " + why})
 	}
 }
 

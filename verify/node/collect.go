@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agent/verify/check"
+	"agent/verify/node/npmscript"
 )
 
 // positionals splits arguments into options, with their values, and what stands beside them.
@@ -154,14 +155,14 @@ func Collects(v check.View) func(p string) bool {
 		for _, p := range testPlans(v) {
 			for _, s := range p.steps {
 				switch {
-				case s.kind == runsNode:
-					options, patterns := runnerPatterns(s.words)
+				case s.Kind == npmscript.RunsNode:
+					options, patterns := runnerPatterns(s.Words)
 					if len(patterns) > 0 {
-						add(p.Dir, s.text, nodeCollects(patterns, options))
+						add(p.Dir, s.Text, nodeCollects(patterns, options))
 					}
 				// What a command names is how it tests.
-				case s.kind == general && len(s.words) > 0 && !aside(p.Dir):
-					add(path.Join(p.Dir, s.dir), s.text, named(s.words))
+				case s.Kind == npmscript.General && len(s.Words) > 0 && !aside(p.Dir):
+					add(path.Join(p.Dir, s.Dir), s.Text, named(s.Words))
 				}
 			}
 		}
@@ -190,7 +191,7 @@ func named(words []string) func(name string) bool {
 		}
 	}
 	if len(patterns) == 0 {
-		patterns = customs[programName(words[0])]
+		patterns = customs[npmscript.ProgramName(words[0])]
 	}
 	return matching(patterns)
 }

@@ -9,6 +9,7 @@ import (
 
 	"agent/verify/check"
 	"agent/verify/compare"
+	"agent/verify/node/npmscript"
 )
 
 // CommandsName is the name of the check of test commands that no other check knows.
@@ -28,8 +29,8 @@ var Commands = check.Check{
 // A testCommand is such a command.
 type testCommand struct {
 	root string
-	step
-	before []step
+	npmscript.Step
+	before []npmscript.Step
 }
 
 // dir is the directory of its package.
@@ -37,7 +38,7 @@ func (c testCommand) dir() string { return c.root }
 
 // id names it as a test.
 func (c testCommand) id() string {
-	return path.Join(c.root, "package.json") + "::" + c.script + " > " + c.text
+	return path.Join(c.root, "package.json") + "::" + c.Script + " > " + c.Text
 }
 
 // testCommands lists those of a view. What a script says comes from the base where that has
@@ -66,7 +67,7 @@ func (p testPlan) commands() (list []testCommand) {
 		return nil
 	}
 	for i, s := range p.steps {
-		if s.kind == general {
+		if s.Kind == npmscript.General {
 			list = append(list, testCommand{p.Dir, s, p.made(i)})
 		}
 	}
@@ -94,7 +95,7 @@ func runCommands(ctx context.Context, b check.Bench) check.Outcome {
 		if total = check.AddCost(total, out); !done {
 			return total
 		}
-		res, out, done := runStep(ctx, b, c.root, c.step)
+		res, out, done := runStep(ctx, b, c.root, c.Step)
 		if total = check.AddCost(total, out); !done {
 			return total
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agent/verify/check"
+	"agent/verify/node/npmscript"
 )
 
 // The keys of a package.json that configure the linters.
@@ -43,8 +44,8 @@ func PackageKeys(v check.View, p string) map[string]any {
 		texts[name], _ = script.(string)
 	}
 	var reached []string
-	for _, s := range readSteps(texts, "test", "tests", "unit") {
-		reached = append(reached, s.script)
+	for _, s := range npmscript.Read(texts, "test", "tests", "unit") {
+		reached = append(reached, s.Script)
 	}
 	for name, script := range scripts {
 		if kind, _, _ := strings.Cut(name, ":"); slices.Contains(judgingKinds, kind) || slices.Contains(reached, name) {

@@ -13,6 +13,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/verify/check"
 	"agent/verify/compare"
+	"agent/verify/node/npmscript"
 )
 
 // TestsName is the name of the check of node's own runner.
@@ -62,7 +63,7 @@ type nodeProject struct {
 	options []string
 	// As of a packageUse.
 	mark   string
-	before []step
+	before []npmscript.Step
 }
 
 // dir is the project's directory.
@@ -119,19 +120,19 @@ func inside(p, root string) string { return strings.TrimPrefix(p, root+"/") }
 // Those that a package inside it runs are left to that.
 func (p testPlan) nodeProjects(v check.View, taken map[string]string) (list []nodeProject) {
 	for i, s := range p.steps {
-		if s.kind != runsNode {
+		if s.Kind != npmscript.RunsNode {
 			continue
 		}
-		n := nodeProject{root: p.Dir, env: s.env, before: p.made(i)}
+		n := nodeProject{root: p.Dir, env: s.Env, before: p.made(i)}
 		var patterns []string
-		n.options, patterns = runnerPatterns(s.words)
+		n.options, patterns = runnerPatterns(s.Words)
 		is := nodeCollects(patterns, n.options)
 		for _, file := range v.Paths() {
 			if !check.Below(path.Dir(file), p.Dir) || strings.Contains("/"+file, "/node_modules/") || !is(inside(file, p.Dir)) || taken[file] != "" && taken[file] != p.Dir {
 				continue
 			}
 			if taken[file] == p.Dir {
-				n.mark = s.text
+				n.mark = s.Text
 			}
 			n.files = append(n.files, inside(file, p.Dir))
 		}
@@ -159,13 +160,13 @@ func nodeCollects(patterns, options []string) func(name string) bool {
 // runnerPatterns reads a command that starts node's runner: what it gives to node, and the
 // patterns of the tests. The reporter is ours, and every test counts.
 func runnerPatterns(words []string) (options, patterns []string) {
-	given, patterns := nodeOptions(words)
+	given, patterns := npmscript.NodeOptions(words)
 	for i, w := range patterns {
 		patterns[i] = strings.TrimPrefix(w, "./")
 	}
 	for i := 0; i < len(given); i++ {
 		name, _, joined := strings.Cut(given[i], "=")
-		value := slices.Contains(nodeValues, name) && !joined && i+1 < len(given)
+		value := slices.Contains(npmscript.NodeValues, name) && !joined && i+1 < len(given)
 		dropped := strings.HasPrefix(name, "--test-reporter") || strings.HasPrefix(name, "--watch") || strings.Contains(name, "-coverage") ||
 			slices.Contains([]string{"--test", "--test-only", "--test-shard", "--test-update-snapshots", "--test-force-exit"}, name)
 		if !dropped || name == "--test-force-exit" {
@@ -202,7 +203,7 @@ func nodeCommand(b check.Bench, p nodeProject) guest.Command {
 		"--test-reporter="+b.Tools.NodeReporter, "--test-reporter-destination="+Record)
 	return guest.Command{
 		Args: append(args, p.files...), Dir: path.Join(check.Work, p.root),
-		Env: joined(map[string]string{"NODE_ENV": "test"}, joined(p.env, map[string]string{"AGENT_WORKSPACE": check.Work})), Collect: []string{Record},
+		Env: npmscript.Joined(map[string]string{"NODE_ENV": "test"}, npmscript.Joined(p.env, map[string]string{"AGENT_WORKSPACE": check.Work})), Collect: []string{Record},
 	}
 }
 

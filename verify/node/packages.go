@@ -13,6 +13,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/verify/check"
 	"agent/verify/compare"
+	"agent/verify/node/npmscript"
 )
 
 // A Root is a directory with a package.json.
@@ -69,7 +70,7 @@ type packageUse struct {
 	// Names its tests apart from those of an earlier use in the same package; "" for the first.
 	mark string
 	// The commands in front of it that make what it uses.
-	before []step
+	before []npmscript.Step
 }
 
 // dir is the package's directory.
@@ -105,8 +106,8 @@ func packageUses(v check.View, tool string, kinds ...string) []packageUse {
 			kind, _, _ := strings.Cut(name, ":")
 			return !slices.Contains(kinds, kind)
 		})
-		steps := readSteps(r.Scripts, names...)
-		i := slices.IndexFunc(steps, func(s step) bool { return len(s.words) > 0 && startsPackage(s, tool) })
+		steps := npmscript.Read(r.Scripts, names...)
+		i := slices.IndexFunc(steps, func(s npmscript.Step) bool { return s.Starts(tool) })
 		switch {
 		case i >= 0:
 			use := stepUse(steps[i])
@@ -119,16 +120,10 @@ func packageUses(v check.View, tool string, kinds ...string) []packageUse {
 	return uses
 }
 
-// startsPackage reports whether a command starts a tool that is a package of npm.
-func startsPackage(s step, tool string) bool {
-	w := s.words[0]
-	return programName(w) == tool && (path.Base(w) == w || strings.Contains(w, "node_modules/")) || nodeProgram(s.words) == tool
-}
-
 // stepUse is how a command starts a tool of a package.
-func stepUse(s step) packageUse {
-	options, args := nodeOptions(s.words)
-	return packageUse{env: s.env, options: options, args: args}
+func stepUse(s npmscript.Step) packageUse {
+	options, args := npmscript.NodeOptions(s.Words)
+	return packageUse{env: s.Env, options: options, args: args}
 }
 
 // testUses lists how the packages of a view have their tests run by a tool: each command
@@ -141,13 +136,13 @@ func testUses(v check.View, tool string) (uses []packageUse) {
 		}
 		first := true
 		for i, s := range p.steps {
-			if s.kind != runs || s.tool != tool {
+			if s.Kind != npmscript.Runs || s.Tool != tool {
 				continue
 			}
 			use := stepUse(s)
 			use.root, use.before = p.Dir, p.made(i)
 			if !first {
-				use.mark = s.text
+				use.mark = s.Text
 			}
 			first = false
 			uses = append(uses, use)

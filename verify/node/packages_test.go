@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/verify/node/npmscript"
 )
 
 // A script is read as a shell would, as far as it says the same everywhere.
@@ -43,8 +45,8 @@ func TestScriptsAreReadAndNeverRun(t *testing.T) {
 		"concurrently \"eslint .\" 'mocha a'":        "[] [a]",
 	} {
 		var got []string
-		for _, s := range readScript(script) {
-			if s.kind == runs && s.tool == "mocha" {
+		for _, s := range npmscript.Read(map[string]string{"test": script}, "test") {
+			if s.Kind == npmscript.Runs && s.Tool == "mocha" {
 				use := stepUse(s)
 				got = append(got, fmt.Sprint(use.options, " ", use.args))
 			}

@@ -13,6 +13,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/verify/check"
 	"agent/verify/compare"
+	"agent/verify/node/npmscript"
 )
 
 // A packageRunner is a test runner that workspaces bring with them, a package of
@@ -244,7 +245,7 @@ func (r packageRunner) use(ctx context.Context, b check.Bench, u packageUse, p i
 		args = append(args, r.versioned(p.Version)...)
 	}
 	if r.env != nil {
-		u.env = joined(u.env, r.env(b.View, u))
+		u.env = npmscript.Joined(u.env, r.env(b.View, u))
 	}
 	runs := [][]string{files}
 	if r.perFile && len(collected) > 0 {

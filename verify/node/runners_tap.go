@@ -1,10 +1,15 @@
 package node
 
 import (
+	"cmp"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"agent/verify/check"
+	tapreport "agent/verify/node/tap"
 )
 
 // The runners that report in TAP.
@@ -83,4 +88,68 @@ func (r packageRunner) plantedProgram() string {
 		return plantedPrinter
 	}
 	return plantedRunner
+}
+
+// parseTAP reads the tests of a report. A subtest at the top that is named like a file holds
+// the tests of that file; the others are told of the package.
+func parseTAP(data []byte, place func(file string) string) ([]check.TestResult, error) {
+	tests, err := tapreport.Read(data)
+	if err != nil {
+		return nil, err
+	}
+	var l testList
+	var add func(file string, names []string, t tapreport.Test)
+	add = func(file string, names []string, t tapreport.Test) {
+		failed := false
+		for _, in := range t.Inner {
+			// Assertions of a subtest have no names of their own to go by.
+			if len(in.Inner) > 0 || t.Name == "" {
+				add(file, append(names[:len(names):len(names)], t.Name), in)
+				failed = failed || in.Outcome == "failed"
+			} else if in.Outcome == "failed" {
+				t.Message = cmp.Or(in.Message, t.Message)
+			}
+		}
+		if t.Outcome == "" {
+			return
+		}
+		r := check.TestResult{ID: file + "::" + strings.Join(append(names[:len(names):len(names)], t.Name), " > "), Outcome: t.Outcome, Within: failed && t.Outcome == "failed"}
+		if t.Outcome == "failed" {
+			r.File, r.Message = file, "failed"
+			r = told(r, t.Message, place)
+		}
+		l.add(r)
+	}
+	for _, t := range tests {
+		if !scriptFile.MatchString(t.Name) || strings.Contains(t.Name, " ") {
+			add(place(""), nil, t)
+			continue
+		}
+		file := place(t.Name)
+		for _, in := range t.Inner {
+			add(file, nil, in)
+		}
+		if t.Outcome == "failed" && !failedWithin(t) || len(t.Inner) == 0 {
+			r := check.TestResult{ID: file + "::script", Outcome: t.Outcome}
+			if t.Outcome == "failed" {
+				r.ID, r.Outcome, r.File, r.Message = file, "error", file, "the file failed"
+				r = told(r, t.Message, place)
+			}
+			l.add(r)
+		}
+	}
+	return l.results, nil
+}
+
+// scriptFile matches the names of files of JavaScript and TypeScript.
+var scriptFile = regexp.MustCompile(`\.(?:[cm]?[jt]s|[jt]sx)$`)
+
+// failedWithin reports whether something in a test failed.
+func failedWithin(t tapreport.Test) bool {
+	for _, in := range t.Inner {
+		if in.Outcome == "failed" {
+			return true
+		}
+	}
+	return false
 }

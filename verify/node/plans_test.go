@@ -8,11 +8,14 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/node/npmscript"
 	"agent/verify/verifytest"
 )
 
 // kindLetters names the kinds for people who read a test.
-var kindLetters = map[kind]string{general: "run", runs: "tool", runsNode: "node", looks: "look", makes: "make", delegates: "others", foreign: "foreign"}
+var kindLetters = map[npmscript.Kind]string{
+	npmscript.General: "run", npmscript.Runs: "tool", npmscript.RunsNode: "node", npmscript.Looks: "look", npmscript.Makes: "make", npmscript.Delegates: "others", npmscript.Foreign: "foreign",
+}
 
 func TestScriptsAreFollowedThroughThePackage(t *testing.T) {
 	t.Parallel()
@@ -49,7 +52,7 @@ func TestScriptsAreFollowedThroughThePackage(t *testing.T) {
 		manifest := fmt.Sprintf(`{"devDependencies": {"ava": "1", "mocha": "1", "jest": "1", "tape": "1"}, "scripts": {%s}}`, strings.Join(list, ", "))
 		var got []string
 		for _, s := range testPlans(check.NewView(verifytest.Scan(t, map[string]string{"package.json": manifest}), workspace.Changeset{}))[0].steps {
-			got = append(got, kindLetters[s.kind]+" "+s.text)
+			got = append(got, kindLetters[s.Kind]+" "+s.Text)
 		}
 		if strings.Join(got, ", ") != c.want {
 			t.Errorf("%s: %s, want %s", name, strings.Join(got, ", "), c.want)
@@ -96,5 +99,17 @@ func TestCommandsAreTestsByTheirExit(t *testing.T) {
 		if g := judgeCommands(c.base, c.cand, check.Diff{Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))}); g.Verdict != c.want {
 			t.Errorf("%s: %q %s", name, g.Verdict, g.Detail)
 		}
+	}
+}
+
+// The reader of scripts knows the runners by the names that they have here.
+func TestRunnersAreKnownToTheReaderOfScripts(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, r := range packageRunners() {
+		names = append(names, r.name)
+	}
+	if !slices.Equal(names, npmscript.Runners) {
+		t.Errorf("%q, want %q", names, npmscript.Runners)
 	}
 }

@@ -1,4 +1,7 @@
-package node
+// Package npmscript reads the scripts of package.json: the commands that a script and those
+// that it starts are made of, in their order, and what each is for. It owns the lists of programs
+// that are no tests. Nothing runs, and no file is looked at.
+package npmscript
 
 import (
 	"path"
@@ -14,30 +17,30 @@ const (
 	maxSteps       = 64
 )
 
-// A step is one command of a script of package.json, as it is reached from the script
+// A Step is one command of a script of package.json, as it is reached from the script
 // that is asked for. Scripts are only read for it: nothing runs.
-type step struct {
+type Step struct {
 	// The script that it stands in, and its text there.
-	script, text string
+	Script, Text string
 	// Where the script has gone by then, below the package; "" for the package itself.
-	dir string
+	Dir string
 	// What is set for it, and its words behind the programs that only start another one.
-	// What a shell has to work out is no word; whole says that there is no such thing.
-	env   map[string]string
-	words []string
-	whole bool
+	// What a shell has to work out is no word; Whole says that there is no such thing.
+	Env   map[string]string
+	Words []string
+	Whole bool
 	// It stands in a script that by its name makes what others use.
 	prepares bool
-	// What it is for, and the tool that runs it where that is a known one; see classify.
-	kind kind
-	tool string
+	// What it is for, and the tool that runs it where that is a known one; see Kind.
+	Kind Kind
+	Tool string
 }
 
 // A stepReader gathers the steps of one package's scripts, in the order in which they
 // would run.
 type stepReader struct {
 	scripts map[string]string
-	steps   []step
+	steps   []Step
 	// Of the script that is read.
 	name     string
 	dir      string
@@ -47,17 +50,14 @@ type stepReader struct {
 	around []string
 }
 
-// readSteps lists the commands of some scripts and of those that they start.
-func readSteps(scripts map[string]string, names ...string) []step {
+// Read lists the commands of some scripts and of those that they start.
+func Read(scripts map[string]string, names ...string) []Step {
 	r := &stepReader{scripts: scripts, env: map[string]string{}}
 	for _, name := range names {
 		r.start(name, nil)
 	}
 	return r.steps
 }
-
-// readScript lists the commands of one script alone.
-func readScript(text string) []step { return readSteps(map[string]string{"test": text}, "test") }
 
 // start reads a script with the ones before and after it, as npm runs them. One that calls
 // itself, or that is too deep, is left out.
@@ -90,12 +90,12 @@ func (r *stepReader) start(name string, args []string) {
 func (r *stepReader) text(text string) {
 	file, err := shell.NewParser().Parse(strings.NewReader(text), "")
 	if err != nil {
-		r.add(step{text: text})
+		r.add(Step{Text: text})
 		return
 	}
 	// What goes on beside the rest cannot be told apart from it.
 	if slices.ContainsFunc(file.Stmts, func(s *shell.Stmt) bool { return s.Background || s.Coprocess }) {
-		r.add(step{text: text})
+		r.add(Step{Text: text})
 		return
 	}
 	for _, s := range file.Stmts {
@@ -143,9 +143,9 @@ func (r *stepReader) compound(s *shell.Stmt) {
 		}
 		return true
 	})
-	known := slices.DeleteFunc(inner.steps, func(s step) bool { return s.kind != runs && s.kind != runsNode })
+	known := slices.DeleteFunc(inner.steps, func(s Step) bool { return s.Kind != Runs && s.Kind != RunsNode })
 	if len(known) == 0 {
-		known = []step{classify(step{script: r.name, text: printed(s), dir: r.dir, prepares: r.prepares, env: r.env})}
+		known = []Step{classify(Step{Script: r.name, Text: printed(s), Dir: r.dir, prepares: r.prepares, Env: r.env})}
 	}
 	for _, one := range known {
 		r.push(one)
@@ -158,8 +158,8 @@ func (r *stepReader) either(s, front *shell.Stmt) {
 	inner := *r
 	inner.steps = nil
 	inner.statement(front)
-	if len(inner.steps) == 1 && inner.steps[0].text == printed(front) && inner.steps[0].kind == general {
-		inner.steps[0].text = printed(s)
+	if len(inner.steps) == 1 && inner.steps[0].Text == printed(front) && inner.steps[0].Kind == General {
+		inner.steps[0].Text = printed(s)
 	}
 	for _, one := range inner.steps {
 		r.push(one)
@@ -177,7 +177,7 @@ func printed(n shell.Node) string {
 
 // call reads a simple command.
 func (r *stepReader) call(s *shell.Stmt, c *shell.CallExpr) {
-	own, whole := step{text: printed(s), env: map[string]string{}}, true
+	own, whole := Step{Text: printed(s), Env: map[string]string{}}, true
 	var words []string
 	for _, a := range c.Assigns {
 		if a.Name != nil && a.Value != nil {
@@ -192,9 +192,9 @@ func (r *stepReader) call(s *shell.Stmt, c *shell.CallExpr) {
 		}
 		whole = whole && ok
 	}
-	own.whole = whole
-	own.env, own.words = unwrap(words, r.scripts)
-	switch w := own.words; {
+	own.Whole = whole
+	own.Env, own.Words = unwrap(words, r.scripts)
+	switch w := own.Words; {
 	case len(w) == 2 && w[0] == "cd" && !path.IsAbs(w[1]):
 		r.dir = path.Join(r.dir, w[1])
 	case len(w) > 0 && w[0] == "concurrently":
@@ -206,7 +206,7 @@ func (r *stepReader) call(s *shell.Stmt, c *shell.CallExpr) {
 			return
 		}
 		outer := r.env
-		r.env = joined(outer, own.env)
+		r.env = Joined(outer, own.Env)
 		for _, name := range names {
 			r.start(name, args)
 		}
@@ -228,14 +228,14 @@ func (r *stepReader) together(words []string) {
 }
 
 // add completes a step with what is known of its script.
-func (r *stepReader) add(s step) {
-	s.script, s.dir, s.prepares, s.env = r.name, r.dir, r.prepares, joined(r.env, s.env)
+func (r *stepReader) add(s Step) {
+	s.Script, s.Dir, s.prepares, s.Env = r.name, r.dir, r.prepares, Joined(r.env, s.Env)
 	r.push(classify(s))
 }
 
 // push appends a step that was not reached before.
-func (r *stepReader) push(s step) {
-	if len(r.steps) < maxSteps && !slices.ContainsFunc(r.steps, func(o step) bool { return o.script == s.script && o.text == s.text && o.dir == s.dir }) {
+func (r *stepReader) push(s Step) {
+	if len(r.steps) < maxSteps && !slices.ContainsFunc(r.steps, func(o Step) bool { return o.Script == s.Script && o.Text == s.Text && o.Dir == s.Dir }) {
 		r.steps = append(r.steps, s)
 	}
 }
@@ -264,8 +264,8 @@ func literal(w *shell.Word) (text string, ok bool) {
 	return b.String(), true
 }
 
-// joined lays settings over others.
-func joined(under, over map[string]string) map[string]string {
+// Joined lays settings over others.
+func Joined(under, over map[string]string) map[string]string {
 	all := map[string]string{}
 	for _, m := range []map[string]string{under, over} {
 		for k, v := range m {

@@ -1,4 +1,4 @@
-package node
+package npmscript
 
 import (
 	"maps"
@@ -32,8 +32,8 @@ var coverageValues = []string{
 	"--report-dir", "--reports-dir", "-o", "--src", "--extension", "-e", "--require", "-i", "--cwd", "--nycrc-path", "--config", "-c", "--exclude-node-modules",
 }
 
-// programName is the name of a program as a script calls it.
-func programName(word string) string {
+// ProgramName is the name of a program as a script calls it.
+func ProgramName(word string) string {
 	base := path.Base(word)
 	if i := strings.IndexByte(base, '@'); i > 0 {
 		base = base[:i] // the version that npx is to start
@@ -60,7 +60,7 @@ func unwrap(words []string, scripts map[string]string) (env map[string]string, r
 
 // unwrapped takes off one wrapper with its options; ok is false where there is none.
 func unwrapped(words []string, scripts map[string]string) (inner []string, ok bool) {
-	name := programName(words[0])
+	name := ProgramName(words[0])
 	w, ok := wrappers[name]
 	if !ok || path.Base(words[0]) != words[0] && !strings.Contains(words[0], "node_modules/") {
 		return nil, false
@@ -109,7 +109,7 @@ func startedScripts(words []string, scripts map[string]string) (names, args []st
 	if len(words) == 0 {
 		return nil, nil, false
 	}
-	switch name := programName(words[0]); {
+	switch name := ProgramName(words[0]); {
 	case slices.Contains([]string{"run-s", "run-p", "npm-run-all", "npm-run-all2"}, name):
 		for _, w := range words[1:] {
 			if !strings.HasPrefix(w, "-") {
