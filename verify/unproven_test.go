@@ -75,7 +75,7 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 		"a command that fails before": {
 			files: map[string]string{"package.json": `{"scripts": {"test": "bun test"}}`, "lib.js": "module.exports = 1;\n"},
 			patch: map[string]string{"lib.js": "module.exports = 2;\n"},
-			want:  "tests no-runner none: no test ran: script: not judged: already before the patch, bun test failed: exit status 127",
+			want:  "tests no-runner none: no test judged the patch: script: not judged: already before the patch, bun test failed: exit status 127",
 			held:  true,
 		},
 		"one of two commands fails before": {

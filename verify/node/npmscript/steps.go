@@ -13,8 +13,9 @@ import (
 
 // Bounds of what is read of the scripts of one package, which may call each other.
 const (
-	maxScriptDepth = 8
-	maxSteps       = 64
+	maxDepth   = 8
+	maxScripts = 200
+	maxSteps   = 64
 )
 
 // A Step is one command of a script of package.json, as it is reached from the script
@@ -48,21 +49,39 @@ type stepReader struct {
 	prepares bool
 	// The scripts around it, each once.
 	around []string
+	// How many scripts were read so far, of them all; over one of the bounds there is no end to
+	// be seen.
+	read *int
+	over *bool
 }
 
-// Read lists the commands of some scripts and of those that they start.
+// Read lists the commands of some scripts and of those that they start. Scripts that are too many
+// to follow are one command each.
 func Read(scripts map[string]string, names ...string) []Step {
-	r := &stepReader{scripts: scripts, env: map[string]string{}}
+	r := &stepReader{scripts: scripts, env: map[string]string{}, read: new(int), over: new(bool)}
 	for _, name := range names {
 		r.start(name, nil)
+	}
+	if !*r.over {
+		return r.steps
+	}
+	r.steps = nil
+	for _, name := range names {
+		if _, ok := scripts[name]; ok {
+			r.steps = append(r.steps, Step{Script: name, Text: "npm run " + name})
+		}
 	}
 	return r.steps
 }
 
-// start reads a script with the ones before and after it, as npm runs them. One that calls
-// itself, or that is too deep, is left out.
+// start reads a script with the ones before and after it, as npm runs them. What calls itself ends
+// nowhere else, and is left out.
 func (r *stepReader) start(name string, args []string) {
-	if _, ok := r.scripts[name]; !ok || slices.Contains(r.around, name) || len(r.around) >= maxScriptDepth {
+	if _, ok := r.scripts[name]; !ok || slices.Contains(r.around, name) || *r.over {
+		return
+	}
+	if *r.read++; *r.read > maxScripts || len(r.around) >= maxDepth {
+		*r.over = true
 		return
 	}
 	saved := *r
@@ -235,9 +254,10 @@ func (r *stepReader) add(s Step) {
 
 // push appends a step that was not reached before.
 func (r *stepReader) push(s Step) {
-	if len(r.steps) < maxSteps && !slices.ContainsFunc(r.steps, func(o Step) bool { return o.Script == s.Script && o.Text == s.Text && o.Dir == s.Dir }) {
+	if !slices.ContainsFunc(r.steps, func(o Step) bool { return o.Script == s.Script && o.Text == s.Text && o.Dir == s.Dir }) {
 		r.steps = append(r.steps, s)
 	}
+	*r.over = *r.over || len(r.steps) > maxSteps
 }
 
 // literal is the text of a word that a shell does not have to work out. What is an
