@@ -319,13 +319,16 @@ func (r packageRunner) located(results []check.TestResult, root string, files []
 	for _, t := range results {
 		file, title, ok := strings.Cut(t.ID, "::")
 		if ok && r.stdout && file == path.Join(root, "package.json") {
-			switch {
-			case len(files) == 1:
-				t.ID = path.Join(root, files[0]) + "::" + title
-			case r.attribute != nil:
-				if at, rest := r.attribute(files, title); at != "" {
-					t.ID = path.Join(root, at) + "::" + rest
-				}
+			// With one file alone a title may do without it, and must be the same as beside others.
+			at, rest := "", title
+			if r.attribute != nil {
+				at, rest = r.attribute(files, title)
+			}
+			if at == "" && len(files) == 1 {
+				at = files[0]
+			}
+			if at != "" {
+				t.ID = path.Join(root, at) + "::" + rest
 			}
 		}
 		l.add(t)

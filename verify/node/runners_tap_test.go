@@ -81,6 +81,10 @@ func TestUvuIsReadFileByFile(t *testing.T) {
 	if want := []string{"test/u.js::tests failed test/u.js:2 FAIL mine \"b\" Expected values to be equal: at Object.handler (/work/test/u.js:2:69)", "test/v.js::tests passed :0 "}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v %q, want %q", err, got, want)
 	}
+	// What stands alone is called as it is beside others.
+	if alone := uvu.located([]check.TestResult{{ID: "package.json::u.js"}}, ".", []string{"test/u.js"}); alone[0].ID != "test/u.js::tests" {
+		t.Errorf("alone it is %q", alone[0].ID)
+	}
 	for _, cut := range []string{written[:len(written)-60], strings.Replace(written, "Passed:    4", "Passed:    5", 1), ""} {
 		if _, err := parseUvu([]byte(cut), place); err == nil {
 			t.Errorf("%q is a report", cut)
