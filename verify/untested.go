@@ -278,7 +278,6 @@ func (t *testAudit) script(root string) {
 		}
 	}
 	u := Unproven{Kind: unrunKinds[cannot], Reason: node.WhyNotRun(list)}
-	// The files that it would have run may have been told of with the same words.
 	if !slices.ContainsFunc(t.list, func(o Unproven) bool { return strings.HasSuffix(o.Reason, u.Reason) }) {
 		t.list = append(t.list, u)
 	}
