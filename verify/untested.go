@@ -240,9 +240,9 @@ func (t *testAudit) judge(key string, s *suite) {
 	if s.first != "" {
 		found += " (" + check.Shorten(s.first) + ")"
 	}
-	var unrun []node.NotRun
-	if s.language.Name == "JavaScript" {
-		unrun = t.commands[s.root]
+	unrun := t.commands[s.root]
+	if s.language.Name != "JavaScript" {
+		unrun = nil
 	}
 	u := Unproven{Kind: NoRunner, Reason: found + " and nothing here runs them; a [[gate]] in agent.toml can"}
 	switch {
