@@ -91,6 +91,8 @@
 //	verify/golang                 Go's checks
 //	verify/python                 Python's checks
 //	verify/node                   those of JavaScript and TypeScript
+//	verify/node/npmscript         the scripts of package.json, read as lists of commands
+//	verify/node/tap               reports of the Test Anything Protocol
 //	verify/web                    those of what a browser reads
 //	verify/shell                  that of shell scripts
 //	verify/syntax                 a parser for every touched file

@@ -22,8 +22,8 @@
 //	         whole workspace
 //	smoke    the program starts and is watched, a server is asked; without a
 //	         program what others may import is imported
-//	tests    pytest, node --test, go test and the workspace's own vitest, jest and
-//	         mocha, every test
+//	tests    pytest, node --test, go test, the workspace's own vitest, jest, mocha, ava,
+//	         tap, tape and uvu, every test, and what else its test scripts start
 //
 // Behind them come the gates that the workspace defines: see CustomGate.
 //
@@ -169,7 +169,7 @@
 // that is installed for them, from 5 on: by its API, or from 7 on by its program, which
 // builds a project that refers to others. Where there is none the image's judges.
 //
-// vitest, jest, mocha, eslint and stylelint are the workspace's own as well, as node finds
+// The runners of tests, eslint and stylelint are the workspace's own as well, as node finds
 // them from a package.json that names them. Scripts of the kinds test and lint say with which
 // options: they are read, never run. A linter's script, its configuration and the files
 // that this imports or extends come from the base, and so does a package.json whose eslintConfig or
@@ -179,6 +179,9 @@
 // reports as they do, proves how they are found, started and read. For the rest
 // their reports must count what they list and fit the exit status, and what ran
 // before must run again. A tool that is not installed is no verdict, but a reason.
+// Commands of a test script of no known runner run in a shell in the box, each as one test by its
+// exit status, in the words of the base; what makes files that tests use runs before them. What a
+// runner collects by the configuration of the base is a test and no helper.
 //
 // # Go
 //

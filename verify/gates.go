@@ -35,7 +35,7 @@ func checks() []check.Check {
 		[]check.Check{python.Ruff, shell.Shellcheck, web.Links, golang.Vet, golang.Staticcheck, web.Biome}, node.Linters(),
 		[]check.Check{golang.Types, node.Script, node.Compiler, python.Ty, python.Pyright, python.Mypy},
 		[]check.Check{smoke.Program, smoke.Imports},
-		[]check.Check{python.Pytest, node.Tests, golang.Tests}, node.Runners(),
+		[]check.Check{python.Pytest, node.Tests, golang.Tests}, node.Runners(), []check.Check{node.Commands},
 	)
 }
 

@@ -48,7 +48,6 @@ func TestEveryToolIsMissedWhenTheImageHasLostIt(t *testing.T) {
 	t.Parallel()
 	// What no proof calls for, and why it need not.
 	unproved := map[string]string{
-		"Env":   "a configured command's ending is judged: see below",
 		"Types": "it saves time and decides nothing",
 	}
 	b := checktest.NewBench(t, nil, sandbox.Limits{})

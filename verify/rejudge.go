@@ -148,7 +148,7 @@ type trial struct {
 // aidNames are files that a test runner reads by itself, wherever they lie.
 var aidNames = []string{
 	"conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "noxfile.py",
-	"package.json", "jest.config.*", "jest.setup.*", "vitest.config.*", "vitest.setup.*", "vite.config.*", "babel.config.*", ".babelrc", ".mocharc.*", "*.pth", "*.snap",
+	"package.json", "jest.config.*", "jest.setup.*", "vitest.config.*", "vitest.setup.*", "vite.config.*", "babel.config.*", ".babelrc", ".mocharc.*", "ava.config.*", ".taprc", "*.pth", "*.snap",
 }
 
 // aidDirs are directories of what tests use.
@@ -176,9 +176,11 @@ func isTestModule(p string) bool {
 // of. It names the latter, and says whether any of it was there before and
 // still is: else the tests are judged as they are.
 func withoutAids(base *workspace.Manifest, cs workspace.Changeset) (program workspace.Changeset, aids []string, old bool) {
-	plugins := python.TestPlugins(check.NewView(base, workspace.Changeset{}), check.NewView(base, cs))
-	aid := func(p string) bool { return isAid(p) || slices.Contains(plugins, p) }
-	back, program := check.SplitChanges(cs, func(p string) bool { return aid(p) || isTestModule(p) })
+	before := check.NewView(base, workspace.Changeset{})
+	plugins := python.TestPlugins(before, check.NewView(base, cs))
+	test := node.Collects(before) // whatever its name
+	aid := func(p string) bool { return isAid(p) && !test(p) || slices.Contains(plugins, p) }
+	back, program := check.SplitChanges(cs, func(p string) bool { return aid(p) || isTestModule(p) || test(p) })
 	for _, c := range back.Changes {
 		old = old || c.Op == workspace.Modify || c.Op == workspace.Rename
 		if aid(c.Path) || aid(check.OldPath(c)) {

@@ -57,11 +57,31 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 			want: "tests not-installed none: no test ran: mocha of package.json is not installed",
 			held: true,
 		},
-		"a script that is not understood": {
+		"a runner behind a linter": {
 			files: map[string]string{"package.json": `{"scripts": {"test": "xo && node --test"}}`, "lib.js": "module.exports = 1;\n", "lib.test.js": nodeTest},
 			patch: map[string]string{"lib.js": "module.exports = 2;\n"},
-			want:  "tests script none: no test ran: 1 test file of JavaScript was found (lib.test.js) and the test script of package.json is not understood: xo && node --test",
+		},
+		"a script without a test": {
+			files: map[string]string{"package.json": `{"scripts": {"test": "xo && npm run types", "types": "tsc --noEmit"}}`, "lib.js": "module.exports = 1;\n", "lib.test.js": nodeTest},
+			patch: map[string]string{"lib.js": "module.exports = 2;\n"},
+			want:  "tests script none: no test ran: 1 test file of JavaScript was found (lib.test.js) and nothing that the test script of package.json starts tests anything: xo, tsc --noEmit; a [[gate]]",
 			held:  true,
+		},
+		"a script that needs a browser": {
+			files: map[string]string{"package.json": `{"scripts": {"test": "node test.cjs && karma start"}}`, "lib.js": "module.exports = 1;\n", "test.cjs": ""},
+			patch: map[string]string{"lib.js": "module.exports = 2;\n"},
+			want:  "tests no-runner part: not all tests ran: nothing here can run this of the test script of package.json: karma start; a [[gate]]",
+		},
+		"a command that fails before": {
+			files: map[string]string{"package.json": `{"scripts": {"test": "bun test"}}`, "lib.js": "module.exports = 1;\n"},
+			patch: map[string]string{"lib.js": "module.exports = 2;\n"},
+			want:  "tests no-runner none: no test judged the patch: script: not judged: already before the patch, bun test failed: exit status 127",
+			held:  true,
+		},
+		"one of two commands fails before": {
+			files: map[string]string{"package.json": `{"scripts": {"test": "node a.cjs; node b.cjs"}}`, "lib.js": "module.exports = 1;\n", "a.cjs": "", "b.cjs": "throw 1\n"},
+			patch: map[string]string{"lib.js": "module.exports = 2;\n"},
+			want:  "tests not-judged part: not all tests ran: not judged: already before the patch, node b.cjs failed: exit status 1",
 		},
 		"all are skipped": {
 			files: map[string]string{"lib.py": "x = 1\n", "test_lib.py": skipping}, patch: map[string]string{"lib.py": "x = 2\n"},

@@ -44,8 +44,8 @@ type testAudit struct {
 	suites map[string]*suite
 	// The directories of projects, by language.
 	roots map[string]map[string]string
-	// Scripts that run the tests of a project of JavaScript, by its directory.
-	scripts map[string]string
+	// Commands of test scripts of JavaScript that nothing runs, by the directory of the project.
+	commands map[string][]node.NotRun
 	// What was not judged; the words in front come last.
 	list []Unproven
 	// Names of suites of which the list tells.
@@ -57,13 +57,12 @@ type testAudit struct {
 // newTestAudit counts nothing yet.
 func (r *results) newTestAudit(v check.View) *testAudit {
 	t := &testAudit{
-		r: r, view: v, suites: map[string]*suite{}, told: map[string]bool{}, scripts: map[string]string{},
+		r: r, view: v, suites: map[string]*suite{}, told: map[string]bool{}, commands: node.NotRunCommands(v),
 		roots: map[string]map[string]string{"Python": check.Rooted(python.TestRoots(v)), "Go": check.Rooted(golang.Roots(v)), "JavaScript": {".": ""}},
 	}
 	for _, p := range node.Roots(v) {
 		if p.Dir == "." || !offstage(p.Dir+"/") && !lang.InTests(p.Dir+"/") {
 			t.roots["JavaScript"][p.Dir] = ""
-			t.scripts[p.Dir] = strings.TrimSpace(p.Scripts["test"])
 		}
 	}
 	return t
@@ -99,7 +98,7 @@ func (t *testAudit) untested() []Unproven {
 	for _, key := range slices.Sorted(maps.Keys(t.suites)) {
 		t.judge(key, t.suites[key])
 	}
-	for _, root := range slices.Sorted(maps.Keys(t.scripts)) {
+	for _, root := range slices.Sorted(maps.Keys(t.commands)) {
 		t.script(root)
 	}
 	own := t.r.ownGate(nil, true)
@@ -156,6 +155,8 @@ func (t *testAudit) count(c check.Check) {
 			u.Kind, u.Reason = NotInstalled, cand.Blocked
 		case cand.Blocked == "" && cand.Verdict == "" && len(cand.Tests) == 0:
 			u.Kind, u.Reason = NoneFound, c.Name+" found no tests"
+		case c.Name == node.CommandsName && strings.Contains(reason, notInBox):
+			u.Kind = NoRunner
 		}
 		if !t.r.ownGate(l, true) {
 			t.list = append(t.list, u)
@@ -164,6 +165,9 @@ func (t *testAudit) count(c check.Check) {
 			t.told[l.Name+" "+root] = true
 		}
 		return
+	}
+	if c.Name == node.CommandsName && !t.r.ownGate(l, true) {
+		t.commandsBefore()
 	}
 	for _, root := range places {
 		s := t.suiteAt(l, root)
@@ -236,9 +240,9 @@ func (t *testAudit) judge(key string, s *suite) {
 	if s.first != "" {
 		found += " (" + check.Shorten(s.first) + ")"
 	}
-	script := t.scripts[s.root]
+	unrun := t.commands[s.root]
 	if s.language.Name != "JavaScript" {
-		script = ""
+		unrun = nil
 	}
 	u := Unproven{Kind: NoRunner, Reason: found + " and nothing here runs them; a [[gate]] in agent.toml can"}
 	switch {
@@ -250,31 +254,44 @@ func (t *testAudit) judge(key string, s *suite) {
 		u.Kind, u.Reason = AllSkipped, fmt.Sprintf("%s skipped all of its %d tests%s", s.runner, s.skipped, where)
 	case s.runner != "":
 		u.Kind, u.Reason = NoneFound, found+" and "+s.runner+" ran none of them"
-	case script != "":
-		u.Kind, u.Reason = TestScript, found+" and "+t.scriptReason(s.root)
+	case len(unrun) > 0:
+		u.Kind, u.Reason = unrunKinds[node.Cannot(unrun)], found+" and "+node.WhyNotRun(unrun)
 	}
 	t.list = append(t.list, u)
 }
 
-// scriptReason says that the test script of a package is not run.
-func (t *testAudit) scriptReason(root string) string {
-	return fmt.Sprintf("the test script of %s is not understood: %s", path.Join(root, "package.json"), check.Shorten(t.scripts[root]))
-}
+// unrunKinds are the kinds of what node.WhyNotRun says, by node.Cannot.
+var unrunKinds = map[bool]UnprovenKind{true: NoRunner, false: TestScript}
 
-// script tells of a test script that nothing of its package, or of those inside it, has
-// run for.
+// script tells of commands of a test script that are not run: of tests always, of all else where
+// nothing of the package, or of those inside it, has run.
 func (t *testAudit) script(root string) {
 	l := lang.Named("javascript").Tests
-	if t.scripts[root] == "" || t.r.ownGate(l, true) {
+	list, cannot := t.commands[root], node.Cannot(t.commands[root])
+	if t.r.ownGate(l, true) || t.told[l.Name+" "+root] && !cannot {
 		return
 	}
 	for at := range t.roots[l.Name] {
-		key := l.Name + " " + at
-		if s := t.suites[key]; check.Below(at, root) && (t.told[key] || s != nil && s.ran > 0) {
+		s := t.suites[l.Name+" "+at]
+		if !cannot && check.Below(at, root) && (t.told[l.Name+" "+at] || s != nil && s.ran > 0) {
 			return
 		}
 	}
-	t.list = append(t.list, Unproven{Kind: TestScript, Reason: t.scriptReason(root)})
+	u := Unproven{Kind: unrunKinds[cannot], Reason: node.WhyNotRun(list)}
+	if !slices.ContainsFunc(t.list, func(o Unproven) bool { return strings.HasSuffix(o.Reason, u.Reason) }) {
+		t.list = append(t.list, u)
+	}
+}
+
+// notInBox is how a shell ends that finds no program of a name.
+const notInBox = "failed: exit status 127"
+
+// commandsBefore tells of the commands of test scripts that fail as they did before the patch.
+func (t *testAudit) commandsBefore() {
+	kinds := map[bool]UnprovenKind{true: NoRunner, false: NotJudged}
+	for _, why := range node.FailedBefore(t.r.base[node.CommandsName], t.r.cand[node.CommandsName]) {
+		t.list = append(t.list, Unproven{Kind: kinds[strings.Contains(why, notInBox)], Reason: "not judged: already before the patch, " + why})
+	}
 }
 
 // drivers are the files that say how tests are run, with what in them says so.

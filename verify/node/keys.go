@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"agent/verify/check"
+	"agent/verify/node/npmscript"
 )
 
 // The keys of a package.json that configure the linters.
@@ -20,12 +21,12 @@ var (
 // judgingKeys are the keys of a package.json that configure a tool which judges, as
 // a file of its own would; scripts of the kinds judgingKinds start one.
 var (
-	judgingKeys  = slices.Concat([]string{"jest", "mocha", "vitest", "babel", "prettier"}, eslintKeys, stylelintKeys)
+	judgingKeys  = slices.Concat([]string{"jest", "mocha", "vitest", "ava", "tap", "babel", "prettier"}, eslintKeys, stylelintKeys)
 	judgingKinds = []string{"test", "lint", "stylelint"}
 )
 
 // PackageKeys reads those keys of a package.json, and its scripts as
-// "scripts.name". Another file and one that cannot be read have none.
+// "scripts.name", with those that the script test leads to. Another file and one that cannot be read have none.
 func PackageKeys(v check.View, p string) map[string]any {
 	var all map[string]any
 	if path.Base(p) != "package.json" || json.Unmarshal([]byte(v.Text(p)), &all) != nil {
@@ -38,8 +39,16 @@ func PackageKeys(v check.View, p string) map[string]any {
 		}
 	}
 	scripts, _ := all["scripts"].(map[string]any)
+	texts := map[string]string{}
 	for name, script := range scripts {
-		if kind, _, _ := strings.Cut(name, ":"); slices.Contains(judgingKinds, kind) {
+		texts[name], _ = script.(string)
+	}
+	var reached []string
+	for _, s := range npmscript.Read(texts, "test", "tests", "unit") {
+		reached = append(reached, s.Script)
+	}
+	for name, script := range scripts {
+		if kind, _, _ := strings.Cut(name, ":"); slices.Contains(judgingKinds, kind) || slices.Contains(reached, name) {
 			found["scripts."+name] = script
 		}
 	}

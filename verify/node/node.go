@@ -1,7 +1,7 @@
 // Package node holds the checks of JavaScript and TypeScript: node's own test runner and the
-// compiler of the image, and what workspaces bring themselves: vitest, jest, mocha, eslint,
-// stylelint and tsc. It owns the packages of a workspace, how their scripts start a tool
-// (they are read, never run), and the reading of the tools' reports.
+// compiler of the image, and what workspaces bring themselves: runners of tests, eslint, stylelint
+// and tsc, and the commands of test scripts that are none of these. It owns the packages of a workspace, how their scripts start a tool
+// (they are read, never run as a whole), and the reading of the tools' reports.
 package node
 
 import "agent/verify/check"

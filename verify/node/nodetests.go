@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/verify/check"
 	"agent/verify/compare"
+	"agent/verify/node/npmscript"
 )
 
 // TestsName is the name of the check of node's own runner.
@@ -42,16 +44,26 @@ var collectedTest = regexp.MustCompile(`(?:[.\-_]test|\.spec)\.(?:[cm]?[jt]s|[jt
 func IsTest(p string) bool { return collectedTest.MatchString(path.Base(p)) }
 
 // nodePattern matches the names that node's runner takes for tests by itself
-// (nodejs.org, Test runner, "Running tests from the command line").
-var nodePattern = regexp.MustCompile(`(^|/)([^/]+[.\-_]test|test-[^/]+|test)\.[cm]?js$|(^|/)test/.*\.[cm]?js$`)
+// (nodejs.org, Test runner, "Running tests from the command line"), and typedPattern those
+// with a loader of TypeScript.
+var (
+	nodePattern  = regexp.MustCompile(`(^|/)([^/]+[.\-_]test|test-[^/]+|test)\.[cm]?js$|(^|/)test/.*\.[cm]?js$`)
+	typedPattern = regexp.MustCompile(`(^|/)([^/]+[.\-_]test|test-[^/]+|test)\.[cm]?[jt]s$|(^|/)test/.*\.[cm]?[jt]s$`)
+	// typeLoader matches the options that have node take TypeScript.
+	typeLoader = regexp.MustCompile(`tsx|ts-node|swc|esbuild|jiti|amaro|strip-types|transform-types|tsimp|@oxc-node|sucrase`)
+)
 
-// A nodeProject is a directory whose tests node runs.
+// A nodeProject is tests that node runs in one directory by one command.
 type nodeProject struct {
 	root string
 	// Relative to root.
 	files []string
-	// Of the test script, besides --test: what is loaded before the tests.
+	// Of the test script, besides --test: what is set, and what is loaded before the tests.
+	env     map[string]string
 	options []string
+	// As of a packageUse.
+	mark   string
+	before []npmscript.Step
 }
 
 // dir is the project's directory.
@@ -60,129 +72,119 @@ func (p nodeProject) dir() string { return p.root }
 // nodePlaces lists the directories whose tests node runs.
 func nodePlaces(v check.View) []string { return dirs(nodeProjects(v), nodeProject.dir) }
 
-// nodeScript matches a test script that starts node's runner, with its arguments.
-var nodeScript = regexp.MustCompile(`^(?:(?:cross-env )?(?:\w+=\S+ )*)node ((?:[^&|;<>$\x60]* )?--test(?: [^&|;<>$\x60]*)?)$`)
-
-// nodeProjects lists the projects of a view with tests for node's runner: where the
+// nodeProjects lists the projects of a view with tests for node's runner: where a
 // test script of package.json says so, and where there is no such script, the
 // tests that import node:test.
-//
-// A script that starts anything else than node's runner is not guessed at: such a
-// project has no tests here, whatever its files are called.
 func nodeProjects(v check.View) []nodeProject {
 	return check.Recall(v, "node projects", func() []nodeProject { return listNodeProjects(v) })
 }
 
-func listNodeProjects(v check.View) []nodeProject {
-	roots := map[string]string{".": ""} // directory: its test script
-	for _, r := range Roots(v) {
-		roots[r.Dir] = strings.TrimSpace(r.Scripts["test"])
+func listNodeProjects(v check.View) (list []nodeProject) {
+	roots := map[string]bool{".": true} // directory: it has no script for tests, and no other runner
+	plans := testPlans(v)
+	for _, p := range plans {
+		roots[p.Dir] = len(p.steps) == 0 && !slices.ContainsFunc(packageRunners(), func(r packageRunner) bool { return p.needs[r.name] })
 	}
-	// Those of another runner; a script that starts node's says that both run.
-	others := map[string]bool{}
-	for _, r := range packageRunners() {
-		for _, u := range r.uses(v) {
-			others[u.root] = roots[u.root] == ""
-		}
+	// A package inside another one tests its own files.
+	slices.SortStableFunc(plans, func(a, b testPlan) int { return strings.Count(b.Dir+"/", "/") - strings.Count(a.Dir+"/", "/") })
+	taken := map[string]string{} // file: the package that runs it
+	for _, p := range plans {
+		list = append(list, p.nodeProjects(v, taken)...)
 	}
-	found, tests := map[string]*nodeProject{}, map[string]func(string) bool{}
+	alone := map[string]*nodeProject{}
 	for _, p := range v.Paths() {
-		if !isScript(p) || strings.Contains("/"+p, "/node_modules/") {
-			continue
-		}
 		root := check.Nearest(roots, path.Dir(p))
-		script, name := roots[root], strings.TrimPrefix(p, root+"/")
-		options, patterns, ours := nodeOptions(script)
-		if tests[root] == nil {
-			tests[root] = matching(patterns)
-		}
-		if !ours || others[root] || !tests[root](name) {
+		if !roots[root] || taken[p] != "" || !isScript(p) || strings.Contains("/"+p, "/node_modules/") || !nodePattern.MatchString(inside(p, root)) {
 			continue
 		}
-		if len(patterns) == 0 {
-			data, err := v.Read(p)
-			// In a directory of tests lie their aids as well.
-			if err != nil || script == "" && !bytes.Contains(data, []byte("node:test")) {
+		// In a directory of tests lie their aids as well.
+		if data, err := v.Read(p); err != nil || !bytes.Contains(data, []byte("node:test")) {
+			continue
+		}
+		if alone[root] == nil {
+			alone[root] = &nodeProject{root: root}
+		}
+		alone[root].files = append(alone[root].files, inside(p, root))
+	}
+	for _, root := range slices.Sorted(maps.Keys(alone)) {
+		list = append(list, *alone[root])
+	}
+	slices.SortStableFunc(list, func(a, b nodeProject) int { return strings.Compare(a.root, b.root) })
+	return list
+}
+
+// inside is a path below root, relative to it.
+func inside(p, root string) string { return strings.TrimPrefix(p, root+"/") }
+
+// nodeProjects lists the commands of one package that start node's runner, with their files.
+// Those that a package inside it runs are left to that.
+func (p testPlan) nodeProjects(v check.View, taken map[string]string) (list []nodeProject) {
+	for i, s := range p.steps {
+		if s.Kind != npmscript.RunsNode {
+			continue
+		}
+		n := nodeProject{root: p.Dir, env: s.Env, before: p.made(i)}
+		var patterns []string
+		n.options, patterns = runnerPatterns(s.Words)
+		is := nodeCollects(patterns, n.options)
+		for _, file := range v.Paths() {
+			if !check.Below(path.Dir(file), p.Dir) || strings.Contains("/"+file, "/node_modules/") || !is(inside(file, p.Dir)) || taken[file] != "" && taken[file] != p.Dir {
 				continue
 			}
+			if taken[file] == p.Dir {
+				n.mark = s.Text
+			}
+			n.files = append(n.files, inside(file, p.Dir))
 		}
-		if found[root] == nil {
-			found[root] = &nodeProject{root: root, options: options}
+		for _, file := range n.files {
+			taken[path.Join(p.Dir, file)] = p.Dir
 		}
-		found[root].files = append(found[root].files, name)
-	}
-	var list []nodeProject
-	for _, p := range v.Paths() {
-		if n := found[path.Dir(p)]; n != nil && path.Base(p) == "package.json" {
-			list = append(list, *n)
+		if len(n.files) > 0 {
+			list = append(list, n)
 		}
-	}
-	if n := found["."]; n != nil && !slices.ContainsFunc(list, func(p nodeProject) bool { return p.root == "." }) {
-		list = append(list, *n)
 	}
 	return list
 }
 
-// nodeOptions reads a test script: what it gives to node, the patterns of the
-// tests, and whether node's runner is meant at all, as it is without a script.
-func nodeOptions(script string) (options, patterns []string, ours bool) {
-	if script == "" {
-		return nil, nil, true
+// nodeCollects tells which files node's runner collects.
+func nodeCollects(patterns, options []string) func(name string) bool {
+	switch {
+	case len(patterns) > 0:
+		return matching(patterns)
+	case slices.ContainsFunc(options, typeLoader.MatchString):
+		return typedPattern.MatchString
 	}
-	m := nodeScript.FindStringSubmatch(script)
-	if m == nil {
-		return nil, nil, false
+	return nodePattern.MatchString
+}
+
+// runnerPatterns reads a command that starts node's runner: what it gives to node, and the
+// patterns of the tests. The reporter is ours, and every test counts.
+func runnerPatterns(words []string) (options, patterns []string) {
+	given, patterns := npmscript.NodeOptions(words)
+	for i, w := range patterns {
+		patterns[i] = strings.TrimPrefix(w, "./")
 	}
-	words := strings.Fields(m[1])
-	for i := 0; i < len(words); i++ {
-		w := strings.Trim(words[i], `"'`)
-		switch {
-		case w == "--import" || w == "--require" || w == "-r" || w == "--loader" || w == "--conditions" || w == "-C":
-			// The option and its value are two words, and belong together.
-			if i++; i < len(words) {
-				options = append(options, w, strings.Trim(words[i], `"'`))
+	for i := 0; i < len(given); i++ {
+		name, _, joined := strings.Cut(given[i], "=")
+		value := slices.Contains(npmscript.NodeValues, name) && !joined && i+1 < len(given)
+		dropped := strings.HasPrefix(name, "--test-reporter") || strings.HasPrefix(name, "--watch") || strings.Contains(name, "-coverage") ||
+			slices.Contains([]string{"--test", "--test-only", "--test-shard", "--test-update-snapshots", "--test-force-exit"}, name)
+		if !dropped || name == "--test-force-exit" {
+			options = append(options, given[i])
+		}
+		if value {
+			if i++; !dropped {
+				options = append(options, given[i])
 			}
-		case strings.HasPrefix(w, "--test-reporter") || w == "--test" || w == "--watch" || w == "--test-only":
-			// The reporter is ours, and every test counts.
-			if !strings.Contains(w, "=") && strings.HasPrefix(w, "--test-reporter") {
-				i++
-			}
-		case strings.HasPrefix(w, "-"):
-			options = append(options, w)
-		default:
-			patterns = append(patterns, strings.TrimPrefix(w, "./"))
 		}
 	}
-	return options, patterns, true
+	return options, patterns
 }
 
 // isScript reports whether node runs a file as it is, by its name.
 func isScript(p string) bool {
 	ext := path.Ext(p)
 	return ext == ".js" || ext == ".cjs" || ext == ".mjs"
-}
-
-// matching tells which scripts are tests: by node's own names where no pattern is
-// given, and a directory stands for what these find in it.
-func matching(patterns []string) func(name string) bool {
-	if len(patterns) == 0 {
-		return nodePattern.MatchString
-	}
-	var wanted []*regexp.Regexp
-	for _, p := range patterns {
-		// The order of the replacements counts: two stars are looked for before
-		// one.
-		re := regexp.QuoteMeta(p)
-		for _, r := range [][2]string{{`\*\*/`, `(.*/)?`}, {`\*\*`, `.*`}, {`\*`, `[^/]*`}, {`\?`, `[^/]`}} {
-			re = strings.ReplaceAll(re, r[0], r[1])
-		}
-		if one, err := regexp.Compile("^(" + re + "|" + regexp.QuoteMeta(strings.TrimSuffix(p, "/")) + "/.*)$"); err == nil {
-			wanted = append(wanted, one)
-		}
-	}
-	return func(name string) bool {
-		return slices.ContainsFunc(wanted, func(re *regexp.Regexp) bool { return re.MatchString(name) })
-	}
 }
 
 // nodeTestsApply gives the reason why there are no tests to run, or "".
@@ -201,7 +203,7 @@ func nodeCommand(b check.Bench, p nodeProject) guest.Command {
 		"--test-reporter="+b.Tools.NodeReporter, "--test-reporter-destination="+Record)
 	return guest.Command{
 		Args: append(args, p.files...), Dir: path.Join(check.Work, p.root),
-		Env: map[string]string{"AGENT_WORKSPACE": check.Work, "NODE_ENV": "test"}, Collect: []string{Record},
+		Env: npmscript.Joined(map[string]string{"NODE_ENV": "test"}, npmscript.Joined(p.env, map[string]string{"AGENT_WORKSPACE": check.Work})), Collect: []string{Record},
 	}
 }
 
@@ -226,9 +228,15 @@ func selectedFiles(b check.Bench, root string, files []string) (list []string) {
 // some tests are asked for, it runs the files in which they stand.
 func runNodeTests(ctx context.Context, b check.Bench) check.Outcome {
 	total, all := check.Outcome{}, check.TestRun{}
+	var ready preparation
 	for _, p := range check.InOrder(b, nodeProjects(b.View), nodeProject.dir) {
 		if p.files = selectedFiles(b, p.root, p.files); len(p.files) == 0 {
 			continue
+		}
+		failed, out, done := ready.run(ctx, b, p.root, p.before)
+		all.Results = append(all.Results, failed...)
+		if total = check.AddCost(total, out); !done {
+			return total
 		}
 		res, out, done := b.Command(ctx, nodeCommand(b, p))
 		// A test can send its parent a signal; see runTests.
@@ -236,7 +244,7 @@ func runNodeTests(ctx context.Context, b check.Bench) check.Outcome {
 			out.Verdict, done = "", true
 		}
 		run, err := check.ParseRecord(res.Files[Record])
-		all.Results = append(all.Results, run.Results...)
+		all.Results = append(all.Results, marked(run.Results, p.mark)...)
 		total.Seconds, total.Peak = total.Seconds+out.Seconds, max(total.Peak, out.Peak)
 		total.Output = check.Tail(total.Output+"\n"+out.Output, check.MaxTail)
 		switch {
@@ -251,6 +259,20 @@ func runNodeTests(ctx context.Context, b check.Bench) check.Outcome {
 	}
 	total.Tests, total.Detail = all.Results, "node: "+all.Summary()
 	return total
+}
+
+// marked names results apart from those of an earlier command for the same files.
+func marked(results []check.TestResult, mark string) []check.TestResult {
+	if mark == "" {
+		return results
+	}
+	named := slices.Clone(results)
+	for i, r := range named {
+		if strings.Contains(r.ID, "::") {
+			named[i].ID += " [" + mark + "]"
+		}
+	}
+	return named
 }
 
 // nodeTrouble says why the record cannot be taken for the result of node's

@@ -28,7 +28,18 @@ func TestTestsOfNodeAreFoundByScriptOrImport(t *testing.T) {
 		"another's by name": {map[string]string{"package.json": `{"devDependencies": {"vitest": "3"}}`, "a.test.js": mine}, nil},
 		"both runners":      {map[string]string{"package.json": `{"devDependencies": {"vitest": "3"}, "scripts": {"test": "node --test", "test:web": "vitest"}}`, "a.test.js": mine}, []string{". [a.test.js] []"}},
 		"another runner":    {map[string]string{"package.json": script("vitest run"), "a.test.js": mine}, nil},
-		"a shell's command": {map[string]string{"package.json": script("node --test && rm -r x"), "a.test.js": mine}, nil},
+		"behind others":     {map[string]string{"package.json": script("xo && node --test a.test.js && tsd"), "a.test.js": plain, "b.test.js": mine}, []string{". [a.test.js] []"}},
+		"a shell's command": {map[string]string{"package.json": script("node --test $(ls)"), "a.test.js": mine}, nil},
+		"typed":             {map[string]string{"package.json": script("c8 node --import=tsx/esm --test"), "a.test.ts": plain, "b.test.mts": plain, "test/c.cts": plain}, []string{". [a.test.ts b.test.mts test/c.cts] [--import=tsx/esm]"}},
+		"by tsx":            {map[string]string{"package.json": script("tsx --test 'test/*.{ts,mts}' '!test/b.ts'"), "test/a.mts": plain, "test/b.ts": plain, "test/c.ts": plain}, []string{". [test/a.mts test/c.ts] [--import tsx]"}},
+		"one after another": {
+			map[string]string{"package.json": `{"scripts": {"test": "npm run test:a && npm run test:b", "test:a": "node --test a.js", "test:b": "node --conditions=x --test a.js"}}`, "a.js": plain},
+			[]string{". [a.js] []", ". [a.js] [--conditions=x]"},
+		},
+		"of packages inside": {
+			map[string]string{"package.json": script("node --test packages/*/test/*.js"), "packages/a/package.json": "{}", "packages/a/test/x.js": plain, "packages/b/package.json": script("node --test test/x.js"), "packages/b/test/x.js": plain, "packages/b/test/y.js": plain},
+			[]string{". [packages/a/test/x.js packages/b/test/y.js] []", "packages/b [test/x.js] []"},
+		},
 		"a package each": {map[string]string{
 			"package.json": script("mocha"), "a.test.js": mine, "p/package.json": script("node --test"), "p/a.test.js": plain, "q/package.json": "{", "q/b.test.js": mine,
 		}, []string{"p [a.test.js] []"}},

@@ -10,11 +10,10 @@ import (
 	"slices"
 	"strings"
 
-	shell "mvdan.cc/sh/v3/syntax"
-
 	"agent/sandbox/guest"
 	"agent/verify/check"
 	"agent/verify/compare"
+	"agent/verify/node/npmscript"
 )
 
 // A Root is a directory with a package.json.
@@ -68,6 +67,10 @@ type packageUse struct {
 	// What its script sets, gives to node and gives to the tool.
 	env           map[string]string
 	options, args []string
+	// Names its tests apart from those of an earlier use in the same package; "" for the first.
+	mark string
+	// The commands in front of it that make what it uses.
+	before []npmscript.Step
 }
 
 // dir is the package's directory.
@@ -81,124 +84,74 @@ func dirs[T any](list []T, dir func(T) string) (found []string) {
 	return found
 }
 
+// hasAbove reports whether a package, or one above it, where a monorepo has its tools, names
+// a tool.
+func hasAbove(roots []Root, r Root, tool string) bool {
+	return slices.ContainsFunc(roots, func(o Root) bool {
+		return o.needs[tool] && (o.Dir == "." || o.Dir == r.Dir || strings.HasPrefix(r.Dir, o.Dir+"/"))
+	})
+}
+
 // packageUses lists the packages of a view that use a tool: those with a script
 // of one of the kinds that starts it, and those that only name it and have
-// no such script. The tool must be named there or in a package above, where a
-// monorepo has its tools.
+// no such script. The tool must be named there or in a package above.
 func packageUses(v check.View, tool string, kinds ...string) []packageUse {
 	roots := Roots(v)
 	var uses []packageUse
 	for _, r := range roots {
-		above := func(o Root) bool {
-			return o.needs[tool] && (o.Dir == "." || o.Dir == r.Dir || strings.HasPrefix(r.Dir, o.Dir+"/"))
-		}
-		if !slices.ContainsFunc(roots, above) {
+		if !hasAbove(roots, r, tool) {
 			continue
 		}
 		names := slices.DeleteFunc(slices.Sorted(maps.Keys(r.Scripts)), func(name string) bool {
 			kind, _, _ := strings.Cut(name, ":")
 			return !slices.Contains(kinds, kind)
 		})
-		use, ok := packageUse{}, false
-		for _, name := range names {
-			if use, ok = scriptUse(r.Scripts[name], tool); ok {
-				break
-			}
-		}
-		if ok || len(names) == 0 && r.needs[tool] {
+		steps := npmscript.Read(r.Scripts, names...)
+		i := slices.IndexFunc(steps, func(s npmscript.Step) bool { return s.Starts(tool) })
+		switch {
+		case i >= 0:
+			use := stepUse(steps[i])
 			use.root = r.Dir
 			uses = append(uses, use)
+		case len(names) == 0 && r.needs[tool]:
+			uses = append(uses, packageUse{root: r.Dir})
 		}
 	}
 	return uses
 }
 
-// Words that may stand before a tool in a script: programs that start another one.
-var starters = []string{"npx", "pnpm", "yarn", "exec", "cross-env", "c8", "nyc", "node", "--"}
-
-// setting matches a variable that a script sets.
-var setting = regexp.MustCompile(`^(\w+)=(.*)$`)
-
-// scriptUse finds the first command of a script that starts a tool. The script
-// is only read: what it would do besides is left out.
-func scriptUse(script, tool string) (use packageUse, ok bool) {
-	file, err := shell.NewParser().Parse(strings.NewReader(script), "")
-	if err != nil {
-		return packageUse{}, false
-	}
-	shell.Walk(file, func(n shell.Node) bool {
-		call, isCall := n.(*shell.CallExpr)
-		if ok || !isCall {
-			return !ok
-		}
-		var words []string
-		for _, a := range call.Assigns {
-			if a.Name != nil && a.Value != nil {
-				words = append(words, a.Name.Value+"="+literal(a.Value))
-			}
-		}
-		for _, w := range call.Args {
-			if text := literal(w); text != "" {
-				words = append(words, text)
-			}
-		}
-		use, ok = wordsUse(words, tool)
-		return !ok
-	})
-	return use, ok
+// stepUse is how a command starts a tool of a package.
+func stepUse(s npmscript.Step) packageUse {
+	options, args := npmscript.NodeOptions(s.Words)
+	return packageUse{env: s.Env, options: options, args: args}
 }
 
-// literal is the text of a word that a shell does not have to work out, else "".
-func literal(w *shell.Word) string {
-	var text strings.Builder
-	for _, part := range w.Parts {
-		switch part := part.(type) {
-		case *shell.Lit:
-			text.WriteString(part.Value)
-		case *shell.SglQuoted:
-			text.WriteString(part.Value)
-		case *shell.DblQuoted:
-			for _, inner := range part.Parts {
-				lit, ok := inner.(*shell.Lit)
-				if !ok {
-					return ""
-				}
-				text.WriteString(lit.Value)
+// testUses lists how the packages of a view have their tests run by a tool: each command
+// that starts it, and those packages that name it and have no script for tests.
+func testUses(v check.View, tool string) (uses []packageUse) {
+	roots := Roots(v)
+	for _, p := range testPlans(v) {
+		if !hasAbove(roots, p.Root, tool) {
+			continue
+		}
+		first := true
+		for i, s := range p.steps {
+			if s.Kind != npmscript.Runs || s.Tool != tool {
+				continue
 			}
-		default:
-			return ""
+			use := stepUse(s)
+			use.root, use.before = p.Dir, p.made(i)
+			if !first {
+				use.mark = s.Text
+			}
+			first = false
+			uses = append(uses, use)
+		}
+		if len(p.steps) == 0 && p.needs[tool] {
+			uses = append(uses, packageUse{root: p.Dir})
 		}
 	}
-	return text.String()
-}
-
-// wordsUse reads one command of a script.
-func wordsUse(words []string, tool string) (use packageUse, ok bool) {
-	use.env = map[string]string{}
-	node, value := false, false
-	for i, w := range words {
-		base := path.Base(w)
-		switch m := setting.FindStringSubmatch(w); {
-		case value:
-			use.options, value = append(use.options, w), false
-		case strings.TrimSuffix(base, path.Ext(base)) == tool:
-			use.args = words[i+1:]
-			return use, true
-		case m != nil:
-			use.env[m[1]] = m[2]
-		case strings.HasPrefix(w, "-") && w != "--":
-			// Of the others than node the options say how they start the tool.
-			if node {
-				use.options = append(use.options, w)
-				value = slices.Contains([]string{"--import", "--require", "-r", "--loader", "--conditions", "-C"}, w)
-			}
-		case !slices.Contains(starters, w):
-			return packageUse{}, false
-		default:
-			node = w == "node"
-		}
-	}
-	return packageUse{}, false
+	return uses
 }
 
 // without leaves out of a tool's arguments the options of these names, each with

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/verify/check"
 	"agent/verify/compare"
+	"agent/verify/node/npmscript"
 )
 
 // A packageRunner is a test runner that workspaces bring with them, a package of
@@ -25,12 +27,32 @@ type packageRunner struct {
 	args func(report string) []string
 	// byPath are given before the files that are run alone.
 	byPath []string
+	// Its report is what it writes to standard output, and no file.
+	stdout bool
+	// What it is started with by its version, besides; nil for nothing.
+	versioned func(version string) []string
+	// What is set for it besides; nil for nothing.
+	env func(v check.View, u packageUse) map[string]string
+	// With which arguments it is run once more where its results do not fit what it wrote, which
+	// the report then says; nil for none.
+	again func(written string) []string
+	// Its options with a value in the next word, and the files that it collects where neither
+	// its arguments nor its configuration say so; see collects.
+	values, defaults []string
+	// Those of runnerOptions that mean something else to it.
+	keeps []string
+	// attribute finds for tests that are told of no file the ones of files in which they stand.
+	attribute func(files []string, title string) (file, rest string)
+	// Each file is run by itself, since its report does not tell them apart.
+	perFile bool
 	// parse reads the report; place makes a test's file one of the workspace.
 	parse func(data []byte, place func(file string) string) ([]check.TestResult, error)
 	// status is the exit status with that many failures, other than 1.
 	status func(failures int) int
-	// What the planted package reports: a test that passes and one that fails.
+	// What the planted package reports, a test that passes and one that fails, and how these are
+	// read where that is not as of the others.
 	planted string
+	proof   []string
 }
 
 // The names of their checks.
@@ -38,18 +60,29 @@ const (
 	VitestName = "vitest"
 	JestName   = "jest"
 	MochaName  = "mocha"
+	AvaName    = "ava"
+	TapName    = "tap"
+	TapeName   = "tape"
+	UvuName    = "uvu"
 )
 
 // The runners. That none is found is told by what was found before, test by test.
 var (
 	vitest = packageRunner{
-		name: VitestName, parse: parseJest, planted: plantedJest,
+		name: VitestName, parse: parseJest, planted: plantedJest, defaults: []string{"**/*.{test,spec}.?(c|m)[jt]s?(x)"}, env: vitestEnv,
+		again: func(written string) []string {
+			if typeTrouble.MatchString(written) {
+				return []string{"--typecheck.enabled=false"}
+			}
+			return nil
+		},
 		args: func(report string) []string {
 			return []string{"--watch=false", "--coverage.enabled=false", "--bail=0", "--passWithNoTests", "--reporter=json", "--outputFile=" + report}
 		},
 	}
 	jest = packageRunner{
 		name: JestName, parse: parseJest, planted: plantedJest, byPath: []string{"--runTestsByPath"},
+		defaults: []string{"**/__tests__/**/*.?([mc])[jt]s?(x)", "**/?(*.)+(spec|test).?([mc])[jt]s?(x)"},
 		args: func(report string) []string {
 			return []string{
 				"--ci", "--watchAll=false", "--watchman=false", "--coverage=false", "--bail=0", "--passWithNoTests",
@@ -58,15 +91,23 @@ var (
 		},
 	}
 	mocha = packageRunner{
-		name: MochaName, parse: parseMocha, planted: plantedMocha, status: func(failures int) int { return min(failures, 255) },
+		name: MochaName, parse: parseMocha, planted: plantedMocha, defaults: []string{"test/*.{js,cjs,mjs}"}, values: mochaValues, keeps: []string{"-u", "-f"}, status: func(failures int) int { return min(failures, 255) },
 		args: func(report string) []string {
 			return []string{"--no-watch", "--no-bail", "--full-trace", "--reporter=json", "--reporter-option=output=" + report}
 		},
 	}
 )
 
+// mochaValues are the options of mocha with a value.
+var mochaValues = []string{
+	"-r", "--require", "--import", "--file", "--extension", "-t", "--timeout", "-s", "--slow", "-u", "--ui", "-g", "--grep", "-f", "--fgrep", "--config", "--package", "--ignore", "--exclude",
+	"-j", "--jobs", "--retries", "-n", "--node-option", "--loader", "--experimental-loader",
+}
+
 // packageRunners lists them all.
-func packageRunners() []packageRunner { return []packageRunner{vitest, jest, mocha} }
+func packageRunners() []packageRunner {
+	return []packageRunner{vitest, jest, mocha, ava, tap, tape, uvu}
+}
 
 // Runners are the checks of them all.
 func Runners() (list []check.Check) {
@@ -83,7 +124,7 @@ func (r packageRunner) check() check.Check {
 		Planted: map[string]string{
 			"package.json": fmt.Sprintf(`{"devDependencies": {%q: "1"}}`, r.name),
 			"node_modules/" + r.name + "/package.json":    fmt.Sprintf(`{"version": "1.0.0", "bin": {%q: "./run.cjs"}}`, r.name),
-			"node_modules/" + r.name + "/run.cjs":         plantedRunner,
+			"node_modules/" + r.name + "/run.cjs":         r.plantedProgram(),
 			"node_modules/" + r.name + "/lib/report.json": r.planted,
 		},
 		Prove: r.prove,
@@ -98,11 +139,20 @@ var runnerOptions = map[string]bool{
 	"--coverageDirectory": true, "--reporter": true, "--reporters": true, "-R": true, "--reporter-option": true, "--reporter-options": true, "-O": true,
 	"--json": false, "--outputFile": true, "--changed": false, "--changedSince": true, "--onlyChanged": false, "-o": false, "--onlyFailures": false,
 	"-f": false, "--lastCommit": false, "--shard": true, "-u": false, "--update": false, "--updateSnapshot": false, "--cacheDirectory": true,
-	"--inspect": false, "--inspect-brk": false, "--passWithNoTests": false,
+	"--inspect": false, "--inspect-brk": false, "--passWithNoTests": false, "--tap": false, "--fail-fast": false, "--update-snapshots": false,
+}
+
+// arguments are those of a use that are not left out.
+func (r packageRunner) arguments(u packageUse) []string {
+	left := maps.Clone(runnerOptions)
+	for _, name := range r.keeps {
+		delete(left, name)
+	}
+	return without(u.args, left)
 }
 
 // uses lists the packages whose tests it runs.
-func (r packageRunner) uses(v check.View) []packageUse { return packageUses(v, r.name, "test") }
+func (r packageRunner) uses(v check.View) []packageUse { return testUses(v, r.name) }
 
 // places lists their directories.
 func (r packageRunner) places(v check.View) []string { return dirs(r.uses(v), packageUse.dir) }
@@ -124,6 +174,10 @@ func (r packageRunner) selected(b check.Bench, roots map[string]string, root str
 	}
 	for _, id := range b.Only {
 		file, _, _ := strings.Cut(id, "::")
+		// It is told of no file: all are run.
+		if r.stdout && file == path.Join(root, "package.json") {
+			return nil, true
+		}
 		if name := "./" + strings.TrimPrefix(file, root+"/"); check.Nearest(roots, path.Dir(file)) == root && !slices.Contains(args, name) {
 			args = append(args, name)
 		}
@@ -145,6 +199,7 @@ func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
 		roots[u.root] = ""
 	}
 	var all check.TestRun
+	var ready preparation
 	version := ""
 	for i, u := range check.InOrder(b, uses, packageUse.dir) {
 		if found[i] == nil {
@@ -155,25 +210,22 @@ func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
 		if !ok {
 			continue
 		}
-		version = " " + check.Shorten(found[i].Version)
-		// Each has its own, so that none counts for another one.
-		report := fmt.Sprintf("/tmp/agent-%s-%d.json", r.name, i)
-		cmd := useCommand(b, u, *found[i], slices.Concat(without(u.args, runnerOptions), r.args(report), files)...)
-		cmd.Collect = []string{report}
-		res, out, done := b.Command(ctx, cmd)
-		// A test can end its runner in any way; see runTests.
-		if out.Verdict == check.Infra && !res.Killed && (res.Signal != "" || res.Exit != 0) {
-			out.Verdict, done = "", true
+		failed, out, done := ready.run(ctx, b, u.root, u.before)
+		all.Results = append(all.Results, failed...)
+		if total = check.AddCost(total, out); !done {
+			return total
 		}
+		version = " " + check.Shorten(found[i].Version)
+		results, out, done := r.use(ctx, b, u, *found[i], fmt.Sprintf("/tmp/agent-%s-%d", r.name, i), files)
 		total.Output = check.Tail(total.Output+"\n"+out.Output, check.MaxTail)
 		total.Seconds, total.Peak = total.Seconds+out.Seconds, max(total.Peak, out.Peak)
 		if !done {
 			out.Tests = all.Results
 			return out
 		}
-		results, trouble := r.read(res, report, u.root)
-		total.Blocked = cmp.Or(total.Blocked, trouble)
-		for _, t := range results {
+		total.Blocked = cmp.Or(total.Blocked, out.Blocked)
+		version += out.Detail
+		for _, t := range marked(results, u.mark) {
 			// The runner of a package finds the tests of those inside it as well.
 			file, _, _ := strings.Cut(t.ID, "::")
 			if inner := check.Nearest(roots, path.Dir(file)); inner == u.root || !strings.HasPrefix(path.Join(check.Work, inner), path.Join(check.Work, u.root)+"/") {
@@ -183,6 +235,105 @@ func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
 	}
 	total.Tests, total.Detail = all.Results, r.name+version+": "+all.Summary()
 	return total
+}
+
+// use runs the tests of one package, all of them or those of some files, at once or each file by
+// itself. The report of each run is another file, so that none counts for another one.
+func (r packageRunner) use(ctx context.Context, b check.Bench, u packageUse, p installedPackage, report string, files []string) (results []check.TestResult, total check.Outcome, done bool) {
+	args, collected := r.arguments(u), r.collected(b.View, u)
+	if r.versioned != nil {
+		args = append(args, r.versioned(p.Version)...)
+	}
+	if r.env != nil {
+		u.env = npmscript.Joined(u.env, r.env(b.View, u))
+	}
+	runs := [][]string{files}
+	if r.perFile && len(collected) > 0 {
+		args, _ = positionals(args, r.values)
+		runs = nil
+		for _, file := range collected {
+			if len(files) == 0 || slices.Contains(files, "./"+file) {
+				runs = append(runs, []string{"./" + file})
+			}
+		}
+	}
+	for i, one := range runs {
+		name := report + ".json"
+		if i > 0 {
+			name = fmt.Sprintf("%s-%d.json", report, i)
+		}
+		cmd := useCommand(b, u, p, slices.Concat(args, r.args(name), one)...)
+		found, out, ended := r.attempt(ctx, b, cmd, name, u.root)
+		if total = plus(total, out); !ended {
+			return results, total, false
+		}
+		if out.Blocked != "" && r.again != nil && len(r.again(out.Output)) > 0 {
+			cmd.Args = append(cmd.Args, r.again(out.Output)...)
+			second, more, ended := r.attempt(ctx, b, cmd, name, u.root)
+			if total = plus(total, more); !ended {
+				return results, total, false
+			}
+			found, out.Blocked = second, more.Blocked
+			total.Detail = " with " + strings.Join(r.again(out.Output), " ")
+		}
+		total.Blocked = cmp.Or(total.Blocked, out.Blocked)
+		if r.perFile && len(collected) > 0 {
+			collected = []string{strings.TrimPrefix(one[0], "./")}
+			results = append(results, r.located(found, u.root, collected)...)
+			continue
+		}
+		results = append(results, r.located(found, u.root, collected)...)
+	}
+	return results, total, true
+}
+
+// plus adds what one run of a runner cost and wrote.
+func plus(total, out check.Outcome) check.Outcome {
+	total.Output = check.Tail(total.Output+"\n"+out.Output, check.MaxTail)
+	return check.AddCost(total, out)
+}
+
+// attempt starts the runner and reads its report.
+func (r packageRunner) attempt(ctx context.Context, b check.Bench, cmd guest.Command, report, root string) (found []check.TestResult, out check.Outcome, ended bool) {
+	if cmd.Collect = []string{report}; r.stdout {
+		cmd.Collect, cmd.MaxOutput = nil, check.MaxToolOutput
+	}
+	res, out, ended := b.Command(ctx, cmd)
+	// A test can end its runner in any way; see runTests.
+	if out.Verdict == check.Infra && !res.Killed && (res.Signal != "" || res.Exit != 0) {
+		out.Verdict, out.Detail, ended = "", "", true
+	}
+	if !ended {
+		return nil, out, false
+	}
+	if r.stdout && res.Stdout.Dropped == 0 && len(res.Stdout.Head) > 0 {
+		res.Files = map[string][]byte{report: check.Bytes(res.Stdout)}
+	}
+	found, out.Blocked = r.read(res, report, root)
+	return found, out, true
+}
+
+// located tells tests that are told of their package only of the files in which they stand.
+func (r packageRunner) located(results []check.TestResult, root string, files []string) []check.TestResult {
+	var l testList
+	for _, t := range results {
+		file, title, ok := strings.Cut(t.ID, "::")
+		if ok && r.stdout && file == path.Join(root, "package.json") {
+			// With one file alone a title may do without it, and must be the same as beside others.
+			at, rest := "", title
+			if r.attribute != nil {
+				at, rest = r.attribute(files, title)
+			}
+			if at == "" && len(files) == 1 {
+				at = files[0]
+			}
+			if at != "" {
+				t.ID = path.Join(root, at) + "::" + rest
+			}
+		}
+		l.add(t)
+	}
+	return l.results
 }
 
 // read reads what the runner left, and says why it cannot be taken for the result
@@ -199,7 +350,11 @@ func (r packageRunner) read(res guest.Result, report, root string) (results []ch
 		if !path.IsAbs(file) {
 			file = path.Join(check.Work, root, file)
 		}
-		return cmp.Or(check.Relative(file, check.Work), path.Join(root, "package.json"))
+		rel := check.Relative(file, check.Work)
+		if rel == root {
+			rel = ""
+		}
+		return cmp.Or(rel, path.Join(root, "package.json"))
 	})
 	if err != nil {
 		return nil, fmt.Sprintf("the report of %s is broken: %v", r.name, err)
@@ -240,7 +395,11 @@ func (r packageRunner) prove(ctx context.Context, b check.Bench) error {
 	for _, t := range out.Tests {
 		got = append(got, t.ID+" "+t.Outcome)
 	}
-	if want := []string{"planted.test.js::suite > true passed", "planted.test.js::suite > false failed"}; !slices.Equal(got, want) {
+	want := []string{"planted.test.js::suite > true passed", "planted.test.js::suite > false failed"}
+	if r.proof != nil {
+		want = r.proof
+	}
+	if !slices.Equal(got, want) {
 		return fmt.Errorf("the planted tests end as %q", got)
 	}
 	if !strings.Contains(out.Detail, " 1.0.0:") {

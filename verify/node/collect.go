@@ -1,0 +1,197 @@
+package node
+
+import (
+	"encoding/json"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/verify/check"
+	"agent/verify/node/npmscript"
+)
+
+// positionals splits arguments into options, with their values, and what stands beside them.
+func positionals(args, values []string) (options, rest []string) {
+	for i := 0; i < len(args); i++ {
+		switch {
+		case slices.Contains(values, args[i]) && i+1 < len(args):
+			options = append(options, args[i], args[i+1])
+			i++
+		case args[i] == "--":
+		case strings.HasPrefix(args[i], "-"):
+			options = append(options, args[i])
+		default:
+			rest = append(rest, strings.TrimPrefix(args[i], "./"))
+		}
+	}
+	return options, rest
+}
+
+// collected lists the files that a runner collects in a package, relative to it, sorted; nil where
+// that cannot be told.
+func (r packageRunner) collected(v check.View, u packageUse) (files []string) {
+	is := r.collects(v, u)
+	for _, p := range v.Paths() {
+		if check.Below(path.Dir(p), u.root) && !strings.Contains("/"+p, "/node_modules/") && is(inside(p, u.root)) && scriptFile.MatchString(p) {
+			files = append(files, inside(p, u.root))
+		}
+	}
+	return files
+}
+
+// collects tells which files a runner collects, by their paths in the package.
+func (r packageRunner) collects(v check.View, u packageUse) func(name string) bool {
+	is := matching(r.patterns(v, u))
+	// Behind a directory uvu is given an expression of the paths in it.
+	if _, given := positionals(r.arguments(u), r.values); r.name == UvuName && len(given) > 1 {
+		if re, err := regexp.Compile("(?i)" + given[1]); err == nil {
+			return func(name string) bool { return is(name) && re.MatchString(inside(name, path.Clean(given[0]))) }
+		}
+	}
+	return is
+}
+
+// patterns are those by which it collects tests: of its arguments, else of its configuration,
+// else its own.
+func (r packageRunner) patterns(v check.View, u packageUse) []string {
+	_, patterns := positionals(r.arguments(u), r.values)
+	switch {
+	// What these are given filters by a part of the path.
+	case r.name == VitestName || r.name == JestName:
+		patterns = nil
+	case r.name == UvuName && len(patterns) > 1:
+		patterns = patterns[:1]
+	case r.name == MochaName:
+		patterns = slices.Concat(patterns, configured(v, u.root, r.name))
+		for i, p := range patterns {
+			if v.HasDir(path.Join(u.root, p)) && !slices.Contains(u.args, "--recursive") {
+				patterns[i] = path.Join(p, "*.{js,cjs,mjs,ts}")
+			}
+		}
+	}
+	if len(patterns) == 0 {
+		patterns = configured(v, u.root, r.name)
+	}
+	if len(patterns) == 0 {
+		patterns = r.defaults
+	}
+	return patterns
+}
+
+// A listing is where a runner has the patterns of its tests: keys of its part of package.json, and
+// of files of its own.
+var listings = map[string]struct {
+	files []string
+	keys  []string
+}{
+	MochaName:  {[]string{".mocharc.json", ".mocharc.jsonc", ".mocharc.yml", ".mocharc.yaml", ".mocharc.js", ".mocharc.cjs", ".mocharc.mjs"}, []string{"spec"}},
+	JestName:   {[]string{"jest.config.js", "jest.config.cjs", "jest.config.mjs", "jest.config.ts", "jest.config.json"}, []string{"testMatch"}},
+	VitestName: {[]string{"vitest.config.ts", "vitest.config.mts", "vitest.config.js", "vitest.config.mjs", "vite.config.ts", "vite.config.mts", "vite.config.js", "vite.config.mjs"}, []string{"include"}},
+	AvaName:    {[]string{"ava.config.js", "ava.config.cjs", "ava.config.mjs"}, []string{"files"}},
+	TapName:    {[]string{".taprc"}, []string{"include", "files", "test-files"}},
+}
+
+// configured reads the patterns that the configuration of a runner lists. Of what is code only
+// lists of texts are read; rootDir and the like stand for the package.
+func configured(v check.View, root, runner string) (patterns []string) {
+	l := listings[runner]
+	var manifest map[string]json.RawMessage
+	if json.Unmarshal([]byte(v.Text(path.Join(root, "package.json"))), &manifest) == nil {
+		patterns = listedIn(`{"`+runner+`":`+string(manifest[runner])+"}", l.keys)
+	}
+	for _, name := range l.files {
+		if len(patterns) == 0 {
+			patterns = listedIn(v.Text(path.Join(root, name)), l.keys)
+		}
+	}
+	return patterns
+}
+
+// quoted matches a text in quotes, or an element of a list in YAML.
+var quoted = regexp.MustCompile(`"([^"\n]*)"|'([^'\n]*)'|\x60([^\x60\n]*)\x60|(?m:^\s*-\s+([^\s"'#][^\n#]*?)\s*$)`)
+
+// listedIn reads the value of the first of some keys in a text: one pattern or a list.
+func listedIn(text string, keys []string) (patterns []string) {
+	for _, key := range keys {
+		re := regexp.MustCompile(`(?:^|[\s{,"'])` + regexp.QuoteMeta(key) + `["']?\s*:\s*(\[(?:[^\]"'\x60]|"[^"]*"|'[^']*'|\x60[^\x60]*\x60)*\]|(?:\s*\n\s*-[ \t]+[^\n]+)+|"[^"\n]*"|'[^'\n]*'|[^\s{\[,][^\n,}]*)`)
+		m := re.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		found := quoted.FindAllStringSubmatch(m[1], -1)
+		for _, q := range found {
+			patterns = append(patterns, strings.Join(q[1:], ""))
+		}
+		if len(found) == 0 {
+			patterns = append(patterns, strings.TrimSpace(m[1]))
+		}
+		for i, p := range patterns {
+			patterns[i] = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(p, "<rootDir>"), "/"), "./")
+		}
+		return patterns
+	}
+	return nil
+}
+
+// Collects tells which files of a view the runners collect by what its scripts and their
+// configuration say, or by their own defaults: those are tests, whatever they are called, and no
+// helpers of tests.
+func Collects(v check.View) func(p string) bool {
+	return check.Recall(v, "collected tests", func() func(string) bool {
+		found := map[string]func(string) bool{} // by the package and its command
+		add := func(root, name string, is func(string) bool) {
+			if is != nil {
+				found[root+"\n"+name] = func(p string) bool {
+					return check.Below(path.Dir(p), root) && !strings.Contains("/"+p, "/node_modules/") && scriptFile.MatchString(p) && is(inside(p, root))
+				}
+			}
+		}
+		for _, r := range packageRunners() {
+			for i, u := range r.uses(v) {
+				add(u.root, r.name+string(rune('a'+i%26)), r.collects(v, u))
+			}
+		}
+		for _, p := range testPlans(v) {
+			for _, s := range p.steps {
+				switch {
+				case s.Kind == npmscript.RunsNode:
+					options, patterns := runnerPatterns(s.Words)
+					if len(patterns) > 0 {
+						add(p.Dir, s.Text, nodeCollects(patterns, options))
+					}
+				// What a command names is how it tests.
+				case s.Kind == npmscript.General && len(s.Words) > 0 && !aside(p.Dir):
+					add(path.Join(p.Dir, s.Dir), s.Text, named(s.Words))
+				}
+			}
+		}
+		return func(p string) bool {
+			for _, is := range found {
+				if is(p) {
+					return true
+				}
+			}
+			return false
+		}
+	})
+}
+
+// customs are the files that programs collect by themselves which are run as they are.
+var customs = map[string][]string{
+	"jasmine": {"spec/**/*[sS]pec.{js,mjs,cjs,ts}"}, "qunit": {"test/**/*.{js,mjs,cjs}"}, "lab": {"test/**/*.{js,mjs,cjs,ts}"},
+}
+
+// named tells which files the words of a command name, or its program collects.
+func named(words []string) func(name string) bool {
+	var patterns []string
+	for _, w := range words[1:] {
+		if scriptFile.MatchString(w) {
+			patterns = append(patterns, strings.TrimPrefix(w, "./"))
+		}
+	}
+	if len(patterns) == 0 {
+		patterns = customs[npmscript.ProgramName(words[0])]
+	}
+	return matching(patterns)
+}

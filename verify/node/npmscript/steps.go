@@ -1,0 +1,296 @@
+// Package npmscript reads the scripts of package.json: the commands that a script and those
+// that it starts are made of, in their order, and what each is for. It owns the lists of programs
+// that are no tests. Nothing runs, and no file is looked at.
+package npmscript
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	shell "mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds of what is read of the scripts of one package, which may call each other.
+const (
+	maxDepth   = 8
+	maxScripts = 200
+	maxSteps   = 64
+)
+
+// A Step is one command of a script of package.json, as it is reached from the script
+// that is asked for. Scripts are only read for it: nothing runs.
+type Step struct {
+	// The script that it stands in, and its text there.
+	Script, Text string
+	// Where the script has gone by then, below the package; "" for the package itself.
+	Dir string
+	// What is set for it, and its words behind the programs that only start another one.
+	// What a shell has to work out is no word; Whole says that there is no such thing.
+	Env   map[string]string
+	Words []string
+	Whole bool
+	// It stands in a script that by its name makes what others use.
+	prepares bool
+	// What it is for, and the tool that runs it where that is a known one; see Kind.
+	Kind Kind
+	Tool string
+}
+
+// A stepReader gathers the steps of one package's scripts, in the order in which they
+// would run.
+type stepReader struct {
+	scripts map[string]string
+	steps   []Step
+	// Of the script that is read.
+	name     string
+	dir      string
+	env      map[string]string
+	prepares bool
+	// The scripts around it, each once.
+	around []string
+	// How many scripts were read so far, of them all; over one of the bounds there is no end to
+	// be seen.
+	read *int
+	over *bool
+}
+
+// Read lists the commands of some scripts and of those that they start. Scripts that are too many
+// to follow are one command each.
+func Read(scripts map[string]string, names ...string) []Step {
+	r := &stepReader{scripts: scripts, env: map[string]string{}, read: new(int), over: new(bool)}
+	for _, name := range names {
+		r.start(name, nil)
+	}
+	if !*r.over {
+		return r.steps
+	}
+	r.steps = nil
+	for _, name := range names {
+		if _, ok := scripts[name]; ok {
+			r.steps = append(r.steps, Step{Script: name, Text: "npm run " + name})
+		}
+	}
+	return r.steps
+}
+
+// start reads a script with the ones before and after it, as npm runs them. What calls itself ends
+// nowhere else, and is left out.
+func (r *stepReader) start(name string, args []string) {
+	if _, ok := r.scripts[name]; !ok || slices.Contains(r.around, name) || *r.over {
+		return
+	}
+	if *r.read++; *r.read > maxScripts || len(r.around) >= maxDepth {
+		*r.over = true
+		return
+	}
+	saved := *r
+	r.around = append(slices.Clone(r.around), name)
+	text := r.scripts[name]
+	for _, a := range args {
+		if quoted, err := shell.Quote(a, shell.LangPOSIX); err == nil {
+			text += " " + quoted
+		}
+	}
+	for _, part := range []struct{ name, text string }{{"pre" + name, r.scripts["pre"+name]}, {name, text}, {"post" + name, r.scripts["post"+name]}} {
+		if part.text == "" {
+			continue
+		}
+		r.name, r.dir, r.env = part.name, saved.dir, saved.env
+		r.prepares = saved.prepares || buildScript.MatchString(part.name) || part.name == "pre"+name
+		r.text(part.text)
+	}
+	steps := r.steps
+	*r = saved
+	r.steps = steps
+}
+
+// text reads the text of a script.
+func (r *stepReader) text(text string) {
+	file, err := shell.NewParser().Parse(strings.NewReader(text), "")
+	if err != nil {
+		r.add(Step{Text: text})
+		return
+	}
+	// What goes on beside the rest cannot be told apart from it.
+	if slices.ContainsFunc(file.Stmts, func(s *shell.Stmt) bool { return s.Background || s.Coprocess }) {
+		r.add(Step{Text: text})
+		return
+	}
+	for _, s := range file.Stmts {
+		r.statement(s)
+	}
+}
+
+// statement reads one command, or several that are put together.
+func (r *stepReader) statement(s *shell.Stmt) {
+	switch c := s.Cmd.(type) {
+	case *shell.CallExpr:
+		r.call(s, c)
+	case *shell.BinaryCmd:
+		if c.Op == shell.AndStmt {
+			r.statement(c.X)
+			r.statement(c.Y)
+			return
+		}
+		r.either(s, c.X)
+	case *shell.Subshell:
+		dir := r.dir
+		for _, inner := range c.Stmts {
+			r.statement(inner)
+		}
+		r.dir = dir
+	case *shell.Block:
+		for _, inner := range c.Stmts {
+			r.statement(inner)
+		}
+	default:
+		r.compound(s)
+	}
+}
+
+// compound reads a loop or a condition: the tests of known runners in it, else all of it as
+// one command.
+func (r *stepReader) compound(s *shell.Stmt) {
+	inner := *r
+	inner.steps = nil
+	shell.Walk(s, func(n shell.Node) bool {
+		if one, ok := n.(*shell.Stmt); ok && one != s {
+			if call, ok := one.Cmd.(*shell.CallExpr); ok {
+				inner.call(one, call)
+			}
+		}
+		return true
+	})
+	known := slices.DeleteFunc(inner.steps, func(s Step) bool { return s.Kind != Runs && s.Kind != RunsNode })
+	if len(known) == 0 {
+		known = []Step{classify(Step{Script: r.name, Text: printed(s), Dir: r.dir, prepares: r.prepares, Env: r.env})}
+	}
+	for _, one := range known {
+		r.push(one)
+	}
+}
+
+// either reads a command whose end another one decides on, as behind || or a pipe, by what
+// stands in front: the tests of a known runner, else all of it as one command.
+func (r *stepReader) either(s, front *shell.Stmt) {
+	inner := *r
+	inner.steps = nil
+	inner.statement(front)
+	if len(inner.steps) == 1 && inner.steps[0].Text == printed(front) && inner.steps[0].Kind == General {
+		inner.steps[0].Text = printed(s)
+	}
+	for _, one := range inner.steps {
+		r.push(one)
+	}
+}
+
+// printed is the text of a command.
+func printed(n shell.Node) string {
+	var text strings.Builder
+	if err := shell.NewPrinter(shell.SingleLine(true)).Print(&text, n); err != nil {
+		return ""
+	}
+	return strings.TrimSpace(text.String())
+}
+
+// call reads a simple command.
+func (r *stepReader) call(s *shell.Stmt, c *shell.CallExpr) {
+	own, whole := Step{Text: printed(s), Env: map[string]string{}}, true
+	var words []string
+	for _, a := range c.Assigns {
+		if a.Name != nil && a.Value != nil {
+			value, ok := literal(a.Value)
+			words, whole = append(words, a.Name.Value+"="+value), whole && ok
+		}
+	}
+	for _, w := range c.Args {
+		text, ok := literal(w)
+		if ok && text != "" {
+			words = append(words, text)
+		}
+		whole = whole && ok
+	}
+	own.Whole = whole
+	own.Env, own.Words = unwrap(words, r.scripts)
+	switch w := own.Words; {
+	case len(w) == 2 && w[0] == "cd" && !path.IsAbs(w[1]):
+		r.dir = path.Join(r.dir, w[1])
+	case len(w) > 0 && w[0] == "concurrently":
+		r.together(w[1:])
+	default:
+		names, args, ok := startedScripts(w, r.scripts)
+		if !ok || r.dir != "" {
+			r.add(own)
+			return
+		}
+		outer := r.env
+		r.env = Joined(outer, own.Env)
+		for _, name := range names {
+			r.start(name, args)
+		}
+		r.env = outer
+	}
+}
+
+// together reads the commands that concurrently is given, each a word.
+func (r *stepReader) together(words []string) {
+	for _, w := range words {
+		if name, ok := strings.CutPrefix(w, "npm:"); ok {
+			for _, one := range namedBy(name, r.scripts) {
+				r.start(one, nil)
+			}
+		} else if strings.Contains(w, " ") {
+			r.text(w)
+		}
+	}
+}
+
+// add completes a step with what is known of its script.
+func (r *stepReader) add(s Step) {
+	s.Script, s.Dir, s.prepares, s.Env = r.name, r.dir, r.prepares, Joined(r.env, s.Env)
+	r.push(classify(s))
+}
+
+// push appends a step that was not reached before.
+func (r *stepReader) push(s Step) {
+	if !slices.ContainsFunc(r.steps, func(o Step) bool { return o.Script == s.Script && o.Text == s.Text && o.Dir == s.Dir }) {
+		r.steps = append(r.steps, s)
+	}
+	*r.over = *r.over || len(r.steps) > maxSteps
+}
+
+// literal is the text of a word that a shell does not have to work out. What is an
+// unset variable here, in the box as well, is nothing; ok is false for all else.
+func literal(w *shell.Word) (text string, ok bool) {
+	var b strings.Builder
+	parts := w.Parts
+	for i := 0; i < len(parts); i++ {
+		switch part := parts[i].(type) {
+		case *shell.Lit:
+			b.WriteString(part.Value)
+		case *shell.SglQuoted:
+			b.WriteString(part.Value)
+		case *shell.DblQuoted:
+			parts = slices.Insert(slices.Clone(parts), i+1, part.Parts...)
+		case *shell.ParamExp:
+			if part.Exp != nil || part.Param.Value == "PWD" || part.Param.Value == "HOME" || strings.HasPrefix(part.Param.Value, "npm_") {
+				return "", false
+			}
+		default:
+			return "", false
+		}
+	}
+	return b.String(), true
+}
+
+// Joined lays settings over others.
+func Joined(under, over map[string]string) map[string]string {
+	all := map[string]string{}
+	for _, m := range []map[string]string{under, over} {
+		for k, v := range m {
+			all[k] = v
+		}
+	}
+	return all
+}

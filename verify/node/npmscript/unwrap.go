@@ -1,0 +1,175 @@
+package npmscript
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// setting matches a variable that a script sets.
+var setting = regexp.MustCompile(`^(\w+)=(.*)$`)
+
+// A wrapper is a program that starts another one. takes are its options with a value in the
+// next word; words may follow it before the program.
+type wrapper struct {
+	takes []string
+	words []string
+}
+
+// wrappers lists them, by name. What they do besides, as measuring coverage, proves nothing.
+var wrappers = map[string]wrapper{
+	"cross-env": {}, "env": {takes: []string{"-u", "--unset"}}, "time": {}, "nice": {takes: []string{"-n"}},
+	"npx": {takes: []string{"-p", "--package"}}, "bunx": {takes: []string{"-p", "--package"}},
+	"npm": {words: []string{"exec", "x"}}, "pnpm": {words: []string{"exec", "dlx"}}, "yarn": {words: []string{"exec", "run", "dlx"}},
+	"c8": {takes: coverageValues}, "nyc": {takes: coverageValues}, "dotenv": {takes: []string{"-e", "-v", "-c"}},
+}
+
+// coverageValues are the options of c8 and nyc with a value.
+var coverageValues = []string{
+	"--reporter", "-r", "--exclude", "-x", "--include", "-n", "--lines", "--branches", "--functions", "--statements", "--temp-directory", "--temp-dir", "-t",
+	"--report-dir", "--reports-dir", "-o", "--src", "--extension", "-e", "--require", "-i", "--cwd", "--nycrc-path", "--config", "-c", "--exclude-node-modules",
+}
+
+// ProgramName is the name of a program as a script calls it.
+func ProgramName(word string) string {
+	base := path.Base(word)
+	if i := strings.IndexByte(base, '@'); i > 0 {
+		base = base[:i] // the version that npx is to start
+	}
+	return strings.TrimPrefix(strings.TrimSuffix(base, path.Ext(base)), "_")
+}
+
+// unwrap takes off a command what only starts it: settings, and programs that start another.
+func unwrap(words []string, scripts map[string]string) (env map[string]string, rest []string) {
+	env = map[string]string{}
+	for len(words) > 0 {
+		if m := setting.FindStringSubmatch(words[0]); m != nil {
+			env[m[1]], words = m[2], words[1:]
+			continue
+		}
+		inner, ok := unwrapped(words, scripts)
+		if !ok {
+			return env, words
+		}
+		words = inner
+	}
+	return env, words
+}
+
+// unwrapped takes off one wrapper with its options; ok is false where there is none.
+func unwrapped(words []string, scripts map[string]string) (inner []string, ok bool) {
+	name := ProgramName(words[0])
+	w, ok := wrappers[name]
+	if !ok || path.Base(words[0]) != words[0] && !strings.Contains(words[0], "node_modules/") {
+		return nil, false
+	}
+	i := 1
+	if w.words != nil {
+		switch {
+		case len(words) < 2:
+			return nil, false
+		case slices.Contains(w.words, words[1]) && (words[1] != "run" || len(words) > 2 && !hasScript(scripts, words[2])):
+			i = 2
+		// yarn and pnpm start a program where no script has that name.
+		case name == "npm" || strings.HasPrefix(words[1], "-") || hasScript(scripts, words[1]) || slices.Contains(managerWords, words[1]):
+			return nil, false
+		}
+	}
+	for ; i < len(words) && strings.HasPrefix(words[i], "-"); i++ {
+		if slices.Contains(w.takes, words[i]) {
+			i++
+		}
+	}
+	if i >= len(words) || (name == "c8" || name == "nyc") && slices.Contains([]string{"report", "check-coverage", "merge", "instrument"}, words[i]) {
+		return nil, false
+	}
+	return words[i:], true
+}
+
+// hasScript reports whether there is a script of that name.
+func hasScript(scripts map[string]string, name string) bool {
+	_, ok := scripts[name]
+	return ok
+}
+
+// managerWords are what package managers do themselves.
+var managerWords = []string{
+	"run", "run-script", "test", "t", "tst", "start", "install", "i", "ci", "add", "audit", "pack", "publish", "version", "exec", "dlx", "x", "workspace", "workspaces",
+	"recursive", "link", "why", "dedupe", "licenses", "outdated", "prune", "rebuild", "create", "init", "config", "cache", "info",
+}
+
+// managers are the programs that run scripts of package.json.
+var managers = []string{"npm", "yarn", "pnpm", "bun"}
+
+// startedScripts lists the scripts of the same package that a command starts, with what it
+// gives them.
+func startedScripts(words []string, scripts map[string]string) (names, args []string, ok bool) {
+	if len(words) == 0 {
+		return nil, nil, false
+	}
+	switch name := ProgramName(words[0]); {
+	case slices.Contains([]string{"run-s", "run-p", "npm-run-all", "npm-run-all2"}, name):
+		for _, w := range words[1:] {
+			if !strings.HasPrefix(w, "-") {
+				pattern, _, _ := strings.Cut(w, " ")
+				names = append(names, namedBy(pattern, scripts)...)
+			}
+		}
+		return names, nil, len(names) > 0
+	case name == "node" && len(words) == 3 && words[1] == "--run":
+		return words[2:], nil, hasScript(scripts, words[2])
+	case !slices.Contains(managers, name):
+		return nil, nil, false
+	}
+	rest := words[1:]
+	for len(rest) > 0 && slices.Contains([]string{"-s", "--silent", "-q", "--quiet", "run", "run-script"}, rest[0]) {
+		rest = rest[1:]
+	}
+	if len(rest) == 0 || otherPackages(rest) {
+		return nil, nil, false
+	}
+	target := rest[0]
+	if target == "t" || target == "tst" {
+		target = "test"
+	}
+	for _, a := range rest[1:] {
+		if a != "--" && !slices.Contains([]string{"-s", "--silent", "--if-present"}, a) {
+			args = append(args, a)
+		}
+	}
+	// Without the word run these are the managers' own.
+	own := len(rest) == len(words)-1 && words[0] == "bun" && target == "test"
+	return []string{target}, args, !own && hasScript(scripts, target)
+}
+
+// otherPackages reports whether options of a package manager name other packages.
+func otherPackages(words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool {
+		name, _, _ := strings.Cut(w, "=")
+		return slices.Contains([]string{"-w", "--workspace", "--workspaces", "-ws", "-r", "--recursive", "--filter", "-F", "--prefix", "-C", "--cwd", "workspace", "workspaces", "recursive"}, name)
+	})
+}
+
+// namedBy lists the scripts that a pattern of npm-run-all names: a star is one part between
+// colons, two are several.
+func namedBy(pattern string, scripts map[string]string) (names []string) {
+	if !strings.Contains(pattern, "*") {
+		if hasScript(scripts, pattern) {
+			return []string{pattern}
+		}
+		return nil
+	}
+	text := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*\*`, `.*`)
+	wanted, err := regexp.Compile("^" + strings.ReplaceAll(text, `\*`, `[^:]*`) + "$")
+	if err != nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(scripts)) {
+		if wanted.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

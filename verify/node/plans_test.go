@@ -1,0 +1,115 @@
+package node
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/node/npmscript"
+	"agent/verify/verifytest"
+)
+
+// kindLetters names the kinds for people who read a test.
+var kindLetters = map[npmscript.Kind]string{
+	npmscript.General: "run", npmscript.Runs: "tool", npmscript.RunsNode: "node", npmscript.Looks: "look", npmscript.Makes: "make", npmscript.Delegates: "others", npmscript.Foreign: "foreign",
+}
+
+func TestScriptsAreFollowedThroughThePackage(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		scripts map[string]string
+		want    string
+	}{
+		"one after the other": {map[string]string{"test": "xo && ava; tsd"}, "look xo, tool ava, run tsd"},
+		"by npm":              {map[string]string{"test": "npm run -s lint && npm run unit -- --x 'a b'", "lint": "eslint .", "unit": "mocha"}, "look eslint ., tool mocha --x 'a b'"},
+		"before and after":    {map[string]string{"pretest": "tsc", "test": "mocha", "posttest": "npx npm@'>=10' audit"}, "make tsc, tool mocha, look npx npm@'>=10' audit"},
+		"a script before":     {map[string]string{"pretest": "node gen.js", "test": "node test.js"}, "make node gen.js, run node test.js"},
+		"in a circle":         {map[string]string{"test": "npm run a", "a": "npm test && mocha"}, "tool mocha"},
+		"yarn and pnpm":       {map[string]string{"test": "yarn lint && yarn run b && pnpm c && yarn flow check", "lint": "standard", "b": "rimraf d && rollup -c", "c": "jest"}, "look standard, make rimraf d, make rollup -c, tool jest, look yarn flow check"},
+		"npm-run-all":         {map[string]string{"test": "run-s build test:*", "build": "node b.js", "test:a": "mocha a", "test:b": "node --test", "test:b:c": "mocha c"}, "make node b.js, tool mocha a, node node --test"},
+		"settings":            {map[string]string{"test": "cross-env A=1 npm run b", "b": "B=2 nyc --reporter lcov mocha"}, "tool B=2 nyc --reporter lcov mocha"},
+		"another directory":   {map[string]string{"test": "cd web && mocha"}, "run mocha"},
+		"a coverage report":   {map[string]string{"test": "c8 --reporter=text mocha && c8 report && nyc check-coverage"}, "tool c8 --reporter=text mocha, look c8 report, look nyc check-coverage"},
+		"other packages":      {map[string]string{"test": "npm test --workspaces && turbo run test && pnpm -r test"}, "others npm test --workspaces, others turbo run test, others pnpm -r test"},
+		"a pipe":              {map[string]string{"test": "node t.js | tap-spec && tape t.js | faucet"}, "run node t.js | tap-spec, tool tape t.js"},
+		"may fail":            {map[string]string{"test": "node t.js || true"}, "run node t.js || true"},
+		"beside the rest":     {map[string]string{"test": "node serve.js & mocha"}, "run node serve.js & mocha"},
+		"no shell's":          {map[string]string{"test": "mocha ("}, "run mocha ("},
+		"worked out":          {map[string]string{"test": "eslint $(git ls-files) && mocha $(ls) && mocha"}, "look eslint $(git ls-files), run mocha $(ls), tool mocha"},
+		"types":               {map[string]string{"test": "tsc --noEmit && tsc -p ."}, "look tsc --noEmit, make tsc -p ."},
+		"a browser":           {map[string]string{"test": "karma start && playwright test"}, "foreign karma start, foreign playwright test"},
+		"only other scripts":  {map[string]string{"test": "npm run lint", "lint": "xo", "test:unit": "mocha", "test:watch": "mocha -w"}, "look xo, tool mocha"},
+		"none of its own":     {map[string]string{"unit": "jest", "tests": "node t.js"}, "run node t.js, tool jest"},
+		"concurrently":        {map[string]string{"test": "concurrently \"npm:t:*\" 'node x.js'", "t:a": "jest"}, "tool jest, run node x.js"},
+	} {
+		var list []string
+		for name, script := range c.scripts {
+			list = append(list, fmt.Sprintf("%q: %q", name, script))
+		}
+		manifest := fmt.Sprintf(`{"devDependencies": {"ava": "1", "mocha": "1", "jest": "1", "tape": "1"}, "scripts": {%s}}`, strings.Join(list, ", "))
+		var got []string
+		for _, s := range testPlans(check.NewView(verifytest.Scan(t, map[string]string{"package.json": manifest}), workspace.Changeset{}))[0].steps {
+			got = append(got, kindLetters[s.Kind]+" "+s.Text)
+		}
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %s, want %s", name, strings.Join(got, ", "), c.want)
+		}
+	}
+}
+
+// A patch cannot write the command that is to prove it, but a new package brings its own.
+func TestTestCommandsComeFromTheBase(t *testing.T) {
+	t.Parallel()
+	manifest := func(script string) string { return fmt.Sprintf(`{"scripts": {"test": %q}}`, script) }
+	base := verifytest.Scan(t, map[string]string{
+		"package.json": manifest("node a.js"), "none/package.json": "{}", "gone/package.json": manifest("node g.js"), "test/fixtures/x/package.json": manifest("node f.js"), "node_modules/y/package.json": manifest("node y.js"),
+	})
+	cs := check.Plant(map[string]string{"none/package.json": manifest("true.js"), "new/package.json": manifest("node n.js")})
+	cs.Changes = append(cs.Changes,
+		workspace.Change{Op: workspace.Modify, Path: "package.json", Before: []byte(manifest("node a.js")), After: []byte(manifest("node b.js")), Mode: 0o644},
+		workspace.Change{Op: workspace.Delete, Path: "gone/package.json"})
+	var got []string
+	for _, c := range testCommands(check.NewView(base, cs)) {
+		got = append(got, c.id())
+	}
+	if want := []string{"package.json::test > node a.js", "new/package.json::test > node n.js"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A command is one test, however it ends, and one that was broken before proves nothing.
+func TestCommandsAreTestsByTheirExit(t *testing.T) {
+	t.Parallel()
+	ends := func(outcome string) check.Outcome {
+		return check.Outcome{Tests: []check.TestResult{{ID: "package.json::test > node a.js", Outcome: outcome, Message: "exit status 1"}}}
+	}
+	for name, c := range map[string]struct {
+		base, cand check.Outcome
+		want       check.Verdict
+	}{
+		"passes":      {ends("passed"), ends("passed"), check.Pass},
+		"breaks":      {ends("passed"), ends("failed"), check.Fail},
+		"was broken":  {ends("failed"), ends("failed"), ""},
+		"is repaired": {ends("failed"), ends("passed"), check.Pass},
+		"is new":      {check.Outcome{}, ends("failed"), check.Fail},
+	} {
+		if g := judgeCommands(c.base, c.cand, check.Diff{Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))}); g.Verdict != c.want {
+			t.Errorf("%s: %q %s", name, g.Verdict, g.Detail)
+		}
+	}
+}
+
+// The reader of scripts knows the runners by the names that they have here.
+func TestRunnersAreKnownToTheReaderOfScripts(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, r := range packageRunners() {
+		names = append(names, r.name)
+	}
+	if !slices.Equal(names, npmscript.Runners) {
+		t.Errorf("%q, want %q", names, npmscript.Runners)
+	}
+}

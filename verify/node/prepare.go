@@ -1,0 +1,86 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+
+	"agent/sandbox/guest"
+	"agent/verify/check"
+	"agent/verify/node/npmscript"
+)
+
+// stepCommand runs a command of a script as npm would: by a shell, with the programs of the
+// packages at and above its own in front.
+func stepCommand(b check.Bench, root string, s npmscript.Step) guest.Command {
+	bin := ""
+	for dir := path.Join(check.Work, root); ; dir = path.Dir(dir) {
+		bin += dir + "/node_modules/.bin:"
+		if dir == check.Work || dir == "/" {
+			break
+		}
+	}
+	env := map[string]string{"NODE_ENV": "test", "npm_lifecycle_event": s.Script}
+	maps.Copy(env, s.Env)
+	env["CI"], env["FORCE_COLOR"] = "1", "0"
+	return guest.Command{
+		Args: []string{b.Tools.Env, "--", "sh", "-c", "PATH=\"$1$PATH\"; export PATH; eval \"$2\"", "sh", bin, s.Text},
+		Dir:  path.Join(check.Work, root, s.Dir), Env: env, MaxOutput: maxStepOutput,
+	}
+}
+
+// maxStepOutput bounds in bytes what is kept of what one command writes.
+const maxStepOutput = 4 << 20
+
+// runStep runs a command of a script. However it ends, even by a signal, is its answer: done is
+// false only where the box or a deadline ended it.
+func runStep(ctx context.Context, b check.Bench, root string, s npmscript.Step) (res guest.Result, out check.Outcome, done bool) {
+	res, out, done = b.Command(ctx, stepCommand(b, root, s))
+	if out.Verdict == check.Infra && !res.Killed && (res.Signal != "" || res.Exit != 0) {
+		out.Verdict, out.Detail, done = "", "", true
+	}
+	return res, out, done
+}
+
+// ended says how a command ended that did not succeed.
+func ended(res guest.Result) string {
+	if res.Signal != "" {
+		return "ended by " + res.Signal
+	}
+	return fmt.Sprintf("exit status %d", res.Exit)
+}
+
+// stepTail is the end of what a command wrote, for a message.
+func stepTail(res guest.Result) string {
+	return check.Shorten(check.Tail(check.Shown(res), check.MaxMessage/2))
+}
+
+// A preparation runs what makes the files that tests use, each command once in a box.
+type preparation struct{ done []string }
+
+// run runs the commands of a package that are still to be run. One that fails is a result like
+// that of a module that does not load: it counts against a patch under which it did not fail
+// before, and proves nothing when it succeeds.
+func (p *preparation) run(ctx context.Context, b check.Bench, root string, list []npmscript.Step) (failed []check.TestResult, out check.Outcome, done bool) {
+	for _, s := range list {
+		key := root + "\n" + s.Dir + "\n" + s.Text
+		if slices.Contains(p.done, key) {
+			continue
+		}
+		p.done = append(p.done, key)
+		res, one, ok := runStep(ctx, b, root, s)
+		if out = check.AddCost(out, one); !ok {
+			return failed, out, false
+		}
+		if res.Exit != 0 || res.Signal != "" {
+			manifest := path.Join(root, "package.json")
+			failed = append(failed, check.TestResult{
+				ID: fmt.Sprintf("%s (%s) %s", manifest, s.Script, s.Text), Outcome: "failed", File: manifest,
+				Message: check.Shorten(ended(res) + ": " + stepTail(res)),
+			})
+		}
+	}
+	return failed, out, true
+}

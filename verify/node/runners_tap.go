@@ -1,0 +1,155 @@
+package node
+
+import (
+	"cmp"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"agent/verify/check"
+	tapreport "agent/verify/node/tap"
+)
+
+// The runners that report in TAP.
+var (
+	ava = packageRunner{
+		name: AvaName, parse: parseTAP, stdout: true, planted: plantedTAP, attribute: avaFile,
+		values: []string{"-c", "--concurrency", "-m", "--match", "-T", "--timeout", "--config", "--node-arguments"},
+		args:   func(string) []string { return []string{"--tap"} },
+		defaults: []string{
+			"test.{cjs,mjs,js,ts,mts,cts}", "{src,source}/test.{cjs,mjs,js,ts}", "**/__tests__/**/*.{cjs,mjs,js,ts}", "**/*.test.{cjs,mjs,js,ts}", "**/test-*.{cjs,mjs,js,ts}",
+			"**/test/**/*.{cjs,mjs,js,ts}", "**/tests/**/*.{cjs,mjs,js,ts}", "!**/_*", "!**/{__tests__,test,tests}/**/{,__}{helper,helpers,fixture,fixtures}{,__}/**",
+		},
+	}
+	tap = packageRunner{
+		name: TapName, parse: parseTAP, stdout: true, planted: plantedTAP, versioned: tapCoverage,
+		values: []string{"-t", "--timeout", "-j", "--jobs", "-g", "--grep", "-R", "--reporter", "-c", "--coverage-report", "--test-env", "--node-arg", "--before", "--after", "--include", "--exclude"},
+		args:   func(string) []string { return []string{"--reporter=tap"} },
+		defaults: []string{
+			"**/{test,tests,__tests__}/**/*.{cjs,mjs,js,jsx,ts,mts,cts,tsx}", "**/*.{test,tests,spec}.{cjs,mjs,js,jsx,ts,mts,cts,tsx}", "**/{test,tests}.{cjs,mjs,js,jsx,ts,mts,cts,tsx}",
+			"!**/{fixture,fixtures,node_modules,dist,tap-snapshots,helpers}/**",
+		},
+	}
+	tape = packageRunner{
+		name: TapeName, parse: parseTAP, stdout: true, planted: plantedTAP, perFile: true,
+		values: []string{"-r", "--require", "-i", "--ignore", "--ignore-pattern", "--import"},
+		args:   func(string) []string { return nil },
+	}
+)
+
+// tapCoverage keeps a measure that is not reached from failing the run of tap.
+func tapCoverage(version string) []string {
+	major, _, _ := strings.Cut(version, ".")
+	if n, err := strconv.Atoi(major); err == nil && n >= 18 {
+		return []string{"--allow-incomplete-coverage", "--allow-empty-coverage"}
+	}
+	return []string{"--no-check-coverage"}
+}
+
+// avaFile finds the file that the title of a test of ava begins with: its path, from where those
+// of all begin to differ, without what makes it one of tests.
+func avaFile(files []string, title string) (file, rest string) {
+	parts := strings.Split(title, " › ")
+	for n := len(parts) - 1; n > 0; n-- {
+		for _, f := range files {
+			names := avaNames(f)
+			if len(names) >= n && slices.Equal(names[len(names)-n:], parts[:n]) {
+				return f, strings.Join(parts[n:], " › ")
+			}
+		}
+	}
+	return "", title
+}
+
+// avaNames are the parts of a path as ava shows them.
+func avaNames(file string) (names []string) {
+	for _, part := range strings.Split(strings.TrimSuffix(file, path.Ext(file)), "/") {
+		part = strings.TrimSuffix(strings.TrimPrefix(part, "test-"), ".test")
+		if part != "__tests__" {
+			names = append(names, part)
+		}
+	}
+	return names
+}
+
+// plantedTAP is the report of the planted packages; see packageRunner.
+const plantedTAP = "TAP version 13\n# Subtest: planted.test.js\n    ok 1 - suite > true\n    not ok 2 - suite > false\n    1..2\nnot ok 1 - planted.test.js\n1..1\n"
+
+// plantedPrinter is the program of a planted package that reports on standard output.
+const plantedPrinter = `process.stdout.write(require("node:fs").readFileSync(__dirname + "/lib/report.json"));
+process.exitCode = 1;
+`
+
+// plantedProgram is the program of the planted package.
+func (r packageRunner) plantedProgram() string {
+	if r.stdout {
+		return plantedPrinter
+	}
+	return plantedRunner
+}
+
+// parseTAP reads the tests of a report. A subtest at the top that is named like a file holds
+// the tests of that file; the others are told of the package.
+func parseTAP(data []byte, place func(file string) string) ([]check.TestResult, error) {
+	tests, err := tapreport.Read(data)
+	if err != nil {
+		return nil, err
+	}
+	var l testList
+	var add func(file string, names []string, t tapreport.Test)
+	add = func(file string, names []string, t tapreport.Test) {
+		failed := false
+		for _, in := range t.Inner {
+			// Assertions of a subtest have no names of their own to go by.
+			if len(in.Inner) > 0 || t.Name == "" {
+				add(file, append(names[:len(names):len(names)], t.Name), in)
+				failed = failed || in.Outcome == "failed"
+			} else if in.Outcome == "failed" {
+				t.Message = cmp.Or(in.Message, t.Message)
+			}
+		}
+		if t.Outcome == "" {
+			return
+		}
+		r := check.TestResult{ID: file + "::" + strings.Join(append(names[:len(names):len(names)], t.Name), " > "), Outcome: t.Outcome, Within: failed && t.Outcome == "failed"}
+		if t.Outcome == "failed" {
+			r.File, r.Message = file, "failed"
+			r = told(r, t.Message, place)
+		}
+		l.add(r)
+	}
+	for _, t := range tests {
+		if !scriptFile.MatchString(t.Name) || strings.Contains(t.Name, " ") {
+			add(place(""), nil, t)
+			continue
+		}
+		file := place(t.Name)
+		for _, in := range t.Inner {
+			add(file, nil, in)
+		}
+		if t.Outcome == "failed" && !failedWithin(t) || len(t.Inner) == 0 {
+			r := check.TestResult{ID: file + "::script", Outcome: t.Outcome}
+			if t.Outcome == "failed" {
+				r.ID, r.Outcome, r.File, r.Message = file, "error", file, "the file failed"
+				r = told(r, t.Message, place)
+			}
+			l.add(r)
+		}
+	}
+	return l.results, nil
+}
+
+// scriptFile matches the names of files of JavaScript and TypeScript.
+var scriptFile = regexp.MustCompile(`\.(?:[cm]?[jt]s|[jt]sx)$`)
+
+// failedWithin reports whether something in a test failed.
+func failedWithin(t tapreport.Test) bool {
+	for _, in := range t.Inner {
+		if in.Outcome == "failed" {
+			return true
+		}
+	}
+	return false
+}

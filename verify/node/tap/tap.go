@@ -1,0 +1,195 @@
+// Package tap reads reports of TAP, the Test Anything Protocol (testanything.org, version 14). It
+// reads strictly: a report that broke off is none.
+package tap
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"agent/verify/check"
+)
+
+// A Test is one test of a report: what stands behind a
+// comment that names it, or a subtest with what is in it.
+type Test struct {
+	Name string
+	// passed, failed or skipped; "" while it has no point.
+	Outcome string
+	// What its first failure says.
+	Message string
+	// The tests in it; a plain point has none.
+	Inner []Test
+	// The point that closes it has been read.
+	closed bool
+}
+
+// point counts one test point of it. One that failed weighs more than all that passed, and what
+// passed more than what was skipped.
+func (t *Test) point(outcome string) {
+	if t.Outcome != "failed" && (outcome == "failed" || t.Outcome != "passed") {
+		t.Outcome = outcome
+	}
+}
+
+var (
+	pointLine = regexp.MustCompile(`^(not )?ok\b\s*(\d+)?\s*(?:- )?(.*)$`)
+	planLine  = regexp.MustCompile(`^1\.\.(\d+)\b`)
+	hintLine  = regexp.MustCompile(`(?i)\s#\s*(skip|todo)\b.*$|^#\s*(skip|todo)\b.*$`)
+	timeLine  = regexp.MustCompile(`\s#\s*time=\S+`)
+	// What stands further in is said by a test, and names none.
+	nameLine    = regexp.MustCompile(`^# \S`)
+	subtestLine = regexp.MustCompile(`^# Subtest(?:: (.*))?$`)
+)
+
+// A reader reads lines of TAP.
+type reader struct {
+	lines []string
+	at    int
+}
+
+// Read reads a report, strictly: each level must have the plan that its points fulfil, so that
+// a run which broke off is none.
+func Read(data []byte) ([]Test, error) {
+	r := &reader{lines: strings.Split(string(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))), "\n")}
+	return r.level("")
+}
+
+// level reads the tests at one indentation.
+func (r *reader) level(indent string) (tests []Test, err error) {
+	planned, points, name := -1, 0, ""
+	current := func() *Test {
+		if len(tests) == 0 || tests[len(tests)-1].closed || tests[len(tests)-1].Name != name {
+			tests = append(tests, Test{Name: name})
+		}
+		return &tests[len(tests)-1]
+	}
+	for ; r.at < len(r.lines); r.at++ {
+		line, ok := strings.CutPrefix(r.lines[r.at], indent)
+		if !ok && strings.TrimSpace(r.lines[r.at]) != "" {
+			break
+		}
+		switch m := pointLine.FindStringSubmatch(line); {
+		case strings.HasPrefix(line, "Bail out!"):
+			return nil, errors.New(check.Shorten(line))
+		case subtestLine.MatchString(line), subtestLine.MatchString(strings.TrimPrefix(line, "    ")) && strings.HasPrefix(line, "    "):
+			sub, err := r.subtest(indent, strings.TrimSpace(line))
+			if err != nil {
+				return nil, err
+			}
+			tests, points, name = append(tests, sub), points+1, ""
+		case planLine.MatchString(line):
+			if planned >= 0 {
+				return nil, errors.New("it has two plans")
+			}
+			if _, err := fmt.Sscanf(line, "1..%d", &planned); err != nil {
+				return nil, err
+			}
+		case m != nil && strings.HasSuffix(line, " {"):
+			sub, err := r.buffered(indent, m)
+			if err != nil {
+				return nil, err
+			}
+			tests, points, name = append(tests, sub), points+1, ""
+		case m != nil:
+			points++
+			outcome, text := pointOutcome(m)
+			if name == "" {
+				name = text
+				current().point(outcome)
+				name = ""
+				tests[len(tests)-1].closed = true
+			} else {
+				current().point(outcome)
+			}
+			if said := r.diagnosis(indent); outcome == "failed" {
+				last := &tests[len(tests)-1]
+				last.Message = cmp.Or(last.Message, check.Join([]string{text, said}, ": "))
+			}
+		case nameLine.MatchString(line):
+			name = strings.TrimSpace(line[2:])
+		}
+	}
+	if planned != points {
+		return nil, fmt.Errorf("its plan of %d does not fit its %d points", planned, points)
+	}
+	return tests, nil
+}
+
+// pointOutcome says how a point ends, and its text without what it says besides.
+func pointOutcome(m []string) (outcome, text string) {
+	text = strings.TrimSpace(timeLine.ReplaceAllString(hintLine.ReplaceAllString(m[3], ""), ""))
+	switch {
+	case hintLine.MatchString(m[3]):
+		return "skipped", text
+	case m[1] != "":
+		return "failed", text
+	}
+	return "passed", text
+}
+
+// subtest reads a subtest behind its comment, with the point that closes it.
+func (r *reader) subtest(indent, comment string) (Test, error) {
+	t := Test{closed: true}
+	if m := subtestLine.FindStringSubmatch(comment); m != nil {
+		t.Name = strings.TrimSpace(m[1])
+	}
+	r.at++
+	inner, err := r.level(indent + "    ")
+	if err != nil {
+		return t, fmt.Errorf("in %s: %w", check.Shorten(t.Name), err)
+	}
+	t.Inner = inner
+	for ; r.at < len(r.lines); r.at++ {
+		line := strings.TrimPrefix(r.lines[r.at], indent)
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		m := pointLine.FindStringSubmatch(line)
+		if m == nil {
+			break
+		}
+		outcome, text := pointOutcome(m)
+		t.Name, t.Outcome = cmp.Or(t.Name, strings.TrimSuffix(text, " {")), outcome
+		t.Message = check.Join([]string{text, r.diagnosis(indent)}, ": ")
+		return t, nil
+	}
+	return t, fmt.Errorf("%s has no end", check.Shorten(t.Name))
+}
+
+// buffered reads a subtest in braces behind its point.
+func (r *reader) buffered(indent string, m []string) (Test, error) {
+	outcome, text := pointOutcome(m)
+	t := Test{Name: strings.TrimSpace(timeLine.ReplaceAllString(strings.TrimSuffix(text, "{"), "")), Outcome: outcome, closed: true}
+	r.at++
+	inner, err := r.level(indent + "    ")
+	if err != nil {
+		return t, fmt.Errorf("in %s: %w", check.Shorten(t.Name), err)
+	}
+	if r.at >= len(r.lines) || strings.TrimSpace(r.lines[r.at]) != "}" {
+		return t, fmt.Errorf("%s has no end", check.Shorten(t.Name))
+	}
+	t.Inner = inner
+	return t, nil
+}
+
+// diagnosis reads the block of YAML behind a point, if there is one, and leaves the reader on its
+// last line.
+func (r *reader) diagnosis(indent string) string {
+	next := r.at + 1
+	if next >= len(r.lines) || strings.TrimSpace(r.lines[next]) != "---" || !strings.HasPrefix(r.lines[next], indent+" ") {
+		return ""
+	}
+	var text []string
+	for i := next + 1; i < len(r.lines); i++ {
+		if strings.TrimSpace(r.lines[i]) == "..." {
+			r.at = i
+			return strings.Join(text, "\n")
+		}
+		text = append(text, strings.TrimSpace(r.lines[i]))
+	}
+	return ""
+}
