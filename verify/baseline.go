@@ -148,14 +148,9 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 
 // sawAll reports whether a check has judged all of a changeset: none of it is code
 // inside its tool, which stayed as it was, to the workspace's own tools none of it says which
-// files there are to check, and to pytest from where it is run.
+// files there are to check, and to those of Python what the project promises of itself.
 func (s *session) sawAll(def check.Check, final workspace.Changeset) bool {
-	if marks, _ := check.SplitChanges(final, func(p string) bool { return python.ProjectMarks[path.Base(p)] != nil }); def.Name == python.PytestName && !marks.Empty() {
-		return false
-	}
-	// What the project promises of itself is asked of the base.
-	promises, _ := check.SplitChanges(final, python.SaysPromise)
-	if slices.Contains([]string{python.PytestName, python.MypyName, python.RuffName, python.PyrightName, python.TyName}, def.Name) && !promises.Empty() {
+	if python.AsksBase(def.Name, final) {
 		return false
 	}
 	own, rest := def.Unplug(s.base, check.NewView(s.req.Base, final), final)

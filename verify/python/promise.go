@@ -9,6 +9,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"agent/sandbox/workspace"
 	"agent/verify/check"
 )
 
@@ -161,9 +162,20 @@ func mypySettings(base check.View, root string) (files, thorough bool) {
 	return false, false
 }
 
-// SaysPromise reports whether a file may say what the project promises of itself: who judged
+// AsksBase reports whether a check of Python was run by what a changeset alters: from where
+// pytest is run, and what the project promises of itself, is asked of the base.
+func AsksBase(name string, cs workspace.Changeset) bool {
+	return slices.ContainsFunc(cs.Changes, func(c workspace.Change) bool {
+		return slices.ContainsFunc([]string{c.Path, check.OldPath(c)}, func(p string) bool {
+			return name == PytestName && ProjectMarks[path.Base(p)] != nil ||
+				slices.Contains([]string{PytestName, MypyName, RuffName, PyrightName, TyName}, name) && saysPromise(p)
+		})
+	})
+}
+
+// saysPromise reports whether a file may say what the project promises of itself: who judged
 // by it as it was has not judged by what the patch makes of it.
-func SaysPromise(p string) bool {
+func saysPromise(p string) bool {
 	_, read := definition(p)
 	return read != nil || pinnedFiles.MatchString(p) || requirementName.MatchString(p)
 }

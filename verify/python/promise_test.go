@@ -149,8 +149,13 @@ func TestPluginsOfCommandsStandAsTheyWere(t *testing.T) {
 	if got := TestPlugins(v, v); !slices.Equal(got, []string{"helper.py", "tools/plug.py"}) {
 		t.Errorf("%q", got)
 	}
+	for name, want := range map[string]bool{PytestName: true, MypyName: true, "shellcheck": false} {
+		if AsksBase(name, check.Plant(map[string]string{"tox.ini": ""})) != want || AsksBase(name, check.Plant(map[string]string{"a.py": ""})) {
+			t.Errorf("%s: %t", name, !want)
+		}
+	}
 	for p, want := range map[string]bool{"tox.ini": true, "noxfile.py": true, "sub/Makefile": true, "requirements.txt": true, "uv.lock": true, "a.py": false, "README.md": false} {
-		if SaysPromise(p) != want {
+		if saysPromise(p) != want {
 			t.Errorf("%s: %t", p, !want)
 		}
 	}
