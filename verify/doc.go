@@ -161,12 +161,9 @@
 // reports as they do, proves how they are found, started and read. For the rest
 // their reports must count what they list and fit the exit status, and what ran
 // before must run again. A tool that is not installed is no verdict, but a reason.
-//
-// The scripts are lists of commands to package npmscript, which says what each is for. Commands of
-// a test script that no runner is known for run in a shell, in the box: each is one test by its
-// exit status, in the words of the base where that has the package. What makes files that tests use
-// runs in front of them in each box. What a runner collects by the scripts and its configuration,
-// those of the base, is a test and no helper of tests.
+// Commands of a test script of no known runner run in a shell in the box, each as one test by its
+// exit status, in the words of the base; what makes files that tests use runs before them. What a
+// runner collects by the configuration of the base is a test and no helper.
 //
 // # Go
 //

@@ -178,8 +178,7 @@ func isTestModule(p string) bool {
 func withoutAids(base *workspace.Manifest, cs workspace.Changeset) (program workspace.Changeset, aids []string, old bool) {
 	before := check.NewView(base, workspace.Changeset{})
 	plugins := python.TestPlugins(before, check.NewView(base, cs))
-	// What the runners of the base collect is a test, whatever its name.
-	test := node.Collects(before)
+	test := node.Collects(before) // whatever its name
 	aid := func(p string) bool { return isAid(p) && !test(p) || slices.Contains(plugins, p) }
 	back, program := check.SplitChanges(cs, func(p string) bool { return aid(p) || isTestModule(p) || test(p) })
 	for _, c := range back.Changes {

@@ -240,9 +240,9 @@ func (t *testAudit) judge(key string, s *suite) {
 	if s.first != "" {
 		found += " (" + check.Shorten(s.first) + ")"
 	}
-	var unrun []node.NotRun
-	if s.language.Name == "JavaScript" {
-		unrun = t.commands[s.root]
+	unrun := t.commands[s.root]
+	if s.language.Name != "JavaScript" {
+		unrun = nil
 	}
 	u := Unproven{Kind: NoRunner, Reason: found + " and nothing here runs them; a [[gate]] in agent.toml can"}
 	switch {
@@ -278,7 +278,6 @@ func (t *testAudit) script(root string) {
 		}
 	}
 	u := Unproven{Kind: unrunKinds[cannot], Reason: node.WhyNotRun(list)}
-	// The files that it would have run may have been told of with the same words.
 	if !slices.ContainsFunc(t.list, func(o Unproven) bool { return strings.HasSuffix(o.Reason, u.Reason) }) {
 		t.list = append(t.list, u)
 	}
