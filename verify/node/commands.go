@@ -129,7 +129,10 @@ func FailedBefore(base, cand check.Outcome) (list []string) {
 	}
 	for _, t := range cand.Tests {
 		if t.Bad() && old[t.ID] {
-			_, name, _ := strings.Cut(t.ID, " > ")
+			_, name, ok := strings.Cut(t.ID, " > ")
+			if !ok { // what makes files for it
+				_, name, _ = strings.Cut(t.ID, ") ")
+			}
 			list = append(list, fmt.Sprintf("%s failed: %s", check.Shorten(name), t.Message))
 		}
 	}

@@ -102,6 +102,16 @@ func TestCommandsAreTestsByTheirExit(t *testing.T) {
 	}
 }
 
+func TestWhatFailedBeforeIsNamed(t *testing.T) {
+	t.Parallel()
+	out := check.Outcome{Tests: []check.TestResult{
+		{ID: "package.json (build) rimraf lib", Outcome: "failed", Message: "m"}, {ID: "package.json::test > node a.js", Outcome: "failed", Message: "n"}, {ID: "package.json::test > node b.js", Outcome: "passed"},
+	}}
+	if got := FailedBefore(out, out); !slices.Equal(got, []string{"rimraf lib failed: m", "node a.js failed: n"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 // The reader of scripts knows the runners by the names that they have here.
 func TestRunnersAreKnownToTheReaderOfScripts(t *testing.T) {
 	t.Parallel()
