@@ -154,8 +154,8 @@ func TestTroubleOfOneRootHidesNothingOfTheOthers(t *testing.T) {
 	if g := compare.ByRoot(compare.RuleBlocked, compare.JudgeFindings)(check.Outcome{}, blocked, check.Diff{}); g.Verdict != check.Fail || len(g.Findings) != 1 {
 		t.Errorf("%s %+v", g.Verdict, g.Findings)
 	}
-	count := map[string]tally{}
-	tallied(count, tests(broken, "b/t.py::x passed"))
+	count := map[string]compare.Tally{}
+	compare.Count(count, tests(broken, "b/t.py::x passed"))
 	if len(count) > 0 {
 		t.Error("a run with a root that came to no end is counted")
 	}

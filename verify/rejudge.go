@@ -23,116 +23,6 @@ func (t *trial) beside(base check.Outcome, r check.Reach) {
 	}
 }
 
-const (
-	// maxSuspects is how many failing tests are repeated. A patch that breaks more
-	// has broken something.
-	maxSuspects = 5
-	// maxRepeats is how often, on each side, each time in a box of its own: what a
-	// test leaves behind must not make the next time fail. It is below maxBoxes.
-	maxRepeats = 3
-)
-
-// A suspect is a test that passed before the patch and failed with it, by its ID
-// on each side.
-type suspect struct{ base, cand string }
-
-// A repetition is what became of the suspects of one check: how often each, by its
-// ID on that side, ended how.
-type repetition struct {
-	suspects   []suspect
-	base, cand map[string]tally
-}
-
-// A tally counts the repeats of one test.
-type tally struct{ passed, failed int }
-
-// suspects lists the tests whose failing is all that a judgement holds against the
-// patch, nil when there are too many or when something else speaks against it
-// too: then it does not matter which of them fail by chance.
-func suspects(g check.Gate, base, cand check.Outcome, d check.Diff) []suspect {
-	if g.Verdict != check.Fail || base.Verdict != "" || base.Blocked != "" || cand.Blocked != "" {
-		return nil
-	}
-	passed := map[string]string{}
-	for _, r := range base.Tests {
-		if r.Outcome == "passed" {
-			passed[d.NewID(r.ID)] = r.ID
-		}
-	}
-	var list []suspect
-	for _, r := range cand.Tests {
-		// A test can be asked for by its ID, unless its runner took that for an option.
-		// What fails because of the tests in it is repeated with them.
-		if old, ok := passed[r.ID]; ok && r.Bad() && r.Ran() && !r.Within && !strings.HasPrefix(r.ID, "-") && !strings.HasPrefix(old, "-") {
-			list = append(list, suspect{old, r.ID})
-		}
-	}
-	against := 0
-	for _, f := range g.Findings {
-		if !compare.TestPolicy[f.Rule] {
-			against++
-		}
-	}
-	if len(list) != against || len(list) > maxSuspects {
-		return nil
-	}
-	return list
-}
-
-// flaky says that a test fails by chance: some of the repeats before the patch
-// failed and some passed, and with the patch some passed. A test that fails each
-// time with the patch is the patch's, however it was before.
-func (r *repetition) flaky(s suspect) (why string, ok bool) {
-	base, cand := r.base[s.base], r.cand[s.cand]
-	if base.failed == 0 || base.passed == 0 || cand.passed == 0 {
-		return "", false
-	}
-	return fmt.Sprintf("flaky: failed %d of %d times before the patch", base.failed, base.failed+base.passed), true
-}
-
-// excuse shows both sides as they would be if the flaky tests had failed before the
-// patch too: they are then told as old.
-func (r *repetition) excuse(base, cand check.Outcome) (check.Outcome, check.Outcome) {
-	if r == nil {
-		return base, cand
-	}
-	base.Tests, cand.Tests = slices.Clone(base.Tests), slices.Clone(cand.Tests)
-	for _, s := range r.suspects {
-		why, ok := r.flaky(s)
-		if !ok {
-			continue
-		}
-		for i, t := range base.Tests {
-			if t.ID == s.base {
-				base.Tests[i].Outcome = "failed"
-			}
-		}
-		for i, t := range cand.Tests {
-			if t.ID == s.cand {
-				cand.Tests[i].Message = why + ": " + t.Message
-			}
-		}
-	}
-	return base, cand
-}
-
-// tallied adds one run to the count of its tests.
-func tallied(count map[string]tally, out check.Outcome) {
-	if out.Verdict != "" || out.AnyBlocked() {
-		return
-	}
-	for _, t := range out.Tests {
-		n := count[t.ID]
-		switch {
-		case t.Bad():
-			n.failed++
-		case t.Outcome == "passed":
-			n.passed++
-		}
-		count[t.ID] = n
-	}
-}
-
 // A trial is the tests of a check run once more, with the program as the patch
 // leaves it, and the tests and all that they are made of as they were before. A
 // patch could otherwise make every test pass in conftest.py.
@@ -259,3 +149,49 @@ func (t *trial) changed(id string, r check.TestResult) {
 
 // maxChanged bounds the holds of rewritten tests: who has seen ten has seen enough.
 const maxChanged = 10
+
+// approvals are the kinds of hold whose approval in advance lets tests prove less than
+// before, by the rule of the finding.
+var approvals = map[string]string{
+	compare.RuleTestRemoved: policy.WeakerTest, compare.RuleTestSkipped: policy.WeakerTest, compare.RuleTestHelper: policy.ChangedTest,
+}
+
+// Approvals lists the kinds that would let gates pass whose verdict is Policy, sorted; nil
+// when no approval would.
+func Approvals(gates []Gate) (kinds []string) {
+	for _, g := range gates {
+		if g.Verdict != check.Policy {
+			continue
+		}
+		if len(g.Findings) == 0 {
+			return nil
+		}
+		for _, f := range g.Findings {
+			kind, ok := approvals[f.Rule]
+			if !ok {
+				return nil
+			}
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}
+
+// approve lets a gate pass that only policy speaks against, where all of it was approved in
+// advance: the record then has it as holds. It is called with mu held.
+func (r *results) approve(name string, g check.Gate) check.Gate {
+	kinds := Approvals([]Gate{g})
+	if len(kinds) == 0 || slices.ContainsFunc(kinds, func(kind string) bool { return !slices.Contains(r.request.Allow, kind) }) {
+		return g
+	}
+	for i, f := range g.Findings {
+		if i == maxChanged {
+			g.Detail += fmt.Sprintf("; %d more of which less is proved than before", len(g.Findings)-i)
+			break
+		}
+		r.approved[name] = append(r.approved[name], policy.Hold{Path: f.File, Kind: approvals[f.Rule], Block: true, Reason: f.Message})
+	}
+	g.Verdict, g.Findings = check.Pass, []check.Finding{}
+	return g
+}

@@ -139,8 +139,11 @@ func works() map[string]guest.Result {
 		ran := verifytest.Ended(1, nil, nil)
 		ran.Files = map[string][]byte{"/tmp/agent-" + r.Name + "-0.json": []byte(r.Planted["node_modules/"+r.Name+"/lib/report.json"])}
 		answers["agent-"+r.Name+"-0.json"] = ran
-		answers[r.Name] = verifytest.Ended(0, []byte(`[{"program": "/work/run.cjs", "version": "1.0.0"}]`), nil)
+		// Those that report on standard output are given no name of a file.
+		answers[r.Name+".cjs"] = verifytest.Ended(1, []byte(r.Planted["node_modules/"+r.Name+"/lib/report.json"]), nil)
+		answers[r.Name] = verifytest.Ended(0, fmt.Appendf(nil, `[{"program": "/work/%s.cjs", "version": "1.0.0"}]`, r.Name), nil)
 	}
+	answers["node true.cjs"], answers["node false.cjs"] = verifytest.Ended(0, nil, nil), verifytest.Ended(1, nil, nil)
 	return answers
 }
 
@@ -180,6 +183,7 @@ var proving = map[string]string{
 	python.PytestName: "run_tests.py", syntax.Name: "syntax.py", smoke.ProgramName: "crash.py", smoke.ImportsName: "broken",
 	web.BiomeName: "biome", node.ScriptName: "typescript.cjs", node.TestsName: "node_reporter.mjs",
 	node.VitestName: "agent-vitest-0.json", node.JestName: "agent-jest-0.json", node.MochaName: "agent-mocha-0.json",
+	node.AvaName: "ava.cjs", node.TapName: "tap.cjs", node.TapeName: "tape.cjs", node.UvuName: "uvu.cjs",
 	node.ESLintName: "agent-eslint-0.json", node.StylelintName: "agent-stylelint-0.json", node.CompilerName: "--noEmit",
 }
 

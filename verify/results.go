@@ -43,8 +43,8 @@ type results struct {
 	// By check, what was approved of what its tests prove less than before.
 	approved map[string][]policy.Hold
 	// Tests that may fail by chance, and what came of their repeats.
-	suspects    map[string][]suspect
-	repetitions map[string]*repetition
+	suspects    map[string][]compare.Suspect
+	repetitions map[string]*compare.Repetition
 	// Check to the reason why it is not proven; nil until the proof is done.
 	proof map[string]string
 	// Why a check does not apply, or could not judge. A check is in here, in
@@ -66,7 +66,7 @@ func newResults(emit func(Event), req Request) *results {
 	r := &results{
 		request: req, own: customChecks(req.Config.Gates, req.Changeset), emit: emit, told: map[string]bool{},
 		cand: map[string]check.Outcome{}, base: map[string]check.Outcome{}, ran: map[string]bool{}, skipped: map[string]string{}, judged: map[string]check.Gate{},
-		left: map[string]check.Reach{}, trials: map[string]*trial{}, approved: map[string][]policy.Hold{}, suspects: map[string][]suspect{}, repetitions: map[string]*repetition{},
+		left: map[string]check.Reach{}, trials: map[string]*trial{}, approved: map[string][]policy.Hold{}, suspects: map[string][]compare.Suspect{}, repetitions: map[string]*compare.Repetition{},
 	}
 	r.base[format.Name] = check.Outcome{} // formatting has no baseline
 	r.settle(req.Changeset)
@@ -230,10 +230,10 @@ func (r *results) judge(name string) {
 	cand = cand.Beside(base, left)
 	r.cand[name] = cand
 	r.trials[name].beside(base, left)
-	base, cand = again.excuse(base, cand)
+	base, cand = again.Excuse(base, cand)
 	g, reason := judge(def, base, cand, r.proof[name], r.diff)
 	if def.Repeats && reason == "" && again == nil {
-		if list := suspects(g, base, cand, r.diff); len(list) > 0 {
+		if list := compare.Suspects(g, base, cand, r.diff); len(list) > 0 {
 			r.suspects[name] = list
 			return
 		}

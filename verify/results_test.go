@@ -11,6 +11,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/compare"
 	"agent/verify/format"
 	"agent/verify/python"
 	"agent/verify/smoke"
@@ -44,7 +45,7 @@ func tell(r *results, reasons map[string]string, list []arrival) {
 		}
 	}
 	for name, list := range r.suspected() {
-		r.repeated(name, repetition{suspects: list})
+		r.repeated(name, compare.Repetition{Suspects: list})
 	}
 }
 

@@ -75,7 +75,7 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 		"a command that fails before": {
 			files: map[string]string{"package.json": `{"scripts": {"test": "bun test"}}`, "lib.js": "module.exports = 1;\n"},
 			patch: map[string]string{"lib.js": "module.exports = 2;\n"},
-			want:  "tests no-runner none: no test judged the patch: script: not judged: already before the patch, bun test failed: exit status 127",
+			want:  "tests no-runner none: no test judged the patch: test script: not judged: already before the patch, bun test failed: exit status 127",
 			held:  true,
 		},
 		"one of two commands fails before": {
@@ -94,7 +94,7 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 			held: true,
 		},
 		"a runner that gives up": {
-			files: map[string]string{"lib.py": "x = 1\n", "test_lib.py": passing, "pytest.ini": "[pytest]\naddopts = --cov=lib\n"}, patch: map[string]string{"lib.py": "x = 2\n"},
+			files: map[string]string{"lib.py": "x = 1\n", "test_lib.py": passing, "pytest.ini": "[pytest]\nminversion = 99\n"}, patch: map[string]string{"lib.py": "x = 2\n"},
 			want: "tests not-judged none: no test ran: pytest: not judged: already before the patch",
 			held: true,
 		},
@@ -249,7 +249,7 @@ func TestWhatDidNotRunIsToldByProject(t *testing.T) {
 		"a package whose script is another": {
 			map[string]string{"a/package.json": pkg("node --test"), "a/a.test.js": spec, "b/package.json": pkg("ava"), "b/b.test.js": spec},
 			map[string]check.Outcome{node.TestsName: nodeRan("a/a.test.js", "passed")},
-			[]string{"script part b/package.json"},
+			[]string{"no-runner part b/b.test.js"},
 		},
 		"a manifest among the tests": {
 			map[string]string{"package.json": pkg("node --test"), "a.test.js": spec, "test/project/package.json": pkg("ava"), "test/project/b.test.js": spec},

@@ -9,7 +9,8 @@ size and hash are. Files of two boxes can share an mtime by chance, so the mtime
 of sources are made ones that no file has: the hash always decides.
 
 pack writes nothing when little is new since unpack, or when it is too much to
-carry. unpack leaves either the whole or no DIR; without one mypy starts afresh.
+carry; before that it leaves out DIR/rest, what is looked at besides what a project
+checks itself. unpack leaves either the whole or no DIR; without one mypy starts afresh.
 """
 
 import json
@@ -43,9 +44,9 @@ def unhook(path):
             os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
 
 
-def worth(top):
+def worth(paths):
     """Whether enough is new: what unpack wrote has whole seconds, what mypy writes has none."""
-    stats = [os.stat(path) for path in files(top) if path.endswith(".data.json")]
+    stats = [os.stat(path) for path in paths if path.endswith(".data.json")]
     new = sum(1 for s in stats if s.st_mtime_ns % 10**9)
     return new * LITTLE > len(stats) and sum(s.st_size for s in stats) <= MAX_SIZE
 
@@ -56,18 +57,25 @@ def whole_seconds(info):
 
 
 def pack(top, packed):
-    if not worth(top):
-        return
+    everything = list(files(top))
+    promised = [path for path in everything if not path.startswith(os.path.join(top, "rest", ""))]
+    for paths in (everything, promised):
+        if worth(paths) and written(top, packed, paths):
+            return
+
+
+def written(top, packed, paths):
     try:
-        with tarfile.open(packed, "x:gz", compresslevel=6) as tar:
-            for path in files(top):
+        with tarfile.open(packed, "w:gz", compresslevel=6) as tar:
+            for path in paths:
                 unhook(path)
                 tar.add(path, os.path.relpath(path, top), filter=whole_seconds)
         if os.path.getsize(packed) <= MAX_PACKED:
-            return
+            return True
     except OSError as e:  # a full disk
         print(e, file=sys.stderr)
     os.remove(packed)
+    return False
 
 
 def unpack(top):

@@ -13,7 +13,7 @@ import (
 )
 
 // CommandsName is the name of the check of test commands that no other check knows.
-const CommandsName = "script"
+const CommandsName = "test script" // no gate of a workspace can have a space in its name
 
 // Commands runs what test scripts start besides the runners that are known, each command as
 // one test with its exit status. The box contains what it does.

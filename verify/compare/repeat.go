@@ -1,0 +1,114 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"agent/verify/check"
+)
+
+// maxSuspects is how many failing tests are repeated. A patch that breaks more
+// has broken something.
+const maxSuspects = 5
+
+// A Suspect is a test that passed before the patch and failed with it, by its ID
+// on each side.
+type Suspect struct{ Base, Cand string }
+
+// A Repetition is what became of the suspects of one check: how often each, by its
+// ID on that side, ended how.
+type Repetition struct {
+	Suspects   []Suspect
+	Base, Cand map[string]Tally
+}
+
+// A Tally counts the repeats of one test.
+type Tally struct{ Passed, Failed int }
+
+// Suspects lists the tests whose failing is all that a judgement holds against the
+// patch, nil when there are too many or when something else speaks against it
+// too: then it does not matter which of them fail by chance.
+func Suspects(g check.Gate, base, cand check.Outcome, d check.Diff) []Suspect {
+	if g.Verdict != check.Fail || base.Verdict != "" || base.Blocked != "" || cand.Blocked != "" {
+		return nil
+	}
+	passed := map[string]string{}
+	for _, r := range base.Tests {
+		if r.Outcome == "passed" {
+			passed[d.NewID(r.ID)] = r.ID
+		}
+	}
+	var list []Suspect
+	for _, r := range cand.Tests {
+		// A test can be asked for by its ID, unless its runner took that for an option.
+		// What fails because of the tests in it is repeated with them.
+		if old, ok := passed[r.ID]; ok && r.Bad() && r.Ran() && !r.Within && !strings.HasPrefix(r.ID, "-") && !strings.HasPrefix(old, "-") {
+			list = append(list, Suspect{old, r.ID})
+		}
+	}
+	against := 0
+	for _, f := range g.Findings {
+		if !TestPolicy[f.Rule] {
+			against++
+		}
+	}
+	if len(list) != against || len(list) > maxSuspects {
+		return nil
+	}
+	return list
+}
+
+// flaky says that a test fails by chance: some of the repeats before the patch
+// failed and some passed, and with the patch some passed. A test that fails each
+// time with the patch is the patch's, however it was before.
+func (r *Repetition) flaky(s Suspect) (why string, ok bool) {
+	base, cand := r.Base[s.Base], r.Cand[s.Cand]
+	if base.Failed == 0 || base.Passed == 0 || cand.Passed == 0 {
+		return "", false
+	}
+	return fmt.Sprintf("flaky: failed %d of %d times before the patch", base.Failed, base.Failed+base.Passed), true
+}
+
+// Excuse shows both sides as they would be if the flaky tests had failed before the
+// patch too: they are then told as old.
+func (r *Repetition) Excuse(base, cand check.Outcome) (check.Outcome, check.Outcome) {
+	if r == nil {
+		return base, cand
+	}
+	base.Tests, cand.Tests = slices.Clone(base.Tests), slices.Clone(cand.Tests)
+	for _, s := range r.Suspects {
+		why, ok := r.flaky(s)
+		if !ok {
+			continue
+		}
+		for i, t := range base.Tests {
+			if t.ID == s.Base {
+				base.Tests[i].Outcome = "failed"
+			}
+		}
+		for i, t := range cand.Tests {
+			if t.ID == s.Cand {
+				cand.Tests[i].Message = why + ": " + t.Message
+			}
+		}
+	}
+	return base, cand
+}
+
+// Count adds one run to the count of its tests.
+func Count(count map[string]Tally, out check.Outcome) {
+	if out.Verdict != "" || out.AnyBlocked() {
+		return
+	}
+	for _, t := range out.Tests {
+		n := count[t.ID]
+		switch {
+		case t.Bad():
+			n.Failed++
+		case t.Outcome == "passed":
+			n.Passed++
+		}
+		count[t.ID] = n
+	}
+}
