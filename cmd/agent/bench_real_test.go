@@ -25,15 +25,6 @@ import (
 	"agent/verify/policy"
 )
 
-// A realCommit is a row of testdata/real.tsv: a commit of a public repository that its own
-// maintainers and its own CI accepted.
-type realCommit struct {
-	language, repository, commit string
-	// What is expected of it, and of its program reversed while its tests stay; why, where
-	// that is not pass and refused.
-	forward, reversed, why string
-}
-
 // What becomes of a commit, beside the verdicts.
 const (
 	realPassed   = "pass"
@@ -88,27 +79,6 @@ func TestBenchReal(t *testing.T) {
 			trial.backward, trial.backTook.Seconds(), trial.backCause)
 	}
 	printReal(all)
-}
-
-// realCommits reads the recorded commits.
-func realCommits(t *testing.T) (list []realCommit) {
-	t.Helper()
-	data, err := os.ReadFile("testdata/real.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimSuffix(line, "\n")
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		f := strings.Split(line, "\t")
-		if len(f) != 6 || len(f[2]) != 40 {
-			t.Fatalf("testdata/real.tsv: %q is no row of six fields", line)
-		}
-		list = append(list, realCommit{f[0], f[1], f[2], f[3], f[4], f[5]})
-	}
-	return list
 }
 
 // A realLab has the repositories, a directory for workspaces, and a record.

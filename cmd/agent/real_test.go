@@ -1,0 +1,72 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A realCommit is a row of testdata/real.tsv: a commit of a public repository that its own
+// maintainers and its own CI accepted.
+type realCommit struct {
+	language, repository, commit string
+	// What is expected of it, and of its program reversed while its tests stay; why, where
+	// that is not pass and refused.
+	forward, reversed, why string
+}
+
+// realCommits reads the recorded commits.
+func realCommits(t *testing.T) (list []realCommit) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/real.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "#") {
+			continue
+		}
+		f := strings.Split(line, "\t")
+		if len(f) != 6 {
+			t.Fatalf("testdata/real.tsv: %q is no row of six fields", line)
+		}
+		list = append(list, realCommit{f[0], f[1], f[2], f[3], f[4], f[5]})
+	}
+	return list
+}
+
+// The bench of real commits takes hours: that its list is whole is seen without it.
+func TestRealCommitsAreWellFormed(t *testing.T) {
+	t.Parallel()
+	name, commit := regexp.MustCompile(`^[\w.-]+/[\w.-]+$`), regexp.MustCompile(`^[0-9a-f]{40}$`)
+	results := []string{"pass", "held", "refused", "unproven", "infra", "none"}
+	seen, repositories := map[string]bool{}, map[string]map[string]int{}
+	for _, c := range realCommits(t) {
+		if !name.MatchString(c.repository) || !commit.MatchString(c.commit) || seen[c.commit] {
+			t.Errorf("%+v: no repository and commit, or twice", c)
+		}
+		if !slices.Contains(results, c.forward) || !slices.Contains(results, c.reversed) {
+			t.Errorf("%+v: the results are %v", c, results)
+		}
+		if (c.forward != "pass" || c.reversed != "refused") == (c.why == "") {
+			t.Errorf("%+v: what is not pass and refused has a reason, and nothing else", c)
+		}
+		if seen[c.commit] = true; repositories[c.language] == nil {
+			repositories[c.language] = map[string]int{}
+		}
+		repositories[c.language][c.repository]++
+	}
+	for _, language := range []string{"Python", "JavaScript", "Go"} {
+		if n := len(repositories[language]); n != 10 {
+			t.Errorf("%d repositories of %s, want 10", n, language)
+		}
+		for repository, n := range repositories[language] {
+			if n != 10 {
+				t.Errorf("%d commits of %s, want 10", n, repository)
+			}
+		}
+	}
+}

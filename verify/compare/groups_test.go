@@ -1,0 +1,50 @@
+package compare
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"agent/sandbox/workspace"
+	"agent/verify/check"
+)
+
+// However the tests of one group are numbered, as many of them are the same tests, and each one
+// that is missing is told once.
+func TestAGroupOfTestsIsComparedByItsSize(t *testing.T) {
+	t.Parallel()
+	forms := []string{"a.py::T::t[%d-x]", "far_test.go::TestT/#%02d", "far_test.go::TestT/case_%d", "b.test.js::adds %d numbers"}
+	rapid.Check(t, func(t *rapid.T) {
+		form := rapid.SampledFrom(forms).Draw(t, "form")
+		ids := rapid.SliceOfNDistinct(rapid.IntRange(0, 99), 1, 12, rapid.ID[int])
+		list := func(label, outcome string) (tests []check.TestResult) {
+			for _, n := range ids.Draw(t, label) {
+				tests = append(tests, check.TestResult{ID: fmt.Sprintf(form, n), Outcome: outcome})
+			}
+			return tests
+		}
+		base, cand := list("base", "passed"), list("cand", "passed")
+		d := check.Diff{Touched: map[string]bool{"a.py": true}, Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))}
+		g := JudgeTests(check.Outcome{Tests: base}, check.Outcome{Tests: cand}, d)
+		if want := max(0, len(base)-len(cand)); len(g.Findings) != want {
+			t.Fatalf("%d tests, then %d: %+v", len(base), len(cand), g.Findings)
+		}
+	})
+}
+
+func TestGeneratedPartsOfNamesAreNoNames(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[string]string{
+		"a.py::t[1-x]":         "a.py::tN",
+		"a.py::t[a[0]-b]":      "a.py::tN",
+		"v2/a_test.go::T/#17":  "v2/a_test.go::T/#N",
+		"a.js::case 3 of many": "a.js::case N of many",
+		"a.py::t_plain":        "a.py::t_plain",
+		"module_7.py":          "module_7.py",
+	} {
+		if got := groupOf(id); got != want {
+			t.Errorf("%s is of %s, want %s", id, got, want)
+		}
+	}
+}
