@@ -50,16 +50,16 @@ func TestRunnersAreStartedWithoutAWatch(t *testing.T) {
 	}{
 		{
 			node.VitestName, "vitest run --coverage --reporter dot --config a.ts",
-			"/usr/bin/node /work/run.cjs --config a.ts --watch=false --coverage.enabled=false --bail=0 --passWithNoTests --reporter=json --outputFile=/tmp/agent-vitest-0.json",
+			"/usr/bin/node /work/vitest.cjs --config a.ts --watch=false --coverage.enabled=false --bail=0 --passWithNoTests --reporter=json --outputFile=/tmp/agent-vitest-0.json",
 		},
 		{
 			node.JestName, "node --experimental-vm-modules node_modules/.bin/jest --watchAll -u",
-			"/usr/bin/node --experimental-vm-modules /work/run.cjs --ci --watchAll=false --watchman=false --coverage=false --bail=0 --passWithNoTests " +
+			"/usr/bin/node --experimental-vm-modules /work/jest.cjs --ci --watchAll=false --watchman=false --coverage=false --bail=0 --passWithNoTests " +
 				"--cacheDirectory=/tmp/jest --testLocationInResults --json --outputFile=/tmp/agent-jest-0.json",
 		},
 		{
 			node.MochaName, "mocha -r ./a.js -R dot -b",
-			"/usr/bin/node /work/run.cjs -r ./a.js --no-watch --no-bail --full-trace --reporter=json --reporter-option=output=/tmp/agent-mocha-0.json",
+			"/usr/bin/node /work/mocha.cjs -r ./a.js --no-watch --no-bail --full-trace --reporter=json --reporter-option=output=/tmp/agent-mocha-0.json",
 		},
 	} {
 		b, box := checktest.Replayed(works())
