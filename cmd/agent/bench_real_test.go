@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,13 +36,14 @@ const (
 	realNone     = "none" // there is no program in it to reverse
 )
 
-// A realTrial is one commit judged.
+// A realTrial is one commit judged. It is kept as JSON, by what names it.
 type realTrial struct {
 	realCommit
-	result, cause         string
-	backward, backCause   string
-	warm, tests           time.Duration
-	forwardTook, backTook time.Duration
+	Repository, Commit    string
+	Result, Cause         string
+	Backward, BackCause   string
+	Warm, Tests           time.Duration
+	ForwardTook, BackTook time.Duration
 }
 
 // TestBenchReal judges commits of public repositories, each as a patch on its parent, and its
@@ -52,6 +54,7 @@ type realTrial struct {
 //	AGENT_REAL_REPOS     a directory of git directories, OWNER+NAME/repo; what is not there is cloned there by git
 //	AGENT_BENCH_REAL_N   commits of each repository, ten by default
 //	AGENT_BENCH_REAL     a regular expression for the names of repositories
+//	AGENT_BENCH_REAL_LOG a file that keeps each result as it comes: what is in it is not judged again
 func TestBenchReal(t *testing.T) {
 	n, err := strconv.Atoi(cmp.Or(os.Getenv("AGENT_BENCH_REAL_N"), "10"))
 	if err != nil {
@@ -69,16 +72,51 @@ func TestBenchReal(t *testing.T) {
 	lab := realLab{mirrors: mirrors, dir: t.TempDir(), dsn: dsn}
 	used := map[string]int{}
 	var all []realTrial
+	known, keep := realLog(t)
 	for _, c := range realCommits(t) {
 		if used[c.repository]++; used[c.repository] > n || !names.MatchString(c.repository) {
 			continue
 		}
-		trial := lab.try(t, c, used[c.repository] == 1)
+		trial, judged := known[c.repository+c.commit]
+		if !judged {
+			trial = lab.try(t, c, used[c.repository] == 1)
+			keep(trial)
+		}
+		trial.realCommit = c
 		all = append(all, trial)
-		fmt.Printf("%s %.10s: %s (%.0f s) %s; reversed %s (%.0f s) %s\n", c.repository, c.commit, trial.result, trial.forwardTook.Seconds(), trial.cause,
-			trial.backward, trial.backTook.Seconds(), trial.backCause)
+		fmt.Printf("%s %.10s: %s (%.0f s) %s; reversed %s (%.0f s) %s\n", c.repository, c.commit, trial.Result, trial.ForwardTook.Seconds(), trial.Cause,
+			trial.Backward, trial.BackTook.Seconds(), trial.BackCause)
 	}
 	printReal(all)
+}
+
+// realLog returns what AGENT_BENCH_REAL_LOG has kept, by repository and commit, and what adds to it.
+func realLog(t *testing.T) (known map[string]realTrial, keep func(realTrial)) {
+	t.Helper()
+	name := os.Getenv("AGENT_BENCH_REAL_LOG")
+	if name == "" {
+		return nil, func(realTrial) {}
+	}
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	known = map[string]realTrial{}
+	for from := json.NewDecoder(f); ; {
+		var x realTrial
+		if err := from.Decode(&x); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		known[x.Repository+x.Commit] = x
+	}
+	return known, func(x realTrial) {
+		if err := json.NewEncoder(f).Encode(x); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // A realLab has the repositories, a directory for workspaces, and a record.
@@ -121,17 +159,17 @@ func (l realLab) try(t *testing.T, c realCommit, warm bool) realTrial {
 		row := lang.Of(p)
 		return p == "" || row == nil || row.Tests == nil || row.Values != lang.Code || row.MayTest(p) || lang.InTests(p)
 	})
-	trial := realTrial{realCommit: c, backward: realNone}
+	trial := realTrial{realCommit: c, Repository: c.repository, Commit: c.commit, Backward: realNone}
 	workspace := l.checkout(t, repo, c.commit+"^")
 	patch := l.git(t, append(diff, c.commit+"^", c.commit)...)
 	doc, code, took := l.judge(t, workspace, patch)
-	trial.result, trial.cause = realResult(doc, code)
-	trial.forwardTook = took
+	trial.Result, trial.Cause = realResult(doc, code)
+	trial.ForwardTook = took
 	if warm {
-		_, _, trial.warm = l.judge(t, workspace, patch)
+		_, _, trial.Warm = l.judge(t, workspace, patch)
 		for _, g := range lastGates(doc) {
 			if g.Name == "tests" {
-				trial.tests = time.Duration(g.Seconds * float64(time.Second))
+				trial.Tests = time.Duration(g.Seconds * float64(time.Second))
 			}
 		}
 	}
@@ -140,8 +178,8 @@ func (l realLab) try(t *testing.T, c realCommit, warm bool) realTrial {
 	}
 	workspace = l.checkout(t, repo, c.commit)
 	patch = l.git(t, append(append(diff, "-R", c.commit+"^", c.commit, "--"), program...)...)
-	doc, code, trial.backTook = l.judge(t, workspace, patch)
-	trial.backward, trial.backCause = realResult(doc, code)
+	doc, code, trial.BackTook = l.judge(t, workspace, patch)
+	trial.Backward, trial.BackCause = realResult(doc, code)
 	return trial
 }
 
@@ -236,10 +274,10 @@ func printReal(all []realTrial) {
 				continue
 			}
 			n++
-			f[x.result]++
-			if x.backward != realNone {
+			f[x.Result]++
+			if x.Backward != realNone {
 				m++
-				b[x.backward]++
+				b[x.Backward]++
 			}
 		}
 		fmt.Printf("| %s | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d | %d |\n", cmp.Or(language, "all"), n, f[realPassed], f[realHeld], f[realUnproven], f[realRefused],
@@ -247,11 +285,11 @@ func printReal(all []realTrial) {
 	}
 	fmt.Println()
 	for _, x := range all {
-		if x.result != x.forward {
-			fmt.Printf("MISS %s %.10s: %s instead of %s %s\n", x.repository, x.commit, x.result, x.forward, x.cause)
+		if x.Result != x.forward {
+			fmt.Printf("MISS %s %.10s: %s instead of %s %s\n", x.repository, x.commit, x.Result, x.forward, x.Cause)
 		}
-		if x.backward != x.reversed && x.backward != realNone {
-			fmt.Printf("MISS %s %.10s reversed: %s instead of %s %s\n", x.repository, x.commit, x.backward, x.reversed, x.backCause)
+		if x.Backward != x.reversed && x.Backward != realNone {
+			fmt.Printf("MISS %s %.10s reversed: %s instead of %s %s\n", x.repository, x.commit, x.Backward, x.reversed, x.BackCause)
 		}
 	}
 	printWarm(all)
@@ -262,10 +300,10 @@ func printWarm(all []realTrial) {
 	var ratios []float64
 	fmt.Println("\n| repository | once more | its tests | ratio |\n|---|--:|--:|--:|")
 	for _, x := range all {
-		if x.warm > 0 && x.tests > 0 {
-			ratio := x.warm.Seconds() / x.tests.Seconds()
+		if x.Warm > 0 && x.Tests > 0 {
+			ratio := x.Warm.Seconds() / x.Tests.Seconds()
 			ratios = append(ratios, ratio)
-			fmt.Printf("| %s | %.1f s | %.1f s | %.2f |\n", x.repository, x.warm.Seconds(), x.tests.Seconds(), ratio)
+			fmt.Printf("| %s | %.1f s | %.1f s | %.2f |\n", x.repository, x.Warm.Seconds(), x.Tests.Seconds(), ratio)
 		}
 	}
 	if len(ratios) > 0 {
