@@ -49,6 +49,9 @@ type Bench struct {
 	Leave bool
 	// Called before the first of the others; nil for no one to tell.
 	AffectedDone func()
+	// Of tests and the smoke test: the lines of the workspace of which they are to tell
+	// whether they executed them, as Outcome.Traced; nil where nobody asks.
+	Lines Lines
 }
 
 // Command runs one tool and sorts out every end that is no answer: done is

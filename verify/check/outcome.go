@@ -86,6 +86,8 @@ type Outcome struct {
 	Imports []ImportResult `json:"imports,omitempty"`
 	// Of the smoke gate and of the workspace's own; nil when nothing was started.
 	Ending *Ending `json:"ending,omitempty"`
+	// What became of Bench.Lines; nil when nothing was measured.
+	Traced *Trace `json:"traced,omitempty"`
 	// Of mypy only: its cache, when that is worth a row of its own.
 	Learned []byte `json:"-"`
 }
