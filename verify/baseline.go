@@ -130,6 +130,7 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 		if groups[def.Group] == nil {
 			groups[def.Group] = map[string]check.Outcome{}
 		}
+		out.Traced = nil // it is about this patch
 		groups[def.Group][def.Name] = out
 		errs = append(errs, s.types.keep(ctx, out.Learned))
 	}

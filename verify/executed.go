@@ -2,12 +2,14 @@ package verify
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
+	"agent/verify/compare"
 	"agent/verify/policy"
 	"agent/verify/smoke"
 )
@@ -17,27 +19,139 @@ import (
 // seen. list is what was not judged. It is called with mu held, when everything is judged.
 //
 // Code that only tools looked at counts as not executed, and so does what an import alone
-// runs. A change of data, of text for people and of comments has nothing to execute.
+// runs. A change of data, of text for people and of comments has nothing to execute. Where it
+// was measured which lines ran, one of those that the patch changed must be among them;
+// elsewhere any test of the language will do.
 func (r *results) unexecuted(list []Unproven) []policy.Hold {
-	var changed []workspace.Change
-	for _, c := range r.final.Changes {
-		if l := programOf(c); l != nil {
-			if r.executes(l) {
-				return nil
-			}
-			changed = append(changed, c)
+	trace := r.traced()
+	var open []workspace.Change
+	missed := 0
+	for _, c := range toExecute(r.final.Changes) {
+		l := programOf(c)
+		code, measured := trace.Code[c.Path]
+		switch {
+		case r.ownGate(l.Tests, true) || len(trace.Ran[c.Path]) > 0 || r.starts(c.Path):
+			return nil
+		case measured && len(code) == 0:
+			continue
+		case measured:
+			missed += len(code)
+		case r.executes(l):
+			return nil
 		}
+		open = append(open, c)
 	}
-	if len(changed) == 0 {
+	if len(open) == 0 {
 		return nil
 	}
 	reason := "Nothing that ran has executed the change"
-	if i := slices.IndexFunc(list, func(u Unproven) bool { return u.Gate == check.GateTests }); i >= 0 {
+	if i := slices.IndexFunc(list, func(u Unproven) bool { return u.Gate == check.GateTests && u.Kind != NotExecuted }); i >= 0 {
 		reason += ": " + list[i].Reason
+	} else if missed > 0 {
+		reason = fmt.Sprintf("The tests ran, and executed no changed line: none of %d", missed)
 	} else {
 		reason += ": the tests that ran are of another language"
 	}
-	return []policy.Hold{{Path: changed[0].Path, Kind: policy.Unproven, Reason: strings.TrimSuffix(reason, ".") + ".", Block: true}}
+	return []policy.Hold{{Path: open[0].Path, Kind: policy.Unproven, Reason: strings.TrimSuffix(reason, ".") + ".", Block: true}}
+}
+
+// toExecute are the changes of which one has to be executed: those of the program, and those of
+// tests where there are no others.
+func toExecute(all []workspace.Change) (program []workspace.Change) {
+	var tests []workspace.Change
+	for _, c := range all {
+		switch l := programOf(c); {
+		case l == nil:
+		case forTests(l, c.Path):
+			tests = append(tests, c)
+		default:
+			program = append(program, c)
+		}
+	}
+	if len(program) == 0 {
+		return tests
+	}
+	return program
+}
+
+// forTests reports whether a file is a test, or what tests are made of.
+func forTests(l *lang.Language, p string) bool { return l.MayTest(p) || lang.InTests(p) }
+
+// asked are the lines of which tests and the program are to tell whether they executed
+// them: those of the program that a changeset writes.
+func asked(cs workspace.Changeset) check.Lines {
+	var lines check.Lines
+	for _, c := range cs.Changes {
+		if l := programOf(c); l == nil || forTests(l, c.Path) {
+			continue
+		}
+		if list := compare.Lines(c); len(list) > 0 {
+			if lines == nil {
+				lines = check.Lines{}
+			}
+			lines[c.Path] = list
+		}
+	}
+	return lines
+}
+
+// traced is what all that ran and was judged says of the lines that it was asked about.
+func (r *results) traced() check.Trace {
+	var sum *check.Trace
+	for name, out := range r.cand {
+		if _, judged := r.judged[name]; judged {
+			sum = sum.With(out.Traced)
+		}
+	}
+	if sum == nil {
+		return check.Trace{}
+	}
+	return *sum
+}
+
+// An Execution says how many of the lines of the program that a patch changes in a file were
+// executed, by tests or by the smoke test. A file of which it was not measured has none.
+type Execution struct {
+	Path string `json:"path"`
+	// Changed lines on which something can be executed, and how many of them were.
+	Lines    int `json:"lines"`
+	Executed int `json:"executed"`
+}
+
+// executions lists what was measured, by path. It is called with mu held.
+func (r *results) executions() []Execution {
+	list := []Execution{}
+	trace := r.traced()
+	for _, p := range slices.Sorted(maps.Keys(trace.Code)) {
+		if n := len(trace.Code[p]); n > 0 {
+			list = append(list, Execution{Path: p, Lines: n, Executed: len(trace.Ran[p])})
+		}
+	}
+	return list
+}
+
+// unexecutedFiles tells of changed files of which no line was executed.
+func (r *results) unexecutedFiles() []Unproven {
+	var files []string
+	for _, e := range r.executions() {
+		if e.Executed == 0 {
+			files = append(files, e.Path)
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	return []Unproven{{
+		Gate: check.GateTests, Kind: NotExecuted, Part: true,
+		Reason: fmt.Sprintf("nothing that ran executes what the patch changes in %s", some(files)),
+	}}
+}
+
+// starts reports whether the smoke test started the program in a file, and was judged.
+func (r *results) starts(p string) bool {
+	_, judged := r.judged[smoke.Program.Name]
+	end := r.cand[smoke.Program.Name].Ending
+	return judged && end != nil && slices.Contains(end.Command, p)
 }
 
 // programOf is the language of the code that a change makes different, nil for none.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/golang"
@@ -88,5 +90,66 @@ func TestAChangeIsExecutedByItsOwnLanguage(t *testing.T) {
 		if c.held && (holds[0].Path != "a.py" || !holds[0].Block || !strings.HasSuffix(holds[0].Reason, "no test ran: why.")) {
 			t.Errorf("%s: %+v", name, holds[0])
 		}
+	}
+}
+
+// Where it was measured which lines ran, tests of the language are not enough: one of the
+// changed lines has to be among them.
+func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
+	t.Parallel()
+	trace := func(ran ...int) *check.Trace {
+		return &check.Trace{Code: check.Lines{"a.py": {1}}, Ran: check.Lines{"a.py": ran}}
+	}
+	for name, c := range map[string]struct {
+		tests, program *check.Trace
+		command        string
+		patch          map[string]string
+		reason         string // of the hold
+		audit          int    // files of which nothing was executed, in a sentence
+	}{
+		"a line that ran":                {tests: trace(1)},
+		"no line that ran":               {tests: trace(), reason: "no changed line: none of 1", audit: 1},
+		"one that the program ran":       {tests: trace(), program: trace(1)},
+		"the program, which did not":     {tests: trace(), program: trace(), reason: "no changed line: none of 1", audit: 1},
+		"the file of the program itself": {tests: trace(), command: "a.py", audit: 1},
+		"a program of another file":      {tests: trace(), command: "b.py", reason: "no changed line: none of 1", audit: 1},
+		"nothing that could run":         {tests: &check.Trace{Code: check.Lines{"a.py": {}}}},
+		"nothing measured":               {},
+		"one of two files":               {tests: trace(), patch: map[string]string{"a.py": "x = 2\n", "b.py": "y = 2\n"}, audit: 1},
+		"a test beside it that ran":      {tests: trace(), patch: map[string]string{"a.py": "x = 2\n", "test_a.py": "y = 2\n"}, reason: "no changed line: none of 1", audit: 1},
+		"tests alone":                    {patch: map[string]string{"test_a.py": "y = 2\n"}},
+	} {
+		base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n", "b.py": "y = 1\n", "test_a.py": "y = 1\n"})
+		if c.patch == nil {
+			c.patch = map[string]string{"a.py": "x = 2\n"}
+		}
+		r := newResults(nil, Request{Base: base, Changeset: verifytest.Change(t, base, c.patch)})
+		r.cand[python.PytestName] = check.Outcome{Tests: []check.TestResult{{ID: "test_a.py::x", Outcome: "passed"}}, Traced: c.tests}
+		r.judged[python.PytestName] = check.Gate{Verdict: check.Pass}
+		if c.program != nil || c.command != "" {
+			r.cand[smoke.ProgramName] = check.Outcome{Ending: &check.Ending{Command: []string{"/usr/bin/python3", c.command}}, Traced: c.program}
+			r.judged[smoke.ProgramName] = check.Gate{Verdict: check.Pass}
+		}
+		list := r.unexecutedFiles()
+		holds := r.unexecuted(list)
+		if len(holds) > 0 != (c.reason != "") || len(holds) > 0 && !strings.Contains(holds[0].Reason, c.reason) {
+			t.Errorf("%s: %+v", name, holds)
+		}
+		if len(list) != c.audit {
+			t.Errorf("%s: %+v", name, list)
+		}
+	}
+}
+
+// Lines that a patch is asked about are those of the program: of a test it is known that it ran.
+func TestLinesOfTheProgramAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n\n\ndef f():\n    # one\n    return 1\n", "b.go": "package b\n", "test_a.py": "", "README.md": ""})
+	cs := verifytest.Change(t, base, map[string]string{
+		"a.py": "x = 1\n\n\ndef f():\n    # two\n    return 2\n", "b.go": "package b\n\n// B\nvar B int\n", "test_a.py": "x = 1\n", "README.md": "text\n", "c.js": "f();\n",
+	})
+	want := check.Lines{"a.py": {6}, "b.go": {4}, "c.js": {1}}
+	if d := cmp.Diff(want, asked(cs)); d != "" {
+		t.Errorf("asked (-want +got):\n%s", d)
 	}
 }

@@ -322,7 +322,11 @@ func (s *session) program(ctx context.Context, def check.Check) {
 			return
 		}
 		s.results.begin(def.Name, false)
-		out := def.Run(ctx, s.within(s.bench(box, check.NewView(s.req.Base, cs), s.after), def))
+		b := s.within(s.bench(box, check.NewView(s.req.Base, cs), s.after), def)
+		if def.Group == check.GroupTests || def.Group == check.GroupSmoke {
+			b.Lines = asked(cs)
+		}
+		out := def.Run(ctx, b)
 		if ctx.Err() == nil {
 			s.results.candidate(def.Name, out)
 		}

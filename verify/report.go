@@ -66,7 +66,9 @@ const (
 	NoGate       UnprovenKind = "no-gate"       // no gate reads the language of a changed file
 	// A part of what the workspace depends on could not be installed, and everything was judged without it.
 	NoDependencies UnprovenKind = "no-dependencies"
-	Unknown        UnprovenKind = "unknown" // it was not recorded
+	// It was measured, and no changed line of the file was executed.
+	NotExecuted UnprovenKind = "not-executed"
+	Unknown     UnprovenKind = "unknown" // it was not recorded
 )
 
 // NothingRan reports whether a gate judged nothing, whatever its verdict.
@@ -93,6 +95,9 @@ type Report struct {
 	Holds []policy.Hold
 	// What no gate judged; empty, not nil, when all was.
 	Unproven []Unproven
+	// How many of the changed lines were executed, for each file of which that was
+	// measured; empty, not nil, for none.
+	Executed []Execution
 
 	// Baseline is what the gates found in a candidate that passed, to be kept for the
 	// run after its promotion; nil when nothing is worth it.

@@ -28,6 +28,7 @@ func (r *results) unproven() []Unproven {
 	}
 	t := r.newTestAudit(check.NewView(r.request.Base, r.final))
 	list = append(list, t.untested()...)
+	list = append(list, r.unexecutedFiles()...)
 	list = append(list, r.unread()...)
 	return append(list, r.unjudged()...)
 }

@@ -127,7 +127,7 @@ func (s *session) report() Report {
 		report.Holds = append(report.Holds, r.approved[c.Name]...)
 	}
 	report.Verdict = overall(report.Gates)
-	report.Unproven = r.unproven()
+	report.Unproven, report.Executed = r.unproven(), r.executions()
 	if report.Verdict == check.Pass {
 		report.Holds = append(report.Holds, r.unexecuted(report.Unproven)...)
 	}

@@ -29,7 +29,9 @@ type Candidate struct {
 	Holds   []policy.Hold
 	// Unproven is what no gate judged; nil where no gate was asked, or in a record of
 	// before it was kept.
-	Unproven  []verify.Unproven
+	Unproven []verify.Unproven
+	// Executed is how many of the changed lines ran, nil as Unproven is.
+	Executed  []verify.Execution
 	Changeset workspace.Changeset
 	// Origin is what it was made of, for a replay.
 	Origin Origin

@@ -14,9 +14,11 @@ type Document struct {
 	Holds   []policy.Hold  `json:"holds"`
 	// Unproven is what no gate judged.
 	Unproven []verify.Unproven `json:"unproven"`
-	Edits    []edit.Applied    `json:"edits"`
-	Digest   string            `json:"digest"`
-	Diff     string            `json:"diff"`
+	// Executed says how many of the lines that it changes were executed.
+	Executed []verify.Execution `json:"executed"`
+	Edits    []edit.Applied     `json:"edits"`
+	Digest   string             `json:"digest"`
+	Diff     string             `json:"diff"`
 	// Thought is what the response said of itself: never evidence.
 	Thought string `json:"thought,omitempty"`
 }
@@ -27,7 +29,7 @@ func (c Candidate) Document() Document {
 		Verdict: c.Verdict, Digest: c.Digest, Diff: c.Diff, Thought: c.Thought,
 		Gates: make([]verify.Gate, 0, len(c.Gates)), Skipped: append([]verify.Skip{}, c.Skipped...),
 		Holds: append([]policy.Hold{}, c.Holds...), Edits: append([]edit.Applied{}, c.Edits...),
-		Unproven: append([]verify.Unproven{}, c.Unproven...),
+		Unproven: append([]verify.Unproven{}, c.Unproven...), Executed: append([]verify.Execution{}, c.Executed...),
 	}
 	for _, g := range c.Gates {
 		g.Findings = append([]verify.Finding{}, g.Findings...)

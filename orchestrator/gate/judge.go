@@ -57,6 +57,7 @@ func (g *Gate) Judge(ctx context.Context, st Stage, cand *Candidate, w Watch) er
 		report = report.Uninstalled()
 	}
 	cand.Verdict, cand.Gates, cand.Skipped, cand.Unproven = report.Verdict, report.Gates, report.Skipped, report.Unproven
+	cand.Executed = report.Executed
 	if len(lacking) > 0 { // the first thing that is told: much else follows from it
 		cand.Unproven = append(lacking, report.Unproven...)
 	}

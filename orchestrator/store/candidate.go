@@ -34,6 +34,11 @@ func (db *DB) SaveCandidate(ctx context.Context, id string, token int64, c gate.
 	if lists["unproven"], err = unprovenJSON(c.Unproven); err != nil {
 		return fmt.Errorf("%s: encode what was not judged: %w", act, err)
 	}
+	if lists["executed"] = nil; c.Executed != nil {
+		if lists["executed"], err = database.CleanJSON(c.Executed); err != nil {
+			return fmt.Errorf("%s: encode what was executed: %w", act, err)
+		}
+	}
 	return db.withFiles(ctx, act, c.Changeset, [][]byte{c.Origin.Response}, func(files []file) error {
 		return db.fenced(ctx, act, id, token, func(ctx context.Context, tx pgx.Tx, h held) error {
 			if h.Ended {
@@ -64,8 +69,8 @@ func addCandidate(ctx context.Context, tx pgx.Tx, id string, c gate.Candidate, l
 		args["response"] = workspace.Digest(c.Origin.Response)
 	}
 	err = tx.QueryRow(ctx, `
-		insert into candidate (run, n, verdict, digest, diff, thought, edits, skipped, holds, unproven, response, target, onto, asked)
-		select @run, coalesce(max(n), 0) + 1, @verdict, @digest, @diff, @thought, @edits, @skipped, @holds, @unproven, @response, @target, @onto, @asked
+		insert into candidate (run, n, verdict, digest, diff, thought, edits, skipped, holds, unproven, executed, response, target, onto, asked)
+		select @run, coalesce(max(n), 0) + 1, @verdict, @digest, @diff, @thought, @edits, @skipped, @holds, @unproven, @executed, @response, @target, @onto, @asked
 		from candidate where run = @run
 		returning n`, args).Scan(&n)
 	return n, err

@@ -294,9 +294,10 @@ func TestRunsAreListedAndFoundByPrefix(t *testing.T) {
 func candidate() gate.Candidate {
 	return gate.Candidate{
 		Verdict: verify.Fail, Digest: "d1", Diff: "--- a\n+++ b\n", Thought: "this is right",
-		Edits:   []edit.Applied{{Block: 1, Path: "shop/stock.py", Strategy: match.Exact, Line: 12}},
-		Skipped: []verify.Skip{{Name: "tests", Reason: "there are none"}},
-		Holds:   []policy.Hold{{Path: "Makefile", Kind: "tooling", Reason: "it runs on the host"}},
+		Edits:    []edit.Applied{{Block: 1, Path: "shop/stock.py", Strategy: match.Exact, Line: 12}},
+		Skipped:  []verify.Skip{{Name: "tests", Reason: "there are none"}},
+		Holds:    []policy.Hold{{Path: "Makefile", Kind: "tooling", Reason: "it runs on the host"}},
+		Executed: []verify.Execution{{Path: "shop/stock.py", Lines: 3, Executed: 2}},
 		Gates: []verify.Gate{
 			{Name: "format", Verdict: verify.Pass, Seconds: 0.25, Tool: "ruff 0.16.1"},
 			{

@@ -13,13 +13,13 @@ import (
 // in three queries however many gates there are.
 func candidates(ctx context.Context, tx pgx.Tx, id string) ([]gate.Candidate, error) {
 	rows, err := tx.Query(ctx, `
-		select verdict, digest, diff, thought, edits, skipped, holds, unproven from candidate where run = @run order by n`,
+		select verdict, digest, diff, thought, edits, skipped, holds, unproven, executed from candidate where run = @run order by n`,
 		pgx.NamedArgs{"run": id})
 	if err != nil {
 		return nil, err
 	}
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (c gate.Candidate, err error) {
-		err = row.Scan(&c.Verdict, &c.Digest, &c.Diff, &c.Thought, &c.Edits, &c.Skipped, &c.Holds, &c.Unproven)
+		err = row.Scan(&c.Verdict, &c.Digest, &c.Diff, &c.Thought, &c.Edits, &c.Skipped, &c.Holds, &c.Unproven, &c.Executed)
 		return c, err
 	})
 	if err != nil {

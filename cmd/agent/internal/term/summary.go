@@ -160,6 +160,9 @@ func (s summary) candidate(c gate.Document) {
 	for _, skip := range c.Skipped {
 		s.Line(s.Palette.Dim(fmt.Sprintf("  - %-8s skipped  %s", skip.Name, CleanLine(skip.Reason))))
 	}
+	if text := executed(c.Executed); text != "" {
+		s.Line(s.Palette.Dim("    " + text))
+	}
 	for _, g := range c.Gates {
 		s.gate(g)
 	}
@@ -175,6 +178,33 @@ func (s summary) candidate(c gate.Document) {
 		}
 		fmt.Fprintln(s.Out, s.Palette.Warn("needs a look:")+" "+CleanLine(h.Path)+": "+Clean(h.Reason))
 	}
+}
+
+// shownFiles bounds the files of which it is said how many of their changed lines ran.
+const shownFiles = 3
+
+// executed says how many of the changed lines ran, and of the files where not all did; ""
+// where it was not measured.
+func executed(list []verify.Execution) string {
+	lines, ran := 0, 0
+	var files []string
+	for _, x := range list {
+		lines, ran = lines+x.Lines, ran+x.Executed
+		if x.Executed < x.Lines {
+			files = append(files, fmt.Sprintf("%s %d of %d", CleanLine(x.Path), x.Executed, x.Lines))
+		}
+	}
+	if lines == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("executed %d of %d changed lines", ran, lines)
+	if more := len(files) - shownFiles; more > 0 {
+		files = append(files[:shownFiles], fmt.Sprintf("%d more files", more))
+	}
+	if len(files) > 0 && len(list) > 1 {
+		text += ": " + strings.Join(files, ", ")
+	}
+	return text
 }
 
 // GateWord is the mark of a gate and its verdict in a word. One that passes and did not
