@@ -85,6 +85,7 @@
 //	images/dependencies           what a workspace wants installed, by its manifests and lock files; pure
 //	images/registries             where packages come from, by the user's settings
 //	verify                        the gates, the baseline and the verdict
+//	verify/audit                  what was not judged, and whether anything has executed it
 //	verify/check                  what a check is given and gives; findings
 //	verify/compare                findings and tests with a patch against those without it
 //	verify/crash                  crash reports of Python, node and Go

@@ -8,6 +8,7 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/audit"
 	"agent/verify/check"
 	"agent/verify/compare"
 	"agent/verify/format"
@@ -324,7 +325,7 @@ func (s *session) program(ctx context.Context, def check.Check) {
 		s.results.begin(def.Name, false)
 		b := s.within(s.bench(box, check.NewView(s.req.Base, cs), s.after), def)
 		if def.Group == check.GroupTests || def.Group == check.GroupSmoke {
-			b.Lines = asked(cs)
+			b.Lines = audit.Asked(cs)
 		}
 		out := def.Run(ctx, b)
 		if ctx.Err() == nil {

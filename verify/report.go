@@ -3,10 +3,13 @@ package verify
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
+	"agent/verify/audit"
 	"agent/verify/check"
+	"agent/verify/node"
 	"agent/verify/policy"
 )
 
@@ -21,7 +24,22 @@ type (
 	Gate = check.Gate
 	// Smoke says how the smoke test starts the program.
 	Smoke = check.Smoke
+	// An Unproven is something that the gates of a candidate did not judge.
+	Unproven = audit.Unproven
+	// An UnprovenKind says why something was not judged.
+	UnprovenKind = audit.Kind
+	// An Execution says how many of the lines that a patch changes in a file were executed.
+	Execution = audit.Execution
 )
+
+// Of the kinds those that other packages tell apart.
+const (
+	NoDependencies = audit.NoDependencies
+	Unknown        = audit.Unknown
+)
+
+// NothingRan reports whether a gate judged nothing, whatever its verdict.
+func NothingRan(list []Unproven, gate string) bool { return audit.NothingRan(list, gate) }
 
 // The verdicts. Infra is never charged to the patch.
 const (
@@ -35,46 +53,6 @@ const (
 	Cancelled = check.Cancelled
 	Budget    = check.Budget
 )
-
-// An Unproven is something that the gates of a candidate did not judge. It changes no
-// verdict: a candidate in which no test ran may pass, and this is what says so.
-type Unproven struct {
-	// The gate that would have judged it; for a language that no gate reads, syntax.
-	Gate string `json:"gate"`
-	// Why, for programs.
-	Kind UnprovenKind `json:"kind"`
-	// Why, a sentence for people. Where no test ran at all it begins with that.
-	Reason string `json:"reason"`
-	// The gate judged something else. Without it the gate judged nothing.
-	Part bool `json:"part,omitempty"`
-}
-
-// An UnprovenKind says why something was not judged.
-type UnprovenKind string
-
-// The kinds.
-const (
-	NoTests      UnprovenKind = "no-tests"      // the workspace has none
-	NoRunner     UnprovenKind = "no-runner"     // there are test files, and nothing here runs them
-	TestScript   UnprovenKind = "script"        // a script would run the tests, in a way that is not understood here
-	NotInstalled UnprovenKind = "not-installed" // the tool is named and not there
-	NotCollected UnprovenKind = "not-collected" // the test files do not load
-	NoneFound    UnprovenKind = "none-found"    // the runner ran, and found none in the test files
-	AllSkipped   UnprovenKind = "all-skipped"   // every test was skipped
-	NotJudged    UnprovenKind = "not-judged"    // the tool ran, and its result could not be compared
-	NotRun       UnprovenKind = "not-run"       // another gate ended the judgement before
-	NoGate       UnprovenKind = "no-gate"       // no gate reads the language of a changed file
-	// A part of what the workspace depends on could not be installed, and everything was judged without it.
-	NoDependencies UnprovenKind = "no-dependencies"
-	// It was measured, and no changed line of the file was executed.
-	NotExecuted UnprovenKind = "not-executed"
-	Unknown     UnprovenKind = "unknown" // it was not recorded
-)
-
-// NothingRan reports whether a gate judged nothing, whatever its verdict.
-func NothingRan(list []Unproven, gate string) bool {
-	return slices.ContainsFunc(list, func(u Unproven) bool { return u.Gate == gate && !u.Part })
-}
 
 // A Skip is a gate that does not apply, with the reason.
 type Skip struct {
@@ -129,4 +107,18 @@ type Event struct {
 	Detail string
 	// Set when Done: the gate passes because nothing ran in it.
 	Idle bool
+}
+
+// Uninstalled returns the report for a workspace whose packages could not be installed: of a tool that is not there it
+// names that cause, and no lock file as the cure.
+func (r Report) Uninstalled() Report {
+	const cause = ", since it could not be"
+	r.Unproven, r.Skipped = slices.Clone(r.Unproven), slices.Clone(r.Skipped)
+	for i := range r.Unproven {
+		r.Unproven[i].Reason = strings.ReplaceAll(r.Unproven[i].Reason, node.AbsentCure, cause)
+	}
+	for i := range r.Skipped {
+		r.Skipped[i].Reason = strings.ReplaceAll(r.Skipped[i].Reason, node.AbsentCure, cause)
+	}
+	return r
 }

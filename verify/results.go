@@ -8,6 +8,7 @@ import (
 
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
+	"agent/verify/audit"
 	"agent/verify/check"
 	"agent/verify/compare"
 	"agent/verify/format"
@@ -146,7 +147,7 @@ func (r *results) unparsed() {
 			continue
 		}
 		if _, ok := r.skipped[c.Name]; !ok {
-			r.skipped[c.Name] = syntaxStops
+			r.skipped[c.Name] = audit.SyntaxStops
 		}
 		// It may have ended just before the syntax error was found, and the report
 		// must not tell whether it had.
@@ -271,23 +272,9 @@ func (r *results) ended(gate string) {
 		e.Detail = "skipped: " + reason
 	} else {
 		e.Verdict, e.Detail = g.Verdict, g.Detail
-		e.Idle = gate == check.GateTests && g.Verdict == check.Pass && !r.tested()
+		e.Idle = gate == check.GateTests && g.Verdict == check.Pass && !r.evidence().Tested()
 	}
 	r.tell("done", e)
-}
-
-// tested reports whether a test ran that counts.
-func (r *results) tested() bool { return slices.ContainsFunc(r.checksOf(check.GateTests), r.testedBy) }
-
-// testedBy reports whether a check ran a test that counts. Of a root that could not be judged
-// before the patch none does.
-func (r *results) testedBy(c check.Check) bool {
-	_, judged := r.judged[c.Name]
-	roots := r.base[c.Name].Roots
-	return judged && slices.ContainsFunc(r.cand[c.Name].Tests, func(t check.TestResult) bool {
-		file, _, _ := strings.Cut(t.ID, "::")
-		return t.Ran() && (len(roots) == 0 || roots[check.Nearest(roots, file)] == "")
-	})
 }
 
 // gate is the judgement of a gate, all of its checks together, or the reason why
@@ -449,5 +436,13 @@ func (r *results) gates() []string {
 	return names
 }
 
-// syntaxStops is why programs are not run.
-const syntaxStops = "not run: a touched file has a syntax error"
+// evidence is what is known so far. It is called with mu held.
+func (r *results) evidence() *audit.Evidence {
+	own := map[string][]string{}
+	for _, g := range r.request.Config.Gates {
+		own[g.Name] = g.Command
+	}
+	return &audit.Evidence{
+		Base: r.request.Base, Final: r.final, Checks: r.all(), Candidate: r.cand, Before: r.base, Judged: r.judged, Skipped: r.skipped, Own: own,
+	}
+}

@@ -127,9 +127,10 @@ func (s *session) report() Report {
 		report.Holds = append(report.Holds, r.approved[c.Name]...)
 	}
 	report.Verdict = overall(report.Gates)
-	report.Unproven, report.Executed = r.unproven(), r.executions()
+	known := r.evidence()
+	report.Unproven, report.Executed = known.Unproven(), known.Executions()
 	if report.Verdict == check.Pass {
-		report.Holds = append(report.Holds, r.unexecuted(report.Unproven)...)
+		report.Holds = append(report.Holds, known.Hold(report.Unproven)...)
 	}
 	if len(r.notes) > 0 && len(report.Gates) > 0 {
 		g := &report.Gates[0]

@@ -190,11 +190,15 @@ var allowed = map[string][]string{
 	"sandbox/workspace/promotion":  {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"sandbox/workspace/secret":     {"sandbox/workspace/lang"},
 	"verify": {
-		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/format", "verify/golang", "verify/node",
+		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/audit", "verify/check", "verify/compare", "verify/format", "verify/golang", "verify/node",
 		"verify/policy", "verify/python", "verify/shell", "verify/smoke", "verify/syntax", "verify/web",
 	},
+	"verify/audit": {
+		"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/golang", "verify/node", "verify/policy", "verify/python", "verify/shell", "verify/smoke",
+		"verify/web",
+	},
 	"verify/check":    {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang"},
-	"verify/compare":  {"sandbox/workspace", "verify/check"},
+	"verify/compare":  {"sandbox/workspace", "sandbox/workspace/lang", "verify/check"},
 	"verify/crash":    {"verify/check"},
 	"verify/format":   {"sandbox/workspace", "verify/check", "verify/compare", "verify/golang", "verify/python"},
 	"verify/golang":   {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/crash"},

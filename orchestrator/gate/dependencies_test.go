@@ -213,7 +213,7 @@ func TestAToolOfWhatIsLackingHasThatCause(t *testing.T) {
 	t.Parallel()
 	for lacking, want := range map[bool]string{true: "tsc of package.json is not installed, since it could not be", false: "tsc of package.json is not installed: commit a lock file"} {
 		b := runtest.Setup(t, func(_ context.Context, req verify.Request) (verify.Report, error) {
-			u := verify.Unproven{Gate: "types", Kind: verify.NotInstalled, Reason: "tsc of package.json is not installed" + node.AbsentCure}
+			u := verify.Unproven{Gate: "types", Kind: "not-installed", Reason: "tsc of package.json is not installed" + node.AbsentCure}
 			return verify.Report{Verdict: verify.Pass, Changeset: req.Changeset, Unproven: []verify.Unproven{u}}, nil
 		})
 		b.Write(t, "package.json", `{"dependencies":{"x":"1"}}`)

@@ -168,7 +168,7 @@ func TestAGateInWhichNothingRanIsNoPass(t *testing.T) {
 		sign, word string
 	}{
 		"all judged":        {pass, []verify.Unproven{}, "✓", "pass"},
-		"none ran":          {pass, []verify.Unproven{{Gate: "tests", Kind: verify.AllSkipped}}, "?", "no tests ran"},
+		"none ran":          {pass, []verify.Unproven{{Gate: "tests", Kind: "all-skipped"}}, "?", "no tests ran"},
 		"a part":            {pass, []verify.Unproven{{Gate: "tests", Kind: verify.NotInstalled, Part: true}}, "?", "pass"},
 		"another gate":      {pass, []verify.Unproven{{Gate: "lint", Kind: verify.NotInstalled}}, "✓", "pass"},
 		"one that objected": {verify.Gate{Name: "tests", Verdict: verify.Fail}, []verify.Unproven{{Gate: "tests", Part: true}}, "✗", "fail"},

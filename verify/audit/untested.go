@@ -1,4 +1,4 @@
-package verify
+package audit
 
 import (
 	"cmp"
@@ -37,9 +37,9 @@ type suite struct {
 	runner string
 }
 
-// A testAudit is what ran of the tests of a workspace, by language and project.
-type testAudit struct {
-	r      *results
+// A tests is what ran of the tests of a workspace, by language and project.
+type tests struct {
+	e      *Evidence
 	view   check.View
 	suites map[string]*suite
 	// The directories of projects, by language.
@@ -55,9 +55,9 @@ type testAudit struct {
 }
 
 // newTestAudit counts nothing yet.
-func (r *results) newTestAudit(v check.View) *testAudit {
-	t := &testAudit{
-		r: r, view: v, suites: map[string]*suite{}, told: map[string]bool{}, commands: node.NotRunCommands(v),
+func (e *Evidence) newTests(v check.View) *tests {
+	t := &tests{
+		e: e, view: v, suites: map[string]*suite{}, told: map[string]bool{}, commands: node.NotRunCommands(v),
 		roots: map[string]map[string]string{"Python": check.Rooted(python.TestRoots(v)), "Go": check.Rooted(golang.Roots(v)), "JavaScript": {".": ""}},
 	}
 	for _, p := range node.Roots(v) {
@@ -69,7 +69,7 @@ func (r *results) newTestAudit(v check.View) *testAudit {
 }
 
 // suiteOf is the suite that a file is of.
-func (t *testAudit) suiteOf(l *lang.Tests, p string) *suite {
+func (t *tests) suiteOf(l *lang.Tests, p string) *suite {
 	root := "."
 	if roots := t.roots[l.Name]; roots != nil {
 		root = check.Nearest(roots, path.Dir(p))
@@ -78,7 +78,7 @@ func (t *testAudit) suiteOf(l *lang.Tests, p string) *suite {
 }
 
 // suiteAt is the suite of a project.
-func (t *testAudit) suiteAt(l *lang.Tests, root string) *suite {
+func (t *tests) suiteAt(l *lang.Tests, root string) *suite {
 	key := l.Name + " " + root
 	if t.suites[key] == nil {
 		t.suites[key] = &suite{language: l, root: root}
@@ -87,9 +87,9 @@ func (t *testAudit) suiteAt(l *lang.Tests, root string) *suite {
 }
 
 // untested lists what was not tested.
-func (t *testAudit) untested() []Unproven {
-	for _, c := range t.r.checksOf(check.GateTests) {
-		if t.r.skipped[c.Name] == syntaxStops {
+func (t *tests) untested() []Unproven {
+	for _, c := range t.e.checksOf(check.GateTests) {
+		if t.e.Skipped[c.Name] == SyntaxStops {
 			return []Unproven{{Gate: check.GateTests, Kind: NotRun, Reason: "no test ran: a touched file has a syntax error"}}
 		}
 		t.count(c)
@@ -101,7 +101,7 @@ func (t *testAudit) untested() []Unproven {
 	for _, root := range slices.Sorted(maps.Keys(t.commands)) {
 		t.script(root)
 	}
-	own := t.r.ownGate(nil, true)
+	own := t.e.ownGate(nil, true)
 	if len(t.list) == 0 && !t.counts && !own {
 		t.list = []Unproven{t.none()}
 	}
@@ -132,8 +132,8 @@ func runnerLanguage(name string) *lang.Tests {
 }
 
 // count takes in what came of one runner.
-func (t *testAudit) count(c check.Check) {
-	cand, attempted := t.r.cand[c.Name]
+func (t *tests) count(c check.Check) {
+	cand, attempted := t.e.Candidate[c.Name]
 	if !attempted {
 		return
 	}
@@ -142,8 +142,8 @@ func (t *testAudit) count(c check.Check) {
 	if c.Places != nil {
 		places = c.Places(t.view)
 	}
-	reason, skipped := t.r.skipped[c.Name]
-	g, judged := t.r.judged[c.Name]
+	reason, skipped := t.e.Skipped[c.Name]
+	g, judged := t.e.Judged[c.Name]
 	if !skipped && judged && (g.Verdict == check.Infra || g.Verdict == check.Timeout || g.Verdict == check.OOM) {
 		skipped, reason = true, g.Detail
 	}
@@ -158,7 +158,7 @@ func (t *testAudit) count(c check.Check) {
 		case c.Name == node.CommandsName && strings.Contains(reason, notInBox):
 			u.Kind = NoRunner
 		}
-		if !t.r.ownGate(l, true) {
+		if !t.e.ownGate(l, true) {
 			t.list = append(t.list, u)
 		}
 		for _, root := range places {
@@ -166,13 +166,13 @@ func (t *testAudit) count(c check.Check) {
 		}
 		return
 	}
-	if c.Name == node.CommandsName && !t.r.ownGate(l, true) {
+	if c.Name == node.CommandsName && !t.e.ownGate(l, true) {
 		t.commandsBefore()
 	}
 	for _, root := range places {
 		s := t.suiteAt(l, root)
 		s.runner = cmp.Or(s.runner, c.Name)
-		s.blocked = cmp.Or(s.blocked, t.r.base[c.Name].Roots[root])
+		s.blocked = cmp.Or(s.blocked, t.e.Before[c.Name].Roots[root])
 	}
 	for _, result := range cand.Tests {
 		file, _, _ := strings.Cut(result.ID, "::")
@@ -191,7 +191,7 @@ func (t *testAudit) count(c check.Check) {
 }
 
 // look finds the files that hold tests by their names.
-func (t *testAudit) look() {
+func (t *tests) look() {
 	for _, p := range t.view.Paths() {
 		l := testsOf(p)
 		if l == nil {
@@ -212,7 +212,7 @@ func (t *testAudit) look() {
 
 // read has the texts tell which of the files hold tests. A file that cannot be read
 // here holds none.
-func (t *testAudit) read(s *suite) {
+func (t *tests) read(s *suite) {
 	for _, p := range s.unsure[:min(len(s.unsure), maxTestReads)] {
 		if data, err := t.view.Read(p); err == nil && s.language.Text.Match(data) {
 			s.files, s.first = s.files+1, cmp.Or(s.first, p)
@@ -221,8 +221,8 @@ func (t *testAudit) read(s *suite) {
 }
 
 // judge tells of one suite of which no test ran.
-func (t *testAudit) judge(key string, s *suite) {
-	if s.ran > 0 || t.told[key] || t.r.ownGate(s.language, true) {
+func (t *tests) judge(key string, s *suite) {
+	if s.ran > 0 || t.told[key] || t.e.ownGate(s.language, true) {
 		return
 	}
 	if t.read(s); s.files == 0 && s.skipped == 0 && s.broken == "" {
@@ -261,14 +261,14 @@ func (t *testAudit) judge(key string, s *suite) {
 }
 
 // unrunKinds are the kinds of what node.WhyNotRun says, by node.Cannot.
-var unrunKinds = map[bool]UnprovenKind{true: NoRunner, false: TestScript}
+var unrunKinds = map[bool]Kind{true: NoRunner, false: TestScript}
 
 // script tells of commands of a test script that are not run: of tests always, of all else where
 // nothing of the package, or of those inside it, has run.
-func (t *testAudit) script(root string) {
+func (t *tests) script(root string) {
 	l := lang.Named("javascript").Tests
 	list, cannot := t.commands[root], node.Cannot(t.commands[root])
-	if t.r.ownGate(l, true) || t.told[l.Name+" "+root] && !cannot {
+	if t.e.ownGate(l, true) || t.told[l.Name+" "+root] && !cannot {
 		return
 	}
 	for at := range t.roots[l.Name] {
@@ -287,9 +287,9 @@ func (t *testAudit) script(root string) {
 const notInBox = "failed: exit status 127"
 
 // commandsBefore tells of the commands of test scripts that fail as they did before the patch.
-func (t *testAudit) commandsBefore() {
-	kinds := map[bool]UnprovenKind{true: NoRunner, false: NotJudged}
-	for _, why := range node.FailedBefore(t.r.base[node.CommandsName], t.r.cand[node.CommandsName]) {
+func (t *tests) commandsBefore() {
+	kinds := map[bool]Kind{true: NoRunner, false: NotJudged}
+	for _, why := range node.FailedBefore(t.e.Before[node.CommandsName], t.e.Candidate[node.CommandsName]) {
 		t.list = append(t.list, Unproven{Kind: kinds[strings.Contains(why, notInBox)], Reason: "not judged: already before the patch, " + why})
 	}
 }
@@ -315,7 +315,7 @@ var drivers = []struct {
 }
 
 // none says why there was no test to run.
-func (t *testAudit) none() Unproven {
+func (t *tests) none() Unproven {
 	for _, d := range drivers {
 		if t.view.Has(d.base) && re(d.text).MatchString(t.view.Text(d.base)) {
 			return Unproven{Kind: TestScript, Reason: d.base + " " + d.tells + ", which is not run here, and no test file was found; a [[gate]] in agent.toml can run it"}
@@ -327,13 +327,14 @@ func (t *testAudit) none() Unproven {
 // ownGate reports whether a gate that the workspace defines has judged the candidate
 // with a tool of a language, and is for tests where that is asked. What the command
 // does in the end nobody here can tell; whoever defined the gate has said so.
-func (r *results) ownGate(l *lang.Tests, tests bool) bool {
-	return slices.ContainsFunc(r.request.Config.Gates, func(g CustomGate) bool {
-		if _, judged := r.judged[g.Name]; !judged || tests && !g.forTests() {
-			return false
+func (e *Evidence) ownGate(l *lang.Tests, tests bool) bool {
+	for name, command := range e.Own {
+		_, judged := e.Judged[name]
+		if judged && (!tests || testWords.MatchString(name+" "+strings.Join(command, " "))) && (l == nil || startsTool(command, l)) {
+			return true
 		}
-		return l == nil || startsTool(g.Command, l)
-	})
+	}
+	return false
 }
 
 // startsTool reports whether a command starts a tool of a language, or a script of the
@@ -348,8 +349,3 @@ func startsTool(command []string, l *lang.Tests) bool {
 
 // testWords are in the names or commands of gates that run tests.
 var testWords = re(`(?i)test|spec|\bcheck\b|\bverify\b|\b(?:bats|ava|tap|tox|nox|mocha|jasmine|karma|playwright|cypress|busted|prove|behave|cucumber|robot|rake|testthat)\b`)
-
-// forTests reports whether a gate says of itself that it runs tests.
-func (g CustomGate) forTests() bool {
-	return testWords.MatchString(g.Name + " " + strings.Join(g.Command, " "))
-}

@@ -1,4 +1,4 @@
-package verify
+package audit
 
 import (
 	"fmt"
@@ -14,29 +14,29 @@ import (
 	"agent/verify/smoke"
 )
 
-// unexecuted holds a candidate that passed and of which nothing that ran has executed the
+// Hold holds a candidate that passed and of which nothing that ran has executed the
 // change: a test that fails on it, or a program that crashes on it, would not have been
-// seen. list is what was not judged. It is called with mu held, when everything is judged.
+// seen. list is what was not judged.
 //
 // Code that only tools looked at counts as not executed, and so does what an import alone
 // runs. A change of data, of text for people and of comments has nothing to execute. Where it
 // was measured which lines ran, one of those that the patch changed must be among them;
 // elsewhere any test of the language will do.
-func (r *results) unexecuted(list []Unproven) []policy.Hold {
-	trace := r.traced()
+func (e *Evidence) Hold(list []Unproven) []policy.Hold {
+	trace := e.traced()
 	var open []workspace.Change
 	missed := 0
-	for _, c := range toExecute(r.final.Changes) {
+	for _, c := range toExecute(e.Final.Changes) {
 		l := programOf(c)
 		code, measured := trace.Code[c.Path]
 		switch {
-		case r.ownGate(l.Tests, true) || len(trace.Ran[c.Path]) > 0 || r.starts(c.Path):
+		case e.ownGate(l.Tests, true) || len(trace.Ran[c.Path]) > 0 || e.starts(c.Path):
 			return nil
 		case measured && len(code) == 0:
 			continue
 		case measured:
 			missed += len(code)
-		case r.executes(l):
+		case e.executes(l):
 			return nil
 		}
 		open = append(open, c)
@@ -77,9 +77,9 @@ func toExecute(all []workspace.Change) (program []workspace.Change) {
 // forTests reports whether a file is a test, or what tests are made of.
 func forTests(l *lang.Language, p string) bool { return l.MayTest(p) || lang.InTests(p) }
 
-// asked are the lines of which tests and the program are to tell whether they executed
+// Asked are the lines of which tests and the program are to tell whether they executed
 // them: those of the program that a changeset writes.
-func asked(cs workspace.Changeset) check.Lines {
+func Asked(cs workspace.Changeset) check.Lines {
 	var lines check.Lines
 	for _, c := range cs.Changes {
 		if l := programOf(c); l == nil || forTests(l, c.Path) {
@@ -96,10 +96,10 @@ func asked(cs workspace.Changeset) check.Lines {
 }
 
 // traced is what all that ran and was judged says of the lines that it was asked about.
-func (r *results) traced() check.Trace {
+func (e *Evidence) traced() check.Trace {
 	var sum *check.Trace
-	for name, out := range r.cand {
-		if _, judged := r.judged[name]; judged {
+	for name, out := range e.Candidate {
+		if _, judged := e.Judged[name]; judged {
 			sum = sum.With(out.Traced)
 		}
 	}
@@ -118,10 +118,10 @@ type Execution struct {
 	Executed int `json:"executed"`
 }
 
-// executions lists what was measured, by path. It is called with mu held.
-func (r *results) executions() []Execution {
+// Executions lists what was measured, by path.
+func (e *Evidence) Executions() []Execution {
 	list := []Execution{}
-	trace := r.traced()
+	trace := e.traced()
 	for _, p := range slices.Sorted(maps.Keys(trace.Code)) {
 		if n := len(trace.Code[p]); n > 0 {
 			list = append(list, Execution{Path: p, Lines: n, Executed: len(trace.Ran[p])})
@@ -131,9 +131,9 @@ func (r *results) executions() []Execution {
 }
 
 // unexecutedFiles tells of changed files of which no line was executed.
-func (r *results) unexecutedFiles() []Unproven {
+func (e *Evidence) unexecutedFiles() []Unproven {
 	var files []string
-	for _, e := range r.executions() {
+	for _, e := range e.Executions() {
 		if e.Executed == 0 {
 			files = append(files, e.Path)
 		}
@@ -148,9 +148,9 @@ func (r *results) unexecutedFiles() []Unproven {
 }
 
 // starts reports whether the smoke test started the program in a file, and was judged.
-func (r *results) starts(p string) bool {
-	_, judged := r.judged[smoke.Program.Name]
-	end := r.cand[smoke.Program.Name].Ending
+func (e *Evidence) starts(p string) bool {
+	_, judged := e.Judged[smoke.Program.Name]
+	end := e.Candidate[smoke.Program.Name].Ending
 	return judged && end != nil && slices.Contains(end.Command, p)
 }
 
@@ -184,16 +184,16 @@ func code(l *lang.Language, text []byte) string {
 // executes reports whether programs of a language ran and were judged: a test that was not
 // skipped, a gate of the workspace's own that runs tests, or the program that the smoke test
 // starts.
-func (r *results) executes(l *lang.Language) bool {
-	if r.ownGate(l.Tests, true) {
+func (e *Evidence) executes(l *lang.Language) bool {
+	if e.ownGate(l.Tests, true) {
 		return true
 	}
-	for _, c := range r.checksOf(check.GateTests) {
-		if _, judged := r.judged[c.Name]; judged && runnerLanguage(c.Name) == l.Tests && r.testedBy(c) {
+	for _, c := range e.checksOf(check.GateTests) {
+		if _, judged := e.Judged[c.Name]; judged && runnerLanguage(c.Name) == l.Tests && e.testedBy(c) {
 			return true
 		}
 	}
-	_, judged := r.judged[smoke.Program.Name]
-	end := r.cand[smoke.Program.Name].Ending
+	_, judged := e.Judged[smoke.Program.Name]
+	end := e.Candidate[smoke.Program.Name].Ending
 	return judged && end != nil && startsTool(end.Command, l.Tests)
 }

@@ -1,4 +1,4 @@
-package verify
+package audit
 
 import (
 	"strings"
@@ -61,7 +61,7 @@ func TestAChangeIsExecutedByItsOwnLanguage(t *testing.T) {
 		by     string
 		out    check.Outcome
 		judged bool
-		gates  []CustomGate
+		gates  map[string][]string
 		held   bool
 	}{
 		"its tests":                    {by: python.PytestName, out: ran("passed"), judged: true},
@@ -72,18 +72,19 @@ func TestAChangeIsExecutedByItsOwnLanguage(t *testing.T) {
 		"a program of another one":     {by: smoke.ProgramName, out: started("go", "/tmp/program"), judged: true, held: true},
 		"a program of unknown origin":  {by: smoke.ProgramName, out: started("./start"), judged: true},
 		"an import":                    {by: smoke.ImportsName, out: check.Outcome{Imports: []check.ImportResult{{Name: "a"}}}, judged: true, held: true},
-		"a gate that runs tests":       {by: "unit", judged: true, gates: []CustomGate{{Name: "unit", Command: []string{"make", "test"}}}},
-		"a gate for something else":    {by: "licence", judged: true, gates: []CustomGate{{Name: "licence", Command: []string{"make", "licence"}}}, held: true},
-		"a gate that came to no judge": {by: "unit", gates: []CustomGate{{Name: "unit", Command: []string{"make", "test"}}}, held: true},
+		"a gate that runs tests":       {by: "unit", judged: true, gates: map[string][]string{"unit": {"make", "test"}}},
+		"a gate for something else":    {by: "licence", judged: true, gates: map[string][]string{"licence": {"make", "licence"}}, held: true},
+		"a gate that came to no judge": {by: "unit", gates: map[string][]string{"unit": {"make", "test"}}, held: true},
 	} {
 		base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n"})
 		cs := verifytest.Change(t, base, map[string]string{"a.py": "x = 2\n"})
-		r := newResults(nil, Request{Base: base, Changeset: cs, Config: Config{Gates: c.gates}})
-		r.cand[c.by] = c.out
+		e := evidenceOf(base, cs)
+		e.Candidate[c.by] = c.out
+		e.Own = c.gates
 		if c.judged {
-			r.judged[c.by] = check.Gate{Verdict: check.Pass}
+			e.Judged[c.by] = check.Gate{Verdict: check.Pass}
 		}
-		holds := r.unexecuted([]Unproven{{Gate: check.GateTests, Kind: NoTests, Reason: "no test ran: why"}})
+		holds := e.Hold([]Unproven{{Gate: check.GateTests, Kind: NoTests, Reason: "no test ran: why"}})
 		if held := len(holds) == 1; held != c.held {
 			t.Errorf("%s: %+v", name, holds)
 		}
@@ -123,15 +124,15 @@ func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 		if c.patch == nil {
 			c.patch = map[string]string{"a.py": "x = 2\n"}
 		}
-		r := newResults(nil, Request{Base: base, Changeset: verifytest.Change(t, base, c.patch)})
-		r.cand[python.PytestName] = check.Outcome{Tests: []check.TestResult{{ID: "test_a.py::x", Outcome: "passed"}}, Traced: c.tests}
-		r.judged[python.PytestName] = check.Gate{Verdict: check.Pass}
+		e := evidenceOf(base, verifytest.Change(t, base, c.patch))
+		e.Candidate[python.PytestName] = check.Outcome{Tests: []check.TestResult{{ID: "test_a.py::x", Outcome: "passed"}}, Traced: c.tests}
+		e.Judged[python.PytestName] = check.Gate{Verdict: check.Pass}
 		if c.program != nil || c.command != "" {
-			r.cand[smoke.ProgramName] = check.Outcome{Ending: &check.Ending{Command: []string{"/usr/bin/python3", c.command}}, Traced: c.program}
-			r.judged[smoke.ProgramName] = check.Gate{Verdict: check.Pass}
+			e.Candidate[smoke.ProgramName] = check.Outcome{Ending: &check.Ending{Command: []string{"/usr/bin/python3", c.command}}, Traced: c.program}
+			e.Judged[smoke.ProgramName] = check.Gate{Verdict: check.Pass}
 		}
-		list := r.unexecutedFiles()
-		holds := r.unexecuted(list)
+		list := e.unexecutedFiles()
+		holds := e.Hold(list)
 		if len(holds) > 0 != (c.reason != "") || len(holds) > 0 && !strings.Contains(holds[0].Reason, c.reason) {
 			t.Errorf("%s: %+v", name, holds)
 		}
@@ -149,7 +150,7 @@ func TestLinesOfTheProgramAreAskedAbout(t *testing.T) {
 		"a.py": "x = 1\n\n\ndef f():\n    # two\n    return 2\n", "b.go": "package b\n\n// B\nvar B int\n", "test_a.py": "x = 1\n", "README.md": "text\n", "c.js": "f();\n",
 	})
 	want := check.Lines{"a.py": {6}, "b.go": {4}, "c.js": {1}}
-	if d := cmp.Diff(want, asked(cs)); d != "" {
+	if d := cmp.Diff(want, Asked(cs)); d != "" {
 		t.Errorf("asked (-want +got):\n%s", d)
 	}
 }
