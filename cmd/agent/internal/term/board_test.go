@@ -169,8 +169,8 @@ func TestAGateInWhichNothingRanIsNoPass(t *testing.T) {
 	}{
 		"all judged":        {pass, []verify.Unproven{}, "✓", "pass"},
 		"none ran":          {pass, []verify.Unproven{{Gate: "tests", Kind: "all-skipped"}}, "?", "no tests ran"},
-		"a part":            {pass, []verify.Unproven{{Gate: "tests", Kind: verify.NotInstalled, Part: true}}, "?", "pass"},
-		"another gate":      {pass, []verify.Unproven{{Gate: "lint", Kind: verify.NotInstalled}}, "✓", "pass"},
+		"a part":            {pass, []verify.Unproven{{Gate: "tests", Kind: "not-installed", Part: true}}, "?", "pass"},
+		"another gate":      {pass, []verify.Unproven{{Gate: "lint", Kind: "not-installed"}}, "✓", "pass"},
 		"one that objected": {verify.Gate{Name: "tests", Verdict: verify.Fail}, []verify.Unproven{{Gate: "tests", Part: true}}, "✗", "fail"},
 	} {
 		if sign, word := GateWord(Palette{}, c.gate, c.list); sign != c.sign || word != c.word {
