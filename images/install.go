@@ -51,6 +51,13 @@ func installDigest(d dependencies.Set, toolchain Image, from registries.Set) (st
 	}
 	// The certificates are no part of it: they decide whether a registry is
 	// believed, not what a lock file names.
+	if names, _ := d.Debian(); len(names) > 0 {
+		more, err := specs.ReadFile(packagesStep)
+		if err != nil {
+			return "", err
+		}
+		script = slices.Concat(script, more)
+	}
 	key, err := json.Marshal([]any{toolchain.ID, hash(script), d.Scripts, d.Steps(), d.Options(), treeOf(d.Files()).Digest(), d.Links(), from.NPM, from.PyPI, from.GoProxy, from.GoSums})
 	return hash(key), err
 }
@@ -226,6 +233,9 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d de
 		// never takes the place of what a gate itself imports.
 		const prepare = "mkdir -p /deps && chown " + installer + " /deps\n" +
 			"for dir in /usr/lib/python3/dist-packages; do echo /deps/python >$dir/agent-dependencies.pth; done\n"
+		if root, err = debian(root, d, out); err != nil {
+			return root, ocispecs.ImageConfig{}, err
+		}
 		root = step(root, "[dependencies] make a place", stepMark, prepare, nil,
 			llb.AddEnv("PATH", buildPath), llb.Network(llb.NetModeNone)).Root()
 		// The mount points are directories of every Debian: others would stay in
@@ -247,6 +257,22 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d de
 		return err
 	}
 	return installError(err, d, from)
+}
+
+// debian installs the packages of Debian that d names, as root: the archive is that of the image, and apt believes only what
+// is signed. Nothing that the image has is removed for them.
+func debian(root llb.State, d dependencies.Set, out llb.RunOption) (llb.State, error) {
+	names, at := d.Debian()
+	if len(names) == 0 {
+		return root, nil
+	}
+	install, err := specs.ReadFile(packagesStep)
+	if err != nil {
+		return root, err
+	}
+	script := "( set -- '' '' --no-remove \"$@\"\n" + string(install) + "\n) >/tmp/said 2>&1 || {\n" +
+		"\tcat /tmp/said\n\techo '" + notInstalled + strconv.Itoa(at) + "'\n\tgrep '^E: ' /tmp/said\n\texit 1\n}\nrm -f /tmp/said\n"
+	return step(root, "[dependencies] install "+strings.Join(names, " "), stepMark, script, names, llb.AddEnv("PATH", buildPath), out).Root(), nil
 }
 
 // installEnv is the environment of the installing step.

@@ -44,6 +44,9 @@ func (e *InstallError) Unwrap() error { return e.Err }
 
 // Next says what to do about it.
 func (e *InstallError) Next() string {
+	if e.Setting == aptSources {
+		return "name packages that the image's Debian has (environment.packages), or skip installation with --no-install"
+	}
 	if e.Registry == "" {
 		return "fix the manifest or lock file that is named, or skip installation with --no-install"
 	}
@@ -58,6 +61,9 @@ const (
 	unanswered   = "agent: registry does not answer: "
 	outOfTime    = "agent: no end within "
 )
+
+// aptSources stands for what names Debian's archive, which is no variable.
+const aptSources = "/etc/apt"
 
 // brokenOff matches what package managers say of a connection that broke, or of a registry in trouble.
 var brokenOff = regexp.MustCompile(`\b(ECONNRESET|ETIMEDOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ERR_SOCKET_TIMEOUT|FETCH_ERROR|E429|E5\d\d)\b|` +
@@ -84,6 +90,8 @@ func installError(err error, d dependencies.Set, from registries.Set) error {
 	}
 	address, setting := from.NPM, "NPM_CONFIG_REGISTRY"
 	switch d.Part(step).Manager {
+	case "apt":
+		return &InstallError{Step: step, Setting: aptSources, Said: firstLines(said), Err: err}
 	case "pip":
 		address, setting = from.PyPI, "PIP_INDEX_URL"
 	case "go":

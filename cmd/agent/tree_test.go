@@ -113,7 +113,7 @@ var allowed = map[string][]string{
 		"cmd/agent/internal/wire", "orchestrator/blame", "orchestrator/run", "orchestrator/store/database", "orchestrator/undo", "sandbox/workspace",
 	},
 	"cmd/agent/internal/config": {
-		"cmd/agent/internal/fault", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify",
+		"cmd/agent/internal/fault", "images/dependencies", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify",
 		"verify/policy",
 	},
 	"cmd/agent/internal/fault": {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store/database", "orchestrator/store/query", "sandbox"},

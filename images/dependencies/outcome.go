@@ -102,13 +102,15 @@ func (d Set) Limited(base Set, report string) Set {
 
 // A Part is what one run of a package manager installs.
 type Part struct {
-	Manager string // npm, pnpm, yarn, pip, go
+	Manager string // apt, npm, pnpm, yarn, pip, go
 	Root    string // directory in the workspace, "." for the root
 }
 
 // String names the part for people.
 func (p Part) String() string {
 	switch p.Manager {
+	case "apt":
+		return "Debian"
 	case "pip":
 		return "Python"
 	case "go":
@@ -119,7 +121,7 @@ func (p Part) String() string {
 
 // Same reports whether both install for the same language in the same directory.
 func (p Part) Same(other Part) bool {
-	node := func(m string) bool { return m != "pip" && m != "go" }
+	node := func(m string) bool { return m != "pip" && m != "go" && m != "apt" }
 	return p.Root == other.Root && (p.Manager == other.Manager || node(p.Manager) && node(other.Manager))
 }
 
@@ -155,6 +157,8 @@ func (d Set) Without(i int) Set {
 // language is the directory below which the files of a step lie.
 func (s step) language() string {
 	switch s.kind {
+	case "apt":
+		return ""
 	case "pip":
 		return "python"
 	case "go":

@@ -3,7 +3,7 @@
 #
 #	dependencies.sh [KIND ROOT SETTINGS RETRY MAY]…
 #
-# KIND is npm, npm-unlocked, pnpm, pnpm-unlocked, yarn, pip or go; ROOT is the directory in the workspace. SETTINGS are
+# KIND is npm, npm-unlocked, pnpm, pnpm-unlocked, yarn, pip, go, or apt, which is installed already; ROOT is the directory in the workspace. SETTINGS are
 # options, RETRY those of a second attempt, each from a table of the caller's; MAY says how many other attempts there may
 # be, or which requirements may be left out, one a line, or * for any. Under /media lie the manifests and lock files, in
 # node, python and go, and under /srv the host's certificates. AGENT_NPM and AGENT_PYPI are the registries, and GOPROXY
@@ -47,6 +47,7 @@ probe() {
 	while [ $# -gt 0 ]; do
 		index=$((index + 1))
 		case $1 in
+		apt) registry=off ;;
 		pip) registry=$AGENT_PYPI ;;
 		go) registry=${GOPROXY%%[,|]*} ;;
 		*) registry=$AGENT_NPM/ ;;

@@ -44,6 +44,7 @@ func DependenciesOf(base *workspace.Manifest, rules Rules) (dependencies.Set, er
 	if rules.NoInstall {
 		return d.Uninstalled(), nil
 	}
+	d = d.WithDebian(rules.Packages)
 	d.Scripts, d.Notes = rules.InstallScripts, append(notes, d.Notes...)
 	return d, nil
 }

@@ -62,7 +62,9 @@ type Rules struct {
 	// it run code of its own while it is installed; InstallAll judges nothing
 	// where a part of it cannot be.
 	NoInstall, InstallScripts, InstallAll bool
-	Config                                verify.Config
+	// Packages are those of Debian that the boxes have besides the tools.
+	Packages []string
+	Config   verify.Config
 }
 
 // A Gate freezes workspaces and judges candidates. It is safe for concurrent use

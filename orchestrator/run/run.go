@@ -300,9 +300,11 @@ type Request struct {
 	// it run code of its own while it is installed; InstallAll judges nothing
 	// where a part of it cannot be.
 	NoInstall, InstallScripts, InstallAll bool
-	NoPromote                             bool
-	Config                                verify.Config
-	Approver                              Approver
+	// Packages are those of Debian that the boxes have besides the tools.
+	Packages  []string
+	NoPromote bool
+	Config    verify.Config
+	Approver  Approver
 	// Keep says what of the workspace is kept for a replay.
 	Keep Keep
 }
@@ -310,7 +312,7 @@ type Request struct {
 // Rules are what of the request a gate judges by.
 func (req Request) Rules() gate.Rules {
 	return gate.Rules{
-		Protect: req.Protect, Allow: req.Allow, NoInstall: req.NoInstall, InstallScripts: req.InstallScripts, InstallAll: req.InstallAll, Config: req.Config,
+		Protect: req.Protect, Allow: req.Allow, NoInstall: req.NoInstall, InstallScripts: req.InstallScripts, InstallAll: req.InstallAll, Packages: req.Packages, Config: req.Config,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"agent/images/dependencies"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
 	"agent/sandbox/egress"
@@ -118,6 +119,20 @@ func list(set func(*values, []string) error) kind {
 	}, nil)
 	if set != nil {
 		k.set = func(v *values, text string) error { return set(v, ParseList(text)) }
+	}
+	return k
+}
+
+// debianPackages are names. A workspace's own stand beside the user's.
+func debianPackages() kind {
+	k := list(func(_ *values, names []string) error {
+		if err := dependencies.CheckDebian(names); err != nil {
+			return advice{err, "name packages as `apt-cache search` prints them"}
+		}
+		return nil
+	})
+	k.merge = func(outer, own string) (string, error) {
+		return formatList(append(ParseList(outer), ParseList(own)...)), nil
 	}
 	return k
 }

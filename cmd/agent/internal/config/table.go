@@ -116,6 +116,7 @@ func general() []Setting {
 		},
 		{Name: "dependencies.partial", Env: "AGENT_INSTALL_PARTIAL", Default: "true", About: "go on without what cannot be installed, and say so; off: exit code 3", scope: switchOff, kind: toggle(nil)},
 		{Name: "dependencies.scripts", Env: "AGENT_INSTALL_SCRIPTS", Default: "false", About: "let packages run code of their own while they are installed", scope: switchOff, kind: toggle(nil)},
+		{Name: "environment.packages", Env: "AGENT_PACKAGES", Default: "[]", About: "packages of Debian that the boxes have besides the tools, such as what tests need", scope: add, kind: debianPackages()},
 		{Name: "record.files", Env: "AGENT_RECORD_FILES", Default: "true", About: "keep the files that a run saw in the record, so that it can be replayed", scope: switchOff, kind: toggle(func(v *values) *bool { return &v.keep.Files })},
 		{Name: "record.bytes", Env: "AGENT_RECORD_BYTES", Default: "256MiB", About: "keep none of a workspace that is larger", scope: noFile, kind: size(func(v *values) *int64 { return &v.keep.Bytes })},
 		{

@@ -57,7 +57,7 @@ func BaseRequest(set config.Settings) (run.Request, error) {
 	return run.Request{
 		Workspace: dir, Exclude: config.ParseList(set["exclude"].Text), Protect: protect, Allow: allow, NoPromote: set.On("no_promote"), Config: conf,
 		NoInstall: !set.On("dependencies.install"), InstallScripts: set.On("dependencies.scripts"),
-		InstallAll: !set.On("dependencies.partial"), Keep: keep,
+		InstallAll: !set.On("dependencies.partial"), Packages: config.ParseList(set["environment.packages"].Text), Keep: keep,
 	}, err
 }
 
