@@ -270,8 +270,9 @@ func debian(root llb.State, d dependencies.Set, out llb.RunOption) (llb.State, e
 	if err != nil {
 		return root, err
 	}
-	script := "( set -- '' '' --no-remove \"$@\"\n" + string(install) + "\n) >/tmp/said 2>&1 || {\n" +
-		"\tcat /tmp/said\n\techo '" + notInstalled + strconv.Itoa(at) + "'\n\tgrep '^E: ' /tmp/said\n\texit 1\n}\nrm -f /tmp/said\n"
+	script := "exec 3>&1 >/tmp/said 2>&1\n" +
+		"trap 'code=$?; [ $code = 0 ] || { cat /tmp/said; echo \"" + notInstalled + strconv.Itoa(at) + "\"; grep \"^E: \" /tmp/said; } >&3; rm -f /tmp/said; exit $code' EXIT\n" +
+		"set -- '' '' --no-remove \"$@\"\n" + string(install)
 	return step(root, "[dependencies] install "+strings.Join(names, " "), stepMark, script, names, llb.AddEnv("PATH", buildPath), out).Root(), nil
 }
 

@@ -215,3 +215,38 @@ func TestAFailureStandsForAMoment(t *testing.T) {
 		t.Errorf("after that: %v", got)
 	}
 }
+
+// Packages of Debian come before all else, stand below what the workspace depends on, and take nothing of the image away.
+func TestPackagesOfDebianAreInstalled(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	d := dependencies.Set{}.WithDebian([]string{"hello", "-y", "hello"})
+	if names, _ := d.Debian(); len(names) != 1 || len(d.Notes) != 1 {
+		t.Errorf("%q, noted %q", names, d.Notes)
+	}
+	img, err := b.Install(t.Context(), toolchain, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { removeImage(t, e, img.ID) })
+	found := map[string]bool{}
+	e.export(t, img.ID, func(h *tar.Header, _ []byte) {
+		if h.Name == "tmp/said" || h.Name == "usr/bin/hello" || strings.HasPrefix(h.Name, "var/lib/apt/lists/") && !strings.HasSuffix(h.Name, "/") {
+			found[h.Name] = true
+		}
+	})
+	if !found["usr/bin/hello"] || len(found) > 1 {
+		t.Errorf("the image has %v", found)
+	}
+	// What cannot be had is a part that the run may go on without.
+	d = dependencies.Read(texts("requirements.txt", "planted==1.2.3\n")).WithDebian([]string{"no-such-package-here"})
+	_, err = b.Install(t.Context(), toolchain, d)
+	var lacking *InstallError
+	if !errors.As(err, &lacking) || lacking.Step != 0 || d.Part(0).String() != "Debian" || !strings.Contains(lacking.Error(), "Unable to locate package no-such-package-here") ||
+		!strings.Contains(lacking.Next(), "environment.packages") {
+		t.Errorf("%v", err)
+	}
+	if names, _ := d.Without(0).Debian(); len(names) > 0 || d.Without(0).Empty() {
+		t.Errorf("without it %v are left", d.Without(0).Steps())
+	}
+}

@@ -11,7 +11,7 @@ import (
 const maxDebian = 200
 
 // debianName is what a package of Debian may be called: Debian Policy, 5.6.1. It is never an option of apt.
-var debianName = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]{1,99}$`)
+var debianName = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]{0,98}[a-z0-9+.]$`)
 
 // CheckDebian refuses names that no package of Debian can have.
 func CheckDebian(names []string) error {

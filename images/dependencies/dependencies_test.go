@@ -181,3 +181,16 @@ func TestOfAPackageWhatDecidesIsKept(t *testing.T) {
 		t.Errorf("%v, %v", fields, err)
 	}
 }
+
+// A name is never an option of apt, nor a wish to remove something.
+func TestPackagesOfDebianHaveTheirNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{"libpq-dev": true, "g++": true, "python3.11": true, "-y": false, "mawk-": false, "a b": false, "A": false, "x": false, "a=1": false, "a/sid": false, "./a.deb": false, "": false} {
+		if err := CheckDebian([]string{name}); (err == nil) != want {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if err := CheckDebian(make([]string, maxDebian+1)); err == nil {
+		t.Error("any number will do")
+	}
+}
