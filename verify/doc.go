@@ -171,7 +171,8 @@
 //
 // The runners of tests, eslint and stylelint are the workspace's own as well, as node finds
 // them from a package.json that names them. Scripts of the kinds test and lint say with which
-// options: they are read, never run. A linter's script, its configuration and the files
+// options: they are read, never run. Where no script, hook or CI definition starts eslint, only its
+// rules for faults that are certain count. A linter's script, its configuration and the files
 // that this imports or extends come from the base, and so does a package.json whose eslintConfig or
 // stylelint the patch changes; packages of the workspace that it imports by name do not. What a
 // patch makes of scripts and of keys like jest is held. None of these tools can be

@@ -19,6 +19,12 @@ var eslint = packageLinter{
 		".eslintrc", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.json", ".eslintrc.yml", ".eslintrc.yaml",
 	},
 	keys: eslintKeys,
+	// Of eslint's own rules of the type "problem" those that are faults whatever the style.
+	certain: []string{
+		"parse", "constructor-super", "no-class-assign", "no-const-assign", "no-dupe-args", "no-dupe-class-members", "no-dupe-keys", "no-func-assign", "no-import-assign",
+		"no-new-native-nonconstructor", "no-obj-calls", "no-setter-return", "no-this-before-super", "no-undef", "no-unreachable", "no-unsafe-negation", "use-isnan", "valid-typeof",
+		"react-hooks/rules-of-hooks",
+	},
 	options: map[string]bool{
 		"--fix": false, "--fix-dry-run": false, "-f": true, "--format": true, "-o": true, "--output-file": true, "--max-warnings": true, "--quiet": false,
 		"--cache": false, "--cache-file": true, "--cache-location": true, "--cache-strategy": true, "--color": false, "--no-color": false, "--debug": false,

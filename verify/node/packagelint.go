@@ -3,7 +3,9 @@ package node
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -11,6 +13,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/node/npmscript"
 )
 
 // A packageLinter is a linter that workspaces bring with them, a package of npm,
@@ -28,6 +31,9 @@ type packageLinter struct {
 	options map[string]bool
 	// What it looks at where no script says it.
 	look string
+	// The rules of faults that are certain, which alone count where nothing of the project
+	// starts the linter; nil for all.
+	certain []string
 	// args make it write its report, of errors only.
 	args func(report string) []string
 	// parse reads the report of what ended with an exit status, and says why it
@@ -61,11 +67,61 @@ func (l packageLinter) check() check.Check {
 // configuration.
 func (l packageLinter) uses(v check.View) []packageUse {
 	base := v.Unpatched()
-	return slices.DeleteFunc(packageUses(base, l.name, l.kinds...), func(u packageUse) bool {
+	return slices.DeleteFunc(l.started(base, packageUses(base, l.name, l.kinds...)), func(u packageUse) bool {
 		return !slices.ContainsFunc(base.Paths(), func(p string) bool {
 			return (slices.Contains(l.config, path.Base(p)) || PackageKeys(base, p)[l.keys[0]] != nil) && (path.Dir(p) == "." || strings.HasPrefix(u.root+"/", path.Dir(p)+"/"))
 		})
 	})
+}
+
+// started completes the uses that no script for linters has: scripts for other things may
+// start it too, and so may a hook or a CI definition.
+func (l packageLinter) started(base check.View, uses []packageUse) []packageUse {
+	for i, u := range uses {
+		if !u.assumed {
+			continue
+		}
+		var scripts map[string]string
+		for _, r := range Roots(base) {
+			if r.Dir == u.root {
+				scripts = r.Scripts
+			}
+		}
+		steps := npmscript.Read(scripts, slices.Sorted(maps.Keys(scripts))...)
+		at := slices.IndexFunc(steps, func(s npmscript.Step) bool {
+			return s.Starts(l.name) && !strings.Contains(strings.Join(s.Words, " "), "--fix")
+		})
+		if at >= 0 {
+			uses[i] = stepUse(steps[at])
+			uses[i].root = u.root
+			continue
+		}
+		uses[i].assumed = !slices.ContainsFunc(base.Paths(), func(p string) bool { return l.names(base, u.root, p) })
+	}
+	return uses
+}
+
+// hooks are files that say what is run before a commit, or on a build server.
+var hooks = regexp.MustCompile(`^(?:\.github/workflows/[^/]+|\.circleci/config|\.gitlab-ci|\.travis|azure-pipelines|\.pre-commit-config|lefthook|\.lefthook|\.lintstagedrc)\.(?:ya?ml|json)$|` +
+	`^(?:\.husky/[^/]+|\.lintstagedrc|(?:\.lintstagedrc|lint-staged\.config)\.[cm]?js|Makefile|justfile)$`)
+
+// names reports whether the file at p is a hook or a definition that names the linter as a
+// command, or a package.json at the root or at the top whose keys for hooks do.
+func (l packageLinter) names(base check.View, root, p string) bool {
+	text := ""
+	switch {
+	case hooks.MatchString(p):
+		text = base.Text(p)
+	case p == "package.json" || p == path.Join(root, "package.json"):
+		var keys map[string]json.RawMessage
+		if json.Unmarshal([]byte(base.Text(p)), &keys) != nil {
+			return false
+		}
+		for _, name := range []string{"lint-staged", "husky", "pre-commit", "simple-git-hooks", "scripts"} {
+			text += string(keys[name]) + "\n"
+		}
+	}
+	return regexp.MustCompile(`(?:^|[\s"'&|;(\[/])` + l.name + `(?:$|[\s"'\],])`).MatchString(text)
 }
 
 // places lists their directories.
@@ -105,6 +161,10 @@ func (l packageLinter) run(ctx context.Context, b check.Bench) check.Outcome {
 		total.Detail = l.name + " " + check.Shorten(found[i].Version)
 		findings, trouble := l.read(res, report)
 		total.Blocked = cmp.Or(total.Blocked, trouble)
+		if u.assumed && l.certain != nil {
+			findings = slices.DeleteFunc(findings, func(f check.Finding) bool { return !slices.Contains(l.certain, f.Rule) })
+			total.Detail += ", faults alone: no command of the project starts it"
+		}
 		total.Findings = append(total.Findings, findings...)
 	}
 	total.Findings = check.NewSources(b.View).Fill(total.Findings)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/verifytest"
 )
@@ -93,5 +94,38 @@ func TestESLintIsStartedAsTheBaseSays(t *testing.T) {
 	}
 	if want := []string{".[src]", "web[.]"}; !slices.Equal(uses, want) {
 		t.Errorf("%q, want %q", uses, want)
+	}
+}
+
+// A linter that nothing of the project starts is no promise of it: only faults that are certain count.
+func TestALinterThatNothingStartsJudgesFaultsAlone(t *testing.T) {
+	t.Parallel()
+	pkg := func(rest string) string { return `{"devDependencies": {"eslint": "9"}` + rest + `}` }
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"nothing":            {map[string]string{"package.json": pkg(``)}, "[] assumed"},
+		"another linter":     {map[string]string{"package.json": pkg(`, "scripts": {"check": "gts lint", "test": "mocha"}`)}, "[] assumed"},
+		"a script to mend":   {map[string]string{"package.json": pkg(`, "scripts": {"fix": "eslint --fix src"}`)}, "[]"},
+		"a script to check":  {map[string]string{"package.json": pkg(`, "scripts": {"check": "tsc && eslint src --ext .ts"}`)}, "[src --ext .ts]"},
+		"before the tests":   {map[string]string{"package.json": pkg(`, "scripts": {"test": "eslint lib && mocha"}`)}, "[lib]"},
+		"a build server":     {map[string]string{"package.json": pkg(``), ".github/workflows/ci.yml": "      - run: npx eslint .\n"}, "[]"},
+		"a hook":             {map[string]string{"package.json": pkg(`, "lint-staged": {"*.js": ["eslint --fix"]}`)}, "[]"},
+		"a hook of the root": {map[string]string{"package.json": `{"lint-staged": {"*.js": "eslint"}}`, "web/package.json": pkg(``)}, "web[]"},
+		"a name beside it":   {map[string]string{"package.json": pkg(``), ".github/workflows/ci.yml": "      - run: npm i eslint-config-x\n"}, "[] assumed"},
+	} {
+		c.files["eslint.config.js"], c.files["a.js"] = "", ""
+		var uses []string
+		for _, u := range eslint.uses(check.NewView(verifytest.Scan(t, c.files), workspace.Changeset{})) {
+			text := fmt.Sprint(strings.TrimPrefix(u.root, "."), without(u.args, eslint.options))
+			if u.assumed {
+				text += " assumed"
+			}
+			uses = append(uses, text)
+		}
+		if got := strings.Join(uses, ", "); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
 	}
 }

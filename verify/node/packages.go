@@ -67,6 +67,8 @@ type packageUse struct {
 	// What its script sets, gives to node and gives to the tool.
 	env           map[string]string
 	options, args []string
+	// No script of its package starts it.
+	assumed bool
 	// Names its tests apart from those of an earlier use in the same package; "" for the first.
 	mark string
 	// The commands in front of it that make what it uses.
@@ -114,7 +116,7 @@ func packageUses(v check.View, tool string, kinds ...string) []packageUse {
 			use.root = r.Dir
 			uses = append(uses, use)
 		case len(names) == 0 && r.needs[tool]:
-			uses = append(uses, packageUse{root: r.Dir})
+			uses = append(uses, packageUse{root: r.Dir, assumed: true})
 		}
 	}
 	return uses
