@@ -194,3 +194,24 @@ func TestPackagesOfDebianHaveTheirNames(t *testing.T) {
 		t.Error("any number will do")
 	}
 }
+
+// One package that comes from elsewhere keeps none of the others out, in the manifest and in the lock file.
+func TestAPackageFromElsewhereIsLeftOutAlone(t *testing.T) {
+	t.Parallel()
+	lock := strings.Replace(strings.Replace(numberLock, `"dependencies":{"is-number":"^7.0.0"}`, `"dependencies":{"is-number":"^7.0.0"},"devDependencies":{"own":"github:evil/own"}`, 1),
+		`"node_modules/is-number"`, `"node_modules/own":{"version":"1.0.0","resolved":"git+ssh://git@evil.example/own.git#0","dev":true},"node_modules/own/node_modules/y":{"version":"1.0.0","resolved":"https://registry.npmjs.org/y/-/y-1.0.0.tgz"},"node_modules/is-number"`, 1)
+	d := Read(texts("package.json", `{"name":"web","dependencies":{"is-number":"^7.0.0"},"devDependencies":{"own":"github:evil/own"}}`, "package-lock.json", lock))
+	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], `package.json: without "own", which comes from elsewhere`) || fmt.Sprint(d.Steps()) != "[npm .]" {
+		t.Errorf("noted %q, steps %v", d.Notes, d.Steps())
+	}
+	var got, want any
+	if err := json.Unmarshal(d.Files()["node/package-lock.json"], &got); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(strings.Replace(numberLock, `"dependencies":{"is-number":"^7.0.0"}`, `"dependencies":{"is-number":"^7.0.0"},"devDependencies":{}`, 1), "https://registry.npmjs.org", registryPlaceholder)), &want); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}

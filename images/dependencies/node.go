@@ -71,6 +71,7 @@ func (d *Set) readNode(files map[string][]byte) {
 				d.add(name, content)
 			}
 		}
+		d.Notes = append(d.Notes, part.Notes...)
 		for _, s := range part.steps {
 			s.resolve(d, files)
 			d.steps = append(d.steps, s)
@@ -106,27 +107,33 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 		if path.Base(name) != "package.json" || !below(dir, root) {
 			continue
 		}
-		// One member that comes from elsewhere spoils the whole: an installer
-		// that is told half of a workspace finds its lock file to be out of date.
-		content, err := cleanPackage(files[name])
+		content, foreign, err := cleanPackage(files[name])
 		if err != nil {
 			return part, fmt.Errorf("%s: %w", name, err)
+		}
+		for _, why := range foreign {
+			part.notef("%s: without %v", name, why)
 		}
 		space := spaceAbove(spaces, dir)
 		if kind == "npm-unlocked" && space.root == root {
 			content = workspaceSpec.ReplaceAll(content, []byte(`:"*"`))
 		}
-		asks = asks || lists(files[name], space.members)
+		asks = asks || lists(content, space.members)
 		part.add(path.Join("node", name), content)
 		part.node = append(part.node, dir)
 	}
 	if !asks {
-		return Set{}, nil
+		return Set{Notes: part.Notes}, nil
 	}
 	if lock.kind != "" {
-		content, err := cleanLock(lock, files[path.Join(root, lock.name)])
+		content, foreign, err := cleanLock(lock, files[path.Join(root, lock.name)])
 		if err != nil {
 			return part, fmt.Errorf("%s: %w", lock.name, err)
+		}
+		if len(part.Notes) == 0 { // else they are most likely the same
+			for _, why := range foreign {
+				part.notef("%s: without %v", path.Join(root, lock.name), why)
+			}
 		}
 		part.add(path.Join("node", root, lock.name), content)
 	}
@@ -145,13 +152,14 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 // member of the workspace. npm finds it by its name.
 var workspaceSpec = regexp.MustCompile(`:"workspace:[^"]*"`)
 
-// cleanPackage keeps of a package.json what decides what is installed.
-func cleanPackage(content []byte) ([]byte, error) {
+// cleanPackage keeps of a package.json what decides what is installed, without packages that come from elsewhere than the
+// registry: foreign says which, and why.
+func cleanPackage(content []byte) (clean []byte, foreign []error, err error) {
 	// Written anew, and by the names of its fields alone: of two fields of one
 	// name this reader takes the last one and no other reader sees the first.
 	fields, err := deps.ReadPackage(content)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	kept := make(map[string]any)
 	for _, name := range npmFields {
@@ -159,9 +167,12 @@ func cleanPackage(content []byte) ([]byte, error) {
 			kept[name] = v
 		}
 	}
+	for _, name := range deps.PackageLists {
+		foreign = append(foreign, dropForeign(kept[name])...)
+	}
 	for _, name := range npmLists {
 		if err := cleanSpecs(kept[name]); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	// pnpm reads these from a field of its own, and compares them with its lock file.
@@ -173,11 +184,56 @@ func cleanPackage(content []byte) ([]byte, error) {
 			}
 		}
 		if err := cleanSpecs(settings["overrides"]); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		kept["pnpm"] = settings
 	}
-	return json.Marshal(kept)
+	clean, err = json.Marshal(kept)
+	return clean, foreign, err
+}
+
+// dropForeign takes out of a list of packages those that do not come from the registry, and says why.
+func dropForeign(list any) (foreign []error) {
+	packages, _ := list.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(packages)) {
+		spec, isText := packages[name].(string)
+		if err := cleanSpec(spec); isText && err != nil {
+			delete(packages, name)
+			foreign = append(foreign, fmt.Errorf("%.100q, which %w", name, err))
+		}
+	}
+	return foreign
+}
+
+// dropLocked takes the same packages out of a package-lock.json, with what lies below them: npm finds it in step with the
+// package.json then, unless a package of the registry wants one of them.
+func dropLocked(doc map[string]any) (foreign []error) {
+	packages, _ := doc["packages"].(map[string]any)
+	for _, place := range slices.Sorted(maps.Keys(packages)) {
+		entry, _ := packages[place].(map[string]any)
+		for _, list := range deps.PackageLists {
+			dropForeign(entry[list])
+		}
+		resolved, _ := entry["resolved"].(string)
+		if _, err := cleanAddress(resolved); err == nil || resolved == "" || entry["link"] == true || strings.HasPrefix(resolved, "file:") {
+			continue
+		}
+		foreign = append(foreign, fmt.Errorf("%.100q, which %w", strings.TrimPrefix(place, "node_modules/"), elsewhere(resolved)))
+		maps.DeleteFunc(packages, func(p string, _ any) bool { return p == place || strings.HasPrefix(p, place+"/") })
+	}
+	// What npm before 7 wrote, and later ones repeat for it.
+	old, _ := doc["dependencies"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(old)) {
+		fields, _ := old[name].(map[string]any)
+		version, _ := fields["version"].(string)
+		if err := cleanSpec(version); err != nil {
+			delete(old, name)
+			if packages == nil {
+				foreign = append(foreign, fmt.Errorf("%.100q, which %w", name, err))
+			}
+		}
+	}
+	return foreign
 }
 
 // cleanSpecs refuses every package that does not come from the registry or from the workspace itself.
@@ -232,22 +288,26 @@ func cleanAddress(address string) (string, error) {
 }
 
 // cleanLock lets every address in a lock file be one in the user's registry. What a lock file says of the content,
-// a digest, stays, so that nothing but what was locked is taken.
-func cleanLock(lock lockFile, content []byte) ([]byte, error) {
+// a digest, stays, so that nothing but what was locked is taken. Of npm's, foreign says what was left out.
+func cleanLock(lock lockFile, content []byte) (clean []byte, foreign []error, err error) {
 	switch lock.kind {
 	case "pnpm":
-		return cleanPnpm(content)
+		clean, err = cleanPnpm(content)
+		return clean, nil, err
 	case "yarn":
-		return cleanYarn(content)
+		clean, err = cleanYarn(content)
+		return clean, nil, err
 	}
 	doc, err := deps.ReadPackage(content)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	foreign = dropLocked(doc)
 	if err := cleanNpm(doc); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return json.Marshal(doc)
+	clean, err = json.Marshal(doc)
+	return clean, foreign, err
 }
 
 // cleanNpm walks a package-lock.json.
