@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -248,5 +249,39 @@ func TestPackagesOfDebianAreInstalled(t *testing.T) {
 	}
 	if names, _ := d.Without(0).Debian(); len(names) > 0 || d.Without(0).Empty() {
 		t.Errorf("without it %v are left", d.Without(0).Steps())
+	}
+}
+
+// What a package of the registry wants from a repository of git is left out alone; nobody looks for where that is.
+func TestWhatAPackageWantsFromElsewhereIsLeftOut(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	b = from(b, map[string]string{"NPM_CONFIG_REGISTRY": packages(t, map[string]map[string]string{
+		"core": {"1.0.0": `{"name":"core","version":"1.0.0"}`},
+		"tool": {"1.0.0": `{"name":"tool","version":"1.0.0","dependencies":{"fork":"somebody/fork#main","core":"1"}}`},
+		"fork": {"9.0.0": `{"name":"fork","version":"9.0.0"}`},
+	})})
+	d := dependencies.Read(texts("package.json", `{"name":"a","version":"1.0.0","devDependencies":{"tool":"^1.0.0"}}`))
+	img, err := b.Install(t.Context(), toolchain, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { removeImage(t, e, img.ID) })
+	done, lacking := d.Told(img.Report)
+	if want := `"tool" wants "fork" from elsewhere than the registry: it is left out`; strings.Join(done, "; ") != want || len(lacking) > 0 {
+		t.Errorf("told %q, %q", done, lacking)
+	}
+	var found []string
+	e.export(t, img.ID, func(h *tar.Header, _ []byte) {
+		if name := strings.TrimSuffix(h.Name, "/"); strings.HasPrefix(name, "deps/node/") && strings.HasSuffix(name, "package.json") {
+			found = append(found, name)
+		}
+	})
+	slices.Sort(found)
+	if want := []string{"deps/node/node_modules/core/package.json", "deps/node/node_modules/tool/package.json", "deps/node/package.json"}; !slices.Equal(found, want) {
+		t.Errorf("installed are %q", found)
+	}
+	if has, err := b.Has(t.Context(), toolchain, d); !has || err != nil {
+		t.Errorf("it is not found again: %v", err)
 	}
 }

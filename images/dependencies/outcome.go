@@ -20,6 +20,7 @@ const (
 type outcome struct {
 	step    step
 	dropped string // a requirement that was left out, "" for none
+	foreign string // a package that another one wants from elsewhere, and that one; "" for none
 	level   int    // the attempt, from 1
 	reason  string // the package manager's word for why the first attempt was refused
 }
@@ -36,6 +37,8 @@ func (d Set) outcomes(report string) (list []outcome) {
 		o := outcome{step: d.steps[i]}
 		if word == "without" {
 			o.dropped = rest
+		} else if word == "foreign" {
+			o.foreign = rest
 		} else if o.level, err = strconv.Atoi(word); err != nil {
 			continue
 		}
@@ -53,6 +56,9 @@ func (d Set) Told(report string) (done, lacking []string) {
 		switch manager := o.step.manager(); {
 		case o.dropped != "":
 			lacking = append(lacking, fmt.Sprintf("%.100q is not installed: the index has no wheel of it that fits", o.dropped))
+		case o.foreign != "":
+			name, wants, _ := strings.Cut(o.foreign, " ")
+			done = append(done, fmt.Sprintf("%.100q wants %.100q from elsewhere than the registry: it is left out", wants, name))
 		case manager != "npm":
 			done = append(done, fmt.Sprintf("the lock file beside %s does not fit it (%s): %s chose the versions that differ", where, o.reason, manager))
 		case o.level == 1 && o.step.from != "":
@@ -84,9 +90,11 @@ func (d Set) Limited(base Set, report string) Set {
 	for i, s := range d.steps {
 		level, dropped := 0, []string{}
 		for _, o := range base.outcomes(report) {
-			if o.step.same(s) && o.dropped != "" {
+			switch {
+			case !o.step.same(s) || o.foreign != "":
+			case o.dropped != "":
 				dropped = append(dropped, o.dropped)
-			} else if o.step.same(s) {
+			default:
 				level = o.level
 			}
 		}

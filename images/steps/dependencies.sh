@@ -17,7 +17,8 @@ umask 022
 tmp=/deps/.tmp
 mkdir -p "$tmp"
 : >/deps/.report
-export HOME="$tmp" TMPDIR="$tmp" LC_ALL=C.UTF-8 CI=true
+# Nothing comes by git: what is asked for so is told at once, and not after a name was looked for.
+export HOME="$tmp" TMPDIR="$tmp" LC_ALL=C.UTF-8 CI=true GIT_ALLOW_PROTOCOL=none
 if [ -s /srv/ca.crt ]; then
 	export NODE_EXTRA_CA_CERTS=/srv/ca.crt SSL_CERT_FILE=/srv/ca.crt PIP_CERT=/srv/ca.crt
 fi
@@ -90,6 +91,38 @@ refused() {
 	exit "$code"
 }
 
+# foreign leaves out what a package of the registry wants from elsewhere: npm's own log says which, and npm gets a link to
+# nothing in its place. The registry may have another package of that name, which nobody asked for. It fails where there is
+# nothing more to leave out.
+foreign() {
+	[ "$kind" = npm ] || [ "$kind" = npm-unlocked ] || return 1
+	grep -qaE 'unknown git error|transport .* not allowed' "$tmp/said" || return 1
+	mkdir -p "$tmp/empty"
+	echo '{"name":"empty","version":"0.0.0"}' >"$tmp/empty/package.json"
+	python3 -I - "$tmp" "$index" <<'END'
+import glob, json, re, sys
+tmp, index = sys.argv[1:]
+with open("package.json") as f:
+    package = json.load(f)
+new = []
+wanted = re.compile(r"placeDep .*? (@?[^@\s]+)@\S* OK for: (@?[^@\s]+)@\S* want: (\S*[/:]\S*)$")
+for name in glob.glob(tmp + "/npm/_logs/*.log"):
+    with open(name, errors="replace") as f:
+        for line in f:
+            m = wanted.search(line)
+            if m and not re.match(r"(npm|file|link|workspace):", m[3]):
+                own = package.setdefault("overrides", {}).setdefault(m[2], {})
+                if isinstance(own, dict) and m[1] not in own:
+                    own[m[1]] = f"file:{tmp}/empty"
+                    new.append(m[1] + " " + m[2])
+with open("package.json", "w") as f:
+    json.dump(package, f)
+with open("/deps/.report", "a") as f:
+    f.write("".join(f"{index} foreign {pair}\n" for pair in new))
+sys.exit(not new)
+END
+}
+
 # attempt runs a package manager until it succeeds: first with FIRST, then with RETRY and with SECOND, as far as it may
 # and as long as it refuses for a reason that CONFLICT matches.
 #
@@ -101,6 +134,7 @@ attempt() {
 	rm -f "$tmp/first"
 	# shellcheck disable=SC2086 # they are words of a table
 	until run "$@" $words; do
+		! foreign || continue
 		why=$(grep -aoE "$conflict" "$tmp/said" | head -n 1) || why=
 		[ -n "$why" ] || refused
 		[ "$level" -gt 0 ] || { cp "$tmp/said" "$tmp/first" && reason=$why; }
@@ -176,7 +210,7 @@ while [ $# -gt 0 ]; do
 	yarn)
 		registry=$AGENT_NPM/
 		attempt 'Your lockfile needs to be updated' --frozen-lockfile '' --pure-lockfile \
-			/usr/bin/node /usr/lib/agent/npm/yarn/bin/yarn.js install "$scripts" --registry "$AGENT_NPM/" \
+			/usr/bin/node /usr/lib/agent/npm/yarn/bin/yarn.js install --ignore-engines "$scripts" --registry "$AGENT_NPM/" \
 			--cache-folder "$tmp/yarn" --non-interactive --no-progress --no-default-rc
 		;;
 	pip)
