@@ -247,6 +247,8 @@ func realResult(doc run.Document, code int) (result, cause string) {
 	switch {
 	case doc.Verdict == verify.Infra || code == 3:
 		return realTrouble, fmt.Sprintf("%.200v %s", doc.Error, strings.Join(against, " "))
+	case doc.Verdict == verify.Policy && len(verify.Approvals(lastGates(doc))) > 0: // --allow lets it pass
+		return realHeld, strings.Join(against, " ")
 	case doc.Verdict != verify.Pass:
 		return realRefused, strings.Join(against, " ")
 	case slices.Equal(kinds, []string{policy.Unproven}):
