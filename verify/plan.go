@@ -85,6 +85,7 @@ func (s *session) run(ctx context.Context) {
 	}
 	wg.Wait()
 	s.repeat(ctx)
+	s.predate(ctx)
 }
 
 // plan lists the boxes that the gates need which apply, the candidate's first.

@@ -122,7 +122,7 @@ func (s *session) report() Report {
 	}
 	for _, c := range checks() {
 		if t := r.trials[c.Name]; t != nil {
-			report.Holds = append(report.Holds, t.holds...)
+			report.Holds = append(report.Holds, t.Holds...)
 		}
 		report.Holds = append(report.Holds, r.approved[c.Name]...)
 	}

@@ -191,7 +191,7 @@ var allowed = map[string][]string{
 	"sandbox/workspace/secret":     {"sandbox/workspace/lang"},
 	"verify": {
 		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/format", "verify/golang", "verify/node",
-		"verify/policy", "verify/python", "verify/shell", "verify/smoke", "verify/syntax", "verify/web",
+		"verify/policy", "verify/python", "verify/shell", "verify/smoke", "verify/syntax", "verify/trial", "verify/web",
 	},
 	"verify/check":    {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang"},
 	"verify/compare":  {"sandbox/workspace", "verify/check"},
@@ -206,6 +206,7 @@ var allowed = map[string][]string{
 	"verify/smoke":    {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/crash", "verify/golang", "verify/python"},
 	"verify/symbols":  {"sandbox", "sandbox/guest", "verify/check"},
 	"verify/syntax":   {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/golang"},
+	"verify/trial":    {"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node", "verify/policy", "verify/python"},
 	"verify/web":      {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/syntax"},
 }
 
