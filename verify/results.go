@@ -43,6 +43,8 @@ type results struct {
 	trials map[string]*trial.Trial
 	// By check, what was approved of what its tests prove less than before.
 	approved map[string][]policy.Hold
+	// Suppressions of the candidate that were measured and hide nothing.
+	silenced []policy.Hold
 	// Tests that may fail by chance, and what came of their repeats.
 	suspects    map[string][]compare.Suspect
 	repetitions map[string]*compare.Repetition

@@ -126,6 +126,7 @@ func (s *session) report() Report {
 		}
 		report.Holds = append(report.Holds, r.approved[c.Name]...)
 	}
+	report.Holds = append(report.Holds, r.silenced...)
 	report.Verdict = overall(report.Gates)
 	report.Unproven = r.unproven()
 	if report.Verdict == check.Pass {
