@@ -118,7 +118,7 @@ var allowed = map[string][]string{
 	},
 	"cmd/agent/internal/fault": {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store/database", "orchestrator/store/query", "sandbox"},
 	"cmd/agent/internal/sarif": {"cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/run", "verify"},
-	"cmd/agent/internal/term":  {"orchestrator/agent", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "verify"},
+	"cmd/agent/internal/term":  {"orchestrator/agent", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "verify", "verify/policy"},
 	"cmd/agent/internal/wire": {
 		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "images/dependencies", "orchestrator/agent", "orchestrator/blame", "orchestrator/export",
 		"orchestrator/forge", "orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/run", "orchestrator/store",
