@@ -62,7 +62,10 @@ type Rules struct {
 	// it run code of its own while it is installed; InstallAll judges nothing
 	// where a part of it cannot be.
 	NoInstall, InstallScripts, InstallAll bool
-	Config                                verify.Config
+	// Model says that a model wrote the candidate and nobody has seen it: what a rewritten test
+	// expects is then that model's word alone, and blocks even where it pins down the change.
+	Model  bool
+	Config verify.Config
 }
 
 // A Gate freezes workspaces and judges candidates. It is safe for concurrent use
