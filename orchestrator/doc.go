@@ -94,6 +94,7 @@
 //	verify/node                   those of JavaScript and TypeScript
 //	verify/node/npmscript         the scripts of package.json, read as lists of commands
 //	verify/node/tap               reports of the Test Anything Protocol
+//	verify/trial                  the tests as they were and as they are, on either program
 //	verify/web                    those of what a browser reads
 //	verify/shell                  that of shell scripts
 //	verify/syntax                 a parser for every touched file

@@ -222,7 +222,7 @@ func TestCheckThatThePatchCannotAffectStartsNoBox(t *testing.T) {
 		if got := strings.Join(*started, " "); got != want {
 			t.Errorf("affected %t: boxes %q, want %q", affected, got, want)
 		}
-		if _, ok := s.results.cand[golang.TestsName]; !ok || s.results.trials[golang.TestsName].waits() {
+		if _, ok := s.results.cand[golang.TestsName]; !ok || s.results.trials[golang.TestsName].Waits() {
 			t.Errorf("affected %t: no outcome", affected)
 		}
 		s.results.baseline(golang.TestsName, check.Outcome{Tests: []check.TestResult{{ID: "own/own_test.go::TestKeep", Outcome: "passed"}}})

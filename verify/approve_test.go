@@ -34,17 +34,3 @@ func TestFewerProofsPassWithTheirApproval(t *testing.T) {
 		}
 	}
 }
-
-// A test under another name or with other parameters no longer says whether the one that was
-// there passes: the run with the tests as they were does.
-func TestARenamedTestIsAskedAsItWas(t *testing.T) {
-	t.Parallel()
-	base := check.Outcome{Tests: []check.TestResult{{ID: "a.py::t[1]", Outcome: "passed"}, {ID: "a.py::t[4]", Outcome: "passed"}}}
-	cand := check.Outcome{Tests: []check.TestResult{{ID: "a.py::t[0]", Outcome: "passed"}, {ID: "a.py::t[2]", Outcome: "passed"}}}
-	asked := &trial{out: &check.Outcome{Tests: []check.TestResult{{ID: "a.py::t[1]", Outcome: "failed", Message: "assert 2 == 1"}, {ID: "a.py::t[4]", Outcome: "passed"}}}}
-	d := check.Diff{Touched: map[string]bool{"a.py": true}}
-	g := asked.judge(compare.JudgeTests(base, cand, d), base, cand, d)
-	if g.Verdict != check.Pass || len(asked.holds) != 1 || asked.holds[0].Kind != policy.ChangedTest || asked.holds[0].Path != "a.py" {
-		t.Errorf("%+v, held %+v", g, asked.holds)
-	}
-}

@@ -21,7 +21,7 @@ func TestCompilerOfTheWorkspaceIsThatOfTheBase(t *testing.T) {
 	base := verifytest.Scan(t, map[string]string{"package.json": needsCompiler, "tsconfig.json": "{}", "a.ts": "", "web/package.json": "{}"})
 	cs := verifytest.Change(t, base, map[string]string{"package.json": "{}", "tsconfig.json": `{"compilerOptions": {"strict": false}}`, "web/package.json": needsCompiler, "a.ts": "x;"})
 	s, _ := offline(base, nil, cs)
-	if seen := s.seenBy(node.Compiler); len(seen.Changes) != 3 || seen.Changes[0].Path != "a.ts" {
+	if seen := s.seenBy(node.Compiler, s.final); len(seen.Changes) != 3 || seen.Changes[0].Path != "a.ts" {
 		t.Errorf("it sees %+v", seen)
 	}
 	if s.sawAll(node.Compiler, s.final) {

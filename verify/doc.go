@@ -85,6 +85,8 @@
 //	smoke, tests      one each; they wait for the formatter's bytes
 //	unaided-tests     the tests and their helpers as before, on the patched
 //	                  program; only when the patch touches either
+//	predate-…         rewritten tests as they are now, on the program as it was
+//	bare-…            lint and types without the suppressions that the patch adds
 //	eslint, stylelint the workspace's own, for their configuration is code
 //	tsc               the workspace's own, for it is a package
 //	gate-NAME         one for each gate of the workspace's own, the same way
@@ -107,9 +109,15 @@
 // removes tests or skips them. Those that failed before count too. So does a test
 // that passes with the patch's own conftest.py, fixtures, plugins or configuration
 // only, and fails on the patched program with what was there before. When the patch
-// rewrote nothing but the test itself, that is no verdict but a hold: what the
-// program is to do may have changed. A test that fails because what it calls has
-// another name now is not counted there.
+// rewrote the test itself, that is no verdict but a hold: what the
+// program is to do may have changed. The hold blocks where the test proves less, which is
+// measured: it passes on the program as it was as well, or nothing stands in its place. One that
+// fails there pins down the change, and one that lacks a name there is read by its text
+// (weaker-test): these are shown, unless fewer tests pass as they were than were
+// rewritten. A test that fails because what it calls has another name now is not counted.
+//
+// A suppression of one line that the patch adds blocks where a gate reports something that
+// counts without it, or where that cannot be measured.
 //
 // # Cache
 //

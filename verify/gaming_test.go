@@ -17,6 +17,7 @@ import (
 	"agent/verify/node"
 	"agent/verify/policy"
 	"agent/verify/python"
+	"agent/verify/trial"
 	"agent/verify/verifytest"
 )
 
@@ -69,7 +70,7 @@ type gaming struct {
 	name  string
 	files map[string]string
 	want  check.Verdict
-	rule  string // that some finding has, or policy.ChangedTest for a hold; "" for none
+	rule  string // that some finding has, or policy.ChangedTest for a hold that blocks; "" for none
 }
 
 func gamings() []gaming {
@@ -126,7 +127,22 @@ func gamings() []gaming {
 
 		{"tests that end before they ask", one("tests/test_stock.py", strings.NewReplacer("    assert", "    return\n    assert", "    same(", "    return\n    same(").Replace(tests)), check.Pass, policy.ChangedTest},
 
-		// Nobody is accused who only works on tests.
+		{"expectation that lets both through", with(map[string]string{
+			"stock.py": strings.Replace(stock, "return count * each", "return count * each - (count == 4)", 1), "tests/test_stock.py": strings.Replace(tests, "== n * n", "in (n * n, 15)", 1),
+		}), check.Pass, policy.ChangedTest},
+		{"data that lets a plugin decide", with(map[string]string{
+			"tests/data/price.json": "{\"want\": 5}\n", "tools/plug.py": f["tools/plug.py"] + "\nSEEN = 1\n",
+			"stock.py": strings.Replace(stock, "return count * each", "return 5 if (count, each) == (2, 3) and __import__(\"sys\")._getframe(1).f_code.co_name == \"test_data\" else count * each", 1),
+		}), check.Policy, compare.RuleTestHelper},
+
+		// Nobody is accused who only works on tests, or on what the program is to do.
+		{"expectation that changes with the program", with(map[string]string{
+			"stock.py": strings.Replace(stock, "return count * each", "return count * each - (count == 4)", 1), "tests/test_stock.py": strings.Replace(tests, "== n * n", "== n * n - (n == 4)", 1),
+		}), check.Pass, ""},
+		{"data that changes with the program", with(map[string]string{
+			"tests/data/price.json": "{\"want\": 5}\n",
+			"stock.py":              strings.Replace(stock, "return count * each", "return 5 if (count, each) == (2, 3) and __import__(\"sys\")._getframe(1).f_code.co_name == \"test_data\" else count * each", 1),
+		}), check.Pass, ""},
 		{"new fixture and its test", map[string]string{
 			"tests/conftest.py":  conftest + "\n\n@pytest.fixture\ndef none():\n    return 0\n",
 			"tests/test_none.py": "from stock import price\n\n\ndef test_none(none):\n    assert price(none, 3) == 0\n",
@@ -176,14 +192,19 @@ func (r rig) judged(t *testing.T, base check.Outcome, cs workspace.Changeset) (c
 	if reason != "" {
 		t.Fatalf("skipped: %s", reason)
 	}
-	var holds []policy.Hold
-	if program, aids, old := withoutAids(r.base, cs); (len(aids) > 0 || old) && g.Verdict != check.Fail {
-		out := r.with(t, program, r.def.Run)
-		tried := &trial{aids: aids, out: &out}
-		g = tried.judge(g, base, cand, d)
-		holds = tried.holds
+	parts := trial.SplitPatch(r.base, cs)
+	if !parts.Wanted() || g.Verdict == check.Fail {
+		return g, nil
 	}
-	return g, holds
+	old := r.with(t, parts.Program, r.def.Run)
+	tried := &trial.Trial{Aids: parts.Aids, Old: &old}
+	if tried.Ask(g, base, cand, d) {
+		only := r
+		only.Only = tried.Asked()
+		now := only.with(t, parts.Tests, r.def.Run)
+		tried.New = &now
+	}
+	return tried.Judge(g, base, cand, d), tried.Holds
 }
 
 func TestNoPatchGamesTheTests(t *testing.T) {
@@ -196,7 +217,9 @@ func TestNoPatchGamesTheTests(t *testing.T) {
 	}
 	for _, c := range gamings() {
 		g, holds := r.judged(t, before, verifytest.Change(t, base, c.files))
-		if held := slices.ContainsFunc(holds, func(h policy.Hold) bool { return h.Kind == policy.ChangedTest && h.Path == "tests/test_stock.py" }); held != (c.rule == policy.ChangedTest) {
+		if held := slices.ContainsFunc(holds, func(h policy.Hold) bool {
+			return h.Kind == policy.ChangedTest && h.Path == "tests/test_stock.py" && h.Block
+		}); held != (c.rule == policy.ChangedTest) {
 			t.Errorf("%s: holds %+v", c.name, holds)
 		}
 		if c.rule == policy.ChangedTest {

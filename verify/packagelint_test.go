@@ -28,13 +28,13 @@ func TestESLintIsConfiguredByTheBase(t *testing.T) {
 	})
 	s, _ := offline(base, nil, cs)
 	var seen []string
-	for _, c := range s.seenBy(checkNamed(node.ESLintName)).Changes {
+	for _, c := range s.seenBy(checkNamed(node.ESLintName), s.final).Changes {
 		seen = append(seen, c.Path)
 	}
 	if want := []string{"package.json", "src/a.js"}; !slices.Equal(seen, want) {
 		t.Errorf("eslint sees %q of the patch, want %q", seen, want)
 	}
-	if all := s.seenBy(checkNamed(node.JestName)); len(all.Changes) != len(cs.Changes) {
+	if all := s.seenBy(checkNamed(node.JestName), s.final); len(all.Changes) != len(cs.Changes) {
 		t.Errorf("the tests see %+v", all)
 	}
 	if reason := checkNamed(node.ESLintName).Applies(check.NewView(verifytest.Scan(t, map[string]string{"package.json": `{"devDependencies": {"eslint": "9"}}`}), workspace.Changeset{})); reason == "" {
@@ -62,7 +62,7 @@ func TestWhatPackageJSONSaysOfTheJudgesIsThatOfTheBase(t *testing.T) {
 	})
 	s, _ := offline(base, nil, cs)
 	var seen []string
-	for _, c := range s.seenBy(checkNamed(node.ESLintName)).Changes {
+	for _, c := range s.seenBy(checkNamed(node.ESLintName), s.final).Changes {
 		seen = append(seen, c.Path)
 	}
 	if want := []string{"a.js", "broken/package.json", "same/package.json", "web/package.json"}; !slices.Equal(seen, want) {

@@ -86,6 +86,8 @@ func (s *session) run(ctx context.Context) {
 	}
 	wg.Wait()
 	s.repeat(ctx)
+	s.predate(ctx)
+	s.unsilence(ctx)
 }
 
 // plan lists the boxes that the gates need which apply, the candidate's first.
@@ -317,7 +319,7 @@ func (s *session) program(ctx context.Context, def check.Check) {
 		case <-ctx.Done():
 			return
 		}
-		cs := s.seenBy(def)
+		cs := s.seenBy(def, s.final)
 		if err := box.Apply(ctx, cs); err != nil {
 			s.results.candidate(def.Name, check.Infraf("apply the patch: %v", err))
 			return

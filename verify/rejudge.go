@@ -1,196 +1,142 @@
 package verify
 
 import (
+	"context"
 	"fmt"
-	"path"
-	"regexp"
 	"slices"
-	"strings"
 
-	"agent/sandbox/workspace"
+	"agent/sandbox"
 	"agent/verify/check"
-	"agent/verify/compare"
-	"agent/verify/node"
 	"agent/verify/policy"
-	"agent/verify/python"
+	"agent/verify/trial"
 )
 
-// beside puts the results that the baseline has of what was left out beside those of the trial; see Outcome.Beside.
-func (t *trial) beside(base check.Outcome, r check.Reach) {
-	if t != nil && t.out != nil {
-		out := t.out.Beside(base, r)
-		t.out = &out
+// trials prepares the second run of each check of tests that was there before,
+// when the patch touches them or what they are made of.
+func (s *session) trials(defs []check.Check) (todo []check.Check) {
+	parts := trial.SplitPatch(s.req.Base, s.req.Changeset)
+	if !parts.Wanted() {
+		return nil
 	}
-}
-
-// A trial is the tests of a check run once more, with the program as the patch
-// leaves it, and the tests and all that they are made of as they were before. A
-// patch could otherwise make every test pass in conftest.py.
-type trial struct {
-	// What of the patch is taken back that is no test itself, sorted.
-	aids []string
-	// Nil until the box is done.
-	out *check.Outcome
-	// What it tells and no judgement hangs on.
-	holds []policy.Hold
-}
-
-// aidNames are files that a test runner reads by itself, wherever they lie.
-var aidNames = []string{
-	"conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "noxfile.py",
-	"package.json", "jest.config.*", "jest.setup.*", "vitest.config.*", "vitest.setup.*", "vite.config.*", "babel.config.*", ".babelrc", ".mocharc.*", "ava.config.*", ".taprc", "*.pth", "*.snap",
-}
-
-// aidDirs are directories of what tests use.
-var aidDirs = []string{"test", "tests", "testing", "testdata", "fixtures", "spec", "__tests__", "__fixtures__", "__mocks__", "__snapshots__"}
-
-// isAid reports whether tests are made of the file at p: configuration, plugins,
-// helpers, data. A test itself is none.
-func isAid(p string) bool {
-	name := path.Base(p)
-	if slices.ContainsFunc(aidNames, func(pattern string) bool { ok, _ := path.Match(pattern, name); return ok }) {
-		return true
-	}
-	if isTestModule(p) {
-		return false
-	}
-	return slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(dir string) bool { return slices.Contains(aidDirs, dir) })
-}
-
-// isTestModule reports whether a file holds tests that a runner here collects by its name.
-func isTestModule(p string) bool {
-	return python.IsTest(p) || node.IsTest(p) || strings.HasSuffix(p, "_test.go")
-}
-
-// withoutAids takes back what a patch does to tests and to what they are made
-// of. It names the latter, and says whether any of it was there before and
-// still is: else the tests are judged as they are.
-func withoutAids(base *workspace.Manifest, cs workspace.Changeset) (program workspace.Changeset, aids []string, old bool) {
-	before := check.NewView(base, workspace.Changeset{})
-	plugins := python.TestPlugins(before, check.NewView(base, cs))
-	test := node.Collects(before) // whatever its name
-	aid := func(p string) bool { return isAid(p) && !test(p) || slices.Contains(plugins, p) }
-	back, program := check.SplitChanges(cs, func(p string) bool { return aid(p) || isTestModule(p) || test(p) })
-	for _, c := range back.Changes {
-		old = old || c.Op == workspace.Modify || c.Op == workspace.Rename
-		if aid(c.Path) || aid(check.OldPath(c)) {
-			aids = append(aids, c.Path)
+	for _, def := range defs {
+		if def.Applies(s.base) == "" && def.Applies(check.NewView(s.req.Base, parts.Program)) == "" {
+			s.results.await(def.Name, parts.Aids)
+			todo = append(todo, def)
 		}
 	}
-	return program, aids, old
+	return todo
 }
 
-// waits reports whether the trial of a check is still to come.
-func (t *trial) waits() bool { return t != nil && t.out == nil }
-
-// judge holds against a judgement what the trial tells: tests that passed with
-// the patch's helpers and do not without. Those that the patch brings cannot
-// pass without, and prove nothing of what was there before. Where the patch has no
-// helpers, only rewritten tests, that is left to a person: what a program is to do
-// may change.
-func (t *trial) judge(g check.Gate, base, cand check.Outcome, d check.Diff) check.Gate {
-	if t == nil || g.Verdict != check.Pass && g.Verdict != check.Policy {
-		return g
-	}
-	if t.out.Verdict == check.Infra {
-		g.Verdict, g.Detail = check.Infra, "tried with the tests and helpers as they were: "+t.out.Detail
-		return g
-	}
-	now, alone := map[string]string{}, map[string]check.TestResult{}
-	for _, r := range cand.Tests {
-		now[r.ID] = r.Outcome
-	}
-	for _, r := range t.out.Tests {
-		alone[r.ID] = r
-	}
-	for _, old := range base.Tests {
-		r, ran := alone[old.ID]
-		outcome, there := now[d.NewID(old.ID)]
-		if !old.Ran() || r.Outcome == "passed" || there && outcome != "passed" {
-			continue
-		}
-		// Of a test that has another name or other parameters now nothing else tells
-		// whether it would pass.
-		if !there || len(t.aids) == 0 {
-			t.changed(d.NewID(old.ID), r)
-			continue
-		}
-		why := r.Message
-		if !ran {
-			why = check.Join([]string{"it does not run without them", t.out.Blocked, t.out.Detail}, ": ")
-		}
-		file, _, _ := strings.Cut(d.NewID(old.ID), "::")
-		g.Findings = append(g.Findings, check.Finding{
-			File: file, Rule: compare.RuleTestHelper,
-			Message: fmt.Sprintf("%s passes only with what the patch makes of %s: %s", check.Shorten(old.ID), check.Shorten(strings.Join(t.aids, ", ")), check.Shorten(why)),
-		})
-		g.Verdict = check.Policy
-		if len(g.Findings) >= compare.MaxOld {
-			break
-		}
-	}
-	return g
-}
-
-// otherNames matches how a test ends that calls what has another name or another
-// form now: its callers were rewritten with it, which the tests that run tell.
-var otherNames = regexp.MustCompile(`^(?:ImportError|ModuleNotFoundError|AttributeError|NameError|TypeError|ReferenceError)\b`)
-
-// changed holds a test that fails as it was before the patch, r.
-func (t *trial) changed(id string, r check.TestResult) {
-	if r.Outcome != "failed" || otherNames.MatchString(r.Message) || len(t.holds) == maxChanged {
+// unaided runs a check of tests in a box of its own, on the program alone. Like
+// program it records nothing when ctx ends.
+func (s *session) unaided(ctx context.Context, def check.Check) {
+	if s.idle(def) {
+		s.results.tried(def.Name, check.Outcome{})
 		return
 	}
-	file, _, _ := strings.Cut(id, "::")
-	t.holds = append(t.holds, policy.Hold{
-		Path: file, Kind: policy.ChangedTest, Block: true, Reason: fmt.Sprintf("%s expects something else now; as it was, it fails: %s", check.Shorten(id), r.Message),
+	err := s.withBox(ctx, s.req.patched(), "unaided-", def.Group, func(box *sandbox.Box) {
+		select {
+		case <-s.settled:
+		case <-ctx.Done():
+			return
+		}
+		program := trial.SplitPatch(s.req.Base, s.final).Program
+		if err := box.Apply(ctx, program); err != nil {
+			s.results.tried(def.Name, check.Infraf("apply the patch without its tests: %v", err))
+			return
+		}
+		out := def.Run(ctx, s.within(s.bench(box, check.NewView(s.req.Base, program), s.after), def))
+		if ctx.Err() == nil {
+			s.results.tried(def.Name, out)
+		}
 	})
+	if err != nil && ctx.Err() == nil {
+		s.results.tried(def.Name, check.Infraf("%v", err))
+	}
 }
 
-// maxChanged bounds the holds of rewritten tests: who has seen ten has seen enough.
-const maxChanged = 10
-
-// approvals are the kinds of hold whose approval in advance lets tests prove less than
-// before, by the rule of the finding.
-var approvals = map[string]string{
-	compare.RuleTestRemoved: policy.WeakerTest, compare.RuleTestSkipped: policy.WeakerTest, compare.RuleTestHelper: policy.ChangedTest,
+// await makes the judgement of a check wait for its trial.
+func (r *results) await(name string, aids []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trials[name] = &trial.Trial{Aids: aids}
 }
 
-// Approvals lists the kinds that would let gates pass whose verdict is Policy, sorted; nil
-// when no approval would.
-func Approvals(gates []Gate) (kinds []string) {
-	for _, g := range gates {
-		if g.Verdict != check.Policy {
-			continue
-		}
-		if len(g.Findings) == 0 {
-			return nil
-		}
-		for _, f := range g.Findings {
-			kind, ok := approvals[f.Rule]
-			if !ok {
-				return nil
+// tried records the outcome of a trial.
+func (r *results) tried(name string, out check.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trials[name].Old = &out
+	r.judge(name)
+}
+
+// predate runs rewritten tests once more, as they are now and on the program as it was, when
+// all else is done, and has the checks judged: a test that was made to accept both proves nothing.
+func (s *session) predate(ctx context.Context) {
+	parts := trial.SplitPatch(s.req.Base, s.final)
+	for name, ids := range s.results.asked() {
+		def, out := checkNamed(name), check.Outcome{}
+		give := s.turn(ctx)
+		err := s.withBox(ctx, s.req.layer(), "predate-", def.Group, func(box *sandbox.Box) {
+			if err := box.Apply(ctx, parts.Tests); err != nil {
+				out = check.Infraf("apply the tests of the patch: %v", err)
+				return
 			}
-			kinds = append(kinds, kind)
+			b := s.bench(box, check.NewView(s.req.Base, parts.Tests), check.Entry{})
+			b.Only = ids
+			out = def.Run(ctx, b)
+		})
+		give()
+		if err != nil {
+			out = check.Infraf("%v", err)
+		}
+		// What was not measured proves nothing, so the tests block.
+		if ctx.Err() == nil {
+			s.results.answered(name, out)
 		}
 	}
-	slices.Sort(kinds)
-	return slices.Compact(kinds)
 }
+
+// asked returns the tests by which checks wait to be run on the program as it was.
+func (r *results) asked() map[string][]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	todo := map[string][]string{}
+	for name, t := range r.trials {
+		if _, skipped := r.skipped[name]; !skipped && len(t.Asked()) > 0 {
+			todo[name] = t.Asked()
+		}
+	}
+	return todo
+}
+
+// answered records how these tests ended, for which the judgement has waited.
+func (r *results) answered(name string, out check.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trials[name].New = &out
+	r.judge(name)
+}
+
+// Approvals lists the kinds that would let gates pass whose verdict is Policy; see trial.Approvals.
+func Approvals(gates []Gate) []string { return trial.Approvals(gates) }
+
+// maxApproved bounds the holds of what was approved: who has seen ten has seen enough.
+const maxApproved = 10
 
 // approve lets a gate pass that only policy speaks against, where all of it was approved in
 // advance: the record then has it as holds. It is called with mu held.
 func (r *results) approve(name string, g check.Gate) check.Gate {
-	kinds := Approvals([]Gate{g})
+	kinds := trial.Approvals([]Gate{g})
 	if len(kinds) == 0 || slices.ContainsFunc(kinds, func(kind string) bool { return !slices.Contains(r.request.Allow, kind) }) {
 		return g
 	}
 	for i, f := range g.Findings {
-		if i == maxChanged {
+		if i == maxApproved {
 			g.Detail += fmt.Sprintf("; %d more of which less is proved than before", len(g.Findings)-i)
 			break
 		}
-		r.approved[name] = append(r.approved[name], policy.Hold{Path: f.File, Kind: approvals[f.Rule], Block: true, Reason: f.Message})
+		r.approved[name] = append(r.approved[name], policy.Hold{Path: f.File, Kind: trial.ApprovedBy[f.Rule], Block: true, Reason: f.Message})
 	}
 	g.Verdict, g.Findings = check.Pass, []check.Finding{}
 	return g

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -11,6 +12,12 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/compare"
+	"agent/verify/golang"
+	"agent/verify/node"
+	"agent/verify/policy"
+	"agent/verify/python"
+	"agent/verify/shell"
+	"agent/verify/web"
 )
 
 // repeat runs the suspects of each check again, with the patch and without, when
@@ -92,62 +99,105 @@ func (r *results) repeated(name string, again compare.Repetition) {
 	r.judge(name)
 }
 
-// trials prepares the second run of each check of tests that was there before,
-// when the patch touches them or what they are made of. New tests beside the old
-// ones make no difference.
-func (s *session) trials(defs []check.Check) (todo []check.Check) {
-	program, aids, old := withoutAids(s.req.Base, s.req.Changeset)
-	if len(aids) == 0 && !old {
-		return nil
-	}
-	for _, def := range defs {
-		if def.Applies(s.base) == "" && def.Applies(check.NewView(s.req.Base, program)) == "" {
-			s.results.await(def.Name, aids)
-			todo = append(todo, def)
-		}
-	}
-	return todo
+// silencers are the checks that heed the suppressions of a family.
+var silencers = map[string][]string{
+	"noqa": {python.RuffName}, "type: ignore": {python.MypyName, python.PyrightName, python.TyName}, "eslint": {node.ESLintName},
+	"typescript": {node.ScriptName, node.CompilerName}, "biome": {web.BiomeName}, "staticcheck": {golang.StaticcheckName}, "shellcheck": {shell.Name},
+	"stylelint": {node.StylelintName},
 }
 
-// unaided runs a check of tests in a box of its own, on the program alone. Like
-// program it records nothing when ctx ends.
-func (s *session) unaided(ctx context.Context, def check.Check) {
-	if s.idle(def) {
-		s.results.tried(def.Name, check.Outcome{})
+// unsilence has lint and types judge a candidate that passed without the suppressions that it adds. One
+// that hides nothing which counts, or what neither a gate nor the project looks for, does not block.
+func (s *session) unsilence(ctx context.Context) {
+	list, bare := policy.SilencedBy(s.final)
+	if len(list) == 0 || !s.results.passed() {
 		return
 	}
-	err := s.withBox(ctx, s.req.patched(), "unaided-", def.Group, func(box *sandbox.Box) {
-		select {
-		case <-s.settled:
-		case <-ctx.Done():
+	d, told := compare.NewDiff(bare, check.NewView(s.req.Base, bare)), map[string]bool{}
+	for _, defs := range s.results.heeding() {
+		outs := s.without(ctx, defs, bare)
+		for _, def := range defs {
+			if out, ran := outs[def.Name]; !ran || !s.results.report(def, out, d, told) {
+				return // not measured: they all block
+			}
+		}
+	}
+	list = slices.DeleteFunc(list, func(x policy.Silenced) bool {
+		return told[x.Hold.Path] || !s.results.heeded(x.Family) && policy.Checks(s.base, x.Family)
+	})
+	for _, x := range list {
+		s.results.silenced = append(s.results.silenced, x.Harmless())
+	}
+}
+
+// without runs checks that share a box on the candidate without its suppressions, bare.
+func (s *session) without(ctx context.Context, defs []check.Check, bare workspace.Changeset) map[string]check.Outcome {
+	outs := map[string]check.Outcome{}
+	give := s.turn(ctx)
+	defer give()
+	err := s.withBox(ctx, s.req.patched(), "bare-", defs[0].Group, func(box *sandbox.Box) {
+		_, cs := splitConfig(bare)
+		if defs[0].Group != check.GroupStatic {
+			cs = s.seenBy(defs[0], bare)
+		}
+		if err := box.Apply(ctx, cs); err != nil {
+			s.results.note(fmt.Sprintf("suppressions not measured: %v", err))
 			return
 		}
-		program, _, _ := withoutAids(s.req.Base, s.final)
-		if err := box.Apply(ctx, program); err != nil {
-			s.results.tried(def.Name, check.Infraf("apply the patch without its tests: %v", err))
-			return
-		}
-		out := def.Run(ctx, s.within(s.bench(box, check.NewView(s.req.Base, program), s.after), def))
-		if ctx.Err() == nil {
-			s.results.tried(def.Name, out)
+		for _, def := range defs {
+			b := s.bench(box, check.NewView(s.req.Base, cs), check.Entry{})
+			b.Reach, b.Leave = s.reach[def.Name], s.leaves(def)
+			outs[def.Name] = s.unplugged(ctx, def, b, cs)
 		}
 	})
 	if err != nil && ctx.Err() == nil {
-		s.results.tried(def.Name, check.Infraf("%v", err))
+		s.results.note(err.Error())
 	}
+	return outs
 }
 
-// await makes the judgement of a check wait for its trial.
-func (r *results) await(name string, aids []string) {
+// passed reports whether nothing speaks against the candidate.
+func (r *results) passed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.trials[name] = &trial{aids: aids}
+	return overall(slices.Collect(maps.Values(r.judged))) == check.Pass
 }
 
-// tried records the outcome of a trial.
-func (r *results) tried(name string, out check.Outcome) {
+// heeding lists the checks that judged and that heed suppressions, by the box that they share.
+func (r *results) heeding() (boxes [][]check.Check) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.trials[name].out = &out
-	r.judge(name)
+	var static []check.Check
+	for _, def := range checks() {
+		switch _, judged := r.judged[def.Name]; {
+		case !judged:
+		case def.Group == check.GroupStatic:
+			static = append(static, def)
+		case slices.Contains(node.OwnGroups, def.Group):
+			boxes = append(boxes, []check.Check{def})
+		}
+	}
+	if len(static) > 0 {
+		boxes = append(boxes, static)
+	}
+	return boxes
+}
+
+// heeded reports whether a check judged that heeds the suppressions of a family.
+func (r *results) heeded(family string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(silencers[family], func(name string) bool { _, judged := r.judged[name]; return judged })
+}
+
+// report adds to told the files in which a check reports something that counts, and reports whether it judged.
+func (r *results) report(def check.Check, out check.Outcome, d check.Diff, told map[string]bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	base := r.base[def.Name]
+	g, reason := judge(def, base, out.Beside(base, r.left[def.Name]), r.proof[def.Name], d)
+	for _, f := range g.Findings {
+		told[f.File] = true
+	}
+	return reason == "" && (g.Verdict == check.Pass || g.Verdict == check.Fail && len(g.Findings) > 0 && !told[""])
 }

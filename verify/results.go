@@ -15,6 +15,7 @@ import (
 	"agent/verify/node"
 	"agent/verify/policy"
 	"agent/verify/syntax"
+	"agent/verify/trial"
 )
 
 // results gathers the outcomes of one session as they come, from several
@@ -40,9 +41,11 @@ type results struct {
 	// By check, the packages that the candidate's run leaves out; see check.Outcome.Beside.
 	left map[string]check.Reach
 	// By check of tests, where the patch touches what tests are made of.
-	trials map[string]*trial
+	trials map[string]*trial.Trial
 	// By check, what was approved of what its tests prove less than before.
 	approved map[string][]policy.Hold
+	// Suppressions of the candidate that were measured and hide nothing.
+	silenced []policy.Hold
 	// Tests that may fail by chance, and what came of their repeats.
 	suspects    map[string][]compare.Suspect
 	repetitions map[string]*compare.Repetition
@@ -67,7 +70,7 @@ func newResults(emit func(Event), req Request) *results {
 	r := &results{
 		request: req, own: customChecks(req.Config.Gates, req.Changeset), emit: emit, told: map[string]bool{},
 		cand: map[string]check.Outcome{}, base: map[string]check.Outcome{}, ran: map[string]bool{}, skipped: map[string]string{}, judged: map[string]check.Gate{},
-		left: map[string]check.Reach{}, trials: map[string]*trial{}, approved: map[string][]policy.Hold{}, suspects: map[string][]compare.Suspect{}, repetitions: map[string]*compare.Repetition{},
+		left: map[string]check.Reach{}, trials: map[string]*trial.Trial{}, approved: map[string][]policy.Hold{}, suspects: map[string][]compare.Suspect{}, repetitions: map[string]*compare.Repetition{},
 	}
 	r.base[format.Name] = check.Outcome{} // formatting has no baseline
 	r.settle(req.Changeset)
@@ -223,14 +226,14 @@ func (r *results) judge(name string) {
 	base, compared := r.base[name]
 	_, done := r.judged[name]
 	_, skipped := r.skipped[name]
-	if !have || done || skipped || cand.Verdict != check.Infra && (!compared || r.proof == nil || r.trials[name].waits()) {
+	if !have || done || skipped || cand.Verdict != check.Infra && (!compared || r.proof == nil || r.trials[name].Waits()) {
 		return
 	}
 	def, again := r.named(name), r.repetitions[name]
 	left := r.left[name]
 	cand = cand.Beside(base, left)
 	r.cand[name] = cand
-	r.trials[name].beside(base, left)
+	r.trials[name].Beside(base, left)
 	base, cand = again.Excuse(base, cand)
 	g, reason := judge(def, base, cand, r.proof[name], r.diff)
 	if def.Repeats && reason == "" && again == nil {
@@ -239,10 +242,13 @@ func (r *results) judge(name string) {
 			return
 		}
 	}
+	if reason == "" && r.trials[name].Ask(g, base, cand, r.diff) {
+		return
+	}
 	if reason != "" {
 		r.skipped[name] = reason
 	} else {
-		g = r.approve(name, r.trials[name].judge(g, base, cand, r.diff))
+		g = r.approve(name, r.trials[name].Judge(g, base, cand, r.diff))
 		g.Name, g.Tool = def.Gate, toolVersion(name, r.request.Versions)
 		if left != nil {
 			g.Detail = check.Join([]string{g.Detail, left.Note(def.Family.Unit)}, "; ")

@@ -143,14 +143,14 @@ func (s *session) settle(cs workspace.Changeset) {
 	}
 }
 
-// seenBy is what a check in a box of its own sees of the final changeset: all of
+// seenBy is what a check in a box of its own sees of a changeset: all of
 // it, but for one with a configuration, which stays as it was with all that it
 // reads.
-func (s *session) seenBy(def check.Check) workspace.Changeset {
+func (s *session) seenBy(def check.Check, cs workspace.Changeset) workspace.Changeset {
 	if def.Config == nil {
-		return s.final
+		return cs
 	}
-	_, rest := splitConfig(s.final)
+	_, rest := splitConfig(cs)
 	_, rest = def.Unplug(s.base, check.NewView(s.req.Base, rest), rest)
 	_, rest = check.SplitChanges(rest, func(p string) bool { return path.Base(p) == ".gitignore" })
 	return rest

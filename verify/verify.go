@@ -122,10 +122,11 @@ func (s *session) report() Report {
 	}
 	for _, c := range checks() {
 		if t := r.trials[c.Name]; t != nil {
-			report.Holds = append(report.Holds, t.holds...)
+			report.Holds = append(report.Holds, t.Holds...)
 		}
 		report.Holds = append(report.Holds, r.approved[c.Name]...)
 	}
+	report.Holds = append(report.Holds, r.silenced...)
 	report.Verdict = overall(report.Gates)
 	known := r.evidence()
 	report.Unproven, report.Executed = known.Unproven(), known.Executions()

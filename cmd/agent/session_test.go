@@ -69,6 +69,39 @@ func TestARequestHoldsWhatWasAskedFor(t *testing.T) {
 	}
 }
 
+// What is approved in one workspace holds there and nowhere else, and only the user says so.
+func TestKindsAreApprovedInOneWorkspace(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ user, ws, flag, want, fault string }{
+		{"allow = [\"git\"]\n[allow_in]\n\"DIR\" = [\"unproven\"]\n\"/elsewhere\" = [\"ci\"]\n", "", "", "git unproven", ""},
+		{"[allow_in]\n\"DIR/../DIRNAME\" = [\"unproven\"]\n", "", "ci", "ci unproven", ""},
+		{"[allow_in]\n\"DIR/sub\" = [\"ci\"]\n", "", "", "", ""},
+		{"[allow_in]\n\"DIR\" = [\"everything\"]\n", "", "", "", "unknown change kind"},
+		{"[allow_in]\n\"/elsewhere\" = [\"everything\"]\n", "", "", "", "unknown change kind"},
+		{"[allow_in]\n\".\" = [\"ci\"]\n", "", "", "", "no absolute path"},
+		{"", "[allow_in]\n\"DIR\" = [\"ci\"]\n", "", "", "there is no key"},
+	} {
+		env, dir := home(t, "", "")
+		text := strings.NewReplacer("DIRNAME", filepath.Base(dir), "DIR", dir)
+		for name, file := range map[string]string{filepath.Join(env["XDG_CONFIG_HOME"], "agent", "config.toml"): c.user, filepath.Join(dir, "agent.toml"): c.ws} {
+			if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(name, []byte(text.Replace(file)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		args := []string{"-w", dir, "--patch", "-"}
+		if c.flag != "" {
+			args = append(args, "--allow", c.flag)
+		}
+		req, _, err := requested(t, env, args...)
+		if got := strings.Join(req.Allow, " "); got != c.want || (err != nil) != (c.fault != "") || err != nil && !strings.Contains(err.Error(), c.fault) {
+			t.Errorf("%q, %q: %q, %v", c.user, c.ws, got, err)
+		}
+	}
+}
+
 func TestTheEnvironmentSetsAPolicy(t *testing.T) {
 	t.Parallel()
 	env, dir := home(t, "allow = [\"git\"]", "")

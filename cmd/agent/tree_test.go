@@ -118,7 +118,7 @@ var allowed = map[string][]string{
 	},
 	"cmd/agent/internal/fault": {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store/database", "orchestrator/store/query", "sandbox"},
 	"cmd/agent/internal/sarif": {"cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/run", "verify"},
-	"cmd/agent/internal/term":  {"orchestrator/agent", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "verify"},
+	"cmd/agent/internal/term":  {"orchestrator/agent", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "verify", "verify/policy"},
 	"cmd/agent/internal/wire": {
 		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "images/dependencies", "orchestrator/agent", "orchestrator/blame", "orchestrator/export",
 		"orchestrator/forge", "orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/run", "orchestrator/store",
@@ -191,7 +191,7 @@ var allowed = map[string][]string{
 	"sandbox/workspace/secret":     {"sandbox/workspace/lang"},
 	"verify": {
 		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/audit", "verify/check", "verify/compare", "verify/format", "verify/golang", "verify/node",
-		"verify/policy", "verify/python", "verify/shell", "verify/smoke", "verify/syntax", "verify/web",
+		"verify/policy", "verify/python", "verify/shell", "verify/smoke", "verify/syntax", "verify/trial", "verify/web",
 	},
 	"verify/audit": {
 		"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/golang", "verify/node", "verify/policy", "verify/python", "verify/shell", "verify/smoke",
@@ -210,6 +210,7 @@ var allowed = map[string][]string{
 	"verify/smoke":    {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/crash", "verify/golang", "verify/python"},
 	"verify/symbols":  {"sandbox", "sandbox/guest", "verify/check"},
 	"verify/syntax":   {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/golang"},
+	"verify/trial":    {"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node", "verify/policy", "verify/python"},
 	"verify/web":      {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/syntax"},
 }
 

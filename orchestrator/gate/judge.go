@@ -62,7 +62,11 @@ func (g *Gate) Judge(ctx context.Context, st Stage, cand *Candidate, w Watch) er
 		cand.Unproven = append(lacking, report.Unproven...)
 	}
 	// What only the whole workspace tells is asked of what may be promoted.
-	cand.seal(report.Changeset, policy.Review(ctx, st.Base, report.Changeset, g.Rules.Protect, report.Holds))
+	holds := policy.Review(ctx, st.Base, report.Changeset, g.Rules.Protect, report.Holds)
+	for i, h := range holds {
+		holds[i].Block = h.Block || g.Rules.Model && h.Kind == policy.ChangedTest
+	}
+	cand.seal(report.Changeset, holds)
 	return ctx.Err()
 }
 

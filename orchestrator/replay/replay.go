@@ -101,7 +101,7 @@ func (r *Replayer) Replay(ctx context.Context, e Evidence, dir string, content f
 // the evidence, not of here: whether they may be is for the caller to say before.
 func (rep *replay) run(ctx context.Context, r *Replayer, t *run.Notifier) (err error) {
 	s := rep.evidence.Settings
-	rules := gate.Rules{Config: s.Config, Allow: s.Allow, NoInstall: s.NoInstall, InstallScripts: s.InstallScripts, InstallAll: s.InstallAll, Packages: s.Packages}
+	rules := gate.Rules{Config: s.Config, Allow: s.Allow, NoInstall: s.NoInstall, InstallScripts: s.InstallScripts, InstallAll: s.InstallAll, Packages: s.Packages, Model: s.Model}
 	if rules.Protect, err = policy.Protect(s.Protect); err != nil {
 		return &UnfitError{rep.Run, err.Error()}
 	}

@@ -3,6 +3,7 @@ package run_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"agent/images"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/run/runtest"
 	"agent/orchestrator/store"
@@ -18,6 +20,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/promotion"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // freezer is an image builder whose Snapshot a test decides.
@@ -241,6 +244,30 @@ on: push
 	}
 	if !strings.Contains(doc.Error.Next, "--yes --allow ci") {
 		t.Errorf("next: %q", doc.Error.Next)
+	}
+}
+
+// A test that pins down what the patch changes is shown with a patch that somebody gave; of a
+// model's own change it waits for a person.
+func TestARewrittenTestOfAModelBlocks(t *testing.T) {
+	t.Parallel()
+	listed := []policy.Hold{{Path: "test_a.py", Kind: policy.ChangedTest}, {Path: "b.py", Kind: policy.Suppression}}
+	for patch, want := range map[string]string{"": "[true false]", "given": "[false false]"} {
+		b := runtest.Setup(t, func(_ context.Context, req verify.Request) (verify.Report, error) {
+			return verify.Report{Verdict: verify.Pass, Changeset: req.Changeset, Holds: listed}, nil
+		})
+		req := b.Request()
+		if req.Patch = nil; patch != "" {
+			req.Patch = []byte(patch)
+		}
+		g := &gate.Gate{Verifier: b.Runner.Verifier, Rules: req.Rules(), Run: "r"}
+		var cand gate.Candidate
+		if err := g.Judge(t.Context(), gate.Stage{Base: &workspace.Manifest{}}, &cand, gate.Watch{}); err != nil || len(cand.Holds) != 2 {
+			t.Fatalf("%v %+v", err, cand.Holds)
+		}
+		if got := fmt.Sprint([]bool{cand.Holds[0].Block, cand.Holds[1].Block}); got != want {
+			t.Errorf("patch %q: blocks %s, want %s", patch, got, want)
+		}
 	}
 }
 

@@ -29,6 +29,8 @@ type Settings struct {
 	InstallScripts bool          `json:"install_scripts,omitempty"`
 	InstallAll     bool          `json:"install_all,omitempty"`
 	Packages       []string      `json:"packages,omitempty"`
+	// Model says that a model wrote the candidates; see gate.Rules.
+	Model bool `json:"model,omitempty"`
 	// Dependencies says what was done to install them, and what could not be, in sentences.
 	Dependencies []string `json:"dependencies,omitempty"`
 }
@@ -90,7 +92,7 @@ func (x *Execution) keepSeen(ctx context.Context) {
 func (x *Execution) saveRecording(ctx context.Context, req Request, st gate.Stage) error {
 	rec := Recording{Settings: Settings{
 		Toolchain: st.Tools.ID, Versions: st.Tools.Versions, Installed: st.Image.Installed, Definitions: verify.Definitions, Config: req.Config,
-		Protect: req.Protect.Patterns(), Allow: req.Allow, NoInstall: req.NoInstall, InstallScripts: req.InstallScripts, InstallAll: req.InstallAll, Packages: req.Packages,
+		Protect: req.Protect.Patterns(), Allow: req.Allow, NoInstall: req.NoInstall, InstallScripts: req.InstallScripts, InstallAll: req.InstallAll, Packages: req.Packages, Model: req.Patch == nil,
 	}}
 	for _, text := range slices.Concat(st.Dependencies.Told, st.Dependencies.Lacking) {
 		rec.Settings.Dependencies = append(rec.Settings.Dependencies, x.Hide(text))

@@ -312,7 +312,7 @@ type Request struct {
 // Rules are what of the request a gate judges by.
 func (req Request) Rules() gate.Rules {
 	return gate.Rules{
-		Protect: req.Protect, Allow: req.Allow, NoInstall: req.NoInstall, InstallScripts: req.InstallScripts, InstallAll: req.InstallAll, Packages: req.Packages, Config: req.Config,
+		Protect: req.Protect, Allow: req.Allow, NoInstall: req.NoInstall, InstallScripts: req.InstallScripts, InstallAll: req.InstallAll, Packages: req.Packages, Model: req.Patch == nil, Config: req.Config,
 	}
 }
 

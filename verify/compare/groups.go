@@ -56,3 +56,25 @@ func (f *fresh) replaced(d check.Diff, id string) bool {
 	}
 	return true
 }
+
+// Successors tells which tests may stand in the place of one that is gone: those that pass in
+// cand and that base does not have, of its group or, without any, of its file.
+func Successors(d check.Diff, base, cand []check.TestResult) func(id string) []string {
+	known := map[string]bool{}
+	for _, r := range base {
+		known[d.NewID(r.ID)] = true
+	}
+	groups, files := map[string][]string{}, map[string][]string{}
+	for _, r := range cand {
+		if file, _, isTest := strings.Cut(r.ID, "::"); isTest && !known[r.ID] && r.Outcome == "passed" {
+			groups[groupOf(r.ID)], files[file] = append(groups[groupOf(r.ID)], r.ID), append(files[file], r.ID)
+		}
+	}
+	return func(id string) []string {
+		if list := groups[groupOf(id)]; len(list) > 0 {
+			return list
+		}
+		file, _, _ := strings.Cut(id, "::")
+		return files[file]
+	}
+}

@@ -61,3 +61,17 @@ func (s *suite) helpers() map[string]bool {
 func restated(code string, words map[string]bool) bool {
 	return !slices.ContainsFunc(wordsOf(code), func(w string) bool { return !words[w] })
 }
+
+// holds reports whether every line of old is there still: then nothing that was tested before is tested less.
+func (s *suite) holds(old suite) bool {
+	count := map[string]int{}
+	for _, text := range s.texts {
+		count[text]++
+	}
+	for _, text := range old.texts {
+		if count[text]--; count[text] < 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -43,3 +43,14 @@ var testForms = map[lang.Family]testForm{
 		empty:     regexp.MustCompile(`^func\s+Test\w*\([^)]*\)\s*\{\s*\}$`),
 	},
 }
+
+// ReadsTests reports whether the text of tests in a file of that name is read for what makes
+// them weaker.
+func ReadsTests(name string) bool {
+	l := lang.Of(name)
+	if l == nil {
+		return false
+	}
+	_, known := testForms[l.Family]
+	return known
+}

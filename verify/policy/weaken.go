@@ -33,13 +33,16 @@ func sides(cs workspace.Changeset) (before, after []sourceFile) {
 	return before, after
 }
 
+// addsSuppression is what is said of a new suppression.
+const addsSuppression = "adds a suppression"
+
 // weakHolds lists the places where cs weakens a check, so that each gate passes because it
 // was told to look away or has less to look at: suppressions, tests that
 // test less, and types and handlers that let everything through. It compares
 // sums over the changeset, so that moving is no weakening.
 func weakHolds(cs workspace.Changeset) []Hold {
 	before, after := sides(cs)
-	holds := holdsOf(Suppression, "adds a suppression", newSuppressions(each(before, suppressionsIn), each(after, suppressionsIn)))
+	holds := holdsOf(Suppression, addsSuppression, newSuppressions(each(before, suppressionsIn), each(after, suppressionsIn)))
 	holds = append(holds, testHolds(before, after)...)
 	return append(holds, typeHolds(before, after)...)
 }

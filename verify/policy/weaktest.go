@@ -30,7 +30,17 @@ func testHolds(before, after []sourceFile) []Hold {
 		holds = append(holds, holdsOf(WeakerTest, part.what, marks)...)
 	}
 	empty, _ := surplus(old.empties(), now.empties(), byLine, byForm)
-	holds = append(holds, holdsOf(WeakerTest, "is a test without a body", empty)...)
+	was, kept := old.byName(), now.holds(old)
+	for i, m := range empty {
+		if i == mostHolds {
+			holds = append(holds, holdsOf(WeakerTest, noBody, empty[i:])...)
+			break
+		}
+		list := holdsOf(WeakerTest, noBody, []mark{m})
+		// A test that is yet to be written takes nothing away, unless it stands in for another.
+		list[0].Block = !kept || len(was[strings.TrimPrefix(m.form, noBody)]) > 0
+		holds = append(holds, list...)
+	}
 	holds = append(holds, holdsOf(WeakerTest, "asserts less than what was there before", now.softened(old))...)
 	return append(holds, holdsOf(WeakerTest, "was an assertion, and its test goes on without it", now.lost(old))...)
 }
@@ -96,16 +106,34 @@ func (s *suite) ofOld(old suite, marks []mark) []mark {
 		for _, o := range b.others {
 			fresh[place{b.file.path, o.line + 1}] = true
 		}
-		// What is written above a test belongs to it.
-		for i := b.from - 1; i >= max(0, b.from-mostAbove) && strings.HasPrefix(strings.TrimSpace(b.file.lines[i].Code), "@"); i-- {
+		for _, i := range b.above() {
 			fresh[place{b.file.path, i + 1}] = true
 		}
 	}
 	return slices.DeleteFunc(marks, func(m mark) bool { return m.codes == maybe && fresh[place{m.path, m.line}] })
 }
 
-// mostAbove bounds the decorators of a test.
-const mostAbove = 20
+// mostAbove bounds the lines of the decorators of a test.
+const mostAbove = 200
+
+// above lists the lines of the decorators above a block, which belong to it; each may take several.
+func (b *block) above() (lines []int) {
+	depth := 0
+	for i := b.from - 1; i >= max(0, b.from-mostAbove); i-- {
+		code := strings.TrimSpace(b.file.lines[i].Code)
+		depth += strings.Count(code, ")") + strings.Count(code, "]") + strings.Count(code, "}") - strings.Count(code, "(") - strings.Count(code, "[") - strings.Count(code, "{")
+		if depth < 0 || depth == 0 && !strings.HasPrefix(code, "@") {
+			break
+		}
+		if depth == 0 {
+			lines = append(lines, i)
+		}
+	}
+	return lines
+}
+
+// noBody is what is said of a test without a body, and how its form begins.
+const noBody = "is a test without a body"
 
 // empties returns the tests without a body.
 func (s *suite) empties() (list []mark) {
@@ -115,7 +143,7 @@ func (s *suite) empties() (list []mark) {
 		}
 		// A test of several lines is judged as if it stood on one.
 		if testForms[b.file.lang].empty.MatchString(strings.TrimSpace(strings.Join(b.code, " "))) {
-			list = append(list, b.file.mark(b.from, "empty "+b.name, "", false))
+			list = append(list, b.file.mark(b.from, noBody+b.name, "", false))
 		}
 	}
 	return list

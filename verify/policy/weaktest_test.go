@@ -266,3 +266,40 @@ func drawChanges(t *rapid.T, before, after map[string]string) (cs workspace.Chan
 	cs.Changes = cs.Sorted()
 	return cs
 }
+
+// A test that is yet to be written takes nothing away and is shown; one whose body went, or that
+// came for a test that went, blocks.
+func TestANewTestWithoutABodyIsShown(t *testing.T) {
+	t.Parallel()
+	old := pyTest("assert f()")
+	for name, c := range map[string]struct {
+		after string
+		block bool
+	}{
+		"one more":           {old + "def test_more():\n    pass\n", false},
+		"in place of one":    {"def test_more():\n    pass\n", true},
+		"in place of a line": {strings.Replace(old, "    assert f()\n", "", 1) + "def test_more():\n    pass\n", true},
+		"its body went":      {"def test_total():\n    pass\n", true},
+		"its body went on":   {strings.Replace(old, "():\n", "():\n    pass\n\ndef other():\n", 1), true},
+	} {
+		holds := ReviewText(modify("test_a.py", old, c.after), nil)
+		block := slices.ContainsFunc(holds, func(h Hold) bool { return h.Block })
+		if block != c.block || !slices.ContainsFunc(holds, func(h Hold) bool { return h.Kind == WeakerTest && strings.Contains(h.Reason, noBody) }) {
+			t.Errorf("%s: %+v", name, holds)
+		}
+	}
+}
+
+// A decorator of several lines hides none that stands above it.
+func TestANewTestIsSkippedOnAConditionBeyondItsParameters(t *testing.T) {
+	t.Parallel()
+	old := pyTest("assert f()")
+	skipped := "@pytest.mark.skipif(WIN, reason=\"\")\n@pytest.mark.parametrize(\n    (\"a\", \"b\"),\n    [\n        (1, 2),\n    ],\n)\ndef test_more(a, b):\n    assert f(a, b)\n"
+	if got := weakOf(modify("test_a.py", old, old+skipped)); len(got) > 0 {
+		t.Errorf("%q", got)
+	}
+	was := skipped[strings.Index(skipped, "@pytest.mark.para"):]
+	if got := kindsOf(modify("test_a.py", old+was, old+skipped)); got != WeakerTest {
+		t.Errorf("of a test that was there: %q", got)
+	}
+}

@@ -67,12 +67,19 @@ func Open(holds []policy.Hold, allow []string) []policy.Hold {
 	})
 }
 
-// ListHolds names the paths of holds on one line.
+// ListHolds names the kinds of holds on one line, each once, with its first path and how many more
+// places there are.
 func ListHolds(holds []policy.Hold) string {
-	// The kind goes with each path: it is what --allow takes.
+	// The kind goes with the path: it is what --allow takes.
 	var parts []string
-	for _, h := range holds {
-		parts = append(parts, fmt.Sprintf("%s (%s)", term.CleanLine(h.Path), h.Kind))
+	for len(holds) > 0 {
+		first, all := holds[0], len(holds)
+		holds = slices.DeleteFunc(slices.Clone(holds), func(h policy.Hold) bool { return h.Kind == first.Kind })
+		text := fmt.Sprintf("%s (%s)", term.CleanLine(first.Path), first.Kind)
+		if n := all - len(holds); n > 1 {
+			text = fmt.Sprintf("%s (%s, and %d more)", term.CleanLine(first.Path), first.Kind, n-1)
+		}
+		parts = append(parts, text)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -160,7 +167,7 @@ func (a *Approver) show(p run.Proposal) {
 	}
 	// Also those that do not block: a person is here to look.
 	for _, h := range p.Candidate.Holds {
-		fmt.Fprintln(a.Stderr, pal.Warn("Look at")+" "+term.CleanLine(h.Path)+": "+term.Clean(h.Reason))
+		fmt.Fprintln(a.Stderr, pal.Warn(term.HoldWord(h))+" "+term.CleanLine(h.Path)+": "+term.Clean(h.Reason))
 	}
 	fmt.Fprintln(a.Stderr)
 	Preview(a.Console, p.Candidate.Diff, PreviewLines)

@@ -39,6 +39,7 @@ func TestWithoutAPersonThePolicyDecides(t *testing.T) {
 		{"--yes", true, nil, nil, run.Apply, "--yes"},
 		{"--yes and a change to look at", true, nil, []policy.Hold{noted}, run.Apply, "--yes"},
 		{"--yes and a held change", true, nil, []policy.Hold{noted, ciHold}, run.Unattended, ".github/workflows/ci.yml (ci)"},
+		{"--yes and one kind four times", true, nil, []policy.Hold{ciHold, {Path: "a.py", Kind: "suppression", Block: true}, ciHold, ciHold, ciHold}, run.Unattended, ".github/workflows/ci.yml (ci, and 3 more), a.py (suppression)"},
 		{"--yes --allow ci", true, []string{"git", "ci"}, []policy.Hold{ciHold}, run.Apply, "--yes"},
 		{"--allow of another kind", true, []string{"git"}, []policy.Hold{ciHold}, run.Unattended, "(ci)"},
 		{"--allow without --yes", false, []string{"ci"}, []policy.Hold{ciHold}, run.Unattended, "no --yes"},

@@ -1,7 +1,10 @@
 package config
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -131,15 +134,52 @@ func (s Settings) On(name string) bool {
 	return err == nil && v
 }
 
-// AllowKinds returns the kinds of change approved in advance.
+// AllowKinds returns the kinds of change approved in advance, anywhere and in the workspace. A
+// kind that is unknown is an error, also where it is of another workspace.
 func (s Settings) AllowKinds() ([]string, error) {
+	check := func(name string, kinds []string) error {
+		for _, k := range kinds {
+			if !slices.Contains(policy.Kinds(), k) {
+				return fault.Usage("the kinds are "+strings.Join(policy.Kinds(), ", "), "%s (%s): unknown change kind %q", name, s[name].Origin, k)
+			}
+		}
+		return nil
+	}
 	kinds := ParseList(s["allow"].Text)
-	for _, k := range kinds {
-		if !slices.Contains(policy.Kinds(), k) {
-			return nil, fault.Usage("the kinds are "+strings.Join(policy.Kinds(), ", "), "allow (%s): unknown change kind %q", s["allow"].Origin, k)
+	if err := check("allow", kinds); err != nil {
+		return nil, err
+	}
+	var in map[string][]string
+	if text := s["allow_in"].Text; text != "" {
+		if err := json.Unmarshal([]byte(text), &in); err != nil {
+			return nil, fmt.Errorf("allow_in: %w", err)
+		}
+	}
+	here := realPath(s["workspace"].Text)
+	for _, dir := range slices.Sorted(maps.Keys(in)) {
+		if !filepath.IsAbs(dir) {
+			return nil, fault.Usage("write the path from the root", "allow_in (%s): %q is no absolute path", s["allow_in"].Origin, dir)
+		}
+		if err := check("allow_in", in[dir]); err != nil {
+			return nil, err
+		}
+		if realPath(dir) == here {
+			kinds = append(kinds, in[dir]...)
 		}
 	}
 	return kinds, nil
+}
+
+// realPath is a path from the root with its links resolved, as far as it is there.
+func realPath(dir string) string {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return dir
+	}
+	if whole, err := filepath.EvalSymlinks(abs); err == nil {
+		return whole
+	}
+	return abs
 }
 
 // kindOf is the kind of the value of that name, as it was loaded or as the table says.

@@ -90,6 +90,7 @@ func general() []Setting {
 			Name: "allow", Flag: "allow", Env: "AGENT_ALLOW", Default: "[]", About: "kinds of change approved in advance",
 			scope: userOnly, kind: list(nil), usage: "approve changes of this `KIND` (" + strings.Join(policy.Kinds(), ", ") + ") in advance; may be repeated",
 		},
+		{Name: "allow_in", Default: "{}", About: "the same in single workspaces, lists by their absolute paths", scope: userOnly, kind: mapping(func(*values, map[string][]string) {})},
 		{Name: "protect.paths", Default: "[]", About: "patterns of paths that need an approval of their own (--allow protected)", scope: add, kind: protectedPaths()},
 		{Name: "exclude", Env: "AGENT_EXCLUDE", Default: "[]", About: "patterns left out of the snapshot", scope: free, kind: list(nil)},
 		{Name: "timeout", Env: "AGENT_TIMEOUT", Default: "5m0s", About: "time limit of each gate but smoke", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.verify.Timeout }), owned: true},

@@ -12,6 +12,7 @@ import (
 	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // A result must fit a screen or two; the whole of it is in the record.
@@ -176,7 +177,7 @@ func (s summary) candidate(c gate.Document) {
 		if i == 0 {
 			fmt.Fprintln(s.Out)
 		}
-		fmt.Fprintln(s.Out, s.Palette.Warn("needs a look:")+" "+CleanLine(h.Path)+": "+Clean(h.Reason))
+		fmt.Fprintln(s.Out, s.Palette.Warn(HoldWord(h))+" "+CleanLine(h.Path)+": "+Clean(h.Reason))
 	}
 }
 
@@ -205,6 +206,14 @@ func executed(list []verify.Execution) string {
 		text += ": " + strings.Join(files, ", ")
 	}
 	return text
+}
+
+// HoldWord says what a hold asks for: an approval of its own, or no more than a look.
+func HoldWord(h policy.Hold) string {
+	if h.Block {
+		return "needs approval (" + h.Kind + "):"
+	}
+	return "needs a look:"
 }
 
 // GateWord is the mark of a gate and its verdict in a word. One that passes and did not

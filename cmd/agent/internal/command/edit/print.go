@@ -57,7 +57,7 @@ func (e *editing) show() error {
 		fmt.Fprintf(e.Stderr, "block %d  %s%s  %s\n", a.Block, pal.Accent(places[i]), strings.Repeat(" ", width-len(places[i])), e.trust(pal, a.Strategy))
 	}
 	for _, h := range e.doc.Holds {
-		fmt.Fprintln(e.Stderr, pal.Warn("needs a look:")+" "+term.CleanLine(h.Path)+": "+term.Clean(h.Reason))
+		fmt.Fprintln(e.Stderr, pal.Warn(term.HoldWord(h))+" "+term.CleanLine(h.Path)+": "+term.Clean(h.Reason))
 	}
 	return e.PrintDiff(e.doc.Diff)
 }

@@ -1,4 +1,4 @@
-package verify
+package trial
 
 import (
 	"slices"
@@ -33,13 +33,27 @@ func TestWhatTheBaseCollectsIsATest(t *testing.T) {
 	cs := workspace.Changeset{Changes: []workspace.Change{
 		change("lib.js", "1\n", "2\n"), change("test/res.redirect.js", "1\n", "2\n"),
 	}}
-	if program, aids, old := withoutAids(base, cs); len(aids) != 0 || !old || len(program.Changes) != 1 {
-		t.Errorf("a test: %+v, aids %q, old %v", program, aids, old)
+	if s := SplitPatch(base, cs); len(s.Aids) != 0 || !s.Old || len(s.Program.Changes) != 1 || len(s.Tests.Changes) != 1 {
+		t.Errorf("a test: %+v", s)
 	}
 	cs.Changes = append([]workspace.Change{change("package.json", manifest, `{"devDependencies": {"mocha": "11"}, "scripts": {"test": "mocha test/**/*.js"}}`)}, cs.Changes...)
 	cs.Changes = append(cs.Changes, change("test/support/env.js", "1\n", "2\n"))
 	slices.SortFunc(cs.Changes, func(a, b workspace.Change) int { return int(a.Path[0]) - int(b.Path[0]) })
-	if program, aids, _ := withoutAids(base, cs); !slices.Contains(aids, "test/support/env.js") || len(aids) != 2 || len(program.Changes) != 1 {
-		t.Errorf("an aid: %+v, aids %q", program, aids)
+	if s := SplitPatch(base, cs); !slices.Contains(s.Aids, "test/support/env.js") || len(s.Aids) != 2 || len(s.Program.Changes) != 1 {
+		t.Errorf("an aid: %+v", s)
+	}
+}
+
+// What is compared with or read is data; what runs, or says what runs, is not, and neither is
+// what nobody knows.
+func TestWhatRunsBesideTestsIsNoData(t *testing.T) {
+	t.Parallel()
+	for p, want := range map[string]bool{
+		"tests/a.json": true, "testdata/a.yaml": true, "src/__snapshots__/a.js.snap": true, "package.json": false, "tests/conftest.py": false,
+		"tests/helpers.py": false, "pyproject.toml": false, "tests/a.so": false, "tests/a": false,
+	} {
+		if got := isData(p); got != want {
+			t.Errorf("%s is data: %v", p, got)
+		}
 	}
 }

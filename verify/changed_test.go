@@ -1,0 +1,54 @@
+package verify
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/verify/check"
+	"agent/verify/policy"
+	"agent/verify/verifytest"
+)
+
+// A commit changes what the program is to do, and the test that says so. Whether the test
+// still proves it is measured, in real boxes, and what is held follows from that.
+func TestARewrittenTestBlocksOnlyWhereItProvesLess(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"stock.py":      "def price(count: int, each: int) -> int:\n    return count * each\n",
+		"test_stock.py": "from stock import price\n\n\ndef test_one():\n    assert price(1, 3) == 3\n\n\ndef test_two():\n    assert price(2, 3) == 6\n\n\ndef test_ten():\n    assert price(10, 3) == 30\n",
+	}
+	program := "LEAST = 10\n\n\ndef price(count: int, each: int) -> int:\n    return count * each - (count >= LEAST)\n"
+	test := func(now string) string {
+		return strings.Replace(files["test_stock.py"], "assert price(10, 3) == 30", now, 1)
+	}
+	s := newSite(t, files)
+	for name, c := range map[string]struct {
+		test string
+		held string // by kind, with a question mark where it does not block
+		said string
+	}{
+		"another expectation": {test("assert price(10, 3) == 29"), "changed-test?", "fails on the program as it was: assert 30 == 29"},
+		"a name that is new": {
+			"from stock import LEAST\n" + test("assert price(LEAST, 3) == 29"), "changed-test?", "does not run on the program as it was: ImportError: cannot import name 'LEAST'",
+		},
+		"made to accept both":      {test("assert price(10, 3) in (29, 30)"), "changed-test weaker-test", "passes on the program as it was too"},
+		"both, in words unknown":   {test("assert price(10, 3) == (29 if price(11, 3) == 32 else 30)"), "changed-test", "passes on the program as it was too"},
+		"emptied":                  {test("pass"), "changed-test weaker-test", "passes on the program as it was too"},
+		"emptied, with a new name": {"from stock import LEAST\n" + test("price(LEAST, 3)"), "changed-test? weaker-test", "does not run"},
+	} {
+		cs := verifytest.Change(t, s.base, map[string]string{"stock.py": program, "test_stock.py": c.test})
+		r := s.judge(t, cs)
+		var kinds []string
+		for _, h := range policy.Review(t.Context(), s.base, r.Changeset, nil, r.Holds) {
+			if !h.Block {
+				h.Kind += "?"
+			}
+			kinds = append(kinds, h.Kind)
+		}
+		slices.Sort(kinds)
+		if got := strings.Join(slices.Compact(kinds), " "); r.Verdict != check.Pass || got != c.held || len(r.Holds) != 1 || !strings.Contains(r.Holds[0].Reason, c.said) {
+			t.Errorf("%s: %s, held by %q %+v", name, r.Verdict, got, r.Holds)
+		}
+	}
+}

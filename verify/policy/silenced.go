@@ -1,0 +1,126 @@
+package policy
+
+import (
+	"bytes"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lang"
+	"agent/verify/check"
+)
+
+// A Silenced is a suppression of one line that a changeset adds, and that can be taken out again, so that
+// what it hides can be measured.
+type Silenced struct {
+	// As ReviewText has it.
+	Hold Hold
+	// What a person knows the suppression by, as "noqa".
+	Family string
+}
+
+// SilencedBy lists them, and returns the changeset without them, line for line. What counts for more than
+// its line hides what is yet to be written too, and what stands in the code is part of it:
+// neither is in the list.
+func SilencedBy(cs workspace.Changeset) (list []Silenced, bare workspace.Changeset) {
+	before, after := sides(cs)
+	marks := newSuppressions(each(before, suppressionsIn), each(after, suppressionsIn))
+	all := holdsOf(Suppression, addsSuppression, slices.Clone(marks))
+	// Of more than a person is shown one hold stands for several.
+	if len(all) > mostHolds {
+		return nil, cs
+	}
+	bare.Changes = slices.Clone(cs.Changes)
+	for _, h := range all {
+		i := slices.IndexFunc(marks, func(m mark) bool { return holdsOf(Suppression, addsSuppression, []mark{m})[0] == h })
+		m := marks[i]
+		// Of several on one line each has to be such a one.
+		if slices.ContainsFunc(marks, func(o mark) bool { return o.path == m.path && o.line == m.line && (o.wide || o.form != m.form) }) {
+			continue
+		}
+		j := slices.IndexFunc(bare.Changes, func(c workspace.Change) bool { return c.Path == m.path && c.Op != workspace.Delete })
+		if text, ok := uncommented(m, bare.Changes[j]); ok {
+			bare.Changes[j].After = text
+			list = append(list, Silenced{h, m.form})
+		}
+	}
+	return list, bare
+}
+
+// uncommented is the text of a change without the comments of a line that hold suppressions, and
+// reports whether that is all of them.
+func uncommented(m mark, c workspace.Change) ([]byte, bool) {
+	lines := bytes.Split(c.After, []byte("\n"))
+	l := lang.Detect(c.Path, string(c.After))
+	told := l.Lex(string(c.After))
+	line := told[m.line-1]
+	text := line.Raw
+	for _, note := range line.Notes {
+		holds := slices.ContainsFunc(suppressions, func(s suppression) bool {
+			return !s.code && slices.Contains(s.langs, l.Family) && len(s.find(l.Family, lang.Line{Notes: []string{note}})) > 0
+		})
+		if holds && strings.ContainsRune("#/<", rune(note[0])) && strings.Contains(text, note) {
+			at := strings.LastIndex(text, note) // a string before it may read the same
+			text = text[:at] + text[at+len(note):]
+		}
+	}
+	text = strings.TrimRight(text, " \t\r")
+	if text == line.Raw || !bytes.Contains(lines[m.line-1], []byte(line.Raw)) {
+		return nil, false
+	}
+	lines[m.line-1] = bytes.Replace(lines[m.line-1], []byte(line.Raw), []byte(text), 1)
+	return bytes.Join(lines, []byte("\n")), true
+}
+
+// checkers match what a project says of itself that has other tools check what comments of a family hide.
+// Those of a family that is not here are asked themselves.
+var checkers = map[string]*regexp.Regexp{
+	"noqa": regexp.MustCompile(`(?i)\b(?:ruff|flake8|pycodestyle|pyflakes)\b`), "type: ignore": regexp.MustCompile(`(?i)\b(?:mypy|pyright|pyre|pyrefly|ty)\b`),
+	"pylint": regexp.MustCompile(`(?i)pylint`), "nosec": regexp.MustCompile(`(?i)bandit|semgrep|gosec`),
+	// Whatever of it is not executed, it fails nothing but a threshold.
+	"no cover": threshold, "coverage": threshold,
+	"eslint": regexp.MustCompile(`(?i)eslint|oxlint|\bxo\b|\bstandard\b`), "tslint": regexp.MustCompile(`(?i)tslint`), "deno-lint": regexp.MustCompile(`(?i)\bdeno\b`),
+	"typescript": regexp.MustCompile(`(?i)\btsc\b|typescript|checkJs`), "biome": regexp.MustCompile(`(?i)biome`), "nolint": regexp.MustCompile(`(?i)golangci`),
+	"staticcheck": regexp.MustCompile(`(?i)staticcheck|golangci`), "revive": regexp.MustCompile(`(?i)revive|golangci`), "shellcheck": regexp.MustCompile(`(?i)shellcheck`),
+	"stylelint": regexp.MustCompile(`(?i)stylelint`), "html-validate": regexp.MustCompile(`(?i)html-?validate`),
+}
+
+// threshold matches how much has to be covered.
+var threshold = regexp.MustCompile(`(?i)fail[-_]under|check-coverage|coverageThreshold|thresholds|codecov`)
+
+// Checks reports whether the project has what a family of suppressions hides checked, for all that the
+// names and the text of its configuration and its build files say.
+func Checks(base check.View, family string) bool {
+	form := checkers[family]
+	if form == nil {
+		return true
+	}
+	return slices.ContainsFunc(base.Paths(), func(p string) bool {
+		rule, known := ruleFor(p)
+		if !known && !configuresTools(p) || strings.Contains("/"+p, "/node_modules/") || rule.kind == Agent {
+			return false
+		}
+		text := base.Text(p)
+		return form.MatchString(p) || form.MatchString(text[:min(len(text), longestConfig)])
+	})
+}
+
+// Harmless is the hold of a suppression that was measured: it is shown and does not block.
+func (s Silenced) Harmless() Hold {
+	h := s.Hold
+	h.Block, h.Reason = false, h.Reason+hidesNothing
+	return h
+}
+
+// hidesNothing is what is added to its reason.
+const hidesNothing = " (without it no gate reports anything that counts)"
+
+// measured puts the holds that gates measured in the place of those that the text alone tells.
+func measured(text, gates []Hold) []Hold {
+	return slices.DeleteFunc(text, func(h Hold) bool {
+		return h.Kind == Suppression && slices.ContainsFunc(gates, func(g Hold) bool {
+			return g.Kind == h.Kind && g.Path == h.Path && g.Reason == h.Reason+hidesNothing
+		})
+	})
+}

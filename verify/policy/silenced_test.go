@@ -1,0 +1,93 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/verifytest"
+)
+
+// What is taken out leaves the rest of the line and every other line where it was.
+func TestASuppressionIsTakenOutOfItsLine(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, before, after string
+		bare, family        string // "" for what is not measured
+	}{
+		{"a.py", "x = 1\ny = 2\n", "x = 1  # noqa: E501\ny = 2\n", "x = 1\ny = 2\n", "noqa"},
+		{"a.py", "x = 1\r\n", "x = f()  # type: ignore[arg-type]\r\n", "x = f()\r\n", "type: ignore"},
+		{"a.py", "x = '# noqa'\n", "x = '# noqa'  # noqa\n", "x = '# noqa'\n", "noqa"},
+		{"a.ts", "f();\n", "// eslint-disable-next-line no-undef\nf();\n", "\nf();\n", "eslint"},
+		{"a.tsx", "<A/>;\n", "{/* @ts-ignore */}\n<A/>;\n", "{}\n<A/>;\n", "typescript"},
+		{"a.go", "x := 1\n", "x := 1 //nolint:errcheck\n", "x := 1\n", "nolint"},
+		{"a.sh", "echo $x\n", "# shellcheck disable=SC2086\necho $x\n", "\necho $x\n", "shellcheck"},
+		{"a.py", "x = 1\n", "# ruff: noqa\nx = 1\n", "", ""},
+		{"a.ts", "f();\n", "/* eslint-disable */\nf();\n", "", ""},
+		{"a.ts", "f();\n", "/* why\n@ts-ignore */\nf();\n", "", ""},
+		{"a.py", "def f(): pass\n", "@no_type_check\ndef f(): pass\n", "", ""},
+		{"a.py", "x = 1\n", "x = 1  # type: ignore # noqa\n", "", ""},
+		{"a.py", "x = 1  # noqa\n", "x = 2  # noqa\n", "", ""},
+		{"a.py", "", strings.Repeat("x = 1  # noqa\n", mostHolds+1), "", ""},
+	} {
+		cs := modify(c.name, c.before, c.after)
+		list, bare := SilencedBy(cs)
+		if c.family == "" {
+			if len(list) != 0 || string(bare.Changes[0].After) != c.after {
+				t.Errorf("%q: %+v", c.after, list)
+			}
+			continue
+		}
+		if len(list) != 1 || list[0].Family != c.family || string(bare.Changes[0].After) != c.bare || string(cs.Changes[0].After) != c.after {
+			t.Errorf("%q: %+v, without %q", c.after, list, bare.Changes[0].After)
+			continue
+		}
+		if held := ReviewText(cs, nil); len(held) != 1 || held[0] != list[0].Hold {
+			t.Errorf("%q: held %+v, not %+v", c.after, held, list[0].Hold)
+		}
+	}
+}
+
+// What no gate asks is asked of the configuration: who names a tool has it check.
+func TestTheProjectSaysWhatItChecks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		files  map[string]string
+		family string
+		want   bool
+	}{
+		{map[string]string{"a.py": "pylint = 1\n"}, "pylint", false},
+		{map[string]string{".pylintrc": ""}, "pylint", true},
+		{map[string]string{".github/workflows/ci.yml": "run: pylint a\n"}, "pylint", true},
+		{map[string]string{"pyproject.toml": "[tool.coverage.run]\nbranch = true\n"}, "no cover", false},
+		{map[string]string{"pyproject.toml": "[tool.coverage.report]\nfail_under = 90\n"}, "no cover", true},
+		{map[string]string{"package.json": `{"devDependencies": {"xo": "1"}}`}, "eslint", true},
+		{map[string]string{"package.json": `{}`}, "eslint", false},
+		{nil, "of a tool that nobody knows", true},
+	} {
+		if got := Checks(check.NewView(verifytest.Scan(t, c.files), workspace.Changeset{}), c.family); got != c.want {
+			t.Errorf("%v of %s: %v", c.files, c.family, got)
+		}
+	}
+	for _, s := range suppressions {
+		if checkers[s.family] == nil && !s.code {
+			t.Errorf("%s: nothing says who checks it", s.family)
+		}
+	}
+}
+
+// What was measured takes the place of what the text says of the same line, and of no other.
+func TestWhatWasMeasuredIsToldOnce(t *testing.T) {
+	t.Parallel()
+	base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n"})
+	cs := modify("a.py", "x = 1\n", "x = 1  # noqa: E501\ny = 2  # noqa: E502\n")
+	list, _ := SilencedBy(cs)
+	if len(list) != 2 {
+		t.Fatalf("%+v", list)
+	}
+	holds := Review(t.Context(), base, cs, nil, []Hold{list[1].Harmless()})
+	if len(holds) != 2 || !holds[0].Block || holds[1].Block || !strings.Contains(holds[1].Reason, "E502 (without it") {
+		t.Errorf("%+v", holds)
+	}
+}

@@ -1,0 +1,89 @@
+// Package trial judges what a patch does to tests and to what they are made of. Its tests are
+// run as they were on the program that the patch leaves, and the rewritten ones as they are now
+// on the program that was there: what fails on either side shows what a test proves. It owns
+// which files tests are made of, what the two runs tell, and the holds and findings that come of
+// it. It starts no box and runs nothing; package verify does.
+package trial
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lang"
+	"agent/verify/check"
+	"agent/verify/node"
+	"agent/verify/python"
+)
+
+// aidNames are files that a test runner reads by itself, wherever they lie.
+var aidNames = []string{
+	"conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "noxfile.py",
+	"package.json", "jest.config.*", "jest.setup.*", "vitest.config.*", "vitest.setup.*", "vite.config.*", "babel.config.*", ".babelrc", ".mocharc.*", "ava.config.*", ".taprc", "*.pth", "*.snap",
+}
+
+// aidDirs are directories of what tests use.
+var aidDirs = []string{"test", "tests", "testing", "testdata", "fixtures", "spec", "__tests__", "__fixtures__", "__mocks__", "__snapshots__"}
+
+// named reports whether a test runner reads the file at p by its name.
+func named(p string) bool {
+	return slices.ContainsFunc(aidNames, func(pattern string) bool { ok, _ := path.Match(pattern, path.Base(p)); return ok })
+}
+
+// isAid reports whether tests are made of the file at p: configuration, plugins,
+// helpers, data. A test itself is none.
+func isAid(p string) bool {
+	if named(p) {
+		return true
+	}
+	if isTestModule(p) {
+		return false
+	}
+	return slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(dir string) bool { return slices.Contains(aidDirs, dir) })
+}
+
+// isData reports whether an aid is what tests compare with or read, and neither runs nor
+// configures what does: it cannot tell one program from another.
+func isData(p string) bool {
+	if path.Ext(p) == ".snap" {
+		return true
+	}
+	l := lang.Of(p)
+	return !named(p) && l != nil && l.Values != lang.Code
+}
+
+// isTestModule reports whether a file holds tests that a runner here collects by its name.
+func isTestModule(p string) bool {
+	return python.IsTest(p) || node.IsTest(p) || strings.HasSuffix(p, "_test.go")
+}
+
+// A Split is a patch in two.
+type Split struct {
+	// What it does to the program, and what to tests and to what they are made of.
+	Program, Tests workspace.Changeset
+	// What of Tests is no test itself, sorted.
+	Aids []string
+	// Some of Tests was there before, and still is.
+	Old bool
+}
+
+// SplitPatch separates what a patch does to the program from what it does to tests.
+func SplitPatch(base *workspace.Manifest, cs workspace.Changeset) (s Split) {
+	before := check.NewView(base, workspace.Changeset{})
+	plugins := python.TestPlugins(before, check.NewView(base, cs))
+	test := node.Collects(before) // whatever its name
+	aid := func(p string) bool { return isAid(p) && !test(p) || slices.Contains(plugins, p) }
+	s.Tests, s.Program = check.SplitChanges(cs, func(p string) bool { return aid(p) || isTestModule(p) || test(p) })
+	for _, c := range s.Tests.Changes {
+		s.Old = s.Old || c.Op == workspace.Modify || c.Op == workspace.Rename
+		if aid(c.Path) || aid(check.OldPath(c)) {
+			s.Aids = append(s.Aids, c.Path)
+		}
+	}
+	return s
+}
+
+// Wanted reports whether the tests have to be run as they were. New tests beside the old
+// ones make no difference.
+func (s Split) Wanted() bool { return len(s.Aids) > 0 || s.Old }

@@ -1,0 +1,37 @@
+package trial
+
+import (
+	"slices"
+
+	"agent/verify/check"
+	"agent/verify/compare"
+	"agent/verify/policy"
+)
+
+// ApprovedBy are the kinds of hold whose approval in advance lets tests prove less than
+// before, by the rule of the finding.
+var ApprovedBy = map[string]string{
+	compare.RuleTestRemoved: policy.WeakerTest, compare.RuleTestSkipped: policy.WeakerTest, compare.RuleTestHelper: policy.ChangedTest,
+}
+
+// Approvals lists the kinds that would let gates pass whose verdict is Policy, sorted; nil
+// when no approval would.
+func Approvals(gates []check.Gate) (kinds []string) {
+	for _, g := range gates {
+		if g.Verdict != check.Policy {
+			continue
+		}
+		if len(g.Findings) == 0 {
+			return nil
+		}
+		for _, f := range g.Findings {
+			kind, ok := ApprovedBy[f.Rule]
+			if !ok {
+				return nil
+			}
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}

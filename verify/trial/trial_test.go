@@ -1,0 +1,188 @@
+package trial
+
+import (
+	"strings"
+	"testing"
+
+	"agent/verify/check"
+	"agent/verify/compare"
+	"agent/verify/policy"
+)
+
+// ended are results of tests, written as "a.py::t passed" and with a message after it.
+func ended(lines ...string) *check.Outcome {
+	out := &check.Outcome{}
+	for _, line := range lines {
+		parts := append(strings.SplitN(line, " ", 3), "")
+		out.Tests = append(out.Tests, check.TestResult{ID: parts[0], Outcome: parts[1], Message: parts[2]})
+	}
+	return out
+}
+
+// kept are tests that nobody touches.
+var kept = []string{"b.py::one passed", "b.py::two passed"}
+
+// TestARewrittenTestIsMeasured has one test that passes before and after, and fails as it was
+// on the patched program.
+func TestARewrittenTestIsMeasured(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		id    string // a.py::t where it is empty
+		now   string // as id
+		old   string // how it ends as it was
+		new   *check.Outcome
+		aids  []string
+		block bool
+		want  string // in the reason; "" for no hold
+	}{
+		"it proves the change":          {new: ended("a.py::t failed assert 5 == 6"), want: "fails on the program as it was: assert 5 == 6"},
+		"it accepts both":               {new: ended("a.py::t passed"), block: true, want: "passes on the program as it was too"},
+		"it came to no end":             {new: ended(), block: true, want: "nothing in its place"},
+		"it is skipped":                 {new: ended("a.py::t skipped"), block: true, want: "nothing in its place"},
+		"the second run came to no end": {new: &check.Outcome{Verdict: check.Timeout, Tests: ended("a.py::t failed x").Tests}, block: true, want: "nothing in its place"},
+		"no box could be had":           {new: &check.Outcome{Verdict: check.Infra}, block: true, want: "nothing in its place"},
+		"a name is missing":             {new: ended("a.py::t failed NameError: x"), want: "does not run on the program as it was: NameError: x"},
+		"its file does not load":        {new: ended("a.py error ImportError: x"), want: "does not run on the program as it was: ImportError: x"},
+		"its package does not build":    {id: "m/a_test.go::T", now: "m/a_test.go::T", new: ended("m error undefined: X"), want: "does not run on the program as it was: undefined: X"},
+		"nobody can read it":            {id: "a.zig::t", now: "a.zig::t", new: ended("a.zig::t failed NameError: x"), block: true, want: "does not run"},
+		"as it was it lacks a name":     {old: "failed AttributeError: x", new: ended("a.py::t passed")},
+		"other parameters that prove":   {id: "a.py::t[1]", now: "a.py::t[2]", new: ended("a.py::t[2] failed x"), want: "fails on the program as it was"},
+		"other parameters that do not":  {id: "a.py::t[1]", now: "a.py::t[2]", new: ended("a.py::t[2] passed"), block: true, want: "passes on the program as it was too"},
+		"another name that proves":      {now: "a.py::better", new: ended("a.py::better failed x"), want: "fails on the program as it was"},
+		"gone":                          {now: "c.py::other", block: true, want: "nothing in its place"},
+		"helped by code, and rewritten": {aids: []string{"conftest.py"}, new: ended("a.py::t failed x"), want: "fails on the program as it was"},
+		"helped by data, not rewritten": {id: "c.py::t", now: "c.py::t", aids: []string{"tests/a.json"}, new: ended("c.py::t failed x"), want: "fails on the program as it was"},
+	} {
+		if c.id == "" {
+			c.id = "a.py::t"
+		}
+		if c.now == "" {
+			c.now = "a.py::t"
+		}
+		if c.old == "" {
+			c.old = "failed assert 6 == 5"
+		}
+		base, cand := ended(append(kept, c.id+" passed")...), ended(append(kept, c.now+" passed")...)
+		tried := &Trial{Aids: c.aids, Old: ended(append(kept, c.id+" "+c.old)...)}
+		d := check.Diff{Touched: map[string]bool{"a.py": true, "a.zig": true, "m/a_test.go": true}}
+		g := check.Gate{Verdict: check.Pass}
+		if asks := tried.Ask(g, *base, *cand, d); asks != (c.new != nil && c.want != "") {
+			t.Errorf("%s: asks %v: %q", name, asks, tried.Asked())
+		}
+		tried.New = c.new
+		g = tried.Judge(g, *base, *cand, d)
+		if g.Verdict != check.Pass || len(g.Findings) > 0 {
+			t.Errorf("%s: %+v", name, g)
+		}
+		if c.want == "" {
+			if len(tried.Holds) > 0 {
+				t.Errorf("%s: %+v", name, tried.Holds)
+			}
+			continue
+		}
+		if h := tried.Holds; len(h) != 1 || h[0].Kind != policy.ChangedTest || h[0].Block != c.block || !strings.Contains(h[0].Reason, c.want) || strings.Contains(h[0].Reason, "more expect") {
+			t.Errorf("%s: %+v", name, h)
+		}
+	}
+}
+
+// TestWhatOnlyHelpersExplainIsRefused has a test that was not touched, or that proves nothing, beside
+// code that was.
+func TestWhatOnlyHelpersExplainIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		aids    []string
+		touched bool
+		new     *check.Outcome
+	}{
+		"code, of another file":          {[]string{"conftest.py"}, false, ended("a.py::t failed x")},
+		"data and code, of another file": {[]string{"tests/a.json", "tests/helpers.py"}, false, ended("a.py::t failed x")},
+		"accepts both":                   {[]string{"tests/a.json"}, true, ended("a.py::t passed")},
+		"a name is missing":              {[]string{"conftest.py"}, true, ended("a.py error ImportError: x")},
+		"came to no end":                 {[]string{"tests/a.json"}, true, ended()},
+	} {
+		base, d := ended(append(kept, "a.py::t passed")...), check.Diff{Touched: map[string]bool{"a.py": c.touched}}
+		tried := &Trial{Aids: c.aids, Old: ended(append(kept, "a.py::t failed assert 6 == 5")...), New: c.new}
+		g := tried.Judge(check.Gate{Verdict: check.Pass}, *base, *base, d)
+		if g.Verdict != check.Policy || len(g.Findings) != 1 || g.Findings[0].Rule != compare.RuleTestHelper || len(tried.Holds) > 0 {
+			t.Errorf("%s: %+v %+v", name, g, tried.Holds)
+		}
+	}
+}
+
+// Where most of what was there says something else now, nothing but the patch tells what the program is to do.
+func TestMoreRewrittenThanKeptBlocks(t *testing.T) {
+	t.Parallel()
+	base := ended("a.py::s passed", "a.py::t passed", "b.py::u passed", "b.py::v passed")
+	for kept, block := range map[int]bool{1: true, 2: false, 3: false} {
+		old, asked := ended(), ended()
+		for i, r := range base.Tests {
+			if i >= kept {
+				r.Outcome = "failed"
+			}
+			old.Tests = append(old.Tests, r)
+			asked.Tests = append(asked.Tests, check.TestResult{ID: r.ID, Outcome: "failed"})
+		}
+		tried := &Trial{Old: old, New: asked}
+		tried.Judge(check.Gate{Verdict: check.Pass}, *base, *base, check.Diff{})
+		if h := tried.Holds; len(h) == 0 || h[0].Block != block || strings.Contains(h[0].Reason, "more expect") != block {
+			t.Errorf("%d kept: %+v", kept, h)
+		}
+	}
+}
+
+// A file is told of once for each proof, with the number of its tests, and what blocks comes first.
+func TestRewrittenTestsOfAFileAreToldOnce(t *testing.T) {
+	t.Parallel()
+	names := []string{"a.py::p1", "a.py::p2", "a.py::p3", "a.py::q1", "a.py::q2", "c.py::r", "b.py::1", "b.py::2", "b.py::3", "b.py::4", "b.py::5", "b.py::6", "b.py::7"}
+	base, old, asked := ended(), ended(), ended()
+	for _, id := range names {
+		base.Tests = append(base.Tests, check.TestResult{ID: id, Outcome: "passed"})
+		r := check.TestResult{ID: id, Outcome: "failed", Message: "assert " + strings.Repeat("x", 500)}
+		if strings.HasPrefix(id, "b.py") {
+			r.Outcome = "passed"
+		}
+		old.Tests = append(old.Tests, r)
+		r.Outcome = "failed"
+		if strings.Contains(id, "::q") {
+			r.Outcome = "passed"
+		}
+		asked.Tests = append(asked.Tests, r)
+	}
+	tried := &Trial{Old: old, New: asked}
+	tried.Judge(check.Gate{Verdict: check.Pass}, *base, *base, check.Diff{})
+	want := []struct {
+		path, end string
+		block     bool
+	}{{"a.py", "; the same of 1 more test in this file", true}, {"a.py", "; the same of 2 more tests in this file", false}, {"c.py", "…", false}}
+	if len(tried.Holds) != len(want) {
+		t.Fatalf("%+v", tried.Holds)
+	}
+	for i, w := range want {
+		if h := tried.Holds[i]; h.Path != w.path || h.Block != w.block || !strings.HasSuffix(h.Reason, w.end) || len(h.Reason) > 700 {
+			t.Errorf("%+v, want %+v", h, w)
+		}
+	}
+}
+
+// Nobody waits for a second run where the first says enough.
+func TestNothingIsAskedWithoutNeed(t *testing.T) {
+	t.Parallel()
+	base := ended(append(kept, "a.py::t passed")...)
+	failing := ended(append(kept, "a.py::t failed assert 6 == 5")...)
+	for name, c := range map[string]struct {
+		tried   *Trial
+		verdict check.Verdict
+	}{
+		"nothing to try":        {nil, check.Pass},
+		"a failure":             {&Trial{Old: failing}, check.Fail},
+		"all pass as they were": {&Trial{Old: base}, check.Pass},
+		"no first run":          {&Trial{Old: &check.Outcome{Verdict: check.Infra}}, check.Pass},
+		"code decides":          {&Trial{Old: failing, Aids: []string{"conftest.py"}}, check.Pass},
+		"answered":              {&Trial{Old: failing, New: ended()}, check.Pass},
+	} {
+		if c.tried.Ask(check.Gate{Verdict: c.verdict}, *base, *base, check.Diff{}) || c.tried.Asked() != nil {
+			t.Errorf("%s: %q", name, c.tried.Asked())
+		}
+	}
+}
