@@ -38,7 +38,8 @@ func (l Lines) with(other Lines) Lines {
 		sum = Lines{}
 	}
 	for p, list := range other {
-		both := slices.Concat(sum[p], list)
+		// Not nil: a file with nothing to execute was measured all the same.
+		both := append(append([]int{}, sum[p]...), list...)
 		slices.Sort(both)
 		sum[p] = slices.Compact(both)
 	}

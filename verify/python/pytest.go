@@ -107,7 +107,9 @@ func runTests(ctx context.Context, b check.Bench) check.Outcome {
 	run := slices.DeleteFunc(slices.Clone(roots), func(root string) bool {
 		return len(b.Only) > 0 && len(ownedBy(roots, root, b.Only)) == 0
 	})
-	out := b.OverRoots(roots, run, func(b check.Bench, root string) check.Outcome { return runPytest(ctx, b, roots, root) })
+	tracer := NewTracer(ctx, b)
+	out := b.OverRoots(roots, run, func(b check.Bench, root string) check.Outcome { return runPytest(ctx, b, tracer, roots, root) })
+	out.Traced = tracer.Trace()
 	if len(run) > 1 && out.Verdict == "" {
 		out.Detail = fmt.Sprintf("pytest in %d directories: %s", len(run), check.TestRun{Results: out.Tests}.Summary())
 	}
@@ -120,7 +122,7 @@ const mostAttempts = 4
 
 // runPytest runs pytest in one root, with the options that it accepts. What was left out
 // for that is told.
-func runPytest(ctx context.Context, b check.Bench, roots []string, root string) check.Outcome {
+func runPytest(ctx context.Context, b check.Bench, tracer *Tracer, roots []string, root string) check.Outcome {
 	var unknown []string
 	spent, said := check.Outcome{}, ""
 	if made := versionFiles(b.View, root); !made.Empty() {
@@ -140,7 +142,7 @@ func runPytest(ctx context.Context, b check.Bench, roots []string, root string) 
 		if attempt > 0 {
 			to += fmt.Sprintf(".%d", attempt)
 		}
-		out, res := pytestOnce(ctx, b, testsCommand(b, roots, root, o, to), to)
+		out, res := pytestOnce(ctx, b, tracer, testsCommand(b, roots, root, o, to), to)
 		out.Seconds, out.Peak = out.Seconds+spent.Seconds, max(out.Peak, spent.Peak)
 		refused := slices.DeleteFunc(refusedOptions(res), func(name string) bool {
 			// An option that the patch brings is its own affair.
@@ -166,8 +168,8 @@ func runPytest(ctx context.Context, b check.Bench, roots []string, root string) 
 
 // pytestOnce runs pytest and reads the recorder's file. A session that
 // pytest itself did not finish is Blocked, with what was recorded until then.
-func pytestOnce(ctx context.Context, b check.Bench, cmd guest.Command, to string) (check.Outcome, guest.Result) {
-	res, out, done := b.Command(ctx, cmd)
+func pytestOnce(ctx context.Context, b check.Bench, tracer *Tracer, cmd guest.Command, to string) (check.Outcome, guest.Result) {
+	res, out, done := tracer.Command(ctx, b, cmd)
 	// What is trouble for a tool may be a test's doing here: a test can end the
 	// process that it runs in by a signal or with any status. Only the box's own
 	// death and a runner that did not start stay what they are.

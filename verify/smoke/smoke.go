@@ -13,6 +13,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/python"
 )
 
 // How long the program is watched, and how long it may take to end when it is
@@ -63,7 +64,9 @@ func run(ctx context.Context, b check.Bench) check.Outcome {
 	if err != nil {
 		return check.Infraf("[smoke] %v", err)
 	}
-	res, out, _ := b.Command(ctx, cmd)
+	tracer := python.NewTracer(ctx, b)
+	res, out, _ := tracer.Command(ctx, b, cmd)
+	out.Traced = tracer.Trace()
 	out.Seconds, out.Peak = out.Seconds+made.Seconds, max(out.Peak, made.Peak)
 	switch {
 	case out.Verdict == check.OOM || res.Killed:

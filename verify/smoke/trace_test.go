@@ -1,0 +1,50 @@
+package smoke
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"agent/sandbox"
+	"agent/verify/check"
+	"agent/verify/checktest"
+)
+
+func TestLinesThatAProgramExecutesAreTold(t *testing.T) {
+	t.Parallel()
+	b := checktest.NewBench(t, map[string]string{
+		"src/shop/__init__.py": "", "src/shop/__main__.py": "from .till import work\nif __name__ == '__main__':\n    work()\n",
+		"src/shop/till.py": "import time\ndef work():\n    n = 1\n    while n:\n        time.sleep(0.01)\n    return 0\n",
+		"start.sh":         "exec env -i python3 src/shop/loose.py\n", "src/shop/loose.py": "import os\nos.kill(os.getpid(), 9)\nx = 1\n",
+		"still.js": "1;\n",
+	}, sandbox.Limits{})
+	b.Smoke.Seconds = 2
+	code := check.Lines{"src/shop/__main__.py": {1, 2, 3}, "src/shop/till.py": {1, 2, 3, 4, 5, 6}, "src/shop/loose.py": {1, 2, 3}}
+	b.Lines = code
+	for name, c := range map[string]struct {
+		entry check.Entry
+		ran   check.Lines
+	}{
+		"a module that is ended by the watch": {
+			startFile(b.View, b.Tools, "src/shop/__main__.py"),
+			check.Lines{"src/shop/__main__.py": {1, 2, 3}, "src/shop/till.py": {1, 2, 3, 4, 5}, "src/shop/loose.py": {}},
+		},
+		"a script behind a shell, killed": {
+			check.Entry{Args: []string{b.Tools.Env, "--", "sh", "start.sh"}},
+			check.Lines{"src/shop/__main__.py": {}, "src/shop/till.py": {}, "src/shop/loose.py": {1, 2}},
+		},
+		"a program of another language": {
+			startFile(b.View, b.Tools, "still.js"), check.Lines{"src/shop/__main__.py": {}, "src/shop/till.py": {}, "src/shop/loose.py": {}},
+		},
+	} {
+		b.Entry = c.entry
+		out := run(t.Context(), b)
+		if d := cmp.Diff(&check.Trace{Code: code, Ran: c.ran}, out.Traced); d != "" || out.Verdict != "" {
+			t.Errorf("%s: %s %+v", name, d, out)
+		}
+	}
+	b.Lines = nil
+	if out := run(t.Context(), b); out.Traced != nil {
+		t.Errorf("nobody asks: %+v", out.Traced)
+	}
+}
