@@ -329,6 +329,9 @@ func (s *session) program(ctx context.Context, def check.Check) {
 		if def.Group == check.GroupTests || def.Group == check.GroupSmoke {
 			b.Lines = audit.Asked(cs)
 		}
+		if def.Group == check.GroupTests {
+			b.Timeout = s.results.patience(def.Name, b.Timeout)
+		}
 		out := def.Run(ctx, b)
 		if ctx.Err() == nil {
 			s.results.candidate(def.Name, out)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
@@ -440,6 +441,25 @@ func (r *results) gates() []string {
 		names = append(names, c.Gate)
 	}
 	return names
+}
+
+// How long tests may take, as a multiple of what they took before the patch, and at least: what
+// goes on for longer has a test in it that comes to no end, and nobody should wait five minutes to hear so. The machine may have
+// other things to do, and the patch may bring tests.
+const (
+	patienceFactor = 10
+	leastPatience  = time.Minute
+)
+
+// patience is how long a check of tests may take: limit, or less where it is known how long it took before the patch.
+func (r *results) patience(name string, limit time.Duration) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	base, known := r.base[name]
+	if !known || base.Verdict != "" || base.Seconds == 0 {
+		return limit
+	}
+	return min(limit, max(leastPatience, patienceFactor*time.Duration(base.Seconds*float64(time.Second)).Round(time.Second)))
 }
 
 // evidence is what is known so far. It is called with mu held.

@@ -7,6 +7,7 @@ print anything. Records, in the order in which they happen:
 
     {"kind": "collected", "ids": [...]}
     {"kind": "collect", "id", "outcome", "file", "line", "message"}
+    {"kind": "start", "id"}
     {"kind": "test", "id", "outcome", "file", "line", "message"}
     {"kind": "finished", "status": N, "tests": N}
 
@@ -61,6 +62,9 @@ class Recorder:
         if report.failed or report.skipped:
             outcome = "error" if report.failed else "skipped"
             self.write("collect", id=self.named(report.nodeid), outcome=outcome, **self.crash(report))
+
+    def pytest_runtest_logstart(self, nodeid, location):
+        self.write("start", id=self.named(nodeid))
 
     def pytest_runtest_logreport(self, report):
         outcome = self.outcome(report)

@@ -40,6 +40,8 @@ type TestRun struct {
 	Results []TestResult
 	// How many tests pytest announced, and how many have a result.
 	Collected, Ran int
+	// The test that began and has no result, "" for none.
+	Running string
 	// The last record is there, with the status that the session ended with.
 	Finished bool
 	Status   int
@@ -77,12 +79,14 @@ func ParseRecord(data []byte) (TestRun, error) {
 		switch r.Kind {
 		case "collected":
 			s.Collected += len(r.IDs)
+		case "start":
+			s.Running = Shorten(r.ID)
 		case "collect", "test":
 			if !slices.Contains(outcomes[r.Kind], r.Outcome) {
 				return s, fmt.Errorf("a %s record ends as %q", r.Kind, Shorten(r.Outcome))
 			}
 			if r.Kind == "test" {
-				s.Ran++
+				s.Ran, s.Running = s.Ran+1, ""
 			}
 			r.Message, r.File = Shorten(r.Message), Relative(r.File, Work)
 			s.Results = append(s.Results, r.TestResult)

@@ -183,6 +183,9 @@ func pytestOnce(ctx context.Context, b check.Bench, tracer *Tracer, cmd guest.Co
 		return out, res
 	}
 	out.Tests = run.Results
+	if out.Verdict == check.Timeout && run.Running != "" {
+		out.Detail = fmt.Sprintf("%s did not come to its end: pytest was stopped after %s", run.Running, b.Timeout)
+	}
 	if !done {
 		return out, res
 	}

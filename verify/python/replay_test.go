@@ -3,12 +3,29 @@ package python
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/verifytest"
 )
+
+// Of tests that come to no end the one that was running is named.
+func TestATestThatHangsIsNamed(t *testing.T) {
+	t.Parallel()
+	begun := `{"kind": "start", "id": "a.py::t"}` + "\n" + `{"kind": "test", "id": "a.py::t", "outcome": "passed"}` + "\n"
+	for record, want := range map[string]string{
+		begun + `{"kind": "start", "id": "a.py::loop"}` + "\n": "a.py::loop did not come to its end: pytest was stopped after 7s",
+		begun: "python3 did not end within 7s",
+	} {
+		b, _ := checktest.Replayed(map[string]guest.Result{"run_tests.py": {TimedOut: true, Exit: -1, Signal: "SIGTERM", Files: map[string][]byte{recordOf(nil, "."): []byte(record)}}})
+		b.Timeout = 7 * time.Second
+		if out := runTests(t.Context(), b); out.Verdict != check.Timeout || out.Detail != want || len(out.Tests) != 1 {
+			t.Errorf("%+v, want %q", out, want)
+		}
+	}
+}
 
 func TestTestsThatEndTheirProcessAreTheirOwnDoing(t *testing.T) {
 	t.Parallel()
