@@ -6,6 +6,7 @@ import (
 
 	"agent/verify/check"
 	"agent/verify/python"
+	"agent/verify/verifytest"
 )
 
 // Tests that took a second before the patch need not be waited for until the limit of the gate.
@@ -24,7 +25,7 @@ func TestPatienceFollowsWhatTestsTookBefore(t *testing.T) {
 		"without an answer": {&check.Outcome{Seconds: 1, Verdict: check.Timeout}, 5 * time.Minute, 5 * time.Minute},
 		"never ran":         {&check.Outcome{}, 5 * time.Minute, 5 * time.Minute},
 	} {
-		r := newResults(nil, Request{})
+		r := newResults(nil, Request{Base: verifytest.Scan(t, nil)})
 		if c.base != nil {
 			r.base[python.PytestName] = *c.base
 		}
