@@ -44,6 +44,8 @@ type realTrial struct {
 	Backward, BackCause   string
 	Warm, Tests           time.Duration
 	ForwardTook, BackTook time.Duration
+	// The seconds of each gate, as the commit was judged first.
+	Gates map[string]float64
 }
 
 // TestBenchReal judges commits of public repositories, each as a patch on its parent, and its
@@ -164,7 +166,10 @@ func (l realLab) try(t *testing.T, c realCommit, warm bool) realTrial {
 	patch := l.git(t, append(diff, c.commit+"^", c.commit)...)
 	doc, code, took := l.judge(t, workspace, patch)
 	trial.Result, trial.Cause = realResult(doc, code)
-	trial.ForwardTook = took
+	trial.ForwardTook, trial.Gates = took, map[string]float64{}
+	for _, g := range lastGates(doc) {
+		trial.Gates[g.Name] = g.Seconds
+	}
 	if warm {
 		_, _, trial.Warm = l.judge(t, workspace, patch)
 		for _, g := range lastGates(doc) {
