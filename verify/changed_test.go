@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"agent/verify/check"
+	"agent/verify/golang"
 	"agent/verify/policy"
 	"agent/verify/verifytest"
 )
@@ -49,6 +50,42 @@ func TestARewrittenTestBlocksOnlyWhereItProvesLess(t *testing.T) {
 		slices.Sort(kinds)
 		if got := strings.Join(slices.Compact(kinds), " "); r.Verdict != check.Pass || got != c.held || len(r.Holds) != 1 || !strings.Contains(r.Holds[0].Reason, c.said) {
 			t.Errorf("%s: %s, held by %q %+v", name, r.Verdict, got, r.Holds)
+		}
+	}
+}
+
+// A check of tests is judged when the rewritten ones have been asked, and what could not be
+// asked proves nothing.
+func TestAJudgementWaitsForTheSecondRun(t *testing.T) {
+	t.Parallel()
+	outcome := func(of, other string) check.Outcome {
+		return check.Outcome{Tests: []check.TestResult{{ID: "a_test.go::TestA", Outcome: of, Message: "got 5"}, {ID: "a_test.go::TestB", Outcome: other}}}
+	}
+	for name, c := range map[string]struct {
+		out   check.Outcome
+		block bool
+	}{
+		"it fails":        {outcome("failed", "passed"), false},
+		"it passes":       {outcome("passed", "passed"), true},
+		"no box":          {check.Infraf("no box"), true},
+		"nothing was run": {check.Outcome{}, true},
+	} {
+		s := empty(nil)
+		r := s.results
+		r.await(golang.TestsName, nil)
+		r.proven(map[string]string{})
+		r.baseline(golang.TestsName, outcome("passed", "passed"))
+		r.candidate(golang.TestsName, outcome("passed", "passed"))
+		if r.tried(golang.TestsName, outcome("failed", "passed")); len(r.judged) != 0 {
+			t.Errorf("%s: judged before it was asked: %+v", name, r.judged)
+		}
+		if ids := r.asked()[golang.TestsName]; !slices.Equal(ids, []string{"a_test.go::TestA"}) {
+			t.Errorf("%s: asks %q", name, ids)
+		}
+		r.answered(golang.TestsName, c.out)
+		holds := r.trials[golang.TestsName].Holds
+		if g := r.judged[golang.TestsName]; g.Verdict != check.Pass || len(holds) != 1 || holds[0].Block != c.block || len(r.asked()) != 0 {
+			t.Errorf("%s: %+v, held %+v, asks %v", name, g, holds, r.asked())
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"agent/verify/check"
 	"agent/verify/policy"
+	"agent/verify/python"
 	"agent/verify/verifytest"
 )
 
@@ -49,5 +50,37 @@ func TestASuppressionBlocksOnlyWhereItHides(t *testing.T) {
 		if got := strings.Join(blocks, " "); r.Verdict != check.Pass || got != c.blocks || found == 0 {
 			t.Errorf("%s: %s, %d held, blocking %q: %+v %+v", name, r.Verdict, found, got, r.Holds, r.Gates)
 		}
+	}
+}
+
+// A check that did not come to a judgement without the suppressions measured nothing.
+func TestWhatWasNotMeasuredIsNotHarmless(t *testing.T) {
+	t.Parallel()
+	finding := func(file string) check.Outcome {
+		return check.Outcome{Findings: []check.Finding{{File: file, Line: 1, Rule: "F401", Message: "m"}}}
+	}
+	for name, c := range map[string]struct {
+		base, out check.Outcome
+		judged    bool
+		told      string
+	}{
+		"nothing":         {judged: true},
+		"a new finding":   {out: finding("a.py"), judged: true, told: "a.py"},
+		"an old one":      {base: finding("a.py"), out: finding("a.py"), judged: true},
+		"one of no file":  {out: finding("")},
+		"infra":           {out: check.Infraf("no box")},
+		"late":            {out: check.Outcome{Verdict: check.Timeout}},
+		"the tool stops":  {out: check.Outcome{Blocked: "a crash"}},
+		"as the base did": {base: check.Outcome{Blocked: "a crash"}, out: check.Outcome{Blocked: "a crash"}},
+	} {
+		s, told := empty(nil), map[string]bool{}
+		s.results.base[python.RuffName], s.results.proof = c.base, map[string]string{}
+		judged := s.results.report(python.Ruff, c.out, check.Diff{}, told)
+		if judged != c.judged || c.told != "" && !told[c.told] || judged && len(told) != len(c.told)/len("a.py") {
+			t.Errorf("%s: judged %v, told %v", name, judged, told)
+		}
+	}
+	if s := empty(nil); s.results.heeded("noqa") || len(s.results.heeding()) != 0 {
+		t.Error("no check has judged, and one heeds")
 	}
 }

@@ -48,3 +48,22 @@ func TestGeneratedPartsOfNamesAreNoNames(t *testing.T) {
 		}
 	}
 }
+
+// In the place of a test that is gone stand those of its group that are new and pass, else those of its file.
+func TestSuccessors(t *testing.T) {
+	t.Parallel()
+	result := func(id, outcome string) check.TestResult { return check.TestResult{ID: id, Outcome: outcome} }
+	base := []check.TestResult{result("old.py::t[1]", "passed"), result("old.py::kept", "passed"), result("b.py::gone", "passed")}
+	cand := []check.TestResult{
+		result("a.py::kept", "passed"), result("a.py::t[2]", "passed"), result("a.py::t[3]", "failed"), result("a.py::other", "passed"),
+		result("b.py", "error"), result("b.py::more", "passed"), result("b.py::skipped", "skipped"), result("c.py::more", "passed"),
+	}
+	of := Successors(check.Diff{Moved: map[string]string{"old.py": "a.py"}}, base, cand)
+	for id, want := range map[string]string{
+		"a.py::t[1]": "[a.py::t[2]]", "a.py::gone": "[a.py::t[2] a.py::other]", "b.py::gone": "[b.py::more]", "d.py::gone": "[]",
+	} {
+		if got := fmt.Sprint(of(id)); got != want {
+			t.Errorf("%s: %s, want %s", id, got, want)
+		}
+	}
+}

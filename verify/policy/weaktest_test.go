@@ -303,3 +303,13 @@ func TestANewTestIsSkippedOnAConditionBeyondItsParameters(t *testing.T) {
 		t.Errorf("of a test that was there: %q", got)
 	}
 }
+
+// What reads tests knows them by the language of their file.
+func TestWhichTestsAreRead(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{"tests/test_a.py": true, "a.test.ts": true, "a_test.go": true, "a.zig": false, "tests/data.json": false, "run": false} {
+		if got := ReadsTests(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"agent/cmd/agent/internal/term/termtest"
 	"agent/orchestrator/run"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 func summarise(d run.Document, pal Palette, columns int) string {
@@ -106,6 +107,18 @@ func TestAHeadlineIsOneLine(t *testing.T) {
 	} {
 		if got := Headline(text); got != want {
 			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+// Whoever decides is told what waits for them and what is only shown.
+func TestAHoldSaysWhatItAsksFor(t *testing.T) {
+	t.Parallel()
+	for want, h := range map[string]policy.Hold{
+		"needs approval (ci):": {Kind: policy.CI, Block: true}, "needs a look:": {Kind: policy.ChangedTest},
+	} {
+		if got := HoldWord(h); got != want {
+			t.Errorf("%+v: %q", h, got)
 		}
 	}
 }
