@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Lines names lines of files by path, counted from 1, ascending and each once.
@@ -63,31 +64,34 @@ func (l Lines) Only(keep func(path string) bool) Lines {
 // mostSingly bounds how many failing tests are run again one by one; of more, all are.
 const mostSingly = 50
 
-// Unmeasured runs tests that are measured, and those that fail once more without: what
-// measuring makes of time, memory or the text of a function is no fault of a patch. Only the
-// second result of these counts. A tool that no measuring can disturb needs none of this.
-func Unmeasured(ctx context.Context, b Bench, run func(context.Context, Bench) Outcome) Outcome {
+// Unmeasured runs tests that are measured, and the doubtful ones of the results once more
+// without: what measuring makes of time, memory or the text of a function is no fault of a
+// patch. Only the second result of these counts. A tool that no measuring can disturb needs
+// none of this. The Detail of the outcome is that of the first run.
+func Unmeasured(ctx context.Context, b Bench, doubtful func(TestResult) bool, run func(context.Context, Bench) Outcome) Outcome {
 	out := run(ctx, b)
-	if len(b.Lines) == 0 || out.Traced == nil || out.Verdict == Infra {
+	if len(b.Lines) == 0 || out.Traced == nil || out.Verdict == Infra || ctx.Err() != nil {
 		return out
 	}
-	var bad []string
+	all := out.Blocked != "" || out.Verdict != ""
+	var doubts []string
 	for _, t := range out.Tests {
-		if t.Bad() {
-			bad = append(bad, t.ID)
+		if doubtful(t) {
+			doubts = append(doubts, t.ID)
+			// Which tests a file or a package would have had is not known.
+			all = all || !strings.Contains(t.ID, "::")
 		}
 	}
-	if len(bad) == 0 && out.Blocked == "" && out.Verdict == "" || ctx.Err() != nil {
+	if len(doubts) == 0 && !all {
 		return out
 	}
-	traced := out.Traced
 	b.Lines, b.AffectedDone = nil, nil
-	if len(bad) > mostSingly || out.Blocked != "" || out.Verdict != "" {
+	if all || len(doubts) > mostSingly {
 		again := run(ctx, b)
-		again.Seconds, again.Traced = again.Seconds+out.Seconds, traced
+		again.Seconds, again.Peak, again.Traced = again.Seconds+out.Seconds, max(again.Peak, out.Peak), out.Traced
 		return again
 	}
-	b.Only = bad
+	b.Only = doubts
 	again := run(ctx, b)
 	if again.Verdict != "" || again.Blocked != "" {
 		return out
@@ -97,11 +101,10 @@ func Unmeasured(ctx context.Context, b Bench, run func(context.Context, Bench) O
 		second[t.ID] = t
 	}
 	for i, t := range out.Tests {
-		if r, ok := second[t.ID]; ok && t.Bad() {
+		if r, ok := second[t.ID]; ok && doubtful(t) {
 			out.Tests[i] = r
 		}
 	}
-	out.Seconds += again.Seconds
-	out.Detail = TestRun{Results: out.Tests}.Summary()
+	out.Seconds, out.Peak, out.Output = out.Seconds+again.Seconds, max(out.Peak, again.Peak), again.Output
 	return out
 }

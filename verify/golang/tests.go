@@ -20,7 +20,7 @@ import (
 
 // Tests runs Go's tests.
 var Tests = check.Check{
-	Name: TestsName, Gate: check.GateTests, Group: check.GroupTests, Run: runGoTests, Applies: goTestsApply, Judge: compare.JudgeTests,
+	Name: TestsName, Gate: check.GateTests, Group: check.GroupTests, Run: runMeasured, Applies: goTestsApply, Judge: compare.JudgeTests,
 	Tools: []string{"go"}, Family: Modules, Places: Roots, Repeats: true,
 	Planted: map[string]string{
 		"go.mod":         "module planted\n\ngo 1.21\n",
@@ -85,7 +85,7 @@ func goSelected(b check.Bench, root string) []string {
 
 // runGoTests runs the tests of every module to their end, one after the other, or those
 // that are asked for.
-func runGoTests(ctx context.Context, b check.Bench) check.Outcome {
+func runGoTests(ctx context.Context, b check.Bench, t *tracer) check.Outcome {
 	var total check.Outcome
 	files := newGoTestFiles(b.View)
 	var all check.TestRun
@@ -102,12 +102,11 @@ func runGoTests(ctx context.Context, b check.Bench) check.Outcome {
 		if len(dirs) == 0 {
 			continue
 		}
-		// What vet has to say is the lint gate's; a cached result would be none.
-		res, out, done := b.Command(ctx, Command(b, root, append([]string{"go", "test", "-json", "-vet=off", "-count=1", "-timeout=0"}, selected...)...))
+		run, out, done := t.test(ctx, goTests{b, root, dirs, files}, selected)
+		total.Traced = t.said()
 		if total = check.AddCost(total, out); !done && out.Verdict != check.Timeout && out.Verdict != check.OOM {
 			return total
 		}
-		run := parseGoTests(res, root, dirs, files)
 		all.Results = append(all.Results, run.results...)
 		total.Tests, total.Output = all.Results, run.said
 		if !done {
@@ -121,6 +120,22 @@ func runGoTests(ctx context.Context, b check.Bench) check.Outcome {
 	}
 	total.Detail = "go test: " + all.Summary()
 	return total
+}
+
+// goTests is go test in one module.
+type goTests struct {
+	bench check.Bench
+	root  string
+	dirs  map[string]string
+	files *goTestFiles
+}
+
+// run runs it with further arguments. What a command that did not end left behind is read as far as it goes.
+func (g goTests) run(ctx context.Context, args ...[]string) (goTestRun, check.Outcome, bool) {
+	// What vet has to say is the lint gate's; a cached result would be none.
+	words := append([]string{"go", "test", "-json", "-vet=off", "-count=1", "-timeout=0"}, slices.Concat(args...)...)
+	res, out, done := g.bench.Command(ctx, Command(g.bench, g.root, words...))
+	return parseGoTests(res, g.root, g.dirs, g.files), out, done
 }
 
 // goDirs maps the import paths of a module's packages to their directories in the
@@ -280,6 +295,9 @@ func parseGoTests(res guest.Result, root string, dirs map[string]string, files *
 
 // event takes in one line; false for one that cannot be.
 func (r *goTestReader) event(e goEvent) bool {
+	if e.Test == "" {
+		e.Output = unprofiled(e.Output)
+	}
 	r.said = appendTail(r.said, e.Output)
 	switch e.Action {
 	// What the compiler says comes under the name of the build, which has no
@@ -430,7 +448,7 @@ func (r *goTestReader) result(dir string, u *goUnit) check.TestResult {
 // proveGoTests wants a test passed, one failed and one skipped, a package that does
 // not build, and one that ends before its tests.
 func proveGoTests(ctx context.Context, b check.Bench) error {
-	out := runGoTests(ctx, b)
+	out := runGoTests(ctx, b, nil)
 	if err := check.Judged(out); err != nil {
 		return err
 	}
