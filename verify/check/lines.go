@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Lines names lines of files by path, counted from 1, ascending and each once.
@@ -80,9 +81,14 @@ func Unmeasured(ctx context.Context, b Bench, run func(context.Context, Bench) O
 		return out
 	}
 	traced := out.Traced
+	was := TestRun{Results: out.Tests}.Summary()
 	b.Lines, b.AffectedDone = nil, nil
 	if len(bad) > mostSingly || out.Blocked != "" || out.Verdict != "" {
 		again := run(ctx, b)
+		// A box that did not outlive the first run says nothing of the second.
+		if again.Verdict == Infra {
+			return out
+		}
 		again.Seconds, again.Traced = again.Seconds+out.Seconds, traced
 		return again
 	}
@@ -101,6 +107,10 @@ func Unmeasured(ctx context.Context, b Bench, run func(context.Context, Bench) O
 		}
 	}
 	out.Seconds += again.Seconds
-	out.Detail = TestRun{Results: out.Tests}.Summary()
+	// Around it a check may say what ran them.
+	front, rest, found := strings.Cut(out.Detail, was)
+	if out.Detail = (TestRun{Results: out.Tests}.Summary()); found {
+		out.Detail = front + out.Detail + rest
+	}
 	return out
 }
