@@ -67,13 +67,14 @@ const mostSingly = 50
 // Unmeasured runs tests that are measured, and the doubtful ones of the results once more
 // without: what measuring makes of time, memory or the text of a function is no fault of a
 // patch. Only the second result of these counts. A tool that no measuring can disturb needs
-// none of this. The Detail of the outcome is that of the first run.
+// none of this.
 func Unmeasured(ctx context.Context, b Bench, doubtful func(TestResult) bool, run func(context.Context, Bench) Outcome) Outcome {
 	out := run(ctx, b)
-	if len(b.Lines) == 0 || out.Traced == nil || out.Verdict == Infra || ctx.Err() != nil {
+	// What comes to no end would not come to one the second time, and costs as much.
+	if len(b.Lines) == 0 || out.Traced == nil || out.Verdict != "" || ctx.Err() != nil {
 		return out
 	}
-	all := out.Blocked != "" || out.Verdict != ""
+	all := out.Blocked != ""
 	var doubts []string
 	for _, t := range out.Tests {
 		if doubtful(t) {
@@ -85,9 +86,14 @@ func Unmeasured(ctx context.Context, b Bench, doubtful func(TestResult) bool, ru
 	if len(doubts) == 0 && !all {
 		return out
 	}
+	was := TestRun{Results: out.Tests}.Summary()
 	b.Lines, b.AffectedDone = nil, nil
 	if all || len(doubts) > mostSingly {
 		again := run(ctx, b)
+		// A box that did not outlive the first run says nothing of the second.
+		if again.Verdict == Infra {
+			return out
+		}
 		again.Seconds, again.Peak, again.Traced = again.Seconds+out.Seconds, max(again.Peak, out.Peak), out.Traced
 		return again
 	}
@@ -106,5 +112,10 @@ func Unmeasured(ctx context.Context, b Bench, doubtful func(TestResult) bool, ru
 		}
 	}
 	out.Seconds, out.Peak, out.Output = out.Seconds+again.Seconds, max(out.Peak, again.Peak), again.Output
+	// Around it a check may say what ran them.
+	front, rest, found := strings.Cut(out.Detail, was)
+	if out.Detail = (TestRun{Results: out.Tests}.Summary()); found {
+		out.Detail = front + out.Detail + rest
+	}
 	return out
 }

@@ -14,7 +14,7 @@ type Tools struct {
 	Syntax, Tests, Trace, Types, Links, Go string
 	// Those for JavaScript and TypeScript, and what biome goes by where the
 	// workspace says nothing.
-	Script, NodeReporter, Biome string
+	Script, NodeReporter, NodeLines, NodeLinesReport, Biome string
 }
 
 // Toolchain is the layout of the image.
@@ -26,4 +26,5 @@ var Toolchain = Tools{
 	Syntax: "/agent/syntax.py", Tests: "/agent/run_tests.py", Trace: "/agent/trace_plan.py", Types: "/agent/types_cache.py", Links: "/agent/links.py",
 	Go:     "/usr/lib/agent/go/run",
 	Script: "/agent/typescript.cjs", NodeReporter: "/agent/node_reporter.mjs", Biome: "/agent/biome.json",
+	NodeLines: "/agent/node_lines.cjs", NodeLinesReport: "/agent/node_lines_report.cjs",
 }

@@ -18,7 +18,7 @@ const CommandsName = "test script" // no gate of a workspace can have a space in
 // Commands runs what test scripts start besides the runners that are known, each command as
 // one test with its exit status. The box contains what it does.
 var Commands = check.Check{
-	Name: CommandsName, Gate: check.GateTests, Group: check.GroupTests, Run: runCommands, Applies: commandsApply, Judge: judgeCommands,
+	Name: CommandsName, Gate: check.GateTests, Group: check.GroupTests, Run: traced(runCommands), Applies: commandsApply, Judge: judgeCommands,
 	Family: Packages, Places: func(v check.View) []string { return dirs(testCommands(v), testCommand.dir) }, Repeats: true,
 	Planted: map[string]string{
 		"package.json": `{"scripts": {"test": "node true.cjs && node false.cjs"}}`, "true.cjs": "", "false.cjs": "throw new Error(\"planted\");\n",

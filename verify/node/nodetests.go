@@ -21,7 +21,7 @@ const TestsName = "node"
 
 // Tests runs the tests of JavaScript that node runs by itself.
 var Tests = check.Check{
-	Name: TestsName, Gate: check.GateTests, Group: check.GroupTests, Run: runNodeTests, Applies: nodeTestsApply, Judge: compare.JudgeTests,
+	Name: TestsName, Gate: check.GateTests, Group: check.GroupTests, Run: traced(runNodeTests), Applies: nodeTestsApply, Judge: compare.JudgeTests,
 	Tools: []string{"node"}, Family: Packages, Places: nodePlaces, Repeats: true,
 	Planted: map[string]string{
 		"planted.test.mjs": "import test from \"node:test\";\nimport assert from \"node:assert\";\n\n" +
@@ -203,7 +203,7 @@ func nodeCommand(b check.Bench, p nodeProject) guest.Command {
 		"--test-reporter="+b.Tools.NodeReporter, "--test-reporter-destination="+Record)
 	return guest.Command{
 		Args: append(args, p.files...), Dir: path.Join(check.Work, p.root),
-		Env: npmscript.Joined(map[string]string{"NODE_ENV": "test"}, npmscript.Joined(p.env, map[string]string{"AGENT_WORKSPACE": check.Work})), Collect: []string{Record},
+		Env: measured(b, npmscript.Joined(map[string]string{"NODE_ENV": "test"}, npmscript.Joined(p.env, map[string]string{"AGENT_WORKSPACE": check.Work}))), Collect: []string{Record},
 	}
 }
 

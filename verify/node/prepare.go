@@ -27,7 +27,7 @@ func stepCommand(b check.Bench, root string, s npmscript.Step) guest.Command {
 	env["CI"], env["FORCE_COLOR"] = "1", "0"
 	return guest.Command{
 		Args: []string{b.Tools.Env, "--", "sh", "-c", "PATH=\"$1$PATH\"; export PATH; eval \"$2\"", "sh", bin, s.Text},
-		Dir:  path.Join(check.Work, root, s.Dir), Env: env, MaxOutput: maxStepOutput,
+		Dir:  path.Join(check.Work, root, s.Dir), Env: measured(b, env), MaxOutput: maxStepOutput,
 	}
 }
 
@@ -64,6 +64,7 @@ type preparation struct{ done []string }
 // that of a module that does not load: it counts against a patch under which it did not fail
 // before, and proves nothing when it succeeds.
 func (p *preparation) run(ctx context.Context, b check.Bench, root string, list []npmscript.Step) (failed []check.TestResult, out check.Outcome, done bool) {
+	b.Lines = nil // what builds runs the program in no test
 	for _, s := range list {
 		key := root + "\n" + s.Dir + "\n" + s.Text
 		if slices.Contains(p.done, key) {

@@ -120,7 +120,7 @@ func Runners() (list []check.Check) {
 // check makes the check of a runner.
 func (r packageRunner) check() check.Check {
 	return check.Check{
-		Name: r.name, Gate: check.GateTests, Group: check.GroupTests, Run: r.run, Applies: r.applies, Judge: r.judge, Family: Packages, Places: r.places, Repeats: true,
+		Name: r.name, Gate: check.GateTests, Group: check.GroupTests, Run: traced(r.run), Applies: r.applies, Judge: r.judge, Family: Packages, Places: r.places, Repeats: true,
 		Planted: map[string]string{
 			"package.json": fmt.Sprintf(`{"devDependencies": {%q: "1"}}`, r.name),
 			"node_modules/" + r.name + "/package.json":    fmt.Sprintf(`{"version": "1.0.0", "bin": {%q: "./run.cjs"}}`, r.name),
@@ -263,6 +263,7 @@ func (r packageRunner) use(ctx context.Context, b check.Bench, u packageUse, p i
 			name = fmt.Sprintf("%s-%d.json", report, i)
 		}
 		cmd := useCommand(b, u, p, slices.Concat(args, r.args(name), one)...)
+		cmd.Env = measured(b, cmd.Env)
 		found, out, ended := r.attempt(ctx, b, cmd, name, u.root)
 		if total = plus(total, out); !ended {
 			return results, total, false

@@ -1,0 +1,141 @@
+// Tell which lines of some files were executed, by what node_lines.cjs had the processes of a run record.
+//
+//     node node_lines_report.cjs ask COMPILER      have processes record it from now on
+//     node node_lines_report.cjs answer COMPILER   and what they recorded
+//
+// COMPILER is the directory of the package typescript. Standard input is a JSON object of lists of lines, from 1, by paths
+// relative to the current directory. The answer is one JSON document:
+//
+//     {"code":   {"path": [line, …]},  those on which something can be executed
+//      "ran":    {"path": [line, …]},  and was
+//      "never":  ["path", …],          the files of these that nothing loaded
+//      "others": ["path", …],          what was loaded besides and has no source map
+//      "lost":   false}                whether a process left no record, or a broken one
+//
+// A file of which it cannot tell is in none of the first three. What has to be true of a line that is
+// executed: code on it outside of functions is executed by loading the file, which counts only where the line
+// has nothing else; the head of a function is executed when its body is.
+"use strict";
+
+const fs = require("node:fs");
+const path = require("node:path");
+const { codeOf } = require("./node_lines_code.cjs");
+const { place } = require("./node_lines_map.cjs");
+
+const DIRECTORY = "/tmp/agent-lines";
+const MAX_FILE = 64 << 20; // bytes of one record, or of one text
+const MAX_ALL = 512 << 20; // bytes of all of them
+
+const asked = JSON.parse(fs.readFileSync(0, "utf8"));
+const root = process.cwd();
+
+function ask() {
+  fs.rmSync(DIRECTORY, { recursive: true, force: true });
+  fs.mkdirSync(DIRECTORY);
+  fs.writeFileSync(`${DIRECTORY}/asked.json`, JSON.stringify(Object.keys(asked).map((p) => path.join(root, p))));
+}
+
+let left = MAX_ALL;
+
+// read returns the text of a file; one that is no file, or too much, throws.
+function read(file) {
+  const { size } = fs.statSync(file);
+  if (size > MAX_FILE || (left -= size) < 0) throw new Error("too large");
+  return fs.readFileSync(file, "utf8").replace(/^\uFEFF/, "");
+}
+
+// Runs are the texts of which something was executed, by path and text.
+class Runs {
+  all = new Map();
+  others = new Set();
+  lost = false;
+
+  // addFile adds what one process recorded.
+  addFile(file) {
+    try {
+      const lines = read(file).split("\n").filter((line) => line !== "");
+      if (lines.length === 0) this.lost = true;
+      for (const line of lines) {
+        const record = JSON.parse(line);
+        for (const other of record.others) this.others.add(path.relative(root, String(other)));
+        for (const script of record.scripts) this.add(script);
+      }
+    } catch {
+      this.lost = true;
+    }
+  }
+
+  add({ path: script, text: name, ran }) {
+    if (typeof script !== "string" || !/^(?:[0-9a-f]{40}\.txt)?$/.test(name)) throw new Error("broken");
+    const key = script + "\n" + name;
+    if (!this.all.has(key)) {
+      const text = read(name === "" ? script : `${DIRECTORY}/${name}`);
+      this.all.set(key, { script, text, ran: new Uint8Array(text.length) });
+    }
+    const one = this.all.get(key);
+    for (let i = 0; i < ran.length; i += 2) {
+      if (!(ran[i] >= 0 && ran[i] < ran[i + 1] && ran[i + 1] <= one.ran.length)) throw new Error("broken");
+      one.ran.fill(1, ran[i], ran[i + 1]);
+    }
+  }
+}
+
+// executed reports whether one of some pieces of a line was, undefined where the text has none of them.
+function executed(pieces, placement, ran) {
+  const heads = pieces.filter((p) => p.kind === "head");
+  const deep = pieces.filter((p) => p.deep);
+  let known;
+  for (const p of heads.length > 0 ? heads : deep.length > 0 ? deep : pieces) {
+    if (p.kind === "loaded") return true;
+    const places = p.kind === "plain" ? placement.at(p.at, p.from, p.to) : placement.within(p.from, p.to);
+    if (places.some((at) => ran[at] === 1)) return true;
+    if (places.length > 0) known = false;
+  }
+  return known;
+}
+
+// traced adds what is known of one file to the answer.
+function traced(ts, answer, file, lines, runs) {
+  const name = path.join(root, file);
+  let text;
+  try {
+    text = read(name);
+  } catch {
+    return;
+  }
+  const code = codeOf(ts, name, text, new Set(lines));
+  if (!code) return;
+  const [told, ran] = [new Set(), new Set()];
+  let loaded = 0;
+  for (const run of runs.all.values()) {
+    const placement = place(name, text, run.script, run.text, read);
+    if (placement === null) continue;
+    if (placement === undefined) return;
+    loaded++;
+    for (const [line, pieces] of code) {
+      const was = executed(pieces, placement, run.ran);
+      if (was !== undefined) told.add(line);
+      if (was) ran.add(line);
+    }
+  }
+  const list = (set) => [...set].sort((a, b) => a - b);
+  answer.code[file] = list(loaded > 0 ? told : code.keys());
+  answer.ran[file] = list(ran);
+  if (loaded === 0) answer.never.push(file);
+  // A process that was not heard may have executed the others.
+  if (runs.lost && ran.size < answer.code[file].length) for (const part of [answer.code, answer.ran]) delete part[file];
+}
+
+function answer() {
+  const ts = require(path.join(process.argv[3], "lib/typescript.js"));
+  const runs = new Runs();
+  for (const name of fs.readdirSync(DIRECTORY)) {
+    if (name.endsWith(".jsonl")) runs.addFile(`${DIRECTORY}/${name}`);
+  }
+  const all = { code: {}, ran: {}, never: [], others: [], lost: runs.lost };
+  for (const [file, lines] of Object.entries(asked)) traced(ts, all, file, lines, runs);
+  all.others = [...runs.others].slice(0, 5000);
+  process.stdout.write(JSON.stringify(all));
+}
+
+process.argv[2] === "ask" ? ask() : answer();
