@@ -329,6 +329,20 @@ func TestCandidatesComeBackWhole(t *testing.T) {
 	}
 }
 
+// How many changed lines ran can be asked for by file; what was not measured has no row.
+func TestExecutedLinesAreRows(t *testing.T) {
+	t.Parallel()
+	db, url := storetest.New(t)
+	must(t, db.Create(t.Context(), record("01run")))
+	for _, list := range [][]verify.Execution{{{Path: "a.py", Lines: 3, Executed: 2}, {Path: "b.go", Lines: 1}}, {}, nil} {
+		must(t, db.SaveCandidate(t.Context(), "01run", 1, gate.Candidate{Verdict: verify.Pass, Executed: list}))
+	}
+	const row = `select string_agg(concat_ws(' ', candidate, path, executed, lines, verdict), '; ' order by candidate, path) from v_executed`
+	if got := value(t, url, row); got != "1 a.py 2 3 pass; 1 b.go 0 1 pass" {
+		t.Errorf("the rows are %s", got)
+	}
+}
+
 // What --json prints of a finding can be asked for in SQL.
 func TestFindingsAreRowsOfTheSameShape(t *testing.T) {
 	t.Parallel()

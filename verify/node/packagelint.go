@@ -161,14 +161,25 @@ func (l packageLinter) run(ctx context.Context, b check.Bench) check.Outcome {
 		total.Detail = l.name + " " + check.Shorten(found[i].Version)
 		findings, trouble := l.read(res, report)
 		total.Blocked = cmp.Or(total.Blocked, trouble)
-		if u.assumed && l.certain != nil {
-			findings = slices.DeleteFunc(findings, func(f check.Finding) bool { return !slices.Contains(l.certain, f.Rule) })
-			total.Detail += ", faults alone: no command of the project starts it"
-		}
-		total.Findings = append(total.Findings, findings...)
+		counted, note := l.counted(u, findings)
+		total.Detail += note
+		total.Findings = append(total.Findings, counted...)
 	}
 	total.Findings = check.NewSources(b.View).Fill(total.Findings)
 	return total
+}
+
+// counted returns the findings that count in a package, and what is to be said of the others.
+func (l packageLinter) counted(u packageUse, found []check.Finding) (counted []check.Finding, note string) {
+	if !u.assumed || l.certain == nil {
+		return found, ""
+	}
+	for _, f := range found {
+		if slices.Contains(l.certain, f.Rule) {
+			counted = append(counted, f)
+		}
+	}
+	return counted, ", faults alone: no command of the project starts it"
 }
 
 // read reads the findings, and says why they are not all, "" when they are. It is

@@ -129,3 +129,28 @@ func TestALinterThatNothingStartsJudgesFaultsAlone(t *testing.T) {
 		}
 	}
 }
+
+// What no command of the project asks for is an opinion, unless it is a fault whatever the style.
+func TestOpinionsThatNobodyAskedForDoNotCount(t *testing.T) {
+	t.Parallel()
+	found := []check.Finding{{File: "a.js", Rule: "prefer-arrow-callback"}, {File: "a.js", Rule: "no-undef"}, {File: "b.js", Rule: "parse"}, {File: "b.js", Rule: "@typescript-eslint/no-explicit-any"}}
+	for name, c := range map[string]struct {
+		linter packageLinter
+		use    packageUse
+		want   string
+		noted  bool
+	}{
+		"asked for":         {eslint, packageUse{}, "prefer-arrow-callback no-undef parse @typescript-eslint/no-explicit-any", false},
+		"not asked for":     {eslint, packageUse{assumed: true}, "no-undef parse", true},
+		"without such ones": {stylelint, packageUse{assumed: true}, "prefer-arrow-callback no-undef parse @typescript-eslint/no-explicit-any", false},
+	} {
+		counted, note := c.linter.counted(c.use, found)
+		var rules []string
+		for _, f := range counted {
+			rules = append(rules, f.Rule)
+		}
+		if got := strings.Join(rules, " "); got != c.want || (note != "") != c.noted {
+			t.Errorf("%s: %q, noted %q, want %q", name, got, note, c.want)
+		}
+	}
+}
