@@ -57,7 +57,8 @@
 // infra. Each go.mod is a module by itself, with the go.work that uses it.
 //
 // A few failing tests that passed before are repeated on both sides, by their names
-// with pytest and go test and by their files with the runners of JavaScript: one that fails
+// with pytest and go test and by their files with the runners of JavaScript: with the patch one
+// time after the other, and without it all at once, which keeps the machine busy. One that fails
 // in some repeats without the patch and passes in some with it fails by chance, and
 // is told as old.
 //
