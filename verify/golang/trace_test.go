@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,8 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox"
+	"agent/sandbox/guest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 // traced is a program in which each line says at its end what becomes of it when Double is
@@ -165,13 +168,13 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestSkips(t *testing.T) {
+func TestSkips(test *testing.T) {
 	if testing.CoverMode() != "" {
-		t.Skip("measured")
+		test.Skip("measured")
 	}
 }
 
-func TestAlwaysSkips(t *testing.T) { t.Skip("always") }
+func TestAlwaysSkips(test *testing.T) { test.Skip("always") }
 
 func TestFails(t *testing.T) {
 	if F(1) != 1 {
@@ -222,4 +225,37 @@ func TestNothingIsMeasuredThatNobodyAsksFor(t *testing.T) {
 	if out := runGoTests(t.Context(), b, newTracer(b)); out.Traced != nil || fmt.Sprint(outcomes(out)) != "[passed TestF]" {
 		t.Errorf("a module that the patch cannot affect: %+v", out)
 	}
+}
+
+func TestARefusalToMeasureIsNoVerdict(t *testing.T) {
+	t.Parallel()
+	// The last word of a command is a path, of which Replayed looks at the end.
+	b, box := checktest.Replayed(map[string]guest.Result{"...": verifytest.Ended(2, nil, []byte("flag provided but not defined: -coverpkg\n"))})
+	b.View = checktest.View(map[string]string{"go.mod": "module m\n", "a.go": "package m\n\nfunc F() {}\n"})
+	b.Lines = check.Lines{"a.go": {3}}
+	listed := verifytest.Ended(0, []byte("\"m\" \"/work\" \"\" false 0 \"\" \"\"\n"), nil)
+	b.Box = listing{box, listed}
+	out := runMeasured(t.Context(), b)
+	var flags []bool
+	for _, cmd := range box.Ran {
+		if slices.Contains(cmd.Args, "test") {
+			flags = append(flags, slices.Contains(cmd.Args, "-coverpkg=m"))
+		}
+	}
+	if !slices.Equal(flags, []bool{true, false}) || out.Traced == nil || len(out.Traced.Code) != 0 {
+		t.Errorf("%v: %+v", flags, out)
+	}
+}
+
+// listing answers go list, and leaves the rest to another box.
+type listing struct {
+	check.Runner
+	listed guest.Result
+}
+
+func (l listing) Run(ctx context.Context, cmd guest.Command) (guest.Result, error) {
+	if slices.Contains(cmd.Args, "list") {
+		return l.listed, nil
+	}
+	return l.Runner.Run(ctx, cmd)
 }
