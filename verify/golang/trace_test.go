@@ -123,13 +123,13 @@ func TestLinesThatTestsExecuteAreTold(t *testing.T) {
 		"cmd/prog/main_test.go": "package main_test\n\nimport \"testing\"\n\nfunc TestNothing(t *testing.T) {}\n",
 		"tools/go.mod":          "module example.com/tools\n\ngo 1.26\n", "tools/t.go": "package tools\n\nfunc T() int { return 1 }\n",
 		"tools/t_test.go": "package tools\n\nimport (\n\t\"testing\"\n\n\t\"example.com/m/bare\"\n)\n\nfunc TestT(t *testing.T) { bare.Bare() }\n",
-		"gen/gen.go":      "package gen\n\n//line gen.y:7\nfunc Gen() int {\n\treturn 1\n}\n", "gen/gen_test.go": "package gen\n\nimport \"testing\"\n\nfunc TestGen(t *testing.T) { Gen() }\n",
+		"gen/gen.go":      "package gen\n\nfunc Before() {}\n\n//line gen.y:7\nfunc Gen() int {\n\treturn 1\n}\n", "gen/gen_test.go": "package gen\n\nimport \"testing\"\n\nfunc TestGen(t *testing.T) { Gen() }\n",
 		"broken/b.go": "package broken\n\nfunc B() int { return x }\n",
 	}, sandbox.Limits{})
 	code, ran, all := marked(traced)
 	b.Lines = check.Lines{
 		"lib/lib.go": all, "lib/lib_windows.go": {3}, "lib/types.go": {3}, "lib/tagged.go": {5}, "lib/lib_test.go": {5}, "bare/bare.go": {1, 3},
-		"alone/alone.go": {3}, "cmd/prog/main.go": {3, 5}, "tools/t.go": {3}, "gen/gen.go": {1, 4, 5, 6}, "broken/b.go": {3}, "go.mod": {1}, "a.py": {1},
+		"alone/alone.go": {3}, "cmd/prog/main.go": {3, 5}, "tools/t.go": {3}, "gen/gen.go": {1, 6, 7, 8}, "broken/b.go": {3}, "go.mod": {1}, "a.py": {1},
 	}
 	out := runMeasured(t.Context(), b)
 	bad := slices.DeleteFunc(slices.Clone(out.Tests), func(r check.TestResult) bool { return !r.Bad() })
