@@ -161,6 +161,12 @@
 // configuration's addopts, and this is told; a test that needs such a plugin fails by itself,
 // before and after.
 //
+// Which of the lines in Bench.Lines are executed, the interpreter tells itself (sys.monitoring): in
+// the process of pytest, in all that tests start, and in the program of the smoke test, whatever
+// becomes of its environment or ends it. Nothing of the program is another text or other byte code for that, and
+// where nobody asks each interpreter looks for one file. One that is started with -S, or is of an environment
+// that the tests make, is not measured. See images/toolchain/trace_plan.py.
+//
 // Data of tests, such as a fixture that is broken on purpose, need not parse; see
 // check.IsTestData. What a test or a program imports is no data.
 //
@@ -201,7 +207,11 @@
 // packages that compile, and without its tests at one of which only these do not. The program is built, which is no start: only what
 // the built program does counts as a crash. go test is asked for events, and
 // tests are told apart by directory and name. The caches of the image are linked
-// into the box, so that the standard library is never compiled again. No command
+// into the box, so that the standard library is never compiled again. Which of the lines in
+// Bench.Lines are executed, go test -coverpkg tells, of their packages alone; tests that fail so, and
+// those that may skip themselves for it, are run once more without. While a package does not
+// compile those that need it are run apart. What a //line leads elsewhere, a build constraint leaves out, or
+// another process executes is not measured. No command
 // has a network or another toolchain; what go.mod asks for and nothing has
 // installed keeps Go's checks from judging, with a sentence that says so.
 //

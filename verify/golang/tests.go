@@ -2,7 +2,6 @@ package golang
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -157,60 +156,6 @@ func goDirs(ctx context.Context, b check.Bench, root string) (map[string]string,
 		}
 	}
 	return dirs, out, true
-}
-
-// goTestFiles finds the file in which a test stands, as the go command does not
-// tell. Renames of files and tests that are gone are told by their files.
-type goTestFiles struct {
-	view check.View
-	// By directory, then by the name of the function.
-	known map[string]map[string]string
-}
-
-// newGoTestFiles reads nothing yet: most directories of a workspace are never
-// asked about.
-func newGoTestFiles(v check.View) *goTestFiles {
-	return &goTestFiles{view: v, known: map[string]map[string]string{}}
-}
-
-// goTestFunc matches the declaration of what go test runs.
-//
-// It reads the text and not the syntax: a file that does not parse has no tests
-// that ran, and none to be found.
-var goTestFunc = regexp.MustCompile(`(?m)^func[ \t]+((?:Test|Fuzz|Example|Benchmark)\w*)[ \t]*\(`)
-
-// of gives the file of a test in a directory; the directory itself when no file
-// has it. Of two files with the same function, for two systems, the first counts.
-func (g *goTestFiles) of(dir, test string) string {
-	name, _, _ := strings.Cut(test, "/")
-	return cmp.Or(g.in(dir)[name], dir)
-}
-
-// any reports whether a directory has tests.
-func (g *goTestFiles) any(dir string) bool { return len(g.in(dir)) > 0 }
-
-// in reads the test files of a directory once.
-func (g *goTestFiles) in(dir string) map[string]string {
-	if known := g.known[dir]; known != nil {
-		return known
-	}
-	known := map[string]string{}
-	g.known[dir] = known
-	for _, p := range g.view.Paths() {
-		if path.Dir(p) != dir || !IsTest(p) {
-			continue
-		}
-		data, err := g.view.Read(p)
-		if err != nil {
-			continue // its tests keep the directory as their place, on both sides
-		}
-		for _, m := range goTestFunc.FindAllSubmatch(data, -1) {
-			if name := string(m[1]); known[name] == "" {
-				known[name] = p
-			}
-		}
-	}
-	return known
 }
 
 // A goEvent is one line of go test -json. Package is set but for a build's.

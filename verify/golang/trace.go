@@ -140,6 +140,8 @@ func soundPackages(ctx context.Context, g goTests) (sound, others []string, ok b
 
 // read takes in what a measured run left behind. What cannot be read is not measured.
 func (t *tracer) read(ctx context.Context) {
+	// Something was measured, be it that nothing is known of it.
+	t.trace = t.trace.With(&check.Trace{})
 	// Every test program repeats all blocks.
 	cmd := guest.Command{Args: []string{t.bench.Tools.Env, "--", "sort", "-u", profile}, MaxOutput: check.MaxToolOutput}
 	res, _, done := t.bench.Command(ctx, cmd)

@@ -1,6 +1,7 @@
 package golang
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,8 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"agent/sandbox"
+	"agent/sandbox/guest"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 // traced is a program in which each line says at its end what becomes of it when Double is
@@ -120,13 +123,13 @@ func TestLinesThatTestsExecuteAreTold(t *testing.T) {
 		"cmd/prog/main_test.go": "package main_test\n\nimport \"testing\"\n\nfunc TestNothing(t *testing.T) {}\n",
 		"tools/go.mod":          "module example.com/tools\n\ngo 1.26\n", "tools/t.go": "package tools\n\nfunc T() int { return 1 }\n",
 		"tools/t_test.go": "package tools\n\nimport (\n\t\"testing\"\n\n\t\"example.com/m/bare\"\n)\n\nfunc TestT(t *testing.T) { bare.Bare() }\n",
-		"gen/gen.go":      "package gen\n\n//line gen.y:7\nfunc Gen() int {\n\treturn 1\n}\n", "gen/gen_test.go": "package gen\n\nimport \"testing\"\n\nfunc TestGen(t *testing.T) { Gen() }\n",
+		"gen/gen.go":      "package gen\n\nfunc Before() {}\n\n//line gen.y:7\nfunc Gen() int {\n\treturn 1\n}\n", "gen/gen_test.go": "package gen\n\nimport \"testing\"\n\nfunc TestGen(t *testing.T) { Gen() }\n",
 		"broken/b.go": "package broken\n\nfunc B() int { return x }\n",
 	}, sandbox.Limits{})
 	code, ran, all := marked(traced)
 	b.Lines = check.Lines{
 		"lib/lib.go": all, "lib/lib_windows.go": {3}, "lib/types.go": {3}, "lib/tagged.go": {5}, "lib/lib_test.go": {5}, "bare/bare.go": {1, 3},
-		"alone/alone.go": {3}, "cmd/prog/main.go": {3, 5}, "tools/t.go": {3}, "gen/gen.go": {1, 4, 5, 6}, "broken/b.go": {3}, "go.mod": {1}, "a.py": {1},
+		"alone/alone.go": {3}, "cmd/prog/main.go": {3, 5}, "tools/t.go": {3}, "gen/gen.go": {1, 6, 7, 8}, "broken/b.go": {3}, "go.mod": {1}, "a.py": {1},
 	}
 	out := runMeasured(t.Context(), b)
 	bad := slices.DeleteFunc(slices.Clone(out.Tests), func(r check.TestResult) bool { return !r.Bad() })
@@ -222,4 +225,37 @@ func TestNothingIsMeasuredThatNobodyAsksFor(t *testing.T) {
 	if out := runGoTests(t.Context(), b, newTracer(b)); out.Traced != nil || fmt.Sprint(outcomes(out)) != "[passed TestF]" {
 		t.Errorf("a module that the patch cannot affect: %+v", out)
 	}
+}
+
+func TestARefusalToMeasureIsNoVerdict(t *testing.T) {
+	t.Parallel()
+	// The last word of a command is a path, of which Replayed looks at the end.
+	b, box := checktest.Replayed(map[string]guest.Result{"...": verifytest.Ended(2, nil, []byte("flag provided but not defined: -coverpkg\n"))})
+	b.View = checktest.View(map[string]string{"go.mod": "module m\n", "a.go": "package m\n\nfunc F() {}\n"})
+	b.Lines = check.Lines{"a.go": {3}}
+	listed := verifytest.Ended(0, []byte("\"m\" \"/work\" \"\" false 0 \"\" \"\"\n"), nil)
+	b.Box = listing{box, listed}
+	out := runMeasured(t.Context(), b)
+	var flags []bool
+	for _, cmd := range box.Ran {
+		if slices.Contains(cmd.Args, "test") {
+			flags = append(flags, slices.Contains(cmd.Args, "-coverpkg=m"))
+		}
+	}
+	if !slices.Equal(flags, []bool{true, false}) || out.Traced == nil || len(out.Traced.Code) != 0 {
+		t.Errorf("%v: %+v", flags, out)
+	}
+}
+
+// listing answers go list, and leaves the rest to another box.
+type listing struct {
+	check.Runner
+	listed guest.Result
+}
+
+func (l listing) Run(ctx context.Context, cmd guest.Command) (guest.Result, error) {
+	if slices.Contains(cmd.Args, "list") {
+		return l.listed, nil
+	}
+	return l.Runner.Run(ctx, cmd)
 }
