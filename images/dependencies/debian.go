@@ -20,7 +20,7 @@ func CheckDebian(names []string) error {
 	}
 	for _, name := range names {
 		if !debianName.MatchString(name) {
-			return fmt.Errorf("%.100q is no name of a Debian package: a name is of small letters, digits and + - .", name)
+			return fmt.Errorf("%.100q is no name of a Debian package: small letters, digits, +, - and . make one", name)
 		}
 	}
 	return nil
