@@ -3,6 +3,8 @@ package audit
 import (
 	"fmt"
 	"maps"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -147,11 +149,21 @@ func (e *Evidence) unexecutedFiles() []Unproven {
 	}}
 }
 
-// starts reports whether the smoke test started the program in a file, and was judged.
+// mainPackage matches the clause of a program's package in Go.
+var mainPackage = regexp.MustCompile(`(?m)^package main\b`)
+
+// starts reports whether the smoke test started the program in a file, and was judged. Of a
+// program of Go, which nothing measures there, all files of its package count.
 func (e *Evidence) starts(p string) bool {
 	_, judged := e.Judged[smoke.Program.Name]
 	end := e.Candidate[smoke.Program.Name].Ending
-	return judged && end != nil && slices.Contains(end.Command, p)
+	if !judged || end == nil {
+		return false
+	}
+	if path.Ext(p) == ".go" && len(end.Command) > 0 && end.Command[0] == "go" {
+		return mainPackage.MatchString(check.NewView(e.Base, e.Final).Text(p))
+	}
+	return slices.Contains(end.Command, p)
 }
 
 // programOf is the language of the code that a change makes different, nil for none.

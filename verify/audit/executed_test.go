@@ -1,10 +1,11 @@
 package audit
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
@@ -101,8 +102,10 @@ func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 	trace := func(ran ...int) *check.Trace {
 		return &check.Trace{Code: check.Lines{"a.py": {1}}, Ran: check.Lines{"a.py": ran}}
 	}
+	goTrace := &check.Trace{Code: check.Lines{"c.go": {3}}}
 	for name, c := range map[string]struct {
 		tests, program *check.Trace
+		by             string // in front of the command
 		command        string
 		patch          map[string]string
 		reason         string // of the hold
@@ -117,6 +120,8 @@ func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 		"nothing that could run":         {tests: &check.Trace{Code: check.Lines{"a.py": {}}}},
 		"nothing measured":               {},
 		"one of two files":               {tests: trace(), patch: map[string]string{"a.py": "x = 2\n", "b.py": "y = 2\n"}, audit: 1},
+		"a program of Go":                {tests: goTrace, command: "/tmp/program", by: "go", patch: map[string]string{"c.go": "package main\n\nfunc main() {}\n"}, audit: 1},
+		"a library of Go beside it":      {tests: goTrace, command: "/tmp/program", by: "go", patch: map[string]string{"c.go": "package c\n\nvar C = 1\n"}, reason: "no changed line: none of 1", audit: 1},
 		"a test beside it that ran":      {tests: trace(), patch: map[string]string{"a.py": "x = 2\n", "test_a.py": "y = 2\n"}, reason: "no changed line: none of 1", audit: 1},
 		"tests alone":                    {patch: map[string]string{"test_a.py": "y = 2\n"}},
 	} {
@@ -128,7 +133,7 @@ func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 		e.Candidate[python.PytestName] = check.Outcome{Tests: []check.TestResult{{ID: "test_a.py::x", Outcome: "passed"}}, Traced: c.tests}
 		e.Judged[python.PytestName] = check.Gate{Verdict: check.Pass}
 		if c.program != nil || c.command != "" {
-			e.Candidate[smoke.ProgramName] = check.Outcome{Ending: &check.Ending{Command: []string{"/usr/bin/python3", c.command}}, Traced: c.program}
+			e.Candidate[smoke.ProgramName] = check.Outcome{Ending: &check.Ending{Command: []string{cmp.Or(c.by, "/usr/bin/python3"), c.command}}, Traced: c.program}
 			e.Judged[smoke.ProgramName] = check.Gate{Verdict: check.Pass}
 		}
 		list := e.unexecutedFiles()
@@ -150,7 +155,7 @@ func TestLinesOfTheProgramAreAskedAbout(t *testing.T) {
 		"a.py": "x = 1\n\n\ndef f():\n    # two\n    return 2\n", "b.go": "package b\n\n// B\nvar B int\n", "test_a.py": "x = 1\n", "README.md": "text\n", "c.js": "f();\n",
 	})
 	want := check.Lines{"a.py": {6}, "b.go": {4}, "c.js": {1}}
-	if d := cmp.Diff(want, Asked(cs)); d != "" {
+	if d := gocmp.Diff(want, Asked(cs)); d != "" {
 		t.Errorf("asked (-want +got):\n%s", d)
 	}
 }
