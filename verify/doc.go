@@ -199,6 +199,13 @@
 // exit status, in the words of the base; what makes files that tests use runs before them. What a
 // runner collects by the configuration of the base is a test and no helper.
 //
+// Where it is asked which lines the tests executed, V8 tells it in each process and thread of node
+// (images/toolchain/node_lines.cjs, by NODE_OPTIONS), and source maps take that back to the files: the text under test is
+// left as it is. A line counts by where its code begins, so one behind a call that throws counts with that call. Of a file
+// nothing is known when it was executed in a form without a source map, or in part when a process was killed or measured itself.
+// A file that nothing loaded was not executed, unless files without a source map that are no sources were. Tests that fail while
+// they are measured run again without.
+//
 // # Go
 //
 // gofmt keeps a file formatted that was. The compiler reports all errors of

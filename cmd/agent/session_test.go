@@ -54,10 +54,10 @@ func requested(t *testing.T, env map[string]string, args ...string) (req run.Req
 
 func TestARequestHoldsWhatWasAskedFor(t *testing.T) {
 	t.Parallel()
-	env, dir := home(t, "allow = [\"git\"]", "exclude = [\"data/**\"]\ntimeout = \"1m\"\n[smoke]\nseconds = 3\n")
+	env, dir := home(t, "allow = [\"git\"]", "exclude = [\"data/**\"]\ntimeout = \"1m\"\n[smoke]\nseconds = 3\n[environment]\npackages = [\"libpq-dev\"]\n")
 	want := run.Request{
 		Workspace: dir, Patch: []byte("<EDIT>"), PatchName: "-", Target: "shop.py", Exclude: []string{"data/**"},
-		Allow: []string{"ci", "tooling"}, NoPromote: true,
+		Allow: []string{"ci", "tooling"}, NoPromote: true, Packages: []string{"libpq-dev"},
 		Config: verify.Config{Timeout: time.Minute, Smoke: verify.Smoke{Seconds: 3}}, Keep: run.Keep{Files: true, Bytes: 256 << 20},
 	}
 	req, set, err := requested(t, env, "-w", dir, "--patch", "-", "--file", "shop.py", "--allow", "ci", "--allow", "tooling", "--no-promote", "--yes")

@@ -26,7 +26,7 @@ func TestAPromotionWithoutATestSaysSo(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "package.json"), `{"scripts": {"test": "xo"}}`)
 	write(t, filepath.Join(dir, "lib.js"), "module.exports = 1;\n")
-	write(t, filepath.Join(dir, "lib.test.js"), "const test = require(\"node:test\");\n\ntest(\"x\", () => {});\n")
+	write(t, filepath.Join(dir, "lib.test.js"), "const test = require(\"node:test\");\n\ntest(\"x\", () => void require(\"./lib.js\"));\n")
 	ask := func(exit int, args ...string) execution {
 		t.Helper()
 		got := commandIn(t, env, args...)

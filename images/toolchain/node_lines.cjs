@@ -56,7 +56,7 @@ function start() {
     return; // the parent of node --test has no inspector, and runs no tests
   }
   session.post("Profiler.enable");
-  session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
+  session.post("Profiler.startPreciseCoverage", { callCount: false, detailed: true });
   const recorder = new Recorder(asked, session, own);
   const flush = threads.isMainThread ? watchThreads() : obeyMain(recorder);
   writeFileSync(own, "");

@@ -37,6 +37,8 @@ func TestDoubtfulTestsAreRunOnceMoreUnmeasured(t *testing.T) {
 		"a file fails":        {Outcome{Tests: results("error", "a"), Traced: measured}, "[]", "passed"},
 		"the session is lost": {Outcome{Tests: results("passed", "a::y"), Blocked: "why", Traced: measured}, "[]", "passed"},
 		"nothing measured":    {Outcome{Tests: results("failed", "a::y")}, "none", "failed"},
+		"too late":            {Outcome{Tests: results("failed", "a::y"), Traced: measured, Verdict: Timeout}, "none", "failed"},
+		"out of memory":       {Outcome{Tests: results("failed", "a::y"), Traced: measured, Verdict: OOM}, "none", "failed"},
 		"the box is lost":     {Outcome{Tests: results("failed", "a::y"), Traced: measured, Verdict: Infra}, "none", "failed"},
 	} {
 		second := "none"

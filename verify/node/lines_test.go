@@ -176,7 +176,7 @@ func TestUnknownLinesAreNoneThatWereNotExecuted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			files := map[string]string{
-				"package.json": `{"scripts": {"test": "node check.js"}}`, "lib.js": lib, "other.js": "module.exports = 1; // not\n",
+				"package.json": `{"scripts": {"build": "node make.js", "test": "npm run build && node check.js"}}`, "make.js": "require('./other');\n", "lib.js": lib, "other.js": "module.exports = 1; // not\n",
 				"whole.js": "module.exports = 1; // ran\n", "check.js": "require('./whole');\n" + c.test,
 			}
 			b := checktest.NewBench(t, files, sandbox.Limits{})
@@ -207,12 +207,14 @@ async function main() {
   writeFileSync(report, JSON.stringify({ numTotalTests: 1, numFailedTests: 0, testResults: [{ name: '/work/a.test.js', status: 'passed', assertionResults: [{ ancestorTitles: [], title: 'a', status: 'passed' }] }] }));
 }
 function load(name) {
-  const text = readFileSync('/work/' + name, 'utf8');
+  const ts = require('/usr/lib/agent/npm/typescript/lib/typescript.js');
+  let text = readFileSync('/work/' + name, 'utf8');
+  if (name.endsWith('.ts')) text = ts.transpileModule(text, { fileName: '/work/' + name, compilerOptions: { inlineSourceMap: true } }).outputText;
   const wrapped = "'use strict';async (__vi_import__,module)=>{{" + text + "\n}}";
   return require('node:vm').runInThisContext(wrapped, { filename: '/work/' + name });
 }
 if (!isMainThread) {
-  load('thread.js')().then(() => parentPort.postMessage(1));
+  load('thread.ts')().then(() => parentPort.postMessage(1));
   parentPort.on('message', () => {});
 } else if (process.argv[2] === 'process') {
   load('process.js')().then(() => process.send(1));
@@ -222,19 +224,19 @@ if (!isMainThread) {
 
 func TestLinesThatWorkersOfARunnerExecuteAreTold(t *testing.T) {
 	t.Parallel()
-	text := "function f(n) { // ran\n  return n ? 1 // ran\n    : 2; // not\n}\nfunction g() { // not\n  return 1; // not\n}\nf(1); // ran\n"
+	text := "function e(n) { return n; } // not\nfunction f(n) { // ran\n  return n ? 1 // ran\n    : 2; // not\n}\nfunction g() { // not\n  return 1; // not\n}\nf(1); // ran\n"
 	files := map[string]string{
-		"package.json": `{"scripts": {"test": "vitest"}, "devDependencies": {"vitest": "3"}}`, "process.js": text, "thread.js": text, "a.test.js": "",
+		"package.json": `{"scripts": {"test": "vitest"}, "devDependencies": {"vitest": "3"}}`, "process.js": text, "thread.ts": strings.ReplaceAll(text, "(n)", "(n: number)"), "a.test.js": "",
 		"node_modules/vitest/package.json": `{"version": "1.0.0", "bin": {"vitest": "./run.cjs"}}`,
 		"node_modules/vitest/run.cjs":      forkingRunner,
 	}
 	b := checktest.NewBench(t, files, sandbox.Limits{})
-	b.Lines = allLines(files, "process.js", "thread.js")
+	b.Lines = allLines(files, "process.js", "thread.ts")
 	out := traced(vitest.run)(t.Context(), b)
 	if len(out.Tests) != 1 || out.Tests[0].Bad() || out.Blocked != "" {
 		t.Errorf("%+v", out)
 	}
-	expectTrace(t, out.Traced, files, "process.js", "thread.js")
+	expectTrace(t, out.Traced, files, "process.js", "thread.ts")
 }
 
 func TestAnswersOfTheMeasureAreNeverMoreThanWasAsked(t *testing.T) {
