@@ -26,9 +26,9 @@ func openPoints(list []Unproven) string {
 // A green without a test says so, whatever the reason, and one with tests says nothing.
 func TestAPassWithoutATestSaysSo(t *testing.T) {
 	t.Parallel()
-	passing := "def test_x():\n    assert True\n"
+	passing := "import lib\n\n\ndef test_x():\n    assert lib.x\n"
 	skipping := "import pytest\n\n\n@pytest.mark.skip(reason=\"later\")\ndef test_x():\n    assert True\n"
-	nodeTest := "const test = require(\"node:test\");\n\ntest(\"x\", () => {});\n"
+	nodeTest := "const test = require(\"node:test\");\n\ntest(\"x\", () => void require(\"./lib.js\"));\n"
 	mocha := map[string]string{
 		"package.json": `{"devDependencies": {"mocha": "11"}, "scripts": {"test": "mocha"}}`, "lib.js": "module.exports = 1;\n",
 		"test/a.js": "describe(\"x\", () => it(\"y\", () => {}));\n",
@@ -64,7 +64,7 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 			held:  true,
 		},
 		"a script that needs a browser": {
-			files: map[string]string{"package.json": `{"scripts": {"test": "node test.cjs && karma start"}}`, "lib.js": "module.exports = 1;\n", "test.cjs": ""},
+			files: map[string]string{"package.json": `{"scripts": {"test": "node test.cjs && karma start"}}`, "lib.js": "module.exports = 1;\n", "test.cjs": "require(\"./lib.js\");\n"},
 			patch: map[string]string{"lib.js": "module.exports = 2;\n"},
 			want:  "tests no-runner part: not all tests ran: nothing here can run this of the test script of package.json: karma start; a [[gate]]",
 		},
@@ -75,7 +75,7 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 			held:  true,
 		},
 		"one of two commands fails before": {
-			files: map[string]string{"package.json": `{"scripts": {"test": "node a.cjs; node b.cjs"}}`, "lib.js": "module.exports = 1;\n", "a.cjs": "", "b.cjs": "throw 1\n"},
+			files: map[string]string{"package.json": `{"scripts": {"test": "node a.cjs; node b.cjs"}}`, "lib.js": "module.exports = 1;\n", "a.cjs": "require(\"./lib.js\");\n", "b.cjs": "throw 1\n"},
 			patch: map[string]string{"lib.js": "module.exports = 2;\n"},
 			want:  "tests not-judged part: not all tests ran: not judged: already before the patch, node b.cjs failed: exit status 1",
 		},
@@ -107,6 +107,12 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 		"all is judged": {
 			files: map[string]string{"lib.py": "x = 1\n", "test_lib.py": passing, "Makefile": "test:\n\tpytest\n", "scripts/test_connection.py": "print(1)\n"},
 			patch: map[string]string{"lib.py": "x = 2\n"},
+		},
+		"a test of something else": {
+			files: map[string]string{"lib.py": "x = 1\n", "test_lib.py": "def test_x():\n    assert True\n"},
+			patch: map[string]string{"lib.py": "x = 2\n"},
+			want:  "tests not-executed part: nothing that ran executes what the patch changes in lib.py",
+			held:  true,
 		},
 		"one of two runs": {
 			files: map[string]string{
