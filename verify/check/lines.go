@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // Lines names lines of files by path, counted from 1, ascending and each once.
@@ -81,7 +80,6 @@ func Unmeasured(ctx context.Context, b Bench, run func(context.Context, Bench) O
 		return out
 	}
 	traced := out.Traced
-	was := TestRun{Results: out.Tests}.Summary()
 	b.Lines, b.AffectedDone = nil, nil
 	if len(bad) > mostSingly || out.Blocked != "" || out.Verdict != "" {
 		again := run(ctx, b)
@@ -107,10 +105,6 @@ func Unmeasured(ctx context.Context, b Bench, run func(context.Context, Bench) O
 		}
 	}
 	out.Seconds += again.Seconds
-	// Around it a check may say what ran them.
-	front, rest, found := strings.Cut(out.Detail, was)
-	if out.Detail = (TestRun{Results: out.Tests}.Summary()); found {
-		out.Detail = front + out.Detail + rest
-	}
+	out.Detail = TestRun{Results: out.Tests}.Summary()
 	return out
 }

@@ -18,7 +18,8 @@ import (
 func traced(run func(context.Context, check.Bench) check.Outcome) func(context.Context, check.Bench) check.Outcome {
 	return func(ctx context.Context, b check.Bench) check.Outcome {
 		b.Lines = b.Lines.Only(scriptFile.MatchString)
-		return check.Unmeasured(ctx, b, func(ctx context.Context, b check.Bench) check.Outcome {
+		runner := "" // with its version, as the detail begins
+		out := check.Unmeasured(ctx, b, func(ctx context.Context, b check.Bench) check.Outcome {
 			if len(b.Lines) == 0 {
 				return run(ctx, b)
 			}
@@ -27,9 +28,14 @@ func traced(run func(context.Context, check.Bench) check.Outcome) func(context.C
 				return run(ctx, b)
 			}
 			out := run(ctx, b)
+			runner, _, _ = strings.Cut(out.Detail, ": ")
 			out.Traced = traceOf(ctx, b)
 			return out
 		})
+		if out.Traced != nil && out.Verdict == "" {
+			out.Detail = runner + ": " + check.TestRun{Results: out.Tests}.Summary()
+		}
+		return out
 	}
 }
 
