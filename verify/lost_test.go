@@ -33,7 +33,7 @@ func uses(t *testing.T, def check.Check, field string) bool {
 	b.Tools = lost(field)
 	prove(t.Context(), b, []check.Check{def})
 	for _, cmd := range box.Ran {
-		for _, text := range append(cmd.Args, string(cmd.Stdin)) {
+		for _, text := range append(cmd.Args, string(cmd.Stdin), cmd.Env["NODE_OPTIONS"]) {
 			if strings.Contains(text, path.Join(lostDir, field)) {
 				return true
 			}

@@ -127,13 +127,16 @@ function traced(ts, answer, file, lines, runs) {
 }
 
 function answer() {
-  const ts = require(path.join(process.argv[3], "lib/typescript.js"));
   const runs = new Runs();
   for (const name of fs.readdirSync(DIRECTORY)) {
     if (name.endsWith(".jsonl")) runs.addFile(`${DIRECTORY}/${name}`);
   }
   const all = { code: {}, ran: {}, never: [], others: [], lost: runs.lost };
-  for (const [file, lines] of Object.entries(asked)) traced(ts, all, file, lines, runs);
+  // Nothing of the workspace was executed where it could be seen, so nothing can be told.
+  if (runs.all.size > 0 || runs.others.size > 0) {
+    const ts = require(path.join(process.argv[3], "lib/typescript.js"));
+    for (const [file, lines] of Object.entries(asked)) traced(ts, all, file, lines, runs);
+  }
   all.others = [...runs.others].slice(0, 5000);
   process.stdout.write(JSON.stringify(all));
 }

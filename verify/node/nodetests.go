@@ -25,7 +25,7 @@ var Tests = check.Check{
 	Tools: []string{"node"}, Family: Packages, Places: nodePlaces, Repeats: true,
 	Planted: map[string]string{
 		"planted.test.mjs": "import test from \"node:test\";\nimport assert from \"node:assert\";\n\n" +
-			"test(\"true\", () => assert.ok(true));\ntest(\"false\", () => assert.ok(false));\n",
+			"test(\"true\", () => assert.ok(true));\ntest(\"false\", () => assert.ok(false));\nexport const never = () => 1;\n",
 		"broken.test.mjs": "import \"node:test\";\nthrow new Error(\"planted\");\n",
 	},
 	Prove: proveNodeTests,
@@ -296,9 +296,11 @@ func nodeTrouble(s check.TestRun, res guest.Result) string {
 	return ""
 }
 
-// proveNodeTests wants a test passed, one failed, and a file that breaks off.
+// proveNodeTests wants a test passed, one failed, and a file that breaks off, and the lines told that
+// were executed.
 func proveNodeTests(ctx context.Context, b check.Bench) error {
-	out := runNodeTests(ctx, b)
+	b.Lines = check.Lines{"planted.test.mjs": {1, 2, 3, 4, 5, 6}}
+	out := traced(runNodeTests)(ctx, b)
 	if err := check.Judged(out); err != nil {
 		return err
 	}
@@ -308,6 +310,9 @@ func proveNodeTests(ctx context.Context, b check.Bench) error {
 	}
 	if len(got) != 3 || got["planted.test.mjs::true"] != "passed" || got["planted.test.mjs::false"] != "failed" || got["broken.test.mjs"] != "error" {
 		return fmt.Errorf("the planted tests end as %v", got)
+	}
+	if lines := fmt.Sprint(out.Traced.With(&check.Trace{})); lines != "&{map[planted.test.mjs:[1 2 4 5 6]] map[planted.test.mjs:[1 2 4 5]]}" {
+		return fmt.Errorf("of the lines of the planted tests it is told %s", lines)
 	}
 	return nil
 }
