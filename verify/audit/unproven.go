@@ -26,7 +26,10 @@ func (e *Evidence) Unproven() []Unproven {
 	}
 	t := e.newTests(check.NewView(e.Base, e.Final))
 	list = append(list, t.untested()...)
-	list = append(list, e.unexecutedFiles()...)
+	// Where no test ran that is the news, and says this too.
+	if e.Tested() {
+		list = append(list, e.unexecutedFiles()...)
+	}
 	list = append(list, e.unread()...)
 	return append(list, e.unjudged()...)
 }
