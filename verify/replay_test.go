@@ -78,7 +78,7 @@ func works() map[string]guest.Result {
 	links := `{"findings": [{"file": "about.html", "rule": "broken-link"}, {"file": "part.html", "rule": "broken-fragment"},` +
 		` {"file": "style/main.css", "rule": "broken-link"}], "checked": ["1", "2", "3", "4", "5", "6"]}`
 	tests := verifytest.Ended(1, nil, nil)
-	tests.Files = map[string][]byte{"/tmp/agent-tests.jsonl": []byte(record)}
+	tests.Files = map[string][]byte{"/tmp/agent-tests.jsonl": []byte(record), "/tmp/agent-trace.marks": {1, 1, 0}}
 	var lint, types []string
 	for file, rule := range map[string]string{
 		"constant.js": "correctness/noConstAssign", "nan.ts": "correctness/useIsNan", "unit.css": "correctness/noUnknownUnit", "twice.json": "suspicious/noDuplicateObjectKeys",
@@ -113,6 +113,7 @@ func works() map[string]guest.Result {
 		"--outputjson":          verifytest.Ended(1, []byte(checktest.PyrightAnswer), nil),
 		"shellcheck":            verifytest.Ended(1, []byte(`{"comments": [{"file": "./unassigned.sh", "line": 2, "column": 7, "code": 2154, "message": "m"}]}`), nil),
 		"run_tests.py":          tests,
+		"trace_plan.py":         verifytest.Ended(0, []byte(`{"test_planted.py": [[2, 0], [6, 1], [10, 2]]}`), nil),
 		"syntax.py":             verifytest.Ended(0, []byte(answer), nil),
 		"links.py":              verifytest.Ended(0, []byte(links), nil),
 		"crash.py":              verifytest.Ended(1, nil, []byte("Traceback (most recent call last):\n  File \"/work/crash.py\", line 2, in start\nLookupError: planted\n")),

@@ -17,7 +17,7 @@ import (
 var Pytest = check.Check{
 	Name: PytestName, Gate: check.GateTests, Group: check.GroupTests, Run: runTests, Applies: testsApply, Judge: compare.ByRoot(compare.RuleSession, compare.JudgeTests),
 	Tools: []string{"pytest"}, Repeats: true,
-	Planted: map[string]string{"test_planted.py": "def test_true():\n    assert True\n\n\ndef test_false():\n    assert not True\n"},
+	Planted: map[string]string{"test_planted.py": "def test_true():\n    assert True\n\n\ndef test_false():\n    assert not True\n\n\ndef never():\n    return 1\n"},
 	Prove:   proveTests,
 }
 
@@ -231,8 +231,9 @@ func complaint(text string) string {
 }
 
 // proveTests wants one test passed and one failed, which a runner that only looks
-// at the exit status cannot tell.
+// at the exit status cannot tell, and the lines told that were executed.
 func proveTests(ctx context.Context, b check.Bench) error {
+	b.Lines = check.Lines{"test_planted.py": {2, 3, 6, 10}}
 	out := runTests(ctx, b)
 	if err := check.Judged(out); err != nil {
 		return err
@@ -245,6 +246,9 @@ func proveTests(ctx context.Context, b check.Bench) error {
 	}
 	if len(got) != 2 || got["test_true"] != "passed" || got["test_false"] != "failed" {
 		return fmt.Errorf("the planted tests end as %v", got)
+	}
+	if lines := fmt.Sprint(out.Traced.With(&check.Trace{})); lines != "&{map[test_planted.py:[2 6 10]] map[test_planted.py:[2 6]]}" {
+		return fmt.Errorf("of the lines of the planted tests it is told %s", lines)
 	}
 	return nil
 }
