@@ -72,15 +72,17 @@ func TestBenchReal(t *testing.T) {
 	}
 	_, dsn := storetest.New(t)
 	lab := realLab{mirrors: mirrors, dir: t.TempDir(), dsn: dsn}
+	list, packages := realCommits(t)
 	used := map[string]int{}
 	var all []realTrial
 	known, keep := realLog(t)
-	for _, c := range realCommits(t) {
+	for _, c := range list {
 		if used[c.repository]++; used[c.repository] > n || !names.MatchString(c.repository) {
 			continue
 		}
 		trial, judged := known[c.repository+c.commit]
 		if !judged {
+			lab.packages = packages[c.repository]
 			trial = lab.try(t, c, used[c.repository] == 1)
 			keep(trial)
 		}
@@ -122,7 +124,10 @@ func realLog(t *testing.T) (known map[string]realTrial, keep func(realTrial)) {
 }
 
 // A realLab has the repositories, a directory for workspaces, and a record.
-type realLab struct{ mirrors, dir, dsn string }
+type realLab struct {
+	mirrors, dir, dsn string
+	packages          []string // those of Debian that the repository needs
+}
 
 // repository returns the git directory of a repository, which is cloned from its public
 // address where it is not there.
@@ -204,7 +209,7 @@ func (l realLab) checkout(t *testing.T, repo, revision string) string {
 func (l realLab) judge(t *testing.T, workspace string, patch []byte) (doc run.Document, code int, took time.Duration) {
 	t.Helper()
 	cmd := exec.Command(agentProgram, "sandbox", "run", "-w", workspace, "--patch", "-", "--no-promote", "--yes", "--json")
-	cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+l.dsn)
+	cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+l.dsn, "AGENT_PACKAGES="+strings.Join(l.packages, ","))
 	cmd.Stdin = bytes.NewReader(patch)
 	began := time.Now()
 	out, err := cmd.Output()

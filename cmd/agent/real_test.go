@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/images/dependencies"
 )
 
 // A realCommit is a row of testdata/real.tsv: a commit of a public repository that its own
@@ -17,25 +19,28 @@ type realCommit struct {
 	forward, reversed, why string
 }
 
-// realCommits reads the recorded commits.
-func realCommits(t *testing.T) (list []realCommit) {
+// realCommits reads the recorded commits, and by repository the packages of Debian that its tests need.
+func realCommits(t *testing.T) (list []realCommit, packages map[string][]string) {
 	t.Helper()
 	data, err := os.ReadFile("testdata/real.tsv")
 	if err != nil {
 		t.Fatal(err)
 	}
+	packages = map[string][]string{}
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSuffix(line, "\n")
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
 		f := strings.Split(line, "\t")
-		if len(f) != 6 {
-			t.Fatalf("testdata/real.tsv: %q is no row of six fields", line)
+		switch {
+		case strings.HasPrefix(line, "#"):
+		case f[0] == "packages" && len(f) == 3:
+			packages[f[1]] = strings.Fields(f[2])
+		case len(f) == 6:
+			list = append(list, realCommit{f[0], f[1], f[2], f[3], f[4], f[5]})
+		default:
+			t.Fatalf("testdata/real.tsv: %q is no row of six fields, nor one of packages", line)
 		}
-		list = append(list, realCommit{f[0], f[1], f[2], f[3], f[4], f[5]})
 	}
-	return list
+	return list, packages
 }
 
 // The bench of real commits takes hours: that its list is whole is seen without it.
@@ -44,7 +49,8 @@ func TestRealCommitsAreWellFormed(t *testing.T) {
 	name, commit := regexp.MustCompile(`^[\w.-]+/[\w.-]+$`), regexp.MustCompile(`^[0-9a-f]{40}$`)
 	results := []string{"pass", "held", "refused", "unproven", "infra", "none"}
 	seen, repositories := map[string]bool{}, map[string]map[string]int{}
-	for _, c := range realCommits(t) {
+	list, packages := realCommits(t)
+	for _, c := range list {
 		if !name.MatchString(c.repository) || !commit.MatchString(c.commit) || seen[c.commit] {
 			t.Errorf("%+v: no repository and commit, or twice", c)
 		}
@@ -58,6 +64,11 @@ func TestRealCommitsAreWellFormed(t *testing.T) {
 			repositories[c.language] = map[string]int{}
 		}
 		repositories[c.language][c.repository]++
+	}
+	for repository, names := range packages {
+		if err := dependencies.CheckDebian(names); err != nil || repositories["Python"][repository] == 0 {
+			t.Errorf("packages of %s: %v, %v", repository, names, err)
+		}
 	}
 	for _, language := range []string{"Python", "JavaScript", "Go"} {
 		if n := len(repositories[language]); n != 10 {
