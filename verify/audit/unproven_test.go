@@ -15,19 +15,6 @@ import (
 	"agent/verify/verifytest"
 )
 
-// openPoints shows what was not judged, an entry a line, for people who read a test.
-func openPoints(list []Unproven) string {
-	var lines []string
-	for _, u := range list {
-		part := "none"
-		if u.Part {
-			part = "part"
-		}
-		lines = append(lines, fmt.Sprintf("%s %s %s: %s", u.Gate, u.Kind, part, u.Reason))
-	}
-	return strings.Join(lines, "\n")
-}
-
 // evidenceOf is what is known of a workspace before anything ran.
 func evidenceOf(base *workspace.Manifest, cs workspace.Changeset) *Evidence {
 	return &Evidence{
@@ -74,7 +61,7 @@ func TestTestsAreKnownByTheirNames(t *testing.T) {
 		v := check.NewView(verifytest.Scan(t, map[string]string{p: "x = 1\n"}), workspace.Changeset{})
 		tests := evidenceOf(v.Base, workspace.Changeset{}).newTests(v)
 		if list := tests.untested(); len(list) != 1 || list[0].Kind != NoTests {
-			t.Errorf("%s without a test in it: %s", p, openPoints(list))
+			t.Errorf("%s without a test in it: %+v", p, list)
 		}
 	}
 }
@@ -149,7 +136,7 @@ func TestWhatDidNotRunIsToldByProject(t *testing.T) {
 			ok = ok && strings.HasPrefix(u.Reason, begins)
 		}
 		if !ok {
-			t.Errorf("%s: %s\nwant %q", name, openPoints(list), c.want)
+			t.Errorf("%s: %+v\nwant %q", name, list, c.want)
 		}
 	}
 }

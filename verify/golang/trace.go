@@ -21,16 +21,12 @@ func runMeasured(ctx context.Context, b check.Bench) check.Outcome {
 	t := newTracer(b)
 	skips := t != nil && findsOut(b.View)
 	doubtful := func(r check.TestResult) bool { return (r.Bad() || skips && r.Skipped()) && !t.plain[r.ID] }
-	out := check.Unmeasured(ctx, b, doubtful, func(ctx context.Context, b check.Bench) check.Outcome {
+	return check.Unmeasured(ctx, b, doubtful, func(ctx context.Context, b check.Bench) check.Outcome {
 		if len(b.Lines) == 0 {
 			return runGoTests(ctx, b, nil)
 		}
 		return runGoTests(ctx, b, t)
 	})
-	if out.Verdict == "" {
-		out.Detail = "go test: " + check.TestRun{Results: out.Tests}.Summary()
-	}
-	return out
 }
 
 // findsOut reports whether any code of the workspace asks whether it is measured.

@@ -120,6 +120,8 @@ func (l packageLinter) names(base check.View, root, p string) bool {
 		for _, name := range []string{"lint-staged", "husky", "pre-commit", "simple-git-hooks", "scripts"} {
 			text += string(keys[name]) + "\n"
 		}
+	default:
+		return false
 	}
 	return regexp.MustCompile(`(?:^|[\s"'&|;(\[/])` + l.name + `(?:$|[\s"'\],])`).MatchString(text)
 }
