@@ -323,6 +323,23 @@ func TestSnapshotOnAToolchainThatMovedIsAbsent(t *testing.T) {
 
 func TestPruneKeepsTheNewestOfEachWorkspaceAndWhatIsInUse(t *testing.T) {
 	t.Parallel()
+	// The engine is shared: the clean-up of an agent that another test runs may remove the older snapshots before
+	// this one looks. What Prune itself does wrong, it does each time.
+	for try := 1; ; try++ {
+		wrong := pruneWrongly(t)
+		if wrong == "" {
+			return
+		}
+		if try == 4 {
+			t.Fatal(wrong)
+		}
+		t.Logf("again: %s", wrong)
+	}
+}
+
+// pruneWrongly prunes two snapshots of each of two workspaces, the oldest of which has a box, and says what went
+// that has to stay or stayed that has to go.
+func pruneWrongly(t *testing.T) string {
 	b, toolchain, e := newBuilder(t)
 	mine := make(map[string]bool) // what Prune may see: the images of other tests are none of its business
 	e.only = func(id string) bool { return mine[id] }
@@ -335,23 +352,29 @@ func TestPruneKeepsTheNewestOfEachWorkspaceAndWhatIsInUse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if workspace == used && n == 0 {
+				if !e.has(t, img.ID) {
+					return "the first snapshot went at once"
+				}
+				e.create(t, &container.Config{Image: img.ID, Cmd: []string{"none"}}, nil)
+			}
 			mine[img.ID] = true
 			shots[workspace] = append(shots[workspace], img)
 		}
 	}
-	e.create(t, &container.Config{Image: shots[used][0].ID, Cmd: []string{"none"}}, nil)
 	removed, err := b.Prune(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(removed, []string{shots[free][0].ID}) {
-		t.Errorf("removed are %v, want %v", removed, shots[free][0].ID)
+		return fmt.Sprintf("removed are %v, want %v", removed, shots[free][0].ID)
 	}
 	for _, img := range []Image{shots[used][0], shots[used][1], shots[free][1], toolchain} {
 		if !e.has(t, img.ID) {
-			t.Errorf("%v went", img)
+			return fmt.Sprintf("%v went", img)
 		}
 	}
+	return ""
 }
 
 // cached lists what the engine's build cache has of a workspace, by description.
