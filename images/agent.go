@@ -46,7 +46,7 @@ func (b *Builder) Agent(ctx context.Context, ref string, on Image, tree Tree, wo
 		return Build{}, err
 	}
 	source := workspaceSource(workspace)
-	if err := b.freeze(ctx, ref, source, tree, nil, agentPlan(runtime, on, tree.Digest(), source)); err != nil {
+	if err := b.freeze(ctx, ref, source, tree, agentPlan(runtime, on, tree.Digest(), source)); err != nil {
 		return Build{}, fmt.Errorf("build the agent: %w", err)
 	}
 	return b.FindAgent(ctx, ref)

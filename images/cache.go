@@ -8,17 +8,18 @@ import (
 	bk "github.com/moby/buildkit/client"
 )
 
-// dropCopies takes away what the copies of this source left in the engine's build
-// cache. Nothing would use it again: a changed tree is copied anew, and an equal one is found by its tag. But an
-// engine of this age never cleans its cache, so every snapshot would stay on disk for ever.
-func (b *Builder) dropCopies(ctx context.Context, source string) error {
+// dropTransfer takes away what the transfer of this source left in the engine's build cache: what was sent, and
+// the copies of it. Nothing would use it again: under another key every byte is another, and an equal tree is found by
+// its tag. But an engine of this age never cleans its cache, so every snapshot would stay on disk for ever.
+func (b *Builder) dropTransfer(ctx context.Context, source string) error {
 	client, err := b.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	// All means those too that an image shares. The image keeps its layers.
-	return pruneCache(ctx, client, copyMark(source), bk.PruneAll)
+	// The source's name is in the mark of its copies too. All means those that an image
+	// shares as well. The image keeps its layers.
+	return pruneCache(ctx, client, source, bk.PruneAll)
 }
 
 // dropLeftovers takes away what the agent's own images that are gone, and workspaces that are not in live,

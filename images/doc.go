@@ -32,7 +32,7 @@
 //	/usr/lib/agent/go-cache   the standard library compiled, vetted and tested, for that
 //	/agent/guest     the guest, process 1 of every box, in the last layer
 //	/agent/*         the files of toolchain/, read-only; one of them, trace.pth, is where interpreters of Python look
-//	/snapshot        empty here, the workspace in a snapshot
+//	/snapshot        empty here, the workspace in a snapshot, sealed
 //	/work            empty; a box mounts a tmpfs there, and works in it
 //
 // A box has one of the users 20000 to 20999, each with a name and /tmp for a home. The images' own user, 10001:10001,
@@ -76,9 +76,10 @@
 // # Snapshots
 //
 // A snapshot's content is that of its Tree and of nothing else: no frontend is
-// resolved, and a Dockerfile or .dockerignore in the workspace is a file like any other. Everything is owned by
-// root, directories are 0755, and files keep their permission bits with read for all added, since the guest is not
-// root. BuildKit's own test for a changed file, size and mtime, is given mtimes made from the content (see treeFS).
+// resolved, and a Dockerfile or .dockerignore in the workspace is a file like any other. Directories are 0755, and
+// files keep their permission bits with read for all added. It lies there in packs that only a key opens, which is a
+// label of the image and which the guest gets over its stream: a program under test that could read the state before
+// the patch could answer with the old code. See package sealed.
 //
 // # Near snapshots
 //
@@ -86,8 +87,7 @@
 // one by at most 256 files and 8 MiB of content needs none: Near finds the earlier snapshot, by its tag, and says what
 // makes the present tree of it. The caller has every box apply that before anything else. Only regular files are in it,
 // with the directories that come and go with them: where a link, an empty directory, what is installed or the
-// toolchain is another, the answer is a snapshot of its own. /snapshot then holds the earlier state, also of what
-// was deleted since: no gate reads it, though programs in the box can.
+// toolchain is another, the answer is a snapshot of its own. /snapshot then holds the earlier state, sealed.
 //
 // # The agent itself
 //
@@ -98,8 +98,7 @@
 //
 // # What it leaves behind
 //
-// Two snapshots of each workspace, and no copy of a workspace in the engine's build cache but the one that
-// differences are sent against. Builder.Prune takes the rest. A tag appears when the image is whole:
+// Two snapshots of each workspace, and no copy of a workspace in the engine's build cache. Builder.Prune takes the rest. A tag appears when the image is whole:
 // an interrupted build leaves none.
 //
 // # Old engines

@@ -121,7 +121,7 @@ func (e *testEngine) ImagesLabelled(ctx context.Context, label string) ([]string
 	return ids, nil
 }
 
-func (e *testEngine) ImportImage(ctx context.Context, rootfs io.Reader, ref string) error {
+func (e *testEngine) ImportImage(ctx context.Context, rootfs io.Reader, ref string, labels ...string) error {
 	return drain(e.ImageImport(ctx, image.ImportSource{Source: rootfs, SourceName: "-"}, ref, image.ImportOptions{}))
 }
 

@@ -21,8 +21,8 @@ type Engine interface {
 	ImageLabels(ctx context.Context, ref string) (id string, labels map[string]string, err error)
 	// ImagesLabelled returns the IDs of the images with this label ("key" or "key=value"), newest first.
 	ImagesLabelled(ctx context.Context, label string) ([]string, error)
-	// ImportImage makes an image of one layer from a tar of a root file system.
-	ImportImage(ctx context.Context, rootfs io.Reader, ref string) error
+	// ImportImage makes an image of one layer from a tar of a root file system, with labels as "key=value".
+	ImportImage(ctx context.Context, rootfs io.Reader, ref string, labels ...string) error
 	// PullImage fetches ref from its registry; the context bounds how long.
 	PullImage(ctx context.Context, ref string) error
 	// RemoveImage removes an image by ID or tag; one that is absent or in use is no error.

@@ -13,6 +13,8 @@ import (
 	gateway "github.com/moby/buildkit/frontend/gateway/client"
 	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
 	"github.com/tonistiigi/fsutil"
+
+	"agent/sandbox/guest/sealed"
 )
 
 // The labels of a snapshot.
@@ -61,8 +63,13 @@ func (b *Builder) snapshot(ctx context.Context, toolchain Image, tree Tree, work
 	labels[labelSnapshot] = tree.Digest()
 	labels[labelWorkspace] = workspace
 	labels[labelTaken] = time.Now().UTC().Format(time.RFC3339Nano)
+	labels[sealed.Label] = sealed.NewKey()
+	packs, err := seal(withLinks(tree, toolchain.links), labels[sealed.Label])
+	if err != nil {
+		return Image{}, fmt.Errorf("take the snapshot of %s: %w", workspace, err)
+	}
 	source := workspaceSource(workspace)
-	if err := b.freeze(ctx, ref, source, tree, toolchain.links, snapshotPlan(toolchain, labels, source)); err != nil {
+	if err := b.freeze(ctx, ref, source, packs, snapshotPlan(toolchain, labels, source)); err != nil {
 		return Image{}, fmt.Errorf("take the snapshot of %s: %w", workspace, err)
 	}
 	img, err = b.findSnapshot(ctx, toolchain, tree, workspace)
@@ -72,15 +79,15 @@ func (b *Builder) snapshot(ctx context.Context, toolchain Image, tree Tree, work
 	if _, err := b.pruneSnapshots(ctx, labelWorkspace+"="+workspace, keepSnapshots, img.ID); err != nil {
 		return Image{}, err
 	}
-	return img, b.dropCopies(ctx, source)
+	return img, b.dropTransfer(ctx, source)
 }
 
 // freeze builds the snapshot, and ends with the first error of the tree's
 // readers, which BuildKit would pass on as mere text if at all.
-func (b *Builder) freeze(ctx context.Context, ref, source string, tree Tree, links map[string]string, p plan) error {
+func (b *Builder) freeze(ctx context.Context, ref, source string, packs Tree, p plan) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	files := newTreeFS(withLinks(tree, links))
+	files := newTreeFS(packs)
 	files.broke = cancel
 	err := b.solve(ctx, ref, map[string]fsutil.FS{source: files}, p)
 	if readErr := files.firstError(); readErr != nil && err == nil {

@@ -72,6 +72,7 @@
 //	sandbox                       the engine, boxes, limits, reaping, the agent's own Postgres
 //	sandbox/guest                 what runs inside a box, and the protocol with the host
 //	sandbox/guest/process         how PID 1 supervises the other processes of a box
+//	sandbox/guest/sealed          a tree in files that only its key opens: what a snapshot has of a workspace
 //	sandbox/guest/wire            frames between host and guest, and connections beside them
 //	sandbox/egress                the proxy through which a box reaches the hosts that it may
 //	sandbox/workspace             the user's directory: what is read from it and what may be written to it

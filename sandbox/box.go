@@ -16,6 +16,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/guest/sealed"
 	"agent/sandbox/guest/wire"
 	"agent/sandbox/workspace"
 )
@@ -40,8 +41,8 @@ const closeAttempts = 3
 
 // A Spec says which box to start.
 type Spec struct {
-	// Image is the ID of an image with a guest at /agent/guest and a tree
-	// at /snapshot. Without that tree /work is empty.
+	// Image is the ID of an image with a guest at /agent/guest and a sealed tree
+	// at /snapshot, whose key its label sealed.Label has. Without that label /work is empty.
 	Image string
 	// Delta is applied to /work before anybody has the box; nil for nothing. Boxes
 	// of a Pool stand in for each other where it is the same pointer, so what it
@@ -183,6 +184,10 @@ func (b *Box) begin(ctx context.Context, config *container.Config, host *contain
 		return b.engine.wrap("start", err)
 	}
 	err = b.stream.exchange(ctx, time.Now().Add(fillTime), func() error {
+		// A container has the labels of its image.
+		if err := wire.WriteFrame(b.stream, wire.KindKey, []byte(got.Config.Labels[sealed.Label])); err != nil {
+			return err
+		}
 		return wire.ReadJSON(b.stream, wire.KindReady, guest.MaxReady, &b.ready)
 	})
 	if err != nil {

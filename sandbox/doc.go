@@ -4,7 +4,7 @@
 // is the only package that talks to the Docker engine.
 //
 // An Engine starts boxes from images that hold the guest (package
-// guest) as /agent/guest and a frozen workspace as /snapshot. A Box
+// guest) as /agent/guest and a frozen workspace, sealed, as /snapshot. A Box
 // takes one changeset, then commands one after the other, and is
 // closed:
 //

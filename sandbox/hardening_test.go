@@ -12,6 +12,7 @@ import (
 
 	"agent/sandbox/boxtest"
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
 )
 
 // virtualised are other ends of attempts where the box has a kernel of its own: gVisor's lacks what it is asked for,
@@ -225,5 +226,27 @@ func TestABoxThatDiesOfMemoryIsToldSo(t *testing.T) {
 	}
 	if !r.OOM && !(boxtest.OwnKernel() && r.Killed) { // whose end the engine does not always explain
 		t.Errorf("files larger than the memory: %+v", r)
+	}
+}
+
+// What a patch has changed or removed is nowhere in its box: a program that found the earlier code could answer with it.
+func TestNoProgramInABoxReadsTheStateBeforeThePatch(t *testing.T) {
+	t.Parallel()
+	box := boxtest.Start(t, boxtest.Engine(t), boxtest.Spec(t))
+	err := box.Apply(t.Context(), workspace.Changeset{Changes: []workspace.Change{
+		{Op: workspace.Modify, Path: "main.py", After: []byte("print('bye')\n"), Mode: 0o644},
+		{Op: workspace.Delete, Path: "shop/stock.py"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := string(boxtest.RunCommand(t, box, guest.Command{Args: []string{boxtest.Probe, "tree", "/snapshot"}, MaxOutput: 8 << 20}).Stdout.Head)
+	if !strings.Contains(seen, "/snapshot/tree ") {
+		t.Fatalf("the snapshot is elsewhere:\n%s", seen)
+	}
+	for _, text := range []string{"hello", "stock", "main.py", "read-only"} {
+		if strings.Contains(seen, text) {
+			t.Errorf("%q is to be read below /snapshot:\n%s", text, seen)
+		}
 	}
 }

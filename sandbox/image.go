@@ -83,10 +83,14 @@ func (e *Engine) ImagesLabelled(ctx context.Context, label string) ([]string, er
 }
 
 // ImportImage makes an image of one layer from a tar of a root file
-// system and tags it ref.
-func (e *Engine) ImportImage(ctx context.Context, rootfs io.Reader, ref string) error {
+// system, with labels as "key=value", and tags it ref.
+func (e *Engine) ImportImage(ctx context.Context, rootfs io.Reader, ref string, labels ...string) error {
 	source := image.ImportSource{Source: rootfs, SourceName: "-"}
-	progress, err := e.api.ImageImport(ctx, source, ref, image.ImportOptions{})
+	var options image.ImportOptions
+	for _, l := range labels {
+		options.Changes = append(options.Changes, "LABEL "+l)
+	}
+	progress, err := e.api.ImageImport(ctx, source, ref, options)
 	if err != nil {
 		return e.wrap("import image "+ref, err)
 	}

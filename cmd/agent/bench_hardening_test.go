@@ -4,6 +4,7 @@ package main
 
 import (
 	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -28,6 +29,10 @@ func benchHardening(t *testing.T) {
 	}
 	defer engine.Close()
 	_, image := freeze(t, engine, "testdata/example")
+	source, err := filepath.Abs("testdata/example")
+	if err != nil {
+		t.Fatal(err)
+	}
 	hardened := func() {
 		box, err := engine.Start(ctx, sandbox.Spec{Image: image, Run: "bench", Purpose: "bench", Lease: time.Now().Add(time.Hour)})
 		if err != nil {
@@ -44,7 +49,7 @@ func benchHardening(t *testing.T) {
 	plain := func() {
 		cmd := exec.Command(
 			"docker", "run", "--rm", "--cpus", "2", "--security-opt", "seccomp=unconfined", "--user", "0:0",
-			"--tmpfs", "/work:exec", "--tmpfs", "/tmp", "--entrypoint", "/bin/sh", image, "-c", "cp -a /snapshot/. /work && "+hardWork,
+			"--tmpfs", "/work:exec", "--tmpfs", "/tmp", "-v", source+":/source:ro", "--entrypoint", "/bin/sh", image, "-c", "cp -a /source/. /work && "+hardWork,
 		)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("the work in a plain container: %v\n%s", err, out)

@@ -7,10 +7,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,13 +20,14 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/enginetest"
 	"agent/sandbox/guest"
+	"agent/sandbox/guest/sealed"
 )
 
 // Probe is the path of the probe program in the image. Its first argument is an act: see
 // sandbox/testdata/probe.
 const Probe = "/bin/probe"
 
-// Snapshot is the content of /snapshot in the image: a path that ends in a slash is a directory.
+// Snapshot is what the snapshot in the image has, besides a link: a path that ends in a slash is a directory.
 var Snapshot = []struct {
 	Path, Content string
 	Mode          fs.FileMode
@@ -47,7 +50,7 @@ var buildImage = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return importImage(rootfs, imageRef)
+	return importImage(rootfs, imageRef, sealed.Label+"="+snapshotKey)
 })
 
 // Main runs the tests and removes the image afterwards. Call it from TestMain.
@@ -181,16 +184,38 @@ func rootFS(guestProgram string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	for _, f := range Snapshot {
-		if err := addFile(w, "snapshot/"+f.Path, f.Content, f.Mode); err != nil {
-			return nil, err
-		}
-	}
-	link := &tar.Header{Typeflag: tar.TypeSymlink, Name: "snapshot/link", Linkname: "shop/stock.py"}
-	if err := w.WriteHeader(link); err != nil {
+	if err := addSnapshot(w); err != nil {
 		return nil, err
 	}
 	return image.Bytes(), w.Close()
+}
+
+// snapshotKey opens the snapshot in the image.
+var snapshotKey = sealed.NewKey()
+
+// addSnapshot adds the packs of Snapshot, with a link beside its files.
+func addSnapshot(w *tar.Writer) error {
+	entries := []sealed.Entry{{Path: "link", Mode: fs.ModeSymlink | 0o777, Target: "shop/stock.py"}}
+	contents := map[string]string{}
+	for _, f := range Snapshot {
+		name, isDir := strings.CutSuffix(f.Path, "/")
+		e := sealed.Entry{Path: name, Mode: f.Mode, Size: int64(len(f.Content))}
+		if isDir {
+			e.Mode |= fs.ModeDir
+		}
+		entries, contents[name] = append(entries, e), f.Content
+	}
+	for _, p := range sealed.Divide(entries) {
+		pack := p.Seal(snapshotKey, func(name string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(contents[name])), nil })
+		content, err := io.ReadAll(pack)
+		if err != nil {
+			return err
+		}
+		if err := addFile(w, "snapshot/"+p.Name, string(content), 0o444); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addFile adds a file, or a directory when the name ends in a slash.
@@ -207,9 +232,9 @@ func addFile(w *tar.Writer, name, content string, mode fs.FileMode) error {
 }
 
 // importImage makes an image.
-func importImage(rootfs []byte, ref string) (id string, err error) {
+func importImage(rootfs []byte, ref string, labels ...string) (id string, err error) {
 	err = withEngine(func(ctx context.Context, engine *sandbox.Engine) error {
-		if err := engine.ImportImage(ctx, bytes.NewReader(rootfs), ref); err != nil {
+		if err := engine.ImportImage(ctx, bytes.NewReader(rootfs), ref, labels...); err != nil {
 			return err
 		}
 		id, _, err = engine.ImageLabels(ctx, ref)

@@ -1,7 +1,6 @@
 package guest
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -11,107 +10,97 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"agent/sandbox/guest/sealed"
 )
 
-// fillWorkers is how many files are copied at once. A file is mostly
+// fillWorkers is how many packs are unsealed at once. A file is mostly
 // system calls, and a box has two processors unless told otherwise.
 const fillWorkers = 4
 
-// copyBuffer is the size of one read, large enough for most source
+// copyBuffer is the size of one write, large enough for most source
 // files in one go.
 const copyBuffer = 128 << 10
 
-// fill copies the tree at src into the empty directory dst with its
-// permission bits and symbolic links, and counts into ready. Without
-// src it does nothing. Directories are always writable for the owner,
+// fill unseals the packs in the directory src with key into the empty directory dst, with
+// permission bits and symbolic links, and counts into ready. Without a key there is
+// nothing to fill with. Directories are always writable for the owner,
 // or nothing could be applied in them. It stops at the first problem,
 // most often that dst is full.
-func fill(src, dst string, ready *Ready) error {
-	if _, err := os.Lstat(src); errors.Is(err, fs.ErrNotExist) {
+func fill(src, dst string, key []byte, ready *Ready) error {
+	if len(key) == 0 {
 		return nil
 	}
-	// Long enough that the walk does not wait for the workers in a directory of
-	// small files.
-	jobs := make(chan string, 1024)
+	names, err := os.ReadDir(src)
+	if err != nil {
+		return fmt.Errorf("read the snapshot: %w", err)
+	}
+	// Directories come before what is in them, and links last, so that no file is written through one.
+	var links []sealed.Entry
+	err = unseal(filepath.Join(src, sealed.Structure), key, func(e sealed.Entry, _ io.Reader) error {
+		if e.Mode.Type() == fs.ModeSymlink {
+			links = append(links, e)
+			return nil
+		}
+		ready.Dirs++
+		return makeDir(filepath.Join(dst, e.Path), e.Mode.Perm()|0o700)
+	})
+	if err != nil {
+		return err
+	}
+	jobs := make(chan string, len(names))
+	for _, name := range names {
+		if name.Name() != sealed.Structure {
+			jobs <- name.Name()
+		}
+	}
+	close(jobs)
 	var copied fillCount
 	var workers sync.WaitGroup
 	for range fillWorkers {
-		workers.Go(func() {
-			buf := make([]byte, copyBuffer)
-			for rel := range jobs {
-				copied.add(copyFile(filepath.Join(src, rel), filepath.Join(dst, rel), buf))
-			}
-		})
+		workers.Go(func() { copied.unseal(src, dst, key, jobs) })
 	}
-	err := filepath.WalkDir(src, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		// When one worker has failed the walk ends; the others finish what is
-		// queued.
-		if err := copied.failure(); err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(src, path)
-		if err != nil || rel == "." {
-			return err
-		}
-		return place(path, filepath.Join(dst, rel), rel, entry, jobs, ready)
-	})
-	// In any case, after an error too: the workers end when the channel does.
-	close(jobs)
 	workers.Wait()
 	ready.Files, ready.Bytes = int(copied.files.Load()), copied.bytes.Load()
 	if failure := copied.failure(); failure != nil {
 		return failure
 	}
-	return err
-}
-
-// place makes directories and links at once, parents before their
-// children, and leaves files to the workers.
-func place(from, to, rel string, entry fs.DirEntry, jobs chan<- string, ready *Ready) error {
-	switch entry.Type() {
-	case fs.ModeDir:
-		info, err := entry.Info()
-		if err != nil {
-			return err
-		}
-		mode := info.Mode().Perm() | 0o700
-		if err := os.Mkdir(to, mode); err != nil {
-			return err
-		}
-		ready.Dirs++
-		return os.Chmod(to, mode) // Mkdir applies the umask
-	case fs.ModeSymlink:
-		target, err := os.Readlink(from)
-		if err != nil {
+	for _, l := range links {
+		if err := os.Symlink(l.Target, filepath.Join(dst, l.Path)); err != nil {
 			return err
 		}
 		ready.Links++
-		return os.Symlink(target, to)
-	case 0:
-		jobs <- rel
-		return nil
 	}
-	// A socket, a pipe or a device: the scan takes none of them, so the snapshot
-	// is not what it should be.
-	return fmt.Errorf("%s in the snapshot is a %s", rel, entry.Type())
+	return nil
+}
+
+// unseal calls put for each entry of the pack at path.
+func unseal(path string, key []byte, put func(sealed.Entry, io.Reader) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read the snapshot: %w", err)
+	}
+	defer f.Close()
+	return sealed.Unseal(f, filepath.Base(path), key, put)
+}
+
+// makeDir makes a directory of exactly that mode: Mkdir applies the umask.
+func makeDir(path string, mode fs.FileMode) error {
+	if err := os.Mkdir(path, mode); err != nil {
+		return err
+	}
+	return os.Chmod(path, mode)
 }
 
 // A fillCount gathers what the workers did.
 type fillCount struct {
 	files, bytes atomic.Int64
-	failed       atomic.Pointer[error]
+	// The first error stays; those after it are mostly the same again.
+	failed atomic.Pointer[error]
 }
 
-// add takes in one file. The first error stays; those after it are mostly the
-// same again.
-func (c *fillCount) add(n int64, err error) {
-	if err != nil {
-		c.failed.CompareAndSwap(nil, &err)
-		return
-	}
+// add takes in one file of n bytes.
+func (c *fillCount) add(n int64) {
 	c.files.Add(1)
 	c.bytes.Add(n)
 }
@@ -124,46 +113,51 @@ func (c *fillCount) failure() error {
 	return nil
 }
 
-// copyFile copies one regular file with its permission bits. It uses
-// plain system calls: os.File would try three kinds of zero copy that
-// tmpfs has not.
-func copyFile(src, dst string, buf []byte) (int64, error) {
-	in, err := unix.Open(src, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return 0, &fs.PathError{Op: "open", Path: src, Err: err}
+// unseal writes the files of the packs that it takes from jobs, until there is none left or one worker has failed.
+func (c *fillCount) unseal(src, dst string, key []byte, jobs <-chan string) {
+	buf := make([]byte, copyBuffer)
+	for name := range jobs {
+		err := unseal(filepath.Join(src, name), key, func(e sealed.Entry, content io.Reader) error {
+			if err := c.failure(); err != nil {
+				return err
+			}
+			n, err := writeFile(filepath.Join(dst, e.Path), e.Mode.Perm(), content, buf)
+			if err == nil {
+				c.add(n)
+			}
+			return err
+		})
+		if err != nil {
+			c.failed.CompareAndSwap(nil, &err)
+			return
+		}
 	}
-	defer unix.Close(in)
-	var st unix.Stat_t
-	if err := unix.Fstat(in, &st); err != nil {
-		return 0, &fs.PathError{Op: "stat", Path: src, Err: err}
-	}
+}
+
+// writeFile makes one regular file with its permission bits. It uses
+// plain system calls: os.File would ask the poller about each.
+func writeFile(dst string, mode fs.FileMode, content io.Reader, buf []byte) (int64, error) {
 	// Private until its bytes are there. O_EXCL, since dst was empty: whatever
-	// stands there was not made by this copy.
-	out, err := unix.Open(dst, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_CLOEXEC, 0o600)
+	// stands there was not made by this fill.
+	out, err := unix.Open(dst, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return 0, &fs.PathError{Op: "create", Path: dst, Err: err}
 	}
 	defer unix.Close(out)
-	size, err := copyBytes(out, in, buf)
+	size, err := copyBytes(out, content, buf)
 	if err == nil {
-		err = unix.Fchmod(out, st.Mode&0o777)
+		err = unix.Fchmod(out, uint32(mode))
 	}
 	if err != nil {
-		return 0, &fs.PathError{Op: "copy", Path: dst, Err: err}
+		return 0, &fs.PathError{Op: "write", Path: dst, Err: err}
 	}
 	return size, nil
 }
 
 // copyBytes copies from in to its end.
-func copyBytes(out, in int, buf []byte) (total int64, err error) {
+func copyBytes(out int, in io.Reader, buf []byte) (total int64, err error) {
 	for {
-		n, err := unix.Read(in, buf)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || n == 0 {
-			return total, err
-		}
+		n, readErr := in.Read(buf)
 		for rest := buf[:n]; len(rest) > 0; {
 			n, err := unix.Write(out, rest)
 			if err == unix.EINTR {
@@ -176,6 +170,12 @@ func copyBytes(out, in int, buf []byte) (total int64, err error) {
 				return total, io.ErrShortWrite
 			}
 			rest, total = rest[n:], total+int64(n)
+		}
+		if readErr == io.EOF {
+			return total, nil
+		}
+		if readErr != nil {
+			return total, readErr
 		}
 	}
 }

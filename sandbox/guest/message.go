@@ -8,7 +8,7 @@ import (
 
 // Protocol is the version of the frames and messages. Host and guest
 // must have the same.
-const Protocol = 3
+const Protocol = 4
 
 // Ready is the first thing that a guest says.
 type Ready struct {
@@ -16,7 +16,7 @@ type Ready struct {
 	Protocol int `json:"protocol"`
 	// Digest is the hex SHA-256 of the guest program itself.
 	Digest string `json:"digest"`
-	// Files, Dirs and Links count what was copied from /snapshot, and
+	// Files, Dirs and Links count what was unsealed from /snapshot, and
 	// Bytes is the content of the files.
 	Files int   `json:"files"`
 	Dirs  int   `json:"dirs"`
@@ -31,6 +31,9 @@ type Ready struct {
 
 // MaxReady is the largest payload of a Ready or Applied frame.
 const MaxReady = 64 << 10
+
+// maxKey is the largest payload of a Key frame.
+const maxKey = 1 << 10
 
 // maxRequest is the largest payload of a request. JSON writes bytes as base64, a third longer.
 const maxRequest = 2 * (MaxStdin + maxArguments)

@@ -17,7 +17,7 @@ import (
 
 // The places of a box.
 const (
-	// snapshotDir is the frozen workspace, in the image and read-only.
+	// snapshotDir has the frozen workspace, sealed, in the image and read-only.
 	snapshotDir = "/snapshot"
 	// workDir is the copy that programs see and change.
 	workDir = "/work"
@@ -39,7 +39,16 @@ func Main(ctx context.Context, in io.Reader, out io.Writer) error {
 		return err
 	}
 	s := &server{in: in, out: out, work: workDir, score: score, frames: make(chan frame), ended: make(chan struct{})}
-	if err := wire.WriteJSON(out, wire.KindReady, s.fill(snapshotDir)); err != nil {
+	// Before anything else runs here, and nothing keeps it.
+	kind, key, err := wire.ReadFrame(in, maxKey)
+	if err != nil {
+		return fmt.Errorf("wait for the key of the snapshot: %w", err)
+	}
+	if kind != wire.KindKey {
+		return fmt.Errorf("frame %q where the key of the snapshot belongs", byte(kind))
+	}
+	ready := s.fill(snapshotDir, key)
+	if err := wire.WriteJSON(out, wire.KindReady, ready); err != nil {
 		return err
 	}
 	return s.serve(ctx)
@@ -65,14 +74,15 @@ type frame struct {
 	payload []byte
 }
 
-// fill copies the snapshot and says how it went, together with who
-// speaks.
-func (s *server) fill(snapshot string) Ready {
+// fill unseals the snapshot and says how it went, together with who
+// speaks. The key is wiped.
+func (s *server) fill(snapshot string, key []byte) Ready {
+	defer clear(key)
 	ready := Ready{Protocol: Protocol}
 	_, ready.SeesOOM = readKills()
 	var err error
 	if ready.Digest, err = ownDigest(); err == nil {
-		err = fill(snapshot, s.work, &ready)
+		err = fill(snapshot, s.work, key, &ready)
 	}
 	if err != nil {
 		ready.Problem = err.Error()

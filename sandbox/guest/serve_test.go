@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,15 +111,17 @@ type brokenWriter struct{}
 func (brokenWriter) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
 func TestFillNamesTheGuestAndTheProblem(t *testing.T) {
-	src := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(src, "f"), []byte("1234"), 0o644))
+	src, key := sealedDir(t, map[string]sealedFile{"f": {"1234", 0o644}})
 	s := &server{work: t.TempDir()}
-	ready := s.fill(src)
+	ready := s.fill(src, slices.Clone(key))
 	if ready.Protocol != Protocol || len(ready.Digest) != 64 || ready.Files != 1 || ready.Bytes != 4 || ready.Problem != "" {
 		t.Errorf("ready: %+v", ready)
 	}
 	s.work = filepath.Join(s.work, "absent")
-	if ready := s.fill(src); !strings.Contains(ready.Problem, "absent") || ready.Check() == nil {
+	if ready := s.fill(src, key); !strings.Contains(ready.Problem, "absent") || ready.Check() == nil {
 		t.Errorf("without a workspace: %+v", ready)
+	}
+	if bytes.ContainsFunc(key, func(r rune) bool { return r != 0 }) {
+		t.Error("the key is not wiped")
 	}
 }

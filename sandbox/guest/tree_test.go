@@ -3,11 +3,18 @@ package guest
 import (
 	"archive/tar"
 	"bytes"
+	"errors"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"agent/sandbox/guest/sealed"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -188,42 +195,113 @@ func TestApplyReportsABrokenStreamAndAMissingFile(t *testing.T) {
 	}
 }
 
-func TestFillReportsWhatItCannotCopy(t *testing.T) {
-	src, dst := filepath.Join(t.TempDir(), "src"), t.TempDir()
+// A sealedFile is one file of a sealed snapshot; a link where its mode says so, with the target as its content.
+type sealedFile struct {
+	content string
+	mode    fs.FileMode
+}
+
+// sealedDir returns a directory with the packs of these files and of the directories that they lie in, and its key.
+func sealedDir(t testing.TB, files map[string]sealedFile) (dir string, key []byte) {
+	t.Helper()
+	dir, text := t.TempDir(), sealed.NewKey()
+	dirs := map[string]bool{".": true}
+	var entries []sealed.Entry
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		var parents []string
+		for up := path.Dir(name); !dirs[up]; up = path.Dir(up) {
+			dirs[up], parents = true, append(parents, up)
+		}
+		for _, up := range slices.Backward(parents) {
+			entries = append(entries, sealed.Entry{Path: up, Mode: fs.ModeDir | 0o755})
+		}
+		f := files[name]
+		e := sealed.Entry{Path: name, Mode: f.mode, Size: int64(len(f.content))}
+		if f.mode.Type() == fs.ModeSymlink {
+			e.Size, e.Target = 0, f.content
+		}
+		entries = append(entries, e)
+	}
+	for _, p := range sealed.Divide(entries) {
+		r := p.Seal(text, func(name string) (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader(files[name].content)), nil
+		})
+		content, err := io.ReadAll(r)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, p.Name), content, 0o444)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, []byte(text)
+}
+
+func TestFillReportsWhatItCannotUnseal(t *testing.T) {
 	var ready Ready
-	if err := fill(src, dst, &ready); err != nil || ready.Files != 0 {
+	if err := fill(t.TempDir(), t.TempDir(), nil, &ready); err != nil || ready.Files != 0 {
 		t.Errorf("without a snapshot: %+v, %v", ready, err)
 	}
-	must(t, os.Mkdir(src, 0o755))
-	must(t, os.WriteFile(filepath.Join(src, "f"), []byte("f"), 0o644))
-	must(t, fill(src, dst, &ready))
-	if err := fill(src, dst, &ready); err == nil {
+	src, key := sealedDir(t, map[string]sealedFile{"d/f": {"f", 0o644}, "g": {strings.Repeat("g", 5000), 0o644}})
+	dst := t.TempDir()
+	must(t, fill(src, dst, key, &ready))
+	if err := fill(src, dst, key, &ready); err == nil {
 		t.Error("a file that is there already was overwritten")
 	}
-	must(t, unix.Mkfifo(filepath.Join(src, "pipe"), 0o644))
-	if err := fill(src, t.TempDir(), &ready); err == nil || !strings.Contains(err.Error(), "pipe") {
-		t.Errorf("a FIFO in the snapshot: %v", err)
+	if err := fill(src, t.TempDir(), []byte(sealed.NewKey()), &ready); !errors.Is(err, sealed.ErrUnsealed) {
+		t.Errorf("with another key: %v", err)
+	}
+	if err := fill(src, t.TempDir(), key[:10], &ready); err == nil {
+		t.Error("a key that is none was accepted")
+	}
+	if err := fill(t.TempDir(), t.TempDir(), key, &ready); err == nil {
+		t.Error("a snapshot that is not there was accepted")
+	}
+	names, err := filepath.Glob(filepath.Join(src, "files-*"))
+	must(t, err)
+	for _, name := range names {
+		whole, err := os.ReadFile(name)
+		must(t, err)
+		must(t, os.Chmod(name, 0o644))
+		must(t, os.WriteFile(name, whole[:700], 0o644))
+		if err := fill(src, t.TempDir(), key, &ready); err == nil && len(whole) > 4000 {
+			t.Errorf("pack %s, cut off, was accepted", name)
+		}
+	}
+	must(t, os.WriteFile(filepath.Join(src, "other"), nil, 0o644))
+	if err := fill(src, t.TempDir(), key, &ready); err == nil {
+		t.Error("a file that is no pack was accepted")
 	}
 }
 
-func TestFillCopiesManyFiles(t *testing.T) {
+func TestFillUnsealsManyFiles(t *testing.T) {
 	src, dst := t.TempDir(), t.TempDir()
-	size := int64(0)
+	files, size := map[string]sealedFile{"a/link": {"../b", fs.ModeSymlink | 0o777}}, int64(0)
 	for i := range 300 {
-		dir := filepath.Join(src, string(rune('a'+i%7)))
-		must(t, os.MkdirAll(dir, 0o755))
-		content := bytes.Repeat([]byte{byte(i)}, i*1000) // some larger than the buffer
+		content := strings.Repeat(string(rune('a'+i%26)), i*1000) // some larger than the buffer
 		size += int64(len(content))
-		must(t, os.WriteFile(filepath.Join(dir, strings.Repeat("n", i%50+1)+string(rune('0'+i/50))), content, fs.FileMode(0o600|i%8)))
+		name := path.Join(string(rune('a'+i%7)), strings.Repeat("n", i%50+1)+string(rune('0'+i/50)))
+		files[name] = sealedFile{content, fs.FileMode(0o600 | i%8)}
 	}
+	for name, f := range files {
+		to := filepath.Join(src, name)
+		must(t, os.MkdirAll(filepath.Dir(to), 0o755))
+		if f.mode.Type() == fs.ModeSymlink {
+			must(t, os.Symlink(f.content, to))
+		} else {
+			must(t, os.WriteFile(to, []byte(f.content), 0o600))
+			must(t, os.Chmod(to, f.mode))
+		}
+	}
+	dir, key := sealedDir(t, files)
 	var ready Ready
-	must(t, fill(src, dst, &ready))
+	must(t, fill(dir, dst, key, &ready))
 	want := listing(t, src)
 	if diff := cmp.Diff(want, listing(t, dst)); diff != "" {
 		t.Errorf("copy differs:\n%.2000s", diff)
 	}
-	if ready.Files+ready.Dirs != len(want) || ready.Dirs != 7 {
-		t.Errorf("counted %+v, there are %d entries", ready, len(want))
+	if ready.Files+ready.Dirs+ready.Links != len(want) || ready.Dirs != 7 || ready.Links != 1 || ready.Bytes != size {
+		t.Errorf("counted %+v, there are %d entries of %d bytes", ready, len(want), size)
 	}
 }
 

@@ -19,6 +19,8 @@ type Kind byte
 
 // The kinds of frame, in the order in which a box sees them.
 const (
+	// KindKey goes from host to guest and carries the key of the snapshot, nothing where the image has none.
+	KindKey Kind = 'K'
 	// KindReady goes from guest to host and carries Ready.
 	KindReady Kind = 'R'
 	// KindApply goes from host to guest and carries a Patch. Data frames

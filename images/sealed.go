@@ -1,0 +1,63 @@
+package images
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+
+	"agent/sandbox/guest/sealed"
+)
+
+// A sealedTree is what a snapshot has of a tree: packs that only the key opens.
+type sealedTree struct {
+	tree  Tree
+	key   string
+	packs map[string]sealed.Pack
+	files []File
+}
+
+// seal lays out t under key. Permission bits stay as they are, save that everyone may read files and enter
+// directories: so it is in every box.
+func seal(t Tree, key string) (*sealedTree, error) {
+	var entries []sealed.Entry
+	for _, f := range t.Files() {
+		e := sealed.Entry{Path: f.Path, Mode: f.Mode, Size: f.Size, Target: f.Target}
+		switch f.Mode.Type() {
+		case 0:
+			e.Mode |= everyone
+		case fs.ModeDir:
+			e.Mode, e.Size = fs.ModeDir|0o755, 0
+		case fs.ModeSymlink:
+			e.Size = 0
+		default:
+			return nil, fmt.Errorf("file %s in the snapshot: a %s is neither file, directory nor symbolic link", f.Path, f.Mode.Type())
+		}
+		entries = append(entries, e)
+	}
+	s := &sealedTree{tree: t, key: key, packs: map[string]sealed.Pack{}}
+	for _, p := range sealed.Divide(entries) {
+		size, err := p.Size()
+		if err != nil {
+			return nil, err
+		}
+		s.packs[p.Name] = p
+		// Under a new key every byte is another.
+		s.files = append(s.files, File{Path: p.Name, Mode: 0o444, Size: size, Digest: hash([]byte(key + p.Name))})
+	}
+	return s, nil
+}
+
+// Digest is that of the tree.
+func (s *sealedTree) Digest() string { return s.tree.Digest() }
+
+// Files lists the packs.
+func (s *sealedTree) Files() []File { return s.files }
+
+// Open gives the bytes of a pack.
+func (s *sealedTree) Open(name string) (io.ReadCloser, error) {
+	p, ok := s.packs[name]
+	if !ok {
+		return nil, fmt.Errorf("open %s: %w", name, fs.ErrNotExist)
+	}
+	return p.Seal(s.key, s.tree.Open), nil
+}
