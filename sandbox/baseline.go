@@ -20,7 +20,7 @@ const (
 	// boxHost is the host name: any machine calls itself that, and unlike others
 	// it is found without a network.
 	boxHost     = "localhost"
-	inodesOfTmp = 20_000
+	inodesOfTmp = 30_000
 	// Each box has one of the users from firstUser on, so that no program knows a
 	// box by its user. The toolchain image has names for them. They are nobody on
 	// any host: what the kernel counts by user, as watches of files, a box shares

@@ -3,7 +3,9 @@ package verify
 import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/check"
 	"agent/verify/golang"
+	"agent/verify/python"
 )
 
 const (
@@ -14,6 +16,8 @@ const (
 	spare = 256 << 20
 	// buildRoom is the size of /tmp where Go builds programs and tests in it.
 	buildRoom = 512 << 20
+	// typesRoom is what mypy may keep in the usual /tmp, with as much again for all else there.
+	typesRoom = 32 << 20
 	// spareInodes is the same in files.
 	spareInodes = 50_000
 )
@@ -23,14 +27,22 @@ const (
 // usual /work gets a larger one, so that its size is never charged to the patch.
 // What the configuration set stays as it is.
 func RoomFor(lim sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
-	var bytes, largest int64
+	var bytes, largest, script int64
+	modules := 0
 	for _, e := range base.Entries {
+		if check.IsPython(e.Path) {
+			modules, script = modules+1, script+e.Size
+		}
 		if lim.Tmp == 0 && golang.IsSource(e.Path) {
 			lim.Tmp = buildRoom
 		}
 		// Every file takes whole pages.
 		bytes += (e.Size + pageSize - 1) / pageSize * pageSize
 		largest = max(largest, e.Size)
+	}
+	// What a project checks itself and what is looked at besides are kept apart.
+	if kept := 2 * python.TypesKept(modules, script); lim.Tmp == 0 && kept > typesRoom {
+		lim.Tmp = kept + typesRoom
 	}
 	if lim.Work == 0 {
 		lim.Work = bytes + spare

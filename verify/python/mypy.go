@@ -55,7 +55,7 @@ func typesCommand(b check.Bench, roots []string, root string, own *typePromise, 
 	}
 	if root != "." {
 		// Two roots may have files of one name: each knows its own.
-		cmd.Args = append(cmd.Args, "--show-absolute-path", "--cache-dir", path.Join(cache, "roots", root))
+		cmd.Args = append(cmd.Args, "--show-absolute-path", "--cache-dir", below(cache, "roots", root))
 	}
 	for _, inner := range slices.Concat(check.InsideOf(roots, root), b.View.LoopsInside(root)) {
 		cmd.Args = append(cmd.Args, "--exclude", "^"+regexp.QuoteMeta(strings.TrimPrefix(inner, root+"/"))+"/")
@@ -108,12 +108,12 @@ func runTypes(ctx context.Context, b check.Bench) check.Outcome {
 func runMypy(ctx context.Context, b check.Bench, roots []string, root string) check.Outcome {
 	promise, uses := mypyPromise(b.View, root)
 	if !uses {
-		out := mypyOnce(ctx, b, typesCommand(b, roots, root, nil, typesDir))
+		out := mypyOnce(ctx, b, typesCommand(b, roots, root, nil, cacheDir(b.View)))
 		out.Findings = certain(b.View, out.Findings)
 		out.Detail += ", which the project does not use: faults that are certain"
 		return out
 	}
-	own := mypyOnce(ctx, b, typesCommand(b, roots, root, &promise, typesDir))
+	own := mypyOnce(ctx, b, typesCommand(b, roots, root, &promise, cacheDir(b.View)))
 	own.Findings = slices.DeleteFunc(promised(own.Findings, promise.blind), func(f check.Finding) bool { return f.File != "" && !promise.covers(f.File) })
 	own.Detail = "mypy as the project runs it"
 	if own.Verdict != "" || own.Blocked != "" || promise.everything {
@@ -121,7 +121,7 @@ func runMypy(ctx context.Context, b check.Bench, roots []string, root string) ch
 	}
 	// What keeps it from looking at more than the project does is nobody's fault.
 	// Its other options make what it knows of a file another thing.
-	rest := mypyOnce(ctx, b, typesCommand(b, roots, root, nil, path.Join(typesDir, "rest")))
+	rest := mypyOnce(ctx, b, typesCommand(b, roots, root, nil, below(cacheDir(b.View), "rest")))
 	if rest.Verdict == check.Timeout || rest.Verdict == check.OOM || rest.Blocked != "" {
 		own.Detail += "; elsewhere it could not look for faults: " + check.Join([]string{rest.Blocked, rest.Detail}, ", ")
 		return own

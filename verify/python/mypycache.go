@@ -2,6 +2,7 @@ package python
 
 import (
 	"context"
+	"os"
 	"path"
 	"regexp"
 	"strings"
@@ -18,6 +19,57 @@ const (
 	typesDir    = "/tmp/mypy"
 	typesPacked = "/tmp/mypy.tar.gz"
 )
+
+const (
+	// What mypy keeps of a module: some times its source, in two files of whole pages.
+	keptOfByte, keptOfModule = 6, 12 << 10
+	// maxKept is what types_cache.py carries at most.
+	maxKept = 40 << 20
+)
+
+// TypesKept estimates how many bytes mypy's cache takes of so many modules, size bytes together; 0 where that is
+// more than goes from one box to the next, and nothing is kept.
+func TypesKept(modules int, size int64) int64 {
+	kept := keptOfByte*size + keptOfModule*int64(modules)
+	if kept > maxKept {
+		return 0
+	}
+	return kept
+}
+
+// noCache is what mypy takes for no cache at all.
+const noCache = os.DevNull
+
+// cacheDir is where mypy keeps what it knows. What nobody carries on would only fill the box.
+func cacheDir(v check.View) string {
+	large := check.Recall(v, "too much for mypy to keep", func() bool {
+		modules, size := 0, int64(0)
+		for _, p := range v.Paths() {
+			if !check.IsPython(p) {
+				continue
+			}
+			modules++
+			if c, changed := v.Changed[p]; changed {
+				size += int64(len(c.After))
+			} else if e, ok := v.Base.Lookup(p); ok {
+				size += e.Size
+			}
+		}
+		return modules > 0 && TypesKept(modules, size) == 0
+	})
+	if large {
+		return noCache
+	}
+	return typesDir
+}
+
+// below is a cache of its own in another.
+func below(cache string, name ...string) string {
+	if cache == noCache {
+		return noCache
+	}
+	return path.Join(append([]string{cache}, name...)...)
+}
 
 // unpackTypes puts what mypy knew into the box and reports whether it has that to start with.
 func unpackTypes(ctx context.Context, b check.Bench) bool {
