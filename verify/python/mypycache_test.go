@@ -4,6 +4,8 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -121,5 +123,24 @@ func TestWarmTypesFindWhatColdOnesFind(t *testing.T) {
 	known.Packed = tarred(t, "3.13/builtins.meta.json", "{")
 	if d := unequal(cold.Findings, types(known).Findings); d != "" {
 		t.Errorf("with rubbish in the row (-cold +got):\n%s", d)
+	}
+}
+
+// What is more than is carried on would fill /tmp, and mypy would end there.
+func TestMypyKeepsNothingOfThousandsOfFiles(t *testing.T) {
+	t.Parallel()
+	for modules, want := range map[int]string{0: typesDir, 100: typesDir, 5000: noCache} {
+		base := &workspace.Manifest{}
+		for n := range modules {
+			base.Entries = append(base.Entries, workspace.Entry{Path: fmt.Sprintf("m%04d.py", n), Kind: workspace.File, Size: 100})
+		}
+		v := check.OnBase(base)
+		if got := cacheDir(v); got != want {
+			t.Errorf("%d modules: %s, want %s", modules, got, want)
+		}
+		cmd := strings.Join(typesCommand(check.Bench{View: v, Tools: check.Toolchain}, []string{".", "a"}, "a", nil, below(cacheDir(v), "rest")).Args, " ")
+		if in := strings.Contains(cmd, "--cache-dir "+typesDir); in != (want == typesDir) {
+			t.Errorf("%d modules: %s", modules, cmd)
+		}
 	}
 }
