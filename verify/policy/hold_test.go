@@ -32,7 +32,6 @@ func TestHoldsNameWhatAPersonMustSee(t *testing.T) {
 		"AGENTS.md": {"tooling", true}, "docs/CLAUDE.md": {"tooling", true}, ".devcontainer/devcontainer.json": {"tooling", true}, "compose.yaml": {"tooling", true},
 		"Makefile": {"tooling", false}, "tests/conftest.py": {"tooling", false}, "Dockerfile": {"tooling", false}, "vite.config.ts": {"tooling", false},
 		"agent.toml": {"agent", true},
-		".hg/hgrc":   {"unseen", true}, "x/.jj/repo/config.toml": {"unseen", true}, ".JJ/config": {"unseen", true}, ".sl/config": {"unseen", true}, "_darcs/prefs/defaults": {"unseen", true},
 		"src/app.py": {}, "README.md": {}, "github/workflows/x.yml": {}, "src/makefile.py": {}, ".gitignore": {}, "docs/requirements.md": {},
 	} {
 		var got hold
