@@ -9,6 +9,7 @@ import (
 	"agent/orchestrator/gate"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 	"agent/verify"
 	"agent/verify/policy"
 )
@@ -265,6 +266,9 @@ type Runner struct {
 type Request struct {
 	// Workspace is any path to a directory; the run makes it absolute.
 	Workspace string
+	// Place is the directory that Workspace named when the command began; nil when
+	// that is to be the one that is there when the run begins.
+	Place *promotion.Place
 	// Patch is nil when the engineer is to find the change.
 	Patch []byte
 	// Goal is what the change is for, "" to let the planner choose.
