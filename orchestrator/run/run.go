@@ -91,6 +91,8 @@ type Recovering interface {
 	// Claim takes a run over from the process that held token: the answer is
 	// the new token, or ErrFenced when somebody else was faster.
 	Claim(ctx context.Context, id string, token int64, owner string) (int64, error)
+	// PromotionOf is what SavePromotion was last told of a run.
+	PromotionOf(ctx context.Context, id string) (Promotion, error)
 	// How a run was settled is in its log as well.
 	LogStore
 }
