@@ -2,8 +2,11 @@ package images
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"io"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -19,6 +22,8 @@ type database struct {
 	engine *testEngine
 	image  string
 	volume string
+	// The volume at /run/postgresql, "" for a tmpfs.
+	socket string
 }
 
 func newDatabase(t *testing.T) *database {
@@ -28,7 +33,13 @@ func newDatabase(t *testing.T) *database {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := e.VolumeCreate(t.Context(), volume.CreateOptions{Labels: map[string]string{"agent.test": t.Name()}})
+	return &database{t: t, engine: e, image: img.ID, volume: newVolume(t, e, nil)}
+}
+
+// newVolume makes a volume of the test's own and returns its name.
+func newVolume(t *testing.T, e *testEngine, options map[string]string) string {
+	t.Helper()
+	v, err := e.VolumeCreate(t.Context(), volume.CreateOptions{DriverOpts: options, Labels: map[string]string{"agent.test": t.Name()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +48,7 @@ func newDatabase(t *testing.T) *database {
 			t.Error(err)
 		}
 	})
-	return &database{t, e, img.ID, v.Name}
+	return v.Name
 }
 
 // start starts a container on the volume with no capability and a read-only
@@ -48,11 +59,16 @@ func (d *database) start(script string, env ...string) string {
 	if script != "" {
 		config.Entrypoint = []string{"/bin/sh", "-euc", script}
 	}
-	id := d.engine.create(d.t, config, &container.HostConfig{
+	host := &container.HostConfig{
 		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"}, ReadonlyRootfs: true,
 		Tmpfs:  map[string]string{"/tmp": "", "/run/postgresql": "uid=10002,gid=10002"},
 		Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: d.volume, Target: "/var/lib/postgresql"}},
-	})
+	}
+	if d.socket != "" {
+		delete(host.Tmpfs, "/run/postgresql")
+		host.Mounts = append(host.Mounts, mount.Mount{Type: mount.TypeVolume, Source: d.socket, Target: "/run/postgresql"})
+	}
+	id := d.engine.create(d.t, config, host)
 	if err := d.engine.ContainerStart(d.t.Context(), id, container.StartOptions{}); err != nil {
 		d.t.Fatal(err)
 	}
@@ -183,6 +199,52 @@ func TestPostgresStartsAfterAKilledFirstStartWithTheGivenPassword(t *testing.T) 
 	}
 	if out, _ := d.run(id, "sh", "-c", "tr '\\0' '\\n' </proc/1/environ | grep -c PASSWORD"); out != "0" {
 		t.Errorf("the password stays in the environment of process 1: %s", out)
+	}
+}
+
+// As compose.yaml has it: the agent beside it, another user, needs no password.
+func TestPostgresIsReachedByASharedSocket(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := map[string]string{}
+	for _, name := range []string{"type", "device", "o"} {
+		found := regexp.MustCompile(`(?m)^      ` + name + `: (\S+)$`).FindStringSubmatch(string(text))
+		if found == nil {
+			t.Fatalf("compose.yaml has no option %s of a volume", name)
+		}
+		options[name] = found[1]
+	}
+	d := newDatabase(t)
+	d.socket = newVolume(t, d.engine, options)
+	for range 2 { // what a killed one left does not keep the next from it
+		id := d.start("")
+		d.logged(id, ready)
+		client := d.engine.create(t, &container.Config{
+			Image: d.image, User: "10003:10003", NetworkDisabled: true,
+			Entrypoint: []string{"psql", "--no-password", "-XAtc", "select current_user", "postgres://agent@/agent?host=/run/postgresql"},
+		}, &container.HostConfig{
+			CapDrop: []string{"ALL"}, ReadonlyRootfs: true,
+			Mounts: []mount.Mount{{Type: mount.TypeVolume, Source: d.socket, Target: "/run/postgresql", ReadOnly: true}},
+		})
+		if err := d.engine.ContainerStart(t.Context(), client, container.StartOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		d.logged(client, "agent")
+		if code := d.ended(client); code != 0 {
+			t.Errorf("psql ends with %d", code)
+		}
+		password, _ := d.run(id, "cat", "/var/lib/postgresql/agent-password")
+		_, told, err := d.engine.ContainerInspectWithRaw(t.Context(), id, false)
+		if err != nil || len(password) != 64 || bytes.Contains(told, []byte(password)) {
+			t.Errorf("the engine tells the password of %d bytes (%v)", len(password), err)
+		}
+		if err := d.engine.ContainerKill(t.Context(), id, "KILL"); err != nil {
+			t.Fatal(err)
+		}
+		d.ended(id)
 	}
 }
 

@@ -42,7 +42,8 @@ const (
 //
 // The socket is as good as root on the machine: capabilities are dropped to catch mistakes, not an attacker.
 type Errand struct {
-	// Image is an ID or a tag. Args follow its entrypoint, and Env is added to its own.
+	// Image is an ID or a tag. Args follow its entrypoint, and Env is added to its own. Neither is for a secret: the
+	// engine tells both to whoever may inspect the container.
 	Image string
 	Args  []string
 	Env   []string

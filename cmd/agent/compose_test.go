@@ -29,7 +29,7 @@ func compose(t *testing.T, env ...string) *types.Project {
 
 func TestComposeGivesTheSocketToTheAgentAlone(t *testing.T) {
 	t.Parallel()
-	p := compose(t, "AGENT_POSTGRES_PASSWORD=secret", "AGENT_DOCKER_GID=998")
+	p := compose(t, "AGENT_DOCKER_GID=998")
 	if diff := cmp.Diff([]string{"agent", "postgres"}, slices.Sorted(maps.Keys(p.Services))); diff != "" {
 		t.Fatalf("services (-want +got):\n%s", diff)
 	}
@@ -48,7 +48,7 @@ func TestComposeGivesTheSocketToTheAgentAlone(t *testing.T) {
 	if agent.Image != "agent:current" || !slices.Contains(agent.GroupAdd, "998") || agent.WorkingDir != "/home/me/project" || agent.Pid != "host" {
 		t.Errorf("the agent is %+v", agent)
 	}
-	if url := agent.Environment["AGENT_DATABASE_URL"]; url == nil || *url != "postgres://agent:secret@postgres:5432/agent?sslmode=disable" {
+	if url := agent.Environment["AGENT_DATABASE_URL"]; url == nil || *url != "postgres://agent@/agent?host=/run/postgresql" {
 		t.Errorf("its database is %v", url)
 	}
 	if on := agent.DependsOn["postgres"].Condition; on != types.ServiceConditionHealthy {
@@ -57,5 +57,26 @@ func TestComposeGivesTheSocketToTheAgentAlone(t *testing.T) {
 	// Postgres alone comes up by itself.
 	if slices.Contains(agent.Profiles, "") || len(agent.Profiles) != 1 || len(p.Services["postgres"].Profiles) != 0 {
 		t.Errorf("profiles: %v, %v", agent.Profiles, p.Services["postgres"].Profiles)
+	}
+}
+
+// `docker inspect` shows the environment, the command and the labels of a container.
+func TestComposeTellsTheEngineNoPassword(t *testing.T) {
+	t.Parallel()
+	p := compose(t, "AGENT_POSTGRES_PASSWORD=sesame", "POSTGRES_PASSWORD=sesame", "PGPASSWORD=sesame", "AGENT_DATABASE_URL=postgres://agent:sesame@127.0.0.1:5433/agent")
+	text, err := p.MarshalYAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "sesame") || !strings.Contains(string(text), "/run/postgresql") {
+		t.Errorf("the engine is told a password, or too little:\n%s", text)
+	}
+	// So the agent must come by the socket, which nobody else has.
+	for name, s := range p.Services {
+		if !slices.ContainsFunc(s.Volumes, func(v types.ServiceVolumeConfig) bool {
+			return v.Source == "socket" && v.Target == "/run/postgresql" && v.ReadOnly == (name == "agent")
+		}) {
+			t.Errorf("%s has not the socket: %+v", name, s.Volumes)
+		}
 	}
 }

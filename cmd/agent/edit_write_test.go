@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -230,6 +231,52 @@ func TestAFileThatChangedSinceIsAConflict(t *testing.T) {
 		}
 		if now := snapshotOf(t, dir); now != before {
 			t.Errorf("%s: the workspace was\n%s\nand is\n%s", what, before, now)
+		}
+	}
+}
+
+// While the patch is typed, and while the question stands, something else takes the
+// place of the workspace.
+func TestAnEditStaysInItsDirectory(t *testing.T) {
+	t.Parallel()
+	for i, replace := range replacements {
+		for _, late := range []bool{false, true} {
+			top := t.TempDir()
+			dir, aside, exit := filepath.Join(top, "work"), filepath.Join(top, "aside"), make(chan int, 1)
+			if err := os.CopyFS(dir, os.DirFS("testdata/example")); err != nil {
+				t.Fatal(err)
+			}
+			before := snapshotOf(t, dir)
+			p := aPerson(t, map[string]string{"TERM": "xterm"})
+			patch, args := "<CREATE_FILE path=\"go.mod\">\nmodule x\n</CREATE_FILE>\n", []string{"edit", "-w", dir, "--write", "--allow", "dependencies"}
+			if late {
+				writeFiles(t, top, map[string]string{"patch.xml": patch})
+				args = append(args[:4], filepath.Join(top, "patch.xml"))
+			}
+			go func() { exit <- execute(t.Context(), args, p.cmd.Getenv, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr) }()
+			if late {
+				p.Sees(t, "Write this to the workspace?", 1)
+			} else {
+				p.Sees(t, "agent edit FILE", 1)
+			}
+			if err := errors.Join(os.Rename(dir, aside), replace(dir, aside)); err != nil {
+				t.Fatal(err)
+			}
+			if late {
+				p.Types(t, "y\n")
+			} else {
+				p.Types(t, patch+"\x04")
+			}
+			if got := <-exit; got != run.ExitConflict {
+				t.Errorf("replacement %d, late %v: exit code %d, want 6\n%s", i, late, got, p.Screen())
+			} else {
+				p.Sees(t, "replaced by another directory", 1)
+			}
+			for _, name := range []string{dir, aside, dir + "-elsewhere"} {
+				if info, err := os.Lstat(name); err == nil && info.IsDir() && snapshotOf(t, name) != before {
+					t.Errorf("replacement %d, late %v: %s is\n%s", i, late, name, snapshotOf(t, name))
+				}
+			}
 		}
 	}
 }

@@ -180,3 +180,57 @@ func TestWithoutRoomForTheRecordNothingIsPromoted(t *testing.T) {
 		}
 	}
 }
+
+// replacements put something else in the place of a workspace that was moved aside.
+var replacements = []func(dir, aside string) error{
+	func(dir, _ string) error { return os.CopyFS(dir, os.DirFS("testdata/example")) },
+	func(dir, aside string) error { return os.Symlink(aside, dir) },
+	func(dir, _ string) error {
+		return errors.Join(os.CopyFS(dir+"-elsewhere", os.DirFS("testdata/example")), os.Symlink(dir+"-elsewhere", dir))
+	},
+}
+
+// Between any two phases another directory, or a link, takes the place of the workspace.
+// Nothing is written to what is there then, nor to where a link leads, and nothing to the
+// workspace that was moved unless all was.
+func TestAWorkspaceIsReplacedBetweenAnyTwoPhases(t *testing.T) {
+	t.Parallel()
+	_, url := storetest.Warm(t)
+	k := &killing{work: filepath.Join(t.TempDir(), "shop"), env: append(os.Environ(), "AGENT_DATABASE_URL="+url)}
+	f := newFailpoint(t, url)
+	k.restore(t)
+	before := snapshotOf(t, k.work)
+	aside, elsewhere := k.work+"-aside", k.work+"-elsewhere"
+	for i, place := range []string{
+		"run_state queued", "run_state queued", "run_state queued", // before the lock is taken
+		"promotion prepared", "run_state promoting", "run_state awaiting_approval", "run_state verifying", "run_state analyzing",
+	} {
+		for _, dir := range []string{k.work, aside, elsewhere} {
+			if err := os.RemoveAll(dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		k.restore(t)
+		f.set(t, place)
+		var told bytes.Buffer
+		cmd := k.command("sandbox", "run", "--workspace", k.work, "--patch", "testdata/patches/good.xml", "--yes", "--json")
+		cmd.Stdout, cmd.Stderr = &told, &told
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		f.reached(t)
+		if err := errors.Join(os.Rename(k.work, aside), replacements[i%len(replacements)](k.work, aside)); err != nil {
+			t.Error(err)
+		}
+		f.lift(t)
+		var ended *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &ended) || ended.ExitCode() != run.ExitConflict || !strings.Contains(told.String(), "replaced by another directory") {
+			t.Errorf("%s, replacement %d: %v\n%s", place, i%len(replacements), err, &told)
+		}
+		for _, dir := range []string{k.work, aside, elsewhere} {
+			if info, err := os.Lstat(dir); err == nil && info.IsDir() && snapshotOf(t, dir) != before {
+				t.Errorf("%s, replacement %d: %s is\n%s", place, i%len(replacements), dir, snapshotOf(t, dir))
+			}
+		}
+	}
+}

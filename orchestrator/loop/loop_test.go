@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -121,6 +123,29 @@ func TestALoopPromotesRemembersAndEnds(t *testing.T) {
 	}
 	if h, err := c.DB.History(t.Context(), c.Dir, 9); err != nil || len(h) != 1 {
 		t.Errorf("the history is %v, %v", h, err)
+	}
+}
+
+// Between two iterations a link takes the place of the workspace: the loop does not go on
+// where it leads.
+func TestALoopStaysInItsDirectory(t *testing.T) {
+	t.Parallel()
+	c := school(t, runtest.Says(verify.Pass), map[string]string{
+		"1 target": "a.py", "1 propose/1": runtest.Only("x = 1", "x = 2"), "1 memory/UM": "-", "2 target": "a.py", "2 propose/1": runtest.Only("x = 2", "x = 3"),
+	})
+	aside, elsewhere := c.Dir+"-aside", t.TempDir()
+	t.Cleanup(func() { os.RemoveAll(aside) })
+	c.loop.Study = func(context.Context, string, func([]ledger.Ripple) error) error {
+		return errors.Join(os.Rename(c.Dir, aside), os.CopyFS(elsewhere, os.DirFS(aside)), os.Symlink(elsewhere, c.Dir))
+	}
+	res := c.sail(t.Context(), loop.Start{Order: loop.Order{Iterations: 2}})
+	if res.Promoted != 1 || len(res.Iterations) != 2 || res.Iterations[1].Outcome == "promoted" {
+		t.Errorf("exit %d, %d promoted, %s: %s", res.Exit, res.Promoted, outcomes(res), res.Stopped)
+	}
+	for _, dir := range []string{aside, elsewhere} {
+		if text, err := os.ReadFile(filepath.Join(dir, "a.py")); err != nil || string(text) != "x = 2\n" {
+			t.Errorf("%s has %q, %v", dir, text, err)
+		}
 	}
 }
 

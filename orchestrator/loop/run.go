@@ -13,10 +13,15 @@ import (
 // candidates are those of the order, whatever req says.
 func (l *Loop) Run(ctx context.Context, req run.Request, start Start) Result {
 	res := Result{Workspace: req.Workspace, Iterations: []Round{}}
-	dir, problem := run.Resolve(req.Workspace)
-	if problem != nil {
-		return res.fail(problem)
+	// Each iteration is a run of its own, hours apart, and all are of one directory.
+	if req.Place == nil {
+		var problem *run.Problem
+		if req.Place, problem = run.Resolve(req.Workspace); problem != nil {
+			return res.fail(problem)
+		}
+		defer req.Place.Close()
 	}
+	dir := req.Place.Path
 	res.Workspace = dir
 	it, problem := l.open(ctx, dir, start)
 	if problem != nil {

@@ -153,7 +153,7 @@ func TestAChangeOfModeIsPromotedAndUndone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	undone := b.Runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.Dir}, promotion.Changeset.Reverse(), nil)
+	undone := b.Runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.Dir}, nil, promotion.Changeset.Reverse(), nil)
 	b.Ended(t, undone, run.Promoted, verify.Pass, run.ExitDone)
 	if mode() != 0o644 {
 		t.Errorf("after undo the file has mode %v", mode())

@@ -30,8 +30,9 @@ type Execution struct {
 	runner *Runner
 	rec    Record
 	doc    Document
-	// The workspace, locked and held open; nil before that.
-	lock *promotion.Lock
+	// The workspace, held open, and locked; nil before that.
+	place *promotion.Place
+	lock  *promotion.Lock
 	// The open proposal that the run takes up, or made itself; 0 for none.
 	proposal int64
 	// What no gate judged of the candidate that decides, or came last.

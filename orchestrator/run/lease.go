@@ -14,12 +14,13 @@ import (
 	"agent/verify"
 )
 
-// Execute records rec as a new run, starts its heartbeat, takes the workspace's
-// lock and gives everything to work, whose ending it records. rec.Workspace is an
-// absolute path, links resolved: see [Resolve]. The document is always complete.
-func (r *Runner) Execute(ctx context.Context, rec Record, work func(context.Context, *Execution) Ending) Document {
+// Execute records rec as a new run in the workspace at place, starts its heartbeat,
+// takes the workspace's lock and gives everything to work, whose ending it records.
+// The document is always complete.
+func (r *Runner) Execute(ctx context.Context, rec Record, place *promotion.Place, work func(context.Context, *Execution) Ending) Document {
+	rec.Workspace = place.Path
 	rec.ID, rec.Owner, rec.Token, rec.State, rec.Started = NewID(time.Now()), sandbox.Owner(), 1, Queued, time.Now()
-	x := &Execution{runner: r, rec: rec, notifier: r.notifier(rec.ID)}
+	x := &Execution{runner: r, rec: rec, place: place, notifier: r.notifier(rec.ID)}
 	x.doc = Document{Run: rec.ID, State: Queued, Workspace: rec.Workspace, Candidates: []gate.Document{}}
 	if err := r.Store.Create(ctx, x.rec); err != nil {
 		x.doc.Run = ""
@@ -73,7 +74,7 @@ func (x *Execution) followUp(ctx context.Context) {
 
 // locked runs work with the workspace's lock held and old journals settled.
 func (x *Execution) locked(ctx context.Context, work func(context.Context, *Execution) Ending) Ending {
-	lock, err := promotion.Acquire(x.rec.Workspace)
+	lock, err := x.place.Acquire()
 	if errors.Is(err, promotion.ErrLocked) {
 		return End(Conflicted, &Problem{
 			Kind: ProblemConflict, Message: x.holder(ctx),
@@ -81,7 +82,7 @@ func (x *Execution) locked(ctx context.Context, work func(context.Context, *Exec
 		})
 	}
 	if err != nil {
-		return End(Failed, x.Trouble(ctx, "lock the workspace", err))
+		return x.unread(ctx, "lock the workspace", err)
 	}
 	defer lock.Release() // closing a descriptor that we opened for reading: nothing to lose
 	x.lock = lock

@@ -287,9 +287,10 @@ func (x *Execution) unplaced(ctx context.Context, err error) Ending {
 // Undo takes the promotion of a run back in the same order: lock, three-way
 // check, journal, record. back is the reverse of its changeset, or what is left
 // of that beside later edits of the same files; conflict, when not nil, is why
-// nothing is, which is recorded.
-func (r *Runner) Undo(ctx context.Context, of Record, back workspace.Changeset, conflict *Problem) Document {
-	req := Request{Workspace: of.Workspace}
+// nothing is, which is recorded. place is the workspace that back was made for, nil for
+// the one that is there now.
+func (r *Runner) Undo(ctx context.Context, of Record, place *promotion.Place, back workspace.Changeset, conflict *Problem) Document {
+	req := Request{Workspace: of.Workspace, Place: place}
 	return r.Start(ctx, req, Record{Intent: "undo " + of.ID}, func(ctx context.Context, x *Execution) Ending {
 		if conflict != nil {
 			return End(Conflicted, conflict)

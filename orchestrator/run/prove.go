@@ -2,14 +2,12 @@ package run
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/gate"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 	"agent/verify"
 )
 
@@ -26,12 +24,16 @@ func (r *Runner) Run(ctx context.Context, req Request) Document {
 // that is not there has no run in the record: there is nothing that a record
 // could name or a lock could protect.
 func (r *Runner) Start(ctx context.Context, req Request, rec Record, work func(context.Context, *Execution) Ending) Document {
-	dir, problem := Resolve(req.Workspace)
-	if problem != nil {
-		return r.unstarted(req.Workspace, problem)
+	place := req.Place
+	if place == nil {
+		var problem *Problem
+		if place, problem = Resolve(req.Workspace); problem != nil {
+			return r.unstarted(req.Workspace, problem)
+		}
+		defer place.Close()
 	}
-	rec.Workspace, rec.Runtime = dir, req.Config.Runtime
-	return r.Execute(ctx, rec, work)
+	rec.Runtime = req.Config.Runtime
+	return r.Execute(ctx, rec, place, work)
 }
 
 // unstarted is the document of a run that has no record.
@@ -40,31 +42,16 @@ func (r *Runner) unstarted(workspace string, p *Problem) Document {
 	return x.close(End(Failed, p))
 }
 
-// Resolve returns the absolute path of a workspace with its links resolved. The
-// problem says why it is none.
+// Resolve opens a workspace. The problem says why it is none.
 //
-// Locks, journals and the record all use this name, so two ways to write one
-// directory must come out as one.
-func Resolve(dir string) (string, *Problem) {
-	usage := func(err error) *Problem {
-		return &Problem{Kind: ProblemUsage, Message: "workspace " + dir + ": " + err.Error(), Next: "name a directory with --workspace"}
-	}
-	abs, err := filepath.Abs(dir)
+// Locks, journals and the record all use the name that the place has, so two ways to
+// write one directory must come out as one.
+func Resolve(dir string) (*promotion.Place, *Problem) {
+	place, err := promotion.Hold(dir)
 	if err != nil {
-		return "", usage(err)
+		return nil, &Problem{Kind: ProblemUsage, Message: "workspace " + dir + ": " + err.Error(), Next: "name a directory with --workspace"}
 	}
-	if abs, err = filepath.EvalSymlinks(abs); err != nil {
-		return "", usage(err)
-	}
-	// EvalSymlinks is content with a file, too.
-	info, err := os.Stat(abs)
-	if err != nil {
-		return "", usage(err)
-	}
-	if !info.IsDir() {
-		return "", usage(errors.New("not a directory"))
-	}
-	return abs, nil
+	return place, nil
 }
 
 // prove brings the patch to a judged candidate, then to the checkpoint.

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"agent/sandbox"
+	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/promotion"
 	"agent/verify"
 )
@@ -94,7 +96,7 @@ func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, err
 		Message: "the process died in state " + string(r.State) + "; the workspace is untouched", Next: "run the patch again",
 	}}
 	if lock != nil {
-		if end, err = settleFiles(ctx, s, lock, r, end); err != nil {
+		if end, err = settleFiles(ctx, s, rec, lock, r, end); err != nil {
 			return r, err
 		}
 	}
@@ -110,8 +112,8 @@ func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, err
 
 // settleFiles replays the journals of r's workspace, which is locked, and
 // returns the ending that r's own journal asks for, or end when it left none.
-func settleFiles(ctx context.Context, s Store, lock *promotion.Lock, r Record, end Ending) (Ending, error) {
-	found, err := journals(ctx, lock, r)
+func settleFiles(ctx context.Context, s Store, rec Recovering, lock *promotion.Lock, r Record, end Ending) (Ending, error) {
+	found, err := journals(ctx, rec, lock, r)
 	if err != nil {
 		return end, err
 	}
@@ -141,13 +143,18 @@ func settleFiles(ctx context.Context, s Store, lock *promotion.Lock, r Record, e
 
 // journals settles the promotions that dead processes left in the workspace of
 // r. One of an earlier version, which kept its journal in the workspace, counts
-// only where the record says that r was promoting.
-func journals(ctx context.Context, lock *promotion.Lock, r Record) ([]promotion.Recovery, error) {
+// only where the record says that r was promoting, and what, and only without one of this
+// version.
+func journals(ctx context.Context, rec Recovering, lock *promotion.Lock, r Record) ([]promotion.Recovery, error) {
 	found, err := lock.Recover(ctx)
-	if err != nil || r.State != Promoting && r.State != Promoted {
+	own := slices.ContainsFunc(found, func(f promotion.Recovery) bool { return f.ID == r.ID })
+	if err != nil || own || r.State != Promoting && r.State != Promoted {
 		return found, err
 	}
-	old, err := lock.RecoverOld(ctx, r.ID)
+	old, err := lock.RecoverOld(ctx, r.ID, func(ctx context.Context) (workspace.Changeset, error) {
+		p, err := rec.PromotionOf(ctx, r.ID)
+		return p.Changeset, err
+	})
 	if old != nil {
 		found = append(found, *old)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"agent/orchestrator/run"
 	"agent/orchestrator/run/runtest"
+	"agent/sandbox/workspace"
 	"agent/verify"
 )
 
@@ -85,6 +86,21 @@ func TestAPromotionOfAnEarlierVersionIsSettledByTheRecord(t *testing.T) {
 			}
 		}
 		oldJournal(b, t, rec.ID)
+		if promoting {
+			// Not before the record says what is promoted, for the journal may be anybody's.
+			if settled, err := run.Recover(t.Context(), b.DB, orphaned{b.DB}, nil); err == nil || len(settled) != 0 || !strings.Contains(err.Error(), "then remove it") {
+				t.Fatalf("without a promotion: %+v, %v", settled, err)
+			}
+			if got := b.Tree(t)["a.py"]; got != "x = 1\n" {
+				t.Errorf("without a promotion a.py is %q", got)
+			}
+			cs := workspace.Changeset{Changes: []workspace.Change{{
+				Op: workspace.Modify, Path: "a.py", Before: []byte("x = 1\n"), After: []byte("x = 2\n"), Mode: 0o644,
+			}}}
+			if err := b.DB.SavePromotion(t.Context(), rec.ID, 2, run.Promotion{Status: run.Prepared, Changeset: cs}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		settled, err := run.Recover(t.Context(), b.DB, orphaned{b.DB}, nil)
 		if err != nil || len(settled) != 1 {
 			t.Fatalf("recovered %+v, %v", settled, err)

@@ -9,6 +9,7 @@ import (
 	"agent/orchestrator/gate"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 	"agent/verify"
 	"agent/verify/policy"
 )
@@ -90,6 +91,8 @@ type Recovering interface {
 	// Claim takes a run over from the process that held token: the answer is
 	// the new token, or ErrFenced when somebody else was faster.
 	Claim(ctx context.Context, id string, token int64, owner string) (int64, error)
+	// PromotionOf is what SavePromotion was last told of a run.
+	PromotionOf(ctx context.Context, id string) (Promotion, error)
 	// How a run was settled is in its log as well.
 	LogStore
 }
@@ -265,6 +268,9 @@ type Runner struct {
 type Request struct {
 	// Workspace is any path to a directory; the run makes it absolute.
 	Workspace string
+	// Place is the directory that Workspace named when the command began; nil when
+	// that is to be the one that is there when the run begins.
+	Place *promotion.Place
 	// Patch is nil when the engineer is to find the change.
 	Patch []byte
 	// Goal is what the change is for, "" to let the planner choose.

@@ -230,13 +230,41 @@ func TestUndoTakesThePromotionBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	undone := b.Runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.Dir}, promotion.Changeset.Reverse(), nil)
+	undone := b.Runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.Dir}, nil, promotion.Changeset.Reverse(), nil)
 	b.Ended(t, undone, run.Promoted, verify.Pass, run.ExitDone)
 	b.Untouched(t)
 
 	b.Write(t, "a.py", "x = 'mine'\n")
-	again := b.Runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.Dir}, promotion.Changeset.Reverse(), nil)
+	again := b.Runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.Dir}, nil, promotion.Changeset.Reverse(), nil)
 	b.Ended(t, again, run.Conflicted, verify.Conflict, run.ExitConflict)
+}
+
+// While a person decides, a link takes the place of the workspace.
+func TestAnUndoStaysInItsDirectory(t *testing.T) {
+	t.Parallel()
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	doc := b.Run(t.Context(), b.Request())
+	b.Promoted(t)
+	written, err := b.DB.PromotionOf(t.Context(), doc.Run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	place, err := promotion.Hold(b.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	aside, elsewhere := b.Dir+"-aside", t.TempDir()
+	t.Cleanup(func() { os.RemoveAll(aside) })
+	if err := errors.Join(os.Rename(b.Dir, aside), os.CopyFS(elsewhere, os.DirFS(aside)), os.Symlink(elsewhere, b.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	undone := b.Runner.Undo(t.Context(), run.Record{ID: doc.Run, Workspace: b.Dir}, place, written.Changeset.Reverse(), nil)
+	b.Ended(t, undone, run.Conflicted, verify.Conflict, run.ExitConflict)
+	for _, dir := range []string{aside, elsewhere} {
+		if text, err := os.ReadFile(filepath.Join(dir, "a.py")); err != nil || string(text) != "x = 2\n" {
+			t.Errorf("%s has %q, %v", dir, text, err)
+		}
+	}
 }
 
 // failing loses the database from its n-th write on.
@@ -423,6 +451,7 @@ func TestRecoverSettlesWhatADeadProcessLeft(t *testing.T) {
 			}
 			if len(c.states) == 4 {
 				leaveJournal(b, t, rec.ID, c.commit)
+				plantJournal(b, t, rec.ID)
 			}
 			settled, err := run.Recover(t.Context(), b.DB, orphaned{b.DB}, nil)
 			if err != nil || len(settled) != 1 || settled[0].State != c.want {
@@ -432,14 +461,31 @@ func TestRecoverSettlesWhatADeadProcessLeft(t *testing.T) {
 				t.Errorf("its log is %v", list)
 			}
 			if c.commit {
-				if got := b.Tree(t); got["a.py"] != "x = 2\n" || len(got) != 1 {
+				if got := b.Tree(t); got["a.py"] != "x = 2\n" || got["evil.py"] != "" {
 					t.Errorf("the workspace is %v", got)
 				}
 				return
 			}
-			b.Untouched(t)
+			if len(c.states) < 4 {
+				b.Untouched(t)
+			} else if got := b.Tree(t); got["a.py"] != "x = 1\n" || got["evil.py"] != "" {
+				t.Errorf("the workspace is %v", got)
+			}
 		})
 	}
+}
+
+// plantJournal puts a journal of an earlier version into the workspace, which nobody of this
+// user wrote.
+func plantJournal(b *runtest.Bench, t *testing.T, id string) {
+	t.Helper()
+	place := ".agent/journal/" + id
+	if err := os.MkdirAll(filepath.Join(b.Dir, place, "files"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b.Write(t, place+"/files/0", "evil\n")
+	b.Write(t, place+"/state.committing", "")
+	b.Write(t, place+"/journal.json", `{"id":"`+id+`","items":[{"path":"evil.py","slot":"`+place+`/files/0","after":{"digest":"`+workspace.Digest([]byte("evil\n"))+`","mode":420}}]}`)
 }
 
 // leaveJournal does what a run does up to its death while promoting.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -44,10 +45,16 @@ type Prover struct {
 	// packages come from.
 	// Nothing else of the machine's environment goes in: keys of models least of all, since no
 	// case asks one.
+	// It names no password: what the engine knows of a container anyone who may inspect it reads.
 	Env []string
+	// Passwords is the file of the passwords that Env needs, as PGPASSFILE has it; nil for none.
+	Passwords []byte
 	// Certificates are those that the machine trusts, nil to leave the image its own.
 	Certificates []byte
 }
+
+// passwords is where an image finds Prover.Passwords.
+const passwords = "/etc/agent-passwords"
 
 // errand is one command of the image.
 // files come after the certificates, and win where both name one path.
@@ -56,9 +63,10 @@ func (p Prover) errand(ctx context.Context, image string, env []string, files ma
 	if p.Certificates != nil {
 		all["/etc/ssl/certs/ca-certificates.crt"] = p.Certificates
 	}
-	for name, content := range files {
-		all[name] = content
+	if p.Passwords != nil {
+		all[passwords], env = p.Passwords, append(slices.Clone(env), "PGPASSFILE="+passwords)
 	}
+	maps.Copy(all, files)
 	limit := errandTime
 	if args[0] == "images" {
 		limit = toolsTime

@@ -465,6 +465,35 @@ func TestAnImageThatHangsIsNotWaitedForForEver(t *testing.T) {
 	}
 }
 
+// listening is an engine that keeps what it is asked.
+type listening struct{ asked *[]sandbox.Errand }
+
+func (l listening) Errand(_ context.Context, x sandbox.Errand) (sandbox.ErrandEnd, error) {
+	*l.asked = append(*l.asked, x)
+	return sandbox.ErrandEnd{Stdout: []byte("aaaaaaaaaaaa")}, nil
+}
+
+// The engine tells the environment of a container to whoever may inspect it.
+func TestAnImageGetsPasswordsByAFile(t *testing.T) {
+	t.Parallel()
+	var asked []sandbox.Errand
+	p := Prover{Errands: listening{&asked}, Env: []string{"AGENT_DATABASE_URL=postgres://me@h/d"}, Passwords: []byte("*:*:*:*:secret\n")}
+	if err := p.Healthy(t.Context(), "image", "aaaaaaaaaaaa"); err != nil || len(asked) != 2 {
+		t.Fatalf("%d errands, %v", len(asked), err)
+	}
+	for _, x := range asked {
+		file := ""
+		for _, e := range x.Env {
+			if name, ok := strings.CutPrefix(e, "PGPASSFILE="); ok {
+				file = name
+			}
+		}
+		if string(x.Files[file]) != "*:*:*:*:secret\n" || strings.Contains(fmt.Sprint(x.Env, x.Args), "secret") {
+			t.Errorf("%v is given %q and the files %q", x.Args, x.Env, x.Files)
+		}
+	}
+}
+
 func TestWhatJudgesIsProtected(t *testing.T) {
 	t.Parallel()
 	held := []string{

@@ -26,9 +26,6 @@ var leftDirs = []string{
 	".nyc_output", ".parcel-cache", ".turbo", ".next", ".nuxt", ".svelte-kit", ".gradle", ".terraform",
 	// Editors: of no use in a box, and often with absolute paths of the host.
 	".vscode", ".idea",
-	// Other version control. Its directories can be larger than the sources, and
-	// their configuration names programs as that of git does.
-	".svn", ".hg", ".bzr", ".jj", ".sl", ".pijul", "_darcs",
 }
 
 // leftFiles are files of the same sort; a * at one end stands for anything.
@@ -51,6 +48,9 @@ func leftOut(rel string, dir bool) string {
 	switch {
 	case base == ".git":
 		return "git"
+	// Its directories can be larger than the sources.
+	case controlNames[base] != "":
+		return "other version control"
 	case rel == ".agent":
 		return "exports of the agent"
 	case dir && slices.Contains(leftDirs, base):

@@ -23,10 +23,10 @@ const (
 )
 
 // CheckPath reports why path may not be written in any workspace: not local, a
-// backslash or control character, a part named .git in any case, a secret file
-// (.env, keys, .netrc …), .agent/, a whiteout name, a name that some file
-// systems fold (trailing dot or space, device names, "a:b"). The error is a
-// *PathError.
+// backslash or control character, a part by which version control knows a working
+// copy (.git, .hg, .jj …) in any spelling, a secret file (.env, keys, .netrc …),
+// .agent/, a whiteout name, a name that some file systems fold (trailing dot or
+// space, device names, "a:b"). The error is a *PathError.
 func CheckPath(name string) error {
 	if reason := refusal(name); reason != "" {
 		return &PathError{Path: name, Reason: reason}
@@ -74,13 +74,12 @@ func partRefusal(part string) string {
 	if strings.ContainsFunc(part, isHidden) {
 		return "it has a control or invisible character"
 	}
-	// NTFS knows .git as git~1 too, and HFS+ drops the characters that
-	// isHidden finds.
+	if name := controls(part); name != "" {
+		return "it is in " + name + ", which is " + controlNames[name] + "'s own"
+	}
 	lower := strings.ToLower(part)
 	stem, _, _ := strings.Cut(lower, ".")
 	switch {
-	case lower == ".git" || lower == "git~1":
-		return "it is in .git, which is git's own"
 	case strings.HasPrefix(lower, ".wh."):
 		return "its name starts with .wh., which deletes files in container layers"
 	case strings.HasPrefix(lower, SlotPrefix):
@@ -93,6 +92,36 @@ func partRefusal(part string) string {
 		return "a part is a device name on some systems"
 	case len(part) > maxName:
 		return "a part is longer than 255 bytes"
+	}
+	return ""
+}
+
+// controlNames are the names by which a system of version control knows a working
+// copy, wherever one lies: there the name is all that counts, and the next command
+// of that system reads settings, hooks or extensions there, which name programs.
+// What needs no name is in repository.go.
+var controlNames = map[string]string{
+	".git": "git", ".hg": "Mercurial", ".svn": "Subversion", ".bzr": "Bazaar", ".jj": "Jujutsu", ".sl": "Sapling",
+	".pijul": "Pijul", "_darcs": "Darcs", ".fslckout": "Fossil", "_fossil_": "Fossil",
+}
+
+// controls gives the one of these names that part is to some file system, "" for
+// none. NTFS knows .git as git~1 too, some file systems take ſ for s
+// as Fold does, and HFS+ drops the characters that isHidden finds.
+func controls(part string) string {
+	folded := Fold(part)
+	if controlNames[folded] != "" {
+		return folded
+	}
+	short, ok := strings.CutSuffix(folded, "~1")
+	if !ok {
+		return ""
+	}
+	for name := range controlNames {
+		// Six characters of it, without the dot: [MS-FSCC] 2.1.5.2.1.
+		if bare := strings.TrimPrefix(name, "."); bare[:min(len(bare), 6)] == short {
+			return name
+		}
 	}
 	return ""
 }

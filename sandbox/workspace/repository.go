@@ -44,6 +44,9 @@ type layout struct{ head, objects, refs, commondir bool }
 // takes executable files and links too.
 func (l layout) isRepository() bool { return l.head && (l.commondir || l.objects && l.refs) }
 
+// isCommon reports what a commondir may name: git reads the configuration there.
+func (l layout) isCommon() bool { return l.objects && l.refs }
+
 // add notes a folded name; head says whether a HEAD is valid.
 func (l *layout) add(name string, head bool) {
 	switch name {
@@ -90,6 +93,8 @@ type repositories struct {
 	root    folder
 	// Those with a change, in the order of their changes.
 	changed []*folder
+	// A directory with a HEAD and a commondir, "" when none was looked for or found.
+	borrower string
 }
 
 // newRepositories takes in the changes, sorted.
@@ -192,7 +197,44 @@ func (r *repositories) addTree(t *dirfd.Tree) error {
 	if len(r.changed) == 0 {
 		return nil
 	}
-	return r.walk(t, &r.root, []string{"."})
+	if err := r.walk(t, &r.root, []string{"."}); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(r.changed, func(f *folder) bool { return f.before.isCommon() || f.after.isCommon() }) {
+		return nil
+	}
+	// Seldom: so all of the workspace may be looked at.
+	var err error
+	r.borrower, err = borrower(t, ".")
+	return err
+}
+
+// borrower finds a directory at or below dir which is a repository to git if the place
+// that its commondir names is fit for one, "" where there is none. What lies in a .git no
+// changeset has written, and its commondir leads to one.
+func borrower(t *dirfd.Tree, dir string) (string, error) {
+	names, err := t.Names(dir)
+	if dirfd.Gone(err) { // or a link or a file
+		return "", nil
+	}
+	var l layout
+	for _, base := range names {
+		if folded := Fold(base); isLayout(folded) {
+			l.add(folded, treeHoldsHead(t, path.Join(dir, base), folded))
+		}
+	}
+	if err != nil || l.head && l.commondir {
+		return dir, err
+	}
+	for _, base := range names {
+		if base == ".git" {
+			continue
+		}
+		if found, err := borrower(t, path.Join(dir, base)); found != "" || err != nil {
+			return found, err
+		}
+	}
+	return "", nil
 }
 
 // walk takes in the directories dirs, which are f, and what f has below.
@@ -257,6 +299,9 @@ func (r *repositories) refusal() error {
 		case f.after.isRepository():
 			return &PathError{Path: f.change, Reason: "git would take " + dir + " for a repository and run what its files name: " +
 				"leave out HEAD, or objects, refs and commondir"}
+		case r.borrower != "" && (f.before.isCommon() || f.after.isCommon()):
+			return &PathError{Path: f.change, Reason: "git takes " + r.borrower + " for a repository, and " + dir +
+				" may be what its commondir names, whose files it runs: change them by hand"}
 		}
 	}
 	return nil

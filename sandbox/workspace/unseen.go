@@ -61,6 +61,46 @@ func (m *Manifest) Unseen(ctx context.Context, cs Changeset) (list []Unseen) {
 	return list
 }
 
+// Configured lists the paths of cs, either end of a rename, that the configuration of their
+// repository, or of the one around the workspace, has git read as settings or run as hooks.
+// The error is what git said in place of an answer.
+func (m *Manifest) Configured(ctx context.Context, cs Changeset) (list []string, err error) {
+	known := map[git.Repo][]string{}
+	under := func(r git.Repo, place string) (bool, error) {
+		names, ok := known[r]
+		if !ok {
+			var err error
+			if names, err = r.Configured(ctx); err != nil {
+				return false, err
+			}
+			known[r] = names
+		}
+		return slices.ContainsFunc(names, func(name string) bool {
+			// Of hooks beside everything else, those that could be one.
+			return place == name || strings.HasPrefix(place, name+string(filepath.Separator)) &&
+				(name != r.Top || filepath.Dir(place) == r.Top && filepath.Ext(place) == "")
+		}), nil
+	}
+	outer := m.repoOf("x") // of what lies in the root
+	for _, c := range cs.Sorted() {
+		for _, name := range []string{c.Path, c.From} {
+			if name == "" {
+				continue
+			}
+			for _, r := range slices.Compact([]git.Repo{outer, m.repoOf(name)}) {
+				is, err := under(r, m.host(name))
+				if err != nil {
+					return nil, err
+				}
+				if is && !slices.Contains(list, name) {
+					list = append(list, name)
+				}
+			}
+		}
+	}
+	return list, nil
+}
+
 // repoOf is the repository that a path of the workspace belongs to.
 func (m *Manifest) repoOf(name string) git.Repo {
 	r, ok := git.Find(filepath.Dir(m.host(name)))

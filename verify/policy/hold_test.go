@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"agent/sandbox/workspace"
@@ -32,7 +34,6 @@ func TestHoldsNameWhatAPersonMustSee(t *testing.T) {
 		"AGENTS.md": {"tooling", true}, "docs/CLAUDE.md": {"tooling", true}, ".devcontainer/devcontainer.json": {"tooling", true}, "compose.yaml": {"tooling", true},
 		"Makefile": {"tooling", false}, "tests/conftest.py": {"tooling", false}, "Dockerfile": {"tooling", false}, "vite.config.ts": {"tooling", false},
 		"agent.toml": {"agent", true},
-		".hg/hgrc":   {"unseen", true}, "x/.jj/repo/config.toml": {"unseen", true}, ".JJ/config": {"unseen", true}, ".sl/config": {"unseen", true}, "_darcs/prefs/defaults": {"unseen", true},
 		"src/app.py": {}, "README.md": {}, "github/workflows/x.yml": {}, "src/makefile.py": {}, ".gitignore": {}, "docs/requirements.md": {},
 	} {
 		var got hold
@@ -111,5 +112,70 @@ func TestEveryKindHasARow(t *testing.T) {
 	}
 	if slices.Contains(Kinds(), Self) {
 		t.Error("the agent's own parts may be approved unseen")
+	}
+}
+
+// Which files git reads or runs on the host, its configuration says, by whatever name.
+func TestWhatTheRepositoryHasGitReadOrRunIsHeld(t *testing.T) {
+	t.Parallel()
+	text := func(settings string) string {
+		return "[core]\n\trepositoryformatversion = 0\n\tbare = false\n" + settings
+	}
+	for what, test := range map[string]struct {
+		settings string
+		tree     files
+		held     []string
+		free     []string
+	}{
+		"hooks":                    {"\thooksPath = tools/hooks\n", nil, []string{"tools/hooks/pre-commit", "tools/hooks/lib/x.sh"}, []string{"tools/hooks.md", "tools/x", "pre-commit"}},
+		"hooks beside all":         {"\thooksPath = .\n", nil, []string{"pre-commit"}, []string{"a.py", "src/pre-commit"}},
+		"settings":                 {"[include]\n\tpath = ../team.inc\n", files{"team.inc": ""}, []string{"team.inc"}, []string{"src/team.inc"}},
+		"settings yet to be":       {"[include]\n\tpath = ../conf/git\n", nil, []string{"conf/git"}, []string{"conf/git.md"}},
+		"settings on a condition":  {"[includeIf \"onbranch:x\"]\n\tpath = ../team.inc\n", nil, []string{"team.inc"}, nil},
+		"settings of settings":     {"[include]\n\tpath = ../a.inc\n", files{"a.inc": "[include]\n\tpath = conf/b.inc\n"}, []string{"a.inc", "conf/b.inc"}, []string{"b.inc"}},
+		"hooks named by settings":  {"[include]\n\tpath = ../a.inc\n", files{"a.inc": "[core]\n\thooksPath = h\n"}, []string{"h/post-merge"}, []string{"a.py"}},
+		"nothing":                  {"[remote \"origin\"]\n\turl = tools/hooks\n", nil, nil, []string{"tools/hooks/pre-commit", "team.inc", "a.py"}},
+		"what a rule holds anyway": {"\thooksPath = .githooks\n", nil, []string{".githooks/pre-commit"}, nil},
+	} {
+		dir := newTree(t, test.tree)
+		git(t, dir, "init", "-q")
+		fill(t, dir, files{".git/config": text(test.settings)})
+		m := scan(t, dir)
+		for _, name := range test.held {
+			if holds := Review(t.Context(), m, create(name, "x"), nil, nil); len(holds) != 1 || holds[0].Kind != Git || !holds[0].Block || holds[0].Path != name {
+				t.Errorf("%s, %s: %+v", what, name, holds)
+			}
+		}
+		for _, name := range test.free {
+			if holds := Review(t.Context(), m, create(name, "x"), nil, nil); len(holds) > 0 {
+				t.Errorf("%s, %s: %+v", what, name, holds)
+			}
+		}
+	}
+	// Both ends of a rename, in a directory below the repository; silence is no consent.
+	top := newTree(t, files{"app/a.py": ""})
+	git(t, top, "init", "-q")
+	fill(t, top, files{".git/config": text("\thooksPath = app/h\n")})
+	m := scan(t, top+"/app")
+	moved := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Rename, From: "h/x", Path: "y"}, {Op: workspace.Rename, From: "z", Path: "h/w"}}}
+	if holds := gitHolds(t.Context(), m, moved); len(holds) != 2 || holds[0].Path != "h/w" || holds[1].Path != "h/x" {
+		t.Errorf("renames: %+v", holds)
+	}
+	// What lies in a nested repository may be named by the outer one.
+	git(t, top+"/app", "init", "-q")
+	nested := scan(t, top)
+	if holds := gitHolds(t.Context(), nested, create("app/h/x", "")); len(holds) != 1 {
+		t.Errorf("in a nested repository: %+v", holds)
+	}
+	if err := os.RemoveAll(top + "/app/.git"); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, top, files{".git/config": "[core"})
+	if holds := gitHolds(t.Context(), m, create("a.py", "")); len(holds) != 1 || !holds[0].Block || !strings.Contains(holds[0].Reason, "does not say") {
+		t.Errorf("with settings that git cannot read: %+v", holds)
+	}
+	loose := scan(t, newTree(t, files{"config": "[core]\n\thooksPath = .\n"}))
+	if holds := gitHolds(t.Context(), loose, create("pre-commit", "")); len(holds) > 0 {
+		t.Errorf("without a repository: %+v", holds)
 	}
 }

@@ -15,11 +15,12 @@ var entryFiles = []string{"main.jsx", "main.tsx", "index.html", "vite.config.js"
 
 // Review lists all that a person should see of cs, a changeset to base, before it is written:
 // what its text tells, then gates, which verify found while it judged, then what changes the
-// tools that judge, then what git hides. protect and gates may be nil. What git gives no
+// tools that judge, then what the repository's configuration has git read or run, then what
+// git hides. protect and gates may be nil. What git gives no
 // answer about is held too. What gates measured takes the place of what the text tells of the
 // same suppression.
 func Review(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset, protect *Protection, gates []Hold) []Hold {
-	return slices.Concat(measured(ReviewText(cs, protect), gates), gates, toolHolds(base, cs), hiddenHolds(ctx, base, cs))
+	return slices.Concat(measured(ReviewText(cs, protect), gates), gates, toolHolds(base, cs), gitHolds(ctx, base, cs), hiddenHolds(ctx, base, cs))
 }
 
 // ReviewText lists what the text of cs alone tells, in the order of the paths, then what

@@ -7,6 +7,25 @@ import (
 	"agent/sandbox/workspace"
 )
 
+// gitHolds lists what of cs git reads as settings or runs as hooks because the repository's
+// configuration says so, and no rule holds already by its name. All of them block; when git
+// gives no answer the first change is held.
+func gitHolds(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) {
+	if cs.Empty() {
+		return nil
+	}
+	names, err := base.Configured(ctx, cs)
+	if err != nil {
+		return []Hold{{Path: cs.Sorted()[0].Path, Kind: Git, Block: true, Reason: "Git does not say what its configuration names: " + quote(err.Error())}}
+	}
+	for _, name := range names {
+		if rule, ok := ruleFor(name); !ok || !rule.block {
+			holds = append(holds, Hold{Path: name, Kind: Git, Block: true, Reason: "The repository's configuration has git read it as settings or run it as a hook."})
+		}
+	}
+	return holds
+}
+
 // hiddenHolds lists the files that cs puts where git ignores them, as the rules are in base,
 // and the .gitignore files of cs that do the same to others: base.Unseen as holds, sorted
 // by path. All of them block, and what git gives no answer about is held too.

@@ -34,7 +34,6 @@ user=$(id -u)
 postgres=$("$agent" images list --json | grep -o '"agent-postgres:[0-9a-f]*"' | tr -d '"')
 cat >"$work/env" <<END
 AGENT_POSTGRES_IMAGE=$postgres
-AGENT_POSTGRES_PASSWORD=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
 AGENT_IMAGE=$AGENT_SELF_TAGS:current
 AGENT_UID=$user
 AGENT_GID=$user

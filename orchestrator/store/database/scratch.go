@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -53,4 +55,33 @@ func perform(ctx context.Context, address, statement string) error {
 	}
 	_, err = conn.Exec(ctx, statement)
 	return errors.Join(err, conn.Close(ctx))
+}
+
+// Apart takes the password out of a database's address, for a process whose environment or arguments others can
+// read: bare has none, and file is for the place that PGPASSFILE names there, nil when there is no password. A
+// password that this process has from elsewhere is in file too.
+func Apart(address string) (bare string, file []byte, err error) {
+	malformed := errors.New("write the database's address as postgres://user:password@host:5432/database")
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme == "" {
+		return "", nil, malformed // the cause may hold the password
+	}
+	with, err := pgx.ParseConfig(address)
+	if err != nil {
+		return "", nil, malformed
+	}
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
+	// Encoded anew, a blank would be a plus, which Postgres takes for itself.
+	params := strings.Split(u.RawQuery, "&")
+	u.RawQuery = strings.Join(slices.DeleteFunc(params, func(p string) bool { return strings.HasPrefix(p, "password=") }), "&")
+	bare = u.String()
+	if c, err := pgx.ParseConfig(bare); err != nil || c.Host != with.Host || c.Port != with.Port || c.User != with.User || c.Database != with.Database {
+		return "", nil, malformed
+	}
+	if with.Password == "" {
+		return bare, nil, nil
+	}
+	return bare, []byte("*:*:*:*:" + strings.NewReplacer(`\`, `\\`, ":", `\:`).Replace(with.Password) + "\n"), nil
 }

@@ -2,9 +2,11 @@ package git
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,4 +40,67 @@ func TestGitTalksToNoRemote(t *testing.T) {
 	if _, err := os.Stat(proof); err != nil {
 		t.Errorf("git does not run the remote either: %v", err)
 	}
+}
+
+// A partial clone asks its remote for what it lacks, by a command that names none. Every
+// transport that has a program run is tried, and all that git can be told to allow it.
+func TestGitFetchesNothingThatAPartialCloneLacks(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string]map[string]string{
+		"a program":         {"remote.origin.url": "ext::TRAP"},
+		"a rewritten one":   {"remote.origin.url": "https://x/y", "url.ext::TRAP#.insteadOf": "https://x/y"},
+		"ssh":               {"remote.origin.url": "ssh://x/y", "core.sshCommand": "TRAP"},
+		"ssh, scp's form":   {"remote.origin.url": "x:y", "core.sshCommand": "TRAP", "ssh.variant": "simple"},
+		"a proxy":           {"remote.origin.url": "git://x/y", "core.gitProxy": "TRAP"},
+		"a local directory": {"remote.origin.url": "LOCAL", "remote.origin.uploadpack": "TRAP"},
+		"a file":            {"remote.origin.url": "file://LOCAL", "remote.origin.uploadpack": "TRAP"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, proof, trap, local := partial(t), filepath.Join(t.TempDir(), "proof"), filepath.Join(t.TempDir(), "trap"), treetest.Repo(t)
+			if err := os.WriteFile(trap, []byte("#!/bin/sh\ntouch "+proof+"\nexit 1\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			treetest.Git(t, dir, "config", "protocol.allow", "always")
+			for _, protocol := range []string{"ext", "ssh", "git", "file"} {
+				treetest.Git(t, dir, "config", "protocol."+protocol+".allow", "always")
+			}
+			for _, key := range slices.Sorted(maps.Keys(settings)) {
+				fill := strings.NewReplacer("TRAP", trap, "LOCAL", local, "#", " %S")
+				treetest.Git(t, dir, "config", fill.Replace(key), fill.Replace(settings[key]))
+			}
+			if out, err := Run(t.Context(), dir, maxOutput, "cat-file", "-p", "HEAD:a.py"); err == nil {
+				t.Errorf("git has the file: %q", out)
+			}
+			if _, err := os.Stat(proof); !errors.Is(err, os.ErrNotExist) {
+				t.Error("the repository had a program run")
+			}
+			// The trap is one: git itself runs it.
+			_ = exec.CommandContext(t.Context(), "git", "-C", dir, "cat-file", "-p", "HEAD:a.py").Run()
+			if _, err := os.Stat(proof); err != nil {
+				t.Errorf("git does not run the program either: %v", err)
+			}
+		})
+	}
+}
+
+// partial is a repository that lacks the content of a.py and has been told that origin has it.
+func partial(t *testing.T) string {
+	t.Helper()
+	dir := treetest.Repo(t)
+	treetest.Fill(t, dir, treetest.Files{"a.py": "1\n"})
+	treetest.Git(t, dir, "add", "-A")
+	treetest.Git(t, dir, "-c", "user.name=n", "-c", "user.email=e", "commit", "-q", "-m", "c")
+	out, err := exec.CommandContext(t.Context(), "git", "-C", dir, "rev-parse", "HEAD:a.py").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := strings.TrimSpace(string(out))
+	if err := os.Remove(filepath.Join(dir, ".git/objects", object[:2], object[2:])); err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range map[string]string{"core.repositoryFormatVersion": "1", "extensions.partialClone": "origin", "remote.origin.promisor": "true"} {
+		treetest.Git(t, dir, "config", key, value)
+	}
+	return dir
 }

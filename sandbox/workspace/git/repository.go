@@ -5,7 +5,8 @@
 // A repository is not trusted: Run lets no hook, filter or monitor of it run and reaches no
 // remote. Find, Head, Halfway and Ignored go further: of its files they read only HEAD,
 // references, packed-refs, the index and info/exclude, and have git ask a neutral
-// configuration in place of the repository's. Nothing is written.
+// configuration in place of the repository's. Configured reads that, and says which files it
+// names. Nothing is written.
 package git
 
 import (

@@ -60,6 +60,10 @@ func TestNothingOfARepositoryRuns(t *testing.T) {
 	if got, err := r.Ignoring(t.Context(), dir, []string{"b.log", "b.py"}); err != nil || len(got) != 1 || got[0] != "b.log" {
 		t.Errorf("%q, %v", got, err)
 	}
+	treetest.Git(t, dir, "config", "include.path", "../more")
+	if got, err := r.Configured(t.Context()); err != nil || len(got) != 1 || got[0] != filepath.Join(dir, "more") {
+		t.Errorf("%q, %v", got, err)
+	}
 	if _, err := os.Stat(sprung); !errors.Is(err, os.ErrNotExist) {
 		t.Error("the repository had a program run")
 	}

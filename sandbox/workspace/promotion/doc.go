@@ -35,7 +35,8 @@
 //
 // # Order of calls
 //
-// A writer takes the lock with Acquire, settles the past with Lock.Recover,
+// A writer takes the lock with Acquire, or with Hold before it asks for anything and
+// Place.Acquire after, settles the past with Lock.Recover,
 // records each outcome and calls Discard on it. Then Lock.Prepare, Commit,
 // record the outcome, Close, and Release. A second process gets ErrLocked.
 //

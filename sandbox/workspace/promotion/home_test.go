@@ -1,6 +1,7 @@
 package promotion
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -157,16 +158,16 @@ func TestAPromotionOfAnEarlierVersionIsSettledByItsID(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r, err := lock.RecoverOld(t.Context(), "run-2"); r != nil || err != nil {
+		if r, err := lock.RecoverOld(t.Context(), "run-2", nil); r != nil || err != nil {
 			t.Errorf("another run: %v, %v", r, err)
 		}
 		for range 2 { // it may be killed and called again
-			r, err := lock.RecoverOld(t.Context(), "run-1")
+			r, err := lock.RecoverOld(t.Context(), "run-1", records(both(modify("f", "x", "evil"), remove("g", "y"))))
 			if err != nil || r == nil || r.Outcome != want {
 				t.Fatalf("%s: %v, %v", s, r, err)
 			}
 		}
-		r, err := lock.RecoverOld(t.Context(), "run-1")
+		r, err := lock.RecoverOld(t.Context(), "run-1", records(both(modify("f", "x", "evil"), remove("g", "y"))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -183,6 +184,62 @@ func TestAPromotionOfAnEarlierVersionIsSettledByItsID(t *testing.T) {
 		}
 		if err := lock.Release(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// records is a record that says cs.
+func records(cs workspace.Changeset) func(context.Context) (workspace.Changeset, error) {
+	return func(context.Context) (workspace.Changeset, error) { return cs, nil }
+}
+
+// A journal with the right name that says anything else than the record was put there.
+func TestAPlantedJournalOfAKnownRunIsNotCarriedOut(t *testing.T) {
+	t.Parallel()
+	gone := func(context.Context) (workspace.Changeset, error) {
+		return workspace.Changeset{}, errors.New("nothing was promoted")
+	}
+	for what, recorded := range map[string]func(context.Context) (workspace.Changeset, error){
+		"no record":      gone,
+		"nothing":        records(workspace.Changeset{}),
+		"less":           records(modify("f", "x", "evil")),
+		"other bytes":    records(both(modify("f", "x", "good"), remove("g", "y"))),
+		"others before":  records(both(modify("f", "z", "evil"), remove("g", "y"))),
+		"no deletion":    records(both(modify("f", "x", "evil"), modify("g", "y", ""))),
+		"a creation":     records(both(create("f", "evil"), remove("g", "y"))),
+		"other paths":    records(both(modify("f2", "x", "evil"), remove("g", "y"))),
+		"a directory":    nil,
+		"one to remove":  nil,
+		"one to replace": nil,
+	} {
+		for _, s := range []state{committing, rollingBack} {
+			tree := planted("run-1", s)
+			if recorded == nil {
+				recorded = records(both(modify("f", "x", "evil"), remove("g", "y")))
+			}
+			name := oldJournals + "/run-1/journal.json"
+			switch what {
+			case "a directory":
+				tree[name] = strings.Replace(tree[name], `"make":null`, `"make":["d"]`, 1)
+			case "one to remove":
+				tree[name], tree["d/"] = strings.Replace(tree[name], `"remove":null`, `"remove":[{"path":"d"}]`, 1), ""
+			case "one to replace":
+				tree[name], tree["d/"] = strings.Replace(tree[name], `"clear":null`, `"clear":[{"path":"d"}]`, 1), ""
+			}
+			dir := treetest.New(t, tree)
+			before := treetest.OnDisk(t, dir)
+			lock, err := Acquire(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r, err := lock.RecoverOld(t.Context(), "run-1", recorded); r != nil || err == nil || !strings.Contains(err.Error(), ".agent/journal/run-1 is not carried out") ||
+				!strings.Contains(err.Error(), "then remove it") {
+				t.Errorf("%s, %s: %v, %v", what, s, r, err)
+			}
+			treetest.Same(t, what, before, treetest.OnDisk(t, dir))
+			if err := lock.Release(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

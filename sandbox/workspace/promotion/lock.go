@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 
 	"agent/sandbox/workspace/internal/dirfd"
@@ -22,10 +23,17 @@ type Lock struct{ tree *dirfd.Tree }
 // ErrLocked means that another process is changing the workspace.
 var ErrLocked = errors.New("the workspace is locked by another process")
 
-// Acquire takes the lock of the workspace at root, without waiting. It returns
-// ErrLocked, wrapped with the holder's process number where the system tells
-// it, when another process (or another Acquire in this one) has it.
-func Acquire(root string) (*Lock, error) {
+// A Place is a workspace as it was found, held open: a directory or link that takes its
+// path until it is locked is not taken for it.
+type Place struct {
+	// Absolute, links resolved.
+	Path string
+	// Closed at the latest when nothing refers to it any more.
+	dir *os.File
+}
+
+// Hold opens the directory at root.
+func Hold(root string) (*Place, error) {
 	real, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
@@ -33,7 +41,24 @@ func Acquire(root string) (*Lock, error) {
 	if real, err = filepath.Abs(real); err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
-	t, err := dirfd.Open(real)
+	dir, err := os.OpenFile(real, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	return &Place{Path: real, dir: dir}, nil
+}
+
+// Close gives the directory back; its locks stay. It may be called twice.
+func (p *Place) Close() { p.dir.Close() } // it was only read: nothing to lose
+
+// Acquire takes the lock, without waiting. It returns ErrLocked, wrapped with the
+// holder's process number where the system tells it, when another process (or another
+// Acquire in this one) has it, and a *ConflictError when the directory is not at its
+// path any more.
+func (p *Place) Acquire() (*Lock, error) {
+	// A lock belongs to an opening, so that the place needs another one.
+	t, err := (&dirfd.Tree{FD: int(p.dir.Fd()), Root: p.Path}).Reopen()
+	runtime.KeepAlive(p)
 	if err != nil {
 		return nil, err
 	}
@@ -47,11 +72,24 @@ func Acquire(root string) (*Lock, error) {
 			err = fmt.Errorf("%w: process %s has it", ErrLocked, pid)
 		}
 	}
+	if err == nil {
+		err = inPlace(t)
+	}
 	if err != nil {
 		t.Close()
-		return nil, fmt.Errorf("lock %s: %w", root, err)
+		return nil, fmt.Errorf("lock %s: %w", p.Path, err)
 	}
 	return &Lock{tree: t}, nil
+}
+
+// Acquire is Place.Acquire of the directory that is at root now.
+func Acquire(root string) (*Lock, error) {
+	p, err := Hold(root)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	return p.Acquire()
 }
 
 // InPlace gives a *ConflictError when the path of the workspace does not name

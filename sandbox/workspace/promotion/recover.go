@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 
+	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/internal/dirfd"
 )
 
@@ -76,17 +78,51 @@ func recoverAll(ctx context.Context, t *dirfd.Tree, hook func(*journal)) ([]Reco
 // RecoverOld settles the promotion id that an earlier version, which kept its
 // journals in the workspace, was killed in; nil when there is no such journal.
 // Anybody could have put one there, so the caller must know from elsewhere that
-// id was being promoted in this workspace.
-func (l *Lock) RecoverOld(ctx context.Context, id string) (*Recovery, error) {
+// id was being promoted in this workspace, and recorded tells what: a journal
+// that says anything else is an error, and is not carried out.
+func (l *Lock) RecoverOld(ctx context.Context, id string, recorded func(context.Context) (workspace.Changeset, error)) (*Recovery, error) {
 	j, err := loadOld(l.tree, id)
 	if j == nil || err != nil {
 		return nil, err
+	}
+	cs, err := recorded(ctx)
+	if err == nil {
+		err = j.carriesOut(cs)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s is not carried out, for it is not known to be of run %s: %w: compare the files with your version control, then remove it", j.place, id, err)
 	}
 	r, err := j.recover(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("recover promotion %s in %s: %w", id, l.tree.Root, err)
 	}
 	return &r, nil
+}
+
+// carriesOut refuses a plan that does anything but what cs says.
+func (j *journal) carriesOut(cs workspace.Changeset) error {
+	changes, err := cs.Flatten()
+	if err != nil {
+		return err
+	}
+	is := func(there bool, content []byte, plan *fileMeta) bool {
+		return there == (plan != nil) && (plan == nil || plan.Digest == workspace.Digest(content))
+	}
+	for _, it := range j.Items {
+		if c, ok := workspace.FindChange(changes, it.Path); !ok || !is(c.Existed, c.Before, it.Before) || !is(c.Exists, c.After, it.After) {
+			return fmt.Errorf("it changes %s otherwise", it.Path)
+		}
+	}
+	names := slices.Clone(j.Make)
+	for _, d := range slices.Concat(j.Clear, j.Remove) {
+		names = append(names, d.Path)
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(changes, func(c workspace.PathChange) bool { return strings.HasPrefix(c.Path, name+"/") }) {
+			return fmt.Errorf("it changes the directory %s", name)
+		}
+	}
+	return nil
 }
 
 // loadOld reads the journal id of an earlier version; nil when there is none.

@@ -2,6 +2,7 @@ package promotion
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -152,6 +153,51 @@ func TestAPatchChangesNoRepository(t *testing.T) {
 	}
 }
 
+// What a commondir names need not look like a repository by itself.
+func TestAPatchChangesNothingThatARepositoryBorrows(t *testing.T) {
+	t.Parallel()
+	linked := treetest.Files{"W/HEAD": gitHead, "W/commondir": "../common\n", "common/objects/x": "", "common/refs/x": ""}
+	with := func(more treetest.Files) treetest.Files {
+		tree := maps.Clone(linked)
+		maps.Copy(tree, more)
+		return tree
+	}
+	without := func(name string) treetest.Files {
+		tree := maps.Clone(linked)
+		delete(tree, name)
+		return tree
+	}
+	for name, test := range map[string]struct {
+		before treetest.Files
+		cs     workspace.Changeset
+	}{
+		"configuration":     {linked, create("common/config", gitConfig)},
+		"of another case":   {linked, create("Common/Config", gitConfig)},
+		"hook":              {linked, create("common/hooks/post-checkout", "#!/bin/sh\n")},
+		"an ignored one":    {with(treetest.Files{".gitignore": "W\n"}), create("common/config", gitConfig)},
+		"in a cache":        {treetest.Files{"node_modules/w/HEAD": gitHead, "node_modules/w/CommonDir": "../../a\n", "a/objects/x": "", "a/refs/x": ""}, create("a/config", gitConfig)},
+		"objects last":      {without("common/objects/x"), create("common/objects/x", "")},
+		"by an object name": {with(treetest.Files{"W/HEAD": strings.Repeat("a", 40)}), create("common/config", gitConfig)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, early, late := refusals(t, treetest.New(t, test.before), test.cs); !early || !late {
+				t.Errorf("refused before any box %v, by the promotion %v", early, late)
+			}
+		})
+	}
+	// The danger is one: git itself runs what is named there.
+	dir := treetest.New(t, with(treetest.Files{"sub/.git": "gitdir: ../W\n"}))
+	proof := filepath.Join(t.TempDir(), "proof")
+	treetest.Fill(t, dir, treetest.Files{"common/config": "[core]\n\tfsmonitor = touch " + proof + "\n"})
+	cmd := exec.CommandContext(t.Context(), "git", "status")
+	cmd.Dir = filepath.Join(dir, "sub")
+	_ = cmd.Run()
+	if _, err := os.Stat(proof); err != nil {
+		t.Errorf("git runs nothing: %v", err)
+	}
+}
+
 func TestWhatIsNoRepositoryIsWritten(t *testing.T) {
 	t.Parallel()
 	fixture := bareRepo("testdata/repo.git")
@@ -173,6 +219,9 @@ func TestWhatIsNoRepositoryIsWritten(t *testing.T) {
 		"beside a fixture":         {fixture, creates(treetest.Files{"testdata/config": "", "testdata/a.txt": "", "src/hooks/a.py": ""})},
 		"a note in a fixture":      {fixture, create("testdata/repo.git/README.md", "")},
 		"a work tree in a bare":    {root, both(modify("main/src/config/a.py", "a\n", "b\n"), create("main/index.html", ""))},
+		"beside a work tree":       {treetest.Files{".git/HEAD": gitHead, ".git/objects/": "", ".git/refs/": "", ".git/worktrees/x/HEAD": gitHead, ".git/worktrees/x/commondir": "../..\n", "app/objects/a": ""}, creates(treetest.Files{"app/refs/b.py": "", "app/config": ""})},
+		"a commondir alone":        {treetest.Files{"docs/commondir": "x\n", "docs/HEAD": "none\n", "app/objects/a": ""}, creates(treetest.Files{"app/refs/b.py": "", "app/config": ""})},
+		"beside a linked one":      {treetest.Files{"W/HEAD": gitHead, "W/commondir": "../common\n", "common/objects/x": "", "common/refs/x": ""}, creates(treetest.Files{"config": "", "hooks/a.py": "", "common/a.py": ""})},
 		"a git repository around":  {treetest.Files{".git/HEAD": gitHead, ".git/objects/": "", ".git/refs/": "", "HEAD": gitHead}, creates(treetest.Files{"config": "", "hooks/a.py": ""})},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -182,6 +231,67 @@ func TestWhatIsNoRepositoryIsWritten(t *testing.T) {
 			}
 		})
 	}
+}
+
+// However many promotions the files come by, and in whatever order, git never finds a
+// repository.
+func TestNoOrderOfPromotionsMakesARepository(t *testing.T) {
+	t.Parallel()
+	bare := []string{"docs/HEAD", "docs/config", "docs/objects/x", "docs/refs/x"}
+	linked := []string{"W/HEAD", "W/commondir", "common/objects/x", "common/config"}
+	tried := 0
+	for _, files := range [][]string{bare, linked} {
+		permute(files, func(order []string) {
+			tried++
+			dir := treetest.New(t, treetest.Files{"README.md": "", "common/refs/x": "", "sub/a": ""})
+			var refused []string
+			for i, name := range order {
+				content := map[string]string{"HEAD": gitHead, "config": gitConfig, "commondir": "../common\n"}[path.Base(name)]
+				p, err := prepareIn(t.Context(), dir, create(name, content), fmt.Sprint("run-", i), nil, nil)
+				if err == nil {
+					err = errors.Join(p.Commit(t.Context()), p.Close())
+				}
+				var bad *workspace.PathError
+				switch {
+				case errors.As(err, &bad):
+					refused = append(refused, name)
+				case err != nil:
+					t.Fatal(err)
+				}
+			}
+			if len(refused) == 0 {
+				t.Errorf("%q: all were written", order)
+			}
+			treetest.Fill(t, dir, treetest.Files{"sub/.git": "gitdir: ../W\n"})
+			for _, at := range []string{"docs", "W", "common", "sub"} {
+				cmd := exec.CommandContext(t.Context(), "git", "rev-parse", "--git-dir")
+				cmd.Dir, cmd.Env = filepath.Join(dir, at), append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+				if out, err := cmd.Output(); err == nil {
+					t.Errorf("%q without %q: in %s git finds the repository %s", order, refused, at, out)
+				}
+			}
+		})
+	}
+	if tried != 48 {
+		t.Errorf("%d orders were tried", tried)
+	}
+}
+
+// permute calls do with every order of list.
+func permute(list []string, do func([]string)) {
+	var from func(i int)
+	from = func(i int) {
+		if i == len(list) {
+			do(list)
+			return
+		}
+		for k := i; k < len(list); k++ {
+			list[i], list[k] = list[k], list[i]
+			from(i + 1)
+			list[i], list[k] = list[k], list[i]
+		}
+	}
+	from(0)
 }
 
 // TestRepositoriesAreThoseOfGit asks git about each layout, so that a rule of git that

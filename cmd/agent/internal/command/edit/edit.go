@@ -15,6 +15,7 @@ import (
 	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 	"agent/verify/policy"
 )
 
@@ -80,12 +81,17 @@ func (c command) edit(ctx *cli.Context) error {
 	if err := cmdline.CheckDirectory(dir); err != nil {
 		return err
 	}
+	place, err := promotion.Hold(dir)
+	if err != nil {
+		return fault.Usage("name a directory with --workspace", "workspace: %w", err)
+	}
+	defer place.Close()
 	patch, err := c.editPatch(ctx)
 	if err != nil {
 		return err
 	}
 	e := &editing{
-		command: c, dir: cmdline.Resolved(dir), exclude: config.ParseList(set["exclude"].Text), patch: patch, target: ctx.String("file"),
+		command: c, found: place, dir: place.Path, exclude: config.ParseList(set["exclude"].Text), patch: patch, target: ctx.String("file"),
 		protect: protect, hide: set.OutputMasker(c.Getenv, ""), allow: allow, write: ctx.Bool("write"), json: set.On("json"),
 	}
 	// From here on an error is reported in the shape that was asked for,

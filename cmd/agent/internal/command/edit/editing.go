@@ -25,8 +25,9 @@ type editing struct {
 	allow   []string            // kinds of hold that were approved in advance
 	write   bool
 	json    bool
-	// The workspace, held open; nil where another process holds it and this one
-	// only looks.
+	// The workspace, held open before the patch is read.
+	found *promotion.Place
+	// Nil where another process holds it and this one only looks.
 	lock *promotion.Lock
 	// What was found out, filled in as far as the editing came.
 	doc document

@@ -29,7 +29,8 @@ const editJournal = "edit-"
 // locked can still be read: a file that changes under the reader is found
 // out by its digest.
 func (e *editing) hold(ctx context.Context) (release func(), err error) {
-	lock, err := promotion.Acquire(e.dir)
+	lock, err := e.found.Acquire()
+	var moved *promotion.ConflictError
 	switch {
 	// A run holds its workspace for minutes; who only looks need not wait.
 	case errors.Is(err, promotion.ErrLocked) && !e.write:
@@ -39,6 +40,8 @@ func (e *editing) hold(ctx context.Context) (release func(), err error) {
 			Exit: run.ExitConflict, Kind: run.ProblemConflict, Err: err,
 			Next: "wait for it to end, or stop that process, then run the same command again",
 		}
+	case errors.As(err, &moved):
+		return nil, e.unplaced(moved)
 	case err != nil:
 		return nil, e.unread(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/run"
+	"agent/sandbox/workspace/promotion"
 )
 
 // Request makes the run's request from flags and files.
@@ -39,6 +40,11 @@ func BaseRequest(set config.Settings) (run.Request, error) {
 	if err := cmdline.CheckDirectory(dir); err != nil {
 		return run.Request{}, err
 	}
+	// From here on it is this directory, whatever its path names when the patch has been read.
+	place, err := promotion.Hold(dir)
+	if err != nil {
+		return run.Request{}, fault.Usage("name a directory with --workspace", "workspace: %w", err)
+	}
 	// The configuration was read from the workspace once, before the
 	// run scans it; a run uses the values that held when it began.
 	conf, err := set.VerifyConfig()
@@ -55,7 +61,7 @@ func BaseRequest(set config.Settings) (run.Request, error) {
 	}
 	allow, err := set.AllowKinds()
 	return run.Request{
-		Workspace: dir, Exclude: config.ParseList(set["exclude"].Text), Protect: protect, Allow: allow, NoPromote: set.On("no_promote"), Config: conf,
+		Workspace: dir, Place: place, Exclude: config.ParseList(set["exclude"].Text), Protect: protect, Allow: allow, NoPromote: set.On("no_promote"), Config: conf,
 		NoInstall: !set.On("dependencies.install"), InstallScripts: set.On("dependencies.scripts"),
 		InstallAll: !set.On("dependencies.partial"), Packages: config.ParseList(set["environment.packages"].Text), Keep: keep,
 	}, err

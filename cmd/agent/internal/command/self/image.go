@@ -138,6 +138,10 @@ func (r *rebuild) copied(ctx context.Context, act func(selfbuild.Prover) error) 
 		defer cancel()
 		err = errors.Join(err, drop(steady))
 	}()
+	own, passwords, err := database.Apart(own)
+	if err != nil {
+		return err
+	}
 	env := []string{"AGENT_DATABASE_URL=" + own}
 	// Where packages come from is the machine's business and no setting of the agent, so
 	// the image cannot know it. Keys of models are not among these: the canary asks no
@@ -147,5 +151,5 @@ func (r *rebuild) copied(ctx context.Context, act func(selfbuild.Prover) error) 
 			env = append(env, name+"="+v)
 		}
 	}
-	return act(selfbuild.Prover{Errands: r.attempt.Session.Engine, Env: env, Certificates: r.machineCertificates()})
+	return act(selfbuild.Prover{Errands: r.attempt.Session.Engine, Env: env, Passwords: passwords, Certificates: r.machineCertificates()})
 }

@@ -20,6 +20,7 @@ import (
 	"agent/orchestrator/store/database"
 	"agent/orchestrator/undo"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/promotion"
 )
 
 type command struct{ *cmdline.Line }
@@ -69,6 +70,12 @@ func Undo(ctx context.Context, line *cmdline.Line, s *wire.Session, yes bool, of
 	if err := cmdline.CheckDirectory(of.Workspace); err != nil {
 		return run.Document{}, err
 	}
+	// What was planned and confirmed is for this directory, whatever its path names then.
+	place, err := promotion.Hold(of.Workspace)
+	if err != nil {
+		return run.Document{}, fault.Usage("name a directory with --workspace", "workspace: %w", err)
+	}
+	defer place.Close()
 	m, err := undo.Plan(ctx, of.Workspace, of.ID, changes.Reverse(), func(ctx context.Context, name, now string) (*blame.Timeline, error) {
 		return s.Timeline(ctx, of.Workspace, name, now)
 	})
@@ -79,7 +86,7 @@ func Undo(ctx context.Context, line *cmdline.Line, s *wire.Session, yes bool, of
 	switch {
 	// What cannot be done is recorded, and needs no answer.
 	case len(m.Conflicts) > 0:
-		return s.Runner(nil).Undo(ctx, of, m.Changes, &run.Problem{
+		return s.Runner(nil).Undo(ctx, of, place, m.Changes, &run.Problem{
 			Kind: run.ProblemConflict, Next: "undo the later runs first, the newest first, or edit by hand: " + show,
 			Message: fmt.Sprintf("run %s cannot be taken back from under later edits: %s; nothing was written", of.ID, strings.Join(m.Conflicts, "; ")),
 		}), nil
@@ -92,7 +99,7 @@ func Undo(ctx context.Context, line *cmdline.Line, s *wire.Session, yes bool, of
 	if err := (command{line}).confirm(ctx, yes, of, m.Changes); err != nil {
 		return run.Document{}, err
 	}
-	return s.Runner(nil).Undo(ctx, of, m.Changes, nil), nil
+	return s.Runner(nil).Undo(ctx, of, place, m.Changes, nil), nil
 }
 
 // undoable returns the promotion to reverse: that of the run named,
