@@ -21,7 +21,7 @@
 //	         Go and of TypeScript, the workspace's own where it has one, over the
 //	         whole workspace
 //	smoke    the program starts and is watched, a server is asked; without a
-//	         program what others may import is imported
+//	         program, or where it is only guessed, what others may import is imported
 //	tests    pytest, node --test, go test, the workspace's own vitest, jest, mocha, ava,
 //	         tap, tape and uvu, every test, and what else its test scripts start
 //
@@ -154,7 +154,9 @@
 // count.
 //
 // The entry point is started as a user would start it; a workspace that has none is a
-// library, and its packages are imported, each in an interpreter of its own. pytest runs every
+// library, and its packages are imported, each in an interpreter of its own. A main guard below the
+// top that nothing declares is a guess: it is looked at for 3 s, longer only where it listens, the patch
+// touches it, or it ends on one side and not on the other. pytest runs every
 // test, those of unittest in files with other names as well, with no plugin that
 // the workspace does not name. Examples in documentation are tests where a command of the
 // project runs them so. Options of plugins that are not loaded are left out of the
