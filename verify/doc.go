@@ -115,7 +115,9 @@
 // measured: it passes on the program as it was as well, or nothing stands in its place. One that
 // fails there pins down the change, and one that lacks a name there is read by its text
 // (weaker-test): these are shown, unless fewer tests pass as they were than were
-// rewritten. A test that fails because what it calls has another name now is not counted.
+// rewritten. A test that fails because what it calls has another name now is not counted. One that
+// is removed with all that it asserts about is shown, where the patch does nothing to the program but take away,
+// and a person gave it; see trial/subject.go.
 //
 // A suppression of one line that the patch adds blocks where a gate reports something that
 // counts without it, or where that cannot be measured.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -68,4 +69,25 @@ func packageChanges(c workspace.Change, name string) string {
 		}
 	}
 	return deps.Changes(name, before, after)
+}
+
+// hiddenHolds lists the files that cs puts where git ignores them, as the rules are in base,
+// and the .gitignore files of cs that do the same to others: base.Unseen as holds, sorted
+// by path. All of them block, and what git gives no answer about is held too.
+func hiddenHolds(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) {
+	for _, u := range base.Unseen(ctx, cs) {
+		h := Hold{Path: u.Path, Kind: Unseen, Block: true}
+		switch {
+		case u.Err != nil && u.Rules:
+			h.Reason = "Git does not say what it ignores then: " + quote(u.Err.Error())
+		case u.Err != nil:
+			h.Reason = "Git does not say whether it ignores it: " + quote(u.Err.Error())
+		case u.Rules:
+			h.Reason = fmt.Sprintf("Git ignores files of the workspace then (%d of them, as %s), which no later run and no commit has.", len(u.Hidden), quote(u.Hidden[0]))
+		default:
+			h.Reason = "Git ignores it, so no later run and no commit has it."
+		}
+		holds = append(holds, h)
+	}
+	return holds
 }
