@@ -16,6 +16,7 @@ import (
 	"agent/verify/compare"
 	"agent/verify/golang"
 	"agent/verify/node"
+	"agent/verify/trial"
 )
 
 // graph draws which of some packages need which; a package may need itself, and two
@@ -156,7 +157,7 @@ func TestTrialLeavesOutTheSame(t *testing.T) {
 	} {
 		s := empty(nil)
 		s.results.leave(golang.TestsName, check.Reach{"low": true, "own": false})
-		s.results.await(golang.TestsName, []string{"testdata/a"})
+		s.results.await(golang.TestsName, trial.Trial{Aids: []string{"testdata/a"}})
 		s.results.proven(map[string]string{})
 		s.results.baseline(golang.TestsName, passed("low", "own"))
 		s.results.candidate(golang.TestsName, passed("low"))

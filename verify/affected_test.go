@@ -14,6 +14,7 @@ import (
 	"agent/verify/check"
 	"agent/verify/golang"
 	"agent/verify/node"
+	"agent/verify/trial"
 	"agent/verify/verifytest"
 )
 
@@ -216,7 +217,7 @@ func TestCheckThatThePatchCannotAffectStartsNoBox(t *testing.T) {
 		s, started := offline(base, nil, verifytest.Change(t, base, files{"web/a.py": "x = 1\n"}))
 		s.req.Config.AffectedTests = affected
 		s.plan(func() {})
-		s.results.await(golang.TestsName, nil)
+		s.results.await(golang.TestsName, trial.Trial{})
 		s.program(t.Context(), golang.Tests)
 		s.unaided(t.Context(), golang.Tests)
 		if got := strings.Join(*started, " "); got != want {

@@ -8,6 +8,7 @@ import (
 	"agent/verify/check"
 	"agent/verify/golang"
 	"agent/verify/policy"
+	"agent/verify/trial"
 	"agent/verify/verifytest"
 )
 
@@ -72,7 +73,7 @@ func TestAJudgementWaitsForTheSecondRun(t *testing.T) {
 	} {
 		s := empty(nil)
 		r := s.results
-		r.await(golang.TestsName, nil)
+		r.await(golang.TestsName, trial.Trial{})
 		r.proven(map[string]string{})
 		r.baseline(golang.TestsName, outcome("passed", "passed"))
 		r.candidate(golang.TestsName, outcome("passed", "passed"))

@@ -21,7 +21,7 @@
 //	         Go and of TypeScript, the workspace's own where it has one, over the
 //	         whole workspace
 //	smoke    the program starts and is watched, a server is asked; without a
-//	         program what others may import is imported
+//	         program, or where it is only guessed, what others may import is imported
 //	tests    pytest, node --test, go test, the workspace's own vitest, jest, mocha, ava,
 //	         tap, tape and uvu, every test, and what else its test scripts start
 //
@@ -115,7 +115,9 @@
 // measured: it passes on the program as it was as well, or nothing stands in its place. One that
 // fails there pins down the change, and one that lacks a name there is read by its text
 // (weaker-test): these are shown, unless fewer tests pass as they were than were
-// rewritten. A test that fails because what it calls has another name now is not counted.
+// rewritten. A test that fails because what it calls has another name now is not counted. One that
+// is removed with all that it asserts about is shown, where the patch does nothing to the program but take away,
+// and a person gave it; see trial/subject.go.
 //
 // A suppression of one line that the patch adds blocks where a gate reports something that
 // counts without it, or where that cannot be measured.
@@ -154,7 +156,9 @@
 // count.
 //
 // The entry point is started as a user would start it; a workspace that has none is a
-// library, and its packages are imported, each in an interpreter of its own. pytest runs every
+// library, and its packages are imported, each in an interpreter of its own. A main guard below the
+// top that nothing declares is a guess: it is looked at for 3 s, longer only where it listens, the patch
+// touches it, or it ends on one side and not on the other. pytest runs every
 // test, those of unittest in files with other names as well, with no plugin that
 // the workspace does not name. Examples in documentation are tests where a command of the
 // project runs them so. Options of plugins that are not loaded are left out of the

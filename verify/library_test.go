@@ -8,6 +8,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/checktest"
 	"agent/verify/smoke"
 	"agent/verify/verifytest"
 )
@@ -51,6 +52,8 @@ func TestEitherTheProgramOrTheLibrariesAreTried(t *testing.T) {
 	}{
 		"a program":           {map[string]string{"main.py": "", "shop/__init__.py": ""}, nil, true, false},
 		"a configured one":    {map[string]string{"shop/__init__.py": ""}, []string{"shop"}, true, false},
+		"a guess at one":      {map[string]string{"shop/__init__.py": "", "tools/a.py": checktest.Guard}, nil, true, true},
+		"a guess alone":       {map[string]string{"tools/a.py": checktest.Guard}, nil, true, false},
 		"libraries":           {map[string]string{"shop/__init__.py": ""}, nil, false, true},
 		"neither, but a page": {map[string]string{"index.html": ""}, nil, false, false},
 	} {

@@ -85,6 +85,7 @@ func (s *session) run(ctx context.Context) {
 		})
 	}
 	wg.Wait()
+	s.rewatch(ctx)
 	s.repeat(ctx)
 	s.predate(ctx)
 	s.unsilence(ctx)
@@ -147,7 +148,7 @@ func (s *session) groups(cand check.View) map[string][]check.Check {
 			// Which program it is cannot be told, so nobody knows that it works.
 			r.baseline(smoke.ProgramName, check.Outcome{})
 			r.candidate(smoke.ProgramName, check.Infraf("%v", err))
-		case def.Name == smoke.ImportsName && (err != nil || len(s.after.Args) > 0):
+		case def.Name == smoke.ImportsName && (err != nil || len(s.after.Args) > 0 && !s.before.Guess):
 			r.skip(smoke.ImportsName, "the program is started instead")
 		case reason != "":
 			r.skip(def.Name, reason)

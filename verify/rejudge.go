@@ -15,12 +15,16 @@ import (
 // when the patch touches them or what they are made of.
 func (s *session) trials(defs []check.Check) (todo []check.Check) {
 	parts := trial.SplitPatch(s.req.Base, s.req.Changeset)
-	if !parts.Wanted() {
+	t := trial.Trial{Aids: parts.Aids, Before: s.base, OnlyRemoved: !parts.Wanted()}
+	if !s.req.Model {
+		t.Names = parts.Lost(check.NewView(s.req.Base, s.req.Changeset))
+	}
+	if !parts.Wanted() && len(t.Names) == 0 {
 		return nil
 	}
 	for _, def := range defs {
 		if def.Applies(s.base) == "" && def.Applies(check.NewView(s.req.Base, parts.Program)) == "" {
-			s.results.await(def.Name, parts.Aids)
+			s.results.await(def.Name, t)
 			todo = append(todo, def)
 		}
 	}
@@ -56,10 +60,10 @@ func (s *session) unaided(ctx context.Context, def check.Check) {
 }
 
 // await makes the judgement of a check wait for its trial.
-func (r *results) await(name string, aids []string) {
+func (r *results) await(name string, t trial.Trial) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.trials[name] = &trial.Trial{Aids: aids}
+	r.trials[name] = &t
 }
 
 // tried records the outcome of a trial.

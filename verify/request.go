@@ -106,6 +106,9 @@ type Request struct {
 	Config    Config
 	// The kinds of policy.Hold that were approved in advance.
 	Allow []string
+	// A model wrote the changeset and nobody has seen it: that a test went with its subject is
+	// that model's word alone.
+	Model bool
 	// Among the requests of one Verifier the boxes of the lowest rank have their
 	// turns first.
 	Rank int

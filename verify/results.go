@@ -15,6 +15,7 @@ import (
 	"agent/verify/format"
 	"agent/verify/node"
 	"agent/verify/policy"
+	"agent/verify/smoke"
 	"agent/verify/syntax"
 	"agent/verify/trial"
 )
@@ -50,6 +51,8 @@ type results struct {
 	// Tests that may fail by chance, and what came of their repeats.
 	suspects    map[string][]compare.Suspect
 	repetitions map[string]*compare.Repetition
+	// A program that was cut short on one side has been watched to the end.
+	watched bool
 	// Check to the reason why it is not proven; nil until the proof is done.
 	proof map[string]string
 	// Why a check does not apply, or could not judge. A check is in here, in
@@ -232,6 +235,9 @@ func (r *results) judge(name string) {
 	}
 	def, again := r.named(name), r.repetitions[name]
 	left := r.left[name]
+	if _, unequal := smoke.Unequal(base, cand); unequal && !r.watched {
+		return
+	}
 	cand = cand.Beside(base, left)
 	r.cand[name] = cand
 	r.trials[name].Beside(base, left)

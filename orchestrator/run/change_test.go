@@ -248,12 +248,15 @@ on: push
 }
 
 // A test that pins down what the patch changes is shown with a patch that somebody gave; of a
-// model's own change it waits for a person.
+// model's own change it waits for a person. The gates are told, for they let tests go with their subject.
 func TestARewrittenTestOfAModelBlocks(t *testing.T) {
 	t.Parallel()
 	listed := []policy.Hold{{Path: "test_a.py", Kind: policy.ChangedTest}, {Path: "b.py", Kind: policy.Suppression}}
 	for patch, want := range map[string]string{"": "[true false]", "given": "[false false]"} {
 		b := runtest.Setup(t, func(_ context.Context, req verify.Request) (verify.Report, error) {
+			if req.Model != (patch == "") {
+				t.Errorf("patch %q: told that a model wrote it: %v", patch, req.Model)
+			}
 			return verify.Report{Verdict: verify.Pass, Changeset: req.Changeset, Holds: listed}, nil
 		})
 		req := b.Request()

@@ -104,10 +104,10 @@ func TestTheWireFormat(t *testing.T) {
 			Command{
 				Args: []string{"/bin/x"}, Dir: "/d", Env: map[string]string{"A": "b"}, Stdin: []byte("in"),
 				Timeout: time.Second, Grace: time.Millisecond, MaxOutput: 7, Collect: []string{"/c"},
-				Watch: &Watch{Path: "/p", Port: 1, Text: "t", Settle: 2}, Egress: true,
+				Watch: &Watch{Path: "/p", Port: 1, Text: "t", Settle: 2, Look: 3}, Egress: true,
 			},
 			`{"args":["/bin/x"],"dir":"/d","env":{"A":"b"},"stdin":"aW4=","timeout":1000000000,"grace":1000000,"max_output":7,"collect":["/c"],` +
-				`"watch":{"path":"/p","port":1,"text":"t","settle":2},"egress":true}`,
+				`"watch":{"path":"/p","port":1,"text":"t","settle":2,"look":3},"egress":true}`,
 		},
 		{
 			Answer{Problem: "p", Result: Result{

@@ -41,7 +41,7 @@ func run(ctx context.Context, c Command, score process.OOMScore) (Result, error)
 	// meet it.
 	procs := process.Watch(ch.pid)
 	seen := observe(ctx, c, ch.finder)
-	ended := procs.Run(ctx, seen.settled, c.Timeout, c.Watch != nil)
+	ended := procs.Run(ctx, seen.over, c.Timeout, c.Watch != nil)
 	// Before anything is told to end: what it closes then was open.
 	ports := seen.report()
 	met := reached(readForks()-forks, ended && procs.Status.Signal() == unix.SIGXFSZ)
@@ -50,7 +50,7 @@ func run(ctx context.Context, c Command, score process.OOMScore) (Result, error)
 	after := readMemory()
 	// A program that was seen to do what was waited for was ended by us, which is
 	// neither a time-out nor a result of its own.
-	settled := !ended && process.Ended(seen.settled)
+	settled := !ended && seen.settled()
 	res := Result{
 		TimedOut:  !ended && !settled,
 		Settled:   settled,

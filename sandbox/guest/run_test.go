@@ -122,6 +122,33 @@ func TestWatchSeesWhatListens(t *testing.T) {
 	mustBeEmpty(t, box)
 }
 
+// What listens on nothing is not watched to the end when a look is enough; what listens is.
+func TestWatchLeavesAloneWhatListensOnNothing(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	for name, test := range map[string]struct {
+		act  []string
+		left bool
+	}{
+		"nothing":   {[]string{"sleep", "60000"}, true},
+		"at work":   {[]string{"spin", "1", "60000"}, true},
+		"a server":  {[]string{"serve", ":8001", "HTTP/1.1 503 Soon\r\n\r\n"}, false},
+		"its end":   {[]string{"exit", "3"}, false},
+		"its words": {[]string{"announce", "re", "ady", "x"}, false},
+	} {
+		c := brief(test.act...)
+		c.Timeout, c.Watch = 8*time.Second, &guest.Watch{Look: 3 * time.Second, Settle: 200 * time.Millisecond}
+		if name == "its words" {
+			c.Watch.Text = "ready"
+		}
+		r := boxtest.RunCommand(t, box, c)
+		if left := r.TimedOut && r.Wall < c.Timeout; left != test.left || r.Settled != (name == "its words") {
+			t.Errorf("%s: timed out %v, settled %v, after %v", name, r.TimedOut, r.Settled, r.Wall)
+		}
+	}
+	mustBeEmpty(t, box)
+}
+
 // Who waits for something else than the machine is at rest; who works, or wants to, is not.
 func TestRunTellsWhoIsAtRest(t *testing.T) {
 	t.Parallel()

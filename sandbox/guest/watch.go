@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"agent/sandbox/guest/process"
 )
 
 // A Watch says how to see that a command is ready for its work. The
@@ -30,6 +32,9 @@ type Watch struct {
 	Text string `json:"text,omitempty"`
 	// Settle is how long the command must stay ready. 0 means 1 s.
 	Settle time.Duration `json:"settle,omitempty"`
+	// Look is how long it is watched when nothing listens by then and Text is empty; 0 means
+	// until Timeout.
+	Look time.Duration `json:"look,omitempty"`
 }
 
 // A Port is one on which something in the box accepts connections.
@@ -67,8 +72,8 @@ func (w Watch) check() error {
 	if w.Path != "" && !ValidPath(w.Path) {
 		return fmt.Errorf("watch: path %q: must begin with a slash and hold no space", w.Path)
 	}
-	if w.Port < 0 || w.Port > 65535 || len(w.Text) > maxReadyText || w.Settle < 0 {
-		return fmt.Errorf("watch: port %d, text of %d bytes and settling time %s must lie within bounds", w.Port, len(w.Text), w.Settle)
+	if w.Port < 0 || w.Port > 65535 || len(w.Text) > maxReadyText || w.Settle < 0 || w.Look < 0 {
+		return fmt.Errorf("watch: port %d, text of %d bytes, settling time %s and look of %s must lie within bounds", w.Port, len(w.Text), w.Settle, w.Look)
 	}
 	return nil
 }
@@ -87,10 +92,10 @@ type watcher struct {
 	text  *finder
 	// The command has a way out, so that port of the box is the guest's own.
 	egress bool
-	// Closed when the command has been ready for long enough; nil for a
-	// command without a Watch.
-	settled chan struct{}
-	stop    context.CancelFunc
+	// Closed when the command has been ready for long enough, or idle for all of its Look; nil
+	// for a command without a Watch.
+	over chan struct{}
+	stop context.CancelFunc
 	// The one that looks, and one for each port that is asked.
 	working sync.WaitGroup
 
@@ -99,6 +104,8 @@ type watcher struct {
 	asked map[int]*Port
 	// Those that listened at the last look.
 	open []int
+	// The watch is over because nothing listened.
+	idle bool
 }
 
 // observe starts to watch for a command that writes through text. The
@@ -109,7 +116,7 @@ func observe(ctx context.Context, c Command, text *finder) *watcher {
 	if c.Watch == nil {
 		return o
 	}
-	o.watch, o.text, o.settled, o.asked = *c.Watch, text, make(chan struct{}), map[int]*Port{}
+	o.watch, o.text, o.over, o.asked = *c.Watch, text, make(chan struct{}), map[int]*Port{}
 	if o.watch.Path == "" {
 		o.watch.Path = "/"
 	}
@@ -135,8 +142,12 @@ func (o *watcher) report() []Port {
 	return ports
 }
 
-// look looks again and again until the command has settled.
+// settled reports whether the command has been ready for long enough. It is asked after report.
+func (o *watcher) settled() bool { return process.Ended(o.over) && !o.idle }
+
+// look looks again and again until the command has settled, or is left alone.
 func (o *watcher) look(ctx context.Context) {
+	began := time.Now()
 	tick := time.NewTicker(lookInterval)
 	defer tick.Stop()
 	since := time.Time{} // when it became ready
@@ -147,15 +158,26 @@ func (o *watcher) look(ctx context.Context) {
 		case <-tick.C:
 		}
 		switch ready := o.ready(ctx, listeners()); {
+		case !ready && o.unheard(time.Since(began)):
+			close(o.over)
+			return
 		case !ready:
 			since = time.Time{}
 		case since.IsZero():
 			since = time.Now()
 		case time.Since(since) >= o.watch.Settle:
-			close(o.settled)
+			close(o.over)
 			return
 		}
 	}
+}
+
+// unheard reports whether the command has run for its Look and listens on nothing.
+func (o *watcher) unheard(ran time.Duration) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.idle = o.watch.Look > 0 && ran >= o.watch.Look && o.watch.Text == "" && len(o.open) == 0
+	return o.idle
 }
 
 // ready takes in what listens now, begins to ask whom it has not asked,

@@ -91,6 +91,7 @@ func TestWatchIsCheckedBeforeItRuns(t *testing.T) {
 		"a negative port":  {Watch{Port: -1}, false},
 		"a text of length": {Watch{Text: strings.Repeat("a", maxReadyText+1)}, false},
 		"a time before":    {Watch{Settle: -1}, false},
+		"a look before":    {Watch{Look: -1}, false},
 	} {
 		c := Command{Args: []string{"/bin/x"}, Watch: &test.watch}.WithDefaults()
 		if err := c.Check(); (err == nil) != test.ok {

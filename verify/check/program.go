@@ -23,6 +23,8 @@ type Entry struct {
 	Build []string
 	// Besides the configured variables.
 	Env map[string]string
+	// Nothing in the workspace says that it is started: unless it listens, a look is enough.
+	Guess bool
 }
 
 // String names the command for people.
@@ -107,6 +109,8 @@ type Ending struct {
 	Signal string `json:"signal,omitempty"`
 	// Still there when the watch was over, as a server is.
 	Running bool `json:"running,omitempty"`
+	// Running and listening on nothing when the look at a guess was over.
+	Glanced bool `json:"glanced,omitempty"`
 	// Running, and it was ready for its work: it answered, or wrote the text that
 	// is configured. It was not watched any longer then.
 	Settled bool `json:"settled,omitempty"`
@@ -139,6 +143,8 @@ func (e Ending) String() string {
 	switch ports := Served(e.Ports); {
 	case e.Settled:
 		return strings.TrimPrefix(ports+", still running when it was ready", ", ")
+	case e.Glanced:
+		return "still running after a short look, for nothing says that it is the program"
 	case e.Running:
 		return strings.TrimSuffix("still running when the watch was over, "+ports, ", ")
 	case e.Signal != "":

@@ -95,7 +95,7 @@ func lostTests(d check.Diff, before map[string]check.TestResult, base, cand []ch
 		// A person who deletes a test means it; one that vanishes from a file that
 		// nobody touched is broken.
 		if d.Deleted[file] || d.Touched[file] || after[file].Outcome == "skipped" {
-			removed = append(removed, check.Finding{File: file, Rule: RuleTestRemoved, Message: check.Shorten(id) + " was there before the patch and is gone"})
+			removed = append(removed, check.Finding{File: file, Rule: RuleTestRemoved, Message: Removed(id)})
 		} else if old.Outcome == "passed" {
 			lost = append(lost, check.Finding{File: file, Rule: RuleTestLost, Message: check.Shorten(id) + " passed before the patch and does not run any more"})
 		}
@@ -105,6 +105,9 @@ func lostTests(d check.Diff, before map[string]check.TestResult, base, cand []ch
 	}
 	return append(removed, lost...)
 }
+
+// Removed is what is told of a test that the patch removed.
+func Removed(id string) string { return check.Shorten(id) + " was there before the patch and is gone" }
 
 // oldTest appends a test that failed before to list, unless that is full.
 func oldTest(d check.Diff, list []check.Finding, r check.TestResult) []check.Finding {

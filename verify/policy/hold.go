@@ -70,7 +70,7 @@ var kinds = []kind{
 	{WeakerTest, "a test that tests less than before", true},
 	{WeakerType, "a type or a handler that lets everything through", true},
 	// It may be what the patch is for, or the way in which it passes: a person knows.
-	{ChangedTest, "a test that the patch rewrote, and that fails as it was", true},
+	{ChangedTest, "a test that the patch rewrote or removed, and that fails as it was", true},
 	{Unproven, "code that passed and that nothing has executed: no test, no gate of your own, no program", true},
 	{Unseen, "a file that no later run and no commit has", true},
 	{Protected, "a path that the project protects itself", true},

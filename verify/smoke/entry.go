@@ -22,6 +22,9 @@ func Entries(base, cand check.View, tools check.Tools, cfg check.Smoke) (before,
 	if before, err = FindEntry(base, tools, cfg); err != nil {
 		return check.Entry{}, check.Entry{}, err
 	}
+	if before.Guess, err = guess(base, before); err != nil {
+		return check.Entry{}, check.Entry{}, err
+	}
 	// A configured command has no path of its own: it is the same on both sides.
 	at := before.Path
 	if at != "" && !cand.Has(at) {
@@ -32,7 +35,11 @@ func Entries(base, cand check.View, tools check.Tools, cfg check.Smoke) (before,
 		}
 	}
 	if at != "" && cand.Has(at) {
-		return before, startFile(cand, tools, at), nil
+		after = startFile(cand, tools, at)
+		// What the patch makes of the file itself is watched to the end.
+		_, touched := cand.Changed[at]
+		after.Guess = before.Guess && !touched
+		return before, after, nil
 	}
 	after, err = FindEntry(cand, tools, cfg)
 	return before, after, err

@@ -23,6 +23,9 @@ import (
 const (
 	smokeTime  = 10 * time.Second
 	smokeGrace = 2 * time.Second
+	// lookTime is what a guess at the program is watched for while it listens on nothing:
+	// its imports and the beginning of its work.
+	lookTime = 3 * time.Second
 )
 
 // ExitNotFound is how env ends when there is no such program.
@@ -38,6 +41,9 @@ func smokeCommand(b check.Bench) (guest.Command, error) {
 	seconds := smokeTime
 	if s := time.Duration(b.Smoke.Seconds) * time.Second; s > 0 {
 		seconds = min(s, smokeTime)
+	}
+	if b.Entry.Guess {
+		watch.Look = lookTime
 	}
 	// A copy: the entry belongs to both sides.
 	env := maps.Clone(b.Entry.Env)
@@ -79,6 +85,7 @@ func run(ctx context.Context, b check.Bench) check.Outcome {
 	out.Verdict = ""
 	end := readEnding(res)
 	end.Asked, end.Command = b.Smoke.Ready != "", b.Entry.Args
+	end.Glanced = b.Entry.Guess && res.TimedOut && len(res.Ports) == 0
 	if len(b.Entry.Build) > 0 {
 		end.Command = slices.Concat([]string{"go"}, end.Command)
 	}
@@ -146,6 +153,15 @@ func judge(base, cand check.Outcome, _ check.Diff) check.Gate {
 		g.Detail += ", as before the patch"
 	}
 	return g
+}
+
+// Unequal reports whether of two endings only one was cut short after a look, so that they
+// do not compare: that side, the candidate if cand is true, has to be watched to the end.
+func Unequal(before, after check.Outcome) (cand, unequal bool) {
+	if before.Ending == nil || after.Ending == nil {
+		return false, false
+	}
+	return after.Ending.Glanced, before.Ending.Glanced != after.Ending.Glanced
 }
 
 // smokeFinding points at the crash, or says how the program ended when it

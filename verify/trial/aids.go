@@ -64,8 +64,8 @@ type Split struct {
 	Program, Tests workspace.Changeset
 	// What of Tests is no test itself, sorted.
 	Aids []string
-	// Some of Tests was there before, and still is.
-	Old bool
+	// Some of Tests was there before, and still is; some is deleted.
+	Old, Deleted bool
 }
 
 // SplitPatch separates what a patch does to the program from what it does to tests.
@@ -77,6 +77,7 @@ func SplitPatch(base *workspace.Manifest, cs workspace.Changeset) (s Split) {
 	s.Tests, s.Program = check.SplitChanges(cs, func(p string) bool { return aid(p) || isTestModule(p) || test(p) })
 	for _, c := range s.Tests.Changes {
 		s.Old = s.Old || c.Op == workspace.Modify || c.Op == workspace.Rename
+		s.Deleted = s.Deleted || c.Op == workspace.Delete
 		if aid(c.Path) || aid(check.OldPath(c)) {
 			s.Aids = append(s.Aids, c.Path)
 		}
@@ -87,3 +88,12 @@ func SplitPatch(base *workspace.Manifest, cs workspace.Changeset) (s Split) {
 // Wanted reports whether the tests have to be run as they were. New tests beside the old
 // ones make no difference.
 func (s Split) Wanted() bool { return len(s.Aids) > 0 || s.Old }
+
+// Lost are the names that the program loses with the patch, which after shows; nil where the patch does more to it
+// than to take away, or takes no test away.
+func (s Split) Lost(after check.View) map[string]bool {
+	if !s.Old && !s.Deleted {
+		return nil
+	}
+	return lastWords(s.Program, after)
+}

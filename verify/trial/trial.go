@@ -24,6 +24,13 @@ type Trial struct {
 	New *check.Outcome
 	// What it tells and no verdict hangs on.
 	Holds []policy.Hold
+	// The names that the program loses with the patch; see Split.Lost. Nil where no test may be gone
+	// with its subject.
+	Names map[string]bool
+	// The workspace before the patch.
+	Before check.View
+	// The patch leaves the tests alone that it does not remove: how the others end is known.
+	OnlyRemoved bool
 
 	asked []string
 }
@@ -83,6 +90,7 @@ func (t *Trial) Judge(g check.Gate, base, cand check.Outcome, d check.Diff) chec
 		g.Verdict, g.Detail = check.Infra, "tried with the tests and helpers as they were: "+t.Old.Detail
 		return g
 	}
+	shown := t.excuse(&g, base, d)
 	list, kept := t.rewritings(base, cand, d)
 	var rewritten []rewriting
 	results, used := t.results(), map[string]bool{}
@@ -94,7 +102,7 @@ func (t *Trial) Judge(g check.Gate, base, cand check.Outcome, d check.Diff) chec
 			g.Findings, g.Verdict = append(g.Findings, t.helped(x)), check.Policy
 		}
 	}
-	t.Holds = holds(rewritten, kept)
+	t.Holds = slices.Concat(shown, holds(rewritten, kept))
 	return g
 }
 
@@ -139,12 +147,12 @@ var otherNames = regexp.MustCompile(`^(?:ImportError|ModuleNotFoundError|Attribu
 
 // rewritings lists the tests that were rewritten, and counts those that pass as they were.
 func (t *Trial) rewritings(base, cand check.Outcome, d check.Diff) (list []rewriting, kept int) {
-	now, alone := map[string]string{}, map[string]check.TestResult{}
+	if t.OnlyRemoved {
+		return nil, 0
+	}
+	now, alone := map[string]string{}, byID(t.Old.Tests)
 	for _, r := range cand.Tests {
 		now[r.ID] = r.Outcome
-	}
-	for _, r := range t.Old.Tests {
-		alone[r.ID] = r
 	}
 	successors := compare.Successors(d, base.Tests, cand.Tests)
 	for _, old := range base.Tests {
@@ -156,6 +164,9 @@ func (t *Trial) rewritings(base, cand check.Outcome, d check.Diff) (list []rewri
 		}
 		if r.Outcome == "passed" {
 			kept++
+			continue
+		}
+		if _, lost := t.lostSubject(old, alone); lost && !there {
 			continue
 		}
 		x := rewriting{oldID: old.ID, id: id, was: r, ran: ran, helped: there && len(t.Aids) > 0, now: []string{id}}

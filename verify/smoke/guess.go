@@ -1,0 +1,51 @@
+package smoke
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/verify/check"
+)
+
+// guess reports whether e, the program of the base, is one only by its main guard: it
+// lies in a directory, as tools, examples and parts of a library do that have a demonstration at
+// their end, and nothing that tells how the project is used names it.
+func guess(base check.View, e check.Entry) (bool, error) {
+	dir := path.Dir(e.Path)
+	if path.Ext(e.Path) != ".py" || path.Base(e.Path) == "__main__.py" || dir == "." || dir == "src" {
+		return false, nil
+	}
+	named, err := base.First(check.Search{What: "declaration of the program", Among: declares, Order: shallower, Match: starts(e).Match})
+	if err != nil {
+		return false, fmt.Errorf("look for what declares the program: %w", err)
+	}
+	return named == "", nil
+}
+
+// declares reports whether the file at p may tell how the project is used, built or started: it
+// lies at the top, or in a directory with a dot in front as those of CI have, or is a README, or what
+// builds an image or a project below the top.
+func declares(p string) bool {
+	name := path.Base(p)
+	switch {
+	case !strings.Contains(p, "/"):
+		return path.Ext(p) != ".py" || name == "setup.py" || name == "noxfile.py" || name == "tasks.py"
+	case strings.HasPrefix(p, "."), strings.HasPrefix(name, "README"), strings.Contains(name, "Dockerfile"), strings.Contains(name, "compose."):
+		return true
+	}
+	return name == "pyproject.toml" || name == "setup.cfg" || name == "setup.py"
+}
+
+// starts matches what starts a file: its path, the option -m with its module, or its module
+// with a function, as entry points have it. A module's name alone is what documentation lists.
+func starts(e check.Entry) *regexp.Regexp {
+	text := `(?m)(?:^|[^\w.-])` + regexp.QuoteMeta(strings.TrimPrefix(e.Path, "src/")) + `\b`
+	if i := slices.Index(e.Args, "-m"); i >= 0 {
+		module := regexp.QuoteMeta(e.Args[i+1])
+		text += `|-m[\s"',]+` + module + `\b|\b` + module + `\s*:\s*\w`
+	}
+	return regexp.MustCompile(text)
+}

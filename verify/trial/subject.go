@@ -1,0 +1,241 @@
+package trial
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lang"
+	"agent/verify/check"
+	"agent/verify/compare"
+	"agent/verify/policy"
+)
+
+// A patch may remove a test with what the test is about. No measure tells a check that is lost from
+// one that has become void, unless nothing of the subject is left that could be wrong: the patch takes
+// away from the program and adds nothing, so that the subject has no new name and no new place, and
+// no file speaks of it any more.
+
+// lastWords are the names that the program loses with a patch: they stood in code that the patch
+// takes away, and stand nowhere in the workspace that the patch leaves but in prose and comments. There are none where
+// the patch adds anything to the program, or renames a file of it.
+func lastWords(program workspace.Changeset, after check.View) map[string]bool {
+	names := map[string]bool{}
+	var cut []string
+	for _, c := range program.Changes {
+		l := lang.Of(c.Path)
+		if l != nil && l.Prose {
+			continue
+		}
+		old, kept := code(l, string(c.Before)), code(l, string(c.After))
+		gone, ok := takesAway(old, kept)
+		if c.Op != workspace.Modify && c.Op != workspace.Delete || !ok {
+			return nil
+		}
+		cut = append(cut, gone...)
+		if l == nil || l.Values != lang.Code {
+			continue
+		}
+		for _, line := range old {
+			for _, w := range line.words {
+				if isName(w) {
+					names[w] = true
+				}
+			}
+		}
+	}
+	for _, p := range after.Paths() {
+		l := lang.Of(p)
+		if len(names) == 0 {
+			return nil
+		}
+		if l != nil && l.Prose {
+			continue
+		}
+		for _, line := range code(l, after.Text(p)) {
+			for _, w := range line.words {
+				delete(names, w)
+			}
+		}
+	}
+	if slices.ContainsFunc(cut, func(w string) bool { return !names[w] }) {
+		return nil
+	}
+	return names
+}
+
+const literals = "None|True|False|true|false|null|nil|undefined"
+
+var (
+	// name is a name of some length: shorter ones stand everywhere.
+	name = regexp.MustCompile(`^[\p{L}_$][\w$]{2,}$`)
+	// keyword is a word of the languages whose tests are read: no name, and never gone by itself.
+	keyword = regexp.MustCompile(`^(?:and|or|not|is|in|if|elif|else|for|while|do|return|yield|raise|try|except|finally|with|as|lambda|def|class|import|from|pass|break|continue|global|nonlocal|del|assert|async|await|func|var|const|let|type|struct|interface|map|chan|go|goto|defer|select|switch|case|default|range|fallthrough|package|function|export|extends|new|typeof|instanceof|void|delete|throw|catch|static|of|this|super|match|` + literals + `)$`)
+	// constant is a word that may be the value of a name.
+	constant = regexp.MustCompile(`^(?:` + literals + `)$`)
+	// sign is one that may go with a name.
+	sign = regexp.MustCompile("^[,.=:*\"'`(){}\\[\\]]$")
+	// word is a name, a number, or one sign.
+	word = regexp.MustCompile(`[\p{L}\d_$]+|[^\s\p{L}\d_$]`)
+	// docstring begins a text of documentation: it stands first in a file, or behind what opens a block.
+	docstring = regexp.MustCompile(`^[rRuU]?(?:"""|''')`)
+)
+
+// isName reports whether a word is a name that can be missing.
+func isName(w string) bool { return name.MatchString(w) && !keyword.MatchString(w) }
+
+// A codeLine is a line of code by its words.
+type codeLine struct {
+	indent int
+	words  []string
+}
+
+// code is a text without its comments, its empty lines, and of Python without docstrings. What
+// strings hold belongs to it: a name may be looked up by its text.
+func code(l *lang.Language, text string) (list []codeLine) {
+	opens, documents := true, false
+	for _, line := range l.Lex(text) {
+		raw, code := line.Raw, strings.TrimSpace(line.Code)
+		for _, note := range line.Notes {
+			if i := strings.LastIndex(raw, note); i >= 0 {
+				raw = raw[:i] + raw[i+len(note):]
+			}
+		}
+		if !line.Inside {
+			documents = l == lang.Named("python") && opens && docstring.MatchString(strings.TrimSpace(raw))
+		}
+		if code != "" {
+			opens = strings.HasSuffix(code, ":")
+		}
+		if words := word.FindAllString(raw, -1); len(words) > 0 && !documents {
+			list = append(list, codeLine{len(raw) - len(strings.TrimLeft(raw, " \t")), words})
+		}
+	}
+	return list
+}
+
+// mostLines bounds the files of which it is found out what is left.
+const mostLines = 20_000
+
+// takesAway reports whether kept is what is left of old when whole lines are taken away, or names
+// of a line, and each line that is left stands in the blocks in which it stood: the head of one function with
+// the body of another is a new one. The names that are cut out of lines are returned.
+func takesAway(old, kept []codeLine) (cut []string, ok bool) {
+	if len(old) > mostLines {
+		return nil, false
+	}
+	stays, next := make([]bool, len(old)), 0
+	for _, line := range kept {
+		i := slices.IndexFunc(old[next:], func(o codeLine) bool { return slices.Equal(o.words, line.words) })
+		if i < 0 {
+			i = slices.IndexFunc(old[next:], func(o codeLine) bool { _, ok := shortened(o.words, line.words); return ok })
+			if i < 0 {
+				return nil, false
+			}
+			names, _ := shortened(old[next+i].words, line.words)
+			cut = append(cut, names...)
+		}
+		stays[next+i], next = true, next+i+1
+	}
+	return cut, standing(old, stays)
+}
+
+// standing reports whether each line that stays stands in what it stood in, by the indentation.
+func standing(old []codeLine, stays []bool) bool {
+	var around []int // the lines that the next one may stand in
+	for i, line := range old {
+		for len(around) > 0 && old[around[len(around)-1]].indent >= line.indent {
+			around = around[:len(around)-1]
+		}
+		if stays[i] && len(around) > 0 && !stays[around[len(around)-1]] {
+			return false
+		}
+		around = append(around, i)
+	}
+	return true
+}
+
+// shortened returns the names that are missing in part of the words of a line, which may lack
+// nothing else: without a "not" a line says the contrary.
+func shortened(whole, part []string) (cut []string, ok bool) {
+	for _, w := range whole {
+		switch {
+		case len(part) > 0 && part[0] == w:
+			part = part[1:]
+		case isName(w):
+			cut = append(cut, w)
+		case !sign.MatchString(w) && !constant.MatchString(w):
+			return nil, false
+		}
+	}
+	return cut, len(part) == 0 && len(cut) > 0
+}
+
+// missing matches how a test ends that needs a name which is not there, in the words of each
+// language. Of some runners the class of the error is not told.
+var missing = regexp.MustCompile(`^(?:ImportError|ModuleNotFoundError|AttributeError|NameError|TypeError|ReferenceError|SyntaxError)\b|\bundefined\b|unknown field|is not a (?:function|constructor)|is not defined|does not provide an export|[Cc]annot find (?:module|package)`)
+
+// lostSubject reports whether a test that is gone was about what the patch removes: as it was it
+// fails on the patched program for want of such a name, and all that it asserts speaks of one. why is how it fails.
+func (t *Trial) lostSubject(old check.TestResult, alone map[string]check.TestResult) (why string, lost bool) {
+	file, test, isTest := strings.Cut(old.ID, "::")
+	if len(t.Names) == 0 || !isTest {
+		return "", false
+	}
+	r, ran := alone[old.ID]
+	if !ran { // its file, or its package, does not load
+		if r = alone[file]; !r.Bad() {
+			r = alone[path.Dir(file)]
+		}
+	}
+	if !r.Bad() || !missing.MatchString(r.Message) || !slices.ContainsFunc(word.FindAllString(r.Message, -1), func(w string) bool { return t.Names[w] }) {
+		return "", false
+	}
+	return r.Message, policy.SpeaksOnlyOf(file, t.Before.Text(file), test, t.Names)
+}
+
+// excuse takes out of a judgement what is held against tests that went with their subject, and
+// returns the holds that show them instead, one for each file.
+func (t *Trial) excuse(g *check.Gate, base check.Outcome, d check.Diff) (shown []policy.Hold) {
+	alone, count := byID(t.Old.Tests), map[string]int{}
+	for _, old := range base.Tests {
+		id := d.NewID(old.ID)
+		i := slices.IndexFunc(g.Findings, func(f check.Finding) bool {
+			return f.Rule == compare.RuleTestRemoved && f.Message == compare.Removed(id)
+		})
+		if i < 0 {
+			continue
+		}
+		why, lost := t.lostSubject(old, alone)
+		if !lost {
+			continue
+		}
+		file := g.Findings[i].File
+		g.Findings = slices.Delete(g.Findings, i, i+1)
+		if count[file]++; count[file] == 1 {
+			shown = append(shown, policy.Hold{Path: file, Kind: policy.ChangedTest, Reason: fmt.Sprintf(
+				"%s is removed with its subject: as it was it fails on the patched program (%s), and no file speaks of that any more", check.Shorten(id), brief(why))})
+		}
+	}
+	for i, h := range shown {
+		if n := count[h.Path] - 1; n > 0 {
+			shown[i].Reason += fmt.Sprintf("; the same of %s in this file", plural(n))
+		}
+	}
+	if len(shown) > 0 && len(g.Findings) == 0 {
+		g.Verdict = check.Pass
+	}
+	return shown
+}
+
+// byID finds results by the ID of the test, or of what was not collected.
+func byID(tests []check.TestResult) map[string]check.TestResult {
+	list := map[string]check.TestResult{}
+	for _, r := range tests {
+		list[r.ID] = r
+	}
+	return list
+}
