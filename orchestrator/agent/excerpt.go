@@ -221,9 +221,15 @@ func (x *excerpt) named(names map[string]bool) []int {
 		return strings.Compare(a, b)
 	})
 	var defined, used []int
+	defines := map[int]bool{} // each line once: most hold several names
 	for _, name := range found {
 		for _, i := range at[name] {
-			if definition.MatchString(x.lines[i][:min(len(x.lines[i]), definitionLength)]) {
+			is, known := defines[i]
+			if !known {
+				is = definition.MatchString(x.lines[i][:min(len(x.lines[i]), definitionLength)])
+				defines[i] = is
+			}
+			if is {
 				defined = append(defined, i)
 			} else {
 				used = append(used, i)
