@@ -67,7 +67,13 @@
 // When a patch touches the configuration of a static gate, lint and types run
 // with the configuration as it was; syntax checks the new file, and lint checks
 // that the tool accepts it. So a patch cannot switch off what would refuse it.
-// Plugins that the configuration of mypy names stand as they were, too.
+// What a configuration is made of besides has any name: the compilers of TypeScript are asked
+// which files theirs extend, before the patch and with it (check.Closure), and ruff, biome and pyright
+// judge the candidate once more with all as it was that is no source to them (check.Extending).
+// A plugin that the configuration of mypy names imports from a tree of the base, whatever it asks for
+// and when (images/toolchain/run_mypy.py).
+//
+// What a checker of types says of a module beside which the patch puts a stub counts as well.
 // Smoke and tests see the workspace exactly as the patch leaves it.
 //
 // # Fail closed
@@ -278,9 +284,10 @@
 //	Run      a command with absolute paths, read strictly: exit status, output and
 //	         findings must agree, or the outcome is infra
 //	Applies  why there is nothing to do in a workspace, for the report
-//	Config   the names of files by which the tool is configured
+//	Config   the names of files by which the tool is configured; Variants or Closure where these
+//	         name more
 //	Planted  files with faults and files without, for Prove
-//	Inert    set only where the tool runs nothing of the workspace
+//	Inert    set only where the tool runs nothing of the workspace; Plugged where it has plugins
 //
 // TestEveryToolIsMissedWhenTheImageHasLostIt, the plan's and the proofs' tests
 // then ask for it by themselves. What it makes of an unpatched workspace is the

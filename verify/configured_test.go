@@ -1,0 +1,118 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"agent/verify/check"
+	"agent/verify/verifytest"
+)
+
+// strictTypes is a project of mypy with a sound module.
+var strictTypes = map[string]string{"mypy.ini": "[mypy]\nstrict = true\n", "stock.py": "def price(count: int) -> int:\n    return count\n"}
+
+// wrongType is a fault that only a type checker finds.
+const wrongType = "def price(count: int) -> int:\n    return count\n\n\ndef name() -> str:\n    return price(1)\n"
+
+// A configuration that the base's names, under whatever name, is that of the base, in the
+// same patch that plants what it would have found.
+func TestWhatAConfigurationNamesIsThatOfTheBase(t *testing.T) {
+	t.Parallel()
+	const looseEqual = "export const same = (a, b) => a == b;\n"
+	for name, c := range map[string]struct {
+		base, patch map[string]string
+		gate, rule  string
+	}{
+		"ruff": {
+			map[string]string{"ruff.toml": "extend = \"conf/house.toml\"\n", "conf/house.toml": "[lint]\nselect = [\"F\", \"T20\"]\n", "a.py": "x = 1\n"},
+			map[string]string{"conf/house.toml": "[lint]\nselect = [\"E9\"]\n", "a.py": "x = 1\nprint(x)\n"}, check.GateLint, "T201",
+		},
+		"ruff, two steps and no ending": {
+			map[string]string{"pyproject.toml": "[tool.ruff]\nextend = \"conf/house\"\n", "conf/house": "extend = \"deep\"\n", "conf/deep": "[lint]\nselect = [\"T20\"]\n", "a.py": "x = 1\n"},
+			map[string]string{"conf/deep": "[lint]\nselect = [\"E9\"]\n", "a.py": "x = 1\nprint(x)\n"}, check.GateLint, "T201",
+		},
+		"pyright": {
+			map[string]string{"pyrightconfig.json": `{"extends": "./conf/house.json"}`, "conf/house.json": `{"reportReturnType": "error"}`, "a.py": "x = 1\n"},
+			map[string]string{"conf/house.json": `{"reportReturnType": "none"}`, "a.py": "def f() -> str:\n    return 1\n"}, check.GateTypes, "reportReturnType",
+		},
+		"biome": {
+			map[string]string{"biome.json": `{"extends": ["./conf/house.json"]}`, "conf/house.json": `{"linter": {"rules": {"suspicious": {"noDoubleEquals": "error"}}}}`, "a.js": "export const one = 1;\n"},
+			map[string]string{"conf/house.json": `{"linter": {"rules": {"suspicious": {"noDoubleEquals": "off"}}}}`, "a.js": looseEqual}, check.GateLint, "suspicious/noDoubleEquals",
+		},
+		"typescript": {
+			map[string]string{"tsconfig.json": `{"extends": "./conf/house"}`, "conf/house.json": `{"extends": "./deep.json"}`, "conf/deep.json": `{"compilerOptions": {"strict": true}}`, "a.ts": "export const one = 1;\n"},
+			map[string]string{"conf/deep.json": `{"compilerOptions": {"strict": false}}`, "a.ts": "export const one = 1;\nexport const size: number = [1].pop();\n"}, check.GateTypes, "TS2322",
+		},
+		"typescript, one that takes its place": {
+			map[string]string{"tsconfig.json": `{"extends": "@acme/house/ts.json"}`, "package.json": `{"private": true, "workspaces": ["packages/*"]}`, "packages/house/package.json": `{"name": "@acme/house", "version": "1.0.0"}`, "packages/house/ts.json": `{"compilerOptions": {"strict": true}}`, "a.ts": "export const one = 1;\n"},
+			map[string]string{"packages/house/package.json": `{"name": "@acme/house", "version": "1.0.0", "exports": {"./ts.json": "./loose.json"}}`, "packages/house/loose.json": `{"compilerOptions": {"strict": false}}`, "a.ts": "export const one = 1;\nexport const size: number = [1].pop();\n"}, check.GateTypes, "TS2322",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSiteOn(t, laid(t, c.base), c.base)
+			r := s.judge(t, verifytest.Change(t, s.base, c.patch))
+			g := find(t, r, c.gate)
+			if g.Verdict != check.Fail || !slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return f.Rule == c.rule }) {
+				t.Errorf("%s: %s %s, %+v\n%+v", c.gate, g.Verdict, g.Detail, g.Findings, r.Skipped)
+			}
+		})
+	}
+}
+
+// A plugin of a type checker is the whole tree of the base: whatever it imports, and in whatever
+// way, a patch has no code in the tool that judges it.
+func TestAPluginImportsNothingOfThePatch(t *testing.T) {
+	t.Parallel()
+	const rest = "\n\ndef plugin(version: str) -> type[Plugin]:\n    return Own\n"
+	const own = "import sys\n\nfrom mypy.plugin import Plugin\n\nsys.path.append(\"tools\")\n%s\n\nclass Own(Plugin):\n    def get_function_hook(self, fullname: str) -> None:\n        %s\n" + rest
+	for name, c := range map[string]struct{ top, lazy, module string }{
+		"from a package":          {"from pkg import sub", "return sub.found()", "tools/pkg/sub.py"},
+		"relative in the package": {"import pkg.rules", "return pkg.rules.found()", "tools/pkg/sub.py"},
+		"lazy":                    {"", "from pkg import sub; return sub.found()", "tools/pkg/sub.py"},
+		"by its name":             {"import importlib", "return importlib.import_module(\"pkg.\" + \"sub\").found()", "tools/pkg/sub.py"},
+		"by its file": {
+			"import importlib.util\nimport pathlib\n\nspec = importlib.util.spec_from_file_location(\"sub\", pathlib.Path(\"tools/pkg/sub.py\").resolve())\nsub = importlib.util.module_from_spec(spec)\nspec.loader.exec_module(sub)",
+			"return sub.found()", "tools/pkg/sub.py",
+		},
+		"one that comes first": {"try:\n    import early\nexcept ImportError:\n    early = None", "return None", "tools/early.py"},
+	} {
+		for _, end := range []string{"import os\n\nos._exit(0)\n", "import sys\n\nsys.exit(0)\n"} {
+			t.Run(name, func(t *testing.T) {
+				files := map[string]string{
+					"mypy.ini": "[mypy]\nstrict = true\nplugins = tools/checker.py\nexclude = tools\n", "stock.py": strictTypes["stock.py"] + "\n\nprice(1)\n",
+					"tools/checker.py": fmt.Sprintf(own, c.top, c.lazy), "tools/pkg/__init__.py": "", "tools/pkg/rules.py": "from .sub import found\n\n__all__ = [\"found\"]\n",
+					"tools/pkg/sub.py": "def found() -> None:\n    return None\n",
+				}
+				s := newSite(t, files)
+				r := s.judge(t, verifytest.Change(t, s.base, map[string]string{c.module: end, "stock.py": wrongType + "\n\nprice(1)\n"}))
+				g := find(t, r, check.GateTypes)
+				if g.Verdict != check.Fail || !slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return f.Rule == "return-value" }) {
+					t.Errorf("%s %s, %+v\n%s", g.Verdict, g.Detail, g.Findings, g.Output)
+				}
+			})
+		}
+	}
+}
+
+// A stub takes a module out of the sight of a type checker, so the module is looked at without it.
+func TestAStubHidesNothingOfItsModule(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, strictTypes)
+	for name, patch := range map[string]map[string]string{
+		"beside it":          {"stock.py": wrongType, "stock.pyi": "def price(count: int) -> int: ...\ndef name() -> str: ...\n"},
+		"beside a new one":   {"till.py": wrongType, "till.pyi": "def name() -> str: ...\n"},
+		"in a package":       {"shop/__init__.py": "", "shop/till.py": wrongType, "shop/till.pyi": "def name() -> str: ...\n"},
+		"of the whole of it": {"shop/__init__.py": wrongType, "shop/__init__.pyi": "def name() -> str: ...\n"},
+	} {
+		r := s.judge(t, verifytest.Change(t, s.base, patch))
+		g := find(t, r, check.GateTypes)
+		if g.Verdict != check.Fail || !slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return f.Rule == "return-value" }) {
+			t.Errorf("%s: %s %s, %+v", name, g.Verdict, g.Detail, g.Findings)
+		}
+	}
+	r := s.judge(t, verifytest.Change(t, s.base, map[string]string{"stock.pyi": "def price(count: int) -> int: ...\n"}))
+	if g := find(t, r, check.GateTypes); g.Verdict != check.Pass {
+		t.Errorf("a stub of a sound module: %s %+v", g.Verdict, g.Findings)
+	}
+}
