@@ -22,9 +22,16 @@ func (s *session) configured(ctx context.Context, def check.Check, b check.Bench
 	if !own.Empty() {
 		_, rest = check.SplitChanges(cs, among(own))
 		b.View = check.NewView(s.req.Base, rest)
-		s.results.keptBack(def.Name, own)
+		var paths []string
+		for _, c := range own.Changes {
+			paths = append(paths, c.Path)
+		}
+		s.results.keptBack(def.Name, paths)
 	}
 	out = def.Run(ctx, b)
+	if len(out.Kept) > 0 {
+		s.results.keptBack(def.Name, out.Kept)
+	}
 	if def.Variants != nil && out.Verdict == "" {
 		for _, v := range def.Variants(s.base, b.View) {
 			out = s.beside(ctx, def, b, rest, v, out)
@@ -121,12 +128,12 @@ func (s *session) beside(ctx context.Context, def check.Check, b check.Bench, cs
 
 // keptBack records that a check judged with configuration as it was before the patch: that is
 // held, and no baseline of what the workspace becomes.
-func (r *results) keptBack(name string, own workspace.Changeset) {
+func (r *results) keptBack(name string, paths []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.partial[name] = true
-	for _, c := range own.Changes {
-		h := policy.Hold{Path: c.Path, Kind: policy.Tooling, Block: true, Reason: "It is part of the configuration of the tools that judge the patch: " + name + " loads it."}
+	for _, p := range paths {
+		h := policy.Hold{Path: p, Kind: policy.Tooling, Block: true, Reason: "It is part of the configuration of the tools that judge the patch: " + name + " loads it."}
 		if !slices.Contains(r.configuring, h) {
 			r.configuring = append(r.configuring, h)
 		}

@@ -1,11 +1,14 @@
 package verify
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
 
+	"agent/images/dependencies"
 	"agent/verify/check"
+	"agent/verify/policy"
 	"agent/verify/verifytest"
 )
 
@@ -114,5 +117,64 @@ func TestAStubHidesNothingOfItsModule(t *testing.T) {
 	r := s.judge(t, verifytest.Change(t, s.base, map[string]string{"stock.pyi": "def price(count: int) -> int: ...\n"}))
 	if g := find(t, r, check.GateTypes); g.Verdict != check.Pass {
 		t.Errorf("a stub of a sound module: %s %+v", g.Verdict, g.Findings)
+	}
+}
+
+// What eslint's configuration loads, by whatever name it makes up, is that of the base, and is held.
+func TestWhatALinterLoadsIsThatOfTheBase(t *testing.T) {
+	t.Parallel()
+	const rules, loose = "module.exports = { eqeqeq: 'error' };\n", "module.exports = {};\n"
+	const sound = "'use strict';\nmodule.exports = (a, b) => a === b;\n"
+	const manifest = `{"private": true, "imports": {"#rules": "./own/house.cjs"}, "devDependencies": {"eslint": "9.37.0"}, "scripts": {"lint": "eslint ."}}`
+	l := verifytest.Open(t)
+	installed, err := l.Builder.Install(t.Context(), l.Toolchain, dependencies.Read(map[string][]byte{"package.json": []byte(manifest)}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := l.Engine.RemoveImage(context.WithoutCancel(t.Context()), installed.ID); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, c := range map[string]struct {
+		config, helper, before, after string
+	}{
+		"a template string":      {"const kind = 'house';\nmodule.exports = [{ rules: require(`./own/${kind}.cjs`) }];\n", "own/house.cjs", rules, loose},
+		"imports of its package": {"module.exports = [{ rules: require('#rules') }];\n", "own/house.cjs", rules, loose},
+		"createRequire": {
+			"const need = require('module').createRequire(__dirname + '/own/');\nmodule.exports = [{ rules: need('./' + 'house') }];\n", "own/house.js", rules, loose,
+		},
+		"an import": {
+			"module.exports = (async () => [{ rules: (await import('./own/' + ['house', 'mjs'].join('.'))).default }])();\n", "own/house.mjs",
+			"export default { eqeqeq: 'error' };\n", "export default {};\n",
+		},
+		"one that ends it": {"const kind = 'house';\nmodule.exports = [{ rules: require(`./own/${kind}.cjs`) }];\n", "own/house.cjs", rules, "process.exit(0);\n"},
+		"a directory": {
+			"const fs = require('fs');\nmodule.exports = fs.readdirSync(__dirname + '/own').map((f) => ({ rules: require('./own/' + f) }));\n", "own/house.cjs", rules, "-",
+		},
+		"one more in a directory": {
+			"const fs = require('fs');\nmodule.exports = [{ rules: { eqeqeq: 'error' } }, ...fs.readdirSync(__dirname + '/own').map((f) => ({ rules: require('./own/' + f) }))];\n",
+			"own/zz.cjs", "", "module.exports = { eqeqeq: 'off' };\n",
+		},
+		"data": {
+			"const fs = require('fs');\nmodule.exports = [{ rules: JSON.parse(fs.readFileSync(__dirname + '/own/' + 'house.json')) }];\n", "own/house.json",
+			`{"eqeqeq": "error"}`, `{}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			files := map[string]string{"package.json": manifest, "eslint.config.cjs": c.config, "sum.js": sound, "own/a.cjs": loose}
+			if c.before != "" {
+				files[c.helper] = c.before
+			}
+			s := newSiteOn(t, installed, files)
+			r := s.verify(t, map[string]string{c.helper: c.after, "sum.js": sound + "module.exports.more = (a) => a == 1;\n"})
+			g := find(t, r, check.GateLint)
+			if g.Verdict != check.Fail || !slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return f.Rule == "eqeqeq" }) {
+				t.Errorf("%s %s, %+v", g.Verdict, g.Detail, g.Findings)
+			}
+			if !slices.ContainsFunc(r.Holds, func(h policy.Hold) bool { return h.Path == c.helper && h.Kind == policy.Tooling && h.Block }) {
+				t.Errorf("held %+v", r.Holds)
+			}
+		})
 	}
 }

@@ -195,7 +195,9 @@
 // options: they are read, never run. Where no script, hook or CI definition starts eslint, only its
 // rules for faults that are certain count. A linter's script, its configuration and the files
 // that this imports or extends come from the base, and so does a package.json whose eslintConfig or
-// stylelint the patch changes; packages of the workspace that it imports by name do not. What a
+// stylelint the patch changes. Whatever else they load of a patch as a module, or read as data for their
+// configuration, they are stopped at before it runs, and have it as in the base
+// (images/toolchain/config_loads.cjs): it is held. What a
 // patch makes of scripts and of keys like jest is held. None of these tools can be
 // proved on planted faults in an image that lacks them: a planted package, which
 // reports as they do, proves how they are found, started and read. For the rest

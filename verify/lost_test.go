@@ -49,6 +49,7 @@ func TestEveryToolIsMissedWhenTheImageHasLostIt(t *testing.T) {
 	// What no proof calls for, and why it need not.
 	unproved := map[string]string{
 		"Types":   "it saves time and decides nothing",
+		"ConfigLoads": "a linter that cannot load it ends with no report, and it is for patches alone",
 		"Plugins": "it runs mypy, which is proved, and only where a workspace has plugins for that; lost it is infra",
 	}
 	b := checktest.NewBench(t, nil, sandbox.Limits{})
