@@ -178,3 +178,44 @@ func TestWhatALinterLoadsIsThatOfTheBase(t *testing.T) {
 		})
 	}
 }
+
+// Files that are no configuration are those of the patch, whatever they look like, and a plugin is
+// judged as any other source.
+func TestWhatNoConfigurationNamesIsThatOfThePatch(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		base, patch map[string]string
+		rule        string // "" for a pass
+	}{
+		"data that a program imports": {
+			map[string]string{
+				"tsconfig.json": `{"extends": "./conf/house.json", "include": ["*.ts"]}`, "conf/house.json": `{"compilerOptions": {"strict": true, "resolveJsonModule": true, "esModuleInterop": true}}`,
+				"words.json": `{"one": 1}`, "package.json": `{"version": "1.0.0"}`, "a.ts": "import words from \"./words.json\";\nexport const one = words.one;\n",
+			},
+			map[string]string{
+				"words.json": `{"one": 1, "two": 2}`, "more.json": `{"three": 3}`, "package.json": `{"version": "1.1.0"}`,
+				"a.ts": "import more from \"./more.json\";\nimport words from \"./words.json\";\nexport const all = words.one + words.two + more.three;\n",
+			}, "",
+		},
+		"prose and data beside Python": {
+			map[string]string{"ruff.toml": "extend = \"house.toml\"\n", "house.toml": "[lint]\nselect = [\"F\"]\n", "pyrightconfig.json": `{"extends": "./types.json"}`, "types.json": `{}`, "a.py": "x = 1\n", "README.md": "a\n"},
+			map[string]string{"a.py": "x = 2\n", "README.md": "b\n", "data.json": "{}\n"}, "",
+		},
+		"a plugin that is changed": {
+			map[string]string{"mypy.ini": "[mypy]\nstrict = true\nplugins = tools/checker.py\n", "tools/checker.py": "from mypy.plugin import Plugin\n\n\ndef plugin(version: str) -> type[Plugin]:\n    return Plugin\n", "a.py": "x = 1\n"},
+			map[string]string{"tools/checker.py": "from mypy.plugin import Plugin\n\n\ndef plugin(version: str) -> type[Plugin]:\n    return Plugin\n\n\ndef name() -> str:\n    return 1\n"}, "return-value",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, c.base)
+			r := s.judge(t, verifytest.Change(t, s.base, c.patch))
+			want := check.Pass
+			if c.rule != "" {
+				want = check.Fail
+			}
+			if r.Verdict != want || c.rule != "" && !slices.ContainsFunc(find(t, r, check.GateTypes).Findings, func(f check.Finding) bool { return f.Rule == c.rule }) {
+				t.Errorf("%s: %+v", r.Verdict, r.Gates)
+			}
+		})
+	}
+}

@@ -82,7 +82,7 @@ def run(tree: str, work: str, args: list[str]) -> None:
 
     builtins.open = io.open = opened
 
-    sys.path[0:1] = []
+    sys.path[0] = os.path.dirname(sys.executable)  # as for the program mypy
     sys.argv = ["mypy", *args]
     from mypy.__main__ import console_entry
 

@@ -180,7 +180,8 @@ func mypyArgs(b check.Bench) []string {
 	if b.Kept == "" {
 		return []string{b.Tools.Mypy}
 	}
-	return []string{b.Tools.Python, "-I", "-B", b.Tools.Plugins, "run", b.Kept, check.Work}
+	// With the same paths to modules as mypy has by itself.
+	return []string{b.Tools.Python, b.Tools.Plugins, "run", b.Kept, check.Work}
 }
 
 // stubless is the variant of a candidate without the stubs that it adds beside modules, which a
