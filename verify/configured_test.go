@@ -29,27 +29,33 @@ func TestWhatAConfigurationNamesIsThatOfTheBase(t *testing.T) {
 	}{
 		"ruff": {
 			map[string]string{"ruff.toml": "extend = \"conf/house.toml\"\n", "conf/house.toml": "[lint]\nselect = [\"F\", \"T20\"]\n", "a.py": "x = 1\n"},
-			map[string]string{"conf/house.toml": "[lint]\nselect = [\"E9\"]\n", "a.py": "x = 1\nprint(x)\n"}, check.GateLint, "T201",
+			map[string]string{"conf/house.toml": "[lint]\nselect = [\"E9\"]\n", "a.py": "x = 1\nprint(x)\n"},
+			check.GateLint, "T201",
 		},
 		"ruff, two steps and no ending": {
 			map[string]string{"pyproject.toml": "[tool.ruff]\nextend = \"conf/house\"\n", "conf/house": "extend = \"deep\"\n", "conf/deep": "[lint]\nselect = [\"T20\"]\n", "a.py": "x = 1\n"},
-			map[string]string{"conf/deep": "[lint]\nselect = [\"E9\"]\n", "a.py": "x = 1\nprint(x)\n"}, check.GateLint, "T201",
+			map[string]string{"conf/deep": "[lint]\nselect = [\"E9\"]\n", "a.py": "x = 1\nprint(x)\n"},
+			check.GateLint, "T201",
 		},
 		"pyright": {
 			map[string]string{"pyrightconfig.json": `{"extends": "./conf/house.json"}`, "conf/house.json": `{"reportReturnType": "error"}`, "a.py": "x = 1\n"},
-			map[string]string{"conf/house.json": `{"reportReturnType": "none"}`, "a.py": "def f() -> str:\n    return 1\n"}, check.GateTypes, "reportReturnType",
+			map[string]string{"conf/house.json": `{"reportReturnType": "none"}`, "a.py": "def f() -> str:\n    return 1\n"},
+			check.GateTypes, "reportReturnType",
 		},
 		"biome": {
 			map[string]string{"biome.json": `{"extends": ["./conf/house.json"]}`, "conf/house.json": `{"linter": {"rules": {"suspicious": {"noDoubleEquals": "error"}}}}`, "a.js": "export const one = 1;\n"},
-			map[string]string{"conf/house.json": `{"linter": {"rules": {"suspicious": {"noDoubleEquals": "off"}}}}`, "a.js": looseEqual}, check.GateLint, "suspicious/noDoubleEquals",
+			map[string]string{"conf/house.json": `{"linter": {"rules": {"suspicious": {"noDoubleEquals": "off"}}}}`, "a.js": looseEqual},
+			check.GateLint, "suspicious/noDoubleEquals",
 		},
 		"typescript": {
 			map[string]string{"tsconfig.json": `{"extends": "./conf/house"}`, "conf/house.json": `{"extends": "./deep.json"}`, "conf/deep.json": `{"compilerOptions": {"strict": true}}`, "a.ts": "export const one = 1;\n"},
-			map[string]string{"conf/deep.json": `{"compilerOptions": {"strict": false}}`, "a.ts": "export const one = 1;\nexport const size: number = [1].pop();\n"}, check.GateTypes, "TS2322",
+			map[string]string{"conf/deep.json": `{"compilerOptions": {"strict": false}}`, "a.ts": "export const one = 1;\nexport const size: number = [1].pop();\n"},
+			check.GateTypes, "TS2322",
 		},
 		"typescript, one that takes its place": {
 			map[string]string{"tsconfig.json": `{"extends": "@acme/house/ts.json"}`, "package.json": `{"private": true, "workspaces": ["packages/*"]}`, "packages/house/package.json": `{"name": "@acme/house", "version": "1.0.0"}`, "packages/house/ts.json": `{"compilerOptions": {"strict": true}}`, "a.ts": "export const one = 1;\n"},
-			map[string]string{"packages/house/package.json": `{"name": "@acme/house", "version": "1.0.0", "exports": {"./ts.json": "./loose.json"}}`, "packages/house/loose.json": `{"compilerOptions": {"strict": false}}`, "a.ts": "export const one = 1;\nexport const size: number = [1].pop();\n"}, check.GateTypes, "TS2322",
+			map[string]string{"packages/house/package.json": `{"name": "@acme/house", "version": "1.0.0", "exports": {"./ts.json": "./loose.json"}}`, "packages/house/loose.json": `{"compilerOptions": {"strict": false}}`, "a.ts": "export const one = 1;\nexport const size: number = [1].pop();\n"},
+			check.GateTypes, "TS2322",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -195,15 +201,18 @@ func TestWhatNoConfigurationNamesIsThatOfThePatch(t *testing.T) {
 			map[string]string{
 				"words.json": `{"one": 1, "two": 2}`, "more.json": `{"three": 3}`, "package.json": `{"version": "1.1.0"}`,
 				"a.ts": "import more from \"./more.json\";\nimport words from \"./words.json\";\nexport const all = words.one + words.two + more.three;\n",
-			}, "",
+			},
+			"",
 		},
 		"prose and data beside Python": {
 			map[string]string{"ruff.toml": "extend = \"house.toml\"\n", "house.toml": "[lint]\nselect = [\"F\"]\n", "pyrightconfig.json": `{"extends": "./types.json"}`, "types.json": `{}`, "a.py": "x = 1\n", "README.md": "a\n"},
-			map[string]string{"a.py": "x = 2\n", "README.md": "b\n", "data.json": "{}\n"}, "",
+			map[string]string{"a.py": "x = 2\n", "README.md": "b\n", "data.json": "{}\n"},
+			"",
 		},
 		"a plugin that is changed": {
 			map[string]string{"mypy.ini": "[mypy]\nstrict = true\nplugins = tools/checker.py\n", "tools/checker.py": "from mypy.plugin import Plugin\n\n\ndef plugin(version: str) -> type[Plugin]:\n    return Plugin\n", "a.py": "x = 1\n"},
-			map[string]string{"tools/checker.py": "from mypy.plugin import Plugin\n\n\ndef plugin(version: str) -> type[Plugin]:\n    return Plugin\n\n\ndef name() -> str:\n    return 1\n"}, "return-value",
+			map[string]string{"tools/checker.py": "from mypy.plugin import Plugin\n\n\ndef plugin(version: str) -> type[Plugin]:\n    return Plugin\n\n\ndef name() -> str:\n    return 1\n"},
+			"return-value",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

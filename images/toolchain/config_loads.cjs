@@ -39,7 +39,8 @@ if (touched.size) {
   if (isMainThread) Module.register(pathToFileURL(path.join(__dirname, "config_loads.mjs")), { data: { touched: [...touched], loads: process.env.AGENT_LOADS } });
 
   // asked stops where the configuration asks for a file; of a directory, for what lay in it.
-  const asked = (name, of) => {
+  // To look whether there is a source is no reading: that is how a reader finds where configuration may lie.
+  const asked = (name, of, looks) => {
     if (typeof name !== "string" && !(name instanceof URL) && !Buffer.isBuffer(name)) return;
     let file;
     try {
@@ -48,7 +49,7 @@ if (touched.size) {
       return;
     }
     const found = of ? [...touched].find((t) => path.dirname(t) === file && !fs.existsSync(t)) : touched.has(file) && file;
-    if (!found) return;
+    if (!found || (looks && SOURCE.test(found))) return;
     const limit = Error.stackTraceLimit;
     Error.stackTraceLimit = 100;
     const stack = new Error().stack;
@@ -58,7 +59,7 @@ if (touched.size) {
   const wrap = (owner, name, of) => {
     const plain = owner[name];
     owner[name] = Object.assign(function (...args) {
-      asked(args[0], of);
+      asked(args[0], of, /^(?:stat|access)/.test(name));
       return plain.apply(this, args);
     }, plain);
   };
