@@ -151,7 +151,7 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 // inside its tool, which stayed as it was, to the workspace's own tools none of it says which
 // files there are to check, and to those of Python what the project promises of itself.
 func (s *session) sawAll(def check.Check, final workspace.Changeset) bool {
-	if python.AsksBase(def.Name, final) {
+	if python.AsksBase(def.Name, final) || s.results.partial[def.Name] {
 		return false
 	}
 	own, rest := def.Unplug(s.base, check.NewView(s.req.Base, final), final)

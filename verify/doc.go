@@ -67,7 +67,13 @@
 // When a patch touches the configuration of a static gate, lint and types run
 // with the configuration as it was; syntax checks the new file, and lint checks
 // that the tool accepts it. So a patch cannot switch off what would refuse it.
-// Plugins that the configuration of mypy names stand as they were, too.
+// What a configuration is made of besides has any name: the compilers of TypeScript are asked
+// which files theirs extend, before the patch and with it (check.Closure), and ruff, biome and pyright
+// judge the candidate once more with all as it was that is no source to them (check.Extending).
+// A plugin that the configuration of mypy names imports from a tree of the base, whatever it asks for
+// and when (images/toolchain/run_mypy.py).
+//
+// What a checker of types says of a module beside which the patch puts a stub counts as well.
 // Smoke and tests see the workspace exactly as the patch leaves it.
 //
 // # Fail closed
@@ -193,7 +199,9 @@
 // options: they are read, never run. Where no script, hook or CI definition starts eslint, only its
 // rules for faults that are certain count. A linter's script, its configuration and the files
 // that this imports or extends come from the base, and so does a package.json whose eslintConfig or
-// stylelint the patch changes; packages of the workspace that it imports by name do not. What a
+// stylelint the patch changes. Whatever else they load of a patch as a module, or read as data for their
+// configuration, they are stopped at before it runs, and have it as in the base
+// (images/toolchain/config_loads.cjs): it is held. What a
 // patch makes of scripts and of keys like jest is held. None of these tools can be
 // proved on planted faults in an image that lacks them: a planted package, which
 // reports as they do, proves how they are found, started and read. For the rest
@@ -282,9 +290,10 @@
 //	Run      a command with absolute paths, read strictly: exit status, output and
 //	         findings must agree, or the outcome is infra
 //	Applies  why there is nothing to do in a workspace, for the report
-//	Config   the names of files by which the tool is configured
+//	Config   the names of files by which the tool is configured; Variants or Closure where these
+//	         name more
 //	Planted  files with faults and files without, for Prove
-//	Inert    set only where the tool runs nothing of the workspace
+//	Inert    set only where the tool runs nothing of the workspace; Plugged where it has plugins
 //
 // TestEveryToolIsMissedWhenTheImageHasLostIt, the plan's and the proofs' tests
 // then ask for it by themselves. What it makes of an unpatched workspace is the

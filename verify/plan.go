@@ -219,12 +219,16 @@ func (s *session) staticInfra(err error, defs []check.Check, parses bool) {
 // in it as well; they are taken back before lint and types, after ruff has been
 // asked whether it would accept them.
 func (s *session) check(ctx context.Context, box check.Runner, defs []check.Check, parses bool, stop context.CancelFunc) {
-	if err := box.Apply(ctx, s.final); err != nil {
+	kept, err := s.keep(ctx, s.bench(box, s.base, check.Entry{}), defs, s.final)
+	if err == nil {
+		err = box.Apply(ctx, s.final)
+	}
+	if err != nil {
 		s.staticInfra(fmt.Errorf("apply the patch: %w", err), defs, parses)
 		return
 	}
-	v := check.NewView(s.req.Base, s.final)
-	b := s.bench(box, v, check.Entry{})
+	b := s.bench(box, check.NewView(s.req.Base, s.final), check.Entry{})
+	b.Kept = kept
 	if parses && !s.syntax(ctx, b) {
 		s.results.unparsed()
 		stop()
@@ -245,7 +249,7 @@ func (s *session) check(ctx context.Context, box check.Runner, defs []check.Chec
 	}
 	for i, def := range defs {
 		s.results.begin(def.Name, false)
-		out := s.unplugged(ctx, def, s.within(s.warm(b, defs[:i]), def), judged)
+		out := s.configured(ctx, def, s.within(s.warm(b, defs[:i]), def), judged)
 		// They are the linter's words, whichever verdict it comes to.
 		if def.Name == python.RuffName {
 			out.Findings = append(out.Findings, refused...)
@@ -333,7 +337,7 @@ func (s *session) program(ctx context.Context, def check.Check) {
 		if def.Group == check.GroupTests {
 			b.Timeout = s.results.patience(def.Name, b.Timeout)
 		}
-		out := def.Run(ctx, b)
+		out := s.configured(ctx, def, b, cs)
 		if ctx.Err() == nil {
 			s.results.candidate(def.Name, out)
 		}
@@ -342,24 +346,4 @@ func (s *session) program(ctx context.Context, def check.Check) {
 	if err != nil && ctx.Err() == nil {
 		s.results.candidate(def.Name, check.Infraf("%v", err))
 	}
-}
-
-// unplugged runs a check with the plugins that the workspace gives it as they
-// were before the patch cs. The patch's own stand in the box again afterwards,
-// for the checks that come next.
-func (s *session) unplugged(ctx context.Context, def check.Check, b check.Bench, cs workspace.Changeset) check.Outcome {
-	own, others := def.Unplug(s.base, b.View, cs)
-	if own.Empty() {
-		return def.Run(ctx, b)
-	}
-	if err := b.Box.Apply(ctx, own.Reverse()); err != nil {
-		return check.Infraf("put the plugins back: %v", err)
-	}
-	b.View = check.NewView(s.req.Base, others)
-	out := def.Run(ctx, b)
-	if err := b.Box.Apply(ctx, own); err != nil {
-		return check.Infraf("put the patch's plugins in place: %v", err)
-	}
-	out.Detail += ", with plugins as they were before the patch"
-	return out
 }

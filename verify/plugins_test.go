@@ -41,20 +41,31 @@ func TestPluginsAreFoundWhereTheToolsFindThem(t *testing.T) {
 	}
 }
 
-// The plugin stands in the box as before while mypy runs, and as the patch
-// leaves it afterwards.
-func TestPluginIsPutBackForTheToolThatRunsIt(t *testing.T) {
+// The tree of the base is kept before the patch stands in the box, and mypy has its plugins from
+// there; the patch's own stand where mypy looks for faults.
+func TestPluginsAreKeptBeforeThePatchIsApplied(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{"mypy.ini": "[mypy]\nplugins = checker\n", "checker.py": "old\n", "a.py": "x = 1\n"})
 	cs := verifytest.Change(t, base, map[string]string{"checker.py": "new\n", "a.py": "x = 2\n"})
-	b, box := checktest.Replayed(map[string]guest.Result{"json-lines": verifytest.Ended(0, nil, nil), "mypy": verifytest.Ended(0, nil, nil)})
-	s := newSession(&Verifier{}, Request{Base: base, Changeset: cs}, nil)
-	s.check(t.Context(), b.Box, []check.Check{checkNamed(python.RuffName), checkNamed(python.MypyName)}, false, func() {})
-	if len(box.Applied) != 3 || len(box.Ran) != 3 {
-		t.Fatalf("applied %d, ran %d", len(box.Applied), len(box.Ran))
-	}
-	back, again := box.Applied[1].Changes, box.Applied[2].Changes
-	if len(back) != 1 || back[0].Path != "checker.py" || string(back[0].After) != "old\n" || len(again) != 1 || string(again[0].After) != "new\n" {
-		t.Errorf("put back %+v, then %+v", back, again)
+	for name, c := range map[string]struct {
+		keeps guest.Result
+		ran   int
+		want  check.Verdict
+	}{
+		"kept":     {verifytest.Ended(0, []byte("\n"), nil), 4, ""},
+		"not kept": {verifytest.Ended(1, nil, []byte("OSError: no space\n")), 1, check.Infra},
+	} {
+		b, box := checktest.Replayed(map[string]guest.Result{"json-lines": verifytest.Ended(0, nil, nil), "run_mypy.py": c.keeps})
+		s := newSession(&Verifier{}, Request{Base: base, Changeset: cs}, nil)
+		s.check(t.Context(), b.Box, []check.Check{checkNamed(python.RuffName), checkNamed(python.MypyName)}, false, func() {})
+		if len(box.Ran) != c.ran || !slices.Contains(box.Ran[0].Args, "keep") || string(box.Ran[0].Stdin) != `["a.py","a.py","checker.py","checker.py"]` {
+			t.Fatalf("%s: ran %+v", name, box.Ran)
+		}
+		if got := s.results.cand[python.MypyName]; got.Verdict != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if c.want == "" && (len(box.Applied) != 1 || !slices.Contains(box.Ran[2].Args, "run")) {
+			t.Errorf("applied %d times, ran %q", len(box.Applied), box.Ran[2].Args)
+		}
 	}
 }

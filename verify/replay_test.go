@@ -316,7 +316,7 @@ func TestConfigurationIsPutBackBeforeTheLinterJudges(t *testing.T) {
 		{Op: workspace.Create, Path: "ruff.toml", After: []byte("select = []\n")},
 	}}
 	refused := verifytest.Ended(2, nil, verifytest.Golden(t, "../python/testdata/ruff-config.txt"))
-	b, box := checktest.Replayed(map[string]guest.Result{"json-lines": refused, "mypy": verifytest.Ended(0, nil, nil)})
+	b, box := checktest.Replayed(map[string]guest.Result{"json-lines": refused, "mypy": verifytest.Ended(0, []byte("\n"), nil)})
 	s := newSession(&Verifier{}, Request{Base: &workspace.Manifest{}, Changeset: cs}, nil)
 	defs := []check.Check{checkNamed(python.RuffName), checkNamed(python.MypyName)}
 	s.check(t.Context(), b.Box, defs, false, func() {})

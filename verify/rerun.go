@@ -227,14 +227,18 @@ func (s *session) without(ctx context.Context, defs []check.Check, bare workspac
 		if defs[0].Group != check.GroupStatic {
 			cs = s.seenBy(defs[0], bare)
 		}
-		if err := box.Apply(ctx, cs); err != nil {
+		kept, err := s.keep(ctx, s.bench(box, s.base, check.Entry{}), defs, cs)
+		if err == nil {
+			err = box.Apply(ctx, cs)
+		}
+		if err != nil {
 			s.results.note(fmt.Sprintf("suppressions not measured: %v", err))
 			return
 		}
 		for _, def := range defs {
 			b := s.bench(box, check.NewView(s.req.Base, cs), check.Entry{})
-			b.Reach, b.Leave = s.reach[def.Name], s.leaves(def)
-			outs[def.Name] = s.unplugged(ctx, def, b, cs)
+			b.Reach, b.Leave, b.Kept = s.reach[def.Name], s.leaves(def), kept
+			outs[def.Name] = s.configured(ctx, def, b, cs)
 		}
 	})
 	if err != nil && ctx.Err() == nil {

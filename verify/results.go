@@ -48,6 +48,9 @@ type results struct {
 	approved map[string][]policy.Hold
 	// Suppressions of the candidate that were measured and hide nothing.
 	silenced []policy.Hold
+	// The checks that judged with configuration as it was, and what is held for that.
+	partial     map[string]bool
+	configuring []policy.Hold
 	// Tests that may fail by chance, and what came of their repeats.
 	suspects    map[string][]compare.Suspect
 	repetitions map[string]*compare.Repetition
@@ -74,7 +77,7 @@ func newResults(emit func(Event), req Request) *results {
 	r := &results{
 		request: req, own: customChecks(req.Config.Gates, req.Changeset), emit: emit, told: map[string]bool{},
 		cand: map[string]check.Outcome{}, base: map[string]check.Outcome{}, ran: map[string]bool{}, skipped: map[string]string{}, judged: map[string]check.Gate{},
-		left: map[string]check.Reach{}, trials: map[string]*trial.Trial{}, approved: map[string][]policy.Hold{}, suspects: map[string][]compare.Suspect{}, repetitions: map[string]*compare.Repetition{},
+		left: map[string]check.Reach{}, trials: map[string]*trial.Trial{}, approved: map[string][]policy.Hold{}, suspects: map[string][]compare.Suspect{}, repetitions: map[string]*compare.Repetition{}, partial: map[string]bool{},
 	}
 	r.base[format.Name] = check.Outcome{} // formatting has no baseline
 	r.settle(req.Changeset)

@@ -16,7 +16,7 @@ import (
 func TestASuppressionBlocksOnlyWhereItHides(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
-		"a.py": "def f(x: int) -> int:\n    return x\n", "mypy.ini": "[mypy]\n", "old.py": "import sys\n",
+		"a.py": "def f(x: int) -> int:\n    return x\n", "mypy.ini": "[mypy]\ndisallow_untyped_defs = true\n", "old.py": "import sys\n",
 		".github/workflows/ci.yml": "run: bandit -r .\n", "run.sh": "echo hello\n",
 	}
 	s := newSite(t, files)
@@ -28,6 +28,9 @@ func TestASuppressionBlocksOnlyWhereItHides(t *testing.T) {
 		"hides one of mypy":                {"a.py", files["a.py"] + "f(\"\")  # type: ignore\n", "5"},
 		"hides one of shellcheck":          {"run.sh", "# shellcheck disable=SC2154\n[ $undefined = 1 ] && echo hello\n", "1"},
 		"hides what no gate counts":        {"a.py", files["a.py"] + "f(1)  # noqa: E501\n", ""},
+		"hides one by an option of mypy":   {"a.py", "# mypy: allow-untyped-defs\n" + files["a.py"] + "def g(x):\n    return x\n", "1"},
+		"an option that hides nothing":     {"a.py", "# mypy: allow-untyped-defs\n" + files["a.py"], ""},
+		"hides one of ruff by its own":     {"a.py", "import os  # ruff: ignore[F401]\n" + files["a.py"], "1"},
 		"hides nothing":                    {"a.py", files["a.py"] + "f(1)  # type: ignore\n", ""},
 		"hides what was there":             {"old.py", "import sys  # noqa: F401\n", ""},
 		"of a tool that nobody uses":       {"a.py", files["a.py"] + "f(1)  # pylint: disable=all-of-it\n", ""},

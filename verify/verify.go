@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -126,7 +127,7 @@ func (s *session) report() Report {
 		}
 		report.Holds = append(report.Holds, r.approved[c.Name]...)
 	}
-	report.Holds = append(report.Holds, r.silenced...)
+	report.Holds = slices.Concat(report.Holds, r.silenced, r.configuring)
 	report.Verdict = overall(report.Gates)
 	known := r.evidence()
 	report.Unproven, report.Executed = known.Unproven(), known.Executions()

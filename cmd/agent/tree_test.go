@@ -202,7 +202,7 @@ var allowed = map[string][]string{
 	"verify/crash":    {"verify/check"},
 	"verify/format":   {"sandbox/workspace", "verify/check", "verify/compare", "verify/golang", "verify/python"},
 	"verify/golang":   {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/crash"},
-	"verify/node":     {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node/npmscript", "verify/node/tap"},
+	"verify/node":     {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node/npmscript", "verify/node/tap"},
 	"verify/node/tap": {"verify/check"},
 	"verify/policy":   {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "verify/check", "verify/node", "verify/python"},
 	"verify/python":   {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check", "verify/compare"},

@@ -4,6 +4,7 @@
 //     node typescript.cjs COMPILER syntax    the grammar of the files named
 //     node typescript.cjs COMPILER types [DIR...]  the types of the workspace
 //     node typescript.cjs COMPILER projects  the types of the projects named
+//     node typescript.cjs COMPILER configs   the files that configure the projects named, as a JSON list alone
 //
 // COMPILER is the directory of the package typescript, of version 5 or 6; all but
 // projects asks for the image's. Projects below a DIR are left to another compiler. Standard input is a JSON
@@ -326,7 +327,30 @@ function syntax(paths) {
   }
 }
 
+// configs prints the files of the workspace that the configurations at paths are made of: what they extend,
+// also through packages, and what they refer to.
+function configs(paths) {
+  const queue = paths.map((p) => path.join(root, p));
+  const done = new Set();
+  const files = new Set();
+  while (queue.length) {
+    const config = queue.shift();
+    if (done.has(config) || !ts.sys.fileExists(config)) continue;
+    done.add(config);
+    const parsed = ts.getParsedCommandLineOfConfigFile(config, {}, { ...ts.sys, getCurrentDirectory: () => root, onUnRecoverableConfigFileDiagnostic: () => {} });
+    for (const r of parsed?.projectReferences ?? []) queue.push(ts.resolveProjectReferencePath(r));
+    for (const file of [config, ...(parsed?.options.configFile?.extendedSourceFiles ?? [])]) {
+      if (ts.sys.fileExists(file)) files.add(fs.realpathSync(file));
+    }
+  }
+  fs.writeSync(1, JSON.stringify([...files].filter(inside).map((f) => path.relative(root, f))) + "\n");
+}
+
 const paths = JSON.parse(fs.readFileSync(0, "utf8"));
+if (process.argv[3] === "configs") {
+  configs(paths);
+  process.exit(0);
+}
 ({ syntax, types, projects })[process.argv[3]](paths);
 const asked = new Set(paths);
 answer.checked = [...new Set(answer.checked)].filter((p) => asked.has(p));

@@ -34,6 +34,9 @@ type Bench struct {
 	Tools Tools
 	// What the box holds at this moment; lines of findings are read from it.
 	View View
+	// Where in the box the files of the base are that run inside a tool; "" where all of the
+	// workspace is that of the base.
+	Kept string
 	// Of every command that brings none of its own.
 	Timeout time.Duration
 	// What the workspace sets for the smoke gate.

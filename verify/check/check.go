@@ -66,6 +66,13 @@ type Check struct {
 	// the base, and what the second would have in their place. They come from the
 	// base revision too. Nil for a tool without plugins.
 	Inside func(base, cand View) []string
+	// Variants lists what else of a candidate it judges, nil for nothing; Closure finds the files that its
+	// configuration is made of, nil where Config has them all.
+	Variants func(base, cand View) []Variant
+	Closure  *Closure
+	// Plugged reports whether code of the workspace runs inside it at a base: that is of the tree
+	// that Bench.Kept names. Nil for a tool without plugins.
+	Plugged func(base View) bool
 	// The files of its proof, by path: prove runs the check on them in an empty box
 	// and says what it did not do as it must. See proof.go.
 	Planted map[string]string

@@ -88,6 +88,8 @@ type Outcome struct {
 	Ending *Ending `json:"ending,omitempty"`
 	// What became of Bench.Lines; nil when nothing was measured.
 	Traced *Trace `json:"traced,omitempty"`
+	// Files that the tool would have loaded as its configuration, and that were as in the base.
+	Kept []string `json:"-"`
 	// Of mypy only: its cache, when that is worth a row of its own.
 	Learned []byte `json:"-"`
 }

@@ -11,10 +11,10 @@ type Tools struct {
 	Packages, Pyright string
 	// The project's own scripts, which the image carries. Go runs a command of Go
 	// with its caches and variables.
-	Syntax, Tests, Trace, Types, Links, Go string
+	Syntax, Tests, Trace, Types, Plugins, Links, Go string
 	// Those for JavaScript and TypeScript, and what biome goes by where the
 	// workspace says nothing.
-	Script, NodeReporter, NodeLines, NodeLinesReport, Biome string
+	Script, NodeReporter, NodeLines, NodeLinesReport, ConfigLoads, Biome string
 }
 
 // Toolchain is the layout of the image.
@@ -23,8 +23,8 @@ var Toolchain = Tools{
 	Node: "/usr/bin/node", Env: "/usr/bin/env", Shellcheck: "/usr/bin/shellcheck",
 	Gofmt:    "/usr/lib/go-1.26/bin/gofmt",
 	Packages: "/usr/lib/agent/npm", Pyright: "/usr/lib/agent/npm/pyright/index.js",
-	Syntax: "/agent/syntax.py", Tests: "/agent/run_tests.py", Trace: "/agent/trace_plan.py", Types: "/agent/types_cache.py", Links: "/agent/links.py",
+	Syntax: "/agent/syntax.py", Tests: "/agent/run_tests.py", Trace: "/agent/trace_plan.py", Types: "/agent/types_cache.py", Plugins: "/agent/run_mypy.py", Links: "/agent/links.py",
 	Go:     "/usr/lib/agent/go/run",
 	Script: "/agent/typescript.cjs", NodeReporter: "/agent/node_reporter.mjs", Biome: "/agent/biome.json",
-	NodeLines: "/agent/node_lines.cjs", NodeLinesReport: "/agent/node_lines_report.cjs",
+	NodeLines: "/agent/node_lines.cjs", NodeLinesReport: "/agent/node_lines_report.cjs", ConfigLoads: "/agent/config_loads.cjs",
 }

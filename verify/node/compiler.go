@@ -3,6 +3,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"path"
@@ -23,7 +24,7 @@ const CompilerName = "tsc"
 // it: Script. It is code of the workspace's choice, so that it has a box of its
 // own, and packages that report as it does stand for it in the proof.
 var Compiler = check.Check{
-	Name: CompilerName, Gate: check.GateTypes, Group: check.GroupCompiler, Run: runCompiler, Applies: compilerApplies, Judge: judgeInstalled("typescript"), Config: compilerConfigs,
+	Name: CompilerName, Gate: check.GateTypes, Group: check.GroupCompiler, Run: runCompiler, Applies: compilerApplies, Judge: judgeInstalled("typescript"), Config: compilerConfigs, Closure: &projectFiles,
 	Planted: map[string]string{
 		"package.json": plantedNeed, "tsconfig.json": `{"compilerOptions": {"strict": true}, "files": ["a.ts"]}`, "a.ts": "export const n: number = \"21\";\n",
 		"node_modules/typescript/package.json":      `{"version": "5.9.0", "bin": {"tsc": "./bin/tsc"}}`,
@@ -221,4 +222,28 @@ func parseCompiler(res guest.Result) (found []check.Finding, trouble string) {
 		found = append(found, check.Finding{File: check.Relative(m[1], check.Work), Line: line, Column: column, Rule: m[4], Message: check.Shorten(m[5])})
 	}
 	return found, ""
+}
+
+// projectFiles finds what the configurations of the compiler extend and refer to, as the compiler does.
+// Whatever their names, they end like JSON; a package says by its own file which of them it has.
+var projectFiles = check.Closure{
+	May:   func(p string) bool { return strings.HasSuffix(p, ".json") },
+	Files: listProjectFiles,
+}
+
+func listProjectFiles(ctx context.Context, b check.Bench) ([]string, check.Outcome, bool) {
+	configs := slices.DeleteFunc(slices.Clone(b.View.Paths()), func(p string) bool { return !projectConfig.MatchString(p) })
+	cmd, err := scriptCommand(b.Tools, compilerPath(b.Tools), "configs", configs)
+	if err != nil {
+		return nil, check.Infraf("list the projects for TypeScript: %v", err), false
+	}
+	res, out, done := b.Command(ctx, cmd)
+	if !done {
+		return nil, out, false
+	}
+	var files []string
+	if err := json.Unmarshal(res.Stdout.Head, &files); err != nil || res.Exit != 0 {
+		return nil, check.Infraf("ask TypeScript for the files of its configuration: exit status %d: %s", res.Exit, nodeComplaint(res)), false
+	}
+	return files, out, true
 }

@@ -156,7 +156,12 @@ func (l packageLinter) run(ctx context.Context, b check.Bench) check.Outcome {
 		}
 		cmd := useCommand(b, u, *found[i], append(args, l.args(report)...)...)
 		cmd.Collect = []string{report}
-		res, out, done := b.Command(ctx, cmd)
+		var kept []string
+		var res guest.Result
+		var out check.Outcome
+		var done bool
+		b, kept, res, out, done = configuredByBase(ctx, b, cmd, fmt.Sprintf("/tmp/agent-%s-%d.loads", l.name, i))
+		total.Kept = append(total.Kept, kept...)
 		if total = check.AddCost(total, out); !done {
 			return total
 		}

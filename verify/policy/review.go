@@ -20,7 +20,12 @@ var entryFiles = []string{"main.jsx", "main.tsx", "index.html", "vite.config.js"
 // answer about is held too. What gates measured takes the place of what the text tells of the
 // same suppression.
 func Review(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset, protect *Protection, gates []Hold) []Hold {
-	return slices.Concat(measured(ReviewText(cs, protect), gates), gates, toolHolds(base, cs), gitHolds(ctx, base, cs), hiddenHolds(ctx, base, cs))
+	tools := toolHolds(base, cs)
+	// What a gate saw a tool load is often what the text names as well.
+	found := slices.DeleteFunc(slices.Clone(gates), func(h Hold) bool {
+		return h.Kind == Tooling && slices.ContainsFunc(tools, func(t Hold) bool { return t.Kind == h.Kind && t.Path == h.Path })
+	})
+	return slices.Concat(measured(ReviewText(cs, protect), gates), found, tools, gitHolds(ctx, base, cs), hiddenHolds(ctx, base, cs))
 }
 
 // ReviewText lists what the text of cs alone tells, in the order of the paths, then what

@@ -23,6 +23,8 @@ func TestASuppressionIsTakenOutOfItsLine(t *testing.T) {
 		{"a.tsx", "<A/>;\n", "{/* @ts-ignore */}\n<A/>;\n", "{}\n<A/>;\n", "typescript"},
 		{"a.go", "x := 1\n", "x := 1 //nolint:errcheck\n", "x := 1\n", "nolint"},
 		{"a.sh", "echo $x\n", "# shellcheck disable=SC2086\necho $x\n", "\necho $x\n", "shellcheck"},
+		{"a.py", "x = 1\n", "x = f()  # ruff: ignore[F821]\n", "x = f()\n", "noqa"},
+		{"a.py", "x = 1\n", "# mypy: allow-untyped-defs\nx = 1\n", "\nx = 1\n", "type: ignore"},
 		{"a.py", "x = 1\n", "# ruff: noqa\nx = 1\n", "", ""},
 		{"a.ts", "f();\n", "/* eslint-disable */\nf();\n", "", ""},
 		{"a.ts", "f();\n", "/* why\n@ts-ignore */\nf();\n", "", ""},

@@ -33,15 +33,19 @@ var suppressions = slices.Concat(
 		{"type: ignore", `^pyre-(?:ignore|fixme)\b(?:\[([^\]]*)\])?`},
 		{"pylint", `(?:^|\s)pylint:\s*disable(?:-next)?\s*=\s*([\w, -]+)`},
 		{"no cover", `(?i)^pragma[:\s]?\s*no\s?(?:cover|branch)`},
+		{"noqa", `^ruff:\s*ignore\b(?:\s*\[([^\]]*)\])?`},
+		// What of mypy's options for a file takes something away, by how it names them.
+		{"type: ignore", `^mypy:\s*(?:.*,\s*)?(?:(?:allow|ignore[-_]m|implicit|follow|always|no[-_](?:[^i]|i[^m]))[\w-]*\s*(?:[=,]|$)|[\w-]+\s*=\s*(?i:false|0|no|off)\b)`},
 		{"nosec", `(?i)^(?:nosec|nosemgrep)\b[:\s]*((?:B[0-9]+[,\s]*)*)`},
 	}),
 	suppressing([]lang.Family{lang.Python}, true, [][2]string{
 		{"noqa", `(?i)^(?:ruff|flake8)\s*:\s*noqa\b(?:\s*:\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?`},
-		{"type: ignore", `^mypy:\s*ignore[-_]errors\b`},
-		{"type: ignore", `^mypy:\s*disable[-_]error[-_]code\s*=\s*(.*)`},
-		{"type: ignore", `^pyright:\s*(?:basic|standard)\b`},
+		{"noqa", `^ruff:\s*(?:disable|file-ignore)\b(?:\s*\[([^\]]*)\])?`},
+		{"type: ignore", `^mypy:\s*(?:.*,\s*)?ignore[-_]errors\b`},
+		{"type: ignore", `^mypy:\s*(?:.*,\s*)?disable[-_]error[-_]code\s*=\s*(.*)`},
+		{"type: ignore", `^pyright:\s*(?:.*,\s*)?(?:basic|standard)\b`},
 		{"type: ignore", `^(?:pyre-ignore-all-errors|pyrefly:\s*ignore-errors)\b`},
-		{"type: ignore", `^pyright:\s*(\w+)\s*=\s*(?:false|none)\b`},
+		{"type: ignore", `^pyright:\s*(?:.*,\s*)?(\w+)\s*=\s*(?:false|none|warning|information)\b`},
 		{"pylint", `(?:^|\s)pylint:\s*skip-file`},
 	}),
 	suppressing([]lang.Family{lang.Script, lang.Markup}, false, [][2]string{
@@ -54,7 +58,7 @@ var suppressions = slices.Concat(
 	}),
 	suppressing([]lang.Family{lang.Script, lang.Markup}, true, [][2]string{
 		{"eslint", `^(?:eslint|oxlint)-disable(?:\s(.*)|$|\*/)`},
-		{"eslint", `^eslint\s+([\w@/-]+)\s*:\s*["']?(?:0|off)\b`},
+		{"eslint", `^eslint\s(?:.*[\s,])?["']?([\w@/-]+)["']?\s*:\s*\[?\s*["']?(?:0|off|1|warn)\b`},
 		{"tslint", `^tslint:disable(?:\s|:|$|\*/)`},
 		{"deno-lint", `^deno-lint-ignore-file(?:\s(.*)|$)`},
 		{"typescript", `^@ts-nocheck\b`},

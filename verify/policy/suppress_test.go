@@ -39,6 +39,9 @@ var suppressed = map[string][]string{
 		"# ruff: noqa", "# ruff: noqa: F401", "# flake8: noqa", "#flake8:noqa",
 		"x = f()  # type: ignore", "x = f()  # type: ignore[attr-defined]", "x = f()  # type:ignore",
 		"# mypy: ignore-errors", "# mypy: disable-error-code=\"attr-defined\"", "x = f()  # pyright: ignore", "# pyright: basic",
+		"# mypy: allow-untyped-defs", "# mypy: strict-equality, allow_any_generics", "# mypy: disallow-untyped-defs=False", "# mypy: no-warn-return-any", "# mypy: follow-imports=skip",
+		"# mypy: ignore-missing-imports", "# mypy: strict-equality, ignore-errors", "# pyright: strict, reportMissingImports=false", "# pyright: strict, basic", "# pyright: reportAny=warning",
+		"import a  # ruff: ignore[F401]", "# ruff: disable[unused-import]", "# ruff: file-ignore[F401]",
 		"# pyright: reportMissingImports=false", "x = 1  # pylint: disable=invalid-name", "# pylint: skip-file", "# pylint: disable=all",
 		"x = 1  # why: see below, pylint: disable=invalid-name",
 		"if x:  # pragma: no cover", "x = eval(y)  # nosec", "x = eval(y)  # nosec B307", "@typing.no_type_check", "@no_type_check",
@@ -54,6 +57,7 @@ var suppressed = map[string][]string{
 		"if (x) /`/.test(y); // @ts-ignore", "<a>don't</a> // @ts-ignore", "<br /> // @ts-ignore", "<A b={c} /> // @ts-ignore", "x = '`'; // @ts-ignore",
 		"// oxlint-disable-next-line no-console", "/* oxlint-disable */", "// tslint:disable-next-line:no-any", "/* tslint:disable */", "// deno-lint-ignore no-explicit-any",
 		"// deno-lint-ignore-file", "/* eslint no-console: 0 */", "/* eslint no-console: \"off\" */",
+		"/* eslint eqeqeq: 2, no-console: 0 */", "/* eslint no-console: [\"off\"] */", "/* eslint \"no-console\": \"warn\" */",
 		"return /'/ // @ts-ignore", "x = y => /`/ // @ts-ignore",
 	},
 	"a.go": {
@@ -78,7 +82,7 @@ var suppressed = map[string][]string{
 var unsuppressed = map[string][]string{
 	"a.py": {
 		"x = '# noqa'", "x = \"a # type: ignore\"", "x = \"\"\"\n# noqa\n\"\"\"", "x = '''\n# ruff: noqa'''", "# the noqa comment is not needed",
-		"# see type: ignore", "x: int = 1  # type: int", "# pyright: strict", "# fmt: off", "noqa = 1", "x = 'a\\\n# noqa'", "def f():\n    \"\"\"Say # noqa.\"\"\"",
+		"# see type: ignore", "x: int = 1  # type: int", "# pyright: strict", "# pyright: reportAny=error", "# mypy: disallow-untyped-defs", "# mypy: no-implicit-reexport, warn-return-any", "# mypy: cannot see this", "# ruff: enable[F401]", "# fmt: off", "noqa = 1", "x = 'a\\\n# noqa'", "def f():\n    \"\"\"Say # noqa.\"\"\"",
 		"# isort: skip", "x = rb'# nosec'", "# noqaish", "pylint = disable = 1",
 		"# see ty: ignore", "# property: ignore", "# pyre is a fire",
 	},

@@ -81,3 +81,18 @@ func TestWhatPackageJSONSaysOfTheJudgesIsHeld(t *testing.T) {
 		t.Errorf("%q, want %q", held, want)
 	}
 }
+
+// What a gate saw a tool load, and what the text names, is held once.
+func TestWhatATextNamesAndAToolLoadsIsHeldOnce(t *testing.T) {
+	t.Parallel()
+	base := verifytest.Scan(t, map[string]string{"tsconfig.json": `{"extends": "./conf/house.json"}`, "conf/house.json": "{}", "conf/other.json": "{}"})
+	cs := verifytest.Change(t, base, map[string]string{"conf/house.json": "[]", "conf/other.json": "[]"})
+	gates := []Hold{{Path: "conf/house.json", Kind: Tooling, Block: true, Reason: "loaded"}, {Path: "conf/other.json", Kind: Tooling, Block: true, Reason: "loaded"}}
+	held := map[string]int{}
+	for _, h := range Review(t.Context(), base, cs, nil, gates) {
+		held[h.Path]++
+	}
+	if held["conf/house.json"] != 1 || held["conf/other.json"] != 1 {
+		t.Errorf("held %v", held)
+	}
+}

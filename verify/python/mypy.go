@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"regexp"
@@ -21,7 +22,7 @@ import (
 // argument to a function whose declaration is in another file.
 var Mypy = check.Check{
 	Name: MypyName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runTypes, Applies: typesApply(MypyName), Judge: compare.ByRoot(compare.RuleBlocked, compare.JudgeFindings),
-	Tools: []string{"mypy"}, Config: mypyConfig, Inside: TypePlugins,
+	Tools: []string{"mypy"}, Config: mypyConfig, Inside: TypePlugins, Plugged: plugged, Variants: stubless,
 	Planted: map[string]string{
 		"sound.py":     check.PlantedSound,
 		"undefined.py": "def area(r):\n    return pi * r * r\n",
@@ -43,7 +44,7 @@ func typesCommand(b check.Bench, roots []string, root string, own *typePromise, 
 	if own != nil {
 		args, targets = own.flags, own.targets
 	}
-	args = slices.Concat([]string{b.Tools.Mypy, "--output", "json", "--no-error-summary"}, args, []string{
+	args = slices.Concat(mypyArgs(b), []string{"--output", "json", "--error-summary"}, args, []string{
 		"--explicit-package-bases", "--namespace-packages", "--disable-error-code", "import-untyped", "--cache-dir", cache, "--no-sqlite-cache",
 	})
 	cmd := guest.Command{Args: append(args, targets...), Dir: path.Join(check.Work, root), MaxOutput: check.MaxToolOutput}
@@ -98,6 +99,9 @@ func runTypes(ctx context.Context, b check.Bench) check.Outcome {
 	}
 	if out.Verdict == "" && !out.AnyBlocked() {
 		out.Learned = packTypes(ctx, b)
+	}
+	if b.Kept != "" {
+		out.Detail += ", with plugins as they were before the patch"
 	}
 	out.Seconds = time.Since(start).Seconds()
 	return out
@@ -206,7 +210,7 @@ type mypyLine struct {
 var blocking = regexp.MustCompile(`^(.+?):(\d+)?(?::(\d+))?:? error: (.*?)(?:  \[([\w-]+)\])?$`)
 
 // parseMypy reads mypy's findings. Status 0 must come with no error and status
-// 1 with some. With status 2 mypy gave up: blocked says what it met in the
+// 1 with some, and the first only with its summary. With status 2 mypy gave up: blocked says what it met in the
 // workspace, and its blocking errors are findings; giving up for another
 // reason, such as its own crash, is an error.
 func parseMypy(res guest.Result) (found []check.Finding, blocked string, err error) {
@@ -238,8 +242,15 @@ func parseMypy(res guest.Result) (found []check.Finding, blocked string, err err
 	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {
 		return nil, "", fmt.Errorf("exit status %d with %d errors: %s", res.Exit, len(found), check.FirstLine(text))
 	}
+	if text := res.Stdout.Head; res.Exit == 0 && !bytes.Equal(text, mypyEnd) && !bytes.HasSuffix(text, append([]byte("\n"), mypyEnd...)) {
+		return nil, "", errors.New("exit status 0 without the line that mypy ends with: something else ended it")
+	}
 	return found, "", nil
 }
+
+// mypyEnd is what mypy leaves of its summary with --output json where there are no errors. Whatever
+// ends its process before, such as a plugin, leaves that out too.
+var mypyEnd = []byte("\n")
 
 // parseBlocked reads what mypy says when it gives up.
 func parseBlocked(stderr, stdout string) (found []check.Finding, blocked string, err error) {

@@ -1,12 +1,17 @@
 package python
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
+	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
 	"agent/verify/check"
 )
 
@@ -138,4 +143,53 @@ func pythonModule(v check.View, dir, name string) (file string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// keptDir is where in a box the tree of the base is, for the plugins of mypy.
+const keptDir = "/tmp/agent-base"
+
+// plugged reports whether a configuration of mypy in a base names plugins.
+func plugged(base check.View) bool {
+	return slices.ContainsFunc(mypyFiles(base), func(p string) bool { return mypyPlugins.MatchString(base.Text(p)) })
+}
+
+// KeepTree keeps the workspace of a box as it stands there, before cs is applied, and returns where.
+func KeepTree(ctx context.Context, b check.Bench, cs workspace.Changeset) (tree string, err error) {
+	var paths []string
+	for _, c := range cs.Changes {
+		paths = append(paths, c.Path, check.OldPath(c))
+	}
+	list, err := json.Marshal(paths)
+	if err != nil {
+		return "", fmt.Errorf("list what the patch changes: %w", err)
+	}
+	res, out, done := b.Command(ctx, guest.Command{
+		Args: []string{b.Tools.Python, "-I", "-B", b.Tools.Plugins, "keep", keptDir, check.Work}, Dir: "/", Stdin: list,
+	})
+	if !done {
+		return "", fmt.Errorf("keep the plugins of mypy: %s", out.Detail)
+	}
+	if res.Exit != 0 {
+		return "", fmt.Errorf("keep the plugins of mypy: exit status %d: %s", res.Exit, check.LastLine(check.Clean(check.Bytes(res.Stderr))))
+	}
+	return keptDir, nil
+}
+
+// mypyArgs begins a command of mypy: with its plugins of the base where that is kept.
+func mypyArgs(b check.Bench) []string {
+	if b.Kept == "" {
+		return []string{b.Tools.Mypy}
+	}
+	// With the same paths to modules as mypy has by itself.
+	return []string{b.Tools.Python, b.Tools.Plugins, "run", b.Kept, check.Work}
+}
+
+// stubless is the variant of a candidate without the stubs that it adds beside modules, which a
+// checker of types does not look at then.
+func stubless(base, cand check.View) []check.Variant {
+	module := func(stub string) string { return strings.TrimSuffix(stub, ".pyi") + ".py" }
+	adds := func(p string) bool {
+		return strings.HasSuffix(p, ".pyi") && !base.Has(p) && cand.Has(p) && cand.Has(module(p))
+	}
+	return []check.Variant{{Back: adds, Counts: func(p string) bool { return strings.HasSuffix(p, ".py") && adds(p+"i") }}}
 }

@@ -17,6 +17,9 @@ import (
 var Pyright = check.Check{
 	Name: PyrightName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runPyright, Applies: typesApply(PyrightName), Judge: compare.ByRoot(compare.RuleBlocked, compare.JudgeFindings),
 	Tools: []string{"pyright"}, Inert: true, Config: pyrightFiles,
+	Variants: func(base, cand check.View) []check.Variant {
+		return append(stubless(base, cand), check.Extending(pyrightFiles, []string{".py", ".pyi"})(base, cand)...)
+	},
 	Planted: Mypy.Planted,
 	Prove:   check.Proves(runPyright, map[string]string{"caller.py": "reportArgumentType", "undefined.py": "reportUndefinedVariable"}),
 }

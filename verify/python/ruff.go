@@ -29,13 +29,16 @@ const (
 // Ruff lints Python.
 var Ruff = check.Check{
 	Name: RuffName, Gate: check.GateLint, Group: check.GroupStatic, Run: RunRuff, Applies: applies, Judge: compare.JudgeFindings,
-	Tools: []string{"ruff"}, Inert: true, Config: []string{"ruff.toml", ".ruff.toml", "pyproject.toml"},
+	Tools: []string{"ruff"}, Inert: true, Config: ruffFiles, Variants: check.Extending(ruffFiles, []string{".py", ".pyi", ".ipynb"}),
 	Planted: map[string]string{
 		"undefined.py": "def area(r):\n    return pi * r * r\n",
 		"sound.py":     check.PlantedSound,
 	},
 	Prove: check.Proves(RunRuff, map[string]string{"undefined.py": "F821"}),
 }
+
+// ruffFiles configure it, and so do those that they extend.
+var ruffFiles = []string{"ruff.toml", ".ruff.toml", "pyproject.toml"}
 
 // applies gives the reason why a tool of Python has nothing to do, or "".
 func applies(v check.View) string {

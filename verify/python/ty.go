@@ -15,7 +15,7 @@ import (
 // Ty checks the types of Python where the project has chosen ty.
 var Ty = check.Check{
 	Name: TyName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runTy, Applies: typesApply(TyName), Judge: compare.ByRoot(compare.RuleBlocked, compare.JudgeFindings),
-	Tools: []string{"ty"}, Config: tyFiles, Inert: true,
+	Tools: []string{"ty"}, Config: tyFiles, Inert: true, Variants: stubless,
 	Planted: Mypy.Planted,
 	Prove:   check.Proves(runTy, map[string]string{"caller.py": "invalid-argument-type", "undefined.py": "unresolved-reference"}),
 }

@@ -19,7 +19,7 @@ import (
 // Biome lints JavaScript, TypeScript, CSS and JSON.
 var Biome = check.Check{
 	Name: BiomeName, Gate: check.GateLint, Group: check.GroupStatic, Run: runBiome, Applies: biomeApplies, Judge: compare.JudgeFindings,
-	Tools: []string{"biome"}, Inert: true, Config: biomeConfig,
+	Tools: []string{"biome"}, Inert: true, Config: biomeConfig, Variants: check.Extending(biomeConfig, lang.Extensions("css", "javascript", "typescript")),
 	Planted: map[string]string{
 		"constant.js":      "const planted = 1;\nplanted = 2;\n",
 		"nan.ts":           "export const wrong = (n: number) => n === NaN;\n",

@@ -1,0 +1,150 @@
+package verify
+
+import (
+	"context"
+	"slices"
+
+	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/policy"
+	"agent/verify/python"
+)
+
+// configured runs a check on the candidate cs, which stands in the box, under the
+// configuration of the base, of whatever files that is made, and on the variants of cs
+// beside it. All of cs stands in the box again afterwards, for the checks that come next.
+func (s *session) configured(ctx context.Context, def check.Check, b check.Bench, cs workspace.Changeset) check.Outcome {
+	own, out := s.loaded(ctx, def, b, cs)
+	if out.Verdict != "" {
+		return out
+	}
+	rest := cs
+	if !own.Empty() {
+		_, rest = check.SplitChanges(cs, among(own))
+		b.View = check.NewView(s.req.Base, rest)
+		var paths []string
+		for _, c := range own.Changes {
+			paths = append(paths, c.Path)
+		}
+		s.results.keptBack(def.Name, paths)
+	}
+	out = def.Run(ctx, b)
+	if len(out.Kept) > 0 {
+		s.results.keptBack(def.Name, out.Kept)
+	}
+	if def.Variants != nil && out.Verdict == "" {
+		for _, v := range def.Variants(s.base, b.View) {
+			out = s.beside(ctx, def, b, rest, v, out)
+		}
+	}
+	if !own.Empty() {
+		if err := b.Box.Apply(ctx, own); err != nil {
+			return check.Infraf("put the patch's configuration in place: %v", err)
+		}
+		out.Detail += ", with its configuration as before the patch"
+	}
+	return out
+}
+
+// among reports whether a path is one of a changeset's, of either side of a rename.
+func among(cs workspace.Changeset) func(p string) bool {
+	return func(p string) bool {
+		return slices.ContainsFunc(cs.Changes, func(c workspace.Change) bool { return c.Path == p || check.OldPath(c) == p })
+	}
+}
+
+// loaded takes back what cs changes of the files that a check's configuration is made of, before
+// the patch or with it, and returns that.
+func (s *session) loaded(ctx context.Context, def check.Check, b check.Bench, cs workspace.Changeset) (own workspace.Changeset, trouble check.Outcome) {
+	if def.Closure == nil {
+		return own, check.Outcome{}
+	}
+	may, _ := check.SplitChanges(cs, def.Closure.May)
+	if may.Empty() || !check.Extends(s.base, def.Config) {
+		return own, check.Outcome{}
+	}
+	if err := b.Box.Apply(ctx, may.Reverse()); err != nil {
+		return own, check.Infraf("put the configuration back: %v", err)
+	}
+	b.View = s.base
+	files, out, done := def.Closure.Files(ctx, b)
+	if !done {
+		return own, out
+	}
+	own, others := check.SplitChanges(may, func(p string) bool { return slices.Contains(files, p) })
+	if others.Empty() {
+		return own, check.Outcome{}
+	}
+	if err := b.Box.Apply(ctx, others); err != nil {
+		return own, check.Infraf("put the patch in place: %v", err)
+	}
+	if files, out, done = def.Closure.Files(ctx, b); !done {
+		return own, out
+	}
+	// What the patch leads it to instead is no configuration of the base, nor is what leads there.
+	if slices.ContainsFunc(files, among(others)) {
+		if err := b.Box.Apply(ctx, others.Reverse()); err != nil {
+			return own, check.Infraf("put the configuration back: %v", err)
+		}
+		return may, check.Outcome{}
+	}
+	return own, check.Outcome{}
+}
+
+// beside adds to what a check found in cs what it finds in a variant of it.
+func (s *session) beside(ctx context.Context, def check.Check, b check.Bench, cs workspace.Changeset, v check.Variant, out check.Outcome) check.Outcome {
+	back, rest := check.SplitChanges(cs, v.Back)
+	if back.Empty() || out.Verdict != "" {
+		return out
+	}
+	if err := b.Box.Apply(ctx, back.Reverse()); err != nil {
+		return check.Infraf("take a part of the patch back: %v", err)
+	}
+	b.View, b.Known = check.NewView(s.req.Base, rest), nil
+	also := def.Run(ctx, b)
+	if err := b.Box.Apply(ctx, back); err != nil {
+		return check.Infraf("put the patch in place: %v", err)
+	}
+	out = check.AddCost(out, also)
+	if out.Verdict == "" && out.Blocked == "" {
+		out.Blocked = also.Blocked
+	}
+	type place struct {
+		file, rule, message string
+		line, column        int
+	}
+	told := map[place]bool{}
+	at := func(f check.Finding) place { return place{f.File, f.Rule, f.Message, f.Line, f.Column} }
+	for _, f := range out.Findings {
+		told[at(f)] = true
+	}
+	for _, f := range also.Findings {
+		if f.File != "" && v.Counts(f.File) && !told[at(f)] {
+			out.Findings = append(out.Findings, f)
+		}
+	}
+	return out
+}
+
+// keptBack records that a check judged with configuration as it was before the patch: that is
+// held, and no baseline of what the workspace becomes.
+func (r *results) keptBack(name string, paths []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.partial[name] = true
+	for _, p := range paths {
+		h := policy.Hold{Path: p, Kind: policy.Tooling, Block: true, Reason: "It is part of the configuration of the tools that judge the patch: " + name + " loads it."}
+		if !slices.Contains(r.configuring, h) {
+			r.configuring = append(r.configuring, h)
+		}
+	}
+}
+
+// keep keeps the tree of the base, which stands in the box before cs is applied, where code of
+// the workspace runs inside one of the checks, and returns where.
+func (s *session) keep(ctx context.Context, b check.Bench, defs []check.Check, cs workspace.Changeset) (tree string, err error) {
+	if !slices.ContainsFunc(defs, func(def check.Check) bool { return def.Plugged != nil && def.Plugged(s.base) }) {
+		return "", nil
+	}
+	return python.KeepTree(ctx, b, cs)
+}
