@@ -103,6 +103,7 @@
 //	verify/smoke                  the program, started and watched
 //	verify/symbols                what files define and refer to, for the ledger
 //	verify/policy                 what of a changeset a person must see before it is written
+//	verify/policy/acting          the table of files that act outside the box
 //	migrations                    the schema, its views and roles
 //
 // Packages for tests alone: cmd/agent/internal/cmdline/cmdlinetest,

@@ -204,14 +204,17 @@ var allowed = map[string][]string{
 	"verify/golang":   {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/crash"},
 	"verify/node":     {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node/npmscript", "verify/node/tap"},
 	"verify/node/tap": {"verify/check"},
-	"verify/policy":   {"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "verify/check", "verify/node", "verify/python"},
-	"verify/python":   {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check", "verify/compare"},
-	"verify/shell":    {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare"},
-	"verify/smoke":    {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/crash", "verify/golang", "verify/python"},
-	"verify/symbols":  {"sandbox", "sandbox/guest", "verify/check"},
-	"verify/syntax":   {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/golang"},
-	"verify/trial":    {"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node", "verify/policy", "verify/python"},
-	"verify/web":      {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/syntax"},
+	"verify/policy": {
+		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "verify/check", "verify/node", "verify/policy/acting", "verify/python",
+	},
+	"verify/policy/acting": {"sandbox/workspace"},
+	"verify/python":        {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check", "verify/compare"},
+	"verify/shell":         {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare"},
+	"verify/smoke":         {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/crash", "verify/golang", "verify/python"},
+	"verify/symbols":       {"sandbox", "sandbox/guest", "verify/check"},
+	"verify/syntax":        {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/golang"},
+	"verify/trial":         {"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node", "verify/policy", "verify/python"},
+	"verify/web":           {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/syntax"},
 }
 
 // commands is where each command has its package. A command may import everything but the

@@ -1,22 +1,41 @@
 package policy
 
 import (
-	"path"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
+	"agent/verify/policy/acting"
 )
 
-// A holdRule names paths by patterns of path.Match in lower case. A pattern
-// without a slash is compared with the last part of a path; one that ends in a
-// slash with every directory on the way, from the root or anywhere.
+// A holdRule names paths by the texts of acting.Compile.
 type holdRule struct {
 	kind   string
 	reason string
 	block  bool
 	names  []string
+	// Names that are not meant, though they fit.
+	except []string
+	// The two, compiled.
+	covers, leaves []acting.Pattern
+}
+
+// compiled completes rules. No name of a file that acts outside may be written twice in
+// them: a test sees to it.
+func compiled(rules []holdRule) []holdRule {
+	for i := range rules {
+		rules[i].covers, rules[i].leaves = acting.Compile(rules[i].names), acting.Compile(rules[i].except)
+	}
+	return rules
+}
+
+// actingRules makes a rule of each tool whose files act on one occasion.
+func actingRules(when acting.Kind, kind string) (rules []holdRule) {
+	for _, row := range acting.Rows(when) {
+		rules = append(rules, holdRule{kind: kind, reason: row.Why, block: true, names: row.Names})
+	}
+	return rules
 }
 
 // toolConfig are the files that configure the tools which judge a patch.
@@ -36,9 +55,10 @@ var alsoConfig = []string{"pyproject.toml", "setup.cfg", "package.json"}
 // configuresTools reports whether the tools that judge a patch read their
 // configuration from a file of this name by themselves, wherever it lies.
 func configuresTools(name string) bool {
-	lower := strings.ToLower(name)
-	return slices.ContainsFunc(slices.Concat(toolConfig, alsoConfig), func(p string) bool { return fits(p, lower) })
+	return acting.NewPath(name).In(configPatterns)
 }
+
+var configPatterns = acting.Compile(slices.Concat(toolConfig, alsoConfig))
 
 // heldByName reports whether a change to a file of this name is held, or shown, for its
 // name alone.
@@ -48,85 +68,75 @@ func heldByName(name string) bool {
 }
 
 // holdRules are tried in order; the first that fits a path counts.
-var holdRules = []holdRule{
-	// Above all: a patch must not set the limits and exceptions by which it is
-	// judged, not even for the next run.
-	{Agent, "It configures the agent itself.", true, []string{"agent.toml", ".agent.toml"}},
-	unseenRule,
-	// Python starts these by itself, in every program and in every tool.
-	{Tooling, "Python runs it at the start of every program that finds it.", true, []string{"sitecustomize.py", "usercustomize.py"}},
-	// A workflow is code that runs elsewhere with write access and tokens. The
-	// box can neither prove nor contain it.
-	{CI, "It runs on the build server, with that server's secrets.", true, []string{
-		".github/workflows/", ".github/actions/", "action.yml", "action.yaml", ".gitlab-ci.yml", ".gitlab/", "jenkinsfile", "jenkinsfile.*",
-		".circleci/", ".woodpecker/", ".woodpecker*", ".drone.yml", ".travis.yml", "appveyor.yml", ".appveyor.yml",
-		"azure-pipelines*.yml", "azure-pipelines*.yaml", "bitbucket-pipelines.yml", ".buildkite/", ".gitea/", ".forgejo/", ".teamcity/",
-		".cirrus.yml", "cloudbuild.yaml", "buildspec.yml", "dependabot.yml", "renovate.json", ".ci/",
-	}},
-	// Attributes name filter programs, modules name places to fetch from, and
-	// code owners decide who has to agree.
-	{Git, "It changes what git does with the repository, or who must review.", true, []string{
-		".gitattributes", ".gitmodules", ".gitconfig", ".lfsconfig", ".mailmap", "codeowners", ".githooks/",
-	}},
-	// Editors and hook managers run what these files say as soon as somebody
-	// opens the directory or commits.
-	{Tooling, "It starts programs on the machine of whoever opens or commits to the project.", true, []string{
-		".vscode/", ".idea/", ".fleet/", ".zed/", ".devcontainer/", ".devcontainer.json", "devcontainer.json", "*.code-workspace", ".envrc",
-		".husky/", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml", ".overcommit.yml", ".mise.toml", "mise.toml", ".tool-versions",
-	}},
-	// Text for other agents is code to them, and they run with the rights of
-	// the person.
-	{Tooling, "It instructs other coding agents or gives them tools.", true, []string{
-		".mcp.json", "mcp.json", ".claude/", ".codex/", ".cursor/", ".cursorrules", ".windsurf/", ".gemini/", ".aider*", ".continue/",
-		"agents.md", "claude.md", "gemini.md", "copilot-instructions.md",
-	}},
-	// A new dependency is somebody else's code, fetched after the gates have
-	// passed. Scripts in these files run on installing it.
-	{Dependencies, "It changes what is installed, or scripts that run on installing.", true, lang.Manifests()},
-	// A gate that is told to look away proves nothing: a patch that needs this
-	// must say so to a person.
-	{Tooling, "It configures the tools that judge the patch.", true, toolConfig},
-	// A privileged container or a mounted root directory is one line.
-	{Tooling, "It decides what a container may do when it is started with it.", true, []string{
-		"compose.yaml", "compose.yml", "compose.*.yaml", "compose.*.yml", "docker-compose*.yml", "docker-compose*.yaml",
-	}},
-	// These run in the box as well, so the gates have seen what they do there.
-	// They are shown because they also run where there is no box.
-	{Tooling, "It runs whenever the project is built or tested.", false, []string{
-		"makefile", "gnumakefile", "*.mk", "justfile", "taskfile.yml", "rakefile", "cmakelists.txt", "conftest.py",
-		"dockerfile", "dockerfile.*", "*.dockerfile", "containerfile", "vite.config.*", "webpack.config.*", "rollup.config.*", "next.config.*", "gulpfile.*", "gruntfile.*",
-	}},
-}
+var holdRules = compiled(slices.Concat(
+	[]holdRule{
+		// Above all: a patch must not set the limits and exceptions by which it is
+		// judged, not even for the next run.
+		{kind: Agent, reason: "It configures the agent itself.", block: true, names: []string{"agent.toml", ".agent.toml"}},
+		unseenRule,
+		// Python starts these by itself, in every program and in every tool.
+		{kind: Tooling, reason: "Python runs it at the start of every program that finds it.", block: true, names: []string{"sitecustomize.py", "usercustomize.py"}},
+	},
+	// The box can neither prove nor contain what runs elsewhere, with write access and tokens.
+	actingRules(acting.InCI, CI),
+	[]holdRule{
+		{kind: CI, reason: "It runs on the build server, with that server's secrets.", block: true, names: []string{".ci/"}},
+		// Attributes name filter programs, modules name places to fetch from, and
+		// code owners decide who has to agree.
+		{kind: Git, reason: "It changes what git does with the repository, or who must review.", block: true, names: []string{
+			".gitattributes", ".gitmodules", ".gitconfig", ".lfsconfig", ".mailmap", "codeowners", ".githooks/",
+		}},
+	},
+	// These run on the machine of whoever opens the directory or commits, with the rights
+	// of that person; text for other agents is code to them.
+	actingRules(acting.OnOpen, Tooling),
+	actingRules(acting.OnCommit, Tooling),
+	actingRules(acting.ByAgent, Tooling),
+	[]holdRule{
+		// Scripts of workflows, rules of bots. What people read there acts on nothing.
+		{
+			kind: CI, reason: "Workflows of GitHub, or services that act on the repository, may use it.", block: true, names: []string{".github/"},
+			except: []string{"*.md", "*.png", "*.jpg", "*.gif", "*.svg", ".github/issue_template/", ".github/pull_request_template/", ".github/discussion_template/", "funding.yml"},
+		},
+		// A new dependency is somebody else's code, fetched after the gates have
+		// passed. Scripts in these files run on installing it.
+		{kind: Dependencies, reason: "It changes what is installed, or scripts that run on installing.", block: true, names: lang.Manifests()},
+		// A gate that is told to look away proves nothing: a patch that needs this
+		// must say so to a person.
+		{kind: Tooling, reason: "It configures the tools that judge the patch.", block: true, names: toolConfig},
+		// A privileged container or a mounted root directory is one line.
+		{kind: Tooling, reason: "It decides what a container may do when it is started with it.", block: true, names: []string{
+			"compose.yaml", "compose.yml", "compose.*.yaml", "compose.*.yml", "docker-compose*.yml", "docker-compose*.yaml",
+		}},
+		// These run in the box as well, so the gates have seen what they do there.
+		// They are shown because they also run where there is no box.
+		{kind: Tooling, reason: "It runs whenever the project is built or tested.", names: []string{
+			"makefile", "gnumakefile", "*.mk", "justfile", "taskfile.yml", "rakefile", "cmakelists.txt", "conftest.py",
+			"dockerfile", "dockerfile.*", "*.dockerfile", "containerfile", "vite.config.*", "webpack.config.*", "rollup.config.*", "next.config.*", "gulpfile.*", "gruntfile.*",
+		}},
+	},
+	actingRules(acting.OnInstall, Dependencies),
+))
 
 // ruleFor finds the first rule that fits name.
 func ruleFor(name string) (holdRule, bool) {
 	if name == "" {
 		return holdRule{}, false
 	}
-	lower := strings.ToLower(name)
-	for _, rule := range holdRules {
-		if slices.ContainsFunc(rule.names, func(p string) bool { return fits(p, lower) }) {
-			return rule, true
-		}
+	p := acting.NewPath(name)
+	i := slices.IndexFunc(holdRules, func(rule holdRule) bool { return p.In(rule.covers) && !p.In(rule.leaves) })
+	if i < 0 {
+		return holdRule{}, false
 	}
-	return holdRule{}, false
-}
-
-// fits compares one pattern of a holdRule with a path in lower case.
-func fits(pattern, name string) bool {
-	if strings.HasSuffix(pattern, "/") {
-		return strings.HasPrefix(name, pattern) || strings.Contains(name, "/"+pattern)
-	}
-	ok, err := path.Match(pattern, path.Base(name))
-	return ok && err == nil
+	return holdRules[i], true
 }
 
 // unseenRule holds what lies where no scan looks: among installed
 // dependencies, byte code and caches. A tool may believe it, and nobody who
 // reads the project later will see it.
 var unseenRule = holdRule{
-	Unseen, "It lies among caches, byte code or installed dependencies, which no later run looks at.", true,
-	slices.Concat(unseenNames(workspace.LeftDirs(), "/"), unseenNames(workspace.LeftFiles(), ""), []string{
+	kind: Unseen, reason: "It lies among caches, byte code or installed dependencies, which no later run looks at.", block: true,
+	names: slices.Concat(unseenNames(workspace.LeftDirs(), "/"), unseenNames(workspace.LeftFiles(), ""), []string{
 		".venv/", "site-packages/", "pyvenv.cfg", "activate", "*.egg-link", "*.pth",
 	}),
 }

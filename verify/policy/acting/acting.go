@@ -1,0 +1,131 @@
+// Package acting is the table of the files that act outside the box: what editors and shells
+// run when a directory is opened, package managers when they install, build servers and
+// hosts when something is pushed, git when somebody commits, and what other coding agents
+// take as instructions.
+//
+// A row is one tool: the names of its files, what it does with them, and where its
+// documentation says so. Whether a change of such a file needs an approval is the business
+// of package policy. Ordinary source and documentation are none of these, and neither are
+// files that only a gate runs.
+package acting
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"agent/sandbox/workspace"
+)
+
+// A Kind says when a file acts.
+type Kind int
+
+// The kinds.
+const (
+	OnOpen    Kind = iota // an editor, a shell or a debugger that is started in a directory
+	OnInstall             // a package manager or a build tool, before anything of the program runs
+	InCI                  // a build server or a host, with its secrets
+	OnCommit              // git, through a manager of hooks
+	ByAgent               // another coding agent, with the rights of the person
+)
+
+// A Row is one tool.
+type Row struct {
+	Tool string
+	// Names are its files, for Compile.
+	Names []string
+	// Why is a sentence for the person who approves a change of one.
+	Why string
+	// Source is the address of the documentation that says so.
+	Source string
+}
+
+// table has the rows of each kind.
+var table = map[Kind][]Row{OnOpen: onOpen, OnInstall: onInstall, InCI: slices.Concat(inCI, onHosts), OnCommit: onCommit, ByAgent: byAgent}
+
+// Rows lists the tools of a kind.
+func Rows(k Kind) []Row { return slices.Clone(table[k]) }
+
+// A Pattern names paths. Its text is compared by path.Match, part by part: with the last
+// parts of a path, so that a name fits in any directory; with all of them where it begins
+// with a slash. One that ends in a slash covers all below such a directory, and what stands
+// in its place. A text in lower case fits whatever the case, one with capitals exactly:
+// for names that are an ordinary word otherwise.
+type Pattern struct {
+	parts                []string
+	rooted, below, exact bool
+}
+
+// Compile reads the texts of patterns.
+func Compile(texts []string) (list []Pattern) {
+	for _, text := range texts {
+		list = append(list, Pattern{
+			parts:  strings.Split(strings.Trim(text, "/"), "/"),
+			rooted: strings.HasPrefix(text, "/"), below: strings.HasSuffix(text, "/"), exact: text != strings.ToLower(text),
+		})
+	}
+	return list
+}
+
+// A Path is a path as the file systems that are least exact about it see it: with a slash for
+// a backslash, and without what some of them do not compare, which are characters that have
+// no width, and dots and spaces at the end of a name.
+type Path struct {
+	exact, folded []string
+}
+
+// NewPath reads a path, with slashes or backslashes.
+func NewPath(name string) Path {
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case r == '\\':
+			return '/'
+		case unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, name)
+	parts := strings.Split(clean, "/")
+	for i, part := range parts {
+		if short := strings.TrimRight(part, ". "); short != "" {
+			parts[i] = short
+		}
+	}
+	return Path{parts, strings.Split(workspace.Fold(strings.Join(parts, "/")), "/")}
+}
+
+// In reports whether one of the patterns fits p.
+func (p Path) In(list []Pattern) bool {
+	return slices.ContainsFunc(list, p.fits)
+}
+
+func (p Path) fits(pattern Pattern) bool {
+	parts := p.folded
+	if pattern.exact {
+		parts = p.exact
+	}
+	first, last := 0, len(parts)-len(pattern.parts)
+	if !pattern.below {
+		first = last
+	}
+	if pattern.rooted {
+		last = min(last, 0)
+	}
+	for at := max(first, 0); at <= last; at++ {
+		if matches(pattern.parts, parts[at:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// matches compares patterns with the parts that a path begins with.
+func matches(want, parts []string) bool {
+	for i, pattern := range want {
+		if ok, err := path.Match(pattern, parts[i]); !ok || err != nil {
+			return false
+		}
+	}
+	return true
+}
