@@ -73,7 +73,7 @@ func TestCommandsOfRoots(t *testing.T) {
 	}
 	const want = "/usr/bin/python3 -B /agent/run_tests.py /tmp/agent-tests.jsonl -q --continue-on-collection-errors --maxfail=0 --color=no --tb=short" +
 		" -o cache_dir=/tmp/pytest_cache" +
-		" /usr/bin/mypy --output json --no-error-summary --check-untyped-defs --explicit-package-bases --namespace-packages" +
+		" /usr/bin/mypy --output json --error-summary --check-untyped-defs --explicit-package-bases --namespace-packages" +
 		" --disable-error-code import-untyped --cache-dir /tmp/mypy --no-sqlite-cache ."
 	got, env := alone()
 	if _, rooted := env["AGENT_TEST_PATHS"]; got != want || rooted || env["AGENT_TEST_FILES"] != "old_tests.py" || box.Ran[1].Env["MYPYPATH"] != "/work/src" {
