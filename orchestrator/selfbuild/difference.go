@@ -55,7 +55,7 @@ func (d Difference) Held() (list []string) {
 // Difference compares a tree with what the current version was built from. For the first image, which has nothing to be
 // compared with, that is base, where there is one: whoever starts it without a change trusts the workspace.
 func (j *Journal) Difference(base, tree images.Tree) (d Difference, err error) {
-	was := reader(func(visit) error { return nil })
+	var was reader
 	switch now := j.state.Current; {
 	case now != nil:
 		was = archived(j.dir, *now)
