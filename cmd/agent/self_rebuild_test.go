@@ -67,6 +67,10 @@ func TestSelfRebuild(t *testing.T) {
 		t.Fatalf("the first image: %d: %s", got.exit, got.stderr)
 	}
 	first := s.state().Current
+	if got := s.patch(replace(good, good+" It has no state.")); got.exit != run.ExitApproval {
+		t.Errorf("a harmless change without a person: %d: %s", got.exit, got.stderr)
+	}
+	s.env["AGENT_SELF_UNATTENDED"] = "true"
 	for _, c := range []struct {
 		name, patch string
 		exit        int
@@ -79,9 +83,11 @@ func TestSelfRebuild(t *testing.T) {
 		{"it does not start", replace("	command := strings.Join(args, \" \")", "	if len(args) > 0 {\n		return 9\n	}\n	command := strings.Join(args, \" \")"), run.ExitFail, selfbuild.Canary, "`agent images build` of the image"},
 		{"its verdicts are softer", replace("	return 1, \"fail\"", "	if strings.Contains(patch, \"import os\") {\n		return 0, \"pass\"\n	}\n	return 1, \"fail\""), run.ExitFail, selfbuild.Canary, `"lint"`},
 		{"it falls ill on trial", replace("const monitor = \"\"", "const monitor = \""+monitor(t, 3)+"\""), run.ExitFail, selfbuild.Trial, "doctor"},
+		{"it runs before main", replace(good, "func init() {\n	monitors = append(monitors, \"\")\n}\n\nvar monitors []string\n\n"+good), run.ExitApproval, selfbuild.Gate, "init function"},
 		{"it changes the gate", "<CREATE_FILE file=\"verify/gates.go\">\n// Package verify judges nothing.\npackage verify\n</CREATE_FILE>\n", run.ExitApproval, selfbuild.Gate, "needs a person"},
 	} {
-		got := s.patch(c.patch, "--trial", "60s", "--allow", "protected")
+		// Of some the tests of the stand-in execute nothing, which is not what is tried here.
+		got := s.patch(c.patch, "--trial", "60s", "--allow", "protected", "--allow", "unproven")
 		state := s.state()
 		if diff := cmp.Diff(first, state.Current); got.exit != c.exit || diff != "" {
 			t.Errorf("%s: it ends with %d, want %d: %s\n%s", c.name, got.exit, c.exit, got.stderr, diff)
@@ -117,6 +123,7 @@ func TestSelfRebuildForAGoal(t *testing.T) {
 		llmtest.Step{Text: "- the verdict of a failure is 1"},
 	)
 	t.Cleanup(model.Close)
+	s.env["AGENT_SELF_UNATTENDED"] = "true"
 	s.env["GEMINI_API_KEY"], s.env["GEMINI_BASE_URL"] = "a-secret-of-the-test-0123456789", model.URL()
 	got := s.self("rebuild", "--workspace", s.dir, "--goal", "say what a failure is", "--file", "cmd/agent/program.go", "--yes", "--trial", "1s")
 	state := s.state()
@@ -135,6 +142,7 @@ func TestSelfKill(t *testing.T) {
 		t.Fatalf("the first image: %d: %s", got.exit, got.stderr)
 	}
 	first := s.state().Current
+	s.env["AGENT_SELF_UNATTENDED"] = "true"
 	for n, word := range []string{"verifying", "self: build", "self: canary", "self: swap", "self: trial"} {
 		name := t.TempDir() + "/change"
 		if err := os.WriteFile(name, []byte(replace(good, fmt.Sprintf("%s (%d)", good, n))), 0o644); err != nil {

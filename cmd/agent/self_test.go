@@ -120,6 +120,22 @@ func TestTheAgentIsBuiltFromItsWorkspaceAndRefusesAChangedGateWithoutAPerson(t *
 	if first.Previous != nil || first.Attempt != nil || first.Past[0].Cause != "" || len(first.Current.Verdicts) == 0 {
 		t.Errorf("the journal is %+v", first)
 	}
+	// What nothing protects waits for a person too, who has not said otherwise.
+	s.write("cmd/agent/more.go", "package main\n\nfunc more() {}\n")
+	got = s.self("rebuild", "--workspace", s.dir, "--yes", "--allow", "protected")
+	if got.exit != run.ExitApproval || !strings.Contains(got.stderr, "cmd/agent/more.go") {
+		t.Errorf("a change of the program: it ends with %d: %s", got.exit, got.stderr)
+	}
+	// Nobody said that code may start before main, whatever was chosen.
+	s.env["AGENT_SELF_UNATTENDED"] = "true"
+	s.write("cmd/agent/more.go", "package main\n\nfunc init() { println() }\n")
+	got = s.self("rebuild", "--workspace", s.dir, "--yes")
+	if got.exit != run.ExitApproval || !strings.Contains(got.stderr, "cmd/agent/more.go") {
+		t.Errorf("an init function: it ends with %d: %s", got.exit, got.stderr)
+	}
+	if err := os.Remove(filepath.Join(s.dir, "cmd/agent/more.go")); err != nil {
+		t.Fatal(err)
+	}
 	// Its gate is another now: no flag approves that.
 	s.write("verify/gates.go", "// Package verify judges nothing.\npackage verify\n")
 	s.env["AGENT_YES"] = "true"

@@ -168,7 +168,7 @@ var allowed = map[string][]string{
 		"images", "orchestrator/agent", "orchestrator/edit/parse", "orchestrator/edit/problem", "orchestrator/gate", "sandbox", "sandbox/workspace",
 		"sandbox/workspace/promotion", "sandbox/workspace/secret", "verify", "verify/policy",
 	},
-	"orchestrator/selfbuild": {"images", "sandbox"},
+	"orchestrator/selfbuild": {"images", "sandbox", "sandbox/workspace"},
 	"orchestrator/store": {
 		"orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "orchestrator/store/calls", "orchestrator/store/database",
 		"orchestrator/store/history", "orchestrator/store/knowledge", "orchestrator/store/query", "orchestrator/survey", "sandbox/workspace", "verify",

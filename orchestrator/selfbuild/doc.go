@@ -1,7 +1,7 @@
 // Package selfbuild takes the agent from one image of itself to the next, and back.
 //
 // It owns the order of the steps, the journal that a kill does not harm, the tags, the battery that a new image is
-// measured by, and the list of what no program may change without a person. It decides nothing about a patch: that is
+// measured by, and what no program may change without a person. It decides nothing about a patch: that is
 // the gate's (packages run and verify), and the image is built by package images.
 //
 // # Steps
@@ -22,6 +22,12 @@
 // replaced by one rename, after it is on the disk. The tags NAME:current and NAME:previous follow it, one after the
 // other, and whoever opens the journal first puts right what a killed process left. At every instant NAME:current is an
 // image that proved itself. An attempt that was killed is never carried on: its tags go back, and its end is recorded.
+//
+// # What waits for a person
+//
+// All packages are linked into one program, so a list of protected paths binds only what stays within the rules of the
+// language. What leaves them (see Concern) is refused wherever it stands, or waits for a person; and by default so does
+// every other change.
 //
 // # What is kept
 //

@@ -170,7 +170,7 @@ func (s *setting) whole(x text) State {
 	if id := s.tagged("previous"); id != previous {
 		s.t.Errorf("the tag previous names %q, the journal %q", id, previous)
 	}
-	if same, err := differences(s.dir, *state.Current, x); err != nil || len(same) != 1 { // the digest of text is no SHA-256
+	if same, err := differences(archived(s.dir, *state.Current), x); err != nil || len(same) != 1 { // the digest of text is no SHA-256
 		s.t.Errorf("the source that is kept differs in %v (%v)", same, err)
 	}
 	return state
@@ -536,7 +536,7 @@ func TestDifferencesAreThoseOfFiles(t *testing.T) {
 		summed{"main.go", 0o644, "b"}: {"main.go"},
 		summed{"more.go", 0o644, "a"}: {"more.go", "main.go"},
 	} {
-		got, err := differences(j.dir, v, x)
+		got, err := differences(archived(j.dir, v), x)
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {
 			t.Errorf("%v (%v): -want +got:\n%s", x, err, diff)
 		}

@@ -3,17 +3,14 @@ package selfbuild
 import (
 	"archive/tar"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"agent/images"
 )
@@ -119,58 +116,6 @@ func Versions(dir string) ([]Version, error) {
 	}
 	slices.SortStableFunc(list, func(a, b Version) int { return b.Built.Compare(a.Built) })
 	return list, nil
-}
-
-// Held returns the protected paths in which a tree is not what the current version was built from.
-// The first image has nothing to be compared with: whoever starts it trusts the workspace.
-func (j *Journal) Held(tree images.Tree) ([]string, error) {
-	now := j.state.Current
-	if now == nil {
-		return nil, nil
-	}
-	changed, err := differences(j.dir, *now, tree)
-	return Protected(changed...), err
-}
-
-// differences lists the paths in which a tree is not what the version of dir was built from.
-// They are compared by mode and digest, links by where they lead; directories are not, as an empty one compiles to
-// nothing. Paths of the tree come first, in its order, then those that it no longer has. The modes are octal without a
-// type: a link and a file of the same bytes differ, since a link's mode is 777.
-func differences(dir string, v Version, tree images.Tree) ([]string, error) {
-	f, err := os.Open(filepath.Join(dir, "versions", v.Name(), "source.tar"))
-	if err != nil {
-		return nil, fmt.Errorf("read the source of version %s: %w", v.Name(), err)
-	}
-	defer f.Close()
-	was := map[string]string{}
-	for r := tar.NewReader(f); ; {
-		h, err := r.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the source of version %s: %w", v.Name(), err)
-		}
-		if h.Typeflag == tar.TypeDir {
-			continue
-		}
-		// An entry has content or a target, never both: one digest serves for either, and is the one that the tree
-		// gives.
-		sum := sha256.New()
-		if _, err := io.Copy(sum, io.MultiReader(r, strings.NewReader(h.Linkname))); err != nil {
-			return nil, fmt.Errorf("read the source of version %s: %w", v.Name(), err)
-		}
-		was[h.Name] = fmt.Sprintf("%o %x", h.Mode, sum.Sum(nil))
-	}
-	var paths []string
-	for _, f := range tree.Files() {
-		if !f.Mode.IsDir() && was[f.Path] != fmt.Sprintf("%o %s", f.Mode.Perm(), f.Digest) {
-			paths = append(paths, f.Path)
-		}
-		// What stays is what the tree lacks.
-		delete(was, f.Path)
-	}
-	return slices.Concat(paths, slices.Sorted(maps.Keys(was))), nil
 }
 
 // prune drops the oldest versions beyond what stays.

@@ -4,77 +4,93 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agent/sandbox/workspace"
 )
 
 // acts are names of files that act outside the box, by the kind of hold.
 var acts = map[string]string{
 	CI: `.gitlab-ci.yaml .gitlab-ci/build.yml .gitlab/ci/test.yml ci/deploy.gitlab-ci.yml
-		.azure-pipelines/x.yml azure-pipelines/build.yml .azuredevops/x.yml .vsts-ci.yml .drone.yaml
-		.drone.star .drone.jsonnet .woodpecker/x.yaml buildkite.yml .buildkite/hooks/pre-command
-		deploy.jenkinsfile .jenkins/x.groovy .travis/install.sh .appveyor/x.ps1 .cirrus.star
-		.teamcity/settings.kts .semaphore/semaphore.yml .tekton/push.yaml .gitea/workflows/x.yml
-		.forgejo/workflows/x.yml .build.yml .builds/alpine.yml codefresh.yml .codefresh/x.yml bitrise.yml
-		codemagic.yaml ios/ci_scripts/ci_post_clone.sh Earthfile dagger.json .zuul.yaml zuul.d/jobs.yaml
-		.prow.yaml .taskcluster.yml app.gocd.yaml screwdriver.yaml .onedev-buildspec.yml .vela.yml
-		.scrutinizer.yml .readthedocs.yaml .goreleaser.yaml .releaserc.json release.config.js
-		release-please-config.json .changeset/config.json renovate.json5 .renovaterc .renovaterc.json
-		.mergify.yml .github/mergify.yml .github/settings.yml .github/dependabot.yaml
-		.github/scripts/release.sh .github/labeler.yml netlify.toml web/vercel.json Procfile heroku.yml
-		fly.toml fly.staging.toml render.yaml railway.json nixpacks.toml serverless.yml serverless.ts
-		app.yaml cloudbuild.yml buildspec.yaml appspec.yml amplify.yml .ebextensions/x.config
-		.platform/hooks/predeploy/x.sh .platform.app.yaml wrangler.jsonc firebase.json .firebaserc
-		Pulumi.yaml`,
-	Tooling: `.vs/tasks.vs.json tasks.vs.json launch.vs.json Run.run.xml .run/Server.run.xml .helix/languages.toml
-		.nova/Tasks/x.json x.sublime-project x.sublime-build .exrc .vimrc .nvim.lua .nvimrc .lvimrc
-		.vim/coc-settings.json .dir-locals.el lisp/.dir-locals-2.el .gitpod.yml devfile.yaml .idx/dev.nix
-		.replit .autoenv.zsh .shadowenv.d/x.lisp .mise.local.toml mise.dev.toml .config/mise/config.toml
-		.mise/tasks/x .prototools devbox.json devenv.nix flake.nix flake.lock shell.nix default.nix .gdbinit
-		.lldbinit .pdbrc .irbrc .pryrc .iex.exs .Rprofile .ghci .ocamlinit .octaverc .huskyrc.json
-		lefthook.toml lefthook-local.yml .config/lefthook.yml prek.toml .pre-commit-hooks.yaml
-		.git-hooks/pre-commit/x.rb .lintstagedrc.mjs lint-staged.config.js .simple-git-hooks.json
-		commitlint.config.js .commitlintrc.yml captainhook.json grumphp.yml .cargo-husky/hooks/pre-commit
-		.trunk/trunk.yaml AGENTS.override.md AGENT.md sub/AGENT.md .agents/skills/x/SKILL.md CLAUDE.local.md
-		.claude-plugin/plugin.json .windsurfrules sub/.windsurf/rules/x.md .clinerules .clinerules/x.md
-		.clinerules-code .roo/rules/x.md .roorules .roorules-code .roomodes .kilocode/rules/x.md
-		.kilocodemodes opencode.json opencode.jsonc .opencode/plugins/x.ts .crush.json CRUSH.md .goosehints
+		.azure-pipelines/x.yml azure-pipelines/build.yml .azuredevops/x.yml .vsts-ci.yml
+		.drone.yaml .drone.star .drone.jsonnet .woodpecker/x.yaml buildkite.yml
+		.buildkite/hooks/pre-command deploy.jenkinsfile .jenkins/x.groovy .travis/install.sh
+		.appveyor/x.ps1 .cirrus.star .teamcity/settings.kts .semaphore/semaphore.yml
+		.tekton/push.yaml .gitea/workflows/x.yml .forgejo/workflows/x.yml .build.yml
+		.builds/alpine.yml codefresh.yml .codefresh/x.yml bitrise.yml codemagic.yaml
+		ios/ci_scripts/ci_post_clone.sh Earthfile dagger.json .zuul.yaml zuul.d/jobs.yaml
+		.prow.yaml .taskcluster.yml app.gocd.yaml screwdriver.yaml .onedev-buildspec.yml
+		.vela.yml .scrutinizer.yml .readthedocs.yaml .goreleaser.yaml .releaserc.json
+		release.config.js release-please-config.json .changeset/config.json renovate.json5
+		.renovaterc .renovaterc.json .mergify.yml .github/mergify.yml .github/settings.yml
+		.github/dependabot.yaml .github/scripts/release.sh .github/labeler.yml netlify.toml
+		web/vercel.json Procfile heroku.yml fly.toml fly.staging.toml render.yaml
+		railway.json nixpacks.toml serverless.yml serverless.ts app.yaml cloudbuild.yml
+		buildspec.yaml appspec.yml amplify.yml .ebextensions/x.config
+		.platform/hooks/predeploy/x.sh .platform.app.yaml wrangler.jsonc firebase.json
+		.firebaserc Pulumi.yaml`,
+	Tooling: `.vs/tasks.vs.json tasks.vs.json launch.vs.json Run.run.xml .run/Server.run.xml
+		.helix/languages.toml .nova/Tasks/x.json x.sublime-project x.sublime-build .exrc
+		.vimrc .nvim.lua .nvimrc .lvimrc .vim/coc-settings.json .dir-locals.el
+		lisp/.dir-locals-2.el .gitpod.yml devfile.yaml .idx/dev.nix .replit .autoenv.zsh
+		.shadowenv.d/x.lisp .mise.local.toml mise.dev.toml .config/mise/config.toml
+		.mise/tasks/x .prototools devbox.json devenv.nix flake.nix flake.lock shell.nix
+		default.nix .gdbinit .lldbinit .pdbrc .irbrc .pryrc .iex.exs .Rprofile .ghci
+		.ocamlinit .octaverc .huskyrc.json lefthook.toml lefthook-local.yml
+		.config/lefthook.yml prek.toml .pre-commit-hooks.yaml .git-hooks/pre-commit/x.rb
+		.lintstagedrc.mjs lint-staged.config.js .simple-git-hooks.json commitlint.config.js
+		.commitlintrc.yml captainhook.json grumphp.yml .cargo-husky/hooks/pre-commit
+		.trunk/trunk.yaml AGENTS.override.md AGENT.md sub/AGENT.md .agents/skills/x/SKILL.md
+		CLAUDE.local.md .claude-plugin/plugin.json .windsurfrules sub/.windsurf/rules/x.md
+		.clinerules .clinerules/x.md .clinerules-code .roo/rules/x.md .roorules
+		.roorules-code .roomodes .kilocode/rules/x.md .kilocodemodes opencode.json
+		opencode.jsonc .opencode/plugins/x.ts .crush.json CRUSH.md .goosehints
 		.continuerules .rules .junie/guidelines.md .kiro/hooks/x.json .augment/rules/x.md
-		.augment-guidelines .trae/rules/x.md .amazonq/rules/x.md .qwen/settings.json QWEN.md a/b/QWEN.md
-		.openhands/setup.sh .factory/settings.json WARP.md .amp/settings.json .coderabbit.yaml
-		.pr_agent.toml .github/copilot-instructions.md .github/instructions/x.instructions.md
-		.github/prompts/x.prompt.md .github/agents/x.md .github/hooks/x.json`,
-	Dependencies: `.yarn/releases/yarn-4.9.2.cjs .yarn/plugins/x.cjs .yarn/sdks/typescript/lib/tsc.js .pnp.cjs
-		.pnp.loader.mjs .pnpmfile.mjs patches/left-pad+1.3.0.patch patches/left-pad@1.3.0.patch binding.gyp
-		rush.json common/config/rush/pnpm-config.json deno.json deno.jsonc deno.lock pip.ini pylock.toml
-		poetry.toml hatch_build.py pixi.toml gems.rb .bundle/config ext/extconf.rb gradle.properties
-		gradle/wrapper/gradle-wrapper.jar gradle/wrapper/gradle-wrapper.properties gradlew
-		gradle/libs.versions.toml settings.gradle.kts x/deps.gradle .mvn/jvm.config .mvn/extensions.xml
-		.mvn/wrapper/maven-wrapper.properties mvnw build.sbt project/plugins.sbt project/build.properties
-		.sbtopts build.mill project.clj deps.edn Directory.Build.props src/Directory.Build.targets
-		NuGet.Config Directory.Packages.props .config/dotnet-tools.json x.fsproj rust-toolchain
-		rust-toolchain.toml .bazelrc MODULE.bazel WORKSPACE x/WORKSPACE.bazel .bazelversion tools/bazel
-		.buckconfig pants.toml Brewfile x.cabal cabal.project Setup.hs stack.yaml rebar.config pubspec.yaml
-		Package.swift Package.resolved Podfile x.podspec Makefile.PL cpanfile renv.lock renv/activate.R
-		x.opam x.rockspec build.zig.zon conanfile.py vcpkg.json .terraform.lock.hcl`,
+		.augment-guidelines .trae/rules/x.md .amazonq/rules/x.md .qwen/settings.json QWEN.md
+		a/b/QWEN.md .openhands/setup.sh .factory/settings.json WARP.md .amp/settings.json
+		.coderabbit.yaml .pr_agent.toml .github/copilot-instructions.md
+		.github/instructions/x.instructions.md .github/prompts/x.prompt.md
+		.github/agents/x.md .github/hooks/x.json`,
+	Dependencies: `.yarn/releases/yarn-4.9.2.cjs .yarn/plugins/x.cjs .yarn/sdks/typescript/lib/tsc.js
+		.pnp.cjs .pnp.loader.mjs .pnpmfile.mjs patches/left-pad+1.3.0.patch
+		patches/left-pad@1.3.0.patch binding.gyp rush.json
+		common/config/rush/pnpm-config.json deno.json deno.jsonc deno.lock pip.ini
+		pylock.toml poetry.toml hatch_build.py pixi.toml gems.rb .bundle/config
+		ext/extconf.rb gradle.properties gradle/wrapper/gradle-wrapper.jar
+		gradle/wrapper/gradle-wrapper.properties gradlew gradle/libs.versions.toml
+		settings.gradle.kts x/deps.gradle .mvn/jvm.config .mvn/extensions.xml
+		.mvn/wrapper/maven-wrapper.properties mvnw build.sbt project/plugins.sbt
+		project/build.properties .sbtopts build.mill project.clj deps.edn
+		Directory.Build.props src/Directory.Build.targets NuGet.Config
+		Directory.Packages.props .config/dotnet-tools.json x.fsproj rust-toolchain
+		rust-toolchain.toml .bazelrc MODULE.bazel WORKSPACE x/WORKSPACE.bazel .bazelversion
+		tools/bazel .buckconfig pants.toml Brewfile x.cabal cabal.project Setup.hs
+		stack.yaml rebar.config pubspec.yaml Package.swift Package.resolved Podfile
+		x.podspec Makefile.PL cpanfile renv.lock renv/activate.R x.opam x.rockspec
+		build.zig.zon conanfile.py vcpkg.json .terraform.lock.hcl`,
 }
 
 // ordinary are names of source and documentation, some like those of acts.
-const ordinary = `README.md docs/README.md CHANGELOG.md CONTRIBUTING.md CONVENTIONS.md LICENSE llms.txt docs/llms.txt
-		SECURITY.md docs/agent.md docs/models/qwen.md docs/warp.md docs/rules.md src/main.py src/rules.py
-		src/agent.py src/claude.py src/cursor.ts src/husky.go cmd/yarn/main.go internal/vscode/launch.go
-		pkg/procfile/parse.go pkg/envrc.go lib/lefthook_test.rb src/gradle/parser.java src/bazel.rs
+const ordinary = `README.md docs/README.md CHANGELOG.md CONTRIBUTING.md CONVENTIONS.md LICENSE
+		llms.txt docs/llms.txt SECURITY.md docs/agent.md docs/models/qwen.md docs/warp.md
+		docs/rules.md src/main.py src/rules.py src/agent.py src/claude.py src/cursor.ts
+		src/husky.go cmd/yarn/main.go internal/vscode/launch.go pkg/procfile/parse.go
+		pkg/envrc.go lib/lefthook_test.rb src/gradle/parser.java src/bazel.rs
 		src/workspace.rs bin/workspace lib/workspace/index.ts docs/workspace.md k8s/app.yaml
-		charts/x/values.yaml charts/x/templates/app.yaml src/app.yaml config/app.yml config/database.yml
-		app.json app/app.json tests/data/.rules/x.txt src/.rules patches/fix.patch debian/patches/series
-		debian/control setup/install.md src/setup.ts scripts/release.sh scripts/ci.sh ci/README.md
-		tools/bazel/defs.bzl BUILD.bazel src/BUILD pkg/default.nix nix/module.nix src/index.js index.html
-		static/site.css public/vercel.svg src/netlify.ts .gitignore .dockerignore .nvmrc .python-version
+		charts/x/values.yaml charts/x/templates/app.yaml src/app.yaml config/app.yml
+		config/database.yml app.json app/app.json tests/data/.rules/x.txt src/.rules
+		patches/fix.patch debian/patches/series debian/control setup/install.md src/setup.ts
+		scripts/release.sh scripts/ci.sh ci/README.md tools/bazel/defs.bzl BUILD.bazel
+		src/BUILD pkg/default.nix nix/module.nix src/index.js index.html static/site.css
+		public/vercel.svg src/netlify.ts .gitignore .dockerignore .nvmrc .python-version
 		.node-version .ruby-version .env.example .well-known/security.txt .storybook/main.ts
 		.vitepress/config.ts .changeset/brave-cats-jump.md .github/ISSUE_TEMPLATE/bug.yml
-		.github/ISSUE_TEMPLATE/feature.md .github/PULL_REQUEST_TEMPLATE.md .github/CONTRIBUTING.md
-		.github/FUNDING.yml .github/logo.png github/workflows.go docs/.nojekyll vendor.go app/models/user.rb
-		src/lib.rs build.zig src/build.ts test/fixtures/input.json testdata/a.golden src/Mod.hs x.tf x.nix
-		examples/mise/README.md docs/mise.md docs/opencode.md src/opencode.ts assets/gradle.png
-		docs/procfile.md src/travis.py lib/circleci/api.rb notebooks/x.ipynb migrations/1.sql proto/x.proto`
+		.github/ISSUE_TEMPLATE/feature.md .github/PULL_REQUEST_TEMPLATE.md
+		.github/CONTRIBUTING.md .github/FUNDING.yml .github/logo.png github/workflows.go
+		docs/.nojekyll vendor.go app/models/user.rb src/lib.rs build.zig src/build.ts
+		test/fixtures/input.json testdata/a.golden src/Mod.hs x.tf x.nix
+		examples/mise/README.md docs/mise.md docs/opencode.md src/opencode.ts
+		assets/gradle.png docs/procfile.md src/travis.py lib/circleci/api.rb
+		notebooks/x.ipynb migrations/1.sql proto/x.proto`
 
 // TestFilesThatActOutsideAreHeld feeds each name as it is, in a directory where tools read it there too, and as
 // file systems take for the same.
@@ -108,6 +124,21 @@ func TestOrdinaryFilesAreNotHeld(t *testing.T) {
 	for _, name := range strings.Fields(ordinary) {
 		if holds := ReviewText(create(name, "x"), nil); len(holds) > 0 {
 			t.Errorf("%s: %+v", name, holds)
+		}
+	}
+}
+
+// A file that leaves or takes such a name acts otherwise too.
+func TestBothEndsOfARenameAct(t *testing.T) {
+	t.Parallel()
+	for kind, names := range acts {
+		for _, name := range strings.Fields(names)[:20] {
+			for _, c := range []workspace.Change{{Op: workspace.Rename, Path: name, From: "x.txt"}, {Op: workspace.Rename, Path: "x.txt", From: name}, {Op: workspace.Delete, Path: name}} {
+				holds := ReviewText(workspace.Changeset{Changes: []workspace.Change{c}}, nil)
+				if len(holds) != 1 || holds[0].Kind != kind || !holds[0].Block || holds[0].Path != name {
+					t.Errorf("%s of %s: %+v, want %s", c.Op, name, holds, kind)
+				}
+			}
 		}
 	}
 }

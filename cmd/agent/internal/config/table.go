@@ -91,6 +91,10 @@ func general() []Setting {
 			scope: userOnly, kind: list(nil), usage: "approve changes of this `KIND` (" + strings.Join(policy.Kinds(), ", ") + ") in advance; may be repeated",
 		},
 		{Name: "allow_in", Default: "{}", About: "the same in single workspaces, lists by their absolute paths", scope: userOnly, kind: mapping(func(*values, map[string][]string) {})},
+		{
+			Name: "self.unattended", Env: "AGENT_SELF_UNATTENDED", Default: "false", scope: userOnly, kind: toggle(nil),
+			About: "agent self rebuild --yes approves changes of the agent's own source that touch nothing protected; off: each waits for a person",
+		},
 		{Name: "protect.paths", Default: "[]", About: "patterns of paths that need an approval of their own (--allow protected)", scope: add, kind: protectedPaths()},
 		{Name: "exclude", Env: "AGENT_EXCLUDE", Default: "[]", About: "patterns left out of the snapshot", scope: free, kind: list(nil)},
 		{Name: "timeout", Env: "AGENT_TIMEOUT", Default: "5m0s", About: "time limit of each gate but smoke", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.verify.Timeout }), owned: true},

@@ -3,8 +3,11 @@ package self
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"agent/cmd/agent/internal/checkpoint"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
@@ -33,10 +36,18 @@ func (a *approver) Approve(ctx context.Context, p run.Proposal) (run.Answer, err
 	judged := p.Base.With(p.Candidate.Changeset)
 	// The whole tree, since an edit by hand or an ordinary run may have changed what is
 	// protected before: this change would carry it into the image.
-	paths, err := a.rebuild.journal.Held(gate.Tree(judged))
+	diff, err := a.rebuild.journal.Difference(gate.Tree(p.Base), gate.Tree(judged))
 	if err != nil {
 		return run.Answer{}, err
 	}
+	// Nobody is asked: who reads a diff would have to see what one such line undoes.
+	if never := diff.Refused(); len(never) > 0 {
+		a.rebuild.cause = fault.Policy("leave it out; what a person wrote is built by `agent self rebuild` without a change, at a terminal",
+			"no run may propose this for the agent itself: %s", term.CleanLine(strings.Join(never, "; ")))
+		return run.Answer{Decision: run.Skip, By: a.rebuild.cause.Error()}, nil
+	}
+	a.rebuild.cause = nil // of a candidate before
+	paths := diff.Paths()
 	for _, change := range p.Candidate.Changeset.Changes {
 		paths = append(paths, change.Path)
 		// To move a protected file away changes it as well.
@@ -44,23 +55,24 @@ func (a *approver) Approve(ctx context.Context, p run.Proposal) (run.Answer, err
 			paths = append(paths, change.From)
 		}
 	}
-	slices.Sort(paths)
-	held := selfbuild.Protected(slices.Compact(paths)...)
+	held := a.rebuild.held(paths, diff)
 	// A copy, whose policy is taken away for this one question: the next candidate may
-	// touch nothing that is protected.
+	// touch nothing that is held.
 	person := *a.Approver
 	if len(held) > 0 {
 		if !a.Attended() {
 			return checkpoint.Unattended(needsPerson(held)), nil
 		}
-		for _, path := range held {
+		for _, h := range held {
 			// A hold that blocks keeps Enter and the countdown from applying: see choose and
 			// expired.
-			p.Candidate.Holds = append(p.Candidate.Holds, policy.Hold{
-				Path: path, Kind: policy.Self, Block: true, Reason: "it judges, builds or takes back the agent itself",
-			})
+			p.Candidate.Holds = append(p.Candidate.Holds, policy.Hold{Path: h.path, Kind: policy.Self, Block: true, Reason: h.reason})
 		}
 		person.Yes, person.Allow = false, nil
+		// All that the image would have otherwise, and not the change alone.
+		if len(diff.Changes.Changes) > 0 {
+			p.Candidate.Diff = diff.Changes.Diff()
+		}
 	}
 	answer, err := person.Approve(ctx, p)
 	if err != nil || answer.Decision != run.Apply {
@@ -72,4 +84,39 @@ func (a *approver) Approve(ctx context.Context, p run.Proposal) (run.Answer, err
 		return run.Answer{Decision: run.Skip, By: "the new image: " + err.Error()}, nil
 	}
 	return answer, nil
+}
+
+// A held is a path that waits for a person.
+type held struct {
+	path string
+	// Of this path, as a sentence; and of it and others, as the subject of one.
+	reason, why string
+}
+
+// names lists the paths of held.
+func names(list []held) (paths []string) {
+	for _, h := range list {
+		paths = append(paths, h.path)
+	}
+	return paths
+}
+
+// held lists those of paths that a person decides on, whatever the flags: what is protected, what reaches further than
+// its package, and all the rest, unless the user had that approved in advance. Those that no setting approves come first.
+func (r *rebuild) held(paths []string, diff selfbuild.Difference) (list []held) {
+	slices.Sort(paths)
+	paths = slices.Compact(paths)
+	add := func(of []string, reason, why string) {
+		for _, p := range of {
+			if !slices.Contains(names(list), p) {
+				list = append(list, held{p, reason, why})
+			}
+		}
+	}
+	add(selfbuild.Protected(paths...), "it judges, builds or takes back the agent itself", "a change of what judges, builds or takes back the agent")
+	add(diff.Held(), "it reaches out of its package or of the program now", "a change that reaches out of its package or of the program")
+	if !r.set.On("self.unattended") {
+		add(paths, "it is the agent's own source, and self.unattended is off", "a change of the agent's own source, with self.unattended off,")
+	}
+	return list
 }

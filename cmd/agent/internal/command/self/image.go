@@ -46,11 +46,12 @@ type rebuild struct {
 
 // needsPerson says why a terminal is needed.
 // It goes to the record as well, so it names the files.
-func needsPerson(held []string) string {
+func needsPerson(held []held) string {
 	if len(held) == 0 {
 		return "there is no terminal and no --yes"
 	}
-	return "a change of what judges, builds or takes back the agent needs a person at a terminal: " + strings.Join(held, ", ")
+	// What no setting approves comes first.
+	return held[0].why + " needs a person at a terminal: " + strings.Join(names(held), ", ")
 }
 
 // refused is the error of a change whose image did not prove itself, or fell ill on trial.

@@ -183,8 +183,8 @@ func (r *rebuild) run(ctx *cli.Context) error {
 	return fault.Infra("see `agent doctor`, and run again; or `agent undo` takes the change back, which was written", "%w", err)
 }
 
-// asItIs builds the workspace without a change, where a person or --yes wants it. What differs from the current version in
-// protected parts needs the person.
+// asItIs builds the workspace without a change, where a person or --yes wants it. What differs from the current version
+// needs the person, as held says.
 //
 // No gate judges it: the workspace is what it is, and the canary and the trial must do.
 // So what --yes approves here is bounded by what has changed since an image that did
@@ -195,30 +195,42 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("scan the workspace: %w", err)
 	}
-	held, err := r.journal.Held(gate.Tree(base))
+	diff, err := r.journal.Difference(nil, gate.Tree(base))
 	if err != nil {
 		return err
 	}
+	held := r.held(diff.Paths(), diff)
 	switch {
 	case r.set.On("yes") && len(held) == 0:
 	// Exit code 4, as wherever a person is missing.
 	case !r.Attended():
 		return fault.Policy("run it at a terminal", "%s", needsPerson(held))
 	default:
-		if len(held) > 0 {
-			// The names come from the workspace, and one of them may hold what moves a cursor.
-			fmt.Fprintln(r.Stderr, "self: since the current version changed, what judges, builds or takes back the agent:", term.CleanLine(strings.Join(held, ", ")))
-		}
-		// What was typed while the scan went on answers nothing that only a person may.
-		r.DiscardInput()
-		typed, err := r.Question(ctx, "Build the agent from the workspace as it is?", "[y]es, [n]o", 0)
-		// Enter is no yes: there is no diff above this question that somebody could have
-		// read.
-		if err != nil || !term.OneOf(term.Normalize(typed), "y", "yes") {
-			return errors.Join(err, fault.Policy("run again and answer yes", "the rebuild was declined"))
+		if err := r.askForAll(ctx, held, diff); err != nil {
+			return err
 		}
 	}
 	return r.proveImage(ctx, base)
+}
+
+// askForAll shows what differs from the current version and asks whether it is to be built.
+func (r *rebuild) askForAll(ctx context.Context, held []held, diff selfbuild.Difference) error {
+	if len(held) > 0 {
+		term.DiffView{Palette: r.Palette(r.Stderr)}.Print(r.Stderr, diff.Changes.Diff())
+		// The names come from the workspace, and one of them may hold what moves a cursor.
+		fmt.Fprintf(r.Stderr, "self: since the current version there is %s\n", term.CleanLine(held[0].why+": "+strings.Join(names(held), ", ")))
+		for _, c := range diff.Concerns {
+			fmt.Fprintln(r.Stderr, "self: look at", term.CleanLine(c.String()))
+		}
+	}
+	// What was typed while the scan went on answers nothing that only a person may.
+	r.DiscardInput()
+	typed, err := r.Question(ctx, "Build the agent from the workspace as it is?", "[y]es, [n]o", 0)
+	// Enter is no yes.
+	if err != nil || !term.OneOf(term.Normalize(typed), "y", "yes") {
+		return errors.Join(err, fault.Policy("run again and answer yes", "the rebuild was declined"))
+	}
+	return nil
 }
 
 // tellRebuilt prints which image is current and why, and gives the exit code.

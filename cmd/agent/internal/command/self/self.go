@@ -62,8 +62,9 @@ func (c command) rebuildCommand() *cli.Command {
 			"built without a network from the proven tree, and proves itself: its doctor, its migrations on a copy\n" +
 			"of the schema, and a battery of runs whose verdicts must be those of the current image. Then the\n" +
 			"change is written, agent:current moves, and the image is on trial: one bad answer and all goes back.\n" +
-			"Without a change the workspace is built as it is. A change of what judges, builds or takes back the\n" +
-			"agent needs a person at a terminal: neither --yes nor --allow approves it.\n\n" + cmdline.Examples(
+			"Without a change the workspace is built as it is. A change needs a person at a terminal who has seen\n" +
+			"its diff: neither --yes nor --allow approves it. The setting self.unattended lets --yes approve what\n" +
+			"does not judge, build or take back the agent, and reaches no further than its package.\n\n" + cmdline.Examples(
 			"agent self rebuild --yes", "the first image",
 			"agent self rebuild --patch change.diff", "prove, ask, build, swap",
 			"agent self rebuild --goal 'name the run in every message'", "have a model find the change"),

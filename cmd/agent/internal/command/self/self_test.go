@@ -21,6 +21,8 @@ import (
 	"agent/orchestrator/selfbuild"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+
+	"github.com/urfave/cli/v2"
 )
 
 func TestAChangedGateIsHeldWhateverTheConfigurationSays(t *testing.T) {
@@ -38,6 +40,207 @@ func TestAChangedGateIsHeldWhateverTheConfigurationSays(t *testing.T) {
 			t.Errorf("%s of %s: %+v, %v", change.Op, change.Path, answer, err)
 		}
 		inner.Board.Close()
+	}
+}
+
+// Settings of a user who chose nothing, and of one who chose that nobody need be there. There is no database, which ends
+// a rebuild where its image would be proved.
+var (
+	usual      = config.Settings{"database_url": {Text: "nowhere", Origin: "a test"}, "yes": {Text: "true", Origin: "a test"}}
+	unattended = config.Settings{"database_url": usual["database_url"], "yes": usual["yes"], "self.unattended": {Text: "true", Origin: "a test"}}
+)
+
+// A program is a workspace and the journal of a rebuild that has no version yet.
+type program struct {
+	base    *workspace.Manifest
+	dir     string
+	rebuild *rebuild
+	inner   *checkpoint.Approver
+}
+
+// newProgram has one package that nothing protects.
+func newProgram(t *testing.T, line *cmdline.Line, set config.Settings) program {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "size.go"), []byte("package edit\n\nfunc Size() int { return 1 }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	base, err := workspace.Rescan(t.Context(), dir, nil, workspace.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := &checkpoint.Approver{Console: &line.Console, Yes: true, Allow: []string{"self", "protected"}, Wait: config.Patience{Time: 300 * time.Millisecond}, Board: line.NewBoard(0)}
+	t.Cleanup(inner.Board.Close)
+	return program{base, dir, &rebuild{command: command{line}, journal: &selfbuild.Journal{}, set: set}, inner}
+}
+
+// approve asks about a new file.
+func (p program) approve(t *testing.T, name, text string) run.Answer {
+	t.Helper()
+	a := &approver{Approver: p.inner, rebuild: p.rebuild}
+	answer, err := a.Approve(t.Context(), run.Proposal{Workspace: p.dir, Base: p.base, Candidate: gate.Candidate{Changeset: workspace.Changeset{
+		Changes: []workspace.Change{{Op: workspace.Create, Path: name, After: []byte(text), Mode: 0o644}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// nobody is a command line without a terminal.
+func nobody(t *testing.T) *cmdline.Line {
+	state := t.TempDir()
+	return cmdline.New(func(name string) string { return map[string]string{"XDG_STATE_HOME": state}[name] }, strings.NewReader(""), io.Discard, io.Discard)
+}
+
+// Any package that is linked has the engine's socket, so each change has a reader, unless the user chose otherwise.
+func TestEveryChangeOfTheProgramWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"readme.md": "b\n", "orchestrator/edit/more.go": "package edit\n\nfunc More() {}\n"} {
+		p := newProgram(t, nobody(t), usual)
+		if answer := p.approve(t, name, text); answer.Decision != run.Unattended || !strings.Contains(answer.By, name) || p.rebuild.work.Source != nil {
+			t.Errorf("%s: %+v", name, answer)
+		}
+		// Chosen by the user: what is built then has no database to be proved with.
+		p = newProgram(t, nobody(t), unattended)
+		if answer := p.approve(t, name, text); p.rebuild.work.Source == nil {
+			t.Errorf("%s with self.unattended: %+v", name, answer)
+		}
+	}
+	// A person sees the diff; neither Enter nor the end of the countdown is a yes.
+	sits := cmdlinetest.NewPerson(t, nil)
+	p := newProgram(t, sits.Line, usual)
+	answer := p.approve(t, "orchestrator/edit/more.go", "package edit\n\nfunc More() {}\n")
+	if sits.Sees(t, "b/orchestrator/edit/more.go", 1); answer.Decision == run.Apply || p.rebuild.work.Source != nil {
+		t.Errorf("at the end of the countdown: %+v", answer)
+	}
+}
+
+// Whoever can commit to the workspace must not decide that nobody reads what is committed.
+func TestOnlyTheUserChoosesThatNobodyNeedBeThere(t *testing.T) {
+	t.Parallel()
+	const chosen = "[self]\nunattended = true\n"
+	home := t.TempDir()
+	if err := errors.Join(os.MkdirAll(filepath.Join(home, "agent"), 0o755), os.WriteFile(filepath.Join(home, "agent", "config.toml"), []byte(chosen), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		env  map[string]string
+		want bool
+	}{
+		{map[string]string{"XDG_CONFIG_HOME": t.TempDir()}, false},
+		{map[string]string{"XDG_CONFIG_HOME": home}, true},
+		{map[string]string{"XDG_CONFIG_HOME": t.TempDir(), "AGENT_SELF_UNATTENDED": "true"}, true},
+		{map[string]string{"XDG_CONFIG_HOME": home, "AGENT_SELF_UNATTENDED": "false"}, false},
+	} {
+		if got := cmdlinetest.Settings(t, c.env, t.TempDir()).On("self.unattended"); got != c.want {
+			t.Errorf("%v: %v", c.env, got)
+		}
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "agent.toml"), []byte(chosen), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	app := &cli.App{HideHelp: true, HideVersion: true, Flags: []cli.Flag{cmdline.WorkspaceFlag()}, Action: func(ctx *cli.Context) error {
+		_, err := config.Load(ctx, func(string) string { return "" })
+		return err
+	}}
+	if err := app.RunContext(t.Context(), []string{"agent", "--workspace", dir}); err == nil || !strings.Contains(err.Error(), "self") {
+		t.Errorf("a workspace that chooses it: %v", err)
+	}
+}
+
+// TestWhatReachesFurtherIsRefused has each in a package that nothing protects, of a user who chose that nobody be there.
+func TestWhatReachesFurtherIsRefused(t *testing.T) {
+	t.Parallel()
+	for text, refused := range map[string]bool{
+		"import _ \"unsafe\"\n\n//go:linkname list agent/orchestrator/selfbuild.protected\nvar list []string": true,
+		"import \"unsafe\"\n\nvar Width = unsafe.Sizeof(1)":                                                   true,
+		"import \"C\"":                                          true,
+		"func init() { println() }":                             true,
+		"var _ = Size()":                                        true,
+		"var list = []int{Size()}":                              true,
+		"import \"plugin\"\n\nvar Open = plugin.Open":           false,
+		"import \"syscall\"\n\nvar Sync = syscall.Sync":         false,
+		"import \"golang.org/x/sys/unix\"\n\nvar S = unix.Sync": false,
+	} {
+		p := newProgram(t, nobody(t), unattended)
+		answer := p.approve(t, "more.go", "package edit\n\n"+text+"\n")
+		want := run.Unattended
+		if refused {
+			want = run.Skip
+		}
+		if answer.Decision != want || !strings.Contains(answer.By, "more.go") || p.rebuild.work.Source != nil || (p.rebuild.cause != nil) != refused {
+			t.Errorf("%s: %+v", text, answer)
+		}
+		if refused {
+			if _, code := fault.Classify(t.Context(), p.rebuild.cause); code != run.ExitApproval {
+				t.Errorf("%s: exit %d", text, code)
+			}
+		}
+		// The next candidate may be a better one.
+		if answer := p.approve(t, "more.go", "package edit\n\nfunc More() {}\n"); p.rebuild.work.Source == nil {
+			t.Errorf("after %s: %+v", text, answer)
+		}
+	}
+	p := newProgram(t, nobody(t), unattended)
+	if answer := p.approve(t, "fast_amd64.s", "TEXT ·f(SB), 4, $0\n"); answer.Decision != run.Skip || p.rebuild.work.Source != nil {
+		t.Errorf("assembly: %+v", answer)
+	}
+}
+
+// TestTheWorkspaceAsItIsWaitsForAPerson has a version that was made of one file, and a workspace that has another since.
+func TestTheWorkspaceAsItIsWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	const harmless, linked = "package edit\n\nfunc More() {}\n", "package edit\n\nimport _ \"unsafe\"\n\n//go:linkname list agent/orchestrator/selfbuild.protected\nvar list []string\n"
+	for _, c := range []struct {
+		name, text string
+		set        config.Settings
+		typed      string // by a person, "" for none
+		built      bool
+	}{
+		{"the user chose nothing", harmless, usual, "", false},
+		{"nobody need be there", harmless, unattended, "", true},
+		{"it links into another package", linked, unattended, "", false},
+		{"a person says no", linked, usual, "n\n", false},
+		{"a person who saw it says yes", linked, usual, "y\n", true},
+	} {
+		line := nobody(t)
+		var sits *cmdlinetest.Person
+		if c.typed != "" {
+			sits = cmdlinetest.NewPerson(t, map[string]string{"XDG_STATE_HOME": t.TempDir()})
+			line = sits.Line
+		}
+		p := newProgram(t, line, c.set)
+		state := t.TempDir()
+		for name, text := range map[string]string{"state.json": `{"current": {"source": "aaaaaaaaaaaaaaaa", "image": "sha256:a"}}`, "versions/aaaaaaaaaaaa/source.tar": ""} {
+			full := filepath.Join(state, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o755), os.WriteFile(full, []byte(text), 0o644), os.WriteFile(filepath.Join(p.dir, "more.go"), []byte(c.text), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		j, err := selfbuild.Open(t.Context(), state, "none", untagged{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.rebuild.journal, p.rebuild.req.Workspace = j, p.dir
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			err = p.rebuild.asItIs(t.Context())
+		}()
+		if sits != nil {
+			sits.Sees(t, "b/more.go", 1)
+			sits.Sees(t, "self: look at more.go:5", 1)
+			sits.Sees(t, "[n]o", 1) // what is typed ahead is forgotten
+			sits.Types(t, c.typed)
+		}
+		<-ended
+		_, code := fault.Classify(t.Context(), err)
+		if built := p.rebuild.work.Source != nil; built != c.built || !built && code != run.ExitApproval {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		j.Close()
 	}
 }
 
@@ -149,7 +352,7 @@ func TestTheImageIsMadeOfWhatWasJudged(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer j.Close()
-		r := &rebuild{command: command{cmd}, journal: j, set: config.Settings{"database_url": {Text: "nowhere", Origin: "a test"}}}
+		r := &rebuild{command: command{cmd}, journal: j, set: unattended}
 		a := &approver{Approver: &checkpoint.Approver{Console: &cmd.Console, Yes: true, Wait: config.Patience{Time: time.Millisecond}, Board: cmd.NewBoard(0)}, rebuild: r}
 		p := run.Proposal{Workspace: dir, Base: base, Candidate: gate.Candidate{Changeset: workspace.Changeset{
 			Changes: []workspace.Change{{Op: workspace.Create, Path: "readme.md", After: []byte("b\n"), Mode: 0o644}},
