@@ -86,7 +86,8 @@ func TestSelfRebuild(t *testing.T) {
 		{"it runs before main", replace(good, "func init() {\n	monitors = append(monitors, \"\")\n}\n\nvar monitors []string\n\n"+good), run.ExitApproval, selfbuild.Gate, "init function"},
 		{"it changes the gate", "<CREATE_FILE file=\"verify/gates.go\">\n// Package verify judges nothing.\npackage verify\n</CREATE_FILE>\n", run.ExitApproval, selfbuild.Gate, "needs a person"},
 	} {
-		got := s.patch(c.patch, "--trial", "60s", "--allow", "protected")
+		// Of some the tests of the stand-in execute nothing, which is not what is tried here.
+		got := s.patch(c.patch, "--trial", "60s", "--allow", "protected", "--allow", "unproven")
 		state := s.state()
 		if diff := cmp.Diff(first, state.Current); got.exit != c.exit || diff != "" {
 			t.Errorf("%s: it ends with %d, want %d: %s\n%s", c.name, got.exit, c.exit, got.stderr, diff)
@@ -124,7 +125,7 @@ func TestSelfRebuildForAGoal(t *testing.T) {
 	t.Cleanup(model.Close)
 	s.env["AGENT_SELF_UNATTENDED"] = "true"
 	s.env["GEMINI_API_KEY"], s.env["GEMINI_BASE_URL"] = "a-secret-of-the-test-0123456789", model.URL()
-	got := s.self("rebuild", "--workspace", s.dir, "--goal", "say what a failure is", "--file", "cmd/agent/program.go", "--yes", "--trial", "1s")
+	got := s.self("rebuild", "--workspace", s.dir, "--goal", "say what a failure is", "--file", "cmd/agent/program.go", "--yes", "--allow", "unproven", "--trial", "1s")
 	state := s.state()
 	if got.exit != 0 || state.Current == nil || state.Past[0].Phase != selfbuild.Settled || !strings.Contains(got.stderr, "repair: types") {
 		t.Fatalf("it ends with %d, %+v: %s", got.exit, state, got.stderr)
