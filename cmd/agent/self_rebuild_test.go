@@ -125,7 +125,7 @@ func TestSelfRebuildForAGoal(t *testing.T) {
 	t.Cleanup(model.Close)
 	s.env["AGENT_SELF_UNATTENDED"] = "true"
 	s.env["GEMINI_API_KEY"], s.env["GEMINI_BASE_URL"] = "a-secret-of-the-test-0123456789", model.URL()
-	got := s.self("rebuild", "--workspace", s.dir, "--goal", "say what a failure is", "--file", "cmd/agent/program.go", "--yes", "--trial", "1s")
+	got := s.self("rebuild", "--workspace", s.dir, "--goal", "say what a failure is", "--file", "cmd/agent/program.go", "--yes", "--allow", "unproven", "--trial", "1s")
 	state := s.state()
 	if got.exit != 0 || state.Current == nil || state.Past[0].Phase != selfbuild.Settled || !strings.Contains(got.stderr, "repair: types") {
 		t.Fatalf("it ends with %d, %+v: %s", got.exit, state, got.stderr)
