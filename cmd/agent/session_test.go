@@ -64,6 +64,11 @@ func TestARequestHoldsWhatWasAskedFor(t *testing.T) {
 	if err != nil || !set.On("yes") {
 		t.Fatalf("%v; yes is %v", err, set.On("yes"))
 	}
+	if req.Place == nil || req.Place.Path != want.Workspace {
+		t.Fatalf("the workspace is held at %+v", req.Place)
+	}
+	req.Place.Close()
+	req.Place = nil
 	if diff := cmp.Diff(want, req); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
