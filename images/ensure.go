@@ -178,8 +178,9 @@ func step(root llb.State, title, mark, script string, args []string, opts ...llb
 func copyIn(root llb.State, source, dest, mark, title string) llb.State {
 	// BuildKit keeps one copy of what a source sent under a name and a hint: only differences travel.
 	src := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName(title+": transfer"))
-	script := `cp -a /media/. "$1/"; chown 0:0 "$1"; chmod 0755 "$1"` + "\n"
-	return step(root, title, mark, script, []string{dest},
+	// The script stands in the arguments: a file for it would leave a record in the engine's cache that no name finds.
+	script := `cp -a /media/. "$1/"; chown 0:0 "$1"; chmod 0755 "$1"`
+	return root.Run(llb.Args([]string{"/bin/sh", "-eu", "-c", script, mark, dest}), llb.WithCustomName(title),
 		llb.AddEnv("PATH", buildPath), llb.AddMount("/media", src, llb.Readonly), llb.Network(llb.NetModeNone)).Root()
 }
 

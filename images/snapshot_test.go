@@ -18,6 +18,7 @@ import (
 
 	"github.com/docker/docker/api/types/container"
 	bk "github.com/moby/buildkit/client"
+	"github.com/moby/buildkit/solver/pb"
 )
 
 // own gives a test a workspace of its own, whose snapshots its end removes.
@@ -451,6 +452,31 @@ func TestBuildCacheKeepsNothingOfAWorkspace(t *testing.T) {
 	}
 	if sources, copies := cached(t, b, workspace); sources != 0 || copies != 0 {
 		t.Errorf("after a clean-up the cache has %d sources and %d copies", sources, copies)
+	}
+}
+
+// The engine lists what a file operation made as "fileop target", whoever asked for it: nobody could clear it away.
+func TestASnapshotLeavesNothingThatNoNameFinds(t *testing.T) {
+	t.Parallel()
+	state, _, err := snapshotPlan(Image{Ref: "agent-toolchain:any"}, nil, workspaceSource("/w"))(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	def, err := state.Marshal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, raw := range def.Def {
+		var op pb.Op
+		if err := op.UnmarshalVT(raw); err != nil {
+			t.Fatal(err)
+		}
+		if f := op.GetFile(); f != nil {
+			t.Errorf("a file operation: %v", f)
+		}
+		if e := op.GetExec(); e != nil && !slices.Contains(e.Meta.Args, copyMark(workspaceSource("/w"))) {
+			t.Errorf("a step without the mark: %q", e.Meta.Args)
+		}
 	}
 }
 
