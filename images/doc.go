@@ -98,8 +98,8 @@
 //
 // # What it leaves behind
 //
-// Two snapshots of each workspace, and no copy of a workspace in the engine's build cache. Builder.Prune takes the rest. A tag appears when the image is whole:
-// an interrupted build leaves none.
+// Two snapshots of each workspace, and no copy of a workspace in the engine's build cache. Builder.Prune takes the
+// rest. A tag appears when the image is whole: an interrupted build leaves none.
 //
 // # Old engines
 //

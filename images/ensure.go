@@ -176,7 +176,7 @@ func step(root llb.State, title, mark, script string, args []string, opts ...llb
 // copyIn copies the local source of that name to the directory dest, which exists and keeps its own
 // owner and mode. It is a command of the image's own cp, and not LLB's file operation, for the sake of the mark.
 func copyIn(root llb.State, source, dest, mark, title string) llb.State {
-	// BuildKit keeps one copy of what a source sent under a name and a hint: only differences travel.
+	// BuildKit keeps one copy of what a source sent under a name and a hint, until it is pruned: only differences travel.
 	src := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName(title+": transfer"))
 	// The script stands in the arguments: a file for it would leave a record in the engine's cache that no name finds.
 	script := `cp -a /media/. "$1/"; chown 0:0 "$1"; chmod 0755 "$1"`

@@ -16,23 +16,15 @@ type sealedTree struct {
 	files []File
 }
 
-// seal lays out t under key. Permission bits stay as they are, save that everyone may read files and enter
-// directories: so it is in every box.
+// seal lays out t under key, with the modes that statOf gives.
 func seal(t Tree, key string) (*sealedTree, error) {
 	var entries []sealed.Entry
 	for _, f := range t.Files() {
-		e := sealed.Entry{Path: f.Path, Mode: f.Mode, Size: f.Size, Target: f.Target}
-		switch f.Mode.Type() {
-		case 0:
-			e.Mode |= everyone
-		case fs.ModeDir:
-			e.Mode, e.Size = fs.ModeDir|0o755, 0
-		case fs.ModeSymlink:
-			e.Size = 0
-		default:
-			return nil, fmt.Errorf("file %s in the snapshot: a %s is neither file, directory nor symbolic link", f.Path, f.Mode.Type())
+		stat, err := statOf(f)
+		if err != nil {
+			return nil, err
 		}
-		entries = append(entries, e)
+		entries = append(entries, sealed.Entry{Path: f.Path, Mode: fs.FileMode(stat.Mode), Size: stat.Size, Target: stat.Linkname})
 	}
 	s := &sealedTree{tree: t, key: key, packs: map[string]sealed.Pack{}}
 	for _, p := range sealed.Divide(entries) {
