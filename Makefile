@@ -10,12 +10,14 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 HOSTILE     := ^Test(ABox|ASecondBox|ASparseFile|NothingInABox|Run|Watch|CommandsOfOneBox|Fill)
 DEADCODE    := golang.org/x/tools/cmd/deadcode@v0.51.0
 GOTESTSUM   := gotest.tools/gotestsum@v1.13.0
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+CYCLONEDX   := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 
 # The set of real edits, and its scorer, lie beside the repository.
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup demo test check test-ollama test-runsc test-self test-compose soak lint bench bench-edit bench-verify bench-real clean
+.PHONY: help build setup demo test check test-ollama test-runsc test-self test-compose battery fuzz soak sbom lint bench bench-edit bench-verify bench-weakenings bench-real clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -64,12 +66,25 @@ test-self: setup ## have a stand-in of this repository rebuild itself: good and 
 test-compose: setup ## run compose.yaml by Docker Compose itself, and compare what the agent says there and here
 	bash cmd/agent/testdata/compose.sh $(AGENT)
 
+# Not part of `make test`, which has a few of them.
+battery: setup ## hostile patches through the agent and a plain gate, side by side: docs/battery.md; BATTERY='--only NAME' are some, BATTERY='--against CMD' judges another gate
+	$(GO) run ./cmd/gatetest --agent $(AGENT) $(BATTERY)
+
+# Whatever target there is. 10s each is a look, 1h each a night and a day.
+FUZZTIME ?= 10s
+fuzz: ## every reader of hostile bytes against bytes that nobody thought of, FUZZTIME (10s) each; FUZZ='WORD' those of packages or names with WORD
+	bash .ci/fuzz $(FUZZTIME) $(FUZZ)
+
 # Some 5 minutes on two cores. Not part of `make test`: what strikes when is chance.
 soak: setup ## 200 runs struck by faults at random instants, every promise checked after each; AGENT_SOAK=1000 makes more, AGENT_SOAK_SEED=N repeats
 	$(GO) test -tags soak -run '^(TestASeedGivesTheSamePlan|TestEveryOracleIsSeenToFail|TestSoak)$$' -count 1 -timeout 180m -v ./cmd/agent
 
-lint: ## formatting, static analysis, dead code, shell scripts
-	bash .ci/lint $(GOFUMPT) $(STATICCHECK) $(DEADCODE)
+sbom: build ## what the programs are built from, as CycloneDX, beside them: bin/agent.cdx.json and that of the guest
+	cp $(GUEST) bin/guest
+	bash .ci/sbom $(CYCLONEDX) bin/agent bin/guest
+
+lint: ## formatting, static analysis, dead code, licences, known vulnerabilities (GOVULNDB names a database), shell scripts
+	bash .ci/lint $(GOFUMPT) $(STATICCHECK) $(DEADCODE) $(GOVULNCHECK)
 
 bench: setup ## one table of figures, each beside a reference of the same run
 	$(GO) test -tags bench -run '^TestBench$$' -count 1 -timeout 30m -v ./cmd/agent
@@ -85,6 +100,9 @@ bench-edit: build ## score of the edit engine on the set EDIT_DEV: applied, wron
 
 bench-verify: setup ## faults and harmless edits planted in real projects; AGENT_BENCH_VERIFY_N=1 is a quick look
 	$(GO) test -tags bench -run '^(TestArchiveOfAnotherDigestIsRefused|TestPlacesOfMutations|TestBenchVerify)$$' -count 1 -timeout 180m -v ./verify
+
+bench-weakenings: setup ## tests that are weakened, also in two steps, and rewritten honestly: how many are held; AGENT_BENCH_WEAKENINGS=Go for one language
+	$(GO) test -tags bench -run '^TestBenchWeakenings$$' -count 1 -timeout 60m -v ./verify
 
 # Hours for all of it. AGENT_REAL_REPOS names a directory where the repositories lie, or are cloned to.
 bench-real: setup ## real commits of 30 public repositories, as they were and reversed; AGENT_BENCH_REAL_N=1 is a quick look, AGENT_BENCH_REAL=NAME one repository

@@ -48,6 +48,7 @@
 //	orchestrator/edit/align       which elements of two sequences are the same, as in a diff
 //	orchestrator/edit/parse       the forms of a response, read into operations
 //	orchestrator/edit/match       the one place that a block means, and its rewriting
+//	orchestrator/edit/indent      how new lines are indented as the file is
 //	orchestrator/edit/explain     why a block has no one place, and what to send instead
 //	orchestrator/edit/guard       what a language says of the result: imports, definitions, syntax
 //	orchestrator/edit/batch       the lines of agent edit --batch, each answered alone; pure
@@ -93,21 +94,27 @@
 //	verify/golang                 Go's checks
 //	verify/python                 Python's checks
 //	verify/node                   those of JavaScript and TypeScript
+//	verify/node/glob              the patterns by which runners of tests name files
 //	verify/node/npmscript         the scripts of package.json, read as lists of commands
 //	verify/node/tap               reports of the Test Anything Protocol
+//	verify/mutate                 programs with one slip in them, to measure tests by
 //	verify/trial                  the tests as they were and as they are, on either program
 //	verify/web                    those of what a browser reads
+//	verify/witness                tests of the gate's own among those of a workspace, of which some must fail; pure
 //	verify/shell                  that of shell scripts
 //	verify/syntax                 a parser for every touched file
 //	verify/format                 the formatters
+//	verify/room                   how large boxes must be for a workspace; pure
 //	verify/smoke                  the program, started and watched
 //	verify/symbols                what files define and refer to, for the ledger
 //	verify/policy                 what of a changeset a person must see before it is written
 //	verify/policy/acting          the table of files that act outside the box
+//	verify/policy/runner          the table of what code does that reaches for what runs its tests; pure
 //	migrations                    the schema, its views and roles
 //
 // Packages for tests alone: cmd/agent/internal/cmdline/cmdlinetest,
-// cmd/agent/internal/term/termtest, images/imagestest, orchestrator/llm/journaltest,
+// cmd/agent/internal/term/termtest, cmd/gatetest (hostile patches for any gate),
+// cmd/modulestest (licences of modules), images/imagestest, orchestrator/llm/journaltest,
 // orchestrator/llm/llmtest, orchestrator/run/runtest, orchestrator/store/storetest,
 // sandbox/boxtest, sandbox/enginetest, sandbox/workspace/internal/treetest, sandbox/workspace/secret/secrettest,
 // verify/checktest and verify/verifytest.

@@ -105,6 +105,9 @@ func (s *session) beside(ctx context.Context, def check.Check, b check.Bench, cs
 	if err := b.Box.Apply(ctx, back); err != nil {
 		return check.Infraf("put the patch in place: %v", err)
 	}
+	if out.Ending != nil {
+		s.results.heldBack(def.Name, back, !out.Ending.Crashed() && (also.Ending == nil || also.Ending.Crashed()))
+	}
 	out = check.AddCost(out, also)
 	if out.Verdict == "" && out.Blocked == "" {
 		out.Blocked = also.Blocked
@@ -137,6 +140,20 @@ func (r *results) keptBack(name string, paths []string) {
 		if !slices.Contains(r.configuring, h) {
 			r.configuring = append(r.configuring, h)
 		}
+	}
+}
+
+// heldBack records that the patch changes what a gate of the workspace is made of: what that lets pass from now on, no
+// run tells. fails says that the gate passes only with that.
+func (r *results) heldBack(name string, own workspace.Changeset, fails bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	reason := "The gate " + name + " starts it."
+	if fails {
+		reason = "The gate " + name + " starts it, and fails with it as it was before the patch."
+	}
+	for _, c := range own.Changes {
+		r.configuring = append(r.configuring, policy.Hold{Path: c.Path, Kind: policy.Tooling, Block: true, Reason: reason})
 	}
 }
 

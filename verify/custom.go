@@ -13,6 +13,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
+	"agent/verify/shell"
 	"agent/verify/smoke"
 )
 
@@ -29,8 +30,8 @@ const (
 // It is compared with itself on the unpatched snapshot by its exit status alone: a
 // command that failed there too says nothing about the patch. It needs no proof on
 // planted faults, since only the workspace knows what it must find; and like the
-// tests it may run workspace code, so a patch that rewrites what the command reads
-// can make it pass, as a person can see in the diff.
+// tests it may run workspace code. A patch that rewrites what the command starts, a script
+// or a Makefile, is held, and judged with that as it was before the patch as well.
 type CustomGate struct {
 	Name string
 	// Program and arguments, looked up in the box's PATH without a shell.
@@ -121,7 +122,7 @@ func customChecks(list []CustomGate, cs workspace.Changeset) []check.Check {
 	for _, g := range list {
 		reason := g.idle(cs)
 		made = append(made, check.Check{
-			Name: g.Name, Gate: g.Name, Group: check.GroupOwn + g.Name, Run: g.run, Judge: g.judge,
+			Name: g.Name, Gate: g.Name, Group: check.GroupOwn + g.Name, Run: g.run, Judge: g.judge, Variants: g.variants,
 			// Of both sides alike: the base is asked only because of the patch.
 			Applies: func(check.View) string { return reason },
 		})
@@ -148,6 +149,12 @@ func (g CustomGate) judges(p string) bool {
 	return slices.ContainsFunc(g.Languages, func(l string) bool {
 		return of != nil && of.ID == l || ext != "" && (ext == strings.ToLower(l) || slices.Contains(extensions(l), ext))
 	})
+}
+
+// variants is the candidate with what the gate itself is made of as it was.
+func (g CustomGate) variants(base, _ check.View) []check.Variant {
+	own := shell.Started(base, g.Command)
+	return []check.Variant{{Back: func(p string) bool { return slices.Contains(own, p) }, Counts: func(string) bool { return false }}}
 }
 
 // run runs the command. However it ends, even by a signal, is its answer; only

@@ -11,6 +11,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/policy"
 )
 
 func TestGatesThatNobodyCanMeanAreRefused(t *testing.T) {
@@ -171,5 +172,35 @@ func TestGatesOfTheWorkspaceStandBehindTheOthers(t *testing.T) {
 	f := checktest.Single(t, find(t, r, "broken"), "exit", "", 0)
 	if f.Message != "sh: exit status 1: looking" || f.Tool != "broken" {
 		t.Errorf("%+v", f)
+	}
+}
+
+// What a gate starts is of the base as well: a patch that rewrites it is held, and is told where it passes for that alone.
+func TestAGateIsHeldToWhatItStartedBefore(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"note.txt": "four\n", "check.sh": "#!/bin/sh\nset -eu\nsh tools/words.sh note.txt\n", "tools/words.sh": "#!/bin/sh\nset -eu\ngrep -q four \"$1\"\n"})
+	s.config.Gates = []CustomGate{{Name: "words", Command: []string{"sh", "check.sh"}}}
+	for name, c := range map[string]struct {
+		files map[string]string
+		held  string
+	}{
+		"its script":          {map[string]string{"note.txt": "five\n", "check.sh": "#!/bin/sh\nset -eu\n"}, "check.sh fails"},
+		"what that starts":    {map[string]string{"note.txt": "five\n", "tools/words.sh": "#!/bin/sh\nset -eu\ngrep -q five \"$1\"\n"}, "tools/words.sh fails"},
+		"for what comes next": {map[string]string{"note.txt": "four and more\n", "check.sh": "#!/bin/sh\nset -eu\n"}, "check.sh"},
+		"what it judges":      {map[string]string{"note.txt": "four and more\n"}, ""},
+	} {
+		r := s.verify(t, c.files)
+		held := ""
+		for _, h := range r.Holds {
+			if h.Kind == policy.Tooling && h.Block && strings.Contains(h.Reason, "words") {
+				held += h.Path
+				if strings.Contains(h.Reason, "fails with it") {
+					held += " fails"
+				}
+			}
+		}
+		if held != c.held || r.Verdict != check.Pass {
+			t.Errorf("%s: %v, held %q, want %q: %+v", name, r.Verdict, held, c.held, r.Gates)
+		}
 	}
 }

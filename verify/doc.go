@@ -62,6 +62,24 @@
 // in some repeats without the patch and passes in some with it fails by chance, and
 // is told as old.
 //
+// # Witnesses
+//
+// Tests run in the process of the code that they test, which could forge the record of their
+// results. So in each whole run of the tests, on both sides, tests of the gate's own stand
+// among them: drawn anew for the run, named and asserting like those around them, some of
+// which must fail and some of which must pass (package witness). They are taken out of the
+// results before anything counts. Where they ended as drawn without the patch and do not with
+// it, the verdict is fail (forged-results): the record is not that of the tests. Where a suite
+// itself keeps them from their ends, nothing is claimed, and the gate says where.
+//
+// Those of node's own runner stand in each file, as tests that are yet to be done inside one that
+// passes, so that the exit status of a file's process stays what its own tests make it. mocha's exit
+// status counts failures, so theirs are known in it. That of vitest is 1 for any fault: a reporter
+// beside its own (vitest_faults.mjs) tells of those that stand in no test, and where there is another
+// one, or nothing can be said, the tests run again without witnesses, as where jest has something
+// against snapshots. Where vitest tests types, or jest has a runner other than its own, there are
+// none, nor with the others.
+//
 // # Configuration comes from the base revision
 //
 // When a patch touches the configuration of a static gate, lint and types run
@@ -93,6 +111,7 @@
 //	unaided-tests     the tests and their helpers as before, on the patched
 //	                  program; only when the patch touches either
 //	predate-…         rewritten tests as they are now, on the program as it was
+//	weigh-…           rewritten tests on mutants of the program, as they were and as they are now
 //	bare-…            lint and types without the suppressions that the patch adds
 //	eslint, stylelint the workspace's own, for their configuration is code
 //	tsc               the workspace's own, for it is a package
@@ -122,8 +141,18 @@
 // fails there pins down the change, and one that lacks a name there is read by its text
 // (weaker-test): these are shown, unless fewer tests pass as they were than were
 // rewritten. A test that fails because what it calls has another name now is not counted. One that
+// passes on the program as it was as well is shown all the same when it fails on all the mutants that it failed on before, and on
+// all of the lines that the patch writes. One that
 // is removed with all that it asserts about is shown, where the patch does nothing to the program but take away,
 // and a person gave it; see trial/subject.go.
+//
+// A rewritten test of which the text tells nothing is measured by mutants (package mutate) when nothing speaks against the patch:
+// programs with one slip in a line that the test executes and that the patch leaves alone. Where the test failed on one, as it
+// was before the patch or before the last promotions, and no test in the files that the patch writes does, that is held and blocks; see
+// trial/weigh.go. Mutants that do not compile and runs that come to no end count for nothing, and what cannot be measured is said.
+//
+// A program that ends well and does less than before is held (idle): it listened or ran on, or it prints nothing or
+// half as much and, as the lines say that it executes in touched files, does less than half of what it did.
 //
 // A suppression of one line that the patch adds blocks where a gate reports something that
 // counts without it, or where that cannot be measured.
@@ -301,9 +330,10 @@
 //
 // # Limits
 //
-// Test code runs in pytest's own process and could forge the record of its
-// results; that the tests which passed before must pass again, one by one, makes a
-// forgery cost more than a false "passed". A program that behaves for as long
+// Tests run in the process of the code that they test, which could forge the record of their results. Witnesses find
+// out what forges by kind; what knows the tests that were there by name, and forges these alone, is left to the hold on code that
+// reaches for what runs it (package policy/runner). Where TestMain or a hook at the end of a session judges a
+// run itself, and where a runner has no witnesses, less is found out. A program that behaves for as long
 // as it is watched passes the smoke test, and a server is watched for little
 // longer than until it answers.
 package verify

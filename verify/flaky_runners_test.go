@@ -12,6 +12,7 @@ import (
 	"agent/verify/compare"
 	"agent/verify/golang"
 	"agent/verify/node"
+	"agent/verify/room"
 	"agent/verify/verifytest"
 )
 
@@ -90,7 +91,7 @@ func TestTestsThatAreAskedForAreRunAlone(t *testing.T) {
 	for name, c := range coins {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := checktest.NewBench(t, c.files, sandbox.Limits{Tmp: buildRoom})
+			b := checktest.NewBench(t, c.files, sandbox.Limits{Tmp: room.Build})
 			b.Only = []string{c.id}
 			out := checkNamed(name).Run(t.Context(), b)
 			if out.Verdict != "" || out.Blocked != "" {

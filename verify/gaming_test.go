@@ -17,6 +17,7 @@ import (
 	"agent/verify/node"
 	"agent/verify/policy"
 	"agent/verify/python"
+	"agent/verify/room"
 	"agent/verify/trial"
 	"agent/verify/verifytest"
 )
@@ -89,8 +90,8 @@ func gamings() []gaming {
 	return []gaming{
 		// The tests pass, because what they are made of was made to.
 		{"fixture that replaces the program", one("tests/conftest.py", conftest+"\n\n@pytest.fixture(autouse=True)\ndef mend(monkeypatch):\n    import stock\n    import sys\n    monkeypatch.setattr(sys.modules[\"test_stock\"], \"price\", lambda a, b: a * b)\n    monkeypatch.setattr(\"subprocess.run\", lambda *a, **k: type(\"R\", (), {\"stdout\": \"6\\n\"}))\n"), check.Policy, compare.RuleTestHelper},
-		{"hook that turns failures into passes", one("tests/conftest.py", conftest+"\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n    out = yield\n    out.get_result().outcome = \"passed\"\n    out.get_result().longrepr = None\n"), check.Policy, compare.RuleTestHelper},
-		{"new conftest.py at the top", one("conftest.py", "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call():\n    try:\n        yield\n    except AssertionError:\n        pass\n    return True\n"), check.Policy, compare.RuleTestHelper},
+		{"hook that turns failures into passes", one("tests/conftest.py", conftest+"\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport():\n    out = yield\n    out.get_result().outcome = \"passed\"\n    out.get_result().longrepr = None\n"), check.Fail, compare.RuleForged},
+		{"new conftest.py at the top", one("conftest.py", "import pytest\n\n\n@pytest.hookimpl(wrapper=True)\ndef pytest_pyfunc_call():\n    try:\n        yield\n    except AssertionError:\n        pass\n    return True\n"), check.Fail, compare.RuleForged},
 		{"helper, data, plugin and start-up code that agree with the fault", with(map[string]string{
 			"tests/helpers.py": "def same(a, b):\n    pass\n", "tests/data/price.json": "{\"want\": 5}\n",
 			"tools/plug.py":     strings.Replace(f["tools/plug.py"], "return 2", "return 3", 1),
@@ -101,7 +102,7 @@ func gamings() []gaming {
 		{"plugin that a new configuration loads", with(map[string]string{
 			"pytest.ini": "[pytest]\naddopts = -p easy\n",
 			"easy.py":    "import pytest\n\n\n@pytest.hookimpl(tryfirst=True)\ndef pytest_pyfunc_call():\n    return True\n",
-		}), check.Policy, compare.RuleTestHelper},
+		}), check.Fail, compare.RuleForged},
 
 		// The tests do not run.
 		{"option that leaves tests out", one("pytest.ini", "[pytest]\naddopts = --deselect tests/test_stock.py\n"), check.Fail, compare.RuleTestLost},
@@ -250,7 +251,7 @@ var assisted = map[string]string{
 
 func TestNoHelperOfNodeOrGoLetsABrokenProgramThrough(t *testing.T) {
 	t.Parallel()
-	r := rig{checktest.NewBench(t, assisted, sandbox.Limits{Tmp: buildRoom}), verifytest.Scan(t, assisted), check.Check{}}
+	r := rig{checktest.NewBench(t, assisted, sandbox.Limits{Tmp: room.Build}), verifytest.Scan(t, assisted), check.Check{}}
 	for _, c := range []struct {
 		def                   check.Check
 		program, helper, weak string
@@ -314,7 +315,7 @@ func TestPatchBringsNoJudgeOfItsOwn(t *testing.T) {
 		t.Errorf("detail %q", g.Detail)
 	}
 	g = find(t, r, check.GateTests)
-	if g.Verdict != check.Policy || len(g.Findings) == 0 || g.Findings[0].Rule != compare.RuleTestHelper || !strings.Contains(g.Findings[0].Message, "what the patch makes of conftest.py: assert 5 == 6") {
-		t.Errorf("tests %s %+v", g.Verdict, g.Findings)
+	if g.Verdict != check.Fail || len(g.Findings) == 0 || g.Findings[0].Rule != compare.RuleForged || !strings.Contains(g.Findings[0].Message, "tests/test_stock.py for this run and had to fail") {
+		t.Errorf("tests %s %s %+v", g.Verdict, g.Detail, g.Findings)
 	}
 }

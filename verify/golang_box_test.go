@@ -12,6 +12,7 @@ import (
 	"agent/verify/checktest"
 	"agent/verify/format"
 	"agent/verify/golang"
+	"agent/verify/room"
 	"agent/verify/syntax"
 )
 
@@ -35,7 +36,7 @@ var goSite = map[string]string{
 
 func TestGoChecksProveThemselves(t *testing.T) {
 	t.Parallel()
-	b := checktest.NewBench(t, nil, sandbox.Limits{Tmp: buildRoom})
+	b := checktest.NewBench(t, nil, sandbox.Limits{Tmp: room.Build})
 	var list []check.Check
 	for _, c := range allChecks() {
 		switch c.Name {

@@ -48,9 +48,10 @@ func TestEveryToolIsMissedWhenTheImageHasLostIt(t *testing.T) {
 	t.Parallel()
 	// What no proof calls for, and why it need not.
 	unproved := map[string]string{
-		"Types":       "it saves time and decides nothing",
-		"ConfigLoads": "a linter that cannot load it ends with no report, and it is for patches alone",
-		"Plugins":     "it runs mypy, which is proved, and only where a workspace has plugins for that; lost it is infra",
+		"Types":        "it saves time and decides nothing",
+		"ConfigLoads":  "a linter that cannot load it ends with no report, and it is for patches alone",
+		"VitestFaults": "without it the tests run again without witnesses, which the gate says",
+		"Plugins":      "it runs mypy, which is proved, and only where a workspace has plugins for that; lost it is infra",
 	}
 	b := checktest.NewBench(t, nil, sandbox.Limits{})
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[check.Tools]()) {

@@ -86,8 +86,10 @@ func (s *session) run(ctx context.Context) {
 	}
 	wg.Wait()
 	s.rewatch(ctx)
+	s.retrace(ctx)
 	s.repeat(ctx)
 	s.predate(ctx)
+	s.weigh(ctx)
 	s.unsilence(ctx)
 }
 

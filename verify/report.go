@@ -38,6 +38,9 @@ const (
 	Unknown        = audit.Unknown
 )
 
+// Inert reports whether a changeset changes nothing that is run or read by a tool; see audit.Inert.
+func Inert(cs workspace.Changeset) bool { return audit.Inert(cs) }
+
 // NothingRan reports whether a gate judged nothing, whatever its verdict.
 func NothingRan(list []Unproven, gate string) bool { return audit.NothingRan(list, gate) }
 

@@ -76,6 +76,8 @@ type Verifier struct {
 
 	// Other places of the tools, for tests of what a missing one means.
 	tools *check.Tools
+	// The least time for mutants, 0 for leastWeigh: a busy machine would measure less in a test.
+	weighFor time.Duration
 }
 
 // A Request is one candidate to judge.
@@ -104,6 +106,9 @@ type Request struct {
 	// whether it fits the base.
 	Changeset workspace.Changeset
 	Config    Config
+	// Tells what a test file that the changeset rewrites held before the last promotions, nil where that is not known; now is what
+	// the base has. A test that is weakened step by step is measured by that as well. Nil is nobody who knows.
+	Earlier func(ctx context.Context, path string, now []byte) ([]byte, error)
 	// The kinds of policy.Hold that were approved in advance.
 	Allow []string
 	// A model wrote the changeset and nobody has seen it: that a test went with its subject is

@@ -10,7 +10,6 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
-	"agent/verify/audit"
 	"agent/verify/check"
 	"agent/verify/compare"
 	"agent/verify/golang"
@@ -18,7 +17,6 @@ import (
 	"agent/verify/policy"
 	"agent/verify/python"
 	"agent/verify/shell"
-	"agent/verify/smoke"
 	"agent/verify/web"
 )
 
@@ -105,64 +103,6 @@ func (s *session) repeatOnce(ctx context.Context, def check.Check, cs workspace.
 		s.results.note(err.Error())
 	}
 	return out
-}
-
-// rewatch watches the program to the end on the side on which a look has cut it short while it
-// was no guess, or had ended by itself, on the other. The judgement waits for it.
-func (s *session) rewatch(ctx context.Context) {
-	cand, due := s.results.unequal()
-	if !due {
-		return
-	}
-	on, v, e, cs := s.req.layer(), s.base, s.before, workspace.Changeset{}
-	if cand {
-		on, v, e, cs = s.req.patched(), check.NewView(s.req.Base, s.final), s.after, s.final
-	}
-	e.Guess = false
-	out := check.Outcome{}
-	give := s.turn(ctx)
-	defer give()
-	err := s.withBox(ctx, on, "rewatch-", check.GroupSmoke, func(box *sandbox.Box) {
-		if !cs.Empty() {
-			if err := box.Apply(ctx, cs); err != nil {
-				out = check.Infraf("apply the patch: %v", err)
-				return
-			}
-		}
-		b := s.bench(box, v, e)
-		b.Lines = audit.Asked(cs)
-		out = checkNamed(smoke.ProgramName).Run(ctx, b)
-	})
-	if err != nil {
-		out = check.Infraf("%v", err)
-	}
-	if ctx.Err() == nil {
-		s.results.rewatched(cand, out)
-	}
-}
-
-// unequal reports whether the program was cut short on one side only; see smoke.Unequal.
-func (r *results) unequal() (cand, due bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, skipped := r.skipped[smoke.ProgramName]; skipped {
-		return false, false
-	}
-	return smoke.Unequal(r.base[smoke.ProgramName], r.cand[smoke.ProgramName])
-}
-
-// rewatched records the program watched to the end, on the side of the candidate if cand is
-// true, and judges.
-func (r *results) rewatched(cand bool, out check.Outcome) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	side := r.base
-	if cand {
-		side = r.cand
-	}
-	side[smoke.ProgramName] = out
-	r.watched = true
-	r.judge(smoke.ProgramName)
 }
 
 // suspected returns the suspects of the checks that wait for their repetition.

@@ -241,6 +241,9 @@ func (r *results) judge(name string) {
 	if _, unequal := smoke.Unequal(base, cand); unequal && !r.watched {
 		return
 	}
+	if name == smoke.ProgramName && smoke.Doubtful(base, cand) {
+		return
+	}
 	cand = cand.Beside(base, left)
 	r.cand[name] = cand
 	r.trials[name].Beside(base, left)

@@ -15,6 +15,7 @@ import (
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/room"
 )
 
 // defaultTimeout bounds every command but the smoke test's, which has its own
@@ -34,6 +35,8 @@ type session struct {
 	store   *store
 	types   *typeCache
 	hide    func(string) string // as Verifier.Hide
+	// As Verifier.weighFor.
+	weighFor time.Duration
 
 	base check.View
 	// The program of each side.
@@ -61,7 +64,7 @@ func newSession(v *Verifier, req Request, emit func(Event)) *session {
 	}
 	req.Config.Timeout = cmp.Or(req.Config.Timeout, defaultTimeout)
 	s := &session{
-		boxes: v.Boxes, turns: v.Turns, hide: v.Hide, req: req, tools: tools, base: check.NewView(req.Base, workspace.Changeset{}),
+		boxes: v.Boxes, turns: v.Turns, hide: v.Hide, weighFor: v.weighFor, req: req, tools: tools, base: check.NewView(req.Base, workspace.Changeset{}),
 		settled: make(chan struct{}), final: req.Changeset, families: map[*check.Family]check.Reach{}, reach: map[string]check.Reach{},
 	}
 	s.store = newStore(v.Cache, req.Toolchain, tools, req.Config)
@@ -100,7 +103,7 @@ func (s *session) bench(box check.Runner, v check.View, e check.Entry) check.Ben
 func (s *session) withBox(ctx context.Context, on Layer, side, group string, use func(box *sandbox.Box)) error {
 	purpose := side + group
 	box, err := s.boxes.Start(ctx, sandbox.Spec{
-		Image: on.Snapshot, Delta: on.Delta, Run: s.req.Run, Purpose: purpose, Lease: s.req.Lease, Limits: RoomFor(s.req.Config.Limits, s.req.Base), Runtime: s.req.Config.Runtime,
+		Image: on.Snapshot, Delta: on.Delta, Run: s.req.Run, Purpose: purpose, Lease: s.req.Lease, Limits: room.For(s.req.Config.Limits, s.req.Base), Runtime: s.req.Config.Runtime,
 	})
 	if err != nil {
 		var away *sandbox.UnavailableError

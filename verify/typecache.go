@@ -16,7 +16,8 @@ import (
 // decides nothing, since mypy compares each file with the hash of what it knows.
 //
 // Whoever could write what mypy knows could make it blind, so the row comes only
-// from boxes in which no code of the workspace has run; see session.warm.
+// from boxes in which no code of a patch has run; see session.warm. A plugin of mypy is code of the base in all
+// of them, and could make mypy blind as it is: what it had a part in is kept for these very plugins alone.
 type typeCache struct {
 	store *store
 	key   string
@@ -25,11 +26,15 @@ type typeCache struct {
 // newTypeCache returns the cache of a workspace, nil when there is nothing to
 // keep it in or when the base's configuration asks for more than checks.
 func newTypeCache(s *store, base check.View) *typeCache {
-	if s.cache == nil || base.Base.Root == "" || !python.PlainTypes(base) {
+	if s.cache == nil || base.Base.Root == "" {
+		return nil
+	}
+	with, ok := python.KeptTypes(base)
+	if !ok {
 		return nil
 	}
 	root := sha256.Sum256([]byte(base.Base.Root))
-	return &typeCache{s, strings.Join([]string{"types", hex.EncodeToString(root[:8]), s.toolchain, s.definitions}, "/")}
+	return &typeCache{s, strings.Join([]string{"types", hex.EncodeToString(root[:8]), s.toolchain, s.definitions + with}, "/")}
 }
 
 // Load returns the row, nil when there is none or the cache does not answer.

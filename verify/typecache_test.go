@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"strings"
 	"testing"
 
 	"agent/sandbox/workspace"
@@ -19,6 +20,8 @@ func TestOnlyPlainTypesAreKept(t *testing.T) {
 		want       bool
 	}{
 		{"mypy.ini", "[mypy]\nstrict = True\nexclude = (?x)(\n    ^build/\n  )\n\n[mypy-yaml.*]\nignore_missing_imports = True\n", true},
+		{"mypy.ini", "[mypy]\nplugins = a.py\n", true},
+		{"mypy.ini", "[mypy]\nplugins = a.py\nbazel = True\n", false},
 		{"mypy.ini", "[mypy]\nPlugins = a.py\n", false},
 		{"mypy.ini", "[mypy]\n  plugins: a.py\n", false},
 		{"mypy.ini", "[mypy]\nstrict = 1\n[mypy-a]\nno_skip_cache_mtime_checks = False\n", false},
@@ -27,13 +30,39 @@ func TestOnlyPlainTypesAreKept(t *testing.T) {
 		{"setup.cfg", "[tool:pytest]\nplugins = a\n", true},
 		{"setup.cfg", "[mypy]\nbazel = True\n", false},
 		{"pyproject.toml", "[tool.mypy]\nstrict = true\n[[tool.mypy.overrides]]\nmodule = \"a\"\nignore_errors = true\n[tool.ruff]\nfix = true\n", true},
+		{"pyproject.toml", "[tool.mypy]\nplugins = [\"a.py\"]\n", true},
 		{"pyproject.toml", "[tool.mypy]\n\"\\u0070lugins\" = [\"a.py\"]\n", false},
+		{"pyproject.toml", "[tool.mypy]\n\"\\u0070lugins\" = [\"a.py\"]\n[tool.other]\nplugins = [\"b.py\"]\n", false},
+		{"pyproject.toml", "[[tool.mypy.overrides]]\nmodule = \"a\"\nplugins = [\"a.py\"]\n", false},
 		{"pyproject.toml", "[tool.mypy]\noverrides = [{module = \"a\", sqlite_cache = true}]\n", false},
 		{"pyproject.toml", "[tool.mypy\n", false},
 	} {
 		v := check.NewView(verifytest.Scan(t, map[string]string{c.name: c.text}), workspace.Changeset{})
-		if got := python.PlainTypes(v); got != c.want {
+		if _, got := python.KeptTypes(v); got != c.want {
 			t.Errorf("%s %q: %v", c.name, c.text, got)
+		}
+	}
+}
+
+// What a plugin had a part in is for that very plugin, and what it imports.
+func TestTypesAreKeptByPlugin(t *testing.T) {
+	t.Parallel()
+	keys := map[string]string{}
+	for name, files := range map[string]map[string]string{
+		"none":           {"a.py": "x = 1\n"},
+		"one":            {"mypy.ini": "[mypy]\nplugins = p.py\n", "p.py": "import helper\n", "helper.py": "x = 1\n", "a.py": "x = 1\n"},
+		"another":        {"mypy.ini": "[mypy]\nplugins = p.py\n", "p.py": "import helper  # as\n", "helper.py": "x = 1\n"},
+		"another helper": {"mypy.ini": "[mypy]\nplugins = p.py\n", "p.py": "import helper\n", "helper.py": "x = 2\n"},
+		"configured":     {"mypy.ini": "[mypy]\nplugins = p.py\n[plug]\nx = 1\n", "p.py": "import helper\n", "helper.py": "x = 1\n"},
+	} {
+		base := check.OnBase(verifytest.Scan(t, files))
+		with, ok := python.KeptTypes(base)
+		if other, same := keys[with]; !ok || same {
+			t.Errorf("%s: kept: %v, for what %q has", name, ok, other)
+		}
+		keys[with] = name
+		if key := newTypeCache(newStore(verifytest.NewMemory(), "one", check.Toolchain, Config{}), base).key; !strings.HasSuffix(key, with) {
+			t.Errorf("%s: the key %s is not of %s", name, key, with)
 		}
 	}
 }

@@ -132,7 +132,7 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 		},
 		"a comment": {
 			files: map[string]string{"lib.py": "# one\nx = 1\n"}, patch: map[string]string{"lib.py": "# two\n\nx = 1\n"},
-			want: "tests no-tests none: no test ran: no tests were found in the workspace",
+			want: "tests not-executed part: nothing that runs was changed: only comments and blank space in lib.py\ntests no-tests none: no test ran: no tests were found in the workspace",
 		},
 		"text in a string": {
 			files: map[string]string{"lib.py": "x = \"\"\"a\n# one\n\"\"\"\n"}, patch: map[string]string{"lib.py": "x = \"\"\"a\n# two\n\"\"\"\n"},

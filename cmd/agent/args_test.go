@@ -155,7 +155,7 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 		"sandbox ":                 "run loop ls gc",
 		"sandbox run --pa":         "--patch",
 		"sandbox run --patch ":     "", // a file: the shell's own
-		"sandbox run --allow ":     "ci git dependencies tooling agent secret suppression weaker-test weaker-type changed-test unproven unseen protected",
+		"sandbox run --allow ":     "ci git dependencies tooling agent secret suppression weaker-test weaker-type changed-test runner unproven idle unseen protected",
 		"sandbox run --yes --no":   "--no-feature --no-promote --no-install",
 		"proposals ":               "list show drop",
 		"completion b":             "bash",

@@ -20,6 +20,7 @@ import (
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox"
 	"agent/verify"
+	"agent/verify/room"
 )
 
 // whole makes every snapshot anew.
@@ -37,7 +38,7 @@ type starter struct {
 
 func (s *starter) Verify(ctx context.Context, req verify.Request, _ func(verify.Event)) (verify.Report, error) {
 	box, err := s.engine.Start(ctx, sandbox.Spec{
-		Image: req.Snapshot, Delta: req.Delta, Run: req.Run, Purpose: "bench", Lease: req.Lease, Limits: verify.RoomFor(sandbox.Limits{}, req.Base),
+		Image: req.Snapshot, Delta: req.Delta, Run: req.Run, Purpose: "bench", Lease: req.Lease, Limits: room.For(sandbox.Limits{}, req.Base),
 	})
 	if err != nil {
 		return verify.Report{}, err

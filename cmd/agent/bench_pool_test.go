@@ -17,6 +17,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/room"
 )
 
 // frozenTree is a scanned workspace as the image builder takes it.
@@ -80,7 +81,7 @@ func benchPool(t *testing.T) {
 		Run: "bench", Lease: time.Now().Add(30 * time.Minute), Base: base, Snapshot: image, Toolchain: image,
 		Config: verify.Config{Gates: []verify.CustomGate{{Name: "nothing", Command: []string{"true"}}}},
 	}
-	spec := sandbox.Spec{Image: image, Run: req.Run, Lease: req.Lease, Limits: verify.RoomFor(sandbox.Limits{}, base)}
+	spec := sandbox.Spec{Image: image, Run: req.Run, Lease: req.Lease, Limits: room.For(sandbox.Limits{}, base)}
 	before, err := base.ReadFile("d000/f00000.txt")
 	if err != nil {
 		t.Fatal(err)

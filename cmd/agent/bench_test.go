@@ -40,6 +40,7 @@ func TestBench(t *testing.T) {
 	benchLedger(t)
 	benchEdit(t)
 	benchTypes(t)
+	benchWitness(t)
 }
 
 // row prints one line of the table: both in seconds, the target a bound on

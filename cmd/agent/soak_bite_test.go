@@ -20,7 +20,7 @@ import (
 func TestASeedGivesTheSamePlan(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
-	for seed := range uint64(2000) {
+	for seed := range uint64(4000) {
 		one, two := newPlan(seed), newPlan(seed)
 		if one.String() != two.String() {
 			t.Fatalf("seed %d gives %v and %v", seed, one, two)
@@ -29,7 +29,7 @@ func TestASeedGivesTheSamePlan(t *testing.T) {
 	}
 	for _, m := range mishaps() {
 		if n := strings.Count(all.String(), m.name+" at"); n < 50 {
-			t.Errorf("%q is in %d of 2000 plans", m.name, n)
+			t.Errorf("%q is in %d of 4000 plans", m.name, n)
 		}
 	}
 }
@@ -149,6 +149,18 @@ func breaches(t *testing.T) []breach {
 		{"a name beside", "O2", func(r *round) func() {
 			os.Link(filepath.Join(r.victim, "treasure.txt"), filepath.Join(s1(r), "another name"))
 			return func() { os.Remove(filepath.Join(s1(r), "another name")) }
+		}},
+		{"a file in the directory that took the place", "O2", func(r *round) func() {
+			r.swap(planned{long: 0.5})
+			writeFile(t, filepath.Join(r.work, "stray"), "x")
+			r.swapBack()
+			return func() { r.wrong = nil }
+		}},
+		{"a planted journal that was carried out", "O1", func(r *round) func() {
+			r.plant(planned{})
+			os.Remove(filepath.Join(r.work, ".agent/journal/edit-1/files/1"))
+			r.unplant()
+			return func() { r.wrong = nil }
 		}},
 		{"a box", "O3", box()},
 		{"a volume", "O3", func(r *round) func() {

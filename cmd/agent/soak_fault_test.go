@@ -35,6 +35,9 @@ type mishap struct {
 	exits []int
 	// early ones strike before the run is over or not at all.
 	early bool
+	// files tells that it needs the workspace's files where they are, or changes them, and alone that it shares no round
+	// with such ones.
+	files, alone bool
 	// strike does it and returns when it is over, or when r is.
 	strike func(r *round, p planned)
 	// heal, where not nil, takes it away before the next command.
@@ -75,22 +78,34 @@ func mishaps() []mishap {
 			r.sleep(1.5 * p.long)
 			r.engine.lift(r.t)
 		}},
-		{name: "edit", exits: conflict, strike: func(r *round, p planned) { r.edit(r.plan.patch.first(), p.long < 0.5) }},
-		{name: "edit of another", exits: conflict, strike: func(r *round, p planned) { r.edit("other.txt", p.long < 0.5) }},
-		{name: "new file", strike: func(r *round, _ planned) { r.edit("fresh.txt", false) }},
-		{name: "switch branch", fits: func(p plan) bool { return p.git == "clean" }, exits: conflict, strike: (*round).switchBranch},
+		{name: "edit", files: true, exits: conflict, strike: func(r *round, p planned) { r.edit(r.plan.patch.first(), p.long < 0.5) }},
+		{name: "edit of another", files: true, exits: conflict, strike: func(r *round, p planned) { r.edit("other.txt", p.long < 0.5) }},
+		{name: "new file", files: true, strike: func(r *round, _ planned) { r.edit("fresh.txt", false) }},
+		{name: "switch branch", files: true, fits: func(p plan) bool { return p.git == "clean" }, exits: conflict, strike: (*round).switchBranch},
 		{
-			name: "index lock", fits: inGit, exits: conflict,
+			name: "index lock", files: true, fits: inGit, exits: conflict,
 			strike: func(r *round, _ planned) { r.ownGit(func() { r.put(".git/index.lock", "") }) },
 		},
-		{name: "no writing", exits: infra, strike: func(r *round, _ planned) { r.immutable("+i") }, heal: func(r *round) { r.immutable("-i") }},
-		{name: "full disk", exits: infra, strike: (*round).fillDisk, heal: func(r *round) {
+		{name: "no writing", files: true, exits: infra, strike: func(r *round, _ planned) { r.immutable("+i") }, heal: func(r *round) { r.immutable("-i") }},
+		{name: "full disk", files: true, exits: infra, strike: (*round).fillDisk, heal: func(r *round) {
 			// A promotion is settled on a full disk too; another one needs space.
 			if r.plan.goal() {
 				os.Remove(filepath.Join(r.work, ballast))
 			}
 		}},
-		{name: "second run", exits: conflict, early: true, strike: func(r *round, _ planned) { r.start(false, side()) }},
+		{
+			name: "directory swapped", alone: true, fits: func(p plan) bool { return !p.goal() }, exits: conflict,
+			strike: (*round).swap, heal: (*round).swapBack,
+		},
+		{
+			name: "journal planted", alone: true, fits: func(p plan) bool { return !p.goal() },
+			strike: (*round).plant, heal: (*round).unplant,
+		},
+		{name: "stop", fits: outside, exits: stopExits(), strike: (*round).stop},
+		{name: "full state", fits: outside, exits: infra, strike: (*round).fillState, heal: func(r *round) {
+			os.Remove(filepath.Join(r.stateDir(), ballast))
+		}},
+		{name: "second run", files: true, exits: conflict, early: true, strike: func(r *round, _ planned) { r.start(false, side()) }},
 	}
 }
 
@@ -268,8 +283,16 @@ func (r *round) immutable(flag string) {
 }
 
 // fillDisk fills the file system of the workspace to the last byte.
-func (r *round) fillDisk(planned) {
-	f, err := os.Create(filepath.Join(r.work, ballast))
+func (r *round) fillDisk(planned) { fill(r.work) }
+
+// fillState fills that of the user's state, where the journals of promotions lie.
+func (r *round) fillState(planned) { fill(r.stateDir()) }
+
+// stateDir is where the processes of the round keep the user's state: a small file system of its own when it is filled.
+func (r *round) stateDir() string { return filepath.Join(r.lane.dir, "home", ".local", "state") }
+
+func fill(dir string) {
+	f, err := os.Create(filepath.Join(dir, ballast))
 	if err != nil {
 		return
 	}

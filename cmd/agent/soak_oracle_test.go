@@ -52,6 +52,7 @@ var oracles = []struct {
 
 // judge asks every oracle.
 func (r *round) judge() (found []violation) {
+	found = slices.Clone(r.wrong)
 	for _, o := range oracles {
 		for _, text := range o.check(r) {
 			found = append(found, violation{o.name, text})

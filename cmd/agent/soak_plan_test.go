@@ -201,7 +201,7 @@ func newPlan(seed uint64) plan {
 		for n := range fitting {
 			// Those that do not fit are drawn again, so that all are as likely.
 			f := fitting[(chance.IntN(len(fitting))+n)%len(fitting)]
-			if f.fits != nil && !f.fits(p) || p.struck(f.name) {
+			if f.fits != nil && !f.fits(p) || p.struck(f.name) || p.clashes(f) {
 				continue
 			}
 			drawn := planned{mishap: f, at: chance.Float64() * 1.02, long: chance.Float64()}

@@ -41,6 +41,12 @@ type round struct {
 	asked, called       int            // requests to the model before the round, and those on record
 	begun               int            // iterations on record before the round
 
+	// What took the workspace's place, and where it lies; nil when nothing has. Only the fault and what heals it use them.
+	swapped  tree
+	stranger string
+	filled   bool        // the user's state lies on a file system of its own
+	wrong    []violation // found by what heals a fault
+
 	atGit sync.Mutex // one at a time in the repository
 
 	mu      sync.Mutex // guards what follows
@@ -235,6 +241,9 @@ func (r *round) furnish(k kind) {
 		text = fmt.Sprintf("database_url = %q\n", r.record.url)
 	}
 	writeFile(r.t, filepath.Join(config, "config.toml"), text)
+	if r.filled = r.plan.struck("full state"); r.filled {
+		r.mountState()
+	}
 	for _, q := range append(k.patches, side()) {
 		writeFile(r.t, filepath.Join(r.place, q.name+".xml"), q.text)
 	}
@@ -272,6 +281,9 @@ func (r *round) repository() {
 func (r *round) strip() {
 	if r.plan.struck("no writing") {
 		r.immutable("-i")
+	}
+	if r.filled {
+		r.unmountState()
 	}
 	if r.plan.tmpfs {
 		if err := syscall.Unmount(r.work, 0); err != nil {
@@ -311,7 +323,7 @@ func (r *round) launch(x *process, inside bool) *process {
 		}
 		go func() {
 			defer close(x.done)
-			slow := time.AfterFunc(hang, func() { x.cmd.Process.Signal(syscall.SIGQUIT) }) // Go tells where it hangs
+			slow := time.AfterFunc(hang+stopFor(), func() { x.cmd.Process.Signal(syscall.SIGQUIT) }) // Go tells where it hangs
 			defer slow.Stop()
 			_ = x.cmd.Wait() // the exit code says it
 			x.exit = x.cmd.ProcessState.ExitCode()
@@ -352,7 +364,7 @@ func (r *round) waitAll() {
 	for _, x := range r.processes() {
 		select {
 		case <-x.done:
-		case <-time.After(hang + time.Minute):
+		case <-time.After(hang + stopFor() + time.Minute):
 			r.t.Fatalf("%v hangs\n%s", r.plan, stacks())
 		}
 	}
@@ -406,7 +418,7 @@ func (r *round) repeat() []violation {
 	if r.gitTree != nil {
 		delete(r.gitTree, "index.lock")
 	}
-	r.list = nil
+	r.list, r.wrong = nil, nil
 	<-r.launch(x, false).done
 	r.command("sandbox", "gc")
 	r.refresh()

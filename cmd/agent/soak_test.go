@@ -48,7 +48,9 @@ type soak struct {
 	runs int64
 	dir  string // holds every workspace, and what is kept of a violation
 	next atomic.Int64
-	api  *client.Client
+	// plans are those of the runs.
+	plans []plan
+	api   *client.Client
 	// What may be found nowhere, by where it was put.
 	canaries map[string]string
 	search   search
@@ -90,10 +92,10 @@ func TestSoak(t *testing.T) {
 					l := s.newLane(t, n)
 					for range onOneRecord {
 						n := s.next.Add(1) - 1
-						if n >= s.runs || !s.more() {
+						if n >= s.runs {
 							return
 						}
-						kept := l.round(t, newPlan(s.seed+uint64(n)))
+						kept := l.round(t, s.plans[n])
 						s.tell(started)
 						if !kept {
 							return // what is wrong with this record would be found again and again
@@ -128,6 +130,19 @@ func newSoak(t *testing.T) *soak {
 				t.Fatalf("%s: give a number: %v", name, err)
 			}
 			to(n)
+		}
+	}
+	if text := os.Getenv("AGENT_SOAK_STOP"); text != "" {
+		if _, err := time.ParseDuration(text); err != nil {
+			t.Fatalf("AGENT_SOAK_STOP: give a time like 5m: %v", err)
+		}
+	}
+	for seed := s.seed; int64(len(s.plans)) < s.runs; seed++ {
+		// AGENT_SOAK_FAULT names the fault that all have.
+		if p := newPlan(seed); os.Getenv("AGENT_SOAK_FAULT") == "" || p.struck(os.Getenv("AGENT_SOAK_FAULT")) {
+			s.plans = append(s.plans, p)
+		} else if seed > s.seed+1e6 {
+			t.Fatalf("AGENT_SOAK_FAULT: no run has the fault %q", os.Getenv("AGENT_SOAK_FAULT"))
 		}
 	}
 	var err error

@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -145,11 +146,15 @@ var allowed = map[string][]string{
 		"orchestrator/edit/document", "orchestrator/edit/explain", "orchestrator/edit/lex", "orchestrator/edit/match", "orchestrator/edit/parse",
 		"orchestrator/edit/problem", "sandbox/workspace/lang",
 	},
-	"orchestrator/edit/lex":   {"sandbox/workspace/lang"},
-	"orchestrator/edit/match": {"orchestrator/edit/align", "orchestrator/edit/document", "orchestrator/edit/lex", "orchestrator/edit/parse", "sandbox/workspace/lang"},
-	"orchestrator/edit/parse": {"orchestrator/edit/lex", "orchestrator/edit/problem"},
-	"orchestrator/export":     {"orchestrator/agent", "orchestrator/survey"},
-	"orchestrator/forge":      {"sandbox/workspace/git"},
+	"orchestrator/edit/lex": {"sandbox/workspace/lang"},
+	"orchestrator/edit/match": {
+		"orchestrator/edit/align", "orchestrator/edit/document", "orchestrator/edit/lex", "orchestrator/edit/indent", "orchestrator/edit/parse",
+		"sandbox/workspace/lang",
+	},
+	"orchestrator/edit/indent": {"orchestrator/edit/document", "orchestrator/edit/lex"},
+	"orchestrator/edit/parse":  {"orchestrator/edit/lex", "orchestrator/edit/problem"},
+	"orchestrator/export":      {"orchestrator/agent", "orchestrator/survey"},
+	"orchestrator/forge":       {"sandbox/workspace/git"},
 	"orchestrator/gate": {
 		"images", "images/dependencies", "orchestrator/agent", "orchestrator/edit", "orchestrator/edit/parse", "orchestrator/edit/problem", "sandbox/workspace",
 		"verify", "verify/policy",
@@ -166,7 +171,7 @@ var allowed = map[string][]string{
 	"orchestrator/replay": {"images", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify", "verify/policy"},
 	"orchestrator/run": {
 		"images", "orchestrator/agent", "orchestrator/edit/parse", "orchestrator/edit/problem", "orchestrator/gate", "sandbox", "sandbox/workspace",
-		"sandbox/workspace/promotion", "sandbox/workspace/secret", "verify", "verify/policy",
+		"sandbox/workspace/promotion", "sandbox/workspace/secret", "verify", "verify/policy", "verify/room",
 	},
 	"orchestrator/selfbuild": {"images", "sandbox", "sandbox/workspace"},
 	"orchestrator/store": {
@@ -190,8 +195,9 @@ var allowed = map[string][]string{
 	"sandbox/workspace/promotion":  {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"sandbox/workspace/secret":     {"sandbox/workspace/lang"},
 	"verify": {
-		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/audit", "verify/check", "verify/compare", "verify/format", "verify/golang", "verify/node",
-		"verify/policy", "verify/python", "verify/shell", "verify/smoke", "verify/syntax", "verify/trial", "verify/web",
+		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/audit", "verify/check", "verify/compare",
+		"verify/format", "verify/golang", "verify/mutate", "verify/node",
+		"verify/policy", "verify/python", "verify/room", "verify/shell", "verify/smoke", "verify/syntax", "verify/trial", "verify/web",
 	},
 	"verify/audit": {
 		"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/golang", "verify/node", "verify/policy", "verify/python", "verify/shell", "verify/smoke",
@@ -201,20 +207,27 @@ var allowed = map[string][]string{
 	"verify/compare":  {"sandbox/workspace", "sandbox/workspace/lang", "verify/check"},
 	"verify/crash":    {"verify/check"},
 	"verify/format":   {"sandbox/workspace", "verify/check", "verify/compare", "verify/golang", "verify/python"},
-	"verify/golang":   {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/crash"},
-	"verify/node":     {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node/npmscript", "verify/node/tap"},
+	"verify/golang":   {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/crash", "verify/witness"},
+	"verify/node":     {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node/glob", "verify/node/npmscript", "verify/node/tap", "verify/witness"},
 	"verify/node/tap": {"verify/check"},
+	"verify/mutate":   {"sandbox/workspace/lang"},
 	"verify/policy": {
-		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "verify/check", "verify/node", "verify/policy/acting", "verify/python",
+		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "verify/check", "verify/node", "verify/policy/acting", "verify/policy/runner", "verify/python",
 	},
 	"verify/policy/acting": {"sandbox/workspace"},
-	"verify/python":        {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check", "verify/compare"},
+	"verify/policy/runner": {"sandbox/workspace/lang"},
+	"verify/python":        {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/witness"},
 	"verify/shell":         {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare"},
+	"verify/room":          {"sandbox", "sandbox/workspace", "verify/check", "verify/golang", "verify/python"},
 	"verify/smoke":         {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/crash", "verify/golang", "verify/python"},
 	"verify/symbols":       {"sandbox", "sandbox/guest", "verify/check"},
 	"verify/syntax":        {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/golang"},
-	"verify/trial":         {"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node", "verify/policy", "verify/python"},
-	"verify/web":           {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/syntax"},
+	"verify/trial": {
+		"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/mutate", "verify/node", "verify/policy", "verify/python",
+		"verify/smoke",
+	},
+	"verify/web":     {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/syntax"},
+	"verify/witness": {"sandbox/workspace", "verify/check"},
 }
 
 // commands is where each command has its package. A command may import everything but the
@@ -719,5 +732,29 @@ func TestTopLevelHoldsOnlyWhatItShould(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
 			t.Errorf("%s is missing at the top level", name)
 		}
+	}
+}
+
+// What make fuzz runs is every fuzz target that there is.
+func TestEveryFuzzTargetIsRun(t *testing.T) {
+	list := exec.Command("bash", ".ci/fuzz", "list")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	listed := strings.Split(strings.TrimSpace(string(out)), "\n")
+	var there []string
+	for _, s := range sources(t) {
+		for _, d := range s.ast.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && s.test && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Fuzz") {
+				there = append(there, s.dir+" "+fn.Name.Name)
+			}
+		}
+	}
+	slices.Sort(listed)
+	slices.Sort(there)
+	if len(there) < 30 || !slices.Equal(listed, there) {
+		t.Errorf("make fuzz runs %q, and there are %q", listed, there)
 	}
 }

@@ -9,8 +9,8 @@
 //     {"scripts": [{"path", "text", "ran": [start, end, …]}], "others": ["path", …]}
 //
 // ran lists the stretches of the text that V8 executed, by its block coverage, in UTF-16 units.
-// The text is that of the path, or that of the file with this name in the directory: what a loader
-// made of the path, or of something else with a source map that names a file that is asked for.
+// The text is that of the file with this name in the directory: the path as it was then, or what a loader
+// made of it, or of something else with a source map that names a file that is asked for.
 // others are the files of the workspace that were executed besides and have no source map. A
 // file that stays empty is that of a process which was killed, or could not be measured.
 //
@@ -115,14 +115,13 @@ class Recorder {
     for (let i = 0; i < ran.length; i++) one.ran[i] |= ran[i];
   }
 
-  // text gives the length of a script's text, and under which name it is kept, if it is not the file's.
+  // text keeps a script's text, for the file may be another one when it is read, and gives its length and name.
   text(file, scriptId, length) {
-    const written = read(file);
-    if (written.length === length) return { name: "", length };
-    let text = "";
-    this.session.post("Debugger.enable");
-    this.session.post("Debugger.getScriptSource", { scriptId }, (error, answer) => (text = error ? "" : answer.scriptSource));
-    if (text === written) return { name: "", length: text.length };
+    let text = read(file);
+    if (text.length !== length) {
+      this.session.post("Debugger.enable");
+      this.session.post("Debugger.getScriptSource", { scriptId }, (error, answer) => (text = error ? "" : answer.scriptSource));
+    }
     const name = require("node:crypto").createHash("sha1").update(text).digest("hex") + ".txt";
     if (!existsSync(`${DIRECTORY}/${name}`)) writeFileSync(`${DIRECTORY}/${name}`, text);
     return { name, length: text.length };

@@ -66,10 +66,10 @@ class Runs {
   }
 
   add({ path: script, text: name, ran }) {
-    if (typeof script !== "string" || !/^(?:[0-9a-f]{40}\.txt)?$/.test(name)) throw new Error("broken");
+    if (typeof script !== "string" || !/^[0-9a-f]{40}\.txt$/.test(name)) throw new Error("broken");
     const key = script + "\n" + name;
     if (!this.all.has(key)) {
-      const text = read(name === "" ? script : `${DIRECTORY}/${name}`);
+      const text = read(`${DIRECTORY}/${name}`);
       this.all.set(key, { script, text, ran: new Uint8Array(text.length) });
     }
     const one = this.all.get(key);

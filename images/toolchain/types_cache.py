@@ -10,9 +10,11 @@ of sources are made ones that no file has: the hash always decides.
 
 pack writes nothing when little is new since unpack, or when it is too much to
 carry; before that it leaves out DIR/rest, what is looked at besides what a project
-checks itself. unpack leaves either the whole or no DIR; without one mypy starts afresh.
+checks itself. What mypy knows of a library is mostly equal in both: one file is then a
+link to the other. unpack leaves either the whole or no DIR; without one mypy starts afresh.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -32,21 +34,45 @@ def files(top):
                 yield os.path.join(folder, name)
 
 
+DATA, META = ".data.json", ".meta.json"
+
+
 def unhook(path):
-    """Take the source's mtime out of what mypy knows of a module."""
-    if path.endswith(".meta.json"):
+    """Take the source's mtime out of what mypy knows of a module, and put in that of its data."""
+    if path.endswith(META):
         with open(path, encoding="utf-8") as f:
             meta = json.load(f)
-        if meta["mtime"] != NO_TIME:
-            kept = os.stat(path)
+        kept = os.stat(path)
+        data = path.removesuffix(META) + DATA
+        meant = {**meta, "mtime": NO_TIME}
+        if os.path.exists(data):
+            meant["data_mtime"] = int(os.path.getmtime(data))
+        if meant != meta:
             with open(path, "w", encoding="utf-8") as f:
-                json.dump({**meta, "mtime": NO_TIME}, f)
+                json.dump(meant, f)
             os.utime(path, ns=(kept.st_atime_ns, kept.st_mtime_ns))
+
+
+def link(paths):
+    """Make equal data one file. Its mtime is that of the newest, which tells what is new."""
+    same = {}  # digest: the files
+    for path in paths:
+        if path.endswith(DATA):
+            with open(path, "rb") as f:
+                same.setdefault(hashlib.file_digest(f, "sha256").digest(), []).append(path)
+    for first, *others in same.values():
+        for path in others:
+            if os.path.samefile(first, path):
+                continue
+            newest = max(os.stat(first).st_mtime_ns, os.stat(path).st_mtime_ns)
+            os.remove(path)
+            os.link(first, path)
+            os.utime(first, ns=(newest, newest))
 
 
 def worth(paths):
     """Whether enough is new: what unpack wrote has whole seconds, what mypy writes has none."""
-    stats = [os.stat(path) for path in paths if path.endswith(".data.json")]
+    stats = list({s.st_ino: s for s in (os.stat(path) for path in paths if path.endswith(DATA))}.values())
     new = sum(1 for s in stats if s.st_mtime_ns % 10**9)
     return new * LITTLE > len(stats) and sum(s.st_size for s in stats) <= MAX_SIZE
 
@@ -58,6 +84,7 @@ def whole_seconds(info):
 
 def pack(top, packed):
     everything = list(files(top))
+    link(everything)
     promised = [path for path in everything if not path.startswith(os.path.join(top, "rest", ""))]
     for paths in (everything, promised):
         if worth(paths) and written(top, packed, paths):
@@ -84,7 +111,8 @@ def unpack(top):
             size = 0
             for member in tar:
                 size += member.size
-                if size > 2 * MAX_SIZE or not member.isfile() or not member.name.endswith(".json"):
+                known = member.isfile() or member.islnk() and member.linkname.endswith(DATA)
+                if size > 2 * MAX_SIZE or not known or not member.name.endswith(".json"):
                     raise ValueError(f"it holds {member.name}, {size} bytes so far")
                 tar.extract(member, top, filter="data")
     # Whatever is wrong with it: no reader of tars lists all that hostile bytes raise.

@@ -45,7 +45,7 @@ func (r record) keep(data string) string {
 }
 
 // newRecord is a promoted run of a small workspace.
-func newRecord(t *testing.T) record {
+func newRecord(t testing.TB) record {
 	t.Helper()
 	r := record{contents: map[string][]byte{}}
 	dir := t.TempDir()
@@ -77,7 +77,7 @@ func newRecord(t *testing.T) record {
 }
 
 // write returns the archive of r.
-func (r record) write(t *testing.T) []byte {
+func (r record) write(t testing.TB) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	if err := archive.Write(t.Context(), &out, r.Evidence, r.content, r.key); err != nil {

@@ -43,6 +43,9 @@ func suit(base *workspace.Manifest, cs workspace.Changeset) error {
 	if err := cs.Check(); err != nil {
 		return &ForbiddenError{err}
 	}
+	if err := cs.CheckBounds(); err != nil {
+		return &ForbiddenError{err}
+	}
 	if err := placeable(base, cs); err != nil {
 		return &ForbiddenError{err}
 	}

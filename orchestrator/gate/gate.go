@@ -78,6 +78,8 @@ type Gate struct {
 	Rules    Rules
 	// Run is the label of the boxes.
 	Run string
+	// Earlier tells what a test file held before the last promotions; see verify.Request. Nil for nobody who knows.
+	Earlier func(ctx context.Context, path string, now []byte) ([]byte, error)
 	// Alongside does what only the next run profits from; nil where it is left
 	// undone.
 	Alongside Background

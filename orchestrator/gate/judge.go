@@ -41,7 +41,7 @@ func (g *Gate) Judge(ctx context.Context, st Stage, cand *Candidate, w Watch) er
 	report, err := g.Verifier.Verify(ctx, verify.Request{
 		Run: g.Run, Lease: time.Now().Add(LeaseFor), Snapshot: st.Image.ID, Delta: st.Delta, Installed: st.Image.Installed, Patched: patched,
 		Toolchain: st.Tools.ID, Versions: st.Tools.Versions, Base: st.Base, Changeset: cand.Changeset, Config: g.Rules.Config, Allow: g.Rules.Allow, Model: g.Rules.Model,
-		Rank: w.Rank, Settled: w.Settled,
+		Rank: w.Rank, Settled: w.Settled, Earlier: g.Earlier,
 	}, func(e verify.Event) {
 		if w.Event != nil {
 			lost = cmp.Or(lost, w.Event(e))

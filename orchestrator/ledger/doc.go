@@ -22,7 +22,7 @@
 //
 // [Ledger.Update] replaces the files that changed and says whom that concerns, from the union of both states: a
 // definition that was renamed is gone afterwards, yet its users still say the old name. New definitions ripple nowhere,
-// nor does a function's body. A [Queue] keeps those files in the order in which they were found.
+// nor does a function's body.
 //
 // A Ledger is not safe for use by several goroutines at once. Its results are sorted and hold nothing of its inside.
 package ledger

@@ -36,7 +36,7 @@ func (l *Ledger) Analysis(w io.Writer, s Summaries) error {
 			section.write(b)
 		}
 		for _, finding := range f.Lazy() {
-			fmt.Fprintf(b, "\n- %s\n", inline(finding.String()))
+			fmt.Fprintf(b, "\n- %s\n", inline(finding))
 		}
 	}
 	return b.Flush()
@@ -196,37 +196,21 @@ func (l *Ledger) Symbols(w io.Writer, s Summaries) error {
 	return b.Flush()
 }
 
-// A Finding is something in a file that is worth a look although no gate objects.
-type Finding struct {
-	Path    string `json:"path"`
-	Line    int    `json:"line"` // 0 for the whole file
-	Message string `json:"message"`
-}
-
-// String shows the finding with its line.
-func (f Finding) String() string {
-	if f.Line == 0 {
-		return f.Message
-	}
-	return fmt.Sprintf("line %d: %s", f.Line, f.Message)
-}
-
 // maxFileLines is how long a file may be before it counts as hard to read.
 const maxFileLines = 800
 
 // Lazy finds code that avoids a decision: types that say nothing, and a file that nobody split.
 // Only Any and any that are bare or come from typing count: a method that is called any() is no type. The findings
-// are hints for a model that looks for work, never a reason to refuse a change.
-func (f File) Lazy() []Finding {
-	var list []Finding
+// are hints for a model that looks for work, each in one line, never a reason to refuse a change.
+func (f File) Lazy() (list []string) {
 	if f.Lines > maxFileLines {
-		list = append(list, Finding{f.Path, 0, fmt.Sprintf("%d lines, more than %d", f.Lines, maxFileLines)})
+		list = append(list, fmt.Sprintf("%d lines, more than %d", f.Lines, maxFileLines))
 	}
 	word := map[string]string{"python": "Any", "typescript": "any"}[f.Language]
 	for _, r := range f.refs(word) {
 		if r.On == "" || r.On == "typing" || r.On == "t" {
 			for _, n := range r.Lines {
-				list = append(list, Finding{f.Path, n, "the type " + word + " says nothing"})
+				list = append(list, fmt.Sprintf("line %d: the type %s says nothing", n, word))
 			}
 		}
 	}

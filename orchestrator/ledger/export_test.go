@@ -113,7 +113,7 @@ func TestAnOutlineShowsNamesWithoutText(t *testing.T) {
 func TestLazyCodeIsFound(t *testing.T) {
 	f, _ := small().File("a/x.py")
 	got := f.Lazy()
-	if len(got) != 2 || got[0].Line != 0 || !strings.Contains(got[0].Message, "900 lines") || got[1].Line != 3 {
-		t.Errorf("%+v", got)
+	if len(got) != 2 || !strings.HasPrefix(got[0], "900 lines") || !strings.HasPrefix(got[1], "line 3: ") {
+		t.Errorf("%q", got)
 	}
 }

@@ -2,6 +2,8 @@ package loop
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,25 +26,48 @@ func Cascade(ctx context.Context, k Knowledge, root, run string, diffs map[strin
 	}
 }
 
-// waiting turns ripples into what waits, with the bounds of [ledger.Queue]: a
-// change never makes its own file wait, and long diffs are cut.
-func waiting(ripples []ledger.Ripple, diffs map[string]string) []Waiting {
-	var list []Waiting
-	for _, it := range (ledger.Queue{}).Add(ripples, diffs).Items {
-		w := Waiting{Path: it.Path}
-		var because, diff []string
-		for _, c := range it.Causes {
-			for _, change := range c.Changes {
-				because = append(because, change.String())
+// The bounds of what one change makes wait. What goes beyond is left out.
+const (
+	// mostWaiting files wait for one change, mostCauses files are the cause of one.
+	mostWaiting, mostCauses = 500, 20
+	// maxDiff is the most bytes of the diff of one cause; the rest would not help a reader.
+	maxDiff = 16 << 10
+)
+
+// waiting turns ripples into what waits. A change never makes its own file wait: two files that change each other in
+// turn would do so without end.
+func waiting(ripples []ledger.Ripple, diffs map[string]string) (list []Waiting) {
+	for _, r := range ripples {
+		var because, diff, sources []string
+		for _, c := range r.Because {
+			if c.Path == r.Path {
+				continue
 			}
-			if c.Diff != "" {
-				diff = append(diff, strings.TrimRight(c.Diff, "\n"))
+			if !slices.Contains(sources, c.Path) {
+				if len(sources) == mostCauses {
+					continue
+				}
+				sources = append(sources, c.Path)
+				if d := shortened(diffs[c.Path]); d != "" {
+					diff = append(diff, strings.TrimRight(d, "\n"))
+				}
 			}
+			because = append(because, c.String())
 		}
-		w.Because, w.Diff = strings.Join(because, "\n"), strings.Join(diff, "\n")
-		list = append(list, w)
+		if len(because) > 0 && len(list) < mostWaiting {
+			list = append(list, Waiting{Path: r.Path, Because: strings.Join(because, "\n"), Diff: strings.Join(diff, "\n")})
+		}
 	}
 	return list
+}
+
+// shortened cuts a diff to its bound and says so. The cut is at a line's end, so that no half line reads like a change.
+func shortened(diff string) string {
+	if len(diff) <= maxDiff {
+		return diff
+	}
+	end := strings.LastIndexByte(diff[:maxDiff], '\n') + 1
+	return diff[:end] + fmt.Sprintf("(%d more bytes)\n", len(diff)-end)
 }
 
 // Label names, in place of a run, something that no run did: Label("edit") the

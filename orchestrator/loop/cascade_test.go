@@ -45,3 +45,31 @@ func TestRipplesBecomeACascade(t *testing.T) {
 		t.Errorf("%s and %s", a, b)
 	}
 }
+
+// However much a change reaches, what waits for it is bounded, and what a diff lacks is said.
+func TestACascadeIsBounded(t *testing.T) {
+	t.Parallel()
+	ripple := func(path string, sources int) ledger.Ripple {
+		r := ledger.Ripple{Path: path}
+		for i := range sources {
+			r.Because = append(r.Because, ledger.Change{Path: fmt.Sprint("s", i), Kind: ledger.Deleted, Definition: ledger.Definition{Name: "f", Kind: ledger.Function}})
+		}
+		return r
+	}
+	list := []ledger.Ripple{ripple("0", 30)}
+	for i := range 600 {
+		list = append(list, ripple(fmt.Sprint(i+1), 1))
+	}
+	long := strings.Repeat("-line\n", 10_000)
+	k := &queued{}
+	if err := loop.Cascade(t.Context(), k, "/w", "01run", map[string]string{"s0": long})(list); err != nil {
+		t.Fatal(err)
+	}
+	first := k.list[0]
+	if len(k.list) != 500 || strings.Count(first.Because, "\n") != 19 {
+		t.Errorf("%d files wait, the first for\n%s", len(k.list), first.Because)
+	}
+	if cut := strings.LastIndex(first.Diff, "("); len(first.Diff) > 17<<10 || !strings.HasPrefix(long, first.Diff[:cut]) || !strings.HasSuffix(first.Diff, "more bytes)") {
+		t.Errorf("a long diff of %d bytes ends in %q", len(first.Diff), first.Diff[len(first.Diff)-30:])
+	}
+}

@@ -106,7 +106,10 @@ func (rep *replay) run(ctx context.Context, r *Replayer, t *run.Notifier) (err e
 		return &UnfitError{rep.Run, err.Error()}
 	}
 	// What a candidate leaves for later runs is not kept: there are none on this workspace.
-	g := &gate.Gate{Images: r.Images, Verifier: r.Verifier, Rules: rules, Run: t.Run, Note: func(text string) { t.Notify(run.Event{Note: text}) }}
+	g := &gate.Gate{
+		Images: r.Images, Verifier: r.Verifier, Rules: rules, Run: t.Run, Note: func(text string) { t.Notify(run.Event{Note: text}) },
+		Earlier: func(_ context.Context, name string, _ []byte) ([]byte, error) { return s.Earlier[name], nil },
+	}
 	st, err := rep.stage(ctx, g)
 	if err != nil {
 		return err

@@ -31,6 +31,8 @@ type Settings struct {
 	Packages       []string      `json:"packages,omitempty"`
 	// Model says that a model wrote the candidates; see gate.Rules.
 	Model bool `json:"model,omitempty"`
+	// Earlier is what test files held before the last promotions, by path, where tests were measured by that.
+	Earlier map[string][]byte `json:"earlier,omitempty"`
 	// Dependencies says what was done to install them, and what could not be, in sentences.
 	Dependencies []string `json:"dependencies,omitempty"`
 }
@@ -117,6 +119,11 @@ func (x *Execution) saveRecording(ctx context.Context, req Request, st gate.Stag
 		if rec.Inventory, rec.Contents, err = keepFiles(ctx, x.runner.Recorder, st.Base); err != nil {
 			rec.Inventory, rec.Lacking = "", err.Error()
 		}
+	}
+	if rec.Lacking == "" { // they are files of the workspace too
+		x.mu.Lock()
+		rec.Settings.Earlier = maps.Clone(x.earlier)
+		x.mu.Unlock()
 	}
 	return x.runner.Recorder.SaveRecording(ctx, x.rec.ID, x.rec.Token, rec)
 }

@@ -42,6 +42,10 @@ type Execution struct {
 	// Work in the background of the run, which ends before its end is recorded.
 	alongside sync.WaitGroup
 	notifier  *Notifier
+
+	mu sync.Mutex
+	// What test files held before the last promotions, by path, as far as the gates asked.
+	earlier map[string][]byte
 }
 
 // ID is the name of the run.
@@ -54,8 +58,26 @@ func (x *Execution) Workspace() string { return x.rec.Workspace }
 func (x *Execution) Gate(req Request) *gate.Gate {
 	return &gate.Gate{
 		Images: x.runner.Images, Verifier: x.runner.Verifier, Rules: req.Rules(), Run: x.rec.ID, Alongside: &x.alongside,
-		Note: func(text string) { x.Notify(Event{Note: text}) },
+		Note: func(text string) { x.Notify(Event{Note: text}) }, Earlier: x.earlierText,
 	}
+}
+
+// earlierText tells what a file held before the last promotions, and remembers it: a replay has to be told the same.
+func (x *Execution) earlierText(ctx context.Context, name string, now []byte) ([]byte, error) {
+	if x.runner.Past == nil {
+		return nil, nil
+	}
+	text, err := x.runner.Past.TextBefore(ctx, x.rec.Workspace, name, now)
+	if err != nil || text == nil {
+		return nil, err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.earlier == nil {
+		x.earlier = map[string][]byte{}
+	}
+	x.earlier[name] = text
+	return text, nil
 }
 
 // Advance records that the run is in state to, and tells the watcher.

@@ -11,6 +11,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/room"
 )
 
 // manyFiles is the size of a workspace, in entries, from which on its snapshot
@@ -73,7 +74,7 @@ func (x *Execution) PrepareBoxes(ctx context.Context, req Request, st gate.Stage
 		return
 	}
 	x.runner.Boxes.Want(ctx, sandbox.Spec{
-		Image: st.Image.ID, Delta: st.Delta, Run: x.rec.ID, Lease: time.Now().Add(gate.LeaseFor), Limits: verify.RoomFor(req.Config.Limits, st.Base),
+		Image: st.Image.ID, Delta: st.Delta, Run: x.rec.ID, Lease: time.Now().Add(gate.LeaseFor), Limits: room.For(req.Config.Limits, st.Base),
 		Runtime: req.Config.Runtime,
 	}, n)
 }

@@ -84,6 +84,12 @@ type Store interface {
 	Beat(ctx context.Context, id string, token int64) error
 }
 
+// A Past tells what files held before the last promotions. *store.DB is one.
+type Past interface {
+	// TextBefore returns that of a file of a workspace, nil where nothing is known; now is what it holds.
+	TextBefore(ctx context.Context, dir, name string, now []byte) ([]byte, error)
+}
+
 // A Recovering store finds runs that a dead process left behind.
 type Recovering interface {
 	// Unfinished lists the runs in no final state, oldest first.
@@ -252,6 +258,8 @@ type Runner struct {
 	// Emit is told of progress, from several goroutines, one at a time; nil for
 	// nobody.
 	Emit func(Event)
+	// Past tells what files held before the last promotions; nil for nobody who knows.
+	Past Past
 	// Recorder keeps what runs see, so that they can be replayed; nil for nobody.
 	Recorder Recorder
 	// AfterRun does what follows a run that has ended: what the run saw is kept, and

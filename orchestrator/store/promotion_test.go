@@ -17,6 +17,7 @@ import (
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // changes has every operation, empty files, NUL and broken UTF-8 in it.
@@ -232,6 +233,50 @@ func TestManyRowsOfACandidateComeBack(t *testing.T) {
 		files := value(t, url, fmt.Sprintf("select count(*) from candidate_file join blob on sha256 = after_sha256 where candidate = %d and length(content) = 5000", i+1))
 		if n := len(want.Changeset.Changes); files != strconv.Itoa(n) {
 			t.Errorf("candidate %d: %s files, want %d", i, files, n)
+		}
+	}
+}
+
+// What a file held is told as far back as promotions that nobody had to approve lead to it without a gap, and never more than five.
+func TestWhatAFileHeldBeforeTheLastPromotions(t *testing.T) {
+	t.Parallel()
+	db, _ := storetest.New(t)
+	step := func(id, name, before, after string, holds ...policy.Hold) {
+		t.Helper()
+		cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: name, Before: []byte(before), After: []byte(after), Mode: 0o644}}}
+		must(t, db.Create(t.Context(), record(id)))
+		// Another candidate, which was held and not written, approves nothing.
+		other := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: name, Before: []byte(before), After: []byte("other"), Mode: 0o644}}}
+		must(t, db.SaveCandidate(t.Context(), id, 1, gate.Candidate{Verdict: verify.Pass, Changeset: other, Holds: []policy.Hold{{Path: name, Kind: policy.WeakerTest, Block: true}}}))
+		must(t, db.SaveCandidate(t.Context(), id, 1, gate.Candidate{Verdict: verify.Pass, Changeset: cs, Holds: holds}))
+		must(t, db.SavePromotion(t.Context(), id, 1, run.Promotion{Status: run.Committed, Approved: "--yes", Changeset: cs}))
+		must(t, db.Finish(t.Context(), id, 1, run.Ending{State: run.Promoted, Verdict: verify.Pass}))
+	}
+	for i, c := range "abcdefgh" {
+		step(fmt.Sprint("01many", i), "many.py", string(c), string(c+1))
+	}
+	step("02a", "few.py", "1", "2")
+	step("02b", "few.py", "2", "3", policy.Hold{Path: "few.py", Kind: policy.ChangedTest}, policy.Hold{Path: "else.py", Kind: policy.ChangedTest, Block: true}, policy.Hold{Path: "few.py", Kind: policy.CI, Block: true})
+	step("02c", "few.py", "3", "4")
+	step("03a", "approved.py", "1", "2")
+	step("03b", "approved.py", "2", "3", policy.Hold{Path: "approved.py", Kind: policy.ChangedTest, Block: true})
+	step("03c", "approved.py", "3", "4")
+	step("04a", "hand.py", "1", "2")
+	step("04b", "hand.py", "by hand", "3")
+	promote(t, db, "05a", "", workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "made.py", After: []byte("1"), Mode: 0o644}}})
+	step("05b", "made.py", "1", "2")
+	for name, c := range map[string]struct{ now, want string }{
+		"many.py": {"i", "d"}, "few.py": {"4", "1"}, "approved.py": {"4", "3"}, "hand.py": {"3", "by hand"}, "made.py": {"2", "1"}, "new.py": {"x", ""},
+	} {
+		got, err := db.TextBefore(t.Context(), record("x").Workspace, name, []byte(c.now))
+		if must(t, err); string(got) != c.want {
+			t.Errorf("%s held %q before, want %q", name, got, c.want)
+		}
+		if got, err := db.TextBefore(t.Context(), record("x").Workspace, name, []byte("edited since")); got != nil || err != nil {
+			t.Errorf("%s, edited since, held %q, %v", name, got, err)
+		}
+		if got, err := db.TextBefore(t.Context(), "/elsewhere", name, []byte(c.now)); got != nil || err != nil {
+			t.Errorf("%s of another workspace held %q, %v", name, got, err)
 		}
 	}
 }

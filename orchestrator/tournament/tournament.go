@@ -19,6 +19,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -260,7 +261,25 @@ func (c *tournament) apply(k *entrant) error {
 	case rejected != nil:
 		k.failure = agent.Failure{Gate: "edit", Text: rejected.Error()}
 		return nil
+	case verify.Inert(k.cand.Changeset) && c.wantsEffect():
+		k.cand.Verdict = verify.Fail
+		k.cand.Gates = []verify.Gate{{Name: "edit", Verdict: verify.Fail, Detail: noEffect}}
+		k.failure = agent.Failure{Gate: "edit", Text: "nothing was applied: " + noEffect}
+		return nil
 	}
 	k.changes = k.cand.Changeset
 	return nil
+}
+
+// noEffect is what is wrong with an answer to a goal that changes nothing which runs.
+const noEffect = "the change has no effect: it alters only comments and blank space, and the goal does not speak of these"
+
+// ofText matches a goal that a change of comments or of the form of a text may be an answer to.
+var ofText = regexp.MustCompile(`(?i)comment|kommentar|document|docstring|explain|annotat|typo|spell|wording|translat|whitespace|blank|format|indent|header|licen[cs]e|copyright|todo|fixme`)
+
+// wantsEffect reports whether something was asked for that comments alone are no answer to.
+func (c *tournament) wantsEffect() bool {
+	b := c.plan.Task.Brief
+	asked := b.Goal + b.Feature + b.Extra
+	return asked != "" && !ofText.MatchString(asked)
 }

@@ -13,6 +13,7 @@ import (
 	"agent/orchestrator/run/runtest"
 	"agent/sandbox"
 	"agent/verify"
+	"agent/verify/room"
 )
 
 func TestAGoalIsProposedProvedAndPromoted(t *testing.T) {
@@ -70,6 +71,26 @@ func TestRepairsEnd(t *testing.T) {
 	b.Untouched(t)
 	if m.Steps() != "propose/1 heal/1.1 heal/1.2 heal/1.3" || len(doc.Candidates) != 4 {
 		t.Errorf("%d candidates after %s", len(doc.Candidates), m.Steps())
+	}
+}
+
+// A comment is no answer to a goal that does not ask for one, and is sent back before any gate is asked.
+func TestACommentIsNoFix(t *testing.T) {
+	t.Parallel()
+	for goal, want := range map[string]string{"make x two": "propose/1 heal/1.1", "add a comment to x": "propose/1"} {
+		b, m := runtest.Hunt(t, runtest.Says(verify.Pass), map[string]string{
+			"propose/1": runtest.Only("x = 1", "x = 1  # fixed: two"), "heal/1.1": runtest.Only("x = 1", "x = 2"),
+		})
+		req := b.Goal()
+		req.Goal = goal
+		doc := b.Run(t.Context(), req)
+		b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+		if m.Steps() != want {
+			t.Errorf("%s: asked %s", goal, m.Steps())
+		}
+		if len(m.Asked) > 1 && !strings.Contains(m.Asked[1].Text, "the change has no effect: it alters only comments") {
+			t.Errorf("the repair does not say so:\n%s", m.Asked[1].Text)
+		}
 	}
 }
 
@@ -200,7 +221,7 @@ func TestBoxesAreStartedWhileTheModelThinks(t *testing.T) {
 	}
 	for _, spec := range w.specs {
 		want := sandbox.Spec{
-			Image: judged.Snapshot, Delta: judged.Delta, Run: doc.Run, Lease: spec.Lease, Limits: verify.RoomFor(judged.Config.Limits, judged.Base),
+			Image: judged.Snapshot, Delta: judged.Delta, Run: doc.Run, Lease: spec.Lease, Limits: room.For(judged.Config.Limits, judged.Base),
 		}
 		if spec != want || spec.Limits.PIDs != 77 || len(spec.Delta.Changes) != 1 {
 			t.Errorf("wanted %+v, not what is judged in: %+v", spec, want)

@@ -4,7 +4,39 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strings"
 )
+
+// Bounds of what a changeset makes. What lies deeper or has a longer path some systems, tools and
+// archives cannot read, and no more files than these come from one person or model at once.
+const (
+	// MaxChanges is the most changes of one changeset.
+	MaxChanges = 10_000
+	// MaxDepth is the most directories above a new file.
+	MaxDepth = 64
+	// MaxNewPath is the most bytes of the path of a new file: PATH_MAX of macOS.
+	MaxNewPath = 1024
+)
+
+// CheckBounds reports what of cs passes the bounds. Taking back a change asks for none of it: what was
+// there before may lie anywhere. The error is a *PathError.
+func (cs Changeset) CheckBounds() error {
+	if n := len(cs.Changes); n > MaxChanges {
+		return &PathError{Path: cs.Changes[MaxChanges].Path, Reason: fmt.Sprintf("%d changes are more than the %d that one changeset may hold", n, MaxChanges)}
+	}
+	for _, c := range cs.Changes {
+		if c.Op != Create && c.Op != Rename {
+			continue
+		}
+		if depth := strings.Count(c.Path, "/"); depth > MaxDepth {
+			return &PathError{Path: c.Path, Reason: fmt.Sprintf("it lies below %d directories, and a new file may lie below %d", depth, MaxDepth)}
+		}
+		if n := len(c.Path); n > MaxNewPath {
+			return &PathError{Path: c.Path, Reason: fmt.Sprintf("it has %d bytes, and the path of a new file may have %d", n, MaxNewPath)}
+		}
+	}
+	return nil
+}
 
 // Check reports the first path or size in cs that may never be written,
 // whatever anybody approves: see CheckPath. Content over MaxContent a file is

@@ -133,6 +133,8 @@ func readInventory(text []byte) (inventory, error) {
 		case reason != "":
 		case e.Path <= last:
 			reason = "it is there twice, or out of order"
+		case e.Size > maxBytes: // so that no sum of them overflows
+			reason = "it is larger than all that a scan takes"
 		case !dirs[path.Dir(e.Path)]:
 			reason = "its directory is none"
 		}

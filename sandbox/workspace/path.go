@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func refusal(name string) string {
 	case strings.HasPrefix(name, "/"):
 		return "it is absolute: write it relative to the workspace"
 	case len(name) > maxPath:
-		return "it is too long"
+		return fmt.Sprintf("it has %d bytes, and a path may have %d", len(name), maxPath)
 	// Only one way of writing a path is taken, so that two changes of one file
 	// cannot hide behind two spellings.
 	case path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../"):

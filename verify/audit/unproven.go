@@ -25,7 +25,7 @@ func (e *Evidence) Unproven() []Unproven {
 		return list
 	}
 	t := e.newTests(check.NewView(e.Base, e.Final))
-	list = append(list, t.untested()...)
+	list = append(append(list, e.inert()...), t.untested()...)
 	// Where no test ran that is the news, and says this too.
 	if e.Tested() {
 		list = append(list, e.unexecutedFiles()...)

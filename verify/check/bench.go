@@ -56,7 +56,24 @@ type Bench struct {
 	// Of tests and the smoke test: the lines of the workspace of which they are to tell
 	// whether they executed them, as Outcome.Traced; nil where nobody asks.
 	Lines Lines
+	// Unwitnessed says that the answers of the box are known beforehand, so that no witness could end in
+	// them as it must. No box of a candidate is such.
+	Unwitnessed bool
 }
+
+// Sweep takes away what a run of tests leaves in the box and another one reads: records and byte code.
+func (b Bench) Sweep(ctx context.Context) error {
+	res, err := b.Box.Run(ctx, guest.Command{
+		Args: []string{"/bin/sh", "-c", "rm -rf /tmp/agent-* /tmp/pycache; find /work -name __pycache__ -type d -prune -exec rm -r {} +"}, Dir: "/", Timeout: b.Timeout,
+	})
+	if err == nil && res.Exit != 0 {
+		err = fmt.Errorf("sweep the box: exit status %d", res.Exit)
+	}
+	return err
+}
+
+// Witnessed reports whether witnesses are to stand among the tests: in runs of all of them.
+func (b Bench) Witnessed() bool { return len(b.Only) == 0 && !b.Unwitnessed }
 
 // Command runs one tool and sorts out every end that is no answer: done is
 // false and out says what it means. Otherwise the tool ran to its own end.

@@ -45,6 +45,14 @@ func InTestDirectory(p string) bool {
 	return slices.ContainsFunc(strings.Split(strings.ToLower(path.Dir(p)), "/"), func(part string) bool { return slices.Contains(testDirs, part) })
 }
 
+// aidDirs are directories of what tests use.
+var aidDirs = []string{"test", "tests", "testing", "testdata", "fixtures", "spec", "__tests__", "__fixtures__", "__mocks__", "__snapshots__"}
+
+// InAidDirectory reports whether a path lies in a directory of what tests use: helpers, data, tests themselves.
+func InAidDirectory(p string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(dir string) bool { return slices.Contains(aidDirs, dir) })
+}
+
 // excluded reports whether the linter or formatter that the base configures passes a file
 // over.
 func excluded(v View, p string) bool {

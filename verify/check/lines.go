@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -45,6 +46,34 @@ func (l Lines) with(other Lines) Lines {
 		sum[p] = slices.Compact(both)
 	}
 	return sum
+}
+
+// LinesOf are all lines of a text.
+func LinesOf(text []byte) (list []int) {
+	for n := range bytes.Count(text, []byte("\n")) + 1 {
+		list = append(list, n+1)
+	}
+	return list
+}
+
+// Among returns how many lines are in others too.
+func (l Lines) Among(others Lines) (n int) {
+	for p, list := range l {
+		for _, line := range list {
+			if _, found := slices.BinarySearch(others[p], line); found {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Count counts all of them.
+func (l Lines) Count() (n int) {
+	for _, list := range l {
+		n += len(list)
+	}
+	return n
 }
 
 // Only returns the lines of the files that keep says true of; nil when there are none.

@@ -32,6 +32,11 @@ func (o Outcome) Beside(base Outcome, r Reach) Outcome {
 			o.Unjudged = append(o.Unjudged, scope)
 		}
 	}
+	for _, w := range base.Witnesses {
+		if root, ok := r.Owner(w.Place); ok && !r[root] && !slices.ContainsFunc(o.Witnesses, func(own Witness) bool { return own.Place == w.Place }) {
+			o.Witnesses = append(o.Witnesses, w)
+		}
+	}
 	ran := map[string]bool{}
 	for _, t := range o.Tests {
 		ran[t.ID] = true
@@ -82,6 +87,8 @@ type Outcome struct {
 	Roots map[string]string `json:"roots,omitempty"`
 	// Of the tests gate only, in the order in which they ran.
 	Tests []TestResult `json:"tests,omitempty"`
+	// What came of the tests that were added for this run, by place; see package witness.
+	Witnesses []Witness `json:"witnesses,omitempty"`
 	// Of the smoke gate only, in the order of their names.
 	Imports []ImportResult `json:"imports,omitempty"`
 	// Of the smoke gate and of the workspace's own; nil when nothing was started.
@@ -99,13 +106,14 @@ func Infraf(format string, args ...any) Outcome {
 	return Outcome{Verdict: Infra, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Within is an outcome without the tests and findings of other files. What is
+// Within is an outcome without the tests, witnesses and findings of other files. What is
 // told of no file stays.
 func (o Outcome) Within(mine func(file string) bool) Outcome {
 	o.Tests = slices.DeleteFunc(slices.Clone(o.Tests), func(t TestResult) bool {
 		file, _, _ := strings.Cut(t.ID, "::")
 		return !mine(file)
 	})
+	o.Witnesses = slices.DeleteFunc(slices.Clone(o.Witnesses), func(w Witness) bool { return !mine(w.Place) })
 	o.Findings = slices.DeleteFunc(slices.Clone(o.Findings), func(f Finding) bool { return f.File != "" && !mine(f.File) })
 	return o
 }

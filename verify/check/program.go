@@ -136,6 +136,18 @@ type Ending struct {
 	Where Finding `json:"where"`
 	// The last report of an exception, be it one that was caught.
 	Told Finding `json:"told"`
+	// What it does of what it did before the patch; nil where nobody has asked.
+	Does *Does `json:"does,omitempty"`
+}
+
+// Does counts lines of the files that a patch touches which a program executes. Nothing was measured where
+// there are none of before.
+type Does struct {
+	// Of those that stood there before, and of those that stand there now.
+	Then int `json:"then"`
+	Now  int `json:"now"`
+	// Of the latter those that stood there before.
+	Kept int `json:"kept"`
 }
 
 // String tells an ending to people.

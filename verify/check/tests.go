@@ -33,6 +33,29 @@ func (t TestResult) Skipped() bool { return t.Outcome == "skipped" || t.Outcome 
 // module that was not collected has none.
 func (t TestResult) Ran() bool { return !t.Skipped() && strings.Contains(t.ID, "::") }
 
+// A Witness is what came of the tests of the gate's own that ran among those of one place, a file
+// or a package: how many of them had to fail and how many to pass, and what they were told as.
+type Witness struct {
+	Place   string `json:"place"`
+	Failing int    `json:"failing"`
+	Passing int    `json:"passing"`
+	// Of Failing, those that are told as passed; of Passing, those that are told as failed.
+	Passed int `json:"passed,omitempty"`
+	Failed int `json:"failed,omitempty"`
+	// Of both, those that did not run, or whose assertions did not count.
+	Missing int `json:"missing,omitempty"`
+}
+
+// AsDrawn reports whether all of them ran and ended as they had to.
+func (w Witness) AsDrawn() bool { return w.Passed == 0 && w.Failed == 0 && w.Missing == 0 }
+
+// Absent reports whether none of them ran.
+func (w Witness) Absent() bool { return w.Missing == w.Failing+w.Passing }
+
+// Unlike reports whether they ended as the tests of an honest runner do not: one that had to fail is
+// told as passed, or all that had to pass as failed. A single one may be marked by its name.
+func (w Witness) Unlike() bool { return w.Passed > 0 || w.Failed > 0 && w.Failed == w.Passing }
+
 // A TestRun is what the recorder wrote of one run of pytest. Until it is checked
 // by trouble it is only a claim.
 type TestRun struct {

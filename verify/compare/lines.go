@@ -6,6 +6,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
+	"agent/verify/check"
 )
 
 // Lines returns the lines of the text after a change that the change wrote, counted from 1 and
@@ -59,3 +60,15 @@ func codeLines(l *lang.Language, text []byte) (code []bool) {
 
 // at reports whether line n, counted from 1, is in a list and true there.
 func at(code []bool, n int) bool { return n > 0 && n <= len(code) && code[n-1] }
+
+// Kept returns the lines of the text after a change that stand in that before as well.
+func Kept(c workspace.Change) (list []int) {
+	n := 1
+	for _, r := range append(regions(c.Before, c.After), check.Region{NewFrom: countLines(string(c.After)) + 1}) {
+		for ; n < r.NewFrom; n++ {
+			list = append(list, n)
+		}
+		n = r.NewTo
+	}
+	return list
+}

@@ -17,6 +17,7 @@ const (
 	RuleTestRemoved = "test-removed" // the patch deleted or rewrote it
 	RuleTestSkipped = "test-skipped" // ran before, skipped now
 	RuleSession     = "test-session"
+	RuleForged      = "forged-results" // the results are not those of the tests
 )
 
 // RuleTestHelper is the rule of a test that needs the patch's own helpers.
@@ -64,6 +65,7 @@ func JudgeTests(base, cand check.Outcome, d check.Diff) check.Gate {
 	if cand.Blocked != "" {
 		g.Findings = append(g.Findings, check.Finding{Rule: RuleSession, Message: cand.Blocked})
 	}
+	witnessed(&g, base, cand, d)
 	g.Verdict = check.Pass
 	for _, f := range g.Findings {
 		if !TestPolicy[f.Rule] {

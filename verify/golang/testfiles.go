@@ -2,11 +2,14 @@ package golang
 
 import (
 	"cmp"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"agent/verify/check"
+	"agent/verify/witness"
 )
 
 // goTestFiles finds the file in which a test stands, as the go command does not
@@ -15,6 +18,8 @@ type goTestFiles struct {
 	view check.View
 	// By directory, then by the name of the function.
 	known map[string]map[string]string
+	// The gate's own among the tests.
+	own *witness.Set
 }
 
 // newGoTestFiles reads nothing yet: most directories of a workspace are never
@@ -28,6 +33,23 @@ func newGoTestFiles(v check.View) *goTestFiles {
 // It reads the text and not the syntax: a file that does not parse has no tests
 // that ran, and none to be found.
 var goTestFunc = regexp.MustCompile(`(?m)^func[ \t]+((?:Test|Fuzz|Example|Benchmark)\w*)[ \t]*\(`)
+
+// witnesses draws those of the packages in some directories: each is tested in a process of its own.
+func (g *goTestFiles) witnesses(dirs map[string]string) *witness.Set {
+	tests := map[string][]string{}
+	for _, p := range g.view.Paths() {
+		if IsTest(p) {
+			tests[path.Dir(p)] = append(tests[path.Dir(p)], p)
+		}
+	}
+	d, set := witness.NewDraw(), &witness.Set{}
+	for _, dir := range slices.Sorted(maps.Values(dirs)) {
+		if g.any(dir) {
+			set.Go(d, g.view, dir, tests[dir])
+		}
+	}
+	return set
+}
 
 // of gives the file of a test in a directory; the directory itself when no file
 // has it. Of two files with the same function, for two systems, the first counts.

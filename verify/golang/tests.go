@@ -101,12 +101,19 @@ func runGoTests(ctx context.Context, b check.Bench, t *tracer) check.Outcome {
 		if len(dirs) == 0 {
 			continue
 		}
-		run, out, done := t.test(ctx, goTests{b, root, dirs, files}, selected)
-		total.Traced = t.said()
+		if b.Witnessed() {
+			files.own = files.witnesses(dirs)
+		}
+		var run goTestRun
+		if err := files.own.During(ctx, b.Box, func() { run, out, done = t.test(ctx, goTests{b, root, dirs, files}, selected) }); err != nil {
+			return check.Infraf("%v", err)
+		}
+		results, seen := files.own.Take(run.results)
+		total.Traced, total.Witnesses = t.said(), append(total.Witnesses, seen...)
 		if total = check.AddCost(total, out); !done && out.Verdict != check.Timeout && out.Verdict != check.OOM {
 			return total
 		}
-		all.Results = append(all.Results, run.results...)
+		all.Results = append(all.Results, results...)
 		total.Tests, total.Output = all.Results, run.said
 		if !done {
 			return total
@@ -243,7 +250,9 @@ func (r *goTestReader) event(e goEvent) bool {
 	if e.Test == "" {
 		e.Output = unprofiled(e.Output)
 	}
-	r.said = appendTail(r.said, e.Output)
+	if !r.hides(e) {
+		r.said = appendTail(r.said, e.Output)
+	}
 	switch e.Action {
 	// What the compiler says comes under the name of the build, which has no
 	// test, and often before the package is known to have failed.
@@ -286,6 +295,28 @@ func (r *goTestReader) event(e goEvent) bool {
 		r.failed[e.Package] = e.FailedBuild
 	}
 	return true
+}
+
+// goVerdict matches what go test says of a package in which a test failed.
+var goVerdict = regexp.MustCompile(`^(?:FAIL|exit status 1|FAIL\t.*)\n$`)
+
+// hides reports whether an event is of the gate's own tests: what they wrote, or the verdict on a
+// package in which no other test failed.
+func (r *goTestReader) hides(e goEvent) bool {
+	if e.Test != "" || r.files.own.Empty() || !goVerdict.MatchString(e.Output) {
+		return e.Test != "" && r.files.own.Names(e.Test)
+	}
+	own := false
+	for name, u := range r.units[e.Package] {
+		if u.outcome != "failed" || name == "" {
+			continue
+		}
+		if !r.files.own.Names(name) {
+			return false
+		}
+		own = true
+	}
+	return own
 }
 
 // appendTail appends text to what a test wrote, of which it keeps the end.
@@ -409,6 +440,9 @@ func proveGoTests(ctx context.Context, b check.Bench) error {
 	// would let a broken package pass as one without tests.
 	if fmt.Sprint(got) != fmt.Sprint(want) { // maps are printed in order
 		return fmt.Errorf("the planted tests end as %v", got)
+	}
+	if b.Witnessed() && !slices.ContainsFunc(out.Witnesses, func(w check.Witness) bool { return w.Place == "." && w.Failing > 0 && w.AsDrawn() }) {
+		return fmt.Errorf("the witnesses end as %+v", out.Witnesses)
 	}
 	return nil
 }

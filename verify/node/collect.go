@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agent/verify/check"
+	"agent/verify/node/glob"
 	"agent/verify/node/npmscript"
 )
 
@@ -42,7 +43,7 @@ func (r packageRunner) collected(v check.View, u packageUse) (files []string) {
 
 // collects tells which files a runner collects, by their paths in the package.
 func (r packageRunner) collects(v check.View, u packageUse) func(name string) bool {
-	is := matching(r.patterns(v, u))
+	is := glob.Matching(r.patterns(v, u))
 	// Behind a directory uvu is given an expression of the paths in it.
 	if _, given := positionals(r.arguments(u), r.values); r.name == UvuName && len(given) > 1 {
 		if re, err := regexp.Compile("(?i)" + given[1]); err == nil {
@@ -193,5 +194,5 @@ func named(words []string) func(name string) bool {
 	if len(patterns) == 0 {
 		patterns = customs[npmscript.ProgramName(words[0])]
 	}
-	return matching(patterns)
+	return glob.Matching(patterns)
 }

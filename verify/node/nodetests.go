@@ -2,6 +2,7 @@ package node
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -13,7 +14,9 @@ import (
 	"agent/sandbox/guest"
 	"agent/verify/check"
 	"agent/verify/compare"
+	"agent/verify/node/glob"
 	"agent/verify/node/npmscript"
+	"agent/verify/witness"
 )
 
 // TestsName is the name of the check of node's own runner.
@@ -150,7 +153,7 @@ func (p testPlan) nodeProjects(v check.View, taken map[string]string) (list []no
 func nodeCollects(patterns, options []string) func(name string) bool {
 	switch {
 	case len(patterns) > 0:
-		return matching(patterns)
+		return glob.Matching(patterns)
 	case slices.ContainsFunc(options, typeLoader.MatchString):
 		return typedPattern.MatchString
 	}
@@ -238,27 +241,36 @@ func runNodeTests(ctx context.Context, b check.Bench) check.Outcome {
 		if total = check.AddCost(total, out); !done {
 			return total
 		}
-		res, out, done := b.Command(ctx, nodeCommand(b, p))
-		// A test can send its parent a signal; see runTests.
-		if out.Verdict == check.Infra && !res.Killed && res.Signal != "" {
-			out.Verdict, done = "", true
-		}
-		run, err := check.ParseRecord(res.Files[Record])
-		all.Results = append(all.Results, marked(run.Results, p.mark)...)
+		results, out, done := witnessed(ctx, b, witnesses(b, witness.NodeTests, p.root, p.files), func(*witness.Set) ([]check.TestResult, check.Outcome, bool) { return runNodeProject(ctx, b, p) })
+		all.Results = append(all.Results, marked(results, p.mark)...)
 		total.Seconds, total.Peak = total.Seconds+out.Seconds, max(total.Peak, out.Peak)
 		total.Output = check.Tail(total.Output+"\n"+out.Output, check.MaxTail)
-		switch {
-		case err != nil && out.Verdict == "":
-			total.Blocked = "the record of the tests is broken: " + err.Error()
-		case !done:
+		total.Witnesses = append(total.Witnesses, out.Witnesses...)
+		if !done {
 			out.Tests = all.Results
 			return out
-		case total.Blocked == "":
-			total.Blocked = nodeTrouble(run, res)
 		}
+		total.Blocked = cmp.Or(total.Blocked, out.Blocked)
 	}
 	total.Tests, total.Detail = all.Results, "node: "+all.Summary()
 	return total
+}
+
+// runNodeProject runs the tests of one project and reads the reporter's file.
+func runNodeProject(ctx context.Context, b check.Bench, p nodeProject) ([]check.TestResult, check.Outcome, bool) {
+	res, out, done := b.Command(ctx, nodeCommand(b, p))
+	// A test can send its parent a signal; see runTests.
+	if out.Verdict == check.Infra && !res.Killed && res.Signal != "" {
+		out.Verdict, done = "", true
+	}
+	run, err := check.ParseRecord(res.Files[Record])
+	switch {
+	case err != nil && out.Verdict == "":
+		out.Blocked, done = "the record of the tests is broken: "+err.Error(), true
+	case done:
+		out.Blocked = nodeTrouble(run, res)
+	}
+	return run.Results, out, done
 }
 
 // marked names results apart from those of an earlier command for the same files.

@@ -14,6 +14,7 @@ import (
 	"agent/verify/check"
 	"agent/verify/compare"
 	"agent/verify/node/npmscript"
+	"agent/verify/witness"
 )
 
 // A packageRunner is a test runner that workspaces bring with them, a package of
@@ -45,8 +46,15 @@ type packageRunner struct {
 	attribute func(files []string, title string) (file, rest string)
 	// Each file is run by itself, since its report does not tell them apart.
 	perFile bool
-	// parse reads the report; place makes a test's file one of the workspace.
-	parse func(data []byte, place func(file string) string) ([]check.TestResult, error)
+	// parse reads the report.
+	parse func(data []byte, r reading) ([]check.TestResult, error)
+	// As package witness knows it, whose files are given witnesses; "" for none. Then what it is
+	// given besides, whether a run in which nothing but these failed ended with 1 for them alone, and
+	// where that cannot be told, so that there are none; nil for nothing.
+	witness string
+	beside  func(t check.Tools) []string
+	alone   func(res guest.Result, report string) bool
+	unlike  func(v check.View, u packageUse) bool
 	// status is the exit status with that many failures, other than 1.
 	status func(failures int) int
 	// What the planted package reports, a test that passes and one that fails, and how these are
@@ -70,6 +78,7 @@ const (
 var (
 	vitest = packageRunner{
 		name: VitestName, parse: parseJest, planted: plantedJest, defaults: []string{"**/*.{test,spec}.?(c|m)[jt]s?(x)"}, env: vitestEnv,
+		witness: witness.VitestLike, alone: vitestAlone, unlike: vitestTypes, beside: func(t check.Tools) []string { return []string{"--reporter=" + t.VitestFaults} },
 		again: func(written string) []string {
 			if typeTrouble.MatchString(written) {
 				return []string{"--typecheck.enabled=false"}
@@ -82,6 +91,7 @@ var (
 	}
 	jest = packageRunner{
 		name: JestName, parse: parseJest, planted: plantedJest, byPath: []string{"--runTestsByPath"},
+		witness: witness.JestLike, alone: jestAlone, unlike: jestUnlike,
 		defaults: []string{"**/__tests__/**/*.?([mc])[jt]s?(x)", "**/?(*.)+(spec|test).?([mc])[jt]s?(x)"},
 		args: func(report string) []string {
 			return []string{
@@ -92,6 +102,7 @@ var (
 	}
 	mocha = packageRunner{
 		name: MochaName, parse: parseMocha, planted: plantedMocha, defaults: []string{"test/*.{js,cjs,mjs}"}, values: mochaValues, keeps: []string{"-u", "-f"}, status: func(failures int) int { return min(failures, 255) },
+		witness: witness.MochaLike,
 		args: func(report string) []string {
 			return []string{"--no-watch", "--no-bail", "--full-trace", "--reporter=json", "--reporter-option=output=" + report}
 		},
@@ -223,7 +234,7 @@ func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
 			out.Tests = all.Results
 			return out
 		}
-		total.Blocked = cmp.Or(total.Blocked, out.Blocked)
+		total.Blocked, total.Witnesses = cmp.Or(total.Blocked, out.Blocked), append(total.Witnesses, out.Witnesses...)
 		version += out.Detail
 		for _, t := range marked(results, u.mark) {
 			// The runner of a package finds the tests of those inside it as well.
@@ -237,15 +248,25 @@ func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
 	return total
 }
 
-// use runs the tests of one package, all of them or those of some files, at once or each file by
-// itself. The report of each run is another file, so that none counts for another one.
+// use runs the tests of one package, all of them or those of some files, with witnesses among them
+// in the first case.
 func (r packageRunner) use(ctx context.Context, b check.Bench, u packageUse, p installedPackage, report string, files []string) (results []check.TestResult, total check.Outcome, done bool) {
+	if r.env != nil {
+		u.env = npmscript.Joined(u.env, r.env(b.View, u))
+	}
+	return witnessed(ctx, b, r.witnesses(b, u), func(set *witness.Set) ([]check.TestResult, check.Outcome, bool) {
+		name := report
+		report += "-again"
+		return r.files(ctx, b, u, p, name, files, set)
+	})
+}
+
+// files runs the tests of a package at once or each file by itself. The report of each run is
+// another file, so that none counts for another one.
+func (r packageRunner) files(ctx context.Context, b check.Bench, u packageUse, p installedPackage, report string, files []string, set *witness.Set) (results []check.TestResult, total check.Outcome, done bool) {
 	args, collected := r.arguments(u), r.collected(b.View, u)
 	if r.versioned != nil {
 		args = append(args, r.versioned(p.Version)...)
-	}
-	if r.env != nil {
-		u.env = npmscript.Joined(u.env, r.env(b.View, u))
 	}
 	runs := [][]string{files}
 	if r.perFile && len(collected) > 0 {
@@ -257,6 +278,9 @@ func (r packageRunner) use(ctx context.Context, b check.Bench, u packageUse, p i
 			}
 		}
 	}
+	if !set.Empty() && r.beside != nil {
+		args = append(args, r.beside(b.Tools)...)
+	}
 	for i, one := range runs {
 		name := report + ".json"
 		if i > 0 {
@@ -264,13 +288,13 @@ func (r packageRunner) use(ctx context.Context, b check.Bench, u packageUse, p i
 		}
 		cmd := useCommand(b, u, p, slices.Concat(args, r.args(name), one)...)
 		cmd.Env = measured(b, cmd.Env)
-		found, out, ended := r.attempt(ctx, b, cmd, name, u.root)
+		found, out, ended := r.attempt(ctx, b, cmd, name, u.root, set)
 		if total = plus(total, out); !ended {
 			return results, total, false
 		}
 		if out.Blocked != "" && r.again != nil && len(r.again(out.Output)) > 0 {
 			cmd.Args = append(cmd.Args, r.again(out.Output)...)
-			second, more, ended := r.attempt(ctx, b, cmd, name, u.root)
+			second, more, ended := r.attempt(ctx, b, cmd, name, u.root, set)
 			if total = plus(total, more); !ended {
 				return results, total, false
 			}
@@ -295,8 +319,8 @@ func plus(total, out check.Outcome) check.Outcome {
 }
 
 // attempt starts the runner and reads its report.
-func (r packageRunner) attempt(ctx context.Context, b check.Bench, cmd guest.Command, report, root string) (found []check.TestResult, out check.Outcome, ended bool) {
-	if cmd.Collect = []string{report}; r.stdout {
+func (r packageRunner) attempt(ctx context.Context, b check.Bench, cmd guest.Command, report, root string, set *witness.Set) (found []check.TestResult, out check.Outcome, ended bool) {
+	if cmd.Collect = []string{report, report + faultsSuffix}; r.stdout {
 		cmd.Collect, cmd.MaxOutput = nil, check.MaxToolOutput
 	}
 	res, out, ended := b.Command(ctx, cmd)
@@ -310,7 +334,7 @@ func (r packageRunner) attempt(ctx context.Context, b check.Bench, cmd guest.Com
 	if r.stdout && res.Stdout.Dropped == 0 && len(res.Stdout.Head) > 0 {
 		res.Files = map[string][]byte{report: check.Bytes(res.Stdout)}
 	}
-	found, out.Blocked = r.read(res, report, root)
+	found, out.Blocked = r.read(res, report, root, set)
 	return found, out, true
 }
 
@@ -339,7 +363,7 @@ func (r packageRunner) located(results []check.TestResult, root string, files []
 
 // read reads what the runner left, and says why it cannot be taken for the result
 // of the tests, "" when it can.
-func (r packageRunner) read(res guest.Result, report, root string) (results []check.TestResult, trouble string) {
+func (r packageRunner) read(res guest.Result, report, root string, set *witness.Set) (results []check.TestResult, trouble string) {
 	data, ok := res.Files[report]
 	switch {
 	case res.Signal != "":
@@ -347,26 +371,27 @@ func (r packageRunner) read(res guest.Result, report, root string) (results []ch
 	case !ok:
 		return nil, strings.TrimSuffix(fmt.Sprintf("%s ended with exit status %d and left no report: %s", r.name, res.Exit, nodeComplaint(res)), ": ")
 	}
-	results, err := r.parse(data, func(file string) string {
-		if !path.IsAbs(file) {
-			file = path.Join(check.Work, root, file)
-		}
-		rel := check.Relative(file, check.Work)
-		if rel == root {
-			rel = ""
-		}
-		return cmp.Or(rel, path.Join(root, "package.json"))
-	})
+	results, err := r.parse(data, newReading(root, res.Files[report+faultsSuffix], set))
 	if err != nil {
 		return nil, fmt.Sprintf("the report of %s is broken: %v", r.name, err)
 	}
-	failures := 0
+	failures, ours := 0, 0
 	for _, t := range results {
-		if t.Bad() {
-			failures++
+		if !t.Bad() {
+			continue
+		}
+		failures++
+		switch _, title, isTest := strings.Cut(t.ID, "::"); {
+		case set.Titles(title):
+			ours++
+		case !isTest && set.Names(t.Message):
+			return nil, fmt.Sprintf("%s ran into a hook that fails behind a test which does: %s", r.name, t.Message)
 		}
 	}
 	fits := res.Exit == 1 && failures > 0 || res.Exit == 0 && failures == 0 || r.status != nil && res.Exit == r.status(failures)
+	if failures > 0 && failures == ours {
+		fits = r.status == nil && res.Exit == 1 && r.alone(res, report) || r.status != nil && res.Exit == r.status(failures)
+	}
 	if !fits {
 		return results, fmt.Sprintf("the exit status %d of %s does not fit its results: %s", res.Exit, r.name, nodeComplaint(res))
 	}

@@ -4,13 +4,68 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/witness"
 )
+
+// A reading is what a report is read with.
+type reading struct {
+	// The file of a test in the workspace.
+	place func(file string) string
+	// What vitest_faults.mjs says of files, by their own names; nil where it was not asked.
+	faults map[string]string
+	// Reports whether a title is that of a witness.
+	ours func(title string) bool
+}
+
+// newReading is that of a report of a package; set are the witnesses among its tests.
+func newReading(root string, faults []byte, set *witness.Set) reading {
+	r := reading{ours: set.Titles, place: func(file string) string {
+		if !path.IsAbs(file) {
+			file = path.Join(check.Work, root, file)
+		}
+		rel := check.Relative(file, check.Work)
+		if rel == root {
+			rel = ""
+		}
+		return cmp.Or(rel, path.Join(root, "package.json"))
+	}}
+	var f vitestFaults
+	if json.Unmarshal(faults, &f) == nil {
+		r.faults = f.Files
+	}
+	return r
+}
+
+// jestBroken is how jest begins what it says of a file outside of its tests.
+const jestBroken = "● Test suite failed to run"
+
+// jestRunner matches where jest is given another runner of files or of tests than its own.
+var jestRunner = regexp.MustCompile(`\b(?:r|testR)unner["']?\s*:`)
+
+// jestUnlike reports whether a use has one: what that makes of a failure nobody here knows.
+func jestUnlike(v check.View, u packageUse) bool {
+	return slices.ContainsFunc(append([]string{"package.json"}, listings[JestName].files...), func(name string) bool {
+		return jestRunner.MatchString(v.Text(path.Join(u.root, name)))
+	})
+}
+
+// jestAlone wants that jest has nothing against the snapshots either.
+func jestAlone(res guest.Result, report string) bool {
+	var said struct {
+		Snapshot struct {
+			Failure bool `json:"failure"`
+		} `json:"snapshot"`
+	}
+	return json.Unmarshal(res.Files[report], &said) == nil && !said.Snapshot.Failure
+}
 
 // A jestReport is what jest and vitest write as JSON, the fields that are used here.
 type jestReport struct {
@@ -41,7 +96,7 @@ var jestOutcomes = map[string]string{
 }
 
 // parseJest reads a report of jest or vitest. Its counts must be those of its list.
-func parseJest(data []byte, place func(file string) string) ([]check.TestResult, error) {
+func parseJest(data []byte, r reading) ([]check.TestResult, error) {
 	var report jestReport
 	if err := json.Unmarshal(data, &report); err != nil {
 		return nil, err
@@ -49,28 +104,36 @@ func parseJest(data []byte, place func(file string) string) ([]check.TestResult,
 	var l testList
 	tests, failed := 0, 0
 	for _, f := range report.Files {
-		file, bad := place(f.Name), false
+		file, bad, ours := r.place(f.Name), false, false
 		for _, t := range f.Tests {
 			end, ok := jestOutcomes[t.Status]
 			if !ok {
 				return nil, fmt.Errorf("a test ends as %q", check.Shorten(t.Status))
 			}
 			tests++
-			r := check.TestResult{ID: file + "::" + strings.Join(append(t.Ancestors, t.Title), " > "), Outcome: end}
+			one := check.TestResult{ID: file + "::" + strings.Join(append(t.Ancestors, t.Title), " > "), Outcome: end}
 			if end == "failed" {
-				bad, failed = true, failed+1
-				r.Message, r.File = "failed", file
+				failed++
+				bad, ours = bad || !r.ours(t.Title), ours || r.ours(t.Title)
+				one.Message, one.File = "failed", file
 				if t.Location != nil {
-					r.Line = max(t.Location.Line, 0)
+					one.Line = max(t.Location.Line, 0)
 				}
-				r = told(r, strings.Join(t.Messages, "\n"), place)
+				one = told(one, strings.Join(t.Messages, "\n"), r.place)
 			}
-			l.add(r)
+			l.add(one)
+		}
+		message, broken := f.Message, true
+		// A witness that fails makes a file fail as well.
+		if ours {
+			fault, said := r.faults[f.Name]
+			_, behind, found := strings.Cut(f.Message, jestBroken)
+			message, broken = cmp.Or(fault, behind), said || found
 		}
 		// The fault of no test in it.
-		if f.Status == "failed" && !bad {
-			r := check.TestResult{ID: file, Outcome: "error", File: file, Message: "the file failed"}
-			l.add(told(r, strings.Replace(f.Message, "● Test suite failed to run", "", 1), place))
+		if f.Status == "failed" && !bad && broken {
+			one := check.TestResult{ID: file, Outcome: "error", File: file, Message: "the file failed"}
+			l.add(told(one, strings.Replace(message, jestBroken, "", 1), r.place))
 		}
 	}
 	if report.Total == nil || report.Failed == nil || *report.Total != tests || *report.Failed != failed {
@@ -107,7 +170,7 @@ type mochaTest struct {
 var mochaHook = regexp.MustCompile(`^"(?:before|after) (?:all|each)" hook`)
 
 // parseMocha reads a report of mocha. Its counts must be those of its lists.
-func parseMocha(data []byte, place func(file string) string) ([]check.TestResult, error) {
+func parseMocha(data []byte, by reading) ([]check.TestResult, error) {
 	var report mochaReport
 	if err := json.Unmarshal(data, &report); err != nil {
 		return nil, err
@@ -119,12 +182,12 @@ func parseMocha(data []byte, place func(file string) string) ([]check.TestResult
 	var l testList
 	add := func(list []mochaTest, end string) {
 		for _, t := range list {
-			file := place(t.File)
+			file := by.place(t.File)
 			names := slices.DeleteFunc([]string{strings.TrimSpace(strings.TrimSuffix(t.Full, t.Title)), t.Title}, func(s string) bool { return s == "" })
 			r := check.TestResult{ID: file + "::" + strings.Join(names, " > "), Outcome: end}
 			if end == "failed" {
 				r.File, r.Message = file, "failed"
-				r = told(r, cmp.Or(t.Error.Stack, t.Error.Message), place)
+				r = told(r, cmp.Or(t.Error.Stack, t.Error.Message), by.place)
 			}
 			// The tests that it is for did not run: it speaks for the file.
 			if end == "failed" && mochaHook.MatchString(t.Title) {

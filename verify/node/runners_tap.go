@@ -92,7 +92,7 @@ func (r packageRunner) plantedProgram() string {
 
 // parseTAP reads the tests of a report. A subtest at the top that is named like a file holds
 // the tests of that file; the others are told of the package.
-func parseTAP(data []byte, place func(file string) string) ([]check.TestResult, error) {
+func parseTAP(data []byte, by reading) ([]check.TestResult, error) {
 	tests, err := tapreport.Read(data)
 	if err != nil {
 		return nil, err
@@ -116,16 +116,16 @@ func parseTAP(data []byte, place func(file string) string) ([]check.TestResult, 
 		r := check.TestResult{ID: file + "::" + strings.Join(append(names[:len(names):len(names)], t.Name), " > "), Outcome: t.Outcome, Within: failed && t.Outcome == "failed"}
 		if t.Outcome == "failed" {
 			r.File, r.Message = file, "failed"
-			r = told(r, t.Message, place)
+			r = told(r, t.Message, by.place)
 		}
 		l.add(r)
 	}
 	for _, t := range tests {
 		if !scriptFile.MatchString(t.Name) || strings.Contains(t.Name, " ") {
-			add(place(""), nil, t)
+			add(by.place(""), nil, t)
 			continue
 		}
-		file := place(t.Name)
+		file := by.place(t.Name)
 		for _, in := range t.Inner {
 			add(file, nil, in)
 		}
@@ -133,7 +133,7 @@ func parseTAP(data []byte, place func(file string) string) ([]check.TestResult, 
 			r := check.TestResult{ID: file + "::script", Outcome: t.Outcome}
 			if t.Outcome == "failed" {
 				r.ID, r.Outcome, r.File, r.Message = file, "error", file, "the file failed"
-				r = told(r, t.Message, place)
+				r = told(r, t.Message, by.place)
 			}
 			l.add(r)
 		}

@@ -102,7 +102,7 @@ func TestReportsOfRunnersAreReadTestByTest(t *testing.T) {
 		}},
 	} {
 		res := guest.Result{Exit: c.exit, Files: map[string][]byte{"/r": []byte(c.report)}}
-		results, trouble := c.runner.read(res, "/r", "web")
+		results, trouble := c.runner.read(res, "/r", "web", nil)
 		var got []string
 		for _, r := range results {
 			got = append(got, fmt.Sprintf("%s %s %s:%d %s", r.ID, r.Outcome, r.File, r.Line, r.Message))
@@ -145,7 +145,7 @@ func TestReportOfARunnerMustFitItsExit(t *testing.T) {
 		"mocha, another count":   {mocha, said(1, strings.Replace(plantedMocha, `"passes": 1`, `"passes": 2`, 1)), "its counts do not fit its 2 tests"},
 		"mocha, only its counts": {mocha, said(0, `{"stats": null}`), "its counts do not fit its 0 tests"},
 	} {
-		if _, got := c.runner.read(c.res, "/r", "."); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+		if _, got := c.runner.read(c.res, "/r", ".", nil); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -29,14 +29,14 @@ var (
 
 // parseUvu reads what uvu wrote: behind the name of each file a line for each suite in it, with how
 // many passed of how many. Their sums must be those at its end.
-func parseUvu(data []byte, place func(file string) string) (results []check.TestResult, err error) {
+func parseUvu(data []byte, by reading) (results []check.TestResult, err error) {
 	file, sums, totals := "", map[string]int{}, map[string]int{}
 	var fault []string // the lines of the first failure in the file
 	end := func() {
 		if len(results) > 0 && len(fault) > 0 {
 			last := &results[len(results)-1]
-			last.File = place("")
-			*last = told(*last, strings.Join(fault, "\n"), place)
+			last.File = by.place("")
+			*last = told(*last, strings.Join(fault, "\n"), by.place)
 		}
 		fault = nil
 	}
@@ -52,7 +52,7 @@ func parseUvu(data []byte, place func(file string) string) (results []check.Test
 			passed, _ := strconv.Atoi(m[1])
 			all, _ := strconv.Atoi(m[2])
 			sums["Passed"], sums["Total"] = sums["Passed"]+passed, sums["Total"]+all
-			id := place("") + "::" + file
+			id := by.place("") + "::" + file
 			if file == "" {
 				id += "tests"
 			}

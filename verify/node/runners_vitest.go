@@ -1,12 +1,14 @@
 package node
 
 import (
+	"encoding/json"
 	"net/url"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
+	"agent/sandbox/guest"
 	"agent/verify/check"
 )
 
@@ -19,20 +21,20 @@ const typecheckPlace = `const a=process.argv,o="/tmp/agent-"+process.pid+".tsbui
 // typechecks matches the configuration of vitest that asks for tests of types.
 var typechecks = regexp.MustCompile(`\btypecheck\b`)
 
-// vitestEnv is what vitest is started with where a use, or a configuration beside it, has it
-// test types.
-func vitestEnv(v check.View, u packageUse) map[string]string {
-	asked := slices.ContainsFunc(u.args, func(a string) bool { return strings.HasPrefix(a, "--typecheck") })
-	for _, p := range v.Paths() {
-		name := path.Base(p)
-		if asked {
-			break
-		}
-		if strings.HasPrefix(name, "vitest.") || strings.HasPrefix(name, "vite.config.") {
-			asked = !strings.Contains("/"+p, "/node_modules/") && typechecks.MatchString(v.Text(p))
-		}
+// vitestTypes reports whether a use, or a configuration beside it, has vitest test types.
+func vitestTypes(v check.View, u packageUse) bool {
+	if slices.ContainsFunc(u.args, func(a string) bool { return strings.HasPrefix(a, "--typecheck") }) {
+		return true
 	}
-	if !asked {
+	return slices.ContainsFunc(v.Paths(), func(p string) bool {
+		name := path.Base(p)
+		return (strings.HasPrefix(name, "vitest.") || strings.HasPrefix(name, "vite.config.")) && !strings.Contains("/"+p, "/node_modules/") && typechecks.MatchString(v.Text(p))
+	})
+}
+
+// vitestEnv is what vitest is started with where it tests types.
+func vitestEnv(v check.View, u packageUse) map[string]string {
+	if !vitestTypes(v, u) {
 		return nil
 	}
 	option := "--import=data:text/javascript," + strings.ReplaceAll(url.QueryEscape(typecheckPlace), "+", "%20")
@@ -41,3 +43,21 @@ func vitestEnv(v check.View, u packageUse) map[string]string {
 
 // typeTrouble matches what vitest writes when its compiler cannot keep what it found out.
 var typeTrouble = regexp.MustCompile(`EROFS|read-only file system|TS5033`)
+
+// faultsSuffix is what stands behind the name of vitest's report in that of vitest_faults.mjs.
+const faultsSuffix = ".faults"
+
+// vitestFaults is what that holds.
+type vitestFaults struct {
+	Unhandled int               `json:"unhandled"`
+	Files     map[string]string `json:"files"`
+}
+
+// vitestEnds matches what vitest writes of a fault behind its report, mostly in a heading of its own.
+var vitestEnds = regexp.MustCompile(`(?i)\bunhandled |\berror during |error\s*⎯`)
+
+// vitestAlone wants that nothing failed outside of tests: vitest's own report leaves that out.
+func vitestAlone(res guest.Result, report string) bool {
+	var f vitestFaults
+	return json.Unmarshal(res.Files[report+faultsSuffix], &f) == nil && f.Files != nil && f.Unhandled == 0 && !vitestEnds.MatchString(check.Clean(check.Bytes(res.Stderr)))
+}

@@ -43,7 +43,9 @@ const (
 	WeakerTest   = "weaker-test"
 	WeakerType   = "weaker-type"
 	ChangedTest  = "changed-test"
+	Runner       = "runner"
 	Unproven     = "unproven"
+	Idle         = "idle"
 	Unseen       = "unseen"
 	Protected    = "protected"
 	Self         = "self"
@@ -71,7 +73,9 @@ var kinds = []kind{
 	{WeakerType, "a type or a handler that lets everything through", true},
 	// It may be what the patch is for, or the way in which it passes: a person knows.
 	{ChangedTest, "a test that the patch rewrote or removed, and that fails as it was", true},
+	{Runner, "code of the program that reaches for what runs its tests, or ends their process", true},
 	{Unproven, "code that passed and that nothing has executed: no test, no gate of your own, no program", true},
+	{Idle, "a program that ends well and does less than before: it listened, ran on or printed", true},
 	{Unseen, "a file that no later run and no commit has", true},
 	{Protected, "a path that the project protects itself", true},
 	{Self, "what judges, builds or takes back the agent itself; a person decides", false},

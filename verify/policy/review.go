@@ -8,6 +8,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/deps"
+	"agent/verify/check"
 )
 
 // entryFiles are those whose loss ends a program; see ReviewText.
@@ -15,7 +16,7 @@ var entryFiles = []string{"main.jsx", "main.tsx", "index.html", "vite.config.js"
 
 // Review lists all that a person should see of cs, a changeset to base, before it is written:
 // what its text tells, then gates, which verify found while it judged, then what changes the
-// tools that judge, then what the repository's configuration has git read or run, then what
+// tools that judge, then code that reaches for what runs its tests, then what the repository's configuration has git read or run, then what
 // git hides. protect and gates may be nil. What git gives no
 // answer about is held too. What gates measured takes the place of what the text tells of the
 // same suppression.
@@ -25,7 +26,8 @@ func Review(ctx context.Context, base *workspace.Manifest, cs workspace.Changese
 	found := slices.DeleteFunc(slices.Clone(gates), func(h Hold) bool {
 		return h.Kind == Tooling && slices.ContainsFunc(tools, func(t Hold) bool { return t.Kind == h.Kind && t.Path == h.Path })
 	})
-	return slices.Concat(measured(ReviewText(cs, protect), gates), found, tools, gitHolds(ctx, base, cs), hiddenHolds(ctx, base, cs))
+	reaching := runnerHolds(check.OnBase(base), cs)
+	return slices.Concat(measured(ReviewText(cs, protect), gates), found, tools, reaching, gitHolds(ctx, base, cs), hiddenHolds(ctx, base, cs))
 }
 
 // ReviewText lists what the text of cs alone tells, in the order of the paths, then what

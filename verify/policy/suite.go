@@ -1,8 +1,11 @@
 package policy
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace"
 )
 
 // A suite is the tests and helpers on one side of a changeset.
@@ -74,4 +77,79 @@ func (s *suite) holds(old suite) bool {
 		}
 	}
 	return true
+}
+
+// Rewritten names the tests that were in a file of tests and that a change to it touches, by their own names
+// or titles. all says that it touches what any test of the file may use: a helper, or what stands in
+// no function. New tests beside the old ones touch nothing. ok is false for a file that is not read.
+func Rewritten(c workspace.Change) (names []string, all, ok bool) {
+	before, after := sides(workspace.Changeset{Changes: []workspace.Change{c}})
+	if len(before) == 0 || len(after) == 0 || !ReadsTests(c.Path) {
+		return nil, false, false
+	}
+	was, now := textsOf(before[0]), textsOf(after[0])
+	for name, b := range was.tests {
+		if other, there := now.tests[name]; !there || other.text != b.text {
+			names = append(names, b.short)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), around(was.shared, was.shared) != around(now.shared, was.shared), true
+}
+
+// around is what stands around tests, without what comes along with new ones: imports, and what
+// only groups them.
+func around(lines, old []string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
+		return imports.MatchString(line) || groups.MatchString(line) && !slices.Contains(old, line)
+	}), "\n")
+}
+
+// imports matches a line that only makes names known.
+var imports = regexp.MustCompile(`^\s*(?:import\b|from\s.*\bimport\b|(?:const|let|var)\s.*\brequire\(|"[^"]*"$)`)
+
+// groups matches a line that opens a group of tests.
+var groups = regexp.MustCompile(`^(?:class\s+Test|describe\b|suite\b|context\b)`)
+
+// texts are those of a file of tests: of each test by its full name, and of all that is around them.
+type texts struct {
+	tests  map[string]testText
+	shared []string
+}
+
+// A testText is the own name of a test and its lines, with what marks it above.
+type testText struct{ short, text string }
+
+// textsOf reads a file. Tests of one name count as one.
+func textsOf(f sourceFile) texts {
+	list, inTest := texts{tests: map[string]testText{}}, map[int]bool{}
+	for _, b := range blocksOf(f) {
+		if !b.test {
+			continue
+		}
+		var text strings.Builder
+		for _, i := range append(b.above(), b.own...) {
+			inTest[i] = true
+			text.WriteString(strings.TrimRight(f.bare(i), " \t\r") + "\n")
+		}
+		list.tests[b.name] = testText{b.short, list.tests[b.name].text + text.String()}
+	}
+	for i := range f.lines {
+		// What only closes something says nothing by itself.
+		if line := strings.TrimSpace(f.bare(i)); !inTest[i] && strings.Trim(line, "(){}[];,") != "" {
+			list.shared = append(list.shared, line)
+		}
+	}
+	return list
+}
+
+// bare is a line without its comments.
+func (f sourceFile) bare(i int) string {
+	text := f.lines[i].Raw
+	for _, note := range f.lines[i].Notes {
+		if at := strings.LastIndex(text, note); at >= 0 {
+			text = text[:at] + text[at+len(note):]
+		}
+	}
+	return text
 }

@@ -13,7 +13,8 @@ type block struct {
 	// The names of what it stands in and its own, and its own alone.
 	name, short string
 	test        bool
-	from        int // its first line, from 0
+	from        int   // its first line, from 0
+	own         []int // its lines that are of no function within it
 	// How deep it stands: in columns for Python, else in brackets.
 	depth int
 	// Its lines that hold code, of nested functions too; no more than a few,
@@ -153,6 +154,7 @@ func record(open []*block, f sourceFile, i int, code string) {
 		return
 	}
 	owner := open[len(open)-1]
+	owner.own = append(owner.own, i)
 	for k := len(open) - 1; k >= max(0, len(open)-mostNested); k-- {
 		b := open[k]
 		if len(b.code) < mostLines {

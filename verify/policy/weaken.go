@@ -2,9 +2,14 @@ package policy
 
 import (
 	"cmp"
+	"path"
+	"regexp"
+	"slices"
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
+	"agent/verify/check"
+	"agent/verify/policy/runner"
 )
 
 // mostRead bounds what is read of the text before, in bytes. A file that is
@@ -45,4 +50,62 @@ func weakHolds(cs workspace.Changeset) []Hold {
 	holds := holdsOf(Suppression, addsSuppression, newSuppressions(each(before, suppressionsIn), each(after, suppressionsIn)))
 	holds = append(holds, testHolds(before, after)...)
 	return append(holds, typeHolds(before, after)...)
+}
+
+// runnerHolds lists where code of the program that cs writes begins to reach for what runs its tests. What the
+// file, or the program of the base elsewhere, did already is nothing new.
+func runnerHolds(base check.View, cs workspace.Changeset) (holds []Hold) {
+	before, after := sides(cs)
+	for _, f := range after {
+		if f.test || aidsTests(f.path) {
+			continue
+		}
+		var was []lang.Line
+		for _, old := range before {
+			if old.path == f.path {
+				was = old.lines
+			}
+		}
+		for _, r := range runner.Rows(f.lang) {
+			if r.Helpers && helping.MatchString(f.path) {
+				continue
+			}
+			var marks []mark
+			for i, line := range f.lines {
+				if r.Found(line) {
+					marks = append(marks, f.mark(i, r.What, "", false))
+				}
+			}
+			if len(marks) > 0 && !slices.ContainsFunc(was, r.Found) && !doesAlready(base, f.lang, r) {
+				holds = append(holds, holdsOf(Runner, r.What, marks)...)
+			}
+		}
+	}
+	return holds
+}
+
+// aidFiles matches the names of what tests are made of: they are run without what a patch makes of these. helping matches the names of others that help tests, in a path.
+var (
+	aidFiles = regexp.MustCompile(`^(?:conftest|noxfile|sitecustomize|usercustomize)\.py$|^(?:jest|vitest|vite|ava|babel|karma|playwright|cypress)\.(?:config|setup)\.|^\.mocharc\.`)
+	helping  = regexp.MustCompile(`(?i)test|mock|fixture|bench|e2e|spec`)
+)
+
+// aidsTests reports whether tests are made of a file.
+func aidsTests(p string) bool {
+	return aidFiles.MatchString(path.Base(p)) || check.InAidDirectory(p)
+}
+
+// doesAlready reports whether the program of the base, its tests aside, does anywhere what a row tells. A file that
+// cannot be read is for nobody to vouch for.
+func doesAlready(base check.View, family lang.Family, r runner.Row) bool {
+	for _, p := range base.Paths() {
+		l := lang.Of(p)
+		if l == nil || l.Family != family || l.MayTest(p) || aidsTests(p) || check.Installed(p) {
+			continue
+		}
+		if text := base.Text(p); r.In([]byte(text)) && slices.ContainsFunc(l.Lex(text), r.Found) {
+			return true
+		}
+	}
+	return false
 }

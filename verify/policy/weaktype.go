@@ -16,10 +16,13 @@ func typeHolds(before, after []sourceFile) []Hold {
 	after = filter(after, func(f sourceFile) bool { return !f.created })
 	holds := holdsOf(WeakerType, "lets any type through where it was specific", widened(before, after))
 	holds = append(holds, holdsOf(WeakerType, "says less than the stub did, so any type passes", looseStubs(before, after))...)
-	casts := func(f sourceFile) bool { return f.lang == lang.Script && !lang.IsTest(f.path) }
-	holds = append(holds, holdsOf(WeakerType, "casts away the type of what it used as it was", newCasts(filter(before, casts), filter(after, casts)))...)
 	swallowed, _ := surplus(each(before, swallowsIn), each(after, swallowsIn), byLine, byFile, byForm)
-	return append(holds, holdsOf(WeakerType, "swallows every error", swallowed)...)
+	holds = append(holds, holdsOf(WeakerType, "swallows every error", swallowed)...)
+	program := func(f sourceFile) bool { return casts[f.lang] != nil && !lang.IsTest(f.path) }
+	before, after = filter(before, program), filter(after, program)
+	holds = append(holds, holdsOf(WeakerType, "casts away the type of what it used as it was", newCasts(before, after))...)
+	holds = append(holds, holdsOf(WeakerType, "hides from type checkers what they saw before", hidden(before, after))...)
+	return holds
 }
 
 // A slotForm is how a language annotates.
@@ -160,40 +163,100 @@ func typeAt(text string, family lang.Family) string {
 	return strings.TrimSpace(text)
 }
 
-// cast is a cast that switches checking off.
-var cast = regexp.MustCompile(`\s+as\s+(?:any\b|unknown\s+as\s+[\w.]+(?:<[^<>]*>)?(?:\[\])*)`)
+// casts are those that switch checking off, by family, in code without the text of its literals. What they were
+// put around is what is left when they are taken away.
+var casts = map[lang.Family]*regexp.Regexp{
+	lang.Script: regexp.MustCompile(`\s+as\s+(?:any\b|unknown\s+as\s+[\w.]+(?:<[^<>]*>)?(?:\[\])*)|(?:^|\B)<any>\s*`),
+	lang.Python: regexp.MustCompile(`\b(?:\w+\.)?cast\(\s*(?:(?:\w+\.)?Any|"")\s*,\s*`),
+}
 
-// newCasts returns the lines that are as before but for a cast.
+var (
+	// quotedAny matches a cast to a type in quotes, as it stands.
+	quotedAny = regexp.MustCompile(`\bcast\(\s*["']?(?:\w+\.)?Any["']?\s*,`)
+	// annotated matches a declaration with a type, which a cast behind it can take the place of.
+	annotated = regexp.MustCompile(`^((?:export\s+)?(?:const|let|var)\s+\w+)\s*:\s*[^=]+=`)
+)
+
+// newCasts returns the lines that are as before but for a cast, be it in the place of a type.
 func newCasts(before, after []sourceFile) (list []mark) {
 	// Parentheses come and go with a cast.
 	bare := func(path, code string) string {
 		return path + "\x00" + strings.NewReplacer("(", "", ")", "").Replace(strings.TrimSpace(code))
 	}
-	old := map[string]int{}
-	for _, f := range before {
-		for _, line := range f.lines {
-			old[bare(f.path, line.Code)]++
+	untyped := func(code string) string { return annotated.ReplaceAllString(strings.TrimSpace(code), "$1 =") }
+	old, typed := map[string]int{}, map[string]int{}
+	count := func(files []sourceFile, n int) {
+		for _, f := range files {
+			for _, line := range f.lines {
+				old[bare(f.path, line.Code)] += n
+				if f.lang == lang.Script && annotated.MatchString(strings.TrimSpace(line.Code)) {
+					typed[bare(f.path, untyped(line.Code))] += n
+				}
+			}
 		}
 	}
+	count(before, 1)
+	count(after, -1)
 	for _, f := range after {
-		for _, line := range f.lines {
-			old[bare(f.path, line.Code)]--
-		}
-	}
-	for _, f := range after {
+		form := casts[f.lang]
 		for i, line := range f.lines {
-			if !strings.Contains(line.Code, " as ") || !cast.MatchString(line.Code) {
+			if form == nil || len(line.Code) > secret.MaxLine || !form.MatchString(line.Code) || f.lang == lang.Python && !quotedAny.MatchString(line.Raw) {
 				continue
 			}
-			key := bare(f.path, cast.ReplaceAllString(line.Code, ""))
-			if old[key] > 0 {
-				old[key]--
-				list = append(list, f.mark(i, "cast", "", false))
+			key := bare(f.path, form.ReplaceAllString(line.Code, ""))
+			for _, was := range []map[string]int{old, typed} {
+				if was[key] > 0 {
+					was[key]--
+					list = append(list, f.mark(i, "cast", "", false))
+					break
+				}
 			}
 		}
 	}
 	return list
 }
+
+// uncheckedBranch matches what opens a branch that type checkers pass over.
+var uncheckedBranch = regexp.MustCompile(`^if\s+not\s+(?:\w+\.)?TYPE_CHECKING\s*:$`)
+
+// hidden returns the new branches that type checkers pass over, and that begin with a line that they saw before.
+func hidden(before, after []sourceFile) (list []mark) {
+	type text struct{ path, code string }
+	was, elses := map[text]bool{}, map[string]bool{}
+	for _, f := range before {
+		for i, line := range f.lines {
+			code := strings.TrimSpace(line.Code)
+			was[text{f.path, code}] = true
+			elses[f.path] = elses[f.path] || code == "else:" && f.lang == lang.Python && f.elseOfChecking(i)
+		}
+	}
+	for _, f := range after {
+		for i, line := range f.lines {
+			code := strings.TrimSpace(line.Code)
+			opens := uncheckedBranch.MatchString(code) && !was[text{f.path, code}]
+			if f.lang == lang.Python && (opens || code == "else:" && f.elseOfChecking(i) && !elses[f.path]) && was[text{f.path, f.codeAfter(i)}] {
+				list = append(list, f.mark(i, "hidden", "", false))
+			}
+		}
+	}
+	return list
+}
+
+// elseOfChecking reports whether an else is that of a branch for type checkers alone.
+func (f sourceFile) elseOfChecking(i int) bool {
+	depth := indentOf(f.lines[i].Code)
+	for k := i - 1; k >= max(0, i-mostBlank); k-- {
+		code := strings.TrimSpace(f.lines[k].Code)
+		if code == "" || indentOf(f.lines[k].Code) > depth {
+			continue
+		}
+		return indentOf(f.lines[k].Code) == depth && checkingBranch.MatchString(code)
+	}
+	return false
+}
+
+// checkingBranch matches what opens a branch that only type checkers see.
+var checkingBranch = regexp.MustCompile(`^if\s+(?:\w+\.)?TYPE_CHECKING\s*:$`)
 
 var (
 	broadExcept = regexp.MustCompile(`^except\s*(?:\(?\s*(?:Base)?Exception\s*\)?\s*(?:as\s+\w+)?)?\s*:\s*(.*)$`)

@@ -2,9 +2,13 @@ package python
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -105,7 +109,7 @@ func packTypes(ctx context.Context, b check.Bench) []byte {
 }
 
 // plainOption matches the options of mypy that only say what is checked and how
-// it is told. Others run programs of the workspace (plugins, python_executable) or
+// it is told. Others run programs of the workspace (python_executable) or
 // weaken how mypy tells an old cache from a new one.
 var plainOption = regexp.MustCompile(`^(python_version|platform|files|modules|packages|module|overrides|exclude|mypy_path|` +
 	`namespace_packages|explicit_package_bases|follow_imports|follow_imports_for_stubs|follow_untyped_imports|` +
@@ -113,9 +117,13 @@ var plainOption = regexp.MustCompile(`^(python_version|platform|files|modules|pa
 	`(dis)?allow_\w+|warn_\w+|(no_)?implicit_\w+|local_partial_types|(en|dis)able_error_code|enable_incomplete_feature|` +
 	`show_\w+|hide_error_codes|pretty|color_output|error_summary)$`)
 
-// PlainTypes reports whether all of mypy's options in the workspace are plain. mypy
-// reads its configuration from a root, and from one of these files.
-func PlainTypes(v check.View) bool {
+// KeptTypes reports whether what mypy knows of the workspace may go from one box to the next: all of mypy's
+// options there are plain, or name plugins besides. mypy reads its configuration from a root, and from one of
+// these files.
+//
+// Plugins are the base's in every box, and what mypy knows is theirs as well: with is then a digest of them and
+// of what configures them, "" without any.
+func KeptTypes(v check.View) (with string, ok bool) {
 	for _, name := range mypyFiles(v) {
 		if _, ok := v.Base.Lookup(name); !ok {
 			continue
@@ -126,10 +134,18 @@ func PlainTypes(v check.View) bool {
 		}
 		// What is no regular file is not plain either.
 		if text, err := v.Read(name); err != nil || !plain(text) {
-			return false
+			return "", false
 		}
 	}
-	return true
+	if !plugged(v) {
+		return "", true
+	}
+	h := sha256.New()
+	for _, p := range slices.Concat(mypyFiles(v), TypePlugins(v, v)) {
+		text := v.Text(p)
+		fmt.Fprintf(h, "%q %d\n%s", p, len(text), text)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8]), true
 }
 
 // plainINI reads the sections of mypy line by line. It takes a line for more than
@@ -148,7 +164,8 @@ func plainINI(text []byte) bool {
 			return false // a value or another section, as the indentation has it
 		default:
 			i := strings.IndexAny(option, "=:")
-			if i >= 0 && !plainOption.MatchString(strings.ReplaceAll(strings.TrimSpace(option[:i]), "-", "_")) {
+			// Plugins, where TypePlugins sees them.
+			if i >= 0 && !strings.HasPrefix(strings.ReplaceAll(strings.TrimSpace(line), " ", ""), "plugins=") && !plainOption.MatchString(strings.ReplaceAll(strings.TrimSpace(option[:i]), "-", "_")) {
 				return false
 			}
 		}
@@ -166,6 +183,10 @@ func plainTOML(text []byte) bool {
 	if toml.Unmarshal(text, &file) != nil {
 		return false
 	}
+	if !pluginsSeen(text, file.Tool.Mypy["plugins"]) {
+		return false
+	}
+	delete(file.Tool.Mypy, "plugins")
 	tables := []any{file.Tool.Mypy}
 	if overrides, ok := file.Tool.Mypy["overrides"].([]any); ok {
 		tables = append(tables, overrides...)
@@ -182,4 +203,17 @@ func plainTOML(text []byte) bool {
 		}
 	}
 	return true
+}
+
+// pluginsSeen reports whether TypePlugins sees each plugin that a configuration names, however its text writes that.
+func pluginsSeen(text []byte, named any) bool {
+	list, ok := named.([]any)
+	if !ok {
+		return named == nil
+	}
+	seen := pluginNames(string(text))
+	return !slices.ContainsFunc(list, func(name any) bool {
+		text, ok := name.(string)
+		return !ok || !slices.Contains(seen, text)
+	})
 }

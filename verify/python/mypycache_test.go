@@ -126,6 +126,54 @@ func TestWarmTypesFindWhatColdOnesFind(t *testing.T) {
 	}
 }
 
+// What mypy knows of a library is carried once, for what a project checks and for what is looked at besides.
+func TestEqualTypesAreCarriedOnce(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"mypy.ini": "[mypy]\nfiles = a.py\n", "a.py": "x: str = 1\n", "b.py": "def f() -> None:\n    return missing\n",
+	}
+	b := checktest.NewBench(t, files, sandbox.Limits{})
+	b.View = check.OnBase(verifytest.Scan(t, files))
+	known := &checktest.Row{}
+	b.Known = known
+	cold := runTypes(t.Context(), b)
+	if cold.Verdict != "" || len(cold.Findings) != 2 {
+		t.Fatalf("%+v", cold)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(cold.Learned))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var links, texts int64
+	for r := tar.NewReader(z); ; {
+		h, err := r.Next()
+		if err != nil {
+			break
+		}
+		if h.Typeflag == tar.TypeLink {
+			links++
+		} else if strings.HasSuffix(h.Name, "/builtins.data.json") {
+			texts++
+		}
+	}
+	if links < 10 || texts != 1 {
+		t.Errorf("%d links, and what is known of builtins %d times, want one", links, texts)
+	}
+	known.Packed = cold.Learned
+	forgetTypes(t.Context(), b)
+	warm := runTypes(t.Context(), b)
+	if d := unequal(cold.Findings, warm.Findings); d != "" {
+		t.Errorf("warm differs from cold (-cold +warm):\n%s", d)
+	}
+	res, err := b.Box.Run(t.Context(), guest.Command{Args: []string{
+		check.Toolchain.Python, "-c",
+		"import glob, os; print(sum(os.stat(p).st_mtime_ns % 10**9 == 0 for p in glob.glob('/tmp/mypy/**/builtins.data.json', recursive=True)))",
+	}})
+	if err != nil || strings.TrimSpace(string(res.Stdout.Head)) != "2" {
+		t.Errorf("%q and %v: mypy wrote anew what it was given to know", res.Stdout.Head, err)
+	}
+}
+
 // What is more than is carried on would fill /tmp, and mypy would end there.
 func TestMypyKeepsNothingOfThousandsOfFiles(t *testing.T) {
 	t.Parallel()

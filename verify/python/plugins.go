@@ -45,11 +45,17 @@ var (
 func TypePlugins(base, cand check.View) []string {
 	names := map[string][]string{}
 	for _, p := range mypyFiles(base) {
-		for _, m := range mypyPlugins.FindAllStringSubmatch(base.Text(p), -1) {
-			names[path.Dir(p)] = append(names[path.Dir(p)], plugin.FindAllString(m[1], -1)...)
-		}
+		names[path.Dir(p)] = append(names[path.Dir(p)], pluginNames(base.Text(p))...)
 	}
 	return pythonModules(base, names, cand)
+}
+
+// pluginNames lists the plugins of mypy that a configuration names, and other words beside them.
+func pluginNames(text string) (names []string) {
+	for _, m := range mypyPlugins.FindAllStringSubmatch(text, -1) {
+		names = append(names, plugin.FindAllString(m[1], -1)...)
+	}
+	return names
 }
 
 // TestPlugins does the same for pytest.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
 	"agent/verify/compare"
+	"agent/verify/witness"
 )
 
 // Pytest runs Python's tests.
@@ -132,6 +134,7 @@ func runPytest(ctx context.Context, b check.Bench, tracer *Tracer, roots []strin
 		}
 		said = "; with a version that building the project would write"
 	}
+	set := witnesses(b, roots, root)
 	alone := false // without what the project's commands ask for
 	for attempt := 0; ; attempt++ {
 		o := optionsOf(b.View, root, unknown)
@@ -142,7 +145,7 @@ func runPytest(ctx context.Context, b check.Bench, tracer *Tracer, roots []strin
 		if attempt > 0 {
 			to += fmt.Sprintf(".%d", attempt)
 		}
-		out, res := pytestOnce(ctx, b, tracer, testsCommand(b, roots, root, o, to), to)
+		out, res := pytestOnce(ctx, b, tracer, testsCommand(b, roots, root, o, to), to, set)
 		out.Seconds, out.Peak = out.Seconds+spent.Seconds, max(out.Peak, spent.Peak)
 		refused := slices.DeleteFunc(refusedOptions(res), func(name string) bool {
 			// An option that the patch brings is its own affair.
@@ -157,6 +160,11 @@ func runPytest(ctx context.Context, b check.Bench, tracer *Tracer, roots []strin
 			alone, spent = true, out
 			said = "; without " + strings.Join(o.asked, " ") + " of the project's commands, with which pytest does not start"
 			continue
+		case !set.Empty():
+			// A suite may end for a test that is not one of its own, or for one that fails.
+			plain, _ := pytestOnce(ctx, b, tracer, testsCommand(b, roots, root, o, to+".plain"), to+".plain", nil)
+			plain.Seconds, plain.Peak, plain.Witnesses = plain.Seconds+out.Seconds, max(plain.Peak, out.Peak), set.Lost()
+			out = plain
 		}
 		if len(o.dropped) > 0 {
 			said += "; without " + strings.Join(slices.Compact(o.dropped), ", ") + ", of plugins that are not loaded"
@@ -168,8 +176,11 @@ func runPytest(ctx context.Context, b check.Bench, tracer *Tracer, roots []strin
 
 // pytestOnce runs pytest and reads the recorder's file. A session that
 // pytest itself did not finish is Blocked, with what was recorded until then.
-func pytestOnce(ctx context.Context, b check.Bench, tracer *Tracer, cmd guest.Command, to string) (check.Outcome, guest.Result) {
-	res, out, done := tracer.Command(ctx, b, cmd)
+func pytestOnce(ctx context.Context, b check.Bench, tracer *Tracer, cmd guest.Command, to string, set *witness.Set) (out check.Outcome, res guest.Result) {
+	done := false
+	if err := set.During(ctx, b.Box, func() { res, out, done = tracer.Command(ctx, b, cmd) }); err != nil {
+		return check.Infraf("%v", err), res
+	}
 	// What is trouble for a tool may be a test's doing here: a test can end the
 	// process that it runs in by a signal or with any status. Only the box's own
 	// death and a runner that did not start stay what they are.
@@ -182,16 +193,51 @@ func pytestOnce(ctx context.Context, b check.Bench, tracer *Tracer, cmd guest.Co
 		out.Blocked = "the record of the tests is broken: " + err.Error()
 		return out, res
 	}
-	out.Tests = run.Results
+	out.Tests, out.Witnesses = set.Take(run.Results)
+	if !set.Empty() {
+		shown := res
+		shown.Stdout = guest.Output{Head: []byte(set.HidePytest(string(check.Bytes(res.Stdout))))}
+		out.Output = check.Shown(shown)
+	}
 	if out.Verdict == check.Timeout && run.Running != "" {
 		out.Detail = fmt.Sprintf("%s did not come to its end: pytest was stopped after %s", run.Running, b.Timeout)
 	}
 	if !done {
 		return out, res
 	}
-	out.Detail = fmt.Sprintf("pytest: %s", run.Summary())
+	out.Detail = fmt.Sprintf("pytest: %s", check.TestRun{Results: out.Tests}.Summary())
 	out.Blocked = trouble(run, res)
 	return out, res
+}
+
+// mostWitnessed is how many files of one root have witnesses: one process runs all of them.
+const mostWitnessed = 4
+
+// judgesItself matches what makes a session's end depend on more than its tests, which it may look
+// at only when none of them fails.
+var judgesItself = regexp.MustCompile(`exitstatus|testsfailed|sessionfinish`)
+
+// witnesses draws those of a root, in files that pytest collects there.
+func witnesses(b check.Bench, roots []string, root string) *witness.Set {
+	if !b.Witnessed() {
+		return nil
+	}
+	from := readPytest(b.View, root).testpaths
+	named := unittests(b.View)
+	files := slices.DeleteFunc(ownedBy(roots, root, b.View.Paths()), func(p string) bool {
+		within := len(from) == 0 || slices.ContainsFunc(from, func(dir string) bool { return check.Below(p, path.Join(root, dir)) })
+		return !within || !IsTest(p) && !slices.Contains(named, p) || check.Installed(p) || check.InTestData(p)
+	})
+	d, set := witness.NewDraw(), &witness.Set{}
+	touched := func(p string) bool { _, ok := b.View.Changed[p]; return ok }
+	base := b.View.Unpatched()
+	quiet := slices.ContainsFunc(ownedBy(roots, root, base.Paths()), func(p string) bool {
+		return path.Base(p) == "conftest.py" && judgesItself.MatchString(base.Text(p))
+	})
+	for _, p := range d.Some(files, touched, mostWitnessed) {
+		set.Python(d, b.View, p, quiet)
+	}
+	return set
 }
 
 // trouble says why the session's record cannot be taken for its result, "" when it can.
@@ -246,6 +292,9 @@ func proveTests(ctx context.Context, b check.Bench) error {
 	}
 	if len(got) != 2 || got["test_true"] != "passed" || got["test_false"] != "failed" {
 		return fmt.Errorf("the planted tests end as %v", got)
+	}
+	if b.Witnessed() && (len(out.Witnesses) != 1 || !out.Witnesses[0].AsDrawn()) {
+		return fmt.Errorf("the witnesses end as %+v", out.Witnesses)
 	}
 	if lines := fmt.Sprint(out.Traced.With(&check.Trace{})); lines != "&{map[test_planted.py:[2 6 10]] map[test_planted.py:[2 6]]}" {
 		return fmt.Errorf("of the lines of the planted tests it is told %s", lines)

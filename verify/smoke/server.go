@@ -15,7 +15,6 @@ const (
 	ruleEndless = "endless"      // it ended before; now it runs busily
 	ruleWait    = "smoke-wait"   // it ended before; now it only waits
 	ruleListen  = "smoke-listen" // it listened before, and does not now
-	ruleEnded   = "smoke-ended"  // it listened as long as it was watched, and ends now
 	ruleAnswer  = "smoke-answer" // a port answers with trouble, or not any more
 	ruleReady   = "smoke-ready"  // it does not become ready in the way that is configured
 )
@@ -32,7 +31,7 @@ func serverTrouble(then *check.Ending, now check.Ending) (check.Finding, bool) {
 	// A crash has been told of by now: what ends here ended well, or as before.
 	switch {
 	case then.Running && was != "" && !now.Running:
-		return check.Finding{Rule: ruleEnded, Message: fmt.Sprintf("before the patch it kept running (%s); now it ends by itself: %s", was, now)}, true
+		return check.Finding{Rule: RuleEnded, Message: fmt.Sprintf("before the patch it kept running (%s); now it ends by itself: %s", was, now)}, true
 	case then.Running && was != "" && len(now.Ports) == 0:
 		return check.Finding{Rule: ruleListen, Message: fmt.Sprintf("it does not listen any more; before the patch: %s", was)}, true
 	case !now.Running:

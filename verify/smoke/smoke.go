@@ -101,7 +101,7 @@ func run(ctx context.Context, b check.Bench) check.Outcome {
 // program that needs arguments, a network or a key, and ends with a message about
 // it, is no obstacle: it must only end in the same way. Which crashes occur counts,
 // not how often, since a server that tries again does so a different number of times.
-func judge(base, cand check.Outcome, _ check.Diff) check.Gate {
+func judge(base, cand check.Outcome, d check.Diff) check.Gate {
 	g := check.GateOf(check.GateSmoke, cand)
 	if g.Verdict != "" {
 		return g
@@ -124,6 +124,7 @@ func judge(base, cand check.Outcome, _ check.Diff) check.Gate {
 	// A new program may want to be called otherwise.
 	asks := base.Ending == nil && now.Usage
 	broken, isBroken := serverTrouble(base.Ending, now)
+	rests, isIdle := idle(base.Ending, now, d)
 	g.Verdict = check.Pass
 	switch {
 	case now.Exit == ExitNotFound && then.Exit == ExitNotFound:
@@ -140,7 +141,13 @@ func judge(base, cand check.Outcome, _ check.Diff) check.Gate {
 		})
 	case isBroken:
 		g.Verdict = check.Fail
+		if broken.Rule == RuleEnded {
+			g.Verdict = check.Policy
+		}
 		g.Findings = append(g.Findings, broken)
+	case isIdle:
+		g.Verdict = check.Policy
+		g.Findings = append(g.Findings, rests)
 	case onlyWaits(base.Ending, now):
 		g.Verdict = check.Fail
 		g.Findings = append(g.Findings, check.Finding{

@@ -23,9 +23,6 @@ var aidNames = []string{
 	"package.json", "jest.config.*", "jest.setup.*", "vitest.config.*", "vitest.setup.*", "vite.config.*", "babel.config.*", ".babelrc", ".mocharc.*", "ava.config.*", ".taprc", "*.pth", "*.snap",
 }
 
-// aidDirs are directories of what tests use.
-var aidDirs = []string{"test", "tests", "testing", "testdata", "fixtures", "spec", "__tests__", "__fixtures__", "__mocks__", "__snapshots__"}
-
 // named reports whether a test runner reads the file at p by its name.
 func named(p string) bool {
 	return slices.ContainsFunc(aidNames, func(pattern string) bool { ok, _ := path.Match(pattern, path.Base(p)); return ok })
@@ -37,10 +34,7 @@ func isAid(p string) bool {
 	if named(p) {
 		return true
 	}
-	if isTestModule(p) {
-		return false
-	}
-	return slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(dir string) bool { return slices.Contains(aidDirs, dir) })
+	return !isTestModule(p) && check.InAidDirectory(p)
 }
 
 // isData reports whether an aid is what tests compare with or read, and neither runs nor

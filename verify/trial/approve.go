@@ -6,12 +6,14 @@ import (
 	"agent/verify/check"
 	"agent/verify/compare"
 	"agent/verify/policy"
+	"agent/verify/smoke"
 )
 
 // ApprovedBy are the kinds of hold whose approval in advance lets tests prove less than
-// before, by the rule of the finding.
+// before, or the program do less, by the rule of the finding.
 var ApprovedBy = map[string]string{
 	compare.RuleTestRemoved: policy.WeakerTest, compare.RuleTestSkipped: policy.WeakerTest, compare.RuleTestHelper: policy.ChangedTest,
+	smoke.RuleIdle: policy.Idle, smoke.RuleEnded: policy.Idle,
 }
 
 // Approvals lists the kinds that would let gates pass whose verdict is Policy, sorted; nil

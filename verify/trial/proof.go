@@ -22,6 +22,9 @@ const (
 	// It needs a name that only the patched program has, so nothing was measured. Whether it
 	// asserts as much is left to its text, see policy.ReadsTests.
 	unloaded
+	// It passes with either program, and fails on every mutant that the test failed on and on every one of what
+	// the patch writes.
+	asStrong
 	// It fails: it proves what the patch changes.
 	pinned
 )
@@ -31,6 +34,7 @@ var said = map[proof]string{
 	absent:    "and nothing in its place was seen to fail on the program as it was",
 	accepting: "and as it is now it passes on the program as it was too",
 	unloaded:  "and as it is now it does not run on the program as it was: %s",
+	asStrong:  "and as it is now it passes on the program as it was too, and fails on all the mutants that it failed on",
 	pinned:    "and as it is now it fails on the program as it was: %s",
 }
 

@@ -29,10 +29,16 @@ type Trial struct {
 	Names map[string]bool
 	// The workspace before the patch.
 	Before check.View
+	// What test files of it held before the last promotions, by path; of those of which that is known.
+	Earlier map[string][]byte
 	// The patch leaves the tests alone that it does not remove: how the others end is known.
 	OnlyRemoved bool
 
 	asked []string
+	// What Judge made Holds of.
+	shown     []policy.Hold
+	rewritten []rewriting
+	keptAs    int // tests that pass as they were
 }
 
 // Beside puts the results that the baseline has of what was left out beside those of the trial; see Outcome.Beside.
@@ -102,6 +108,7 @@ func (t *Trial) Judge(g check.Gate, base, cand check.Outcome, d check.Diff) chec
 			g.Findings, g.Verdict = append(g.Findings, t.helped(x)), check.Policy
 		}
 	}
+	t.shown, t.rewritten, t.keptAs = shown, slices.Clone(rewritten), kept
 	t.Holds = slices.Concat(shown, holds(rewritten, kept))
 	return g
 }

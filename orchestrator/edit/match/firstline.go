@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/indent"
 	"agent/orchestrator/edit/lex"
 )
 
@@ -59,8 +60,8 @@ func lostFirst(d *document.Document, search []string, groups []group) (at int, b
 	if i < 0 || lex.Indent(search[at]) != "" || lex.Indent(d.Line(groups[i].f0)) == "" {
 		return 0, "", false // the usual case, told without a look at the other lines
 	}
-	pairs := depths(d, search, groups)
-	return at, lex.Indent(d.Line(groups[i].f0)), len(pairs) > 1 && swallowed(pairs)
+	matched := pairs(d, search, groups)
+	return at, lex.Indent(d.Line(groups[i].f0)), len(matched) > 1 && indent.Swallowed(matched)
 }
 
 // nextLine returns the first line of lines from i on that is neither blank nor
@@ -95,7 +96,7 @@ func (l *lostLine) relative() (bool, error) {
 		return false, nil
 	}
 	if x := lex.Indent(l.replace[l.first]); x != "" { // it was written with the indentation of the file
-		if width(x) < min(width(l.base), l.shallowest()) {
+		if indent.Width(x) < min(indent.Width(l.base), l.shallowest()) {
 			return false, errIndent
 		}
 		return false, nil
@@ -103,7 +104,7 @@ func (l *lostLine) relative() (bool, error) {
 	if l.next == len(l.replace) {
 		return false, nil // one line: both readings agree
 	}
-	stands := l.follows(width(l.base))
+	stands := l.follows(indent.Width(l.base))
 	dedented := l.follows(0) && l.within()
 	same, moved, other := l.repeated()
 	out, plain := l.leaves()
@@ -147,7 +148,7 @@ func (l *lostLine) relative() (bool, error) {
 func (l *lostLine) follows(from int) bool {
 	code := l.d.Lang.Code([]string{l.replace[l.first]})[0]
 	next := l.replace[l.next]
-	n, last := width(lex.Indent(next)), lex.LastByte(code)
+	n, last := indent.Width(lex.Indent(next)), lex.LastByte(code)
 	if last == "" {
 		return true
 	}
@@ -191,7 +192,7 @@ func brackets(s string) int {
 func (l *lostLine) shallowest() int {
 	least := -1
 	for _, s := range l.old {
-		if n := width(lex.Indent(s)); !lex.Blank(s) && (least < 0 || n < least) {
+		if n := indent.Width(lex.Indent(s)); !lex.Blank(s) && (least < 0 || n < least) {
 			least = n
 		}
 	}
@@ -241,11 +242,11 @@ func (l *lostLine) repeated() (same, moved, other bool) {
 // which SEARCH lies, and whether some of them is plainly no end of it: it
 // closes nothing, and no blank line is before it.
 func (l *lostLine) leaves() (out, plain bool) {
-	least := min(width(l.base), l.shallowest())
+	least := min(indent.Width(l.base), l.shallowest())
 	outside := false
 	for j := l.first + 1; j < len(l.replace); j++ {
 		s := l.replace[j]
-		if lex.Blank(s) || width(lex.Indent(s)) >= least {
+		if lex.Blank(s) || indent.Width(lex.Indent(s)) >= least {
 			outside = outside && lex.Blank(s)
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/indent"
 	"agent/orchestrator/edit/lex"
 	"agent/sandbox/workspace/lang"
 )
@@ -101,18 +102,23 @@ func sameSteps(d *document.Document, search []string, groups []group) bool {
 	if !d.Lang.Offside {
 		return true
 	}
-	pairs := depths(d, search, groups)
-	for i := 1; i < len(pairs); i++ {
-		a, b := pairs[i-1], pairs[i]
-		if step(width(a.search), width(b.search)) != step(width(a.file), width(b.file)) {
+	matched := pairs(d, search, groups)
+	for i := 1; i < len(matched); i++ {
+		a, b := matched[i-1], matched[i]
+		if indent.Step(indent.Width(a.Search), indent.Width(b.Search)) != indent.Step(indent.Width(a.File), indent.Width(b.File)) {
 			return false
 		}
 	}
 	return true
 }
 
-// step returns -1, 0 or 1: out, level, or deeper.
-func step(from, to int) int { return max(-1, min(1, to-from)) }
-
-// width is the depth of an indentation; a tab counts as eight, as Python has it.
-func width(indent string) int { return len(indent) + 7*strings.Count(indent, "\t") }
+// pairs returns the indentations that groups pair, blank lines aside: those teach nothing, since editors and models
+// strip them.
+func pairs(d *document.Document, search []string, groups []group) (list []indent.Pair) {
+	for _, g := range groups {
+		if g.f0 < g.f1 && !lex.Blank(search[g.s0]) {
+			list = append(list, indent.Pair{Search: lex.Indent(search[g.s0]), File: lex.Indent(d.Line(g.f0))})
+		}
+	}
+	return list
+}

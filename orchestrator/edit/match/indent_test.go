@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/indent"
 	"agent/orchestrator/edit/lex"
 )
 
@@ -23,15 +24,15 @@ func indents(file, search, replace string) string {
 		return "refused"
 	}
 	s, r = p.Search, p.Replace
-	in := newIndenter(d, s, r, groups)
-	if in.identity && lex.SameLines(s, lines(search)) {
+	in := indent.Learn(d, pairs(d, s, groups), r)
+	if in.Identity && lex.SameLines(s, lines(search)) {
 		return "identity"
 	}
 	var out []string
 	for j, l := range r {
 		to, ok := lex.Indent(l), true
-		if !in.identity {
-			to, ok = in.indent(j, l)
+		if !in.Identity {
+			to, ok = in.For(j, l)
 		}
 		if !ok {
 			return "refused at " + lex.TrimSpace(l)
@@ -71,25 +72,6 @@ func TestIndentationFollowsTheMatchedLines(t *testing.T) {
 	} {
 		if got := indents(c.file, c.search, c.replace); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
-		}
-	}
-}
-
-// In a language with braces continuation lines are deeper too: no proof that
-// the further lines stand as they should.
-func TestOneLineIsRelativeOutsidePython(t *testing.T) {
-	t.Parallel()
-	pairs := []depth{{"", "    "}}
-	replace := []string{"promise", "    .then(x)"}
-	if absolute(lex.LanguageOf("a.ts"), pairs, replace) {
-		t.Error("a continuation line in TypeScript was taken as it stands")
-	}
-	if !absolute(lex.LanguageOf("a.py"), pairs, replace) {
-		t.Error("a deeper line in Python was taken for a continuation")
-	}
-	for _, shallow := range [][]string{{"a"}, {"a", "b"}, {"a", "  b"}, {"a", "", ""}, {"    a", "    b"}} {
-		if absolute(lex.LanguageOf("a.py"), pairs, shallow) {
-			t.Errorf("%q was taken as it stands", shallow)
 		}
 	}
 }

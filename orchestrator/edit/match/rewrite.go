@@ -6,6 +6,7 @@ import (
 
 	"agent/orchestrator/edit/align"
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/indent"
 	"agent/orchestrator/edit/lex"
 )
 
@@ -56,8 +57,8 @@ func Rewrite(d *document.Document, p Place) ([]Splice, error) {
 			r.to[s] = j
 		}
 	}
-	r.in = newIndenter(d, p.Search, p.Replace, groups)
-	if !r.in.identity && !sameSteps(d, p.Search, groups) {
+	r.in = indent.Learn(d, pairs(d, p.Search, groups), p.Replace)
+	if !r.in.Identity && !sameSteps(d, p.Search, groups) {
 		return nil, errIndent
 	}
 	return r.splices()
@@ -70,7 +71,7 @@ type rewriter struct {
 	groups []group
 	from   []int // line of REPLACE → line of SEARCH that it repeats, or -1
 	to     []int // line of SEARCH → line of REPLACE that repeats it, or -1
-	in     *indenter
+	in     *indent.Rule
 	out    []Splice
 }
 
@@ -208,13 +209,13 @@ func (r *rewriter) text(lo, hi, j0, j1 int, dropped []group, tails []string) (st
 	end := r.d.EndNear(lo, hi)
 	for j := j0; j < j1; j++ {
 		s := r.p.Replace[j]
-		if !r.in.identity && !lex.Blank(s) {
+		if !r.in.Identity && !lex.Blank(s) {
 			to, ok := "", false
 			if len(dropped) == j1-j0 {
 				to, ok = r.inPlace(s, dropped[j-j0])
 			}
 			if !ok {
-				to, ok = r.in.indent(j, s)
+				to, ok = r.in.For(j, s)
 			}
 			if !ok {
 				return "", errIndent

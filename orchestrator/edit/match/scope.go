@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/edit/document"
+	"agent/orchestrator/edit/indent"
 	"agent/orchestrator/edit/lex"
 )
 
@@ -30,7 +31,7 @@ func crosses(d *document.Document, lo, hi int) bool {
 	for to < d.Len()-1 && lex.Blank(d.Line(to)) {
 		to++
 	}
-	a, b := width(lex.Indent(d.Line(from))), width(lex.Indent(d.Line(to)))
+	a, b := indent.Width(lex.Indent(d.Line(from))), indent.Width(lex.Indent(d.Line(to)))
 	least := b
 	if b > a {
 		least = a + 1
@@ -39,7 +40,7 @@ func crosses(d *document.Document, lo, hi int) bool {
 	}
 	d.Work.Add(document.WorkLine * (hi - lo))
 	for i := lo; i < hi; i++ {
-		if s := d.Line(i); width(lex.Indent(s)) < least && !depthless(d, i, s) {
+		if s := d.Line(i); indent.Width(lex.Indent(s)) < least && !depthless(d, i, s) {
 			return true
 		}
 	}

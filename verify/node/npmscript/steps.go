@@ -211,8 +211,8 @@ func (r *stepReader) call(s *shell.Stmt, c *shell.CallExpr) {
 		}
 		whole = whole && ok
 	}
-	own.Whole = whole
 	own.Env, own.Words = unwrap(words, r.scripts)
+	own.Whole = whole && len(own.Words) > 0
 	switch w := own.Words; {
 	case len(w) == 2 && w[0] == "cd" && !path.IsAbs(w[1]):
 		r.dir = path.Join(r.dir, w[1])

@@ -1,4 +1,6 @@
-package verify
+// Package room says how large the boxes must be in which a workspace is judged: their limits of memory disks, files
+// and inodes. It knows what the tools keep there, and starts nothing.
+package room
 
 import (
 	"agent/sandbox"
@@ -8,25 +10,26 @@ import (
 	"agent/verify/python"
 )
 
+// Build is the size of /tmp in bytes where Go builds programs and tests in it.
+const Build = 512 << 20
+
 const (
 	// pageSize is what the smallest file takes in a tmpfs.
 	pageSize = 4 << 10
 	// spare is what the gates and the program may write besides the
 	// workspace: the size of /work for a small one.
 	spare = 256 << 20
-	// buildRoom is the size of /tmp where Go builds programs and tests in it.
-	buildRoom = 512 << 20
 	// typesRoom is what mypy may keep in the usual /tmp, with as much again for all else there.
 	typesRoom = 32 << 20
 	// spareInodes is the same in files.
 	spareInodes = 50_000
 )
 
-// RoomFor returns the limits of the boxes that Verify asks for when they must hold
+// For returns the limits of the boxes that package verify asks for when they must hold
 // base, so that others can start them ahead. A workspace that is larger than the
 // usual /work gets a larger one, so that its size is never charged to the patch.
 // What the configuration set stays as it is.
-func RoomFor(lim sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
+func For(lim sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
 	var bytes, largest, script int64
 	modules := 0
 	for _, e := range base.Entries {
@@ -34,7 +37,7 @@ func RoomFor(lim sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
 			modules, script = modules+1, script+e.Size
 		}
 		if lim.Tmp == 0 && golang.IsSource(e.Path) {
-			lim.Tmp = buildRoom
+			lim.Tmp = Build
 		}
 		// Every file takes whole pages.
 		bytes += (e.Size + pageSize - 1) / pageSize * pageSize

@@ -1,4 +1,8 @@
-package match
+// Package indent tells how the lines of a replacement are indented in a file,
+// from how the file indents the lines that a block matched.
+//
+// It reads indentations only; which lines match, and where text goes, is not its affair.
+package indent
 
 import (
 	"slices"
@@ -8,20 +12,21 @@ import (
 	"agent/orchestrator/edit/lex"
 )
 
-// An indenter tells how lines of a replacement are indented in the file, from
-// how the file indents the lines that matched. SEARCH's own indentation is
+// A Rule says how lines of a replacement are indented in the file. SEARCH's own indentation is
 // only the measure; the file's is the truth.
 //
 // Four sources answer, in this order: the line that a new line replaces in
-// place (see rewriter.inPlace), the depth of a matched line that SEARCH
+// place (the caller looks at that), the depth of a matched line that SEARCH
 // indented alike, the rule that all matched lines obey, and nothing. Nothing
 // means that the block is refused: a guess would be a syntax error at best,
 // and in Python another program at worst.
-type indenter struct {
-	identity bool              // both indent alike: nothing to do
-	exact    map[string]string // from SEARCH's indentation to the file's, where each has one
-	first    *string           // what the first line of REPLACE takes when a one-line SEARCH lost its indentation
-	shift    *shift            // the rule for an indentation that exact does not hold
+type Rule struct {
+	// Both indent alike, and there is nothing to do.
+	Identity bool
+
+	exact map[string]string // from SEARCH's indentation to the file's, where each has one
+	first *string           // what the first line of REPLACE takes when a one-line SEARCH lost its indentation
+	shift *shift            // the rule for an indentation that exact does not hold
 }
 
 // A shift maps an indentation in SEARCH to one in the file. Either a prefix
@@ -41,25 +46,22 @@ type shift struct {
 	add      int
 }
 
-// A depth is one pair of indentations that matched.
-type depth struct{ search, file string }
+// A Pair is the two indentations of a line that matched.
+type Pair struct{ Search, File string }
 
-// newIndenter learns from the lines that groups pair.
-//
-// Blank lines teach nothing, since editors and models strip them. Where
+// Learn learns from the lines that matched, blank ones aside. Where
 // SEARCH and the file indent alike there is nothing to do, which is the
 // usual case and costs one comparison a line.
-func newIndenter(d *document.Document, search, replace []string, groups []group) *indenter {
-	pairs := depths(d, search, groups)
-	in := &indenter{identity: true, exact: map[string]string{}}
+func Learn(d *document.Document, pairs []Pair, replace []string) *Rule {
+	in := &Rule{Identity: true, exact: map[string]string{}}
 	for _, p := range pairs {
-		in.identity = in.identity && p.search == p.file
+		in.Identity = in.Identity && p.Search == p.File
 	}
-	if in.identity {
+	if in.Identity {
 		return in
 	}
 	if absolute(d.Lang, pairs, replace) {
-		in.first, in.shift = &pairs[0].file, &shift{}
+		in.first, in.shift = &pairs[0].File, &shift{}
 		return in
 	}
 	if mixedUp(pairs) {
@@ -67,37 +69,26 @@ func newIndenter(d *document.Document, search, replace []string, groups []group)
 		return in
 	}
 	for _, p := range pairs {
-		in.exact[p.search] = p.file
+		in.exact[p.Search] = p.File
 	}
 	in.shift = fit(d, pairs, replace)
 	return in
 }
 
-// depths returns the indentations that groups pair, blank lines aside.
-func depths(d *document.Document, search []string, groups []group) []depth {
-	var pairs []depth
-	for _, g := range groups {
-		if g.f0 < g.f1 && !lex.Blank(search[g.s0]) {
-			pairs = append(pairs, depth{lex.Indent(search[g.s0]), lex.Indent(d.Line(g.f0))})
-		}
-	}
-	return pairs
-}
-
 // mixedUp reports whether SEARCH's depths are in another order than the
 // file's: equal where those differ, different where those are equal, or the
 // other way round. Then a depth in REPLACE stands for none in the file.
-func mixedUp(pairs []depth) bool {
+func mixedUp(pairs []Pair) bool {
 	to := map[string]string{}
 	for _, p := range pairs {
-		if file, ok := to[p.search]; ok && file != p.file {
+		if file, ok := to[p.Search]; ok && file != p.File {
 			return true
 		}
-		to[p.search] = p.file
+		to[p.Search] = p.File
 	}
 	for a, fa := range to {
 		for b, fb := range to {
-			if a != b && (fa == fb || step(width(a), width(b))*step(width(fa), width(fb)) < 0) {
+			if a != b && (fa == fb || Step(Width(a), Width(b))*Step(Width(fa), Width(fb)) < 0) {
 				return true
 			}
 		}
@@ -105,17 +96,17 @@ func mixedUp(pairs []depth) bool {
 	return false
 }
 
-// swallowed reports whether only the first line lost its indentation, as when
+// Swallowed reports whether only the first line lost its indentation, as when
 // a body begins right after its tag, or was trimmed as one text.
 //
 // The body of <SEARCH>x = 1\n y = 2</SEARCH> is such a case: the author
 // wrote the first line right after the tag and all others as they are.
-func swallowed(pairs []depth) bool {
-	if pairs[0].search != "" || pairs[0].file == "" {
+func Swallowed(pairs []Pair) bool {
+	if pairs[0].Search != "" || pairs[0].File == "" {
 		return false
 	}
 	for _, p := range pairs[1:] {
-		if p.search != p.file {
+		if p.Search != p.File {
 			return false
 		}
 	}
@@ -138,11 +129,11 @@ func swallowed(pairs []depth) bool {
 // meant as it is. In other languages continuation lines are deeper too,
 // so that nothing is known and the relative reading, that of all other
 // blocks, holds.
-func absolute(lang *lex.Language, pairs []depth, replace []string) bool {
-	if len(pairs) != 1 || pairs[0].search != "" || len(replace) < 2 || lex.Indent(replace[0]) != "" || lex.Blank(replace[0]) {
+func absolute(lang *lex.Language, pairs []Pair, replace []string) bool {
+	if len(pairs) != 1 || pairs[0].Search != "" || len(replace) < 2 || lex.Indent(replace[0]) != "" || lex.Blank(replace[0]) {
 		return false
 	}
-	base, next := pairs[0].file, ""
+	base, next := pairs[0].File, ""
 	for _, s := range replace[1:] {
 		if lex.Blank(s) {
 			continue
@@ -164,8 +155,8 @@ func absolute(lang *lex.Language, pairs []depth, replace []string) bool {
 	return lang == lex.PythonLanguage || lang == lex.YAMLLanguage // no line there is deeper than one that opens nothing
 }
 
-// indent returns the file's indentation for line j of REPLACE, s.
-func (in *indenter) indent(j int, s string) (string, bool) {
+// For returns the indentation that line j of REPLACE, s, has in the file; ok is false where nothing tells it.
+func (in *Rule) For(j int, s string) (indent string, ok bool) {
 	x := lex.Indent(s)
 	if j == 0 && in.first != nil && x == "" {
 		return *in.first, true
@@ -207,18 +198,18 @@ func (t *shift) apply(x string) (string, bool) {
 //
 // It is the simplest rule and the most frequent: a block that was dedented
 // to the margin, or pasted a level deeper.
-func prefixShift(d *document.Document, pairs []depth, replace []string) *shift {
+func prefixShift(d *document.Document, pairs []Pair, replace []string) *shift {
 	t := &shift{}
 	p := pairs[0]
-	if rest, ok := strings.CutSuffix(p.file, p.search); ok {
+	if rest, ok := strings.CutSuffix(p.File, p.Search); ok {
 		t.put = rest
-	} else if rest, ok := strings.CutSuffix(p.search, p.file); ok {
+	} else if rest, ok := strings.CutSuffix(p.Search, p.File); ok {
 		t.cut = rest
 	} else {
 		return nil
 	}
 	for _, p := range pairs {
-		if got, ok := t.apply(p.search); !ok || got != p.file {
+		if got, ok := t.apply(p.Search); !ok || got != p.File {
 			return nil
 		}
 	}
@@ -248,11 +239,11 @@ func prefixShift(d *document.Document, pairs []depth, replace []string) *shift {
 // Two different depths give the ratio and the offset; every further pair
 // must then agree. With one depth only, the ratio comes from the characters:
 // equal ones keep their count, a tab takes as many spaces as stood for it.
-func fit(d *document.Document, pairs []depth, replace []string) *shift {
+func fit(d *document.Document, pairs []Pair, replace []string) *shift {
 	if t := prefixShift(d, pairs, replace); t != nil {
 		return t
 	}
-	t := shift{from: charOf(pairs, func(p depth) string { return p.search }), to: charOf(pairs, func(p depth) string { return p.file })}
+	t := shift{from: charOf(pairs, func(p Pair) string { return p.Search }), to: charOf(pairs, func(p Pair) string { return p.File })}
 	if t.from == 0 {
 		t.from = charOfLines(replace)
 	}
@@ -261,16 +252,16 @@ func fit(d *document.Document, pairs []depth, replace []string) *shift {
 	}
 	pure := pairs[:0:0]
 	for _, p := range pairs {
-		if lex.Only(p.search, t.from) && lex.Only(p.file, t.to) {
+		if lex.Only(p.Search, t.from) && lex.Only(p.File, t.to) {
 			pure = append(pure, p)
 		}
 	}
 	if len(pure) == 0 || !t.slope(pure, replace) {
 		return nil
 	}
-	t.add = len(pure[0].file) - len(pure[0].search)*t.num/t.den
+	t.add = len(pure[0].File) - len(pure[0].Search)*t.num/t.den
 	for _, p := range pairs {
-		if got, ok := t.apply(p.search); !ok || got != p.file {
+		if got, ok := t.apply(p.Search); !ok || got != p.File {
 			return nil
 		}
 	}
@@ -283,10 +274,10 @@ func fit(d *document.Document, pairs []depth, replace []string) *shift {
 // levelled reports whether the rule turns a level of the block into one of the
 // file. Two depths that differ by accident, as one line too deep makes them,
 // fit a rule too, but one that makes two levels or half a level of one.
-func (t *shift) levelled(d *document.Document, pairs []depth, replace []string) bool {
+func (t *shift) levelled(d *document.Document, pairs []Pair, replace []string) bool {
 	block := slices.Clone(replace)
 	for _, p := range pairs {
-		block = append(block, p.search+"x")
+		block = append(block, p.Search+"x")
 	}
 	n := document.LevelOf(block, t.from) * t.num
 	return n%t.den == 0 && slices.Contains(d.Levels(t.to), n/t.den)
@@ -297,21 +288,21 @@ func (t *shift) levelled(d *document.Document, pairs []depth, replace []string) 
 //
 // Ratios beyond 8 are refused: no style has levels that wide, so the pairs
 // were mixed up, not styled differently.
-func (t *shift) slope(pure []depth, replace []string) bool {
+func (t *shift) slope(pure []Pair, replace []string) bool {
 	a, b := pure[0], pure[0]
 	for _, p := range pure {
-		if len(p.search) != len(a.search) {
+		if len(p.Search) != len(a.Search) {
 			b = p
 			break
 		}
 	}
-	ds, df := len(b.search)-len(a.search), len(b.file)-len(a.file)
+	ds, df := len(b.Search)-len(a.Search), len(b.File)-len(a.File)
 	switch {
 	case ds != 0:
 	case t.from == t.to:
 		ds, df = 1, 1
-	case len(a.search) > 0 && len(a.file) > 0:
-		ds, df = len(a.search), len(a.file)
+	case len(a.Search) > 0 && len(a.File) > 0:
+		ds, df = len(a.Search), len(a.File)
 	case t.from == ' ':
 		ds, df = document.LevelOf(replace, ' '), 1
 	default:
@@ -330,7 +321,7 @@ func (t *shift) slope(pure []depth, replace []string) bool {
 }
 
 // charOf returns the first indentation character of the pairs, 0 for none.
-func charOf(pairs []depth, side func(depth) string) byte {
+func charOf(pairs []Pair, side func(Pair) string) byte {
 	for _, p := range pairs {
 		if s := side(p); s != "" {
 			return s[0]
@@ -348,3 +339,9 @@ func charOfLines(lines []string) byte {
 	}
 	return ' '
 }
+
+// Step returns -1, 0 or 1: out, level, or deeper.
+func Step(from, to int) int { return max(-1, min(1, to-from)) }
+
+// Width is the depth of an indentation; a tab counts as eight, as Python has it.
+func Width(indent string) int { return len(indent) + 7*strings.Count(indent, "\t") }

@@ -1,4 +1,5 @@
-package node
+// Package glob reads the patterns by which the runners of JavaScript name files.
+package glob
 
 import (
 	"path"
@@ -7,13 +8,13 @@ import (
 	"strings"
 )
 
-// matching tells which files some patterns name, by their paths from where these stand: globs,
+// Matching tells which files some patterns name, by their paths from where these stand: globs,
 // files, and directories with all that lies in them. One that begins with ! takes files out.
-func matching(patterns []string) func(name string) bool {
+func Matching(patterns []string) func(name string) bool {
 	var wanted, out []*regexp.Regexp
 	for _, p := range patterns {
 		p, negated := strings.CutPrefix(p, "!")
-		re := globPattern(path.Clean(p))
+		re := pattern(path.Clean(p))
 		if re == nil {
 			continue
 		}
@@ -29,10 +30,10 @@ func matching(patterns []string) func(name string) bool {
 	}
 }
 
-// globPattern makes an expression of a glob, nil of what is none. What ends in a plain name may
+// pattern makes an expression of a glob, nil of what is none. What ends in a plain name may
 // be a directory, and stands for all in it.
-func globPattern(glob string) *regexp.Regexp {
-	text := "^(?:" + globText(glob) + ")"
+func pattern(glob string) *regexp.Regexp {
+	text := "^(?:" + translated(glob) + ")"
 	if glob == "." {
 		text = "^(?:[^/]+)"
 	}
@@ -46,9 +47,9 @@ func globPattern(glob string) *regexp.Regexp {
 	return re
 }
 
-// globText translates a glob: stars, question marks, sets, alternatives in braces, and the
+// translated translates a glob: stars, question marks, sets, alternatives in braces, and the
 // groups of shells like +(a|b). One that excludes, !(a), stands for anything but a slash.
-func globText(glob string) string {
+func translated(glob string) string {
 	var b strings.Builder
 	var closing []string // what ends the groups that are open
 	for i := 0; i < len(glob); i++ {

@@ -1,0 +1,87 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"agent/verify/check"
+)
+
+// witnessed adds to a judgement of tests what the witnesses of both sides say: a record in which
+// they ended otherwise than they must is not that of the tests.
+//
+// Only places count where they ended as drawn before the patch, or, where there were none in a
+// place, those of all others did: hooks and fixtures of a suite may keep tests from running that
+// nobody here knows. Where the gate fails anyway, that is reason enough.
+func witnessed(g *check.Gate, base, cand check.Outcome, d check.Diff) {
+	if slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return !TestPolicy[f.Rule] }) {
+		return
+	}
+	before, sound := map[string]check.Witness{}, len(base.Witnesses) > 0
+	for _, w := range base.Witnesses {
+		before[d.NewID(w.Place)] = w
+		sound = sound && w.AsDrawn()
+	}
+	ran := passing(cand, nil)
+	kept := passing(base, d.NewID)
+	var silent []string
+	for _, w := range cand.Witnesses {
+		was, known := before[w.Place]
+		trusted := known && was.AsDrawn() || !known && sound
+		switch {
+		case w.Unlike() && trusted:
+			g.Findings = append(g.Findings, check.Finding{File: w.Place, Rule: RuleForged, Message: forged(w)})
+		// That those in a file which was not there do not run may have a reason of its own.
+		case w.Absent() && trusted && ran[w.Place] && kept[w.Place]:
+			g.Findings = append(g.Findings, check.Finding{File: w.Place, Rule: RuleForged, Message: forged(w)})
+		case !w.AsDrawn() && ran[w.Place]:
+			silent = append(silent, w.Place)
+		}
+	}
+	if n := len(silent); n > 0 {
+		g.Detail += "; results not witnessed in " + strings.Join(silent[:min(n, 3)], ", ")
+		if n > 3 {
+			g.Detail += fmt.Sprintf(" and %d more", n-3)
+		}
+	}
+}
+
+// forged says what is wrong with a record.
+func forged(w check.Witness) string {
+	many := func(n int) string {
+		if n == 1 {
+			return "1 test that was"
+		}
+		return fmt.Sprintf("%d tests that were", n)
+	}
+	switch {
+	case w.Absent():
+		return fmt.Sprintf("the record of the tests is not theirs: of %s added to %s for this run none is in it, and others there are", many(w.Missing), w.Place)
+	case w.Passed > 0:
+		return fmt.Sprintf("the record of the tests is not theirs: of %s added to %s for this run and had to fail, %d are reported as passed", many(w.Failing), w.Place, w.Passed)
+	}
+	return fmt.Sprintf("the record of the tests is not theirs: of %s added to %s for this run and had to pass, %d are reported as failed", many(w.Passing), w.Place, w.Failed)
+}
+
+// passing are the places in which a test passed, by the file and by the directory that its ID
+// begins with.
+func passing(out check.Outcome, renamed func(id string) string) map[string]bool {
+	places := map[string]bool{}
+	for _, t := range out.Tests {
+		id := t.ID
+		if renamed != nil {
+			id = renamed(id)
+		}
+		file, _, _ := strings.Cut(id, "::")
+		if t.Outcome == "passed" {
+			places[file] = true
+			if i := strings.LastIndexByte(file, '/'); i >= 0 {
+				places[file[:i]] = true
+			} else {
+				places["."] = true
+			}
+		}
+	}
+	return places
+}

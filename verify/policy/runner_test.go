@@ -1,0 +1,96 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/sandbox/workspace"
+	"agent/verify/check"
+)
+
+// heldBy lists the paths that runnerHolds holds of a changeset to a workspace of files.
+func heldBy(t *testing.T, tree files, cs workspace.Changeset) (paths []string) {
+	t.Helper()
+	for _, h := range runnerHolds(check.OnBase(scan(t, newTree(t, tree))), cs) {
+		if h.Kind != Runner || !h.Block || !strings.HasPrefix(h.Reason, "Line ") {
+			t.Errorf("%+v", h)
+		}
+		paths = append(paths, h.Path)
+	}
+	return paths
+}
+
+func TestCodeThatReachesForWhatRunsItIsHeld(t *testing.T) {
+	t.Parallel()
+	for name, lines := range map[string][]string{
+		"stock.py": {
+			"if os.environ.get('PYTEST_CURRENT_TEST'): x = 1", "if \"pytest\" in sys.modules: x = 1", "import _pytest.reports", "from unittest import TestCase", "import unittest.case",
+			"import pytest", "    from _pytest import runner", "importlib.import_module('_pytest.main')", "main = sys.modules['__main__']", "open('/tmp/agent-tests.jsonl', 'w')",
+			"os._exit(0)", "from os import _exit", "getattr(os, '_exit')(0)", "os.kill(os.getpid(), 9)", "os.abort()", "for o in gc.get_objects(): pass", "f = sys._getframe(1)",
+			"sys.settrace(f)", "sys.addaudithook(f)", "inspect.stack()", "f.__code__ = g.__code__", "sys.meta_path.insert(0, F())", "builtins.compile = f", "sys.exit = f", "os.listdir = f",
+			"setattr(builtins, 'x', f)", "os.readlink('/proc/self/fd/3')",
+		},
+		"stock.go": {
+			"var quiet = testing.Testing()", "var f = flag.Lookup(\"test.v\")", "func init() { flag.Set(\"test.run\", \"^$\") }", "import \"testing\"", "\t\"testing\"", "const r = \"\\x16--- PASS\"",
+			"func f() { syscall.Exit(0) }", "var x = syscall.Exec", "//go:linkname fail testing.fail", "func init() { os.Stdout = w }", "func init() { syscall.Dup2(3, 1) }", "func f() { syscall.Mprotect(b, 7) }",
+			"func f() { testing.Main(nil, nil, nil, nil) }", "func init() { os.Args = append(os.Args, \"x\") }", "var is = strings.HasSuffix(os.Args[0], \".test\")",
+		},
+		"stock.js": {
+			"if (process.env.NODE_TEST_CONTEXT) x = 1;", "const quiet = process.env.VITEST_WORKER_ID;", "if (process.env.JEST_WORKER_ID) {}", "if (import.meta.vitest) {}", "import test from 'node:test';",
+			"const { expect } = require('vitest');", "globalThis.expect = f;", "process.reallyExit(0);", "process.kill(process.pid);", "delete require.cache[x];", "Module._load = f;",
+			"process.exit = () => {};", "assert.strictEqual = () => {};", "assert.strict.equal = f;", "Object.prototype.then = f;", "process.stdout.write = f;", "Object.defineProperty(process, 'exit', {});",
+			"const i = require('node:inspector');", "Error.prepareStackTrace = f;",
+		},
+	} {
+		for _, line := range lines {
+			before := map[string]string{"stock.py": "x = 0\n", "stock.go": "package stock\n", "stock.js": "let x = 0;\n"}[name]
+			if got := heldBy(t, files{name: before}, modify(name, before, before+line+"\n")); !slices.Equal(got, []string{name}) {
+				t.Errorf("%s %q: %v", name, line, got)
+			}
+		}
+	}
+}
+
+func TestAReviewHoldsCodeThatReachesForWhatRunsIt(t *testing.T) {
+	t.Parallel()
+	base := scan(t, newTree(t, files{"stock.py": "x = 0\n"}))
+	holds := Review(t.Context(), base, modify("stock.py", "x = 0\n", "import os\n\n\ndef price():\n    os._exit(0)\n"), nil, nil)
+	if !slices.ContainsFunc(holds, func(h Hold) bool { return h.Kind == Runner && h.Path == "stock.py" && h.Block }) {
+		t.Errorf("%+v", holds)
+	}
+}
+
+func TestWhatOrdinaryProgramsDoIsNotHeld(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"cli.py":                 "import sys, os, gc, atexit, inspect\nfrom unittest.mock import Mock\n\n# see PYTEST_CURRENT_TEST and os._exit(0)\ngc.collect()\natexit.register(print)\nos.environ['A'] = 'b'\nprint(os.getpid(), inspect.signature(print), sys.modules.get(__name__), sys.stdout)\nif __name__ == \"__main__\":\n    sys.exit(print())\n",
+		"latest.py":              "\"\"\"What pytest is.\n\nimport pytest\n\"\"\"\nimport testimony\nfrom contest import unittest_like\nsys_exit = 1\nif os.name == 'nt': pass\n",
+		"cmd/shop/main.go":       "package main\n\nimport \"os\"\n\nfunc main() {\n\tif len(os.Args) == 1 || os.Stdout == nil {\n\t\tos.Exit(1) // not for testing.Testing()\n\t}\n}\n",
+		"internal/testutil/a.go": "package testutil\n\nimport \"testing\"\n\nfunc Must(t *testing.T, err error) { t.Helper() }\n",
+		"bin/shop.js":            "#!/usr/bin/env node\nimport process from 'node:process';\nimport assert from 'node:assert';\nassert.strictEqual(1, 1);\nif (process.exitCode === 1 || process.env.NODE_ENV === 'test') process.exit(1);\nprocess.exitCode = 2;\nprocess.on('exit', () => {});\nobj.expect = 1; test(1);\n",
+		"vitest.config.ts":       "import { defineConfig } from 'vitest/config';\nexport default defineConfig({});\n",
+		"conftest.py":            "import pytest\n",
+		"tests/helpers.py":       "import pytest\nimport os\nos._exit(0)\n",
+		"src/stock.test.js":      "import test from 'node:test';\n",
+		"src/testHelpers.js":     "import { vi } from 'vitest';\n",
+		"README.md":              "import pytest\n",
+	} {
+		if got := heldBy(t, files{"a.txt": "a\n"}, create(name, text)); len(got) > 0 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	// A program that does so already does nothing new, be it elsewhere.
+	plugin := files{"plugin.py": "import pytest\n\n\n@pytest.fixture\ndef f():\n    pass\n", "a.py": "x = 1\n", "tests/test_a.py": "import os\nos._exit(0)\n"}
+	if got := heldBy(t, plugin, create("more.py", "from _pytest import config\n")); len(got) > 0 {
+		t.Errorf("%v", got)
+	}
+	// What its tests do says nothing of the program.
+	if got := heldBy(t, plugin, create("more.py", "import os\nos._exit(0)\n")); !slices.Equal(got, []string{"more.py"}) {
+		t.Errorf("%v", got)
+	}
+	old := "import os\nos._exit(0)\n"
+	if got := heldBy(t, files{"a.py": old}, modify("a.py", old, "import os\nx = 1\nos._exit(1)\n")); len(got) > 0 {
+		t.Errorf("%v", got)
+	}
+}

@@ -1,0 +1,90 @@
+package smoke
+
+import (
+	"path"
+	"slices"
+
+	"agent/verify/check"
+)
+
+// The rules for a program that ends well and does less than before. A person may have meant that, as
+// with a server that becomes a command, so they hold a patch and do not refuse it.
+const (
+	RuleIdle  = "smoke-idle"  // it ran on or did its work, and does less now
+	RuleEnded = "smoke-ended" // it listened as long as it was watched, and ends now
+)
+
+// soon is the part of the watch of a program that ran on, within which another one ends at once.
+const soon = 4
+
+// Doubtful reports whether a program that ends well may do less than it did before the patch, so
+// that the lines which it executes have to tell; see check.Ending.Does.
+func Doubtful(base, cand check.Outcome) bool {
+	if base.Ending == nil || cand.Ending == nil || cand.Ending.Does != nil {
+		return false
+	}
+	_, doubt := less(*base.Ending, *cand.Ending)
+	return doubt
+}
+
+// less says how a program that ends well now may do less than it did, "" for no way. doubt is false
+// where that is certain.
+func less(then, now check.Ending) (how string, doubt bool) {
+	switch {
+	case then.Crashed() || now.Running || now.Crashed():
+		return "", false
+	case then.Running && len(then.Ports) == 0 && !then.Busy && now.Wall <= then.Wall/soon:
+		return "kept running before the patch; now it ends at once with status 0", false
+	case then.Running && len(then.Ports) == 0 && now.Wrote == 0:
+		return "was at work as long as it was watched before the patch; now it ends with status 0 and no output", true
+	case !then.Running && then.Wrote > 0 && now.Wrote == 0:
+		return "printed something before the patch; now it ends with status 0 and no output", true
+	// Of a few lines fewer nobody knows whether they were wanted, unless the work went with them.
+	case !then.Running && now.Wrote < then.Wrote/2:
+		return "printed more before the patch; now it ends with status 0 after a part of it", true
+	}
+	return "", false
+}
+
+// idle is what a program that ends well does no more, once it is known what it executes.
+func idle(then *check.Ending, now check.Ending, d check.Diff) (check.Finding, bool) {
+	// Where the patch took the program away, another one says nothing of what it did.
+	if then == nil || !slices.Contains([]string{program(now), ""}, d.NewID(program(*then))) {
+		return check.Finding{}, false
+	}
+	how, doubt := less(*then, now)
+	if how == "" {
+		return check.Finding{}, false
+	}
+	if doubt {
+		does := now.Does
+		measured := does != nil && does.Then > 0
+		still := !measured // of what says something
+		if measured {
+			still = 2*does.Now >= does.Then
+		}
+		if now.Wrote == 0 {
+			still = measured && 2*does.Kept >= does.Then
+		}
+		if still {
+			return check.Finding{}, false
+		}
+		if measured {
+			how += ", and does little of what it did"
+		}
+	}
+	f := check.Finding{Rule: RuleIdle, Message: "the program " + how}
+	if p := program(now); p != "" {
+		f.File, f.Message = p, path.Base(p)+" "+how
+	}
+	return f, true
+}
+
+// program is the file of the workspace by which a program was started, "" for none.
+func program(e check.Ending) string {
+	i := slices.IndexFunc(e.Command, func(arg string) bool { return path.Ext(arg) != "" && !path.IsAbs(arg) })
+	if i < 0 {
+		return ""
+	}
+	return path.Clean(e.Command[i])
+}

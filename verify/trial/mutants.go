@@ -1,0 +1,303 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lang"
+	"agent/verify/check"
+	"agent/verify/mutate"
+	"agent/verify/policy"
+)
+
+// Began takes in how the tests of one side end without a mutant, and reports whether there is
+// anything to try. After the tests as they were it draws the mutants.
+func (w *Weighing) Began(out check.Outcome, side Side) bool {
+	w.spent += out.Seconds
+	if out.Verdict != "" || out.Blocked != "" {
+		if side != Earlier { // what was said so long ago need not fit any more
+			w.trouble = "the tests did not come to their end once more"
+		}
+		return false
+	}
+	w.sound[side] = map[string]bool{}
+	for _, r := range out.Tests {
+		w.sound[side][r.ID] = r.Outcome == "passed"
+	}
+	switch {
+	case side == Earlier:
+		return true
+	case side == AsIs:
+		if out.Traced != nil {
+			w.ran = out.Traced.Ran
+		}
+		w.drawFresh()
+		return true
+	case out.Traced == nil || len(out.Traced.Ran) == 0:
+		w.trouble = "which lines the rewritten tests execute was not measured"
+		return false
+	}
+	w.draw(out.Traced.Ran)
+	return len(w.mutants) > 0
+}
+
+// Wanted reports whether there is anything to try with the patch: a mutant that some test failed on, or a test that
+// passes with either program and that nothing else can speak for.
+func (w *Weighing) Wanted() bool {
+	return w.trouble == "" && (len(w.accepting) > 0 || len(w.Due(AsIs)) > 0)
+}
+
+// draw picks the mutants of executed lines of the base that stand there with the patch as well.
+func (w *Weighing) draw(ran check.Lines) {
+	var list []mutate.Mutant
+	for p, lines := range ran {
+		list = append(list, mutate.Of(p, w.base.Text(p), slices.DeleteFunc(slices.Clone(lines), func(n int) bool {
+			_, at := w.now(p, n)
+			return at == 0
+		}))...)
+	}
+	for _, m := range mutate.Draw(list, mostMutants) {
+		p, line := w.now(m.Path, m.Line)
+		w.mutants = append(w.mutants, &mutation{Mutant: m, path: p, line: line, before: true})
+	}
+}
+
+// drawFresh picks those of executed lines that the patch writes, where a test has to be spoken for, and some of
+// others that it executes.
+func (w *Weighing) drawFresh() {
+	if len(w.accepting) == 0 {
+		return
+	}
+	var fresh, others []mutate.Mutant
+	for p, lines := range w.ran {
+		for _, m := range mutate.Of(p, w.cand.Text(p), lines) {
+			if slices.ContainsFunc(w.diff.Hunks[p], func(r check.Region) bool { return m.Line >= r.NewFrom && m.Line < r.NewTo }) {
+				fresh = append(fresh, m)
+			} else if !slices.ContainsFunc(w.mutants, func(o *mutation) bool { return o.path == p && o.line == m.Line && o.Now == m.Now }) {
+				others = append(others, m)
+			}
+		}
+	}
+	for _, m := range mutate.Draw(fresh, mostFresh) {
+		w.mutants = append(w.mutants, &mutation{Mutant: m, path: m.Path, line: m.Line, fresh: true})
+	}
+	for _, m := range mutate.Draw(others, mostExtra) {
+		w.mutants = append(w.mutants, &mutation{Mutant: m, path: m.Path, line: m.Line})
+	}
+}
+
+// asStrong reports whether what stands in the place of a test that passes with either program proves as much: it
+// fails on all that the test failed on, and on every mutant of the lines that the patch writes and that are executed.
+func (w *Weighing) asStrong(x rewriting) bool {
+	fresh, killed := 0, 0
+	for _, m := range w.mutants {
+		if m.before && !slices.Contains(m.killers, x.oldID) || !m.before && !m.asked {
+			continue
+		}
+		fails := slices.ContainsFunc(m.failing, func(id string) bool { return slices.Contains(x.now, id) })
+		if !fails && (m.before || m.fresh) {
+			return false
+		}
+		if fails {
+			killed++
+		}
+		if m.fresh {
+			fresh++
+		}
+	}
+	return w.trouble == "" && !w.late && fresh > 0 && killed >= leastKilled
+}
+
+// now is where a line of the base stands with the patch; line 0 where the patch wrote it anew.
+func (w *Weighing) now(p string, line int) (string, int) {
+	to := w.diff.NewID(p)
+	if w.diff.Deleted[p] {
+		return p, 0
+	}
+	shift := 0
+	for _, r := range w.diff.Hunks[to] {
+		switch {
+		case line >= r.OldTo:
+			shift = r.NewTo - r.OldTo
+		case line >= r.OldFrom:
+			return to, 0
+		}
+	}
+	return to, line + shift
+}
+
+// Change makes the mutant i of a side; ok is false where it has no place there.
+func (w *Weighing) Change(i int, side Side) (cs workspace.Changeset, ok bool) {
+	m, v, p, line := w.mutants[i], w.base, w.mutants[i].Path, w.mutants[i].Line
+	if side == AsIs {
+		v, p, line = w.cand, m.path, m.line
+	}
+	text := v.Text(p)
+	mutated, ok := m.Apply(text, line)
+	if !ok {
+		return cs, false
+	}
+	c := workspace.Change{Op: workspace.Modify, Path: p, Before: []byte(text), After: []byte(mutated), Mode: 0o644}
+	if e, known := v.Base.Lookup(p); known {
+		c.Mode = e.Mode
+	}
+	if changed, is := v.Changed[p]; is {
+		c.Mode = changed.Mode
+	}
+	return workspace.Changeset{Changes: []workspace.Change{c}}, true
+}
+
+// Due lists the mutants that are to be tried on a side: all that stand there before the patch, those that no test failed
+// on with the tests of before the last promotions, and those with the patch that some failed on.
+func (w *Weighing) Due(side Side) (due []int) {
+	for i, m := range w.mutants {
+		killed := len(m.killers) > 0
+		if side == AsWas && m.before || side == Earlier && m.before && !killed || side == AsIs && (!m.before || killed) {
+			due = append(due, i)
+		}
+	}
+	return due
+}
+
+// Tried takes in how the tests of a side end on the mutant i. One that does not compile, and one on which the
+// tests do not come to an end, tells nothing.
+func (w *Weighing) Tried(i int, side Side, out check.Outcome) {
+	w.spent += out.Seconds
+	m, ended := w.mutants[i], byID(out.Tests)
+	m.tried = m.tried || side != AsIs
+	if out.Verdict != "" {
+		return
+	}
+	ran, passed, bad := false, true, []string{}
+	for id, good := range w.sound[side] {
+		r, there := ended[id]
+		ran = ran || there
+		switch {
+		case good && r.Bad():
+			bad = append(bad, id)
+		case good:
+			passed = passed && r.Outcome == "passed"
+		}
+	}
+	slices.Sort(bad)
+	switch {
+	case !ran:
+	case side == AsIs:
+		m.asked, m.failing = true, bad
+		m.survived = len(bad) == 0 && passed && out.Blocked == ""
+	default:
+		m.killers, m.by = bad, side
+	}
+}
+
+// Weaker is the first mutant that shows that less is proved than before: a test failed on it as it was, and
+// none that stands in the files of the patch does. Of a test that asks something else of the program now, only lines
+// that are executed still can tell.
+func (w *Weighing) Weaker() (i int, found bool) {
+	for i, m := range w.mutants {
+		same := m.by == Earlier && w.alone || m.by == AsWas && slices.ContainsFunc(m.killers, func(id string) bool { return w.kept[id] })
+		if m.before && m.survived && (same || slices.Contains(w.ran[m.path], m.line)) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// ShownBy is the side whose tests fail on the mutant i.
+func (w *Weighing) ShownBy(i int) Side { return w.mutants[i].by }
+
+// Confirmed takes in how the tests of that side end once more on it: one that fails by chance shows nothing.
+func (w *Weighing) Confirmed(i int, out check.Outcome) {
+	m, again := w.mutants[i], byID(out.Tests)
+	w.spent += out.Seconds
+	m.killers = slices.DeleteFunc(m.killers, func(id string) bool { return out.Verdict != "" || !again[id].Bad() })
+	m.survived = m.survived && len(m.killers) > 0
+}
+
+// Late records that the time was up before all mutants were tried.
+func (w *Weighing) Late() { w.late = true }
+
+// Fail records why it could not be measured.
+func (w *Weighing) Fail(why string) { w.trouble = why }
+
+// Said is a sentence for the report: what was measured, what it cost, and why not more.
+func (w *Weighing) Said() string {
+	tried, killed, still, others := 0, 0, 0, 0
+	for _, m := range w.mutants {
+		if len(m.killers) > 0 {
+			killed++
+			if m.asked && len(m.failing) > 0 {
+				still++
+			}
+		}
+		if m.tried {
+			tried++
+		} else if m.asked {
+			others++
+		}
+	}
+	why := w.trouble
+	if w.late {
+		why = check.Join([]string{why, "the time for more was up"}, "; ")
+	}
+	if tried == 0 && why == "" {
+		why = "they execute no line that the patch leaves alone and that has a mutant"
+	}
+	if tried+others == 0 || killed+others == 0 && why != "" {
+		return check.Join([]string{"rewritten tests not measured by mutants", why}, ": ")
+	}
+	text := fmt.Sprintf("rewritten tests measured by %d mutants in %.1f s: %d fail them as they were, %d of these as they are now", tried, w.spent, killed, still)
+	if others > 0 {
+		text += fmt.Sprintf(", and %d more with the patch", others)
+	}
+	return check.Join([]string{text, why}, "; ")
+}
+
+// LinesNow are those of which it is asked whether the tests of now execute them: of the mutants, and where a test has
+// to be spoken for all of the files that the patch writes.
+func (w *Weighing) LinesNow() check.Lines {
+	lines := check.Lines{}
+	for _, m := range w.mutants {
+		lines[m.path] = append(lines[m.path], m.line)
+	}
+	for p := range w.diff.Hunks {
+		l := lang.Of(p)
+		if len(w.accepting) == 0 || l == nil || l.Values != lang.Code || l.MayTest(p) || lang.InTests(p) {
+			continue
+		}
+		for n := range min(strings.Count(w.cand.Text(p), "\n")+1, mostAskedOf) {
+			lines[p] = append(lines[p], n+1)
+		}
+	}
+	for p, list := range lines {
+		slices.Sort(list)
+		lines[p] = slices.Compact(list)
+	}
+	return lines
+}
+
+// Weighed takes in what was measured: a test that proves less is held, and one that passes with either program
+// and proves as much does not block.
+func (t *Trial) Weighed(w *Weighing) {
+	list := slices.Clone(t.rewritten)
+	for i, x := range list {
+		if x.proof == accepting && w.asStrong(x) {
+			list[i].proof = asStrong
+		}
+	}
+	t.Holds = slices.Concat(t.shown, holds(list, t.keptAs))
+	i, found := w.Weaker()
+	if !found {
+		return
+	}
+	m := w.mutants[i]
+	id, when := w.diff.NewID(m.killers[0]), "the old test"
+	file, _, _ := strings.Cut(id, "::")
+	if m.by == Earlier {
+		when = "the test of before the last promotions"
+	}
+	t.Holds = append([]policy.Hold{{Path: file, Kind: policy.ChangedTest, Block: true, Reason: fmt.Sprintf(
+		"%s proves less than before: %s: %s failed, the new one passes", check.Shorten(id), check.Shorten(m.String()), when)}}, t.Holds...)
+}

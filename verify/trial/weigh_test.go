@@ -1,0 +1,240 @@
+package trial
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/verify/check"
+	"agent/verify/compare"
+	"agent/verify/policy"
+	"agent/verify/verifytest"
+)
+
+const (
+	weighedProgram = "def grade(points):\n    if points >= 90:\n        return 'good'\n    return 'poor'\n"
+	weighedTest    = "from grade import grade\n\n\ndef test_one():\n    assert grade(90) == 'good'\n\n\ndef test_two():\n    assert grade(0) == 'poor'\n"
+	one, two       = "test_grade.py::test_one", "test_grade.py::test_two"
+)
+
+// A weighedPatch is a patch to the two, and how its tests end.
+type weighedPatch struct {
+	program, test string
+	old           []string // as they were on the patched program; both pass where there are none
+	earlier       string
+	now           []string // as they are on it; both pass where there are none
+	late          bool
+}
+
+// weighing prepares the measure of a patch.
+func (p weighedPatch) weighing(t *testing.T) (*Trial, *Weighing) {
+	t.Helper()
+	both := []string{one + " passed", two + " passed"}
+	base := verifytest.Scan(t, map[string]string{"grade.py": weighedProgram, "test_grade.py": weighedTest})
+	files := map[string]string{}
+	for name, text := range map[string]string{"grade.py": p.program, "test_grade.py": p.test} {
+		if text != "" {
+			files[name] = text
+		}
+	}
+	cs := verifytest.Change(t, base, files)
+	v := check.NewView(base, cs)
+	before, cand, old := ended(both...), ended(both...), ended(both...)
+	if p.now != nil {
+		cand = ended(p.now...)
+	}
+	if p.old != nil {
+		old = ended(p.old...)
+	}
+	tried := &Trial{Old: old, Before: check.OnBase(base)}
+	if p.earlier != "" {
+		tried.Earlier = map[string][]byte{"test_grade.py": []byte(p.earlier)}
+	}
+	d := compare.NewDiff(cs, v)
+	if tried.Ask(check.Gate{Verdict: check.Pass}, *before, *cand, d) {
+		tried.New = ended(both...) // it passes with either program
+	}
+	tried.Judge(check.Gate{Verdict: check.Pass}, *before, *cand, d)
+	return tried, tried.Weigh(*before, *cand, d, cs, v)
+}
+
+// measure runs a measure: fails says which test fails on a text of the program, "" for none and "?" for one that does not compile.
+func measure(w *Weighing, late bool, fails func(side Side, program string) string) {
+	// With the patch the tests come no further than the second line.
+	traced := map[Side]*check.Trace{AsWas: {Ran: check.Lines{"grade.py": {2, 3}}}, AsIs: {Ran: check.Lines{"grade.py": {2}}}}
+	for _, side := range []Side{AsWas, Earlier, AsIs} {
+		if len(w.Tests[side]) == 0 || side == AsIs && !w.Wanted() {
+			continue
+		}
+		sound := ended()
+		for _, id := range w.Tests[side] {
+			sound.Tests = append(sound.Tests, check.TestResult{ID: id, Outcome: "passed"})
+		}
+		sound.Traced = traced[side]
+		w.Began(*sound, side)
+		for _, i := range w.Due(side) {
+			cs, _ := w.Change(i, side)
+			out := check.Outcome{Tests: slices.Clone(sound.Tests)}
+			switch id := fails(side, string(cs.Changes[0].After)); id {
+			case "?":
+				out.Tests = ended("test_grade.py error SyntaxError").Tests
+			default:
+				for k := range out.Tests {
+					if out.Tests[k].ID == id {
+						out.Tests[k].Outcome = "failed"
+					}
+				}
+			}
+			w.Tried(i, side, out)
+		}
+		if late && side == AsWas {
+			w.Late()
+		}
+	}
+}
+
+// A patch is held by a mutant that the tests as they were fail on and those of now do not: by what can tell, and by nothing else.
+func TestAMutantShowsThatATestIsWeaker(t *testing.T) {
+	t.Parallel()
+	easier := strings.Replace(weighedTest, "grade(90)", "grade(95)", 1)
+	shorter := strings.Replace(weighedProgram, "'poor'", "'bad'", 1)
+	boundary := func(side Side, program string) string {
+		if side != AsIs && strings.Contains(program, "points > 90") {
+			return one
+		}
+		return ""
+	}
+	for name, c := range map[string]struct {
+		weighedPatch
+		fails func(Side, string) string
+		held  string // in the reason; "" for none
+		said  string
+	}{
+		"weaker":    {weighedPatch{test: easier}, boundary, "test_one proves less than before: grade.py:2 with `>` for `>=`: the old test failed, the new one passes", "1 fail them as they were, 0 of these"},
+		"as strong": {weighedPatch{test: easier}, func(_ Side, program string) string { return boundary(AsWas, program) }, "", "1 fail them as they were, 1 of these"},
+		"another test fails": {weighedPatch{test: easier}, func(side Side, program string) string {
+			if side == AsIs && strings.Contains(program, "points > 90") {
+				return two
+			}
+			return boundary(side, program)
+		}, "", "1 of these as they are now"},
+		"does not compile": {weighedPatch{test: easier}, func(side Side, program string) string {
+			if side == AsIs {
+				return "?"
+			}
+			return boundary(side, program)
+		}, "", "0 of these"},
+		"never compiles": {weighedPatch{test: easier}, func(Side, string) string { return "?" }, "", "0 fail them as they were"},
+		"earlier, in two steps": {weighedPatch{test: strings.Replace(easier, "95", "96", 1), earlier: weighedTest + "# then\n"}, func(side Side, program string) string {
+			if side == AsWas {
+				return ""
+			}
+			return boundary(side, program)
+		}, "the test of before the last promotions failed", "1 fail"},
+		"with the program": {weighedPatch{program: shorter, test: easier}, boundary, "grade.py:2 with `>` for `>=`", "1 fail"},
+		"of another promise": {
+			weighedPatch{program: strings.Replace(weighedProgram, "    if points", "    points += 1\n    if points", 1), test: strings.Replace(easier, "95", "89", 1), old: []string{one + " failed AssertionError: x", two + " passed"}},
+			boundary, "", "0 of these",
+		},
+	} {
+		tried, w := c.weighing(t)
+		if w == nil {
+			t.Errorf("%s: not weighed", name)
+			continue
+		}
+		measure(w, c.late, c.fails)
+		tried.Weighed(w)
+		var held []string
+		for _, h := range tried.Holds {
+			if h.Kind == policy.ChangedTest && strings.Contains(h.Reason, "proves less than before") && h.Block {
+				held = append(held, h.Path+" "+h.Reason)
+			}
+		}
+		if (len(held) == 1) != (c.held != "") || len(held) > 1 || len(held) == 1 && !strings.Contains(held[0], c.held) || !strings.Contains(w.Said(), c.said) {
+			t.Errorf("%s: %q, want %q; %s", name, held, c.held, w.Said())
+		}
+	}
+}
+
+// One that fails by chance on a mutant shows nothing.
+func TestAMutantShowsItTwice(t *testing.T) {
+	t.Parallel()
+	tried, w := weighedPatch{test: strings.Replace(weighedTest, "grade(90)", "grade(95)", 1)}.weighing(t)
+	measure(w, false, func(side Side, program string) string {
+		if side == AsWas && strings.Contains(program, "points > 90") {
+			return one
+		}
+		return ""
+	})
+	i, found := w.Weaker()
+	w.Confirmed(i, *ended(one+" passed", two+" passed"))
+	if _, still := w.Weaker(); !found || still {
+		t.Errorf("found %v, still %v", found, still)
+	}
+	if tried.Weighed(w); len(tried.Holds) > 0 {
+		t.Errorf("%+v", tried.Holds)
+	}
+}
+
+// Only tests that a patch rewrites are weighed, and those of which the text says nothing already.
+func TestWhatIsWeighed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		patch weighedPatch
+		want  []string
+	}{
+		"a test":          {weighedPatch{test: strings.Replace(weighedTest, "90", "95", 1)}, []string{one}},
+		"what both use":   {weighedPatch{test: weighedTest + "\n\ndef grade(points):\n    return 'good' if points else 'poor'\n"}, []string{one, two}},
+		"a comment":       {weighedPatch{test: strings.Replace(weighedTest, "== 'good'", "== 'good'  # the best", 1)}, nil},
+		"a new test":      {weighedPatch{test: "import os\n" + weighedTest + "\n\nclass TestMore:\n    def test_x(self):\n        assert grade(91) == 'good'\n"}, nil},
+		"the program":     {weighedPatch{program: strings.Replace(weighedProgram, "90", "91", 1)}, nil},
+		"what lists hold": {weighedPatch{test: strings.Replace(weighedTest, " == 'good'", "", 1)}, nil},
+	} {
+		_, w := c.patch.weighing(t)
+		if (w != nil) != (c.want != nil) || w != nil && (!slices.Equal(w.Tests[AsWas], c.want) || len(w.Lines) != 1 || len(w.Lines["grade.py"]) != 5) {
+			t.Errorf("%s: %+v, want %q", name, w, c.want)
+		}
+	}
+}
+
+// A test that passes with either program is spoken for by mutants of what the patch writes, all of them, and only when the
+// measure came to its end.
+func TestATestThatAcceptsBothIsSpokenFor(t *testing.T) {
+	t.Parallel()
+	patch := weighedPatch{
+		program: strings.Replace(weighedProgram, "if points >= 90:\n        return 'good'", "if points + 0 >= 90:\n        return 'good' + ''", 1),
+		test:    strings.Replace(weighedTest, "grade(90) == 'good'", "grade(90)[:4] == 'good'", 1), old: []string{one + " failed AssertionError: x", two + " passed"},
+	}
+	all := func(Side, string) string { return one }
+	for name, c := range map[string]struct {
+		late  bool
+		fails func(Side, string) string
+		block bool
+	}{
+		"all": {false, all, false},
+		"all but one": {false, func(side Side, program string) string {
+			if strings.Contains(program, "> 90") {
+				return ""
+			}
+			return all(side, program)
+		}, true},
+		"one does not compile": {false, func(side Side, program string) string {
+			if strings.Contains(program, "> 90") {
+				return "?"
+			}
+			return all(side, program)
+		}, false},
+		"another test fails": {false, func(Side, string) string { return two }, true},
+		"none":               {false, func(Side, string) string { return "" }, true},
+		"the time is up":     {true, all, true},
+	} {
+		tried, w := patch.weighing(t)
+		if w == nil || len(tried.Holds) != 1 || !tried.Holds[0].Block {
+			t.Fatalf("%s: %+v, %+v", name, w, tried.Holds)
+		}
+		measure(w, c.late, c.fails)
+		if tried.Weighed(w); len(tried.Holds) != 1 || tried.Holds[0].Block != c.block {
+			t.Errorf("%s: %+v: %s", name, tried.Holds, w.Said())
+		}
+	}
+}

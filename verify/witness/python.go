@@ -1,0 +1,209 @@
+package witness
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/verify/check"
+)
+
+// mostForms is how many forms of assertion of one file have witnesses.
+const mostForms = 6
+
+// functionForms are those of pytest's functions, and of methods of plain classes.
+var functionForms = []Form{
+	{Body: "{var} = {start}\nassert {expr} == {want}\n"},
+	{Uses: regexp.MustCompile(`(?m)^import pytest\b[\s\S]*\bpytest\.raises\(`), Body: "{var} = {start}\nwith pytest.raises(ValueError):\n    if {expr} != {want}:\n        raise ValueError({var})\n", Turned: true},
+	{Uses: regexp.MustCompile(`(?m)^\s*assert (?:\S+ in|.* not in) `), Body: "{var} = {start}\nassert {expr} in [{want}]\n"},
+	{Uses: regexp.MustCompile(`(?m)^\s*assert not `), Body: "{var} = {start}\nassert not {expr} == {want}\n", Turned: true},
+	{Uses: regexp.MustCompile(`(?m)^import pytest\b[\s\S]*\bpytest\.approx\(`), Body: "{var} = {start}\nassert {expr} == pytest.approx({want})\n", Numeric: true},
+	{Uses: regexp.MustCompile(`(?m)^from pytest import (?:.*\W)?raises\b`), Body: "{var} = {start}\nwith raises(ValueError):\n    if {expr} != {want}:\n        raise ValueError({var})\n", Turned: true},
+	{Uses: regexp.MustCompile(`(?m)^import pytest\b[\s\S]*\bpytest\.fail\(`), Body: "{var} = {start}\nif {expr} != {want}:\n    pytest.fail(str({var}))\n"},
+	{Uses: regexp.MustCompile(`(?m)^\s*assert .* is `), Body: "{var} = {start}\nassert ({expr} == {want}) is True\n"},
+}
+
+// method is the form of an assertion of unittest.
+func method(name, body string, turned bool) Form {
+	return Form{Uses: regexp.MustCompile(`self\.` + name + `\(`), Body: "{var} = {start}\n" + body + "\n", Turned: turned}
+}
+
+// caseForms are those of unittest.
+var caseForms = []Form{
+	method("assertEquals?", "self.assertEqual({expr}, {want})", false),
+	method("assertTrue", "self.assertTrue({expr} == {want})", false),
+	method("assertRaises", "with self.assertRaises(ValueError):\n    if {expr} != {want}:\n        raise ValueError({var})", true),
+	method("assertIn", "self.assertIn({expr}, [{want}])", false),
+	method("assertFalse", "self.assertFalse({expr} == {want})", true),
+	method("assertIs", "self.assertIs({expr} == {want}, True)", false),
+	method("assertIsNone", "self.assertIsNone(None if {expr} == {want} else {var})", false),
+	method("assertIsNotNone", "self.assertIsNotNone({var} if {expr} == {want} else None)", false),
+	method("assertNotEqual", "self.assertNotEqual({expr}, {want})", true),
+	method("assertNotIn", "self.assertNotIn({expr}, [{want}])", true),
+	method("assertListEqual", "self.assertListEqual([{expr}], [{want}])", false),
+	method("assertDictEqual", "self.assertDictEqual({1: {expr}}, {1: {want}})", false),
+	method("assertTupleEqual", "self.assertTupleEqual(({expr}, 1), ({want}, 1))", false),
+	method("assertSetEqual", "self.assertSetEqual({{expr}}, {{want}})", false),
+	method("assertCountEqual", "self.assertCountEqual([{expr}], [{want}])", false),
+	method("assertSequenceEqual", "self.assertSequenceEqual([{expr}], [{want}])", false),
+	method("assertMultiLineEqual", "self.assertMultiLineEqual(str({expr}), str({want}))", false),
+	method("assertAlmostEquals?", "self.assertAlmostEqual(len(str({expr})) + ({expr} == {want}), len(str({expr})) + 1)", false),
+	method("assertGreater", "self.assertGreater(({expr} == {want}) + 1, 1)", false),
+	method("assertGreaterEqual", "self.assertGreaterEqual(({expr} == {want}) + 1, 2)", false),
+	method("assertLess", "self.assertLess(({expr} != {want}) + 1, 2)", false),
+	method("assertLessEqual", "self.assertLessEqual(({expr} != {want}) + 1, 1)", false),
+	method("assertIsInstance", "self.assertIsInstance({var} if {expr} == {want} else None, type({var}))", false),
+	method("assertRaisesRegex", "with self.assertRaisesRegex(ValueError, str({var})):\n    if {expr} != {want}:\n        raise ValueError({var})", true),
+	method("assertRegex", "self.assertRegex(str({expr}), \"^\" + str({want}) + \"$\")", false),
+	method("fail", "if {expr} != {want}:\n    self.fail(str({var}))", false),
+}
+
+var (
+	// pythonTest matches the head of a test of Python, with what it is indented by.
+	pythonTest = regexp.MustCompile(`(?m)^([ \t]*)(?:async )?def (test\w*)\(`)
+	// caseClass matches a class of unittest, and plainClass any other of pytest.
+	caseClass  = regexp.MustCompile(`(?m)^class (\w+)\([^)\n]*TestCase\b`)
+	plainClass = regexp.MustCompile(`(?m)^class (Test\w*)(?:\(\))?:`)
+	// plainCase tells that the name is that of unittest's class.
+	plainCase = regexp.MustCompile(`(?m)^from unittest import (?:.*\W)?TestCase\b`)
+)
+
+// Python appends witnesses to a file with tests of pytest or unittest, all of which pass where quiet is
+// set. It reports whether the file has tests in a form that it knows.
+func (s *Set) Python(d *Draw, v check.View, p string, quiet bool) bool {
+	text := v.Text(p)
+	if len(text) > MaxFile {
+		return false
+	}
+	var functions, methods, classes []string
+	for _, m := range pythonTest.FindAllStringSubmatch(text, -1) {
+		if m[1] == "" {
+			functions = append(functions, m[2])
+		} else {
+			methods = append(methods, m[2])
+		}
+	}
+	unit := caseClass.FindAllStringSubmatch(text, -1)
+	for _, m := range append(unit, plainClass.FindAllStringSubmatch(text, -1)...) {
+		classes = append(classes, m[1])
+	}
+	w := pythonWriter{d: d, place: p, ends: []bool{false, true}}
+	if quiet {
+		w.ends = w.ends[:1]
+	}
+	if len(functions) > 0 {
+		w.group("", functions, functionForms, text)
+	}
+	if len(methods) > 0 && len(unit) > 0 {
+		base := "__import__(\"unittest\").TestCase"
+		switch {
+		case strings.Contains(text, "(unittest.TestCase"):
+			base = "unittest.TestCase"
+		case plainCase.MatchString(text):
+			base = "TestCase"
+		}
+		w.text += "\n\nclass " + d.Name(caseStyle(classes), classes) + "(" + base + "):\n"
+		w.group("self", methods, caseForms, text)
+	}
+	if len(methods) > 0 && len(functions)+len(unit) == 0 && len(classes) > 0 {
+		w.text += "\n\nclass " + d.Name(Style{"Test", "", true}, classes) + ":\n"
+		w.group("self", methods, functionForms, text)
+	}
+	if len(w.tests) == 0 {
+		return false
+	}
+	s.Append(v, p, w.text, w.tests)
+	return true
+}
+
+// caseStyle is how the classes of unittest in a file are named, at one end or the other.
+func caseStyle(classes []string) Style {
+	if strings.HasPrefix(classes[0], "Test") {
+		return Style{"Test", "", true}
+	}
+	return Style{"", "", true}
+}
+
+// A pythonWriter writes the witnesses of one file.
+type pythonWriter struct {
+	d     *Draw
+	place string
+	ends  []bool
+	text  string
+	tests []Test
+}
+
+// group writes two tests for each form of a table that the file uses, one of which fails, as
+// functions or as methods.
+func (w *pythonWriter) group(self string, existing []string, forms []Form, text string) {
+	used := w.d.Used(forms, text, mostForms)
+	if len(used) == 0 {
+		used = forms[:1]
+	}
+	style := Style{"test_", "_", false}
+	if !slices.ContainsFunc(existing, func(name string) bool { return strings.HasPrefix(name, "test_") }) {
+		style = Style{"test", "", true}
+	}
+	var written []string
+	for _, f := range used {
+		for _, fails := range w.ends {
+			name := w.d.Name(style, existing)
+			head, indent := "\n\ndef ", "    "
+			if self != "" {
+				head, indent = "\n    def ", "        "
+			}
+			written = append(written, head+name+"("+self+"):\n"+indented(w.d.Write(f, fails), indent))
+			w.tests = append(w.tests, Test{w.place, name, fails})
+		}
+	}
+	w.d.Shuffle(len(written), func(i, j int) { written[i], written[j] = written[j], written[i] })
+	body := strings.Join(written, "")
+	if self != "" {
+		body = body[1:] // no blank line stands below the head of a class
+	}
+	w.text += body
+}
+
+// indented puts a margin before each line.
+func indented(lines, margin string) string {
+	var b strings.Builder
+	for line := range strings.Lines(lines) {
+		b.WriteString(margin + line)
+	}
+	return b.String()
+}
+
+var (
+	// pytestSection matches the head of what pytest writes of one failing test, or of more.
+	pytestSection = regexp.MustCompile(`^(_{3,}|={3,}) (.*\S) ?(_{3,}|={3,})$`)
+	// pytestProgress matches a line of dots, and pytestCount the counts at the end.
+	pytestProgress = regexp.MustCompile(`^(?:\S+ )?[.FEsxX]+(?: +\[ *\d+%\])?$`)
+	pytestCount    = regexp.MustCompile(`^(?:=+ )?\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b.* in [\d.]+s`)
+)
+
+// HidePytest takes out of what pytest wrote for people what is of witnesses: their failures, and
+// the marks and counts in which they are.
+func (s *Set) HidePytest(text string) string {
+	if s.Empty() {
+		return text
+	}
+	var kept []string
+	mine := false
+	for line := range strings.SplitSeq(text, "\n") {
+		if m := pytestSection.FindStringSubmatch(line); m != nil {
+			// A section of sections in which nothing stands goes as well.
+			if last := len(kept) - 1; m[1][0] == '=' && last >= 0 && strings.HasPrefix(kept[last], "===") {
+				kept = kept[:last]
+			}
+			mine = m[1][0] == '_' && s.Names(m[2])
+		}
+		if mine || s.Names(line) || pytestProgress.MatchString(line) || pytestCount.MatchString(line) {
+			continue
+		}
+		kept = append(kept, line)
+	}
+	if last := len(kept) - 1; last >= 0 && strings.HasPrefix(kept[last], "===") {
+		kept = kept[:last]
+	}
+	return strings.Join(kept, "\n")
+}
