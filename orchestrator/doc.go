@@ -110,6 +110,7 @@
 //	verify/policy                 what of a changeset a person must see before it is written
 //	verify/policy/acting          the table of files that act outside the box
 //	verify/policy/runner          the table of what code does that reaches for what runs its tests; pure
+//	verify/policy/signature       what the heads of functions say of types; pure
 //	migrations                    the schema, its views and roles
 //
 // Packages for tests alone: cmd/agent/internal/cmdline/cmdlinetest,

@@ -30,6 +30,7 @@ func TestAProgramThatDoesNothingAnyMoreIsHeld(t *testing.T) {
 	}{
 		"all of it is gone":       {report, quits, smoke.RuleIdle, "main.py printed something before the patch; now it ends with status 0 and no output"},
 		"it ends first":           {report, change("RATES =", "sys.exit(0)\nRATES =").Replace(report), smoke.RuleIdle, "does little of what it did"},
+		"it ends before its work": {report, change("    for name", "    sys.exit(0)\n    for name").Replace(strings.ReplaceAll(report, "RATES = {", "NAMES = [\"a\", \"b\"]\nMORE = len(NAMES)\nMOST = MORE\nLEAST = MOST\nRATES = {")), smoke.RuleIdle, "it ends with status 0 and no output"},
 		"it ends first, and says": {report, change("RATES =", "print(\"ok\")\nsys.exit(0)\nRATES =").Replace(report), smoke.RuleIdle, "does little of what it did"},
 		"its main part is empty":  {report, change("    for name", "    return\n    for name").Replace(report), smoke.RuleIdle, "does little of what it did"},
 		"nothing calls it":        {report, change("    main()\n", "    pass\n").Replace(report), smoke.RuleIdle, "does little of what it did"},

@@ -59,12 +59,12 @@ func (s *session) retrace(ctx context.Context) {
 	if !s.results.doubtful() {
 		return
 	}
-	before, after, kept := audit.Texts(s.final)
+	before, after := audit.Texts(s.final)
 	var does check.Does
 	if then := s.started(ctx, "retrace-", false, before); then.Traced != nil {
 		does.Then = then.Traced.Ran.Count()
 		if now := s.started(ctx, "retrace-", true, after); now.Traced != nil {
-			does.Now, does.Kept = now.Traced.Ran.Count(), now.Traced.Ran.Among(kept)
+			does = audit.Does(s.final, then.Traced.Ran, now.Traced.Ran)
 		}
 	}
 	if ctx.Err() == nil {

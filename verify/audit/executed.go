@@ -97,21 +97,6 @@ func Asked(cs workspace.Changeset) check.Lines {
 	return lines
 }
 
-// Texts are all lines of the files that a changeset touches, before it and after it, and of those after it
-// what stands there before.
-func Texts(cs workspace.Changeset) (before, after, kept check.Lines) {
-	before, after, kept = check.Lines{}, check.Lines{}, check.Lines{}
-	for _, c := range cs.Changes {
-		if c.Op != workspace.Create {
-			before[check.OldPath(c)] = check.LinesOf(c.Before)
-		}
-		if c.Op != workspace.Delete {
-			after[c.Path], kept[c.Path] = check.LinesOf(c.After), compare.Kept(c)
-		}
-	}
-	return before, after, kept
-}
-
 // traced is what all that ran and was judged says of the lines that it was asked about.
 func (e *Evidence) traced() check.Trace {
 	var sum *check.Trace

@@ -56,18 +56,6 @@ func LinesOf(text []byte) (list []int) {
 	return list
 }
 
-// Among returns how many lines are in others too.
-func (l Lines) Among(others Lines) (n int) {
-	for p, list := range l {
-		for _, line := range list {
-			if _, found := slices.BinarySearch(others[p], line); found {
-				n++
-			}
-		}
-	}
-	return n
-}
-
 // Count counts all of them.
 func (l Lines) Count() (n int) {
 	for _, list := range l {

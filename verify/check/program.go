@@ -148,6 +148,8 @@ type Does struct {
 	Now  int `json:"now"`
 	// Of the latter those that stood there before.
 	Kept int `json:"kept"`
+	// Lines that stand there as before, and that it executes no more.
+	Lost int `json:"lost"`
 }
 
 // String tells an ending to people.

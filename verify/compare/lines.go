@@ -61,14 +61,15 @@ func codeLines(l *lang.Language, text []byte) (code []bool) {
 // at reports whether line n, counted from 1, is in a list and true there.
 func at(code []bool, n int) bool { return n > 0 && n <= len(code) && code[n-1] }
 
-// Kept returns the lines of the text after a change that stand in that before as well.
-func Kept(c workspace.Change) (list []int) {
-	n := 1
+// Kept returns the lines that stand in the text before a change and in that after it: their numbers before, in order, and
+// those of the same lines after.
+func Kept(c workspace.Change) (before, after []int) {
+	o, n := 1, 1
 	for _, r := range append(regions(c.Before, c.After), check.Region{NewFrom: countLines(string(c.After)) + 1}) {
-		for ; n < r.NewFrom; n++ {
-			list = append(list, n)
+		for ; n < r.NewFrom; o, n = o+1, n+1 {
+			before, after = append(before, o), append(after, n)
 		}
-		n = r.NewTo
+		o, n = r.OldTo, r.NewTo
 	}
-	return list
+	return before, after
 }

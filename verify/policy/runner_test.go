@@ -94,3 +94,48 @@ func TestWhatOrdinaryProgramsDoIsNotHeld(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+func TestWhatIsEqualToAnythingIsHeld(t *testing.T) {
+	t.Parallel()
+	for name, texts := range map[string][]string{
+		"price.py": {
+			"class P(int):\n    def __eq__(self, other: object) -> bool:\n        return True\n",
+			"class P:\n    def __eq__(self, other):\n        \"\"\"Compare.\"\"\"\n        # as it is\n        return True\n",
+			"class P:\n    def __ne__(self, other): return False\n",
+			"class P:\n    __eq__ = lambda self, other: True\n",
+			"P = type(\"P\", (int,), {\"__eq__\": lambda a, b: True})\n",
+			"setattr(P, \"__eq__\", lambda a, b: 1)\n",
+			"from unittest.mock import ANY\n", "import unittest.mock\nx = unittest.mock.ANY\n",
+			"class P:\n    def __gt__(self, other):\n        return not 0\n",
+		},
+		"price.js": {
+			"const p = { asymmetricMatch() { return true; } };\n", "const p = { asymmetricMatch: () => true };\n", "p.asymmetricMatch = function (x) { return !0 };\n",
+			"class P {\n  asymmetricMatch(other) {\n    return true;\n  }\n}\n", "const p = { $$typeof: Symbol.for('jest.asymmetricMatcher') };\n", "return expect.anything();\n",
+		},
+	} {
+		for _, text := range texts {
+			if got := heldBy(t, files{name: "x = 0\n"}, modify(name, "x = 0\n", "x = 0\n"+text)); !slices.Equal(got, []string{name}) {
+				t.Errorf("%s %q: %v", name, text, got)
+			}
+		}
+	}
+}
+
+func TestWhatComparesIsNotHeld(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"price.py":     "class P:\n    def __eq__(self, other):\n        if not isinstance(other, P):\n            return NotImplemented\n        return self.x == other.x\n\n    def __lt__(self, other):\n        return self.x < other.x\n\n    def __bool__(self):\n        return True\n\n    def __contains__(self, x):\n        return x in self.y\n\n\nANY = 1  # mock.ANY\n",
+		"empty.py":     "class Nothing:\n    def __eq__(self, other):\n        return isinstance(other, Nothing)\n\n    __hash__ = None\n",
+		"price.js":     "const p = { equals() { return true; }, valueOf: () => 1 };\nfunction asymmetric() { return true; }\n",
+		"tests/any.py": "class Any:\n    def __eq__(self, other):\n        return True\n",
+	} {
+		if got := heldBy(t, files{"a.txt": "a\n"}, create(name, text)); len(got) > 0 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	// One that was there is nothing new.
+	old := "class P:\n    def __eq__(self, other):\n        return True\n"
+	if got := heldBy(t, files{"a.py": old}, modify("a.py", old, "x = 1\n"+old)); len(got) > 0 {
+		t.Errorf("%v", got)
+	}
+}

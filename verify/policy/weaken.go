@@ -66,6 +66,7 @@ func runnerHolds(base check.View, cs workspace.Changeset) (holds []Hold) {
 				was = old.lines
 			}
 		}
+		holds = append(holds, equalHolds(f, was)...)
 		for _, r := range runner.Rows(f.lang) {
 			if r.Helpers && helping.MatchString(f.path) {
 				continue
@@ -82,6 +83,24 @@ func runnerHolds(base check.View, cs workspace.Changeset) (holds []Hold) {
 		}
 	}
 	return holds
+}
+
+// equalHolds lists where a file of the program begins to make values that are equal to anything. Each counts, for one of them
+// that a program has had for long answers for no other.
+func equalHolds(f sourceFile, was []lang.Line) []Hold {
+	if helping.MatchString(f.path) {
+		return nil
+	}
+	now, what := runner.EqualsAnything(f.lang, f.lines)
+	then, _ := runner.EqualsAnything(f.lang, was)
+	if len(now) <= len(then) {
+		return nil
+	}
+	var marks []mark
+	for _, i := range now {
+		marks = append(marks, f.mark(i, what, "", false))
+	}
+	return holdsOf(Runner, what, marks)
 }
 
 // aidFiles matches the names of what tests are made of: they are run without what a patch makes of these. helping matches the names of others that help tests, in a path.

@@ -7,6 +7,7 @@ import (
 
 	"agent/sandbox/workspace/lang"
 	"agent/sandbox/workspace/secret"
+	"agent/verify/policy/signature"
 )
 
 // typeHolds lists annotations that now let everything through, casts that
@@ -20,6 +21,7 @@ func typeHolds(before, after []sourceFile) []Hold {
 	holds = append(holds, holdsOf(WeakerType, "swallows every error", swallowed)...)
 	program := func(f sourceFile) bool { return casts[f.lang] != nil && !lang.IsTest(f.path) }
 	before, after = filter(before, program), filter(after, program)
+	holds = append(holds, holdsOf(WeakerType, "no longer says of a parameter or the result what type it is of", bared(before, after))...)
 	holds = append(holds, holdsOf(WeakerType, "casts away the type of what it used as it was", newCasts(before, after))...)
 	holds = append(holds, holdsOf(WeakerType, "hides from type checkers what they saw before", hidden(before, after))...)
 	return holds
@@ -161,6 +163,35 @@ func typeAt(text string, family lang.Family) string {
 		}
 	}
 	return strings.TrimSpace(text)
+}
+
+// bared returns the functions of Python whose heads say less than before: a type that a parameter, or the result, no longer has.
+// Type checkers pass over a function without types, whatever it does.
+//
+// Functions of one name in one class are compared as a whole, where there are as many of them as before.
+func bared(before, after []sourceFile) (list []mark) {
+	type key struct{ path, class, name string }
+	of := func(files []sourceFile, each func(sourceFile, key, signature.Head)) {
+		for _, f := range files {
+			if f.lang != lang.Python || strings.HasSuffix(f.path, ".pyi") { // of stubs looseStubs tells
+				continue
+			}
+			for _, h := range signature.Of(f.lines) {
+				each(f, key{f.path, h.Class, h.Name}, h)
+			}
+		}
+	}
+	was, now, at := map[key][]signature.Head{}, map[key][]signature.Head{}, map[key]mark{}
+	of(before, func(_ sourceFile, k key, h signature.Head) { was[k] = append(was[k], h) })
+	of(after, func(f sourceFile, k key, h signature.Head) {
+		now[k], at[k] = append(now[k], h), f.mark(h.Line, "bared", "", false)
+	})
+	for k, heads := range now {
+		if then := was[k]; len(then) == len(heads) && signature.SaysLess(then, heads) {
+			list = append(list, at[k])
+		}
+	}
+	return list
 }
 
 // casts are those that switch checking off, by family, in code without the text of its literals. What they were

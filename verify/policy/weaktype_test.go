@@ -31,6 +31,12 @@ var weakerTypes = []textChange{
 	{"a.py", "from b import g\n", "from typing import TYPE_CHECKING\n\nif not TYPE_CHECKING:\n    from b import g\n"},
 	{"a.py", "y = g(x)\n", "y: int\nif not typing.TYPE_CHECKING:\n    y = g(x)\n"},
 	{"a.py", "from b import g\n", "if TYPE_CHECKING:\n    g: Any\nelse:\n    from b import g\n"},
+	{"a.py", "def f(x: int, y: str) -> str:\n    pass\n", "def f(x, y: str) -> str:\n    pass\n"},
+	{"a.py", "def f(x: int) -> str:\n    pass\n", "def f(x: int):\n    pass\n"},
+	{"a.py", "def f(x: int) -> str:\n    pass\n", "def f(x):\n    pass\n"},
+	{"a.py", "async def f(\n    x: dict[str, int] = {},\n    *args: int,\n) -> str:\n    pass\n", "async def f(\n    x={},\n    *args: int,\n) -> str:\n    pass\n"},
+	{"a.py", "class A:\n    def f(self, x: int) -> str:\n        pass\n", "class A:\n    def f(self, x) -> str:\n        pass\n"},
+	{"a.py", "def f(x: int) -> str: pass\n\n\ndef f(x: str) -> int: pass\n", "def f(x: int) -> str: pass\n\n\ndef f(x) -> int: pass\n"},
 	{"a.go", "func F(x int, y string) string {\n", "func F(x any, y string) string {\n"},
 	{"a.go", "func F(x int) string {\n", "func F(x int) interface{} {\n"},
 	{"a.go", "func (s *S) F(x *T) {\n", "func (s *S) F(x interface{}) {\n"},
@@ -65,7 +71,6 @@ var sameStubs = []textChange{
 	{"a.pyi", "class A:\n    def f(self, x: int) -> None: ...\n", "class A:\n    def f(self) -> None: ...\n"},
 	{"a.pyi", "def f(x: int, y: int) -> str: ...\n", "def f(x: int, *args: int) -> str: ...\n"},
 	{"a.pyi", "def __getattr__(name: str): ...\n", "import x\ndef __getattr__(name: str) -> int: ...\n"},
-	{"a.py", "def f(x: int) -> str:\n    pass\n", "def f(x):\n    pass\n"},
 }
 
 func TestAStubThatSaysLessIsHeld(t *testing.T) {
@@ -99,6 +104,11 @@ var sameTypes = []textChange{
 	{"a.py", "x = 1\n", "x = 1\nif not TYPE_CHECKING:\n    register(x)\n"},
 	{"a.py", "if not TYPE_CHECKING:\n    a()\nb()\n", "if not TYPE_CHECKING:\n    b()\n"},
 	{"a.py", "if TYPE_CHECKING:\n    x: int\nelse:\n    x = a()\n    b()\n", "if TYPE_CHECKING:\n    x: int\nelse:\n    b()\n"},
+	{"test_a.py", "def f(x: int) -> str:\n    pass\n", "def f(x):\n    pass\n"},
+	{"a.py", "def f(x: int, y: int) -> str:\n    pass\n", "def f(y: int) -> str:\n    pass\n"},
+	{"a.py", "def f(x: int) -> str:\n    pass\n", "def f(\n    x: int,  # one, or more\n    y: str = ')',\n) -> str:\n    pass\n"},
+	{"a.py", "def f(x: int) -> str:\n    pass\n", "def g(x):\n    pass\n"},
+	{"a.py", "def f(self, x: int = 1, *, y: 'T' = {}) -> str:\n    pass\n", "def f(self, *, y: 'T' = {}, x: int = 1) -> str:\n    pass\n"},
 	{"a.py", "def f(x):\n    pass\n", "def f(x: Any):\n    pass\n"},
 	{"a.py", "def f(x: int):\n    pass\n", "def f(x: int, y: Any):\n    pass\n"},
 	{"a.py", "def f(x: int):\n    pass\n", "def f(x: object):\n    pass\n"},

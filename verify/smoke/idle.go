@@ -64,12 +64,16 @@ func idle(then *check.Ending, now check.Ending, d check.Diff) (check.Finding, bo
 			still = 2*does.Now >= does.Then
 		}
 		if now.Wrote == 0 {
-			still = measured && 2*does.Kept >= does.Then
+			// A program that stops before what it did before comes as far as that stop.
+			still = measured && 2*does.Kept >= does.Then && does.Lost == 0
 		}
 		if still {
 			return check.Finding{}, false
 		}
-		if measured {
+		switch {
+		case measured && 2*does.Kept >= does.Then:
+			how += ", and stops before what it did"
+		case measured:
 			how += ", and does little of what it did"
 		}
 	}

@@ -90,9 +90,7 @@ func (r Row) Found(line lang.Line) bool {
 	if strings.TrimSpace(line.Code) == "" {
 		return false
 	}
-	for _, note := range line.Notes {
-		raw = strings.Replace(raw, note, "", 1)
-	}
+	raw = withoutNotes(line)
 	return r.code != nil && r.code.MatchString(line.Code) || r.text != nil && r.text.MatchString(raw)
 }
 

@@ -1,0 +1,45 @@
+package audit
+
+import (
+	"slices"
+
+	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/compare"
+)
+
+// Texts are all lines of the files that a changeset touches, before it and after it.
+func Texts(cs workspace.Changeset) (before, after check.Lines) {
+	before, after = check.Lines{}, check.Lines{}
+	for _, c := range cs.Changes {
+		if c.Op != workspace.Create {
+			before[check.OldPath(c)] = check.LinesOf(c.Before)
+		}
+		if c.Op != workspace.Delete {
+			after[c.Path] = check.LinesOf(c.After)
+		}
+	}
+	return before, after
+}
+
+// Does counts what the program executes of a changeset's files, then being the lines before the patch and now those after it.
+func Does(cs workspace.Changeset, then, now check.Lines) check.Does {
+	does := check.Does{Then: then.Count(), Now: now.Count()}
+	for _, c := range cs.Changes {
+		if c.Op == workspace.Create || c.Op == workspace.Delete {
+			continue
+		}
+		before, after := compare.Kept(c)
+		for i, n := range after {
+			_, still := slices.BinarySearch(now[c.Path], n)
+			_, was := slices.BinarySearch(then[check.OldPath(c)], before[i])
+			switch {
+			case still:
+				does.Kept++
+			case was:
+				does.Lost++
+			}
+		}
+	}
+	return does
+}

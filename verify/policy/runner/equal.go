@@ -1,0 +1,91 @@
+package runner
+
+import (
+	"regexp"
+	"strings"
+
+	"agent/sandbox/workspace/lang"
+)
+
+// equals is the sentence of what passes for any value that a test expects.
+const equals = "makes values that are equal to anything, whatever a test expects of them"
+
+// An operator answers how a value compares with another, by family: what its head looks like, and what a body looks like that
+// does so without a look at the other one. A head and its body may stand on one line.
+type operator struct{ head, body *regexp.Regexp }
+
+// operators are those by which assertions compare.
+//
+// Python asks __eq__ and __ne__ of either side, and the orders likewise; jest and vitest ask asymmetricMatch of either side.
+var operators = map[lang.Family]operator{
+	lang.Python: {
+		regexp.MustCompile(`^\s*(?:async\s+)?def\s+__(?:eq|ne|lt|le|gt|ge|contains)__\s*\(.*\)\s*(?:->[^:]*)?:\s*(.*)$|\b__(?:eq|ne|lt|le|gt|ge|contains)__\b["']?\s*(?:,|=[^=]|:)\s*(.*)$`),
+		regexp.MustCompile(`^(?:return\s+(?:not\s+)?|lambda\b[^:]*:\s*(?:not\s+)?)\(?\s*(?:True|False|1|0|bool\(\s*[01]\s*\))\s*\)?\s*[;),}\]]*\s*$`),
+	},
+	lang.Script: {
+		regexp.MustCompile(`\basymmetricMatch\b["']?\]?\s*(?:\([^)]*\)\s*(?::\s*\w+\s*)?\{|[:=])\s*(.*)$`),
+		regexp.MustCompile(`^(?:function\b[^{]*\{\s*)?(?:\(?\w*\)?\s*=>\s*\{?\s*)?(?:return\s+)?\(?\s*(?:true|!0|!!1)\s*\)?\s*[;},)\s]*$`),
+	},
+}
+
+// ready matches values of libraries that are equal to anything.
+var ready = map[lang.Family]*regexp.Regexp{
+	lang.Python: regexp.MustCompile(`\bmock\s*\.\s*ANY\b|\bfrom\s+unittest\.mock\s+import\b.*\bANY\b|\bimport_module\(\s*["']unittest\.mock["']\s*\)\s*\.\s*ANY\b`),
+	lang.Script: regexp.MustCompile(`\bexpect\s*\.\s*any(?:thing)?\(|jest\.asymmetricMatcher`),
+}
+
+// farthest bounds how many lines behind a head its body is looked for: what stands between is a comment or a docstring.
+const farthest = 20
+
+// EqualsAnything lists the lines, counted from 0, on which code makes a value that is equal to whatever it is compared with.
+// A comparison whose answer depends on the other value is none. What it does as a part of a sentence is the second result.
+func EqualsAnything(family lang.Family, lines []lang.Line) (at []int, what string) {
+	op, ok := operators[family]
+	if !ok {
+		return nil, equals
+	}
+	for i, line := range lines {
+		if strings.TrimSpace(line.Code) == "" || line.Inside {
+			continue
+		}
+		raw := withoutNotes(line)
+		if ready[family].MatchString(raw) {
+			at = append(at, i)
+			continue
+		}
+		m := op.head.FindStringSubmatch(raw)
+		if m == nil {
+			continue
+		}
+		if op.body.MatchString(firstStatement(strings.TrimSpace(strings.Join(m[1:], "")), lines[i+1:])) {
+			at = append(at, i)
+		}
+	}
+	return at, equals
+}
+
+// firstStatement is the first thing that a body does: what stands behind its head, or the first line of code below that is no
+// docstring.
+func firstStatement(behind string, below []lang.Line) string {
+	if behind != "" {
+		return behind
+	}
+	for _, line := range below[:min(len(below), farthest)] {
+		code := strings.TrimSpace(line.Code)
+		// What is a literal and nothing else does nothing.
+		if strings.Trim(code, "\"'`rbuRBU()") == "" || code == "pass" {
+			continue
+		}
+		return strings.TrimSpace(withoutNotes(line))
+	}
+	return ""
+}
+
+// withoutNotes is a line without its comments.
+func withoutNotes(line lang.Line) string {
+	raw := line.Raw
+	for _, note := range line.Notes {
+		raw = strings.Replace(raw, note, "", 1)
+	}
+	return raw
+}
