@@ -62,6 +62,10 @@ type Info struct {
 	NCPU int
 	// Memory is that of the engine's machine, in bytes.
 	Memory int64
+	// KernelVersion is that of the engine's machine, as "6.1.0-50-amd64".
+	KernelVersion string
+	// Security names what the engine secures containers with, as "rootless", "userns", "apparmor", "selinux".
+	Security []string
 }
 
 // Connect finds the engine by DOCKER_HOST or the default socket and
@@ -155,7 +159,21 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 		FreeBytes:         e.freeBytes(sys.DockerRootDir),
 		NCPU:              sys.NCPU,
 		Memory:            sys.MemTotal,
+		KernelVersion:     sys.KernelVersion,
+		Security:          securityNames(sys.SecurityOptions),
 	}, nil
+}
+
+// securityNames are the names in options such as "name=seccomp,profile=default".
+func securityNames(options []string) (names []string) {
+	for _, option := range options {
+		for field := range strings.SplitSeq(option, ",") {
+			if name, ok := strings.CutPrefix(field, "name="); ok {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 // driverStatus is what the storage driver says under a heading.

@@ -70,3 +70,23 @@ func TestAnAgentWithoutItsGuestSaysSo(t *testing.T) {
 		t.Errorf("exit %d, %+v", exit, p)
 	}
 }
+
+// What boxes keep is asked in one, on the engine that is there.
+func TestTheDoctorAsksABoxWhatItKeeps(t *testing.T) {
+	t.Parallel()
+	enginetest.Need(t)
+	got := commandIn(t, map[string]string{"AGENT_GUEST": os.Getenv("AGENT_GUEST")}, "doctor", "--security", "--json")
+	var checks []doctor.Check
+	if err := json.Unmarshal([]byte(got.stdout), &checks); err != nil {
+		t.Fatalf("%v\n%s%s", err, got.stdout, got.stderr)
+	}
+	seen := map[string]string{}
+	for _, ch := range checks {
+		seen[ch.Name] = ch.Status
+	}
+	for _, name := range []string{"box", "capabilities", "privileges", "system calls", "user", "user namespaces", "root directory", "network", "first process", "processes"} {
+		if seen[name] != doctor.OK {
+			t.Errorf("%s: %q\n%s", name, seen[name], got.stdout)
+		}
+	}
+}

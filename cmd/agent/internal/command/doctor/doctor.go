@@ -56,14 +56,17 @@ func Command(line *cmdline.Line) *cli.Command {
 		Name: "doctor", Usage: "check that everything a run needs is available",
 		Description: "Each line is ok, warn (it works, but know this) or miss (it does not work), with the cure.\n" +
 			"Ends with exit code 3 when something is missing.\n\n" +
-			cmdline.Examples("agent doctor", "before the first run, or when one ended with exit code 3"),
-		Flags: []cli.Flag{cmdline.JSONFlag()},
+			cmdline.Examples("agent doctor", "before the first run, or when one ended with exit code 3",
+				"agent doctor --security", "what boxes on this machine keep, asked in one"),
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "security", Usage: "show what boxes on this machine keep, and what they do not"}, cmdline.JSONFlag(),
+		},
 		Action: func(ctx *cli.Context) error {
 			set, err := config.Load(ctx, c.Getenv)
 			if err != nil {
 				return err
 			}
-			checks := c.examine(ctx.Context, set)
+			checks := c.examine(ctx.Context, set, ctx.Bool("security"))
 			if err := c.printChecks(checks, set.On("json")); err != nil {
 				return err
 			}
@@ -80,23 +83,32 @@ func Command(line *cmdline.Line) *cli.Command {
 
 // examine makes every check. One that depends on another which is
 // missing is left out: its cure would not help.
-func (c command) examine(ctx context.Context, set config.Settings) []Check {
+func (c command) examine(ctx context.Context, set config.Settings, security bool) []Check {
 	// What the agent brings itself comes first, then the engine, then
 	// what lives on the engine.
 	checks := []Check{checkGuest(c.Guest()), checkGit(ctx)}
 	engine, err := sandbox.Connect(ctx)
-	if err != nil {
+	switch {
+	case err != nil:
 		checks = append(checks, missing(ctx, "engine", err))
-	} else {
+	default:
 		defer engine.Close() // idle connections: nothing to lose
-		checks = append(checks, checkEngine(ctx, engine)...)
+		if !security {
+			checks = append(checks, checkEngine(ctx, engine)...)
+		}
 	}
 	// The toolchain's specification covers the guest, so without one no
 	// image can be told to be the right one.
 	var builder *images.Builder
 	if guest, err := c.Guest(); err == nil && engine != nil {
 		builder = images.New(engine, guest, nil)
+		if security {
+			return append(checks, examineSecurity(ctx, set, engine, builder)...)
+		}
 		checks = append(checks, checkImages(ctx, builder)...)
+	}
+	if security {
+		return checks
 	}
 	checks = append(checks, checkDatabase(ctx, set, engine, builder)...)
 	return append(checks, CheckModels(set), checkEgress(set))
@@ -365,6 +377,9 @@ func checkDatabase(ctx context.Context, set config.Settings, engine *sandbox.Eng
 	return []Check{{name, OK, detail, ""}}
 }
 
+// narrowest is the least width of the column of names.
+const narrowest = 10
+
 // printChecks prints one line a check, and below it the cure.
 func (c command) printChecks(checks []Check, asJSON bool) error {
 	if asJSON {
@@ -372,11 +387,15 @@ func (c command) printChecks(checks []Check, asJSON bool) error {
 	}
 	pal := c.Palette(c.Stdout)
 	paint := map[string]func(string) string{OK: pal.Good, Warn: pal.Warn, Miss: pal.Bad}
+	width := narrowest
+	for _, ch := range checks {
+		width = max(width, len(ch.Name))
+	}
 	return term.Print(c.Stdout, func(w io.Writer) error {
 		for _, ch := range checks {
-			fmt.Fprintf(w, "%s %-10s %s\n", paint[ch.Status](fmt.Sprintf("%-4s", ch.Status)), ch.Name, term.CleanLine(ch.Detail))
+			fmt.Fprintf(w, "%s %-*s %s\n", paint[ch.Status](fmt.Sprintf("%-4s", ch.Status)), width, ch.Name, term.CleanLine(ch.Detail))
 			if ch.Cure != "" {
-				fmt.Fprintf(w, "     %-10s → %s\n", "", term.Clean(ch.Cure))
+				fmt.Fprintf(w, "     %-*s → %s\n", width, "", term.Clean(ch.Cure))
 			}
 		}
 		return nil

@@ -1,0 +1,148 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"agent/cmd/agent/internal/config"
+	"agent/images"
+	"agent/sandbox"
+	"agent/sandbox/guest"
+)
+
+// A probe asks a box what it keeps: a script of ours for /bin/sh, what its output must be, and what that means. What it
+// finds otherwise is a hole of this machine.
+type probe struct{ name, script, want, keeps, cure string }
+
+// probes are asked in one box of the toolchain's image. The figures of /proc/self/status are those of proc(5).
+var probes = []probe{
+	{"capabilities", `grep -E '^Cap(Prm|Eff|Bnd|Amb):' /proc/self/status | tr -s '\t\n' ' '`, `^CapPrm: 0+ CapEff: 0+ CapBnd: 0+ CapAmb: 0+ $`, "a box has none", "report this: a box must not have any"},
+	{"privileges", `grep NoNewPrivs /proc/self/status | cut -f2`, `^1\n$`, "no program gains any, not by a file's set-user-ID bit either", "see that the engine takes no-new-privileges"},
+	{"system calls", `grep '^Seccomp:' /proc/self/status | cut -f2`, `^2\n$`, "filtered by the agent's own list", "use a kernel with CONFIG_SECCOMP_FILTER, and an engine that takes a profile"},
+	{"user", `id -u`, `^20\d{3}\n$`, "one drawn for each box, nobody on this machine", "report this: a box must not be root"},
+	{"user namespaces", `unshare -Ur true 2>/dev/null && echo made`, `^$`, "a program makes none, so it reaches no kernel code that they open", "report this: the list of system calls lets one be made"},
+	{"root directory", `touch /probe 2>/dev/null && echo written; true`, `^$`, "read-only; /work, /tmp and /dev/shm lie in memory", "report this: the box's root must be read-only"},
+	{"network", `tail -n +3 /proc/net/dev | grep -v '^ *lo:'; true`, `^$`, "none but the loopback", "report this: a box must have no network"},
+	{"first process", `cat /proc/1/mem /proc/1/environ 2>/dev/null | head -c 1; true`, `^$`, "no program reads or writes its memory", "report this: the first process must not be dumpable"},
+	{"processes", `ls /proc | grep -c '^[0-9]'`, `^[1-9]\n$`, "a box sees its own alone", "report this: a box must have its own processes"},
+}
+
+// examineSecurity tells what this machine's boxes keep and what they do not. All but the first lines were seen in a box.
+func examineSecurity(ctx context.Context, set config.Settings, engine *sandbox.Engine, builder *images.Builder) []Check {
+	info, err := engine.Info(ctx)
+	if err != nil {
+		return []Check{missing(ctx, "engine", err)}
+	}
+	runtime := boxRuntime(set["runtime"].Text, info.Runtimes)
+	checks := []Check{checkMode(info), checkRunc(info.RuncVersion), checkKernel(info, runtime), checkModules(info)}
+	checks = append(checks, probeBox(ctx, engine, builder, runtime)...)
+	return append(checks, Check{
+		"not kept", OK, "what the tests' own process does to its runner is watched by tests of the gate's own and not prevented; time and " +
+			"the processor's caches are shared with the machine", "",
+	})
+}
+
+// boxRuntime is the runtime that boxes are started with, "" for the engine's own.
+func boxRuntime(wanted string, has []string) string {
+	if wanted != "auto" {
+		return wanted
+	}
+	if slices.Contains(has, "runsc") {
+		return "runsc"
+	}
+	return ""
+}
+
+// checkMode says whose rights a program would have that got out of a box.
+func checkMode(info sandbox.Info) Check {
+	switch {
+	case slices.Contains(info.Security, "rootless"):
+		return Check{"engine", OK, "rootless: whoever gets out of a box has the rights of the engine's user", ""}
+	case slices.Contains(info.Security, "userns"):
+		return Check{"engine", OK, "user namespaces: root in a container is nobody on the machine", ""}
+	}
+	return Check{"engine", OK, "runs as root; a box is never root: whoever gets out of one is a user that the machine does not know. " +
+		"User namespaces (userns-remap) would be one wall more", ""}
+}
+
+// checkKernel says which kernel a box's programs speak to.
+func checkKernel(info sandbox.Info, runtime string) Check {
+	if strings.Contains(runtime, "runsc") {
+		return Check{"kernel", OK, "gVisor's (" + runtime + "), over " + info.KernelVersion, ""}
+	}
+	return Check{
+		"kernel", Warn, info.KernelVersion + ", shared with the machine: a hole of it is a hole of every box",
+		"keep it up to date; for a kernel of their own install gVisor's runsc and set AGENT_RUNTIME=runsc",
+	}
+}
+
+// modulesFile lists the kernel's security modules where the engine is on this machine; see LSM in the kernel's documentation.
+const modulesFile = "/sys/kernel/security/lsm"
+
+// checkModules names the security modules that stand beside the filter of system calls.
+func checkModules(info sandbox.Info) Check {
+	var has []string
+	for _, name := range []string{"apparmor", "selinux"} {
+		if slices.Contains(info.Security, name) {
+			has = append(has, name+" on containers")
+		}
+	}
+	if list, err := os.ReadFile(modulesFile); err == nil && info.FreeBytes >= 0 { // on this machine
+		if slices.Contains(strings.Split(strings.TrimSpace(string(list)), ","), "landlock") {
+			has = append(has, "Landlock in the kernel, unused")
+		}
+	}
+	if has == nil {
+		return Check{"modules", OK, "neither AppArmor nor SELinux; boxes do not count on them", ""}
+	}
+	return Check{"modules", OK, strings.Join(has, ", "), ""}
+}
+
+// probeTime is how long a probe may take.
+const probeTime = 10 * time.Second
+
+// probeBox starts a box, whose limits and walls are read back from the engine and compared before it runs, and asks it.
+func probeBox(ctx context.Context, engine *sandbox.Engine, builder *images.Builder, runtime string) []Check {
+	img, err := builder.Find(ctx, images.Toolchain)
+	if errors.Is(err, images.ErrAbsent) {
+		return []Check{{"box", Miss, "not looked at: the toolchain's image is not built", "`agent images build`"}}
+	}
+	if err != nil {
+		return []Check{missing(ctx, "box", err)}
+	}
+	box, err := engine.Start(ctx, sandbox.Spec{Image: img.ID, Purpose: "doctor", Lease: time.Now().Add(time.Minute), Runtime: runtime})
+	if err != nil {
+		return []Check{missing(ctx, "box", err)}
+	}
+	checks := []Check{{"box", OK, "started; the engine keeps every wall and limit that was asked for", ""}}
+	for _, p := range probes {
+		res, err := box.Run(ctx, guest.Command{Args: []string{"/bin/sh", "-c", p.script}, Timeout: probeTime})
+		if err != nil {
+			checks = append(checks, missing(ctx, p.name, err))
+			break
+		}
+		checks = append(checks, p.judge(res))
+	}
+	if err := box.Close(); err != nil {
+		checks = append(checks, missing(ctx, "box", err))
+	}
+	return checks
+}
+
+// judge compares what a box said with what it must say. A probe that did not come to its end says nothing.
+func (p probe) judge(res guest.Result) Check {
+	said := string(res.Stdout.Bytes())
+	switch {
+	case res.TimedOut || res.Killed || res.Signal != "":
+		return Check{p.name, Miss, "the box could not be asked", "run it again; `agent doctor` tells of the engine"}
+	case !regexp.MustCompile(p.want).MatchString(said):
+		return Check{p.name, Miss, fmt.Sprintf("not kept: a box says %q", said), p.cure}
+	}
+	return Check{p.name, OK, p.keeps, ""}
+}
