@@ -51,6 +51,7 @@ func (c command) runsReplay() *cli.Command {
 			"agent runs replay 1k3 --keep seen", "look at what the run saw"),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "keep", Usage: "rebuild the workspace in `DIR`, a new one, and leave it there"},
+			&cli.BoolFlag{Name: "install", Usage: "install what the workspace of an archive depends on, from the registries that its run used"},
 			&cli.StringFlag{Name: "key", Usage: "the archive must be signed by `KEY`: its fingerprint, or a file with the public key"},
 			cmdline.JSONFlag(),
 		},
@@ -76,7 +77,7 @@ func (c command) replay(ctx *cli.Context) error {
 		defer done()
 		// Before anything is built or started: a signature says who made the archive, and
 		// not that its code may have more of this machine.
-		if err := admits(set, &a.Evidence.Settings); err != nil {
+		if err := errors.Join(admits(set, &a.Evidence.Settings), installs(&a.Evidence.Settings, ctx.Bool("install"))); err != nil {
 			return err
 		}
 		if ctx.String("key") == "" {
@@ -136,6 +137,19 @@ func admits(s config.Settings, recorded *run.Settings) error {
 	if more != "" {
 		return fault.Policy("raise it in the user configuration or the environment, if you trust who made the archive",
 			"the run was judged with more %s than the %s that holds here", more, s.HeldText(more))
+	}
+	return nil
+}
+
+// installs has nothing installed for an archive unless asked: its lock files say what is fetched and from where, whoever made them.
+// Without that, a run that installed something cannot be judged again.
+func installs(s *run.Settings, asked bool) error {
+	switch {
+	case asked || s.NoInstall:
+	case s.Installed != "":
+		return fault.Policy("give --install, if you trust who made the archive", "the run installed what its workspace depends on, and an archive has nothing installed unasked")
+	default:
+		s.NoInstall = true
 	}
 	return nil
 }

@@ -39,6 +39,32 @@ func TestAnArchiveIsHeldToTheBoundaryOfTheUser(t *testing.T) {
 	}
 }
 
+// An archive has nothing fetched unless asked for, whatever it says of itself.
+func TestAnArchiveHasNothingInstalledUnasked(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		installed         string
+		none, asked       bool
+		installs, refused bool
+	}{
+		{installed: "5f2a", refused: true},
+		{installed: "5f2a", asked: true, installs: true},
+		{installed: ""},
+		{installed: "", asked: true, installs: true},
+		{installed: "5f2a", none: true},
+		{none: true, asked: true},
+	} {
+		s := run.Settings{Installed: c.installed, NoInstall: c.none}
+		err := installs(&s, c.asked)
+		if (err != nil) != c.refused || err == nil && !s.NoInstall != c.installs {
+			t.Errorf("%+v: installs %v, %v", c, !s.NoInstall, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "unasked") {
+			t.Error(err)
+		}
+	}
+}
+
 // Names that are no files are not replaced.
 func TestAnArchiveReplacesFilesAlone(t *testing.T) {
 	t.Parallel()
