@@ -7,7 +7,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/google/generative-ai-go/genai"
@@ -44,17 +43,14 @@ func New(o Options) (*Provider, error) {
 	if o.BaseURL == "" {
 		o.BaseURL = BaseURL
 	}
-	u, err := url.Parse(o.BaseURL)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, errors.New("the base URL of Gemini is not http://HOST or https://HOST")
-	}
-	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, errors.New("the base URL of Gemini holds more than scheme, host and path")
+	base, err := wire.BaseURL("Gemini", o.BaseURL)
+	if err != nil {
+		return nil, err
 	}
 	if o.Transport == nil {
 		o.Transport = wire.NewTransport()
 	}
-	return &Provider{base: strings.TrimRight(u.String(), "/"), send: o.Transport}, nil
+	return &Provider{base: base, send: o.Transport}, nil
 }
 
 // Vendor returns "gemini".
@@ -140,7 +136,7 @@ func (p *Provider) ask(ctx context.Context, key llm.Key, req llm.Request) (*ques
 	if err := wire.Check(req); err != nil {
 		return nil, q.call.Error(llm.Invalid, err.Error(), nil)
 	}
-	if secret := key.Secret(); secret == "" || strings.ContainsFunc(secret, unsendable) {
+	if !wire.Sendable(key) {
 		return nil, q.call.Error(llm.Auth, "the key is empty or cannot be sent", nil)
 	}
 	client, err := newClient(ctx, p.base, q)
@@ -158,9 +154,6 @@ func (p *Provider) ask(ctx context.Context, key llm.Key, req llm.Request) (*ques
 	}
 	return q, nil
 }
-
-// unsendable says whether r cannot stand in a header.
-func unsendable(r rune) bool { return r < '!' || r > '~' }
 
 // errUnused answers what is asked of a connection that is there for nothing.
 var errUnused = errors.New("the connection for cached contents is not used")

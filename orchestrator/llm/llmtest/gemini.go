@@ -16,7 +16,7 @@ type gemini struct{}
 
 func (gemini) header() (name, prefix string) { return "X-Goog-Api-Key", "" }
 
-func (gemini) frame() (contentType, open, between, end string) {
+func (gemini) frame(Request, Step) (contentType, open, between, end string) {
 	return "application/json; charset=UTF-8", "[", "\n,\r\n", "\n]"
 }
 

@@ -14,7 +14,7 @@ type ollama struct{}
 
 func (ollama) header() (name, prefix string) { return "Authorization", "Bearer " }
 
-func (ollama) frame() (contentType, open, between, end string) {
+func (ollama) frame(Request, Step) (contentType, open, between, end string) {
 	return "application/x-ndjson", "", "", ""
 }
 

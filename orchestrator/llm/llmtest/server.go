@@ -40,7 +40,7 @@ type dialect interface {
 	fault(status int, message string) string
 	// frame is the type of a stream, what opens and closes it, and what stands
 	// between two of its events.
-	frame() (contentType, open, between, end string)
+	frame(q Request, s Step) (contentType, open, between, end string)
 	// event is one event with text, and with a second candidate's.
 	event(q Request, s Step, text, second string, thought bool) string
 	// last is the event that ends an answer.
@@ -177,7 +177,7 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, q Request, step St
 		hijack(w, step.Raw)
 		return
 	}
-	contentType, open, between, end := s.vendor.frame()
+	contentType, open, between, end := s.vendor.frame(q, step)
 	if step.Status != 0 {
 		contentType = "application/json"
 	}
