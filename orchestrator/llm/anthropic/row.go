@@ -5,7 +5,7 @@ import "agent/orchestrator/llm"
 // Row returns what the product knows of Anthropic.
 func Row() llm.Vendor {
 	return llm.Vendor{
-		Name: Vendor, Title: "Anthropic", Model: "claude-sonnet-5-5",
+		Name: Vendor, Title: "Anthropic", Model: "claude-sonnet-4-6",
 		Setup: "put a key in ANTHROPIC_API_KEYS",
 		Settings: []llm.Setting{
 			{
