@@ -141,7 +141,7 @@ func budget() []Setting {
 	return []Setting{
 		{
 			Name: "model", Flag: "model", Env: "AGENT_MODEL", Default: "[]", About: "models to ask, VENDOR/NAME, in order of preference; empty: " + defaultModels(),
-			scope: userOnly, kind: list(nil), usage: "ask `VENDOR/NAME` (" + ModelForms(vendors.All(), "%s/…", ", ") + "); more of them are fallbacks, in order",
+			scope: userOnly, kind: list(nil), usage: "ask `VENDOR/NAME` (see agent models); more of them are fallbacks, in order",
 		},
 		{
 			Name: "candidates", Flag: "candidates", Env: "AGENT_CANDIDATES", Default: "1", About: "how many different changes are asked for, up to " + strconv.Itoa(maxCandidates),
