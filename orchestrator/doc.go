@@ -20,6 +20,7 @@
 //	cmd/agent/internal/command/edit       agent edit, and its batches
 //	cmd/agent/internal/command/images     agent images
 //	cmd/agent/internal/command/keys       agent keys
+//	cmd/agent/internal/command/models     agent models
 //	cmd/agent/internal/command/proposals  agent proposals, and how a run takes one up
 //	cmd/agent/internal/command/replay     agent runs replay, export, verify, key
 //	cmd/agent/internal/command/review     agent review
@@ -58,7 +59,11 @@
 //	orchestrator/llm              questions to models: kinds of error, keys, fallbacks, caps
 //	orchestrator/llm/wire         what the vendors share: requests, streams, status codes
 //	orchestrator/llm/gemini       Gemini
+//	orchestrator/llm/anthropic    Anthropic
+//	orchestrator/llm/openai       OpenAI, by the Responses API
+//	orchestrator/llm/compatible   any server of the Chat Completions API
 //	orchestrator/llm/ollama       Ollama
+//	orchestrator/llm/catalog      the windows and prices of known models
 //	orchestrator/llm/vendors      the list of vendors, one row each
 //	orchestrator/agent            prompts, repairs and memory of the engineer
 //	orchestrator/forge            the history of a git repository, read without trusting it

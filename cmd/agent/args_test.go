@@ -129,7 +129,7 @@ func TestUsageErrorsSayWhatToDo(t *testing.T) {
 		"images prune --keep -1":                  "give 0 or more",
 		"sandbox run --patch=":                    "no patch was given",
 		"sandbox run --candidates 65":             `invalid number "65": use 1 to 64`,
-		"sandbox run --model gpt":                 "use gemini/NAME or ollama/NAME",
+		"sandbox run --model gpt":                 "use gemini/NAME or anthropic/NAME or openai/NAME or compatible/NAME or ollama/NAME",
 		"sandbox run --model gemini/x":            "put a key in GEMINI_API_KEYS",
 		"sandbox run --max-cost free":             "use e.g. 0.50",
 		"sandbox run --goal=":                     "the goal is empty",

@@ -34,7 +34,7 @@ func newFakes(t *testing.T) fakes {
 // The command line finds the vendor by the environment.
 func (f fakes) start(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: model gemini|ollama FILE")
+		ts.Fatalf("usage: model VENDOR FILE")
 	}
 	steps, err := llmtest.ReadScript(ts.MkAbs(args[1]))
 	ts.Check(err)
@@ -45,16 +45,19 @@ func (f fakes) start(ts *testscript.TestScript, neg bool, args []string) {
 			steps[i].Text = string(text)
 		}
 	}
-	switch args[0] {
-	case "gemini":
-		f[args[0]] = llmtest.Gemini(steps...)
-		ts.Setenv("GEMINI_BASE_URL", f[args[0]].URL())
-	case "ollama":
-		f[args[0]] = llmtest.Ollama(steps...)
-		ts.Setenv("OLLAMA_HOST", f[args[0]].URL())
-	default:
+	fake, ok := map[string]struct {
+		serve     func(...llmtest.Step) *llmtest.Server
+		env, path string
+	}{
+		"gemini": {llmtest.Gemini, "GEMINI_BASE_URL", ""}, "anthropic": {llmtest.Anthropic, "ANTHROPIC_BASE_URL", ""},
+		"openai": {llmtest.OpenAI, "OPENAI_BASE_URL", "/v1"}, "compatible": {llmtest.Compatible, "COMPATIBLE_BASE_URL", "/v1"},
+		"ollama": {llmtest.Ollama, "OLLAMA_HOST", ""},
+	}[args[0]]
+	if !ok {
 		ts.Fatalf("there is no fake of %s", args[0])
 	}
+	f[args[0]] = fake.serve(steps...)
+	ts.Setenv(fake.env, f[args[0]].URL()+fake.path)
 }
 
 // asked checks how often a vendor was asked so far: asked gemini 2.

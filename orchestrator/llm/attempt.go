@@ -63,7 +63,9 @@ func (a *asking) record(t turn, req Request, begun time.Time) (Record, error) {
 	if req.MaxTokens > 0 {
 		r.Usage.Out.N = req.MaxTokens
 	}
-	r.Cost, r.Priced = t.cost(r.Usage)
+	dearest := r.Usage
+	dearest.Written = dearest.In.N // all of the question may go to the vendor's cache
+	r.Cost, r.Priced = t.cost(dearest)
 	return r, nil
 }
 

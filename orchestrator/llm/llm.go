@@ -22,6 +22,19 @@ type Provider interface {
 	CountTokens(ctx context.Context, key Key, req Request) (Tokens, error)
 }
 
+// A Lister is a Provider that can tell which models it has.
+type Lister interface {
+	// Models returns the models that the key may ask, in the vendor's order, or an
+	// *Error of Generate's kinds, with no model in it.
+	Models(ctx context.Context, key Key) ([]Model, error)
+}
+
+// A Model is what a vendor tells of one of its models.
+type Model struct {
+	Name    string // the vendor's own, as in Request.Model
+	Context int    // tokens of question and answer, 0 where the vendor does not tell
+}
+
 // A Request is one question to a model. It is plain data: equal requests have
 // equal digests, which is how an answer is found again in a replay.
 type Request struct {
@@ -60,7 +73,10 @@ type Usage struct {
 	In     Tokens `json:"in"`     // of the question, cached ones included
 	Out    Tokens `json:"out"`    // of the answer, reasoning included
 	Cached int    `json:"cached"` // of In, read from the vendor's cache
-	Reason int    `json:"reason"` // of Out, spent on reasoning that is not shown
+	// Written is of In too: written to the vendor's cache, where that costs more. It
+	// is part of the cost that is recorded, and no part of the record itself.
+	Written int `json:"written,omitempty"`
+	Reason  int `json:"reason"` // of Out, spent on reasoning that is not shown
 }
 
 // Tokens is a count of tokens and whether it was measured by the vendor.

@@ -20,9 +20,10 @@ func (m Money) String() string {
 // A Price is what a model costs, in units of the currency for a million tokens,
 // as vendors print it. The zero Price is that of a model on one's own machine.
 type Price struct {
-	In     float64 `toml:"in"`     // of the question
-	Out    float64 `toml:"out"`    // of the answer, reasoning included
-	Cached float64 `toml:"cached"` // of the part of the question that the vendor had in its cache; 0 for the same as In
+	In      float64 `toml:"in"`      // of the question
+	Out     float64 `toml:"out"`     // of the answer, reasoning included
+	Cached  float64 `toml:"cached"`  // of the part of the question that the vendor had in its cache; 0 for the same as In
+	Written float64 `toml:"written"` // of the part that the vendor was asked to put there; 0 for the same as In
 }
 
 // Prices holds prices by vendor/model, such as "gemini/gemini-2.5-flash", or
@@ -48,7 +49,7 @@ const (
 
 // check refuses a price that cannot be reckoned with.
 func (p Price) check() error {
-	for _, x := range []float64{p.In, p.Out, p.Cached} {
+	for _, x := range []float64{p.In, p.Out, p.Cached, p.Written} {
 		if !(x >= 0 && x <= maxPrice) { // also refuses NaN
 			return fmt.Errorf("a price of %v for a million tokens is outside 0 to %d", x, int(maxPrice))
 		}
@@ -68,7 +69,11 @@ func (p Price) Cost(u Usage) Money {
 	if cached == 0 {
 		cached = p.In // not known: never reckon with less than is paid
 	}
-	sum := per(p.In, u.In.N-u.Cached) + per(cached, u.Cached) + per(p.Out, u.Out.N)
+	written := p.Written
+	if written == 0 {
+		written = p.In
+	}
+	sum := per(p.In, u.In.N-u.Cached-u.Written) + per(cached, u.Cached) + per(written, u.Written) + per(p.Out, u.Out.N)
 	return Money((sum + 999) / 1000)
 }
 
@@ -86,6 +91,9 @@ func sane(u, estimate Usage, bytes int) Usage {
 	}
 	if u.Cached < 0 || u.Cached > u.In.N {
 		u.Cached = 0
+	}
+	if u.Written < 0 || u.Written > u.In.N-u.Cached {
+		u.Written = 0
 	}
 	if u.Reason < 0 || u.Reason > u.Out.N {
 		u.Reason = 0

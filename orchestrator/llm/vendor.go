@@ -8,15 +8,16 @@ import "strings"
 type Vendor struct {
 	Name  string // first part of its models' names: "gemini"
 	Title string // for people: "Gemini"
-	Model string // asked when the user names no model: "gemini-2.5-flash"
+	Model string // asked when the user names no model: "gemini-2.5-flash"; "" for a vendor that is asked only by name
 	Setup string // what a user does to have it answer: "put a key in GEMINI_API_KEYS"
 	// Local says that its models run on a machine of the user's own and cost nothing
 	// unless a price says otherwise.
 	Local    bool
 	Settings []Setting // in the order in which they are shown
 	// Open returns what asks its models at an address, which is the value of its
-	// setting of the kind Address, or "" for the vendor's own. An error is that of
-	// the address and quotes no secret part of it.
+	// setting of the kind Address, or "" for the vendor's own, which one without a
+	// Model does not have. An error is that of the address and quotes no secret part
+	// of it.
 	Open func(address string) (Provider, error)
 	// Host returns the HOST:PORT that an address means, where a user without
 	// configuration may have it running. Nil for a vendor with keys.
@@ -31,8 +32,10 @@ type Setting struct {
 	File    string // its name in a configuration file, "" for the same
 	Env     string // variables with space between, of which the first that is set counts
 	Default string
-	About   string // one line of help
-	Next    string // what a user does about a wrong value: "use https://HOST"
+	// Optional says of a KeyList that the vendor can be asked without a key too.
+	Optional bool
+	About    string // one line of help
+	Next     string // what a user does about a wrong value: "use https://HOST"
 }
 
 // A SettingKind says what a setting holds, and so how it is read, shown and masked.
@@ -40,7 +43,7 @@ type SettingKind int
 
 const (
 	// KeyList is credentials with commas between, see ParseKeys. A vendor that has
-	// one cannot be asked without a key. Its first variable is VENDOR_API_KEYS, which
+	// one cannot be asked without a key, unless it is Optional. Its first variable is VENDOR_API_KEYS, which
 	// the texts of errors name.
 	KeyList SettingKind = iota
 	// Address is a host or URL, which may hold a password.

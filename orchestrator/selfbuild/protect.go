@@ -18,6 +18,7 @@ var protected = []string{
 	"cmd/agent/internal/command/edit/", "cmd/agent/internal/command/review/", "cmd/agent/internal/command/undo/", "orchestrator/undo/",
 	// What is masked, and where models are asked, is what the rows of the vendors say.
 	"orchestrator/llm/vendor.go", "orchestrator/llm/vendors/", "orchestrator/llm/gemini/row.go", "orchestrator/llm/ollama/row.go",
+	"orchestrator/llm/anthropic/row.go", "orchestrator/llm/openai/row.go", "orchestrator/llm/compatible/row.go",
 	"cmd/agent/internal/config/", "cmd/agent/internal/fault/", "cmd/agent/internal/term/", "cmd/agent/internal/wire/",
 	"Makefile", "go.mod", "go.sum", "go.work", "agent.toml",
 	// In the place of every dependency, and no sum is checked of it.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/google/generative-ai-go/genai"
@@ -44,17 +45,14 @@ func New(o Options) (*Provider, error) {
 	if o.BaseURL == "" {
 		o.BaseURL = BaseURL
 	}
-	u, err := url.Parse(o.BaseURL)
-	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return nil, errors.New("the base URL of Gemini is not http://HOST or https://HOST")
-	}
-	if u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, errors.New("the base URL of Gemini holds more than scheme, host and path")
+	base, err := wire.BaseURL("Gemini", o.BaseURL)
+	if err != nil {
+		return nil, err
 	}
 	if o.Transport == nil {
 		o.Transport = wire.NewTransport()
 	}
-	return &Provider{base: strings.TrimRight(u.String(), "/"), send: o.Transport}, nil
+	return &Provider{base: base, send: o.Transport}, nil
 }
 
 // Vendor returns "gemini".
@@ -120,6 +118,48 @@ func (p *Provider) CountTokens(ctx context.Context, key llm.Key, req llm.Request
 	return wire.Count(float64(got.TotalTokens), wire.Texts(req)...), nil
 }
 
+// maxPages bounds how often a list of models goes on.
+const maxPages = 10
+
+// Models returns the models that the key may ask for text, with what question and answer
+// they take. Source: models.list of generativelanguage v1beta.
+func (p *Provider) Models(ctx context.Context, key llm.Key) ([]llm.Model, error) {
+	var models []llm.Model
+	query := url.Values{"pageSize": {"1000"}}
+	for range maxPages {
+		call := p.call(key, "")
+		if !wire.Sendable(key) {
+			return nil, call.Error(llm.Auth, "the key is empty or cannot be sent", nil)
+		}
+		var list struct {
+			Models []struct {
+				Name    string   `json:"name"` // "models/gemini-2.5-flash"
+				In      float64  `json:"inputTokenLimit"`
+				Methods []string `json:"supportedGenerationMethods"`
+			} `json:"models"`
+			Next string `json:"nextPageToken"`
+		}
+		if err := call.Get(ctx, p.base+"/v1beta/models?"+query.Encode(), nil, &list); err != nil {
+			return nil, err
+		}
+		for _, m := range list.Models {
+			if slices.Contains(m.Methods, "generateContent") {
+				models = append(models, llm.Model{Name: strings.TrimPrefix(m.Name, "models/"), Context: wire.Size(m.In)})
+			}
+		}
+		if list.Next == "" {
+			break
+		}
+		query.Set("pageToken", list.Next)
+	}
+	return models, nil
+}
+
+// call is a request with a key.
+func (p *Provider) call(key llm.Key, model string) *wire.Call {
+	return &wire.Call{Vendor: Vendor, Model: model, Key: key, Header: "X-Goog-Api-Key", Base: p.send, Parse: fault}
+}
+
 // A question is one call: the wire's side of it, the library's, and what the
 // first has seen that the second does not know. It is the http.RoundTripper of
 // the library's client.
@@ -133,14 +173,11 @@ type question struct {
 // Invalid for a question that is none, and Auth for a key that no header can
 // hold.
 func (p *Provider) ask(ctx context.Context, key llm.Key, req llm.Request) (*question, error) {
-	q := &question{call: &wire.Call{
-		Vendor: Vendor, Model: req.Model, Key: key,
-		Header: "X-Goog-Api-Key", Base: p.send, Parse: fault,
-	}}
+	q := &question{call: p.call(key, req.Model)}
 	if err := wire.Check(req); err != nil {
 		return nil, q.call.Error(llm.Invalid, err.Error(), nil)
 	}
-	if secret := key.Secret(); secret == "" || strings.ContainsFunc(secret, unsendable) {
+	if !wire.Sendable(key) {
 		return nil, q.call.Error(llm.Auth, "the key is empty or cannot be sent", nil)
 	}
 	client, err := newClient(ctx, p.base, q)
@@ -158,9 +195,6 @@ func (p *Provider) ask(ctx context.Context, key llm.Key, req llm.Request) (*ques
 	}
 	return q, nil
 }
-
-// unsendable says whether r cannot stand in a header.
-func unsendable(r rune) bool { return r < '!' || r > '~' }
 
 // errUnused answers what is asked of a connection that is there for nothing.
 var errUnused = errors.New("the connection for cached contents is not used")

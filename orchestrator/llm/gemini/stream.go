@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/wire"
@@ -209,8 +208,8 @@ func (s *stream) next() error {
 		return s.q.interrupted(raw)
 	}
 	piece := s.q.seen.note(e)
-	if torn(raw, piece) {
-		return errors.New("the answer is not valid Unicode")
+	if wire.Torn(raw, piece) {
+		return wire.ErrTorn
 	}
 	quoted, err := json.Marshal(piece)
 	if err != nil {
@@ -269,12 +268,4 @@ func (s *seen) note(e event) string {
 		break // a second candidate with the same index is no more the first
 	}
 	return piece.String()
-}
-
-// torn says whether decoding put a replacement character where raw has none:
-// bytes that are no UTF-8, or half of a surrogate pair. Code with a character
-// exchanged would be worse than no answer.
-func torn(raw []byte, piece string) bool {
-	return strings.ContainsRune(piece, utf8.RuneError) &&
-		!bytes.Contains(raw, []byte(string(utf8.RuneError))) && !bytes.Contains(bytes.ToLower(raw), []byte(`\ufffd`))
 }

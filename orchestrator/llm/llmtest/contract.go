@@ -46,6 +46,7 @@ func Contract(t *testing.T, s Setup) {
 	t.Run("wait", s.waits)
 	t.Run("body", s.bodies)
 	t.Run("connection", s.connections)
+	t.Run("models", s.lists)
 	t.Run("secrecy", s.secrecy)
 }
 
@@ -230,6 +231,52 @@ func (s Setup) concurrent(t *testing.T) {
 		if err := <-errs; err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// lists checks how a vendor tells which models it has.
+func (s Setup) lists(t *testing.T) {
+	models := func(b bench) ([]llm.Model, error) {
+		t.Helper()
+		lister, ok := b.provider.(llm.Lister)
+		if !ok {
+			t.Fatal("it does not tell which models it has")
+		}
+		list, err := lister.Models(b.ctx, b.key)
+		if err := b.server.Alone(b.ctx); err != nil {
+			t.Errorf("the call goes on after its end: %v", err)
+		}
+		return list, err
+	}
+	b := s.bench(t, Step{})
+	list, err := models(b)
+	if err != nil || len(list) != 2 || list[0].Name != "model-1" || !strings.HasPrefix(list[1].Name, "model-2") || list[0].Context < 0 {
+		t.Errorf("got %+v, %v", list, err)
+	}
+	if q := b.server.Requests(); len(q) != 1 || q[0].KeyID != b.key.ID || q[0].KeyInURL {
+		t.Errorf("it was asked by %+v", q)
+	}
+	for name, c := range map[string]struct {
+		step Step
+		kind llm.Kind
+	}{
+		"a key that is not accepted":      {Step{Status: 401, Message: "not " + secret}, llm.Auth},
+		"too many requests":               {Step{Status: 429, Message: "slow down"}, llm.RateLimit},
+		"a page":                          {Step{Status: 200, Body: "<html>", Headers: map[string]string{"Content-Type": "text/html"}}, llm.Malformed},
+		"a text":                          {Step{Status: 200, Body: "hello"}, llm.Malformed},
+		"a list that is none":             {Step{Status: 200, Body: `{"data": 7, "models": 7}`}, llm.Malformed},
+		"a list without end":              {Step{Status: 200, Body: "[", Keep: strings.Repeat(" ", 1<<20)}, llm.Malformed},
+		"a connection that is cut":        {Step{Drop: true}, llm.Network},
+		"a redirect, which takes the key": {Step{Status: 302, Headers: map[string]string{"Location": "http://localhost/"}}, llm.Malformed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := models(s.bench(t, c.step))
+			var e *llm.Error
+			if !errors.As(err, &e) || e.Kind != c.kind {
+				t.Errorf("got %v, want %s", err, c.kind)
+			}
+			sealed(t, err)
+		})
 	}
 }
 

@@ -16,7 +16,7 @@ type gemini struct{}
 
 func (gemini) header() (name, prefix string) { return "X-Goog-Api-Key", "" }
 
-func (gemini) frame() (contentType, open, between, end string) {
+func (gemini) frame(Request, Step) (contentType, open, between, end string) {
 	return "application/json; charset=UTF-8", "[", "\n,\r\n", "\n]"
 }
 
@@ -25,6 +25,9 @@ func (gemini) read(r *http.Request, body map[string]any) (Request, string) {
 	_, rest, _ := strings.Cut(r.URL.Path, "/v1beta/models/")
 	model, method, _ := strings.Cut(rest, ":")
 	what := map[string]string{"streamGenerateContent": "answer", "countTokens": "count", "": "show"}[method]
+	if r.URL.Path == "/v1beta/models" {
+		what = "models"
+	}
 	// The API takes the question of a count whole, in a field of its own.
 	if inner, ok := body["generateContentRequest"].(map[string]any); ok {
 		body = inner
@@ -67,6 +70,9 @@ func (gemini) info(what string, q Request) (int, string) {
 			n += len(strings.Fields(m.Text))
 		}
 		return http.StatusOK, fmt.Sprintf(`{"totalTokens": %d}`, n)
+	case "models":
+		return http.StatusOK, `{"models": [{"name": "models/model-1", "inputTokenLimit": 1048576, "supportedGenerationMethods": ["generateContent", "countTokens"]},
+			{"name": "models/embed", "supportedGenerationMethods": ["embedContent"]}, {"name": "models/model-2", "supportedGenerationMethods": ["generateContent"]}]}`
 	case "show":
 		return http.StatusOK, fmt.Sprintf(`{"name": "models/%s", "inputTokenLimit": 1048576, "outputTokenLimit": 65536}`, q.Model)
 	}

@@ -89,7 +89,7 @@ func TestOllamaSpeaksItsProtocol(t *testing.T) {
 			t.Errorf("%s: got %d %s", path, status, body)
 		}
 	}
-	if got := s.Requests(); len(got) != 2 || got[0].System != "s" || got[0].Context != 5 || len(got[0].Messages) != 1 {
+	if got := s.Requests(); len(got) != 3 || got[0].System != "s" || got[0].Context != 5 || len(got[0].Messages) != 1 {
 		t.Errorf("recorded %+v", got)
 	}
 }

@@ -14,15 +14,18 @@ type ollama struct{}
 
 func (ollama) header() (name, prefix string) { return "Authorization", "Bearer " }
 
-func (ollama) frame() (contentType, open, between, end string) {
+func (ollama) frame(Request, Step) (contentType, open, between, end string) {
 	return "application/x-ndjson", "", "", ""
 }
 
 // read reads /api/METHOD.
 func (ollama) read(r *http.Request, body map[string]any) (Request, string) {
 	what := strings.TrimPrefix(r.URL.Path, "/api/")
-	if what == "chat" {
+	switch what {
+	case "chat":
 		what = "answer"
+	case "tags":
+		what = "models"
 	}
 	q := Request{}
 	q.Model, _ = body["model"].(string)
@@ -51,8 +54,8 @@ func (ollama) info(what string, q Request) (int, string) {
 		return 0, ""
 	case "version":
 		return http.StatusOK, `{"version": "0.17.4"}`
-	case "tags":
-		return http.StatusOK, `{"models": []}`
+	case "models":
+		return http.StatusOK, `{"models": [{"name": "model-1", "size": 5}, {"name": "model-2:30b"}]}`
 	case "show":
 		return http.StatusOK, `{"capabilities": ["completion"], "model_info": {}}`
 	}

@@ -31,7 +31,7 @@ type Server struct {
 
 // A dialect is how a vendor speaks.
 type dialect interface {
-	// read returns the question of r, and what is asked: "answer", "count" or
+	// read returns the question of r, and what is asked: "answer", "count", "models" or
 	// another, which gets info as its answer.
 	read(r *http.Request, body map[string]any) (q Request, what string)
 	// header is the name of the header with the key, and what stands before it.
@@ -40,7 +40,7 @@ type dialect interface {
 	fault(status int, message string) string
 	// frame is the type of a stream, what opens and closes it, and what stands
 	// between two of its events.
-	frame() (contentType, open, between, end string)
+	frame(q Request, s Step) (contentType, open, between, end string)
 	// event is one event with text, and with a second candidate's.
 	event(q Request, s Step, text, second string, thought bool) string
 	// last is the event that ends an answer.
@@ -127,7 +127,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q.Path, q.Body = r.URL.Path, body
 	s.key(&q, r)
 	step := Step{}
-	if what == "answer" || what == "count" {
+	if what == "answer" || what == "count" || what == "models" {
 		step = s.next(q, what)
 	}
 	if status, text := s.vendor.info(what, q); text != "" && !step.withholds() {
@@ -151,8 +151,8 @@ func (s *Server) key(q *Request, r *http.Request) {
 	q.KeyInURL = r.URL.Query().Has("key") || secret != "" && strings.Contains(r.URL.String(), secret)
 }
 
-// next records q and returns the step for it. A question for a count takes a
-// step only if that step is a fault: a script speaks of answers.
+// next records q and returns the step for it. A question for a count or a list takes
+// a step only if that step is a fault: a script speaks of answers.
 func (s *Server) next(q Request, what string) Step {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,10 +161,13 @@ func (s *Server) next(q Request, what string) Step {
 		return s.choose(q)
 	}
 	if len(s.script) == 0 {
+		if what == "models" {
+			return Step{}
+		}
 		return Step{Status: http.StatusBadRequest, Message: "the script has no more steps"}
 	}
 	step := s.script[0]
-	if what == "count" && !step.withholds() {
+	if what != "answer" && !step.withholds() {
 		return Step{}
 	}
 	s.script = s.script[1:]
@@ -177,7 +180,7 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request, q Request, step St
 		hijack(w, step.Raw)
 		return
 	}
-	contentType, open, between, end := s.vendor.frame()
+	contentType, open, between, end := s.vendor.frame(q, step)
 	if step.Status != 0 {
 		contentType = "application/json"
 	}

@@ -47,6 +47,7 @@ func (s Step) withholds() bool { return s.Status != 0 || s.Drop || s.Hang }
 // Usage is the counts that a server reports, which need not make sense.
 type Usage struct {
 	In, Out, Cached, Thoughts int64
+	Written                   int64 // of In, to the vendor's cache, where the vendor has such a count
 }
 
 // ReadScript reads the steps of a script: a JSON array of them in a file.

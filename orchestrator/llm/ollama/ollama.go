@@ -64,10 +64,7 @@ func (p *Provider) Vendor() string { return Vendor }
 // When the last line came but the answer is none, Truncated for one, the answer
 // beside the error has no text but the usage that the server counted.
 func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, yield func(string) error) (llm.Answer, error) {
-	x := &exchange{call: &wire.Call{
-		Vendor: Vendor, Model: req.Model, Key: key,
-		Header: "Authorization", Prefix: "Bearer ", Base: p.send, Parse: fault,
-	}}
+	x := &exchange{call: p.call(key, req.Model)}
 	if err := wire.Check(req); err != nil {
 		return llm.Answer{}, x.call.Error(llm.Invalid, err.Error(), nil)
 	}
@@ -113,6 +110,29 @@ func (p *Provider) CountTokens(_ context.Context, _ llm.Key, req llm.Request) (l
 		return llm.Tokens{}, call.Error(llm.Invalid, err.Error(), nil)
 	}
 	return llm.Estimate(wire.Texts(req)...), nil
+}
+
+// Models returns the models that the server has. What they hold is the server's to
+// decide for each question, see req.Context.
+func (p *Provider) Models(ctx context.Context, key llm.Key) ([]llm.Model, error) {
+	var list struct {
+		Models []struct {
+			Name string `json:"name"`
+		} `json:"models"`
+	}
+	if err := p.call(key, "").Get(ctx, p.host.JoinPath("api/tags").String(), nil, &list); err != nil {
+		return nil, err
+	}
+	var models []llm.Model
+	for _, m := range list.Models {
+		models = append(models, llm.Model{Name: m.Name})
+	}
+	return models, nil
+}
+
+// call is a request, with a key or without.
+func (p *Provider) call(key llm.Key, model string) *wire.Call {
+	return &wire.Call{Vendor: Vendor, Model: model, Key: key, Header: "Authorization", Prefix: "Bearer ", Base: p.send, Parse: fault}
 }
 
 // question returns req in Ollama's form. Source: docs/api.md of Ollama, "Generate

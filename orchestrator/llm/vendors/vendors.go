@@ -6,12 +6,15 @@ package vendors
 
 import (
 	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/anthropic"
+	"agent/orchestrator/llm/compatible"
 	"agent/orchestrator/llm/gemini"
 	"agent/orchestrator/llm/ollama"
+	"agent/orchestrator/llm/openai"
 )
 
 // All returns one row for each vendor. Where a user names no model, those that can
 // answer are asked in this order.
 func All() []llm.Vendor {
-	return []llm.Vendor{gemini.Row(), ollama.Row()}
+	return []llm.Vendor{gemini.Row(), anthropic.Row(), openai.Row(), compatible.Row(), ollama.Row()}
 }

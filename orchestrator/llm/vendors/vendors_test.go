@@ -16,7 +16,7 @@ func TestEveryVendorHasAllItsParts(t *testing.T) {
 	plain, seen := regexp.MustCompile(`^[a-z][a-z0-9]*$`), map[string]bool{}
 	for _, v := range vendors.All() {
 		t.Run(v.Name, func(t *testing.T) {
-			if !plain.MatchString(v.Name) || seen[v.Name] || v.Title == "" || v.Model == "" || v.Setup == "" || v.Open == nil {
+			if !plain.MatchString(v.Name) || seen[v.Name] || v.Title == "" || v.Setup == "" || v.Open == nil {
 				t.Errorf("the row has no name of its own or lacks a part: %+v", v)
 			}
 			seen[v.Name] = true
@@ -33,9 +33,19 @@ func TestEveryVendorHasAllItsParts(t *testing.T) {
 					t.Errorf("setting %+v lacks a part", s)
 				}
 			}
+			// Who has a model to ask by default has a place to ask for it.
 			p, err := v.Open("")
+			if v.Model == "" {
+				if err == nil {
+					t.Error("it is asked only by name, and has an address of its own")
+				}
+				p, err = v.Open("http://127.0.0.1:1/v1")
+			}
 			if err != nil || p.Vendor() != v.Name {
 				t.Fatalf("%v, %v", p, err)
+			}
+			if _, ok := p.(llm.Lister); !ok {
+				t.Error("it does not tell which models it has")
 			}
 			for _, wrong := range []string{"x://me:" + secret + "@host", "http://me:" + secret + "@host/?a#b"} {
 				if _, err := v.Open(wrong); err == nil || strings.Contains(err.Error(), secret) {
@@ -54,7 +64,8 @@ func TestEveryVendorHasAllItsParts(t *testing.T) {
 func TestAModelsNameBeginsWithItsVendor(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"gemini/a": "gemini a", "ollama/b/c:1": "ollama b/c:1", "gemini": "", "gemini/": "", "/a": "", "": "", "Gemini/a": "", "openai/a": "",
+		"gemini/a": "gemini a", "ollama/b/c:1": "ollama b/c:1", "gemini": "", "gemini/": "", "/a": "", "": "", "Gemini/a": "", "mistral/a": "",
+		"compatible/deepseek/r1": "compatible deepseek/r1", "openai/a": "openai a",
 	} {
 		v, model, ok := llm.FindVendor(vendors.All(), name)
 		if got := strings.TrimSpace(v.Name + " " + model); got != want || ok != (want != "") {

@@ -62,3 +62,11 @@ func Part(n float64, whole llm.Tokens) int {
 	}
 	return 0
 }
+
+// Size returns what a vendor says that a model holds, 0 when no model can hold that.
+func Size(n float64) int {
+	if n > 0 && n <= maxTokens {
+		return int(n)
+	}
+	return 0
+}

@@ -401,6 +401,27 @@ func environment() kind {
 // priceList is prices by the names of models; they are read where a model is asked.
 func priceList() kind { return mapping(func(*values, llm.Prices) {}) }
 
+// The bounds of what a model holds, in tokens.
+const minWindow, maxWindow = 1024, 1e7
+
+// windowList is how many tokens models hold, by their names.
+func windowList() kind {
+	k := mapping(func(*values, map[string]int) {})
+	read := k.set
+	k.set = func(v *values, text string) error {
+		if err := read(v, text); err != nil {
+			return err
+		}
+		for name, n := range parseWindows(text) {
+			if n < minWindow || n > maxWindow {
+				return fmt.Errorf("invalid number %d of %q: use %d to %d", n, name, minWindow, int(maxWindow))
+			}
+		}
+		return nil
+	}
+	return k
+}
+
 // gateList is gates of the workspace's own.
 func gateList() kind {
 	return kind{

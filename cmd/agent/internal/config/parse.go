@@ -87,3 +87,12 @@ func parseDuration(text string) (time.Duration, error) {
 	}
 	return d, nil
 }
+
+// parseWindows reads what windowList has checked.
+func parseWindows(text string) map[string]int {
+	var windows map[string]int
+	if json.Unmarshal([]byte(text), &windows) != nil {
+		return nil
+	}
+	return windows
+}

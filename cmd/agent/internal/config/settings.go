@@ -112,6 +112,18 @@ func (s Settings) Patience() Patience {
 	return Patience{Time: v.countdown, Stop: err != nil || s["expiry"].Text != "proceed"}
 }
 
+// Window is how many tokens the user says that a model holds, and the key of the user's file
+// that says so; 0 where none does.
+func (s Settings) Window(vendor, model string) (tokens int, key string) {
+	windows := parseWindows(s["windows"].Text)
+	for _, name := range []string{vendor + "/" + model, vendor + "/*"} {
+		if n, ok := windows[name]; ok {
+			return n, fmt.Sprintf("windows.%q", name)
+		}
+	}
+	return 0, ""
+}
+
 // Protection returns what the configuration protects.
 func (s Settings) Protection() (*policy.Protection, error) {
 	v, err := s.resolve(table)

@@ -141,7 +141,7 @@ func budget() []Setting {
 	return []Setting{
 		{
 			Name: "model", Flag: "model", Env: "AGENT_MODEL", Default: "[]", About: "models to ask, VENDOR/NAME, in order of preference; empty: " + defaultModels(),
-			scope: userOnly, kind: list(nil), usage: "ask `VENDOR/NAME` (" + ModelForms(vendors.All(), "%s/…", ", ") + "); more of them are fallbacks, in order",
+			scope: userOnly, kind: list(nil), usage: "ask `VENDOR/NAME` (see agent models); more of them are fallbacks, in order",
 		},
 		{
 			Name: "candidates", Flag: "candidates", Env: "AGENT_CANDIDATES", Default: "1", About: "how many different changes are asked for, up to " + strconv.Itoa(maxCandidates),
@@ -169,7 +169,8 @@ func budget() []Setting {
 		},
 		{Name: "budget.request", Env: "AGENT_MAX_REQUEST", Default: "15m0s", About: "cap on the time of one request", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.limits.Total })},
 		{Name: "budget.idle", Env: "AGENT_MAX_IDLE", Default: "5m0s", About: "how long a model may say nothing in a request", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.limits.Idle })},
-		{Name: "prices", Default: "{}", About: "prices of a million tokens by VENDOR/NAME or VENDOR/*", scope: userOnly, kind: priceList()},
+		{Name: "prices", Default: "{}", About: "prices of a million tokens by VENDOR/NAME or VENDOR/*, before those that `agent models` knows", scope: userOnly, kind: priceList()},
+		{Name: "windows", Default: "{}", About: "tokens of question and answer by VENDOR/NAME or VENDOR/*, before those that `agent models` knows", scope: userOnly, kind: windowList()},
 	}
 }
 
@@ -186,7 +187,7 @@ func vendorRow(v llm.Vendor, s llm.Setting) Setting {
 	case llm.Address:
 		row.kind = address()
 	case llm.ContextTokens:
-		row.kind = count[int](1024, 1e7, nil)
+		row.kind = count[int](minWindow, maxWindow, nil)
 	}
 	return row
 }
@@ -195,6 +196,9 @@ func vendorRow(v llm.Vendor, s llm.Setting) Setting {
 func defaultModels() string {
 	var parts []string
 	for _, v := range vendors.All() {
+		if v.Model == "" {
+			continue
+		}
 		name := v.Name + "/" + v.Model
 		if _, keyed := v.Setting(llm.KeyList); keyed {
 			name += " when there is a key"

@@ -13,6 +13,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/catalog"
 	"agent/orchestrator/llm/vendors"
 )
 
@@ -25,8 +26,8 @@ func modelNames(rows []llm.Vendor, s config.Settings) []string {
 		return names
 	}
 	for _, v := range rows {
-		// Only a vendor that could answer is asked.
-		if keys, keyed := v.Setting(llm.KeyList); !keyed || value(s, v, keys).Text != "" {
+		// Only a vendor that could answer is asked, and has a model to be asked for.
+		if keys, keyed := v.Setting(llm.KeyList); v.Model != "" && (!keyed || value(s, v, keys).Text != "") {
 			names = append(names, v.Name+"/"+v.Model)
 		}
 	}
@@ -65,28 +66,39 @@ func links(rows []llm.Vendor, s config.Settings) ([]llm.Link, error) {
 
 // link is one model of a vendor.
 func link(v llm.Vendor, s config.Settings, model string) (llm.Link, error) {
-	link := llm.Link{Model: model, Context: window(v, s).Tokens}
+	link := llm.Link{Model: model, Context: window(v, s, model).Tokens}
+	known, _ := catalog.Find(v.Name, model)
+	link.Price = known.Price
 	if v.Local {
 		link.Price = &llm.Price{}
 	}
-	if _, keyed := v.Setting(llm.KeyList); keyed {
-		next := v.Setup + ", or name another model with --model"
-		var err error
-		if link.Keys, err = vendorKeys(v, s, next); err != nil {
-			return llm.Link{}, err
-		}
-		if len(link.Keys) == 0 {
-			return llm.Link{}, fault.Usage(next, "model %s/%s: no API key", v.Name, model)
-		}
+	var err error
+	if link.Keys, err = neededKeys(v, s, "model "+v.Name+"/"+model, v.Setup+", or name another model with --model"); err != nil {
+		return llm.Link{}, err
 	}
+	link.Provider, err = open(v, s)
+	return link, err
+}
+
+// neededKeys are the configured keys of a vendor; one that needs a key and has none is an
+// error about what, with what to do next.
+func neededKeys(v llm.Vendor, s config.Settings, what, next string) ([]llm.Key, error) {
+	keys, err := vendorKeys(v, s, next)
+	if setting, keyed := v.Setting(llm.KeyList); err == nil && keyed && !setting.Optional && len(keys) == 0 {
+		err = fault.Usage(next, "%s: no API key", what)
+	}
+	return keys, err
+}
+
+// open returns what asks a vendor's models, at the address that is configured.
+func open(v llm.Vendor, s config.Settings) (llm.Provider, error) {
 	address, _ := v.Setting(llm.Address)
 	at := value(s, v, address)
 	p, err := v.Open(at.Text)
 	if err != nil { // holds no part of the address where a password may be
-		return llm.Link{}, fault.Usage(address.Next, "%s (%s): %w", v.Key(address), at.Origin, err)
+		return nil, fault.Usage(address.Next, "%s (%s): %w", v.Key(address), at.Origin, err)
 	}
-	link.Provider = p
-	return link, nil
+	return p, nil
 }
 
 // vendorKeys are the configured keys of a vendor, nil for one that needs none. next is
@@ -122,19 +134,24 @@ func ConfiguredKeys(s config.Settings) (map[string][]llm.Key, error) {
 func Window(s config.Settings) (least agent.Window) {
 	rows := vendors.All()
 	for _, name := range modelNames(rows, s) {
-		v, _, _ := llm.FindVendor(rows, name)
-		if w := window(v, s); w.Tokens > 0 && (least.Tokens == 0 || w.Tokens < least.Tokens) {
+		v, model, _ := llm.FindVendor(rows, name)
+		if w := window(v, s, model); w.Tokens > 0 && (least.Tokens == 0 || w.Tokens < least.Tokens) {
 			least = w
 		}
 	}
 	return least
 }
 
-// window is the context that a vendor's models are given, none where that is not set.
-func window(v llm.Vendor, s config.Settings) agent.Window {
+// window is the context of a model: what the user says of it, else what its vendor is set to
+// provide, else what is known; none where nobody says.
+func window(v llm.Vendor, s config.Settings, model string) agent.Window {
+	if n, key := s.Window(v.Name, model); n > 0 {
+		return agent.Window{Tokens: n, Setting: key}
+	}
 	setting, ok := v.Setting(llm.ContextTokens)
 	if !ok {
-		return agent.Window{}
+		known, _ := catalog.Find(v.Name, model)
+		return agent.Window{Tokens: known.Context, Setting: "windows"}
 	}
 	n, err := strconv.Atoi(value(s, v, setting).Text)
 	if err != nil { // Load has checked it
@@ -156,6 +173,9 @@ func CheckAnyModel(ctx context.Context, s config.Settings) error {
 	}
 	var missing []string
 	for _, v := range rows {
+		if v.Model == "" { // asked only by name, and none is named
+			continue
+		}
 		if v.Host == nil {
 			if keys, _ := v.Setting(llm.KeyList); value(s, v, keys).Text != "" {
 				return nil
@@ -198,6 +218,9 @@ func AnyModelConfigured(s config.Settings) bool {
 		return true
 	}
 	for _, v := range vendors.All() {
+		if v.Model == "" { // asked only by name, and none is named
+			continue
+		}
 		setting, keyed := v.Setting(llm.KeyList)
 		if !keyed {
 			setting, _ = v.Setting(llm.Address)

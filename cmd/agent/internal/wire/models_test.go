@@ -11,6 +11,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/orchestrator/agent"
+	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/catalog"
 	"agent/orchestrator/llm/vendors"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
@@ -23,10 +26,15 @@ func TestModelsAreAskedInTheOrderGiven(t *testing.T) {
 		user string
 		want string
 	}{
-		"nothing":             {nil, "", "ollama/qwen3-coder:30b"},
-		"a key":               {map[string]string{"GEMINI_API_KEY": aKey}, "", "gemini/gemini-2.5-flash ollama/qwen3-coder:30b"},
-		"keys in a file":      {nil, "[gemini]\napi_keys = [\"" + aKey + "\", \"b\"]", "gemini/gemini-2.5-flash ollama/qwen3-coder:30b"},
-		"named in the file":   {nil, "model = [\"ollama/b\", \"ollama/a\"]", "ollama/b ollama/a"},
+		"nothing":           {nil, "", "ollama/qwen3-coder:30b"},
+		"a key":             {map[string]string{"GEMINI_API_KEY": aKey}, "", "gemini/gemini-2.5-flash ollama/qwen3-coder:30b"},
+		"keys in a file":    {nil, "[gemini]\napi_keys = [\"" + aKey + "\", \"b\"]", "gemini/gemini-2.5-flash ollama/qwen3-coder:30b"},
+		"named in the file": {nil, "model = [\"ollama/b\", \"ollama/a\"]", "ollama/b ollama/a"},
+		"keys of all": {
+			map[string]string{"GEMINI_API_KEY": aKey, "OPENAI_API_KEY": aKey, "ANTHROPIC_API_KEYS": aKey, "COMPATIBLE_API_KEYS": aKey, "COMPATIBLE_BASE_URL": "http://127.0.0.1:1"},
+			"",
+			"gemini/gemini-2.5-flash anthropic/claude-sonnet-4-6 openai/gpt-5.3-codex ollama/qwen3-coder:30b",
+		},
 		"the environment won": {map[string]string{"AGENT_MODEL": "ollama/x, ollama/y"}, "model = [\"ollama/b\"]", "ollama/x ollama/y"},
 	} {
 		env, dir := ownFile(t, c.user)
@@ -41,7 +49,13 @@ func TestModelsAreAskedInTheOrderGiven(t *testing.T) {
 		var got []string
 		for _, l := range links {
 			got = append(got, l.Provider.Vendor()+"/"+l.Model)
-			if local := l.Provider.Vendor() == "ollama"; local != (l.Price != nil) || local != (l.Context == 32000) {
+			// The local one is free and has the context that is configured, the others what is known.
+			known, _ := catalog.Find(l.Provider.Vendor(), l.Model)
+			price, window := known.Price, known.Context
+			if l.Provider.Vendor() == "ollama" {
+				price, window = &llm.Price{}, 32000
+			}
+			if l.Price == nil || *l.Price != *price || l.Context != window {
 				t.Errorf("%s: %s has the price %v and a context of %d", name, l.Model, l.Price, l.Context)
 			}
 		}
@@ -51,11 +65,36 @@ func TestModelsAreAskedInTheOrderGiven(t *testing.T) {
 	}
 }
 
+// A server of the user's is asked by name, with a key or without, at an address of the user's.
+func TestACompatibleServerIsAskedByNameAlone(t *testing.T) {
+	t.Parallel()
+	env, dir := ownFile(t, "[windows]\n\"compatible/deepseek/*\" = 5000\n\"compatible/*\" = 6000\n\"ollama/m\" = 7000\n\"gemini/gemini-2.5-pro\" = 8000\n")
+	env["AGENT_MODEL"] = "compatible/deepseek/r1"
+	if _, err := links(vendors.All(), loaded(t, env, dir)); err == nil {
+		t.Error("it is asked nowhere")
+	} else if p, exit := fault.Classify(t.Context(), err); exit != run.ExitUsage || !strings.Contains(p.Next, "COMPATIBLE_BASE_URL") {
+		t.Errorf("exit code %d, %+v", exit, p)
+	}
+	env["COMPATIBLE_BASE_URL"], env["GEMINI_API_KEY"] = "http://127.0.0.1:1/v1", aKey
+	for model, want := range map[string]agent.Window{
+		"compatible/deepseek/r1": {Tokens: 6000, Setting: `windows."compatible/*"`}, "ollama/m": {Tokens: 7000, Setting: `windows."ollama/m"`},
+		"ollama/n": {Tokens: 32000, Setting: "ollama.context"}, "gemini/gemini-2.5-pro": {Tokens: 8000, Setting: `windows."gemini/gemini-2.5-pro"`},
+		"gemini/gemini-2.5-flash": {Tokens: 1048576, Setting: "windows"}, "gemini/other": {},
+	} {
+		env["AGENT_MODEL"] = model
+		s := loaded(t, env, dir)
+		all, err := links(vendors.All(), s)
+		if err != nil || len(all) != 1 || all[0].Context != want.Tokens || Window(s) != want {
+			t.Errorf("%s: %+v, %v, and the window %+v", model, all, err, Window(s))
+		}
+	}
+}
+
 func TestACapOnCostNeedsAPrice(t *testing.T) {
 	t.Parallel()
 	env, dir := ownFile(t, "[budget]\ncost = 1\n[prices.\"gemini/known\"]\nin = 0.3\nout = 2.5\n")
 	env["GEMINI_API_KEY"] = aKey
-	for model, ok := range map[string]bool{"gemini/known": true, "gemini/other": false, "ollama/any": true} {
+	for model, ok := range map[string]bool{"gemini/known": true, "gemini/other": false, "gemini/gemini-2.5-flash": true, "ollama/any": true} {
 		env["AGENT_MODEL"] = model
 		_, err := (&Session{DB: &store.DB{}}).newChain(loaded(t, env, dir), "run", "")
 		if ok != (err == nil) {

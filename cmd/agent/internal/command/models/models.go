@@ -1,0 +1,202 @@
+// Package models is `agent models`: list the models that can be asked, with window and price.
+package models
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/catalog"
+)
+
+type command struct{ *cmdline.Line }
+
+// Command lists models.
+func Command(line *cmdline.Line) *cli.Command {
+	c := command{line}
+	return &cli.Command{
+		Name: "models", Usage: "list the models that can be asked, with window and price",
+		Description: "Every vendor that is configured is asked which models it has. Windows are tokens of question and\n" +
+			"answer together; prices are for a million tokens, in " + catalog.Currency + " where they are the agent's own. Your own\n" +
+			"stand in the user configuration and come first: [windows] and [prices.\"VENDOR/NAME\"].\n\n" + cmdline.Examples(
+			"agent models", "what answers, and which of it is asked without --model",
+			"agent models --known", "the windows and prices that the agent knows; nobody is asked"),
+		Flags:  []cli.Flag{&cli.BoolFlag{Name: "known", Usage: "list the built-in windows and prices, and ask nobody", DisableDefaultText: true}, cmdline.JSONFlag()},
+		Action: c.models,
+	}
+}
+
+// A Document is what `models --json` prints.
+type Document struct {
+	Models  []Model  `json:"models"`
+	Vendors []Vendor `json:"vendors"` // empty with --known
+}
+
+// A Model is one model of a Document.
+type Model struct {
+	Model  string `json:"model"`  // VENDOR/NAME, for --model
+	Turn   int    `json:"turn"`   // its place among those that are asked without --model, 0 for none
+	Window *int   `json:"window"` // tokens of question and answer, null when it is not known
+	Price  *Price `json:"price"`  // null when it is not known
+}
+
+// A Price is what a million tokens of a model cost.
+type Price struct {
+	In      float64 `json:"in"`
+	Out     float64 `json:"out"`
+	Cached  float64 `json:"cached"`  // of the question, read from the vendor's cache
+	Written float64 `json:"written"` // of the question, written to it
+}
+
+// A Vendor is how one vendor of a Document fared.
+type Vendor struct {
+	Vendor string `json:"vendor"`
+	State  string `json:"state"`  // "answered", "no answer", "not configured"
+	Models int    `json:"models"` // that it has
+	Detail string `json:"detail,omitempty"`
+	Next   string `json:"next,omitempty"`
+}
+
+// The states of a vendor.
+const (
+	answered, silent, absent = "answered", "no answer", "not configured"
+)
+
+// models lists them.
+func (c command) models(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	var doc Document
+	if ctx.Bool("known") {
+		doc = known()
+	} else if doc, err = offered(ctx.Context, set); err != nil {
+		return err
+	}
+	if err := c.print(doc, set.On("json")); err != nil || ctx.Bool("known") {
+		return err
+	}
+	for _, v := range doc.Vendors {
+		if v.State == answered {
+			return nil
+		}
+	}
+	return fault.Infra(wire.ModelSetup(), "no vendor of models answers")
+}
+
+// known is the table that the agent has.
+func known() Document {
+	doc := Document{Models: []Model{}, Vendors: []Vendor{}}
+	for _, m := range catalog.All() {
+		doc.Models = append(doc.Models, newModel(m.Name, 0, m.Context, m.Price))
+	}
+	return doc
+}
+
+// offered is what the vendors answer.
+func offered(ctx context.Context, set config.Settings) (Document, error) {
+	doc := Document{Models: []Model{}, Vendors: []Vendor{}}
+	offers, err := wire.Offers(ctx, set)
+	if err != nil {
+		return doc, err
+	}
+	for _, o := range offers {
+		v := Vendor{Vendor: o.Vendor.Name, State: answered, Models: len(o.Models)}
+		var e *llm.Error
+		switch {
+		case o.Missing != "":
+			v.State, v.Next = absent, o.Missing
+		case errors.As(o.Err, &e):
+			v.State, v.Detail, v.Next = silent, string(e.Kind)+": "+e.Detail, e.Next()
+		case o.Err != nil:
+			v.State, v.Detail = silent, o.Err.Error()
+		}
+		doc.Vendors = append(doc.Vendors, v)
+		for _, m := range o.Models {
+			doc.Models = append(doc.Models, newModel(m.Name, m.Turn, m.Size, m.Price))
+		}
+	}
+	return doc, ctx.Err()
+}
+
+// newModel is a model for printing, with what is not known left open.
+func newModel(name string, turn, window int, price *llm.Price) Model {
+	m := Model{Model: name, Turn: turn}
+	if window > 0 {
+		m.Window = &window
+	}
+	if price == nil {
+		return m
+	}
+	m.Price = &Price{price.In, price.Out, price.Cached, price.Written}
+	// Not known apart: what is reckoned with, see llm.Price.
+	for _, p := range []*float64{&m.Price.Cached, &m.Price.Written} {
+		if *p == 0 {
+			*p = price.In
+		}
+	}
+	return m
+}
+
+// print prints the models to stdout, and to stderr what became of the vendors that have none.
+func (c command) print(doc Document, asJSON bool) error {
+	if asJSON {
+		return term.PrintJSON(c.Stdout, doc)
+	}
+	for _, v := range doc.Vendors {
+		if v.State != answered || v.Models == 0 {
+			text := v.Vendor + ": " + v.State
+			if v.State == answered {
+				text = v.Vendor + ": has no models"
+			}
+			if v.Detail != "" {
+				text += ": " + v.Detail
+			}
+			if v.Next != "" {
+				text += "\n  → " + v.Next
+			}
+			fmt.Fprintln(c.Stderr, term.Clean(text))
+		}
+	}
+	if len(doc.Models) == 0 {
+		return nil
+	}
+	return term.Print(c.Stdout, func(w io.Writer) error {
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "MODEL\tWINDOW\tIN\tOUT\tCACHED\tASKED")
+		for _, m := range doc.Models {
+			window, in, out, cached, turn := "unknown", "unknown", "unknown", "unknown", ""
+			if m.Window != nil {
+				window = strconv.Itoa(*m.Window)
+			}
+			if p := m.Price; p != nil {
+				in, out, cached = amount(p.In), amount(p.Out), amount(p.Cached)
+			}
+			if m.Turn > 0 {
+				turn = "by default, " + strconv.Itoa(m.Turn) + "."
+			}
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", term.CleanLine(m.Model), window, in, out, cached, turn)
+		}
+		return t.Flush()
+	})
+}
+
+// amount is a price for people.
+func amount(price float64) string {
+	if price == 0 {
+		return "free"
+	}
+	return strconv.FormatFloat(price, 'f', -1, 64)
+}

@@ -1,0 +1,76 @@
+// Package catalog is the table of what is known of models: how much they hold, and what
+// they cost. The user's configuration comes before it, see [prices] and [windows] there.
+//
+// A figure is here with the vendor's page that has it and the month for which it was told;
+// what is in doubt is left out, for an unknown price is shown as such and a wrong one breaks
+// a budget. A price that rises with the length of the question is left out too.
+package catalog
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/orchestrator/llm"
+)
+
+// Currency is that of the prices here.
+const Currency = "USD"
+
+// A Model is what is known of one model.
+type Model struct {
+	Name    string     // VENDOR/NAME
+	Context int        // tokens of question and answer, 0 when it is not known
+	Price   *llm.Price // nil when it is not known
+}
+
+// All returns the table, in the order of its vendors.
+func All() []Model { return slices.Clone(table) }
+
+// dated is how vendors write the version of a model behind its name.
+var dated = regexp.MustCompile(`^-(\d{8}|\d{4}-\d{2}-\d{2})$`)
+
+// Find returns what is known of a model of a vendor, by its name or by that and the date
+// of a version.
+func Find(vendor, model string) (Model, bool) {
+	for _, m := range table {
+		rest, ok := strings.CutPrefix(vendor+"/"+model, m.Name)
+		if ok && (rest == "" || dated.MatchString(rest)) {
+			return m, true
+		}
+	}
+	return Model{}, false
+}
+
+// table is what is known. A cached price of 0 is that of the question, see llm.Price.
+var table = []Model{
+	// ai.google.dev/gemini-api/docs/pricing and /models, 2026-05. What Google takes for cached
+	// tokens has changed several times, and is left at the price of the question. That of 2.5 Pro
+	// rises with the length of the question.
+	{"gemini/gemini-2.5-flash", 1_048_576, &llm.Price{In: 0.30, Out: 2.50}},
+	{"gemini/gemini-2.5-flash-lite", 1_048_576, &llm.Price{In: 0.10, Out: 0.40}},
+	{"gemini/gemini-2.5-pro", 1_048_576, nil},
+
+	// docs.anthropic.com/en/docs/about-claude/pricing and /models/overview, 2026-05; a write is
+	// one to the cache for 5 minutes. Sonnet 4 and 4.5 hold more with a beta header, not sent here.
+	{"anthropic/claude-opus-4-7", 1_000_000, &llm.Price{In: 5, Out: 25, Cached: 0.50, Written: 6.25}},
+	{"anthropic/claude-opus-4-6", 1_000_000, &llm.Price{In: 5, Out: 25, Cached: 0.50, Written: 6.25}},
+	{"anthropic/claude-opus-4-5", 200_000, &llm.Price{In: 5, Out: 25, Cached: 0.50, Written: 6.25}},
+	{"anthropic/claude-opus-4-1", 200_000, &llm.Price{In: 15, Out: 75, Cached: 1.50, Written: 18.75}},
+	{"anthropic/claude-sonnet-4-6", 1_000_000, &llm.Price{In: 3, Out: 15, Cached: 0.30, Written: 3.75}},
+	{"anthropic/claude-sonnet-4-5", 200_000, &llm.Price{In: 3, Out: 15, Cached: 0.30, Written: 3.75}},
+	{"anthropic/claude-sonnet-4", 200_000, &llm.Price{In: 3, Out: 15, Cached: 0.30, Written: 3.75}},
+	{"anthropic/claude-haiku-4-5", 200_000, &llm.Price{In: 1, Out: 5, Cached: 0.10, Written: 1.25}},
+
+	// platform.openai.com/docs/pricing and /models, 2026-05.
+	{"openai/gpt-5.3-codex", 400_000, &llm.Price{In: 1.75, Out: 14, Cached: 0.175}},
+	{"openai/gpt-5.2-codex", 400_000, &llm.Price{In: 1.75, Out: 14, Cached: 0.175}},
+	{"openai/gpt-5.2", 400_000, &llm.Price{In: 1.75, Out: 14, Cached: 0.175}},
+	{"openai/gpt-5.1-codex", 400_000, &llm.Price{In: 1.25, Out: 10, Cached: 0.125}},
+	{"openai/gpt-5.1", 400_000, &llm.Price{In: 1.25, Out: 10, Cached: 0.125}},
+	{"openai/gpt-5-codex", 400_000, &llm.Price{In: 1.25, Out: 10, Cached: 0.125}},
+	{"openai/gpt-5", 400_000, &llm.Price{In: 1.25, Out: 10, Cached: 0.125}},
+	{"openai/gpt-5-mini", 400_000, &llm.Price{In: 0.25, Out: 2, Cached: 0.025}},
+	{"openai/gpt-4.1", 1_047_576, &llm.Price{In: 2, Out: 8, Cached: 0.50}},
+	{"openai/gpt-4.1-mini", 1_047_576, &llm.Price{In: 0.40, Out: 1.60, Cached: 0.10}},
+}

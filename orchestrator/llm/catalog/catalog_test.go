@@ -1,0 +1,59 @@
+package catalog_test
+
+import (
+	"testing"
+
+	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/catalog"
+	"agent/orchestrator/llm/vendors"
+)
+
+func TestEveryRowIsOfAVendorAndMakesSense(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, m := range catalog.All() {
+		v, name, ok := llm.FindVendor(vendors.All(), m.Name)
+		if !ok || v.Local || seen[m.Name] {
+			t.Errorf("%s is of no vendor that is paid, or stands twice", m.Name)
+		}
+		seen[m.Name] = true
+		if m.Context < 1024 && m.Price == nil {
+			t.Errorf("%s: nothing is known of it", m.Name)
+		}
+		// A price in another unit, or with in and out exchanged, would be far off.
+		if p := m.Price; p != nil && (p.In < 0.01 || p.In > 100 || p.Out <= p.In || p.Cached > p.In || p.Written != 0 && p.Written < p.In) {
+			t.Errorf("%s costs %+v", m.Name, *p)
+		}
+		if got, ok := catalog.Find(v.Name, name); !ok || got.Name != m.Name {
+			t.Errorf("%s is found as %+v", m.Name, got)
+		}
+	}
+	// A cap on cost holds for what is asked by default without a price of the user's.
+	for _, v := range vendors.All() {
+		if m, _ := catalog.Find(v.Name, v.Model); v.Model != "" && !v.Local && m.Price == nil {
+			t.Errorf("the price of %s/%s is not known", v.Name, v.Model)
+		}
+	}
+}
+
+func TestAModelIsFoundByItsVersionAndNoOther(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"claude-sonnet-4-5": "claude-sonnet-4-5", "claude-sonnet-4-5-20250929": "claude-sonnet-4-5", "claude-sonnet-4-20250514": "claude-sonnet-4",
+		"claude-sonnet-4-9": "", "claude-sonnet-4-5-fast": "", "claude": "", "": "",
+	} {
+		m, ok := catalog.Find("anthropic", name)
+		if ok != (want != "") || ok && m.Name != "anthropic/"+want {
+			t.Errorf("%q is %+v, %v", name, m, ok)
+		}
+	}
+	if m, ok := catalog.Find("openai", "gpt-5-2025-08-07"); !ok || m.Price.In != 1.25 {
+		t.Errorf("%+v, %v", m, ok)
+	}
+	if m, ok := catalog.Find("openai", "gpt-5-pro"); ok {
+		t.Errorf("another model at another price is %+v", m)
+	}
+	if _, ok := catalog.Find("compatible", "gpt-5"); ok {
+		t.Error("a server of somebody's has the vendor's price")
+	}
+}

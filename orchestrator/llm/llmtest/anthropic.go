@@ -1,0 +1,87 @@
+package llmtest
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// Anthropic starts a server that speaks the Messages API (2023-06-01): /v1/messages as
+// server-sent events, /v1/messages/count_tokens and /v1/models.
+func Anthropic(steps ...Step) *Server { return newServer(anthropic{}, steps) }
+
+type anthropic struct{}
+
+func (anthropic) header() (name, prefix string) { return "X-Api-Key", "" }
+
+// frame opens with the message, and the ping that follows it.
+func (a anthropic) frame(q Request, s Step) (contentType, open, between, end string) {
+	message := map[string]any{"id": "msg_1", "type": "message", "role": "assistant", "model": echoed(q, s), "content": []any{}, "stop_reason": nil, "stop_sequence": nil}
+	if u := s.Usage; u != nil {
+		message["usage"] = map[string]any{
+			"input_tokens": u.In - u.Cached - u.Written, "cache_read_input_tokens": u.Cached, "cache_creation_input_tokens": u.Written, "output_tokens": 1,
+		}
+	}
+	return "text/event-stream; charset=utf-8", namedSSE("message_start", map[string]any{"message": message}) + namedSSE("ping", map[string]any{}), "", ""
+}
+
+// read reads /v1/messages, /v1/messages/count_tokens and /v1/models. Without the
+// version of the API there is no such path.
+func (anthropic) read(r *http.Request, body map[string]any) (Request, string) {
+	what := map[string]string{"messages": "answer", "messages/count_tokens": "count", "models": "models"}[after(r, "/v1/")]
+	if r.Header.Get("Anthropic-Version") != "2023-06-01" || what == "answer" && body["stream"] != true || what == "answer" && body["max_tokens"] == nil {
+		what = ""
+	}
+	q := Request{System: text(map[string]any{"parts": body["system"]})}
+	q.Model, _ = body["model"].(string)
+	_, q.Messages = turns(body["messages"])
+	q.Temperature, q.MaxTokens = number64(body["temperature"]), int(number64(body["max_tokens"]))
+	return q, what
+}
+
+// info counts a token per word.
+func (a anthropic) info(what string, q Request) (int, string) {
+	switch what {
+	case "answer":
+		return 0, ""
+	case "count":
+		n := len(strings.Fields(q.System))
+		for _, m := range q.Messages {
+			n += len(strings.Fields(m.Text))
+		}
+		return http.StatusOK, fmt.Sprintf(`{"input_tokens": %d}`, n)
+	case "models":
+		return list(map[string]any{"type": "model", "id": "model-1", "display_name": "Model 1", "max_input_tokens": 200000}, map[string]any{"type": "model", "id": "model-2"})
+	}
+	return http.StatusNotFound, a.fault(http.StatusNotFound, "no such path, or no version")
+}
+
+func (anthropic) fault(status int, message string) string {
+	names := map[int]string{
+		400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 403: "permission_error", 404: "not_found_error",
+		413: "request_too_large", 429: "rate_limit_error", 500: "api_error", 504: "timeout_error", 529: "overloaded_error",
+	}
+	return encode(map[string]any{"type": "error", "error": map[string]any{"type": cmp.Or(names[status], "some_error"), "message": message}, "request_id": "req_1"})
+}
+
+// event has the blocks of thoughts and text begun and ended around each piece.
+func (anthropic) event(_ Request, _ Step, text, _ string, thought bool) string {
+	block, delta := map[string]any{"type": "text", "text": ""}, map[string]any{"type": "text_delta", "text": text}
+	if thought {
+		block, delta = map[string]any{"type": "thinking", "thinking": "", "signature": ""}, map[string]any{"type": "thinking_delta", "thinking": text}
+	}
+	if text == "" || thought {
+		return namedSSE("content_block_start", map[string]any{"index": 0, "content_block": block}) + namedSSE("content_block_delta", map[string]any{"index": 0, "delta": delta}) +
+			namedSSE("content_block_delta", map[string]any{"index": 0, "delta": map[string]any{"type": "signature_delta", "signature": "c2ln"}}) + namedSSE("content_block_stop", map[string]any{"index": 0})
+	}
+	return namedSSE("content_block_delta", map[string]any{"index": 1, "delta": delta})
+}
+
+func (anthropic) last(_ Request, s Step) string {
+	delta := map[string]any{"delta": map[string]any{"stop_reason": cmp.Or(s.Finish, "end_turn"), "stop_sequence": nil}}
+	if u := s.Usage; u != nil {
+		delta["usage"] = map[string]any{"output_tokens": u.Out + u.Thoughts, "output_tokens_details": map[string]any{"thinking_tokens": u.Thoughts}}
+	}
+	return namedSSE("content_block_stop", map[string]any{"index": 1}) + namedSSE("message_delta", delta) + namedSSE("message_stop", map[string]any{})
+}

@@ -1,0 +1,144 @@
+package openai
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/wire"
+)
+
+// An event is one event of the stream, as far as it matters here. Source:
+// "Streaming events" of OpenAI's API reference.
+type event struct {
+	Type      string          `json:"type"`
+	Delta     json.RawMessage `json:"delta"`
+	Response  *response       `json:"response"`
+	errorBody                 // of type error
+	Error     json.RawMessage `json:"error"` // the same in newer versions
+}
+
+// A response is what the last event holds of the answer as a whole.
+type response struct {
+	Model      string `json:"model"`
+	Usage      *usage `json:"usage"`
+	Incomplete struct {
+		Reason string `json:"reason"`
+	} `json:"incomplete_details"`
+	Error *errorBody `json:"error"`
+}
+
+// A usage counts tokens. The counts are read as any number, for what is written
+// there may be nonsense.
+type usage struct {
+	In        float64 `json:"input_tokens"` // cached ones included
+	InDetails struct {
+		Cached float64 `json:"cached_tokens"`
+	} `json:"input_tokens_details"`
+	Out        float64 `json:"output_tokens"` // reasoning included
+	OutDetails struct {
+		Reasoning float64 `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+// A stream is an answer while it arrives.
+type stream struct {
+	call    *wire.Call
+	events  *wire.Events
+	text    strings.Builder
+	refused strings.Builder // what the model said in place of an answer
+	last    *event          // the event that ended the answer, nil before
+}
+
+// next reads one event. alive says that it is a sign of life, with text or without.
+func (s *stream) next() (piece string, alive bool, err error) {
+	raw, err := s.events.Next()
+	if err != nil || len(raw.Data) == 0 { // a comment keeps the connection open
+		return "", err == nil, err
+	}
+	var e event
+	if err := json.Unmarshal(raw.Data, &e); err != nil {
+		return "", false, err
+	}
+	switch e.Type {
+	case "response.output_text.delta":
+		err = json.Unmarshal(e.Delta, &piece)
+	case "response.refusal.delta":
+		var said string
+		err = json.Unmarshal(e.Delta, &said)
+		s.refused.WriteString(said)
+	case "response.completed", "response.incomplete", "response.failed":
+		s.last = &e
+		return "", false, nil
+	case "error":
+		return "", false, s.interrupted(e, raw.Data)
+	}
+	if err == nil && wire.Torn(raw.Data, piece) {
+		err = wire.ErrTorn
+	}
+	return piece, true, err
+}
+
+// interrupted returns the error that came as an event, after the status that promised
+// success. Without a code it is the vendor's own trouble.
+func (s *stream) interrupted(e event, raw []byte) error {
+	f, ok := Fault(http.StatusInternalServerError, raw)
+	if !ok {
+		f = e.fault(http.StatusInternalServerError)
+	}
+	return s.call.Error(f.Kind, "in mid-answer: "+f.Text, nil)
+}
+
+// answer judges what was said when the last event has come. An answer without text
+// is an error: whoever asked for an edit has none.
+func (s *stream) answer(req llm.Request) (llm.Answer, error) {
+	r := s.last.Response
+	if r == nil {
+		return llm.Answer{}, s.call.Error(llm.Malformed, "the last event holds no response", nil)
+	}
+	a := llm.Answer{Text: s.text.String(), Model: req.Model}
+	u := usage{}
+	if r.Usage != nil {
+		u = *r.Usage
+	}
+	a.Usage.In = wire.Count(u.In, wire.Texts(req)...)
+	a.Usage.Out = wire.Count(u.Out, a.Text)
+	a.Usage.Cached = wire.Part(u.InDetails.Cached, a.Usage.In)
+	a.Usage.Reason = wire.Part(u.OutDetails.Reasoning, a.Usage.Out)
+	// The name is the vendor's text and goes where errors go: to terminals.
+	if name := llm.Line(r.Model); name != "" {
+		a.Model = name
+	}
+	if kind, detail := s.ending(*r); kind != "" {
+		a.Text = ""
+		return a, s.call.Error(kind, detail, nil)
+	}
+	return a, nil
+}
+
+// ending returns the kind of error that the last event is, with a detail, or "" for
+// the model's own end. A reason that is not known here is not taken for that.
+func (s *stream) ending(r response) (llm.Kind, string) {
+	switch {
+	case s.last.Type == "response.failed" && r.Error != nil:
+		f := r.Error.fault(http.StatusInternalServerError)
+		return f.Kind, "in mid-answer: " + f.Text
+	case s.last.Type == "response.failed":
+		return llm.Overloaded, "the answer failed without a reason"
+	case s.last.Type == "response.incomplete":
+		detail := "the answer ended with " + r.Incomplete.Reason
+		switch r.Incomplete.Reason {
+		case "max_output_tokens":
+			return llm.Truncated, detail
+		case "content_filter":
+			return llm.Refused, detail
+		}
+		return llm.Unknown, detail
+	case s.refused.Len() > 0:
+		return llm.Refused, "the model refused: " + s.refused.String()
+	case s.text.Len() > 0:
+		return "", ""
+	}
+	return llm.Malformed, "the answer holds no text"
+}
