@@ -19,6 +19,7 @@
 //	cmd/agent/internal/command/doctor     agent doctor
 //	cmd/agent/internal/command/edit       agent edit, and its batches
 //	cmd/agent/internal/command/images     agent images
+//	cmd/agent/internal/command/initialize agent init
 //	cmd/agent/internal/command/keys       agent keys
 //	cmd/agent/internal/command/proposals  agent proposals, and how a run takes one up
 //	cmd/agent/internal/command/replay     agent runs replay, export, verify, key
@@ -28,6 +29,7 @@
 //	cmd/agent/internal/command/self       agent self: rebuild, status, rollback, list
 //	cmd/agent/internal/command/sql        agent sql
 //	cmd/agent/internal/command/undo       agent undo
+//	cmd/agent/internal/command/uninstall  agent uninstall
 //	cmd/agent/internal/config     settings: flags, environment, files, defaults
 //	cmd/agent/internal/fault      errors with an exit code and the next thing to do
 //	cmd/agent/internal/sarif      what a run found, as SARIF

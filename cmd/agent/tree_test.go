@@ -73,6 +73,10 @@ var allowed = map[string][]string{
 		"sandbox/workspace", "sandbox/workspace/promotion", "verify/policy",
 	},
 	"cmd/agent/internal/command/images": {"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "images"},
+	"cmd/agent/internal/command/initialize": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/llm",
+		"orchestrator/llm/vendors", "sandbox", "sandbox/workspace", "sandbox/workspace/lang",
+	},
 	"cmd/agent/internal/command/keys": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/llm",
@@ -112,6 +116,9 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/command/undo": {
 		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term",
 		"cmd/agent/internal/wire", "orchestrator/blame", "orchestrator/run", "orchestrator/store/database", "orchestrator/undo", "sandbox/workspace",
+	},
+	"cmd/agent/internal/command/uninstall": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "images", "sandbox",
 	},
 	"cmd/agent/internal/config": {
 		"cmd/agent/internal/fault", "images/dependencies", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify",
