@@ -196,7 +196,7 @@ var allowed = map[string][]string{
 	"orchestrator/survey":          {"images", "orchestrator/agent", "orchestrator/gate", "orchestrator/ledger", "sandbox", "sandbox/workspace", "verify", "verify/symbols"},
 	"orchestrator/tournament":      {"orchestrator/agent", "orchestrator/edit/parse", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify"},
 	"orchestrator/undo":            {"orchestrator/blame", "sandbox/workspace"},
-	"sandbox":                      {"sandbox/guest", "sandbox/guest/sealed", "sandbox/guest/wire", "sandbox/workspace"},
+	"sandbox":                      {"sandbox/guest", "sandbox/guest/sealed", "sandbox/guest/wire", "sandbox/owner", "sandbox/workspace"},
 	"sandbox/guest":                {"sandbox/guest/process", "sandbox/guest/sealed", "sandbox/guest/wire"},
 	"sandbox/workspace":            {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"sandbox/workspace/promotion":  {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},

@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 
+	"agent/sandbox/workspace/internal/dirfd"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -30,7 +32,7 @@ func (s *scanner) list(rel string, stop <-chan struct{}) (l listing, err error) 
 	}
 	l.self = entryOf(rel, Dir, &st)
 	if _, ok := s.stamped[uint64(st.Dev)]; !ok {
-		s.stamped[uint64(st.Dev)] = stamps(fd)
+		s.stamped[uint64(st.Dev)] = dirfd.Stamps(fd)
 	}
 	l.found = make([]listed, len(l.names))
 	for i, name := range l.names {

@@ -53,3 +53,7 @@ func mountNumber(int) uint64 { return 0 }
 // lease fails: there are no leases, and nothing else tells who has f open. Files count
 // as being written to, so that each is read twice.
 func lease(*os.File) error { return unix.ENOTSUP }
+
+// Stamps is false: of no file system of this one it is known that a change through a
+// mapping of a file's pages shows in its time of change.
+func Stamps(int) bool { return false }

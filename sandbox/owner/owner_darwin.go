@@ -1,7 +1,6 @@
-package sandbox
+package owner
 
 import (
-	_ "embed" // for the profile
 	"errors"
 
 	"golang.org/x/sys/unix"
@@ -29,13 +28,3 @@ func processStart(pid int) (start uint64, dead bool, err error) {
 	begun := info.Proc.P_starttime
 	return uint64(begun.Sec)*1e6 + uint64(begun.Usec), info.Proc.P_stat == zombie, nil
 }
-
-// boxProfile is what seccompProfile makes on Linux, from Docker's default profile, which
-// its module has for Linux alone. A test keeps the two equal.
-//
-//go:embed seccomp_darwin.json
-var boxProfile string
-
-// seccompProfile returns the boxes' system call filter as JSON. Boxes run on the Linux of
-// the engine.
-func seccompProfile() (string, error) { return boxProfile, nil }

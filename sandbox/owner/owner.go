@@ -1,4 +1,6 @@
-package sandbox
+// Package owner names a process for good, in the labels of what it makes on an engine, so that
+// another process can tell whether it lives.
+package owner
 
 import (
 	"errors"
@@ -47,10 +49,10 @@ func parseIdentity(text string) (identity, error) {
 	return identity{host: part[0], boot: part[1], space: space, pid: pid, start: start}, nil
 }
 
-// Owner names this process: host, boot, pid and start time, so that
+// Name names this process: host, boot, pid and start time, so that
 // another can tell whether it lives. It is "" where the system does not
 // say, as on Linux without /proc, and then nobody can tell.
-func Owner() string {
+func Name() string {
 	id, err := self()
 	if err != nil {
 		return ""
@@ -77,7 +79,7 @@ func self() (identity, error) {
 	return identity{host: host, boot: fmt.Sprintf("%.8s", boot), space: space, pid: pid, start: start}, nil
 }
 
-// Alive reports whether the process that Owner named still runs; known
+// Alive reports whether the process that Name named still runs; known
 // is false for one on another host, in another container, or of an
 // earlier boot, which cannot be told from another host.
 func Alive(owner string) (alive, known bool) {
