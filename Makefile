@@ -20,7 +20,7 @@ CYCLONEDX   := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup demo test check test-ollama test-runsc test-self test-compose battery fuzz soak sbom install package release lint bench bench-edit bench-verify bench-weakenings bench-real clean
+.PHONY: help build setup demo test check test-ollama test-runsc test-self test-compose battery fuzz soak sbom install package release test-release test-package lint bench bench-edit bench-verify bench-weakenings bench-real clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -96,6 +96,14 @@ package: build ## a package of Debian in DIST (bin/dist)
 
 release: ## reproducible archives for Linux and macOS, amd64 and arm64, with sums and SBOMs, in DIST/VERSION
 	bash .ci/release $(CYCLONEDX) $(DIST)/$$(bash .ci/version)
+
+# Not part of `make test`: it links the program four times.
+test-release: ## release the last commit twice, from two directories, and compare the bytes
+	bash cmd/agent/testdata/release.sh $(CYCLONEDX)
+
+# Not part of `make test`: it makes a package of the whole program.
+test-package: setup package ## install the package in a fresh Debian container, use it, remove it: nothing is left
+	bash cmd/agent/testdata/package.sh "$$(ls -t $(DIST)/agent_*.deb | head -1)" "$$(docker images -q agent-base | head -1)"
 
 lint: ## formatting, static analysis, dead code, licences, known vulnerabilities (GOVULNDB names a database), shell scripts
 	bash .ci/lint $(GOFUMPT) $(STATICCHECK) $(DEADCODE) $(GOVULNCHECK)
