@@ -3,6 +3,9 @@
 GO      ?= go
 AGENT   := bin/agent
 GUEST   := cmd/agent/guestbin/guest
+# Where `make install` puts things, and `make package` and `make release`.
+PREFIX  ?= /usr/local
+DIST    ?= bin/dist
 STATIC  := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w'
 GOFUMPT     := mvdan.cc/gofumpt@v0.9.2
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -17,12 +20,12 @@ CYCLONEDX   := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup demo test check test-ollama test-runsc test-self test-compose battery fuzz soak sbom lint bench bench-edit bench-verify bench-weakenings bench-real clean
+.PHONY: help build setup demo test check test-ollama test-runsc test-self test-compose battery fuzz soak sbom install package release test-release test-package lint bench bench-edit bench-verify bench-weakenings bench-real clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 build: ## build bin/agent, with its guest inside
-	$(STATIC) -o $(GUEST) ./cmd/guest
+	GOOS=linux $(STATIC) -o $(GUEST) ./cmd/guest
 	$(STATIC) -o $(AGENT) ./cmd/agent
 
 setup: ## install and start an engine when none answers, build the images and the database
@@ -82,6 +85,25 @@ soak: setup ## 200 runs struck by faults at random instants, every promise check
 sbom: build ## what the programs are built from, as CycloneDX, beside them: bin/agent.cdx.json and that of the guest
 	cp $(GUEST) bin/guest
 	bash .ci/sbom $(CYCLONEDX) bin/agent bin/guest
+
+# It builds nothing as root: `make build`, then `sudo make install`.
+install: ## install bin/agent, its completion for three shells and its manual pages below PREFIX (/usr/local); DESTDIR stages it
+	@[ -x $(AGENT) ] || $(MAKE) --no-print-directory build
+	bash .ci/install $(AGENT) $(AGENT) '$(DESTDIR)' '$(PREFIX)'
+
+package: build ## a package of Debian in DIST (bin/dist)
+	bash .ci/package $(AGENT) $(DIST)
+
+release: ## reproducible archives for Linux and macOS, amd64 and arm64, with sums and SBOMs, in DIST/VERSION
+	bash .ci/release $(CYCLONEDX) $(DIST)/$$(bash .ci/version)
+
+# Not part of `make test`: it links the program four times.
+test-release: ## release the last commit twice, from two directories, and compare the bytes
+	bash cmd/agent/testdata/release.sh $(CYCLONEDX)
+
+# Not part of `make test`: it makes a package of the whole program.
+test-package: setup package ## install the package in a fresh Debian container, use it, remove it: nothing is left
+	bash cmd/agent/testdata/package.sh "$$(ls -t $(DIST)/agent_*.deb | head -1)" "$$(docker images -q agent-base | head -1)"
 
 lint: ## formatting, static analysis, dead code, licences, known vulnerabilities (GOVULNDB names a database), shell scripts
 	bash .ci/lint $(GOFUMPT) $(STATICCHECK) $(DEADCODE) $(GOVULNCHECK)

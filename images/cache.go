@@ -74,3 +74,21 @@ func pruneCache(ctx context.Context, client *bk.Client, word string, opts ...bk.
 	}
 	return nil
 }
+
+// Marks are the labels of all images that this package makes.
+func Marks() []string {
+	return []string{labelSnapshot, labelDependencies, labelProgram, labelImage}
+}
+
+// Forget takes away what the agent's own images and workspaces, which are gone, left in the engine's build cache.
+func (b *Builder) Forget(ctx context.Context) error {
+	if err := b.dropLeftovers(ctx, nil); err != nil {
+		return err
+	}
+	client, err := b.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return pruneCache(ctx, client, stepMark, bk.PruneAll)
+}

@@ -19,6 +19,7 @@
 //	cmd/agent/internal/command/doctor     agent doctor
 //	cmd/agent/internal/command/edit       agent edit, and its batches
 //	cmd/agent/internal/command/images     agent images
+//	cmd/agent/internal/command/initialize  agent init
 //	cmd/agent/internal/command/keys       agent keys
 //	cmd/agent/internal/command/models     agent models
 //	cmd/agent/internal/command/proposals  agent proposals, and how a run takes one up
@@ -29,6 +30,7 @@
 //	cmd/agent/internal/command/self       agent self: rebuild, status, rollback, list
 //	cmd/agent/internal/command/sql        agent sql
 //	cmd/agent/internal/command/undo       agent undo
+//	cmd/agent/internal/command/uninstall  agent uninstall
 //	cmd/agent/internal/config     settings: flags, environment, files, defaults
 //	cmd/agent/internal/fault      errors with an exit code and the next thing to do
 //	cmd/agent/internal/sarif      what a run found, as SARIF
@@ -81,6 +83,7 @@
 //	sandbox/guest/sealed          a tree in files that only its key opens: what a snapshot has of a workspace
 //	sandbox/guest/wire            frames between host and guest, and connections beside them
 //	sandbox/egress                the proxy through which a box reaches the hosts that it may
+//	sandbox/owner                 which process a thing on the engine belongs to, and whether it lives
 //	sandbox/workspace             the user's directory: what is read from it and what may be written to it
 //	sandbox/workspace/deps        manifests and lock files of packages, each notation read once; pure
 //	sandbox/workspace/git         the one hardened runner of git; the repository around a directory, and what it ignores

@@ -289,3 +289,20 @@ func TestTheSeccompProfileIsNarrow(t *testing.T) {
 		t.Errorf("the profile differs from one call to the next: %v", err)
 	}
 }
+
+// What the agent tells an engine from another system is what it tells it from Linux.
+func TestTheProfileOfOtherSystemsIsThatOfLinux(t *testing.T) {
+	const file = "seccomp_darwin.json"
+	want, err := seccompProfile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != want {
+		t.Errorf("%s is not the profile of Linux (%v): go test ./sandbox -run '^%s$' -update", file, err, t.Name())
+	}
+}

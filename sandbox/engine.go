@@ -205,7 +205,7 @@ func (e *Engine) freeBytes(root string) int64 {
 	if !e.local() || root == "" || unix.Statfs(root, &st) != nil {
 		return -1
 	}
-	return int64(st.Bavail) * st.Bsize
+	return int64(st.Bavail) * int64(st.Bsize)
 }
 
 // local reports whether the engine is reached by a socket file. That

@@ -10,6 +10,8 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
+
+	"agent/sandbox/owner"
 )
 
 // The labels of a box. Other programs rely on the first three.
@@ -150,3 +152,10 @@ func (e *Engine) awaitRemoval(ctx context.Context, id string) bool {
 
 // short returns the part of an ID that people read.
 func short(id string) string { return id[:min(len(id), 12)] }
+
+// Owner names this process: see package owner.
+func Owner() string { return owner.Name() }
+
+// Alive reports whether the process that Owner named still runs; known is
+// false for one that cannot be told of here.
+func Alive(name string) (alive, known bool) { return owner.Alive(name) }

@@ -73,6 +73,10 @@ var allowed = map[string][]string{
 		"sandbox/workspace", "sandbox/workspace/promotion", "verify/policy",
 	},
 	"cmd/agent/internal/command/images": {"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "images"},
+	"cmd/agent/internal/command/initialize": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/llm",
+		"orchestrator/llm/vendors", "sandbox", "sandbox/workspace", "sandbox/workspace/lang",
+	},
 	"cmd/agent/internal/command/keys": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/llm",
@@ -116,6 +120,9 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/command/undo": {
 		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term",
 		"cmd/agent/internal/wire", "orchestrator/blame", "orchestrator/run", "orchestrator/store/database", "orchestrator/undo", "sandbox/workspace",
+	},
+	"cmd/agent/internal/command/uninstall": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "images", "sandbox",
 	},
 	"cmd/agent/internal/config": {
 		"cmd/agent/internal/fault", "images/dependencies", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify",
@@ -199,7 +206,7 @@ var allowed = map[string][]string{
 	"orchestrator/survey":          {"images", "orchestrator/agent", "orchestrator/gate", "orchestrator/ledger", "sandbox", "sandbox/workspace", "verify", "verify/symbols"},
 	"orchestrator/tournament":      {"orchestrator/agent", "orchestrator/edit/parse", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify"},
 	"orchestrator/undo":            {"orchestrator/blame", "sandbox/workspace"},
-	"sandbox":                      {"sandbox/guest", "sandbox/guest/sealed", "sandbox/guest/wire", "sandbox/workspace"},
+	"sandbox":                      {"sandbox/guest", "sandbox/guest/sealed", "sandbox/guest/wire", "sandbox/owner", "sandbox/workspace"},
 	"sandbox/guest":                {"sandbox/guest/process", "sandbox/guest/sealed", "sandbox/guest/wire"},
 	"sandbox/workspace":            {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"sandbox/workspace/promotion":  {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},

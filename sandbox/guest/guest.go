@@ -9,6 +9,9 @@ import (
 	"time"
 )
 
+// workDir is the copy of the workspace that programs of a box see and change.
+const workDir = "/work"
+
 // A Command is one child process that the guest runs.
 type Command struct {
 	// Args is the program and its arguments. Args[0] is an absolute path

@@ -1,11 +1,5 @@
 package guest
 
-import (
-	"os"
-
-	"golang.org/x/sys/unix"
-)
-
 // The limits of a box that a program meets as errors of its own, such as "no space
 // left on device". Result.Reached names them, since the program's words seldom do.
 const (
@@ -18,48 +12,3 @@ const (
 
 // reachable are the known ones, in the order in which they are told.
 var reachable = []string{ReachedProcesses, ReachedFileSize, ReachedWork, ReachedWorkFiles, ReachedTmp}
-
-// forkFiles count the forks that the limit of processes refused: first those of
-// control groups of version 2, then of version 1.
-var forkFiles = []string{"/sys/fs/cgroup/pids.events", "/sys/fs/cgroup/pids/pids.events"}
-
-// readForks reads that counter; 0 when there is none.
-func readForks() int64 {
-	for _, name := range forkFiles {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			continue
-		}
-		if n, counted := parseCount(string(text), "max "); counted {
-			return n
-		}
-	}
-	return 0
-}
-
-// reached names the limits that a command has met and not left since. refused is
-// how many forks were refused meanwhile, and large says that the kernel ended the
-// command for the size of a file. It is asked before anything is killed.
-func reached(refused int64, large bool) []string {
-	var list []string
-	if refused > 0 {
-		list = append(list, ReachedProcesses)
-	}
-	if large {
-		list = append(list, ReachedFileSize)
-	}
-	for _, place := range []struct{ dir, bytes, files string }{{"/work", ReachedWork, ReachedWorkFiles}, {"/tmp", ReachedTmp, ""}} {
-		var st unix.Statfs_t
-		if unix.Statfs(place.dir, &st) != nil || st.Type != unix.TMPFS_MAGIC {
-			continue // no file system with limits of the box
-		}
-		if st.Bavail == 0 {
-			list = append(list, place.bytes)
-		}
-		// gVisor's tmpfs has no such limit, and counts none.
-		if st.Files > 0 && st.Ffree == 0 && place.files != "" {
-			list = append(list, place.files)
-		}
-	}
-	return list
-}

@@ -35,7 +35,7 @@ func newVisitor(t *testing.T, tree treetest.Files) *visitor {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	if v.blind = !stamps(fd); v.blind {
+	if v.blind = !dirfd.Stamps(fd); v.blind {
 		t.Logf("%s lies on a file system that is read each time: set TMPDIR to see how much is read", v.dir)
 	}
 	return v

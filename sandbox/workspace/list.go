@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"os"
 
+	"agent/sandbox/workspace/internal/dirfd"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -29,8 +31,8 @@ func (s *scanner) list(rel string, stop <-chan struct{}) (l listing, err error) 
 		return l, err
 	}
 	l.self = entryOf(rel, Dir, &st)
-	if _, ok := s.stamped[st.Dev]; !ok {
-		s.stamped[st.Dev] = stamps(fd)
+	if _, ok := s.stamped[uint64(st.Dev)]; !ok {
+		s.stamped[uint64(st.Dev)] = dirfd.Stamps(fd)
 	}
 	l.found = make([]listed, len(l.names))
 	for i, name := range l.names {
@@ -65,7 +67,7 @@ func ask(fd int, dir, name string, st *unix.Stat_t) listed {
 		return l
 	}
 	var kind Kind
-	kind, l.special = KindOf(st.Mode)
+	kind, l.special = KindOf(uint32(st.Mode))
 	l.Entry = entryOf(rel, kind, st)
 	if kind != Symlink {
 		return l

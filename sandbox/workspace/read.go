@@ -57,7 +57,7 @@ func ReadFile(root, name string) ([]byte, error) {
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: err}
 	}
-	if kind, other := KindOf(st.Mode); kind == Dir {
+	if kind, other := KindOf(uint32(st.Mode)); kind == Dir {
 		return nil, refuse("is a directory")
 	} else if kind != File {
 		return nil, refuse("is a " + other)

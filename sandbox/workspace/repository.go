@@ -276,7 +276,7 @@ func treeHoldsHead(t *dirfd.Tree, name, folded string) bool {
 	if err != nil {
 		return !dirfd.Gone(err)
 	}
-	if kind, _ := KindOf(st.Mode); kind != File {
+	if kind, _ := KindOf(uint32(st.Mode)); kind != File {
 		return kind == Symlink
 	}
 	file, err := t.Open(name, unix.O_RDONLY, 0)

@@ -76,7 +76,7 @@ func (s *scanner) skip(rel, reason string, quiet bool) {
 func entryOf(rel string, kind Kind, st *unix.Stat_t) Entry {
 	e := Entry{
 		Path: rel, Kind: kind, Mode: fs.FileMode(st.Mode).Perm(),
-		MTime: st.Mtim.Nano(), CTime: st.Ctim.Nano(), Inode: st.Ino, Device: st.Dev,
+		MTime: st.Mtim.Nano(), CTime: st.Ctim.Nano(), Inode: st.Ino, Device: uint64(st.Dev),
 	}
 	if kind == File {
 		e.Size = st.Size

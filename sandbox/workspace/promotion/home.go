@@ -139,7 +139,7 @@ func (h *home) check(t *dirfd.Tree) error {
 		if err := unix.Stat(dir, &st); err != nil {
 			return &fs.PathError{Op: "stat", Path: dir, Err: err}
 		}
-		if (dirfd.Inode{Device: st.Dev, Number: st.Ino}) == root {
+		if dirfd.InodeOf(&st) == root {
 			return fmt.Errorf("the journals of promotions would lie in the workspace itself, in %s: set XDG_STATE_HOME to a directory outside of it", real)
 		}
 		if dir == filepath.Dir(dir) {

@@ -119,7 +119,7 @@ func holder(fd int) string {
 	}
 	defer f.Close()
 	// The list names files by device and inode, in hexadecimal and decimal.
-	want := fmt.Sprintf("%02x:%02x:%d", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino)
+	want := fmt.Sprintf("%02x:%02x:%d", unix.Major(uint64(st.Dev)), unix.Minor(uint64(st.Dev)), st.Ino)
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		// As "1: FLOCK  ADVISORY  WRITE 4711 fe:00:131 0 EOF".
 		col := strings.Fields(lines.Text())

@@ -75,7 +75,7 @@ func look(t *dirfd.Tree, rel string) (found, error) {
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return found{}, &fs.PathError{Op: "stat", Path: rel, Err: err}
 	}
-	if kind, _ := workspace.KindOf(st.Mode); kind != workspace.File {
+	if kind, _ := workspace.KindOf(uint32(st.Mode)); kind != workspace.File {
 		return found{dir: kind == workspace.Dir}, nil
 	}
 	h := sha256.New()
@@ -85,7 +85,7 @@ func look(t *dirfd.Tree, rel string) (found, error) {
 		return found{}, err
 	}
 	return found{plain: true, inode: st.Ino, busy: dirfd.Writing(f), meta: fileMeta{
-		Digest: hex.EncodeToString(h.Sum(nil)), Mode: st.Mode & 0o777, UID: int(st.Uid), GID: int(st.Gid),
+		Digest: hex.EncodeToString(h.Sum(nil)), Mode: uint32(st.Mode) & 0o777, UID: int(st.Uid), GID: int(st.Gid),
 	}}, nil
 }
 
@@ -97,8 +97,8 @@ func (j *journal) away(from, to string) error { return j.tree.Rename(from, to, 0
 // fs.ErrExist when it is not.
 func (j *journal) put(from, to string) error {
 	t := j.tree
-	err := t.Rename(from, to, unix.RENAME_NOREPLACE)
-	if !noFlags(err) {
+	err := t.Rename(from, to, dirfd.NoReplace)
+	if !dirfd.Unsupported(err) {
 		return err
 	}
 	// A hard link never replaces anything either. For a moment the file has
@@ -107,7 +107,7 @@ func (j *journal) put(from, to string) error {
 		j.at("linked")
 		return t.Unlink(from)
 	}
-	if !errors.Is(err, unix.EPERM) && !noFlags(err) {
+	if !errors.Is(err, unix.EPERM) && !dirfd.Unsupported(err) {
 		return err
 	}
 	if _, err := t.Stat(to); !errors.Is(err, fs.ErrNotExist) {
@@ -116,20 +116,15 @@ func (j *journal) put(from, to string) error {
 	return t.Rename(from, to, 0)
 }
 
-// noFlags reports that a file system does not know the flags of renameat2.
-func noFlags(err error) bool {
-	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP)
-}
-
 // swap exchanges the files at slot and name, at once where the file system
 // can. Elsewhere name is away for a moment; settle tells what to do after a
 // kill there.
 func (j *journal) swap(slot, name string) error {
-	err := j.tree.Rename(slot, name, unix.RENAME_EXCHANGE)
+	err := j.tree.Rename(slot, name, dirfd.Exchange)
 	if err == nil {
 		j.at("exchanged")
 	}
-	if !noFlags(err) {
+	if !dirfd.Unsupported(err) {
 		return err
 	}
 	if err := j.away(name, slot+swapSuffix); err != nil {

@@ -127,7 +127,7 @@ func (j *journal) inspect(c workspace.PathChange, changes []workspace.PathChange
 		if err != nil {
 			return found{}, err
 		}
-		kind, special := workspace.KindOf(st.Mode)
+		kind, special := workspace.KindOf(uint32(st.Mode))
 		switch {
 		case kind == workspace.Symlink:
 			return refuse("%s is a symbolic link on the host: name the file by its real path", dir)
@@ -148,7 +148,7 @@ func (j *journal) inspect(c workspace.PathChange, changes []workspace.PathChange
 	if err != nil {
 		return found{}, err
 	}
-	switch kind, special := workspace.KindOf(st.Mode); {
+	switch kind, special := workspace.KindOf(uint32(st.Mode)); {
 	case kind == workspace.Symlink:
 		return refuse("it is a symbolic link on the host, and only files are changed")
 	case kind == workspace.Dir && (c.Existed || !c.Exists):
@@ -176,7 +176,7 @@ func (j *journal) clear(name string, changes []workspace.PathChange) error {
 		if err != nil {
 			return err
 		}
-		if kind, _ := workspace.KindOf(st.Mode); kind == workspace.Dir {
+		if kind, _ := workspace.KindOf(uint32(st.Mode)); kind == workspace.Dir {
 			if err := j.clear(child, changes); err != nil {
 				return err
 			}
@@ -197,7 +197,7 @@ func (j *journal) clear(name string, changes []workspace.PathChange) error {
 // permission mask would lose.
 func (j *journal) dirMeta(name string) (dirMeta, error) {
 	st, err := j.tree.Stat(name)
-	return dirMeta{Path: name, Mode: st.Mode & 0o7777, UID: int(st.Uid), GID: int(st.Gid)}, err
+	return dirMeta{Path: name, Mode: uint32(st.Mode) & 0o7777, UID: int(st.Uid), GID: int(st.Gid)}, err
 }
 
 // metaAfter says what the file of c is to be: the bits and owner of the file
@@ -428,7 +428,7 @@ func (j *journal) dressDir(d dirMeta) error {
 	if err := own(f, d.UID, d.GID); err != nil {
 		return err
 	}
-	mode := d.Mode&0o1777 | (st.Mode|d.Mode)&unix.S_ISGID
+	mode := d.Mode&0o1777 | (uint32(st.Mode)|d.Mode)&unix.S_ISGID
 	if err := unix.Fchmod(fd, mode); err != nil {
 		return &fs.PathError{Op: "chmod", Path: d.Path, Err: err}
 	}

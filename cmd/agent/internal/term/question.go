@@ -10,8 +10,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // ErrExpired is what Question gives when nobody answered in time.
@@ -87,7 +85,7 @@ func (c *Console) countdown(ctx context.Context) (stop func()) {
 func (c *Console) DiscardInput() {
 	if tty := Terminal(c.Stdin); tty != nil {
 		// A terminal that cannot forget is asked all the same.
-		_ = unix.IoctlSetInt(int(tty.Fd()), unix.TCFLSH, unix.TCIFLUSH)
+		_ = discardInput(int(tty.Fd()))
 	}
 }
 

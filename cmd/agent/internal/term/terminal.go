@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
@@ -232,20 +233,18 @@ func Interruptible(ctx context.Context, r io.Reader) io.Reader {
 
 // readable returns when a read of fd would not block, or ctx ended.
 func readable(ctx context.Context, fd int) error {
-	const glance = 100 // milliseconds between two looks at ctx
+	const glance = 100 * time.Millisecond // between two looks at ctx
 	for {
 		// A hang-up counts as readable: the read that follows tells
-		// what happened.
-		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		// A signal that interrupts the wait is no error; if it was
-		// meant for the run, ctx has ended.
-		n, err := unix.Poll(fds, glance)
+		// what happened. A signal that interrupts the wait is no error;
+		// if it was meant for the run, ctx has ended.
+		ready, err := waitInput(fd, glance)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil && !errors.Is(err, unix.EINTR):
 			return fmt.Errorf("wait for input: %w", err)
-		case n > 0:
+		case ready:
 			return nil
 		}
 	}

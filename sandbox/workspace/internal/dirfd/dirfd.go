@@ -25,7 +25,7 @@ type Tree struct {
 	FD int // the descriptor, -1 once it is closed
 	// For messages.
 	Root string
-	// Tests behave as on a file system that knows no flags of renameat2.
+	// Tests behave as on a file system that knows neither NoReplace nor Exchange.
 	Plain bool
 }
 
@@ -51,13 +51,16 @@ func (t *Tree) Reopen() (*Tree, error) {
 // An Inode tells a file or directory from all others that exist at the time.
 type Inode struct{ Device, Number uint64 }
 
+// InodeOf is the inode that st is about.
+func InodeOf(st *unix.Stat_t) Inode { return Inode{Device: uint64(st.Dev), Number: st.Ino} }
+
 // Identity is the inode of the directory itself.
 func (t *Tree) Identity() (Inode, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(t.FD, &st); err != nil {
 		return Inode{}, &fs.PathError{Op: "stat", Path: t.Root, Err: err}
 	}
-	return Inode{Device: st.Dev, Number: st.Ino}, nil
+	return InodeOf(&st), nil
 }
 
 // InPlace reports whether the directory is still at its path. If not it was moved or
@@ -73,7 +76,7 @@ func (t *Tree) InPlace() (bool, error) {
 	if err != nil && !Gone(err) {
 		return false, &fs.PathError{Op: "stat", Path: t.Root, Err: err}
 	}
-	return err == nil && (Inode{Device: st.Dev, Number: st.Ino}) == id, nil
+	return err == nil && InodeOf(&st) == id, nil
 }
 
 // Close closes the descriptor, once: a number closed twice may by then be
@@ -92,7 +95,7 @@ func openat(dir int, name string, flags int, mode uint32) (int, error) {
 	for {
 		fd, err := unix.Openat(dir, name, flags|unix.O_CLOEXEC, mode)
 		if !errors.Is(err, unix.EINTR) {
-			return fd, err
+			return fd, asLinux(err, flags)
 		}
 	}
 }
@@ -187,7 +190,8 @@ func (t *Tree) Unlink(rel string) error {
 	})
 }
 
-// Rename is renameat2 with its flags.
+// Rename gives from the name to: 0 replaces what is there, as rename does; NoReplace and
+// Exchange do what they say, or fail with an error of Unsupported.
 func (t *Tree) Rename(from, to string, flags uint) error {
 	if t.Plain && flags != 0 {
 		return &fs.PathError{Op: "rename", Path: from, Err: unix.EINVAL}
@@ -198,7 +202,7 @@ func (t *Tree) Rename(from, to string, flags uint) error {
 			return err
 		}
 		defer unix.Close(toDir)
-		return unix.Renameat2(fromDir, fromBase, toDir, path.Base(to), flags)
+		return rename(fromDir, fromBase, toDir, path.Base(to), flags)
 	})
 }
 
@@ -222,7 +226,7 @@ func (t *Tree) Sync(rel string) error {
 		return &fs.PathError{Op: "sync", Path: rel, Err: err}
 	}
 	defer unix.Close(fd)
-	if err := unix.Fsync(fd); err != nil && !errors.Is(err, unix.EINVAL) {
+	if err := syncDir(fd); err != nil && !errors.Is(err, unix.EINVAL) {
 		return &fs.PathError{Op: "sync", Path: rel, Err: err}
 	}
 	return nil
@@ -240,14 +244,7 @@ func (t *Tree) Mount(rel string) (id [2]uint64, err error) {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return id, err
 	}
-	id[0] = uint64(st.Dev)
-	// The device alone misses bind mounts; kernels before 5.8 know no mount
-	// number.
-	var x unix.Statx_t
-	if unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_MNT_ID, &x) == nil && x.Mask&unix.STATX_MNT_ID != 0 {
-		id[1] = x.Mnt_id
-	}
-	return id, nil
+	return [2]uint64{uint64(st.Dev), mountNumber(fd)}, nil
 }
 
 // Write makes a new file with content, in place of a left-over, and makes its
@@ -313,6 +310,11 @@ func (t *Tree) Empty(name string) error {
 		return err
 	}
 	return nil
+}
+
+// Unsupported reports that a file system does not know the flags of a Rename.
+func Unsupported(err error) bool {
+	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOTSUP)
 }
 
 // Gone reports that a path, or a directory on the way to it, is there no more

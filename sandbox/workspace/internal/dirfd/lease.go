@@ -17,15 +17,6 @@ func Writing(f *os.File) bool { return errors.Is(lease(f), unix.EAGAIN) }
 // mapped so. Where leases are not to be had the answer is no.
 func Unwritten(f *os.File) bool { return lease(f) == nil }
 
-// lease asks for a read lease on f, and gives it back at once.
-func lease(f *os.File) error {
-	_, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
-	if err == nil {
-		unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
-	}
-	return err
-}
-
 // Private reports whether nobody but this user can read or write the file that
 // info is about.
 func Private(info fs.FileInfo) bool {

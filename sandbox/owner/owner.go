@@ -1,4 +1,6 @@
-package sandbox
+// Package owner names a process for good, in the labels of what it makes on an engine, so that
+// another process can tell whether it lives.
+package owner
 
 import (
 	"errors"
@@ -19,10 +21,11 @@ type identity struct {
 	// boot is the beginning of the kernel's boot ID: 8 characters tell
 	// any two boots apart that matter.
 	boot string
-	// space is the inode of the PID namespace.
+	// space is the inode of the PID namespace, 0 on a system that has none.
 	space uint64
 	pid   int
-	// start is when it began, in clock ticks after boot.
+	// start is when it began, in the system's own unit and from its own
+	// origin.
 	start uint64
 }
 
@@ -46,10 +49,10 @@ func parseIdentity(text string) (identity, error) {
 	return identity{host: part[0], boot: part[1], space: space, pid: pid, start: start}, nil
 }
 
-// Owner names this process: host, boot, pid and start time, so that
-// another can tell whether it lives. It is "" on a system without
-// /proc, and then nobody can tell.
-func Owner() string {
+// Name names this process: host, boot, pid and start time, so that
+// another can tell whether it lives. It is "" where the system does not
+// say, as on Linux without /proc, and then nobody can tell.
+func Name() string {
 	id, err := self()
 	if err != nil {
 		return ""
@@ -63,12 +66,8 @@ func self() (identity, error) {
 	if err != nil {
 		return identity{}, err
 	}
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	boot, space, err := bootAndSpace()
 	if err != nil {
-		return identity{}, err
-	}
-	var space unix.Stat_t
-	if err := unix.Stat("/proc/self/ns/pid", &space); err != nil {
 		return identity{}, err
 	}
 	pid := os.Getpid()
@@ -77,10 +76,10 @@ func self() (identity, error) {
 		return identity{}, err
 	}
 	host = strings.ReplaceAll(host, "/", "_")
-	return identity{host: host, boot: fmt.Sprintf("%.8s", boot), space: space.Ino, pid: pid, start: start}, nil
+	return identity{host: host, boot: fmt.Sprintf("%.8s", boot), space: space, pid: pid, start: start}, nil
 }
 
-// Alive reports whether the process that Owner named still runs; known
+// Alive reports whether the process that Name named still runs; known
 // is false for one on another host, in another container, or of an
 // earlier boot, which cannot be told from another host.
 func Alive(owner string) (alive, known bool) {
@@ -100,21 +99,4 @@ func Alive(owner string) (alive, known bool) {
 		return false, false
 	}
 	return start == id.start && !zombie, true
-}
-
-// processStart reads when a process began, and whether it is only
-// waiting to be reaped. Both stand in /proc/PID/stat as described in
-// proc(5): fields 22 and 3, counted after the name, which may contain
-// anything.
-func processStart(pid int) (ticks uint64, zombie bool, err error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, false, err
-	}
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	if len(fields) < 20 {
-		return 0, false, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
-	}
-	ticks, err = strconv.ParseUint(fields[19], 10, 64)
-	return ticks, fields[0] == "Z" || fields[0] == "X", err
 }

@@ -15,13 +15,8 @@ import (
 	"agent/sandbox/guest/wire"
 )
 
-// The places of a box.
-const (
-	// snapshotDir has the frozen workspace, sealed, in the image and read-only.
-	snapshotDir = "/snapshot"
-	// workDir is the copy that programs see and change.
-	workDir = "/work"
-)
+// snapshotDir has the frozen workspace, sealed, in the image and read-only.
+const snapshotDir = "/snapshot"
 
 // Main is the guest program: it hardens this process, fills /work, and
 // answers requests on the stream until the stream ends. It refuses to

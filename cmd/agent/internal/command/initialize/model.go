@@ -1,0 +1,148 @@
+package initialize
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/term"
+	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/vendors"
+)
+
+// patience is how long a model may take for its first answer: a local one is loaded for it.
+const patience = 2 * time.Minute
+
+// askModel asks for a model, its key or address, and tries them, until a model answers or
+// the person keeps what was given. Nothing is returned for no model.
+func (c command) askModel(ctx context.Context) (map[string]any, error) {
+	for {
+		vendor, err := c.askVendor(ctx)
+		if err != nil || vendor == nil {
+			return nil, err
+		}
+		model, err := c.line(ctx, "Which model of "+vendor.Title+"?", vendor.Model)
+		if err != nil {
+			return nil, err
+		}
+		model = strings.TrimPrefix(model, vendor.Name+"/")
+		values := map[string]any{"model": []string{vendor.Name + "/" + model}}
+		var key llm.Key
+		if setting, keyed := vendor.Setting(llm.KeyList); keyed {
+			if key, err = c.askKey(ctx, *vendor, setting, values); err != nil {
+				return nil, err
+			}
+		}
+		address, err := c.askAddress(ctx, *vendor, values)
+		if err != nil {
+			return nil, err
+		}
+		err = c.try(ctx, *vendor, address, model, key)
+		if err == nil {
+			fmt.Fprintf(c.Stdout, "model: %s/%s answers\n", vendor.Name, model)
+			return values, nil
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		fmt.Fprintf(c.Stderr, "%s/%s does not answer: %s\n", vendor.Name, model, term.CleanLine(masked(err, key)))
+		if keep, err := c.yes(ctx, "Keep this all the same?"); err != nil || keep {
+			return values, err
+		}
+	}
+}
+
+// askVendor asks whose models are to be asked; nil for nobody's.
+func (c command) askVendor(ctx context.Context) (*llm.Vendor, error) {
+	rows := vendors.All()
+	var choices []string
+	for i, v := range rows {
+		choices = append(choices, fmt.Sprintf("[%d] %s", i+1, v.Title))
+	}
+	for {
+		answer, err := c.Question(ctx, "Whose models?", strings.Join(choices, ", ")+", [n]one (Enter: none)", 0)
+		if err != nil || term.OneOf(term.Normalize(answer), "", "n", "none") {
+			return nil, err
+		}
+		for i := range rows {
+			if term.OneOf(term.Normalize(answer), strconv.Itoa(i+1), rows[i].Name, strings.ToLower(rows[i].Title)) {
+				return &rows[i], nil
+			}
+		}
+		fmt.Fprintf(c.Stderr, "enter a number from 1 to %d, or n\n", len(rows))
+	}
+}
+
+// askAddress asks where a vendor without keys answers. The environment's answer, and the vendor's
+// own, are not written.
+func (c command) askAddress(ctx context.Context, v llm.Vendor, values map[string]any) (address string, err error) {
+	setting, has := v.Setting(llm.Address)
+	if !has {
+		return "", nil
+	}
+	for _, name := range strings.Fields(setting.Env) {
+		if address == "" {
+			address = c.Getenv(name)
+		}
+	}
+	if v.Host == nil {
+		return address, nil
+	}
+	host, err := v.Host(address)
+	if err != nil {
+		return "", err
+	}
+	answer, err := c.line(ctx, "Where does "+v.Title+" answer?", host)
+	if err != nil || answer == host {
+		return address, err
+	}
+	values[v.Key(setting)] = answer
+	return answer, nil
+}
+
+// askKey asks for the key of a vendor. One in the environment is used as it is, and not written.
+func (c command) askKey(ctx context.Context, v llm.Vendor, setting llm.Setting, values map[string]any) (llm.Key, error) {
+	for _, name := range strings.Fields(setting.Env) {
+		if keys, err := llm.ParseKeys(c.Getenv(name)); err == nil && len(keys) > 0 {
+			fmt.Fprintf(c.Stdout, "key: %s, which stays in the environment\n", name)
+			return keys[0], nil
+		}
+	}
+	for {
+		text, err := c.hidden(ctx, "API key of "+v.Title)
+		if err != nil {
+			return llm.Key{}, err
+		}
+		keys, err := llm.ParseKeys(text)
+		if err == nil && len(keys) > 0 {
+			values[v.Key(setting)] = config.ParseList(text)
+			return keys[0], nil
+		}
+		fmt.Fprintln(c.Stderr, "that is no key; Ctrl-C leaves")
+	}
+}
+
+// try asks the model for a word.
+func (c command) try(ctx context.Context, v llm.Vendor, address, model string, key llm.Key) error {
+	provider, err := v.Open(address)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Stderr, "asking %s/%s …\n", v.Name, model)
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err = provider.Generate(ctx, key, llm.Request{Model: model, Messages: []llm.Message{{Role: llm.User, Text: "Answer with the word ok."}}},
+		func(string) error { return nil })
+	return err
+}
+
+// masked is the text of err without the key.
+func masked(err error, key llm.Key) string {
+	if secret := key.Secret(); secret != "" {
+		return strings.ReplaceAll(err.Error(), secret, "***")
+	}
+	return err.Error()
+}

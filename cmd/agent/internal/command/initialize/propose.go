@@ -1,0 +1,58 @@
+package initialize
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lang"
+)
+
+// propose returns an agent.toml for what is in the directory root, whose files are read and
+// never run. It sets what holds without it: it is a place to begin from.
+func propose(ctx context.Context, root string) (string, error) {
+	m, err := workspace.Scan(ctx, root, nil, workspace.Limits{})
+	if err != nil {
+		return "", err
+	}
+	files, tests := map[string]int{}, map[string]int{}
+	var manifests []string
+	for _, e := range m.Entries {
+		if e.Kind != workspace.File {
+			continue
+		}
+		if l := lang.Of(e.Path); l != nil && l.Tests != nil {
+			files[l.ID]++
+			if l.MayTest(e.Path) {
+				tests[l.ID]++
+			}
+		}
+		matches := func(pattern string) bool { ok, _ := path.Match(pattern, strings.ToLower(e.Path)); return ok }
+		if slices.ContainsFunc(lang.Manifests(), matches) {
+			manifests = append(manifests, e.Path)
+		}
+	}
+	var b strings.Builder
+	b.WriteString("# What runs of the agent do in this workspace. What is not set holds as `agent config` shows.\n#\n")
+	for _, l := range lang.All() {
+		switch n := files[l.ID]; {
+		case n > 0 && tests[l.ID] > 0:
+			fmt.Fprintf(&b, "# %s: %d files, %d of tests\n", l.ID, n, tests[l.ID])
+		case n > 0:
+			fmt.Fprintf(&b, "# %s: %d files, no tests found: only format, syntax, lint and smoke judge a change\n", l.ID, n)
+		}
+	}
+	if len(files) == 0 {
+		b.WriteString("# no programs found: only formats and secrets judge a change\n")
+	}
+	for _, name := range manifests {
+		fmt.Fprintf(&b, "# dependencies: %s\n", name)
+	}
+	b.WriteString("\n# All tests run, those that a change can affect first; \"affected\" runs these alone.\n[tests]\nrun = \"all\"\n" +
+		"\n# The smoke test starts the program that it finds; uncomment to name another.\n" +
+		"# [smoke]\n# command = [\"python3\", \"main.py\"]\n# ready = \"/\"\n")
+	return b.String(), nil
+}
