@@ -102,6 +102,9 @@ type Event struct {
 	// of the patch.
 	Baseline bool
 	Done     bool
+	// The gate has done its work on the patched side, which took Seconds, and has no
+	// verdict before the baseline is known.
+	Waiting bool
 	// Set when Done; "" when the gate was skipped in the end.
 	Verdict check.Verdict
 	// Set when Done.
