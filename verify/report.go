@@ -111,6 +111,8 @@ type Event struct {
 	Seconds float64
 	// As Gate.Detail, or what is going on.
 	Detail string
+	// Set when Done: how many findings are new.
+	New int
 	// Set when Done: the gate passes because nothing ran in it.
 	Idle bool
 }

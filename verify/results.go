@@ -290,7 +290,7 @@ func (r *results) ended(gate string) {
 	if g, reason := r.gate(gate); reason != "" {
 		e.Detail = "skipped: " + reason
 	} else {
-		e.Verdict, e.Detail = g.Verdict, g.Detail
+		e.Verdict, e.Detail, e.New = g.Verdict, g.Detail, len(g.Findings)
 		e.Idle = gate == check.GateTests && g.Verdict == check.Pass && !r.evidence().Tested()
 	}
 	r.tell("done", e)

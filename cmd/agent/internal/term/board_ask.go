@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
 )
@@ -25,6 +27,7 @@ type askRow struct {
 	tail        string  // the last line of it
 	said        time.Time
 	note        string // how it ended, or why it waits
+	short, cost string // the same without the speed, and the cost alone
 }
 
 // sayEvery is the time between two plain lines about an answer that is
@@ -145,7 +148,7 @@ func (b *Board) answered(r *askRow, p agent.Progress) {
 	default:
 		cost = ", cost not known"
 	}
-	r.note = counts + speed + cost
+	r.note, r.short, r.cost = counts+speed+cost, counts+cost, strings.TrimPrefix(cost, ", ")
 	b.print(fmt.Sprintf("%s … answered, %s, %.1f s%s%s%s", r.name(), counts, p.Seconds, speed, cost, spent))
 }
 
@@ -182,6 +185,16 @@ func (r *askRow) figures() string {
 		return r.question()
 	}
 	return fmt.Sprintf("%s, ~%d out", r.question(), r.out()) + rate(r.out(), r.took().Seconds())
+}
+
+// fitting returns the figures in so many cells, without the speed where that makes them
+// fit; else all of them, which do not.
+func (r *askRow) fitting(cells int) (text string, fits bool) {
+	text = r.figures()
+	if ansi.StringWidth(text) > cells && r.stage == agent.Answered && ansi.StringWidth(r.short) <= cells {
+		text = r.short
+	}
+	return text, ansi.StringWidth(text) <= cells
 }
 
 // out is about how many tokens came so far. A token is about four bytes;

@@ -55,7 +55,14 @@ func TestTheBoardShowsTheAnswerAsItIsWritten(t *testing.T) {
 // rather than beyond its edge.
 func TestTheFiguresOfAQuestionAreNotCutOff(t *testing.T) {
 	t.Parallel()
-	for columns, want := range map[int]int{60: 3, 80: 3, 200: 2} {
+	for columns, want := range map[int]struct {
+		lines int
+		text  string
+	}{
+		60:  {3, "31200 tokens in, 1900 out, 20 tokens/s, cost 0.002100"},
+		80:  {2, "95.0s  31200 tokens in, 1900 out, cost 0.002100"},
+		120: {2, "95.0s  31200 tokens in, 1900 out, 20 tokens/s, cost 0.002100"},
+	} {
 		b, _ := aBoard(columns, 24)
 		for _, p := range []agent.Progress{
 			{Step: "propose/1", Stage: agent.Asked, Model: "gemini/gemini-2.5-flash", In: 31200, Estimated: true},
@@ -64,7 +71,7 @@ func TestTheFiguresOfAQuestionAreNotCutOff(t *testing.T) {
 			b.Event(run.Event{Model: &p})
 		}
 		lines := b.lines(columns, allGates)
-		if text := strings.Join(lines, "\n"); len(lines) != want || !strings.Contains(text, "31200 tokens in, 1900 out, 20 tokens/s, cost 0.002100") {
+		if text := strings.Join(lines, "\n"); len(lines) != want.lines || !strings.Contains(text, want.text) {
 			t.Errorf("on %d columns: %q", columns, lines)
 		}
 		for _, line := range lines {

@@ -1,6 +1,7 @@
 package term
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -38,6 +39,7 @@ type gateRow struct {
 	// It passes because nothing ran in it.
 	idle    bool
 	seconds float64
+	fresh   int // findings
 	detail  string
 	// When the work on the unpatched snapshot began, zero for none, and what is to be
 	// said of it once it is done.
@@ -76,7 +78,7 @@ func (k *block) gate(e verify.Event) *gateRow {
 		k.cancel()
 	}
 	if e.Done {
-		r.done, r.verdict, r.idle, r.seconds = true, e.Verdict, e.Idle, e.Seconds
+		r.done, r.verdict, r.idle, r.seconds, r.fresh = true, e.Verdict, e.Idle, e.Seconds, e.New
 	}
 	return r
 }
@@ -115,7 +117,7 @@ func (k *block) reason() string {
 		if r.done && r.verdict != "" && r.verdict != verify.Pass {
 			names = append(names, r.gate)
 			if first == "" {
-				first = r.detail
+				first = cmp.Or(r.findings(), r.detail)
 			}
 		}
 	}
@@ -203,7 +205,7 @@ func (r *gateRow) about(smoke time.Duration) string {
 		if r.verdict == "" {
 			detail = strings.TrimPrefix(detail, "skipped: ")
 		}
-		return join(", ", detail, r.baseline)
+		return join(", ", r.findings(), detail, r.baseline)
 	case r.waiting && !r.comparing.IsZero():
 		return fmt.Sprintf("%s, %.0f s", r.detail, time.Since(r.comparing).Seconds())
 	case r.waiting:
@@ -219,6 +221,14 @@ func (r *gateRow) about(smoke time.Duration) string {
 	return r.detail
 }
 
+// findings says how many findings are new, "" for none.
+func (r *gateRow) findings() string {
+	if r.fresh == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d new", r.fresh)
+}
+
 // join puts texts together, without the empty ones.
 func join(between string, parts ...string) string {
 	var list []string
@@ -228,24 +238,6 @@ func join(between string, parts ...string) string {
 		}
 	}
 	return strings.Join(list, between)
-}
-
-// heading is the first line of the block, without its time.
-func (k *block) heading(several bool) string {
-	var parts []string
-	if several {
-		parts = append(parts, fmt.Sprint(k.number))
-	}
-	if k.ask != nil && k.ask.model != "" {
-		parts = append(parts, k.ask.model)
-	}
-	switch {
-	case k.attempt > 1 && k.after != "":
-		parts = append(parts, fmt.Sprintf("attempt %d, after %s", k.attempt, k.after))
-	case k.attempt > 1:
-		parts = append(parts, fmt.Sprintf("attempt %d", k.attempt))
-	}
-	return strings.Join(parts, "  ")
 }
 
 // asked begins the next attempt when a question asks for one.

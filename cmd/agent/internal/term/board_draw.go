@@ -42,8 +42,12 @@ func (b *Board) paint(above string) {
 	if above != "" {
 		out.WriteString("\r" + above + "\x1b[K\n")
 	}
+	text := b.fitting(columns, lines-1)
+	if len(text)+len(b.drawn)+len(above) == 0 {
+		return
+	}
 	b.drawn = nil
-	for _, line := range b.fitting(columns, lines-1) {
+	for _, line := range text {
 		line = ansi.Truncate(line, columns-1, "…")
 		b.drawn = append(b.drawn, ansi.StringWidth(line))
 		out.WriteString("\r" + line + "\x1b[K\n")
@@ -84,9 +88,15 @@ func (b *Board) lines(columns, detail int) []string {
 		text = append(text, head)
 	}
 	for _, k := range b.blocks {
-		if !k.shown {
+		if b.folded && k.ask != nil && !k.shown {
+			text = append(text, b.foldedLine(k, columns))
+		}
+		if !k.shown && !b.folded {
 			text = append(text, b.blockLines(k, columns, detail)...)
 		}
+	}
+	if b.folded && b.priced > 1 && len(text) > 0 {
+		text = append(text, "  "+b.palette.Dim(fmt.Sprintf("spent %v", llm.Money(b.spent))))
 	}
 	for _, r := range b.asks {
 		text = append(text, "  "+join(" ", b.askSign(&r), r.step, r.model))
@@ -116,26 +126,29 @@ func (b *Board) head() string {
 // blockLines returns a candidate: a line about it, its question, its gates. One of
 // several that is judged has the one line, and a patch that was given none of its own.
 func (b *Board) blockLines(k *block, columns, detail int) []string {
-	several := len(b.blocks) > 1
-	heading := k.heading(several)
+	several, heading := len(b.blocks) > 1, b.heading(k)
 	indent := "  "
 	var text []string
-	if heading != "" && (several || !b.folded || k.ask != nil) {
+	if heading != "" {
 		text, indent = append(text, "  "+b.headingLine(k, heading, several, detail)), "    "
 	}
-	if several && (k.verdict != "" || detail == noGates) && !b.folded {
+	if heading != "" && (several && k.verdict != "" || detail == noGates) {
 		return text
 	}
 	if k.ask != nil {
 		text = append(text, b.askLines(indent, k.ask, columns, detail)...)
 	}
-	if b.folded {
-		if k.ask == nil {
-			return nil
-		}
-		return text
-	}
 	return append(text, b.rowLines(k, indent, detail)...)
+}
+
+// foldedLine is what a result does not say of a candidate: who was asked, and what it cost.
+func (b *Board) foldedLine(k *block, columns int) string {
+	line := fmt.Sprintf("  %s %-*s %5.1fs", b.askSign(k.ask), b.headingWidth(), b.heading(k), k.ask.took().Seconds())
+	figures, fits := k.ask.fitting(columns - ansi.StringWidth(line) - 3)
+	if !fits && k.ask.cost != "" {
+		figures = k.ask.cost
+	}
+	return line + "  " + b.palette.Dim(figures)
 }
 
 // headingLine is the line of a candidate: its sign, what it is, the total time, and
@@ -177,10 +190,31 @@ func (b *Board) headingLine(k *block, heading string, several bool, detail int) 
 	return text
 }
 
+// heading is what a candidate is: its number where there are several, the model that
+// was asked, and the attempt if it is not the first.
+func (b *Board) heading(k *block) string {
+	var parts []string
+	if len(b.blocks) > 1 {
+		parts = append(parts, fmt.Sprint(k.number))
+	}
+	if k.ask != nil && k.ask.model != "" {
+		model := k.ask.model
+		// Whose model it is can be left out where there is little room.
+		if columns, _ := b.size(); columns < 80 {
+			model = model[strings.IndexByte(model, '/')+1:]
+		}
+		parts = append(parts, model)
+	}
+	if k.attempt > 1 {
+		parts = append(parts, fmt.Sprintf("attempt %d", k.attempt))
+	}
+	return strings.Join(parts, "  ")
+}
+
 // headingWidth is the width of the widest heading, so that what follows stands in columns.
 func (b *Board) headingWidth() (width int) {
 	for _, k := range b.blocks {
-		width = max(width, ansi.StringWidth(k.heading(len(b.blocks) > 1)))
+		width = max(width, ansi.StringWidth(b.heading(k)))
 	}
 	return width
 }
@@ -243,7 +277,7 @@ func (b *Board) rowLine(r *gateRow) string {
 func (b *Board) askLines(indent string, r *askRow, columns, detail int) []string {
 	line := fmt.Sprintf("%s%s %-8s %-7s %5.1fs", indent, b.askSign(r), r.kind(), "", r.took().Seconds())
 	var lines []string
-	if text := r.figures(); ansi.StringWidth(line)+2+ansi.StringWidth(text) < columns {
+	if text, fits := r.fitting(columns - ansi.StringWidth(line) - 3); fits {
 		lines = []string{line + "  " + b.palette.Dim(text)}
 	} else {
 		lines = []string{line, indent + "  " + b.palette.Dim(text)}
