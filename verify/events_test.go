@@ -21,7 +21,7 @@ func TestAKnownBaselineIsNotShownAsIfItHadRun(t *testing.T) {
 	r.begin(python.MypyName, true)
 	r.baseline(python.MypyName, check.Outcome{Seconds: 7, Detail: "mypy over the workspace"})
 	want := []Event{
-		{Gate: check.GateLint, Baseline: true, Done: true, Detail: "known from before"},
+		{Gate: check.GateLint, Baseline: true, Done: true, Detail: "baseline cached"},
 		{Gate: check.GateTypes, Baseline: true},
 		{Gate: check.GateTypes, Baseline: true, Done: true, Seconds: 7, Detail: "mypy over the workspace"},
 	}

@@ -102,12 +102,17 @@ type Event struct {
 	// of the patch.
 	Baseline bool
 	Done     bool
+	// The gate has done its work on the patched side, which took Seconds, and has no
+	// verdict before the baseline is known.
+	Waiting bool
 	// Set when Done; "" when the gate was skipped in the end.
 	Verdict check.Verdict
 	// Set when Done.
 	Seconds float64
 	// As Gate.Detail, or what is going on.
 	Detail string
+	// Set when Done: how many findings are new.
+	New int
 	// Set when Done: the gate passes because nothing ran in it.
 	Idle bool
 }

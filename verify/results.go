@@ -176,7 +176,7 @@ func (r *results) candidate(name string, out check.Outcome) {
 	r.cand[name] = out
 	// Otherwise nothing would be seen of it for as long as the baseline takes.
 	if _, ok := r.base[name]; !ok && out.Verdict != check.Infra {
-		r.tell("waits", Event{Gate: r.named(name).Gate, Seconds: out.Seconds, Detail: "waits for the unpatched workspace"})
+		r.tell("waits", Event{Gate: r.named(name).Gate, Seconds: out.Seconds, Waiting: true, Detail: "waiting for baseline"})
 	}
 	r.judge(name)
 }
@@ -195,7 +195,7 @@ func (r *results) baseline(name string, out check.Outcome) {
 
 // compared tells when the last check of a gate has its baseline.
 func (r *results) compared(gate string) {
-	e := Event{Gate: gate, Baseline: true, Done: true, Detail: "known from before"}
+	e := Event{Gate: gate, Baseline: true, Done: true, Detail: "baseline cached"}
 	var parts []check.Gate
 	for _, c := range r.checksOf(gate) {
 		out, ok := r.base[c.Name]
@@ -290,7 +290,7 @@ func (r *results) ended(gate string) {
 	if g, reason := r.gate(gate); reason != "" {
 		e.Detail = "skipped: " + reason
 	} else {
-		e.Verdict, e.Detail = g.Verdict, g.Detail
+		e.Verdict, e.Detail, e.New = g.Verdict, g.Detail, len(g.Findings)
 		e.Idle = gate == check.GateTests && g.Verdict == check.Pass && !r.evidence().Tested()
 	}
 	r.tell("done", e)

@@ -60,7 +60,7 @@ func newApp(c *cmdline.Line) *cli.App {
 		// group.
 		HideVersion: true, HideHelpCommand: true, HideHelp: true,
 		OnUsageError:   usageError,
-		ExitErrHandler: func(*cli.Context, error) {}, // execute prints errors and picks the code
+		ExitErrHandler: func(*cli.Context, error) {}, // command prints errors and picks the code
 		Flags:          []cli.Flag{&cli.BoolFlag{Name: "version", Usage: "print the version", DisableDefaultText: true}, helpFlag()},
 		Action: func(ctx *cli.Context) error {
 			if ctx.Bool("version") {

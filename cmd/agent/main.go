@@ -12,8 +12,6 @@ package main
 import (
 	"context"
 	"embed"
-	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -21,6 +19,7 @@ import (
 	"syscall"
 
 	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 )
 
@@ -44,15 +43,19 @@ func program() int {
 	defer signal.Stop(broken)
 
 	// This is the one context that is not derived from another.
-	ctx, stop := cancelOnSignal(context.Background(), os.Stderr)
+	notices := term.NewNotices(os.Stderr)
+	ctx, stop := cancelOnSignal(context.Background(), notices)
 	defer stop()
-	return execute(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)
+	// Everything below is given its streams and environment from here.
+	c := cmdline.New(os.Getenv, os.Stdin, os.Stdout, os.Stderr)
+	c.Notices = notices
+	return command(ctx, c, os.Args[1:])
 }
 
 // cancelOnSignal returns a context that the first SIGINT, SIGTERM or
 // SIGHUP cancels, which ends a run cleanly; the second one exits at
 // once, and what it leaves behind is settled by the next command.
-func cancelOnSignal(parent context.Context, stderr io.Writer) (context.Context, func()) {
+func cancelOnSignal(parent context.Context, notices *term.Notices) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	// Room for two, so that the second one is not lost while the first
 	// is being printed.
@@ -73,7 +76,7 @@ func cancelOnSignal(parent context.Context, stderr io.Writer) (context.Context, 
 			if n > 0 {
 				os.Exit(run.ExitCancelled)
 			}
-			fmt.Fprintln(stderr, "agent: cancelling, again to leave at once")
+			notices.Say("agent: cancelling, again to leave at once")
 			cancel()
 		}
 	})
@@ -85,10 +88,8 @@ func cancelOnSignal(parent context.Context, stderr io.Writer) (context.Context, 
 	}
 }
 
-// execute runs one command and returns its exit code.
-func execute(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
-	// Everything below is given its streams and environment from here.
-	c := cmdline.New(getenv, stdin, stdout, stderr)
+// command runs one command on a command line and returns its exit code.
+func command(ctx context.Context, c *cmdline.Line, args []string) int {
 	c.Programs = guestFiles
 	app := newApp(c)
 	if len(args) > 0 && args[0] == completeCommand {
@@ -101,7 +102,7 @@ func execute(ctx context.Context, args []string, getenv func(string) string, std
 	if err == nil {
 		err = app.RunContext(ctx, append([]string{app.Name}, ordered...))
 	}
-	return c.Exit(ctx, err, asksJSON(args, getenv))
+	return c.Exit(ctx, err, asksJSON(args, c.Getenv))
 }
 
 // guestFiles holds the guest program that the Makefile builds before

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"agent/cmd/agent/internal/cmdline"
 	"agent/orchestrator/store/storetest"
 )
 
@@ -78,4 +80,9 @@ func commandIn(t *testing.T, env map[string]string, args ...string) execution {
 	var stdout, stderr bytes.Buffer
 	exit := execute(t.Context(), args, func(k string) string { return env[k] }, strings.NewReader(""), &stdout, &stderr)
 	return execution{exit, stdout.String(), stderr.String()}
+}
+
+// execute runs one command in this process and returns its exit code.
+func execute(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return command(ctx, cmdline.New(getenv, stdin, stdout, stderr), args)
 }

@@ -304,7 +304,7 @@ func TestUndoKeepsWhatTheUserChangedSince(t *testing.T) {
 	h := newHistory(t)
 	h.write(t, "shop.py", "price = 3  # my own\n", 0o755)
 	got := h.ask(t, run.ExitConflict, "undo", "--workspace", h.dir, "--yes")
-	if !strings.Contains(got.stdout, "conflict: ") || !strings.Contains(got.stdout, "shop.py") {
+	if !strings.HasPrefix(got.stdout, "conflict  ") || strings.Count(got.stdout, "conflict") != 1 || !strings.Contains(got.stdout, "shop.py") {
 		t.Errorf("the conflict does not name the file:\n%s", got.stdout)
 	}
 	if data, err := os.ReadFile(filepath.Join(h.dir, "shop.py")); err != nil || string(data) != "price = 3  # my own\n" {

@@ -117,3 +117,20 @@ func TestLazyCodeIsFound(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// The text for a terminal has each name once and no markup; what a workspace wrote stays on its own line.
+func TestTheTextNamesWhatAFileDefines(t *testing.T) {
+	var b strings.Builder
+	if err := small().Text(&b, ledger.Summaries{Project: "A shop.", Files: map[string]string{"b/x.py": "Runs things.\nb/y.py"}}); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("testdata/analysis.txt", []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/analysis.txt")
+	if err != nil || b.String() != string(want) {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}

@@ -139,7 +139,11 @@ func (x *Execution) Judge(ctx context.Context, g *gate.Gate, st gate.Stage, cand
 		}
 		return nil
 	}
-	return g.Judge(ctx, st, cand, w)
+	err := g.Judge(ctx, st, cand, w)
+	if err == nil {
+		x.Notify(Event{Candidate: number, Verdict: cand.Verdict})
+	}
+	return err
 }
 
 // edit turns the patch into a changeset that may be written at all.

@@ -225,6 +225,9 @@ type Event struct {
 	// Candidate counts the candidates that are judged at the same time, from 1;
 	// 0 when there is but one.
 	Candidate int
+	// Verdict is that of the candidate, which is judged now; Note says why it was
+	// refused before any gate. "" for other events.
+	Verdict verify.Verdict
 	// Model is a question's progress, nil for other events.
 	Model *agent.Progress
 }

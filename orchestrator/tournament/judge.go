@@ -54,13 +54,15 @@ func (c *tournament) judgeAll(ctx context.Context, live []*entrant) (problem *ru
 	defer stop()
 	errs, ended := make([]error, len(live)), make([]sync.WaitGroup, len(live))
 	for i, k := range live {
-		if k.cand.Verdict != "" {
-			continue // refused
-		}
-		// A candidate alone needs no number on the screen.
+		// A candidate alone needs no number on the screen. One of several keeps its own, also
+		// when it is the only one that is repaired.
 		n := k.variant.N
-		if len(live) == 1 {
+		if len(c.all) == 1 {
 			n = 0
+		}
+		if k.cand.Verdict != "" { // refused
+			c.Notify(run.Event{Candidate: n, Verdict: k.cand.Verdict, Note: k.cand.Because(k.cand.Verdict)})
+			continue
 		}
 		ended[i].Go(func() {
 			errs[i] = c.Judge(each[i], c.gate, c.stage, &k.cand, n, gate.Watch{
@@ -113,6 +115,7 @@ func (c *tournament) eliminated(ctx context.Context, k *entrant, n int) bool {
 	g := verify.Gate{Name: "contest", Verdict: verify.Cancelled, Detail: k.eliminated.why}
 	k.cand.Verdict, k.cand.Gates = g.Verdict, []verify.Gate{g}
 	c.Notify(run.Event{Candidate: n, Gate: &verify.Event{Gate: g.Name, Done: true, Verdict: g.Verdict, Detail: g.Detail}})
+	c.Notify(run.Event{Candidate: n, Verdict: g.Verdict})
 	return true
 }
 

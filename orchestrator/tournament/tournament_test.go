@@ -238,3 +238,27 @@ type beside struct{ runtest.Frozen }
 func (beside) Near(context.Context, images.Image, images.Tree, string, func() images.Tree) (images.Image, images.Delta, error) {
 	return images.Image{ID: "sha256:earlier"}, images.Delta{Delete: []string{"gone.py"}}, nil
 }
+
+// Whoever watches is told what each candidate came to, also one that no gate was asked about, and one of several keeps
+// its number while it is repaired alone.
+func TestACandidateIsToldOfByItsNumber(t *testing.T) {
+	t.Parallel()
+	b, _ := runtest.Hunt(t, runtest.Wants("x = 2\n"), map[string]string{
+		"propose/1": "NOTHING", "propose/2": runtest.Only("x = 9", "x = 2"), "heal/2.1": runtest.Only("x = 1", "x = 2"),
+	})
+	var told []string
+	emit := b.Runner.Emit
+	b.Runner.Emit = func(e run.Event) {
+		emit(e)
+		if e.Verdict != "" {
+			why, _, _ := strings.Cut(e.Note, ":")
+			told = append(told, strings.TrimSpace(fmt.Sprint(e.Candidate, " ", e.Verdict, " ", why)))
+		}
+	}
+	req := b.Goal()
+	req.Candidates = 2
+	b.Ended(t, b.Run(t.Context(), req), run.Promoted, verify.Pass, run.ExitDone)
+	if got := strings.Join(told, ", "); got != "2 fail edit, 2 pass" {
+		t.Errorf("told %s", got)
+	}
+}

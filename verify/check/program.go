@@ -92,7 +92,7 @@ func Served(ports []guest.Port) string {
 	for _, p := range ports {
 		text := fmt.Sprintf("listens on port %d", p.Port)
 		if p.Status != 0 {
-			text = fmt.Sprintf("port %d answers %d", p.Port, p.Status)
+			text = fmt.Sprintf("server responded on :%d (%d)", p.Port, p.Status)
 		}
 		parts = append(parts, text)
 	}
@@ -156,7 +156,10 @@ type Does struct {
 func (e Ending) String() string {
 	switch ports := Served(e.Ports); {
 	case e.Settled:
-		return strings.TrimPrefix(ports+", still running when it was ready", ", ")
+		if slices.ContainsFunc(e.Ports, func(p guest.Port) bool { return p.Status != 0 }) {
+			return ports
+		}
+		return strings.TrimPrefix(ports+", ready", ", ")
 	case e.Glanced:
 		return "still running after a short look, for nothing says that it is the program"
 	case e.Running:

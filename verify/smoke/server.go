@@ -44,7 +44,7 @@ func serverTrouble(then *check.Ending, now check.Ending) (check.Finding, bool) {
 		// What the client is to blame for is an answer like any other: few servers
 		// have something to say at "/".
 		case p.Status >= 500 && before.Status < 500:
-			message = fmt.Sprintf("port %d answers %d", p.Port, p.Status)
+			message = fmt.Sprintf("server responded on :%d (%d)", p.Port, p.Status)
 		case p.Status == 0 && before.Status != 0 && before.Status < 500:
 			message = fmt.Sprintf("port %d listens and gives no answer; before the patch it gave %d", p.Port, before.Status)
 		default:

@@ -69,7 +69,7 @@ func TestServersAreJudgedByWhatTheyOffer(t *testing.T) {
 		}
 	}
 	g := judge(check.Outcome{Ending: at(200, 80)}, check.Outcome{Ending: trace}, check.Diff{})
-	if f := g.Findings[0]; f.File != "app.py" || f.Line != 7 || f.Message != "port 80 answers 500: KeyError: 'x'" {
+	if f := g.Findings[0]; f.File != "app.py" || f.Line != 7 || f.Message != "server responded on :80 (500): KeyError: 'x'" {
 		t.Errorf("the trouble is told as %+v", f)
 	}
 }
@@ -91,10 +91,10 @@ func TestServersAreSeenAtWork(t *testing.T) {
 		seconds     int
 		want        string
 	}{
-		"trouble": {"page.py", "", 3, "still running when the watch was over, port 8000 answers 500"},
-		"path":    {"page.py", "port:8000/up", 0, "port 8000 answers 200, still running when it was ready"},
-		"text":    {"page.py", "at work", 0, "still running when it was ready"},
-		"node":    {"server.js", "", 0, "port 8001 answers 200, still running when it was ready"},
+		"trouble": {"page.py", "", 3, "still running when the watch was over, server responded on :8000 (500)"},
+		"path":    {"page.py", "port:8000/up", 0, "server responded on :8000 (200)"},
+		"text":    {"page.py", "at work", 0, "ready"},
+		"node":    {"server.js", "", 0, "server responded on :8001 (200)"},
 		"deaf":    {"deaf.js", "", 2, "still running when the watch was over"},
 		"job":     {"job.py", "", 0, "exit status 0"},
 	} {

@@ -72,7 +72,7 @@ func Run(ctx context.Context, b check.Bench, paths []string) check.Outcome {
 	if out.Verdict == "" {
 		judged, data := withoutData(ctx, b, out.Findings)
 		out.Findings = judged
-		out.Output, out.Detail = "", fmt.Sprintf("%d of %d touched files have a parser", known, len(paths))
+		out.Output, out.Detail = "", fmt.Sprintf("parsed %d of %d changed files", known, len(paths))
 		if len(data) > 0 {
 			out.Detail += fmt.Sprintf("; not judged, for it is data of tests: %s", check.Shorten(strings.Join(data, ", ")))
 		}

@@ -92,6 +92,7 @@ func (a *Approver) ask(ctx context.Context, p run.Proposal) (run.Answer, error) 
 	// person has scrolled to where they want to be.
 	a.show(p)
 	a.DiscardInput()
+	a.Alert("a change waits for your approval")
 	choices := "[a]pply, [f]ull diff, edit [c]ode, edit patch [x], [s]kip"
 	if p.Again {
 		choices = "[a]pply, [f]ull diff, edit [c]ode, edit patch [x], [r]egenerate, [s]kip"
@@ -201,6 +202,7 @@ func (a *Approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer,
 	pal := a.Palette(a.Stderr)
 	fmt.Fprintf(a.Stderr, "\n%s for %s\n\n%s\n\n", pal.Good("A feature is proposed"), term.CleanLine(p.Path), strings.TrimRight(term.Clean(p.Text), "\n"))
 	a.DiscardInput()
+	a.Alert("a proposed feature waits for your decision")
 	for {
 		typed, err := a.Question(ctx, "Implement this feature?", "[p]roceed, [s]kip, [d]elete", a.Wait.Time)
 		switch {

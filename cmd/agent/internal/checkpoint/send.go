@@ -30,6 +30,7 @@ func (s *Sender) Before(ctx context.Context, q agent.Question) (agent.Question, 
 	// The board would draw over what is typed.
 	defer s.Board.Pause()()
 	s.DiscardInput()
+	s.Alert("a question to a model waits for your decision")
 	for {
 		// Measured anew each time: editing changes it.
 		size := llm.Estimate(q.System, q.Text).N

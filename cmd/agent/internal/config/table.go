@@ -149,6 +149,10 @@ func budget() []Setting {
 			usage: "ask for `N` different changes, take the best (1 to " + strconv.Itoa(maxCandidates) + ")",
 		},
 		{Name: "countdown", Env: "AGENT_COUNTDOWN", Default: "3m40s", About: "how long a question on a terminal waits for its answer; 0: for ever", scope: userOnly, kind: countdown()},
+		{
+			Name: "notify", Env: "AGENT_NOTIFY", Default: "off", About: "how a terminal calls you when a run waits for you: off, bell, or osc9 for a desktop notification",
+			scope: userOnly, kind: choice([]string{"off", "bell", "osc9"}, func(*values, string) {}),
+		},
 		{Name: "expiry", Env: "AGENT_EXPIRY", Default: "proceed", About: "when the countdown ends: proceed with what passed and needs no approval of its own, or stop; a proposed feature is kept either way", scope: userOnly, kind: expiry()},
 		{
 			Name: "budget.cost", Flag: "max-cost", Env: "AGENT_MAX_COST", Default: "0", About: "cap on what a run, or a loop as a whole, spends, in the currency of the prices; 0: none",

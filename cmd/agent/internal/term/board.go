@@ -3,25 +3,28 @@ package term
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/charmbracelet/x/ansi"
 
 	"agent/orchestrator/run"
 	"agent/verify"
 )
 
-// A Board shows a run while it goes on. On a terminal it redraws a few
-// lines in place, one a gate; elsewhere it prints one plain line an
-// event. It never changes the terminal's modes, so there is nothing to
-// restore when the process dies.
+// A Board shows a run while it goes on. On a terminal it redraws a few lines in
+// place, a block for each candidate with a line for each gate; elsewhere it prints
+// one plain line an event. It never changes the terminal's modes, so there is
+// nothing to restore when the process dies.
 //
-//	verifying 2 files changed
-//	  ✓ lint            pass      0.4s  ruff check over the workspace
-//	  ⠙ smoke                     3.8s  6 s to go
-//	  · types (before)  done      1.7s
+//	verifying 2 candidates
+//	✗ 1  gemini/gemini-2.5-flash  fail  12.3s  types: 2 findings
+//	⠙ 2  gemini/gemini-2.5-flash  attempt 2, after types: fail  3.8s
+//	  ✓ lint     pass      0.4s  ruff check over the workspace
+//	  ⠙ smoke              3.8s  6 s to go
+//
+// Whoever makes a board closes it. One that is given nothing to show has no
+// goroutine.
 type Board struct {
 	// Where it draws: stderr, since stdout is for the result.
 	w io.Writer
@@ -31,72 +34,72 @@ type Board struct {
 	// Asked anew for every frame: people resize their windows.
 	size  func() (columns, lines int)
 	smoke time.Duration // how long the smoke test watches: the countdown
+	// What is said beside the board goes through here, nil for nobody.
+	notices *Notices
 
-	// The clock of the live board; closing done ends it.
+	// The clock of the live board, which the first event starts; closing done ends it.
 	ticks sync.WaitGroup
 	done  chan struct{}
 
 	// The run's events and the clock come from different goroutines.
-	mu    sync.Mutex // guards what follows
-	asks  []askRow   // questions to models
-	spent int64      // on them, in millionths
-	rows  []gateRow
-	state string
-	since time.Time // when it was entered
-	note  string
-	drawn int // lines on the screen that the next frame replaces
-	frame int
-	still bool // somebody else has the terminal
-}
-
-// A gateRow is one gate on the board. Rows keep the order in which the
-// gates began, so that nothing jumps about on the screen.
-type gateRow struct {
-	// The gate's name, and whether it runs on the unpatched snapshot:
-	// together they tell rows apart.
-	gate     string
-	baseline bool
-	// Which of several candidates it judges, 0 when there is but one.
-	candidate int
-	// When it was first heard of, by this process's clock; seconds is
-	// the gate's own measure once it is done.
-	began   time.Time
-	done    bool
-	verdict verify.Verdict
-	// It passes because nothing ran in it.
-	idle    bool
-	seconds float64
-	detail  string
+	mu      sync.Mutex // guards what follows
+	ticking bool
+	closed  bool
+	blocks  []*block // one for each candidate, by number
+	asks    []askRow // questions to models that are about no candidate
+	spent   int64    // on questions, in millionths
+	priced  int      // how many answers that is
+	state   string
+	since   time.Time // when it was entered
+	note    string
+	drawn   []int // the cells of the lines on the screen that the next frame replaces
+	frame   int
+	still   bool // somebody else has the terminal
+	folded  bool // the result is printed, and tells of the gates
 }
 
 // frameEvery is the time between two frames: fast enough for a spinner,
 // slow enough for a terminal at the other end of a line.
 const frameEvery = 120 * time.Millisecond
 
-// NewBoard returns a running board on the command line's stderr; close
-// ends it.
+// NewBoard returns a board on the command line's stderr; Close ends it.
 func (c *Console) NewBoard(smoke time.Duration) *Board {
 	b := &Board{
-		w: c.Stderr, live: c.rich(c.Stderr), palette: c.Palette(c.Stderr), smoke: smoke,
-		size: func() (int, int) { return c.Size(c.Stderr) }, done: make(chan struct{}),
+		w: c.Stderr, live: Terminal(c.Stderr) != nil && c.rich(c.Stderr), palette: c.Palette(c.Stderr), smoke: smoke,
+		size: func() (int, int) { return c.screen(c.Stderr) }, done: make(chan struct{}), notices: c.Notices,
 	}
-	// Plain lines need no clock: they are printed when something
-	// happens.
 	if b.live {
-		b.ticks.Go(b.tick)
+		b.notices.attach(b)
 	}
 	return b
 }
 
-// Close draws the last frame and leaves it on the screen.
+// Close draws the last frame and leaves it on the screen. Closing twice is closing once.
 func (b *Board) Close() {
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return
+	}
+	b.closed = true
+	b.mu.Unlock()
 	close(b.done)
 	b.ticks.Wait()
+	b.notices.detach(b)
 	// The note says what goes on, and nothing does any more.
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.note = ""
 	b.draw()
+}
+
+// clock starts the clock of a live board: plain lines need none, they are printed
+// when something happens. It is called with mu held.
+func (b *Board) clock() {
+	if b.live && !b.ticking && !b.closed {
+		b.ticking = true
+		b.ticks.Go(b.tick)
+	}
 }
 
 // tick redraws until the board is closed, for the spinner and the
@@ -125,9 +128,12 @@ func (b *Board) Pause() func() {
 	defer b.mu.Unlock()
 	b.draw()
 	// Forgetting what was drawn makes the next frame begin on a new
-	// line, below what the other writer leaves behind. The gates are
-	// done by then, and stay above.
-	b.still, b.drawn, b.rows, b.asks = true, 0, nil, nil
+	// line, below what the other writer leaves behind. What was shown
+	// stays above, and comes again only when something happens to it.
+	b.still, b.drawn, b.asks = true, nil, nil
+	for _, k := range b.blocks {
+		k.shown = true
+	}
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -135,28 +141,43 @@ func (b *Board) Pause() func() {
 	}
 }
 
+// Fold takes off a terminal what the result says again: it is called before the
+// result is printed there. What the models were asked stays.
+func (b *Board) Fold() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.folded, b.note = true, ""
+	b.draw()
+}
+
+// say prints a line that has nothing to do with the run above the board.
+func (b *Board) say(line string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.still {
+		fmt.Fprintln(b.w, line)
+		return
+	}
+	b.paint(line)
+}
+
 // Event takes one event of a run.
 func (b *Board) Event(e run.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	// An event carries one of the four. Notes and details may repeat
+	b.clock()
+	// An event carries one of the five. Notes and details may repeat
 	// what a tool printed, so they are cleaned before anything else.
 	switch {
 	case e.Gate != nil:
 		b.gate(*e.Gate, e.Candidate)
 	case e.Model != nil:
 		b.ask(*e.Model)
+	case e.Verdict != "":
+		b.block(e.Candidate).judge(e.Verdict, CleanLine(e.Note))
 	case e.State != "" && string(e.State) == b.state && e.Note == "": // the end of a run repeats its last state
 	case e.State != "":
-		// Each round asks and judges anew; the result has all of them.
-		if e.State == run.Proposing {
-			b.asks, b.rows = nil, nil
-		}
-		if e.State == run.Verifying {
-			b.rows = nil
-		}
-		b.state, b.since, b.note = string(e.State), time.Now(), CleanLine(e.Note)
-		b.print(strings.TrimSuffix(b.state+": "+b.note, ": "))
+		b.enter(e.State, CleanLine(e.Note))
 	default:
 		b.note = CleanLine(e.Note)
 		b.print(b.note)
@@ -164,178 +185,65 @@ func (b *Board) Event(e run.Event) {
 	b.draw()
 }
 
-// gate records a gate's event. A gate that runs on the unpatched
-// snapshot has a row of its own: a person who waits for it should see
-// that.
+// enter records that the run is in another state.
+func (b *Board) enter(state run.State, note string) {
+	switch state {
+	case run.Queued, run.Analyzing: // another run of a loop
+		b.asks, b.blocks = nil, nil
+	case run.Proposing:
+		b.asks = nil // each round asks anew; the result has all of them
+	}
+	b.folded = false
+	b.state, b.since, b.note = string(state), time.Now(), note
+	b.print(strings.TrimSuffix(b.state+": "+b.note, ": "))
+}
+
+// block returns that of a candidate, made where there was none. 0 is the only one.
+func (b *Board) block(number int) *block {
+	number = max(number, 1)
+	at, found := slices.BinarySearchFunc(b.blocks, number, func(k *block, n int) int { return k.number - n })
+	if !found {
+		b.blocks = slices.Insert(b.blocks, at, &block{number: number})
+	}
+	b.blocks[at].shown = false
+	b.folded = false
+	return b.blocks[at]
+}
+
+// gate records a gate's event.
 func (b *Board) gate(e verify.Event, candidate int) {
-	// A gate that has not been heard of gets a row at the end.
-	at := -1
-	for i, r := range b.rows {
-		if r.gate == e.Gate && r.baseline == e.Baseline && r.candidate == candidate {
-			at = i
-		}
+	k := b.block(candidate)
+	// What is judged once more begins anew.
+	if k.verdict != "" {
+		k.restart()
 	}
-	if at < 0 {
-		at = len(b.rows)
-		b.rows = append(b.rows, gateRow{gate: e.Gate, baseline: e.Baseline, candidate: candidate, began: time.Now()})
-	}
-	r := &b.rows[at]
-	r.detail = CleanLine(e.Detail)
-	// Nothing more is heard of what was still at work.
-	for i, other := range b.rows {
-		if e.Verdict == verify.Cancelled && other.candidate == candidate && !other.done {
-			b.rows[i].done, b.rows[i].verdict, b.rows[i].seconds = true, e.Verdict, time.Since(other.began).Seconds()
-		}
-	}
-	if e.Done {
-		r.done, r.verdict, r.idle, r.seconds = true, e.Verdict, e.Idle, e.Seconds
-		b.print(fmt.Sprintf("%s … %s %.1fs", r.name(), r.word(), r.seconds))
-	}
-}
-
-// name is the gate as people read it.
-func (r gateRow) name() string {
-	name := r.gate
-	if r.candidate > 0 {
-		name = fmt.Sprintf("%d: %s", r.candidate, name)
-	}
-	if r.baseline {
-		name += " (before)"
-	}
-	return name
-}
-
-// word is the verdict of a gate that is done. What came before the
-// patch has none: it is recorded, not judged.
-func (r gateRow) word() string {
+	r := k.gate(e)
+	plain := gateName(r.gate, candidate)
 	switch {
-	case r.verdict == "":
-		return "done"
-	case r.idle:
-		return NothingRan
+	case e.Baseline && e.Done:
+		r.baseline = CleanLine(e.Detail)
+		if e.Seconds > 0 {
+			r.baseline = fmt.Sprintf("baseline %.1fs", e.Seconds)
+		}
+		b.print(plain + " … " + r.baseline)
+	case e.Baseline:
+		r.comparing = time.Now()
+	case e.Done:
+		b.print(fmt.Sprintf("%s … %s %.1fs", plain, r.word(), r.seconds))
 	}
-	return string(r.verdict)
 }
 
-// NothingRan is what is said of tests in place of a pass when none ran.
-const NothingRan = "no tests ran"
+// gateName is a gate as plain lines have it.
+func gateName(gate string, candidate int) string {
+	if candidate > 0 {
+		return fmt.Sprintf("%d: %s", candidate, gate)
+	}
+	return gate
+}
 
 // print writes a plain line when the board is not a live one.
 func (b *Board) print(line string) {
 	if !b.live && line != "" {
 		fmt.Fprintln(b.w, line)
 	}
-}
-
-// draw replaces the last frame by a new one, in one write so that
-// nothing flickers. Every line is cut to the width, since one that
-// wrapped would be counted wrongly by the next frame.
-func (b *Board) draw() {
-	if !b.live || b.still {
-		return
-	}
-	columns, lines := b.size()
-	text := b.lines()
-	// A terminal that is lower than the board shows its end: the cursor
-	// cannot go up past the top of the screen.
-	if len(text) > lines-1 {
-		text = text[len(text)-lines+1:]
-	}
-	var out strings.Builder
-	// Up to the first line of the last frame; from there each line is
-	// written over and its rest cleared.
-	if b.drawn > 0 {
-		fmt.Fprintf(&out, "\x1b[%dA", b.drawn)
-	}
-	for _, line := range text {
-		out.WriteString("\r" + ansi.Truncate(line, columns-1, "…") + "\x1b[K\n")
-	}
-	if len(text) < b.drawn {
-		out.WriteString("\x1b[J")
-	}
-	// A write that goes wrong is not looked at: the run matters more
-	// than its display.
-	b.drawn = len(text)
-	io.WriteString(b.w, out.String()) // a terminal that went away must not end the run
-}
-
-// lines returns the board as it should look now.
-func (b *Board) lines() []string {
-	columns, _ := b.size()
-	// The head line says where the run is; below it stands one line for
-	// each gate.
-	var text []string
-	head := b.palette.Bold(b.state)
-	if b.note != "" {
-		head += " " + b.palette.Dim(b.note)
-	}
-	// Before the first gate a large workspace can take a while: the
-	// seconds show that it is alive.
-	if took := time.Since(b.since); len(b.rows)+len(b.asks) == 0 && took > time.Second && !run.State(b.state).Final() {
-		head += b.palette.Dim(fmt.Sprintf(" %.0f s", took.Seconds()))
-	}
-	if head != "" {
-		text = append(text, head)
-	}
-	for _, r := range b.asks {
-		text = append(text, b.askLines(r, columns)...)
-	}
-	for _, r := range b.rows {
-		text = append(text, "  "+b.line(r))
-	}
-	return text
-}
-
-// line returns one gate: its mark, name, time, and what is to be known
-// of it.
-func (b *Board) line(r gateRow) string {
-	if r.done {
-		sign := b.mark(r.verdict)
-		if r.idle {
-			sign = unprovenMark(b.palette)
-		}
-		text := fmt.Sprintf("%s %-15s %-7s %5.1fs", sign, r.name(), r.word(), r.seconds)
-		if r.detail != "" {
-			text += "  " + b.palette.Dim(r.detail)
-		}
-		return text
-	}
-	// A gate that is not done has no word yet; the column stays empty
-	// so that the seconds keep their place.
-	took := time.Since(r.began)
-	text := fmt.Sprintf("%s %-15s %-7s %5.1fs", b.spinner(), r.name(), "", took.Seconds())
-	// The smoke test watches for a fixed time, so the end is known.
-	switch left := b.smoke - took; {
-	case r.gate == "smoke" && left > 0:
-		text += b.palette.Dim(fmt.Sprintf("  %.0f s to go", left.Seconds()))
-	case r.detail != "":
-		text += "  " + b.palette.Dim(r.detail)
-	}
-	return text
-}
-
-// spinner is the sign of what goes on.
-func (b *Board) spinner() string {
-	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
-	return b.palette.Accent(string(frames[b.frame%len(frames)]))
-}
-
-// mark returns the sign of a verdict.
-func (b *Board) mark(v verify.Verdict) string { return mark(b.palette, v) }
-
-// unprovenMark is the sign of a gate that did not object and did not judge all.
-func unprovenMark(p Palette) string { return p.Warn("?") }
-
-// mark is a verdict as one character. Infrastructure and cancellation
-// are not the patch's fault and must not look as if they were.
-func mark(p Palette, v verify.Verdict) string {
-	switch v {
-	case verify.Pass:
-		return p.Good("✓")
-	case "":
-		return p.Dim("·")
-	case verify.Infra, verify.Cancelled:
-		return p.Warn("!")
-	}
-	return p.Bad("✗")
 }

@@ -2,6 +2,7 @@ package term
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,39 +14,56 @@ import (
 
 // An askRow is one question to a model on the board.
 //
-//	⠙ propose/1   gemini/gemini-2.5-flash  ~3120 tokens in, ~410 out, 7.2 s, 57 tokens/s, spent 0.002100
-//	    │ def level(self, name):
+//	⠙ answer            7.2s  ~3120 tokens in, ~410 out, 57 tokens/s
+//	  │ def level(self, name):
 type askRow struct {
 	step, model string
 	stage       agent.Stage
 	in          int
 	guess       bool // nobody measured in
 	began       time.Time
-	wrote       int    // bytes of the answer so far
-	tail        string // the last line of it
+	seconds     float64 // of one that is answered
+	wrote       int     // bytes of the answer so far
+	tail        string  // the last line of it
 	said        time.Time
 	note        string // how it ended, or why it waits
+	short, cost string // the same without the speed, and the cost alone
 }
 
 // sayEvery is the time between two plain lines about an answer that is
 // being written.
 const sayEvery = 10 * time.Second
 
+// candidateOf is the number of the candidate that a question is asked for, 0 where it
+// is about none: 2 for "propose/2" and "heal/2.1".
+func candidateOf(step string) int {
+	kind, number, _ := strings.Cut(step, "/")
+	switch kind {
+	case "propose", "implement", "heal":
+		number, _, _ = strings.Cut(number, ".")
+		n, err := strconv.Atoi(number)
+		if err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// kind is what the model is asked for, in a word.
+func (r *askRow) kind() string {
+	switch kind, _, _ := strings.Cut(r.step, "/"); kind {
+	case "propose", "implement":
+		return "answer"
+	case "heal":
+		return "repair"
+	}
+	return "answer"
+}
+
 // ask records how a question fares. Whoever asks the same question again
 // goes on in the same row.
 func (b *Board) ask(p agent.Progress) {
-	// Few questions are open at a time: looking through them is enough.
-	at := -1
-	for i, r := range b.asks {
-		if r.step == p.Step {
-			at = i
-		}
-	}
-	if at < 0 {
-		at = len(b.asks)
-		b.asks = append(b.asks, askRow{step: p.Step})
-	}
-	r := &b.asks[at]
+	r := b.askRow(p)
 	r.stage = p.Stage
 	switch p.Stage {
 	// A new attempt begins with nothing written, whoever was asked before.
@@ -64,6 +82,27 @@ func (b *Board) ask(p agent.Progress) {
 	case agent.Answered:
 		b.answered(r, p)
 	}
+}
+
+// askRow returns the row of a question: that of its candidate, or one of its own.
+func (b *Board) askRow(p agent.Progress) *askRow {
+	if n := candidateOf(p.Step); n > 0 {
+		k := b.block(n)
+		if k.ask == nil || k.ask.step != p.Step {
+			k.asked(p.Stage)
+			k.ask = &askRow{step: p.Step, began: time.Now()}
+		}
+		return k.ask
+	}
+	b.folded = false
+	// Few questions are open at a time: looking through them is enough.
+	for i, r := range b.asks {
+		if r.step == p.Step {
+			return &b.asks[i]
+		}
+	}
+	b.asks = append(b.asks, askRow{step: p.Step, began: time.Now()})
+	return &b.asks[len(b.asks)-1]
 }
 
 // write takes a piece of the answer. Plain lines tell of the first one,
@@ -89,32 +128,46 @@ func (b *Board) write(r *askRow, text string) {
 // answered records the end of a question.
 func (b *Board) answered(r *askRow, p agent.Progress) {
 	// The answer is whole, and judged elsewhere; its text has done its work.
-	r.tail = ""
+	r.tail, r.seconds = "", p.Seconds
 	about := ""
 	if p.Estimated {
 		about = "~"
 	}
-	r.note = fmt.Sprintf("%s%d tokens in, %s%d out, %.1f s", about, p.In, about, p.Out, p.Seconds) + rate(p.Out, p.Seconds)
+	counts := fmt.Sprintf("%s%d tokens in, %s%d out", about, p.In, about, p.Out)
+	speed, cost, spent := rate(p.Out, p.Seconds), "", ""
 	// Money is named only where it is known; 0 would read as free.
 	switch {
 	case p.Recorded:
-		r.note += ", from the record"
+		cost = ", from the record"
 	case p.Priced && p.Cost == 0:
-		r.note += ", free"
+		cost = ", free"
 	case p.Priced:
-		b.spent += p.Cost
-		r.note += fmt.Sprintf(", cost %v, spent %v", llm.Money(p.Cost), llm.Money(b.spent))
+		b.spent, b.priced = b.spent+p.Cost, b.priced+1
+		cost = fmt.Sprintf(", cost %v", llm.Money(p.Cost))
+		spent = fmt.Sprintf(", spent %v", llm.Money(b.spent))
 	default:
-		r.note += ", cost not known"
+		cost = ", cost not known"
 	}
-	b.print(r.name() + " … answered, " + r.note)
+	r.note, r.short, r.cost = counts+speed+cost, counts+cost, strings.TrimPrefix(cost, ", ")
+	b.print(fmt.Sprintf("%s … answered, %s, %.1f s%s%s%s", r.name(), counts, p.Seconds, speed, cost, spent))
+}
+
+// open reports whether the question has no answer yet.
+func (r *askRow) open() bool { return r.stage != agent.Answered }
+
+// took is how long the question has been open; thinking included.
+func (r *askRow) took() time.Duration {
+	if r.stage == agent.Answered {
+		return time.Duration(r.seconds * float64(time.Second))
+	}
+	return time.Since(r.began)
 }
 
 // name is the question as people read it.
-func (r askRow) name() string { return strings.TrimRight(r.step+" "+r.model, " ") }
+func (r *askRow) name() string { return strings.TrimRight(r.step+" "+r.model, " ") }
 
 // question says how large the question is.
-func (r askRow) question() string {
+func (r *askRow) question() string {
 	about := ""
 	if r.guess {
 		about = "~"
@@ -122,12 +175,37 @@ func (r askRow) question() string {
 	return fmt.Sprintf("%s%d tokens in", about, r.in)
 }
 
-// pace says how the answer comes along. A token is about four bytes;
+// figures are what is known of the question besides its time.
+func (r *askRow) figures() string {
+	switch r.stage {
+	case agent.Answered, agent.Dropped, agent.Waiting:
+		return r.note
+	}
+	if r.wrote == 0 {
+		return r.question()
+	}
+	return fmt.Sprintf("%s, ~%d out", r.question(), r.out()) + rate(r.out(), r.took().Seconds())
+}
+
+// fitting returns the figures in so many cells, without the speed where that makes them
+// fit; else all of them, which do not.
+func (r *askRow) fitting(cells int) (text string, fits bool) {
+	text = r.figures()
+	if ansi.StringWidth(text) > cells && r.stage == agent.Answered && ansi.StringWidth(r.short) <= cells {
+		text = r.short
+	}
+	return text, ansi.StringWidth(text) <= cells
+}
+
+// out is about how many tokens came so far. A token is about four bytes;
 // the vendor counts when it is done.
-func (r askRow) pace() string {
+func (r *askRow) out() int { return (r.wrote + 3) / 4 }
+
+// pace says how the answer comes along.
+func (r *askRow) pace() string {
 	// The clock runs from when the question was sent, thinking included.
-	took, out := time.Since(r.began).Seconds(), (r.wrote+3)/4
-	return fmt.Sprintf("%s, ~%d out, %.1f s", r.question(), out, took) + rate(out, took)
+	took := time.Since(r.began).Seconds()
+	return fmt.Sprintf("%s, ~%d out, %.1f s", r.question(), r.out(), took) + rate(r.out(), took)
 }
 
 // rate says how fast tokens came, and nothing of a time that is shown as 0: a
@@ -137,33 +215,4 @@ func rate(tokens int, seconds float64) string {
 		return ""
 	}
 	return fmt.Sprintf(", %.0f tokens/s", float64(tokens)/seconds)
-}
-
-// askLines returns a question as it should look now: one line, or two where
-// the terminal is narrow, since the figures must not be cut off; and while
-// the model writes another one with the end of the answer.
-func (b *Board) askLines(r askRow, columns int) []string {
-	// The sign tells at a glance whether anybody is at work.
-	sign, text := b.spinner(), r.pace()
-	switch r.stage {
-	case agent.Answered:
-		sign, text = b.palette.Good("✓"), r.note
-	case agent.Dropped, agent.Waiting:
-		sign, text = b.palette.Warn("!"), r.note
-	}
-	// What the run has spent so far, while the next amount is not known.
-	if b.spent > 0 && r.stage != agent.Answered {
-		text += fmt.Sprintf(", spent %v", llm.Money(b.spent))
-	}
-	lines := []string{fmt.Sprintf("  %s %-15s %s", sign, r.step, r.model)}
-	if whole := lines[0] + "  " + b.palette.Dim(text); ansi.StringWidth(whole) < columns {
-		lines[0] = whole
-	} else {
-		lines = append(lines, "  "+b.palette.Dim(text))
-	}
-	// A model's text reaches the terminal only cleaned.
-	if tail := strings.TrimRight(r.tail, " \t\r\n"); strings.TrimSpace(tail) != "" {
-		lines = append(lines, b.palette.Dim("      │ "+strings.ReplaceAll(CleanTabs(tail), "\t", "    ")))
-	}
-	return lines
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"agent/cmd/agent/internal/term/termtest"
 )
 
@@ -22,7 +24,7 @@ func TestTheBoardLeavesItsLastFrame(t *testing.T) {
 	fmt.Fprintln(c.Stderr, "the result")
 	p.Sees(t, "the result", 1)
 	lines := strings.Split(p.Screen(), "\n")
-	if last := lines[len(lines)-2]; !strings.HasPrefix(last, "the result") {
+	if last := lines[len(lines)-2]; strings.Trim(ansi.Strip(last), "\r") != "the result" {
 		t.Errorf("the result does not stand below the board but in %q", last)
 	}
 	if strings.Contains(p.Screen(), "\x1b[?") {

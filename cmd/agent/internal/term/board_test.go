@@ -32,7 +32,15 @@ func aBoard(columns, lines int) (*Board, *bytes.Buffer) {
 	return &Board{
 		w: &out, live: true, smoke: 10 * time.Second, done: make(chan struct{}),
 		size: func() (int, int) { return columns, lines },
+		// The clock would draw by itself.
+		ticking: true,
 	}, &out
+}
+
+// frame is the board as it should look now.
+func frame(b *Board) string {
+	columns, _ := b.size()
+	return strings.Join(b.lines(columns, allGates), "\n")
 }
 
 func TestTheBoardIsRedrawnInPlace(t *testing.T) {
@@ -43,7 +51,7 @@ func TestTheBoardIsRedrawnInPlace(t *testing.T) {
 	}
 	b.Close()
 	screen := replay(t, out.String(), 80)
-	want := "rejected\n  ✓ lint            pass      0.4s  2 files\n  ✗ smoke           fail     10.0s  exit status 1\n  · lint (before)   done      0.5s"
+	want := "rejected\n  ✓ lint     pass      0.4s  2 files, baseline 0.5s\n  ✗ smoke    fail     10.0s  exit status 1"
 	if got := strings.Join(screen, "\n"); got != want {
 		t.Errorf("the screen shows\n%s\nwant\n%s", got, want)
 	}
@@ -135,7 +143,7 @@ func TestACancelledCandidateHasNothingAtWork(t *testing.T) {
 		b.Event(e)
 	}
 	screen := strings.Join(replay(t, out.String(), 80), "\n")
-	if !strings.Contains(screen, "⠋ 1: tests") || !strings.Contains(screen, "! 2: tests        cancelled") || !strings.Contains(screen, "! 2: contest      cancelled   0.0s  candidate 1") {
+	if !strings.Contains(screen, "⠋ 1             0.0s\n    ⠋ tests ") || !strings.Contains(screen, "    ! tests    cancelled   0.0s\n    ! contest  cancelled   0.0s  candidate 1 has passed") {
 		t.Errorf("the screen shows\n%s", screen)
 	}
 }
@@ -179,7 +187,7 @@ func TestAGateInWhichNothingRanIsNoPass(t *testing.T) {
 	}
 	b := &Board{w: io.Discard}
 	b.gate(verify.Event{Gate: "tests", Done: true, Verdict: verify.Pass, Idle: true}, 0)
-	if line := b.line(b.rows[0]); !strings.HasPrefix(line, "? tests           no tests ran") {
+	if line := b.rowLine(b.blocks[0].rows[0]); !strings.HasPrefix(line, "? tests    no tests ran") {
 		t.Errorf("the board says %q", line)
 	}
 }

@@ -53,12 +53,16 @@ func (s summary) Document(d run.Document) {
 	s.head(d)
 	// A run of one patch has one candidate; numbering it would raise a
 	// question.
+	winner := winner(d)
 	for i, c := range d.Candidates {
-		if len(d.Candidates) > 1 {
-			fmt.Fprintf(s.Out, "\ncandidate %d: %s\n", i+1, s.verdict(c.Verdict))
+		if len(d.Candidates) > 1 && (winner < 0 || i == winner) {
+			fmt.Fprintf(s.Out, "\ncandidate %d of %d: %s\n", i+1, len(d.Candidates), s.verdict(c.Verdict))
 		}
-		s.candidate(c)
+		if winner < 0 || i == winner {
+			s.candidate(c)
+		}
 	}
+	s.others(d, winner)
 	// Of a patch that was refused no diff is shown: whoever sent it has
 	// it, and the reasons should stay on the screen.
 	switch {
@@ -70,6 +74,42 @@ func (s summary) Document(d run.Document) {
 	s.kept(d)
 	s.next(d)
 	s.caveat(d)
+}
+
+// winner is the index of the candidate that was promoted or proved, -1 for none.
+func winner(d run.Document) int {
+	diff := ""
+	switch {
+	case d.Promotion != nil:
+		diff = d.Promotion.Diff
+	case d.State == run.Done && len(d.Candidates) > 0:
+		diff = d.Candidates[len(d.Candidates)-1].Diff
+	}
+	for i, c := range slices.Backward(d.Candidates) {
+		if diff != "" && c.Diff == diff && c.Verdict == verify.Pass {
+			return i
+		}
+	}
+	return -1
+}
+
+// others prints the candidates in whose place another was taken, a line each; --json has
+// all of them.
+func (s summary) others(d run.Document, winner int) {
+	if winner < 0 || len(d.Candidates) == 1 {
+		return
+	}
+	fmt.Fprintln(s.Out)
+	for i, c := range d.Candidates {
+		if i == winner {
+			continue
+		}
+		text := fmt.Sprintf("  %s candidate %d  %-9s", mark(s.Palette, c.Verdict), i+1, c.Verdict)
+		if at := slices.IndexFunc(c.Gates, func(g verify.Gate) bool { return g.Verdict != verify.Pass }); at >= 0 {
+			text += s.Palette.Dim("  " + strings.TrimSuffix(c.Gates[at].Name+": "+gateNote(c.Gates[at]), ": "))
+		}
+		s.Line(text)
+	}
 }
 
 // caveat says of a change that was promoted or proved what no gate judged. It is the last
@@ -126,8 +166,8 @@ func (s summary) Loop(r loop.Result) {
 // head prints the ending, the run and the workspace on one line.
 func (s summary) head(d run.Document) {
 	// The verdict is named only when it says more than the state does.
-	text := s.Palette.Bold(string(d.State))
-	if d.Verdict != "" && d.Verdict != verify.Pass {
+	text := s.Palette.Bold(strings.ReplaceAll(string(d.State), "_", " "))
+	if d.Verdict != "" && d.Verdict != verify.Pass && string(d.Verdict) != string(d.State) {
 		text += " (" + s.verdict(d.Verdict) + ")"
 	}
 	if d.Run != "" {
@@ -344,9 +384,9 @@ func (s summary) next(d run.Document) {
 	// back.
 	switch {
 	case d.Error != nil:
-		fmt.Fprintf(s.Out, "%s %s\n", s.Palette.Bad(string(d.Error.Kind)+":"), Clean(d.Error.Message))
+		s.wrap(s.problem(d))
 		if d.Error.Next != "" {
-			fmt.Fprintf(s.Out, "next: %s\n", Clean(d.Error.Next))
+			s.wrap("next: " + Clean(d.Error.Next))
 		}
 	case d.State == run.Promoted:
 		fmt.Fprintf(s.Out, "next: `agent undo %s` takes it back\n", d.Run)
@@ -359,6 +399,25 @@ func (s summary) next(d run.Document) {
 	case d.State == run.Done:
 		fmt.Fprintf(s.Out, "next: nothing was written; `agent runs diff %s` prints the diff for git apply\n", d.Run)
 	}
+}
+
+// problem is the error of a run, with its kind where neither the head nor the message
+// says it.
+func (s summary) problem(d run.Document) string {
+	kind, message := string(d.Error.Kind), Clean(d.Error.Message)
+	if kind == string(d.State) || strings.HasPrefix(message, kind) {
+		return message
+	}
+	return s.Palette.Bad(kind+":") + " " + message
+}
+
+// wrap prints a sentence, broken between words on a terminal. One with a command in it
+// is left whole: a command that is broken cannot be copied.
+func (s summary) wrap(text string) {
+	if s.Palette.on && !strings.Contains(text, "`") {
+		text = ansi.Wordwrap(text, s.columns, "")
+	}
+	fmt.Fprintln(s.Out, text)
 }
 
 // Line prints one line, cut to the width of a terminal.

@@ -26,6 +26,10 @@ type Console struct {
 	Stdout, Stderr io.Writer
 	// When to paint: always, never, or else by the terminal.
 	Color string
+	// Notices is who prints what may come while a board is drawn, nil for nobody.
+	Notices *Notices
+	// Alerts is how a person is called who is waited for: bell, osc9, or else not at all.
+	Alerts string
 }
 
 // Terminal returns the file behind stream when it is a terminal, else
@@ -69,6 +73,32 @@ func (c *Console) Size(w io.Writer) (columns, lines int) {
 		columns = n
 	}
 	return max(columns, 10), max(lines, 4)
+}
+
+// screen is the size of w for what is drawn in place: what is wider than the terminal would
+// wrap, whatever COLUMNS says, which may be from before the window was resized.
+func (c *Console) screen(w io.Writer) (columns, lines int) {
+	columns, lines = c.Size(w)
+	if f := Terminal(w); f != nil {
+		if x, _, err := term.GetSize(int(f.Fd())); err == nil && x > 0 {
+			columns = min(columns, x)
+		}
+	}
+	return columns, lines
+}
+
+// Alert calls the person at the terminal, who may have turned to something else, in the
+// way that they chose: a bell, or a notification that says why.
+func (c *Console) Alert(why string) {
+	if Terminal(c.Stderr) == nil || c.Getenv("TERM") == "dumb" {
+		return
+	}
+	switch c.Alerts {
+	case "bell":
+		io.WriteString(c.Stderr, "\a") // who does not hear it sees the question
+	case "osc9":
+		io.WriteString(c.Stderr, "\x1b]9;agent: "+CleanLine(why)+"\a")
+	}
 }
 
 // A Palette paints words, or leaves them as they are. The colours are

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/cmdline"
@@ -35,7 +36,8 @@ func Command(line *cmdline.Line) *cli.Command {
 			"changed are put into the queue that `agent sandbox run` serves first. The workspace is left\n" +
 			"as it is but for --export. --describe has a model say what the project and each new or\n" +
 			"changed file is for; it is shown names, not code, and what it may spend is capped.\n\n" + cmdline.Examples(
-			"agent analyze", "the analysis as Markdown",
+			"agent analyze", "what each file is for, and what it defines",
+			"agent analyze > analysis.md", "the same as Markdown, with every list whole",
 			"agent analyze --json > symbols.json", "every definition and reference",
 			"agent analyze --describe --export", "write .agent/ANALYSIS.md and .agent/SYMBOLS.json"),
 		Flags: []cli.Flag{
@@ -77,13 +79,17 @@ func (c command) analyze(ctx *cli.Context) error {
 			return fmt.Errorf("scan the workspace: %w", err)
 		}
 		board := c.NewBoard(0)
+		defer board.Close()
 		found, err := analysis(ctx.Context, s, set, base, ctx.Bool("describe"), board)
 		board.Close()
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.Stderr, "%d files, %d definitions, %.1f s\n", len(found.Ledger.Paths()), found.Ledger.Count(), time.Since(started).Seconds())
-		return c.printAnalysis(base.Root, found, ctx.Bool("export"), set.On("json"))
+		// On a terminal the first line of the text says it.
+		if term.Terminal(c.Stdout) == nil || set.On("json") {
+			fmt.Fprintf(c.Stderr, "%d files, %d definitions, %.1f s\n", len(found.Ledger.Paths()), found.Ledger.Count(), time.Since(started).Seconds())
+		}
+		return c.printAnalysis(ctx.Context, base.Root, found, ctx.Bool("export"), set.On("json"))
 	})
 }
 
@@ -111,7 +117,7 @@ func analysis(ctx context.Context, s *wire.Session, set config.Settings, base *w
 
 // printAnalysis prints what was found, and writes it to the workspace too when
 // write says so.
-func (c command) printAnalysis(root string, found survey.Survey, write, asJSON bool) error {
+func (c command) printAnalysis(ctx context.Context, root string, found survey.Survey, write, asJSON bool) error {
 	// Writing into the workspace is asked for and never done by the way:
 	// people keep it under version control.
 	if write {
@@ -119,6 +125,9 @@ func (c command) printAnalysis(root string, found survey.Survey, write, asJSON b
 			return fault.Infra("see what is in the way at "+root+"/.agent", "%w", err)
 		}
 		fmt.Fprintln(c.Stderr, "wrote .agent/ANALYSIS.md and .agent/SYMBOLS.json")
+	}
+	if term.Terminal(c.Stdout) != nil && !asJSON {
+		return c.Page(ctx, c.Getenv("TERM") == "dumb", func(w io.Writer) error { return c.show(w, found) })
 	}
 	return term.Print(c.Stdout, func(w io.Writer) error {
 		// The same bytes as SYMBOLS.json, so that one reader serves both.
@@ -134,4 +143,32 @@ func (c command) printAnalysis(root string, found survey.Survey, write, asJSON b
 		_, err := io.WriteString(w, term.Clean(text.String()))
 		return err
 	})
+}
+
+// show writes the analysis for eyes: the names of the files stand out, and no line is
+// wider than the terminal.
+func (c command) show(w io.Writer, found survey.Survey) error {
+	var text strings.Builder
+	if err := found.Ledger.Text(&text, found.Summaries); err != nil {
+		return err
+	}
+	pal := c.Palette(c.Stdout)
+	columns, _ := c.Size(c.Stdout)
+	var file bool // the next line names one
+	for i, line := range strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n") {
+		line = term.CleanLine(line)
+		switch {
+		case i == 0: // the project in a sentence or two, which are read whole
+			line = ansi.Wordwrap(line, columns, "")
+		case file:
+			line = pal.Bold(line)
+		default:
+			line = ansi.Truncate(line, columns, "…")
+		}
+		file = line == ""
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+	return nil
 }

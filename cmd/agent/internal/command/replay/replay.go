@@ -169,6 +169,7 @@ func (c command) judgeAgain(ctx *cli.Context, set config.Settings, s *wire.Sessi
 	if err != nil {
 		return err
 	}
+	defer board.Close()
 	// With a cache of its own: a verdict out of the record's would be the recorded one
 	// again, and every replay identical.
 	if s.Hide == nil { // without a database

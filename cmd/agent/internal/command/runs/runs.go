@@ -173,7 +173,11 @@ func (c command) printRuns(rows []Row) error {
 	}
 	return term.Print(c.Stdout, func(w io.Writer) error {
 		columns, _ := c.Size(c.Stdout)
-		for _, line := range strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n") {
+		lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
+		if term.Terminal(c.Stdout) != nil {
+			lines = narrowed(lines, columns)
+		}
+		for _, line := range lines {
 			if term.Terminal(c.Stdout) != nil {
 				line = ansi.Truncate(line, columns, "…")
 			}

@@ -36,6 +36,7 @@ type Attempt struct {
 
 // approver is who decides at the checkpoints of a run.
 func (a *Attempt) approver(req run.Request, board *term.Board) run.Approver {
+	a.Alerts = a.Settings["notify"].Text
 	asked := &checkpoint.Approver{Console: &a.Console, Yes: a.Settings.On("yes"), Allow: req.Allow, Wait: a.Settings.Patience(), Board: board}
 	if a.Guard == nil {
 		return asked
@@ -49,10 +50,12 @@ func (a *Attempt) Prove(ctx *cli.Context, req run.Request) error {
 	if err != nil {
 		return err
 	}
+	defer board.Close()
 	req.Approver = a.approver(req, board)
-	// The board is closed before the result is printed, so that its
-	// last frame stands above it.
 	doc := a.Session.Runner(board.Event).Run(ctx.Context, req)
+	// The board is closed before the result is printed, so that what is
+	// left of it stands above.
+	a.fold(board)
 	board.Close()
 	a.Ended = &doc
 	reported := a.deliver(ctx, doc)
@@ -63,6 +66,13 @@ func (a *Attempt) Prove(ctx *cli.Context, req run.Request) error {
 		}
 	}
 	return reported
+}
+
+// fold takes off the screen what the result that is printed next says again.
+func (a *Attempt) fold(board *term.Board) {
+	if !a.Settings.On("json") && term.Terminal(a.Stdout) != nil {
+		board.Fold()
+	}
 }
 
 // deliver reports the result of a run, and writes what was found to the
@@ -170,6 +180,7 @@ func (a *Attempt) Iterate(ctx *cli.Context, req run.Request) error {
 	if err != nil {
 		return err
 	}
+	defer board.Close()
 	l.MaxFailures = 1 // the caller of one run decides about another
 	var ended *run.Document
 	var reported error
@@ -177,6 +188,7 @@ func (a *Attempt) Iterate(ctx *cli.Context, req run.Request) error {
 		if doc == nil {
 			return
 		}
+		a.fold(board)
 		defer board.Pause()()
 		a.Ended = doc
 		ended, reported = doc, a.deliver(ctx, *doc)

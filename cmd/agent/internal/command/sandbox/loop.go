@@ -82,6 +82,7 @@ func (c command) sandboxLoop(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		defer board.Close()
 		l.Rest, l.MaxFailures = ctx.Duration("rest"), ctx.Int("max-failures")
 		if ctx.String("replay") != "" {
 			l.Rest = 0 // it is for the vendor's sake
@@ -90,6 +91,9 @@ func (c command) sandboxLoop(ctx *cli.Context) error {
 		// The board is taken off the terminal while something is printed, and
 		// drawn again below it.
 		l.Tell = func(r loop.Round, doc *run.Document) {
+			if doc != nil {
+				a.fold(board)
+			}
 			defer board.Pause()()
 			tellRound(c.Line, r, doc, asJSON)
 		}
