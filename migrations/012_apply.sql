@@ -31,10 +31,17 @@ select r.id as run,
     r.applies,
     (select min(a.id) from run a join promotion q on q.run = a.id join state t on t.name = a.state
         where a.applies = r.id and q.status = 'committed' and not t.failed
-            and not exists (select from promotion u where u.undo_of = a.id and u.status = 'committed')) as applied_by
+            and not exists (select from promotion u where u.undo_of = a.id and u.status = 'committed')) as applied_by,
+    case when r.state = 'rejected' and exists (
+            select from event e where e.run = r.id and e.kind = 'approval' and e.subject = 'unattended' and e.detail ? 'candidate')
+        and not exists (
+            select from run a join promotion q on q.run = a.id join state t on t.name = a.state
+            where a.applies = r.id and q.status = 'committed' and not t.failed)
+        then 'awaiting_approval' end as outcome
 from run r left join state s on s.name = r.state left join promotion p on p.run = r.id;
 comment on column v_runs.applies is 'Run whose proven change this one was to apply, null for none';
 comment on column v_runs.applied_by is 'Later run that applied the change of this one, null while none has or after that was undone';
+comment on column v_runs.outcome is 'awaiting_approval where a change passed, nobody approved it and it was not applied later; null otherwise';
 
 create or replace view v_reviews as
 select p.run, r.workspace, p.at as promoted, r.intent, p.approved_by, p.undo_of,

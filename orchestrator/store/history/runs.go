@@ -38,6 +38,8 @@ type RunRow struct {
 	UndoneBy string         // the run that took the promotion back, "" for none
 	// The later run that applied what this one proved, "" while none has.
 	AppliedBy string
+	// "awaiting_approval" where a change passed and nobody has decided on it, else "".
+	Outcome string
 	// What no gate judged; nil while the run goes on, and where it is not known.
 	Unproven []verify.Unproven
 }
@@ -83,7 +85,11 @@ func (h Reader) Runs(ctx context.Context, filter RunFilter) ([]RunRow, error) {
 	if filter.Workspace != "" {
 		where += " and r.workspace = @workspace"
 	}
-	if filter.State != "" {
+	switch filter.State {
+	case "":
+	case string(run.AwaitingApproval): // also of a run that ended, and that nobody has decided on
+		where += " and (r.state = @state or v.outcome = @state)"
+	default:
 		where += " and r.state = @state"
 	}
 	err := h.db.Read(ctx, "list runs", func(ctx context.Context, tx pgx.Tx) (err error) {
@@ -151,7 +157,7 @@ func runRows(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([
 	rows, err := tx.Query(ctx, `
 		select r.id, r.workspace, r.intent, r.owner, r.token, r.state, r.started, r.beat, coalesce(r.snapshot, ''), coalesce(r.runtime, ''), coalesce(r.applies, ''),
 			r.ended, v.seconds::float8, coalesce(r.verdict, ''), coalesce(r.exit_code, 0),
-			coalesce(r.error_kind, ''), coalesce(r.error_message, ''), coalesce(r.error_next, ''), v.promoted, coalesce(v.undone_by, ''), coalesce(v.applied_by, ''), r.unproven
+			coalesce(r.error_kind, ''), coalesce(r.error_message, ''), coalesce(r.error_next, ''), v.promoted, coalesce(v.undone_by, ''), coalesce(v.applied_by, ''), coalesce(v.outcome, ''), r.unproven
 		from run r join v_runs v on v.run = r.id `+rest, args)
 	if err != nil {
 		return nil, err
@@ -162,7 +168,7 @@ func runRows(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([
 		var ended *time.Time
 		var p run.Problem
 		err = row.Scan(&r.ID, &r.Workspace, &r.Intent, &r.Owner, &r.Token, &r.State, &r.Started, &r.Beat, &r.Snapshot, &r.Runtime, &r.Applies,
-			&ended, &r.Seconds, &r.Verdict, &r.Exit, &p.Kind, &p.Message, &p.Next, &r.Promoted, &r.UndoneBy, &r.AppliedBy, &r.Unproven)
+			&ended, &r.Seconds, &r.Verdict, &r.Exit, &p.Kind, &p.Message, &p.Next, &r.Promoted, &r.UndoneBy, &r.AppliedBy, &r.Outcome, &r.Unproven)
 		if ended != nil {
 			r.Ended = *ended
 		}
