@@ -56,4 +56,8 @@ from promotion p join run r on r.id = p.run join run o on o.id = coalesce(r.appl
     left join review v on v.run = p.run
 where p.status = 'committed' and not s.failed;
 
+-- A person's edit and an undo are versions of a memory as a merge is.
+comment on column v_memory.iteration is 'Number of the version, from 1';
+comment on column v_memory.run is 'Run whose work was merged, or that undid one; edit or clear for a person''s own change';
+
 {{ template "shared/reader.sql" . }}

@@ -82,6 +82,10 @@ var allowed = map[string][]string{
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/llm",
 	},
+	"cmd/agent/internal/command/memory": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
+		"orchestrator/agent", "orchestrator/run",
+	},
 	"cmd/agent/internal/command/proposals": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/run", "orchestrator/store/database", "orchestrator/store/knowledge",
