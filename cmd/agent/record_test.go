@@ -375,7 +375,7 @@ func TestTheListFitsTheTerminal(t *testing.T) {
 	var stderr bytes.Buffer
 	p.cmd.Stderr = &stderr
 	p.cmd.Stdin = strings.NewReader("")
-	if exit := executeOn(t, p.cmd, "runs", "list"); exit != run.ExitDone {
+	if exit := executeOn(t, p.cmd, "runs", "list", "--all"); exit != run.ExitDone {
 		t.Fatalf("exit code %d\n%s", exit, &stderr)
 	}
 	p.Sees(t, "…", 3)
