@@ -12,6 +12,7 @@
 //	cmd/agent/internal/checkpoint     questions at a checkpoint, and the policy that answers where nobody is there
 //	cmd/agent/internal/cmdline        the command line that all commands share: streams, flags, sessions, exit codes
 //	cmd/agent/internal/command/analyze    agent analyze
+//	cmd/agent/internal/command/apply      agent runs apply
 //	cmd/agent/internal/command/blame      agent blame
 //	cmd/agent/internal/command/config     agent config
 //	cmd/agent/internal/command/context    agent context
@@ -22,6 +23,7 @@
 //	cmd/agent/internal/command/initialize  agent init
 //	cmd/agent/internal/command/keys       agent keys
 //	cmd/agent/internal/command/models     agent models
+//	cmd/agent/internal/command/memory     agent memory: show, edit, clear
 //	cmd/agent/internal/command/proposals  agent proposals, and how a run takes one up
 //	cmd/agent/internal/command/replay     agent runs replay, export, verify, key
 //	cmd/agent/internal/command/review     agent review

@@ -20,6 +20,7 @@ import (
 	"agent/cmd/agent/internal/command/images"
 	"agent/cmd/agent/internal/command/initialize"
 	"agent/cmd/agent/internal/command/keys"
+	"agent/cmd/agent/internal/command/memory"
 	"agent/cmd/agent/internal/command/models"
 	"agent/cmd/agent/internal/command/proposals"
 	"agent/cmd/agent/internal/command/review"
@@ -71,7 +72,7 @@ func newApp(c *cmdline.Line) *cli.App {
 		Commands: []*cli.Command{
 			sandbox.Command(c), edit.Command(c), runs.Command(c), proposals.Command(c), review.Command(c), undo.Command(c), blame.Command(c),
 			analyze.Command(c), context.Command(c), sql.Command(c), db.Command(c), images.Command(c), doctor.Command(c), config.Command(c), initialize.Command(c),
-			keys.Command(c), models.Command(c), self.Command(c), uninstall.Command(c), completionCommand(c.Stdout),
+			keys.Command(c), models.Command(c), memory.Command(c), self.Command(c), uninstall.Command(c), completionCommand(c.Stdout),
 			{Name: "version", Usage: "print the version", Action: func(*cli.Context) error { return printVersion(c.Stdout) }},
 		},
 	}

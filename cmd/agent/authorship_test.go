@@ -43,13 +43,13 @@ func TestAGoalRunHasItsModelAndCost(t *testing.T) {
 		env[name] = value
 	}
 	var list []review.Reviewed
-	if got := commandIn(t, env, "review", "--json"); json.Unmarshal([]byte(got.stdout), &list) != nil || len(list) != 1 {
+	if got := commandIn(t, env, "review", "-w", x.dir, "--json"); json.Unmarshal([]byte(got.stdout), &list) != nil || len(list) != 1 {
 		t.Fatalf("review: %+v", got)
 	}
 	if r := list[0]; r.Model != "gemini/m" || r.Cost == nil || *r.Cost < 0.3 {
 		t.Errorf("the review has the model %q and the cost %v", r.Model, r.Cost)
 	}
-	if got := commandIn(t, env, "review", x.doc.Run); !strings.Contains(got.stdout, "gemini/m, cost 0.") {
+	if got := commandIn(t, env, "review", "-w", x.dir, x.doc.Run); !strings.Contains(got.stdout, "gemini/m, cost 0.") {
 		t.Errorf("a person reads\n%s%s", got.stdout, got.stderr)
 	}
 	var doc blamecmd.File

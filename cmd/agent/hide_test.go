@@ -78,7 +78,7 @@ func TestNoOutputOfAGateHoldsAConfiguredKey(t *testing.T) {
 	silent("the document", got.stdout)
 	silent("the board", got.stderr)
 	silent("SARIF", readFile(t, sarif))
-	for _, args := range [][]string{{"runs", "show", "--json"}, {"runs", "show"}, {"runs", "show", "--sarif", "-"}, {"runs", "logs"}, {"proposals", "list", "--json"}} {
+	for _, args := range [][]string{{"runs", "show", "--all", "--json"}, {"runs", "show", "--all"}, {"runs", "show", "--all", "--sarif", "-"}, {"runs", "logs", "--all"}, {"proposals", "list", "--json"}} {
 		got := commandIn(t, env("GEMINI_API_KEYS"), args...)
 		silent(strings.Join(args, " "), got.stdout+got.stderr)
 	}
@@ -102,7 +102,7 @@ func TestNoOutputOfAGateHoldsAConfiguredKey(t *testing.T) {
 	if !strings.Contains(got.stdout, key) {
 		t.Errorf("a key that is nobody's is hidden:\n%s", got.stdout)
 	}
-	again := commandIn(t, env("GEMINI_API_KEYS"), "runs", "show", "--json")
+	again := commandIn(t, env("GEMINI_API_KEYS"), "runs", "show", "--all", "--json")
 	silent("a run of before", again.stdout)
 }
 

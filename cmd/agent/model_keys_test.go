@@ -152,20 +152,20 @@ func TestAnExchangeIsReadAndHoldsNoSecretOfTheWorkspace(t *testing.T) {
 	if text := x.text(t, "select convert_from(request, 'UTF8') || convert_from(answer, 'UTF8') from model_call"); strings.Contains(text, secret) {
 		t.Errorf("it is recorded\n%s", text)
 	}
-	brief := x.agent(t, "runs", "calls")
+	brief := x.agent(t, "runs", "calls", "--all")
 	for _, want := range []string{"propose/1 gemini/m IF 2", "overloaded: status 503: busy [2J", "cost not known, key " + llm.NewKey(canary).ID} {
 		if !strings.Contains(brief.stdout, want) {
 			t.Errorf("%q is not in\n%s%s", want, brief.stdout, brief.stderr)
 		}
 	}
-	whole := x.agent(t, "runs", "calls", "--text").stdout
+	whole := x.agent(t, "runs", "calls", "--all", "--text").stdout
 	for _, want := range []string{"── instructions\n", "── user\n", "token = \"[secret 1]\"", "── answer\n<EDIT file"} {
 		if !strings.Contains(whole, want) || strings.Contains(brief.stdout, want) {
 			t.Errorf("%q is not in\n%s", want, whole)
 		}
 	}
 	var rows []runs.CallRow
-	got := x.agent(t, "runs", "calls", x.doc.Run, "--json")
+	got := x.agent(t, "runs", "calls", "--all", x.doc.Run, "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &rows); err != nil || len(rows) < 2 || rows[0].ErrorKind != "overloaded" || rows[0].Ended == nil ||
 		rows[1].Answer != edit.Text || rows[1].Question.System == "" || rows[1].Cost != nil || rows[1].Template == "" {
 		t.Errorf("%v\n%s%s", err, got.stdout, got.stderr)

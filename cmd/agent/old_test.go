@@ -83,7 +83,7 @@ func TestOldTroubleIsNotHeldAgainstAPatch(t *testing.T) {
 	if n := strings.Count(got.stdout, "F841"); n != 1 || !strings.Contains(got.stdout, place) || !strings.Contains(got.stdout, "1 new, 200 old") {
 		t.Errorf("shown are %d findings, want %q alone beside 200 old:\n%s", n, place, got.stdout)
 	}
-	shown := commandIn(t, env, "runs", "show", "--json")
+	shown := commandIn(t, env, "runs", "show", "--all", "--json")
 	doc = run.Document{}
 	if err := json.Unmarshal([]byte(shown.stdout), &doc); err != nil {
 		t.Fatalf("%v\n%s%s", err, shown.stdout, shown.stderr)

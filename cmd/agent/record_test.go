@@ -55,8 +55,9 @@ func aChange() workspace.Changeset {
 func newHistory(t *testing.T) pastRuns {
 	t.Helper()
 	db, url := storetest.Warm(t)
-	h := pastRuns{db: db, dir: cmdline.Resolved(t.TempDir()), env: map[string]string{
-		"AGENT_DATABASE_URL": url, "XDG_CONFIG_HOME": t.TempDir(), "AGENT_GUEST": os.Getenv("AGENT_GUEST"),
+	dir := cmdline.Resolved(t.TempDir())
+	h := pastRuns{db: db, dir: dir, env: map[string]string{
+		"AGENT_DATABASE_URL": url, "AGENT_WORKSPACE": dir, "XDG_CONFIG_HOME": t.TempDir(), "AGENT_GUEST": os.Getenv("AGENT_GUEST"),
 	}}
 	h.write(t, "shop.py", "price = 2\n", 0o755)
 
@@ -207,7 +208,7 @@ func TestARunIsNamedByItsBeginning(t *testing.T) {
 	}{
 		"runs show 1k3a":  {run.ExitDone, promotedRun},
 		"runs show 1k3":   {run.ExitUsage, "type more of the run's name"},
-		"runs show zzz":   {run.ExitUsage, `no run has a name that begins with "zzz"`},
+		"runs show zzz":   {run.ExitUsage, `no run has a name that begins or ends with "zzz"`},
 		"runs show":       {run.ExitDone, rejectedRun},
 		"runs diff 1k3b":  {run.ExitDone, "+++ b/shop/stock.py"},
 		"runs diff 1k3a":  {run.ExitDone, "+price = 2"},
@@ -374,7 +375,7 @@ func TestTheListFitsTheTerminal(t *testing.T) {
 	var stderr bytes.Buffer
 	p.cmd.Stderr = &stderr
 	p.cmd.Stdin = strings.NewReader("")
-	if exit := executeOn(t, p.cmd, "runs", "list"); exit != run.ExitDone {
+	if exit := executeOn(t, p.cmd, "runs", "list", "--all"); exit != run.ExitDone {
 		t.Fatalf("exit code %d\n%s", exit, &stderr)
 	}
 	p.Sees(t, "…", 3)

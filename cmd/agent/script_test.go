@@ -157,7 +157,7 @@ func kept(ts *testscript.TestScript, neg bool, args []string) {
 // workspace and its snapshot is taken.
 func holding(ts *testscript.TestScript, _ bool, _ []string) {
 	for patience := time.Now().Add(time.Minute); time.Now().Before(patience); {
-		ts.Check(ts.Exec("agent", "runs", "list", "--state", string(run.Verifying), "--json"))
+		ts.Check(ts.Exec("agent", "runs", "list", "--all", "--state", string(run.Verifying), "--json"))
 		if strings.Contains(ts.ReadFile("stdout"), `"verifying"`) {
 			return
 		}

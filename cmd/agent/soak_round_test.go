@@ -400,7 +400,7 @@ func (r *round) settle() {
 		x := &process{args: []string{"sandbox", "loop", "--resume", "--yes", "--json", "--rest", "0s", "--workspace", r.work}}
 		<-r.launch(x, r.plan.inside()).done
 	case r.plan.next == 1:
-		r.command("runs", "list", "--json")
+		r.command("runs", "list", "--all", "--json")
 	case r.plan.next == 2:
 		r.command("sandbox", "ls", "--json")
 	}

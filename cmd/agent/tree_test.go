@@ -51,6 +51,11 @@ var allowed = map[string][]string{
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/agent", "orchestrator/export", "orchestrator/loop", "orchestrator/run", "orchestrator/survey", "sandbox/workspace",
 	},
+	"cmd/agent/internal/command/apply": {
+		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config",
+		"cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/run", "orchestrator/store/database",
+		"orchestrator/store/history",
+	},
 	"cmd/agent/internal/command/blame": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/blame", "sandbox/workspace",
 	},
@@ -85,6 +90,10 @@ var allowed = map[string][]string{
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/llm", "orchestrator/llm/catalog",
 	},
+	"cmd/agent/internal/command/memory": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
+		"orchestrator/agent", "orchestrator/run",
+	},
 	"cmd/agent/internal/command/proposals": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/run", "orchestrator/store/database", "orchestrator/store/knowledge",
@@ -98,7 +107,8 @@ var allowed = map[string][]string{
 		"cmd/agent/internal/wire", "orchestrator/run", "orchestrator/store", "orchestrator/store/history", "sandbox/workspace", "verify",
 	},
 	"cmd/agent/internal/command/runs": {
-		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/replay", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/sarif",
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/apply", "cmd/agent/internal/command/replay", "cmd/agent/internal/config",
+		"cmd/agent/internal/fault", "cmd/agent/internal/sarif",
 		"cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/gate", "orchestrator/llm", "orchestrator/run", "orchestrator/store/calls",
 		"orchestrator/store/history", "verify",
 	},
@@ -253,9 +263,10 @@ var allowed = map[string][]string{
 const commands = "cmd/agent/internal/command/"
 
 var uses = map[string][]string{
+	"apply":   {"sandbox"},
 	"doctor":  {"images"},
 	"review":  {"undo"},
-	"runs":    {"replay"},
+	"runs":    {"apply", "replay"},
 	"sandbox": {"images", "proposals"},
 	"self":    {"sandbox"},
 }

@@ -65,8 +65,8 @@ func TestAPromotionWithoutATestSaysSo(t *testing.T) {
 	for question, want := range map[string]string{
 		row: why,
 		"sql --csv \"select gate, kind, part from v_unproven where run = '" + doc.Run + "'\"": "tests,script,f",
-		"runs show " + doc.Run: "promoted, but " + why, "runs show --json " + doc.Run: `"unproven": [`, "runs list": "pass (no tests ran)",
-		"runs show --sarif - " + doc.Run: "tests: " + why, "runs logs " + doc.Run: "every gate passed, but " + why[:20], "review " + doc.Run: "not judged: " + why, "review --json": why,
+		"runs show --all " + doc.Run: "promoted, but " + why, "runs show --all --json " + doc.Run: `"unproven": [`, "runs list --all": "pass (no tests ran)",
+		"runs show --all --sarif - " + doc.Run: "tests: " + why, "runs logs --all " + doc.Run: "every gate passed, but " + why[:20], "review --all " + doc.Run: "not judged: " + why, "review --all --json": why,
 	} {
 		words := strings.SplitN(question, " \"", 2)
 		args := strings.Fields(words[0])

@@ -66,6 +66,10 @@ func (m Memory) Remember(ctx context.Context, model Model, p *Prompts, f Fence, 
 	return next, kept, nil
 }
 
+// Note returns the text of the memory with a line at its end, within its cap: what does not
+// fit goes from the front, the oldest first.
+func (m Memory) Note(line string) string { return newest(m.Text+"\n"+line, MaxMemory) }
+
 // lossy says why text may not take the place of before, "" when it may.
 func lossy(before, text string, files func(string) bool) string {
 	switch {

@@ -38,7 +38,8 @@ func (l *Loop) learn(ctx context.Context, it *Iteration, crew tournament.Crew) (
 			return notes, err
 		}
 	}
-	if it.Outcome == outcomePromoted || it.Outcome == outcomeRejected {
+	// A run that changed nothing leaves nothing to remember, and asks nobody about it.
+	if it.Outcome == outcomePromoted {
 		if err := l.remember(ctx, *it, plan, crew, &notes); err != nil {
 			return notes, err
 		}

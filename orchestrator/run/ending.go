@@ -143,8 +143,8 @@ func conflicted(c *promotion.ConflictError, run string) *Problem {
 		Next: "your edits were kept and nothing was written; make the patch again from the files as they are now",
 	}
 	if run != "" {
-		p.Next = "your edits were kept and nothing was written; in the workspace, `agent runs diff " + run +
-			" | agent sandbox run --patch -` merges the diff with them and has that judged, or says where they clash"
+		p.Next = "your edits were kept and nothing was written; `agent runs apply " + run +
+			"` merges the proven change with them and has that judged, or says where they clash"
 	}
 	if c.Next != "" {
 		p.Next = c.Next

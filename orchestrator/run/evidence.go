@@ -94,7 +94,7 @@ func (x *Execution) keepSeen(ctx context.Context) {
 func (x *Execution) saveRecording(ctx context.Context, req Request, st gate.Stage) error {
 	rec := Recording{Settings: Settings{
 		Toolchain: st.Tools.ID, Versions: st.Tools.Versions, Installed: st.Image.Installed, Definitions: verify.Definitions, Config: req.Config,
-		Protect: req.Protect.Patterns(), Allow: req.Allow, NoInstall: req.NoInstall, InstallScripts: req.InstallScripts, InstallAll: req.InstallAll, Packages: req.Packages, Model: req.Patch == nil,
+		Protect: req.Protect.Patterns(), Allow: req.Allow, NoInstall: req.NoInstall, InstallScripts: req.InstallScripts, InstallAll: req.InstallAll, Packages: req.Packages, Model: req.Rules().Model,
 	}}
 	for _, text := range slices.Concat(st.Dependencies.Told, st.Dependencies.Lacking) {
 		rec.Settings.Dependencies = append(rec.Settings.Dependencies, x.Hide(text))

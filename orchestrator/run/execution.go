@@ -37,6 +37,8 @@ type Execution struct {
 	proposal int64
 	// What no gate judged of the candidate that decides, or came last.
 	unproven []verify.Unproven
+	// The digest of the candidate that the checkpoint is about, "" where it is about none.
+	asked string
 	// What the run was given and saw; nil where nothing was frozen.
 	seen *seen
 	// Work in the background of the run, which ends before its end is recorded.
@@ -90,7 +92,11 @@ func (x *Execution) Advance(ctx context.Context, to State, note string) error {
 		return err
 	}
 	x.rec.State = to
-	Enter(ctx, Entry{Kind: StateEntry, Actor: "agent", Subject: string(to), Detail: map[string]any{"note": note}})
+	detail := map[string]any{"note": note}
+	if to == AwaitingApproval && x.asked != "" {
+		detail["candidate"] = x.asked
+	}
+	Enter(ctx, Entry{Kind: StateEntry, Actor: "agent", Subject: string(to), Detail: detail})
 	x.Notify(Event{State: to, Note: note})
 	return nil
 }

@@ -26,7 +26,7 @@ func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, bas
 		return stop(End(Failed, &Problem{Kind: ProblemInfra, Message: "the candidate was not proved", Next: "run `agent doctor`"}))
 	}
 	// Of several candidates this is the one that decides.
-	x.unproven = p.Candidate.Unproven
+	x.unproven, x.asked = p.Candidate.Unproven, p.Candidate.Digest
 	note := "every gate passed"
 	if caveat := gate.Caveat(x.unproven); caveat != "" {
 		note += ", but " + caveat
@@ -88,7 +88,7 @@ func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, bas
 func (x *Execution) skipped(by string) Ending {
 	end := End(Rejected, &Problem{
 		Kind: ProblemPolicy, Message: "skipped by " + by,
-		Next: "`agent runs diff " + x.rec.ID + "` shows the proven diff again",
+		Next: "`agent runs apply " + x.rec.ID + "` applies it after all, `agent runs diff " + x.rec.ID + "` shows it",
 	})
 	end.Verdict = verify.Pass
 	return end

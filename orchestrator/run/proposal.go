@@ -173,6 +173,7 @@ func (x *Execution) LeaveFeature(p KeptProposal) Ending {
 // there is an answer.
 func (x *Execution) AskFeature(ctx context.Context, req Request, p KeptProposal) (Answer, *Ending) {
 	stop := func(end Ending) (Answer, *Ending) { return Answer{}, &end }
+	x.asked = ""
 	if err := x.Advance(ctx, AwaitingApproval, "a feature is proposed for "+p.Path); err != nil {
 		return stop(End(Failed, x.Trouble(ctx, "record the run", err)))
 	}

@@ -59,6 +59,11 @@ func (x *Execution) prove(ctx context.Context, req Request) Ending {
 	if err := x.Advance(ctx, Analyzing, "scan the workspace"); err != nil {
 		return End(Failed, x.Trouble(ctx, "record the run", err))
 	}
+	return x.proveScanned(ctx, req)
+}
+
+// proveScanned makes the candidate of the patch and has it judged.
+func (x *Execution) proveScanned(ctx context.Context, req Request) Ending {
 	// The candidate is made of every scan anew, so that what is judged and what
 	// the edits were found in are the same bytes.
 	var cand gate.Candidate
@@ -69,6 +74,12 @@ func (x *Execution) prove(ctx context.Context, req Request) Ending {
 	if end != nil {
 		return *end
 	}
+	return x.judgeAndAsk(ctx, req, st, cand)
+}
+
+// judgeAndAsk has a candidate judged, asks about it, and goes on with what a person makes of
+// it at the checkpoint.
+func (x *Execution) judgeAndAsk(ctx context.Context, req Request, st gate.Stage, cand gate.Candidate) Ending {
 	for {
 		if err := x.Advance(ctx, Verifying, Count(len(cand.Changeset.Changes), "file")+" changed"); err != nil {
 			return End(Failed, x.Trouble(ctx, "record the run", err))

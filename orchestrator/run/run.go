@@ -58,6 +58,8 @@ type Record struct {
 	Snapshot string
 	// Iteration is the iteration of the loop that the run is part of, "" for none.
 	Iteration string
+	// Applies is the run that proved the change which this one is to apply, "" for none.
+	Applies string
 	// Runtime is the engine's runtime that the boxes were asked to have, "" for its
 	// default.
 	Runtime string
@@ -303,6 +305,9 @@ type Request struct {
 	Proposal *KeptProposal
 	// PatchName is for people: the file name, or "-".
 	PatchName string
+	// Found says that a model found the patch, which is judged as strictly then as one that
+	// a model is asked for.
+	Found bool
 	// --file: what a block without a name means
 	Target string
 	// Exclude are patterns of what is left out of the snapshot, in the syntax of
@@ -329,7 +334,7 @@ type Request struct {
 // Rules are what of the request a gate judges by.
 func (req Request) Rules() gate.Rules {
 	return gate.Rules{
-		Protect: req.Protect, Allow: req.Allow, NoInstall: req.NoInstall, InstallScripts: req.InstallScripts, InstallAll: req.InstallAll, Packages: req.Packages, Model: req.Patch == nil, Config: req.Config,
+		Protect: req.Protect, Allow: req.Allow, NoInstall: req.NoInstall, InstallScripts: req.InstallScripts, InstallAll: req.InstallAll, Packages: req.Packages, Model: req.Patch == nil || req.Found, Config: req.Config,
 	}
 }
 

@@ -38,6 +38,7 @@ type Pruned struct {
 const removable = `r.ended < @before and r.state <> 'promoted' and r.directive is null
 	and not exists (select from promotion p where p.run = r.id and p.status <> 'rolled_back')
 	and not exists (select from promotion p where p.undo_of = r.id)
+	and not exists (select from run a where a.applies = r.id)
 	and not exists (select from iteration i where i.run = r.id)
 	and not exists (select from iteration i where i.id = r.iteration and i.phase <> 'settled')
 	and not exists (select from proposal p where p.run = r.id)`

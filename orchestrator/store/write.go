@@ -36,12 +36,12 @@ func (db *DB) Create(ctx context.Context, r run.Record) error {
 	op := database.NewOp()
 	return db.db.Transact(ctx, "record run "+r.ID, func(ctx context.Context, tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
-			insert into run (id, last_op, workspace, intent, patch, owner, token, state, snapshot, started, iteration, runtime)
-			values (@id, @op, @workspace, @intent, @patch, @owner, 1, @state, nullif(@snapshot, ''), @started, nullif(@iteration, ''), nullif(@runtime, ''))
+			insert into run (id, last_op, workspace, intent, patch, owner, token, state, snapshot, started, iteration, runtime, applies)
+			values (@id, @op, @workspace, @intent, @patch, @owner, 1, @state, nullif(@snapshot, ''), @started, nullif(@iteration, ''), nullif(@runtime, ''), nullif(@applies, ''))
 			on conflict (id) do nothing`,
 			pgx.NamedArgs{
 				"id": r.ID, "op": op, "workspace": database.Clean(r.Workspace), "intent": database.Clean(r.Intent), "patch": r.Patch,
-				"owner": database.Clean(r.Owner), "state": run.Queued, "snapshot": r.Snapshot, "started": r.Started, "iteration": database.Clean(r.Iteration), "runtime": database.Clean(r.Runtime),
+				"owner": database.Clean(r.Owner), "state": run.Queued, "snapshot": r.Snapshot, "started": r.Started, "iteration": database.Clean(r.Iteration), "runtime": database.Clean(r.Runtime), "applies": database.Clean(r.Applies),
 			})
 		if err != nil {
 			return err

@@ -2,10 +2,12 @@ package history
 
 import (
 	"context"
+	"errors"
 
 	"github.com/jackc/pgx/v5"
 
 	"agent/orchestrator/gate"
+	"agent/orchestrator/store/database"
 	"agent/verify"
 )
 
@@ -72,4 +74,56 @@ func findings(ctx context.Context, tx pgx.Tx, id string, list []gate.Candidate) 
 		return nil
 	})
 	return err
+}
+
+// errUnclear means that several candidates passed, and that it is not on record which of
+// them was to be promoted.
+var errUnclear = errors.New("several of its candidates passed, and the record does not tell which one was to be applied")
+
+// Proven returns the candidate of a run, named whole, that passed and was to be promoted, with
+// the bytes of its files. ErrNotFound means that none passed.
+//
+// The bytes are those of the database: whoever promotes them compares their digest.
+func (h Reader) Proven(ctx context.Context, id string) (cand gate.Candidate, err error) {
+	err = h.db.Read(ctx, "read the proven candidate of run "+id, func(ctx context.Context, tx pgx.Tx) error {
+		list, err := candidates(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		// The one that the checkpoint was about. A process that was killed may not have
+		// entered it, and programs of before did not.
+		var asked string
+		err = tx.QueryRow(ctx, `
+			select detail ->> 'candidate' from event where run = @run and kind = 'state' and subject = 'awaiting_approval' and detail ? 'candidate'
+			order by id desc limit 1`, pgx.NamedArgs{"run": id}).Scan(&asked)
+		if err = database.Missing(err); err != nil && !errors.Is(err, database.ErrNotFound) {
+			return err
+		}
+		at := -1
+		for i, c := range list {
+			switch {
+			case c.Verdict != verify.Pass || asked != "" && c.Digest != asked:
+			case at >= 0 && list[at].Digest != c.Digest:
+				return errUnclear
+			default:
+				at = i
+			}
+		}
+		if at < 0 {
+			return database.ErrNotFound
+		}
+		cand = list[at]
+		cand.Changeset.Changes, err = changes(ctx, tx, `candidate_file f`, `f.run = @run and f.candidate = @n`, pgx.NamedArgs{"run": id, "n": at + 1})
+		if err != nil {
+			return err
+		}
+		var response *string
+		err = tx.QueryRow(ctx, `select response, coalesce(target, ''), coalesce(onto, ''), coalesce(asked, '') from candidate where run = @run and n = @n`,
+			pgx.NamedArgs{"run": id, "n": at + 1}).Scan(&response, &cand.Origin.Target, &cand.Origin.Onto, &cand.Origin.Asked)
+		if err != nil || response == nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `select content from blob where sha256 = @digest`, pgx.NamedArgs{"digest": *response}).Scan(&cand.Origin.Response)
+	})
+	return cand, err
 }

@@ -44,7 +44,7 @@ func (h Reader) Evidence(ctx context.Context, id string) (replay.Evidence, error
 	}
 	var e replay.Evidence
 	err = h.db.Read(ctx, "read the evidence of run "+id, func(ctx context.Context, tx pgx.Tx) error {
-		d, err := detail(ctx, tx, id)
+		d, err := detail(ctx, tx, id, "")
 		if err != nil {
 			return err
 		}

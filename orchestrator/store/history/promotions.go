@@ -70,20 +70,25 @@ func promotionOf(ctx context.Context, tx pgx.Tx, id string) (p run.Promotion, er
 	if err != nil {
 		return p, database.Missing(err)
 	}
+	p.Changeset.Changes, err = changes(ctx, tx, `promotion_file f`, `f.run = @run`, pgx.NamedArgs{"run": id})
+	return p, err
+}
+
+// changes reads the rows of a table of files with their contents; from and where are constants.
+func changes(ctx context.Context, tx pgx.Tx, from, where string, args pgx.NamedArgs) ([]workspace.Change, error) {
 	rows, err := tx.Query(ctx, `
 		select f.path, f.op, coalesce(f.from_path, ''), f.mode, f.old_mode, b.content, a.content
-		from promotion_file f left join blob b on b.sha256 = f.before_sha256 left join blob a on a.sha256 = f.after_sha256
-		where f.run = @run order by f.path collate "C"`, pgx.NamedArgs{"run": id})
+		from `+from+` left join blob b on b.sha256 = f.before_sha256 left join blob a on a.sha256 = f.after_sha256
+		where `+where+` order by f.path collate "C"`, args)
 	if err != nil {
-		return p, err
+		return nil, err
 	}
-	p.Changeset.Changes, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (c workspace.Change, err error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (c workspace.Change, err error) {
 		var mode, oldMode int32
 		err = row.Scan(&c.Path, &c.Op, &c.From, &mode, &oldMode, &c.Before, &c.After)
 		c.Mode, c.OldMode = fs.FileMode(mode), fs.FileMode(oldMode)
 		return c, err
 	})
-	return p, err
 }
 
 // promotionRow reads a promotion as a person wants to see it, nil when there

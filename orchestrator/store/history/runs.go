@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -35,6 +36,10 @@ type RunRow struct {
 	Error    *run.Problem   // nil when there was none
 	Promoted bool           // the files of the workspace were written
 	UndoneBy string         // the run that took the promotion back, "" for none
+	// The later run that applied what this one proved, "" while none has.
+	AppliedBy string
+	// "awaiting_approval" where a change passed and nobody has decided on it, else "".
+	Outcome string
 	// What no gate judged; nil while the run goes on, and where it is not known.
 	Unproven []verify.Unproven
 }
@@ -80,7 +85,11 @@ func (h Reader) Runs(ctx context.Context, filter RunFilter) ([]RunRow, error) {
 	if filter.Workspace != "" {
 		where += " and r.workspace = @workspace"
 	}
-	if filter.State != "" {
+	switch filter.State {
+	case "":
+	case string(run.AwaitingApproval): // also of a run that ended, and that nobody has decided on
+		where += " and (r.state = @state or v.outcome = @state)"
+	default:
 		where += " and r.state = @state"
 	}
 	err := h.db.Read(ctx, "list runs", func(ctx context.Context, tx pgx.Tx) (err error) {
@@ -91,16 +100,30 @@ func (h Reader) Runs(ctx context.Context, filter RunFilter) ([]RunRow, error) {
 	return list, err
 }
 
-// Run returns the run whose identifier begins with prefix; an identifier given
+// Run returns the run whose identifier begins or ends with prefix; an identifier given
 // whole always means that run. The error is an *AmbiguousError when there are
 // several, ErrNotFound when there is none or prefix is empty.
 func (h Reader) Run(ctx context.Context, prefix string) (RunDetail, error) {
+	return h.RunIn(ctx, prefix, "")
+}
+
+// RunIn is Run for the runs of a workspace, an absolute path; "" for those of all. A run
+// of another workspace that has the name gives an *ElsewhereError.
+func (h Reader) RunIn(ctx context.Context, prefix, workspace string) (RunDetail, error) {
 	var d RunDetail
 	err := h.db.Read(ctx, "read run "+prefix, func(ctx context.Context, tx pgx.Tx) (err error) {
-		d, err = detail(ctx, tx, prefix)
+		d, err = detail(ctx, tx, prefix, database.Clean(workspace))
 		return err
 	})
 	return d, err
+}
+
+// An ElsewhereError says that a run is of another workspace than the one it was looked for in.
+type ElsewhereError struct{ Run, Workspace string }
+
+// Error names the run and where it belongs.
+func (e *ElsewhereError) Error() string {
+	return "run " + e.Run + " belongs to the workspace " + e.Workspace
 }
 
 // Unfinished lists the runs whose end is not recorded, oldest first. A run in
@@ -119,7 +142,7 @@ func (h Reader) Unfinished(ctx context.Context) ([]run.Record, error) {
 func records(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([]run.Record, error) {
 	rows, err := tx.Query(ctx, `
 		select r.id, r.workspace, r.intent, r.patch, r.owner, r.token, r.state, r.started, r.beat, coalesce(r.snapshot, '') as snapshot,
-			coalesce(r.iteration, '') as iteration, coalesce(r.runtime, '') as runtime
+			coalesce(r.iteration, '') as iteration, coalesce(r.runtime, '') as runtime, coalesce(r.applies, '') as applies
 		from run r `+rest, args)
 	if err != nil {
 		return nil, err
@@ -132,9 +155,9 @@ func records(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([
 // taken from there, so that the command line and SQL agree.
 func runRows(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([]RunRow, error) {
 	rows, err := tx.Query(ctx, `
-		select r.id, r.workspace, r.intent, r.owner, r.token, r.state, r.started, r.beat, coalesce(r.snapshot, ''), coalesce(r.runtime, ''),
+		select r.id, r.workspace, r.intent, r.owner, r.token, r.state, r.started, r.beat, coalesce(r.snapshot, ''), coalesce(r.runtime, ''), coalesce(r.applies, ''),
 			r.ended, v.seconds::float8, coalesce(r.verdict, ''), coalesce(r.exit_code, 0),
-			coalesce(r.error_kind, ''), coalesce(r.error_message, ''), coalesce(r.error_next, ''), v.promoted, coalesce(v.undone_by, ''), r.unproven
+			coalesce(r.error_kind, ''), coalesce(r.error_message, ''), coalesce(r.error_next, ''), v.promoted, coalesce(v.undone_by, ''), coalesce(v.applied_by, ''), coalesce(v.outcome, ''), r.unproven
 		from run r join v_runs v on v.run = r.id `+rest, args)
 	if err != nil {
 		return nil, err
@@ -144,8 +167,8 @@ func runRows(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r RunRow, err error) {
 		var ended *time.Time
 		var p run.Problem
-		err = row.Scan(&r.ID, &r.Workspace, &r.Intent, &r.Owner, &r.Token, &r.State, &r.Started, &r.Beat, &r.Snapshot, &r.Runtime,
-			&ended, &r.Seconds, &r.Verdict, &r.Exit, &p.Kind, &p.Message, &p.Next, &r.Promoted, &r.UndoneBy, &r.Unproven)
+		err = row.Scan(&r.ID, &r.Workspace, &r.Intent, &r.Owner, &r.Token, &r.State, &r.Started, &r.Beat, &r.Snapshot, &r.Runtime, &r.Applies,
+			&ended, &r.Seconds, &r.Verdict, &r.Exit, &p.Kind, &p.Message, &p.Next, &r.Promoted, &r.UndoneBy, &r.AppliedBy, &r.Outcome, &r.Unproven)
 		if ended != nil {
 			r.Ended = *ended
 		}
@@ -156,29 +179,42 @@ func runRows(ctx context.Context, tx pgx.Tx, rest string, args pgx.NamedArgs) ([
 	})
 }
 
-// detail reads one run whole, as of one moment.
-func detail(ctx context.Context, tx pgx.Tx, prefix string) (d RunDetail, err error) {
+// named finds the one run that a name means, see [Reader.RunIn].
+func named(ctx context.Context, tx pgx.Tx, prefix, workspace string) (r RunRow, err error) {
 	if prefix == "" {
-		return d, database.ErrNotFound
+		return r, database.ErrNotFound
 	}
 	// No LIKE: a wildcard in the prefix is a character like any other. The
-	// range is what has an index; no character comes after its last one.
+	// ranges are what has an index; no character comes after its last one.
 	list, err := runRows(ctx, tx, `
 		where r.id collate "C" >= @prefix and r.id collate "C" < @prefix || @last and starts_with(r.id, @prefix)
-		order by r.id = @prefix desc, r.created desc limit 10`, pgx.NamedArgs{"prefix": database.Clean(prefix), "last": "\U0010FFFF"})
+			or reverse(r.id) collate "C" >= reverse(@prefix) and reverse(r.id) collate "C" < reverse(@prefix) || @last
+				and starts_with(reverse(r.id), reverse(@prefix))
+		order by r.id = @prefix desc, r.workspace = @workspace desc, r.created desc limit 10`,
+		pgx.NamedArgs{"prefix": database.Clean(prefix), "workspace": workspace, "last": "\U0010FFFF"})
+	here := slices.DeleteFunc(slices.Clone(list), func(r RunRow) bool { return workspace != "" && r.Workspace != workspace })
 	switch {
 	case err != nil:
-		return d, err
+		return r, err
 	case len(list) == 0:
-		return d, database.ErrNotFound
-	case len(list) > 1 && list[0].ID != prefix:
+		return r, database.ErrNotFound
+	case len(here) == 0 || list[0].ID == prefix && list[0].ID != here[0].ID:
+		return r, &ElsewhereError{list[0].ID, list[0].Workspace}
+	case len(here) > 1 && here[0].ID != prefix:
 		ambiguous := &database.AmbiguousError{Prefix: prefix}
-		for _, r := range list {
+		for _, r := range here {
 			ambiguous.IDs = append(ambiguous.IDs, r.ID)
 		}
-		return d, ambiguous
+		return r, ambiguous
 	}
-	d.RunRow = list[0]
+	return here[0], nil
+}
+
+// detail reads one run whole, as of one moment; see named.
+func detail(ctx context.Context, tx pgx.Tx, prefix, workspace string) (d RunDetail, err error) {
+	if d.RunRow, err = named(ctx, tx, prefix, workspace); err != nil {
+		return d, err
+	}
 	args := pgx.NamedArgs{"run": d.ID}
 	if err := tx.QueryRow(ctx, `select patch from run where id = @run`, args).Scan(&d.Patch); err != nil {
 		return d, err

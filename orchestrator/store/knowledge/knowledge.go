@@ -36,6 +36,25 @@ func (b Base) Memory(ctx context.Context, workspace string) (agent.Memory, error
 	return m, err
 }
 
+// MemoryBefore implements [loop.Memories]: it returns the memory of a workspace as it was
+// before runID was merged.
+func (b Base) MemoryBefore(ctx context.Context, workspace, runID string) (m agent.Memory, merged bool, err error) {
+	err = b.db.Do(ctx, "read the memory of "+workspace+" before run "+runID, func(ctx context.Context) error {
+		err := b.db.Pool.QueryRow(ctx, `
+			select coalesce(o.text, ''), coalesce(o.iteration, 0), coalesce(o.run, '')
+			from memory m left join lateral (
+				select text, iteration, run from memory o where o.workspace = m.workspace and o.iteration < m.iteration order by o.iteration desc limit 1
+			) o on true
+			where m.workspace = @workspace and m.run = @run order by m.iteration desc limit 1`,
+			pgx.NamedArgs{"workspace": database.Clean(workspace), "run": database.Clean(runID)}).Scan(&m.Text, &m.Iteration, &m.Run)
+		if merged = err == nil; errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return m, merged, err
+}
+
 // SaveMemory implements [loop.Knowledge]: it adds the memory that runID merged
 // to those before it. run.ErrFenced means that its iteration is not the next
 // one: another process has merged since.

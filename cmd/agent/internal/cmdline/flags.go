@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
 )
 
 // Examples is the part of a help page with examples: pairs of a command line and what it does.
@@ -62,4 +63,31 @@ func AllowFlag() cli.Flag {
 // whose lock files cannot be installed that is better than none.
 func NoInstallFlag() cli.Flag {
 	return config.FlagFor("no-install", "")
+}
+
+// AllFlag asks for the runs of every workspace; usage says of what.
+func AllFlag(usage string) cli.Flag {
+	return &cli.BoolFlag{Name: "all", Usage: usage, DisableDefaultText: true}
+}
+
+// LastFlag names the latest run.
+func LastFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "last", Usage: "the latest run, as without RUN", DisableDefaultText: true}
+}
+
+// Scope is the workspace whose runs a command is about, "" for all.
+func Scope(ctx *cli.Context, set config.Settings) string {
+	if ctx.Bool("all") {
+		return ""
+	}
+	return Resolved(set["workspace"].Text)
+}
+
+// RunName is the run that the command line names, "" for the latest.
+func RunName(ctx *cli.Context) (string, error) {
+	name := ctx.Args().First()
+	if name != "" && ctx.Bool("last") {
+		return "", fault.Usage("leave one of them out", "--last and %q are mutually exclusive", name)
+	}
+	return name, nil
 }

@@ -36,11 +36,15 @@ func LoadFor(list []llm.Vendor, ctx *cli.Context, getenv func(string) string) (S
 	// Laid over twice: once to learn which workspace is meant, and
 	// again because flags and environment win over its file.
 	l.overlay(ctx, getenv)
+	l.findWorkspace(getenv)
 	if err := l.workspaceFile(outer); err != nil {
 		return nil, err
 	}
 	l.overlay(ctx, getenv)
 	_, err := l.set.resolve(l.rows)
+	if err == nil && l.set.Above() {
+		tellAbove(ctx, l.set["workspace"].Text)
+	}
 	return l.set, err
 }
 

@@ -123,6 +123,7 @@ func general() []Setting {
 		{Name: "dependencies.scripts", Env: "AGENT_INSTALL_SCRIPTS", Default: "false", About: "let packages run code of their own while they are installed", scope: switchOff, kind: toggle(nil)},
 		{Name: "environment.packages", Env: "AGENT_PACKAGES", Default: "[]", About: "packages of Debian that the boxes have besides the tools, such as what tests need", scope: add, kind: debianPackages()},
 		{Name: "record.files", Env: "AGENT_RECORD_FILES", Default: "true", About: "keep the files that a run saw in the record, so that it can be replayed", scope: switchOff, kind: toggle(func(v *values) *bool { return &v.keep.Files })},
+		{Name: "export.files", Env: "AGENT_EXPORT_FILES", Default: "false", About: "write memory and history to .agent/MEMORY.md and .agent/HISTORY.md of the workspace after each promotion", scope: userOnly, kind: toggle(nil)},
 		{Name: "record.bytes", Env: "AGENT_RECORD_BYTES", Default: "256MiB", About: "keep none of a workspace that is larger", scope: noFile, kind: size(func(v *values) *int64 { return &v.keep.Bytes })},
 		{
 			Name: "egress.allow", Env: "AGENT_EGRESS", Default: "[]",

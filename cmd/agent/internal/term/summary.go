@@ -397,7 +397,7 @@ func (s summary) next(d run.Document) {
 	case d.State == run.Rejected && len(d.Candidates) == 0: // a review
 		fmt.Fprintln(s.Out, "next: nothing was found to change; say with --goal what is wanted")
 	case d.State == run.Done:
-		fmt.Fprintf(s.Out, "next: nothing was written; `agent runs diff %s` prints the diff for git apply\n", d.Run)
+		fmt.Fprintf(s.Out, "next: nothing was written; `agent runs apply %s` writes it\n", d.Run)
 	}
 }
 

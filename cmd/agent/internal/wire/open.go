@@ -34,6 +34,8 @@ type Session struct {
 	// Hide takes the configured secrets out of what boxes wrote; nil for a command that
 	// has no boxes and shows no run.
 	Hide func(string) string
+	// Whether memory and history are written into workspaces.
+	exports bool
 	// What goes on when a run has ended.
 	background sync.WaitGroup
 	// Made by Analyst, on demand.
@@ -78,6 +80,7 @@ func Open(ctx context.Context, h Host, set config.Settings, needEngine bool) (*S
 		}
 		s = &Session{}
 	}
+	s.exports = set.On("export.files")
 	if err := s.openDatabase(ctx, set); err != nil {
 		s.Close()
 		return nil, err

@@ -3,6 +3,8 @@ package wire
 import (
 	"context"
 	"errors"
+	"strconv"
+	"strings"
 
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/blame"
@@ -11,27 +13,63 @@ import (
 	"agent/verify"
 )
 
-// Named returns the run that the argument names, the latest without
-// one.
-func (s *Session) Named(ctx context.Context, prefix string) (history.RunDetail, error) {
-	// The latest run of any workspace: it is the one that the person
-	// has just seen.
-	if prefix == "" {
-		latest, err := s.DB.Runs(ctx, history.RunFilter{Limit: 1})
-		if err != nil {
+// furthest is how many runs back a name like @3 may go.
+const furthest = 1000
+
+// Named returns the run of any workspace that the argument names, see NamedIn.
+func (s *Session) Named(ctx context.Context, name string) (history.RunDetail, error) {
+	return s.NamedIn(ctx, name, "")
+}
+
+// NamedIn returns the run of a workspace, "" for any, that the argument names: by the
+// beginning or the end of its name, or by its age, "latest" or nothing for the newest, @2 for
+// the one before.
+func (s *Session) NamedIn(ctx context.Context, name, workspace string) (history.RunDetail, error) {
+	back, aged, err := age(name)
+	if err != nil {
+		return history.RunDetail{}, err
+	}
+	if aged {
+		found, err := s.DB.Runs(ctx, history.RunFilter{Workspace: workspace, Limit: back})
+		switch {
+		case err != nil:
 			return history.RunDetail{}, err
-		}
-		if len(latest) == 0 {
+		case len(found) == 0 && workspace != "":
+			return history.RunDetail{}, fault.Usage("`agent sandbox run --patch FILE` makes one; `agent runs list --all` shows those of other workspaces",
+				"there is no run of %s yet", workspace)
+		case len(found) == 0:
 			return history.RunDetail{}, fault.Usage("`agent sandbox run --patch FILE` makes one", "there is no run yet")
+		case len(found) < back:
+			return history.RunDetail{}, fault.Usage("see `agent runs list`", "there are only %d runs: %s names none", len(found), name)
 		}
-		prefix = latest[0].ID
+		name, workspace = found[back-1].ID, ""
 	}
 	// The store's own error does not say what was asked for.
-	d, err := s.DB.Run(ctx, prefix)
-	if errors.Is(err, database.ErrNotFound) {
-		err = fault.Usage("see `agent runs list`", "no run has a name that begins with %q", prefix)
+	d, err := s.DB.RunIn(ctx, name, workspace)
+	var elsewhere *history.ElsewhereError
+	switch {
+	case errors.Is(err, database.ErrNotFound):
+		err = fault.Usage("see `agent runs list`", "no run has a name that begins or ends with %q", name)
+	case errors.As(err, &elsewhere):
+		err = fault.Usage("give --all, or --workspace "+elsewhere.Workspace, "%w, not to %s", elsewhere, workspace)
 	}
 	return d, err
+}
+
+// age reads a name that says how old a run is: 1 for the newest.
+func age(name string) (back int, ok bool, err error) {
+	if name == "" || name == "latest" {
+		return 1, true, nil
+	}
+	text, ok := strings.CutPrefix(name, "@")
+	if !ok {
+		return 0, false, nil
+	}
+	back, err = strconv.Atoi(text)
+	if err != nil || back < 1 || back > furthest {
+		return 0, false, fault.Usage("the latest is @1, the one before @2", "%q names no run", name)
+	}
+	return back, true, nil
 }
 
 // Unrecorded is what is said of a run whose record does not tell what was not judged.

@@ -142,10 +142,14 @@ func (s *Session) Ripple(ctx context.Context, doc run.Document, exclude []string
 	})
 }
 
-// Export writes what people read of the record into the workspace.
+// Export writes what people read of the record into the workspace, where the user wants it
+// there.
 //
 // Both are written even when one of them cannot be: they are copies for people,
 // and the record is what counts.
 func (s *Session) Export(ctx context.Context, dir string) error {
+	if !s.exports {
+		return nil
+	}
 	return errors.Join(export.Memory(ctx, s.DB, dir), export.History(ctx, s.DB, dir))
 }

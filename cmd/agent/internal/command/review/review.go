@@ -43,13 +43,11 @@ func Command(line *cmdline.Line) *cli.Command {
 			"or $EDITOR, or go on to the next. What is said is recorded under your name, for\n" +
 			"`agent blame` and the view v_reviews. Without a terminal it prints the list; with\n" +
 			"--accept or --comment it asks nothing. With RUN it is about this run alone.\n" + cmdline.PagedHelp + cmdline.Examples(
-			"agent review", "all that waits, of every workspace",
-			"agent review -w .", "of this workspace",
+			"agent review", "all that waits in this workspace",
 			"agent review 1k3 --accept --comment 'checked on staging'", "for scripts",
-			"agent review --all --json", "what was promoted, and what was said of it"),
+			"agent review --all --json", "of every workspace: what was applied, and what was said of it"),
 		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "workspace", Aliases: []string{"w"}, Usage: "only what was promoted in `DIR`"},
-			&cli.BoolFlag{Name: "all", Usage: "also what was reviewed or undone", DisableDefaultText: true},
+			cmdline.WorkspaceFlag(), cmdline.AllFlag("of every workspace, also what was reviewed or undone"),
 			&cli.BoolFlag{Name: "accept", Usage: "record that RUN is accepted", DisableDefaultText: true},
 			&cli.StringFlag{Name: "comment", Usage: "record `TEXT` as what you say of RUN"},
 			cmdline.JSONFlag(),
@@ -109,11 +107,7 @@ func (c command) review(ctx *cli.Context) error {
 		return fault.Usage("name the run: see `agent review --json`", "--accept and --comment are about one run")
 	}
 	// Whoever names a run wants it whatever was said of it before.
-	filter := history.ReviewFilter{All: ctx.Bool("all") || name != ""}
-	if dir := ctx.String("workspace"); dir != "" {
-		// Runs record it with its links resolved.
-		filter.Workspace = cmdline.Resolved(dir)
-	}
+	filter := history.ReviewFilter{All: ctx.Bool("all") || name != "", Workspace: cmdline.Scope(ctx, set)}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
 		list, err := toReview(ctx.Context, s, name, filter)
 		if err != nil {
@@ -150,7 +144,7 @@ func toReview(ctx context.Context, s *wire.Session, name string, filter history.
 	if name == "" {
 		return s.DB.Promotions(ctx, filter)
 	}
-	d, err := s.Named(ctx, name)
+	d, err := s.NamedIn(ctx, name, filter.Workspace)
 	if err != nil {
 		return nil, err
 	}

@@ -25,10 +25,10 @@ func (c command) runsCalls(which, about string) *cli.Command {
 			"agent runs calls", "each request of the latest run: tokens, seconds, cost",
 			"agent runs calls 1k3 --text", "questions and answers, word for word",
 			"agent runs calls 1k3 --json", "all of it, for programs"),
-		Flags: []cli.Flag{
+		Flags: append(naming(),
 			&cli.BoolFlag{Name: "text", Usage: "print questions and answers too", DisableDefaultText: true},
 			cmdline.JSONFlag(),
-		},
+		),
 		Action: c.showCalls,
 	}
 }
@@ -89,7 +89,7 @@ func (c command) showCalls(ctx *cli.Context) error {
 		return err
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
-		d, err := s.Named(ctx.Context, ctx.Args().First())
+		d, err := named(ctx, s, set)
 		if err != nil {
 			return err
 		}

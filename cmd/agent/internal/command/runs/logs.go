@@ -45,11 +45,11 @@ func (c command) runsLogs(which, about string) *cli.Command {
 			"agent runs logs 1k3 --kind approval", "who let it pass",
 			"agent runs logs --follow", "until the run ends",
 			"agent runs logs 1k3 --json > 1k3.jsonl", "one JSON document a line, to keep elsewhere"),
-		Flags: []cli.Flag{
+		Flags: append(naming(),
 			&cli.StringFlag{Name: "kind", Usage: fmt.Sprintf("only what is of `KIND`: %s", strings.Trim(fmt.Sprint(logKinds), "[]"))},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the run ends", DisableDefaultText: true},
 			cmdline.JSONFlag(),
-		},
+		),
 		Action: c.showLogs,
 	}
 }
@@ -87,7 +87,7 @@ func (c command) showLogs(ctx *cli.Context) error {
 		show = func(r LogRow) error { return term.PrintJSONLine(c.Stdout, r) }
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
-		d, err := s.Named(ctx.Context, ctx.Args().First())
+		d, err := named(ctx, s, set)
 		if err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/command/apply"
 	"agent/cmd/agent/internal/command/replay"
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
@@ -34,17 +35,19 @@ type command struct{ *cmdline.Line }
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	const which = "[RUN]"
-	const about = "RUN is the name of a run or the beginning of it; without it the latest run is meant.\n\n"
+	const about = "RUN is the name of a run, or its beginning or end; latest or @1 is the latest run of this\n" +
+		"workspace, @2 the one before. Without RUN the latest is meant.\n\n"
 	return &cli.Command{
 		Name: "runs", Usage: "what was tried, and how it ended",
 		Subcommands: append([]*cli.Command{
 			{
 				Name: "list", Usage: "list runs, the newest first",
 				Description: cmdline.Examples(
-					"agent runs list", "the last 20",
-					"agent runs list --workspace . --state rejected", "patches that failed here"),
+					"agent runs list", "the last 20 of this workspace",
+					"agent runs list --all", "of every workspace",
+					"agent runs list --state rejected", "patches that failed here"),
 				Flags: []cli.Flag{
-					&cli.StringFlag{Name: "workspace", Aliases: []string{"w"}, Usage: "only runs on `DIR`"},
+					cmdline.WorkspaceFlag(), cmdline.AllFlag("runs of every workspace"),
 					&cli.StringFlag{Name: "state", Usage: "only runs in `STATE`"},
 					&cli.IntFlag{Name: "limit", Usage: "at most `N` runs", Value: 20},
 					cmdline.JSONFlag(),
@@ -55,22 +58,37 @@ func Command(line *cmdline.Line) *cli.Command {
 				Name: "show", Usage: "show one run: states, gates, findings, files", ArgsUsage: which,
 				Description: about + cmdline.PagedHelp + cmdline.Examples("agent runs show", "the latest run", "agent runs show 1k3 --json", "all of one run",
 					"agent runs show --sarif findings.sarif", "for a code host or an editor"),
-				Flags: append([]cli.Flag{
+				Flags: append(append(naming(),
 					cmdline.JSONFlag(),
 					&cli.StringFlag{Name: "sarif", Usage: "write the findings on the last candidate to `FILE` as SARIF 2.1.0 (- for standard output)"},
-				}, cmdline.ViewFlags()...),
+				), cmdline.ViewFlags()...),
 				Action: c.runsShow,
 			},
 			{
 				Name: "diff", Usage: "print the diff of a run, fit for git apply", ArgsUsage: which,
 				Description: about + cmdline.PagedHelp + cmdline.Examples("agent runs diff | git apply", "apply what was proved by hand"),
-				Flags:       cmdline.ViewFlags(),
+				Flags:       append(naming(), cmdline.ViewFlags()...),
 				Action:      c.runsDiff,
 			},
+			apply.Command(line, which, about),
 			c.runsLogs(which, about),
 			c.runsCalls(which, about),
 		}, replay.Commands(line, which, about)...),
 	}
+}
+
+// naming are the flags that say which run is meant.
+func naming() []cli.Flag {
+	return []cli.Flag{cmdline.WorkspaceFlag(), cmdline.AllFlag("also runs of other workspaces"), cmdline.LastFlag()}
+}
+
+// named returns the run that the command line means.
+func named(ctx *cli.Context, s *wire.Session, set config.Settings) (history.RunDetail, error) {
+	name, err := cmdline.RunName(ctx)
+	if err != nil {
+		return history.RunDetail{}, err
+	}
+	return s.NamedIn(ctx.Context, name, cmdline.Scope(ctx, set))
 }
 
 // A Row is a run as `runs list --json` prints it.
@@ -88,6 +106,8 @@ type Row struct {
 	Exit      *int           `json:"exit"` // null while the run goes on
 	Promoted  bool           `json:"promoted"`
 	UndoneBy  string         `json:"undone_by,omitempty"`
+	AppliedBy string         `json:"applied_by,omitempty"` // the later run that applied its change
+	Outcome   string         `json:"outcome,omitempty"`    // awaiting_approval where nobody has decided yet
 	Error     *run.Problem   `json:"error"`
 	// Null while the run goes on, and where it is not known.
 	Unproven []verify.Unproven `json:"unproven"`
@@ -98,7 +118,7 @@ type Row struct {
 func newRow(r history.RunRow) Row {
 	row := Row{
 		Run: r.ID, State: r.State, Verdict: r.Verdict, Workspace: r.Workspace, Intent: r.Intent, Started: r.Started,
-		Seconds: r.Seconds, Promoted: r.Promoted, UndoneBy: r.UndoneBy, Error: r.Error,
+		Seconds: r.Seconds, Promoted: r.Promoted, UndoneBy: r.UndoneBy, AppliedBy: r.AppliedBy, Outcome: r.Outcome, Error: r.Error,
 		Unproven: r.Unproven,
 	}
 	if !r.Ended.IsZero() {
@@ -107,24 +127,19 @@ func newRow(r history.RunRow) Row {
 	return row
 }
 
-// runsList prints the newest runs. The workspace restricts the list
-// only as a flag: whoever set AGENT_WORKSPACE for runs still wants to
-// see all of them.
+// runsList prints the newest runs of the workspace, or of all.
 func (c command) runsList(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
-	filter := history.RunFilter{State: ctx.String("state"), Limit: ctx.Int("limit")}
+	filter := history.RunFilter{Workspace: cmdline.Scope(ctx, set), State: ctx.String("state"), Limit: ctx.Int("limit")}
 	if filter.Limit <= 0 {
 		return fault.Usage("give a number above 0", "--limit %d is not above 0", filter.Limit)
 	}
 	// A misspelt state would list nothing, which looks like good news.
 	if filter.State != "" && !slices.Contains(run.States(), run.State(filter.State)) {
 		return fault.Usage(fmt.Sprintf("the states are %v", run.States()), "--state %q is no state", filter.State)
-	}
-	if dir := ctx.String("workspace"); dir != "" {
-		filter.Workspace = cmdline.Resolved(dir)
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
 		found, err := s.DB.Runs(ctx.Context, filter)
@@ -139,7 +154,11 @@ func (c command) runsList(ctx *cli.Context) error {
 			return term.PrintJSON(c.Stdout, rows)
 		}
 		if len(rows) == 0 {
-			fmt.Fprintln(c.Stderr, "no run yet: `agent sandbox run --patch FILE` makes one")
+			where := ""
+			if filter.Workspace != "" {
+				where = " in " + term.CleanLine(filter.Workspace) + "; --all shows other workspaces"
+			}
+			fmt.Fprintf(c.Stderr, "no run%s: `agent sandbox run --patch FILE` makes one\n", where)
 			return nil
 		}
 		return c.printRuns(rows)
@@ -160,6 +179,12 @@ func (c command) printRuns(rows []Row) error {
 		state := string(r.State)
 		if r.UndoneBy != "" {
 			state += " (undone)"
+		}
+		if r.Outcome != "" {
+			state = strings.ReplaceAll(r.Outcome, "_", " ")
+		}
+		if r.AppliedBy != "" {
+			state += " (applied later)"
 		}
 		verdict := string(r.Verdict)
 		if r.Verdict == verify.Pass && verify.NothingRan(r.Unproven, "tests") {
@@ -191,12 +216,15 @@ func (c command) printRuns(rows []Row) error {
 // the run, and what only the record knows.
 type shownRun struct {
 	run.Document
-	Intent   string       `json:"intent"`
-	Started  time.Time    `json:"started"`
-	Seconds  float64      `json:"seconds"`
-	Exit     *int         `json:"exit"`
-	UndoneBy string       `json:"undone_by,omitempty"`
-	States   []shownState `json:"states"`
+	Intent   string    `json:"intent"`
+	Started  time.Time `json:"started"`
+	Seconds  float64   `json:"seconds"`
+	Exit     *int      `json:"exit"`
+	UndoneBy string    `json:"undone_by,omitempty"`
+	// The later run that applied its change, and the run whose change this one was to apply.
+	AppliedBy string       `json:"applied_by,omitempty"`
+	Applies   string       `json:"applies,omitempty"`
+	States    []shownState `json:"states"`
 }
 
 // A shownState is one state that a run was in.
@@ -217,9 +245,9 @@ func shown(ctx context.Context, s *wire.Session, d history.RunDetail) (shownRun,
 	v := shownRun{
 		Document: run.Document{
 			Run: d.ID, State: d.State, Verdict: d.Verdict, Workspace: d.Workspace, Snapshot: d.Snapshot,
-			Candidates: []gate.Document{}, Error: d.Error, Unproven: append([]verify.Unproven{}, d.Unproven...), Exit: d.Exit,
+			Candidates: []gate.Document{}, Error: d.Error, Unproven: append([]verify.Unproven{}, d.Unproven...), Exit: d.Exit, Outcome: d.Outcome,
 		},
-		Intent: d.Intent, Started: d.Started, Seconds: d.Seconds, Exit: row.Exit, UndoneBy: d.UndoneBy, States: []shownState{},
+		Intent: d.Intent, Started: d.Started, Seconds: d.Seconds, Exit: row.Exit, UndoneBy: d.UndoneBy, AppliedBy: d.AppliedBy, Applies: d.Applies, States: []shownState{},
 	}
 	for _, st := range d.States {
 		v.States = append(v.States, shownState{st.State, st.At, s.Hide(st.Note)})
@@ -267,7 +295,7 @@ func (c command) runsShow(ctx *cli.Context) error {
 		return fault.Usage("give one of them", "--sarif and --json are mutually exclusive")
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
-		d, err := s.Named(ctx.Context, ctx.Args().First())
+		d, err := named(ctx, s, set)
 		if err != nil {
 			return err
 		}
@@ -302,6 +330,9 @@ func (c command) printRun(w io.Writer, v shownRun) error {
 	if v.UndoneBy != "" {
 		fmt.Fprintf(w, "undone by run %s\n", v.UndoneBy)
 	}
+	if v.AppliedBy != "" {
+		fmt.Fprintf(w, "applied later, by run %s\n", v.AppliedBy)
+	}
 	sum.Document(v.Document)
 	return nil
 }
@@ -314,7 +345,7 @@ func (c command) runsDiff(ctx *cli.Context) error {
 		return err
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
-		d, err := s.Named(ctx.Context, ctx.Args().First())
+		d, err := named(ctx, s, set)
 		if err != nil {
 			return err
 		}

@@ -99,7 +99,12 @@ func Undo(ctx context.Context, line *cmdline.Line, s *wire.Session, yes bool, of
 	if err := (command{line}).confirm(ctx, yes, of, m.Changes); err != nil {
 		return run.Document{}, err
 	}
-	return s.Runner(nil).Undo(ctx, of, place, m.Changes, nil), nil
+	doc := s.Runner(nil).Undo(ctx, of, place, m.Changes, nil)
+	// The files are back; a memory that still tells of the change is told of, and no failure.
+	if err := s.Unlearn(ctx, of.ID, doc); err != nil {
+		fmt.Fprintf(line.Stderr, "agent: the memory still tells of it: %s\nnext: see `agent memory show`\n", term.CleanLine(err.Error()))
+	}
+	return doc, nil
 }
 
 // undoable returns the promotion to reverse: that of the run named,

@@ -1,0 +1,140 @@
+// Package apply is `agent runs apply`: a change that an earlier run proved and did not
+// promote, applied afterwards.
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/checkpoint"
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/command/sandbox"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store/database"
+	"agent/orchestrator/store/history"
+)
+
+type command struct{ *cmdline.Line }
+
+// Command applies what a run proved. which is how a help page names the run, about what it
+// says of that.
+func Command(line *cmdline.Line, which, about string) *cli.Command {
+	c := command{line}
+	return &cli.Command{
+		Name: "apply", Usage: "apply a change that passed and was not applied", ArgsUsage: which,
+		Description: about + "Takes a run whose change passed every gate and was not written: it waits for an approval,\n" +
+			"was skipped, met a conflict or was cut off. Where the workspace is as the gates saw it, the\n" +
+			"change is written after the question, or with --yes; otherwise it is proved again on the\n" +
+			"files as they are now, after a question, or with --yes. What needs --allow needs it here\n" +
+			"too. A change that failed is never applied. The result is a run of its own, which\n" +
+			"`agent undo` takes back.\n\n" + cmdline.Examples(
+			"agent runs apply --last", "the latest run of this workspace",
+			"agent runs apply 1k3 --yes", "for scripts: never asks",
+			"agent runs apply 1k3 --yes --allow ci", "approve its change of CI files"),
+		Flags: []cli.Flag{
+			cmdline.WorkspaceFlag(), cmdline.LastFlag(), cmdline.YesFlag("write what passed, and prove again where that is needed, without asking"),
+			cmdline.AllowFlag(), cmdline.NoInstallFlag(), cmdline.JSONFlag(),
+		},
+		Action: c.apply,
+	}
+}
+
+// apply runs the command. No engine is needed where the change need not be proved again.
+func (c command) apply(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	name, err := cmdline.RunName(ctx)
+	if err != nil {
+		return err
+	}
+	req, err := sandbox.BaseRequest(set)
+	if err != nil {
+		return err
+	}
+	defer req.Place.Close()
+	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
+		d, err := s.NamedIn(ctx.Context, name, req.Place.Path)
+		if elsewhere, ok := errors.AsType[*history.ElsewhereError](err); ok {
+			return fault.Usage(fmt.Sprintf("run `agent runs apply %s --workspace %s`", elsewhere.Run, elsewhere.Workspace), "%w", elsewhere)
+		}
+		if err != nil {
+			return err
+		}
+		of, found, err := proven(ctx.Context, s, d)
+		if err != nil {
+			return err
+		}
+		req.Found = found
+		return c.promote(ctx.Context, s, set, req, of)
+	})
+}
+
+// proven is what a run holds that can be applied, and whether a model found it. What cannot
+// is told before there is a run about it.
+func proven(ctx context.Context, s *wire.Session, d history.RunDetail) (of run.Proven, found bool, err error) {
+	of.Record = d.Record
+	of.AppliedBy = func(ctx context.Context) (string, error) {
+		origin, err := s.DB.Run(ctx, of.Origin())
+		if err == nil && origin.Promoted && origin.UndoneBy == "" {
+			return origin.ID, nil
+		}
+		return origin.AppliedBy, err
+	}
+	next := "see `agent runs show " + d.ID + "`"
+	if d.Ended.IsZero() {
+		return of, false, fault.Usage("wait for it to end", "run %s goes on: it is %s", d.ID, d.State)
+	}
+	by, err := of.AppliedBy(ctx)
+	switch {
+	case err != nil:
+		return of, false, err
+	case by == d.ID:
+		return of, false, fault.Usage(next, "run %s applied its change itself", d.ID)
+	case by != "":
+		return of, false, fault.Usage("see `agent runs show "+by+"`", "run %s was applied by run %s already", d.ID, by)
+	}
+	of.Candidate, err = s.DB.Proven(ctx, d.ID)
+	switch {
+	case errors.Is(err, database.ErrNotFound):
+		return of, false, fault.Usage(next, "run %s has no change that passed every gate: nothing can be applied", d.ID)
+	case err != nil:
+		return of, false, fault.Usage(next, "run %s: %w", d.ID, err)
+	}
+	origin, err := s.DB.Run(ctx, of.Origin())
+	return of, origin.Patch == nil, err
+}
+
+// promote takes what was proved through the checkpoint, and reports the run.
+func (c command) promote(ctx context.Context, s *wire.Session, set config.Settings, req run.Request, of run.Proven) error {
+	board := c.NewBoard(0)
+	if s.Engine != nil {
+		var err error
+		if board, err = c.Prepare(ctx, s, &req.Config); err != nil {
+			return err
+		}
+	}
+	who := &checkpoint.Approver{Console: &c.Console, Yes: set.On("yes"), Allow: req.Allow, Wait: set.Patience(), Board: board}
+	req.Approver = who
+	of.Reprove = func(ctx context.Context, moved []string) (run.Answer, error) {
+		return who.Reprove(ctx, of.Record.ID, moved)
+	}
+	doc := s.Runner(board.Event).Apply(ctx, req, of)
+	board.Close()
+	reported := c.Report(doc, set.On("json"))
+	// The change is written and reported; which files it concerns is found out after.
+	if doc.Promotion != nil && s.Engine != nil {
+		if err := s.Ripple(ctx, doc, req.Exclude); err != nil {
+			fmt.Fprintf(c.Stderr, "agent: the ledger was not brought up to date: %s\nnext: run `agent analyze`\n", term.CleanLine(err.Error()))
+		}
+	}
+	return reported
+}

@@ -1,0 +1,185 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"agent/orchestrator/gate"
+	"agent/sandbox/workspace"
+	"agent/verify/policy"
+)
+
+// A Proven is what an earlier run proved and did not promote, to be applied now.
+type Proven struct {
+	Record    Record
+	Candidate gate.Candidate
+	// AppliedBy returns the run that applied it meanwhile, "" for none.
+	AppliedBy func(ctx context.Context) (string, error)
+	// Reprove decides whether it is proved again, because the workspace is another by now.
+	// moved are those of its files that are. Apply does, Skip and Unattended do not.
+	Reprove func(ctx context.Context, moved []string) (Answer, error)
+}
+
+// Origin is the run that found what p holds: it stays the same however often it is applied.
+func (p Proven) Origin() string { return cmp.Or(p.Record.Applies, p.Record.ID) }
+
+// Apply promotes what an earlier run proved, as a run of its own: where the workspace is
+// what the gates saw, after the checkpoint alone; else it is proved again on the new files.
+// The request needs no patch.
+func (r *Runner) Apply(ctx context.Context, req Request, of Proven) Document {
+	req.Patch, req.PatchName = []byte(of.Candidate.Diff), "of run "+of.Record.ID
+	rec := Record{Intent: "apply " + of.Record.ID, Patch: req.Patch, Applies: of.Origin()}
+	return r.Start(ctx, req, rec, func(ctx context.Context, x *Execution) Ending {
+		end := x.apply(ctx, req, of)
+		if end.State == Promoted {
+			x.settleProposalsOf(ctx, of)
+		}
+		return end
+	})
+}
+
+// apply brings the candidate of an earlier run to the checkpoint.
+func (x *Execution) apply(ctx context.Context, req Request, of Proven) Ending {
+	id, cand := of.Record.ID, of.Candidate
+	// The database is not trusted with the bytes: only what was judged is promoted.
+	if !cand.Wins() || cand.Changeset.Digest() != cand.Digest {
+		return End(Failed, &Problem{
+			Kind: ProblemInfra, Message: "what run " + id + " proved is not whole in the record", Next: "have the change made and proved again",
+		})
+	}
+	// Asked with the workspace's lock held: of two that apply the same, the later one finds it.
+	by, err := of.AppliedBy(ctx)
+	if err != nil {
+		return End(Failed, x.Trouble(ctx, "look whether run "+id+" was applied", err))
+	}
+	if by != "" {
+		return End(Conflicted, &Problem{
+			Kind: ProblemConflict, Message: "run " + id + " was applied by run " + by + " already", Next: "see `agent runs show " + by + "`",
+		})
+	}
+	if err := x.Advance(ctx, Analyzing, "compare the workspace with the one that run "+id+" proved it on"); err != nil {
+		return End(Failed, x.Trouble(ctx, "record the run", err))
+	}
+	now, err := x.scan(ctx, req)
+	if err != nil {
+		return x.unread(ctx, "scan the workspace", err)
+	}
+	if now.Digest() != of.Record.Snapshot {
+		return x.reprove(ctx, req, of, now)
+	}
+	return x.applyUnmoved(ctx, req, of, now)
+}
+
+// applyUnmoved asks about a candidate whose workspace is what its gates saw.
+func (x *Execution) applyUnmoved(ctx context.Context, req Request, of Proven, now *workspace.Manifest) Ending {
+	cand := of.Candidate
+	x.rec.Snapshot, x.doc.Snapshot = now.Digest(), now.Digest()
+	// What is protected now holds too, whatever was when it was proved.
+	for _, h := range policy.Review(ctx, now, cand.Changeset, req.Protect, nil) {
+		if !slices.ContainsFunc(cand.Holds, func(old policy.Hold) bool { return old.Kind == h.Kind && old.Path == h.Path && (old.Block || !h.Block) }) {
+			cand.Holds = append(cand.Holds, h)
+		}
+	}
+	if err := x.Advance(ctx, Verifying, "run "+of.Record.ID+" proved it on these very files"); err != nil {
+		return End(Failed, x.Trouble(ctx, "record the run", err))
+	}
+	if problem := x.Save(ctx, cand); problem != nil {
+		return End(Failed, problem)
+	}
+	answer, end := x.Checkpoint(ctx, req, Proposal{Candidate: cand, Response: req.Patch}, now)
+	if end != nil {
+		return *end
+	}
+	// A person made another candidate of it, which no gate has judged.
+	if end := x.unable(); end != nil {
+		return *end
+	}
+	st, end := x.Freeze(ctx, req, nil)
+	if end != nil {
+		return *end
+	}
+	next, end := x.revise(ctx, &req, answer, cand.Changeset, st.Base)
+	if end != nil {
+		return *end
+	}
+	return x.judgeAndAsk(ctx, req, st, next)
+}
+
+// reprove has the change judged again on the workspace as it is now, if that is wanted.
+func (x *Execution) reprove(ctx context.Context, req Request, of Proven, now *workspace.Manifest) Ending {
+	if end := x.unable(); end != nil {
+		return *end
+	}
+	var moved []string
+	for _, c := range of.Candidate.Changeset.Changes {
+		if differs(now, c) {
+			moved = append(moved, c.Path)
+		}
+	}
+	answer, err := of.Reprove(ctx, moved)
+	if err != nil {
+		return End(Failed, x.Trouble(ctx, "ask whether it is proved again", err))
+	}
+	Enter(ctx, Entry{Kind: ApprovalEntry, Actor: answer.By, Subject: "reprove", Detail: map[string]any{"candidate": of.Candidate.Digest, "decision": string(answer.Decision)}})
+	switch answer.Decision {
+	case Apply:
+		return x.proveScanned(ctx, req)
+	case Skip:
+		end := End(Rejected, &Problem{
+			Kind: ProblemPolicy, Message: "skipped by " + answer.By, Next: "nothing was written; `agent runs apply " + of.Record.ID + "` asks again",
+		})
+		return end
+	}
+	return End(Rejected, &Problem{
+		Kind: ProblemPolicy, Message: "the workspace has changed since run " + of.Record.ID + " proved this, and nobody is there to say that it is proved again: " + answer.By,
+		Next: "run `agent runs apply " + of.Record.ID + " --yes`, or on a terminal: it is judged again on the files as they are now",
+	})
+}
+
+// unable is the ending of a run that has to judge, where there is nothing to judge with.
+func (x *Execution) unable() *Ending {
+	if x.runner.Images != nil && x.runner.Verifier != nil {
+		return nil
+	}
+	end := End(Failed, &Problem{
+		Kind: ProblemInfra, Message: "the change has to be proved again, and no container engine answers", Next: "start the engine, then run again; see `agent doctor`",
+	})
+	return &end
+}
+
+// differs reports whether a file is not as a change found it.
+func differs(now *workspace.Manifest, c workspace.Change) bool {
+	name := c.Path
+	if c.Op == workspace.Rename {
+		name = c.From
+	}
+	is, there := now.Lookup(name)
+	if c.Op == workspace.Create {
+		return there
+	}
+	return !there || is.Digest != c.BeforeDigest()
+}
+
+// settleProposalsOf marks what was kept of an earlier run's change as done.
+func (x *Execution) settleProposalsOf(ctx context.Context, of Proven) {
+	if x.runner.Proposals == nil {
+		return
+	}
+	steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleFor)
+	defer cancel()
+	list, err := x.runner.Proposals.Proposals(steady, x.rec.Workspace)
+	if err != nil {
+		x.Notify(Event{Note: "its proposal is still open: " + err.Error()})
+		return
+	}
+	for _, p := range list {
+		if (p.Run != of.Record.ID && p.Run != of.Origin()) || !p.Proven() || string(p.Patch) != of.Candidate.Diff {
+			continue
+		}
+		if err := x.runner.Proposals.SettleProposal(steady, p.ID, ProposalDone); err != nil {
+			x.Notify(Event{Note: fmt.Sprintf("proposal %d is still open: %v", p.ID, err)})
+		}
+	}
+}
