@@ -89,6 +89,11 @@ func cancelOnSignal(parent context.Context, stderr io.Writer) (context.Context, 
 func execute(ctx context.Context, args []string, getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// Everything below is given its streams and environment from here.
 	c := cmdline.New(getenv, stdin, stdout, stderr)
+	// Where the patch comes through the standard input of the process, a person is
+	// asked at its terminal.
+	if stdin == io.Reader(os.Stdin) {
+		c.TTY = "/dev/tty"
+	}
 	c.Programs = guestFiles
 	app := newApp(c)
 	if len(args) > 0 && args[0] == completeCommand {

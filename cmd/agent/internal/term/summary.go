@@ -127,7 +127,9 @@ func (s summary) Loop(r loop.Result) {
 func (s summary) head(d run.Document) {
 	// The verdict is named only when it says more than the state does.
 	text := s.Palette.Bold(string(d.State))
-	if d.Verdict != "" && d.Verdict != verify.Pass {
+	if d.Outcome == run.OutcomeAwaiting {
+		text = s.Palette.Bold("awaiting approval")
+	} else if d.Verdict != "" && d.Verdict != verify.Pass {
 		text += " (" + s.verdict(d.Verdict) + ")"
 	}
 	if d.Run != "" {
@@ -343,11 +345,15 @@ func (s summary) next(d run.Document) {
 	// Every ending says what can be done now; a success names the way
 	// back.
 	switch {
+	case d.Outcome == run.OutcomeAwaiting && d.Error != nil: // no error of anybody's
+		fmt.Fprintf(s.Out, "%s\nnext: %s\n", s.Palette.Warn(Clean(d.Error.Message)), Clean(d.Error.Next))
 	case d.Error != nil:
 		fmt.Fprintf(s.Out, "%s %s\n", s.Palette.Bad(string(d.Error.Kind)+":"), Clean(d.Error.Message))
 		if d.Error.Next != "" {
 			fmt.Fprintf(s.Out, "next: %s\n", Clean(d.Error.Next))
 		}
+	case d.State == run.Promoted && d.Promotion != nil && d.Promotion.ApprovedBy == "countdown":
+		fmt.Fprintf(s.Out, "nobody answered: it was applied when the countdown ended\nnext: `agent undo %s` takes it back\n", d.Run)
 	case d.State == run.Promoted:
 		fmt.Fprintf(s.Out, "next: `agent undo %s` takes it back\n", d.Run)
 	case d.State == run.Done && len(d.Candidates) == 0 && len(d.Proposals) > 0: // a feature that nobody decided on

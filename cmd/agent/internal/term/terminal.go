@@ -25,6 +25,9 @@ type Console struct {
 	Stdout, Stderr io.Writer
 	// When to paint: always, never, or else by the terminal.
 	Color string
+	// TTY is the path of the terminal of the process, which is asked where Stdin is
+	// something else; "" where nobody may be asked then.
+	TTY string
 }
 
 // Terminal returns the file behind stream when it is a terminal, else
@@ -45,9 +48,6 @@ func (c *Console) rich(w io.Writer) bool {
 	}
 	return Terminal(w) != nil && c.Getenv("NO_COLOR") == "" && c.Getenv("TERM") != "dumb"
 }
-
-// Attended reports whether there is a person to ask.
-func (c *Console) Attended() bool { return Terminal(c.Stdin) != nil && Terminal(c.Stderr) != nil }
 
 // Palette returns the colours for w.
 func (c *Console) Palette(w io.Writer) Palette { return Palette{on: c.rich(w)} }
@@ -81,8 +81,11 @@ func (p Palette) paint(s string, c color.Color) string {
 	if !p.on || s == "" {
 		return s
 	}
-	return lipgloss.NewStyle().Foreground(c).Render(s)
+	return style().Foreground(c).Render(s)
 }
+
+// style is one that leaves tabs as they are.
+func style() lipgloss.Style { return lipgloss.NewStyle().TabWidth(lipgloss.NoTabConversion) }
 
 // Good is for what passed.
 func (p Palette) Good(s string) string { return p.paint(s, lipgloss.Green) }
@@ -102,7 +105,7 @@ func (p Palette) Dim(s string) string {
 	if !p.on || s == "" {
 		return s
 	}
-	return lipgloss.NewStyle().Faint(true).Render(s)
+	return style().Faint(true).Render(s)
 }
 
 // Bold is for headings.
@@ -110,7 +113,7 @@ func (p Palette) Bold(s string) string {
 	if !p.on || s == "" {
 		return s
 	}
-	return lipgloss.NewStyle().Bold(true).Render(s)
+	return style().Bold(true).Render(s)
 }
 
 // Clean makes text of unknown origin harmless on a terminal: control

@@ -89,6 +89,8 @@ type Row struct {
 	Promoted  bool           `json:"promoted"`
 	UndoneBy  string         `json:"undone_by,omitempty"`
 	Error     *run.Problem   `json:"error"`
+	// "awaiting_approval" where nobody has decided on what passed.
+	Outcome string `json:"outcome,omitempty"`
 	// Null while the run goes on, and where it is not known.
 	Unproven []verify.Unproven `json:"unproven"`
 }
@@ -103,6 +105,9 @@ func newRow(r history.RunRow) Row {
 	}
 	if !r.Ended.IsZero() {
 		row.Exit = &r.Exit
+	}
+	if r.Error.Awaiting() {
+		row.Outcome = run.OutcomeAwaiting
 	}
 	return row
 }
@@ -158,6 +163,9 @@ func (c command) printRuns(rows []Row) error {
 	fmt.Fprintln(t, "RUN\tSTATE\tVERDICT\tSTARTED\tSECONDS\tINTENT\tWORKSPACE")
 	for _, r := range rows {
 		state := string(r.State)
+		if r.Outcome == run.OutcomeAwaiting {
+			state = "awaiting approval"
+		}
 		if r.UndoneBy != "" {
 			state += " (undone)"
 		}
@@ -217,6 +225,9 @@ func shown(ctx context.Context, s *wire.Session, d history.RunDetail) (shownRun,
 		},
 		Intent: d.Intent, Started: d.Started, Seconds: d.Seconds, Exit: row.Exit, UndoneBy: d.UndoneBy, States: []shownState{},
 	}
+	if v.Outcome = row.Outcome; v.Outcome != "" {
+		v.Next = d.Error.Next
+	}
 	for _, st := range d.States {
 		v.States = append(v.States, shownState{st.State, st.At, s.Hide(st.Note)})
 	}
@@ -240,7 +251,7 @@ func shown(ctx context.Context, s *wire.Session, d history.RunDetail) (shownRun,
 	if err != nil {
 		return v, err
 	}
-	v.Promotion = &run.DocumentPromotion{Files: d.Promotion.Files, Diff: p.Changeset.Diff()}
+	v.Promotion = &run.DocumentPromotion{Files: d.Promotion.Files, Diff: p.Changeset.Diff(), ApprovedBy: p.Approved}
 	return v, nil
 }
 

@@ -34,9 +34,11 @@ type Attempt struct {
 	Ended *run.Document
 }
 
-// approver is who decides at the checkpoints of a run.
-func (a *Attempt) approver(req run.Request, board *term.Board) run.Approver {
-	asked := &checkpoint.Approver{Console: &a.Console, Yes: a.Settings.On("yes"), Allow: req.Allow, Wait: a.Settings.Patience(), Board: board}
+// approver is who decides at the checkpoints of a run, or of all runs of a loop.
+func (a *Attempt) approver(req run.Request, board *term.Board, loop bool) run.Approver {
+	asked := &checkpoint.Approver{
+		Console: &a.Console, Yes: a.Settings.On("yes"), Features: req.Features, Allow: req.Allow, Wait: a.Settings.Patience(), Board: board, Loop: loop,
+	}
 	if a.Guard == nil {
 		return asked
 	}
@@ -49,7 +51,7 @@ func (a *Attempt) Prove(ctx *cli.Context, req run.Request) error {
 	if err != nil {
 		return err
 	}
-	req.Approver = a.approver(req, board)
+	req.Approver = a.approver(req, board, false)
 	// The board is closed before the result is printed, so that its
 	// last frame stands above it.
 	doc := a.Session.Runner(board.Event).Run(ctx.Context, req)
@@ -92,11 +94,11 @@ func (a *Attempt) newLoop(ctx *cli.Context, req *run.Request, start *loop.Start)
 		return nil, nil, err
 	}
 	a.Session.Notify = board.Event
-	// A question is shown before it is sent where its answer will be: to
-	// a person who has not said yes to everything.
+	// A person who wants to see each question before it is sent is asked, where
+	// one is there who has not said yes to everything.
 	var before func(context.Context, agent.Question) (agent.Question, error)
-	if a.Attended() && !a.Settings.On("yes") && recorded == nil {
-		before = (&checkpoint.Sender{Console: &a.Console, Wait: a.Settings.Patience(), Board: board}).Before
+	if (ctx.Bool("ask-model") || a.Settings["checkpoint"].Text == "model") && a.Attended() && !a.Settings.On("yes") && recorded == nil {
+		before = (&checkpoint.Sender{Console: &a.Console, Model: wire.FirstModel(a.Settings), Wait: a.Settings.Patience(), Board: board}).Before
 	}
 	// The budget is the loop's, whichever process carries it on.
 	scope := "loop"
@@ -108,7 +110,7 @@ func (a *Attempt) newLoop(ctx *cli.Context, req *run.Request, start *loop.Start)
 		board.Close()
 		return nil, nil, err
 	}
-	req.Approver = a.approver(*req, board)
+	req.Approver = a.approver(*req, board, !start.Order.Single)
 	return &loop.Loop{
 		Runner: a.Session.Runner(board.Event), Iterations: a.Session.DB, Knowledge: a.Session.DB, Crew: crew,
 		Study: func(ctx context.Context, dir string, found func([]ledger.Ripple) error) error {
