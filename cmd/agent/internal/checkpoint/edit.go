@@ -22,7 +22,7 @@ type draft struct {
 // edit gives texts to the user's editor, as the draft of them has it, and returns those that
 // differ from texts then; nil for none, and where the editor ended with an error, which is told.
 func (d *draft) edit(ctx context.Context, c *term.Console, of string, texts map[string][]byte) map[string][]byte {
-	if d.of != of {
+	if d.texts == nil || d.of != of {
 		d.of, d.texts = of, map[string][]byte{}
 	}
 	given := maps.Clone(texts)
