@@ -70,7 +70,7 @@ func TestAGoalAtATerminal(t *testing.T) {
 	}
 	model := llmtest.Ollama(edit("The first"), edit("The second"))
 	defer model.Close()
-	cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", dir, "--goal", "say it", "--file", "shop/stock.py", "--model", "ollama/m")
+	cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", dir, "--goal", "say it", "--file", "shop/stock.py", "--model", "ollama/m", "--ask-model")
 	cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+url, "OLLAMA_HOST="+model.URL(), "TERM=xterm", "EDITOR="+termtest.Editor(t, "The second", "The third"), "VISUAL=")
 	tty := p.TTY
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
@@ -83,14 +83,14 @@ func TestAGoalAtATerminal(t *testing.T) {
 		n     int
 		types string
 	}{
-		{"[e]dit prompt", 1, "\n"},
-		{"[r]egenerate", 1, "REGENERATE\n"},
-		{"[e]dit prompt", 2, "\n"},
-		{"[r]egenerate", 2, "EDIT_CODE\n"},
-		{"[r]egenerate", 3, "\n"},
+		{"[e]dit prompt", 1, "\r"},
+		{"[r]egenerate", 1, "r"},
+		{"[e]dit prompt", 2, "\r"},
+		{"[r]egenerate", 2, "c"},
+		{"[r]egenerate", 3, "\r"},
 	} {
 		p.Sees(t, step.shows, step.n)
-		p.Sees(t, "s remaining | You: ", 1)
+		p.Sees(t, "in 220 s > ", 1)
 		p.Types(t, step.types)
 	}
 	if err := cmd.Wait(); err != nil {

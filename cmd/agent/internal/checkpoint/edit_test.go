@@ -162,7 +162,7 @@ func TestAFailedEditGoesOnFromItsText(t *testing.T) {
 	if err := os.WriteFile(script, []byte("#!/bin/sh\ncat \"$1\"\necho more >> \"$1\"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	p := newPerson(t, map[string]string{"EDITOR": script})
+	p := newPerson(t, map[string]string{"EDITOR": script, "NO_COLOR": "1"})
 	a := &Approver{Console: &p.Line.Console, Board: p.Line.NewBoard(0)}
 	defer a.Board.Close()
 	proposal := aModelsProposal()
