@@ -101,3 +101,135 @@ func TestAGoalAtATerminal(t *testing.T) {
 		t.Errorf("%v:\n%s", err, text)
 	}
 }
+
+// A patch that comes through a pipe leaves the terminal to the question: all of its bytes
+// are the patch's, and the answer is typed. A Ctrl-C there leaves the terminal as it was.
+func TestAPatchFromAPipeIsAskedAboutAtTheTerminal(t *testing.T) {
+	t.Parallel()
+	_, url := storetest.Warm(t)
+	patch, err := os.ReadFile("testdata/patches/good.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for typed, want := range map[string]int{"a": run.ExitDone, "q": run.ExitApproval, "\x03": run.ExitCancelled} {
+		p := aPerson(t, nil)
+		dir := filepath.Join(t.TempDir(), "shop")
+		if err := os.CopyFS(dir, os.DirFS("testdata/example")); err != nil {
+			t.Fatal(err)
+		}
+		before := snapshotOf(t, dir)
+		cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", dir, "--patch", "-")
+		cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+url, "TERM=xterm")
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(string(patch)), p.TTY, p.TTY
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1}
+		modes := func() string {
+			t.Helper()
+			stty := exec.Command("stty", "-a")
+			stty.Stdin = p.TTY
+			out, err := stty.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(out)
+		}
+		was := modes()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		p.Sees(t, question, 1)
+		p.Sees(t, "stops in ", 1)
+		if modes() == was {
+			t.Error("the question reads no keys")
+		}
+		p.Types(t, typed)
+		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != want {
+			t.Errorf("%q: %v\n%s", typed, err, p.Screen())
+		}
+		if is := modes(); is != was {
+			t.Errorf("%q: the modes of the terminal were\n%s\nand are\n%s", typed, was, is)
+		}
+		if changed := snapshotOf(t, dir) != before; changed != (want == run.ExitDone) {
+			t.Errorf("%q: the workspace changed: %v", typed, changed)
+		}
+		if typed == "q" {
+			p.Sees(t, "awaiting approval  run ", 1)
+			p.Sees(t, "agent runs apply ", 1)
+		}
+	}
+}
+
+// Nobody answers: the run awaits approval and says so to people, programs and the record.
+// With --expiry apply the question says what will happen, and the result what did.
+func TestSilenceAppliesNothingUnlessToldSo(t *testing.T) {
+	t.Parallel()
+	db, url := storetest.Warm(t)
+	for _, expiry := range []string{"", "apply"} {
+		p := aPerson(t, nil)
+		dir := filepath.Join(t.TempDir(), "shop")
+		if err := os.CopyFS(dir, os.DirFS("testdata/example")); err != nil {
+			t.Fatal(err)
+		}
+		before := snapshotOf(t, dir)
+		args := []string{"sandbox", "run", "--workspace", dir, "--patch", "testdata/patches/good.xml", "--json"}
+		if expiry != "" {
+			args = append(args, "--expiry", expiry)
+		}
+		var stdout strings.Builder
+		cmd := exec.Command(agentProgram, args...)
+		cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+url, "TERM=xterm", "AGENT_COUNTDOWN=2s")
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = p.TTY, &stdout, p.TTY
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		err := cmd.Run()
+		var doc run.Document
+		if err := json.Unmarshal([]byte(stdout.String()), &doc); err != nil {
+			t.Fatal(err)
+		}
+		d, recorded := db.Run(t.Context(), doc.Run)
+		if recorded != nil {
+			t.Fatal(recorded)
+		}
+		changed := snapshotOf(t, dir) != before
+		list := commandIn(t, map[string]string{"AGENT_DATABASE_URL": url, "AGENT_GUEST": os.Getenv("AGENT_GUEST")}, "runs", "list", "-w", dir)
+		if expiry == "" {
+			p.Sees(t, "stops in 2 s > ", 1)
+			if cmd.ProcessState.ExitCode() != run.ExitApproval || changed || doc.Outcome != "awaiting_approval" || !d.Error.Awaiting() || !strings.Contains(list.stdout, "awaiting approval") {
+				t.Errorf("%v, changed %v\n%s\n%s", err, changed, stdout.String(), list.stdout)
+			}
+			continue
+		}
+		p.Sees(t, "applies in 2 s > ", 1)
+		if cmd.ProcessState.ExitCode() != run.ExitDone || !changed || doc.Promotion == nil || doc.Promotion.ApprovedBy != "countdown" || doc.Outcome != "" {
+			t.Errorf("%v, changed %v\n%s", err, changed, stdout.String())
+		}
+	}
+}
+
+// Without --ask-model no question stands before a request, and with checkpoint = "model" one
+// does, which says what is asked of whom.
+func TestARequestIsAskedAboutWhereThatIsWanted(t *testing.T) {
+	t.Parallel()
+	for want, env := range map[string]string{"": "AGENT_CHECKPOINT=apply", "Ask ": "AGENT_CHECKPOINT=model"} {
+		p, x := aPerson(t, nil), newTrial(t, ailment{steps: []llmtest.Step{turned()}})
+		cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", x.dir, "--goal", "turn them", "--file", "main.py")
+		cmd.Env = append(x.env, "TERM=xterm", env)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = p.TTY, p.TTY, p.TTY
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if want != "" {
+			p.Sees(t, "for a change to main.py (", 1)
+			p.Sees(t, " tokens)? [a]sk (Enter)", 1)
+			p.Types(t, "a")
+		}
+		p.Sees(t, question, 1)
+		p.Sees(t, "stops in ", 1)
+		p.Types(t, "s")
+		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != run.ExitApproval {
+			t.Errorf("%v\n%s", err, p.Screen())
+		}
+		if got := strings.Contains(p.Screen(), " tokens)?"); got != (want != "") {
+			t.Errorf("%s: a question before the request: %v", env, got)
+		}
+	}
+}

@@ -180,13 +180,9 @@ func TestAFailedEditGoesOnFromItsText(t *testing.T) {
 		}
 		proposal.Failed = &run.FailedEdit{Answer: said.Answer, Why: "the patch does not apply\x1b[2J"}
 	}
-	screen := p.Screen()
-	for _, text := range []string{"Your edit was not applied: the patch does not apply", "</EDIT>\r\nmore\r\n"} {
-		if !strings.Contains(screen, text) {
-			t.Errorf("%q is not shown:\n%s", text, screen)
-		}
-	}
-	if strings.Contains(screen, "\x1b[2J") {
+	p.Sees(t, "Your edit was not applied: the patch does not apply", 1)
+	p.Sees(t, "</EDIT>\r\nmore\r\n", 1)
+	if strings.Contains(p.Screen(), "\x1b[2J") {
 		t.Error("what was wrong rules the terminal")
 	}
 }
