@@ -150,6 +150,7 @@ func (b *Board) Event(e run.Event) {
 	case e.State != "":
 		// Each round asks and judges anew; the result has all of them.
 		if e.State == run.Proposing {
+			b.keepFailure()
 			b.asks, b.rows = nil, nil
 		}
 		if e.State == run.Verifying {
@@ -162,6 +163,18 @@ func (b *Board) Event(e run.Event) {
 		b.print(b.note)
 	}
 	b.draw()
+}
+
+// keepFailure leaves what failed on the screen, above what follows: whoever watches a
+// repair wants to see what is repaired.
+func (b *Board) keepFailure() {
+	for _, r := range b.rows {
+		if r.done && !r.baseline && r.verdict != verify.Pass && r.verdict != "" {
+			b.draw()
+			b.drawn = 0
+			return
+		}
+	}
 }
 
 // gate records a gate's event. A gate that runs on the unpatched
