@@ -152,7 +152,7 @@ func budget() []Setting {
 		{
 			Name: "expiry", Flag: "expiry", Env: "AGENT_EXPIRY", Default: "stop",
 			About: "when nobody answers in time: stop, and apply it later, or apply what passed and needs no approval of its own; a proposed feature is kept either way",
-			scope: userOnly, kind: expiry(), usage: "when nobody answers a question in time, `stop` (the run awaits approval) or apply what passed",
+			scope: userOnly, kind: expiry(), usage: "when nobody answers a question in time: `WHAT`, stop (the run awaits approval) or apply what passed",
 		},
 		{
 			Name: "features", Flag: "features", Env: "AGENT_FEATURES", Default: "false", About: "implement the feature that a review proposes when it finds nothing to fix; off: it is kept as a proposal",
