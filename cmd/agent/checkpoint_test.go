@@ -106,21 +106,13 @@ func TestAGoalAtATerminal(t *testing.T) {
 // are the patch's, and the answer is typed. A Ctrl-C there leaves the terminal as it was.
 func TestAPatchFromAPipeIsAskedAboutAtTheTerminal(t *testing.T) {
 	t.Parallel()
-	_, url := storetest.Warm(t)
-	patch, err := os.ReadFile("testdata/patches/good.xml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	patch := block("main.py", "print(a, b)", "print(b, a)")
 	for typed, want := range map[string]int{"a": run.ExitDone, "q": run.ExitApproval, "\x03": run.ExitCancelled} {
-		p := aPerson(t, nil)
-		dir := filepath.Join(t.TempDir(), "shop")
-		if err := os.CopyFS(dir, os.DirFS("testdata/example")); err != nil {
-			t.Fatal(err)
-		}
-		before := snapshotOf(t, dir)
-		cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", dir, "--patch", "-")
-		cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+url, "TERM=xterm")
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(string(patch)), p.TTY, p.TTY
+		p, x := aPerson(t, nil), newTrial(t, ailment{})
+		before := snapshotOf(t, x.dir)
+		cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", x.dir, "--patch", "-")
+		cmd.Env = append(x.env, "TERM=xterm")
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(patch), p.TTY, p.TTY
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1}
 		modes := func() string {
 			t.Helper()
@@ -148,7 +140,7 @@ func TestAPatchFromAPipeIsAskedAboutAtTheTerminal(t *testing.T) {
 		if is := modes(); is != was {
 			t.Errorf("%q: the modes of the terminal were\n%s\nand are\n%s", typed, was, is)
 		}
-		if changed := snapshotOf(t, dir) != before; changed != (want == run.ExitDone) {
+		if changed := snapshotOf(t, x.dir) != before; changed != (want == run.ExitDone) {
 			t.Errorf("%q: the workspace changed: %v", typed, changed)
 		}
 		if typed == "q" {
@@ -162,21 +154,20 @@ func TestAPatchFromAPipeIsAskedAboutAtTheTerminal(t *testing.T) {
 // With --expiry apply the question says what will happen, and the result what did.
 func TestSilenceAppliesNothingUnlessToldSo(t *testing.T) {
 	t.Parallel()
-	db, url := storetest.Warm(t)
 	for _, expiry := range []string{"", "apply"} {
-		p := aPerson(t, nil)
-		dir := filepath.Join(t.TempDir(), "shop")
-		if err := os.CopyFS(dir, os.DirFS("testdata/example")); err != nil {
+		p, x := aPerson(t, nil), newTrial(t, ailment{})
+		patch := filepath.Join(t.TempDir(), "patch.xml")
+		if err := os.WriteFile(patch, []byte(block("main.py", "print(a, b)", "print(b, a)")), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		before := snapshotOf(t, dir)
-		args := []string{"sandbox", "run", "--workspace", dir, "--patch", "testdata/patches/good.xml", "--json"}
+		before := snapshotOf(t, x.dir)
+		args := []string{"sandbox", "run", "--workspace", x.dir, "--patch", patch, "--json"}
 		if expiry != "" {
 			args = append(args, "--expiry", expiry)
 		}
 		var stdout strings.Builder
 		cmd := exec.Command(agentProgram, args...)
-		cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+url, "TERM=xterm", "AGENT_COUNTDOWN=2s")
+		cmd.Env = append(x.env, "TERM=xterm", "AGENT_COUNTDOWN=2s")
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = p.TTY, &stdout, p.TTY
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 		err := cmd.Run()
@@ -184,16 +175,17 @@ func TestSilenceAppliesNothingUnlessToldSo(t *testing.T) {
 		if err := json.Unmarshal([]byte(stdout.String()), &doc); err != nil {
 			t.Fatal(err)
 		}
-		d, recorded := db.Run(t.Context(), doc.Run)
-		if recorded != nil {
-			t.Fatal(recorded)
+		changed := snapshotOf(t, x.dir) != before
+		list := exec.Command(agentProgram, "runs", "list", "-w", x.dir)
+		list.Env = x.env
+		listed, failed := list.Output()
+		if failed != nil {
+			t.Fatal(failed)
 		}
-		changed := snapshotOf(t, dir) != before
-		list := commandIn(t, map[string]string{"AGENT_DATABASE_URL": url, "AGENT_GUEST": os.Getenv("AGENT_GUEST")}, "runs", "list", "-w", dir)
 		if expiry == "" {
 			p.Sees(t, "stops in 2 s > ", 1)
-			if cmd.ProcessState.ExitCode() != run.ExitApproval || changed || doc.Outcome != "awaiting_approval" || !d.Error.Awaiting() || !strings.Contains(list.stdout, "awaiting approval") {
-				t.Errorf("%v, changed %v\n%s\n%s", err, changed, stdout.String(), list.stdout)
+			if cmd.ProcessState.ExitCode() != run.ExitApproval || changed || doc.Outcome != "awaiting_approval" || !doc.Error.Awaiting() || !strings.Contains(string(listed), "awaiting approval") {
+				t.Errorf("%v, changed %v\n%s\n%s", err, changed, stdout.String(), listed)
 			}
 			continue
 		}
