@@ -33,7 +33,7 @@ select r.id as run,
         where a.applies = r.id and q.status = 'committed' and not t.failed
             and not exists (select from promotion u where u.undo_of = a.id and u.status = 'committed')) as applied_by,
     case when r.state = 'rejected' and exists (
-            select from event e where e.run = r.id and e.kind = 'approval' and e.subject = 'unattended' and e.detail ? 'candidate')
+            select from event e where e.run = r.id and e.kind = 'approval' and e.subject in ('unattended', 'leave') and e.detail ? 'candidate')
         and not exists (
             select from run a join promotion q on q.run = a.id join state t on t.name = a.state
             where a.applies = r.id and q.status = 'committed' and not t.failed)

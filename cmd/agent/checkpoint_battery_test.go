@@ -15,7 +15,7 @@ import (
 // for its end and gives its exit code.
 func (x *trial) sits(t *testing.T, p *person, env ...string) (wait func() int) {
 	t.Helper()
-	cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", x.dir, "--goal", "turn them", "--file", "main.py")
+	cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", x.dir, "--goal", "turn them", "--file", "main.py", "--ask-model")
 	cmd.Env = append(append(x.env, "TERM=xterm"), env...)
 	tty := p.TTY
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
@@ -53,16 +53,16 @@ func TestTheKeysOfBothCheckpointsInARun(t *testing.T) {
 		n     int
 		types string
 	}{
-		{"u] augment", 1, "u\n"},
+		{"a[u]gment", 1, "u"},
 		{"Add to the prompt: ", 1, "and be quick about it\n"},
-		{"u] augment", 2, "v\n"},
+		{"a[u]gment", 2, "v"},
 		{"### User Augmentation", 1, ""},
-		{"u] augment", 3, "\n"},
-		{"[f]ull diff", 1, "f\n"},
+		{"a[u]gment", 3, "\r"},
+		{"[f]ull diff", 1, "f"},
 		{"print(b, a)", 2, ""}, // in the question, and in the pager
-		{"[f]ull diff", 2, "x\n"},
+		{"[f]ull diff", 2, "x"},
 		{"print(b, b)", 1, ""},
-		{"[f]ull diff", 3, "a\n"},
+		{"[f]ull diff", 3, "a"},
 	} {
 		p.Sees(t, step.shows, step.n)
 		p.Types(t, step.types)
@@ -88,14 +88,14 @@ func TestASkippedQuestionIsNotSent(t *testing.T) {
 	p, x := aPerson(t, nil), newTrial(t, ailment{steps: []llmtest.Step{turned()}})
 	wait := x.sits(t, p)
 	p.Sees(t, "[s]kip", 1)
-	p.Types(t, "s\n")
+	p.Types(t, "s")
 	if exit := wait(); exit != 4 || len(x.model.Requests()) != 0 || !strings.Contains(p.Screen(), "skipped by") || x.answers(t) != "terminal skip" {
 		t.Errorf("exit code %d, %d requests, answers %q\n%s", exit, len(x.model.Requests()), x.answers(t), p.Screen())
 	}
 }
 
-// With nobody at the keys the countdown sends the question and applies what
-// passed; a policy of stopping does neither.
+// With nobody at the keys nothing is sent and nothing applied, unless the user has the
+// countdown do both.
 func TestTheCountdownOfARun(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -105,7 +105,7 @@ func TestTheCountdownOfARun(t *testing.T) {
 		ends    string
 		answers string
 	}{
-		{"proceed", 0, "answer", "print(b, a)\n", "countdown send, countdown apply"},
+		{"apply", 0, "answer", "print(b, a)\n", "countdown send, countdown apply"},
 		{"stop", 4, "", "print(a, b)\n", "nobody skip"},
 	} {
 		p, x := aPerson(t, nil), newTrial(t, ailment{steps: []llmtest.Step{turned()}})

@@ -70,7 +70,7 @@ func TestAGoalAtATerminal(t *testing.T) {
 	}
 	model := llmtest.Ollama(edit("The first"), edit("The second"))
 	defer model.Close()
-	cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", dir, "--goal", "say it", "--file", "shop/stock.py", "--model", "ollama/m")
+	cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", dir, "--goal", "say it", "--file", "shop/stock.py", "--model", "ollama/m", "--ask-model")
 	cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+url, "OLLAMA_HOST="+model.URL(), "TERM=xterm", "EDITOR="+termtest.Editor(t, "The second", "The third"), "VISUAL=")
 	tty := p.TTY
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
@@ -83,14 +83,14 @@ func TestAGoalAtATerminal(t *testing.T) {
 		n     int
 		types string
 	}{
-		{"[e]dit prompt", 1, "\n"},
-		{"[r]egenerate", 1, "REGENERATE\n"},
-		{"[e]dit prompt", 2, "\n"},
-		{"[r]egenerate", 2, "EDIT_CODE\n"},
-		{"[r]egenerate", 3, "\n"},
+		{"[e]dit prompt", 1, "\r"},
+		{"[r]egenerate", 1, "r"},
+		{"[e]dit prompt", 2, "\r"},
+		{"[r]egenerate", 2, "c"},
+		{"[r]egenerate", 3, "\r"},
 	} {
 		p.Sees(t, step.shows, step.n)
-		p.Sees(t, "s remaining | You: ", 1)
+		p.Sees(t, "in 220 s > ", 1)
 		p.Types(t, step.types)
 	}
 	if err := cmd.Wait(); err != nil {
@@ -99,5 +99,129 @@ func TestAGoalAtATerminal(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "shop", "stock.py"))
 	if err != nil || !strings.HasPrefix(string(text), "\"\"\"The third.\"\"\"\n") {
 		t.Errorf("%v:\n%s", err, text)
+	}
+}
+
+// A patch that comes through a pipe leaves the terminal to the question: all of its bytes
+// are the patch's, and the answer is typed. A Ctrl-C there leaves the terminal as it was.
+func TestAPatchFromAPipeIsAskedAboutAtTheTerminal(t *testing.T) {
+	t.Parallel()
+	patch := block("main.py", "print(a, b)", "print(b, a)")
+	for typed, want := range map[string]int{"a": run.ExitDone, "q": run.ExitApproval, "\x03": run.ExitCancelled} {
+		p, x := aPerson(t, nil), newTrial(t, ailment{})
+		before := snapshotOf(t, x.dir)
+		cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", x.dir, "--patch", "-")
+		cmd.Env = append(x.env, "TERM=xterm")
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(patch), p.TTY, p.TTY
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1}
+		modes := func() string {
+			t.Helper()
+			stty := exec.Command("stty", "-a")
+			stty.Stdin = p.TTY
+			out, err := stty.Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(out)
+		}
+		was := modes()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		p.Sees(t, question, 1)
+		p.Sees(t, "stops in ", 1)
+		if modes() == was {
+			t.Error("the question reads no keys")
+		}
+		p.Types(t, typed)
+		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != want {
+			t.Errorf("%q: %v\n%s", typed, err, p.Screen())
+		}
+		if is := modes(); is != was {
+			t.Errorf("%q: the modes of the terminal were\n%s\nand are\n%s", typed, was, is)
+		}
+		if changed := snapshotOf(t, x.dir) != before; changed != (want == run.ExitDone) {
+			t.Errorf("%q: the workspace changed: %v", typed, changed)
+		}
+		if typed == "q" {
+			p.Sees(t, "awaiting approval  run ", 1)
+			p.Sees(t, "agent runs apply ", 1)
+		}
+	}
+}
+
+// Nobody answers: the run awaits approval and says so to people, programs and the record.
+// With --expiry apply the question says what will happen, and the result what did.
+func TestSilenceAppliesNothingUnlessToldSo(t *testing.T) {
+	t.Parallel()
+	for _, expiry := range []string{"", "apply"} {
+		p, x := aPerson(t, nil), newTrial(t, ailment{})
+		patch := filepath.Join(t.TempDir(), "patch.xml")
+		if err := os.WriteFile(patch, []byte(block("main.py", "print(a, b)", "print(b, a)")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		before := snapshotOf(t, x.dir)
+		args := []string{"sandbox", "run", "--workspace", x.dir, "--patch", patch, "--json"}
+		if expiry != "" {
+			args = append(args, "--expiry", expiry)
+		}
+		var stdout strings.Builder
+		cmd := exec.Command(agentProgram, args...)
+		cmd.Env = append(x.env, "TERM=xterm", "AGENT_COUNTDOWN=2s")
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = p.TTY, &stdout, p.TTY
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		err := cmd.Run()
+		var doc run.Document
+		if err := json.Unmarshal([]byte(stdout.String()), &doc); err != nil {
+			t.Fatal(err)
+		}
+		changed := snapshotOf(t, x.dir) != before
+		list := exec.Command(agentProgram, "runs", "list", "-w", x.dir)
+		list.Env = x.env
+		listed, failed := list.Output()
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		if expiry == "" {
+			p.Sees(t, "stops in 2 s > ", 1)
+			if cmd.ProcessState.ExitCode() != run.ExitApproval || changed || doc.Outcome != "awaiting_approval" || !strings.Contains(string(listed), "awaiting approval") {
+				t.Errorf("%v, changed %v\n%s\n%s", err, changed, stdout.String(), listed)
+			}
+			continue
+		}
+		p.Sees(t, "applies in 2 s > ", 1)
+		if cmd.ProcessState.ExitCode() != run.ExitDone || !changed || doc.Promotion == nil || doc.Promotion.ApprovedBy != "countdown" || doc.Outcome != "" {
+			t.Errorf("%v, changed %v\n%s", err, changed, stdout.String())
+		}
+	}
+}
+
+// Without --ask-model no question stands before a request, and with checkpoint = "model" one
+// does, which says what is asked of whom.
+func TestARequestIsAskedAboutWhereThatIsWanted(t *testing.T) {
+	t.Parallel()
+	for want, env := range map[string]string{"": "AGENT_CHECKPOINT=apply", "Ask ": "AGENT_CHECKPOINT=model"} {
+		p, x := aPerson(t, nil), newTrial(t, ailment{steps: []llmtest.Step{turned()}})
+		cmd := exec.Command(agentProgram, "sandbox", "run", "--workspace", x.dir, "--goal", "turn them", "--file", "main.py")
+		cmd.Env = append(x.env, "TERM=xterm", env)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = p.TTY, p.TTY, p.TTY
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if want != "" {
+			p.Sees(t, "for a change to main.py (", 1)
+			p.Sees(t, " tokens)? [a]sk (Enter)", 1)
+			p.Types(t, "a")
+		}
+		p.Sees(t, question, 1)
+		p.Sees(t, "stops in ", 1)
+		p.Types(t, "s")
+		if err := cmd.Wait(); cmd.ProcessState.ExitCode() != run.ExitApproval {
+			t.Errorf("%v\n%s", err, p.Screen())
+		}
+		if got := strings.Contains(p.Screen(), " tokens)?"); got != (want != "") {
+			t.Errorf("%s: a question before the request: %v", env, got)
+		}
 	}
 }

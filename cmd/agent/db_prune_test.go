@@ -45,17 +45,17 @@ func TestPruneAsksAndTells(t *testing.T) {
 	if got := h.ask(t, run.ExitDone, "db", "prune", "--older-than", "90d", "--dry-run"); !strings.Contains(got.stdout, "would remove") || !strings.Contains(got.stdout, ": 1 runs, ") {
 		t.Errorf("it would do %q", got.stdout)
 	}
-	// A person says no, then yes; Enter is a no.
+	// A person says no, then yes; Enter is neither.
 	for _, c := range []struct {
 		typed string
 		exit  int
 		left  string
-	}{{"\n", run.ExitApproval, "2"}, {"no\n", run.ExitApproval, "2"}, {"y\n", run.ExitDone, "1"}} {
+	}{{"\rn", run.ExitApproval, "2"}, {"n", run.ExitApproval, "2"}, {"y", run.ExitDone, "1"}} {
 		p := aPerson(t, h.env)
 		p.Types(t, "y\n") // ahead, which answers nothing
 		got := make(chan int, 1)
 		go func() { got <- executeOn(t, p.cmd, "db", "prune", "--older-than", "2160h") }()
-		p.Sees(t, "You: ", 1)
+		p.Sees(t, "[n]o", 1)
 		p.Types(t, c.typed)
 		if exit := <-got; exit != c.exit {
 			t.Errorf("after %q: exit code %d, want %d\n%s", c.typed, exit, c.exit, p.Screen())

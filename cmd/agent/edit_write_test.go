@@ -196,14 +196,14 @@ func heldAtTerminal(t *testing.T) (p *person, dir string, exit chan int) {
 
 func TestAtATerminalAPersonApprovesWhatIsHeld(t *testing.T) {
 	t.Parallel()
-	for answer, want := range map[string]int{"what?\ny\n": run.ExitDone, "n\n": run.ExitApproval, "\x04": run.ExitApproval, "\nno\n": run.ExitApproval} {
+	for answer, want := range map[string]int{"zy": run.ExitDone, "n": run.ExitApproval, "\x04": run.ExitApproval, "\rn": run.ExitApproval} {
 		p, dir, exit := heldAtTerminal(t)
 		p.Types(t, answer)
 		if got := <-exit; got != want {
 			t.Errorf("%q ends with %d, want %d\n%s", answer, got, want, p.Screen())
 		}
 		// Whatever is no answer is asked again.
-		p.Sees(t, "Write this to the workspace?", strings.Count(answer, "\n"))
+		p.Sees(t, "Write this to the workspace?", len(answer))
 		_, err := os.Stat(filepath.Join(dir, "go.mod"))
 		if written := err == nil; written != (want == run.ExitDone) {
 			t.Errorf("after %q the file is written: %v", answer, written)
@@ -225,7 +225,7 @@ func TestAFileThatChangedSinceIsAConflict(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := snapshotOf(t, dir)
-		p.Types(t, "y\n")
+		p.Types(t, "y")
 		if got := <-exit; got != run.ExitConflict {
 			t.Errorf("%s: exit code %d, want 6\n%s", what, got, p.Screen())
 		}
@@ -263,7 +263,7 @@ func TestAnEditStaysInItsDirectory(t *testing.T) {
 				t.Fatal(err)
 			}
 			if late {
-				p.Types(t, "y\n")
+				p.Types(t, "y")
 			} else {
 				p.Types(t, patch+"\x04")
 			}

@@ -98,7 +98,7 @@ func aPerson(t *testing.T, env map[string]string) *person {
 }
 
 // question is what the checkpoint asks.
-const question = "[a]pply, [f]ull diff, edit [c]ode, edit patch [x], [s]kip"
+const question = "Write this to the workspace?"
 
 // ciHold is the hold of a change that needs an approval of its own.
 var ciHold = policy.Hold{Path: ".github/workflows/ci.yml", Kind: "ci", Reason: "It runs on the build server.", Block: true}

@@ -94,8 +94,8 @@ func TestALoopSpendsFromOnePurse(t *testing.T) {
 	}
 }
 
-// A model that finds nothing and proposes another feature each time it is asked:
-// a loop ends all the same, writes nothing, and asks for one feature a file.
+// A model that finds nothing and would propose a feature each time it is asked: a loop
+// with --yes ends and invents nothing, also where features are kept already.
 func TestALoopOfFeaturesEnds(t *testing.T) {
 	t.Parallel()
 	h := newHousehold(t, "ollama")
@@ -121,29 +121,41 @@ func TestALoopOfFeaturesEnds(t *testing.T) {
 		t.Errorf("%d promoted: %s", res.Promoted, res.Stopped)
 	}
 	for _, i := range res.Iterations {
-		if i.Outcome != "proposed" {
+		if i.Outcome != "clean" {
 			t.Errorf("iteration %d on %s: %s", i.N, i.Target, i.Outcome)
 		}
 	}
-	var doc run.Document
-	if err := json.NewDecoder(strings.NewReader(stdout)).Decode(&doc); err != nil || doc.Outcome != "proposed" || doc.State != run.Done ||
-		len(doc.Proposals) != 1 || doc.Next != fmt.Sprintf("`agent sandbox run --proposal %d` has the feature written", doc.Proposals[0].ID) {
-		t.Errorf("the first run ended %+v, %v", doc, err)
-	}
-	want := fmt.Sprint(len(res.Iterations))
-	for query, want := range map[string]string{
-		"select count(*) from v_proposals where kind = 'FEATURE' and state = 'open'": want,
-		"select count(distinct path) from v_proposals":                               want,
-		"select count(*) from v_model_calls where step like 'implement/%'":           "0",
-	} {
-		if got := h.sql(t, query); got != want {
-			t.Errorf("%s gives %s, want %s", query, got, want)
+	asks := func(want string) {
+		t.Helper()
+		for query, want := range map[string]string{
+			"select count(*) from v_proposals where kind = 'FEATURE' and state = 'open'": want,
+			"select count(*) from v_model_calls where step like 'feature/%'":             want,
+			"select count(*) from v_model_calls where step like 'implement/%'":           "0",
+		} {
+			if got := h.sql(t, query); got != want {
+				t.Errorf("%s gives %s, want %s", query, got, want)
+			}
 		}
 	}
-	// Until it is clean takes one review, and no further feature is asked for by a run.
+	asks("0")
+	// A single run keeps one for a person to decide on, and asks for no other.
+	target := res.Iterations[0].Target
+	stdout, _ = h.exits(t, run.ExitDone, "sandbox", "run", "--workspace", h.work, "--yes", "--file", target, "--json")
+	var doc run.Document
+	if err := json.Unmarshal([]byte(stdout), &doc); err != nil || doc.Outcome != "proposed" || doc.State != run.Done ||
+		len(doc.Proposals) != 1 || doc.Next != fmt.Sprintf("`agent sandbox run --proposal %d` has the feature written", doc.Proposals[0].ID) {
+		t.Errorf("the run ended %+v, %v", doc, err)
+	}
+	asks("1")
+	h.agent(t, "sandbox", "run", "--workspace", h.work, "--yes", "--file", target)
 	h.agent(t, "sandbox", "loop", "--workspace", h.work, "--rest", "0s", "--yes", "--until-clean")
-	h.agent(t, "sandbox", "run", "--workspace", h.work, "--yes", "--file", res.Iterations[0].Target)
-	if got := h.sql(t, "select count(*) from v_model_calls where step like 'feature/%'"); got != want {
-		t.Errorf("asked for %s features, want %s", got, want)
+	asks("1")
+	// Asked for, it is written: what comes of it is judged, and the model's patch is none.
+	h.exits(t, run.ExitFail, "sandbox", "run", "--workspace", h.work, "--yes", "--features", "--file", target)
+	if got := h.sql(t, "select count(*) from v_model_calls where step like 'implement/%'"); got == "0" {
+		t.Error("--features had nothing written")
+	}
+	if snapshotOf(t, h.work) != before {
+		t.Error("something was written")
 	}
 }

@@ -49,6 +49,8 @@ func program() int {
 	// Everything below is given its streams and environment from here.
 	c := cmdline.New(os.Getenv, os.Stdin, os.Stdout, os.Stderr)
 	c.Notices = notices
+	// Where the patch comes through standard input, a person is asked at the terminal of the process.
+	c.TTY = "/dev/tty"
 	return command(ctx, c, os.Args[1:])
 }
 

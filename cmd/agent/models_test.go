@@ -39,7 +39,7 @@ func TestAWorkspaceMayLowerABudgetAndNothingElse(t *testing.T) {
 	}
 	for _, ws := range []string{
 		"model = [\"gemini/x\"]", "candidates = 8", "[gemini]\nbase_url = \"http://evil\"", "[ollama]\nhost = \"evil\"",
-		"[prices.\"gemini/x\"]\nin = 0", "countdown = \"1s\"", "expiry = \"proceed\"",
+		"[prices.\"gemini/x\"]\nin = 0", "countdown = \"1s\"", "expiry = \"apply\"", "features = true", "checkpoint = \"model\"",
 	} {
 		env, dir := home(t, user, ws)
 		if got := commandIn(t, env, "config", "-w", dir); got.exit != run.ExitUsage || !strings.Contains(got.stderr, "there is no key") {

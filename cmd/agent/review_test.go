@@ -109,23 +109,25 @@ func TestAPersonWalksTheReviews(t *testing.T) {
 		p.Sees(t, question, asked)
 		p.Types(t, text)
 	}
-	says("e\n")
-	says("hm\n")
-	says("c\nlook again\n")
-	says("n\n")
-	says("f\n")
+	says("e")
+	says("h")
+	says("c")
+	p.Sees(t, "Your comment:", 1)
+	p.Types(t, "look again\n")
+	says("n")
+	says("f")
 	p.Sees(t, "the very last line", 1)
-	says("a\n")
-	says("u\n")
+	says("a")
+	says("u")
 	p.Sees(t, "Write this to the workspace?", 1)
-	p.Types(t, "n\n")
-	says("u\n")
+	p.Types(t, "n")
+	says("u")
 	p.Sees(t, "Write this to the workspace?", 2)
-	p.Types(t, "y\n")
+	p.Types(t, "y")
 	if exit := <-ended; exit != run.ExitDone {
 		t.Errorf("exit code %d\n%s", exit, p.Screen())
 	}
-	for _, text := range []string{"1 of 3", "3 of 3", "lint pass 0.2s", "3 findings fixed", "patch, cost unknown, approved by --yes", "was not approved", "one of the letters in brackets", "nothing else waits"} {
+	for _, text := range []string{"1 of 3", "3 of 3", "lint pass 0.2s", "3 findings fixed", "patch, cost unknown, approved by --yes", "was not approved", "press one of a, c, u, e, f, n, q", "nothing else waits"} {
 		p.Sees(t, text, 1)
 	}
 	h.holds(t, "shop.py", strings.Repeat("price = 3\n", 200)+"the very last line\n")

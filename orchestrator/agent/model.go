@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 )
@@ -20,12 +21,34 @@ type Question struct {
 	Step string
 	// Purpose is the name of the template: "PP".
 	Purpose Purpose
+	// File is the file that it is about, "" for none.
+	File string
 	// Digest is the hex SHA-256 of the templates that the text was made of.
 	Digest string
 	// System are the instructions, Text the question.
 	System, Text string
 	// Temperature is 0 for the most likely answer; see Variant.
 	Temperature float64
+}
+
+// About says in a few words what the question asks for: "a change to shop/tax.py".
+func (q Question) About() string {
+	switch q.Purpose {
+	case UpdateMemory, RefactorMemo:
+		return "a summary of what was done"
+	case Summarise:
+		return "a description of the project"
+	case PickTarget:
+		return "the file to work on"
+	}
+	what := map[Purpose]string{Patch: "a review of ", Feature: "a feature for "}[q.Purpose]
+	switch q.Purpose {
+	case FixLint, FixRuntime, Repair, FixDownstream:
+		what = "a repair of "
+	case Implement:
+		what = "a change to "
+	}
+	return what + cmp.Or(q.File, "the workspace")
 }
 
 // A Reply is what a model answered.

@@ -140,7 +140,7 @@ func (p *Prompts) Question(purpose Purpose, b Brief, f Fence) (Question, error) 
 	}
 	sum := sha256.Sum256([]byte(p.digest[system] + p.digest[purpose]))
 	return Question{
-		Purpose: purpose, Digest: hex.EncodeToString(sum[:]), System: instructions, Text: text, Temperature: b.Variant.Temperature(),
+		Purpose: purpose, File: b.Target, Digest: hex.EncodeToString(sum[:]), System: instructions, Text: text, Temperature: b.Variant.Temperature(),
 	}, nil
 }
 

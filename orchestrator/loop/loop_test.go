@@ -357,7 +357,7 @@ func TestALoopEndsWhenItMust(t *testing.T) {
 		rounds  int
 	}{
 		"until clean":       {nothing, verify.Pass, loop.Order{UntilClean: true}, false, run.ExitDone, "clean: the review found nothing", 1},
-		"nobody approves":   {edits, verify.Pass, loop.Order{}, true, run.ExitApproval, "nobody is there to approve", 1},
+		"nobody approves":   {edits, verify.Pass, loop.Order{}, true, run.ExitApproval, "awaiting approval: ", 1},
 		"the model is away": {nil, verify.Pass, loop.Order{}, false, run.ExitInfra, "3 iterations failed in a row", 3},
 		"the engine is away": {
 			edits, verify.Infra, loop.Order{}, false, run.ExitInfra, "3 iterations failed in a row", 3,

@@ -79,7 +79,7 @@ func (r *Result) over(l *Loop, it *Iteration, next Order, doc *run.Document) boo
 	switch {
 	case doc != nil && (doc.Exit == run.ExitCancelled || doc.Exit == run.ExitBudget || doc.Exit == run.ExitUsage):
 		r.Stopped, r.Error, r.Exit = doc.Error.Message, doc.Error, doc.Exit
-	case it.Outcome == outcomeHeld && !l.Attended:
+	case it.Outcome == outcomeHeld && (!l.Attended || doc.Left):
 		r.Stopped, r.Error, r.Exit = doc.Error.Message, doc.Error, doc.Exit
 	case next.Failures >= most:
 		r.Stopped = fmt.Sprintf("%d iterations failed in a row", next.Failures)

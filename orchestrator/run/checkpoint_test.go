@@ -65,37 +65,78 @@ func TestWhatAPersonEditedIsJudgedAgain(t *testing.T) {
 	}
 }
 
-func TestAnEditThatFailsIsNotPromoted(t *testing.T) {
+// An edit by hand that fails is recorded, and the person is asked about the candidate of
+// before again: with what was wrong, and with the text.
+func TestAnEditThatFailsReturnsToTheQuestion(t *testing.T) {
 	t.Parallel()
-	b, m := runtest.Hunt(t, runtest.Wants("x = 2\n"), map[string]string{"propose/1": runtest.Only("x = 1", "x = 2"), "heal/1.1": runtest.Only("x = 7", "x = 2")})
-	req := b.Goal()
-	req.Approver = runtest.Person(run.Answer{Decision: run.Amend, Response: []byte(runtest.Only("x = 2", "x = 7"))})
-	doc := b.Run(t.Context(), req)
-	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
-	if got := b.Tree(t)["a.py"]; got != "x = 2\n" || m.Steps() != "propose/1 heal/1.1" || len(doc.Candidates) != 3 {
-		t.Errorf("a.py is %q after %s and %d candidates", got, m.Steps(), len(doc.Candidates))
-	}
-	// Without a model there is nobody to mend it.
-	other := runtest.Setup(t, runtest.Wants("x = 2\n"))
-	patch := other.Request()
-	patch.Patch = []byte(runtest.Only("x = 1", "x = 2"))
-	patch.Approver = runtest.Person(run.Answer{Decision: run.Amend, Response: []byte(runtest.Only("x = 9", "x = 7"))})
-	other.Ended(t, other.Run(t.Context(), patch), run.Rejected, verify.Fail, run.ExitFail)
-	other.Untouched(t)
-	// A change that no approval allows is a matter of policy, by a person too.
+	// A change that no approval allows is no more than another edit that failed.
 	forbidden := ""
 	for file, text := range map[string]string{"docs/HEAD": "ref: refs/heads/main", "docs/objects/a": "a", "docs/refs/a": "a"} {
 		forbidden += "<EDIT file=\"" + file + "\"><SEARCH>\n</SEARCH><REPLACE>\n" + text + "\n</REPLACE></EDIT>\n"
 	}
-	patch.Approver = runtest.Person(run.Answer{Decision: run.Amend, Response: []byte(forbidden)})
-	doc = other.Run(t.Context(), patch)
-	other.Ended(t, doc, run.Rejected, verify.Policy, run.ExitApproval)
-	if last := doc.Candidates[len(doc.Candidates)-1]; last.Verdict != verify.Policy {
-		t.Errorf("the candidate's verdict is %s", last.Verdict)
+	for name, edit := range map[string]run.Answer{
+		"a gate":     {Decision: run.Amend, Response: []byte(runtest.Only("x = 2", "x = 7"))},
+		"no place":   {Decision: run.Amend, Response: []byte(runtest.Only("x = 9", "x = 7"))},
+		"the edits":  {Decision: run.Reword, Response: []byte(runtest.Only("x = 9", "x = 7"))},
+		"no edit":    {Decision: run.Reword, Response: []byte("nothing")},
+		"not at all": {Decision: run.Amend, Response: []byte(forbidden)},
+	} {
+		for mode, goal := range map[string]bool{"of a goal": true, "of a patch": false} {
+			t.Run(name+" "+mode, func(t *testing.T) {
+				t.Parallel()
+				b, m := runtest.Hunt(t, runtest.Wants("x = 2\n"), map[string]string{"propose/1": runtest.Only("x = 1", "x = 2")})
+				req, who := b.Goal(), runtest.Person(edit)
+				if !goal {
+					req.Patch, req.Goal = []byte(runtest.Only("x = 1", "x = 2")), ""
+				}
+				req.Approver = who
+				doc := b.Run(t.Context(), req)
+				b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+				if got := b.Tree(t)["a.py"]; got != "x = 2\n" || len(doc.Candidates) != 2 || len(who.Seen) != 2 || strings.Contains(m.Steps(), "heal") {
+					t.Fatalf("a.py is %q after %d candidates, %d questions and %s", got, len(doc.Candidates), len(who.Seen), m.Steps())
+				}
+				first, again := who.Seen[0], who.Seen[1]
+				if first.Failed != nil || again.Candidate.Digest != first.Candidate.Digest || string(again.Response) != string(first.Response) {
+					t.Errorf("asked about %+v, then %+v", first, again)
+				}
+				if again.Failed == nil || again.Failed.Why == "" || again.Failed.Answer.Decision != edit.Decision || string(again.Failed.Answer.Response) != string(edit.Response) {
+					t.Errorf("the second question says of the edit %+v", again.Failed)
+				}
+			})
+		}
 	}
-	// Nor to be asked once more: the answer counts as none.
-	patch.Approver = runtest.Person(run.Answer{Decision: run.Regenerate, By: "nobody"})
-	other.Ended(t, other.Run(t.Context(), patch), run.Rejected, verify.Policy, run.ExitApproval)
+}
+
+// What nobody decided on ends as awaiting approval, and says how it is applied later.
+func TestARunWithoutADecisionAwaitsApproval(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer  run.Answer
+		message string
+		left    bool
+	}{
+		"nobody is there": {run.Answer{Decision: run.Unattended, By: "there is no terminal and no --yes"}, "awaiting approval: there is no terminal and no --yes", false},
+		"nobody answered": {run.Answer{Decision: run.Unattended, By: "nobody answered in time", Expired: true}, "awaiting approval: nobody answered in time", true},
+		"a person leaves": {run.Answer{Decision: run.Leave, By: run.ByTerminal}, "awaiting approval: it was left open by terminal", true},
+		// Without a model there is nobody to be asked once more.
+		"no other answer": {run.Answer{Decision: run.Regenerate, By: "nobody"}, "awaiting approval: nobody", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := runtest.Setup(t, runtest.Says(verify.Pass))
+			req := b.Request()
+			req.Patch, req.Approver = []byte(runtest.Only("x = 1", "x = 2")), runtest.Person(c.answer)
+			doc := b.Run(t.Context(), req)
+			b.Ended(t, doc, run.Rejected, verify.Policy, run.ExitApproval)
+			b.Untouched(t)
+			if doc.Outcome != "awaiting_approval" || doc.Left != c.left || doc.Error.Message != c.message {
+				t.Errorf("%+v with the error %+v", doc, doc.Error)
+			}
+			if want := "apply it later: `agent runs apply " + doc.Run + " --yes`"; doc.Next != want || doc.Error.Next != want {
+				t.Errorf("next: %q and %q", doc.Next, doc.Error.Next)
+			}
+		})
+	}
 }
 
 func TestAQuestionThatIsSkippedIsNotSent(t *testing.T) {

@@ -76,7 +76,7 @@ func TestTheLogOfARunIsWholeWhenItHasEnded(t *testing.T) {
 	for i, detail := range map[int]string{
 		0: `"note": "patch p.xml"`, 3: `{"ms": 7, "status": 201}`, 4: `{"ms": 0, "oom": true, "exit": 1}`, 5: `{"ms": 0, "error": "gone"}`,
 		6: `{"ms": 0, "signal": "SIGSEGV"}`, 7: `{"ms": 250, "detail": "fine", "verdict": "pass"}`, 8: `{"ms": 0, "baseline": true}`, 9: `{"ms": 0, "verdict": "skipped"}`,
-		10: `"allowed": false`, 11: `"blocks": true`, 13: "which the test does not approve", 14: "nobody is there to approve", 15: `"exit": 4`,
+		10: `"allowed": false`, 11: `"blocks": true`, 13: "which the test does not approve", 14: "awaiting approval", 15: `"exit": 4`,
 	} {
 		if !strings.Contains(string(rows[i].Detail), detail) {
 			t.Errorf("%s has the detail %s, want %s", got[i], rows[i].Detail, detail)

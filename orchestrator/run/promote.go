@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -73,12 +74,25 @@ func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, bas
 	case Skip:
 		return stop(x.skipped(answer.By))
 	}
-	end := End(Rejected, &Problem{
-		Kind: ProblemPolicy, Message: "every gate passed, but nobody is there to approve: " + answer.By,
-		Next: "run again with --yes" + allowFlags(p.Candidate.Holds) + ", or on a terminal",
-	})
+	return stop(x.awaiting(answer, p))
+}
+
+// OutcomeAwaiting is the Outcome of a Document whose run has a proven candidate that
+// nobody has decided on.
+const OutcomeAwaiting = "awaiting_approval"
+
+// awaiting is the ending of a proven candidate that nobody has decided on. It stays in
+// the record, from where it can be applied later.
+func (x *Execution) awaiting(answer Answer, p Proposal) Ending {
+	x.doc.Outcome, x.doc.Left = OutcomeAwaiting, answer.Decision == Leave || answer.Expired
+	why := answer.By
+	if answer.Decision == Leave {
+		why = "it was left open by " + answer.By
+	}
+	x.doc.Next = cmp.Or(answer.Next, "apply it later: `agent runs apply "+x.rec.ID+" --yes"+allowFlags(p.Candidate.Holds)+"`")
+	end := End(Rejected, &Problem{Kind: ProblemPolicy, Message: "awaiting approval: " + why, Next: x.doc.Next})
 	end.Verdict = verify.Policy
-	return stop(end)
+	return end
 }
 
 // skipped is the ending of a proven candidate that a person does not want.

@@ -80,32 +80,75 @@ func (x *Execution) proveScanned(ctx context.Context, req Request) Ending {
 // judgeAndAsk has a candidate judged, asks about it, and goes on with what a person makes of
 // it at the checkpoint.
 func (x *Execution) judgeAndAsk(ctx context.Context, req Request, st gate.Stage, cand gate.Candidate) Ending {
+	if err := x.Advance(ctx, Verifying, Count(len(cand.Changeset.Changes), "file")+" changed"); err != nil {
+		return End(Failed, x.Trouble(ctx, "record the run", err))
+	}
+	// What passed last, and what a person made of it since, nil for nothing.
+	var asked Proposal
+	var edit *Answer
 	for {
-		if err := x.Advance(ctx, Verifying, Count(len(cand.Changeset.Changes), "file")+" changed"); err != nil {
-			return End(Failed, x.Trouble(ctx, "record the run", err))
-		}
 		if err := x.Judge(ctx, x.Gate(req), st, &cand, 0, gate.Watch{}); err != nil {
 			return End(Failed, x.Trouble(ctx, "verify the patch", err))
 		}
 		if problem := x.Save(ctx, cand); problem != nil {
 			return End(Failed, problem)
 		}
+		lost := unproved(cand, st.Base)
 		switch {
-		case cand.Verdict != verify.Pass:
-			return Lacking(Judged(cand), cand.Absent(st.Base.With(cand.Changeset)), cand)
-		case cand.Changeset.Empty(): // the formatter put everything back
-			return End(Rejected, &Problem{
-				Kind: ProblemPatch, Message: "the patch changes nothing once it is formatted",
-				Next: "nothing was written, and nothing needs to be",
-			})
+		case lost == nil:
+			asked = Proposal{Candidate: cand, Response: req.Patch}
+		case edit == nil:
+			return *lost
+		default: // the person has the candidate of before, and the text
+			asked.Failed = &FailedEdit{Answer: *edit, Why: lost.Error.Message}
+			req.Patch = asked.Response
 		}
-		answer, end := x.Checkpoint(ctx, req, Proposal{Candidate: cand, Response: req.Patch}, st.Base)
+		var given Answer
+		var end *Ending
+		if given, cand, end = x.ask(ctx, &req, asked, st.Base); end != nil {
+			return *end
+		}
+		edit = &given
+	}
+}
+
+// unproved is the ending of a candidate that was judged and may not be promoted, nil of
+// one that may.
+func unproved(cand gate.Candidate, base *workspace.Manifest) *Ending {
+	var end Ending
+	switch {
+	case cand.Verdict != verify.Pass:
+		end = Lacking(Judged(cand), cand.Absent(base.With(cand.Changeset)), cand)
+	case cand.Changeset.Empty(): // the formatter put everything back
+		end = End(Rejected, &Problem{
+			Kind: ProblemPatch, Message: "the patch changes nothing once it is formatted",
+			Next: "nothing was written, and nothing needs to be",
+		})
+	default:
+		return nil
+	}
+	return &end
+}
+
+// ask has the checkpoint decide on a proven candidate until there is another one to be
+// judged, which a person made. An edit that does not apply is told, and asked about
+// again: nothing that a person typed is thrown away.
+func (x *Execution) ask(ctx context.Context, req *Request, p Proposal, base *workspace.Manifest) (Answer, gate.Candidate, *Ending) {
+	for {
+		answer, end := x.Checkpoint(ctx, *req, p, base)
 		if end != nil {
-			return *end
+			return answer, gate.Candidate{}, end
 		}
-		if cand, end = x.revise(ctx, &req, answer, cand.Changeset, st.Base); end != nil {
-			return *end
+		if err := x.Advance(ctx, Verifying, "edited by hand"); err != nil {
+			end := End(Failed, x.Trouble(ctx, "record the run", err))
+			return answer, gate.Candidate{}, &end
 		}
+		was := req.Patch
+		cand, end := x.revise(ctx, req, answer, p.Candidate.Changeset, base)
+		if end == nil || end.State == Failed {
+			return answer, cand, end
+		}
+		req.Patch, p.Failed = was, &FailedEdit{Answer: answer, Why: end.Error.Message}
 	}
 }
 

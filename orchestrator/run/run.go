@@ -174,11 +174,15 @@ const (
 	Reword     Decision = "reword"     // judge Answer.Response in place of the response
 	Amend      Decision = "amend"      // judge Answer.Response on top of the candidate
 	Drop       Decision = "drop"       // nobody shall be asked again; only about Proposal.Feature
+	Leave      Decision = "leave"      // a person decides later, and wants no other question now
 )
 
 // ByTerminal is what an Approver answers when a person decided on a terminal:
 // only that approves what a policy may not.
 const ByTerminal = "terminal"
+
+// ByFeatures is what an Approver answers about a feature where Request.Features is set.
+const ByFeatures = "--features"
 
 // A Proposal is what a checkpoint shows: a candidate that passed every gate, or
 // a feature that is to be implemented.
@@ -193,8 +197,13 @@ type Proposal struct {
 	Response []byte
 	// Again says that there is a model to be asked once more.
 	Again bool
+	// Which says which of several candidates it is and why, "" for an only one.
+	Which string
+	// Failed is what a person made of the candidate last and no gate let pass, nil for
+	// nothing.
+	Failed *FailedEdit
 	// Feature, when not nil, is what the question is about: there is no
-	// candidate yet. Apply by ByTerminal has it implemented, Drop forgets it, and
+	// candidate yet. Apply by ByTerminal or ByFeatures has it implemented, Drop forgets it, and
 	// any other answer keeps it open.
 	Feature *KeptProposal
 }
@@ -206,6 +215,18 @@ type Answer struct {
 	By string
 	// Response is what to judge for Reword and Amend: a patch in any form.
 	Response []byte
+	// Expired says that a person was asked and gave no answer in time.
+	Expired bool
+	// Next is the next thing to do where nobody decided, "" to apply it later.
+	Next string
+}
+
+// A FailedEdit is an edit by hand that did not come through.
+type FailedEdit struct {
+	// Answer is what the person gave: Reword or Amend, and its text.
+	Answer Answer
+	// Why says what was wrong with it.
+	Why string
 }
 
 // An Approver decides whether a proven candidate is promoted, and whether a
@@ -300,6 +321,8 @@ type Request struct {
 	// NoFeature keeps a review that finds nothing to mend from asking for a
 	// feature.
 	NoFeature bool
+	// Features has a proposed feature implemented without a person's word.
+	Features bool
 	// Proposal is what the run takes up again, nil for nothing; see
 	// KeptProposal.Resume.
 	Proposal *KeptProposal
@@ -350,7 +373,8 @@ type Document struct {
 	// Proposals are what the run left open.
 	Proposals []DocumentProposal `json:"proposals,omitempty"`
 	// Outcome is "proposed" where a review found nothing to fix and a feature is
-	// kept, and Next how that is written; "" otherwise.
+	// kept, and "awaiting_approval" where nobody decided on a proven candidate; Next
+	// says how to go on. Both are "" otherwise.
 	Outcome string   `json:"outcome,omitempty"`
 	Next    string   `json:"next,omitempty"`
 	Error   *Problem `json:"error"`
@@ -358,6 +382,8 @@ type Document struct {
 	// as tests of which none ran; empty when all was judged, and never null.
 	Unproven []verify.Unproven `json:"unproven"`
 
+	// Left says that a person wanted no more questions, or did not answer one.
+	Left bool `json:"-"`
 	// Exit is the exit code that belongs to the document.
 	Exit int `json:"-"`
 }
@@ -374,6 +400,9 @@ type DocumentProposal struct {
 type DocumentPromotion struct {
 	Files []DocumentFile `json:"files"`
 	Diff  string         `json:"diff"`
+	// ApprovedBy says who let it pass: "terminal", "--yes", or "countdown" where nobody
+	// answered.
+	ApprovedBy string `json:"approved_by,omitempty"`
 }
 
 // A DocumentFile is one promoted file in a Document.

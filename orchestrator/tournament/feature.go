@@ -100,8 +100,8 @@ func (c *tournament) idle() bool {
 // decideFeature puts a proposed feature to the checkpoint. No ending means that it is
 // to be implemented now, by entrants that begin anew.
 //
-// Only a person starts work that nobody asked for: whatever the approver says
-// without one, by a flag, by silence or for want of a terminal, keeps the feature.
+// Only a person starts work that nobody asked for, at the terminal or by Features:
+// whatever else the approver says, by silence or for want of a terminal, keeps it.
 func (c *tournament) decideFeature(ctx context.Context, p run.KeptProposal) *run.Ending {
 	answer, end := c.AskFeature(ctx, c.req, p)
 	if end != nil {
@@ -110,7 +110,7 @@ func (c *tournament) decideFeature(ctx context.Context, p run.KeptProposal) *run
 	var done run.Ending
 	switch {
 	// What has a patch already is judged by a run that takes it up, not written again.
-	case answer.Decision == run.Apply && answer.By == run.ByTerminal && p.Patch == nil:
+	case answer.Decision == run.Apply && (answer.By == run.ByTerminal || c.req.Features && answer.By == run.ByFeatures) && p.Patch == nil:
 		c.plan.Task.Kind, c.plan.Task.Brief.Feature = agent.Implement, p.Text
 		for i, k := range c.all {
 			c.all[i] = &entrant{variant: k.variant}

@@ -216,7 +216,7 @@ func TestWhatPassedAndWasNotPromotedIsKept(t *testing.T) {
 		reason string
 	}{
 		"a person skipped": {runtest.Decide(run.Skip), false, 1, run.Rejected, "PEER_REVIEW a.py", "skipped by the test"},
-		"nobody was there": {runtest.Decide(run.Unattended), false, 1, run.Rejected, "PEER_REVIEW a.py", "nobody is there"},
+		"nobody was there": {runtest.Decide(run.Unattended), false, 1, run.Rejected, "PEER_REVIEW a.py", "awaiting approval"},
 		"another one won":  {runtest.Decide(run.Apply), false, 3, run.Promoted, "PEER_REVIEW a.py", "candidate 2 has fewer findings or a smaller diff"},
 		"it was promoted":  {runtest.Decide(run.Apply), false, 1, run.Promoted, "", ""},
 		"--no-promote":     {runtest.Decide(run.Apply), true, 1, run.Done, "", ""},

@@ -161,15 +161,16 @@ func (c *tournament) judgeAgain(ctx context.Context, live ...*entrant) *run.Endi
 // promoteBest takes the best candidate that passed to the checkpoint, until one of
 // them ends the run. No ending means that there is something to ask.
 // A person may turn the best one down, or change it. What was changed is judged again before it is asked about again,
-// so that nothing is promoted that no gate has seen.
+// so that nothing is promoted that no gate has seen. An edit that fails leaves the candidate as it was.
 func (c *tournament) promoteBest(ctx context.Context) *run.Ending {
+	var failed *run.FailedEdit
 	for {
 		best := c.best()
 		if best == nil {
 			return nil
 		}
 		c.prepare(ctx, 0) // a person may take long
-		p := run.Proposal{Candidate: best.cand, Response: []byte(best.reply.Text), Again: true}
+		p := run.Proposal{Candidate: best.cand, Response: []byte(best.reply.Text), Again: true, Which: c.which(best), Failed: failed}
 		answer, end := c.Checkpoint(ctx, c.req, p, c.stage.Base)
 		switch {
 		case end != nil:
@@ -180,19 +181,43 @@ func (c *tournament) promoteBest(ctx context.Context) *run.Ending {
 			*best = entrant{variant: best.variant, again: best.again + 1}
 			return c.judgeAgain(ctx)
 		}
-		if err := c.revise(best, answer); err != nil {
-			end := run.End(run.Failed, c.Trouble(ctx, "apply what was edited", err))
-			return &end
-		}
-		if end := c.judgeAgain(ctx, best); end != nil {
+		if failed, end = c.judgeEdit(ctx, best, answer); end != nil {
 			return end
 		}
 	}
 }
 
+// judgeEdit judges what a person made of an entrant's candidate. One that does not pass is
+// recorded, and the entrant has the candidate of before: the person is asked again.
+func (c *tournament) judgeEdit(ctx context.Context, k *entrant, a run.Answer) (*run.FailedEdit, *run.Ending) {
+	was := *k
+	if err := c.revise(k, a); err != nil {
+		end := run.End(run.Failed, c.Trouble(ctx, "apply what was edited", err))
+		return nil, &end
+	}
+	end := c.judgeAgain(ctx, k)
+	if k.cand.Wins() || end != nil && k.cand.Verdict != verify.Infra {
+		return nil, end
+	}
+	failed := &run.FailedEdit{Answer: a, Why: k.cand.Because(k.cand.Verdict)}
+	*k = was
+	return failed, nil
+}
+
+// which says for people which of several candidates one is, and why it is asked about.
+func (c *tournament) which(k *entrant) string {
+	if len(c.all) < 2 {
+		return ""
+	}
+	text := fmt.Sprintf("candidate %d of %d", k.variant.N, len(c.all))
+	if n := len(c.passed()); n > 1 {
+		return fmt.Sprintf("%s: of the %d that passed it has the fewest new findings, then the smallest diff", text, n)
+	}
+	return text + ", the only one that passed"
+}
+
 // revise makes an entrant's next candidate of what a person changed at the
-// checkpoint. It is judged like any other, and goes back to the model when it
-// fails.
+// checkpoint. It is judged like any other.
 func (c *tournament) revise(k *entrant, a run.Answer) error {
 	// The code as it was when the response was given.
 	if a.Decision == run.Reword {

@@ -26,11 +26,20 @@ import (
 type Approver struct {
 	*term.Console
 	// Policy of the flags and the configuration.
-	Yes   bool
-	Allow []string // kinds of hold that were approved in advance
-	Wait  config.Patience
-	Board *term.Board // gives the terminal away while the question is asked
+	Yes      bool
+	Features bool     // has a proposed feature implemented
+	Allow    []string // kinds of hold that were approved in advance
+	Wait     config.Patience
+	Loop     bool        // more runs follow, so that "always" means something
+	Board    *term.Board // gives the terminal away while the question is asked
+
+	always bool  // a person approved what passes in the runs to come
+	draft  draft // what a person edited
 }
+
+// byAlways is who approved what a person has approved for all runs of a loop. It is not
+// run.ByTerminal, and so approves nothing that needs an approval of its own.
+const byAlways = "terminal (always)"
 
 // Approve decides whether a proven candidate is promoted, or a proposed
 // feature is written.
@@ -46,6 +55,8 @@ func (a *Approver) Approve(ctx context.Context, p run.Proposal) (run.Answer, err
 		return run.Answer{Decision: run.Apply, By: "--yes"}, nil
 	case a.Yes:
 		return Unattended("the patch changes files that --yes alone does not approve: " + ListHolds(open)), nil
+	case a.always && len(open) == 0:
+		return run.Answer{Decision: run.Apply, By: byAlways}, nil
 	case !a.Attended():
 		return Unattended("there is no terminal and no --yes"), nil
 	}
@@ -85,20 +96,16 @@ func ListHolds(holds []policy.Hold) string {
 }
 
 // ask shows the candidate and asks until it has an answer. Enter applies
-// what needs no approval of its own; what does needs a word. The end of
+// what needs no approval of its own; what does needs a key. The end of
 // input means that nobody is there after all.
 func (a *Approver) ask(ctx context.Context, p run.Proposal) (run.Answer, error) {
 	// The question is repeated on the same screen, not the diff: the
 	// person has scrolled to where they want to be.
 	a.show(p)
-	a.DiscardInput()
 	a.Alert("a change waits for your approval")
-	choices := "[a]pply, [f]ull diff, edit [c]ode, edit patch [x], [s]kip"
-	if p.Again {
-		choices = "[a]pply, [f]ull diff, edit [c]ode, edit patch [x], [r]egenerate, [s]kip"
-	}
+	q := a.question(p)
 	for {
-		typed, err := a.Question(ctx, "Write this to the workspace?", choices, a.Wait.Time)
+		key, err := a.Ask(ctx, q)
 		switch {
 		case errors.Is(err, term.ErrExpired):
 			return a.expired(p), nil
@@ -107,62 +114,102 @@ func (a *Approver) ask(ctx context.Context, p run.Proposal) (run.Answer, error) 
 		case err != nil:
 			return run.Answer{}, err
 		}
-		if answer, ok := a.choose(ctx, p, typed); ok || ctx.Err() != nil {
+		if answer, ok := a.choose(ctx, p, key); ok || ctx.Err() != nil {
 			return answer, ctx.Err()
 		}
 	}
 }
 
-// choose does what was typed, and returns the answer when that is one.
-func (a *Approver) choose(ctx context.Context, p run.Proposal, typed string) (run.Answer, bool) {
+// question is what is asked about a candidate.
+func (a *Approver) question(p run.Proposal) term.Question {
+	q := term.Question{Text: "Write this to the workspace?", Wait: a.Wait.Time, Expires: "stops", Choices: []term.Choice{
+		{Key: 'a', Name: "apply", Help: "write it to the workspace; `agent undo` takes it back", More: "y"},
+		{Key: 'f', Name: "full diff", Help: "show the whole diff in the pager", More: "d"},
+		{Key: 'c', Name: "edit code", Help: "edit the changed files, and have the result judged"},
+		{Key: 'x', Name: "edit patch", Help: "edit the patch itself, and have the result judged"},
+	}}
+	if p.Again {
+		q.Choices = append(q.Choices, term.Choice{Key: 'r', Name: "regenerate", Help: "ask the model for another answer"})
+	}
+	if a.Loop {
+		q.Choices = append(q.Choices, term.Choice{Key: 'l', Name: "always", Help: "apply this and all that passes in this loop, without a question; what needs an approval of its own still asks"})
+	}
+	q.Choices = append(q.Choices,
+		term.Choice{Key: 's', Name: "skip", Help: "reject it", More: "n"},
+		term.Choice{Key: 'q', Name: "quit", Help: "decide later: `agent runs apply` takes it up"})
+	if len(Open(p.Candidate.Holds, a.Allow)) == 0 {
+		q.Default = 'a'
+		if a.Wait.Apply {
+			q.Expires = "applies"
+		}
+	}
+	return q
+}
+
+// choose does what a key says, and returns the answer when that is one.
+func (a *Approver) choose(ctx context.Context, p run.Proposal, key rune) (run.Answer, bool) {
 	by := func(d run.Decision, response []byte) (run.Answer, bool) {
 		return run.Answer{Decision: d, By: run.ByTerminal, Response: response}, true
 	}
-	// The letters of the prompt, the words, and what fingers type by
-	// habit.
-	switch word := term.Normalize(typed); {
-	case word == "" && len(Open(p.Candidate.Holds, a.Allow)) == 0, term.OneOf(word, "a", "apply", "y", "yes"):
+	of := p.Candidate.Digest
+	switch key {
+	case 'a':
 		return by(run.Apply, nil)
-	case term.OneOf(word, "s", "skip", "n", "no"):
+	case 'l':
+		a.always = true
+		return by(run.Apply, nil)
+	case 's':
 		return by(run.Skip, nil)
-	case p.Again && term.OneOf(word, "r", "regenerate"):
+	case 'q':
+		return by(run.Leave, nil)
+	case 'r':
 		return by(run.Regenerate, nil)
-	case term.OneOf(word, "f", "full", "full diff", "d", "diff"):
+	case 'f':
 		PageDiff(ctx, a.Console, p.Candidate.Diff)
-	case term.OneOf(word, "x", "patch", "edit patch", "xml", "edit xml"):
-		if text := editResponse(ctx, a.Console, p.Response); text != nil {
+	case 'x':
+		if text := a.draft.editResponse(ctx, a.Console, of, p.Response); text != nil {
 			return by(run.Reword, text)
 		}
-	case term.OneOf(word, "c", "code", "edit code"):
-		if diff := editCode(ctx, a.Console, p.Candidate.Changeset); diff != nil {
+	case 'c':
+		if diff := a.draft.editCode(ctx, a.Console, of, p.Candidate.Changeset); diff != nil {
 			return by(run.Amend, diff)
 		}
-	default:
-		fmt.Fprintln(a.Stderr, "enter one of the letters in brackets")
 	}
 	return run.Answer{}, false
 }
 
-// expired is the answer when the countdown ends: what passed every gate
-// and needs no approval of its own goes on, unless the policy is to stop.
+// expired is the answer when the countdown ends: the run awaits approval, unless the user
+// has what passed and needs no approval of its own applied then.
 func (a *Approver) expired(p run.Proposal) run.Answer {
 	open := Open(p.Candidate.Holds, a.Allow)
+	answer := Unattended(noAnswer)
+	answer.Expired = true
 	switch {
-	case a.Wait.Stop:
-		return Unattended("the countdown ended")
+	case a.Wait.Apply && len(open) == 0:
+		return run.Answer{Decision: run.Apply, By: "countdown"}
 	case len(open) > 0:
-		return Unattended("the countdown ended, and the patch changes files that a person must approve: " + ListHolds(open))
+		answer.By += ", and the patch changes files that a person must approve: " + ListHolds(open)
 	}
-	return run.Answer{Decision: run.Apply, By: "countdown"}
+	return answer
 }
 
-// show prints what the person decides on: gates, what needs their eye,
-// and the beginning of the diff.
+// noAnswer is why nothing was decided when a countdown ended.
+const noAnswer = "nobody answered in time"
+
+// show prints what the person decides on: which candidate it is and what the model says of
+// it, gates, what needs their eye, the diff, and what became of their own edit.
 func (a *Approver) show(p run.Proposal) {
 	// Everything goes to stderr: stdout carries the result alone, and
 	// may be a pipe while a person answers here.
 	pal := a.Palette(a.Stderr)
-	fmt.Fprintf(a.Stderr, "\n%s %s\n", pal.Good("Proved:"), GatesLine(p.Candidate.Gates, p.Candidate.Unproven))
+	fmt.Fprintln(a.Stderr)
+	if p.Which != "" {
+		fmt.Fprintln(a.Stderr, pal.Bold(p.Which))
+	}
+	if said := strings.TrimSpace(p.Candidate.Thought); said != "" && p.Again {
+		fmt.Fprintf(a.Stderr, "%s %s\n", pal.Bold("The model says:"), term.Clean(said))
+	}
+	fmt.Fprintf(a.Stderr, "%s %s\n", pal.Good("Proved:"), GatesLine(p.Candidate.Gates, p.Candidate.Unproven))
 	for _, u := range p.Candidate.Unproven {
 		fmt.Fprintln(a.Stderr, pal.Warn("Not judged:")+" "+term.CleanLine(u.Reason))
 	}
@@ -171,8 +218,12 @@ func (a *Approver) show(p run.Proposal) {
 		fmt.Fprintln(a.Stderr, pal.Warn(term.HoldWord(h))+" "+term.CleanLine(h.Path)+": "+term.Clean(h.Reason))
 	}
 	fmt.Fprintln(a.Stderr)
-	Preview(a.Console, p.Candidate.Diff, PreviewLines)
+	Preview(a.Console, p.Candidate.Diff, "f shows all")
 	fmt.Fprintln(a.Stderr)
+	if p.Failed != nil {
+		fmt.Fprintf(a.Stderr, "%s %s\n%s\n\n", pal.Bad("Your edit was not applied:"), term.Clean(p.Failed.Why),
+			"above is the candidate as it was; c or x goes on with your text")
+	}
 }
 
 // GatesLine is the gates on one line.
@@ -186,14 +237,16 @@ func GatesLine(gates []verify.Gate, unproven []verify.Unproven) string {
 }
 
 // feature decides about a proposed feature, before anything of it is
-// written. Nobody asked for it, so only a person at the terminal has it
-// written: with --yes, without a terminal and after the countdown, whatever
-// expiry says, it stays a proposal. What comes of it is proved, and has a
-// checkpoint of its own.
+// written. Nobody asked for it, so only a person at the terminal or --features
+// has it written: with --yes, without a terminal and after the countdown,
+// whatever expiry says, it stays a proposal. Enter says nothing. What comes of
+// it is proved, and has a checkpoint of its own.
 func (a *Approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer, error) {
 	switch {
+	case a.Features:
+		return run.Answer{Decision: run.Apply, By: run.ByFeatures}, nil
 	case a.Yes:
-		return Unattended("--yes has no feature written that nobody asked for"), nil
+		return Unattended("--yes has no feature written that nobody asked for; --features does"), nil
 	case !a.Attended():
 		return Unattended("there is no terminal"), nil
 	}
@@ -201,30 +254,21 @@ func (a *Approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer,
 	defer a.Board.Pause()()
 	pal := a.Palette(a.Stderr)
 	fmt.Fprintf(a.Stderr, "\n%s for %s\n\n%s\n\n", pal.Good("A feature is proposed"), term.CleanLine(p.Path), strings.TrimRight(term.Clean(p.Text), "\n"))
-	a.DiscardInput()
 	a.Alert("a proposed feature waits for your decision")
-	for {
-		typed, err := a.Question(ctx, "Implement this feature?", "[p]roceed, [s]kip, [d]elete", a.Wait.Time)
-		switch {
-		case errors.Is(err, term.ErrExpired):
-			return Unattended("the countdown ended"), nil
-		case errors.Is(err, io.EOF):
-			return Unattended("the terminal gave no answer"), nil
-		case err != nil:
-			return run.Answer{}, err
-		}
-		answer := run.Answer{By: run.ByTerminal}
-		switch word := term.Normalize(typed); {
-		case word == "" || term.OneOf(word, "p", "proceed", "y", "yes"):
-			answer.Decision = run.Apply
-		case term.OneOf(word, "s", "skip", "n", "no"):
-			answer.Decision = run.Skip
-		case term.OneOf(word, "d", "delete", "drop"):
-			answer.Decision = run.Drop
-		default:
-			fmt.Fprintln(a.Stderr, "enter one of the letters in brackets")
-			continue
-		}
-		return answer, nil
+	key, err := a.Ask(ctx, term.Question{Text: "Implement this feature?", Wait: a.Wait.Time, Expires: "is kept as a proposal", Choices: []term.Choice{
+		{Key: 'p', Name: "proceed", Help: "have it implemented and judged; a question follows before anything is written", More: "y"},
+		{Key: 's', Name: "skip", Help: "keep it as a proposal", More: "n"},
+		{Key: 'd', Name: "delete", Help: "forget it"},
+		{Key: 'q', Name: "quit", Help: "keep it as a proposal"},
+	}})
+	switch {
+	case errors.Is(err, term.ErrExpired):
+		return Unattended(noAnswer), nil
+	case errors.Is(err, io.EOF):
+		return Unattended("the terminal gave no answer"), nil
+	case err != nil:
+		return run.Answer{}, err
 	}
+	answers := map[rune]run.Decision{'p': run.Apply, 's': run.Skip, 'd': run.Drop, 'q': run.Leave}
+	return run.Answer{Decision: answers[key], By: run.ByTerminal}, nil
 }

@@ -22,7 +22,7 @@ const featureQuestion = "[p]roceed, [s]kip, [d]elete"
 func TestAPersonDecidesAboutAFeature(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]run.Decision{
-		"\n": run.Apply, "PROCEED\n": run.Apply, "y\n": run.Apply, "s\n": run.Skip, "no\n": run.Skip, "DELETE\n": run.Drop, "d\n": run.Drop,
+		"p": run.Apply, "y": run.Apply, "s": run.Skip, "n": run.Skip, "d": run.Drop, "q": run.Leave,
 		"\x04": run.Unattended,
 	} {
 		p := newPerson(t, nil)
@@ -39,9 +39,9 @@ func TestAPersonDecidesAboutAFeature(t *testing.T) {
 	p := newPerson(t, nil)
 	got := p.asked(t.Context(), aFeature())
 	p.Sees(t, featureQuestion, 1)
-	p.Types(t, "apply it\n")
-	p.Sees(t, "one of the letters in brackets", 1)
-	p.Types(t, "p\n")
+	p.Types(t, "\r") // Enter says nothing
+	p.Sees(t, "press one of p, s, d, q", 1)
+	p.Types(t, "p")
 	if a := <-got; a.Decision != run.Apply {
 		t.Errorf("after a slip: %+v", a)
 	}
@@ -59,9 +59,9 @@ func TestWithoutAnAnswerAFeatureIsKept(t *testing.T) {
 	}{
 		"--yes":               {yes: true, by: "--yes"},
 		"--yes and a wait":    {yes: true, wait: short, by: "--yes"},
-		"expiry is proceed":   {wait: short, by: "the countdown ended"},
-		"expiry is stop":      {wait: config.Patience{Time: time.Millisecond, Stop: true}, by: "the countdown ended"},
-		"both of them differ": {yes: true, wait: config.Patience{Time: time.Millisecond, Stop: true}, by: "--yes"},
+		"expiry is stop":      {wait: short, by: "nobody answered"},
+		"expiry is apply":     {wait: config.Patience{Time: time.Millisecond, Apply: true}, by: "nobody answered"},
+		"both of them differ": {yes: true, wait: config.Patience{Time: time.Millisecond, Apply: true}, by: "--yes"},
 	} {
 		p := newPerson(t, nil)
 		a := &Approver{Console: &p.Line.Console, Yes: c.yes, Wait: c.wait, Board: p.Line.NewBoard(0)}
@@ -76,6 +76,18 @@ func TestWithoutAnAnswerAFeatureIsKept(t *testing.T) {
 		a := &Approver{Console: &cmd.Console, Yes: yes, Board: cmd.NewBoard(0)}
 		if got, err := a.Approve(t.Context(), aFeature()); got.Decision != run.Unattended || err != nil {
 			t.Errorf("without a terminal, --yes %v: %+v, %v", yes, got, err)
+		}
+	}
+}
+
+// --features is a person's word for all of them, at a terminal or not.
+func TestFeaturesAreImplementedWhereThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, yes := range []bool{false, true} {
+		cmd := cmdlinetest.Unattended("")
+		a := &Approver{Console: &cmd.Console, Yes: yes, Features: true, Board: cmd.NewBoard(0)}
+		if got, err := a.Approve(t.Context(), aFeature()); got.Decision != run.Apply || got.By != run.ByFeatures || err != nil {
+			t.Errorf("--yes %v: %+v, %v", yes, got, err)
 		}
 	}
 }

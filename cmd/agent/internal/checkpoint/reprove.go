@@ -26,23 +26,19 @@ func (a *Approver) Reprove(ctx context.Context, id string, moved []string) (run.
 		what = term.CleanLine(strings.Join(moved, ", "))
 	}
 	fmt.Fprintf(a.Stderr, "\n%s run %s proved this on other files: %s\n\n", a.Palette(a.Stderr).Warn("The workspace has changed:"), id, what)
-	a.DiscardInput()
-	for {
-		typed, err := a.Question(ctx, "Prove it again on the files as they are now?", "[r]e-prove, [s]kip", a.Wait.Time)
-		switch {
-		case errors.Is(err, term.ErrExpired):
-			return Unattended("the countdown ended"), nil
-		case errors.Is(err, io.EOF):
-			return Unattended("the terminal gave no answer"), nil
-		case err != nil:
-			return run.Answer{}, err
-		}
-		switch word := term.Normalize(typed); {
-		case term.OneOf(word, "", "r", "re-prove", "reprove", "y", "yes"):
-			return run.Answer{Decision: run.Apply, By: run.ByTerminal}, nil
-		case term.OneOf(word, "s", "skip", "n", "no"):
-			return run.Answer{Decision: run.Skip, By: run.ByTerminal}, nil
-		}
-		fmt.Fprintln(a.Stderr, "enter one of the letters in brackets")
+	key, err := a.Ask(ctx, term.Question{
+		Text: "Prove it again on the files as they are now?", Default: 'r', Wait: a.Wait.Time, Expires: "stops", Choices: []term.Choice{
+			{Key: 'r', Name: "re-prove", Help: "run every gate on the files as they are now; a question follows before anything is written", More: "y"},
+			{Key: 's', Name: "skip", Help: "leave the workspace as it is", More: "nq"},
+		},
+	})
+	switch {
+	case errors.Is(err, term.ErrExpired):
+		return Unattended(noAnswer), nil
+	case errors.Is(err, io.EOF):
+		return Unattended("the terminal gave no answer"), nil
+	case err != nil:
+		return run.Answer{}, err
 	}
+	return run.Answer{Decision: map[rune]run.Decision{'r': run.Apply, 's': run.Skip}[key], By: run.ByTerminal}, nil
 }

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,70 +20,83 @@ import (
 // has a person look at it, when one is there.
 type Sender struct {
 	*term.Console
+	Model string // who is asked first, by name; "" where that is not known
 	Wait  config.Patience
 	Board *term.Board // gives the terminal away while the question is asked
 }
 
 // Before asks whether to send q. The answer is the question, perhaps
-// altered, or agent.ErrSkipped. Nobody's answer sends it, since only
-// what comes of it can do anything.
+// altered, or agent.ErrSkipped. Nobody's answer sends nothing, but where the
+// user has expiry apply.
 func (s *Sender) Before(ctx context.Context, q agent.Question) (agent.Question, error) {
 	// The board would draw over what is typed.
 	defer s.Board.Pause()()
-	s.DiscardInput()
 	s.Alert("a question to a model waits for your decision")
+	ask := term.Question{Wait: s.Wait.Time, Default: 'a', Expires: "is not sent", Choices: []term.Choice{
+		{Key: 'a', Name: "ask", Help: "send the prompt", More: "y"},
+		{Key: 'v', Name: "view", Help: "show the prompt in the pager, as it would leave"},
+		{Key: 'e', Name: "edit prompt", Help: "edit the prompt"},
+		{Key: 'u', Name: "augment", Help: "add a line to the prompt"},
+		{Key: 's', Name: "skip", Help: "do not ask; the run goes on without the answer", More: "nq"},
+	}}
+	if s.Wait.Apply {
+		ask.Expires = "is sent"
+	}
+	var edits draft
 	for {
-		// Measured anew each time: editing changes it.
-		size := llm.Estimate(q.System, q.Text).N
-		what := fmt.Sprintf("\nSend %s (%s, about %d tokens)?", q.Step, q.Purpose, size)
-		typed, err := s.Question(ctx, what, "[Enter] send, [v]iew, [e]dit prompt, [u] augment, [s]kip", s.Wait.Time)
+		ask.Text = "\n" + s.about(q)
+		key, err := s.Ask(ctx, ask)
 		switch {
-		case errors.Is(err, term.ErrExpired) && s.Wait.Stop, errors.Is(err, io.EOF):
+		case errors.Is(err, term.ErrExpired) && !s.Wait.Apply, errors.Is(err, io.EOF):
 			return q, enterAnswer(ctx, q, "nobody", agent.ErrSkipped)
 		case errors.Is(err, term.ErrExpired):
 			return q, enterAnswer(ctx, q, "countdown", nil)
 		case err != nil:
 			return q, err
 		}
-		// The letters of the prompt, and the words of old habit.
-		switch word := term.Normalize(typed); {
-		case word == "" || term.OneOf(word, "send", "y", "yes"):
+		switch key {
+		case 'a':
 			return q, enterAnswer(ctx, q, run.ByTerminal, nil)
-		case term.OneOf(word, "s", "skip", "n", "no"):
+		case 's':
 			return q, enterAnswer(ctx, q, run.ByTerminal, agent.ErrSkipped)
-		case term.OneOf(word, "v", "view"):
+		case 'v':
 			hidden, _ := wire.HideSecrets(q) // as it would leave
 			s.PageText(ctx, term.Clean(hidden.Text), "less -R")
-		case term.OneOf(word, "e", "edit", "edit prompt"):
-			if text := s.EditTexts(ctx, map[string][]byte{"prompt.md": []byte(q.Text)})["prompt.md"]; text != nil {
+		case 'e':
+			if text := edits.edit(ctx, s.Console, q.Step, map[string][]byte{"prompt.md": []byte(q.Text)})["prompt.md"]; text != nil {
 				q.Text = string(text)
 			}
-		case term.OneOf(word, "u", "augment", "augment prompt"):
+		case 'u':
 			if q, err = s.augment(ctx, q); err != nil {
 				return q, err
 			}
-		default:
-			fmt.Fprintln(s.Stderr, "enter one of the letters in brackets, or press Enter")
 		}
 	}
 }
 
-// augment adds a line that the person types to the question.
-func (s *Sender) augment(ctx context.Context, q agent.Question) (agent.Question, error) {
-	// No countdown here: who began to type is there.
-	fmt.Fprint(s.Stderr, "Add to the prompt: ")
-	line, err := term.ReadLine(ctx, s.Stdin)
-	switch {
-	case ctx.Err() != nil:
-		return q, ctx.Err()
-	case err != nil && !errors.Is(err, io.EOF):
-		return q, fmt.Errorf("read what to add: %w", err)
+// about says who would be asked for what, and how long the prompt is. It is measured anew
+// each time: editing changes it.
+func (s *Sender) about(q agent.Question) string {
+	return fmt.Sprintf("Ask %s for %s (%s tokens)?", cmp.Or(s.Model, "the model"), q.About(), thousands(llm.Estimate(q.System, q.Text).N))
+}
+
+// thousands is a number for people: 1.3k from a thousand on.
+func thousands(n int) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
 	}
+	return fmt.Sprintf("%.1fk", float64(n)/1000)
+}
+
+// augment adds a line that the person types to the question. No countdown here: who began
+// to type is there.
+func (s *Sender) augment(ctx context.Context, q agent.Question) (agent.Question, error) {
+	line, err := s.AskLine(ctx, "Add to the prompt:")
 	// The heading tells the model that a person added this.
-	if line = strings.TrimSpace(line); line != "" {
+	if err == nil && line != "" {
 		q.Text = strings.TrimRight(q.Text, "\n") + "\n\n### User Augmentation\n" + line + "\n"
 	}
-	return q, nil
+	return q, err
 }
 
 // enterAnswer enters what the checkpoint before a question answered, and whose

@@ -49,6 +49,13 @@ func ModelFlags() []cli.Flag {
 	return config.Flags("candidates", "model", "max-cost", "max-tokens", "max-requests", "max-time")
 }
 
+// ConsentFlags say what is asked of a person in a run that a model finds the change of,
+// and what follows when nobody answers.
+func ConsentFlags() []cli.Flag {
+	return append(config.Flags("expiry", "features"),
+		&cli.BoolFlag{Name: "ask-model", Usage: "ask before each request to a model, as checkpoint = \"model\" does", DisableDefaultText: true})
+}
+
 // AllowFlag approves kinds of changes in advance.
 //
 // The kinds are spelt out in the help, since a person meets them first in a

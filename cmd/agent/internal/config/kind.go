@@ -365,7 +365,7 @@ func testChoice() kind {
 
 // expiry is what follows when nobody answers a question.
 func expiry() kind {
-	return choice([]string{"proceed", "stop"}, func(*values, string) {})
+	return choice([]string{"stop", "apply"}, func(*values, string) {})
 }
 
 // command is arguments, or a text for the shell.

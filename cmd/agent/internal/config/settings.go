@@ -102,14 +102,14 @@ func (s Settings) Candidates() (int, error) {
 // A Patience says how long a question on a terminal waits, and what
 // follows when nobody answers.
 type Patience struct {
-	Time time.Duration // 0 for ever
-	Stop bool          // rather than to proceed
+	Time  time.Duration // 0 for ever
+	Apply bool          // what passed and needs no approval of its own, rather than to stop
 }
 
 // Patience returns how long questions wait; Load has checked it.
 func (s Settings) Patience() Patience {
 	v, err := s.resolve(table)
-	return Patience{Time: v.countdown, Stop: err != nil || s["expiry"].Text != "proceed"}
+	return Patience{Time: v.countdown, Apply: err == nil && s["expiry"].Text == "apply"}
 }
 
 // Window is how many tokens the user says that a model holds, and the key of the user's file

@@ -154,7 +154,19 @@ func budget() []Setting {
 			Name: "notify", Env: "AGENT_NOTIFY", Default: "off", About: "how a terminal calls you when a run waits for you: off, bell, or osc9 for a desktop notification",
 			scope: userOnly, kind: choice([]string{"off", "bell", "osc9"}, func(*values, string) {}),
 		},
-		{Name: "expiry", Env: "AGENT_EXPIRY", Default: "proceed", About: "when the countdown ends: proceed with what passed and needs no approval of its own, or stop; a proposed feature is kept either way", scope: userOnly, kind: expiry()},
+		{
+			Name: "expiry", Flag: "expiry", Env: "AGENT_EXPIRY", Default: "stop",
+			About: "when nobody answers in time: stop, and apply it later, or apply what passed and needs no approval of its own; a proposed feature is kept either way",
+			scope: userOnly, kind: expiry(), usage: "when nobody answers a question in time: `WHAT`, stop (the run awaits approval) or apply what passed",
+		},
+		{
+			Name: "features", Flag: "features", Env: "AGENT_FEATURES", Default: "false", About: "implement the feature that a review proposes when it finds nothing to fix; off: it is kept as a proposal",
+			scope: userOnly, kind: toggle(nil), usage: "implement the feature that a review proposes when it finds nothing to fix",
+		},
+		{
+			Name: "checkpoint", Env: "AGENT_CHECKPOINT", Default: "apply", About: "what a person at the terminal is asked: whether to apply what passed, or, with model, before each request to a model too (--ask-model)",
+			scope: userOnly, kind: choice([]string{"apply", "model"}, func(*values, string) {}),
+		},
 		{
 			Name: "budget.cost", Flag: "max-cost", Env: "AGENT_MAX_COST", Default: "0", About: "cap on what a run, or a loop as a whole, spends, in the currency of the prices; 0: none",
 			scope: lower, kind: money(func(v *values) *llm.Money { return &v.limits.RunCost }), usage: "spend at most `AMOUNT`, in the currency of the prices",

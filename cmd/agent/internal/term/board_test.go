@@ -148,6 +148,27 @@ func TestACancelledCandidateHasNothingAtWork(t *testing.T) {
 	}
 }
 
+// What failed stays above the repair, and what passed does not.
+func TestAFailureStaysOnTheScreenAtARepair(t *testing.T) {
+	t.Parallel()
+	for verdict, stays := range map[verify.Verdict]bool{verify.Fail: true, verify.Pass: false} {
+		b, out := aBoard(80, 24)
+		for _, e := range []run.Event{
+			{State: run.Verifying},
+			{Gate: &verify.Event{Gate: "tests", Done: true, Verdict: verdict, Detail: "test_total"}},
+			{State: run.Proposing, Note: "repair: tests"},
+			{State: run.Verifying},
+			{Gate: &verify.Event{Gate: "lint"}},
+		} {
+			b.Event(e)
+		}
+		screen := strings.Join(replay(t, out.String(), 80), "\n")
+		if strings.Contains(screen, "test_total") != stays || !strings.Contains(screen, "lint") {
+			t.Errorf("%s: the screen shows\n%s", verdict, screen)
+		}
+	}
+}
+
 func TestAYieldedTerminalIsLeftAlone(t *testing.T) {
 	t.Parallel()
 	b, out := aBoard(80, 24)

@@ -17,8 +17,8 @@ import (
 // names and content that a model wrote.
 type DiffView struct {
 	Palette  Palette
-	Columns  int // longer lines are cut; 0 for no limit
-	MaxLines int // lines shown; 0 for all
+	MaxLines int    // lines shown; 0 for all
+	More     string // how the others are had
 }
 
 // Print writes the diff, and how many lines it left out.
@@ -33,13 +33,10 @@ func (v DiffView) Print(w io.Writer, diff string) {
 		shown = lines[:v.MaxLines]
 	}
 	for _, line := range shown {
-		if v.Columns > 0 {
-			line = ansi.Truncate(line, v.Columns, "…")
-		}
 		fmt.Fprintln(w, line)
 	}
 	if rest := len(lines) - len(shown); rest > 0 {
-		fmt.Fprintln(w, v.Palette.Dim(fmt.Sprintf("… and %d more lines", rest)))
+		fmt.Fprintln(w, v.Palette.Dim(fmt.Sprintf("… and %d more lines: %s", rest, v.More)))
 	}
 }
 
@@ -62,9 +59,8 @@ func (v DiffView) lines(diff string) []string {
 	// Inside a hunk a line that looks like a header is content.
 	inHunk := false
 	for _, line := range strings.Split(diff, "\n") {
-		// A tab has no width of its own, so a line with tabs could not
-		// be cut to fit.
-		line = strings.ReplaceAll(CleanTabs(line), "\t", "    ")
+		// Tabs stay tabs: what is approved is what is written.
+		line = CleanTabs(line)
 		switch {
 		case strings.HasPrefix(line, "diff "):
 			flush()

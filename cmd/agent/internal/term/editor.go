@@ -11,38 +11,10 @@ import (
 	"strings"
 )
 
-// EditTexts gives texts to the user's editor under their names, in a
-// directory of its own, and returns those that changed. What goes wrong
-// is told, and leaves all as it was.
-func (c *Console) EditTexts(ctx context.Context, files map[string][]byte) map[string][]byte {
-	changed, err := c.runEditor(ctx, files)
-	switch {
-	case ctx.Err() != nil:
-		return nil
-	case err != nil:
-		fmt.Fprintln(c.Stderr, "agent:", err)
-		return nil
-	case len(changed) == 0:
-		fmt.Fprintln(c.Stderr, "nothing was changed")
-	}
-	return changed
-}
-
-// Editor returns the words of $VISUAL or $EDITOR, else nano or vi.
-func (c *Console) Editor() ([]string, error) {
-	// No shell: the variables name a program and its flags.
-	for _, text := range []string{c.Getenv("VISUAL"), c.Getenv("EDITOR"), "nano", "vi"} {
-		if words := strings.Fields(text); len(words) > 0 {
-			if _, err := exec.LookPath(words[0]); err == nil {
-				return words, nil
-			}
-		}
-	}
-	return nil, errors.New("there is no editor: set EDITOR")
-}
-
-// runEditor runs the user's editor on the terminal.
-func (c *Console) runEditor(ctx context.Context, files map[string][]byte) (map[string][]byte, error) {
+// EditTexts gives texts to the user's editor under their names, in a directory of its
+// own, and returns those that the editor left changed. They are returned with the error
+// too, where the editor ended with one: what a person typed is not lost.
+func (c *Console) EditTexts(ctx context.Context, files map[string][]byte) (map[string][]byte, error) {
 	words, err := c.Editor()
 	if err != nil {
 		return nil, err
@@ -67,19 +39,40 @@ func (c *Console) runEditor(ctx context.Context, files map[string][]byte) (map[s
 	}
 	slices.Sort(names)
 	// The person sees all files at once, in the order of their names.
-	if err := c.RunProgram(ctx, append(words, names...), c.Stdin); err != nil {
-		return nil, fmt.Errorf("editor %s: %w", words[0], err)
+	ended := c.RunAtKeys(ctx, append(words, names...))
+	if ended != nil {
+		ended = fmt.Errorf("editor %s: %w", words[0], ended)
 	}
 	// Files that the editor made besides are of no interest.
 	changed := map[string][]byte{}
 	for name, before := range files {
 		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 		if err != nil {
-			return nil, fmt.Errorf("read what was edited: %w", err)
+			return changed, errors.Join(ended, fmt.Errorf("read what was edited: %w", err))
 		}
 		if string(text) != string(before) {
 			changed[name] = text
 		}
 	}
-	return changed, nil
+	return changed, ended
+}
+
+// Editor returns the words of $VISUAL or $EDITOR, else nano or vi. One that is named and
+// not there is an error: who chose an editor does not want another one.
+func (c *Console) Editor() ([]string, error) {
+	// No shell: the variables name a program and its flags.
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if words := strings.Fields(c.Getenv(name)); len(words) > 0 {
+			if _, err := exec.LookPath(words[0]); err != nil {
+				return nil, fmt.Errorf("the editor of %s: %w", name, err)
+			}
+			return words, nil
+		}
+	}
+	for _, name := range []string{"nano", "vi"} {
+		if _, err := exec.LookPath(name); err == nil {
+			return []string{name}, nil
+		}
+	}
+	return nil, errors.New("there is no editor: set EDITOR")
 }

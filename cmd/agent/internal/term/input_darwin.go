@@ -18,9 +18,3 @@ func waitInput(fd int, d time.Duration) (bool, error) {
 	n, err := unix.Select(fd+1, &read, nil, nil, &wait)
 	return n > 0, err
 }
-
-// inputQueue is FREAD of sys/fcntl.h.
-const inputQueue = 1
-
-// discardInput drops what the terminal fd has received and nobody has read.
-func discardInput(fd int) error { return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, inputQueue) }

@@ -11,6 +11,3 @@ func waitInput(fd int, d time.Duration) (bool, error) {
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(d.Milliseconds()))
 	return n > 0, err
 }
-
-// discardInput drops what the terminal fd has received and nobody has read.
-func discardInput(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }

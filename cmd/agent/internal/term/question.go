@@ -5,60 +5,192 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+	"unicode"
 )
 
-// ErrExpired is what Question gives when nobody answered in time.
+// ErrExpired is what Ask gives when nobody answered in time.
 var ErrExpired = errors.New("nobody answered in time")
 
-// Question asks once and returns the line that was typed. The error is
-// ErrExpired, io.EOF when the terminal went away, or that of ctx.
-//
-//	Write this to the workspace? [a]pply, [f]ull diff, …
-//	185 s remaining | You:
-func (c *Console) Question(ctx context.Context, what, choices string, wait time.Duration) (string, error) {
-	fmt.Fprintf(c.Stderr, "%s %s\n", c.Palette(c.Stderr).Bold(what), choices)
-	// The countdown is a deadline of its own, told apart from the caller's
-	// end by asking both.
-	timed := ctx
-	if wait > 0 {
-		fmt.Fprintf(c.Stderr, "%4.0f s remaining | ", wait.Seconds())
-		var cancel context.CancelFunc
-		timed, cancel = context.WithTimeout(ctx, wait)
-		defer cancel()
-	}
-	fmt.Fprint(c.Stderr, "You: ")
-	// The clock stops before anything else is written.
-	stop := c.countdown(timed)
-	line, err := ReadLine(timed, c.Stdin)
-	stop()
-	if err == nil {
-		return line, nil
-	}
-	// No line ended on the screen.
-	fmt.Fprintln(c.Stderr)
-	switch {
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case timed.Err() != nil:
-		return "", ErrExpired
-	case errors.Is(err, io.EOF) || errors.Is(err, syscall.EIO): // EIO: the terminal itself went away
-		return "", io.EOF
-	}
-	return "", fmt.Errorf("read the answer: %w", err)
+// A Choice is one answer to a Question.
+type Choice struct {
+	Key  rune   // the key that gives it, in lower case; shown in its name, as [a]pply
+	Name string // what it is called, "apply"; shown after the key where that is not in it
+	Help string // what it does, for `?`
+	// More are keys that give it too, and are not shown: those of habit.
+	More string
 }
 
-// countdown shows the seconds that are left until ctx ends, at the start
-// of the line; the returned function ends it. The cursor is put back to
-// where the person types.
-func (c *Console) countdown(ctx context.Context) (stop func()) {
-	// Where nothing can be redrawn, the seconds of the prompt must do.
+// A Question is asked at the terminal, and answered by a key without Enter. `?` explains
+// the choices. A terminal that has no keys of its own (TERM=dumb) takes a line: the key,
+// or the name.
+//
+//	Write this to the workspace? [a]pply (Enter), [f]ull diff, [s]kip, [?]
+//	stops in 214 s > apply
+type Question struct {
+	Text    string
+	Choices []Choice
+	// Default is the key of what Enter gives, 0 for nothing: then a choice must be made.
+	Default rune
+	// Wait is how long the question waits, 0 for ever; Expires is what follows then, as
+	// "applies" or "stops".
+	Wait    time.Duration
+	Expires string
+}
+
+// Ask asks until one of the choices is made and returns its key. What was typed before
+// the question was there is no answer to it. The error is ErrExpired, io.EOF when the
+// terminal went away or has nothing more, or that of ctx.
+func (c *Console) Ask(ctx context.Context, q Question) (rune, error) {
+	k := c.keyboard()
+	if k == nil {
+		return 0, io.EOF
+	}
+	defer k.close()
+	keys := c.Getenv("TERM") != "dumb" && k.press()
+	defer k.release()
+	_ = dropInput(int(k.tty.Fd())) // a terminal that cannot forget is asked all the same
+	// The countdown is a deadline of its own, told apart from the caller's end by asking
+	// both. It is one for all attempts: to ask for help does not wind the clock back.
+	timed := ctx
+	if q.Wait > 0 {
+		var cancel context.CancelFunc
+		timed, cancel = context.WithTimeout(ctx, q.Wait)
+		defer cancel()
+	}
+	for {
+		fmt.Fprintf(c.Stderr, "%s %s\n", c.Palette(c.Stderr).Bold(q.Text), q.choices())
+		chosen, err := c.answer(timed, k, q, keys)
+		switch {
+		case err == nil && chosen == '?':
+			q.explain(c)
+		case err == nil && chosen != 0:
+			return chosen, nil
+		case err == nil:
+			fmt.Fprintln(c.Stderr, q.slip())
+		case ctx.Err() != nil:
+			return 0, ctx.Err()
+		case timed.Err() != nil:
+			return 0, ErrExpired
+		case errors.Is(err, io.EOF) || errors.Is(err, syscall.EIO): // EIO: the terminal itself went away
+			return 0, io.EOF
+		default:
+			return 0, fmt.Errorf("read the answer: %w", err)
+		}
+	}
+}
+
+// answer reads one answer: the key of a choice, '?', or 0 for what is neither.
+func (c *Console) answer(ctx context.Context, k *keyboard, q Question, keys bool) (rune, error) {
+	redraw := keys && c.rich(c.Stderr)
+	fmt.Fprint(c.Stderr, q.prompt(ctx))
+	// The clock stops before anything else is written.
+	stop := func() {}
+	if redraw {
+		stop = c.countdown(ctx, q)
+	}
+	var typed string
+	var err error
+	if keys {
+		var r rune
+		if r, err = k.key(ctx); r > 0 {
+			typed = string(r)
+		}
+	} else {
+		typed, err = ReadLine(ctx, k.tty)
+	}
+	stop()
+	if err != nil {
+		fmt.Fprintln(c.Stderr) // no line ended on the screen
+		return 0, err
+	}
+	chosen, name := q.chosen(typed)
+	// A line that was typed is on the screen, and a key is not.
+	if keys {
+		fmt.Fprintln(c.Stderr, name)
+	}
+	return chosen, nil
+}
+
+// chosen returns the key of what was typed, and what to show of it.
+func (q Question) chosen(typed string) (key rune, name string) {
+	word := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(typed), "_", " "))
+	if word == "" && (typed == "" || typed == "\n" || typed == "\r") && q.Default != 0 {
+		word = string(q.Default)
+	}
+	if word == "?" {
+		return '?', "help"
+	}
+	for _, ch := range q.Choices {
+		if word == string(ch.Key) || len([]rune(word)) == 1 && strings.Contains(ch.More, word) || word == ch.Name {
+			return ch.Key, ch.Name
+		}
+	}
+	return 0, Clean(strings.TrimFunc(typed, unicode.IsControl))
+}
+
+// prompt is the line that the answer stands on, with what is left of the countdown.
+func (q Question) prompt(ctx context.Context) string {
 	end, timed := ctx.Deadline()
-	if !timed || !c.rich(c.Stderr) {
+	if q.Wait <= 0 || !timed {
+		return "> "
+	}
+	// Rounded up: at the last second there is still one.
+	left := (time.Until(end) + time.Second - 1) / time.Second
+	return fmt.Sprintf("%s in %d s > ", q.Expires, max(left, 0))
+}
+
+// choices lists the choices on one line, the default marked.
+func (q Question) choices() string {
+	var parts []string
+	for _, ch := range q.Choices {
+		text := ch.label()
+		if ch.Key == q.Default {
+			text += " (Enter)"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(append(parts, "[?]"), ", ")
+}
+
+// label is the name of a choice with its key in it.
+func (ch Choice) label() string {
+	key := "[" + string(ch.Key) + "]"
+	// The first word that begins with the key, else the first place of it.
+	at := strings.IndexRune(ch.Name, ch.Key)
+	if i := strings.Index(" "+ch.Name, " "+string(ch.Key)); i >= 0 {
+		at = i
+	}
+	if at < 0 {
+		return ch.Name + " " + key
+	}
+	return ch.Name[:at] + key + ch.Name[at+len(string(ch.Key)):]
+}
+
+// explain prints what each choice does.
+func (q Question) explain(c *Console) {
+	for _, ch := range q.Choices {
+		fmt.Fprintf(c.Stderr, "  %c  %s: %s\n", ch.Key, ch.Name, ch.Help)
+	}
+	fmt.Fprintln(c.Stderr, "  ?  this help")
+}
+
+// slip is what is said to another key.
+func (q Question) slip() string {
+	var parts []string
+	for _, ch := range q.Choices {
+		parts = append(parts, string(ch.Key))
+	}
+	return "press one of " + strings.Join(parts, ", ") + " (? for help)"
+}
+
+// countdown writes the line of the answer anew each second, until ctx ends; the returned
+// function ends it. Nothing is typed on that line: keys have no echo.
+func (c *Console) countdown(ctx context.Context, q Question) (stop func()) {
+	if q.Wait <= 0 {
 		return func() {}
 	}
 	done := make(chan struct{})
@@ -73,26 +205,38 @@ func (c *Console) countdown(ctx context.Context) (stop func()) {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				fmt.Fprintf(c.Stderr, "\x1b7\r%4.0f\x1b8", time.Until(end).Seconds())
+				fmt.Fprint(c.Stderr, "\r\x1b[K"+q.prompt(ctx))
 			}
 		}
 	})
 	return func() { close(done); showing.Wait() }
 }
 
-// DiscardInput drops what was typed before a question was seen: an Enter
-// pressed out of impatience must not be its answer.
-func (c *Console) DiscardInput() {
-	if tty := Terminal(c.Stdin); tty != nil {
-		// A terminal that cannot forget is asked all the same.
-		_ = discardInput(int(tty.Fd()))
+// AskYes asks whether to do what text names. Nothing is the default: the answer is a key
+// of its own. The error is that of Ask.
+func (c *Console) AskYes(ctx context.Context, text string) (bool, error) {
+	key, err := c.Ask(ctx, Question{Text: text, Choices: []Choice{
+		{Key: 'y', Name: "yes", Help: "do it"},
+		{Key: 'n', Name: "no", Help: "change nothing", More: "q"},
+	}})
+	return key == 'y', err
+}
+
+// AskLine asks for a line of text, which is "" where nothing was typed. The error is that
+// of ctx, or of the terminal; its end is no error.
+func (c *Console) AskLine(ctx context.Context, text string) (string, error) {
+	k := c.keyboard()
+	if k == nil {
+		return "", io.EOF
 	}
+	defer k.close()
+	fmt.Fprint(c.Stderr, text+" ")
+	line, err := ReadLine(ctx, k.tty)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, syscall.EIO):
+		return "", fmt.Errorf("read the answer: %w", err)
+	}
+	return strings.TrimSpace(line), nil
 }
-
-// Normalize is an answer as it is compared: EDIT_CODE is "edit code".
-func Normalize(typed string) string {
-	return strings.ToLower(strings.ReplaceAll(strings.TrimSpace(typed), "_", " "))
-}
-
-// OneOf reports whether word is one of words.
-func OneOf(word string, words ...string) bool { return slices.Contains(words, word) }

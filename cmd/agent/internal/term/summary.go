@@ -167,7 +167,9 @@ func (s summary) Loop(r loop.Result) {
 func (s summary) head(d run.Document) {
 	// The verdict is named only when it says more than the state does.
 	text := s.Palette.Bold(strings.ReplaceAll(string(d.State), "_", " "))
-	if d.Verdict != "" && d.Verdict != verify.Pass && string(d.Verdict) != string(d.State) {
+	if d.Outcome == run.OutcomeAwaiting {
+		text = s.Palette.Bold("awaiting approval")
+	} else if d.Verdict != "" && d.Verdict != verify.Pass && string(d.Verdict) != string(d.State) {
 		text += " (" + s.verdict(d.Verdict) + ")"
 	}
 	if d.Run != "" {
@@ -383,11 +385,15 @@ func (s summary) next(d run.Document) {
 	// Every ending says what can be done now; a success names the way
 	// back.
 	switch {
+	case d.Outcome == run.OutcomeAwaiting && d.Error != nil: // no error of anybody's
+		fmt.Fprintf(s.Out, "%s\nnext: %s\n", s.Palette.Warn(Clean(d.Error.Message)), Clean(d.Error.Next))
 	case d.Error != nil:
 		s.wrap(s.problem(d))
 		if d.Error.Next != "" {
 			s.wrap("next: " + Clean(d.Error.Next))
 		}
+	case d.State == run.Promoted && d.Promotion != nil && d.Promotion.ApprovedBy == "countdown":
+		fmt.Fprintf(s.Out, "nobody answered: it was applied when the countdown ended\nnext: `agent undo %s` takes it back\n", d.Run)
 	case d.State == run.Promoted:
 		fmt.Fprintf(s.Out, "next: `agent undo %s` takes it back\n", d.Run)
 	case d.State == run.Done && len(d.Candidates) == 0 && len(d.Proposals) > 0: // a feature that nobody decided on

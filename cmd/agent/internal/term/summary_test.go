@@ -25,7 +25,8 @@ func TestResultsForPeople(t *testing.T) {
 	proved.State, proved.Promotion, proved.Candidates[0].Diff = run.Done, nil, termtest.Diff
 	unattended := termtest.Promoted()
 	unattended.State, unattended.Verdict, unattended.Promotion = run.Rejected, verify.Policy, nil
-	unattended.Error = &run.Problem{Kind: "policy", Message: "nobody is there to approve", Next: "run again with --yes"}
+	unattended.Outcome = run.OutcomeAwaiting
+	unattended.Error = &run.Problem{Kind: "policy", Message: "awaiting approval: there is no terminal and no --yes", Next: "apply it later: `agent runs apply 1k3mzq8a0v2c --yes`"}
 	for name, d := range map[string]run.Document{
 		"rejected": termtest.Rejected(), "promoted": termtest.Promoted(), "proved": proved, "unattended": unattended,
 		"no-engine": {State: run.Failed, Verdict: verify.Infra, Workspace: "/w", Error: &run.Problem{Kind: "infra", Message: "no engine", Next: "start one"}},

@@ -30,6 +30,9 @@ type Console struct {
 	Notices *Notices
 	// Alerts is how a person is called who is waited for: bell, osc9, or else not at all.
 	Alerts string
+	// TTY is the path of the terminal of the process, which is asked where Stdin is
+	// something else; "" where nobody may be asked then.
+	TTY string
 }
 
 // Terminal returns the file behind stream when it is a terminal, else
@@ -50,9 +53,6 @@ func (c *Console) rich(w io.Writer) bool {
 	}
 	return Terminal(w) != nil && c.Getenv("NO_COLOR") == "" && c.Getenv("TERM") != "dumb"
 }
-
-// Attended reports whether there is a person to ask.
-func (c *Console) Attended() bool { return Terminal(c.Stdin) != nil && Terminal(c.Stderr) != nil }
 
 // Palette returns the colours for w.
 func (c *Console) Palette(w io.Writer) Palette { return Palette{on: c.rich(w)} }
@@ -112,8 +112,11 @@ func (p Palette) paint(s string, c color.Color) string {
 	if !p.on || s == "" {
 		return s
 	}
-	return lipgloss.NewStyle().Foreground(c).Render(s)
+	return style().Foreground(c).Render(s)
 }
+
+// style is one that leaves tabs as they are.
+func style() lipgloss.Style { return lipgloss.NewStyle().TabWidth(lipgloss.NoTabConversion) }
 
 // Good is for what passed.
 func (p Palette) Good(s string) string { return p.paint(s, lipgloss.Green) }
@@ -133,7 +136,7 @@ func (p Palette) Dim(s string) string {
 	if !p.on || s == "" {
 		return s
 	}
-	return lipgloss.NewStyle().Faint(true).Render(s)
+	return style().Faint(true).Render(s)
 }
 
 // Bold is for headings.
@@ -141,7 +144,7 @@ func (p Palette) Bold(s string) string {
 	if !p.on || s == "" {
 		return s
 	}
-	return lipgloss.NewStyle().Bold(true).Render(s)
+	return style().Bold(true).Render(s)
 }
 
 // Clean makes text of unknown origin harmless on a terminal: control

@@ -34,6 +34,15 @@ func modelNames(rows []llm.Vendor, s config.Settings) []string {
 	return names
 }
 
+// FirstModel is the name of the model that is asked first, without its vendor; "" for none.
+func FirstModel(s config.Settings) string {
+	names := modelNames(vendors.All(), s)
+	if len(names) == 0 {
+		return ""
+	}
+	return names[0][strings.IndexByte(names[0], '/')+1:]
+}
+
 // value is what is configured for a setting of a vendor.
 func value(s config.Settings, v llm.Vendor, setting llm.Setting) config.Value {
 	return s[v.Key(setting)]

@@ -100,12 +100,11 @@ func (c command) confirmPrune(ctx context.Context, db *store.DB, before time.Tim
 	if err != nil {
 		return err
 	}
-	c.DiscardInput() // typed before it was known what goes
-	answer, err := c.Question(ctx, "Remove "+tellPruned(p)+"?", "[y]es, [n]o", 0)
+	yes, err := c.AskYes(ctx, "Remove "+tellPruned(p)+"?")
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil || !term.OneOf(term.Normalize(answer), "y", "yes"):
+	case err != nil || !yes:
 		return fault.Policy("nothing was removed", "the prune was not approved")
 	}
 	return nil

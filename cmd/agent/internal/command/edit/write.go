@@ -104,20 +104,17 @@ func (e *editing) approve(ctx context.Context) error {
 		return nil
 	}
 	held := fault.Policy("look at the diff, then add"+allowing(open), "the patch changes files that --write alone does not approve: %s", checkpoint.ListHolds(open))
-	// The patch may have come through the standard input: then there is
-	// nobody to ask, even at a terminal.
 	if !e.Attended() {
 		return held
 	}
 	// With --json nothing has been shown yet.
 	if e.json {
-		checkpoint.Preview(&e.Console, e.doc.Diff, checkpoint.PreviewLines)
+		checkpoint.Preview(&e.Console, e.doc.Diff, "`agent edit --json` has all")
 	}
 	switch said, err := checkpoint.Confirm(ctx, &e.Console, checkpoint.ListHolds(open)+"\n"); {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil: // the end of input, or of the terminal: nobody is there
-		fmt.Fprintln(e.Stderr)
 		return held
 	case !said:
 		return fault.Policy("nothing was written", "the patch was not approved")

@@ -1,6 +1,7 @@
 package initialize
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,31 +16,20 @@ import (
 
 // yes asks until the answer is yes or no; Enter is no.
 func (c command) yes(ctx context.Context, what string) (bool, error) {
-	for {
-		answer, err := c.Question(ctx, what, "[y]es, [n]o (Enter: no)", 0)
-		switch {
-		case err != nil:
-			return false, err
-		case term.OneOf(term.Normalize(answer), "y", "yes"):
-			return true, nil
-		case term.OneOf(term.Normalize(answer), "", "n", "no"):
-			return false, nil
-		}
-	}
+	key, err := c.Ask(ctx, term.Question{Text: what, Default: 'n', Choices: []term.Choice{
+		{Key: 'y', Name: "yes", Help: "do it"},
+		{Key: 'n', Name: "no", Help: "leave it as it is", More: "q"},
+	}})
+	return key == 'y', err
 }
 
 // line asks for text; Enter is what is in use without it.
 func (c command) line(ctx context.Context, what, without string) (string, error) {
-	choices := ""
 	if without != "" {
-		choices = "(Enter: " + without + ")"
+		what += " (Enter: " + without + ")"
 	}
-	answer, err := c.Question(ctx, what, choices, 0)
-	answer = strings.TrimSpace(answer)
-	if answer == "" {
-		answer = without
-	}
-	return answer, err
+	answer, err := c.AskLine(ctx, what)
+	return cmp.Or(answer, without), err
 }
 
 // errNoTerminal means that nothing can be typed unseen.

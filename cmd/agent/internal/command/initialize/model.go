@@ -3,7 +3,6 @@ package initialize
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -58,22 +57,16 @@ func (c command) askModel(ctx context.Context) (map[string]any, error) {
 // askVendor asks whose models are to be asked; nil for nobody's.
 func (c command) askVendor(ctx context.Context) (*llm.Vendor, error) {
 	rows := vendors.All()
-	var choices []string
+	q := term.Question{Text: "Whose models?", Default: 'n'}
 	for i, v := range rows {
-		choices = append(choices, fmt.Sprintf("[%d] %s", i+1, v.Title))
+		q.Choices = append(q.Choices, term.Choice{Key: rune('1' + i), Name: v.Title, Help: "ask models of " + v.Title})
 	}
-	for {
-		answer, err := c.Question(ctx, "Whose models?", strings.Join(choices, ", ")+", [n]one (Enter: none)", 0)
-		if err != nil || term.OneOf(term.Normalize(answer), "", "n", "none") {
-			return nil, err
-		}
-		for i := range rows {
-			if term.OneOf(term.Normalize(answer), strconv.Itoa(i+1), rows[i].Name, strings.ToLower(rows[i].Title)) {
-				return &rows[i], nil
-			}
-		}
-		fmt.Fprintf(c.Stderr, "enter a number from 1 to %d, or n\n", len(rows))
+	q.Choices = append(q.Choices, term.Choice{Key: 'n', Name: "none", Help: "prove patches alone", More: "q"})
+	key, err := c.Ask(ctx, q)
+	if err != nil || key == 'n' {
+		return nil, err
 	}
+	return &rows[key-'1'], nil
 }
 
 // askAddress asks where a vendor without keys answers. The environment's answer, and the vendor's

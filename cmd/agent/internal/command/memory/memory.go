@@ -104,10 +104,14 @@ func (c command) edit(ctx *cli.Context) error {
 		if !c.Attended() {
 			return fault.Policy("run it on a terminal", "the memory is edited on a terminal, and there is none")
 		}
-		changed := c.EditTexts(ctx.Context, map[string][]byte{"MEMORY.md": []byte(m.Text)})
+		changed, err := c.EditTexts(ctx.Context, map[string][]byte{"MEMORY.md": []byte(m.Text)})
+		if err != nil {
+			return err
+		}
 		text, ok := changed["MEMORY.md"]
 		if !ok {
-			return ctx.Context.Err() // what went wrong, or that nothing changed, was told
+			fmt.Fprintln(c.Stderr, "nothing was changed")
+			return nil
 		}
 		if len(text) > agent.MaxMemory {
 			return fault.Usage("shorten it", "the memory would have %d bytes, more than %d", len(text), agent.MaxMemory)
@@ -127,12 +131,11 @@ func (c command) clear(ctx *cli.Context) error {
 			if !c.Attended() {
 				return fault.Policy("run again with --yes, or on a terminal", "clearing the memory needs an approval, and there is no terminal")
 			}
-			c.DiscardInput()
-			typed, err := c.Question(ctx.Context, "Clear the memory of "+term.CleanLine(dir)+"?", "[y]es, [n]o", 0)
+			yes, err := c.AskYes(ctx.Context, "Clear the memory of "+term.CleanLine(dir)+"?")
 			if err != nil && !errors.Is(err, io.EOF) {
 				return err
 			}
-			if !term.OneOf(term.Normalize(typed), "y", "yes") {
+			if !yes {
 				return fault.Policy("nothing was changed", "the memory was not cleared")
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os/user"
 	"path/filepath"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -284,21 +283,18 @@ func (v command) walk(ctx context.Context, s *wire.Session, list []history.Promo
 		if err != nil {
 			return err
 		}
-		_, lines := v.Size(v.Stderr)
 		fmt.Fprintf(v.Stderr, "\n%d of %d\n", i+1, len(list))
 		showReview(v.Stderr, v.Palette(v.Stderr), r)
-		checkpoint.Preview(&v.Console, r.Diff, max(checkpoint.PreviewLines, lines-12))
-		// Keys that were pressed while the next one was read were meant for the one before.
-		v.DiscardInput()
+		checkpoint.Preview(&v.Console, r.Diff, "f shows all")
 		for next := false; !next; {
-			typed, err := v.Question(ctx, "Your review?", "[a]ccept, [c]omment, [u]ndo, [e]ditor, [f]ull diff, [n]ext, [q]uit", 0)
+			key, err := v.Ask(ctx, reviewQuestion())
 			switch {
-			case errors.Is(err, io.EOF), err == nil && term.OneOf(term.Normalize(typed), "q", "quit"):
+			case errors.Is(err, io.EOF), err == nil && key == 'q':
 				return nil
 			case err != nil:
 				return err
 			}
-			if next, err = v.answer(ctx, s, r, term.Normalize(typed)); err != nil {
+			if next, err = v.answer(ctx, s, r, key); err != nil {
 				return err
 			}
 		}
@@ -307,34 +303,44 @@ func (v command) walk(ctx context.Context, s *wire.Session, list []history.Promo
 	return nil
 }
 
+// reviewQuestion is what is asked about a promotion. Enter accepts nothing.
+func reviewQuestion() term.Question {
+	return term.Question{Text: "Your review?", Choices: []term.Choice{
+		{Key: 'a', Name: "accept", Help: "record that the change is good"},
+		{Key: 'c', Name: "comment", Help: "record a line of text"},
+		{Key: 'u', Name: "undo", Help: "take the change back, after a question"},
+		{Key: 'e', Name: "editor", Help: "open the files as they are now", More: "o"},
+		{Key: 'f', Name: "full diff", Help: "show the whole diff in the pager", More: "d"},
+		{Key: 'n', Name: "next", Help: "go on without a word"},
+		{Key: 'q', Name: "quit", Help: "end the review"},
+	}}
+}
+
 // answer does what the person said of one promotion, and tells whether the
 // next one is wanted. A comment may be followed by another word on the same.
-// An empty word is none of the letters: Enter accepts nothing.
-func (v command) answer(ctx context.Context, s *wire.Session, r Reviewed, word string) (next bool, err error) {
+func (v command) answer(ctx context.Context, s *wire.Session, r Reviewed, key rune) (next bool, err error) {
 	// The name of the person is put in by say.
 	says := store.Review{Run: r.Run}
-	switch {
-	case term.OneOf(word, "n", "next"):
+	switch key {
+	case 'n':
 		return true, nil
-	case term.OneOf(word, "f", "full", "full diff", "d", "diff"):
+	case 'f':
 		// The same view as at the checkpoint, where the change was approved.
 		checkpoint.PageDiff(ctx, &v.Console, r.Diff)
 		return false, nil
-	case term.OneOf(word, "e", "editor", "o", "open"):
+	case 'e':
 		v.openFiles(ctx, r)
 		return false, nil
-	case term.OneOf(word, "a", "accept"):
+	case 'a':
 		says.Verdict = history.Accepted
-	case term.OneOf(word, "c", "comment"):
-		fmt.Fprint(v.Stderr, "Your comment: ")
+	case 'c':
 		// No comment, or no terminal any more: the question is asked again, and tells the
 		// latter.
-		line, err := term.ReadLine(ctx, v.Stdin)
-		if says.Comment = strings.TrimSpace(line); err != nil || says.Comment == "" {
+		if says.Comment, err = v.AskLine(ctx, "Your comment:"); err != nil || says.Comment == "" {
 			return false, ctx.Err()
 		}
 		says.Verdict = history.Commented
-	case term.OneOf(word, "u", "undo"):
+	case 'u':
 		// What is refused was told; the person may say something else.
 		// With its own question, as it writes to the workspace. That the undo is on record
 		// as a run comes first; the review names only who wanted it.
@@ -347,9 +353,6 @@ func (v command) answer(ctx context.Context, s *wire.Session, r Reviewed, word s
 			return false, ctx.Err()
 		}
 		says.Verdict = history.Undone
-	default:
-		fmt.Fprintln(v.Stderr, "enter one of the letters in brackets")
-		return false, nil
 	}
 	return says.Verdict != history.Commented, say(ctx, s, says)
 }
@@ -372,7 +375,7 @@ func (v command) openFiles(ctx context.Context, r Reviewed) {
 	case len(files) == 0:
 		err = errors.New("none of its files is there any more")
 	default:
-		err = v.RunProgram(ctx, append(words, files...), v.Stdin)
+		err = v.RunAtKeys(ctx, append(words, files...))
 	}
 	if err != nil && ctx.Err() == nil {
 		fmt.Fprintln(v.Stderr, "agent: open the editor:", term.CleanLine(err.Error()))

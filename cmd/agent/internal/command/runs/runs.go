@@ -249,6 +249,9 @@ func shown(ctx context.Context, s *wire.Session, d history.RunDetail) (shownRun,
 		},
 		Intent: d.Intent, Started: d.Started, Seconds: d.Seconds, Exit: row.Exit, UndoneBy: d.UndoneBy, AppliedBy: d.AppliedBy, Applies: d.Applies, States: []shownState{},
 	}
+	if v.Outcome != "" && d.Error != nil {
+		v.Next = d.Error.Next
+	}
 	for _, st := range d.States {
 		v.States = append(v.States, shownState{st.State, st.At, s.Hide(st.Note)})
 	}
@@ -272,7 +275,7 @@ func shown(ctx context.Context, s *wire.Session, d history.RunDetail) (shownRun,
 	if err != nil {
 		return v, err
 	}
-	v.Promotion = &run.DocumentPromotion{Files: d.Promotion.Files, Diff: p.Changeset.Diff()}
+	v.Promotion = &run.DocumentPromotion{Files: d.Promotion.Files, Diff: p.Changeset.Diff(), ApprovedBy: p.Approved}
 	return v, nil
 }
 

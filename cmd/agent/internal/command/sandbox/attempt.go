@@ -34,10 +34,12 @@ type Attempt struct {
 	Ended *run.Document
 }
 
-// approver is who decides at the checkpoints of a run.
-func (a *Attempt) approver(req run.Request, board *term.Board) run.Approver {
+// approver is who decides at the checkpoints of a run, or of all runs of a loop.
+func (a *Attempt) approver(req run.Request, board *term.Board, loop bool) run.Approver {
 	a.Alerts = a.Settings["notify"].Text
-	asked := &checkpoint.Approver{Console: &a.Console, Yes: a.Settings.On("yes"), Allow: req.Allow, Wait: a.Settings.Patience(), Board: board}
+	asked := &checkpoint.Approver{
+		Console: &a.Console, Yes: a.Settings.On("yes"), Features: req.Features, Allow: req.Allow, Wait: a.Settings.Patience(), Board: board, Loop: loop,
+	}
 	if a.Guard == nil {
 		return asked
 	}
@@ -51,7 +53,7 @@ func (a *Attempt) Prove(ctx *cli.Context, req run.Request) error {
 		return err
 	}
 	defer board.Close()
-	req.Approver = a.approver(req, board)
+	req.Approver = a.approver(req, board, false)
 	doc := a.Session.Runner(board.Event).Run(ctx.Context, req)
 	// The board is closed before the result is printed, so that what is
 	// left of it stands above.
@@ -102,11 +104,11 @@ func (a *Attempt) newLoop(ctx *cli.Context, req *run.Request, start *loop.Start)
 		return nil, nil, err
 	}
 	a.Session.Notify = board.Event
-	// A question is shown before it is sent where its answer will be: to
-	// a person who has not said yes to everything.
+	// A person who wants to see each question before it is sent is asked, where
+	// one is there who has not said yes to everything.
 	var before func(context.Context, agent.Question) (agent.Question, error)
-	if a.Attended() && !a.Settings.On("yes") && recorded == nil {
-		before = (&checkpoint.Sender{Console: &a.Console, Wait: a.Settings.Patience(), Board: board}).Before
+	if (ctx.Bool("ask-model") || a.Settings["checkpoint"].Text == "model") && a.Attended() && !a.Settings.On("yes") && recorded == nil {
+		before = (&checkpoint.Sender{Console: &a.Console, Model: wire.FirstModel(a.Settings), Wait: a.Settings.Patience(), Board: board}).Before
 	}
 	// The budget is the loop's, whichever process carries it on.
 	scope := "loop"
@@ -118,7 +120,7 @@ func (a *Attempt) newLoop(ctx *cli.Context, req *run.Request, start *loop.Start)
 		board.Close()
 		return nil, nil, err
 	}
-	req.Approver = a.approver(*req, board)
+	req.Approver = a.approver(*req, board, !start.Order.Single)
 	return &loop.Loop{
 		Runner: a.Session.Runner(board.Event), Iterations: a.Session.DB, Knowledge: a.Session.DB, Crew: crew,
 		Study: func(ctx context.Context, dir string, found func([]ledger.Ripple) error) error {

@@ -26,8 +26,9 @@ func (c command) loopCommand() *cli.Command {
 		Description: "Each iteration chooses a file (one that uses what was just changed, else the model's choice),\n" +
 			"has a model review it, proves the change in throwaway containers, has it repaired, writes\n" +
 			"back what passed, and remembers what was done. Without a terminal it needs --yes.\n" +
-			"A review that finds nothing may propose a feature; that is kept for `agent proposals list`,\n" +
-			"and only a person at the terminal, or `agent sandbox run --proposal N`, has it written.\n" +
+			"With --yes nothing is invented: a review that finds nothing proposes no feature. Without it one\n" +
+			"is kept for `agent proposals list`, and only a person at the terminal, `agent sandbox run\n" +
+			"--proposal N` or --features has it written. A question that nobody answers ends the loop.\n" +
 			"It ends when told, after failures in a row, when every file was reviewed since it last\n" +
 			"changed, or when a cap is reached. Caps hold for the loop as a whole, what it spent before\n" +
 			"--resume included. --resume carries it on where it stood, and no answer of a model is paid\n" +
@@ -52,7 +53,7 @@ func (c command) loopCommand() *cli.Command {
 			cmdline.AllowFlag(),
 			cmdline.NoInstallFlag(),
 			cmdline.JSONFlag(),
-		}),
+		}, cmdline.ConsentFlags()),
 		Action: c.sandboxLoop,
 	}
 }
@@ -78,6 +79,8 @@ func (c command) sandboxLoop(ctx *cli.Context) error {
 	}
 	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
 		a := &Attempt{Line: c.Line, Session: s, Settings: set}
+		// Nobody is there to say whether a feature is wanted.
+		req.NoFeature = set.On("yes") && !req.Features
 		l, board, err := a.newLoop(ctx, &req, &start)
 		if err != nil {
 			return err

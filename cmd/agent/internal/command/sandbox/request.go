@@ -61,7 +61,7 @@ func BaseRequest(set config.Settings) (run.Request, error) {
 	}
 	allow, err := set.AllowKinds()
 	return run.Request{
-		Workspace: dir, Place: place, Exclude: config.ParseList(set["exclude"].Text), Protect: protect, Allow: allow, NoPromote: set.On("no_promote"), Config: conf,
+		Workspace: dir, Place: place, Exclude: config.ParseList(set["exclude"].Text), Protect: protect, Allow: allow, NoPromote: set.On("no_promote"), Features: set.On("features"), Config: conf,
 		NoInstall: !set.On("dependencies.install"), InstallScripts: set.On("dependencies.scripts"),
 		InstallAll: !set.On("dependencies.partial"), Packages: config.ParseList(set["environment.packages"].Text), Keep: keep,
 	}, err

@@ -56,8 +56,9 @@ func (c command) sandboxRunCommand() *cli.Command {
 			"model is asked for it, and for repairs when it fails; --goal says what for, else the first\n" +
 			"open item of .agent/DIRECTIVES.md does, else the model reviews a file, and may propose a\n" +
 			"feature when it finds nothing. A feature is kept as a proposal, and written when a person at\n" +
-			"the terminal says so or with --proposal: never by --yes, nor when the countdown ends. What\n" +
-			"a run may spend is capped: see `agent config`.\n\n" + cmdline.Examples(
+			"the terminal says so, with --proposal or with --features: never by --yes alone. A question\n" +
+			"that nobody answers ends the run as awaiting approval, exit code 4; `agent runs apply` takes\n" +
+			"it up. What a run may spend is capped: see `agent config`.\n\n" + cmdline.Examples(
 			"agent sandbox run --patch change.xml", "prove, show the diff, ask",
 			"agent sandbox run --patch change.diff --yes --json", "for scripts: never asks",
 			"agent sandbox run --patch - --no-promote < change.diff", "prove only",
@@ -81,7 +82,7 @@ func (c command) sandboxRunCommand() *cli.Command {
 			cmdline.NoInstallFlag(),
 			&cli.StringFlag{Name: "sarif", Usage: "write the findings to `FILE` as SARIF 2.1.0"},
 			cmdline.JSONFlag(),
-		}),
+		}, cmdline.ConsentFlags()),
 		Action: c.sandboxRun,
 	}
 }

@@ -61,7 +61,9 @@ func (a *approver) Approve(ctx context.Context, p run.Proposal) (run.Answer, err
 	person := *a.Approver
 	if len(held) > 0 {
 		if !a.Attended() {
-			return checkpoint.Unattended(needsPerson(held)), nil
+			answer := checkpoint.Unattended(needsPerson(held))
+			answer.Next = "run `agent self rebuild` again at a terminal" // no flag approves it later either
+			return answer, nil
 		}
 		for _, h := range held {
 			// A hold that blocks keeps Enter and the countdown from applying: see choose and

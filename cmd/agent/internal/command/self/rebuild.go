@@ -223,11 +223,9 @@ func (r *rebuild) askForAll(ctx context.Context, held []held, diff selfbuild.Dif
 			fmt.Fprintln(r.Stderr, "self: look at", term.CleanLine(c.String()))
 		}
 	}
-	// What was typed while the scan went on answers nothing that only a person may.
-	r.DiscardInput()
-	typed, err := r.Question(ctx, "Build the agent from the workspace as it is?", "[y]es, [n]o", 0)
-	// Enter is no yes.
-	if err != nil || !term.OneOf(term.Normalize(typed), "y", "yes") {
+	// Enter is no yes, and what was typed while the scan went on is no answer.
+	yes, err := r.AskYes(ctx, "Build the agent from the workspace as it is?")
+	if err != nil || !yes {
 		return errors.Join(err, fault.Policy("run again and answer yes", "the rebuild was declined"))
 	}
 	return nil

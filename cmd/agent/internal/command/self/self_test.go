@@ -202,8 +202,8 @@ func TestTheWorkspaceAsItIsWaitsForAPerson(t *testing.T) {
 		{"the user chose nothing", harmless, usual, "", false},
 		{"nobody need be there", harmless, unattended, "", true},
 		{"it links into another package", linked, unattended, "", false},
-		{"a person says no", linked, usual, "n\n", false},
-		{"a person who saw it says yes", linked, usual, "y\n", true},
+		{"a person says no", linked, usual, "n", false},
+		{"a person who saw it says yes", linked, usual, "y", true},
 	} {
 		line := nobody(t)
 		var sits *cmdlinetest.Person
@@ -247,7 +247,7 @@ func TestTheWorkspaceAsItIsWaitsForAPerson(t *testing.T) {
 // TestAPersonIsAskedForAChangedGate answers at a terminal, where Enter and the end of the countdown approve nothing.
 func TestAPersonIsAskedForAChangedGate(t *testing.T) {
 	t.Parallel()
-	for _, typed := range []string{"s\n", ""} {
+	for _, typed := range []string{"s", ""} {
 		p := cmdlinetest.NewPerson(t, nil)
 		inner := &checkpoint.Approver{Console: &p.Line.Console, Yes: true, Allow: []string{"self"}, Wait: config.Patience{Time: 300 * time.Millisecond}, Board: p.Line.NewBoard(0)}
 		if typed != "" {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,7 +93,7 @@ func (c command) sqlViews(ctx *cli.Context, db query.Runner, views []query.View,
 	if asJSON {
 		return term.PrintJSON(c.Stdout, views)
 	}
-	if !ctx.Bool("csv") && c.Attended() && term.Terminal(c.Stdout) != nil {
+	if !ctx.Bool("csv") && term.Terminal(c.Stdin) != nil && c.Attended() && term.Terminal(c.Stdout) != nil {
 		env, ok, err := db.Psql(ctx.Context)
 		if err != nil {
 			return err
@@ -164,7 +165,7 @@ func newest(views []query.View, name string) (query string, err error) {
 			}
 		}
 		for _, col := range v.Columns {
-			if term.OneOf(col.Name, "run", "candidate", "n") {
+			if slices.Contains([]string{"run", "candidate", "n"}, col.Name) {
 				order = append(order, col.Name+" desc")
 			}
 		}

@@ -149,11 +149,9 @@ func (c command) confirm(ctx context.Context, yes bool, of run.Record, back work
 	}
 	// The question looks like that of a promotion, since it is one.
 	fmt.Fprintf(c.Stderr, "undo of run %s (%s) in %s\n\n", of.ID, term.CleanLine(of.Intent), term.CleanLine(of.Workspace))
-	checkpoint.Preview(&c.Console, back.Diff(), checkpoint.PreviewLines)
-	c.DiscardInput() // typed before there was a diff to read
+	checkpoint.Preview(&c.Console, back.Diff(), "`agent runs diff "+of.ID+"` shows what is undone")
 	switch said, err := checkpoint.Confirm(ctx, &c.Console, ""); {
 	case err != nil:
-		fmt.Fprintln(c.Stderr)
 		return fault.Policy(next, "the terminal gave no answer")
 	case !said:
 		return fault.Policy("nothing was written", "undo of run %s was not approved", of.ID)

@@ -13,7 +13,7 @@ func TestUndoAsksBeforeItWrites(t *testing.T) {
 	t.Parallel()
 	of := run.Record{ID: "1k3mzq8a0v2c", Workspace: "/home/me/shop", Intent: "patch good.xml"}
 	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: "a.py", Before: []byte("new\n"), After: []byte("old\n"), Mode: 0o644}}}
-	for typed, exit := range map[string]int{"y\n": run.ExitDone, "\nno\n": run.ExitApproval, "\x04": run.ExitApproval} {
+	for typed, exit := range map[string]int{"y": run.ExitDone, "\rn": run.ExitApproval, "\x04": run.ExitApproval} {
 		p := cmdlinetest.NewPerson(t, nil)
 		p.Types(t, "y\n") // ahead, which answers nothing
 		got := make(chan error, 1)

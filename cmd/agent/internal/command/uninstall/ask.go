@@ -5,7 +5,6 @@ import (
 
 	"agent/cmd/agent/internal/cmdline"
 	"agent/cmd/agent/internal/fault"
-	"agent/cmd/agent/internal/term"
 )
 
 // confirm asks once whether all of that is to go. Everything but a yes is a no, and so is
@@ -14,12 +13,11 @@ func confirm(ctx context.Context, c *cmdline.Line, what string) error {
 	if !c.Attended() {
 		return fault.Policy("re-run with --yes or in a terminal", "approval required to remove %s", what)
 	}
-	c.DiscardInput() // typed before it was known what goes
-	answer, err := c.Question(ctx, "Remove "+what+"?", "[y]es, [n]o", 0)
+	yes, err := c.AskYes(ctx, "Remove "+what+"?")
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil || !term.OneOf(term.Normalize(answer), "y", "yes"):
+	case err != nil || !yes:
 		return fault.Policy("nothing was removed", "uninstall was not approved")
 	}
 	return nil

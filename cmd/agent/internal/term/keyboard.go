@@ -1,0 +1,204 @@
+package term
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
+)
+
+// A keyboard is the terminal that a person types at. Keys are read one by one, without
+// Enter and without an echo, between press and release; what signals mean (Ctrl-C, Ctrl-Z)
+// and how output looks stay as they are.
+type keyboard struct {
+	tty    *os.File
+	opened bool // by this program: standard input is something else
+	// The modes to go back to, nil where the terminal has none that could be set.
+	before *unix.Termios
+	ended  chan struct{} // closed by release
+	watch  sync.WaitGroup
+	mu     sync.Mutex // held while modes are set
+}
+
+// keyboard returns where a person types: standard input, or the terminal of the process
+// where that is a pipe, as git has it. nil says that nobody can be asked. Whoever has it
+// closes it.
+func (c *Console) keyboard() *keyboard {
+	if tty := Terminal(c.Stdin); tty != nil {
+		return &keyboard{tty: tty}
+	}
+	if c.TTY == "" {
+		return nil
+	}
+	tty, err := os.OpenFile(c.TTY, os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil
+	}
+	// A job in the background that reads its terminal is stopped by it, for ever.
+	if group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP); Terminal(tty) == nil || err != nil || group != unix.Getpgrp() {
+		tty.Close()
+		return nil
+	}
+	return &keyboard{tty: tty, opened: true}
+}
+
+// close gives back what keyboard opened. The streams of the process stay.
+func (k *keyboard) close() {
+	if k.opened {
+		k.tty.Close()
+	}
+}
+
+// press begins the reading of keys. false says that this terminal has only lines. Until
+// release nothing else may set its modes.
+func (k *keyboard) press() bool {
+	modes, err := unix.IoctlGetTermios(int(k.tty.Fd()), getModes)
+	if err != nil {
+		return false
+	}
+	k.before, k.ended = modes, make(chan struct{})
+	if k.set() != nil {
+		k.before = nil
+		return false
+	}
+	// Installed before anybody can press a key, and so before a signal can be its answer.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGQUIT, syscall.SIGCONT)
+	k.watch.Go(func() { k.guard(signals) })
+	return true
+}
+
+// set sets the modes for keys.
+func (k *keyboard) set() error {
+	raw := *k.before
+	raw.Lflag &^= unix.ICANON | unix.ECHO
+	raw.Iflag |= unix.ICRNL
+	raw.Cc[unix.VMIN], raw.Cc[unix.VTIME] = 1, 0
+	return unix.IoctlSetTermios(int(k.tty.Fd()), setModes, &raw)
+}
+
+// guard keeps the modes right where a signal ends the process or the shell took the
+// terminal meanwhile. Ctrl-C and TERM cancel the question, which restores them itself.
+func (k *keyboard) guard(signals chan os.Signal) {
+	defer signal.Stop(signals)
+	for {
+		select {
+		case <-k.ended:
+			return
+		case s := <-signals:
+			// After Ctrl-Z and fg the shell may have set modes of its own.
+			if s == syscall.SIGCONT {
+				k.mu.Lock()
+				select {
+				case <-k.ended: // restored by now, and to stay so
+				default:
+					_ = k.set() // a terminal that went away is told by the next read
+				}
+				k.mu.Unlock()
+				continue
+			}
+			// QUIT ends this process at once and with a trace, so the terminal comes first.
+			k.restore()
+			signal.Reset(syscall.SIGQUIT)
+			_ = syscall.Kill(syscall.Getpid(), syscall.SIGQUIT) // it is this process, and there
+		}
+	}
+}
+
+// restore puts the modes back as they were.
+func (k *keyboard) restore() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_ = unix.IoctlSetTermios(int(k.tty.Fd()), setModes, k.before) // a terminal that went away has none
+}
+
+// release ends the reading of keys.
+func (k *keyboard) release() {
+	if k.before == nil {
+		return
+	}
+	k.mu.Lock()
+	close(k.ended)
+	k.mu.Unlock()
+	k.restore()
+	k.watch.Wait()
+	k.before = nil
+}
+
+// endOfInput is what Ctrl-D types where keys are read.
+const endOfInput = 0x04
+
+// key returns the next key: a character, '\n' for Enter, or 0 for one that means nothing
+// here, such as an arrow. io.EOF says that there is no more input.
+func (k *keyboard) key(ctx context.Context) (rune, error) {
+	from, chunk := Interruptible(ctx, k.tty), make([]byte, 1)
+	read := func() (byte, error) {
+		n, err := from.Read(chunk)
+		if n == 0 && err == nil {
+			err = io.EOF
+		}
+		return chunk[0], err
+	}
+	b, err := read()
+	switch {
+	case err != nil:
+		return 0, err
+	case b == endOfInput:
+		return 0, io.EOF
+	case b == 0x1b: // a key with a sequence of its own: all of it has come at once
+		for waiting(k.tty) {
+			if _, err := read(); err != nil {
+				return 0, err
+			}
+		}
+		return 0, nil
+	case b < utf8.RuneSelf:
+		return rune(b), nil
+	}
+	// The rest of a character is typed with its first byte.
+	text := []byte{b}
+	for !utf8.FullRune(text) {
+		if b, err = read(); err != nil {
+			return 0, err
+		}
+		text = append(text, b)
+	}
+	r, _ := utf8.DecodeRune(text)
+	return r, nil
+}
+
+// waiting reports whether a read of tty would give something at once.
+func waiting(tty *os.File) bool {
+	fds := []unix.PollFd{{Fd: int32(tty.Fd()), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n > 0 && fds[0].Revents&unix.POLLIN != 0
+}
+
+// Attended reports whether there is a person to ask.
+func (c *Console) Attended() bool {
+	if Terminal(c.Stderr) == nil {
+		return false
+	}
+	k := c.keyboard()
+	if k == nil {
+		return false
+	}
+	k.close()
+	return true
+}
+
+// RunAtKeys runs a program of the user's that reads the person's keys, as editors do.
+func (c *Console) RunAtKeys(ctx context.Context, words []string) error {
+	k := c.keyboard()
+	if k == nil {
+		return fmt.Errorf("run %s: there is no terminal", words[0])
+	}
+	defer k.close()
+	return c.RunProgram(ctx, words, k.tty)
+}

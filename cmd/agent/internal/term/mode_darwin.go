@@ -1,0 +1,12 @@
+package term
+
+import "golang.org/x/sys/unix"
+
+// The requests that read and set the modes of a terminal.
+const (
+	getModes = unix.TIOCGETA
+	setModes = unix.TIOCSETA
+)
+
+// dropInput forgets what was typed and not read yet.
+func dropInput(fd int) error { return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, unix.TCIFLUSH) }

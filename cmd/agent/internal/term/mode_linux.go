@@ -1,0 +1,12 @@
+package term
+
+import "golang.org/x/sys/unix"
+
+// The requests that read and set the modes of a terminal.
+const (
+	getModes = unix.TCGETS
+	setModes = unix.TCSETS
+)
+
+// dropInput forgets what was typed and not read yet.
+func dropInput(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }
