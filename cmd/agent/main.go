@@ -101,7 +101,7 @@ func execute(ctx context.Context, args []string, getenv func(string) string, std
 	if err == nil {
 		err = app.RunContext(ctx, append([]string{app.Name}, ordered...))
 	}
-	return c.Exit(ctx, err, asksJSON(args, getenv))
+	return c.Finish(ctx, c.Exit(ctx, err, asksJSON(args, getenv)))
 }
 
 // guestFiles holds the guest program that the Makefile builds before

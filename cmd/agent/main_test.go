@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 	}
-	testscript.Main(removing{m}, map[string]func(){"agent": main})
+	testscript.Main(removing{m}, map[string]func(){"agent": checkedProgram})
 }
 
 // removing removes what TestMain built, since testscript.Main never returns.

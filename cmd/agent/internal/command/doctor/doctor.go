@@ -57,7 +57,7 @@ func Command(line *cmdline.Line) *cli.Command {
 		Description: "Each line is ok, warn (it works, but know this) or miss (it does not work), with the cure.\n" +
 			"Ends with exit code 3 when something is missing.\n\n" +
 			cmdline.Examples("agent doctor", "before the first run, or when one ended with exit code 3"),
-		Flags: []cli.Flag{cmdline.JSONFlag()},
+		Flags: []cli.Flag{cmdline.JSONFlag(cmdline.Document[[]Check]("checks", 1))},
 		Action: func(ctx *cli.Context) error {
 			set, err := config.Load(ctx, c.Getenv)
 			if err != nil {

@@ -39,20 +39,20 @@ func Command(line *cmdline.Line) *cli.Command {
 					"nobody has written yet; FAILED_… did not pass, whatever repairs they had.\n\n" + cmdline.Examples(
 					"agent proposals list", "of the workspace here",
 					"agent sandbox run --proposal 3", "take one up again"),
-				Flags:  []cli.Flag{cmdline.WorkspaceFlag(), cmdline.JSONFlag()},
+				Flags:  []cli.Flag{cmdline.WorkspaceFlag(), cmdline.JSONFlag(cmdline.Document[[]row]("proposals", 1))},
 				Action: c.proposalsList,
 			},
 			{
 				Name: "show", Usage: "show one proposal: text, reason, diff", ArgsUsage: "N",
 				Description: cmdline.Examples("agent proposals show 3", "what it is, and why it was not made"),
-				Flags:       []cli.Flag{cmdline.JSONFlag()},
+				Flags:       []cli.Flag{cmdline.JSONFlag(cmdline.Document[row]("proposal", 1))},
 				Action:      c.proposalsShow,
 			},
 			{
 				Name: "drop", Usage: "take a proposal off the list", ArgsUsage: "N",
 				Description: "The record keeps it, see v_proposals of `agent sql`.\n\n" + cmdline.Examples(
 					"agent proposals drop 3", "nobody is asked about it again"),
-				Flags:  []cli.Flag{cmdline.JSONFlag()},
+				Flags:  []cli.Flag{cmdline.JSONFlag(cmdline.Document[row]("proposal", 1))},
 				Action: c.proposalsDrop,
 			},
 		},

@@ -52,7 +52,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			&cli.BoolFlag{Name: "all", Usage: "also what was reviewed or undone", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "accept", Usage: "record that RUN is accepted", DisableDefaultText: true},
 			&cli.StringFlag{Name: "comment", Usage: "record `TEXT` as what you say of RUN"},
-			cmdline.JSONFlag(),
+			cmdline.JSONFlag(cmdline.Document[[]Reviewed]("reviews", 1)),
 		}, cmdline.ViewFlags()...),
 		Action: c.review,
 	}

@@ -47,7 +47,7 @@ func Command(line *cmdline.Line) *cli.Command {
 					&cli.StringFlag{Name: "workspace", Aliases: []string{"w"}, Usage: "only runs on `DIR`"},
 					&cli.StringFlag{Name: "state", Usage: "only runs in `STATE`"},
 					&cli.IntFlag{Name: "limit", Usage: "at most `N` runs", Value: 20},
-					cmdline.JSONFlag(),
+					cmdline.JSONFlag(cmdline.Document[[]Row]("runs", 1)),
 				},
 				Action: c.runsList,
 			},
@@ -56,7 +56,7 @@ func Command(line *cmdline.Line) *cli.Command {
 				Description: about + cmdline.PagedHelp + cmdline.Examples("agent runs show", "the latest run", "agent runs show 1k3 --json", "all of one run",
 					"agent runs show --sarif findings.sarif", "for a code host or an editor"),
 				Flags: append([]cli.Flag{
-					cmdline.JSONFlag(),
+					cmdline.JSONFlag(cmdline.Document[shownRun]("recorded-run", 1)),
 					&cli.StringFlag{Name: "sarif", Usage: "write the findings on the last candidate to `FILE` as SARIF 2.1.0 (- for standard output)"},
 				}, cmdline.ViewFlags()...),
 				Action: c.runsShow,

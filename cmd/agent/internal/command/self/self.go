@@ -31,7 +31,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			// The order is that of use: make one, see how it went, go back, see what there is.
 			c.rebuildCommand(),
 			{
-				Name: "status", Usage: "tell which image is current, and how the last rebuild ended", Flags: []cli.Flag{cmdline.JSONFlag()},
+				Name: "status", Usage: "tell which image is current, and how the last rebuild ended", Flags: []cli.Flag{cmdline.JSONFlag(cmdline.Document[selfbuild.State]("self", 1))},
 				Description: "Settles what a killed rebuild left: its tags go back.\n\n" + cmdline.Examples("agent self status", "after a kill, or to know the version"),
 				Action:      c.status,
 			},
@@ -42,7 +42,7 @@ func Command(line *cmdline.Line) *cli.Command {
 				Action: c.rollback,
 			},
 			{
-				Name: "list", Usage: "list the versions that are kept", Flags: []cli.Flag{cmdline.JSONFlag()},
+				Name: "list", Usage: "list the versions that are kept", Flags: []cli.Flag{cmdline.JSONFlag(cmdline.Document[[]selfbuild.Version]("versions", 1))},
 				Description: "Of each version the image and the source are kept, outside of the workspace.\n\n" +
 					cmdline.Examples("agent self list", "what could be gone back to"),
 				Action: c.list,
@@ -78,7 +78,7 @@ func (c command) rebuildCommand() *cli.Command {
 		}, cmdline.ModelFlags(), []cli.Flag{
 			cmdline.YesFlag("rebuild without asking"),
 			cmdline.AllowFlag(),
-			cmdline.JSONFlag(),
+			cmdline.JSONFlag(cmdline.Document[selfbuild.State]("self", 1)),
 		}),
 		Action: c.rebuild,
 	}
