@@ -185,7 +185,7 @@ func TestJQAndTemplateShapeTheDocument(t *testing.T) {
 		{nil, []string{"schema", "--template", `{{range .}}{{if eq .name "run"}}{{join "," .commands | truncate 8}}{{end}}{{end}}`}, 0, "sandbox…", ""},
 		{secret, []string{"schema", "--jq", `$ENV.CANARY, env.CANARY`}, 0, "null\nnull\n", ""},
 		{nil, []string{"schema", "--jq", `import "a" as a; .`}, 2, "", "--jq: "},
-		{nil, []string{"schema", "--jq", `input`}, 2, "", "--jq or --template: "},
+		{nil, []string{"schema", "--jq", `input`}, 2, "", "--jq: "},
 		{nil, []string{"schema", "--jq", `.[`}, 2, "", "--jq: "},
 		{nil, []string{"schema", "--jq", `.absent`}, 2, "", "next: the command has done its work"},
 		{nil, []string{"schema", "--template", `{{`}, 2, "", "--template: "},

@@ -41,6 +41,10 @@ func Command(line *cmdline.Line) *cli.Command {
 			if err != nil {
 				return err
 			}
+			// The values for a directory that is not there are nobody's.
+			if err := cmdline.CheckDirectory(set["workspace"].Text); err != nil {
+				return err
+			}
 			return c.printSettings(set)
 		},
 	}

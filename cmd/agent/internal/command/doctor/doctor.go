@@ -98,7 +98,7 @@ func (c command) examine(ctx context.Context, set config.Settings) []Check {
 		builder = images.New(engine, guest, nil)
 		checks = append(checks, checkImages(ctx, builder)...)
 	}
-	checks = append(checks, checkDatabase(ctx, set, engine, builder)...)
+	checks = append(checks, c.checkDatabase(ctx, set, engine, builder)...)
 	return append(checks, CheckModels(set), checkEgress(set))
 }
 
@@ -326,7 +326,7 @@ func checkImages(ctx context.Context, builder *images.Builder) []Check {
 
 // checkDatabase opens the record. The agent's own Postgres is started
 // for it, when its image is there.
-func checkDatabase(ctx context.Context, set config.Settings, engine *sandbox.Engine, builder *images.Builder) []Check {
+func (c command) checkDatabase(ctx context.Context, set config.Settings, engine *sandbox.Engine, builder *images.Builder) []Check {
 	const name = "database"
 	url, own := set["database_url"].Text, false
 	// Looking at the agent's own Postgres means starting it, which is
@@ -349,7 +349,7 @@ func checkDatabase(ctx context.Context, set config.Settings, engine *sandbox.Eng
 	}
 	// The same opening as every command's, so what the doctor finds is
 	// what they will find.
-	db, err := store.Open(ctx, url)
+	db, err := store.Open(ctx, url, wire.Waiting(c.Stderr))
 	if err != nil {
 		return []Check{missing(ctx, name, err)}
 	}

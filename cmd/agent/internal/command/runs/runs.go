@@ -45,7 +45,7 @@ func Command(line *cmdline.Line) *cli.Command {
 					"agent runs list --workspace . --state rejected", "patches that failed here"),
 				Flags: []cli.Flag{
 					&cli.StringFlag{Name: "workspace", Aliases: []string{"w"}, Usage: "only runs on `DIR`"},
-					&cli.StringFlag{Name: "state", Usage: "only runs in `STATE`"},
+					&cli.StringFlag{Name: "state", Usage: "only runs in `STATE`: " + stateNames()},
 					&cli.IntFlag{Name: "limit", Usage: "at most `N` runs", Value: 20},
 					cmdline.JSONFlag(cmdline.Document[[]Row]("runs", 1)),
 				},
@@ -121,7 +121,7 @@ func (c command) runsList(ctx *cli.Context) error {
 	}
 	// A misspelt state would list nothing, which looks like good news.
 	if filter.State != "" && !slices.Contains(run.States(), run.State(filter.State)) {
-		return fault.Usage(fmt.Sprintf("the states are %v", run.States()), "--state %q is no state", filter.State)
+		return fault.Usage("the states are: "+stateNames(), "unknown state %q", filter.State)
 	}
 	if dir := ctx.String("workspace"); dir != "" {
 		filter.Workspace = cmdline.Resolved(dir)
@@ -135,6 +135,12 @@ func (c command) runsList(ctx *cli.Context) error {
 		for _, r := range found {
 			rows = append(rows, newRow(r))
 		}
+		// A directory that is gone may have runs; one that never was is a slip.
+		if dir := ctx.String("workspace"); dir != "" && len(rows) == 0 {
+			if err := cmdline.CheckDirectory(dir); err != nil {
+				return err
+			}
+		}
 		if set.On("json") {
 			return term.PrintJSON(c.Stdout, rows)
 		}
@@ -144,6 +150,15 @@ func (c command) runsList(ctx *cli.Context) error {
 		}
 		return c.printRuns(rows)
 	})
+}
+
+// stateNames lists the states that a run may be in, for people.
+func stateNames() string {
+	var names []string
+	for _, s := range run.States() {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
 }
 
 // printRuns prints the list as a table; on a terminal its lines are cut

@@ -13,10 +13,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
+	"agent/sandbox"
 )
 
 // Command is the group of the agent's own image.
@@ -88,15 +90,25 @@ func (c command) rebuildCommand() *cli.Command {
 // Else it takes the journal for a moment, as that is what settles a killed rebuild; what
 // it prints then is the truth about the tags too.
 func (c command) status(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
 	dir, err := home(c.Line)
 	if err != nil {
 		return err
 	}
-	err = c.withJournal(ctx.Context, func(*selfbuild.Journal) error { return nil })
+	settled := c.withJournal(ctx.Context, func(*selfbuild.Journal) error { return nil })
 	var f *fault.Error
-	// Of all errors this one alone means that somebody else keeps the journal in order.
-	if err != nil && !(errors.As(err, &f) && f.Exit == run.ExitConflict) {
-		return err
+	var gone *sandbox.UnavailableError
+	switch {
+	case settled == nil:
+	// Somebody else keeps the journal in order.
+	case errors.As(settled, &f) && f.Exit == run.ExitConflict:
+	// Without an engine there are no tags to settle; see below.
+	case errors.As(settled, &gone):
+	default:
+		return settled
 	}
 	// Read after the settling, and without the lock: the file is replaced as a whole, so a
 	// reader beside a rebuild sees one phase or the next and never a part.
@@ -104,7 +116,13 @@ func (c command) status(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if ctx.Bool("json") {
+	if gone != nil {
+		if state.Attempt != nil {
+			return settled
+		}
+		fmt.Fprintln(c.Stderr, "agent: no engine answers: whether the images are still there was not looked at")
+	}
+	if set.On("json") {
 		return term.PrintJSON(c.Stdout, state)
 	}
 	// What an attempt is for, and why it ended, may hold the words of a patch's author or
@@ -167,6 +185,10 @@ func (c command) rollback(ctx *cli.Context) error {
 // It takes no lock and needs no engine: it reads what lies in the directory, also of
 // versions whose images somebody has removed.
 func (c command) list(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
 	dir, err := home(c.Line)
 	if err != nil {
 		return err
@@ -175,7 +197,7 @@ func (c command) list(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if ctx.Bool("json") {
+	if set.On("json") {
 		// An empty list is [] in JSON and not null, which scripts would trip over.
 		return term.PrintJSON(c.Stdout, append([]selfbuild.Version{}, list...))
 	}
