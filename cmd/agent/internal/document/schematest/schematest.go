@@ -314,7 +314,7 @@ func Validate(schema []byte, doc any) error {
 	if err := c.AddResource("schema.json", top); err != nil {
 		return err
 	}
-	compiled, err := c.Compile(fmt.Sprint(top["$id"]))
+	compiled, err := c.Compile("schema.json")
 	if err != nil {
 		return err
 	}
