@@ -80,7 +80,7 @@ func each(ctx context.Context, r io.Reader, out io.Writer, show Show) error {
 		var text bounded
 		err := show(ctx, &text, plain(doc))
 		if err == nil {
-			_, err = out.Write(text.Bytes())
+			_, err = out.Write(text.text.Bytes())
 		}
 		if err != nil {
 			return err
@@ -88,15 +88,16 @@ func each(ctx context.Context, r io.Reader, out io.Writer, show Show) error {
 	}
 }
 
-// bounded keeps what a filter prints of one document.
-type bounded struct{ bytes.Buffer }
+// bounded keeps what a filter prints of one document. The buffer is not embedded: all that is
+// written goes through Write.
+type bounded struct{ text bytes.Buffer }
 
 // Write takes no more than maxOutput.
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > maxOutput {
+	if b.text.Len()+len(p) > maxOutput {
 		return 0, errOutput
 	}
-	return b.Buffer.Write(p)
+	return b.text.Write(p)
 }
 
 // plain turns numbers into those that jq and templates compute with, whole ones exactly.
@@ -189,7 +190,7 @@ func Template(text string, clean func(string) string, now func() time.Time) (Sho
 		if err := t.Execute(&out, doc); err != nil {
 			return err
 		}
-		text := out.String()
+		text := out.text.String()
 		if clean != nil {
 			text = clean(text)
 		}
