@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"agent/orchestrator/run"
 	"agent/orchestrator/store/storetest"
 )
 
@@ -77,5 +78,10 @@ func commandIn(t *testing.T, env map[string]string, args ...string) execution {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	exit := execute(t.Context(), args, func(k string) string { return env[k] }, strings.NewReader(""), &stdout, &stderr)
+	if exit != run.ExitCancelled && env["AGENT_JSON"] == "" && printsDocuments(args) {
+		if err := checkDocuments(args, exit, stdout.Bytes()); err != nil {
+			t.Errorf("agent %q: %v\n%s", args, err, &stdout)
+		}
+	}
 	return execution{exit, stdout.String(), stderr.String()}
 }
