@@ -7,9 +7,11 @@ import (
 	"time"
 )
 
-// The pauses before the first notice, and between two.
+// The pauses before the first notice, and between two. A server that has refused nothing yet may
+// just be slow: it is given more time before anybody is told.
 const (
 	firstNotice = 500 * time.Millisecond
+	slowNotice  = 2 * time.Second
 	nextNotice  = time.Second
 )
 
@@ -29,14 +31,20 @@ func (n Notice) String() string {
 func (db *DB) watch(attempts *atomic.Int32, waiting []func(Notice)) (stop func()) {
 	done := make(chan struct{})
 	var watching sync.WaitGroup
+	begun := time.Now()
 	watching.Go(func() {
-		for timer := time.NewTimer(firstNotice); ; timer.Reset(nextNotice) {
+		for timer := time.NewTimer(firstNotice); ; {
 			select {
 			case <-done:
 				timer.Stop()
 				return
 			case <-timer.C:
 			}
+			if attempts.Load() < 2 && time.Since(begun) < slowNotice {
+				timer.Reset(firstNotice)
+				continue
+			}
+			timer.Reset(nextNotice)
 			for _, tell := range waiting {
 				tell(Notice{db.address, int(attempts.Load()), startPatience})
 			}

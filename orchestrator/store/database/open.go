@@ -45,8 +45,8 @@ type DB struct {
 // answer, refuses the user or has no schema gives an *UnavailableError; a
 // schema that is newer than this program a *migrations.NewerError.
 //
-// Each of waiting is given a notice when the server does not answer for half a second, and
-// then with each second that it does not.
+// Each of waiting is given a notice when the server is not reached for half a second, or is silent
+// for two, and then with each second more.
 func Open(ctx context.Context, url string, waiting ...func(Notice)) (*DB, error) {
 	config, err := configure(url)
 	if err != nil {
