@@ -20,7 +20,7 @@ CYCLONEDX   := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup demo test check test-ollama test-runsc test-self test-compose battery fuzz soak sbom install package release test-release test-package lint bench bench-edit bench-verify bench-weakenings bench-real clean
+.PHONY: help build setup demo test check test-ollama test-runsc test-self test-compose battery fuzz soak sbom install package release test-release test-package lint bench bench-edit bench-verify bench-weakenings bench-real schemas clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -129,6 +129,10 @@ bench-weakenings: setup ## tests that are weakened, also in two steps, and rewri
 # Hours for all of it. AGENT_REAL_REPOS names a directory where the repositories lie, or are cloned to.
 bench-real: setup ## real commits of 30 public repositories, as they were and reversed; AGENT_BENCH_REAL_N=1 is a quick look, AGENT_BENCH_REAL=NAME one repository
 	$(GO) test -tags bench -run '^TestBenchReal$$' -count 1 -timeout 600m -v ./cmd/agent
+
+schemas: ## write docs/schema from the types of what is printed with --json
+	@ls docs/schema/*.json >/dev/null 2>&1 || echo '{}' > docs/schema/run.json
+	$(GO) test ./cmd/agent -run '^TestSchemasAreThoseOfTheTypes$$' -count 1 -update
 
 clean: ## remove what was built here; images and database stay
 	rm -rf bin $(GUEST)

@@ -29,11 +29,13 @@
 //	cmd/agent/internal/command/review     agent review
 //	cmd/agent/internal/command/runs       agent runs: list, show, diff, logs, calls
 //	cmd/agent/internal/command/sandbox    agent sandbox: run, loop, ls, gc
+//	cmd/agent/internal/command/schema     agent schema
 //	cmd/agent/internal/command/self       agent self: rebuild, status, rollback, list
 //	cmd/agent/internal/command/sql        agent sql
 //	cmd/agent/internal/command/undo       agent undo
 //	cmd/agent/internal/command/uninstall  agent uninstall
 //	cmd/agent/internal/config     settings: flags, environment, files, defaults
+//	cmd/agent/internal/document   what commands print with --json: names, versions, --jq and --template
 //	cmd/agent/internal/fault      errors with an exit code and the next thing to do
 //	cmd/agent/internal/sarif      what a run found, as SARIF
 //	cmd/agent/internal/term       the terminal: board, summary, diff, pager, questions
@@ -93,6 +95,7 @@
 //	sandbox/workspace/lang        one row a language, and the lexer for all of them; pure
 //	sandbox/workspace/promotion   a changeset written to it: lock, journal, recovery
 //	sandbox/workspace/secret      what looks like a credential, hiding it, and masking known ones; pure
+//	docs/schema                   the JSON schemas of what is printed with --json, generated
 //	images                        toolchain, database and snapshot images, through BuildKit
 //	images/dependencies           what a workspace wants installed, by its manifests and lock files; pure
 //	images/registries             where packages come from, by the user's settings
@@ -124,6 +127,7 @@
 //	migrations                    the schema, its views and roles
 //
 // Packages for tests alone: cmd/agent/internal/cmdline/cmdlinetest,
+// cmd/agent/internal/document/schematest (schemas of documents),
 // cmd/agent/internal/term/termtest, cmd/gatetest (hostile patches for any gate),
 // cmd/modulestest (licences of modules), images/imagestest, orchestrator/llm/journaltest,
 // orchestrator/llm/llmtest, orchestrator/run/runtest, orchestrator/store/storetest,

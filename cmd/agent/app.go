@@ -26,6 +26,7 @@ import (
 	"agent/cmd/agent/internal/command/review"
 	"agent/cmd/agent/internal/command/runs"
 	"agent/cmd/agent/internal/command/sandbox"
+	"agent/cmd/agent/internal/command/schema"
 	"agent/cmd/agent/internal/command/self"
 	"agent/cmd/agent/internal/command/sql"
 	"agent/cmd/agent/internal/command/undo"
@@ -72,23 +73,23 @@ func newApp(c *cmdline.Line) *cli.App {
 		Commands: []*cli.Command{
 			sandbox.Command(c), edit.Command(c), runs.Command(c), proposals.Command(c), review.Command(c), undo.Command(c), blame.Command(c),
 			analyze.Command(c), context.Command(c), sql.Command(c), db.Command(c), images.Command(c), doctor.Command(c), config.Command(c), initialize.Command(c),
-			keys.Command(c), models.Command(c), memory.Command(c), self.Command(c), uninstall.Command(c), completionCommand(c.Stdout),
+			keys.Command(c), models.Command(c), memory.Command(c), self.Command(c), uninstall.Command(c), schema.Command(c), completionCommand(c.Stdout),
 			{Name: "version", Usage: "print the version", Action: func(*cli.Context) error { return printVersion(c.Stdout) }},
 		},
 	}
-	tidy(app.Commands, "agent")
+	tidy(c, app.Commands, "agent")
 	return app
 }
 
 // tidy gives every command what all have in common: no help
 // subcommands, the same kind of usage error, and a help page of its own
 // for a group.
-func tidy(commands []*cli.Command, parent string) {
+func tidy(c *cmdline.Line, commands []*cli.Command, parent string) {
 	for _, cmd := range commands {
 		// --help works everywhere; a help command would be a second
 		// way.
 		cmd.HideHelpCommand, cmd.HideHelp = true, true
-		cmd.Flags = append(cmd.Flags, helpFlag())
+		cmd.Flags = append(cmdline.ShapeFlags(cmd.Flags), helpFlag())
 		cmd.OnUsageError = usageError
 		path := parent + " " + cmd.Name
 		// A group without a subcommand is a question, not a mistake: it
@@ -98,16 +99,16 @@ func tidy(commands []*cli.Command, parent string) {
 			cmd.Action = cli.ShowSubcommandHelp
 		} else {
 			cmd.UsageText = strings.TrimSpace(path + " [flags] " + cmd.ArgsUsage)
-			cmd.Action = noStrangers(path, cmd)
+			cmd.Action = noStrangers(c, path, cmd)
 		}
-		tidy(cmd.Subcommands, path)
+		tidy(c, cmd.Subcommands, path)
 	}
 }
 
 // noStrangers wraps the action of a command so that arguments which it
 // does not take are an error: silently ignored, they were a misspelt
-// flag's value.
-func noStrangers(path string, cmd *cli.Command) cli.ActionFunc {
+// flag's value. What it prints goes through --jq or --template.
+func noStrangers(c *cmdline.Line, path string, cmd *cli.Command) cli.ActionFunc {
 	act, most := cmd.Action, 0
 	if cmd.ArgsUsage != "" {
 		most = 1
@@ -117,6 +118,9 @@ func noStrangers(path string, cmd *cli.Command) cli.ActionFunc {
 	return func(ctx *cli.Context) error {
 		if ctx.NArg() > most {
 			return fault.Usage(fmt.Sprintf("see `%s --help`", path), "%s takes no argument %q", path, ctx.Args().Get(most))
+		}
+		if err := c.Shape(ctx); err != nil {
+			return err
 		}
 		return act(ctx)
 	}

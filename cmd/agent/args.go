@@ -136,7 +136,10 @@ func asksJSON(args []string, getenv func(string) string) bool {
 			break
 		}
 		name, isFlag := flagName(arg)
-		if !isFlag || name != "json" {
+		switch {
+		case isFlag && (name == "jq" || name == "template"):
+			return true
+		case !isFlag || name != "json":
 			continue
 		}
 		_, value, given := strings.Cut(arg, "=")

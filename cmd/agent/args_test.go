@@ -151,7 +151,7 @@ func TestUsageErrorsSayWhatToDo(t *testing.T) {
 func TestCompletionOffersWhatFits(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
-		"s":                        "sandbox sql self",
+		"s":                        "sandbox sql self schema",
 		"sandbox ":                 "run loop ls gc",
 		"sandbox run --pa":         "--patch",
 		"sandbox run --patch ":     "", // a file: the shell's own
@@ -159,7 +159,7 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 		"sandbox run --yes --no":   "--no-feature --no-promote --no-install",
 		"proposals ":               "list show drop",
 		"completion b":             "bash",
-		"sandbox run --patch x --": "--workspace --patch --goal --file --candidates --model --max-cost --max-tokens --max-requests --max-time --no-feature --proposal --replay --yes --no-promote --allow --no-install --sarif --json --help",
+		"sandbox run --patch x --": "--workspace --patch --goal --file --candidates --model --max-cost --max-tokens --max-requests --max-time --no-feature --proposal --replay --yes --no-promote --allow --no-install --sarif --json --jq --template --help",
 	} {
 		got := commandIn(t, nil, append([]string{completeCommand}, strings.Split(words, " ")...)...)
 		if got.exit != 0 || !slices.Equal(strings.Fields(got.stdout), strings.Fields(want)) {
@@ -170,20 +170,28 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 
 func TestErrorsComeInTheShapeThatWasAskedFor(t *testing.T) {
 	t.Parallel()
+	gone := map[string]string{"AGENT_DATABASE_URL": "postgres://agent@127.0.0.1:1/agent"}
 	for _, c := range []struct {
 		args []string
 		env  map[string]string
 		want bool
 	}{
-		{[]string{"sandbox", "run", "--json"}, nil, true},
-		{[]string{"frob", "--json=true"}, nil, true},
-		{[]string{"frob", "--json=false"}, nil, false},
-		{[]string{"sql", "--", "--json"}, nil, false},
-		{[]string{"frob"}, map[string]string{"AGENT_JSON": "1"}, true},
-		{[]string{"frob"}, nil, false},
+		{[]string{"config", "--json=true"}, nil, true},
+		{[]string{"config", "--json=false"}, nil, false},
+		{[]string{"config"}, map[string]string{"AGENT_JSON": "1"}, true},
+		{[]string{"config"}, nil, false},
+		// An error of what the command stands on.
+		{[]string{"runs", "list", "--json"}, gone, true},
+		{[]string{"runs", "list", "--json=false"}, gone, false},
+		{[]string{"sql", "--", "--json"}, gone, false},
+		// A usage error has no document: nothing ran that it could tell of.
+		{[]string{"sandbox", "run", "--patch=", "--json"}, nil, false},
+		{[]string{"frob", "--json=true"}, nil, false},
+		{[]string{"frob"}, map[string]string{"AGENT_JSON": "1"}, false},
+		{[]string{"runs", "list", "--limit", "0", "--json"}, nil, false},
 	} {
 		got := commandIn(t, c.env, c.args...)
-		if asJSON := strings.HasPrefix(got.stdout, "{"); asJSON != c.want {
+		if asJSON := got.stdout != "" && strings.ContainsAny(got.stdout[:1], "{["); asJSON != c.want {
 			t.Errorf("agent %v prints JSON: %v, want %v\n%s", c.args, asJSON, c.want, got.stdout)
 		}
 	}

@@ -104,7 +104,7 @@ func command(ctx context.Context, c *cmdline.Line, args []string) int {
 	if err == nil {
 		err = app.RunContext(ctx, append([]string{app.Name}, ordered...))
 	}
-	return c.Exit(ctx, err, asksJSON(args, c.Getenv))
+	return c.Finish(ctx, c.Exit(ctx, err, asksJSON(args, c.Getenv)))
 }
 
 // guestFiles holds the guest program that the Makefile builds before

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"agent/cmd/agent/internal/cmdline"
+	"agent/orchestrator/run"
 	"agent/orchestrator/store/storetest"
 )
 
@@ -38,7 +39,7 @@ func TestMain(m *testing.M) {
 		}
 		defer os.RemoveAll(dir)
 	}
-	testscript.Main(removing{m}, map[string]func(){"agent": main})
+	testscript.Main(removing{m}, map[string]func(){"agent": checkedProgram})
 }
 
 // removing removes what TestMain built, since testscript.Main never returns.
@@ -79,6 +80,11 @@ func commandIn(t *testing.T, env map[string]string, args ...string) execution {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	exit := execute(t.Context(), args, func(k string) string { return env[k] }, strings.NewReader(""), &stdout, &stderr)
+	if exit != run.ExitCancelled && env["AGENT_JSON"] == "" && printsDocuments(args) {
+		if err := checkDocuments(args, exit, stdout.Bytes()); err != nil {
+			t.Errorf("agent %q: %v\n%s", args, err, &stdout)
+		}
+	}
 	return execution{exit, stdout.String(), stderr.String()}
 }
 

@@ -44,12 +44,12 @@ var allowed = map[string][]string{
 		"sandbox/workspace", "verify", "verify/policy",
 	},
 	"cmd/agent/internal/cmdline": {
-		"cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "images", "orchestrator/gate",
+		"cmd/agent/internal/config", "cmd/agent/internal/document", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "images", "orchestrator/gate",
 		"orchestrator/run", "verify",
 	},
 	"cmd/agent/internal/command/analyze": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
-		"orchestrator/agent", "orchestrator/export", "orchestrator/loop", "orchestrator/run", "orchestrator/survey", "sandbox/workspace",
+		"orchestrator/agent", "orchestrator/export", "orchestrator/ledger", "orchestrator/loop", "orchestrator/run", "orchestrator/survey", "sandbox/workspace",
 	},
 	"cmd/agent/internal/command/apply": {
 		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config",
@@ -118,6 +118,7 @@ var allowed = map[string][]string{
 		"orchestrator/agent", "orchestrator/ledger", "orchestrator/loop", "orchestrator/run", "orchestrator/store/database", "orchestrator/tournament",
 		"sandbox/workspace/promotion",
 	},
+	"cmd/agent/internal/command/schema": {"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "docs/schema"},
 	"cmd/agent/internal/command/self": {
 		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault",
 		"cmd/agent/internal/term", "cmd/agent/internal/wire", "images", "orchestrator/gate", "orchestrator/run", "orchestrator/selfbuild",

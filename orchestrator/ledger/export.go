@@ -156,16 +156,24 @@ func (l *Ledger) project() string {
 	return fmt.Sprintf("%d files with %d definitions. Languages by files: %s.", len(l.files), definitions, cmp.Or(strings.Join(names, ", "), "none"))
 }
 
-// Symbols writes SYMBOLS.json: what the project is, and every file with its summary, definitions and references. A name
+// Symbols is what SYMBOLS.json holds.
+type Symbols struct {
+	Project string                 `json:"project"`
+	Files   map[string]FileSymbols `json:"files"` // by path
+}
+
+// FileSymbols is what SYMBOLS.json says of one file.
+type FileSymbols struct {
+	Language    string       `json:"language,omitempty"`
+	Summary     string       `json:"summary"`
+	Definitions []Definition `json:"definitions"`
+	References  []Reference  `json:"references"`
+	Imports     []Import     `json:"imports"`
+}
+
+// Symbols writes SYMBOLS.json, as the type says: what the project is, and every file with its summary, definitions and references. A name
 // is told apart by file and parent, so that equal names never collide.
 func (l *Ledger) Symbols(w io.Writer, s Summaries) error {
-	type file struct {
-		Language    string       `json:"language,omitempty"`
-		Summary     string       `json:"summary"`
-		Definitions []Definition `json:"definitions"`
-		References  []Reference  `json:"references"`
-		Imports     []Import     `json:"imports"`
-	}
 	b := bufio.NewWriter(w)
 	project, err := json.Marshal(l.Project(s))
 	if err != nil {
@@ -182,7 +190,7 @@ func (l *Ledger) Symbols(w io.Writer, s Summaries) error {
 		if err != nil {
 			return err
 		}
-		body, err := json.Marshal(file{
+		body, err := json.Marshal(FileSymbols{
 			f.Language, l.Line(p, s),
 			// A list is never null, so that a reader need not tell none from nothing.
 			append([]Definition{}, f.Definitions...), append([]Reference{}, f.References...), append([]Import{}, f.Imports...),

@@ -271,3 +271,22 @@ func TestASilentServerIsGivenUpWithTheCaller(t *testing.T) {
 		t.Errorf("got %v, want the caller's deadline", err)
 	}
 }
+
+// Also one that takes the connection and never answers is told of, attempt by attempt.
+func TestASilentServerIsTold(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var told []database.Notice
+	_, err := store.Open(ctx, "postgres://agent:sesame@"+silent(t)+"/agent?sslmode=disable", func(n database.Notice) {
+		if told = append(told, n); len(told) == 2 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || len(told) < 2 {
+		t.Fatalf("%v, told %v", err, told)
+	}
+	if text := told[0].String(); !strings.Contains(text, "/agent not reachable, trying again (attempt 1, for 2s at most)") || strings.Contains(text, "sesame") {
+		t.Error(text)
+	}
+}

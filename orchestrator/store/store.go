@@ -47,8 +47,8 @@ type DB struct {
 // takes them; a search_path in it chooses the schema. A database that does not
 // answer, refuses the user or has no schema gives a *database.UnavailableError; a
 // schema that is newer than this program a *migrations.NewerError.
-func Open(ctx context.Context, url string) (*DB, error) {
-	db, err := database.Open(ctx, url)
+func Open(ctx context.Context, url string, waiting ...func(database.Notice)) (*DB, error) {
+	db, err := database.Open(ctx, url, waiting...)
 	if err != nil {
 		return nil, err
 	}

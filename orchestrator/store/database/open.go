@@ -8,6 +8,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,7 +44,10 @@ type DB struct {
 // takes them; a search_path in it chooses the schema. A database that does not
 // answer, refuses the user or has no schema gives an *UnavailableError; a
 // schema that is newer than this program a *migrations.NewerError.
-func Open(ctx context.Context, url string) (*DB, error) {
+//
+// Each of waiting is given a notice when the server is not reached for half a second, or is silent
+// for two, and then with each second more.
+func Open(ctx context.Context, url string, waiting ...func(Notice)) (*DB, error) {
 	config, err := configure(url)
 	if err != nil {
 		return nil, err
@@ -53,7 +57,7 @@ func Open(ctx context.Context, url string) (*DB, error) {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	db := &DB{Pool: pool, address: address(config.ConnConfig.Config)}
-	if err := db.migrate(ctx); err != nil {
+	if err := db.migrate(ctx, waiting); err != nil {
 		pool.Close()
 		return nil, err
 	}
@@ -87,9 +91,14 @@ func (db *DB) Version(ctx context.Context) (int, error) {
 // migrate brings the schema up to date, and is the first that talks to the
 // server: the pool connects on demand. A server that does not answer at all is
 // given less patience here than in the middle of a run: nothing is lost yet.
-func (db *DB) migrate(ctx context.Context) error {
+func (db *DB) migrate(ctx context.Context, waiting []func(Notice)) error {
+	var attempts atomic.Int32
+	stop := db.watch(&attempts, waiting)
+	defer stop()
 	return db.try(ctx, "open the database", startPatience, migrateTimeout, func(ctx context.Context) error {
+		attempts.Add(1)
 		return db.Pool.AcquireFunc(ctx, func(c *pgxpool.Conn) error {
+			stop() // it answers: a migration may take longer
 			return migrations.Up(ctx, c.Conn())
 		})
 	})

@@ -26,12 +26,32 @@ func (c *Line) Exit(ctx context.Context, err error, asJSON bool) int {
 		return reported.Exit
 	}
 	// Both streams get the error: the document is for the script, the
-	// line for the person who reads its log.
+	// line for the person who reads its log. Of a command that was given
+	// wrongly there is nothing that a document could tell.
 	problem, code := fault.Classify(ctx, err)
-	if asJSON {
+	if asJSON && code != run.ExitUsage {
 		c.exitJSON(problem)
 	}
 	c.PrintProblem(c.Stderr, problem)
+	return code
+}
+
+// Finish waits for what --jq or --template prints, and returns the exit code of the process. A
+// filter that does not fit the document is an error of usage, unless the command ended with
+// another: what that did is done.
+func (c *Line) Finish(ctx context.Context, code int) int {
+	if c.filter == nil {
+		return code
+	}
+	err := c.filter.Close()
+	if err == nil {
+		return code
+	}
+	problem, usage := fault.Classify(context.WithoutCancel(ctx), fault.Usage("the command has done its work: `agent schema` shows the fields of its document", "--jq or --template: %w", err))
+	c.PrintProblem(c.Stderr, problem)
+	if code == run.ExitDone {
+		return usage
+	}
 	return code
 }
 

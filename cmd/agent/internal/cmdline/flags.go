@@ -27,12 +27,6 @@ func WorkspaceFlag() cli.Flag {
 	return config.FlagFor("workspace", "")
 }
 
-// JSONFlag asks for a document on stdout instead of text for people.
-// Progress stays on stderr in both cases.
-func JSONFlag() cli.Flag {
-	return config.FlagFor("json", "")
-}
-
 // YesFlag answers the question in advance; usage says which. It never
 // approves what needs an approval of its own.
 func YesFlag(usage string) cli.Flag {

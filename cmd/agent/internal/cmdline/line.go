@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/document"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
@@ -31,6 +32,8 @@ type Line struct {
 	// Judged is where replays keep what they judged unpatched; nil, but in tests, for a
 	// cache of each command's own.
 	Judged verify.Cache
+	// What --jq or --template asks for; nil without.
+	filter *document.Filter
 }
 
 // New returns the command line on these streams.

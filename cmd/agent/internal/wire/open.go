@@ -10,6 +10,7 @@ import (
 	"agent/images"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
 	"agent/orchestrator/survey"
 	"agent/sandbox"
 	"agent/verify"
@@ -81,7 +82,7 @@ func Open(ctx context.Context, h Host, set config.Settings, needEngine bool) (*S
 		s = &Session{}
 	}
 	s.exports = set.On("export.files")
-	if err := s.openDatabase(ctx, set); err != nil {
+	if err := s.openDatabase(ctx, set, h.Stderr); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func Open(ctx context.Context, h Host, set config.Settings, needEngine bool) (*S
 // openDatabase opens the record: the database of the configuration, or
 // the agent's own, whose image is built and whose container is started
 // on demand.
-func (s *Session) openDatabase(ctx context.Context, set config.Settings) error {
+func (s *Session) openDatabase(ctx context.Context, set config.Settings, stderr io.Writer) error {
 	url := set["database_url"].Text
 	if url == "" {
 		own, err := s.OwnPostgres(ctx)
@@ -116,9 +117,14 @@ func (s *Session) openDatabase(ctx context.Context, set config.Settings) error {
 		url = own
 	}
 	// Opening migrates the schema, so what follows finds every table.
-	db, err := store.Open(ctx, url)
+	db, err := store.Open(ctx, url, Waiting(stderr))
 	s.DB = db
 	return err
+}
+
+// Waiting tells on w that a database does not answer, as it is opened.
+func Waiting(w io.Writer) func(database.Notice) {
+	return func(n database.Notice) { fmt.Fprintln(w, "agent:", n) }
 }
 
 // OwnPostgres returns the address of the agent's own Postgres, which

@@ -18,6 +18,7 @@ import (
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/export"
+	"agent/orchestrator/ledger"
 	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/orchestrator/survey"
@@ -45,7 +46,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			&cli.BoolFlag{Name: "describe", Usage: "ask a model about what is new or changed", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "export", Usage: "also write .agent/ANALYSIS.md and .agent/SYMBOLS.json in the workspace", DisableDefaultText: true},
 			cmdline.ModelFlag(),
-			cmdline.JSONFlag(),
+			cmdline.JSONFlag(cmdline.Document[ledger.Symbols]("symbols", 1)),
 		},
 		Action: c.analyze,
 	}

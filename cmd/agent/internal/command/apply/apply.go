@@ -40,7 +40,7 @@ func Command(line *cmdline.Line, which, about string) *cli.Command {
 			"agent runs apply 1k3 --yes --allow ci", "approve its change of CI files"),
 		Flags: []cli.Flag{
 			cmdline.WorkspaceFlag(), cmdline.LastFlag(), cmdline.YesFlag("write what passed, and prove again where that is needed, without asking"),
-			cmdline.AllowFlag(), cmdline.NoInstallFlag(), cmdline.JSONFlag(),
+			cmdline.AllowFlag(), cmdline.NoInstallFlag(), cmdline.JSONFlag(cmdline.RunDocument()),
 		},
 		Action: c.apply,
 	}

@@ -37,7 +37,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			"followed, one by hand is not.\n" + cmdline.PagedHelp + cmdline.Examples(
 			"agent blame shop/stock.py", "every line",
 			"agent blame -w ~/src/shop --json shop/stock.py", "for an editor"),
-		Flags:  append([]cli.Flag{cmdline.WorkspaceFlag(), cmdline.JSONFlag()}, cmdline.ViewFlags()...),
+		Flags:  append([]cli.Flag{cmdline.WorkspaceFlag(), cmdline.JSONFlag(cmdline.Document[File]("blame", 1))}, cmdline.ViewFlags()...),
 		Action: c.blame,
 	}
 }

@@ -35,10 +35,14 @@ func Command(line *cmdline.Line) *cli.Command {
 			"workspace sets may only tighten. Passwords are masked.\n\n" + cmdline.Examples(
 			"agent config", "the values for this directory",
 			"agent config --workspace ../shop --json", "those of another workspace"),
-		Flags: []cli.Flag{cmdline.WorkspaceFlag(), cmdline.JSONFlag()},
+		Flags: []cli.Flag{cmdline.WorkspaceFlag(), cmdline.JSONFlag(cmdline.Document[[]Row]("settings", 1))},
 		Action: func(ctx *cli.Context) error {
 			set, err := config.Load(ctx, c.Getenv)
 			if err != nil {
+				return err
+			}
+			// The values for a directory that is not there are nobody's.
+			if err := cmdline.CheckDirectory(set["workspace"].Text); err != nil {
 				return err
 			}
 			return c.printSettings(set)

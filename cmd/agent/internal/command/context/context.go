@@ -48,7 +48,7 @@ func Command(line *cmdline.Line) *cli.Command {
 		Flags: []cli.Flag{
 			cmdline.WorkspaceFlag(),
 			&cli.StringFlag{Name: "goal", Usage: "what the change is for, as `TEXT`"},
-			cmdline.JSONFlag(),
+			cmdline.JSONFlag(cmdline.Document[Document]("context", 1)),
 		},
 		Action: c.showContext,
 	}

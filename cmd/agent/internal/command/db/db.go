@@ -9,6 +9,7 @@ import (
 	"agent/cmd/agent/internal/cmdline"
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/wire"
 	"agent/images"
 	"agent/orchestrator/store"
 	"agent/sandbox"
@@ -97,7 +98,7 @@ func (c command) dbUp(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	db, err := store.Open(ctx.Context, url) // migrates
+	db, err := store.Open(ctx.Context, url, wire.Waiting(c.Stderr)) // migrates
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (c command) pruneCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "older-than", Usage: "age of what is removed, as `90d` or 720h; a day at least"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "count what would be removed", DisableDefaultText: true},
-			cmdline.YesFlag("remove without asking"), cmdline.JSONFlag(),
+			cmdline.YesFlag("remove without asking"), cmdline.JSONFlag(cmdline.Document[prunedRow]("prune", 1)),
 		},
 		Action: c.dbPrune,
 	}

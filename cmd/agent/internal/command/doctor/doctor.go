@@ -59,7 +59,8 @@ func Command(line *cmdline.Line) *cli.Command {
 			cmdline.Examples("agent doctor", "before the first run, or when one ended with exit code 3",
 				"agent doctor --security", "what boxes on this machine keep, asked in one"),
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "security", Usage: "show what boxes on this machine keep, and what they do not"}, cmdline.JSONFlag(),
+			&cli.BoolFlag{Name: "security", Usage: "show what boxes on this machine keep, and what they do not"},
+			cmdline.JSONFlag(cmdline.Document[[]Check]("checks", 1)),
 		},
 		Action: func(ctx *cli.Context) error {
 			set, err := config.Load(ctx, c.Getenv)
@@ -110,7 +111,7 @@ func (c command) examine(ctx context.Context, set config.Settings, security bool
 	if security {
 		return checks
 	}
-	checks = append(checks, checkDatabase(ctx, set, engine, builder)...)
+	checks = append(checks, c.checkDatabase(ctx, set, engine, builder)...)
 	return append(checks, CheckModels(set), checkEgress(set))
 }
 
@@ -338,7 +339,7 @@ func checkImages(ctx context.Context, builder *images.Builder) []Check {
 
 // checkDatabase opens the record. The agent's own Postgres is started
 // for it, when its image is there.
-func checkDatabase(ctx context.Context, set config.Settings, engine *sandbox.Engine, builder *images.Builder) []Check {
+func (c command) checkDatabase(ctx context.Context, set config.Settings, engine *sandbox.Engine, builder *images.Builder) []Check {
 	const name = "database"
 	url, own := set["database_url"].Text, false
 	// Looking at the agent's own Postgres means starting it, which is
@@ -361,7 +362,7 @@ func checkDatabase(ctx context.Context, set config.Settings, engine *sandbox.Eng
 	}
 	// The same opening as every command's, so what the doctor finds is
 	// what they will find.
-	db, err := store.Open(ctx, url)
+	db, err := store.Open(ctx, url, wire.Waiting(c.Stderr))
 	if err != nil {
 		return []Check{missing(ctx, name, err)}
 	}

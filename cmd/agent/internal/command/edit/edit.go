@@ -53,7 +53,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			&cli.BoolFlag{Name: "write", Usage: "write the result to the workspace, all of it or nothing", DisableDefaultText: true},
 			cmdline.AllowFlag(),
 			&cli.BoolFlag{Name: "batch", Usage: "answer JSON lines on standard input", DisableDefaultText: true},
-			cmdline.JSONFlag(),
+			cmdline.JSONFlag(cmdline.Document[document]("edit", 1)),
 		},
 		Action: c.edit,
 	}

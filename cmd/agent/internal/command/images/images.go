@@ -43,7 +43,7 @@ func Command(line *cmdline.Line) *cli.Command {
 				Action: c.imagesBuild,
 			},
 			{
-				Name: "list", Usage: "list the images with the versions of their tools", Flags: []cli.Flag{cmdline.JSONFlag()},
+				Name: "list", Usage: "list the images with the versions of their tools", Flags: []cli.Flag{cmdline.JSONFlag(cmdline.Document[[]Row]("images", 1))},
 				Description: cmdline.Examples("agent images list --json", "versions for a report"),
 				Action:      c.imagesList,
 			},

@@ -33,7 +33,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			"process on the same database. Keys are named by the beginning of their SHA-256, never shown.\n\n" + cmdline.Examples(
 			"agent keys", "each key that is configured or known",
 			"agent keys --forget 0a1b2c3d", "use that key again, after it was fixed or topped up"),
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "forget", Usage: "use the key `ID` again, whatever was learnt of it; a vendor's name where it needs no key"}, cmdline.JSONFlag()},
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "forget", Usage: "use the key `ID` again, whatever was learnt of it; a vendor's name where it needs no key"}, cmdline.JSONFlag(cmdline.Document[[]Row]("keys", 1))},
 		Action: c.keys,
 	}
 }

@@ -34,7 +34,7 @@ func Command(line *cmdline.Line) *cli.Command {
 					"It lies in the record; with export.files = true in the user configuration it is written\n" +
 					"to .agent/MEMORY.md as well. `agent sql 'select * from v_memory'` has every version.\n\n" + cmdline.Examples(
 					"agent memory show", "of this workspace", "agent memory show --json", "with the run that was merged last"),
-				Flags:  []cli.Flag{cmdline.WorkspaceFlag(), cmdline.JSONFlag()},
+				Flags:  []cli.Flag{cmdline.WorkspaceFlag(), cmdline.JSONFlag(cmdline.Document[Shown]("memory", 1))},
 				Action: c.show,
 			},
 			{

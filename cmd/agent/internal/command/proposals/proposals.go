@@ -39,20 +39,20 @@ func Command(line *cmdline.Line) *cli.Command {
 					"nobody has written yet; FAILED_… did not pass, whatever repairs they had.\n\n" + cmdline.Examples(
 					"agent proposals list", "of the workspace here",
 					"agent sandbox run --proposal 3", "take one up again"),
-				Flags:  []cli.Flag{cmdline.WorkspaceFlag(), cmdline.JSONFlag()},
+				Flags:  []cli.Flag{cmdline.WorkspaceFlag(), cmdline.JSONFlag(cmdline.Document[[]row]("proposals", 1))},
 				Action: c.proposalsList,
 			},
 			{
 				Name: "show", Usage: "show one proposal: text, reason, diff", ArgsUsage: "N",
 				Description: cmdline.Examples("agent proposals show 3", "what it is, and why it was not made"),
-				Flags:       []cli.Flag{cmdline.JSONFlag()},
+				Flags:       []cli.Flag{cmdline.JSONFlag(cmdline.Document[row]("proposal", 1))},
 				Action:      c.proposalsShow,
 			},
 			{
 				Name: "drop", Usage: "take a proposal off the list", ArgsUsage: "N",
 				Description: "The record keeps it, see v_proposals of `agent sql`.\n\n" + cmdline.Examples(
 					"agent proposals drop 3", "nobody is asked about it again"),
-				Flags:  []cli.Flag{cmdline.JSONFlag()},
+				Flags:  []cli.Flag{cmdline.JSONFlag(cmdline.Document[row]("proposal", 1))},
 				Action: c.proposalsDrop,
 			},
 		},
@@ -100,6 +100,12 @@ func (c command) proposalsList(ctx *cli.Context) error {
 		for _, p := range found {
 			rows = append(rows, newRow(p))
 		}
+		// A directory that is gone may have proposals; one that never was is a slip.
+		if len(rows) == 0 {
+			if err := cmdline.CheckDirectory(set["workspace"].Text); err != nil {
+				return err
+			}
+		}
 		if set.On("json") {
 			return term.PrintJSON(c.Stdout, rows)
 		}
@@ -124,16 +130,30 @@ func (c command) proposalsList(ctx *cli.Context) error {
 // Numbers count over all workspaces of a database, so one is enough to name it.
 // Settled proposals are found too; the caller decides whether that will do.
 func find(ctx context.Context, s *wire.Session, name string) (run.KeptProposal, error) {
-	const next = "see `agent proposals list`"
-	n, err := strconv.ParseInt(name, 10, 64)
-	if err != nil || n < 1 {
-		return run.KeptProposal{}, fault.Usage(next, "invalid proposal number %q", name)
+	n, err := number(name)
+	if err != nil {
+		return run.KeptProposal{}, err
 	}
 	p, err := s.DB.Proposal(ctx, n)
 	if errors.Is(err, database.ErrNotFound) {
-		err = fault.Usage(next, "there is no proposal %d", n)
+		err = fault.Usage(listed, "there is no proposal %d", n)
 	}
 	return p, err
+}
+
+// listed is where the numbers of proposals are found.
+const listed = "see `agent proposals list`"
+
+// number reads the number of a proposal, which needs no database.
+func number(name string) (int64, error) {
+	n, err := strconv.ParseInt(name, 10, 64)
+	switch {
+	case name == "":
+		return 0, fault.Usage(listed, "no proposal was named")
+	case err != nil || n < 1:
+		return 0, fault.Usage(listed, "invalid proposal number %q", name)
+	}
+	return n, nil
 }
 
 // proposalsShow prints one proposal, settled or not.
@@ -143,6 +163,9 @@ func find(ctx context.Context, s *wire.Session, name string) (run.KeptProposal, 
 func (c command) proposalsShow(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
+		return err
+	}
+	if _, err := number(ctx.Args().First()); err != nil {
 		return err
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
@@ -179,6 +202,9 @@ func (c command) proposalsShow(ctx *cli.Context) error {
 func (c command) proposalsDrop(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
+		return err
+	}
+	if _, err := number(ctx.Args().First()); err != nil {
 		return err
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {

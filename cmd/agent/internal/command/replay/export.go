@@ -45,7 +45,7 @@ func (c command) runsVerify() *cli.Command {
 			"archive can sign it anew. Exit codes: 0 whole, 1 not.\n\n" + cmdline.Examples(
 			"agent runs verify 1k3.tar --key SHA256:…", "the fingerprint that `agent runs key` prints there"),
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "key", Usage: "it must be signed by `KEY`: its fingerprint, or a file with the public key"}, cmdline.JSONFlag(),
+			&cli.StringFlag{Name: "key", Usage: "it must be signed by `KEY`: its fingerprint, or a file with the public key"}, cmdline.JSONFlag(cmdline.Document[verifiedRow]("archive", 1)),
 		},
 		Action: c.verifyArchive,
 	}

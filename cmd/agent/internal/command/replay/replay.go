@@ -53,7 +53,7 @@ func (c command) runsReplay() *cli.Command {
 			&cli.StringFlag{Name: "keep", Usage: "rebuild the workspace in `DIR`, a new one, and leave it there"},
 			&cli.BoolFlag{Name: "install", Usage: "install what the workspace of an archive depends on, from the registries that its run used"},
 			&cli.StringFlag{Name: "key", Usage: "the archive must be signed by `KEY`: its fingerprint, or a file with the public key"},
-			cmdline.JSONFlag(),
+			cmdline.JSONFlag(cmdline.Document[*replay.Report]("replay", 1)),
 		},
 		Action: c.replay,
 	}

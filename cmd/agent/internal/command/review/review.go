@@ -49,7 +49,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			cmdline.WorkspaceFlag(), cmdline.AllFlag("of every workspace, also what was reviewed or undone"),
 			&cli.BoolFlag{Name: "accept", Usage: "record that RUN is accepted", DisableDefaultText: true},
 			&cli.StringFlag{Name: "comment", Usage: "record `TEXT` as what you say of RUN"},
-			cmdline.JSONFlag(),
+			cmdline.JSONFlag(cmdline.Document[[]Reviewed]("reviews", 1)),
 		}, cmdline.ViewFlags()...),
 		Action: c.review,
 	}

@@ -27,7 +27,7 @@ func (c command) runsCalls(which, about string) *cli.Command {
 			"agent runs calls 1k3 --json", "all of it, for programs"),
 		Flags: append(naming(),
 			&cli.BoolFlag{Name: "text", Usage: "print questions and answers too", DisableDefaultText: true},
-			cmdline.JSONFlag(),
+			cmdline.JSONFlag(cmdline.Document[[]CallRow]("calls", 1)),
 		),
 		Action: c.showCalls,
 	}

@@ -48,7 +48,7 @@ func (c command) runsLogs(which, about string) *cli.Command {
 		Flags: append(naming(),
 			&cli.StringFlag{Name: "kind", Usage: fmt.Sprintf("only what is of `KIND`: %s", strings.Trim(fmt.Sprint(logKinds), "[]"))},
 			&cli.BoolFlag{Name: "follow", Aliases: []string{"f"}, Usage: "go on until the run ends", DisableDefaultText: true},
-			cmdline.JSONFlag(),
+			cmdline.JSONFlag(cmdline.Document[LogRow]("event", 1)),
 		),
 		Action: c.showLogs,
 	}

@@ -48,9 +48,9 @@ func Command(line *cmdline.Line) *cli.Command {
 					"agent runs list --state rejected", "patches that failed here"),
 				Flags: []cli.Flag{
 					cmdline.WorkspaceFlag(), cmdline.AllFlag("runs of every workspace"),
-					&cli.StringFlag{Name: "state", Usage: "only runs in `STATE`"},
+					&cli.StringFlag{Name: "state", Usage: "only runs in `STATE`: " + stateNames()},
 					&cli.IntFlag{Name: "limit", Usage: "at most `N` runs", Value: 20},
-					cmdline.JSONFlag(),
+					cmdline.JSONFlag(cmdline.Document[[]Row]("runs", 1)),
 				},
 				Action: c.runsList,
 			},
@@ -59,7 +59,7 @@ func Command(line *cmdline.Line) *cli.Command {
 				Description: about + cmdline.PagedHelp + cmdline.Examples("agent runs show", "the latest run", "agent runs show 1k3 --json", "all of one run",
 					"agent runs show --sarif findings.sarif", "for a code host or an editor"),
 				Flags: append(append(naming(),
-					cmdline.JSONFlag(),
+					cmdline.JSONFlag(cmdline.Document[shownRun]("recorded-run", 1)),
 					&cli.StringFlag{Name: "sarif", Usage: "write the findings on the last candidate to `FILE` as SARIF 2.1.0 (- for standard output)"},
 				), cmdline.ViewFlags()...),
 				Action: c.runsShow,
@@ -139,7 +139,7 @@ func (c command) runsList(ctx *cli.Context) error {
 	}
 	// A misspelt state would list nothing, which looks like good news.
 	if filter.State != "" && !slices.Contains(run.States(), run.State(filter.State)) {
-		return fault.Usage(fmt.Sprintf("the states are %v", run.States()), "--state %q is no state", filter.State)
+		return fault.Usage("the states are: "+stateNames(), "unknown state %q", filter.State)
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
 		found, err := s.DB.Runs(ctx.Context, filter)
@@ -149,6 +149,12 @@ func (c command) runsList(ctx *cli.Context) error {
 		rows := []Row{}
 		for _, r := range found {
 			rows = append(rows, newRow(r))
+		}
+		// A directory that is gone may have runs; one that never was is a slip.
+		if dir := ctx.String("workspace"); dir != "" && len(rows) == 0 {
+			if err := cmdline.CheckDirectory(dir); err != nil {
+				return err
+			}
 		}
 		if set.On("json") {
 			return term.PrintJSON(c.Stdout, rows)
@@ -163,6 +169,15 @@ func (c command) runsList(ctx *cli.Context) error {
 		}
 		return c.printRuns(rows)
 	})
+}
+
+// stateNames lists the states that a run may be in, for people.
+func stateNames() string {
+	var names []string
+	for _, s := range run.States() {
+		names = append(names, string(s))
+	}
+	return strings.Join(names, ", ")
 }
 
 // printRuns prints the list as a table; on a terminal its lines are cut

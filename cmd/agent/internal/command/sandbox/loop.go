@@ -52,7 +52,7 @@ func (c command) loopCommand() *cli.Command {
 			cmdline.YesFlag("write what passed without asking"),
 			cmdline.AllowFlag(),
 			cmdline.NoInstallFlag(),
-			cmdline.JSONFlag(),
+			cmdline.JSONFlag(cmdline.RunDocument(), cmdline.Document[loop.Result]("loop", 1)),
 		}, cmdline.ConsentFlags()),
 		Action: c.sandboxLoop,
 	}

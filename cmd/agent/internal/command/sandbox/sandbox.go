@@ -26,7 +26,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			c.sandboxRunCommand(),
 			c.loopCommand(),
 			{
-				Name: "ls", Usage: "list the containers that exist now", Flags: []cli.Flag{cmdline.JSONFlag()},
+				Name: "ls", Usage: "list the containers that exist now", Flags: []cli.Flag{cmdline.JSONFlag(cmdline.Document[[]BoxRow]("boxes", 1))},
 				Description: "Lists the agent's containers of every process, with the run they belong to.\n\n" +
 					cmdline.Examples("agent sandbox ls", "usually empty between runs"),
 				Action: c.sandboxList,
@@ -81,7 +81,7 @@ func (c command) sandboxRunCommand() *cli.Command {
 			cmdline.AllowFlag(),
 			cmdline.NoInstallFlag(),
 			&cli.StringFlag{Name: "sarif", Usage: "write the findings to `FILE` as SARIF 2.1.0"},
-			cmdline.JSONFlag(),
+			cmdline.JSONFlag(cmdline.RunDocument()),
 		}, cmdline.ConsentFlags()),
 		Action: c.sandboxRun,
 	}

@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"golang.org/x/mod/modfile"
 
 	"agent/cmd/agent/internal/checkpoint"
 	"agent/cmd/agent/internal/cmdline"
@@ -48,6 +51,9 @@ func (c command) rebuild(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkRepository(set["workspace"].Text); err != nil {
+		return err
+	}
 	asJSON := set.On("json")
 	// The run below would print its own document, and a script would find two on standard
 	// output.
@@ -83,6 +89,29 @@ func (c command) rebuild(ctx *cli.Context) error {
 	}
 	// After the hand-over, whose error is told with the rest.
 	return c.tellRebuilt(ctx.Context, *state, asJSON, err)
+}
+
+// checkRepository looks whether dir can be the agent's own repository, before an image is built or
+// a database started: nothing else has an image of the agent to be made of.
+func checkRepository(dir string) error {
+	if err := cmdline.CheckDirectory(dir); err != nil {
+		return err
+	}
+	const next = "name the agent's own repository with --workspace"
+	text, err := workspace.ReadFile(dir, "go.mod")
+	if err != nil {
+		return fault.Usage(next, "%s is not the agent's repository: %w", dir, err)
+	}
+	if module := modfile.ModulePath(text); module != "agent" {
+		return fault.Usage(next, "%s is not the agent's repository: its go.mod is of the module %q", dir, module)
+	}
+	for _, program := range []string{"agent", "guest"} {
+		info, err := os.Stat(filepath.Join(dir, "cmd", program))
+		if err != nil || !info.IsDir() {
+			return fault.Usage(next, "%s is not the agent's repository: it has no cmd/%s", dir, program)
+		}
+	}
+	return nil
 }
 
 // why is what is recorded of an attempt that ended before there was an image: what its run says, else the error.

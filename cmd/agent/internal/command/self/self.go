@@ -13,10 +13,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/run"
 	"agent/orchestrator/selfbuild"
+	"agent/sandbox"
 )
 
 // Command is the group of the agent's own image.
@@ -31,7 +33,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			// The order is that of use: make one, see how it went, go back, see what there is.
 			c.rebuildCommand(),
 			{
-				Name: "status", Usage: "tell which image is current, and how the last rebuild ended", Flags: []cli.Flag{cmdline.JSONFlag()},
+				Name: "status", Usage: "tell which image is current, and how the last rebuild ended", Flags: []cli.Flag{cmdline.JSONFlag(cmdline.Document[selfbuild.State]("self", 1))},
 				Description: "Settles what a killed rebuild left: its tags go back.\n\n" + cmdline.Examples("agent self status", "after a kill, or to know the version"),
 				Action:      c.status,
 			},
@@ -42,7 +44,7 @@ func Command(line *cmdline.Line) *cli.Command {
 				Action: c.rollback,
 			},
 			{
-				Name: "list", Usage: "list the versions that are kept", Flags: []cli.Flag{cmdline.JSONFlag()},
+				Name: "list", Usage: "list the versions that are kept", Flags: []cli.Flag{cmdline.JSONFlag(cmdline.Document[[]selfbuild.Version]("versions", 1))},
 				Description: "Of each version the image and the source are kept, outside of the workspace.\n\n" +
 					cmdline.Examples("agent self list", "what could be gone back to"),
 				Action: c.list,
@@ -78,7 +80,7 @@ func (c command) rebuildCommand() *cli.Command {
 		}, cmdline.ModelFlags(), []cli.Flag{
 			cmdline.YesFlag("rebuild without asking"),
 			cmdline.AllowFlag(),
-			cmdline.JSONFlag(),
+			cmdline.JSONFlag(cmdline.Document[selfbuild.State]("self", 1)),
 		}),
 		Action: c.rebuild,
 	}
@@ -88,15 +90,25 @@ func (c command) rebuildCommand() *cli.Command {
 // Else it takes the journal for a moment, as that is what settles a killed rebuild; what
 // it prints then is the truth about the tags too.
 func (c command) status(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
 	dir, err := home(c.Line)
 	if err != nil {
 		return err
 	}
-	err = c.withJournal(ctx.Context, func(*selfbuild.Journal) error { return nil })
+	settled := c.withJournal(ctx.Context, func(*selfbuild.Journal) error { return nil })
 	var f *fault.Error
-	// Of all errors this one alone means that somebody else keeps the journal in order.
-	if err != nil && !(errors.As(err, &f) && f.Exit == run.ExitConflict) {
-		return err
+	var gone *sandbox.UnavailableError
+	switch {
+	case settled == nil:
+	// Somebody else keeps the journal in order.
+	case errors.As(settled, &f) && f.Exit == run.ExitConflict:
+	// Without an engine there are no tags to settle; see below.
+	case errors.As(settled, &gone):
+	default:
+		return settled
 	}
 	// Read after the settling, and without the lock: the file is replaced as a whole, so a
 	// reader beside a rebuild sees one phase or the next and never a part.
@@ -104,7 +116,13 @@ func (c command) status(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if ctx.Bool("json") {
+	if gone != nil {
+		if state.Attempt != nil {
+			return settled
+		}
+		fmt.Fprintln(c.Stderr, "agent: no engine answers: whether the images are still there was not looked at")
+	}
+	if set.On("json") {
 		return term.PrintJSON(c.Stdout, state)
 	}
 	// What an attempt is for, and why it ended, may hold the words of a patch's author or
@@ -167,6 +185,10 @@ func (c command) rollback(ctx *cli.Context) error {
 // It takes no lock and needs no engine: it reads what lies in the directory, also of
 // versions whose images somebody has removed.
 func (c command) list(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
 	dir, err := home(c.Line)
 	if err != nil {
 		return err
@@ -175,7 +197,7 @@ func (c command) list(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if ctx.Bool("json") {
+	if set.On("json") {
 		// An empty list is [] in JSON and not null, which scripts would trip over.
 		return term.PrintJSON(c.Stdout, append([]selfbuild.Version{}, list...))
 	}

@@ -41,7 +41,7 @@ func Command(line *cmdline.Line) *cli.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "csv", Usage: "print CSV with a header", DisableDefaultText: true},
 			&cli.DurationFlag{Name: "timeout", Usage: "stop a query after `TIME`", Value: query.QueryLimit},
-			cmdline.JSONFlag(),
+			cmdline.JSONFlag(cmdline.Document[[]query.View]("views", 1), cmdline.Document[[]map[string]any]("rows", 1)),
 		},
 		Action: c.sql,
 	}

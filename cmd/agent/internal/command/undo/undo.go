@@ -42,7 +42,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			"AGENT_DATABASE_URL names a database.\n\n" + cmdline.Examples(
 			"agent undo", "show what would change, then ask",
 			"agent undo 1k3f --yes", "for scripts: never asks"),
-		Flags: []cli.Flag{cmdline.WorkspaceFlag(), cmdline.YesFlag("write without asking"), cmdline.JSONFlag()},
+		Flags: []cli.Flag{cmdline.WorkspaceFlag(), cmdline.YesFlag("write without asking"), cmdline.JSONFlag(cmdline.RunDocument())},
 		Action: func(ctx *cli.Context) error {
 			set, err := config.Load(ctx, c.Getenv)
 			if err != nil {

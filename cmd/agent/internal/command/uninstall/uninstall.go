@@ -55,7 +55,7 @@ func (c command) command() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "all", Usage: "remove the record, state and configuration too", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "dry-run", Usage: "list, remove nothing", DisableDefaultText: true},
-			cmdline.YesFlag("remove without asking"), cmdline.JSONFlag(),
+			cmdline.YesFlag("remove without asking"), cmdline.JSONFlag(cmdline.Document[[]Row]("kept", 1)),
 		},
 		Action: c.uninstall,
 	}

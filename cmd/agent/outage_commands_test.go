@@ -1,0 +1,224 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/orchestrator/run"
+	"agent/orchestrator/store/storetest"
+)
+
+// What a command stands on. The engine is asked for the database too, where none is configured.
+const (
+	noneNeeded = iota
+	needsDatabase
+	needsEngine
+)
+
+// stands says what each command stands on, with arguments that are right. A new command has a row here.
+var stands = map[string]struct {
+	on   int
+	args []string
+}{
+	"sandbox run": {needsEngine, []string{"--patch", "PATCH", "--yes"}}, "sandbox loop": {needsEngine, []string{"--iterations", "1", "--yes", "--model", "ollama/none"}},
+	"sandbox ls": {needsEngine, nil}, "sandbox gc": {needsEngine, nil},
+	"edit":      {noneNeeded, []string{"PATCH", "-w", "SHOP"}},
+	"runs list": {needsDatabase, nil}, "runs show": {needsDatabase, []string{"zzzz"}}, "runs diff": {needsDatabase, []string{"zzzz"}},
+	"runs logs": {needsDatabase, []string{"zzzz"}}, "runs calls": {needsDatabase, []string{"zzzz"}}, "runs export": {needsDatabase, []string{"zzzz"}},
+	"runs replay": {needsEngine, []string{"zzzz"}}, "runs verify": {noneNeeded, []string{"PATCH"}}, "runs key": {noneNeeded, nil},
+	"proposals list": {needsDatabase, nil}, "proposals show": {needsDatabase, []string{"7"}}, "proposals drop": {needsDatabase, []string{"7"}},
+	"review": {needsDatabase, []string{"--json"}}, "undo": {needsDatabase, []string{"zzzz"}}, "blame": {needsDatabase, []string{"shop/stock.py", "-w", "SHOP"}},
+	"analyze": {needsEngine, nil}, "context": {needsDatabase, []string{"shop/stock.py", "-w", "SHOP"}}, "sql": {needsDatabase, []string{"v_runs"}},
+	"db url": {noneNeeded, nil}, "db up": {needsDatabase, nil}, "db migrate": {needsDatabase, nil}, "db prune": {needsDatabase, []string{"--older-than", "90d", "--dry-run"}},
+	"db down":      {noneNeeded, nil}, // refused, with a database of the user's own
+	"images build": {needsEngine, nil}, "images list": {needsEngine, nil}, "images prune": {needsEngine, nil},
+	"doctor": {needsEngine, nil}, "config": {noneNeeded, nil}, "keys": {needsDatabase, nil},
+	"self rebuild": {needsEngine, []string{"-w", "SELF", "--yes"}}, "self status": {noneNeeded, nil}, "self rollback": {needsEngine, nil}, "self list": {noneNeeded, nil},
+	"schema": {noneNeeded, nil}, "completion bash": {noneNeeded, nil}, "completion zsh": {noneNeeded, nil}, "completion fish": {noneNeeded, nil}, "version": {noneNeeded, nil},
+}
+
+// withoutEngine runs a command as its own process, with an engine's socket that is not there.
+func withoutEngine(t *testing.T, url, path string) execution {
+	t.Helper()
+	top := t.TempDir()
+	shop, patch, own := filepath.Join(top, "shop"), filepath.Join(top, "change.xml"), filepath.Join(top, "own")
+	good, err := os.ReadFile("testdata/patches/good.xml")
+	err = errors.Join(err, os.CopyFS(shop, os.DirFS("testdata/example")), os.WriteFile(patch, good, 0o644))
+	for _, dir := range []string{"cmd/agent", "cmd/guest"} {
+		err = errors.Join(err, os.MkdirAll(filepath.Join(own, dir), 0o755))
+	}
+	if err := errors.Join(err, os.WriteFile(filepath.Join(own, "go.mod"), []byte("module agent\n"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	args := strings.Fields(path)
+	for _, a := range stands[path].args {
+		args = append(args, strings.NewReplacer("PATCH", patch, "SHOP", shop, "SELF", own).Replace(a))
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), agentProgram, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = shop, &stdout, &stderr
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + top, "AGENT_GUEST=" + os.Getenv("AGENT_GUEST"), "AGENT_DATABASE_URL=" + url,
+		"DOCKER_HOST=unix://" + filepath.Join(top, "docker.sock"),
+	}
+	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
+		t.Fatal(err)
+	}
+	return execution{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// leaves are the commands that do something, by their paths.
+func leaves() (paths []string) {
+	walk(newApp(quiet()).Commands, func(path string, cmd *cli.Command) {
+		if len(cmd.Subcommands) == 0 {
+			paths = append(paths, path)
+		}
+	})
+	return paths
+}
+
+func TestEveryCommandSaysWhatItStandsOn(t *testing.T) {
+	t.Parallel()
+	paths := leaves()
+	for _, path := range paths {
+		if _, there := stands[path]; !there {
+			t.Errorf("agent %s has no row in stands", path)
+		}
+	}
+	for path := range stands {
+		if !slices.Contains(paths, path) {
+			t.Errorf("stands has a row of %s, which is no command", path)
+		}
+	}
+}
+
+// Without an engine every command that needs none works, and the others say at once what is missing.
+func TestCommandsWithoutAnEngine(t *testing.T) {
+	t.Parallel()
+	_, url := storetest.New(t)
+	for _, path := range leaves() {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			missing := func(got execution) bool {
+				return got.exit == run.ExitInfra && strings.Contains(got.stdout+got.stderr, "no Docker engine at unix://")
+			}
+			// With a database elsewhere.
+			got := withoutEngine(t, url, path)
+			switch needs := stands[path].on == needsEngine; {
+			case needs && path == "doctor":
+				if !missing(got) || !strings.Contains(got.stdout, "→ start an engine") {
+					t.Errorf("%+v", got)
+				}
+			case needs && (!missing(got) || !strings.Contains(got.stderr, "next: ")):
+				t.Errorf("it needs an engine: %+v", got)
+			case !needs && got.exit == run.ExitInfra:
+				t.Errorf("it needs no engine: %+v", got)
+			}
+			// The agent's own database lives on the engine.
+			got = withoutEngine(t, "", path)
+			switch needs := stands[path].on != noneNeeded || path == "db url" || path == "db down"; {
+			case needs && !missing(got):
+				t.Errorf("it needs the agent's own database: %+v", got)
+			case !needs && got.exit == run.ExitInfra:
+				t.Errorf("it needs no database: %+v", got)
+			}
+		})
+	}
+}
+
+// A database that does not answer is told before it is given up.
+func TestCommandsWithoutADatabase(t *testing.T) {
+	t.Parallel()
+	const gone = "postgres://agent:canary-s3cret@127.0.0.1:1/agent"
+	for _, path := range leaves() {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			got := withoutEngine(t, gone, path)
+			told := strings.Contains(got.stderr, "agent: database 127.0.0.1:1/agent not reachable, trying again (attempt ")
+			switch needs := stands[path].on == needsDatabase || path == "doctor"; {
+			case needs && (got.exit != run.ExitInfra || !told):
+				t.Errorf("it needs the database: %+v", got)
+			case !needs && told:
+				t.Errorf("it needs no database: %+v", got)
+			}
+			if strings.Contains(got.stderr, "canary") || strings.Contains(got.stdout, "canary") && path != "db url" {
+				t.Errorf("the password is told: %+v", got)
+			}
+		})
+	}
+}
+
+// Whatever is typed wrongly ends with exit code 2, nothing on stdout and the next thing to do.
+func TestNonsenseNamesTheCure(t *testing.T) {
+	t.Parallel()
+	for _, path := range leaves() {
+		for _, wrong := range [][]string{{"--nonsense"}, {"--nonsense=1"}, {"a", "b", "c"}, {"--json=perhaps"}} {
+			got := commandIn(t, nil, append(strings.Fields(path), wrong...)...)
+			if got.exit != run.ExitUsage || got.stdout != "" || !strings.HasPrefix(got.stderr, "agent: ") || !strings.Contains(got.stderr, "\n  next: ") {
+				t.Errorf("agent %s %q: %+v", path, wrong, got)
+			}
+		}
+	}
+	empty := t.TempDir()
+	for args, want := range map[string]string{
+		"config -w /nonexistent":              "name a directory with --workspace",
+		"config -w /etc/passwd":               "name a directory with --workspace",
+		"proposals drop":                      "no proposal was named",
+		"proposals drop x":                    `invalid proposal number "x"`,
+		"proposals show 0":                    `invalid proposal number "0"`,
+		"runs list --state sleeping":          "the states are: queued, analyzing, ",
+		"runs logs --kind x":                  "the kinds are",
+		"self rebuild -w /nonexistent --yes":  "name a directory with --workspace",
+		"self rebuild -w " + empty + " --yes": "not the agent's repository",
+		"blame":                               "no file was named",
+		"runs verify":                         "no archive was named",
+		"runs verify /nonexistent":            "name an archive",
+		"schema nothing":                      "see `agent schema`",
+	} {
+		if got := commandIn(t, nil, strings.Fields(args)...); got.exit != run.ExitUsage || got.stdout != "" || !strings.Contains(got.stderr, want) || !strings.Contains(got.stderr, "next: ") {
+			t.Errorf("agent %s: %+v, want %q", args, got, want)
+		}
+	}
+}
+
+// What is not in the record is an error of usage, in words that say what was looked for.
+func TestWhatIsNotThereIsAnError(t *testing.T) {
+	t.Parallel()
+	_, url := storetest.New(t)
+	env := map[string]string{"AGENT_DATABASE_URL": url, "XDG_CONFIG_HOME": t.TempDir(), "XDG_STATE_HOME": t.TempDir()}
+	for args, want := range map[string]string{
+		"runs show":                            "there is no run yet",
+		"runs show zzzz":                       `"zzzz"`,
+		"runs show zzzz --json":                `"zzzz"`,
+		"runs diff zzzz":                       `"zzzz"`,
+		"runs logs zzzz":                       `"zzzz"`,
+		"runs calls zzzz":                      `"zzzz"`,
+		"runs export zzzz":                     `"zzzz"`,
+		"review zzzz":                          `"zzzz"`,
+		"undo zzzz":                            `"zzzz"`,
+		"undo":                                 "nothing to undo",
+		"proposals show 7":                     "there is no proposal 7",
+		"proposals drop 7":                     "there is no proposal 7",
+		"proposals drop 7 --json":              "there is no proposal 7",
+		"proposals list -w /nonexistent":       "name a directory",
+		"runs list -w /nonexistent":            "name a directory",
+		"runs list -w /nonexistent --json":     "name a directory",
+		"sql v_nothing":                        "there is no view v_nothing",
+		"sql nonsense --json":                  "syntax error",
+		"sql --json -- select\tnothing_at_all": "nothing_at_all",
+		"keys --forget nothing":                `no key "nothing" is known`,
+	} {
+		got := commandIn(t, env, strings.Split(strings.ReplaceAll(args, " ", "\x00"), "\x00")...)
+		if got.exit != run.ExitUsage || got.stdout != "" || !strings.Contains(got.stderr, want) || !strings.Contains(got.stderr, "next: ") {
+			t.Errorf("agent %s: %+v, want %q", args, got, want)
+		}
+	}
+}
