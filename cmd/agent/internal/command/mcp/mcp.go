@@ -1,0 +1,121 @@
+// Package mcp is `agent mcp`: the gate for coding agents, by the Model Context Protocol.
+package mcp
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/orchestrator/serve/mcp"
+)
+
+type command struct {
+	*cmdline.Line
+	version string
+}
+
+// tokenVariable names the environment variable with the token that clients must send over HTTP.
+const tokenVariable = "AGENT_MCP_TOKEN"
+
+// Command serves the gate to coding agents. version is the agent's own.
+func Command(line *cmdline.Line, version string) *cli.Command {
+	c := command{line, version}
+	return &cli.Command{
+		Name: "mcp", Usage: "serve the gate to coding agents (Model Context Protocol)",
+		Description: "A coding agent proves its patches here, reads what the gates found, and applies what passed\n" +
+			"once a person approved it. It serves one workspace, on stdin and stdout; --http serves on a\n" +
+			"port of this machine, to clients that send the bearer token of " + tokenVariable + ", or of the one\n" +
+			"that is printed. No request can allow what is held, or reach another directory.\n\n" +
+			"Tools: prove_patch, apply_run, undo, run_status, findings, history, search_symbols, users_of.\n\n" + cmdline.Examples(
+			"claude mcp add agent -- agent mcp -w .", "Claude Code proves its patches here",
+			"codex mcp add agent -- agent mcp -w .", "Codex does",
+			"agent mcp --apply never", "prove only; a person applies",
+			"agent mcp --http 127.0.0.1:8410", "for clients that speak HTTP"),
+		Flags: []cli.Flag{
+			cmdline.WorkspaceFlag(),
+			&cli.StringFlag{Name: "apply", Value: string(mcp.Ask), Usage: "who approves what is written: `WHO` is ask (the person at the client), never or always"},
+			&cli.StringFlag{Name: "http", Usage: "serve by HTTP on `ADDR` of this machine, as 127.0.0.1:8410; port 0 takes a free one"},
+		},
+		Action: c.serve,
+	}
+}
+
+// serve serves until the client goes, or the process is asked to end.
+func (c command) serve(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	approve := ctx.String("apply")
+	if !slices.Contains(mcp.Approvals, approve) {
+		return fault.Usage("use ask, never or always", "unknown value %q for --apply", approve)
+	}
+	dir := cmdline.Resolved(set["workspace"].Text)
+	if err := cmdline.CheckDirectory(dir); err != nil {
+		return err
+	}
+	program, err := newProgram(dir)
+	if err != nil {
+		return fault.Infra("start agent by its path", "find this program: %w", err)
+	}
+	server := mcp.New(program, mcp.Approval(approve), c.version)
+	if addr := ctx.String("http"); addr != "" {
+		return c.listen(ctx.Context, server, addr)
+	}
+	err = server.Run(ctx.Context, &sdk.IOTransport{Reader: input{c.Stdin}, Writer: output{c.Stdout}})
+	if errors.Is(err, context.Canceled) {
+		return nil // it was asked to end
+	}
+	return err
+}
+
+// listen serves by HTTP. The port is one of the loopback: whoever has the token has what the user has here.
+func (c command) listen(ctx context.Context, server *sdk.Server, addr string) error {
+	host, _, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fault.Usage("name one as 127.0.0.1:8410; use an SSH tunnel to reach it from elsewhere", "--http %s is no address of the loopback", addr)
+	}
+	token := c.Getenv(tokenVariable)
+	if token == "" {
+		token = rand.Text()
+		fmt.Fprintf(c.Stderr, "agent: the token is %s; %s sets one\n", token, tokenVariable)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return fault.Infra("choose another port, or 0 for a free one", "%w", err)
+	}
+	fmt.Fprintf(c.Stderr, "agent: serving http://%s%s, Ctrl-C ends it\n", listener.Addr(), mcp.Path)
+	served := &http.Server{Handler: mcp.Handler(server, token), ReadHeaderTimeout: 10 * time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- served.Serve(listener) }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		err = errors.Join(served.Close(), <-ended)
+	}
+	if errors.Is(err, http.ErrServerClosed) || err == nil {
+		return nil
+	}
+	return fault.Infra("run it again", "serve HTTP: %w", err)
+}
+
+// environment is what a command gets of this process's: its own workspace, and nobody's yes.
+func environment(all []string, dir string) []string {
+	kept := slices.DeleteFunc(slices.Clone(all), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return slices.Contains([]string{"AGENT_WORKSPACE", "AGENT_YES", "AGENT_JSON", tokenVariable}, name)
+	})
+	return append(kept, "AGENT_WORKSPACE="+dir)
+}
