@@ -3,7 +3,10 @@
 GO      ?= go
 AGENT   := bin/agent
 GUEST   := cmd/agent/guestbin/guest
-STATIC  := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w'
+# What `agent version` says beyond what the Go toolchain records by itself.
+COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
+DATE    := $(shell git log -1 --format=%cI 2>/dev/null)
+STATIC  := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.releaseCommit=$(COMMIT) -X main.releaseDate=$(DATE)'
 GOFUMPT     := mvdan.cc/gofumpt@v0.9.2
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # What a program in a box may try, by the names of the tests.

@@ -30,6 +30,7 @@
 //	cmd/agent/internal/command/undo       agent undo
 //	cmd/agent/internal/config     settings: flags, environment, files, defaults
 //	cmd/agent/internal/fault      errors with an exit code and the next thing to do
+//	cmd/agent/internal/page       help pages and topics, laid out for a terminal or as manual pages
 //	cmd/agent/internal/sarif      what a run found, as SARIF
 //	cmd/agent/internal/term       the terminal: board, summary, diff, pager, questions
 //	cmd/agent/internal/wire       a session put together: engine, record, models, runner
@@ -110,6 +111,7 @@
 //	verify/policy                 what of a changeset a person must see before it is written
 //	verify/policy/acting          the table of files that act outside the box
 //	verify/policy/runner          the table of what code does that reaches for what runs its tests; pure
+//	docs                          the topics of agent help, embedded
 //	migrations                    the schema, its views and roles
 //
 // Packages for tests alone: cmd/agent/internal/cmdline/cmdlinetest,

@@ -106,7 +106,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	t.Parallel()
 	walk(newApp(quiet()).Commands, func(path string, cmd *cli.Command) {
 		got := commandIn(t, nil, append(strings.Fields(path), "--help")...)
-		if got.exit != 0 || !strings.Contains(got.stdout, "agent "+path+" - "+cmd.Usage) || got.stderr != "" {
+		if got.exit != 0 || !strings.Contains(strings.Join(strings.Fields(got.stdout), " "), "agent "+path+" - "+cmd.Usage) || got.stderr != "" {
 			t.Errorf("%s --help: exit %d\n%s%s", path, got.exit, got.stdout, got.stderr)
 		}
 		if len(cmd.Subcommands) == 0 && cmd.Name != "version" && !strings.Contains(got.stdout, "Examples:") {

@@ -10,6 +10,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -98,7 +99,10 @@ func execute(ctx context.Context, args []string, getenv func(string) string, std
 	// The hidden word of the shells was handled above; everything from
 	// here on is a command that a person may type.
 	ordered, err := reorder(app, args)
-	if err == nil {
+	if path, asked := asksHelp(app, ordered); err == nil && asked {
+		name, cmd := walkTo(app, path)
+		err = showPage(ctx, c, commandPage(cmp.Or(name, app.Name), cmd, app))
+	} else if err == nil {
 		err = app.RunContext(ctx, append([]string{app.Name}, ordered...))
 	}
 	return c.Exit(ctx, err, asksJSON(args, getenv))
