@@ -3,10 +3,10 @@
 GO      ?= go
 AGENT   := bin/agent
 GUEST   := cmd/agent/guestbin/guest
-# What `agent version` says beyond what the Go toolchain records by itself.
-COMMIT  := $(shell git rev-parse HEAD 2>/dev/null)
-DATE    := $(shell git log -1 --format=%cI 2>/dev/null)
-STATIC  := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w -X main.releaseCommit=$(COMMIT) -X main.releaseDate=$(DATE)'
+# What `agent version` says beyond what the Go toolchain records by itself. Not for the guest: images are named by its bytes.
+VERSION := -X main.releaseCommit=$(shell git rev-parse HEAD 2>/dev/null) -X main.releaseDate=$(shell git log -1 --format=%cI 2>/dev/null)
+LDFLAGS := -s -w
+STATIC  := CGO_ENABLED=0 $(GO) build -trimpath
 GOFUMPT     := mvdan.cc/gofumpt@v0.9.2
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # What a program in a box may try, by the names of the tests.
@@ -25,8 +25,8 @@ help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 build: ## build bin/agent, with its guest inside
-	$(STATIC) -o $(GUEST) ./cmd/guest
-	$(STATIC) -o $(AGENT) ./cmd/agent
+	$(STATIC) -ldflags '$(LDFLAGS)' -o $(GUEST) ./cmd/guest
+	$(STATIC) -ldflags '$(LDFLAGS) $(VERSION)' -o $(AGENT) ./cmd/agent
 
 setup: ## install and start an engine when none answers, build the images and the database
 	bash images/engine.sh
