@@ -41,7 +41,7 @@ func newApp(c *cmdline.Line) *cli.App {
 		Description: "A patch goes in; a snapshot of the workspace is taken, the patch is applied and proved\n" +
 			"in containers with no network, and only a pass is written to the workspace, all of it or\n" +
 			"nothing. Postgres keeps the evidence.\n\n" + cmdline.Examples(
-			"agent sandbox run --patch change.xml", "prove a patch, then ask",
+			"agent sandbox run change.diff", "prove a patch, then ask",
 			"agent sandbox run --goal 'round prices up'", "have a model find the patch",
 			"agent runs list", "what happened so far",
 			"agent undo", "undo the last applied change",

@@ -120,7 +120,12 @@ func TestUsageErrorsSayWhatToDo(t *testing.T) {
 	for args, want := range map[string]string{
 		"sandbox run --pach x":                    "did you mean --patch?",
 		"sandbox run --patch":                     "flag needs an argument",
-		"sandbox run extra":                       `takes no argument "extra"`,
+		"sandbox run absent.diff":                 "no such file",
+		"sandbox run a.diff b.diff":               `takes no argument "b.diff"`,
+		"sandbox run a.diff --patch b.diff":       `--patch and "a.diff" are mutually exclusive`,
+		"sandbox run a.diff --goal x":             "are mutually exclusive",
+		"sandbox run":                             "the patch is empty",
+		"sandbox run --yes --file a.py":           "the patch is empty",
 		"runs show a b":                           `takes no argument "b"`,
 		"runs list --limit many":                  "invalid value",
 		"runs list --limit 0":                     "give a number above 0",
