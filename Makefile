@@ -20,7 +20,7 @@ CYCLONEDX   := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup demo test check test-ollama test-runsc test-self test-compose battery fuzz soak sbom lint bench bench-edit bench-verify bench-weakenings bench-real clean
+.PHONY: help build setup demo test check test-ollama test-runsc test-self test-compose battery fuzz soak picture sbom lint bench bench-edit bench-verify bench-weakenings bench-real clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -78,9 +78,14 @@ FUZZTIME ?= 10s
 fuzz: ## every reader of hostile bytes against bytes that nobody thought of, FUZZTIME (10s) each; FUZZ='WORD' those of packages or names with WORD
 	bash .ci/fuzz $(FUZZTIME) $(FUZZ)
 
+PICTURE ?= --record $(AGENT)
+
 # Some 5 minutes on two cores. Not part of `make test`: what strikes when is chance.
 soak: setup ## 200 runs struck by faults at random instants, every promise checked after each; AGENT_SOAK=1000 makes more, AGENT_SOAK_SEED=N repeats
 	$(GO) test -tags soak -run '^(TestASeedGivesTheSamePlan|TestEveryOracleIsSeenToFail|TestSoak)$$' -count 1 -timeout 180m -v ./cmd/agent
+
+picture: setup ## record two runs of the example workspace in a terminal, and draw docs/run.svg; PICTURE= draws the recording that is there
+	$(GO) run ./cmd/picturetest $(PICTURE)
 
 sbom: build ## what the programs are built from, as CycloneDX, beside them: bin/agent.cdx.json and that of the guest
 	cp $(GUEST) bin/guest

@@ -116,6 +116,7 @@
 //
 // Packages for tests alone: cmd/agent/internal/cmdline/cmdlinetest,
 // cmd/agent/internal/term/termtest, cmd/gatetest (hostile patches for any gate),
+// cmd/picturetest (the picture of the README),
 // cmd/modulestest (licences of modules), images/imagestest, orchestrator/llm/journaltest,
 // orchestrator/llm/llmtest, orchestrator/run/runtest, orchestrator/store/storetest,
 // sandbox/boxtest, sandbox/enginetest, sandbox/workspace/internal/treetest, sandbox/workspace/secret/secrettest,
