@@ -164,11 +164,25 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 		"sandbox run --yes --no":   "--no-feature --no-promote --no-install",
 		"proposals ":               "list show drop",
 		"completion b":             "bash",
+		"runs diff --color ":       "auto always never",
+		"runs list --state pro":    "proposing promoting promoted",
+		"help sandbox ":            "run loop ls gc",
+		"help own":                 "own-gates",
+		"sandbox run --model gem":  "gemini/gemini-2.5-flash",
+		"edit ":                    "", // a file
+		"sandbox run ":             "",
 		"sandbox run --patch x --": "--workspace --patch --goal --file --candidates --model --max-cost --max-tokens --max-requests --max-time --no-feature --proposal --replay --yes --no-promote --allow --no-install --sarif --json --help",
 	} {
 		got := commandIn(t, nil, append([]string{completeCommand}, strings.Split(words, " ")...)...)
-		if got.exit != 0 || !slices.Equal(strings.Fields(got.stdout), strings.Fields(want)) {
-			t.Errorf("%q completes to %q, want %q", words, strings.Fields(got.stdout), want)
+		var offered []string
+		for line := range strings.Lines(got.stdout) {
+			word, about, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+			if offered = append(offered, word); !ok || about == "" {
+				t.Errorf("%q: %q has no meaning", words, word)
+			}
+		}
+		if got.exit != 0 || !slices.Equal(offered, strings.Fields(want)) {
+			t.Errorf("%q completes to %q, want %q", words, offered, want)
 		}
 	}
 }

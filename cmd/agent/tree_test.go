@@ -124,7 +124,7 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/wire": {
 		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "images/dependencies", "orchestrator/agent", "orchestrator/blame", "orchestrator/export",
 		"orchestrator/forge", "orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/run", "orchestrator/store",
-		"orchestrator/store/database", "orchestrator/store/history", "orchestrator/survey", "orchestrator/tournament", "sandbox", "sandbox/workspace",
+		"orchestrator/store/database", "orchestrator/store/history", "orchestrator/store/query", "orchestrator/survey", "orchestrator/tournament", "sandbox", "sandbox/workspace",
 		"sandbox/workspace/secret", "verify",
 	},
 	"cmd/guest":            {"sandbox/guest"},

@@ -44,6 +44,20 @@ type DB struct {
 // answer, refuses the user or has no schema gives an *UnavailableError; a
 // schema that is newer than this program a *migrations.NewerError.
 func Open(ctx context.Context, url string) (*DB, error) {
+	db, err := OpenAsIs(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.migrate(ctx); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// OpenAsIs is Open for a reader: the schema stays at the version that it has, and whether the
+// server answers is seen at the first statement.
+func OpenAsIs(ctx context.Context, url string) (*DB, error) {
 	config, err := configure(url)
 	if err != nil {
 		return nil, err
@@ -52,12 +66,7 @@ func Open(ctx context.Context, url string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	db := &DB{Pool: pool, address: address(config.ConnConfig.Config)}
-	if err := db.migrate(ctx); err != nil {
-		pool.Close()
-		return nil, err
-	}
-	return db, nil
+	return &DB{Pool: pool, address: address(config.ConnConfig.Config)}, nil
 }
 
 // Close gives the connections back to the server.
