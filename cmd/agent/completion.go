@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -97,7 +98,7 @@ func completionCommand(w io.Writer) *cli.Command {
 // complete prints the candidates for the last of words: commands of the
 // level reached, flags, or values. Where none fits it prints nothing, and
 // the shell offers files.
-func complete(w io.Writer, app *cli.App, getenv func(string) string, words []string) {
+func complete(ctx context.Context, w io.Writer, app *cli.App, getenv func(string) string, words []string) {
 	if len(words) == 0 {
 		return
 	}
@@ -129,13 +130,13 @@ func complete(w io.Writer, app *cli.App, getenv func(string) string, words []str
 	var candidates []word
 	switch {
 	case expects != "":
-		candidates = c.flagValues(strings.Join(path, " "), expects)
+		candidates = c.flagValues(ctx, strings.Join(path, " "), expects)
 	case strings.HasPrefix(last, "-"):
 		candidates = flagWords(flags)
 	case len(level) > 0:
 		candidates = commandWords(level)
 	case len(arguments) == 0 || path[0] == "help":
-		candidates = c.argumentValues(strings.Join(path, " "), arguments)
+		candidates = c.argumentValues(ctx, strings.Join(path, " "), arguments)
 	}
 	for _, candidate := range candidates {
 		if strings.HasPrefix(candidate.text, last) {

@@ -93,7 +93,7 @@ func execute(ctx context.Context, args []string, getenv func(string) string, std
 	c.Programs = guestFiles
 	app := newApp(c)
 	if len(args) > 0 && args[0] == completeCommand {
-		complete(c.Stdout, app, getenv, args[1:])
+		complete(ctx, c.Stdout, app, getenv, args[1:])
 		return run.ExitDone
 	}
 	// The hidden word of the shells was handled above; everything from

@@ -31,7 +31,7 @@ type completer struct {
 }
 
 // flagValues lists what a flag of a command may be given, nil where any text or a file is meant.
-func (c completer) flagValues(path, flag string) []word {
+func (c completer) flagValues(ctx context.Context, path, flag string) []word {
 	switch flag {
 	case "allow":
 		return plain(policy.Kinds(), "approve changes of this kind")
@@ -44,32 +44,32 @@ func (c completer) flagValues(path, flag string) []word {
 	case "model":
 		return c.models()
 	case "proposal":
-		return c.proposals()
+		return c.proposals(ctx)
 	case "replay":
 		if path == "sandbox run" {
-			return c.runs()
+			return c.runs(ctx)
 		}
 	}
 	return nil
 }
 
 // argumentValues lists what a command may be given as its argument.
-func (c completer) argumentValues(path string, before []string) []word {
+func (c completer) argumentValues(ctx context.Context, path string, before []string) []word {
 	switch path {
 	case "help":
 		return c.topics(before)
 	case "undo", "review":
-		return c.runs()
+		return c.runs(ctx)
 	case "sql":
-		return c.rows("select viewname, obj_description((quote_ident(schemaname) || '.' || quote_ident(viewname))::regclass, 'pg_class') " +
+		return c.rows(ctx, "select viewname, obj_description((quote_ident(schemaname) || '.' || quote_ident(viewname))::regclass, 'pg_class') "+
 			"from pg_views where schemaname = current_schema() order by 1")
 	}
 	group, name, _ := strings.Cut(path, " ")
 	switch {
 	case group == "runs" && name != "list" && name != "verify" && name != "key":
-		return c.runs()
+		return c.runs(ctx)
 	case group == "proposals" && name != "list":
-		return c.proposals()
+		return c.proposals(ctx)
 	}
 	return nil
 }
@@ -125,18 +125,18 @@ func (c completer) settings() config.Settings {
 }
 
 // runs lists the newest runs.
-func (c completer) runs() []word {
-	return c.rows("select run, concat_ws(' ', state, intent, workspace) from v_runs order by started desc limit 30")
+func (c completer) runs(ctx context.Context) []word {
+	return c.rows(ctx, "select run, concat_ws(' ', state, intent, workspace) from v_runs order by started desc limit 30")
 }
 
 // proposals lists the proposals that are open.
-func (c completer) proposals() []word {
-	return c.rows("select proposal, concat_ws(' ', kind, path, goal) from v_proposals where state = 'open' order by at desc limit 30")
+func (c completer) proposals(ctx context.Context) []word {
+	return c.rows(ctx, "select proposal, concat_ws(' ', kind, path, goal) from v_proposals where state = 'open' order by at desc limit 30")
 }
 
 // rows asks the record, where it answers at once; completion has nothing to say of errors.
-func (c completer) rows(sql string) []word {
-	ctx, cancel := context.WithTimeout(context.Background(), completionPatience)
+func (c completer) rows(ctx context.Context, sql string) []word {
+	ctx, cancel := context.WithTimeout(ctx, completionPatience)
 	defer cancel()
 	set := c.settings()
 	if set == nil {
