@@ -6,7 +6,10 @@ GUEST   := cmd/agent/guestbin/guest
 # Where `make install` puts things, and `make package` and `make release`.
 PREFIX  ?= /usr/local
 DIST    ?= bin/dist
-STATIC  := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w'
+# What `agent version` says beyond what the Go toolchain records by itself. Not for the guest: images are named by its bytes.
+VERSION := -X main.releaseCommit=$(shell git rev-parse HEAD 2>/dev/null) -X main.releaseDate=$(shell git log -1 --format=%cI 2>/dev/null)
+LDFLAGS := -s -w
+STATIC  := CGO_ENABLED=0 $(GO) build -trimpath
 GOFUMPT     := mvdan.cc/gofumpt@v0.9.2
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # What a program in a box may try, by the names of the tests.
@@ -20,13 +23,13 @@ CYCLONEDX   := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup demo test check test-ollama test-runsc test-self test-compose battery fuzz soak sbom install package release test-release test-package lint bench bench-edit bench-verify bench-weakenings bench-real schemas clean
+.PHONY: help build setup demo test check test-ollama test-runsc test-self test-compose battery fuzz soak picture sbom install package release test-release test-package lint bench bench-edit bench-verify bench-weakenings bench-real schemas clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 build: ## build bin/agent, with its guest inside
-	GOOS=linux $(STATIC) -o $(GUEST) ./cmd/guest
-	$(STATIC) -o $(AGENT) ./cmd/agent
+	GOOS=linux $(STATIC) -ldflags '$(LDFLAGS)' -o $(GUEST) ./cmd/guest
+	$(STATIC) -ldflags '$(LDFLAGS) $(VERSION)' -o $(AGENT) ./cmd/agent
 
 setup: ## install and start an engine when none answers, build the images and the database
 	bash images/engine.sh
@@ -78,9 +81,14 @@ FUZZTIME ?= 10s
 fuzz: ## every reader of hostile bytes against bytes that nobody thought of, FUZZTIME (10s) each; FUZZ='WORD' those of packages or names with WORD
 	bash .ci/fuzz $(FUZZTIME) $(FUZZ)
 
+PICTURE ?= --record $(AGENT)
+
 # Some 5 minutes on two cores. Not part of `make test`: what strikes when is chance.
 soak: setup ## 200 runs struck by faults at random instants, every promise checked after each; AGENT_SOAK=1000 makes more, AGENT_SOAK_SEED=N repeats
 	$(GO) test -tags soak -run '^(TestASeedGivesTheSamePlan|TestEveryOracleIsSeenToFail|TestSoak)$$' -count 1 -timeout 180m -v ./cmd/agent
+
+picture: setup ## record two runs of the example workspace in a terminal, and draw docs/run.svg; PICTURE= draws the recording that is there
+	$(GO) run ./cmd/picturetest $(PICTURE)
 
 sbom: build ## what the programs are built from, as CycloneDX, beside them: bin/agent.cdx.json and that of the guest
 	cp $(GUEST) bin/guest

@@ -22,6 +22,7 @@
 //	cmd/agent/internal/command/images     agent images
 //	cmd/agent/internal/command/initialize  agent init
 //	cmd/agent/internal/command/keys       agent keys
+//	cmd/agent/internal/command/mcp        agent mcp
 //	cmd/agent/internal/command/models     agent models
 //	cmd/agent/internal/command/memory     agent memory: show, edit, clear
 //	cmd/agent/internal/command/proposals  agent proposals, and how a run takes one up
@@ -37,6 +38,7 @@
 //	cmd/agent/internal/config     settings: flags, environment, files, defaults
 //	cmd/agent/internal/document   what commands print with --json: names, versions, --jq and --template
 //	cmd/agent/internal/fault      errors with an exit code and the next thing to do
+//	cmd/agent/internal/page       help pages and topics, laid out for a terminal or as manual pages
 //	cmd/agent/internal/sarif      what a run found, as SARIF
 //	cmd/agent/internal/term       the terminal: board, summary, diff, pager, questions
 //	cmd/agent/internal/wire       a session put together: engine, record, models, runner
@@ -80,6 +82,7 @@
 //	orchestrator/store/knowledge  memory, cascade queue, iterations, symbols, summaries, proposals
 //	orchestrator/store/history    the record read: lists, reviews, undo, blame, replay
 //	orchestrator/store/query      statements of SQL as the role that only reads
+//	orchestrator/serve/mcp        the gate by the Model Context Protocol: tools, resources, who approves
 //	orchestrator/selfbuild        the agent's own image: its steps, journal, tags and battery
 //	sandbox                       the engine, boxes, limits, reaping, the agent's own Postgres
 //	sandbox/guest                 what runs inside a box, and the protocol with the host
@@ -124,11 +127,13 @@
 //	verify/policy/acting          the table of files that act outside the box
 //	verify/policy/runner          the table of what code does that reaches for what runs its tests; pure
 //	verify/policy/signature       what the heads of functions say of types; pure
+//	docs                          the topics of agent help, embedded
 //	migrations                    the schema, its views and roles
 //
 // Packages for tests alone: cmd/agent/internal/cmdline/cmdlinetest,
 // cmd/agent/internal/document/schematest (schemas of documents),
 // cmd/agent/internal/term/termtest, cmd/gatetest (hostile patches for any gate),
+// cmd/picturetest (the picture of the README),
 // cmd/modulestest (licences of modules), images/imagestest, orchestrator/llm/journaltest,
 // orchestrator/llm/llmtest, orchestrator/run/runtest, orchestrator/store/storetest,
 // sandbox/boxtest, sandbox/enginetest, sandbox/workspace/internal/treetest, sandbox/workspace/secret/secrettest,

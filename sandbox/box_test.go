@@ -394,8 +394,8 @@ func (p *proxy) cut() {
 
 func ExampleUnavailableError() {
 	err := error(&sandbox.UnavailableError{
-		Host: "unix:///var/run/docker.sock", Err: errors.New("connection refused"), Hint: "start an engine: make setup",
+		Host: "unix:///var/run/docker.sock", Err: errors.New("connection refused"), Hint: "start Docker",
 	})
 	fmt.Println(err)
-	// Output: no Docker engine at unix:///var/run/docker.sock: connection refused: start an engine: make setup
+	// Output: no Docker engine at unix:///var/run/docker.sock: connection refused: start Docker
 }

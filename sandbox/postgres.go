@@ -92,6 +92,17 @@ func (e *Engine) Postgres(ctx context.Context, image string) (string, error) {
 	return e.postgres().ensure(ctx, image)
 }
 
+// PostgresRunning returns the URL of the agent's own Postgres where it runs and answers,
+// and "" where it does not. It starts nothing.
+func (e *Engine) PostgresRunning(ctx context.Context) (string, error) {
+	p := e.postgres()
+	c, err := p.api.ContainerInspect(ctx, p.container)
+	if err != nil || c.Config.Labels[serviceLabel] != pgService || !c.State.Running {
+		return "", moot(err)
+	}
+	return p.answering(ctx, c)
+}
+
 // PostgresStop stops the agent's own Postgres. With remove it also removes the
 // container, the network and the volume: the whole history. What is not there
 // is no error.

@@ -32,7 +32,7 @@ func (e *UnavailableError) Error() string {
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // startHint is the cure for an engine that is not there.
-const startHint = "start an engine: make setup, or set DOCKER_HOST"
+const startHint = "start Docker (on Debian: apt-get install docker.io), or set DOCKER_HOST to an engine elsewhere"
 
 // diagnose explains why an engine did not answer. The client hides the
 // cause of an unsuccessful dial in a sentence, so this dials once more.

@@ -2,9 +2,7 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"runtime"
-	"runtime/debug"
+	"math"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -20,6 +18,7 @@ import (
 	"agent/cmd/agent/internal/command/images"
 	"agent/cmd/agent/internal/command/initialize"
 	"agent/cmd/agent/internal/command/keys"
+	"agent/cmd/agent/internal/command/mcp"
 	"agent/cmd/agent/internal/command/memory"
 	"agent/cmd/agent/internal/command/models"
 	"agent/cmd/agent/internal/command/proposals"
@@ -48,13 +47,14 @@ func newApp(c *cmdline.Line) *cli.App {
 		Description: "A patch goes in; a snapshot of the workspace is taken, the patch is applied and proved\n" +
 			"in containers with no network, and only a pass is written to the workspace, all of it or\n" +
 			"nothing. Postgres keeps the evidence.\n\n" + cmdline.Examples(
-			"agent sandbox run --patch change.xml", "prove a patch, then ask",
+			"agent sandbox run change.diff", "prove a patch, then ask",
 			"agent sandbox run --goal 'round prices up'", "have a model find the patch",
 			"agent runs list", "what happened so far",
 			"agent undo", "undo the last applied change",
 			"agent doctor", "is everything there?") + "\n\n" +
 			"Exit codes: 0 promoted, or proved; 1 the patch failed; 2 usage; 3 infrastructure; 4 approval\n" +
-			"needed; 5 budget; 6 conflict with the workspace; 130 cancelled.",
+			"needed; 5 budget; 6 conflict with the workspace; 130 cancelled.\n\n" +
+			"`agent help topics` lists what there is to read by subject.",
 		UsageText: "agent COMMAND [flags]",
 		Reader:    c.Stdin, Writer: c.Stdout, ErrWriter: c.Stderr,
 		// The library's own version flag takes -v and prints in its own
@@ -68,13 +68,13 @@ func newApp(c *cmdline.Line) *cli.App {
 			if ctx.Bool("version") {
 				return printVersion(c.Stdout)
 			}
-			return cli.ShowAppHelp(ctx)
+			return showPage(ctx.Context, c, commandPage(ctx.App.Name, nil, ctx.App))
 		},
 		Commands: []*cli.Command{
 			sandbox.Command(c), edit.Command(c), runs.Command(c), proposals.Command(c), review.Command(c), undo.Command(c), blame.Command(c),
 			analyze.Command(c), context.Command(c), sql.Command(c), db.Command(c), images.Command(c), doctor.Command(c), config.Command(c), initialize.Command(c),
-			keys.Command(c), models.Command(c), memory.Command(c), self.Command(c), uninstall.Command(c), schema.Command(c), completionCommand(c.Stdout),
-			{Name: "version", Usage: "print the version", Action: func(*cli.Context) error { return printVersion(c.Stdout) }},
+			keys.Command(c), models.Command(c), memory.Command(c), self.Command(c), uninstall.Command(c), mcp.Command(c, built().Version), schema.Command(c), helpCommand(c), manCommand(c),
+			completionCommand(c.Stdout), versionCommand(c),
 		},
 	}
 	tidy(c, app.Commands, "agent")
@@ -96,7 +96,7 @@ func tidy(c *cmdline.Line, commands []*cli.Command, parent string) {
 		// shows its page and succeeds.
 		if len(cmd.Subcommands) > 0 {
 			cmd.UsageText = path + " COMMAND"
-			cmd.Action = cli.ShowSubcommandHelp
+			cmd.Action = func(ctx *cli.Context) error { return showPage(ctx.Context, c, commandPage(path, cmd, ctx.App)) }
 		} else {
 			cmd.UsageText = strings.TrimSpace(path + " [flags] " + cmd.ArgsUsage)
 			cmd.Action = noStrangers(c, path, cmd)
@@ -110,7 +110,10 @@ func tidy(c *cmdline.Line, commands []*cli.Command, parent string) {
 // flag's value. What it prints goes through --jq or --template.
 func noStrangers(c *cmdline.Line, path string, cmd *cli.Command) cli.ActionFunc {
 	act, most := cmd.Action, 0
-	if cmd.ArgsUsage != "" {
+	switch {
+	case strings.Contains(cmd.ArgsUsage, "…"):
+		most = math.MaxInt
+	case cmd.ArgsUsage != "":
 		most = 1
 	}
 	// The flags were put before the arguments by reorder, so what is
@@ -151,36 +154,4 @@ func usageError(ctx *cli.Context, err error, _ bool) error {
 // the whole process, which every parse writes to.
 func helpFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "show help", DisableDefaultText: true}
-}
-
-// builtFrom is the digest of the source, in a program that was built by `agent self rebuild`; the linker sets it.
-var builtFrom string
-
-// printVersion prints what this program was built from.
-func printVersion(w io.Writer) error {
-	// The Go toolchain records all of it in the program; there is no
-	// number to keep up to date by hand.
-	version, revision, modified := "devel", "", ""
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if v := info.Main.Version; v != "" && v != "(devel)" {
-			version = v
-		}
-		for _, s := range info.Settings {
-			// A build outside a repository has neither, and says only
-			// its Go version.
-			switch s.Key {
-			case "vcs.revision":
-				revision = fmt.Sprintf(" %.12s", s.Value)
-			case "vcs.modified":
-				if s.Value == "true" {
-					modified = " modified"
-				}
-			}
-		}
-	}
-	if builtFrom != "" {
-		version = fmt.Sprintf("source %.12s", builtFrom)
-	}
-	_, err := fmt.Fprintf(w, "agent %s%s%s %s %s/%s\n", version, revision, modified, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
 }

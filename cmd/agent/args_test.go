@@ -106,7 +106,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	t.Parallel()
 	walk(newApp(quiet()).Commands, func(path string, cmd *cli.Command) {
 		got := commandIn(t, nil, append(strings.Fields(path), "--help")...)
-		if got.exit != 0 || !strings.Contains(got.stdout, "agent "+path+" - "+cmd.Usage) || got.stderr != "" {
+		if got.exit != 0 || !strings.Contains(strings.Join(strings.Fields(got.stdout), " "), "agent "+path+" - "+cmd.Usage) || got.stderr != "" {
 			t.Errorf("%s --help: exit %d\n%s%s", path, got.exit, got.stdout, got.stderr)
 		}
 		if len(cmd.Subcommands) == 0 && cmd.Name != "version" && !strings.Contains(got.stdout, "Examples:") {
@@ -120,7 +120,12 @@ func TestUsageErrorsSayWhatToDo(t *testing.T) {
 	for args, want := range map[string]string{
 		"sandbox run --pach x":                    "did you mean --patch?",
 		"sandbox run --patch":                     "flag needs an argument",
-		"sandbox run extra":                       `takes no argument "extra"`,
+		"sandbox run absent.diff":                 "no such file",
+		"sandbox run a.diff b.diff":               `takes no argument "b.diff"`,
+		"sandbox run a.diff --patch b.diff":       `--patch and "a.diff" are mutually exclusive`,
+		"sandbox run a.diff --goal x":             "are mutually exclusive",
+		"sandbox run":                             "the patch is empty",
+		"sandbox run --yes --file a.py":           "the patch is empty",
 		"runs show a b":                           `takes no argument "b"`,
 		"runs list --limit many":                  "invalid value",
 		"runs list --limit 0":                     "give a number above 0",
@@ -159,11 +164,25 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 		"sandbox run --yes --no":   "--no-feature --no-promote --no-install",
 		"proposals ":               "list show drop",
 		"completion b":             "bash",
-		"sandbox run --patch x --": "--workspace --patch --goal --file --candidates --model --max-cost --max-tokens --max-requests --max-time --no-feature --proposal --replay --yes --no-promote --allow --no-install --sarif --json --jq --template --help",
+		"runs diff --color ":       "auto always never",
+		"runs list --state pro":    "proposing promoting promoted",
+		"help sandbox ":            "run loop ls gc",
+		"help own":                 "own-gates",
+		"sandbox run --model gem":  "gemini/gemini-2.5-flash",
+		"edit ":                    "", // a file
+		"sandbox run ":             "",
+		"sandbox run --patch x --": "--workspace --patch --goal --file --candidates --model --max-cost --max-tokens --max-requests --max-time --no-feature --proposal --replay --yes --no-promote --allow --no-install --sarif --json --jq --template --expiry --features --ask-model --help",
 	} {
 		got := commandIn(t, nil, append([]string{completeCommand}, strings.Split(words, " ")...)...)
-		if got.exit != 0 || !slices.Equal(strings.Fields(got.stdout), strings.Fields(want)) {
-			t.Errorf("%q completes to %q, want %q", words, strings.Fields(got.stdout), want)
+		var offered []string
+		for line := range strings.Lines(got.stdout) {
+			word, about, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+			if offered = append(offered, word); !ok || about == "" {
+				t.Errorf("%q: %q has no meaning", words, word)
+			}
+		}
+		if got.exit != 0 || !slices.Equal(offered, strings.Fields(want)) {
+			t.Errorf("%q completes to %q, want %q", words, offered, want)
 		}
 	}
 }

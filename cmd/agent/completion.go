@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -8,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/cmdline"
-	"agent/verify/policy"
+	"agent/cmd/agent/internal/term"
 )
 
 // completeCommand is the hidden word after which the shells' scripts
@@ -19,28 +20,55 @@ const completeCommand = "__complete"
 
 // The scripts for the shells: each asks the program itself, so that
 // they never know less, or more, than it. They pass every word up to
-// the cursor, the unfinished one last, even when it is empty. Where the
+// the cursor, the unfinished one last, even when it is empty. A line of
+// the answer is a word, a tab, and what it means. Where the
 // program offers nothing, the shells fall back to file names, which is
 // what the value of --patch should be.
 const (
 	bashScript = `# bash completion for agent:  source <(agent completion bash)
 _agent() {
-    local IFS=$'\n'
-    COMPREPLY=($(compgen -W "$(agent __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)" -- "${COMP_WORDS[COMP_CWORD]}"))
+    local line word about width=0
+    local -a lines
+    mapfile -t lines < <(agent __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+    COMPREPLY=()
+    # Meanings are shown where a list is: not where one word fits, nor where the words are gone through.
+    if [ "${#lines[@]}" -gt 1 ] && [ "${COMP_TYPE:-9}" != 37 ] && [ "${COMP_TYPE:-9}" != 42 ]; then
+        for line in "${lines[@]}"; do word=${line%%$'\t'*}; [ "${#word}" -gt "$width" ] && width=${#word}; done
+        for line in "${lines[@]}"; do
+            word=${line%%$'\t'*} about=${line#*$'\t'}
+            printf -v line '%-*s  (%.*s)' "$width" "$word" "$(( ${COLUMNS:-80} - width - 6 ))" "$about"
+            COMPREPLY+=("$line")
+        done
+    else
+        for line in "${lines[@]}"; do COMPREPLY+=("${line%%$'\t'*}"); done
+    fi
 }
-complete -o default -F _agent agent
+complete -o default -o nosort -F _agent agent
 `
 	zshScript = `#compdef agent
 # zsh completion for agent:  source <(agent completion zsh)
 _agent() {
-    local -a candidates
-    candidates=("${(@f)$(agent __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
-    if [[ -n "$candidates" ]]; then compadd -- $candidates; else _files; fi
+    local -a lines candidates
+    local line word
+    lines=("${(@f)$(agent __complete "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    for line in $lines; do
+        word=${line%%$'\t'*}
+        candidates+=("${word//:/\\:}:${line#*$'\t'}")
+    done
+    if (( $#candidates )); then _describe -V agent candidates; else _files; fi
 }
 compdef _agent agent
 `
 	fishScript = `# fish completion for agent:  agent completion fish | source
-complete -c agent -a '(agent __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
+function __agent_complete
+    set -l lines (agent __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)
+    if test (count $lines) -gt 0
+        printf '%s\n' $lines
+    else
+        __fish_complete_path (commandline -ct)
+    end
+end
+complete -c agent -f -k -a '(__agent_complete)'
 `
 )
 
@@ -68,9 +96,9 @@ func completionCommand(w io.Writer) *cli.Command {
 }
 
 // complete prints the candidates for the last of words: commands of the
-// level reached, or flags. Where neither fits it prints nothing, and
+// level reached, flags, or values. Where none fits it prints nothing, and
 // the shell offers files.
-func complete(w io.Writer, app *cli.App, words []string) {
+func complete(ctx context.Context, w io.Writer, app *cli.App, getenv func(string) string, words []string) {
 	if len(words) == 0 {
 		return
 	}
@@ -78,51 +106,61 @@ func complete(w io.Writer, app *cli.App, words []string) {
 	// before it say where we are.
 	last := words[len(words)-1]
 	level, flags, expects := app.Commands, app.Flags, ""
+	var path, arguments []string
 	// The same walk as in reorder: a word after a flag with a value is
 	// not the name of a command.
 	valued := valuedFlags(app.Commands)
-	for _, word := range words[:len(words)-1] {
-		name, isFlag := flagName(word)
+	for _, typed := range words[:len(words)-1] {
+		name, isFlag := flagName(typed)
 		switch {
 		case expects != "":
 			expects = ""
-		case isFlag && valued[name] && !strings.Contains(word, "="):
+		case isFlag && valued[name] && !strings.Contains(typed, "="):
 			expects = name
 		case isFlag:
 		default:
-			if cmd := find(level, word); cmd != nil {
-				level, flags = cmd.Subcommands, cmd.Flags
+			if cmd := find(level, typed); cmd != nil {
+				path, level, flags = append(path, cmd.Name), cmd.Subcommands, cmd.Flags
+			} else {
+				arguments = append(arguments, typed)
 			}
 		}
 	}
-	// What comes after a flag is its value; only for the kinds of hold
-	// are the possible ones known.
-	var candidates []string
+	c := completer{app, getenv}
+	var candidates []word
 	switch {
-	case expects == "allow":
-		candidates = policy.Kinds()
 	case expects != "":
+		candidates = c.flagValues(ctx, strings.Join(path, " "), expects)
 	case strings.HasPrefix(last, "-"):
-		candidates = flagNames(flags)
-	default:
-		for _, cmd := range level {
-			if !cmd.Hidden {
-				candidates = append(candidates, cmd.Name)
-			}
-		}
+		candidates = flagWords(flags)
+	case len(level) > 0:
+		candidates = commandWords(level)
+	case len(arguments) == 0 || path[0] == "help":
+		candidates = c.argumentValues(ctx, strings.Join(path, " "), arguments)
 	}
 	for _, candidate := range candidates {
-		if strings.HasPrefix(candidate, last) {
-			fmt.Fprintln(w, candidate)
+		if strings.HasPrefix(candidate.text, last) {
+			fmt.Fprintf(w, "%s\t%s\n", term.CleanLine(candidate.text), strings.ReplaceAll(term.CleanLine(candidate.about), "\t", " "))
 		}
 	}
 }
 
-// flagNames lists the long names of flags as they are typed.
-func flagNames(flags []cli.Flag) []string {
-	var names []string
-	for _, f := range flags {
-		names = append(names, "--"+f.Names()[0])
+// commandWords lists commands as they are typed.
+func commandWords(commands []*cli.Command) []word {
+	var words []word
+	for _, cmd := range commands {
+		if !cmd.Hidden {
+			words = append(words, word{cmd.Name, cmd.Usage})
+		}
 	}
-	return names
+	return words
+}
+
+// flagWords lists the long names of flags as they are typed.
+func flagWords(flags []cli.Flag) []word {
+	var words []word
+	for _, f := range flags {
+		words = append(words, word{"--" + f.Names()[0], flagEntry(f).Text})
+	}
+	return words
 }

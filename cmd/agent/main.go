@@ -10,6 +10,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"os"
@@ -95,13 +96,16 @@ func command(ctx context.Context, c *cmdline.Line, args []string) int {
 	c.Programs = guestFiles
 	app := newApp(c)
 	if len(args) > 0 && args[0] == completeCommand {
-		complete(c.Stdout, app, args[1:])
+		complete(ctx, c.Stdout, app, c.Getenv, args[1:])
 		return run.ExitDone
 	}
 	// The hidden word of the shells was handled above; everything from
 	// here on is a command that a person may type.
 	ordered, err := reorder(app, args)
-	if err == nil {
+	if path, asked := asksHelp(app, ordered); err == nil && asked {
+		name, cmd := walkTo(app, path)
+		err = showPage(ctx, c, commandPage(cmp.Or(name, app.Name), cmd, app))
+	} else if err == nil {
 		err = app.RunContext(ctx, append([]string{app.Name}, ordered...))
 	}
 	return c.Finish(ctx, c.Exit(ctx, err, asksJSON(args, c.Getenv)))

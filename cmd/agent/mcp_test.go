@@ -98,7 +98,7 @@ func TestACodingAgentProvesAppliesAndUndoes(t *testing.T) {
 	cmd, dir := mcpServer(t)
 	yes := true
 	c := connect(t, &sdk.CommandTransport{Command: cmd}, &yes)
-	bad, good := read(t, "testdata/patches/breaks-caller.xml"), read(t, "testdata/patches/good.xml")
+	bad, good := readFile(t, "testdata/patches/breaks-caller.xml"), readFile(t, "testdata/patches/good.xml")
 
 	refused, said := call[mcp.Proof](t, c, "prove_patch", map[string]any{"patch": bad})
 	if said != "" || refused.Verdict != "fail" || refused.Passed || refused.Next == "" || !findsIn(refused.Findings, "shop/report.py") {
@@ -115,18 +115,18 @@ func TestACodingAgentProvesAppliesAndUndoes(t *testing.T) {
 	if said != "" || !proved.Passed || proved.Applied || !strings.Contains(proved.Diff, "+++ b/shop/stock.py") {
 		t.Fatalf("%s %+v", said, proved)
 	}
-	before := read(t, filepath.Join(dir, "shop/stock.py"))
-	if before != read(t, "testdata/example/shop/stock.py") {
+	before := readFile(t, filepath.Join(dir, "shop/stock.py"))
+	if before != readFile(t, "testdata/example/shop/stock.py") {
 		t.Error("a proof wrote to the workspace")
 	}
 	applied, said := call[mcp.Proof](t, c, "apply_run", map[string]any{"run": proved.Run})
-	if said != "" || !applied.Applied || read(t, filepath.Join(dir, "shop/stock.py")) == before {
+	if said != "" || !applied.Applied || readFile(t, filepath.Join(dir, "shop/stock.py")) == before {
 		t.Fatalf("%s %+v", said, applied)
 	}
 	if last := c.asked[len(c.asked)-1]; !strings.Contains(last, "shop/stock.py") {
 		t.Errorf("asked %q", c.asked)
 	}
-	if _, said := call[mcp.Said](t, c, "undo", nil); said != "" || read(t, filepath.Join(dir, "shop/stock.py")) != before {
+	if _, said := call[mcp.Said](t, c, "undo", nil); said != "" || readFile(t, filepath.Join(dir, "shop/stock.py")) != before {
 		t.Errorf("undo: %s", said)
 	}
 
@@ -172,22 +172,22 @@ func TestNobodysSilenceAppliesARun(t *testing.T) {
 		approve *bool
 		says    string
 	}{
-		"the person says no":   {nil, &no, "did not approve"},
-		"a client cannot ask":  {nil, nil, "cannot ask"},
-		"started without":      {[]string{"--apply", "never"}, &no, "applies nothing"},
+		"the person says no":  {nil, &no, "did not approve"},
+		"a client cannot ask": {nil, nil, "cannot ask"},
+		"started without":     {[]string{"--apply", "never"}, &no, "applies nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cmd, dir := mcpServer(t, c.args...)
 			client := connect(t, &sdk.CommandTransport{Command: cmd}, c.approve)
-			proved, said := call[mcp.Proof](t, client, "prove_patch", map[string]any{"patch": read(t, "testdata/patches/good.xml")})
+			proved, said := call[mcp.Proof](t, client, "prove_patch", map[string]any{"patch": readFile(t, "testdata/patches/good.xml")})
 			if said != "" || !proved.Passed {
 				t.Fatalf("%s %+v", said, proved)
 			}
 			if _, said := call[mcp.Proof](t, client, "apply_run", map[string]any{"run": proved.Run}); !strings.Contains(said, c.says) || !strings.Contains(said, "agent runs apply "+proved.Run) {
 				t.Errorf("apply: %q", said)
 			}
-			if read(t, filepath.Join(dir, "shop/stock.py")) != read(t, "testdata/example/shop/stock.py") {
+			if readFile(t, filepath.Join(dir, "shop/stock.py")) != readFile(t, "testdata/example/shop/stock.py") {
 				t.Error("it was written")
 			}
 		})

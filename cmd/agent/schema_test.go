@@ -139,7 +139,10 @@ func TestALostFieldIsNoticed(t *testing.T) {
 func TestEveryJSONFlagHasADocument(t *testing.T) {
 	t.Parallel()
 	walk(newApp(quiet()).Commands, func(path string, cmd *cli.Command) {
-		names := flagNames(cmd.Flags)
+		var names []string
+		for _, f := range cmd.Flags {
+			names = append(names, "--"+f.Names()[0])
+		}
 		if !slices.Contains(names, "--json") {
 			return
 		}

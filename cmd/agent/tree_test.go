@@ -86,6 +86,9 @@ var allowed = map[string][]string{
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/llm",
 	},
+	"cmd/agent/internal/command/mcp": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "orchestrator/serve/mcp",
+	},
 	"cmd/agent/internal/command/models": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/llm", "orchestrator/llm/catalog",
@@ -140,12 +143,13 @@ var allowed = map[string][]string{
 		"verify/policy",
 	},
 	"cmd/agent/internal/fault": {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store/database", "orchestrator/store/query", "sandbox"},
+	"cmd/agent/internal/page":  {"cmd/agent/internal/term"},
 	"cmd/agent/internal/sarif": {"cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/run", "verify"},
 	"cmd/agent/internal/term":  {"orchestrator/agent", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "verify", "verify/policy"},
 	"cmd/agent/internal/wire": {
 		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "images/dependencies", "orchestrator/agent", "orchestrator/blame", "orchestrator/export",
 		"orchestrator/forge", "orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/catalog", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/run", "orchestrator/store",
-		"orchestrator/store/database", "orchestrator/store/history", "orchestrator/survey", "orchestrator/tournament", "sandbox", "sandbox/workspace",
+		"orchestrator/store/database", "orchestrator/store/history", "orchestrator/store/query", "orchestrator/survey", "orchestrator/tournament", "sandbox", "sandbox/workspace",
 		"sandbox/workspace/secret", "verify",
 	},
 	"cmd/guest":            {"sandbox/guest"},

@@ -39,7 +39,9 @@ func proven(t *testing.T, b *runtest.Bench, id string, again run.Decision) run.P
 		d, err := b.DB.Run(ctx, of.Origin())
 		return d.AppliedBy, err
 	}
-	of.Reprove = func(context.Context, []string) (run.Answer, error) { return run.Answer{Decision: again, By: "the test"}, nil }
+	of.Reprove = func(context.Context, []string) (run.Answer, error) {
+		return run.Answer{Decision: again, By: "the test"}, nil
+	}
 	return of
 }
 

@@ -48,6 +48,20 @@ type DB struct {
 // Each of waiting is given a notice when the server is not reached for half a second, or is silent
 // for two, and then with each second more.
 func Open(ctx context.Context, url string, waiting ...func(Notice)) (*DB, error) {
+	db, err := OpenAsIs(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	if err := db.migrate(ctx, waiting); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// OpenAsIs is Open for a reader: the schema stays at the version that it has, and whether the
+// server answers is seen at the first statement.
+func OpenAsIs(ctx context.Context, url string) (*DB, error) {
 	config, err := configure(url)
 	if err != nil {
 		return nil, err
@@ -56,12 +70,7 @@ func Open(ctx context.Context, url string, waiting ...func(Notice)) (*DB, error)
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	db := &DB{Pool: pool, address: address(config.ConnConfig.Config)}
-	if err := db.migrate(ctx, waiting); err != nil {
-		pool.Close()
-		return nil, err
-	}
-	return db, nil
+	return &DB{Pool: pool, address: address(config.ConnConfig.Config)}, nil
 }
 
 // Close gives the connections back to the server.

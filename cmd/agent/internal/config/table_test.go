@@ -15,7 +15,7 @@ import (
 	"agent/sandbox"
 )
 
-var update = flag.Bool("update", false, "write the table of settings into README.md")
+var update = flag.Bool("update", false, "write the table of settings into docs/settings.md")
 
 // A row that lacks a part would be a setting that some layer does not know.
 func TestEverySettingHasAllItsParts(t *testing.T) {
@@ -134,7 +134,7 @@ func TestTheRowOfAVendorIsEnough(t *testing.T) {
 func TestTheDocumentsListEverySetting(t *testing.T) {
 	t.Parallel()
 	const begin, end = "<!-- settings: written by `go test ./cmd/agent/internal/config -update` -->\n", "<!-- end of settings -->\n"
-	path := filepath.Join("..", "..", "..", "..", "README.md")
+	path := filepath.Join("..", "..", "..", "..", "docs", "settings.md")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestTheDocumentsListEverySetting(t *testing.T) {
 	before, rest, ok := strings.Cut(string(text), begin)
 	_, after, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("README.md has no section between %q and %q", begin, end)
+		t.Fatalf("docs/settings.md has no section between %q and %q", begin, end)
 	}
 	want := before + begin + document() + end + after
 	if *update {
@@ -150,7 +150,7 @@ func TestTheDocumentsListEverySetting(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if want != string(text) {
-		t.Error("README.md lists other settings than the table: run the test with -update")
+		t.Error("docs/settings.md lists other settings than the table: run the test with -update")
 	}
 }
 

@@ -134,9 +134,9 @@ func missing(ctx context.Context, name string, err error) Check {
 // there.
 func checkGuest(guest []byte, err error) Check {
 	if err != nil {
-		return Check{"guest", Miss, err.Error(), "build with `make build`"}
+		return Check{"guest", Miss, err.Error(), "install a released program, or build it with `make build`, which puts the guest in"}
 	}
-	return Check{"guest", OK, fmt.Sprintf("%d KiB", len(guest)>>10), ""}
+	return Check{"guest", OK, "sandbox helper: embedded", ""}
 }
 
 // checkGit looks for the git program, with which ignored files are
@@ -399,8 +399,24 @@ func (c command) printChecks(checks []Check, asJSON bool) error {
 				fmt.Fprintf(w, "     %-*s → %s\n", width, "", term.Clean(ch.Cure))
 			}
 		}
+		fmt.Fprintln(w, conclude(checks))
 		return nil
 	})
+}
+
+// conclude is the last line: whether a run works here.
+func conclude(checks []Check) string {
+	named := map[string][]string{}
+	for _, ch := range checks {
+		named[ch.Status] = append(named[ch.Status], ch.Name)
+	}
+	switch miss, warn := named[Miss], named[Warn]; {
+	case len(miss) > 0:
+		return fmt.Sprintf("not ready: %s; follow the arrows above, then run `agent doctor` again", strings.Join(miss, ", "))
+	case len(warn) > 0:
+		return fmt.Sprintf("works: with a warning about %s", strings.Join(warn, ", "))
+	}
+	return "ready: everything that a run needs is available"
 }
 
 // gib prints bytes in GiB.
@@ -419,7 +435,7 @@ func CheckModels(set config.Settings) Check {
 	case err != nil:
 		return Check{name, Warn, err.Error(), "fix that value"}
 	case !wire.AnyModelConfigured(set):
-		return Check{name, Warn, "no model configured; default: " + text, wire.ModelSetup() + "; runs with --patch need neither"}
+		return Check{name, Warn, "no model configured; default: " + text, wire.ModelSetup() + "; runs with a patch need neither"}
 	}
 	return Check{name, OK, text + "; not asked", ""}
 }

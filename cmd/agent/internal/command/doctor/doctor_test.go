@@ -110,3 +110,17 @@ func TestChecksForPeople(t *testing.T) {
 	}
 	termtest.Golden(t, "doctor.txt", out.String())
 }
+
+func TestTheLastLineSaysWhetherItWorks(t *testing.T) {
+	t.Parallel()
+	ok, warn, miss := Check{Name: "git", Status: OK}, Check{Name: "runc", Status: Warn}, Check{Name: "engine", Status: Miss}
+	for want, checks := range map[string][]Check{
+		"ready: everything that a run needs is available": {ok},
+		"works: with a warning about runc":                {ok, warn},
+		"not ready: engine; ":                             {ok, warn, miss},
+	} {
+		if got := conclude(checks); !strings.HasPrefix(got, want) {
+			t.Errorf("%+v: %q, want %q", checks, got, want)
+		}
+	}
+}

@@ -36,6 +36,9 @@ var logKinds = []run.EntryKind{
 	run.StateEntry, run.ModelEntry, run.ToolEntry, run.GateEntry, run.PolicyEntry, run.ApprovalEntry, run.EgressEntry, run.EngineEntry,
 }
 
+// LogKinds lists the kinds of entries of a run's log.
+func LogKinds() []run.EntryKind { return slices.Clone(logKinds) }
+
 // runsLogs shows a run's events in order.
 func (c command) runsLogs(which, about string) *cli.Command {
 	return &cli.Command{

@@ -1,6 +1,9 @@
 package sandbox
 
 import (
+	"io/fs"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -8,6 +11,7 @@ import (
 	"agent/cmd/agent/internal/cmdline"
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace/promotion"
@@ -19,7 +23,11 @@ func Request(ctx *cli.Context, c *cmdline.Line, set config.Settings) (run.Reques
 	if err != nil {
 		return run.Request{}, err
 	}
-	if !ctx.IsSet("patch") {
+	name, given, err := patchName(ctx, c.Stdin)
+	if err != nil {
+		return run.Request{}, err
+	}
+	if !given {
 		return goalRequest(ctx, set, req)
 	}
 	if err := patchOnly(ctx); err != nil {
@@ -27,11 +35,42 @@ func Request(ctx *cli.Context, c *cmdline.Line, set config.Settings) (run.Reques
 	}
 	// The patch comes last: reading standard input waits for a person,
 	// who should not type in vain.
-	const next = "name a file of edit blocks or a unified diff: --patch FILE, or --patch - for standard input"
-	req.PatchName = ctx.String("patch")
+	const next = "name a file of edit blocks or a unified diff: agent sandbox run FILE, or - for standard input; " +
+		"without a patch say what the change is for: --goal TEXT, or --candidates 1 to have the model choose"
+	req.PatchName = name
 	req.Target = strings.Join(ctx.StringSlice("file"), "")
 	req.Patch, err = c.ReadPatch(ctx.Context, req.PatchName, next)
 	return req, err
+}
+
+// findsChange are the flags that ask for a change to be found, or say how: with one of them
+// standard input is no patch.
+func findsChange() []string {
+	return []string{"goal", "candidates", "model", "max-cost", "max-tokens", "max-requests", "max-time", "no-feature", "proposal", "replay"}
+}
+
+// patchName returns where the patch is: as the argument or --patch names it, or "-" where
+// standard input is no terminal and nothing says that a change is to be found. An
+// empty pipe is then an empty patch, and no request to a model that nobody meant to make.
+func patchName(ctx *cli.Context, stdin any) (name string, given bool, err error) {
+	arg := ctx.Args().Present()
+	switch {
+	case arg && ctx.IsSet("patch"):
+		return "", false, fault.Usage("give one of them", "--patch and %q are mutually exclusive", ctx.Args().First())
+	case arg:
+		return ctx.Args().First(), true, nil
+	case ctx.IsSet("patch"):
+		return ctx.String("patch"), true, nil
+	case slices.ContainsFunc(findsChange(), ctx.IsSet), term.Terminal(stdin) != nil:
+		return "", false, nil
+	}
+	// With a file to work on, no input at all is no patch either.
+	if f, ok := stdin.(*os.File); ok && len(ctx.StringSlice("file")) > 0 {
+		if info, err := f.Stat(); err == nil && info.Mode()&fs.ModeCharDevice != 0 {
+			return "", false, nil
+		}
+	}
+	return "-", true, nil
 }
 
 // BaseRequest is what every request has: the workspace and the policy.

@@ -47,29 +47,29 @@ func Command(line *cmdline.Line) *cli.Command {
 // once.
 func (c command) sandboxRunCommand() *cli.Command {
 	return &cli.Command{
-		Name: "run", Usage: "prove a patch, or find one for a goal, then write it to the workspace",
+		Name: "run", Usage: "prove a patch, or find one for a goal, then write it to the workspace", ArgsUsage: "[PATCH]",
 		Description: "Takes a snapshot of the workspace, applies the patch in a throwaway container, and runs\n" +
 			"format, lint, types, the smoke test and the workspace's tests there. Only a patch that\n" +
 			"introduces no new problems is written back, after a question, or with --yes.\n" +
-			"The patch is a file of edit blocks (<EDIT file=\"…\"> or <<<<<<< SEARCH), a unified diff,\n" +
-			"a *** Begin Patch, JSON edits, or whole files in fences under their names. Without one a\n" +
-			"model is asked for it, and for repairs when it fails; --goal says what for, else the first\n" +
+			"PATCH is a file or - for standard input, the default where that is a pipe: edit blocks\n" +
+			"(<EDIT file=\"…\"> or <<<<<<< SEARCH), a unified diff, a *** Begin Patch, JSON edits, or whole\n" +
+			"files in fences under their names. Without one a model is asked for it, and for repairs when it fails; --goal says what for, else the first\n" +
 			"open item of .agent/DIRECTIVES.md does, else the model reviews a file, and may propose a\n" +
 			"feature when it finds nothing. A feature is kept as a proposal, and written when a person at\n" +
 			"the terminal says so, with --proposal or with --features: never by --yes alone. A question\n" +
 			"that nobody answers ends the run as awaiting approval, exit code 4; `agent runs apply` takes\n" +
 			"it up. What a run may spend is capped: see `agent config`.\n\n" + cmdline.Examples(
-			"agent sandbox run --patch change.xml", "prove, show the diff, ask",
-			"agent sandbox run --patch change.diff --yes --json", "for scripts: never asks",
-			"agent sandbox run --patch - --no-promote < change.diff", "prove only",
-			"agent sandbox run --patch ci.diff --yes --allow ci", "approve a change of CI files",
+			"agent sandbox run change.diff", "prove, show the diff, ask",
+			"git diff main fix | agent sandbox run --no-promote", "prove only",
+			"agent sandbox run change.diff --yes --json", "for scripts: never asks",
+			"agent sandbox run ci.diff --yes --allow ci", "approve a change of CI files",
 			"agent sandbox run --goal 'round prices up' --file shop/tax.py", "have a model find it",
 			"agent sandbox run --goal 'speed it up' --candidates 3 --yes", "the best of three",
 			"agent sandbox run --proposal 3", "apply a proposed change",
 			"agent sandbox run --replay 1k3 --no-promote", "a recorded run again, no model asked"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
-			&cli.StringFlag{Name: "patch", Aliases: []string{"p"}, Usage: "read the patch from `FILE`, - for standard input"},
+			&cli.StringFlag{Name: "patch", Aliases: []string{"p"}, Usage: "the same as PATCH: read it from `FILE`, - for standard input"},
 			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "without a patch: what the change is for, as `TEXT`"},
 			&cli.StringSliceFlag{Name: "file", Usage: "default file `PATH` for blocks without a path; without a patch the file to work on, and with more of them what to read too"},
 		}, cmdline.ModelFlags(), []cli.Flag{

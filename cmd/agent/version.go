@@ -1,0 +1,93 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/term"
+)
+
+// What the linker sets: the digest of the source, in a program that was built by `agent self
+// rebuild`; and version, commit and its date, in one that was built outside of a repository.
+var builtFrom, releaseVersion, releaseCommit, releaseDate string
+
+// A build is what this program was built from, as `version --json` prints it.
+type build struct {
+	Version  string `json:"version"`
+	Source   string `json:"source,omitempty"` // digest, of a build by `agent self rebuild`
+	Commit   string `json:"commit"`           // empty where it is not known
+	Date     string `json:"date"`             // of the commit, RFC 3339
+	Modified bool   `json:"modified"`         // the source was not that of the commit
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// built reads what the Go toolchain recorded in the program. There is no number to keep up to
+// date by hand.
+func built() build {
+	b := build{Version: "devel", Source: builtFrom, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if v := info.Main.Version; v != "" && v != "(devel)" {
+			b.Version = v
+		}
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				b.Commit = s.Value
+			case "vcs.time":
+				b.Date = s.Value
+			case "vcs.modified":
+				b.Modified = s.Value == "true"
+			}
+		}
+	}
+	b.Version, b.Commit, b.Date = cmp.Or(releaseVersion, b.Version), cmp.Or(releaseCommit, b.Commit), cmp.Or(releaseDate, b.Date)
+	return b
+}
+
+// Day is the day of the commit, that of the first program where it is not known.
+func (b build) Day() string {
+	if len(b.Date) < len("2006-01-02") {
+		return "2026-01-01"
+	}
+	return b.Date[:len("2006-01-02")]
+}
+
+// versionCommand prints what the program was built from.
+func versionCommand(c *cmdline.Line) *cli.Command {
+	return &cli.Command{
+		Name: "version", Usage: "print the version",
+		Description: cmdline.Examples("agent version --json", "with commit and date"),
+		Flags:       []cli.Flag{cmdline.JSONFlag(cmdline.Document[build]("build", 1))},
+		Action: func(ctx *cli.Context) error {
+			if ctx.Bool("json") || asksJSON(nil, c.Getenv) {
+				return term.PrintJSON(c.Stdout, built())
+			}
+			return printVersion(c.Stdout)
+		},
+	}
+}
+
+// printVersion prints a line about this program.
+func printVersion(w io.Writer) error {
+	b := built()
+	version := b.Version
+	if b.Source != "" {
+		version = fmt.Sprintf("source %.12s", b.Source)
+	}
+	commit, modified := "", ""
+	if b.Commit != "" {
+		commit = fmt.Sprintf(" %.12s", b.Commit)
+	}
+	if b.Modified {
+		modified = " modified"
+	}
+	_, err := fmt.Fprintf(w, "agent %s%s%s %s %s\n", version, commit, modified, b.Go, b.Platform)
+	return err
+}

@@ -1,0 +1,60 @@
+// Package docs holds the topics that `agent help TOPIC` shows: a Markdown file each, beside
+// this one. The first line of a file is its title, and the line that lists of topics show.
+package docs
+
+import (
+	"embed"
+	"io/fs"
+	"strings"
+)
+
+//go:embed *.md
+var files embed.FS
+
+// A Topic is one document.
+type Topic struct {
+	Name  string // as it is asked for; the file is NAME.md
+	Title string
+	Text  string // all of it, in Markdown
+}
+
+// A Group is topics that are listed together.
+type Group struct {
+	Title  string
+	Topics []string
+}
+
+// Groups lists every topic, in the order in which a new user would read them.
+func Groups() []Group {
+	return []Group{
+		{"Using it", []string{"quickstart", "installation", "patches", "goals", "questions", "directives", "loops", "proposed-changes", "applied-changes", "edit-only", "scripts", "exit-codes", "commands"}},
+		{"What is judged", []string{"gates", "findings", "testing", "unproven", "projects", "own-gates", "dependencies", "network"}},
+		{"What is safe", []string{"protection", "approvals", "changed-tests", "isolation", "secrets"}},
+		{"Models", []string{"asking-models", "budgets", "context-size", "knowledge"}},
+		{"The record", []string{"history", "views", "run-log", "replay"}},
+		{"Setting it up", []string{"configuration", "settings", "shells", "self-rebuild", "performance", "troubleshooting"}},
+		{"Working on it", []string{"development", "adding", "battery"}},
+	}
+}
+
+// Find returns the topic of that name.
+func Find(name string) (Topic, bool) {
+	if strings.ContainsAny(name, "/\\") {
+		return Topic{}, false
+	}
+	text, err := fs.ReadFile(files, name+".md")
+	if err != nil {
+		return Topic{}, false
+	}
+	title, _, _ := strings.Cut(string(text), "\n")
+	return Topic{Name: name, Title: strings.TrimPrefix(title, "# "), Text: string(text)}, true
+}
+
+// Names lists the names of all topics, in the order of Groups.
+func Names() []string {
+	var names []string
+	for _, g := range Groups() {
+		names = append(names, g.Topics...)
+	}
+	return names
+}
