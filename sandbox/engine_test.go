@@ -53,8 +53,8 @@ func mustBeUnavailable(t *testing.T, err error, hint string) {
 
 func TestConnectSaysWhatToDo(t *testing.T) {
 	for name, test := range map[string]struct{ host, hint string }{
-		"no socket":         {"unix://" + filepath.Join(t.TempDir(), "absent.sock"), "make setup"},
-		"nobody listens":    {"tcp://127.0.0.1:1", "make setup"},
+		"no socket":         {"unix://" + filepath.Join(t.TempDir(), "absent.sock"), "start Docker"},
+		"nobody listens":    {"tcp://127.0.0.1:1", "start Docker"},
 		"no address":        {"nonsense", "DOCKER_HOST"},
 		"unknown transport": {"carrier-pigeon://coop", "DOCKER_HOST"},
 		"no such host":      {"tcp://engine.invalid:2375", "DOCKER_HOST"},

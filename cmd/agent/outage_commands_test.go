@@ -42,7 +42,9 @@ var stands = map[string]struct {
 	"images build": {needsEngine, nil}, "images list": {needsEngine, nil}, "images prune": {needsEngine, nil},
 	"doctor": {needsEngine, nil}, "config": {noneNeeded, nil}, "keys": {needsDatabase, nil},
 	"self rebuild": {needsEngine, []string{"-w", "SELF", "--yes"}}, "self status": {noneNeeded, nil}, "self rollback": {needsEngine, nil}, "self list": {noneNeeded, nil},
-	"schema": {noneNeeded, nil}, "completion bash": {noneNeeded, nil}, "completion zsh": {noneNeeded, nil}, "completion fish": {noneNeeded, nil}, "version": {noneNeeded, nil},
+	"runs apply": {needsDatabase, []string{"zzzz"}}, "memory show": {needsDatabase, nil}, "memory edit": {needsDatabase, nil}, "memory clear": {needsDatabase, []string{"--yes"}},
+	"models": {noneNeeded, []string{"--known"}}, "init": {noneNeeded, []string{"--help"}}, "uninstall": {noneNeeded, nil}, "mcp": {noneNeeded, nil},
+	"help": {noneNeeded, nil}, "man": {noneNeeded, nil}, "schema": {noneNeeded, nil}, "completion bash": {noneNeeded, nil}, "completion zsh": {noneNeeded, nil}, "completion fish": {noneNeeded, nil}, "version": {noneNeeded, nil},
 }
 
 // withoutEngine runs a command as its own process, with an engine's socket that is not there.
@@ -114,7 +116,7 @@ func TestCommandsWithoutAnEngine(t *testing.T) {
 			got := withoutEngine(t, url, path)
 			switch needs := stands[path].on == needsEngine; {
 			case needs && path == "doctor":
-				if !missing(got) || !strings.Contains(got.stdout, "→ start an engine") {
+				if !missing(got) || !strings.Contains(got.stdout, "→ start Docker") {
 					t.Errorf("%+v", got)
 				}
 			case needs && (!missing(got) || !strings.Contains(got.stderr, "next: ")):

@@ -21,7 +21,7 @@ func TestTheScreenOfAQuestion(t *testing.T) {
 				}
 				p := newPerson(t, all)
 				got := p.asked(t.Context(), aProposal(policy.Hold{Path: "Makefile", Kind: "tooling", Reason: "It runs whenever the project is built."}))
-				p.Sees(t, "You: ", 1)
+				p.Sees(t, "\n> ", 1)
 				asked := p.Screen() // before the answer is echoed
 				p.Types(t, "s\n")
 				<-got

@@ -156,6 +156,7 @@ func TestAFailureStaysOnTheScreenAtARepair(t *testing.T) {
 		for _, e := range []run.Event{
 			{State: run.Verifying},
 			{Gate: &verify.Event{Gate: "tests", Done: true, Verdict: verdict, Detail: "test_total"}},
+			{Verdict: verdict, Note: "tests: test_total"},
 			{State: run.Proposing, Note: "repair: tests"},
 			{State: run.Verifying},
 			{Gate: &verify.Event{Gate: "lint"}},
