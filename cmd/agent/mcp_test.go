@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -139,8 +140,8 @@ func TestACodingAgentProvesAppliesAndUndoes(t *testing.T) {
 	if found, said := call[mcp.Findings](t, c, "findings", map[string]any{"run": refused.Run}); said != "" || !findsIn(found.Findings, "shop/report.py") {
 		t.Errorf("%s %+v", said, found)
 	}
-	if runs, said := call[mcp.Said](t, c, "history", nil); said != "" || !strings.Contains(string(runs.Result), refused.Run) {
-		t.Errorf("%s %s", said, runs.Result)
+	if runs, said := call[mcp.Said](t, c, "history", nil); said != "" || !strings.Contains(fmt.Sprint(runs.Result), refused.Run) {
+		t.Errorf("%s %v", said, runs.Result)
 	}
 	diff, err := c.session.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "agent://runs/" + proved.Run + "/diff"})
 	if err != nil || !strings.Contains(diff.Contents[0].Text, "+++ b/shop/stock.py") {
@@ -257,8 +258,8 @@ func TestTheGateOverHTTPWantsItsToken(t *testing.T) {
 		}
 	}
 	c := connect(t, &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: bearer("right")}}, nil)
-	if runs, said := call[mcp.Said](t, c, "history", nil); said != "" || !json.Valid(runs.Result) {
-		t.Errorf("%s %s", said, runs.Result)
+	if runs, said := call[mcp.Said](t, c, "history", nil); said != "" || runs.Result == nil {
+		t.Errorf("%s %v", said, runs.Result)
 	}
 	for _, addr := range []string{"0.0.0.0:0", ":0", "192.0.2.1:80", "x"} {
 		if got := commandIn(t, nil, "mcp", "--http", addr); got.exit != 2 || !strings.Contains(got.stderr, "loopback") {

@@ -582,7 +582,7 @@ func TestCommentsAndTestsKeepTheirShare(t *testing.T) {
 		t.Errorf("comments are %d %% of the code, above %d %%", share, maxComments)
 	}
 	if ratio := float64(testLines) / float64(lines); ratio < minTestRatio {
-		t.Errorf("%.2f test lines for a line of code, less than %.1f", ratio, minTestRatio)
+		t.Errorf("%.4f test lines for a line of code, less than %.1f: %d lines of tests are missing", ratio, minTestRatio, int(minTestRatio*float64(lines))-testLines)
 	}
 }
 

@@ -28,7 +28,7 @@ import (
 var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0", "Unlicense"}
 
 // beside are those that a module may have for what is no code of it: documentation and fonts. No program of ours holds any.
-var beside = []string{"CC-BY-SA-4.0", "OFL-1.1"}
+var beside = []string{"CC-BY-4.0", "CC-BY-SA-4.0", "OFL-1.1"}
 
 // covered is how much of a file its licence has to be, in percent: names and years are no part of it.
 const covered = 75

@@ -118,10 +118,11 @@ func proofOf(ended Ended) (*sdk.CallToolResult, Proof, error) {
 
 // saidOf passes the document of a command on.
 func saidOf(ended Ended) (*sdk.CallToolResult, Said, error) {
-	if !json.Valid([]byte(ended.Stdout)) || strings.TrimSpace(ended.Stdout) == "" {
+	said := Said{Exit: ended.Exit}
+	if err := json.Unmarshal([]byte(ended.Stdout), &said.Result); err != nil {
 		return nil, Said{}, trouble(ended, nil)
 	}
-	return nil, Said{ended.Exit, json.RawMessage(ended.Stdout)}, nil
+	return nil, said, nil
 }
 
 // trouble is the error of a command without a document.

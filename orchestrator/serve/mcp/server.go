@@ -45,13 +45,14 @@ stop. "infra" is not the patch's fault: do not change the patch for it. Only whe
 
 // A server is what the tools share.
 type server struct {
-	program Program
-	approve Approval
+	program   Program
+	approve   Approval
+	questions *questions
 }
 
 // New returns a server of the protocol whose tools run program. version is the agent's own.
 func New(program Program, approve Approval, version string) *sdk.Server {
-	s := &server{program, approve}
+	s := &server{program, approve, &questions{asked: map[string]string{}}}
 	// Without Capabilities the library would advertise logging.
 	made := sdk.NewServer(&sdk.Implementation{Name: "agent", Title: "agent, the gate between models and a working tree", Version: version},
 		&sdk.ServerOptions{Instructions: instructions, Capabilities: &sdk.ServerCapabilities{}})

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -185,14 +184,26 @@ func (s *server) approved(ctx context.Context, req *sdk.CallToolRequest, text, b
 	ask := &sdk.ElicitParams{Message: text, RequestedSchema: &jsonschema.Schema{
 		Type: "object", Properties: map[string]*jsonschema.Schema{"approve": {Type: "boolean", Title: "Approve"}}, Required: []string{"approve"},
 	}}
-	if req.Session.InitializeParams().Capabilities == nil || req.Session.InitializeParams().Capabilities.Elicitation == nil {
+	if init := req.Session.InitializeParams(); init == nil || init.Capabilities == nil || init.Capabilities.Elicitation == nil {
 		return refused("the client cannot ask the person at it")
 	}
-	answer, err := req.Session.Elicit(ctx, ask)
-	switch {
-	case err != nil:
-		return refused("the question was not answered: " + err.Error())
-	case answer.Action != "accept" || answer.Content["approve"] != true:
+	var answer *sdk.ElicitResult
+	if req.ProtocolVersion() < roundTrips {
+		var err error
+		if answer, err = req.Session.Elicit(ctx, ask); err != nil {
+			return refused("the question was not answered: " + err.Error())
+		}
+	} else {
+		if req.Params.RequestState == "" {
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{approvalID: ask}, RequestState: s.questions.put(text)}, nil
+		}
+		// An answer counts for the question that was asked, and once.
+		if !s.questions.take(req.Params.RequestState, text) {
+			return refused("the answer belongs to no question of this server")
+		}
+		answer, _ = req.Params.InputResponses[approvalID].(*sdk.ElicitResult)
+	}
+	if answer == nil || answer.Action != "accept" || answer.Content["approve"] != true {
 		return refused("the person at the client did not approve")
 	}
 	return nil, nil
@@ -211,6 +222,6 @@ func filesOf(diff string) (files []string) {
 
 // Said is the document of a command as it printed it, one JSON value.
 type Said struct {
-	Exit   int             `json:"exit" jsonschema:"0 done, 1 refused, 2 usage, 3 infrastructure, 4 approval needed, 5 budget, 6 conflict"`
-	Result json.RawMessage `json:"result"`
+	Exit   int `json:"exit" jsonschema:"0 done, 1 refused, 2 usage, 3 infrastructure, 4 approval needed, 5 budget, 6 conflict"`
+	Result any `json:"result" jsonschema:"an object or a list, as the command prints it with --json"`
 }

@@ -75,23 +75,23 @@ func (p *program) Run(ctx context.Context, args []string, stdin string, progress
 	if out.over {
 		return mcp.Ended{}, fmt.Errorf("it printed more than %d bytes", mostPrinted)
 	}
-	return mcp.Ended{Exit: cmd.ProcessState.ExitCode(), Stdout: out.String(), Stderr: last.String()}, nil
+	return mcp.Ended{Exit: cmd.ProcessState.ExitCode(), Stdout: out.kept.String(), Stderr: last.String()}, nil
 }
 
 // A bounded buffer takes all that it is given, and keeps so much.
 type bounded struct {
-	bytes.Buffer
+	kept bytes.Buffer // no embedded one: a copy would fill that by ReadFrom, past Write
 	most int
 	over bool
 }
 
 // Write keeps p where it fits.
 func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.most {
+	if b.kept.Len()+len(p) > b.most {
 		b.over = true
 		return len(p), nil
 	}
-	return b.Buffer.Write(p)
+	return b.kept.Write(p)
 }
 
 // input and output are the streams of the protocol; whoever serves does not close those of the process.
