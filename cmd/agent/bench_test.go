@@ -27,6 +27,7 @@ import (
 func TestBench(t *testing.T) {
 	fmt.Println("| name | figure | reference | ratio | target | |")
 	fmt.Println("|---|--:|--:|--:|--:|---|")
+	benchStart(t)
 	benchWarmRun(t)
 	benchBox(t)
 	benchHardening(t)
