@@ -144,7 +144,7 @@ func TestAPatchFromAPipeIsAskedAboutAtTheTerminal(t *testing.T) {
 			t.Errorf("%q: the workspace changed: %v", typed, changed)
 		}
 		if typed == "q" {
-			p.Sees(t, "awaiting approval  run ", 1)
+			p.Sees(t, "awaiting approval\x1b[m  run ", 1)
 			p.Sees(t, "agent runs apply ", 1)
 		}
 	}
@@ -211,7 +211,7 @@ func TestARequestIsAskedAboutWhereThatIsWanted(t *testing.T) {
 		}
 		if want != "" {
 			p.Sees(t, "for a change to main.py (", 1)
-			p.Sees(t, " tokens)? [a]sk (Enter)", 1)
+			p.Sees(t, " tokens)?\x1b[m [a]sk (Enter)", 1)
 			p.Types(t, "a")
 		}
 		p.Sees(t, question, 1)

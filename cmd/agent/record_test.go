@@ -226,12 +226,12 @@ func TestTheListIsFiltered(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)
 	for args, want := range map[string]int{
-		"":                       2,
-		"--state rejected":       1,
-		"--state conflict":       0,
-		"--limit 1":              1,
-		"--workspace " + h.dir:   2,
-		"--workspace /elsewhere": 0,
+		"":                           2,
+		"--state rejected":           1,
+		"--state conflict":           0,
+		"--limit 1":                  1,
+		"--workspace " + h.dir:       2,
+		"--workspace " + t.TempDir(): 0,
 	} {
 		var rows []runs.Row
 		got := h.ask(t, run.ExitDone, append([]string{"runs", "list", "--json"}, strings.Fields(args)...)...)
