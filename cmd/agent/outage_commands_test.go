@@ -197,7 +197,7 @@ func TestWhatIsNotThereIsAnError(t *testing.T) {
 	_, url := storetest.New(t)
 	env := map[string]string{"AGENT_DATABASE_URL": url, "XDG_CONFIG_HOME": t.TempDir(), "XDG_STATE_HOME": t.TempDir()}
 	for args, want := range map[string]string{
-		"runs show":                            "there is no run yet",
+		"runs show":                            "there is no run of ",
 		"runs show zzzz":                       `"zzzz"`,
 		"runs show zzzz --json":                `"zzzz"`,
 		"runs diff zzzz":                       `"zzzz"`,

@@ -378,7 +378,7 @@ func TestTheListFitsTheTerminal(t *testing.T) {
 	if exit := executeOn(t, p.cmd, "runs", "list", "--all"); exit != run.ExitDone {
 		t.Fatalf("exit code %d\n%s", exit, &stderr)
 	}
-	p.Sees(t, "…", 3)
+	p.Sees(t, "…", 2)
 	for _, line := range strings.Split(p.Screen(), "\n") {
 		if n := len([]rune(strings.TrimRight(line, "\r"))); n > 40 {
 			t.Errorf("%d columns: %q", n, line)

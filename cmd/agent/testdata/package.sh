@@ -8,7 +8,8 @@ docker run --rm -i --network none --user 0 --entrypoint /bin/sh "$image" -euxc '
 	cat > /tmp/agent.deb
 	list() { find / -xdev \( -path /proc -o -path /sys -o -path /var/lib/dpkg -o -path /var/log -o -path /tmp -o -path /var/cache \) -prune -o -print | sort; }
 	list > /tmp/before
-	dpkg -i /tmp/agent.deb
+	# The image leaves manual pages out; a machine that people use has them.
+	dpkg -i --path-include=/usr/share/man/* /tmp/agent.deb
 	export HOME=/tmp/home && mkdir -p $HOME /tmp/work && cd /tmp/work
 	agent --version
 	agent --help > /tmp/help && grep -q "prove a patch" /tmp/help
@@ -16,6 +17,8 @@ docker run --rm -i --network none --user 0 --entrypoint /bin/sh "$image" -euxc '
 	test -s /usr/share/zsh/vendor-completions/_agent
 	test -s /usr/share/fish/vendor_completions.d/agent.fish
 	test -s /usr/share/man/man1/agent.1.gz
+	test -s /usr/share/man/man1/agent-sandbox-run.1.gz
+	test -s /usr/share/man/man7/agent-gates.7.gz
 	agent init --yes > /tmp/init && cat /tmp/init && grep -q "start an engine" /tmp/init
 	! agent doctor > /tmp/doctor 2>&1
 	grep -q "^miss engine" /tmp/doctor
