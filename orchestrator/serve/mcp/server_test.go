@@ -104,12 +104,21 @@ func TestOnlyAYesApplies(t *testing.T) {
 		says    string
 		applies bool
 	}{
-		{Ask, "yes", true}, {Ask, "no", false}, {Ask, "decline", false}, {Ask, "cancel", false}, {Ask, "", false},
-		{Never, "yes", false}, {Never, "", false}, {Always, "", true}, {Always, "no", true},
+		{Ask, "yes", true},
+		{Ask, "no", false},
+		{Ask, "decline", false},
+		{Ask, "cancel", false},
+		{Ask, "", false},
+		{Never, "yes", false},
+		{Never, "", false},
+		{Always, "", true},
+		{Always, "no", true},
 	} {
 		for _, call := range [][3]string{
-			{"apply_run", "runs apply --yes --json abc1", "2025-11-25"}, {"apply_run", "runs apply --yes --json abc1", "2026-07-28"},
-			{"undo", "undo --yes --json abc1", "2025-11-25"}, {"undo", "undo --yes --json abc1", "2026-07-28"},
+			{"apply_run", "runs apply --yes --json abc1", "2025-11-25"},
+			{"apply_run", "runs apply --yes --json abc1", "2026-07-28"},
+			{"undo", "undo --yes --json abc1", "2025-11-25"},
+			{"undo", "undo --yes --json abc1", "2026-07-28"},
 		} {
 			tool, command, version := call[0], call[1], call[2]
 			r := &recorder{answers: passed(t)}
@@ -194,8 +203,13 @@ func TestAHandlerWantsItsToken(t *testing.T) {
 		token, header string
 		let           bool
 	}{
-		{"right", "Bearer right", true}, {"right", "Bearer wrong", false}, {"right", "right", false}, {"right", "bearer right", false},
-		{"right", "", false}, {"", "Bearer ", false}, {"", "", false},
+		{"right", "Bearer right", true},
+		{"right", "Bearer wrong", false},
+		{"right", "right", false},
+		{"right", "bearer right", false},
+		{"right", "", false},
+		{"", "Bearer ", false},
+		{"", "", false},
 	} {
 		h := Handler(New(&recorder{}, Never, "v0"), test.token)
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, Path, strings.NewReader("{}"))
