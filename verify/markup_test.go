@@ -118,7 +118,7 @@ func TestMarkupFaultsAreSeenAndNothingElse(t *testing.T) {
 		}
 	}
 	// Too large, five templates, and an encoding that the parser does not know.
-	if want := fmt.Sprintf("%d of %d touched files", len(files)-6, len(files)); !strings.HasPrefix(out.Detail, want) {
+	if want := fmt.Sprintf("parsed %d of %d changed files", len(files)-6, len(files)); !strings.HasPrefix(out.Detail, want) {
 		t.Errorf("%s, want %s", out.Detail, want)
 	}
 }
