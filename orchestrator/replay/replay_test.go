@@ -147,9 +147,14 @@ func TestARefusedCandidateIsRefusedAgain(t *testing.T) {
 	b := runtest.Setup(t, runtest.Says(verify.Pass))
 	b.Write(t, "b.py", "z = 1\n")
 	req := b.Request()
-	decisions := []run.Answer{{Decision: run.Amend, Response: []byte(`<EDIT file="a.py"><SEARCH>nothing like it</SEARCH><REPLACE>x</REPLACE></EDIT>`)}}
+	// An edit that fails is asked about again.
+	answers := []run.Answer{
+		{Decision: run.Amend, Response: []byte(`<EDIT file="a.py"><SEARCH>nothing like it</SEARCH><REPLACE>x</REPLACE></EDIT>`)},
+		{Decision: run.Skip},
+	}
 	req.Approver = approves(func(run.Proposal) run.Answer {
-		a := decisions[0]
+		a := answers[0]
+		answers = answers[1:]
 		return a
 	})
 	doc := record(t, b, req)
