@@ -15,8 +15,8 @@ func TestEverySystemCompiles(t *testing.T) {
 	} {
 		t.Run(system.os+"/"+system.arch+"/"+system.what, func(t *testing.T) {
 			t.Parallel()
-			// Nothing is linked: that it compiles is what is asked.
-			cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", system.what)
+			// That it compiles is what is asked; a program of one package would be left in the tree.
+			cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", os.DevNull, system.what)
 			cmd.Dir = root
 			cmd.Env = append(os.Environ(), "GOOS="+system.os, "GOARCH="+system.arch, "CGO_ENABLED=0")
 			if out, err := cmd.CombinedOutput(); err != nil {
