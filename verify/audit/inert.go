@@ -16,7 +16,7 @@ import (
 // comments, blank lines and, where it has no meaning, the depth of lines. It is false for an empty one.
 func Inert(cs workspace.Changeset) bool {
 	// A comment that a tool obeys is no mere text.
-	if marks, _ := policy.SilencedBy(cs); len(marks) > 0 {
+	if policy.AddsSuppression(cs) {
 		return false
 	}
 	return !cs.Empty() && !slices.ContainsFunc(cs.Changes, func(c workspace.Change) bool {

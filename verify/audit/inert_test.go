@@ -28,6 +28,9 @@ func TestAChangeOfCommentsHasNoEffect(t *testing.T) {
 		"a constraint":             {"a.go", "package a\n", "//go:build linux\n\npackage a\n", false},
 		"an interpreter":           {"a.py", "x = 1\n", "#!/usr/bin/env python3\nx = 1\n", false},
 		"a suppression":            {"a.py", "import os\n", "import os  # noqa: F401\n", false},
+		"one of a whole file":      {"a.py", "import os\n", "# ruff: noqa\nimport os\n", false},
+		"more than are shown":      {"a.py", strings.Repeat("x = 1\n", 12), strings.Repeat("x = 1  # noqa\n", 12), false},
+		"one that shows only":      {"test_a.py", "import os\n", "import os  # noqa: F401\n", false},
 		"code that became comment": {"a.py", "x = 1\ny = 2\n", "x = 1\n# y = 2\n", false},
 		"a docstring":              {"a.py", "def f():\n    return 1\n", "def f():\n    'One.'\n    return 1\n", false},
 		"shell":                    {"a.sh", "echo a\n", "# Say a.\necho a # a\n", false}, // a document may lie in it

@@ -22,10 +22,9 @@ type Silenced struct {
 
 // SilencedBy lists them, and returns the changeset without them, line for line. What counts for more than
 // its line hides what is yet to be written too, and what stands in the code is part of it:
-// neither is in the list.
+// neither is in the list, nor is what does not block.
 func SilencedBy(cs workspace.Changeset) (list []Silenced, bare workspace.Changeset) {
-	before, after := sides(cs)
-	marks := newSuppressions(each(before, suppressionsIn), each(after, suppressionsIn))
+	marks, _ := addedSuppressions(sides(cs))
 	all := holdsOf(Suppression, addsSuppression, slices.Clone(marks))
 	// Of more than a person is shown one hold stands for several.
 	if len(all) > mostHolds {
@@ -46,6 +45,52 @@ func SilencedBy(cs workspace.Changeset) (list []Silenced, bare workspace.Changes
 		}
 	}
 	return list, bare
+}
+
+// AddsSuppression reports whether a changeset has a tool report less, in whatever file and for however many lines.
+func AddsSuppression(cs workspace.Changeset) bool {
+	blocking, shown := addedSuppressions(sides(cs))
+	return len(blocking)+len(shown) > 0
+}
+
+// addedSuppressions returns the suppressions that are new, and the holds of those that do not block: of coverage,
+// by which no gate fails, and of a line of a test that was there before, which hides nothing of the program. A
+// file that comes with the changeset may have the name of a test and be a part of the program. Tests are
+// compared with tests: what a test no longer suppresses is no excuse for the program.
+func addedSuppressions(before, after []sourceFile) (blocking []mark, shown []Hold) {
+	isTest := func(f sourceFile) bool { return f.test }
+	isProgram := func(f sourceFile) bool { return !f.test }
+	added := func(such func(sourceFile) bool) []mark {
+		return newSuppressions(each(filter(before, such), suppressionsIn), each(filter(after, such), suppressionsIn))
+	}
+	created := map[string]bool{}
+	for _, f := range after {
+		created[f.path] = f.created
+	}
+	counts := func(m mark) bool { return slices.Contains(coverageFamilies, m.form) }
+	minor := func(m mark) bool { return !counts(m) && !m.wide && !created[m.path] }
+	program, tests := added(isProgram), added(isTest)
+	all := slices.Concat(program, tests)
+	shown = append(notBlocking(kept(all, counts), " (no gate fails by coverage; what was executed is told without it)"),
+		notBlocking(kept(tests, minor), " (in a test, for one line)")...)
+	return slices.Concat(slices.DeleteFunc(program, counts), slices.DeleteFunc(tests, func(m mark) bool { return counts(m) || minor(m) })), shown
+}
+
+// kept returns the marks that are such.
+func kept(marks []mark, such func(mark) bool) []mark {
+	return slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return !such(m) })
+}
+
+// coverageFamilies are those of suppressions that keep lines from being counted as not executed.
+var coverageFamilies = []string{"no cover", "coverage"}
+
+// notBlocking makes holds of suppressions that a person is shown and that need no approval.
+func notBlocking(marks []mark, why string) []Hold {
+	holds := holdsOf(Suppression, addsSuppression, marks)
+	for i := range holds {
+		holds[i].Block, holds[i].Reason = false, holds[i].Reason+why
+	}
+	return holds
 }
 
 // uncommented is the text of a change without the comments of a line that hold suppressions, and
@@ -78,16 +123,11 @@ func uncommented(m mark, c workspace.Change) ([]byte, bool) {
 var checkers = map[string]*regexp.Regexp{
 	"noqa": regexp.MustCompile(`(?i)\b(?:ruff|flake8|pycodestyle|pyflakes)\b`), "type: ignore": regexp.MustCompile(`(?i)\b(?:mypy|pyright|pyre|pyrefly|ty)\b`),
 	"pylint": regexp.MustCompile(`(?i)pylint`), "nosec": regexp.MustCompile(`(?i)bandit|semgrep|gosec`),
-	// Whatever of it is not executed, it fails nothing but a threshold.
-	"no cover": threshold, "coverage": threshold,
 	"eslint": regexp.MustCompile(`(?i)eslint|oxlint|\bxo\b|\bstandard\b`), "tslint": regexp.MustCompile(`(?i)tslint`), "deno-lint": regexp.MustCompile(`(?i)\bdeno\b`),
 	"typescript": regexp.MustCompile(`(?i)\btsc\b|typescript|checkJs`), "biome": regexp.MustCompile(`(?i)biome`), "nolint": regexp.MustCompile(`(?i)golangci`),
 	"staticcheck": regexp.MustCompile(`(?i)staticcheck|golangci`), "revive": regexp.MustCompile(`(?i)revive|golangci`), "shellcheck": regexp.MustCompile(`(?i)shellcheck`),
 	"stylelint": regexp.MustCompile(`(?i)stylelint`), "html-validate": regexp.MustCompile(`(?i)html-?validate`),
 }
-
-// threshold matches how much has to be covered.
-var threshold = regexp.MustCompile(`(?i)fail[-_]under|check-coverage|coverageThreshold|thresholds|codecov`)
 
 // Checks reports whether the project has what a family of suppressions hides checked, for all that the
 // names and the text of its configuration and its build files say.

@@ -47,7 +47,8 @@ const addsSuppression = "adds a suppression"
 // sums over the changeset, so that moving is no weakening.
 func weakHolds(cs workspace.Changeset) []Hold {
 	before, after := sides(cs)
-	holds := holdsOf(Suppression, addsSuppression, newSuppressions(each(before, suppressionsIn), each(after, suppressionsIn)))
+	blocking, shown := addedSuppressions(before, after)
+	holds := append(holdsOf(Suppression, addsSuppression, blocking), shown...)
 	holds = append(holds, testHolds(before, after)...)
 	return append(holds, typeHolds(before, after)...)
 }
