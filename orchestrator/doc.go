@@ -29,7 +29,7 @@
 //	cmd/agent/internal/command/replay     agent runs replay, export, verify, key
 //	cmd/agent/internal/command/review     agent review
 //	cmd/agent/internal/command/runs       agent runs: list, show, diff, logs, calls
-//	cmd/agent/internal/command/sandbox    agent sandbox: run, loop, ls, gc
+//	cmd/agent/internal/command/sandbox    agent sandbox: run, loop, exec, shell, ls, gc
 //	cmd/agent/internal/command/schema     agent schema
 //	cmd/agent/internal/command/self       agent self: rebuild, status, rollback, list
 //	cmd/agent/internal/command/sql        agent sql
@@ -45,6 +45,7 @@
 //	cmd/guest                     the main of the program that is PID 1 in every box
 //	orchestrator/gate             from a response to a verdict, without a record: freeze, candidate, judgement
 //	orchestrator/run              the order of a run: states, lease, checkpoint, promotion, recovery, log
+//	orchestrator/exec             a change made by a command of the user's in a box: what it gets, and what is taken out
 //	orchestrator/tournament       a change found by models: candidates side by side, repairs, proposals
 //	orchestrator/loop             iterations of runs: what to work on, the cascade, directives, memory
 //	orchestrator/replay           a recorded run judged again
@@ -89,6 +90,7 @@
 //	sandbox/guest/process         how PID 1 supervises the other processes of a box
 //	sandbox/guest/sealed          a tree in files that only its key opens: what a snapshot has of a workspace
 //	sandbox/guest/wire            frames between host and guest, and connections beside them
+//	sandbox/workbench             what a command in a box shows while it runs, and what it changed, as the host takes it
 //	sandbox/egress                the proxy through which a box reaches the hosts that it may
 //	sandbox/owner                 which process a thing on the engine belongs to, and whether it lives
 //	sandbox/workspace             the user's directory: what is read from it and what may be written to it

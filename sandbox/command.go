@@ -14,6 +14,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/guest/wire"
+	"agent/sandbox/workbench"
 )
 
 // Run runs one command in the box to its end. When the command leaves
@@ -27,8 +28,13 @@ import (
 // gently, and shortly after that by this process's own clock, which
 // kills the whole box.
 func (b *Box) Run(ctx context.Context, cmd guest.Command) (guest.Result, error) {
+	return b.RunAt(ctx, cmd, workbench.Console{})
+}
+
+// RunAt is Run of a command at a console, which shows what it writes while it runs.
+func (b *Box) RunAt(ctx context.Context, cmd guest.Command, at workbench.Console) (guest.Result, error) {
 	began := time.Now()
-	result, err := b.run(ctx, cmd)
+	result, err := b.run(ctx, cmd, at)
 	if w := WatcherOf(ctx); w != nil {
 		w.Ran(Ran{Box: b.id, Args: cmd.Args, Result: result, Err: err, Took: time.Since(began)})
 	}
@@ -36,7 +42,7 @@ func (b *Box) Run(ctx context.Context, cmd guest.Command) (guest.Result, error) 
 }
 
 // run is Run of which nobody is told.
-func (b *Box) run(ctx context.Context, cmd guest.Command) (guest.Result, error) {
+func (b *Box) run(ctx context.Context, cmd guest.Command, at workbench.Console) (guest.Result, error) {
 	if b.broken != nil {
 		return guest.Result{}, b.broken
 	}
@@ -44,14 +50,15 @@ func (b *Box) run(ctx context.Context, cmd guest.Command) (guest.Result, error) 
 	if err := cmd.Check(); err != nil {
 		return guest.Result{}, err
 	}
-	cmd.Egress = b.way != nil
+	cmd.Egress, cmd.Stream = b.way != nil, at.Stdout != nil
 	var answer guest.Answer
 	deadline := time.Now().Add(cmd.Timeout + cmd.Grace + slack)
 	err := b.stream.exchange(ctx, deadline, func() error {
 		if err := wire.WriteJSON(b.stream, wire.KindRun, cmd); err != nil {
 			return err
 		}
-		return b.answer(ctx, guest.AnswerLimit(cmd), &answer)
+		defer at.Typing(ctx, b.stream)()
+		return b.answer(ctx, guest.AnswerLimit(cmd), &answer, at)
 	})
 	if err != nil {
 		return b.died(ctx, cmd, err)
@@ -72,6 +79,21 @@ func (b *Box) run(ctx context.Context, cmd guest.Command) (guest.Result, error) 
 	}
 	b.peak = max(b.peak, answer.Result.PeakBytes)
 	return answer.Result, nil
+}
+
+// Extract returns what differs in /work from what is known; see workbench.Take.
+func (b *Box) Extract(ctx context.Context, rules guest.Rules, known []guest.Known) (got workbench.Extract, err error) {
+	if b.broken != nil {
+		return got, b.broken
+	}
+	err = b.stream.exchange(ctx, time.Now().Add(2*applyTime), func() error {
+		got, err = workbench.Take(b.stream, rules, known)
+		return err
+	})
+	if err != nil && !errors.As(err, new(*workbench.ExtractError)) {
+		return workbench.Extract{}, b.breaks("take out what changed", err)
+	}
+	return got, err
 }
 
 // died makes a result of an exchange that broke, when the box ended or

@@ -9,6 +9,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/guest/wire"
+	"agent/sandbox/workbench"
 )
 
 // What may go through one box's way out: connections, and bytes of all of them in
@@ -52,14 +53,17 @@ func (b *Box) AllowEgress(e Egress) {
 
 // answer reads the answer to a command, and serves the connections that come before
 // it. None of them is left when it returns.
-func (b *Box) answer(ctx context.Context, limit int, a *guest.Answer) error {
+func (b *Box) answer(ctx context.Context, limit int, a *guest.Answer, at workbench.Console) error {
 	if b.way == nil {
-		return wire.ReadJSON(b.stream, wire.KindEnded, limit, a)
+		return wire.ReadJSONAfter(b.stream, wire.KindEnded, limit, a, at.Show)
 	}
 	link := wire.NewLink(b.stream)
 	var serving sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
 	err := wire.ReadJSONAfter(b.stream, wire.KindEnded, limit, a, func(kind wire.Kind, payload []byte) error {
+		if kind == wire.KindOutput {
+			return at.Show(kind, payload)
+		}
 		if kind != wire.KindOpen {
 			return link.Take(kind, payload)
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/docker/docker/api/types"
@@ -17,10 +18,10 @@ const keptStderr = 8 << 10
 
 // A stream is the host's end of the attached container: what is written
 // reaches the guest, what is read came from its standard output. It is
-// read by one goroutine; several may write, each a whole frame at a time, if they
-// take turns.
+// read by one goroutine; several may write, each a whole frame at a time.
 type stream struct {
-	conn types.HijackedResponse
+	conn    types.HijackedResponse
+	writing sync.Mutex
 	// left is how many bytes of standard output come before the next
 	// head.
 	left uint32
@@ -28,7 +29,12 @@ type stream struct {
 	stderr []byte
 }
 
-func (s *stream) Write(p []byte) (int, error) { return s.conn.Conn.Write(p) }
+// Write writes p, a whole frame, while nobody else writes.
+func (s *stream) Write(p []byte) (int, error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.conn.Conn.Write(p)
+}
 
 // Read takes apart the engine's multiplexed stream, whose pieces have a
 // head of eight bytes: the descriptor (1 is standard output, 2 standard

@@ -15,6 +15,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/guest/wire"
+	"agent/sandbox/workbench"
 )
 
 // An echo serves a connection by sending back all that comes, until it ends, and takes its time to end itself. It counts
@@ -76,7 +77,7 @@ func TestAGuestThatBreaksTheProtocolIsCutOff(t *testing.T) {
 			}
 		}()
 		var a guest.Answer
-		err := b.answer(t.Context(), 1<<20, &a)
+		err := b.answer(t.Context(), 1<<20, &a, workbench.Console{})
 		if test.want == "" && (err != nil || a.Problem != "none") || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: %v, want %q", test.name, err, test.want)
 		}

@@ -157,7 +157,7 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
 		"s":                        "sandbox sql self schema",
-		"sandbox ":                 "run loop ls gc",
+		"sandbox ":                 "run loop exec shell ls gc",
 		"sandbox run --pa":         "--patch",
 		"sandbox run --patch ":     "", // a file: the shell's own
 		"sandbox run --allow ":     "ci git dependencies tooling agent secret suppression weaker-test weaker-type changed-test runner unproven idle unseen protected",
@@ -166,7 +166,7 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 		"completion b":             "bash",
 		"runs diff --color ":       "auto always never",
 		"runs list --state pro":    "proposing promoting promoted",
-		"help sandbox ":            "run loop ls gc",
+		"help sandbox ":            "run loop exec shell ls gc",
 		"help own":                 "own-gates",
 		"sandbox run --model gem":  "gemini/gemini-2.5-flash",
 		"edit ":                    "", // a file
@@ -220,7 +220,7 @@ func TestErrorsComeInTheShapeThatWasAskedFor(t *testing.T) {
 func TestHelpPages(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
-		"help.txt": {"--help"}, "help-sandbox.txt": {"sandbox"}, "help-sandbox-run.txt": {"sandbox", "run", "--help"}, "help-sandbox-loop.txt": {"sandbox", "loop", "--help"},
+		"help.txt": {"--help"}, "help-sandbox.txt": {"sandbox"}, "help-sandbox-run.txt": {"sandbox", "run", "--help"}, "help-sandbox-loop.txt": {"sandbox", "loop", "--help"}, "help-sandbox-exec.txt": {"sandbox", "exec", "--help"},
 		"help-undo.txt": {"undo", "-h"}, "help-review.txt": {"review", "-h"}, "help-blame.txt": {"blame", "-h"},
 	} {
 		termtest.Golden(t, name, commandIn(t, nil, args...).stdout)

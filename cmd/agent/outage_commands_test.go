@@ -29,6 +29,7 @@ var stands = map[string]struct {
 	args []string
 }{
 	"sandbox run": {needsEngine, []string{"--patch", "PATCH", "--yes"}}, "sandbox loop": {needsEngine, []string{"--iterations", "1", "--yes", "--model", "ollama/none"}},
+	"sandbox exec": {needsEngine, []string{"true"}}, "sandbox shell": {noneNeeded, nil}, // a shell asks for a terminal first
 	"sandbox ls": {needsEngine, nil}, "sandbox gc": {needsEngine, nil},
 	"edit":      {noneNeeded, []string{"PATCH", "-w", "SHOP"}},
 	"runs list": {needsDatabase, nil}, "runs show": {needsDatabase, []string{"zzzz"}}, "runs diff": {needsDatabase, []string{"zzzz"}},

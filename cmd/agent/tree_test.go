@@ -118,8 +118,8 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/command/sandbox": {
 		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/command/images", "cmd/agent/internal/command/proposals",
 		"cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/sarif", "cmd/agent/internal/term", "cmd/agent/internal/wire",
-		"orchestrator/agent", "orchestrator/ledger", "orchestrator/loop", "orchestrator/run", "orchestrator/store/database", "orchestrator/tournament",
-		"sandbox/workspace/promotion",
+		"orchestrator/agent", "orchestrator/exec", "orchestrator/ledger", "orchestrator/loop", "orchestrator/run", "orchestrator/store/database",
+		"orchestrator/tournament", "sandbox", "sandbox/guest", "sandbox/workbench", "sandbox/workspace/promotion",
 	},
 	"cmd/agent/internal/command/schema": {"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "docs/schema"},
 	"cmd/agent/internal/command/self": {
@@ -179,6 +179,7 @@ var allowed = map[string][]string{
 	},
 	"orchestrator/edit/indent": {"orchestrator/edit/document", "orchestrator/edit/lex"},
 	"orchestrator/edit/parse":  {"orchestrator/edit/lex", "orchestrator/edit/problem"},
+	"orchestrator/exec":        {"orchestrator/gate", "orchestrator/run", "sandbox", "sandbox/guest", "sandbox/workbench", "sandbox/workspace", "verify/room"},
 	"orchestrator/export":      {"orchestrator/agent", "orchestrator/survey"},
 	"orchestrator/forge":       {"sandbox/workspace/git"},
 	"orchestrator/gate": {
@@ -221,8 +222,9 @@ var allowed = map[string][]string{
 	"orchestrator/survey":          {"images", "orchestrator/agent", "orchestrator/gate", "orchestrator/ledger", "sandbox", "sandbox/workspace", "verify", "verify/symbols"},
 	"orchestrator/tournament":      {"orchestrator/agent", "orchestrator/edit/parse", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify"},
 	"orchestrator/undo":            {"orchestrator/blame", "sandbox/workspace"},
-	"sandbox":                      {"sandbox/guest", "sandbox/guest/sealed", "sandbox/guest/wire", "sandbox/owner", "sandbox/workspace"},
+	"sandbox":                      {"sandbox/guest", "sandbox/guest/sealed", "sandbox/guest/wire", "sandbox/owner", "sandbox/workbench", "sandbox/workspace"},
 	"sandbox/guest":                {"sandbox/guest/process", "sandbox/guest/sealed", "sandbox/guest/wire"},
+	"sandbox/workbench":            {"sandbox/guest", "sandbox/guest/wire"},
 	"sandbox/workspace":            {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"sandbox/workspace/promotion":  {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"sandbox/workspace/secret":     {"sandbox/workspace/lang"},

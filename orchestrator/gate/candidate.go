@@ -92,6 +92,18 @@ func (g *Gate) Make(base *workspace.Manifest, response []byte, target string) (c
 	return cand, rejected, nil
 }
 
+// Take returns the candidate of a changeset that was made on base without a response, as what a command
+// in a box left. Its response is the diff, by which it is made again. rejected is why no gate may judge
+// it, a *ForbiddenError.
+func (g *Gate) Take(base *workspace.Manifest, cs workspace.Changeset) (cand Candidate, rejected error) {
+	if err := suit(base, cs); err != nil {
+		cand.Verdict, rejected = verify.Policy, err
+	}
+	g.Seal(&cand, cs)
+	cand.Origin = Origin{Response: []byte(cand.Diff), Asked: cand.Digest}
+	return cand, rejected
+}
+
 // Extend applies a response to the workspace as changes leave it, and makes cand
 // the candidate of what both do to base. rejected is why no gate may judge it,
 // in words for a model; the candidate has that verdict then, and no changeset.

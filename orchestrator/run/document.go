@@ -2,6 +2,8 @@ package run
 
 import (
 	"fmt"
+
+	"agent/verify"
 )
 
 // Document returns the promotion as --json prints it.
@@ -14,4 +16,26 @@ func (p Promotion) Document() *DocumentPromotion {
 		})
 	}
 	return d
+}
+
+// Ran puts into the document what a command did in a workbench.
+func (x *Execution) Ran(c DocumentCommand) {
+	args := make([]string, len(c.Args))
+	for i, arg := range c.Args {
+		args[i] = x.Hide(arg)
+	}
+	c.Args = args
+	for i := range c.Left {
+		c.Left[i].Path = x.Hide(c.Left[i].Path)
+	}
+	x.doc.Command = &c
+}
+
+// OutcomeUnchanged is the Outcome of a Document whose command left the workspace as it was.
+const OutcomeUnchanged = "unchanged"
+
+// LeaveUnchanged ends a run whose command changed nothing that a patch can hold.
+func (x *Execution) LeaveUnchanged() Ending {
+	x.doc.Outcome = OutcomeUnchanged
+	return Ending{State: Rejected, Verdict: verify.Pass, Exit: ExitDone}
 }

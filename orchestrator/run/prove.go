@@ -77,6 +77,19 @@ func (x *Execution) proveScanned(ctx context.Context, req Request) Ending {
 	return x.judgeAndAsk(ctx, req, st, cand)
 }
 
+// ProveTaken takes a changeset that a command made on a stage through the gate and to the checkpoint,
+// as the patch that its diff is.
+func (x *Execution) ProveTaken(ctx context.Context, req Request, st gate.Stage, cs workspace.Changeset) Ending {
+	cand, rejected := x.Gate(req).Take(st.Base, cs)
+	if rejected != nil {
+		_, end := x.reject(ctx, cand, rejection(rejected))
+		return *end
+	}
+	x.noteCollisions(st.Base, cand)
+	req.Patch = cand.Origin.Response
+	return x.judgeAndAsk(ctx, req, st, cand)
+}
+
 // judgeAndAsk has a candidate judged, asks about it, and goes on with what a person makes of
 // it at the checkpoint.
 func (x *Execution) judgeAndAsk(ctx context.Context, req Request, st gate.Stage, cand gate.Candidate) Ending {
@@ -210,10 +223,15 @@ func (x *Execution) edit(ctx context.Context, req Request, base *workspace.Manif
 	if rejected != nil {
 		return x.reject(ctx, cand, rejection(rejected))
 	}
+	x.noteCollisions(base, cand)
+	return cand, nil
+}
+
+// noteCollisions tells of new paths that some file systems take for others.
+func (x *Execution) noteCollisions(base *workspace.Manifest, cand gate.Candidate) {
 	for name, other := range base.Collisions(cand.Changeset) {
 		x.Notify(Event{Note: name + " is the same as " + other + " on file systems that fold names"})
 	}
-	return cand, nil
 }
 
 // reject records a candidate that never reached a box.

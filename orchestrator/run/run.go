@@ -372,9 +372,11 @@ type Document struct {
 	Promotion  *DocumentPromotion `json:"promotion"`
 	// Proposals are what the run left open.
 	Proposals []DocumentProposal `json:"proposals,omitempty"`
+	// Command is what the change was made by in a box, nil where none was run.
+	Command *DocumentCommand `json:"command,omitempty"`
 	// Outcome is "proposed" where a review found nothing to fix and a feature is
 	// kept, and "awaiting_approval" where nobody decided on a proven candidate; Next
-	// says how to go on. Both are "" otherwise.
+	// says how to go on; "unchanged" where a command left the workspace as it was. Both are "" otherwise.
 	Outcome string   `json:"outcome,omitempty"`
 	Next    string   `json:"next,omitempty"`
 	Error   *Problem `json:"error"`
@@ -386,6 +388,25 @@ type Document struct {
 	Left bool `json:"-"`
 	// Exit is the exit code that belongs to the document.
 	Exit int `json:"-"`
+}
+
+// A DocumentCommand is a command that ran in a workbench, in a Document. How it ended is no evidence.
+type DocumentCommand struct {
+	Args []string `json:"args"`
+	// Exit is -1 where a signal ended it.
+	Exit     int     `json:"exit"`
+	Signal   string  `json:"signal,omitempty"`
+	TimedOut bool    `json:"timed_out,omitempty"`
+	Seconds  float64 `json:"seconds"`
+	// Left is what changed and is in no patch, the first of LeftCount.
+	Left      []DocumentLeft `json:"left"`
+	LeftCount int            `json:"left_count"`
+}
+
+// A DocumentLeft is something that a command changed and that is in no patch.
+type DocumentLeft struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
 }
 
 // A DocumentProposal is a kept proposal in a Document.

@@ -139,6 +139,12 @@ func kindOf(mode fs.FileMode) string {
 		return "file"
 	case mode&fs.ModeSymlink != 0:
 		return "symbolic link"
+	case mode&fs.ModeNamedPipe != 0:
+		return "named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "socket"
+	case mode&fs.ModeDevice != 0:
+		return "device"
 	}
 	return strings.ToLower(mode.Type().String())
 }

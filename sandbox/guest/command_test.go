@@ -41,6 +41,9 @@ func TestCommandCheckKnowsTheBounds(t *testing.T) {
 		{"a variable without a name", func(c *Command) { c.Env = map[string]string{"": "b"} }, false},
 		{"a variable with NUL", func(c *Command) { c.Env = map[string]string{"A": "b\x00c"} }, false},
 		{"a long variable", func(c *Command) { c.Env = map[string]string{"A": strings.Repeat("b", maxArguments)} }, false},
+		{"a terminal", func(c *Command) { c.Terminal, c.Stream = &Size{}, true }, true},
+		{"a terminal that nobody sees", func(c *Command) { c.Terminal = &Size{} }, false},
+		{"a terminal with input", func(c *Command) { c.Terminal, c.Stream, c.Stdin = &Size{}, true, []byte{} }, false},
 		{"long arguments", func(c *Command) { c.Args = append(c.Args, strings.Repeat("b", maxArguments)) }, false},
 	}
 	for _, test := range tests {

@@ -40,9 +40,20 @@ type Command struct {
 	Collect []string `json:"collect,omitempty"`
 	// Watch ends the command when it is ready; nil lets it run.
 	Watch *Watch `json:"watch,omitempty"`
+	// Stream sends what it writes while it runs too, up to MaxStreamed bytes.
+	Stream bool `json:"stream,omitempty"`
+	// Terminal gives it a terminal of this size in place of pipes and Stdin; its output is that of
+	// Stdout. Nil gives it none.
+	Terminal *Size `json:"terminal,omitempty"`
 	// Egress gives it a way out: a proxy of HTTP on the loopback, named by its
 	// environment, whose connections the host serves.
 	Egress bool `json:"egress,omitempty"`
+}
+
+// A Size is that of a terminal in characters.
+type Size struct {
+	Rows    uint16 `json:"rows"`
+	Columns uint16 `json:"columns"`
 }
 
 // The bounds of a Command. What is larger is refused before it runs.
@@ -56,6 +67,8 @@ const (
 	MaxKept = 16 << 20
 	// MaxStdin is the most bytes of Stdin.
 	MaxStdin = 16 << 20
+	// MaxStreamed is the most bytes of output that are streamed.
+	MaxStreamed = 256 << 20
 	// maxArguments is the most bytes of all arguments and variables
 	// together. The kernel takes about 2 MiB.
 	maxArguments = 1 << 20
@@ -92,6 +105,9 @@ func (c Command) Check() error {
 	}
 	if len(c.Stdin) > MaxStdin {
 		return fmt.Errorf("command %s: %d bytes of standard input, at most %d", c.Args[0], len(c.Stdin), MaxStdin)
+	}
+	if c.Terminal != nil && (c.Stdin != nil || !c.Stream) {
+		return fmt.Errorf("command %s: a terminal has its input and output streamed", c.Args[0])
 	}
 	if len(c.Collect) > MaxCollect {
 		return fmt.Errorf("command %s: %d files to collect, at most %d", c.Args[0], len(c.Collect), MaxCollect)

@@ -8,7 +8,7 @@ import (
 
 // Protocol is the version of the frames and messages. Host and guest
 // must have the same.
-const Protocol = 4
+const Protocol = 5
 
 // Ready is the first thing that a guest says.
 type Ready struct {

@@ -17,8 +17,8 @@ type capture struct {
 	ring  []byte
 	next  int
 	total int64
-	// also is given all that is written; nil is nobody.
-	also func(p []byte)
+	// also and passed are given all that is written; nil is nobody.
+	also, passed func(p []byte)
 }
 
 func newCapture(limit int) *capture { return &capture{limit: limit} }
@@ -29,6 +29,9 @@ func (c *capture) Write(p []byte) (int, error) {
 	c.total += int64(n)
 	if c.also != nil {
 		c.also(p)
+	}
+	if c.passed != nil {
+		c.passed(p)
 	}
 	if room := c.limit - len(c.head); room > 0 {
 		room = min(room, len(p))

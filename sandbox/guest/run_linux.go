@@ -23,8 +23,9 @@ const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 const drainTime = time.Second
 
 // run runs one command and returns when no process but this one is left
-// in the box. An error means that the command was not run.
-func run(ctx context.Context, c Command, score process.OOMScore) (Result, error) {
+// in the box. An error means that the command was not run. passed is given what it writes, nil where
+// that is not streamed; keys is what is typed on its terminal, nil where it has none.
+func run(ctx context.Context, c Command, score process.OOMScore, passed func(byte, []byte), keys *keyboard) (Result, error) {
 	if err := c.Check(); err != nil {
 		return Result{}, err
 	}
@@ -32,7 +33,7 @@ func run(ctx context.Context, c Command, score process.OOMScore) (Result, error)
 	// difference.
 	before, forks := readMemory(), readForks()
 	started := time.Now()
-	ch, err := start(c, score)
+	ch, err := start(c, score, passed, keys)
 	if err != nil {
 		return Result{}, err
 	}
@@ -96,8 +97,15 @@ type child struct {
 }
 
 // start forks the command in a session of its own.
-func start(c Command, score process.OOMScore) (*child, error) {
+func start(c Command, score process.OOMScore, passed func(byte, []byte), keys *keyboard) (*child, error) {
 	ch := &child{stdout: newCapture(c.MaxOutput), stderr: newCapture(c.MaxOutput), finder: &finder{}}
+	if passed != nil {
+		ch.stdout.passed = func(p []byte) { passed(1, p) }
+		ch.stderr.passed = func(p []byte) { passed(2, p) }
+	}
+	if keys != nil {
+		return ch, ch.startOnTerminal(c, score, keys)
+	}
 	if c.Watch != nil {
 		ch.finder.text = []byte(c.Watch.Text)
 	}
@@ -126,7 +134,7 @@ func start(c Command, score process.OOMScore) (*child, error) {
 		}
 		theirs, ch.pipes = append(theirs, w), append(ch.pipes, r)
 	}
-	if ch.pid, err = fork(c, theirs, score); err != nil {
+	if ch.pid, err = fork(c, theirs, score, &syscall.SysProcAttr{Setsid: true}); err != nil {
 		ch.close()
 		return nil, err
 	}
@@ -163,7 +171,7 @@ func openStdin(content []byte) (stdin, feed *os.File, err error) {
 // instruction on, because this process has that score for the moment of
 // the fork; so when memory runs out the kernel takes the command, not
 // the guest.
-func fork(c Command, files []*os.File, score process.OOMScore) (int, error) {
+func fork(c Command, files []*os.File, score process.OOMScore, attr *syscall.SysProcAttr) (int, error) {
 	fds := make([]uintptr, len(files))
 	for i, f := range files {
 		fds[i] = f.Fd() // Fd also makes the child's end blocking, as programs expect
@@ -176,7 +184,7 @@ func fork(c Command, files []*os.File, score process.OOMScore) (int, error) {
 		return 0, err
 	}
 	pid, err := syscall.ForkExec(c.Args[0], c.Args, &syscall.ProcAttr{
-		Dir: c.Dir, Env: env, Files: fds, Sys: &syscall.SysProcAttr{Setsid: true},
+		Dir: c.Dir, Env: env, Files: fds, Sys: attr,
 	})
 	// With a score like the command's the guest could be taken in its place, and
 	// the box would be lost with the result.
@@ -204,6 +212,9 @@ func environment(c Command) ([]string, error) {
 	vars := map[string]string{"PATH": os.Getenv("PATH"), "HOME": "/tmp", "HOSTNAME": host, "LANG": "C.UTF-8"}
 	if vars["PATH"] == "" {
 		vars["PATH"] = defaultPath
+	}
+	if c.Terminal != nil {
+		vars["TERM"] = "xterm-256color"
 	}
 	if c.Egress {
 		maps.Copy(vars, egressEnv)

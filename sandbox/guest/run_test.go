@@ -3,6 +3,7 @@ package guest_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/boxtest"
 	"agent/sandbox/guest"
+	"agent/sandbox/workbench"
 )
 
 // These tests run the guest where it belongs: as the first process of a real box.
@@ -494,4 +496,53 @@ func TestMainRefusesToRunOutsideABox(t *testing.T) {
 	if err := guest.Main(context.WithoutCancel(t.Context()), strings.NewReader(""), new(bytes.Buffer)); err == nil {
 		t.Error("the guest ran on the host")
 	}
+}
+
+// What a command writes is shown while it runs, each stream by itself, and what it changed is taken out when it has
+// ended: whatever it left running is gone by then.
+func TestAWorkbenchShowsAndGivesBack(t *testing.T) {
+	t.Parallel()
+	box := newBox(t)
+	var out, trouble bytes.Buffer
+	r, err := box.RunAt(t.Context(), brief("say", "to out", "to err"), workbench.Console{Stdout: &out, Stderr: &trouble})
+	if err != nil || out.String()+"|"+trouble.String() != "to out|to err" || string(r.Stdout.Head) != "to out" {
+		t.Errorf("shown %q, %q; kept %q, %v", &out, &trouble, r.Stdout.Head, err)
+	}
+	for _, act := range [][]string{{"write", "/work/main.py", "print('bye')\n"}, {"mkdir", "/work/new"}, {"write", "/work/new/a.txt", "new\n"}, {"link", "/etc/passwd", "/work/passwd"}, {"fifo", "/work/fifo"}} {
+		if r := boxtest.Run(t, box, act...); r.Exit != 0 {
+			t.Fatalf("%v: %s", act, r.Stderr.Head)
+		}
+	}
+	sum := func(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
+	known := []guest.Known{{Path: "gone.py", Digest: sum("1"), Size: 1}}
+	for _, f := range boxtest.Snapshot {
+		if !strings.HasSuffix(f.Path, "/") {
+			known = append(known, guest.Known{Path: f.Path, Digest: sum(f.Content), Size: int64(len(f.Content)), Exec: f.Mode&0o111 != 0})
+		}
+	}
+	rules := guest.Rules{MaxFile: 1 << 20, MaxFiles: 10, MaxBytes: 1 << 20, MaxDepth: 9}
+	got, err := box.Extract(t.Context(), rules, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Files) != 2 || string(got.Files["main.py"].Content) != "print('bye')\n" || string(got.Files["new/a.txt"].Content) != "new\n" {
+		t.Errorf("files %+v", got.Files)
+	}
+	if !slices.Equal(got.Gone, []string{"gone.py"}) {
+		t.Errorf("gone %q", got.Gone)
+	}
+	// Links of the snapshot, which the host did not name, are left as new ones are.
+	left := map[string]string{}
+	for _, l := range got.Left {
+		left[l.Path] = l.Reason
+	}
+	if left["passwd"] != "symbolic link" || left["fifo"] != "named pipe" {
+		t.Errorf("left %v", left)
+	}
+	// The box goes on as before, also where there was too much.
+	rules.MaxFiles = 1
+	if _, err := box.Extract(t.Context(), rules, known); err == nil || !strings.Contains(err.Error(), "more than 1 files changed") {
+		t.Errorf("too much: %v", err)
+	}
+	mustBeEmpty(t, box)
 }

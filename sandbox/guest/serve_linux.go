@@ -33,7 +33,7 @@ func Main(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := process.Harden(); err != nil {
 		return err
 	}
-	s := &server{in: in, out: out, work: workDir, score: score, frames: make(chan frame), ended: make(chan struct{})}
+	s := &server{in: in, out: &lockedWriter{w: out}, work: workDir, score: score, frames: make(chan frame), ended: make(chan struct{})}
 	// Before anything else runs here, and nothing keeps it.
 	kind, key, err := wire.ReadFrame(in, maxKey)
 	if err != nil {
@@ -57,8 +57,10 @@ type server struct {
 	score process.OOMScore
 	// frames carries what the host sends, from read to serve.
 	frames chan frame
-	// link is that of the command in progress, if it has a way out.
-	link atomic.Pointer[wire.Link]
+	// link is that of the command in progress, if it has a way out; typed is what comes for its
+	// terminal, if it has one.
+	link  atomic.Pointer[wire.Link]
+	typed atomic.Pointer[keyboard]
 	// ended is closed when serve has returned.
 	ended chan struct{}
 }
@@ -144,6 +146,12 @@ func (s *server) read() error {
 			}
 			continue
 		}
+		if kind == wire.KindInput || kind == wire.KindResize {
+			if err := s.typed.Load().take(kind, payload); err != nil {
+				return err
+			}
+			continue
+		}
 		select {
 		case s.frames <- frame{kind, payload}:
 		case <-s.ended:
@@ -179,6 +187,16 @@ func (s *server) answer(ctx context.Context, f frame) error {
 			a.Result = res
 		}
 		return s.reply(ctx, wire.KindEnded, a)
+	case wire.KindExtract:
+		var r Rules
+		if err := json.Unmarshal(f.payload, &r); err != nil {
+			return fmt.Errorf("decode rules: %w", err)
+		}
+		found, err := s.extract(ctx, r)
+		if err != nil {
+			return err
+		}
+		return s.reply(ctx, wire.KindExtracted, found)
 	}
 	return fmt.Errorf("frame %q is no request", byte(f.kind))
 }
@@ -196,7 +214,17 @@ func (s *server) run(ctx context.Context, c Command) (Result, error) {
 		s.link.Store(link)
 		defer s.link.Store(nil)
 	}
-	return run(ctx, c, s.score)
+	var passed func(stream byte, p []byte)
+	if c.Stream {
+		passed = (&outlet{to: s.out, left: MaxStreamed}).write
+	}
+	if c.Terminal != nil {
+		keys := newKeyboard()
+		s.typed.Store(keys)
+		defer s.typed.Store(nil)
+		return run(ctx, c, s.score, passed, keys)
+	}
+	return run(ctx, c, s.score, passed, nil)
 }
 
 // reply sends an answer. When the host has gone, nobody minds that it
@@ -212,14 +240,7 @@ func (s *server) reply(ctx context.Context, kind wire.Kind, v any) error {
 // apply takes the frames that belong to the patch and applies them to
 // the workspace.
 func (s *server) apply(ctx context.Context, p Patch) (Applied, error) {
-	data := &wire.DataReader{Next: func() (wire.Kind, []byte, error) {
-		select {
-		case f := <-s.frames:
-			return f.kind, f.payload, nil
-		case <-ctx.Done():
-			return 0, nil, context.Cause(ctx)
-		}
-	}}
+	data := s.data(ctx)
 	applied, err := apply(s.work, p, data)
 	if err != nil {
 		applied.Problem = err.Error()
@@ -230,4 +251,29 @@ func (s *server) apply(ctx context.Context, p Patch) (Applied, error) {
 		return Applied{}, fmt.Errorf("read the patch: %w", err)
 	}
 	return applied, nil
+}
+
+// data joins the data frames that follow a request.
+func (s *server) data(ctx context.Context) *wire.DataReader {
+	return &wire.DataReader{Next: func() (wire.Kind, []byte, error) {
+		select {
+		case f := <-s.frames:
+			return f.kind, f.payload, nil
+		case <-ctx.Done():
+			return 0, nil, context.Cause(ctx)
+		}
+	}}
+}
+
+// extract takes the frames that belong to the rules and sends what changed.
+func (s *server) extract(ctx context.Context, r Rules) (Extracted, error) {
+	known, out := s.data(ctx), wire.NewDataWriter(s.out)
+	found, err := extract(s.work, r, known, out)
+	if err != nil {
+		return found, err
+	}
+	if _, err := io.Copy(io.Discard, known); err != nil {
+		return found, fmt.Errorf("read the known files: %w", err)
+	}
+	return found, out.Close()
 }

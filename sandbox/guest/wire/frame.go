@@ -26,8 +26,8 @@ const (
 	// KindApply goes from host to guest and carries a Patch. Data frames
 	// follow.
 	KindApply Kind = 'A'
-	// KindData goes from host to guest and carries a piece of a tar
-	// stream; an empty one ends it.
+	// KindData goes either way and carries a piece of what a request or an
+	// answer has besides; an empty one ends it.
 	KindData Kind = 'D'
 	// KindApplied goes from guest to host and carries Applied.
 	KindApplied Kind = 'a'
@@ -35,6 +35,19 @@ const (
 	KindRun Kind = 'C'
 	// KindEnded goes from guest to host and carries an Answer.
 	KindEnded Kind = 'E'
+	// KindOutput goes from guest to host while a command runs whose output is
+	// streamed: the number of the stream in one byte, then what came on it.
+	KindOutput Kind = 'O'
+	// KindInput goes from host to guest: what is typed on the command's terminal.
+	KindInput Kind = 'i'
+	// KindResize goes from host to guest and carries the Size of that terminal.
+	KindResize Kind = 's'
+	// KindExtract goes from host to guest and carries Rules. Data frames follow
+	// with the files that the host knows.
+	KindExtract Kind = 'X'
+	// KindExtracted goes from guest to host, after Data frames with a tar stream,
+	// and carries Extracted.
+	KindExtracted Kind = 'e'
 	// KindOpen goes from guest to host while a command runs that has a way out: a
 	// program has connected. As each of those below it carries the channel's number.
 	KindOpen Kind = 'o'

@@ -51,6 +51,9 @@ func (c *Console) Summary() summary {
 // and the diff of what was promoted or proved.
 func (s summary) Document(d run.Document) {
 	s.head(d)
+	if d.Command != nil {
+		s.command(*d.Command)
+	}
 	// A run of one patch has one candidate; numbering it would raise a
 	// question.
 	winner := winner(d)
@@ -169,6 +172,8 @@ func (s summary) head(d run.Document) {
 	text := s.Palette.Bold(strings.ReplaceAll(string(d.State), "_", " "))
 	if d.Outcome == run.OutcomeAwaiting {
 		text = s.Palette.Bold("awaiting approval")
+	} else if d.Outcome == run.OutcomeUnchanged {
+		text = s.Palette.Bold(d.Outcome)
 	} else if d.Verdict != "" && d.Verdict != verify.Pass && string(d.Verdict) != string(d.State) {
 		text += " (" + s.verdict(d.Verdict) + ")"
 	}
@@ -176,6 +181,21 @@ func (s summary) head(d run.Document) {
 		text += "  run " + d.Run
 	}
 	fmt.Fprintln(s.Out, text+"  "+s.Palette.Dim(CleanLine(d.Workspace)))
+}
+
+// command prints how a command in a workbench ended, and what of its changes is in no patch.
+func (s summary) command(c run.DocumentCommand) {
+	how := fmt.Sprintf("exit code %d", c.Exit)
+	if c.Signal != "" {
+		how = CleanLine(c.Signal)
+	}
+	s.Line(s.Palette.Dim(fmt.Sprintf("%s: %s after %.1f s, which counts for nothing", CleanLine(strings.Join(c.Args, " ")), how, c.Seconds)))
+	for _, l := range c.Left {
+		s.Line(s.Palette.Warn("left out ") + CleanLine(l.Path) + ": " + CleanLine(l.Reason))
+	}
+	if more := c.LeftCount - len(c.Left); more > 0 {
+		s.Line(fmt.Sprintf("left out %d more", more))
+	}
 }
 
 // verdict paints a verdict. Yellow is for what is nobody's fault.
@@ -400,6 +420,8 @@ func (s summary) next(d run.Document) {
 		fmt.Fprintf(s.Out, "next: nothing was written; `agent sandbox run --proposal %d` has the feature written\n", d.Proposals[0].ID)
 	case d.State == run.Done && len(d.Candidates) == 0:
 		fmt.Fprintln(s.Out, "next: nothing was written; `agent proposals list` shows what is open")
+	case d.Outcome == run.OutcomeUnchanged:
+		fmt.Fprintln(s.Out, "next: nothing was written, and nothing needs to be: the command changed nothing that a patch can hold")
 	case d.State == run.Rejected && len(d.Candidates) == 0: // a review
 		fmt.Fprintln(s.Out, "next: nothing was found to change; say with --goal what is wanted")
 	case d.State == run.Done:

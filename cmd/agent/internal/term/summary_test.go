@@ -27,7 +27,12 @@ func TestResultsForPeople(t *testing.T) {
 	unattended.State, unattended.Verdict, unattended.Promotion = run.Rejected, verify.Policy, nil
 	unattended.Outcome = run.OutcomeAwaiting
 	unattended.Error = &run.Problem{Kind: "policy", Message: "awaiting approval: there is no terminal and no --yes", Next: "apply it later: `agent runs apply 1k3mzq8a0v2c --yes`"}
+	unchanged := run.Document{State: run.Rejected, Verdict: verify.Pass, Run: "1k3mzq8a0v2c", Workspace: "/w", Outcome: run.OutcomeUnchanged}
+	unchanged.Command = &run.DocumentCommand{Args: []string{"sh", "-c", "exit\x1b[2J"}, Exit: -1, Signal: "SIGSEGV", Seconds: 2, LeftCount: 3, Left: []run.DocumentLeft{{Path: "li\nnk", Reason: "symbolic link"}}}
+	executed := termtest.Promoted()
+	executed.Command = &run.DocumentCommand{Args: []string{"claude", "-p", "add it"}, Exit: 1, Seconds: 12.34}
 	for name, d := range map[string]run.Document{
+		"unchanged": unchanged, "executed": executed,
 		"rejected": termtest.Rejected(), "promoted": termtest.Promoted(), "proved": proved, "unattended": unattended,
 		"no-engine": {State: run.Failed, Verdict: verify.Infra, Workspace: "/w", Error: &run.Problem{Kind: "infra", Message: "no engine", Next: "start one"}},
 	} {

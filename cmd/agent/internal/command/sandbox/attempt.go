@@ -54,7 +54,11 @@ func (a *Attempt) Prove(ctx *cli.Context, req run.Request) error {
 	}
 	defer board.Close()
 	req.Approver = a.approver(req, board, false)
-	doc := a.Session.Runner(board.Event).Run(ctx.Context, req)
+	return a.conclude(ctx, req, board, a.Session.Runner(board.Event).Run(ctx.Context, req))
+}
+
+// conclude reports how a run ended, and has the ledger follow what it wrote.
+func (a *Attempt) conclude(ctx *cli.Context, req run.Request, board *term.Board, doc run.Document) error {
 	// The board is closed before the result is printed, so that what is
 	// left of it stands above.
 	a.fold(board)

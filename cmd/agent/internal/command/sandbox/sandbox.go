@@ -25,6 +25,8 @@ func Command(line *cmdline.Line) *cli.Command {
 		Subcommands: []*cli.Command{
 			c.sandboxRunCommand(),
 			c.loopCommand(),
+			c.execCommand(),
+			c.shellCommand(),
 			{
 				Name: "ls", Usage: "list the containers that exist now", Flags: []cli.Flag{cmdline.JSONFlag(cmdline.Document[[]BoxRow]("boxes", 1))},
 				Description: "Lists the agent's containers of every process, with the run they belong to.\n\n" +

@@ -1,0 +1,170 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/exec"
+	"agent/orchestrator/run"
+	"agent/sandbox"
+	"agent/sandbox/guest"
+	"agent/sandbox/workbench"
+)
+
+// execFlags are those of a command in a workbench.
+func execFlags() []cli.Flag {
+	return slices.Concat([]cli.Flag{
+		cmdline.WorkspaceFlag(),
+		&cli.DurationFlag{Name: "timeout", Value: exec.DefaultTimeout, Usage: "end the command after `TIME`; nothing is judged then"},
+		cmdline.YesFlag("write what passed without asking"),
+		config.FlagFor("no-promote", ""),
+		cmdline.AllowFlag(),
+		cmdline.NoInstallFlag(),
+	}, config.Flags("expiry"))
+}
+
+// execCommand describes a command of the user's in a box.
+func (c command) execCommand() *cli.Command {
+	return &cli.Command{
+		Name: "exec", Usage: "run any command in a throwaway container, then prove what it changed", ArgsUsage: "-- COMMAND [ARGUMENT…]",
+		Description: "Starts a container with a snapshot of the workspace and runs COMMAND there: a codemod, a\n" +
+			"formatter, a coding agent. It has no network, sees nothing else of this machine, and shows what it writes as it runs. When it\n" +
+			"ends, what it changed becomes a patch: no links, devices, caches, secrets or version control,\n" +
+			"and text alone; what is left out is said. The patch is proved in other containers as that of\n" +
+			"anybody, shown, and written after a question, or with --yes. How the command ended is\n" +
+			"reported and counts for nothing. With a terminal at both ends it has one of its own.\n\n" + cmdline.Examples(
+			"agent sandbox exec -- sed -i s/colour/color/ README.md", "prove it, show the diff, ask",
+			"agent sandbox exec --no-promote -- ruff check --fix .", "prove only",
+			"agent sandbox exec --stdin --yes -- patch -p1 <fix.diff", "with standard input"),
+		Flags: slices.Concat(execFlags(), []cli.Flag{
+			&cli.BoolFlag{Name: "stdin", Usage: "give it standard input, up to 16 MiB", DisableDefaultText: true},
+			cmdline.JSONFlag(cmdline.RunDocument()),
+		}),
+		Action: c.sandboxExec,
+	}
+}
+
+// shellCommand describes a person's own session in a box.
+func (c command) shellCommand() *cli.Command {
+	return &cli.Command{
+		Name: "shell", Usage: "open a shell in a throwaway container, then prove what was changed there",
+		Description: "Is `agent sandbox exec` of a shell, on your terminal: change the workspace's copy by hand,\n" +
+			"run what you like, and leave with `exit` or Ctrl-D. What you changed is then proved, shown\n" +
+			"and written after a question.\n\n" + cmdline.Examples("agent sandbox shell", "look around, try something"),
+		Flags:  execFlags(),
+		Action: c.sandboxShell,
+	}
+}
+
+// sandboxExec runs the command of the command line.
+func (c command) sandboxExec(ctx *cli.Context) error {
+	if !ctx.Args().Present() {
+		return fault.Usage("name it after --: agent sandbox exec -- COMMAND", "there is no command to run")
+	}
+	return c.workbench(ctx, exec.Work{Command: ctx.Args().Slice()})
+}
+
+// sandboxShell runs a shell.
+func (c command) sandboxShell(ctx *cli.Context) error {
+	if ctx.Args().Present() {
+		return fault.Usage("use `agent sandbox exec -- COMMAND`", "a shell takes no command")
+	}
+	if !c.Attachable() {
+		return fault.Usage("use `agent sandbox exec -- COMMAND` where there is none", "a shell needs a terminal")
+	}
+	return c.workbench(ctx, exec.Work{Command: []string{"/bin/bash"}})
+}
+
+// workbench has a command work in a box, and what it changed judged.
+func (c command) workbench(ctx *cli.Context, w exec.Work) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	if w.Timeout = ctx.Duration("timeout"); w.Timeout < time.Second {
+		return fault.Usage("use e.g. 90s", "invalid duration %q (minimum 1s)", w.Timeout)
+	}
+	req, err := BaseRequest(set)
+	if err != nil {
+		return err
+	}
+	if ctx.Bool("stdin") {
+		if w.Stdin, err = readStdin(ctx.Context, c.Stdin); err != nil {
+			return err
+		}
+	}
+	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
+		a := &Attempt{Line: c.Line, Session: s, Settings: set}
+		return a.Exec(ctx, req, w)
+	})
+}
+
+// readStdin reads all that the command is to have. No input is an empty one.
+func readStdin(ctx context.Context, from io.Reader) ([]byte, error) {
+	data, err := term.Read(ctx, from, guest.MaxStdin)
+	if errors.Is(err, term.ErrTooLarge) {
+		return nil, fault.Usage("put it into a file of the workspace", "standard input has more than 16 MiB")
+	}
+	return append([]byte{}, data...), err
+}
+
+// Exec takes what a command changes in a box through the gate.
+func (a *Attempt) Exec(ctx *cli.Context, req run.Request, w exec.Work) error {
+	board, err := a.Prepare(ctx.Context, a.Session, &req.Config)
+	if err != nil {
+		return err
+	}
+	defer board.Close()
+	req.Approver = a.approver(req, board, false)
+	runner := &exec.Runner{
+		Runner: a.Session.Runner(board.Event),
+		Start: func(ctx context.Context, spec sandbox.Spec) (exec.Box, error) {
+			return a.Session.Engine.Start(ctx, spec)
+		},
+		Attend: func(ctx context.Context) (exec.Attendance, error) { return a.attend(ctx, board, w) },
+	}
+	return a.conclude(ctx, req, board, runner.Run(ctx.Context, req, w))
+}
+
+// attend gives the terminal to a command: as one of its own where there is one at both ends and its
+// input and output are nothing else, else to show what it writes.
+func (a *Attempt) attend(ctx context.Context, board *term.Board, w exec.Work) (exec.Attendance, error) {
+	resume := board.Pause()
+	if asJSON := a.Settings.On("json"); asJSON || w.Stdin != nil || !a.Attachable() {
+		at := workbench.Console{Stdout: a.Shown(a.Stdout), Stderr: a.Shown(a.Stderr)}
+		if asJSON { // the document alone is on standard output
+			at.Stdout = at.Stderr
+		}
+		return exec.Attendance{Console: at, End: resume}, nil
+	}
+	person, err := a.Attach(ctx)
+	if err != nil {
+		resume()
+		return exec.Attendance{}, err
+	}
+	sizes := make(chan guest.Size)
+	go func() { // ends with ctx, or with the terminal's own channel
+		for s := range person.Sizes {
+			select {
+			case sizes <- guest.Size(s):
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	size := guest.Size(person.Size)
+	return exec.Attendance{
+		Console: workbench.Console{Stdout: a.Stdout, Typed: person.Typed, Sizes: sizes}, Terminal: &size,
+		End: func() { person.Detach(); resume() },
+	}, nil
+}

@@ -1,0 +1,249 @@
+// Package exec makes the change of a run by a command of the user's in a workbench: a box with the
+// workspace's snapshot, in which a coding agent, a codemod or a person works.
+//
+// It owns what the command gets and how it is ended, and takes out what changed as a changeset. That
+// is a stranger's patch: how the command ended and what it said are no evidence, the gates judge the
+// changeset in boxes of their own, and [run.Execution] asks about it and promotes it as any other.
+package exec
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"agent/orchestrator/gate"
+	"agent/orchestrator/run"
+	"agent/sandbox"
+	"agent/sandbox/guest"
+	"agent/sandbox/workbench"
+	"agent/sandbox/workspace"
+	"agent/verify/room"
+)
+
+const (
+	// DefaultTimeout is how long a command may take unless somebody says otherwise.
+	DefaultTimeout = 30 * time.Minute
+	// spare is how much longer a workbench may live than its command: it is filled before, and
+	// emptied after.
+	spare = 10 * time.Minute
+	// longestIntent bounds what of a command is in the name of a run, in bytes.
+	longestIntent = 200
+)
+
+// The least room of a workbench: programs keep caches there, and a coding agent is one of Node.
+const (
+	workRoom = 1 << 30
+	tmpRoom  = 512 << 20
+	memory   = 2 << 30
+	pids     = 512
+)
+
+// The bounds of what is taken out. A file over the size that a patch may write is left.
+const (
+	maxFiles = workspace.MaxChanges
+	maxBytes = 64 << 20
+)
+
+// Work is one command in a workbench.
+type Work struct {
+	// Command is the program, looked up in the box, and its arguments.
+	Command []string
+	Env     map[string]string
+	// Stdin is what it reads, nil for nothing.
+	Stdin []byte
+	// Timeout is how long it may take; 0 means DefaultTimeout.
+	Timeout time.Duration
+	// Model says that a model writes the change, which is judged as strictly then as one that a model
+	// is asked for.
+	Model bool
+}
+
+// A Box is a workbench. *sandbox.Box is one.
+type Box interface {
+	RunAt(ctx context.Context, cmd guest.Command, at workbench.Console) (guest.Result, error)
+	Extract(ctx context.Context, rules guest.Rules, known []guest.Known) (workbench.Extract, error)
+	Close() error
+}
+
+// A Runner takes runs whose change a command makes through the gate.
+type Runner struct {
+	*run.Runner
+	// Start starts a workbench.
+	Start func(ctx context.Context, spec sandbox.Spec) (Box, error)
+	// Attend is called right before the command begins, when whoever shows progress gives the terminal
+	// up. Nil for nobody who watches.
+	Attend func(ctx context.Context) (Attendance, error)
+}
+
+// An Attendance is somebody who watches a command.
+type Attendance struct {
+	Console workbench.Console
+	// Terminal is the size of the terminal that it has, nil for none.
+	Terminal *guest.Size
+	// End is called when the command has ended, also where it did not begin.
+	End func()
+}
+
+// Run has the command of w work on the workspace of a request, and what it changed judged. The
+// document is complete whatever happened; its Exit is the exit code, which has nothing to do with
+// that of the command.
+func (r *Runner) Run(ctx context.Context, req run.Request, w Work) run.Document {
+	intent := "exec " + strings.Join(w.Command, " ")
+	if r.Hide != nil {
+		intent = r.Hide(intent)
+	}
+	if len(intent) > longestIntent {
+		intent = strings.ToValidUTF8(intent[:longestIntent], "") + "…"
+	}
+	req.Found = w.Model
+	return r.Runner.Start(ctx, req, run.Record{Intent: intent}, func(ctx context.Context, x *run.Execution) run.Ending {
+		return r.work(ctx, x, req, w)
+	})
+}
+
+// work freezes the workspace, has the command work on it and proves what it left.
+func (r *Runner) work(ctx context.Context, x *run.Execution, req run.Request, w Work) run.Ending {
+	// What a command writes is a patch that somebody gives, also before it is there.
+	req.Patch = []byte{}
+	if err := x.Advance(ctx, run.Analyzing, "scan the workspace"); err != nil {
+		return run.End(run.Failed, x.Trouble(ctx, "record the run", err))
+	}
+	st, end := x.Freeze(ctx, req, nil)
+	if end != nil {
+		return *end
+	}
+	if err := x.Advance(ctx, run.Proposing, "a command works in a box of its own"); err != nil {
+		return run.End(run.Failed, x.Trouble(ctx, "record the run", err))
+	}
+	cs, end := r.take(ctx, x, req, st, w)
+	if end != nil {
+		return *end
+	}
+	if cs.Empty() {
+		return x.LeaveUnchanged()
+	}
+	return x.ProveTaken(ctx, req, st, cs)
+}
+
+// take runs the command in a workbench and returns what it changed. The workbench is gone then.
+func (r *Runner) take(ctx context.Context, x *run.Execution, req run.Request, st gate.Stage, w Work) (cs workspace.Changeset, end *run.Ending) {
+	stop := func(state run.State, p *run.Problem) (workspace.Changeset, *run.Ending) {
+		e := run.End(state, p)
+		return workspace.Changeset{}, &e
+	}
+	w.Timeout = cmp.Or(w.Timeout, DefaultTimeout)
+	box, err := r.Start(ctx, sandbox.Spec{
+		Image: st.Image.ID, Delta: st.Delta, Run: x.ID(), Purpose: "exec", Lease: time.Now().Add(w.Timeout + spare),
+		Limits: limits(req.Config.Limits, st.Base), Runtime: req.Config.Runtime,
+	})
+	if err != nil {
+		return stop(run.Failed, x.Trouble(ctx, "start the box", err))
+	}
+	defer func() {
+		if err := box.Close(); err != nil && end == nil {
+			cs, end = stop(run.Failed, x.Trouble(ctx, "remove the box", err))
+		}
+	}()
+	result, err := r.attend(ctx, box, w)
+	if err != nil {
+		return stop(run.Failed, x.Trouble(ctx, "run the command", err))
+	}
+	told := run.DocumentCommand{
+		Args: w.Command, Exit: result.Exit, Signal: result.Signal, TimedOut: result.TimedOut, Seconds: result.Wall.Seconds(), Left: []run.DocumentLeft{},
+	}
+	if p := cutOff(result, w); p != nil {
+		x.Ran(told)
+		return stop(run.Rejected, p)
+	}
+	cs, left, err := takeOut(ctx, box, st.Base)
+	told.LeftCount = left.count
+	told.Left = append(told.Left, left.named...)
+	x.Ran(told)
+	x.Notify(run.Event{Note: ended(told, cs)})
+	for _, note := range left.notes() {
+		x.Notify(run.Event{Note: note})
+	}
+	var over *workbench.ExtractError
+	var refused *workspace.PathError
+	switch {
+	case errors.As(err, &over), errors.As(err, &refused):
+		return stop(run.Rejected, &run.Problem{
+			Kind: run.ProblemPatch, Message: "what the command changed is too much for a patch: " + err.Error(),
+			Next: "nothing was written; have it write less, or leave out with exclude in agent.toml what is no source",
+		})
+	case err != nil:
+		return stop(run.Failed, x.Trouble(ctx, "take out what changed", err))
+	}
+	return cs, nil
+}
+
+// attend runs the command to its end.
+func (r *Runner) attend(ctx context.Context, box Box, w Work) (guest.Result, error) {
+	var by Attendance
+	if r.Attend != nil {
+		var err error
+		if by, err = r.Attend(ctx); err != nil {
+			return guest.Result{}, err
+		}
+		defer by.End()
+	}
+	return box.RunAt(ctx, guest.Command{
+		// By the shell's own rules: the program may be anywhere in the box. Nothing of what it does there counts.
+		Args: append([]string{"/bin/sh", "-c", `exec "$@"`, "sh"}, w.Command...),
+		Env:  w.Env, Stdin: w.Stdin, Terminal: by.Terminal, Timeout: w.Timeout, Stream: by.Console.Stdout != nil,
+	}, by.Console)
+}
+
+// limits are those of a workbench: what the configuration set stays as it is.
+func limits(set sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
+	l := room.For(set, base)
+	if set.Work == 0 {
+		l.Work = max(l.Work, workRoom)
+	}
+	if set.Tmp == 0 {
+		l.Tmp = max(l.Tmp, tmpRoom)
+	}
+	if set.Memory == 0 {
+		l.Memory = memory + l.Work
+	}
+	if set.PIDs == 0 {
+		l.PIDs = pids
+	}
+	return l
+}
+
+// cutOff is the problem of a command that did not come to its own end, nil of one that did. What it
+// left half-done is not judged.
+func cutOff(r guest.Result, w Work) *run.Problem {
+	switch {
+	case r.TimedOut:
+		return &run.Problem{
+			Kind: run.ProblemBudget, Message: fmt.Sprintf("the command was still running after %s and was ended", w.Timeout),
+			Next: "nothing was judged or written; give it more time with --timeout",
+		}
+	case r.Killed && r.OOM:
+		return &run.Problem{
+			Kind: run.ProblemPatch, Message: "the command used up the memory of its box, which ended",
+			Next: "nothing was judged or written; raise limits.memory in your configuration",
+		}
+	case r.Killed:
+		return &run.Problem{Kind: run.ProblemPatch, Message: "the command ended its box", Next: "nothing was judged or written; run it again"}
+	}
+	return nil
+}
+
+// ended says for people how a command ended and what it left.
+func ended(c run.DocumentCommand, cs workspace.Changeset) string {
+	how := fmt.Sprintf("exit code %d", c.Exit)
+	if c.Signal != "" {
+		how = c.Signal
+	}
+	what := "it changed nothing"
+	if n := len(cs.Changes); n > 0 {
+		what = run.Count(n, "file") + " changed"
+	}
+	return fmt.Sprintf("the command ended with %s after %.1f s; %s", how, c.Seconds, what)
+}

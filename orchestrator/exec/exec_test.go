@@ -1,0 +1,212 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agent/orchestrator/run"
+	"agent/orchestrator/run/runtest"
+	"agent/sandbox"
+	"agent/sandbox/guest"
+	"agent/sandbox/workbench"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// A bench box is a workbench without a box: what it holds in the end, and how it ends.
+type benchBox struct {
+	result  guest.Result
+	runErr  error
+	found   workbench.Extract
+	foundBy error
+	closing error
+	ran     guest.Command
+	known   []guest.Known
+	closed  int
+}
+
+func (b *benchBox) RunAt(_ context.Context, cmd guest.Command, at workbench.Console) (guest.Result, error) {
+	b.ran = cmd
+	if at.Stdout != nil {
+		_, _ = at.Stdout.Write([]byte("hello"))
+	}
+	return b.result, b.runErr
+}
+
+func (b *benchBox) Extract(_ context.Context, _ guest.Rules, known []guest.Known) (workbench.Extract, error) {
+	b.known = known
+	return b.found, b.foundBy
+}
+
+func (b *benchBox) Close() error { b.closed++; return b.closing }
+
+// changes are files of a workbench.
+func changes(files map[string]string) workbench.Extract {
+	e := workbench.Extract{Files: map[string]workbench.ExtractFile{}}
+	for name, text := range files {
+		e.Files[name] = workbench.ExtractFile{Content: []byte(text)}
+	}
+	return e
+}
+
+// executed has a command leave this in the box, and returns the document.
+func executed(t *testing.T, b *runtest.Bench, box *benchBox, w Work) run.Document {
+	t.Helper()
+	r := &Runner{Runner: b.Runner, Start: func(_ context.Context, spec sandbox.Spec) (Box, error) {
+		if spec.Purpose != "exec" || spec.Run == "" || spec.Limits.Work < workRoom || time.Until(spec.Lease) < DefaultTimeout {
+			t.Errorf("the workbench is %+v", spec)
+		}
+		return box, nil
+	}}
+	req := run.Request{Workspace: b.Dir, Approver: runtest.Decide(run.Apply)}
+	w.Command = append([]string{"agent"}, w.Command...)
+	doc := r.Run(t.Context(), req, w)
+	if box.closed == 0 {
+		t.Error("the box is left")
+	}
+	return doc
+}
+
+func TestWhatACommandLeavesIsAPatch(t *testing.T) {
+	t.Parallel()
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	b.Runner.Hide = func(s string) string { return strings.ReplaceAll(s, "hush", "***") }
+	box := &benchBox{result: guest.Result{Exit: 3, Wall: 2 * time.Second}, found: changes(map[string]string{"a.py": "x = 2\n", ".env": "KEY=1", "node_modules/x.js": "x"})}
+	box.found.Left, box.found.LeftCount = []guest.Left{{Path: "link", Reason: "symbolic link"}}, 7
+	doc := executed(t, b, box, Work{Command: []string{"-p", "hush"}, Env: map[string]string{"A": "b"}, Stdin: []byte("in")})
+	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	if got := b.Tree(t); got["a.py"] != "x = 2\n" || got[".env"] != "" {
+		t.Errorf("the tree is %q", got)
+	}
+	c := doc.Command
+	if c == nil || c.Exit != 3 || c.Seconds != 2 || c.LeftCount != 8 || len(c.Left) != 2 || c.Left[0].Path != ".env" || !slices.Equal(c.Args, []string{"agent", "-p", "***"}) {
+		t.Errorf("command %+v", c)
+	}
+	if want := []string{"/bin/sh", "-c", `exec "$@"`, "sh", "agent", "-p", "hush"}; !slices.Equal(box.ran.Args, want) || box.ran.Env["A"] != "b" || string(box.ran.Stdin) != "in" || box.ran.Timeout != DefaultTimeout {
+		t.Errorf("it ran %+v", box.ran)
+	}
+	if len(box.known) != 1 || box.known[0].Path != "a.py" || box.known[0].Size != 6 || len(box.known[0].Digest) != 64 {
+		t.Errorf("the box was told of %+v", box.known)
+	}
+	rec, err := b.DB.Run(t.Context(), doc.Run)
+	if err != nil || rec.Intent != "exec agent -p ***" {
+		t.Errorf("the record has %q, %v", rec.Intent, err)
+	}
+}
+
+// The gates decide, and nobody else.
+func TestWhatTheGatesRefuseIsNotWritten(t *testing.T) {
+	t.Parallel()
+	b := runtest.Setup(t, runtest.Says(verify.Fail))
+	doc := executed(t, b, &benchBox{found: changes(map[string]string{"a.py": "x = 2\n"})}, Work{})
+	b.Ended(t, doc, run.Rejected, verify.Fail, run.ExitFail)
+	b.Untouched(t)
+}
+
+func TestACommandThatChangesNothingIsSaidSo(t *testing.T) {
+	t.Parallel()
+	b := runtest.Setup(t, runtest.Says(verify.Fail))
+	doc := executed(t, b, &benchBox{result: guest.Result{Exit: -1, Signal: "SIGSEGV"}, found: changes(map[string]string{"a.py": "x = 1\n", ".env": "x"})}, Work{})
+	b.Ended(t, doc, run.Rejected, verify.Pass, run.ExitDone)
+	if doc.Outcome != run.OutcomeUnchanged || doc.Error != nil || doc.Command.Signal != "SIGSEGV" || len(doc.Candidates) > 0 {
+		t.Errorf("document %+v", doc)
+	}
+}
+
+func TestWhatDoesNotComeToItsEndIsNotJudged(t *testing.T) {
+	t.Parallel()
+	b, good := runtest.Setup(t, runtest.Says(verify.Pass)), changes(map[string]string{"a.py": "x = 2\n"})
+	for name, test := range map[string]struct {
+		box  benchBox
+		exit int
+		says string
+	}{
+		"a time limit":      {benchBox{result: guest.Result{TimedOut: true}, found: good}, run.ExitBudget, "still running after 30m"},
+		"no memory":         {benchBox{result: guest.Result{Killed: true, OOM: true}, found: good}, run.ExitFail, "memory"},
+		"the end of a box":  {benchBox{result: guest.Result{Killed: true}, found: good}, run.ExitFail, "ended its box"},
+		"no box":            {benchBox{runErr: errors.New("gone"), found: good}, run.ExitInfra, "run the command: gone"},
+		"too much":          {benchBox{foundBy: &workbench.ExtractError{Problem: "more than 10000 files changed"}}, run.ExitFail, "more than 10000 files"},
+		"too many deleted":  {benchBox{found: workbench.Extract{Gone: make([]string, workspace.MaxChanges+1)}}, run.ExitFail, "more than the 10000"},
+		"no way to tell":    {benchBox{foundBy: errors.New("half a stream")}, run.ExitInfra, "half a stream"},
+		"no removal":        {benchBox{found: good, closing: errors.New("stuck")}, run.ExitInfra, "remove the box: stuck"},
+		"what may not be":   {benchBox{found: changes(map[string]string{"sub/HEAD": "ref: refs/heads/main", "sub/objects/a": "a", "sub/refs/a": "a"})}, run.ExitApproval, "git"},
+		"a file and a path": {benchBox{found: changes(map[string]string{"b": "x", "b/c": "x"})}, run.ExitApproval, "nothing can be below it"},
+	} {
+		doc := executed(t, b, &test.box, Work{})
+		if doc.Exit != test.exit || doc.Error == nil || !strings.Contains(doc.Error.Message, test.says) || doc.Error.Next == "" {
+			t.Errorf("%s: exit %d, %+v; want %d, %q", name, doc.Exit, doc.Error, test.exit, test.says)
+		}
+		b.Untouched(t)
+	}
+}
+
+// The user's own edits win: a file that changed on the host while the command ran is no part of what it made.
+func TestAnEditOnTheHostIsAConflict(t *testing.T) {
+	t.Parallel()
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	box := &benchBox{found: changes(map[string]string{"a.py": "x = 2\n"})}
+	r := &Runner{Runner: b.Runner, Start: func(context.Context, sandbox.Spec) (Box, error) {
+		return box, os.WriteFile(filepath.Join(b.Dir, "a.py"), []byte("mine\n"), 0o644)
+	}}
+	doc := r.Run(t.Context(), run.Request{Workspace: b.Dir, Approver: runtest.Decide(run.Apply)}, Work{Command: []string{"x"}})
+	b.Ended(t, doc, run.Conflicted, verify.Conflict, run.ExitConflict)
+	if got := b.Tree(t)["a.py"]; got != "mine\n" {
+		t.Errorf("a.py is %q", got)
+	}
+}
+
+func TestWhoAttendsIsToldOfTheEnd(t *testing.T) {
+	t.Parallel()
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	var shown strings.Builder
+	ended := 0
+	r := &Runner{
+		Runner: b.Runner, Start: func(context.Context, sandbox.Spec) (Box, error) { return &benchBox{}, nil },
+		Attend: func(context.Context) (Attendance, error) {
+			return Attendance{Console: workbench.Console{Stdout: &shown}, End: func() { ended++ }}, nil
+		},
+	}
+	req := run.Request{Workspace: b.Dir, Approver: runtest.Decide(run.Apply)}
+	if r.Run(t.Context(), req, Work{Command: []string{strings.Repeat("ä", 300)}}); shown.String() != "hello" || ended != 1 {
+		t.Errorf("shown %q, ended %d times", &shown, ended)
+	}
+	r.Attend = func(context.Context) (Attendance, error) { return Attendance{}, errors.New("no terminal") }
+	if doc := r.Run(t.Context(), req, Work{Command: []string{"x"}}); doc.Exit != run.ExitInfra || !strings.Contains(doc.Error.Message, "no terminal") {
+		t.Errorf("%+v", doc.Error)
+	}
+	r.Start = func(context.Context, sandbox.Spec) (Box, error) { return nil, errors.New("no room") }
+	if doc := r.Run(t.Context(), req, Work{Command: []string{"x"}}); doc.Exit != run.ExitInfra || !strings.Contains(doc.Error.Message, "start the box: no room") {
+		t.Errorf("%+v", doc.Error)
+	}
+}
+
+func TestTheConfigurationsLimitsStay(t *testing.T) {
+	t.Parallel()
+	base := &workspace.Manifest{}
+	set := sandbox.Limits{Work: 1, Tmp: 2, Memory: 3, PIDs: 4}
+	if got := limits(set, base); got.Work != 1 || got.Tmp != 2 || got.Memory != 3 || got.PIDs != 4 {
+		t.Errorf("%+v", got)
+	}
+	if got := limits(sandbox.Limits{}, base); got.Work != workRoom || got.Tmp != tmpRoom || got.Memory != memory+workRoom || got.PIDs != pids {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestNotesNameTheFirstAndCountTheRest(t *testing.T) {
+	t.Parallel()
+	found := workbench.Extract{LeftCount: 200}
+	for range maxNamed {
+		found.Left = append(found.Left, guest.Left{Path: "f", Reason: "device"})
+	}
+	l := left(found, []workspace.Skip{{Path: ".env", Reason: "secret"}, {Path: "dist/a", Reason: "ignored by git", Quiet: true}})
+	want := []string{"left out of the patch: f (device), f (device), f (device), f (device), f (device) and 196 more", "1 file that git ignores or that is a cache stays out of the patch"}
+	if got := l.notes(); !slices.Equal(got, want) || len(l.named) != maxNamed || l.count != 201 {
+		t.Errorf("%q, %d named of %d", got, len(l.named), l.count)
+	}
+}

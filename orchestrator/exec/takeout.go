@@ -1,0 +1,100 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"agent/orchestrator/run"
+	"agent/sandbox/guest"
+	"agent/sandbox/workbench"
+	"agent/sandbox/workspace"
+)
+
+// maxNamed is how many things that were left a document names.
+const maxNamed = 100
+
+// leftOver is what changed and is in no patch.
+type leftOver struct {
+	named []run.DocumentLeft
+	// How many there are that somebody may have wanted, and how many caches and products of builds.
+	count, quiet int
+}
+
+// takeOut returns what a workbench holds in place of base, as a changeset, and what was left.
+func takeOut(ctx context.Context, box Box, base *workspace.Manifest) (workspace.Changeset, leftOver, error) {
+	found, err := box.Extract(ctx, rules(), known(base))
+	if err != nil {
+		return workspace.Changeset{}, leftOver{}, err
+	}
+	files := make(map[string]workspace.Taken, len(found.Files))
+	for name, f := range found.Files {
+		files[name] = workspace.Taken{Content: f.Content, Exec: f.Exec}
+	}
+	cs, skips, err := base.Taken(ctx, files, found.Gone)
+	return cs, left(found, skips), err
+}
+
+// rules are what is taken out of a workbench at all. Caches are not looked into: they may hold more
+// files than all else.
+func rules() guest.Rules {
+	return guest.Rules{
+		Skip: append(workspace.LeftDirs(), ".git", ".hg", ".svn", ".jj"), MaxFile: workspace.MaxContent, MaxFiles: maxFiles, MaxBytes: maxBytes,
+		MaxDepth: workspace.MaxDepth + 1, // one more, for what is too deep to be refused by its path
+	}
+}
+
+// known lists the files and links of a workspace.
+func known(base *workspace.Manifest) []guest.Known {
+	var list []guest.Known
+	for _, e := range base.Entries {
+		switch e.Kind {
+		case workspace.File:
+			list = append(list, guest.Known{Path: e.Path, Digest: e.Digest, Exec: e.Mode&0o111 != 0, Size: e.Size})
+		case workspace.Symlink:
+			list = append(list, guest.Known{Path: e.Path})
+		}
+	}
+	return list
+}
+
+// left brings together what the box left and what the host did. Reasons of the box are its own words.
+func left(found workbench.Extract, skips []workspace.Skip) leftOver {
+	l := leftOver{count: found.LeftCount}
+	for _, f := range found.Left {
+		l.named = append(l.named, run.DocumentLeft{Path: f.Path, Reason: f.Reason})
+	}
+	for _, s := range skips {
+		if s.Quiet {
+			l.quiet++
+			continue
+		}
+		l.count++
+		l.named = append(l.named, run.DocumentLeft{Path: s.Path, Reason: s.Reason})
+	}
+	l.named = l.named[:min(len(l.named), maxNamed)]
+	slices.SortStableFunc(l.named, func(a, b run.DocumentLeft) int { return strings.Compare(a.Path, b.Path) })
+	return l
+}
+
+// notes say for people what was left.
+func (l leftOver) notes() (list []string) {
+	const most = 5
+	if l.count > 0 {
+		var parts []string
+		for _, n := range l.named[:min(len(l.named), most)] {
+			parts = append(parts, path.Clean(n.Path)+" ("+n.Reason+")")
+		}
+		text := "left out of the patch: " + strings.Join(parts, ", ")
+		if more := l.count - len(parts); more > 0 {
+			text += fmt.Sprintf(" and %d more", more)
+		}
+		list = append(list, text)
+	}
+	if l.quiet > 0 {
+		list = append(list, fmt.Sprintf("%s that git ignores or that is a cache stays out of the patch", run.Count(l.quiet, "file")))
+	}
+	return list
+}
