@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/tonistiigi/fsutil"
 
 	"agent/images/registries"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // The labels of the images. Those of a snapshot are in snapshot.go.
@@ -221,7 +221,7 @@ func (r *recipe) askVersions(ctx context.Context, c gateway.Client, root llb.Sta
 }
 
 // versionNumber finds the version in what a tool says of itself.
-var versionNumber = regexp.MustCompile(`\d+(\.\d+)+[^\s,;()]*`)
+var versionNumber = lazyregexp.New(`\d+(\.\d+)+[^\s,;()]*`)
 
 // versionLabels turns what versions.sh wrote into labels. Every tool of the recipe must be there: an image
 // with a tool that does not start is no image. A package that is not of its

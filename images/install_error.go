@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 
 	"agent/images/dependencies"
 	"agent/images/registries"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // An InstallError says that what a workspace depends on could not be
@@ -66,7 +66,7 @@ const (
 const aptSources = "/etc/apt"
 
 // brokenOff matches what package managers say of a connection that broke, or of a registry in trouble.
-var brokenOff = regexp.MustCompile(`\b(ECONNRESET|ETIMEDOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ERR_SOCKET_TIMEOUT|FETCH_ERROR|E429|E5\d\d)\b|` +
+var brokenOff = lazyregexp.New(`\b(ECONNRESET|ETIMEDOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ERR_SOCKET_TIMEOUT|FETCH_ERROR|E429|E5\d\d)\b|` +
 	`(?i)connection (reset|broken|refused|aborted)|timed? ?out|tls handshake|unexpected eof|ERR_PNPM_FETCH_5\d\d|\b(429|50[0234])\b[^\n]*(error|bad gateway|unavailable|too many)`)
 
 // maxSaid is how many lines of a package manager are told.

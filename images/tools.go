@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"agent/images/registries"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // The scripts for tools that are not packages of Debian.
@@ -63,9 +63,9 @@ func (r *recipe) steps() []string {
 }
 
 var (
-	hexSHA256   = regexp.MustCompile(`^[0-9a-f]{64}$`)
-	plainName   = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]*$`)
-	packageName = regexp.MustCompile(`^(@[a-z0-9-]+/)?[a-z0-9][a-z0-9.-]*$`)
+	hexSHA256   = lazyregexp.New(`^[0-9a-f]{64}$`)
+	plainName   = lazyregexp.New(`^[a-z0-9][a-z0-9.-]*$`)
+	packageName = lazyregexp.New(`^(@[a-z0-9-]+/)?[a-z0-9][a-z0-9.-]*$`)
 )
 
 // check refuses an archive that no digest holds, and names that would lead elsewhere.

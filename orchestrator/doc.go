@@ -98,6 +98,7 @@
 //	sandbox/workspace/git         the one hardened runner of git; the repository around a directory, and what it ignores
 //	sandbox/workspace/internal/dirfd  one directory held open, below which no link is followed
 //	sandbox/workspace/lang        one row a language, and the lexer for all of them; pure
+//	sandbox/workspace/lazyregexp  regular expressions that are compiled at their first use; every package may import it
 //	sandbox/workspace/promotion   a changeset written to it: lock, journal, recovery
 //	sandbox/workspace/secret      what looks like a credential, hiding it, and masking known ones; pure
 //	docs/schema                   the JSON schemas of what is printed with --json, generated

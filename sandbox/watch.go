@@ -3,10 +3,10 @@ package sandbox
 import (
 	"context"
 	"net/http"
-	"regexp"
 	"time"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A Call is one request to the engine, for the record. What was sent and answered
@@ -56,7 +56,7 @@ func WatcherOf(ctx context.Context) Watcher {
 }
 
 // apiVersion begins the path of a request to an engine.
-var apiVersion = regexp.MustCompile(`^/v[0-9]+(\.[0-9]+)*/`)
+var apiVersion = lazyregexp.New(`^/v[0-9]+(\.[0-9]+)*/`)
 
 // called tells who watches ctx of a request that was begun at a time.
 func called(ctx context.Context, method, path string, status int, began time.Time) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/shell"
 	"agent/verify/smoke"
@@ -55,7 +55,7 @@ const (
 
 // customName is what a gate's name may look like. It stands in tables, labels
 // of boxes and keys of the cache.
-var customName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,39}$`)
+var customName = lazyregexp.New(`^[a-z][a-z0-9-]{0,39}$`)
 
 // extensions are those of a language that a gate names, nil for none.
 func extensions(language string) []string {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"agent/cmd/agent/internal/page"
 	"agent/cmd/agent/internal/term"
 	"agent/docs"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // allTopics is what lists the topics, after `agent help`.
@@ -211,7 +211,7 @@ func describe(text string) (said, examples []page.Block) {
 	return said, examples
 }
 
-var placeholder = regexp.MustCompile("`([^`]+)`")
+var placeholder = lazyregexp.New("`([^`]+)`")
 
 // flagEntry is a flag as a help page lists it: short names first, and what its value is called.
 func flagEntry(f cli.Flag) page.Block {

@@ -2,16 +2,17 @@ package dependencies
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // maxDebian bounds the packages of Debian that a workspace may name.
 const maxDebian = 200
 
 // debianName is what a package of Debian may be called: Debian Policy, 5.6.1. It is never an option of apt.
-var debianName = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]{0,98}[a-z0-9+.]$`)
+var debianName = lazyregexp.New(`^[a-z0-9][a-z0-9+.-]{0,98}[a-z0-9+.]$`)
 
 // CheckDebian refuses names that no package of Debian can have.
 func CheckDebian(names []string) error {

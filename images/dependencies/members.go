@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"agent/sandbox/workspace/deps"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A nodeSpace is what npm, pnpm and yarn call a workspace: packages of one source that import each other by name.
@@ -20,7 +21,7 @@ type nodeSpace struct {
 }
 
 // memberName matches the names of packages, of which none leads out of node_modules.
-var memberName = regexp.MustCompile(`^(@[a-zA-Z0-9~_-][\w.~-]*/)?[a-zA-Z0-9~_-][\w.~-]*$`)
+var memberName = lazyregexp.New(`^(@[a-zA-Z0-9~_-][\w.~-]*/)?[a-zA-Z0-9~_-][\w.~-]*$`)
 
 // nodeSpaces finds the workspaces of Node, by their roots. One inside another one comes after it.
 func nodeSpaces(files map[string][]byte) []nodeSpace {
@@ -97,7 +98,7 @@ func (s nodeSpace) fill(files map[string][]byte, patterns []string) {
 }
 
 // globParts splits a pattern of paths.
-var globParts = regexp.MustCompile(`\*\*/|\*+|[?{},]|[^*?{},]+`)
+var globParts = lazyregexp.New(`\*\*/|\*+|[?{},]|[^*?{},]+`)
 
 // glob is the regular expression for a pattern of paths as npm and pnpm read it.
 func glob(pattern string) string {

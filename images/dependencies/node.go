@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"agent/sandbox/workspace/deps"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // npmFields are those of a package.json that decide what is installed. Scripts, settings of package managers and
@@ -150,7 +150,7 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 
 // workspaceSpec matches, in a package.json as cleanPackage writes it, how other package managers than npm ask for a
 // member of the workspace. npm finds it by its name.
-var workspaceSpec = regexp.MustCompile(`:"workspace:[^"]*"`)
+var workspaceSpec = lazyregexp.New(`:"workspace:[^"]*"`)
 
 // cleanPackage keeps of a package.json what decides what is installed, without packages that come from elsewhere than the
 // registry: foreign says which, and why.
@@ -276,7 +276,7 @@ func cleanSpec(spec string) error {
 // the package's name, "-", the archive, and the digest that Yarn puts behind it.
 // Host and path before it are where this registry happens to be. A query is
 // refused: with it a server may mean something else.
-var packageAddress = regexp.MustCompile(`^https?://[^\s#?]*?/((?:@[\w.~-]+(?:/|%2[fF]))?[\w.~-]+/-/[\w.~+-]+\.tgz)(#[0-9a-f]+)?$`)
+var packageAddress = lazyregexp.New(`^https?://[^\s#?]*?/((?:@[\w.~-]+(?:/|%2[fF]))?[\w.~-]+/-/[\w.~+-]+\.tgz)(#[0-9a-f]+)?$`)
 
 // cleanAddress makes an address in the user's registry of one that a lock file has.
 func cleanAddress(address string) (string, error) {
@@ -432,7 +432,7 @@ func cleanMembers(content []byte) ([]byte, error) {
 }
 
 // resolved is the line of a yarn.lock with a package's address.
-var resolved = regexp.MustCompile(`^\s+"?resolved"?\s+"?([^"\s]+)"?\s*$`)
+var resolved = lazyregexp.New(`^\s+"?resolved"?\s+"?([^"\s]+)"?\s*$`)
 
 // cleanYarn goes through the lines of a yarn.lock of Yarn 1.
 func cleanYarn(content []byte) ([]byte, error) {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/deps"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // Where the script finds what pip is to install, and which versions it is to take.
@@ -18,10 +18,10 @@ const (
 )
 
 // requirement is a name with extras, versions and a marker, as PEP 508 has it, without an address.
-var requirement = regexp.MustCompile(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(\[[A-Za-z0-9._,\s-]*\])?\s*(\(?[<>=!~][^;@/\\]*)?\s*(;[^@\\]*)?$`)
+var requirement = lazyregexp.New(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(\[[A-Za-z0-9._,\s-]*\])?\s*(\(?[<>=!~][^;@/\\]*)?\s*(;[^@\\]*)?$`)
 
 // hashOption is the digest of one archive, which may follow a requirement.
-var hashOption = regexp.MustCompile(`\s--hash=(sha256|sha384|sha512):[0-9a-f]+`)
+var hashOption = lazyregexp.New(`\s--hash=(sha256|sha384|sha512):[0-9a-f]+`)
 
 // A pythonWants gathers what the Python projects of a workspace ask for: they share one place.
 type pythonWants struct {

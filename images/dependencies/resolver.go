@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/deps"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A resolverSetting is a setting of a workspace that a package manager may be given: it decides which versions fit
@@ -52,7 +52,7 @@ func (s resolverSetting) option(value string) string {
 const npmAdvice = "--legacy-peer-deps"
 
 // rcLine is a setting in a .npmrc.
-var rcLine = regexp.MustCompile(`^\s*([\w.-]+)\s*(?:=\s*(.*?)\s*)?$`)
+var rcLine = lazyregexp.New(`^\s*([\w.-]+)\s*(?:=\s*(.*?)\s*)?$`)
 
 // settingsOf are the options that a .npmrc asks a package manager to be given, in the order of the table. Of two
 // lines with one key the last counts.
@@ -75,9 +75,9 @@ func settingsOf(rc []byte, manager string) []string {
 // Commands of npm that install, and the two options that are looked for there or in a variable, each within one line.
 // Nothing else of the text is taken.
 var (
-	npmInstalls = regexp.MustCompile(`\bnpm[ \t]+(?:[\w@./:=-]+[ \t]+)*?(?:ci|i|install|clean-install|install-clean)\b([^\n;&|]*)`)
-	npmPeers    = regexp.MustCompile(`(?:^|\s)--(legacy-peer-deps|force)(?:=true)?(?:["'\s\\]|$)`)
-	npmVariable = regexp.MustCompile(`(?i)\bnpm_config_(legacy_peer_deps|force)\b["']?\s*[:=]\s*["']?(?:true|1)\b`)
+	npmInstalls = lazyregexp.New(`\bnpm[ \t]+(?:[\w@./:=-]+[ \t]+)*?(?:ci|i|install|clean-install|install-clean)\b([^\n;&|]*)`)
+	npmPeers    = lazyregexp.New(`(?:^|\s)--(legacy-peer-deps|force)(?:=true)?(?:["'\s\\]|$)`)
+	npmVariable = lazyregexp.New(`(?i)\bnpm_config_(legacy_peer_deps|force)\b["']?\s*[:=]\s*["']?(?:true|1)\b`)
 )
 
 // isCI reports whether a file defines how the project is built elsewhere. Such files are read for two options of npm and never run.

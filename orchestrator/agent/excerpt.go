@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // The shares of an excerpt, and how many lines are shown around one that matters.
@@ -34,9 +36,9 @@ type focus struct {
 }
 
 var (
-	nameInText = regexp.MustCompile(`[A-Za-z_$][A-Za-z0-9_$]{2,}`)
-	lineInText = regexp.MustCompile(`(?m)^line (\d+):`)
-	definition = regexp.MustCompile(`^(?: {0,4}|\t)(?:(?:export|default|pub|public|private|protected|static|abstract|async|final)\s+)*` +
+	nameInText = lazyregexp.New(`[A-Za-z_$][A-Za-z0-9_$]{2,}`)
+	lineInText = lazyregexp.New(`(?m)^line (\d+):`)
+	definition = lazyregexp.New(`^(?: {0,4}|\t)(?:(?:export|default|pub|public|private|protected|static|abstract|async|final)\s+)*` +
 		`(?:def|class|func|function|fn|type|interface|struct|enum|trait|impl|mod|module|const|let|var)\s+[A-Za-z_$(*]`)
 )
 

@@ -2,10 +2,11 @@ package agent
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // MaxHeals bounds the repairs of one candidate, after the original system. A
@@ -34,10 +35,10 @@ func (f Failure) Template(downstream, again bool) Purpose {
 // The frames of the runtimes: a file and a line. The order within a text
 // differs: Python prints the innermost frame last, the others first.
 var (
-	pythonFrame = regexp.MustCompile(`(?m)^\s*File "([^"\n]+)", line (\d+)`)
-	nodeFrame   = regexp.MustCompile(`(?m)^\s+at (?:.*\()?(?:file://)?(/[^\s():]+):(\d+)(?::\d+)?\)?$`)
-	goFrame     = regexp.MustCompile(`(?m)^\t(/[^\s:]+\.go):(\d+)`)
-	pytestFrame = regexp.MustCompile(`(?m)^([\w./-]+\.py):(\d+): \w+`)
+	pythonFrame = lazyregexp.New(`(?m)^\s*File "([^"\n]+)", line (\d+)`)
+	nodeFrame   = lazyregexp.New(`(?m)^\s+at (?:.*\()?(?:file://)?(/[^\s():]+):(\d+)(?::\d+)?\)?$`)
+	goFrame     = lazyregexp.New(`(?m)^\t(/[^\s:]+\.go):(\d+)`)
+	pytestFrame = lazyregexp.New(`(?m)^([\w./-]+\.py):(\d+): \w+`)
 )
 
 // Culprit returns the file of the workspace in which a log says that it went
@@ -49,7 +50,7 @@ var (
 // path. ok is false when no frame fits.
 func Culprit(log, root string, has func(path string) bool) (file string, line int, ok bool) {
 	type runtime struct {
-		frame     *regexp.Regexp
+		frame     *lazyregexp.Regexp
 		innermost bool // the last frame of a text is the innermost one
 	}
 	for _, r := range []runtime{{pythonFrame, true}, {pytestFrame, true}, {nodeFrame, false}, {goFrame, false}} {
@@ -77,7 +78,7 @@ func within(root, name string) (string, bool) {
 }
 
 // missingModule is how Python and Node say that a package is not there.
-var missingModule = regexp.MustCompile(`(?m)(?:ModuleNotFoundError: No module named '([\w.]+)'|Cannot find (?:module|package) '([^'./][^']*)')`)
+var missingModule = lazyregexp.New(`(?m)(?:ModuleNotFoundError: No module named '([\w.]+)'|Cannot find (?:module|package) '([^'./][^']*)')`)
 
 // MissingPackage returns the package that a log says is not installed, "" for
 // none: the part of the name that is installed, without submodules.

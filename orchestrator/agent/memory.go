@@ -3,9 +3,10 @@ package agent
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // Bounds of the memory, in bytes: what an answer may hold, and what a prompt
@@ -89,7 +90,7 @@ func lossy(before, text string, files func(string) bool) string {
 }
 
 // pathWord is what looks like a path in a text.
-var pathWord = regexp.MustCompile(`[\w@.-]+(?:/[\w@.-]+)*\.\w{1,6}`)
+var pathWord = lazyregexp.New(`[\w@.-]+(?:/[\w@.-]+)*\.\w{1,6}`)
 
 // paths lists what looks like a path in a text, each once, sorted.
 func paths(text string) []string {

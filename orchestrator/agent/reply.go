@@ -1,8 +1,9 @@
 package agent
 
 import (
-	"regexp"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // Nothing reports whether an answer says that there is nothing to change: the
@@ -20,10 +21,10 @@ func (r Reply) Nothing() bool {
 }
 
 // snippet is the heart of a proposal.
-var snippet = regexp.MustCompile(`(?is)<snippet>\s*(.*?)\s*</snippet>`)
+var snippet = lazyregexp.New(`(?is)<snippet>\s*(.*?)\s*</snippet>`)
 
 // thought is what a proposal says of itself.
-var thought = regexp.MustCompile(`(?is)<thought>\s*(.*?)\s*</thought>`)
+var thought = lazyregexp.New(`(?is)<thought>\s*(.*?)\s*</thought>`)
 
 // Proposal returns the two parts of a proposed feature; ok is false when one
 // of them is missing, and then the answer proposes nothing that could be kept.

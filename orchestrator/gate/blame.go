@@ -2,16 +2,16 @@ package gate
 
 import (
 	"fmt"
-	"regexp"
 
 	"agent/orchestrator/agent"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify"
 )
 
 // packageName is what a package's name looks like. The name comes out of a log
 // that untrusted code wrote, and goes into the sentence that a person reads.
-var packageName = regexp.MustCompile(`^(?:@[\w.-]{1,100}/)?[\w.-]{1,100}$`)
+var packageName = lazyregexp.New(`^(?:@[\w.-]{1,100}/)?[\w.-]{1,100}$`)
 
 // Absent returns the package that the candidate's program or tests could not
 // load because it is not installed, "" for none. now is the workspace with the
@@ -36,7 +36,7 @@ func (c Candidate) Absent(now *workspace.Manifest) string {
 }
 
 // assertion matches the message of a test that ran, and found something else than it expected.
-var assertion = regexp.MustCompile(`(?i)\bassert|\bexpect(ed)?\b`)
+var assertion = lazyregexp.New(`(?i)\bassert|\bexpect(ed)?\b`)
 
 // causes are the texts of a gate that may say why it failed: its findings, and its log where not each of them says enough
 // by itself. A log has the complaints of everything that was run.

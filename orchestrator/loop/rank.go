@@ -3,8 +3,9 @@ package loop
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A standing is what the place of a file in a ranking depends on.
@@ -41,7 +42,7 @@ func compareStanding(a, b standing) int {
 	)
 }
 
-var wordInText = regexp.MustCompile(`[\pL\pN]{3,}`)
+var wordInText = lazyregexp.New(`[\pL\pN]{3,}`)
 
 // maxWords bounds how many words of a goal are looked for.
 const maxWords = 200
@@ -79,7 +80,7 @@ func namedBy(p, goal string, words map[string]bool) int {
 	return n
 }
 
-var hump = regexp.MustCompile(`(\p{Ll}|\pN)(\p{Lu})`)
+var hump = lazyregexp.New(`(\p{Ll}|\pN)(\p{Lu})`)
 
 // split sets the words of a name such as priceTable or price_table apart.
 func split(name string) string {

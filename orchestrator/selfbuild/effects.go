@@ -9,10 +9,11 @@ import (
 	"go/types"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A Concern is a place in the program's own source where a change gets around what the list of protected paths keeps:
@@ -139,8 +140,8 @@ func (p *goPackage) note(f goFile, at token.Pos, what, text string, refused bool
 
 // directives that reach out of a file: into the symbols of other packages, to the linker, into the runtime.
 var (
-	refusedDirective = regexp.MustCompile(`^//go:(?:linkname|cgo_\w+)\b`)
-	heldDirective    = regexp.MustCompile(`^//go:debug\b`)
+	refusedDirective = lazyregexp.New(`^//go:(?:linkname|cgo_\w+)\b`)
+	heldDirective    = lazyregexp.New(`^//go:debug\b`)
 )
 
 // places lists those of the package.
@@ -234,12 +235,12 @@ func (p *goPackage) starts(f goFile, d ast.Decl) {
 	}
 }
 
-// pure are functions and types of the standard library that take no code, neither a function nor a value whose methods
+// pure are functions and types, of the standard library but for one, that take no code, neither a function nor a value whose methods
 // they call, and touch nothing but what they return.
 var pure = map[string]bool{
 	"errors.New": true, "regexp.MustCompile": true, "regexp.QuoteMeta": true, "strings.NewReplacer": true, "strings.Fields": true, "strings.Split": true,
 	"strings.Repeat": true, "strings.Join": true, "math/big.NewInt": true, "reflect.TypeFor": true, "reflect.TypeOf": true, "time.Duration": true, "io/fs.FileMode": true,
-	"os.FileMode": true,
+	"os.FileMode": true, "agent/sandbox/workspace/lazyregexp.New": true, // sandbox/ is protected
 }
 
 // acting are what is built in and does more than make a value.

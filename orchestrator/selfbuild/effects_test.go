@@ -64,6 +64,7 @@ var further = map[string]string{
 	"func f() { func() { println(Size(\"x\")) }() }":                                              "",
 	"import \"errors\"\n\nvar ErrMore = errors.New(\"more\")":                                     "",
 	"import \"regexp\"\n\nvar re = regexp.MustCompile(`x`)":                                       "",
+	"import \"agent/sandbox/workspace/lazyregexp\"\n\nvar re = lazyregexp.New(`x`)":               "",
 	"import \"io/fs\"\n\nvar _ fs.FileInfo = (*info)(nil)\n\ntype info struct{ fs.FileInfo }":     "",
 	"var list = append([]size{}, make([]size, 3)...)\n\nvar n = size(3)\n\nvar s = []byte(\"x\")": "",
 	"var f = func() size { return Size(\"x\") }":                                                  "",

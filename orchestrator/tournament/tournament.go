@@ -19,7 +19,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -27,6 +26,7 @@ import (
 	"agent/orchestrator/edit/parse"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify"
 )
 
@@ -300,7 +300,7 @@ func (c *tournament) apply(k *entrant) error {
 const noEffect = "the change has no effect: it alters only comments and blank space, and the goal does not speak of these"
 
 // ofText matches a goal that a change of comments or of the form of a text may be an answer to.
-var ofText = regexp.MustCompile(`(?i)comment|kommentar|document|docstring|explain|annotat|typo|spell|wording|translat|whitespace|blank|format|indent|header|licen[cs]e|copyright|todo|fixme`)
+var ofText = lazyregexp.New(`(?i)comment|kommentar|document|docstring|explain|annotat|typo|spell|wording|translat|whitespace|blank|format|indent|header|licen[cs]e|copyright|todo|fixme`)
 
 // wantsEffect reports whether something was asked for that comments alone are no answer to.
 func (c *tournament) wantsEffect() bool {

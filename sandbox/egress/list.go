@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A Place is where a box may connect to.
@@ -27,7 +28,7 @@ var defaultPorts = []uint16{443, 80}
 // hostName is a name as DNS has it, international ones in their ASCII form, with or
 // without what stands for all below it. That must be more than a whole top-level
 // domain.
-var hostName = regexp.MustCompile(`^(\*\.([a-z0-9_-]{1,63}\.)+)?([a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}$`)
+var hostName = lazyregexp.New(`^(\*\.([a-z0-9_-]{1,63}\.)+)?([a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}$`)
 
 // Parse reads a list as people write it: "example.org", "*.example.org",
 // "api.example.org:8443", "192.168.1.5:8080", "[fd00::5]:8080". Without a port it

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"agent/sandbox/guest/process"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A Watch says how to see that a command is ready for its work. The
@@ -262,7 +262,7 @@ func get(ctx context.Context, at netip.AddrPort, path string) int {
 }
 
 // statusLine is the beginning of an HTTP answer (RFC 9112, section 4).
-var statusLine = regexp.MustCompile(`^HTTP/1\.[01] ([1-5][0-9][0-9])[ \r\n]`)
+var statusLine = lazyregexp.New(`^HTTP/1\.[01] ([1-5][0-9][0-9])[ \r\n]`)
 
 // statusOf reads the status out of an answer, 0 for what is none.
 func statusOf(answer string) int {

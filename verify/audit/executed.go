@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
 	"agent/verify/policy"
@@ -150,7 +150,7 @@ func (e *Evidence) unexecutedFiles() []Unproven {
 }
 
 // mainPackage matches the clause of a program's package in Go.
-var mainPackage = regexp.MustCompile(`(?m)^package main\b`)
+var mainPackage = lazyregexp.New(`(?m)^package main\b`)
 
 // starts reports whether the smoke test started the program in a file, and was judged. Of a
 // program of Go, which nothing measures there, all files of its package count.

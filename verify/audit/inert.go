@@ -2,12 +2,12 @@ package audit
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/policy"
 )
@@ -27,7 +27,7 @@ func Inert(cs workspace.Changeset) bool {
 }
 
 // directive matches comments that a compiler or a kernel obeys.
-var directive = regexp.MustCompile(`^(?:#!|//go:|//line |//export |// ?\+build|#.*coding[:=]|///)`)
+var directive = lazyregexp.New(`^(?:#!|//go:|//line |//export |// ?\+build|#.*coding[:=]|///)`)
 
 // bare is the code of a text, without comments and blank lines.
 func bare(l *lang.Language, text []byte) string {

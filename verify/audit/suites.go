@@ -2,19 +2,19 @@ package audit
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
 // anyTools run whatever a workspace has them run.
 var anyTools = []string{"make", "gmake", "just", "task", "bazel", "bazelisk", "buck2", "pants", "sh", "bash", "env", "xargs"}
 
-// re compiles an expression of this package's tables.
-func re(text string) *regexp.Regexp { return regexp.MustCompile(text) }
+// re makes an expression of this package's tables.
+func re(text string) *lazyregexp.Regexp { return lazyregexp.New(text) }
 
 // testsOf says how tests are named in the language of a file, nil for none.
 func testsOf(p string) *lang.Tests {

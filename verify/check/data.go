@@ -2,13 +2,13 @@ package check
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // Data of tests are files that tests read: some are broken on purpose. They are no part
@@ -144,8 +144,8 @@ func Imported(v View, p string) bool {
 var (
 	// importing matches a statement that imports: a name such as "bad" stands in many other
 	// texts.
-	importing = regexp.MustCompile(`(?m)^[ \t]*from\b[^\n]*\bimport[ \t]*\([^)]*\)|^[^\n#]*(?:\bimport\b|\bfrom\b|\brequire\b|\bimport_module\b|@import\b)[^\n]*$`)
-	nameOf    = regexp.MustCompile(`[\w-]+`)
+	importing = lazyregexp.New(`(?m)^[ \t]*from\b[^\n]*\bimport[ \t]*\([^)]*\)|^[^\n#]*(?:\bimport\b|\bfrom\b|\brequire\b|\bimport_module\b|@import\b)[^\n]*$`)
+	nameOf    = lazyregexp.New(`[\w-]+`)
 )
 
 // importedNames are the words in all statements that import, but for those of data of tests,

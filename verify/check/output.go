@@ -3,13 +3,13 @@ package check
 import (
 	"bytes"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // MaxTail is how much of a tool's output a gate keeps, in bytes; MaxMessage
@@ -21,7 +21,7 @@ const (
 
 // escapes are terminal sequences: CSI, OSC up to its terminator, and the short
 // forms (ECMA-48, 8.3).
-var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])")
+var escapes = lazyregexp.New("\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])")
 
 // Clean makes text that a program wrote safe to show: terminal escapes and
 // control characters are removed, invalid UTF-8 is replaced. Directional

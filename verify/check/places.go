@@ -1,8 +1,9 @@
 package check
 
 import (
-	"regexp"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // sourceEnds are the ends of file names behind which a message gives a place.
@@ -14,26 +15,26 @@ const sourceEnds = `\.(?:py|pyi|go|[cm]?[jt]sx?|vue|svelte|astro|json[c5]?|toml|
 // the place alone: each other number is part of what the tool found, as the 4 in
 // "expected 3 arguments, got 4".
 var places = []struct {
-	form *regexp.Regexp
+	form *lazyregexp.Regexp
 	with string
 }{
 	// "lines 3, 5 and 7"
-	{regexp.MustCompile(`(?i)\blines[ :#]*\d+(?:(?:\s*[-–,]\s*|\s*,?\s+(?:and|to|through)\s+)\d+)*`), "lines N"},
+	{lazyregexp.New(`(?i)\blines[ :#]*\d+(?:(?:\s*[-–,]\s*|\s*,?\s+(?:and|to|through)\s+)\d+)*`), "lines N"},
 	// "defined on line 12", "line 12, column 5", "line 12:5"
-	{regexp.MustCompile(`(?i)\b(line|ln)[ :#]*\d+(?:[-–:]\d+)*(?:,?\s*\(?col(?:umn|\.)?[ :#]*\d+)?`), "line N"},
+	{lazyregexp.New(`(?i)\b(line|ln)[ :#]*\d+(?:[-–:]\d+)*(?:,?\s*\(?col(?:umn|\.)?[ :#]*\d+)?`), "line N"},
 	// "a.go:12:3", "a.ts(3,5)", "a.py#L12", "closure@a.rs:3:5: 3:8"
-	{regexp.MustCompile(`(` + sourceEnds + `)(?:(?::\d+)+(?:[-–:]\s?\d+:\d+)?|\s?\(\d+(?:,\s?\d+)?\)|#L\d+(?:-L?\d+)?)`), "${1}:N"},
+	{lazyregexp.New(`(` + sourceEnds + `)(?:(?::\d+)+(?:[-–:]\s?\d+:\d+)?|\s?\(\d+(?:,\s?\d+)?\)|#L\d+(?:-L?\d+)?)`), "${1}:N"},
 	// "<string>:12", "(anonymous):3:5", "f:12:5", but no slice such as x[1:2:3]
-	{regexp.MustCompile(`(<[\w .-]+>|\(anonymous[\w ]*\)):\d+(?::\d+)?`), "${1}:N"},
-	{regexp.MustCompile(`([A-Za-z_]):\d+:\d+\b`), "${1}:N"},
+	{lazyregexp.New(`(<[\w .-]+>|\(anonymous[\w ]*\)):\d+(?::\d+)?`), "${1}:N"},
+	{lazyregexp.New(`([A-Za-z_]):\d+:\d+\b`), "${1}:N"},
 	// "Unexpected token (3:14)", "at 3:14", "at (3, 14)"
-	{regexp.MustCompile(`\(\d+:\d+\)`), "(N)"},
-	{regexp.MustCompile(`\b(at|from|in) (?:\(\d+[:,]\s?\d+\)|\d+:\d+\b)`), "${1} N"},
+	{lazyregexp.New(`\(\d+:\d+\)`), "(N)"},
+	{lazyregexp.New(`\b(at|from|in) (?:\(\d+[:,]\s?\d+\)|\d+:\d+\b)`), "${1} N"},
 	// mypy's local and anonymous classes, "Case@3333" and "<subclass>@12"; the compiler's
 	// symbols, "__@iterator@35". A version, as in "react@18.2", is none.
-	{regexp.MustCompile(`([\w>)\]])@\d+(?:[:.]\d+@|@)?([^\w.@:-]|[.:](?:\D|$)|$)`), "${1}@N${2}"},
+	{lazyregexp.New(`([\w>)\]])@\d+(?:[:.]\d+@|@)?([^\w.@:-]|[.:](?:\D|$)|$)`), "${1}@N${2}"},
 	// "<function f at 0x7f3a10>"
-	{regexp.MustCompile(`\b0x[0-9a-fA-F]{6,}\b`), "0xN"},
+	{lazyregexp.New(`\b0x[0-9a-fA-F]{6,}\b`), "0xN"},
 }
 
 // Unplaced takes the places out of a message. Where shorten has cut it, what is left

@@ -3,11 +3,11 @@ package check
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A Reach says of the packages of a workspace, by their directories, whether a patch
@@ -177,9 +177,9 @@ func (r Reach) linked(base View) bool {
 
 var (
 	// upward matches a path that leads out of a directory, in whatever text.
-	upward = regexp.MustCompile(`(?:^|[^.\w])(\.\.(?:/[^"'\x60\s:;,)]*)?)(?:["'\x60\s:;,)]|$)`)
+	upward = lazyregexp.New(`(?:^|[^.\w])(\.\.(?:/[^"'\x60\s:;,)]*)?)(?:["'\x60\s:;,)]|$)`)
 	// between is what separates the parts of a path that is joined where it is used.
-	between = regexp.MustCompile(`["'\x60]\s*,\s*["'\x60]`)
+	between = lazyregexp.New(`["'\x60]\s*,\s*["'\x60]`)
 )
 
 // Above lists the packages that the text of the file at p leads to.

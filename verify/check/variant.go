@@ -3,8 +3,9 @@ package check
 import (
 	"context"
 	"path"
-	"regexp"
 	"slices"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A Variant is a candidate without some of its changes. A check judges it as well, so that
@@ -24,7 +25,7 @@ type Closure struct {
 
 // extends matches a key behind which a configuration names others, or a letter that may be
 // part of such a key and is written as a number.
-var extends = regexp.MustCompile(`\b(?:extends?|plugins)["']?\s*[=:]|\\[uUx]`)
+var extends = lazyregexp.New(`\b(?:extends?|plugins)["']?\s*[=:]|\\[uUx]`)
 
 // Extends reports whether a file of these names in a view names other files that it is made of.
 func Extends(v View, config []string) bool {

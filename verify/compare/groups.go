@@ -1,15 +1,15 @@
 package compare
 
 import (
-	"regexp"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
 // generated matches what runners and loops put into the names of tests: parameters, and
 // numbers of cases, of subtests and of repetitions.
-var generated = regexp.MustCompile(`\[.*\]$|\d+`)
+var generated = lazyregexp.New(`\[.*\]$|\d+`)
 
 // groupOf is the name of a test without what is generated in it. Tests of one group have the
 // same text, and which of them is which may change with a line above.

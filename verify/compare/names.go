@@ -2,20 +2,20 @@ package compare
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
 var (
-	identifier = regexp.MustCompile(`[A-Za-z_]\w*`)
+	identifier = lazyregexp.New(`[A-Za-z_]\w*`)
 	// heading matches the first line of a definition, which a change inside it alters.
-	heading = regexp.MustCompile(`^(?:(?:async|export|default|public|private|protected|static)\s+)*(?:def|class|func|function|interface|type|struct|enum)\b`)
-	given   = regexp.MustCompile(`\b(?:def|class|import|as|for|func|function|let|const|var)\s+(\w+)|(\w+)\s*(?::|=(?:[^=]|$)|:=)`)
-	quoted  = regexp.MustCompile("\"[^\"]*\"|'[^']*'|`[^`]*`|“[^”]*”")
+	heading = lazyregexp.New(`^(?:(?:async|export|default|public|private|protected|static)\s+)*(?:def|class|func|function|interface|type|struct|enum)\b`)
+	given   = lazyregexp.New(`\b(?:def|class|import|as|for|func|function|let|const|var)\s+(\w+)|(\w+)\s*(?::|=(?:[^=]|$)|:=)`)
+	quoted  = lazyregexp.New("\"[^\"]*\"|'[^']*'|`[^`]*`|“[^”]*”")
 )
 
 // addNames adds the names of a file that comes, goes or moves: others import it by these.

@@ -6,11 +6,11 @@ package crash
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -29,25 +29,25 @@ type Report struct {
 // What runtimes write.
 var (
 	traceback = "Traceback (most recent call last):"
-	frame     = regexp.MustCompile(`^\s+File "([^"]+)", line (\d+)`)
-	exception = regexp.MustCompile(`^(?:[\w.]+\.)?\w*(?:Error|Exception)\b(?::|$| \[)`)
+	frame     = lazyregexp.New(`^\s+File "([^"]+)", line (\d+)`)
+	exception = lazyregexp.New(`^(?:[\w.]+\.)?\w*(?:Error|Exception)\b(?::|$| \[)`)
 	// What Python's threading, multiprocessing and asyncio say before a traceback.
-	partOf  = regexp.MustCompile(`^Exception in thread |^Process \S+:$|Task exception was never retrieved$`)
-	chained = regexp.MustCompile(`^(?:The above exception was the direct cause of|During handling of the above exception, another)`)
+	partOf  = lazyregexp.New(`^Exception in thread |^Process \S+:$|Task exception was never retrieved$`)
+	chained = lazyregexp.New(`^(?:The above exception was the direct cause of|During handling of the above exception, another)`)
 
 	// The version that node writes last, the place that it writes first, which may
 	// be one of its own, the frames of the stack, and what names the importing file
 	// of a module that is not there.
-	nodeBanner = regexp.MustCompile(`^Node\.js v\d+\.\d+`)
-	nodePlace  = regexp.MustCompile(`^(?:file://)?(/work/[^:\n]+):(\d+)$`)
-	nodeHead   = regexp.MustCompile(`^(?:(?:file://)?/|node:|\[eval|evalmachine)[^:\n]*:\d+$`)
-	nodeFrame  = regexp.MustCompile(`^\s+at (?:.*\()?(?:file://)?(/work/[^:()\n]+):(\d+):\d+\)?(?: \{)?$`)
-	nodeImport = regexp.MustCompile(`^- (/work/.+)$| imported from (?:file://)?(/work/\S+)$`)
+	nodeBanner = lazyregexp.New(`^Node\.js v\d+\.\d+`)
+	nodePlace  = lazyregexp.New(`^(?:file://)?(/work/[^:\n]+):(\d+)$`)
+	nodeHead   = lazyregexp.New(`^(?:(?:file://)?/|node:|\[eval|evalmachine)[^:\n]*:\d+$`)
+	nodeFrame  = lazyregexp.New(`^\s+at (?:.*\()?(?:file://)?(/work/[^:()\n]+):(\d+):\d+\)?(?: \{)?$`)
+	nodeImport = lazyregexp.New(`^- (/work/.+)$| imported from (?:file://)?(/work/\S+)$`)
 
 	// The runtime's own words, the head of a stack and a place in it.
-	goPanic   = regexp.MustCompile(`^(?:panic|fatal error): `)
-	goRoutine = regexp.MustCompile(`^goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[`)
-	goFrame   = regexp.MustCompile(`^\t(/\S+\.go):(\d+)`)
+	goPanic   = lazyregexp.New(`^(?:panic|fatal error): `)
+	goRoutine = lazyregexp.New(`^goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[`)
+	goFrame   = lazyregexp.New(`^\t(/\S+\.go):(\d+)`)
 )
 
 // Find finds the reports in what a program wrote to its standard error,

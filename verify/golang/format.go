@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -57,7 +57,7 @@ func goStyle(ctx context.Context, b check.Bench) (int, check.Outcome) {
 }
 
 // goSyntaxFault is how gofmt names a place that it cannot parse.
-var goSyntaxFault = regexp.MustCompile(`^\./(.+):(\d+):(\d+): (.+)$`)
+var goSyntaxFault = lazyregexp.New(`^\./(.+):(\d+):(\d+): (.+)$`)
 
 // Syntax parses the Go files at paths, all errors of each. Nothing is run.
 func Syntax(ctx context.Context, b check.Bench, paths []string) check.Outcome {

@@ -8,12 +8,12 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -181,9 +181,9 @@ func parseGoList(res guest.Result) ([]goPackage, error) {
 }
 
 // goLine is the form of goTemplate's lines.
-var goLine = func() *regexp.Regexp {
+var goLine = func() *lazyregexp.Regexp {
 	const quoted = `("(?:[^"\\]|\\.)*")`
-	return regexp.MustCompile(`^` + strings.Repeat(quoted+` `, 3) + `(true|false) (\d+) ` + quoted + ` ` + quoted + `$`)
+	return lazyregexp.New(`^` + strings.Repeat(quoted+` `, 3) + `(true|false) (\d+) ` + quoted + ` ` + quoted + `$`)
 }()
 
 // readGoPackage reads one line; an empty one stands for a package of the standard
@@ -213,7 +213,7 @@ const wholeModule = "go.mod"
 
 // goOwn matches what the go command says of a module's own files, as opposed to
 // trouble with its cache or the machine.
-var goOwn = regexp.MustCompile(`go\.mod|go\.work|go\.sum|\bmodules?\b|vendor|import cycle`)
+var goOwn = lazyregexp.New(`go\.mod|go\.work|go\.sum|\bmodules?\b|vendor|import cycle`)
 
 // goRefuses reports that the go command did not begin because of a file of the
 // workspace, with its reason.

@@ -5,11 +5,11 @@ import (
 	"go/token"
 	"go/version"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -20,10 +20,10 @@ var Modules = &check.Family{Unit: "modules", Roots: Roots, Needs: goNeeds, Share
 
 var (
 	// goModuleLine is the line that names a module, goVersion the one for its language.
-	goModuleLine = regexp.MustCompile(`(?m)^module[ \t]+["\x60]?([^\s"\x60(]+)`)
-	goVersion    = regexp.MustCompile(`(?m)^go[ \t]+(\S+)`)
+	goModuleLine = lazyregexp.New(`(?m)^module[ \t]+["\x60]?([^\s"\x60(]+)`)
+	goVersion    = lazyregexp.New(`(?m)^go[ \t]+(\S+)`)
 	// goReplaced is the right side of a replacement by a directory.
-	goReplaced = regexp.MustCompile(`=>\s*["\x60]?(\.[^\s"\x60]*)`)
+	goReplaced = lazyregexp.New(`=>\s*["\x60]?(\.[^\s"\x60]*)`)
 )
 
 // goNeeds reads what the modules of a workspace require, replace and import. With

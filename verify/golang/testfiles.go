@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/witness"
 )
@@ -32,7 +32,7 @@ func newGoTestFiles(v check.View) *goTestFiles {
 //
 // It reads the text and not the syntax: a file that does not parse has no tests
 // that ran, and none to be found.
-var goTestFunc = regexp.MustCompile(`(?m)^func[ \t]+((?:Test|Fuzz|Example|Benchmark)\w*)[ \t]*\(`)
+var goTestFunc = lazyregexp.New(`(?m)^func[ \t]+((?:Test|Fuzz|Example|Benchmark)\w*)[ \t]*\(`)
 
 // witnesses draws those of the packages in some directories: each is tested in a process of its own.
 func (g *goTestFiles) witnesses(dirs map[string]string) *witness.Set {

@@ -12,6 +12,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
 	"agent/verify/crash"
@@ -298,7 +299,7 @@ func (r *goTestReader) event(e goEvent) bool {
 }
 
 // goVerdict matches what go test says of a package in which a test failed.
-var goVerdict = regexp.MustCompile(`^(?:FAIL|exit status 1|FAIL\t.*)\n$`)
+var goVerdict = lazyregexp.New(`^(?:FAIL|exit status 1|FAIL\t.*)\n$`)
 
 // hides reports whether an event is of the gate's own tests: what they wrote, or the verdict on a
 // package in which no other test failed.

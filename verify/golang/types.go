@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
 )
 
 // goAbsent matches the errors of a module that is asked for rightly and is not on
 // this machine, which a patch is not to be blamed for.
-var goAbsent = regexp.MustCompile(`missing go\.sum entry|module lookup disabled|GOPROXY|cannot query module`)
+var goAbsent = lazyregexp.New(`missing go\.sum entry|module lookup disabled|GOPROXY|cannot query module`)
 
 // The rules of Go's types check. That a module is absent is one fact for all
 // packages, see key in package check.
@@ -73,10 +73,10 @@ func Compiled(root, text string) []check.Finding {
 }
 
 // goUninstalled is the part of a message that tells of the machine.
-var goUninstalled = regexp.MustCompile(` \(/[^)]*\)|; to add it:$|: import lookup disabled by -mod=\w+`)
+var goUninstalled = lazyregexp.New(` \(/[^)]*\)|; to add it:$|: import lookup disabled by -mod=\w+`)
 
 // goPlace is how the tools of Go name a place, and begin what they say of it.
-var goPlace = regexp.MustCompile(`^(.+?\.\w+):(\d+)(?::(\d+))?(?:: (.+))?$`)
+var goPlace = lazyregexp.New(`^(.+?\.\w+):(\d+)(?::(\d+))?(?:: (.+))?$`)
 
 // at reads a place with or without a message: "lib/a.go:3:4: undefined: x".
 //

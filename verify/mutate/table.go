@@ -7,24 +7,25 @@ import (
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A table says how a family of languages writes what is changed.
 type table struct {
 	// A line that opens a function, and one that is left as it is: imports, declarations, data of
 	// tools.
-	head, skip *regexp.Regexp
+	head, skip *lazyregexp.Regexp
 	// A sign or word, and what takes its place.
 	swaps map[string]string
 	// A condition, as the only group.
-	condition *regexp.Regexp
+	condition *lazyregexp.Regexp
 	// It made true, and made false, whatever it is.
 	always, never string
 	// What is given back: the only group is the value, which becomes nothing.
-	returns *regexp.Regexp
+	returns *lazyregexp.Regexp
 	nothing string
 	// A statement that can go: the only group, and what stands there instead.
-	statement *regexp.Regexp
+	statement *lazyregexp.Regexp
 	gone      string
 	// Words that stand for "not", and a space where they need one.
 	not []string
@@ -54,29 +55,29 @@ var opposite = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 // tables are the languages that are known.
 var tables = map[lang.Family]*table{
 	lang.Python: {
-		head: regexp.MustCompile(`^\s*(?:async\s+)?def\b`), skip: regexp.MustCompile(`^\s*(?:import|from|def|async\s+def|class|@|global|nonlocal|assert)\b?|__name__`),
+		head: lazyregexp.New(`^\s*(?:async\s+)?def\b`), skip: lazyregexp.New(`^\s*(?:import|from|def|async\s+def|class|@|global|nonlocal|assert)\b?|__name__`),
 		swaps:     with(map[string]string{"and": "or", "or": "and", "True": "False", "False": "True", "//": "*", "**": "*", "min": "max", "max": "min"}),
-		condition: regexp.MustCompile(`^\s*(?:if|elif)\s+(.+):$`), always: "True or ", never: "False and ",
-		returns: regexp.MustCompile(`^\s*return\s+(.+)$`), nothing: "None",
-		statement: regexp.MustCompile(`^\s*((?:raise\b.*|[\w.]+\.\w+\(.*\)|continue|break))$`), gone: "pass",
+		condition: lazyregexp.New(`^\s*(?:if|elif)\s+(.+):$`), always: "True or ", never: "False and ",
+		returns: lazyregexp.New(`^\s*return\s+(.+)$`), nothing: "None",
+		statement: lazyregexp.New(`^\s*((?:raise\b.*|[\w.]+\.\w+\(.*\)|continue|break))$`), gone: "pass",
 		not: []string{"not"},
 	},
 	lang.Go: {
-		head: regexp.MustCompile(`^func\b`), skip: regexp.MustCompile(`^\s*(?:import|package|func|type|var\s+\w+\s+\S+$|case\s.*<-|//)\b?|^\s*\w*\s*""\s*$`),
+		head: lazyregexp.New(`^func\b`), skip: lazyregexp.New(`^\s*(?:import|package|func|type|var\s+\w+\s+\S+$|case\s.*<-|//)\b?|^\s*\w*\s*""\s*$`),
 		swaps:     with(map[string]string{"&&": "||", "||": "&&", "true": "false", "false": "true", "min": "max", "max": "min"}),
-		condition: regexp.MustCompile(`^\s*(?:\}\s*else\s+)?if\s+(?:.*;\s*)?(.+?)\s*\{$`), always: "true || ", never: "false && ",
-		returns: regexp.MustCompile(`^\s*return\s+(?:.*,\s*)?(err|fmt\.Errorf\(.*\)|errors\.New\(.*\))$`), nothing: "nil",
-		statement: regexp.MustCompile(`^\s*([\w.]+\.\w+\(.*\)|\w+\[[^\]]*\]\s*=[^=].*|continue)$`), gone: "",
+		condition: lazyregexp.New(`^\s*(?:\}\s*else\s+)?if\s+(?:.*;\s*)?(.+?)\s*\{$`), always: "true || ", never: "false && ",
+		returns: lazyregexp.New(`^\s*return\s+(?:.*,\s*)?(err|fmt\.Errorf\(.*\)|errors\.New\(.*\))$`), nothing: "nil",
+		statement: lazyregexp.New(`^\s*([\w.]+\.\w+\(.*\)|\w+\[[^\]]*\]\s*=[^=].*|continue)$`), gone: "",
 		not: []string{"!"},
 	},
 	lang.Script: {
-		head: regexp.MustCompile(`\bfunction\b|=>\s*\{?\s*$|^\s*(?:static\s+|async\s+|get\s+|set\s+|#)*\w+\([^)]*\)\s*\{\s*$`), skip: regexp.MustCompile(`^\s*(?:import|export\s+(?:\*|\{|type|interface)|interface|type|declare|class)\b|\brequire\(`),
+		head: lazyregexp.New(`\bfunction\b|=>\s*\{?\s*$|^\s*(?:static\s+|async\s+|get\s+|set\s+|#)*\w+\([^)]*\)\s*\{\s*$`), skip: lazyregexp.New(`^\s*(?:import|export\s+(?:\*|\{|type|interface)|interface|type|declare|class)\b|\brequire\(`),
 		swaps: with(map[string]string{
 			"===": "!==", "!==": "===", "&&": "||", "||": "&&", "??": "&&", "true": "false", "false": "true", "**": "*", "min": "max", "max": "min",
 		}),
-		condition: regexp.MustCompile(`^\s*(?:\}\s*else\s+)?if\s*\((.+)\)\s*(?:\{|return\b.*;?|throw\b.*;?|continue;?)?$`), always: "true || ", never: "false && ",
-		returns: regexp.MustCompile(`^.*\breturn\s+([^;]+);?(?:\s*\})?$`), nothing: "undefined",
-		statement: regexp.MustCompile(`^\s*((?:throw\s.*|(?:this\.|\w+\.)[\w.]+\(.*\)|continue));?$`), gone: "",
+		condition: lazyregexp.New(`^\s*(?:\}\s*else\s+)?if\s*\((.+)\)\s*(?:\{|return\b.*;?|throw\b.*;?|continue;?)?$`), always: "true || ", never: "false && ",
+		returns: lazyregexp.New(`^.*\breturn\s+([^;]+);?(?:\s*\})?$`), nothing: "undefined",
+		statement: lazyregexp.New(`^\s*((?:throw\s.*|(?:this\.|\w+\.)[\w.]+\(.*\)|continue));?$`), gone: "",
 		not: []string{"!"},
 	},
 }
@@ -94,10 +95,10 @@ const (
 // plain matches what can be left out of an expression with the rest as it is: a call of a method without
 // arguments, and in Go one of package strings with a name. -1 as an index is that of the last.
 var (
-	plain   = regexp.MustCompile(`^\.\w+\(\)`)
-	wrapped = regexp.MustCompile(`^strings\.\w+\((\w+)\)`)
-	path    = regexp.MustCompile(`^\s*[\w.]+$`)
-	last    = regexp.MustCompile(`^\[\s*-1\s*\]`)
+	plain   = lazyregexp.New(`^\.\w+\(\)`)
+	wrapped = lazyregexp.New(`^strings\.\w+\((\w+)\)`)
+	path    = lazyregexp.New(`^\s*[\w.]+$`)
+	last    = lazyregexp.New(`^\[\s*-1\s*\]`)
 )
 
 // parts lists the mutants of an expression that need more than one token.
@@ -255,9 +256,9 @@ func (t *table) swappable(sign, before, after string) bool {
 
 var (
 	// operand ends what a sign may stand behind.
-	operand = regexp.MustCompile("^(?:[\\w$].*|[)\\]]|[\"'`].*)$")
-	keyword = regexp.MustCompile(`^(?:return|in|and|or|not|if|elif|else|yield|case|lambda|print|await|typeof|import|map|chan|func|range)$`)
-	number  = regexp.MustCompile(`^(\d+)(\.\d+)?$`)
+	operand = lazyregexp.New("^(?:[\\w$].*|[)\\]]|[\"'`].*)$")
+	keyword = lazyregexp.New(`^(?:return|in|and|or|not|if|elif|else|yield|case|lambda|print|await|typeof|import|map|chan|func|range)$`)
+	number  = lazyregexp.New(`^(\d+)(\.\d+)?$`)
 )
 
 // otherNumber is another number in the place of one; not of one that is written in another way.

@@ -1,10 +1,10 @@
 package mutate
 
 import (
-	"regexp"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A token is a word, a number, a sign or a literal of a line, and where it stands there.
@@ -15,7 +15,7 @@ type token struct {
 }
 
 // piece matches the next token of code; of signs the longest.
-var piece = regexp.MustCompile(`^(?:\d[\w.]*|[\p{L}_$][\w$]*|===|!==|\*\*=|//=|<<=|>>=|&&=|\|\|=|\?\?=|\.\.\.|==|!=|<=|>=|<-|->|=>|:=|&&|\|\||\?\?|\?\.|\+\+|--|\+=|-=|\*=|/=|%=|\*\*|//|<<|>>|.)`)
+var piece = lazyregexp.New(`^(?:\d[\w.]*|[\p{L}_$][\w$]*|===|!==|\*\*=|//=|<<=|>>=|&&=|\|\|=|\?\?=|\.\.\.|==|!=|<=|>=|<-|->|=>|:=|&&|\|\||\?\?|\?\.|\+\+|--|\+=|-=|\*=|/=|%=|\*\*|//|<<|>>|.)`)
 
 // tokensOf reads a line; false where the text of its literals cannot be told for certain, as with a
 // regular expression, a template with code in it or a string of several lines.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/node/glob"
 	"agent/verify/node/npmscript"
@@ -110,7 +111,7 @@ func configured(v check.View, root, runner string) (patterns []string) {
 }
 
 // quoted matches a text in quotes, or an element of a list in YAML.
-var quoted = regexp.MustCompile(`"([^"\n]*)"|'([^'\n]*)'|\x60([^\x60\n]*)\x60|(?m:^\s*-\s+([^\s"'#][^\n#]*?)\s*$)`)
+var quoted = lazyregexp.New(`"([^"\n]*)"|'([^'\n]*)'|\x60([^\x60\n]*)\x60|(?m:^\s*-\s+([^\s"'#][^\n#]*?)\s*$)`)
 
 // listedIn reads the value of the first of some keys in a text: one pattern or a list.
 func listedIn(text string, keys []string) (patterns []string) {

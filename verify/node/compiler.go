@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -47,7 +47,7 @@ const (
 )
 
 // projectConfig matches the configuration of a project of the compiler.
-var projectConfig = regexp.MustCompile(`(?:^|/)[jt]sconfig\.json$`)
+var projectConfig = lazyregexp.New(`(?:^|/)[jt]sconfig\.json$`)
 
 // compilerUses lists the packages that name TypeScript at the base revision.
 func compilerUses(v check.View) (uses []packageUse) {
@@ -171,12 +171,12 @@ func (c installedCompiler) script(ctx context.Context, b check.Bench, configs []
 
 var (
 	// tscLine is how the program writes an error, with a place or without one.
-	tscLine = regexp.MustCompile(`(?m)^(?:(.+?)\((\d+),(\d+)\): )?error (TS\d+): (.*)$`)
+	tscLine = lazyregexp.New(`(?m)^(?:(.+?)\((\d+),(\d+)\): )?error (TS\d+): (.*)$`)
 	// referring matches the configuration of a project that refers to others.
-	referring = regexp.MustCompile(`"references"\s*:`)
+	referring = lazyregexp.New(`"references"\s*:`)
 	// ofSetup matches what it says of the way in which it was called, as SETUP in
 	// images/toolchain/typescript.cjs does.
-	ofSetup = regexp.MustCompile(`^TS(?:505[56]|5101|5107|5110|6059|630[567]|6310|6504|18003)$`)
+	ofSetup = lazyregexp.New(`^TS(?:505[56]|5101|5107|5110|6059|630[567]|6310|6504|18003)$`)
 )
 
 // native checks projects with the program of a compiler. One that refers to others

@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/node/npmscript"
 )
@@ -83,7 +83,7 @@ func traceOf(ctx context.Context, b check.Bench) *check.Trace {
 }
 
 // built matches the files that come of others.
-var built = regexp.MustCompile(`(^|/)(?:dist|build|out|bundles?)/`)
+var built = lazyregexp.New(`(^|/)(?:dist|build|out|bundles?)/`)
 
 // tells reports whether a file was not executed that nothing loaded under its name or by a source map. It may
 // have been as part of another one: of what was built, or of TypeScript that somebody compiled.
@@ -99,7 +99,7 @@ func (a lineAnswer) tells(v check.View, p string) bool {
 }
 
 // typedScript matches the names of files that node runs only when something compiles them.
-var typedScript = regexp.MustCompile(`\.(?:[cm]?ts|[jt]sx)$`)
+var typedScript = lazyregexp.New(`\.(?:[cm]?ts|[jt]sx)$`)
 
 // both returns the lines that are in two lists, in the order of the first.
 func both(lines, others []int) []int {

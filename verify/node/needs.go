@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -26,13 +26,13 @@ func scriptRoots(v check.View) []string {
 var (
 	// scriptConfig matches the configuration of the compiler; aliased what in it says
 	// that names stand for paths, based that these begin outside.
-	scriptConfig = regexp.MustCompile(`(^|/)[jt]sconfig[^/]*\.json$`)
-	aliased      = regexp.MustCompile(`"(?:paths|baseUrl|rootDirs)"\s*:`)
-	based        = regexp.MustCompile(`"baseUrl"\s*:\s*"[^"]*\.\.`)
+	scriptConfig = lazyregexp.New(`(^|/)[jt]sconfig[^/]*\.json$`)
+	aliased      = lazyregexp.New(`"(?:paths|baseUrl|rootDirs)"\s*:`)
+	based        = lazyregexp.New(`"baseUrl"\s*:\s*"[^"]*\.\.`)
 	// scriptText matches the files that may name another package.
-	scriptText = regexp.MustCompile(`\.(?:[cm]?[jt]s|[jt]sx|jsonc?|vue|svelte|astro|mdx|css|scss|less|html)$|(?:^|/)\.\w+rc(?:\.ya?ml)?$`)
+	scriptText = lazyregexp.New(`\.(?:[cm]?[jt]s|[jt]sx|jsonc?|vue|svelte|astro|mdx|css|scss|less|html)$|(?:^|/)\.\w+rc(?:\.ya?ml)?$`)
 	// scriptName matches the beginning of a quoted name of a package.
-	scriptName = regexp.MustCompile(`["'\x60]((?:@[\w.-]+/)?[\w.-]+)`)
+	scriptName = lazyregexp.New(`["'\x60]((?:@[\w.-]+/)?[\w.-]+)`)
 )
 
 // scriptNeeds reads what the packages of a workspace name and which paths out of

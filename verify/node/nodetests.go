@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
 	"agent/verify/node/glob"
@@ -41,7 +41,7 @@ var Tests = check.Check{
 const Record = "/tmp/agent-node-tests.jsonl"
 
 // collectedTest matches the names by which the runners of JavaScript collect tests without configuration.
-var collectedTest = regexp.MustCompile(`(?:[.\-_]test|\.spec)\.(?:[cm]?[jt]s|[jt]sx)$`)
+var collectedTest = lazyregexp.New(`(?:[.\-_]test|\.spec)\.(?:[cm]?[jt]s|[jt]sx)$`)
 
 // IsTest reports whether a file holds tests by its name.
 func IsTest(p string) bool { return collectedTest.MatchString(path.Base(p)) }
@@ -50,10 +50,10 @@ func IsTest(p string) bool { return collectedTest.MatchString(path.Base(p)) }
 // (nodejs.org, Test runner, "Running tests from the command line"), and typedPattern those
 // with a loader of TypeScript.
 var (
-	nodePattern  = regexp.MustCompile(`(^|/)([^/]+[.\-_]test|test-[^/]+|test)\.[cm]?js$|(^|/)test/.*\.[cm]?js$`)
-	typedPattern = regexp.MustCompile(`(^|/)([^/]+[.\-_]test|test-[^/]+|test)\.[cm]?[jt]s$|(^|/)test/.*\.[cm]?[jt]s$`)
+	nodePattern  = lazyregexp.New(`(^|/)([^/]+[.\-_]test|test-[^/]+|test)\.[cm]?js$|(^|/)test/.*\.[cm]?js$`)
+	typedPattern = lazyregexp.New(`(^|/)([^/]+[.\-_]test|test-[^/]+|test)\.[cm]?[jt]s$|(^|/)test/.*\.[cm]?[jt]s$`)
 	// typeLoader matches the options that have node take TypeScript.
-	typeLoader = regexp.MustCompile(`tsx|ts-node|swc|esbuild|jiti|amaro|strip-types|transform-types|tsimp|@oxc-node|sucrase`)
+	typeLoader = lazyregexp.New(`tsx|ts-node|swc|esbuild|jiti|amaro|strip-types|transform-types|tsimp|@oxc-node|sucrase`)
 )
 
 // A nodeProject is tests that node runs in one directory by one command.

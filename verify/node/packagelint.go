@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/node/npmscript"
 )
@@ -102,7 +103,7 @@ func (l packageLinter) started(base check.View, uses []packageUse) []packageUse 
 }
 
 // hooks are files that say what is run before a commit, or on a build server.
-var hooks = regexp.MustCompile(`^(?:\.github/workflows/[^/]+|\.circleci/config|\.gitlab-ci|\.travis|azure-pipelines|\.pre-commit-config|lefthook|\.lefthook|\.lintstagedrc)\.(?:ya?ml|json)$|` +
+var hooks = lazyregexp.New(`^(?:\.github/workflows/[^/]+|\.circleci/config|\.gitlab-ci|\.travis|azure-pipelines|\.pre-commit-config|lefthook|\.lefthook|\.lintstagedrc)\.(?:ya?ml|json)$|` +
 	`^(?:\.husky/[^/]+|\.lintstagedrc|(?:\.lintstagedrc|lint-staged\.config)\.[cm]?js|Makefile|justfile)$`)
 
 // names reports whether the file at p is a hook or a definition that names the linter as a
@@ -217,13 +218,13 @@ func (l packageLinter) own(base, cand check.View) []string {
 }
 
 // moduleImport matches what a module of JavaScript imports from a file.
-var moduleImport = regexp.MustCompile(`(?:\bfrom|\bimport|\brequire)\s*\(?\s*["'](\.[^"']*)["']`)
+var moduleImport = lazyregexp.New(`(?:\bfrom|\bimport|\brequire)\s*\(?\s*["'](\.[^"']*)["']`)
 
 // Keys of a configuration, in any of its forms, that name files of it: what stands
 // behind one, a value, a list in brackets or one of YAML, and the paths in that.
 var (
-	lintExtends = regexp.MustCompile(`["']?\b(?:extends|plugins|parser|processors?|customSyntax)["']?\s*[:=]\s*(\[[^\]]*\]|(?:\s*-[ \t]+[^\n]+)+|[^\s,]+)`)
-	lintFile    = regexp.MustCompile(`\.{1,2}/[^"'\s,\]]+`)
+	lintExtends = lazyregexp.New(`["']?\b(?:extends|plugins|parser|processors?|customSyntax)["']?\s*[:=]\s*(\[[^\]]*\]|(?:\s*-[ \t]+[^\n]+)+|[^\s,]+)`)
+	lintFile    = lazyregexp.New(`\.{1,2}/[^"'\s,\]]+`)
 )
 
 // configNames lists the paths that the text of a configuration, or of a part of one,

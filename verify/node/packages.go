@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
 	"agent/verify/node/npmscript"
@@ -244,7 +244,7 @@ func nodeComplaint(res guest.Result) string {
 }
 
 // nodeError matches how node and its tools begin such a line.
-var nodeError = regexp.MustCompile(`(?m)^\W*\w*(?:Error|Exception)\b.*$`)
+var nodeError = lazyregexp.New(`(?m)^\W*\w*(?:Error|Exception)\b.*$`)
 
 // judgeInstalled is compare.JudgeFindings for a tool that the workspace brings: a patch which
 // was allowed to change what is installed may do without it.

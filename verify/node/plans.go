@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/node/npmscript"
 )
@@ -31,7 +31,7 @@ func (p testPlan) made(i int) (before []npmscript.Step) {
 
 // elsewhere matches the names of test scripts that are for another occasion than a test of
 // the package.
-var elsewhere = regexp.MustCompile(`[:_-](?:watch|update|debug|dev|cov|coverage|report|perf|bench|benchmark|browsers?|e2e|open|ui|ci|fix|only|regen|snap)(?:$|[:_-])`)
+var elsewhere = lazyregexp.New(`[:_-](?:watch|update|debug|dev|cov|coverage|report|perf|bench|benchmark|browsers?|e2e|open|ui|ci|fix|only|regen|snap)(?:$|[:_-])`)
 
 // testPlans lists those of a view. Where the script test leads to no test, the others that
 // are called so count.

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/witness"
 )
@@ -48,7 +48,7 @@ func newReading(root string, faults []byte, set *witness.Set) reading {
 const jestBroken = "● Test suite failed to run"
 
 // jestRunner matches where jest is given another runner of files or of tests than its own.
-var jestRunner = regexp.MustCompile(`\b(?:r|testR)unner["']?\s*:`)
+var jestRunner = lazyregexp.New(`\b(?:r|testR)unner["']?\s*:`)
 
 // jestUnlike reports whether a use has one: what that makes of a failure nobody here knows.
 func jestUnlike(v check.View, u packageUse) bool {
@@ -167,7 +167,7 @@ type mochaTest struct {
 }
 
 // mochaHook matches the title of a hook.
-var mochaHook = regexp.MustCompile(`^"(?:before|after) (?:all|each)" hook`)
+var mochaHook = lazyregexp.New(`^"(?:before|after) (?:all|each)" hook`)
 
 // parseMocha reads a report of mocha. Its counts must be those of its lists.
 func parseMocha(data []byte, by reading) ([]check.TestResult, error) {
@@ -221,10 +221,10 @@ func (l *testList) add(r check.TestResult) {
 }
 
 // workFrame matches a place in the workspace, as a stack names it.
-var workFrame = regexp.MustCompile(`(/work/[^\s():]+):(\d+)`)
+var workFrame = lazyregexp.New(`(/work/[^\s():]+):(\d+)`)
 
 // stackLine matches where a stack begins behind a message.
-var stackLine = regexp.MustCompile(`\n\s+at `)
+var stackLine = lazyregexp.New(`\n\s+at `)
 
 // told gives a failing test what it says up to the stack, and the first place in
 // it that lies in the workspace itself.

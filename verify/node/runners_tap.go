@@ -3,11 +3,11 @@ package node
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	tapreport "agent/verify/node/tap"
 )
@@ -142,7 +142,7 @@ func parseTAP(data []byte, by reading) ([]check.TestResult, error) {
 }
 
 // scriptFile matches the names of files of JavaScript and TypeScript.
-var scriptFile = regexp.MustCompile(`\.(?:[cm]?[jt]s|[jt]sx)$`)
+var scriptFile = lazyregexp.New(`\.(?:[cm]?[jt]s|[jt]sx)$`)
 
 // failedWithin reports whether something in a test failed.
 func failedWithin(t tapreport.Test) bool {

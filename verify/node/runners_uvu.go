@@ -2,11 +2,11 @@ package node
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -22,9 +22,9 @@ var uvu = packageRunner{
 }
 
 var (
-	uvuCount = regexp.MustCompile(`\((\d+) / (\d+)\)\s*$`)
-	uvuFail  = regexp.MustCompile(`^\s*FAIL\s+(.*)$`)
-	uvuTotal = regexp.MustCompile(`^\s*(Total|Passed|Skipped):\s+(\d+)`)
+	uvuCount = lazyregexp.New(`\((\d+) / (\d+)\)\s*$`)
+	uvuFail  = lazyregexp.New(`^\s*FAIL\s+(.*)$`)
+	uvuTotal = lazyregexp.New(`^\s*(Total|Passed|Skipped):\s+(\d+)`)
 )
 
 // parseUvu reads what uvu wrote: behind the name of each file a line for each suite in it, with how

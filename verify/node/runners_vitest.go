@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -19,7 +19,7 @@ const typecheckPlace = `const a=process.argv,o="/tmp/agent-"+process.pid+".tsbui
 	`if(i>0)a[i+1]=o;else if(a.some(x=>/tsconfig\.vitest-temp\.json$/.test(x)))a.push("--tsBuildInfoFile",o);`
 
 // typechecks matches the configuration of vitest that asks for tests of types.
-var typechecks = regexp.MustCompile(`\btypecheck\b`)
+var typechecks = lazyregexp.New(`\btypecheck\b`)
 
 // vitestTypes reports whether a use, or a configuration beside it, has vitest test types.
 func vitestTypes(v check.View, u packageUse) bool {
@@ -42,7 +42,7 @@ func vitestEnv(v check.View, u packageUse) map[string]string {
 }
 
 // typeTrouble matches what vitest writes when its compiler cannot keep what it found out.
-var typeTrouble = regexp.MustCompile(`EROFS|read-only file system|TS5033`)
+var typeTrouble = lazyregexp.New(`EROFS|read-only file system|TS5033`)
 
 // faultsSuffix is what stands behind the name of vitest's report in that of vitest_faults.mjs.
 const faultsSuffix = ".faults"
@@ -54,7 +54,7 @@ type vitestFaults struct {
 }
 
 // vitestEnds matches what vitest writes of a fault behind its report, mostly in a heading of its own.
-var vitestEnds = regexp.MustCompile(`(?i)\bunhandled |\berror during |error\s*⎯`)
+var vitestEnds = lazyregexp.New(`(?i)\bunhandled |\berror during |error\s*⎯`)
 
 // vitestAlone wants that nothing failed outside of tests: vitest's own report leaves that out.
 func vitestAlone(res guest.Result, report string) bool {

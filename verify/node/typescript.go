@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
 )
@@ -41,7 +41,7 @@ var Script = check.Check{
 
 // scriptSources matches the files that the compiler is told of: sources, and
 // what configures their projects.
-var scriptSources = regexp.MustCompile(`\.([cm]?[jt]s|[jt]sx)$|(^|/)([jt]sconfig|\.eslintrc|biome|package)\.jsonc?$|(^|/)\.eslintrc$`)
+var scriptSources = lazyregexp.New(`\.([cm]?[jt]s|[jt]sx)$|(^|/)([jt]sconfig|\.eslintrc|biome|package)\.jsonc?$|(^|/)\.eslintrc$`)
 
 // extensions are the endings of sources in JavaScript and TypeScript.
 var extensions = lang.Extensions("javascript", "typescript")

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/node"
 	"agent/verify/python"
@@ -46,16 +46,16 @@ func toolHolds(base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) 
 var (
 	// extending matches a key behind which configuration is named, up to its value;
 	// its group is one of those behind which a directory stands for no module.
-	extending = regexp.MustCompile(`(?:^|[^\w.-])["']?(?:extends?|plugins|parser|processors?|customSyntax|presets?|prettier|(references|projects?|tsconfig|tsConfig|configFile))["']?[ \t]*[:=][ \t]*`)
+	extending = lazyregexp.New(`(?:^|[^\w.-])["']?(?:extends?|plugins|parser|processors?|customSyntax|presets?|prettier|(references|projects?|tsconfig|tsConfig|configFile))["']?[ \t]*[:=][ \t]*`)
 	// configOption matches an option that names it, in a script or a list of options.
 	// Of short ones, which mean other things too, only what looks like it counts.
-	configOption = regexp.MustCompile(`(?:^|[\s"'=])(?:(?:--config|--config-file|--rcfile|--project|--options)(?:[= ]|["'],\s*["'])\s*["']?([^\s"'&|;,]+)|-[cp](?:[= ]|["'],\s*["'])\s*["']?([^\s"'&|;,]*(?:config|rc|\.json|\.toml|\.ini|\.cfg|\.ya?ml)[^\s"'&|;,]*))`)
+	configOption = lazyregexp.New(`(?:^|[\s"'=])(?:(?:--config|--config-file|--rcfile|--project|--options)(?:[= ]|["'],\s*["'])\s*["']?([^\s"'&|;,]+)|-[cp](?:[= ]|["'],\s*["'])\s*["']?([^\s"'&|;,]*(?:config|rc|\.json|\.toml|\.ini|\.cfg|\.ya?ml)[^\s"'&|;,]*))`)
 	// moduleName matches what a program imports, from a file or a package.
-	moduleName = regexp.MustCompile(`(?:\bfrom|\bimport|\brequire|\brequire\.resolve)\s*\(?\s*["']([^"'\n]+)["']`)
+	moduleName = lazyregexp.New(`(?:\bfrom|\bimport|\brequire|\brequire\.resolve)\s*\(?\s*["']([^"'\n]+)["']`)
 	// yamlItems matches the items of a list of YAML behind its key.
-	yamlItems = regexp.MustCompile(`^(?:[ \t]*(?:#[^\n]*)?\n[ \t]*-[ \t]+[^\n]+)+`)
-	yamlItem  = regexp.MustCompile(`(?m)^[ \t]*-[ \t]+["']?([^\s"'#]+)`)
-	quoted    = regexp.MustCompile(`"([^"\n]*)"|'([^'\n]*)'`)
+	yamlItems = lazyregexp.New(`^(?:[ \t]*(?:#[^\n]*)?\n[ \t]*-[ \t]+[^\n]+)+`)
+	yamlItem  = lazyregexp.New(`(?m)^[ \t]*-[ \t]+["']?([^\s"'#]+)`)
+	quoted    = lazyregexp.New(`"([^"\n]*)"|'([^'\n]*)'`)
 )
 
 // configEnds are tried behind the name of a module, in the order in which the tools do.
@@ -313,7 +313,7 @@ func namesInList(text string) (names []string) {
 }
 
 // wordBefore matches a key without quotes.
-var wordBefore = regexp.MustCompile(`^(\w+)\s*:`)
+var wordBefore = lazyregexp.New(`^(\w+)\s*:`)
 
 // isNamePart reports whether a byte is part of a word.
 func isNamePart(c byte) bool {

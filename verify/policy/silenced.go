@@ -2,12 +2,12 @@ package policy
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -120,13 +120,13 @@ func uncommented(m mark, c workspace.Change) ([]byte, bool) {
 
 // checkers match what a project says of itself that has other tools check what comments of a family hide.
 // Those of a family that is not here are asked themselves.
-var checkers = map[string]*regexp.Regexp{
-	"noqa": regexp.MustCompile(`(?i)\b(?:ruff|flake8|pycodestyle|pyflakes)\b`), "type: ignore": regexp.MustCompile(`(?i)\b(?:mypy|pyright|pyre|pyrefly|ty)\b`),
-	"pylint": regexp.MustCompile(`(?i)pylint`), "nosec": regexp.MustCompile(`(?i)bandit|semgrep|gosec`),
-	"eslint": regexp.MustCompile(`(?i)eslint|oxlint|\bxo\b|\bstandard\b`), "tslint": regexp.MustCompile(`(?i)tslint`), "deno-lint": regexp.MustCompile(`(?i)\bdeno\b`),
-	"typescript": regexp.MustCompile(`(?i)\btsc\b|typescript|checkJs`), "biome": regexp.MustCompile(`(?i)biome`), "nolint": regexp.MustCompile(`(?i)golangci`),
-	"staticcheck": regexp.MustCompile(`(?i)staticcheck|golangci`), "revive": regexp.MustCompile(`(?i)revive|golangci`), "shellcheck": regexp.MustCompile(`(?i)shellcheck`),
-	"stylelint": regexp.MustCompile(`(?i)stylelint`), "html-validate": regexp.MustCompile(`(?i)html-?validate`),
+var checkers = map[string]*lazyregexp.Regexp{
+	"noqa": lazyregexp.New(`(?i)\b(?:ruff|flake8|pycodestyle|pyflakes)\b`), "type: ignore": lazyregexp.New(`(?i)\b(?:mypy|pyright|pyre|pyrefly|ty)\b`),
+	"pylint": lazyregexp.New(`(?i)pylint`), "nosec": lazyregexp.New(`(?i)bandit|semgrep|gosec`),
+	"eslint": lazyregexp.New(`(?i)eslint|oxlint|\bxo\b|\bstandard\b`), "tslint": lazyregexp.New(`(?i)tslint`), "deno-lint": lazyregexp.New(`(?i)\bdeno\b`),
+	"typescript": lazyregexp.New(`(?i)\btsc\b|typescript|checkJs`), "biome": lazyregexp.New(`(?i)biome`), "nolint": lazyregexp.New(`(?i)golangci`),
+	"staticcheck": lazyregexp.New(`(?i)staticcheck|golangci`), "revive": lazyregexp.New(`(?i)revive|golangci`), "shellcheck": lazyregexp.New(`(?i)shellcheck`),
+	"stylelint": lazyregexp.New(`(?i)stylelint`), "html-validate": lazyregexp.New(`(?i)html-?validate`),
 }
 
 // Checks reports whether the project has what a family of suppressions hides checked, for all that the

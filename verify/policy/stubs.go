@@ -3,11 +3,11 @@ package policy
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -24,10 +24,10 @@ var stubEnds = []struct {
 }
 
 // stubPaths matches the setting of mypy, pyright or ty that names directories of stubs.
-var stubPaths = regexp.MustCompile(`["']?\b(?:mypy_path|stubPath|extraPaths|extra-paths)["']?\s*[:=]\s*(\[[^\]]*\]|[^\n]*)`)
+var stubPaths = lazyregexp.New(`["']?\b(?:mypy_path|stubPath|extraPaths|extra-paths)["']?\s*[:=]\s*(\[[^\]]*\]|[^\n]*)`)
 
 // stubPath is one directory of such a setting.
-var stubPath = regexp.MustCompile(`[\w.@/$-]+`)
+var stubPath = lazyregexp.New(`[\w.@/$-]+`)
 
 // stubDirs lists the directories in which type checkers look for stubs of Python.
 func stubDirs(base check.View) []string {

@@ -1,18 +1,18 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 var (
 	// assigned matches what gets a value by a statement.
-	assigned = regexp.MustCompile(`^(?:(?:const|let|var)\s+)?([\w$.,\s{}\[\]*()]+?)\s*(?::\s*[\w.\[\], ]+)?:?=(?:[^=]|$)|\bas\s+(\w+)|\bfor\s+([\w, ()]+?)\s+(?:in|of)\b`)
+	assigned = lazyregexp.New(`^(?:(?:const|let|var)\s+)?([\w$.,\s{}\[\]*()]+?)\s*(?::\s*[\w.\[\], ]+)?:?=(?:[^=]|$)|\bas\s+(\w+)|\bfor\s+([\w, ()]+?)\s+(?:in|of)\b`)
 	// parameters matches those of a test, which are names that do not mean what they mean elsewhere.
-	parameters = regexp.MustCompile(`\[.*\]$`)
+	parameters = lazyregexp.New(`\[.*\]$`)
 )
 
 // SpeaksOnlyOf reports whether all that a test asserts speaks of one of the names, or of what was

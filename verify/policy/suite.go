@@ -1,11 +1,11 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A suite is the tests and helpers on one side of a changeset.
@@ -106,10 +106,10 @@ func around(lines, old []string) string {
 }
 
 // imports matches a line that only makes names known.
-var imports = regexp.MustCompile(`^\s*(?:import\b|from\s.*\bimport\b|(?:const|let|var)\s.*\brequire\(|"[^"]*"$)`)
+var imports = lazyregexp.New(`^\s*(?:import\b|from\s.*\bimport\b|(?:const|let|var)\s.*\brequire\(|"[^"]*"$)`)
 
 // groups matches a line that opens a group of tests.
-var groups = regexp.MustCompile(`^(?:class\s+Test|describe\b|suite\b|context\b)`)
+var groups = lazyregexp.New(`^(?:class\s+Test|describe\b|suite\b|context\b)`)
 
 // texts are those of a file of tests: of each test by its full name, and of all that is around them.
 type texts struct {

@@ -1,11 +1,11 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A suppression is a comment or attribute that keeps a tool from reporting
@@ -16,7 +16,7 @@ import (
 type suppression struct {
 	langs  []lang.Family
 	family string
-	form   *regexp.Regexp
+	form   *lazyregexp.Regexp
 	// It counts for more than one line.
 	wide bool
 	// It stands in the code, not in a comment.
@@ -81,11 +81,11 @@ var suppressions = slices.Concat(
 	suppressing([]lang.Family{lang.Markup}, false, [][2]string{{"html-validate", `^\[?html-validate-disable-next\b(.*)`}}),
 	suppressing([]lang.Family{lang.Markup}, true, [][2]string{{"html-validate", `^\[?html-validate-disable(?:-block)?(?:[\s\]](.*)|$)`}}),
 	[]suppression{
-		{[]lang.Family{lang.Python}, "type: ignore", regexp.MustCompile(`^\s*@(?:\w+\.)*no_type_check\b`), false, true},
-		{[]lang.Family{lang.Rust}, "allow", regexp.MustCompile(`#\[\s*(?:allow|expect)\s*\(([^\])]*)`), false, true},
-		{[]lang.Family{lang.Rust}, "allow", regexp.MustCompile(`#!\[\s*(?:allow|expect)\s*\(([^\])]*)`), true, true},
-		{[]lang.Family{lang.JVM}, "SuppressWarnings", regexp.MustCompile(`@(?:java\.lang\.)?Suppress(?:Warnings)?\b\s*\(([^)]*)`), false, true},
-		{[]lang.Family{lang.JVM}, "SuppressWarnings", regexp.MustCompile(`@file:\s*Suppress\b\s*\(([^)]*)`), true, true},
+		{[]lang.Family{lang.Python}, "type: ignore", lazyregexp.New(`^\s*@(?:\w+\.)*no_type_check\b`), false, true},
+		{[]lang.Family{lang.Rust}, "allow", lazyregexp.New(`#\[\s*(?:allow|expect)\s*\(([^\])]*)`), false, true},
+		{[]lang.Family{lang.Rust}, "allow", lazyregexp.New(`#!\[\s*(?:allow|expect)\s*\(([^\])]*)`), true, true},
+		{[]lang.Family{lang.JVM}, "SuppressWarnings", lazyregexp.New(`@(?:java\.lang\.)?Suppress(?:Warnings)?\b\s*\(([^)]*)`), false, true},
+		{[]lang.Family{lang.JVM}, "SuppressWarnings", lazyregexp.New(`@file:\s*Suppress\b\s*\(([^)]*)`), true, true},
 	},
 )
 
@@ -96,7 +96,7 @@ var suppressions = slices.Concat(
 // malformed ends it there and not in a run.
 func suppressing(langs []lang.Family, wide bool, forms [][2]string) (list []suppression) {
 	for _, f := range forms {
-		list = append(list, suppression{langs, f[0], regexp.MustCompile(f[1]), wide, false})
+		list = append(list, suppression{langs, f[0], lazyregexp.New(f[1]), wide, false})
 	}
 	return list
 }

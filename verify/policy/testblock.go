@@ -1,10 +1,10 @@
 package policy
 
 import (
-	"regexp"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A block is a function of a file of tests, or a call that takes one.
@@ -35,12 +35,12 @@ type statement struct {
 const mostLines = 4
 
 var (
-	pythonBlock = regexp.MustCompile(`^\s*(?:async\s+)?(?:def|class)\s+(\w+)`)
-	goBlock     = regexp.MustCompile(`^func\s+(?:\([^)]*\)\s*)?(\w+)`)
-	scriptTest  = regexp.MustCompile(`(?:^|[^\w.$])(it|test|specify|describe|context|suite|xit|xtest|xdescribe|fit|fdescribe)(?:\.\w+)*\s*\(`)
-	scriptBlock = regexp.MustCompile(`^\s*(?:export\s+)?(?:async\s+)?(?:function\s*\*?\s*(\w+)|(?:const|let|var)\s+(\w+)\s*=\s*(?:async\s*)?(?:function\b|\([^)]*\)[^=]*=>|\w+\s*=>))`)
-	scriptTitle = regexp.MustCompile("(?:it|test|specify|describe|context|suite)(?:\\.\\w+)*\\s*\\(\\s*(?:'([^']*)'|\"([^\"]*)\"|`([^`]*)`)")
-	goSubtest   = regexp.MustCompile(`^Test(?:[^a-z]|$)`)
+	pythonBlock = lazyregexp.New(`^\s*(?:async\s+)?(?:def|class)\s+(\w+)`)
+	goBlock     = lazyregexp.New(`^func\s+(?:\([^)]*\)\s*)?(\w+)`)
+	scriptTest  = lazyregexp.New(`(?:^|[^\w.$])(it|test|specify|describe|context|suite|xit|xtest|xdescribe|fit|fdescribe)(?:\.\w+)*\s*\(`)
+	scriptBlock = lazyregexp.New(`^\s*(?:export\s+)?(?:async\s+)?(?:function\s*\*?\s*(\w+)|(?:const|let|var)\s+(\w+)\s*=\s*(?:async\s*)?(?:function\b|\([^)]*\)[^=]*=>|\w+\s*=>))`)
+	scriptTitle = lazyregexp.New("(?:it|test|specify|describe|context|suite)(?:\\.\\w+)*\\s*\\(\\s*(?:'([^']*)'|\"([^\"]*)\"|`([^`]*)`)")
+	goSubtest   = lazyregexp.New(`^Test(?:[^a-z]|$)`)
 )
 
 // blocksOf returns the functions of a file. It goes by indentation and by
@@ -177,13 +177,13 @@ func record(open []*block, f sourceFile, i int, code string) {
 
 // asserting are the words that names of assertions of a project's own begin
 // with.
-var asserting = regexp.MustCompile(`\b_?(?i:assert|check|expect|verify|require|ensure|must|should|validate)\w*\s*\(`)
+var asserting = lazyregexp.New(`\b_?(?i:assert|check|expect|verify|require|ensure|must|should|validate)\w*\s*\(`)
 
 // goHelper is a call that is given the test, and so can make it fail.
-var goHelper = regexp.MustCompile(`\b\w+\(t\b`)
+var goHelper = lazyregexp.New(`\b\w+\(t\b`)
 
 // calls finds what a statement calls.
-var calls = regexp.MustCompile(`(\w+)\s*\(`)
+var calls = lazyregexp.New(`(\w+)\s*\(`)
 
 // callsHelper reports whether a test calls a function that asserts something,
 // and did not do so before. Those that are at hand are looked into, others
@@ -223,11 +223,11 @@ func (a statement) trivial(family lang.Family) bool {
 }
 
 // anyWord finds words.
-var anyWord = regexp.MustCompile(`[A-Za-z_]\w*`)
+var anyWord = lazyregexp.New(`[A-Za-z_]\w*`)
 
 // assertionWords are what assertions are made of, in contrast to what they
 // speak of.
-var assertionWords = regexp.MustCompile(`^(?:assert\w*|expect|self|t|b|is|qt|require|not|in|and|or|None|True|False|true|false|null|nil|undefined|pytest|raises|with|as|if|to[A-Z]\w*|be|resolves|rejects|await|Error|Errorf|Fatal|Fatalf|Fail|FailNow|Equal|NoError|Nil|NotNil|len|equal|strictEqual|deepEqual|ok)$`)
+var assertionWords = lazyregexp.New(`^(?:assert\w*|expect|self|t|b|is|qt|require|not|in|and|or|None|True|False|true|false|null|nil|undefined|pytest|raises|with|as|if|to[A-Z]\w*|be|resolves|rejects|await|Error|Errorf|Fatal|Fatalf|Fail|FailNow|Equal|NoError|Nil|NotNil|len|equal|strictEqual|deepEqual|ok)$`)
 
 // wordsOf returns the names that a line of code speaks of.
 func wordsOf(code string) (list []string) {

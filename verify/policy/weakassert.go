@@ -2,11 +2,11 @@ package policy
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // Bounds of what is read of one assertion, in lines and in bytes, and of what one
@@ -43,7 +43,7 @@ func balance(code string) int {
 }
 
 // goIf matches a condition of Go, without what is declared before it.
-var goIf = regexp.MustCompile(`^(?:\}\s*else\s+)?if\s+(?:.*;\s*)?(.*?)\s*\{$`)
+var goIf = lazyregexp.New(`^(?:\}\s*else\s+)?if\s+(?:.*;\s*)?(.*?)\s*\{$`)
 
 // guard is the condition under which a line of Go is reached, "" for none.
 func (f sourceFile) guard(line int) string {
@@ -65,7 +65,7 @@ func (f sourceFile) guard(line int) string {
 }
 
 // goFailing matches a call that makes a test of Go fail.
-var goFailing = regexp.MustCompile(`\b\w+\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(`)
+var goFailing = lazyregexp.New(`\b\w+\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(`)
 
 // clauses lists what a function asserts, part by part.
 func (b *block) clauses() (list []clause) {
@@ -237,7 +237,7 @@ func (c clause) covers(r clause) bool {
 }
 
 // negated matches an assertion that something counts as false.
-var negated = regexp.MustCompile(`^assert\s*\(?not\b|\.assertFalse\(|\.toBeFalsy\(|\(\s*!|\.be\.false|\bis (?:None|False)$`)
+var negated = lazyregexp.New(`^assert\s*\(?not\b|\.assertFalse\(|\.toBeFalsy\(|\(\s*!|\.be\.false|\bis (?:None|False)$`)
 
 // common counts the words that two clauses share.
 func common(a, b clause) (n int) {

@@ -1,43 +1,43 @@
 package policy
 
 import (
-	"regexp"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A deadForm is how a language keeps code from running.
 type deadForm struct {
 	// A condition that never holds, or a loop over nothing.
-	never *regexp.Regexp
+	never *lazyregexp.Regexp
 	// What leaves a function without a condition.
-	leave *regexp.Regexp
+	leave *lazyregexp.Regexp
 	// A handler that takes a failed assertion, and one of which only the next line
 	// tells whether it goes on as if nothing had happened.
-	swallow, handler *regexp.Regexp
+	swallow, handler *lazyregexp.Regexp
 }
 
 // deadForms are those that are known.
 var deadForms = map[lang.Family]deadForm{
 	lang.Python: {
-		never:   regexp.MustCompile(`^(?:if|elif|while)\s*\(?\s*(?:False|0|None|""|not\s+True|not\s+1|\[\]|\(\)|False\s+and\b.*|0\s+and\b.*|1\s*==\s*2)\s*\)?\s*:|^(?:async\s+)?for\s.*\sin\s+(?:\[\]|\(\)|\{\}|""|range\(0\))\s*:`),
-		leave:   regexp.MustCompile(`^(?:return(?:\s+None)?|raise\s+(?:\w+\.)?SkipTest\b.*)$`),
-		swallow: regexp.MustCompile(`\bsuppress\([^)]*\b(?:AssertionError|Exception)\b`),
-		handler: regexp.MustCompile(`^except\s*(?:\(?[\w., ]*\b(?:AssertionError|Exception|BaseException)\b[^:]*)?:\s*(.*)$`),
+		never:   lazyregexp.New(`^(?:if|elif|while)\s*\(?\s*(?:False|0|None|""|not\s+True|not\s+1|\[\]|\(\)|False\s+and\b.*|0\s+and\b.*|1\s*==\s*2)\s*\)?\s*:|^(?:async\s+)?for\s.*\sin\s+(?:\[\]|\(\)|\{\}|""|range\(0\))\s*:`),
+		leave:   lazyregexp.New(`^(?:return(?:\s+None)?|raise\s+(?:\w+\.)?SkipTest\b.*)$`),
+		swallow: lazyregexp.New(`\bsuppress\([^)]*\b(?:AssertionError|Exception)\b`),
+		handler: lazyregexp.New(`^except\s*(?:\(?[\w., ]*\b(?:AssertionError|Exception|BaseException)\b[^:]*)?:\s*(.*)$`),
 	},
 	lang.Script: {
-		never: regexp.MustCompile(`\b(?:if|while)\s*\(\s*(?:false|0|null|undefined|!true|!1|false\s*&&.*|""\s*)\s*\)|\bfor\s*\(.*\sof\s+\[\]\s*\)`),
-		leave: regexp.MustCompile(`^return(?:\s+(?:null|undefined))?\s*;?$`),
+		never: lazyregexp.New(`\b(?:if|while)\s*\(\s*(?:false|0|null|undefined|!true|!1|false\s*&&.*|""\s*)\s*\)|\bfor\s*\(.*\sof\s+\[\]\s*\)`),
+		leave: lazyregexp.New(`^return(?:\s+(?:null|undefined))?\s*;?$`),
 	},
 	lang.Go: {
-		never: regexp.MustCompile(`^(?:if|for)\s+(?:false|!true|false\s*&&.*)\s*\{|^for\s.*\srange\s+(?:0|\[\]\w+\{\})\s*\{`),
-		leave: regexp.MustCompile(`^return$`),
+		never: lazyregexp.New(`^(?:if|for)\s+(?:false|!true|false\s*&&.*)\s*\{|^for\s.*\srange\s+(?:0|\[\]\w+\{\})\s*\{`),
+		leave: lazyregexp.New(`^return$`),
 	},
 }
 
 // passes matches a handler that goes on.
-var passes = regexp.MustCompile(`^(?:pass|\.\.\.|continue|return(?:\s+None|\s+True)?)$`)
+var passes = lazyregexp.New(`^(?:pass|\.\.\.|continue|return(?:\s+None|\s+True)?)$`)
 
 // deadIn returns the lines of a file that keep assertions behind or in them from running,
 // and the handlers that take them.

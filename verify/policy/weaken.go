@@ -3,11 +3,11 @@ package policy
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/policy/runner"
 )
@@ -106,8 +106,8 @@ func equalHolds(f sourceFile, was []lang.Line) []Hold {
 
 // aidFiles matches the names of what tests are made of: they are run without what a patch makes of these. helping matches the names of others that help tests, in a path.
 var (
-	aidFiles = regexp.MustCompile(`^(?:conftest|noxfile|sitecustomize|usercustomize)\.py$|^(?:jest|vitest|vite|ava|babel|karma|playwright|cypress)\.(?:config|setup)\.|^\.mocharc\.`)
-	helping  = regexp.MustCompile(`(?i)test|mock|fixture|bench|e2e|spec`)
+	aidFiles = lazyregexp.New(`^(?:conftest|noxfile|sitecustomize|usercustomize)\.py$|^(?:jest|vitest|vite|ava|babel|karma|playwright|cypress)\.(?:config|setup)\.|^\.mocharc\.`)
+	helping  = lazyregexp.New(`(?i)test|mock|fixture|bench|e2e|spec`)
 )
 
 // aidsTests reports whether tests are made of a file.

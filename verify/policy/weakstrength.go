@@ -1,11 +1,11 @@
 package policy
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // How much an assertion asks. What is known of no form asks nothing sure: it is as strong
@@ -24,14 +24,14 @@ const (
 // A strengthRule gives the strength of an assertion whose text its form matches. A rule
 // with a group and no strength passes on what is in the group, an expression.
 type strengthRule struct {
-	form  *regexp.Regexp
+	form  *lazyregexp.Regexp
 	level int
 }
 
 // rules makes them of pairs of a form and a strength; the first that matches counts.
 func rules(pairs ...any) (list []strengthRule) {
 	for i := 0; i+1 < len(pairs); i += 2 {
-		list = append(list, strengthRule{regexp.MustCompile(pairs[i].(string)), pairs[i+1].(int)})
+		list = append(list, strengthRule{lazyregexp.New(pairs[i].(string)), pairs[i+1].(int)})
 	}
 	return list
 }
@@ -114,12 +114,12 @@ var goFails = rules(
 
 // strict are calls of two families of which the first asks more than the second, the rest
 // being equal.
-var strict = [][2]*regexp.Regexp{
-	{regexp.MustCompile(`\.toStrictEqual\(`), regexp.MustCompile(`\.toEqual\(`)},
-	{regexp.MustCompile(`\bassert\.deepStrictEqual\(`), regexp.MustCompile(`\bassert\.deepEqual\(`)},
-	{regexp.MustCompile(`\bassert\.strictEqual\(`), regexp.MustCompile(`\bassert\.equal\(`)},
-	{regexp.MustCompile(`\bmatch\s*=`), regexp.MustCompile(`\braises\([^=]*$`)},
-	{regexp.MustCompile(`\.toThrow(?:Error)?\(\s*[^)\s]`), regexp.MustCompile(`\.toThrow(?:Error)?\(\s*\)`)},
+var strict = [][2]*lazyregexp.Regexp{
+	{lazyregexp.New(`\.toStrictEqual\(`), lazyregexp.New(`\.toEqual\(`)},
+	{lazyregexp.New(`\bassert\.deepStrictEqual\(`), lazyregexp.New(`\bassert\.deepEqual\(`)},
+	{lazyregexp.New(`\bassert\.strictEqual\(`), lazyregexp.New(`\bassert\.equal\(`)},
+	{lazyregexp.New(`\bmatch\s*=`), lazyregexp.New(`\braises\([^=]*$`)},
+	{lazyregexp.New(`\.toThrow(?:Error)?\(\s*[^)\s]`), lazyregexp.New(`\.toThrow(?:Error)?\(\s*\)`)},
 }
 
 // A clause is what an assertion asks in one of the parts that all have to hold.
@@ -138,12 +138,12 @@ type clause struct {
 }
 
 var (
-	comparison  = regexp.MustCompile(`\s*(?:===?|!==?)\s*|\s+is\s+`)
-	spaces      = regexp.MustCompile(`\s+`)
-	emptyNeedle = regexp.MustCompile(`\bassert\s+(?:""|'')\s+in\b|\b(?:startswith|endswith|startsWith|endsWith|includes|toContain|toMatch|HasPrefix|HasSuffix|Contains)\((?:[^"'()]*,\s*)?(?:""|'')\s*\)`)
-	falsyValue  = regexp.MustCompile(`===?\s*(?:""|''|0|\[\]|\{\}|\(\)|set\(\)|dict\(\)|list\(\)|None|False|false|null|undefined)\s*\)?$|\.assertEquals?\(.*,\s*(?:""|''|0|\[\]|\{\}|\(\)|None|False)\)$|\.(?:toBe|toEqual|toStrictEqual)\((?:""|''|0|false|null|undefined)\)|\.assertIsNone\(|\bis (?:None|False)$|^len\(.*== 0$`)
-	tolerance   = regexp.MustCompile(`\b(?:abs|rel|delta|atol|rtol|abs_tol|rel_tol)\s*=\s*([\d.eE+-]+)|\b(?:InDelta|InEpsilon)f?\(.*,\s*([\d.eE+-]+)\s*[,)]`)
-	decimals    = regexp.MustCompile(`\bplaces\s*=\s*(-?\d+)|\btoBeCloseTo\(.*,\s*(-?\d+)\s*\)`)
+	comparison  = lazyregexp.New(`\s*(?:===?|!==?)\s*|\s+is\s+`)
+	spaces      = lazyregexp.New(`\s+`)
+	emptyNeedle = lazyregexp.New(`\bassert\s+(?:""|'')\s+in\b|\b(?:startswith|endswith|startsWith|endsWith|includes|toContain|toMatch|HasPrefix|HasSuffix|Contains)\((?:[^"'()]*,\s*)?(?:""|'')\s*\)`)
+	falsyValue  = lazyregexp.New(`===?\s*(?:""|''|0|\[\]|\{\}|\(\)|set\(\)|dict\(\)|list\(\)|None|False|false|null|undefined)\s*\)?$|\.assertEquals?\(.*,\s*(?:""|''|0|\[\]|\{\}|\(\)|None|False)\)$|\.(?:toBe|toEqual|toStrictEqual)\((?:""|''|0|false|null|undefined)\)|\.assertIsNone\(|\bis (?:None|False)$|^len\(.*== 0$`)
+	tolerance   = lazyregexp.New(`\b(?:abs|rel|delta|atol|rtol|abs_tol|rel_tol)\s*=\s*([\d.eE+-]+)|\b(?:InDelta|InEpsilon)f?\(.*,\s*([\d.eE+-]+)\s*[,)]`)
+	decimals    = lazyregexp.New(`\bplaces\s*=\s*(-?\d+)|\btoBeCloseTo\(.*,\s*(-?\d+)\s*\)`)
 )
 
 // usualSlack is how far a number may be off without a question: as much as computing with
@@ -246,8 +246,8 @@ func sameArguments(text string) bool {
 }
 
 var (
-	expectSame    = regexp.MustCompile(`^(?:await )?expect\(([\w.()\[\]]+)\)\.(?:toBe|toEqual|toStrictEqual)\(([\w.()\[\]]+)\)$`)
-	callArguments = regexp.MustCompile(`[eE]qual\w*\((.*)\)$`)
+	expectSame    = lazyregexp.New(`^(?:await )?expect\(([\w.()\[\]]+)\)\.(?:toBe|toEqual|toStrictEqual)\(([\w.()\[\]]+)\)$`)
+	callArguments = lazyregexp.New(`[eE]qual\w*\((.*)\)$`)
 )
 
 // squeeze takes out of a text what formatters put in.

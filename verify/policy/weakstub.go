@@ -1,18 +1,18 @@
 package policy
 
 import (
-	"regexp"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/sandbox/workspace/secret"
 )
 
 // A stub is believed: what it does not say is not checked anywhere.
 var (
-	stubDef    = regexp.MustCompile(`^\s*(?:async\s+)?def\s+(\w+)\s*\((.*)\)\s*(->)?`)
-	stubScope  = regexp.MustCompile(`^(\s*)(?:class|(?:async\s+)?def)\s+(\w+)`)
-	stubParam  = regexp.MustCompile(`^\s*(\*{0,2}\w+)\s*(:)?`)
-	anyMember  = regexp.MustCompile(`^\s*def\s+__getattr__\s*\(`)
+	stubDef    = lazyregexp.New(`^\s*(?:async\s+)?def\s+(\w+)\s*\((.*)\)\s*(->)?`)
+	stubScope  = lazyregexp.New(`^(\s*)(?:class|(?:async\s+)?def)\s+(\w+)`)
+	stubParam  = lazyregexp.New(`^\s*(\*{0,2}\w+)\s*(:)?`)
+	anyMember  = lazyregexp.New(`^\s*def\s+__getattr__\s*\(`)
 	stubsOfPyi = func(f sourceFile) bool { return strings.HasSuffix(strings.ToLower(f.path), ".pyi") }
 )
 

@@ -1,11 +1,11 @@
 package policy
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/sandbox/workspace/secret"
 	"agent/verify/policy/signature"
 )
@@ -30,11 +30,11 @@ func typeHolds(before, after []sourceFile) []Hold {
 // A slotForm is how a language annotates.
 type slotForm struct {
 	// What opens a scope; the last group that matched is its name.
-	scope *regexp.Regexp
+	scope *lazyregexp.Regexp
 	// A name, group 1, before its type.
-	name *regexp.Regexp
+	name *lazyregexp.Regexp
 	// What is returned: the text before its type.
-	result *regexp.Regexp
+	result *lazyregexp.Regexp
 	// The types that let everything through.
 	wide []string
 }
@@ -45,18 +45,18 @@ type slotForm struct {
 // looked at as well.
 var slotForms = map[lang.Family]slotForm{
 	lang.Python: {
-		regexp.MustCompile(`^\s*(?:async\s+)?(?:def|class)\s+(\w+)`),
-		regexp.MustCompile(`(?:^|[\s(,*])([A-Za-z_][\w.]*)\s*:\s*`), regexp.MustCompile(`\)\s*->\s*`),
+		lazyregexp.New(`^\s*(?:async\s+)?(?:def|class)\s+(\w+)`),
+		lazyregexp.New(`(?:^|[\s(,*])([A-Za-z_][\w.]*)\s*:\s*`), lazyregexp.New(`\)\s*->\s*`),
 		[]string{"Any", "typing.Any", "t.Any"},
 	},
 	lang.Script: {
-		regexp.MustCompile(`(?:function|class|interface|type)\s+(\w+)|(?:const|let|var)\s+(\w+)\s*=|^\s*(?:(?:public|private|protected|static|async|readonly)\s+)*(\w+)\s*\(.*\{\s*$`),
-		regexp.MustCompile(`(?:^|[\s(,{.])([A-Za-z_$][\w$]*)[?!]?\s*:\s*`), regexp.MustCompile(`\)\s*:\s*`),
+		lazyregexp.New(`(?:function|class|interface|type)\s+(\w+)|(?:const|let|var)\s+(\w+)\s*=|^\s*(?:(?:public|private|protected|static|async|readonly)\s+)*(\w+)\s*\(.*\{\s*$`),
+		lazyregexp.New(`(?:^|[\s(,{.])([A-Za-z_$][\w$]*)[?!]?\s*:\s*`), lazyregexp.New(`\)\s*:\s*`),
 		[]string{"any"},
 	},
 	lang.Go: {
-		regexp.MustCompile(`^func\s+(?:\([^)]*\)\s*)?(\w+)|^type\s+(\w+)`),
-		regexp.MustCompile(`(?:^|[\s(,])([A-Za-z_]\w*)\s+`), regexp.MustCompile(`^func\s.*\)\s*`),
+		lazyregexp.New(`^func\s+(?:\([^)]*\)\s*)?(\w+)|^type\s+(\w+)`),
+		lazyregexp.New(`(?:^|[\s(,])([A-Za-z_]\w*)\s+`), lazyregexp.New(`^func\s.*\)\s*`),
 		[]string{"any", "interface{}"},
 	},
 }
@@ -196,16 +196,16 @@ func bared(before, after []sourceFile) (list []mark) {
 
 // casts are those that switch checking off, by family, in code without the text of its literals. What they were
 // put around is what is left when they are taken away.
-var casts = map[lang.Family]*regexp.Regexp{
-	lang.Script: regexp.MustCompile(`\s+as\s+(?:any\b|unknown\s+as\s+[\w.]+(?:<[^<>]*>)?(?:\[\])*)|(?:^|\B)<any>\s*`),
-	lang.Python: regexp.MustCompile(`\b(?:\w+\.)?cast\(\s*(?:(?:\w+\.)?Any|"")\s*,\s*`),
+var casts = map[lang.Family]*lazyregexp.Regexp{
+	lang.Script: lazyregexp.New(`\s+as\s+(?:any\b|unknown\s+as\s+[\w.]+(?:<[^<>]*>)?(?:\[\])*)|(?:^|\B)<any>\s*`),
+	lang.Python: lazyregexp.New(`\b(?:\w+\.)?cast\(\s*(?:(?:\w+\.)?Any|"")\s*,\s*`),
 }
 
 var (
 	// quotedAny matches a cast to a type in quotes, as it stands.
-	quotedAny = regexp.MustCompile(`\bcast\(\s*["']?(?:\w+\.)?Any["']?\s*,`)
+	quotedAny = lazyregexp.New(`\bcast\(\s*["']?(?:\w+\.)?Any["']?\s*,`)
 	// annotated matches a declaration with a type, which a cast behind it can take the place of.
-	annotated = regexp.MustCompile(`^((?:export\s+)?(?:const|let|var)\s+\w+)\s*:\s*[^=]+=`)
+	annotated = lazyregexp.New(`^((?:export\s+)?(?:const|let|var)\s+\w+)\s*:\s*[^=]+=`)
 )
 
 // newCasts returns the lines that are as before but for a cast, be it in the place of a type.
@@ -248,7 +248,7 @@ func newCasts(before, after []sourceFile) (list []mark) {
 }
 
 // uncheckedBranch matches what opens a branch that type checkers pass over.
-var uncheckedBranch = regexp.MustCompile(`^if\s+not\s+(?:\w+\.)?TYPE_CHECKING\s*:$`)
+var uncheckedBranch = lazyregexp.New(`^if\s+not\s+(?:\w+\.)?TYPE_CHECKING\s*:$`)
 
 // hidden returns the new branches that type checkers pass over, and that begin with a line that they saw before.
 func hidden(before, after []sourceFile) (list []mark) {
@@ -287,13 +287,13 @@ func (f sourceFile) elseOfChecking(i int) bool {
 }
 
 // checkingBranch matches what opens a branch that only type checkers see.
-var checkingBranch = regexp.MustCompile(`^if\s+(?:\w+\.)?TYPE_CHECKING\s*:$`)
+var checkingBranch = lazyregexp.New(`^if\s+(?:\w+\.)?TYPE_CHECKING\s*:$`)
 
 var (
-	broadExcept = regexp.MustCompile(`^except\s*(?:\(?\s*(?:Base)?Exception\s*\)?\s*(?:as\s+\w+)?)?\s*:\s*(.*)$`)
-	suppressAll = regexp.MustCompile(`\bsuppress\(\s*(?:Base)?Exception\s*\)`)
-	emptyCatch  = regexp.MustCompile(`\bcatch\s*(?:\([^)]*\))?\s*\{\s*\}|\.catch\(\s*(?:\(?\w*\)?\s*=>\s*\{\s*\}|function\s*\(\w*\)\s*\{\s*\})\s*\)`)
-	openCatch   = regexp.MustCompile(`\bcatch\s*(?:\([^)]*\))?\s*\{$`)
+	broadExcept = lazyregexp.New(`^except\s*(?:\(?\s*(?:Base)?Exception\s*\)?\s*(?:as\s+\w+)?)?\s*:\s*(.*)$`)
+	suppressAll = lazyregexp.New(`\bsuppress\(\s*(?:Base)?Exception\s*\)`)
+	emptyCatch  = lazyregexp.New(`\bcatch\s*(?:\([^)]*\))?\s*\{\s*\}|\.catch\(\s*(?:\(?\w*\)?\s*=>\s*\{\s*\}|function\s*\(\w*\)\s*\{\s*\})\s*\)`)
+	openCatch   = lazyregexp.New(`\bcatch\s*(?:\([^)]*\))?\s*\{$`)
 )
 
 // swallowsIn returns the handlers of a file that catch everything and do

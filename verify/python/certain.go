@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -45,10 +46,10 @@ func certain(v check.View, found []check.Finding) (kept []check.Finding) {
 
 var (
 	// annotated matches an assignment that names the type itself.
-	annotated = regexp.MustCompile(`^\s*[\w.]+\s*:[^=]*=`)
+	annotated = lazyregexp.New(`^\s*[\w.]+\s*:[^=]*=`)
 	// quotedType is a type in a message, of those that are told apart for certain.
-	quotedType = regexp.MustCompile(`"(?:builtins\.)?(str|bytes|int|float|bool|list|dict)(?:\[[^"|]*\])?"`)
-	anyQuoted  = regexp.MustCompile(`"[^"]*"`)
+	quotedType = lazyregexp.New(`"(?:builtins\.)?(str|bytes|int|float|bool|list|dict)(?:\[[^"|]*\])?"`)
+	anyQuoted  = lazyregexp.New(`"[^"]*"`)
 )
 
 // family puts the built-in types together of which one often stands for another.
@@ -68,7 +69,7 @@ func clash(_ surroundings, f check.Finding) bool {
 
 // guarding matches the heads of blocks whose statements need not work: they are tried,
 // or are for another platform or version.
-var guarding = regexp.MustCompile(`^(?:try\b|except\b|(?:el)?if\b.*(?:platform|version|os\.name|hasattr|TYPE_CHECKING|PY[23_]|HAS|WIN|\bhave|find_spec))|^else\s*:`)
+var guarding = lazyregexp.New(`^(?:try\b|except\b|(?:el)?if\b.*(?:platform|version|os\.name|hasattr|TYPE_CHECKING|PY[23_]|HAS|WIN|\bhave|find_spec))|^else\s*:`)
 
 // unguarded reports whether a finding stands in no block that is tried, or that is for
 // another platform.
@@ -97,7 +98,7 @@ func (s surroundings) unguarded(f check.Finding) bool {
 func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
 // missingModule is the name in mypy's message that there is no module.
-var missingModule = regexp.MustCompile(`module named "([\w.]+)"`)
+var missingModule = lazyregexp.New(`module named "([\w.]+)"`)
 
 // unnamedImport reports whether a module is nowhere, and is not what the project
 // only asks others to install.
@@ -112,7 +113,7 @@ func (s surroundings) unnamedImport(f check.Finding) bool {
 }
 
 // requirementName matches the files in which a project names what it needs.
-var requirementName = regexp.MustCompile(`(?:^|/)(?:pyproject\.toml|setup\.py|setup\.cfg|tox\.ini|Pipfile|environment\.ya?ml|[\w-]*requirements[\w-]*\.(?:txt|in)|requirements/[^/]+\.(?:txt|in))$`)
+var requirementName = lazyregexp.New(`(?:^|/)(?:pyproject\.toml|setup\.py|setup\.cfg|tox\.ini|Pipfile|environment\.ya?ml|[\w-]*requirements[\w-]*\.(?:txt|in)|requirements/[^/]+\.(?:txt|in))$`)
 
 func requirementFiles(v check.View) []string {
 	return check.Recall(v, "requirement files", func() []string {
@@ -122,14 +123,14 @@ func requirementFiles(v check.View) []string {
 
 var (
 	// missingName is the name that mypy does not find in a module or class, with that one.
-	missingName = regexp.MustCompile(`"([\w.]+)(?:\[.*\])?" has no attribute "(\w+)"|has no attribute "(\w+)"`)
+	missingName = lazyregexp.New(`"([\w.]+)(?:\[.*\])?" has no attribute "(\w+)"|has no attribute "(\w+)"`)
 	// defined matches the ways in which a program gives something a name, be it by a text
 	// that setattr or __slots__ is given.
-	defined = regexp.MustCompile(`\b(?:def|class|as)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n(){}]+)?=(?:[^=]|$)|["'](\w+)["']|(?m:^[ \t]*(\w+)[ \t]*:)`)
+	defined = lazyregexp.New(`\b(?:def|class|as)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n(){}]+)?=(?:[^=]|$)|["'](\w+)["']|(?m:^[ \t]*(\w+)[ \t]*:)`)
 	// bases matches the classes that a class is made of.
-	bases    = regexp.MustCompile(`(?m)^[ \t]*class[ \t]+\w+[ \t]*\(([^)]*)\)`)
-	dynamic  = regexp.MustCompile(`\b(?:globals|vars|locals|exec|setattr)\(|\bsys\.modules\b|\b__getattr__\b|\b__dict__\b|\bimport \*`)
-	baseName = regexp.MustCompile(`\w+`)
+	bases    = lazyregexp.New(`(?m)^[ \t]*class[ \t]+\w+[ \t]*\(([^)]*)\)`)
+	dynamic  = lazyregexp.New(`\b(?:globals|vars|locals|exec|setattr)\(|\bsys\.modules\b|\b__getattr__\b|\b__dict__\b|\bimport \*`)
+	baseName = lazyregexp.New(`\w+`)
 )
 
 // A nameTable is what the Python files of a workspace name.

@@ -10,6 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 	"go.yaml.in/yaml/v3"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -52,10 +53,10 @@ func listCommands(base check.View) map[string][]command {
 
 // ciFiles are definitions of continuous integration, which lie at the top or in
 // directories of their own there.
-var ciFiles = regexp.MustCompile(`^(?:\.github/workflows/[^/]+|\.circleci/config|\.gitlab-ci|\.travis|\.cirrus|azure-pipelines|appveyor|\.appveyor|tasks|Taskfile)\.ya?ml$`)
+var ciFiles = lazyregexp.New(`^(?:\.github/workflows/[^/]+|\.circleci/config|\.gitlab-ci|\.travis|\.cirrus|azure-pipelines|appveyor|\.appveyor|tasks|Taskfile)\.ya?ml$`)
 
 // shellScripts are scripts whose names say that they check the project.
-var shellScripts = regexp.MustCompile(`^(?:scripts?|ci|tools|\.ci)/[\w-]*(?:tests?|check|lint|types?|mypy|coverage)[\w-]*(?:\.sh)?$`)
+var shellScripts = lazyregexp.New(`^(?:scripts?|ci|tools|\.ci)/[\w-]*(?:tests?|check|lint|types?|mypy|coverage)[\w-]*(?:\.sh)?$`)
 
 // definition returns the root that a file defines commands for, and how it is read;
 // nil for a file that defines none.
@@ -88,7 +89,7 @@ func joinLines(text string) string {
 }
 
 // factors are those in front of a command of tox, as in "py3{1,2}: pytest".
-var factors = regexp.MustCompile(`^[\w!{},.-]+:\s+`)
+var factors = lazyregexp.New(`^[\w!{},.-]+:\s+`)
 
 // iniCommands reads the keys of tox that hold commands.
 func iniCommands(text string) []command {
@@ -216,8 +217,8 @@ func texts(list []any) (found []string) {
 
 var (
 	// sessionRun matches a call that runs a command in a noxfile.py or tasks.py.
-	sessionRun = regexp.MustCompile(`(?m)^[^#\n]*\.run(?:_always)?\(((?:[^()"']|"[^"\n]*"|'[^'\n]*')*)\)`)
-	literal    = regexp.MustCompile(`"([^"\n]*)"|'([^'\n]*)'`)
+	sessionRun = lazyregexp.New(`(?m)^[^#\n]*\.run(?:_always)?\(((?:[^()"']|"[^"\n]*"|'[^'\n]*')*)\)`)
+	literal    = lazyregexp.New(`"([^"\n]*)"|'([^'\n]*)'`)
 )
 
 // noxCommands reads the literal arguments of session.run.

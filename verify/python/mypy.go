@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
 )
@@ -159,7 +160,7 @@ func alsoFound(own, more []check.Finding) []check.Finding {
 var emptied = []string{"unused-ignore", "no-any-return", "no-any-unimported", "redundant-cast", "untyped-decorator"}
 
 // emptiedMessage matches what it says of them under the code of all the rest.
-var emptiedMessage = regexp.MustCompile(`^(?:Class cannot subclass .* has type "Any"|Untyped decorator makes function)`)
+var emptiedMessage = lazyregexp.New(`^(?:Class cannot subclass .* has type "Any"|Untyped decorator makes function)`)
 
 // promised leaves out what mypy says only because libraries are not installed here:
 // where the project runs it they are.
@@ -207,7 +208,7 @@ type mypyLine struct {
 
 // blocking is how mypy prints an error that keeps it from going on, always as
 // text, whatever the output format: "a.py:1: error: invalid syntax  [syntax]".
-var blocking = regexp.MustCompile(`^(.+?):(\d+)?(?::(\d+))?:? error: (.*?)(?:  \[([\w-]+)\])?$`)
+var blocking = lazyregexp.New(`^(.+?):(\d+)?(?::(\d+))?:? error: (.*?)(?:  \[([\w-]+)\])?$`)
 
 // parseMypy reads mypy's findings. Status 0 must come with no error and status
 // 1 with some, and the first only with its summary. With status 2 mypy gave up: blocked says what it met in the

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -111,7 +111,7 @@ func packTypes(ctx context.Context, b check.Bench) []byte {
 // plainOption matches the options of mypy that only say what is checked and how
 // it is told. Others run programs of the workspace (python_executable) or
 // weaken how mypy tells an old cache from a new one.
-var plainOption = regexp.MustCompile(`^(python_version|platform|files|modules|packages|module|overrides|exclude|mypy_path|` +
+var plainOption = lazyregexp.New(`^(python_version|platform|files|modules|packages|module|overrides|exclude|mypy_path|` +
 	`namespace_packages|explicit_package_bases|follow_imports|follow_imports_for_stubs|follow_untyped_imports|` +
 	`ignore_missing_imports|ignore_errors|always_true|always_false|strict|strict_\w+|extra_checks|check_untyped_defs|` +
 	`(dis)?allow_\w+|warn_\w+|(no_)?implicit_\w+|local_partial_types|(en|dis)able_error_code|enable_incomplete_feature|` +

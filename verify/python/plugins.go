@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -22,15 +22,15 @@ import (
 var (
 	// mypyPlugins is the list in either form of configuration, INI or TOML, up to
 	// the next key or section.
-	mypyPlugins = regexp.MustCompile(`(?ms)^[ \t]*plugins\s*=(.*?)(?:^[\w-]+\s*=|^\[|\z)`)
+	mypyPlugins = lazyregexp.New(`(?ms)^[ \t]*plugins\s*=(.*?)(?:^[\w-]+\s*=|^\[|\z)`)
 	// pytestOption is the option that loads a plugin early; pytestPlugins the
 	// variable of a conftest.py or a test module.
-	pytestOption  = regexp.MustCompile(`(?:^|[\s"'=])-p[\s=,"']*([\w.]+:?)`)
-	pytestPlugins = regexp.MustCompile(`(?s)\bpytest_plugins\s*=\s*([(\[][^)\]]*|[^\n]*)`)
+	pytestOption  = lazyregexp.New(`(?:^|[\s"'=])-p[\s=,"']*([\w.]+:?)`)
+	pytestPlugins = lazyregexp.New(`(?s)\bpytest_plugins\s*=\s*([(\[][^)\]]*|[^\n]*)`)
 	// plugin is one name of such a list, a module or a file.
-	plugin = regexp.MustCompile(`[\w./-]+`)
+	plugin = lazyregexp.New(`[\w./-]+`)
 	// imported are the modules that a line of Python imports.
-	imported = regexp.MustCompile(`(?m)^\s*(?:from\s+([.\w]+)\s+import\b|import\s+([\w., \t]+))`)
+	imported = lazyregexp.New(`(?m)^\s*(?:from\s+([.\w]+)\s+import\b|import\s+([\w., \t]+))`)
 )
 
 // mypyConfig and pytestConfig are where the tools read what loads plugins.

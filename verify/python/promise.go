@@ -3,13 +3,13 @@ package python
 import (
 	"bytes"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -77,7 +77,7 @@ func (p typePromise) covers(file string) bool {
 var (
 	// promisedFlag matches the options of mypy that say how strict it is. Others only say
 	// how it prints and where it keeps things, or would run or install something.
-	promisedFlag = regexp.MustCompile(`^--(?:strict(?:-[\w-]+)?|(?:no-)?check-untyped-defs|ignore-missing-imports|(?:dis)?allow-[\w-]+|(?:no-)?warn-[\w-]+|` +
+	promisedFlag = lazyregexp.New(`^--(?:strict(?:-[\w-]+)?|(?:no-)?check-untyped-defs|ignore-missing-imports|(?:dis)?allow-[\w-]+|(?:no-)?warn-[\w-]+|` +
 		`no-(?:implicit|strict)-[\w-]+|(?:no-)?implicit-(?:optional|reexport)|follow-imports=\w+|(?:dis|en)able-error-code=[\w-]+|` +
 		`python-version=[\d.]+|platform=\w+|exclude=.+|scripts-are-modules|local-partial-types|extra-checks)$`)
 	// mypyValued are the options of mypy with a value in the next word.
@@ -125,9 +125,9 @@ func within(root, p string) string {
 var (
 	// mypyFilesKey and mypyThorough match the settings of an INI file that say what is
 	// checked, and that functions without annotations are.
-	mypyFilesKey = regexp.MustCompile(`(?m)^(?:files|packages|modules)\s*[=:]`)
-	mypyThorough = regexp.MustCompile(`(?mi)^(?:strict|check_untyped_defs)\s*[=:]\s*(?:true|yes|on|1)\s*$`)
-	mypySection  = regexp.MustCompile(`(?ms)^\[mypy\]\s*$(.*?)(?:^\[|\z)`)
+	mypyFilesKey = lazyregexp.New(`(?m)^(?:files|packages|modules)\s*[=:]`)
+	mypyThorough = lazyregexp.New(`(?mi)^(?:strict|check_untyped_defs)\s*[=:]\s*(?:true|yes|on|1)\s*$`)
+	mypySection  = lazyregexp.New(`(?ms)^\[mypy\]\s*$(.*?)(?:^\[|\z)`)
 )
 
 // mypySettings reports whether the configuration says itself what is checked, and

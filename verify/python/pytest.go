@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
 	"agent/verify/witness"
@@ -215,7 +215,7 @@ const mostWitnessed = 4
 
 // judgesItself matches what makes a session's end depend on more than its tests, which it may look
 // at only when none of them fails.
-var judgesItself = regexp.MustCompile(`exitstatus|testsfailed|sessionfinish`)
+var judgesItself = lazyregexp.New(`exitstatus|testsfailed|sessionfinish`)
 
 // witnesses draws those of a root, in files that pytest collects there.
 func witnesses(b check.Bench, roots []string, root string) *witness.Set {

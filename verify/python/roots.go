@@ -3,36 +3,36 @@ package python
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 
 	"agent/sandbox/workspace/deps"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
 // ProjectMarks are the files that make a directory below the top a project with
 // tests of its own, and what must stand in those that many tools share: one that
 // says only how ruff or flake8 works makes none.
-var ProjectMarks = map[string]*regexp.Regexp{
-	"setup.py":       regexp.MustCompile(``),
+var ProjectMarks = map[string]*lazyregexp.Regexp{
+	"setup.py":       lazyregexp.New(``),
 	"pytest.ini":     pytestMarks["pytest.ini"],
 	".pytest.ini":    pytestMarks[".pytest.ini"],
-	"tox.ini":        regexp.MustCompile(`(?m)^\[(?:tox|testenv[^]]*|pytest)\]`),
-	"setup.cfg":      regexp.MustCompile(`(?m)^\[(?:metadata|options|tool:pytest)\]`),
-	"pyproject.toml": regexp.MustCompile(`(?m)^\s*\[\s*(?:project|build-system|tool\s*\.\s*(?:poetry|pytest))\b`),
+	"tox.ini":        lazyregexp.New(`(?m)^\[(?:tox|testenv[^]]*|pytest)\]`),
+	"setup.cfg":      lazyregexp.New(`(?m)^\[(?:metadata|options|tool:pytest)\]`),
+	"pyproject.toml": lazyregexp.New(`(?m)^\s*\[\s*(?:project|build-system|tool\s*\.\s*(?:poetry|pytest))\b`),
 }
 
 // pytestMarks do the same for what configures pytest.
-var pytestMarks = map[string]*regexp.Regexp{
-	"pytest.ini":     regexp.MustCompile(``),
-	".pytest.ini":    regexp.MustCompile(``),
-	"pyproject.toml": regexp.MustCompile(`(?m)^\s*\[\s*tool\s*\.\s*pytest\b`),
-	"tox.ini":        regexp.MustCompile(`(?m)^\[pytest\]`),
-	"setup.cfg":      regexp.MustCompile(`(?m)^\[tool:pytest\]`),
+var pytestMarks = map[string]*lazyregexp.Regexp{
+	"pytest.ini":     lazyregexp.New(``),
+	".pytest.ini":    lazyregexp.New(``),
+	"pyproject.toml": lazyregexp.New(`(?m)^\s*\[\s*tool\s*\.\s*pytest\b`),
+	"tox.ini":        lazyregexp.New(`(?m)^\[pytest\]`),
+	"setup.cfg":      lazyregexp.New(`(?m)^\[tool:pytest\]`),
 }
 
 // testPaths matches the option that says where pytest begins.
-var testPaths = regexp.MustCompile(`(?m)^\s*["']?testpaths["']?\s*=`)
+var testPaths = lazyregexp.New(`(?m)^\s*["']?testpaths["']?\s*=`)
 
 // pytestConfigured returns the text of what configures pytest in a directory.
 func pytestConfigured(v check.View, dir string) (text string, ok bool) {
@@ -108,10 +108,10 @@ func isProject(v check.View, dir string) bool {
 // What a project depends on by its place: a path in pyproject.toml, as uv, poetry and
 // pdm have it, or a line of requirements. Of uv's workspace it is named alone.
 var (
-	placedDependency = regexp.MustCompile(`\bpath\s*=\s*["'](\.[^"']*)["']|["'][\w.-]+\s*@\s*file:(?://\$\{PROJECT_ROOT\})?/*(\.[^"']*)["']`)
-	placedLine       = regexp.MustCompile(`(?m)^\s*(?:-e\s+|--editable[= ]\s*)?(?:file:)?(\.{1,2}(?:/[^\s#;\[]*)?)\s*(?:\[[^\]]*\])?\s*(?:[#;].*)?$`)
-	namedDependency  = regexp.MustCompile(`(?m)^\s*["']?([\w.-]+)["']?\s*=\s*\{[^}\n]*\bworkspace\s*=\s*true`)
-	projectName      = regexp.MustCompile(`(?m)^name\s*=\s*["']([\w.-]+)["']`)
+	placedDependency = lazyregexp.New(`\bpath\s*=\s*["'](\.[^"']*)["']|["'][\w.-]+\s*@\s*file:(?://\$\{PROJECT_ROOT\})?/*(\.[^"']*)["']`)
+	placedLine       = lazyregexp.New(`(?m)^\s*(?:-e\s+|--editable[= ]\s*)?(?:file:)?(\.{1,2}(?:/[^\s#;\[]*)?)\s*(?:\[[^\]]*\])?\s*(?:[#;].*)?$`)
+	namedDependency  = lazyregexp.New(`(?m)^\s*["']?([\w.-]+)["']?\s*=\s*\{[^}\n]*\bworkspace\s*=\s*true`)
+	projectName      = lazyregexp.New(`(?m)^name\s*=\s*["']([\w.-]+)["']`)
 )
 
 // projectsBeside lists the projects of the workspace that one depends on.

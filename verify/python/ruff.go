@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
 )
@@ -128,7 +128,7 @@ func withoutData(v check.View, found []check.Finding) []check.Finding {
 }
 
 // ruffConfig matches a cause that ruff names a configuration file in.
-var ruffConfig = regexp.MustCompile(`\.?ruff\.toml|pyproject\.toml`)
+var ruffConfig = lazyregexp.New(`\.?ruff\.toml|pyproject\.toml`)
 
 // ruffRefuses reports that ruff did not start because of a configuration file
 // in the workspace, with its reason.

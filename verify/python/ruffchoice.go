@@ -3,7 +3,6 @@ package python
 import (
 	"encoding/json"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -116,15 +116,15 @@ func (c ruffChoice) chosen(rule string) bool {
 }
 
 var (
-	ruleCode = regexp.MustCompile(`^[A-Z]+\d+$`)
+	ruleCode = lazyregexp.New(`^[A-Z]+\d+$`)
 	// pinnedRuff matches the version that a project has of ruff, in its requirements and in
 	// the hooks before commits.
-	pinnedRuff = []*regexp.Regexp{
-		regexp.MustCompile(`ruff-pre-commit["']?\s*\n(?:\s*#.*\n)*\s*rev:\s*["']?v?(\d+\.\d+\.\d+)`),
-		regexp.MustCompile(`(?m)^\s*(?:- )?["']?ruff(?:\s*==\s*|\s*~=\s*)v?(\d+\.\d+\.\d+)`),
-		regexp.MustCompile(`(?m)^name = "ruff"\s*\nversion = "(\d+\.\d+\.\d+)"`),
+	pinnedRuff = []*lazyregexp.Regexp{
+		lazyregexp.New(`ruff-pre-commit["']?\s*\n(?:\s*#.*\n)*\s*rev:\s*["']?v?(\d+\.\d+\.\d+)`),
+		lazyregexp.New(`(?m)^\s*(?:- )?["']?ruff(?:\s*==\s*|\s*~=\s*)v?(\d+\.\d+\.\d+)`),
+		lazyregexp.New(`(?m)^name = "ruff"\s*\nversion = "(\d+\.\d+\.\d+)"`),
 	}
-	pinnedFiles = regexp.MustCompile(`^(?:\.pre-commit-config\.yaml|pyproject\.toml|tox\.ini|uv\.lock|poetry\.lock|[\w/-]*requirements[\w/-]*\.(?:txt|in))$`)
+	pinnedFiles = lazyregexp.New(`^(?:\.pre-commit-config\.yaml|pyproject\.toml|tox\.ini|uv\.lock|poetry\.lock|[\w/-]*requirements[\w/-]*\.(?:txt|in))$`)
 )
 
 // newDefaults is the version of ruff whose default rules are those of this one: who pins it or a

@@ -3,13 +3,13 @@ package python
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -139,10 +139,10 @@ type pytestFile struct {
 
 var (
 	// iniAddopts and iniTestpaths match the value of a key in an INI file, with the lines that continue it.
-	iniAddopts   = regexp.MustCompile(`(?m)^addopts\s*[=:]((?:.*)(?:\n[ \t]+.*)*)`)
-	iniTestpaths = regexp.MustCompile(`(?m)^testpaths\s*[=:]((?:.*)(?:\n[ \t]+.*)*)`)
-	iniNames     = regexp.MustCompile(`(?m)^python_files\s*[=:]((?:.*)(?:\n[ \t]+.*)*)`)
-	iniComment   = regexp.MustCompile(`(?m)^\s*[#;].*$|\s[#;].*$`)
+	iniAddopts   = lazyregexp.New(`(?m)^addopts\s*[=:]((?:.*)(?:\n[ \t]+.*)*)`)
+	iniTestpaths = lazyregexp.New(`(?m)^testpaths\s*[=:]((?:.*)(?:\n[ \t]+.*)*)`)
+	iniNames     = lazyregexp.New(`(?m)^python_files\s*[=:]((?:.*)(?:\n[ \t]+.*)*)`)
+	iniComment   = lazyregexp.New(`(?m)^\s*[#;].*$|\s[#;].*$`)
 )
 
 // readPytest reads the file that configures pytest in a root, the first in pytest's order.
@@ -163,7 +163,7 @@ func readPytest(v check.View, root string) (f pytestFile) {
 				section, _, _ = strings.Cut(rest, "\n[")
 			}
 		}
-		value := func(re *regexp.Regexp) []string {
+		value := func(re *lazyregexp.Regexp) []string {
 			if m := re.FindStringSubmatch(section); m != nil {
 				return shellWords(strings.ReplaceAll(iniComment.ReplaceAllString(m[1], ""), "\n", " "))
 			}
@@ -243,8 +243,8 @@ func quoteWords(words []string) string {
 // refusedOptions reads which options pytest does not know, from the error that it gives
 // up with.
 var (
-	unrecognized  = regexp.MustCompile(`error: unrecognized arguments: (.*)`)
-	notImportable = regexp.MustCompile(`Error importing plugin "([\w.]+)"`)
+	unrecognized  = lazyregexp.New(`error: unrecognized arguments: (.*)`)
+	notImportable = lazyregexp.New(`Error importing plugin "([\w.]+)"`)
 )
 
 func refusedOptions(res guest.Result) (names []string) {

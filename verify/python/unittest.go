@@ -2,10 +2,10 @@ package python
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -18,7 +18,7 @@ const (
 )
 
 // testCase matches a class of unittest, or of what others build on it.
-var testCase = regexp.MustCompile(`(?m)^class\s+\w+\s*\([^)]*TestCase\b`)
+var testCase = lazyregexp.New(`(?m)^class\s+\w+\s*\([^)]*TestCase\b`)
 
 // unittests lists the files that hold classes of unittest under a name by which
 // pytest would not find them: tests.py, shop_tests.py, tests/stock.py.

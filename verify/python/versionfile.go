@@ -2,15 +2,15 @@ package python
 
 import (
 	"path"
-	"regexp"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
 // versionFile matches the setting by which building a project writes its version, as git
 // has it, into a module that the project then imports.
-var versionFile = regexp.MustCompile(`(?m)^\s*(?:[\w.]*\.)?(?:version[-_]file|write_to)\s*=\s*["']([\w./-]+\.py)["']`)
+var versionFile = lazyregexp.New(`(?m)^\s*(?:[\w.]*\.)?(?:version[-_]file|write_to)\s*=\s*["']([\w./-]+\.py)["']`)
 
 // writtenVersion stands in that module under the names that the writers give it.
 const writtenVersion = "version = __version__ = \"0.0.0\"\nversion_tuple = __version_tuple__ = (0, 0, 0)\n"

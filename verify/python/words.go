@@ -2,23 +2,24 @@ package python
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // placeholders are what tox, hatch and shells put in place of a word, and what stands
 // there for the reader.
 var placeholders = []struct {
-	form *regexp.Regexp
+	form *lazyregexp.Regexp
 	with string
 }{
-	{regexp.MustCompile(`\{posargs(?::([^{}]*))?\}`), "$1"},
-	{regexp.MustCompile(`\{args(?::([^{}]*))?\}`), "$1"},
-	{regexp.MustCompile(`\{env:\w+:([^{}]*)\}`), "$1"},
-	{regexp.MustCompile(`\{(?:envpython|env_python)\}|\$\(PYTHON\d?\)|\$\{?PYTHON\d?\}?`), "python"},
+	{lazyregexp.New(`\{posargs(?::([^{}]*))?\}`), "$1"},
+	{lazyregexp.New(`\{args(?::([^{}]*))?\}`), "$1"},
+	{lazyregexp.New(`\{env:\w+:([^{}]*)\}`), "$1"},
+	{lazyregexp.New(`\{(?:envpython|env_python)\}|\$\(PYTHON\d?\)|\$\{?PYTHON\d?\}?`), "python"},
 	// The package as it is installed is the one of the workspace here.
-	{regexp.MustCompile(`\{(?:toxinidir|tox_root|root|env_site_packages_dir|envsitepackagesdir)\}/?`), "./"},
+	{lazyregexp.New(`\{(?:toxinidir|tox_root|root|env_site_packages_dir|envsitepackagesdir)\}/?`), "./"},
 }
 
 // commandLines reads the calls of tools in lines of shell text.
@@ -80,7 +81,7 @@ func shellCalls(line string) (calls [][]string) {
 var (
 	// wrapper matches the words that may stand in front of a tool: what starts it in an
 	// environment, with that one's own options.
-	wrapper = regexp.MustCompile(`^(?:[-@!]+|python[\d.]*w?|env|uv|uvx|pipx|run|exec|poetry|hatch|pdm|pipenv|rye|pixi|coverage|time|sudo|xvfb-run|nice|command|[A-Za-z_]\w*=.*|-.*)$`)
+	wrapper = lazyregexp.New(`^(?:[-@!]+|python[\d.]*w?|env|uv|uvx|pipx|run|exec|poetry|hatch|pdm|pipenv|rye|pixi|coverage|time|sudo|xvfb-run|nice|command|[A-Za-z_]\w*=.*|-.*)$`)
 	// valued are options of theirs that take a value.
 	valued = []string{"--with", "--extra", "--group", "--python", "--package", "--env", "-e", "--rcfile", "--source", "--include", "--project", "--directory", "--from"}
 )

@@ -7,12 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
 )
@@ -33,7 +33,7 @@ var Shellcheck = check.Check{
 const shellBatch = 400
 
 // shebang matches the first line of a script that shellcheck has a dialect for.
-var shebang = regexp.MustCompile(`^#!\s*/(usr/)?bin/(env (-S )?)?(sh|bash|dash|ksh)\b`)
+var shebang = lazyregexp.New(`^#!\s*/(usr/)?bin/(env (-S )?)?(sh|bash|dash|ksh)\b`)
 
 // Extensions are those of the dialects that shellcheck knows.
 var Extensions = append(lang.Extensions("shell"), ".ksh")

@@ -2,19 +2,19 @@ package shell
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
 // token matches what joins commands, and the words between.
-var token = regexp.MustCompile("[;&|(){}`\n]|[^\\s;&|(){}`]+")
+var token = lazyregexp.New("[;&|(){}`\n]|[^\\s;&|(){}`]+")
 
 // starters are the words behind which what is started stands, besides names of shells and interpreters with a version.
-var starters = regexp.MustCompile(`^(?:(?:\S*/)?(?:(?:ba|da|z|k)?sh|python[\d.]*|node|perl|ruby|env)|source|\.|exec|time|command|if|then|do|else|while|!|\w+=.*)$`)
+var starters = lazyregexp.New(`^(?:(?:\S*/)?(?:(?:ba|da|z|k)?sh|python[\d.]*|node|perl|ruby|env)|source|\.|exec|time|command|if|then|do|else|while|!|\w+=.*)$`)
 
 // startedIn lists the words of a text at which a command, or a line of a script or of a Makefile, starts or reads programs: at
 // the beginning, behind a shell or an interpreter, and behind what joins commands. What is behind other programs is data.

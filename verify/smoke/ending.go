@@ -1,11 +1,11 @@
 package smoke
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/crash"
 )
@@ -53,11 +53,11 @@ const (
 )
 
 // usageText is how the right one is shown.
-var usageText = regexp.MustCompile(`(?im)^\s*usage\b`)
+var usageText = lazyregexp.New(`(?im)^\s*usage\b`)
 
 // written counts all the bytes of a stream.
 func written(o guest.Output) int64 { return int64(len(o.Head)+len(o.Tail)) + o.Dropped }
 
 // volatile is what differs between two runs of the same crash: addresses,
 // times, ports, process numbers.
-var volatile = regexp.MustCompile(`0x[0-9a-fA-F]+|\d+`)
+var volatile = lazyregexp.New(`0x[0-9a-fA-F]+|\d+`)

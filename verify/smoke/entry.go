@@ -5,12 +5,12 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/python"
 )
@@ -114,7 +114,7 @@ func aside(p string) bool {
 }
 
 // mainGuard is the guard at the start of a line, outside any indentation.
-var mainGuard = regexp.MustCompile(`^if\s*\(?\s*(__name__\s*==\s*['"]__main__['"]|['"]__main__['"]\s*==\s*__name__)\s*\)?\s*:`)
+var mainGuard = lazyregexp.New(`^if\s*\(?\s*(__name__\s*==\s*['"]__main__['"]|['"]__main__['"]\s*==\s*__name__)\s*\)?\s*:`)
 
 // hasMainGuard reports whether a Python file has a main guard that is code: a line inside a
 // string is not. When it errs, the program that is started is another one, and the judgement,

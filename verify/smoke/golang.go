@@ -3,11 +3,11 @@ package smoke
 import (
 	"context"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/golang"
 )
@@ -19,7 +19,7 @@ const goProgram = "/tmp/agent-program"
 // goMain matches the package clause of a program. It may stand in a comment of
 // another package too; a start that does not build is then judged like any other:
 // it ends in the same way before the patch and after it.
-var goMain = regexp.MustCompile(`(?m)^package[ \t]+main\b`)
+var goMain = lazyregexp.New(`(?m)^package[ \t]+main\b`)
 
 // goEntry finds the program of a Go workspace: the package at the root, or the only
 // one below cmd; "" for none. It gives the file that stands for it: main.go, or the

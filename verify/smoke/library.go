@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -102,7 +102,7 @@ func libraries(v check.View, tools check.Tools) []library {
 }
 
 // identifier is a name that Python can import.
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // pythonTops maps the directories in which top-level packages lie to the root of
 // their project: the workspace, and whatever holds a file that builds a project.
@@ -222,7 +222,7 @@ func importResult(b check.Bench, lib library, res guest.Result) check.ImportResu
 
 // lackedModule finds the name of a module that is not there: Python's up to the
 // first dot, and node's, which is no path.
-var lackedModule = regexp.MustCompile(`No module named '(\w+)|Cannot find (?:module|package) '([^'./][^']*)'`)
+var lackedModule = lazyregexp.New(`No module named '(\w+)|Cannot find (?:module|package) '([^'./][^']*)'`)
 
 // mentions reports whether a module of that name could be meant to lie in the
 // workspace: a file or a directory has it for a name.

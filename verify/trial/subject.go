@@ -3,12 +3,12 @@ package trial
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
 	"agent/verify/policy"
@@ -71,17 +71,17 @@ const literals = "None|True|False|true|false|null|nil|undefined"
 
 var (
 	// name is a name of some length: shorter ones stand everywhere.
-	name = regexp.MustCompile(`^[\p{L}_$][\w$]{2,}$`)
+	name = lazyregexp.New(`^[\p{L}_$][\w$]{2,}$`)
 	// keyword is a word of the languages whose tests are read: no name, and never gone by itself.
-	keyword = regexp.MustCompile(`^(?:and|or|not|is|in|if|elif|else|for|while|do|return|yield|raise|try|except|finally|with|as|lambda|def|class|import|from|pass|break|continue|global|nonlocal|del|assert|async|await|func|var|const|let|type|struct|interface|map|chan|go|goto|defer|select|switch|case|default|range|fallthrough|package|function|export|extends|new|typeof|instanceof|void|delete|throw|catch|static|of|this|super|match|` + literals + `)$`)
+	keyword = lazyregexp.New(`^(?:and|or|not|is|in|if|elif|else|for|while|do|return|yield|raise|try|except|finally|with|as|lambda|def|class|import|from|pass|break|continue|global|nonlocal|del|assert|async|await|func|var|const|let|type|struct|interface|map|chan|go|goto|defer|select|switch|case|default|range|fallthrough|package|function|export|extends|new|typeof|instanceof|void|delete|throw|catch|static|of|this|super|match|` + literals + `)$`)
 	// constant is a word that may be the value of a name.
-	constant = regexp.MustCompile(`^(?:` + literals + `)$`)
+	constant = lazyregexp.New(`^(?:` + literals + `)$`)
 	// sign is one that may go with a name.
-	sign = regexp.MustCompile("^[,.=:*\"'`(){}\\[\\]]$")
+	sign = lazyregexp.New("^[,.=:*\"'`(){}\\[\\]]$")
 	// word is a name, a number, or one sign.
-	word = regexp.MustCompile(`[\p{L}\d_$]+|[^\s\p{L}\d_$]`)
+	word = lazyregexp.New(`[\p{L}\d_$]+|[^\s\p{L}\d_$]`)
 	// docstring begins a text of documentation: it stands first in a file, or behind what opens a block.
-	docstring = regexp.MustCompile(`^[rRuU]?(?:"""|''')`)
+	docstring = lazyregexp.New(`^[rRuU]?(?:"""|''')`)
 )
 
 // isName reports whether a word is a name that can be missing.
@@ -176,7 +176,7 @@ func shortened(whole, part []string) (cut []string, ok bool) {
 
 // missing matches how a test ends that needs a name which is not there, in the words of each
 // language. Of some runners the class of the error is not told.
-var missing = regexp.MustCompile(`^(?:ImportError|ModuleNotFoundError|AttributeError|NameError|TypeError|ReferenceError|SyntaxError)\b|\bundefined\b|unknown field|is not a (?:function|constructor)|is not defined|does not provide an export|[Cc]annot find (?:module|package)`)
+var missing = lazyregexp.New(`^(?:ImportError|ModuleNotFoundError|AttributeError|NameError|TypeError|ReferenceError|SyntaxError)\b|\bundefined\b|unknown field|is not a (?:function|constructor)|is not defined|does not provide an export|[Cc]annot find (?:module|package)`)
 
 // lostSubject reports whether a test that is gone was about what the patch removes: as it was it
 // fails on the patched program for want of such a name, and all that it asserts speaks of one. why is how it fails.

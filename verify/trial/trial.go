@@ -2,10 +2,10 @@ package trial
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
 	"agent/verify/policy"
@@ -150,7 +150,7 @@ func (x rewriting) file() string {
 
 // otherNames matches how a test ends that calls what has another name or another
 // form: its callers were rewritten with it, which the tests that run tell.
-var otherNames = regexp.MustCompile(`^(?:ImportError|ModuleNotFoundError|AttributeError|NameError|TypeError|ReferenceError)\b`)
+var otherNames = lazyregexp.New(`^(?:ImportError|ModuleNotFoundError|AttributeError|NameError|TypeError|ReferenceError)\b`)
 
 // rewritings lists the tests that were rewritten, and counts those that pass as they were.
 func (t *Trial) rewritings(base, cand check.Outcome, d check.Diff) (list []rewriting, kept int) {

@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
 )
@@ -187,7 +187,7 @@ func parseBiome(res guest.Result, root string) ([]check.Finding, error) {
 }
 
 // capital matches the capitals of a rule's name.
-var capital = regexp.MustCompile(`[A-Z]`)
+var capital = lazyregexp.New(`[A-Z]`)
 
 // biomeHelp is the page of a rule: its name in lower case with hyphens.
 func biomeHelp(rule string) string {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
 	"agent/verify/syntax"
@@ -32,15 +32,15 @@ var Links = check.Check{
 
 // built names files of generators and servers, whose pages refer to files that
 // come about later or to what no file is behind.
-var built = regexp.MustCompile(`^(package\.json|bower\.json|composer\.json|Gemfile|_config\.ya?ml|mkdocs\.ya?ml|(hugo|config|book|zola|Cargo)\.(toml|ya?ml)` +
+var built = lazyregexp.New(`^(package\.json|bower\.json|composer\.json|Gemfile|_config\.ya?ml|mkdocs\.ya?ml|(hugo|config|book|zola|Cargo)\.(toml|ya?ml)` +
 	`|conf\.py|manage\.py|wsgi\.py|asgi\.py|go\.mod|pom\.xml|build\.gradle(\.kts)?|Makefile|Dockerfile|deno\.jsonc?)$` +
 	`|\.(php|rb|jsp|aspx|cshtml|vue|svelte|astro|erb|ejs|hbs|njk|liquid|pug|j2|jinja2?|tmpl|gohtml)$`)
 
 // serves matches Python that makes pages or answers requests.
-var serves = regexp.MustCompile(`(?i)\b(flask|django|fastapi|bottle|aiohttp|tornado|starlette|jinja2?|mako|sphinx|pelican|http\.server|sanic|cherrypy|pyramid)\b`)
+var serves = lazyregexp.New(`(?i)\b(flask|django|fastapi|bottle|aiohttp|tornado|starlette|jinja2?|mako|sphinx|pelican|http\.server|sanic|cherrypy|pyramid)\b`)
 
 // parts matches directories of pieces that a page is made of somewhere else.
-var parts = regexp.MustCompile(`(^|/)(_?templates?|_?layouts?|_?includes?|_?partials?|views|components|node_modules|testdata|fixtures)/`)
+var parts = lazyregexp.New(`(^|/)(_?templates?|_?layouts?|_?includes?|_?partials?|views|components|node_modules|testdata|fixtures)/`)
 
 // staticPages lists the HTML and CSS files of a view, none where something else
 // than a file system serves them.

@@ -4,11 +4,12 @@ import (
 	crand "crypto/rand"
 	"hash/fnv"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A Draw is the source of all that is drawn for one run: nothing of it can be foretold.
@@ -77,7 +78,7 @@ var words = strings.Fields(`accepts adds after again all allows before behaves b
 	trims twice two types unique unknown updates usual valid values while whole with within without works wraps writes wrong zero`)
 
 // word matches the words inside a name of any style.
-var word = regexp.MustCompile(`[A-Z]?[a-z]{2,}`)
+var word = lazyregexp.New(`[A-Z]?[a-z]{2,}`)
 
 // within reports whether one name is said in another one.
 func within(name string, others map[string]bool) bool {
@@ -133,7 +134,7 @@ func (s Style) join(parts []string) string {
 // A Form is one way in which tests of a runner assert.
 type Form struct {
 	// The files in which tests use it; nil for all.
-	Uses *regexp.Regexp
+	Uses *lazyregexp.Regexp
 	// The lines of a test, without the indentation that it has from where it stands. {var} is
 	// a variable's name and {start} its value; {expr} is computed from it, and {want} is what
 	// that is, or something like it.

@@ -7,28 +7,28 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
 // goForms are those of package testing.
 var goForms = []Form{
 	{Body: "{var} := {start}\nif got := {expr}; got != {want} {\n\tt.Errorf(\"got %v\", got)\n}\n"},
-	{Uses: regexp.MustCompile(`\.Fatalf?\(`), Body: "{var} := {start}\nif got := {expr}; got != {want} {\n\tt.Fatal(got)\n}\n"},
-	{Uses: regexp.MustCompile(`\.Error\(`), Body: "{var} := {start}\nif got := {expr}; got != {want} {\n\tt.Error(got)\n}\n"},
-	{Uses: regexp.MustCompile(`\.Fail(?:Now)?\(`), Body: "{var} := {start}\nif {expr} != {want} {\n\tt.Fail()\n}\n"},
-	{Uses: regexp.MustCompile(`\.Parallel\(`), Body: "t.Parallel()\n{var} := {start}\nif got := {expr}; got != {want} {\n\tt.Errorf(\"got %v\", got)\n}\n"},
+	{Uses: lazyregexp.New(`\.Fatalf?\(`), Body: "{var} := {start}\nif got := {expr}; got != {want} {\n\tt.Fatal(got)\n}\n"},
+	{Uses: lazyregexp.New(`\.Error\(`), Body: "{var} := {start}\nif got := {expr}; got != {want} {\n\tt.Error(got)\n}\n"},
+	{Uses: lazyregexp.New(`\.Fail(?:Now)?\(`), Body: "{var} := {start}\nif {expr} != {want} {\n\tt.Fail()\n}\n"},
+	{Uses: lazyregexp.New(`\.Parallel\(`), Body: "t.Parallel()\n{var} := {start}\nif got := {expr}; got != {want} {\n\tt.Errorf(\"got %v\", got)\n}\n"},
 }
 
 var (
-	goTest = regexp.MustCompile(`(?m)^func (Test\w+)\(\w* ?\*testing\.T\)`)
+	goTest = lazyregexp.New(`(?m)^func (Test\w+)\(\w* ?\*testing\.T\)`)
 	// goMain matches the function that may judge a run of tests itself, by whether it failed.
-	goMain = regexp.MustCompile(`(?m)^func TestMain\(`)
+	goMain = lazyregexp.New(`(?m)^func TestMain\(`)
 	// goSystem matches what may be an operating system or a processor at the end of a file's name.
-	goSystem = regexp.MustCompile(`_[a-z0-9]+_test\.go$`)
+	goSystem = lazyregexp.New(`_[a-z0-9]+_test\.go$`)
 )
 
 // Go adds a file with witnesses to a directory with tests of Go, in the package of one that is compiled

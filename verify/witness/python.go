@@ -1,10 +1,10 @@
 package witness
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -14,18 +14,18 @@ const mostForms = 6
 // functionForms are those of pytest's functions, and of methods of plain classes.
 var functionForms = []Form{
 	{Body: "{var} = {start}\nassert {expr} == {want}\n"},
-	{Uses: regexp.MustCompile(`(?m)^import pytest\b[\s\S]*\bpytest\.raises\(`), Body: "{var} = {start}\nwith pytest.raises(ValueError):\n    if {expr} != {want}:\n        raise ValueError({var})\n", Turned: true},
-	{Uses: regexp.MustCompile(`(?m)^\s*assert (?:\S+ in|.* not in) `), Body: "{var} = {start}\nassert {expr} in [{want}]\n"},
-	{Uses: regexp.MustCompile(`(?m)^\s*assert not `), Body: "{var} = {start}\nassert not {expr} == {want}\n", Turned: true},
-	{Uses: regexp.MustCompile(`(?m)^import pytest\b[\s\S]*\bpytest\.approx\(`), Body: "{var} = {start}\nassert {expr} == pytest.approx({want})\n", Numeric: true},
-	{Uses: regexp.MustCompile(`(?m)^from pytest import (?:.*\W)?raises\b`), Body: "{var} = {start}\nwith raises(ValueError):\n    if {expr} != {want}:\n        raise ValueError({var})\n", Turned: true},
-	{Uses: regexp.MustCompile(`(?m)^import pytest\b[\s\S]*\bpytest\.fail\(`), Body: "{var} = {start}\nif {expr} != {want}:\n    pytest.fail(str({var}))\n"},
-	{Uses: regexp.MustCompile(`(?m)^\s*assert .* is `), Body: "{var} = {start}\nassert ({expr} == {want}) is True\n"},
+	{Uses: lazyregexp.New(`(?m)^import pytest\b[\s\S]*\bpytest\.raises\(`), Body: "{var} = {start}\nwith pytest.raises(ValueError):\n    if {expr} != {want}:\n        raise ValueError({var})\n", Turned: true},
+	{Uses: lazyregexp.New(`(?m)^\s*assert (?:\S+ in|.* not in) `), Body: "{var} = {start}\nassert {expr} in [{want}]\n"},
+	{Uses: lazyregexp.New(`(?m)^\s*assert not `), Body: "{var} = {start}\nassert not {expr} == {want}\n", Turned: true},
+	{Uses: lazyregexp.New(`(?m)^import pytest\b[\s\S]*\bpytest\.approx\(`), Body: "{var} = {start}\nassert {expr} == pytest.approx({want})\n", Numeric: true},
+	{Uses: lazyregexp.New(`(?m)^from pytest import (?:.*\W)?raises\b`), Body: "{var} = {start}\nwith raises(ValueError):\n    if {expr} != {want}:\n        raise ValueError({var})\n", Turned: true},
+	{Uses: lazyregexp.New(`(?m)^import pytest\b[\s\S]*\bpytest\.fail\(`), Body: "{var} = {start}\nif {expr} != {want}:\n    pytest.fail(str({var}))\n"},
+	{Uses: lazyregexp.New(`(?m)^\s*assert .* is `), Body: "{var} = {start}\nassert ({expr} == {want}) is True\n"},
 }
 
 // method is the form of an assertion of unittest.
 func method(name, body string, turned bool) Form {
-	return Form{Uses: regexp.MustCompile(`self\.` + name + `\(`), Body: "{var} = {start}\n" + body + "\n", Turned: turned}
+	return Form{Uses: lazyregexp.New(`self\.` + name + `\(`), Body: "{var} = {start}\n" + body + "\n", Turned: turned}
 }
 
 // caseForms are those of unittest.
@@ -60,12 +60,12 @@ var caseForms = []Form{
 
 var (
 	// pythonTest matches the head of a test of Python, with what it is indented by.
-	pythonTest = regexp.MustCompile(`(?m)^([ \t]*)(?:async )?def (test\w*)\(`)
+	pythonTest = lazyregexp.New(`(?m)^([ \t]*)(?:async )?def (test\w*)\(`)
 	// caseClass matches a class of unittest, and plainClass any other of pytest.
-	caseClass  = regexp.MustCompile(`(?m)^class (\w+)\([^)\n]*TestCase\b`)
-	plainClass = regexp.MustCompile(`(?m)^class (Test\w*)(?:\(\))?:`)
+	caseClass  = lazyregexp.New(`(?m)^class (\w+)\([^)\n]*TestCase\b`)
+	plainClass = lazyregexp.New(`(?m)^class (Test\w*)(?:\(\))?:`)
 	// plainCase tells that the name is that of unittest's class.
-	plainCase = regexp.MustCompile(`(?m)^from unittest import (?:.*\W)?TestCase\b`)
+	plainCase = lazyregexp.New(`(?m)^from unittest import (?:.*\W)?TestCase\b`)
 )
 
 // Python appends witnesses to a file with tests of pytest or unittest, all of which pass where quiet is
@@ -175,10 +175,10 @@ func indented(lines, margin string) string {
 
 var (
 	// pytestSection matches the head of what pytest writes of one failing test, or of more.
-	pytestSection = regexp.MustCompile(`^(_{3,}|={3,}) (.*\S) ?(_{3,}|={3,})$`)
+	pytestSection = lazyregexp.New(`^(_{3,}|={3,}) (.*\S) ?(_{3,}|={3,})$`)
 	// pytestProgress matches a line of dots, and pytestCount the counts at the end.
-	pytestProgress = regexp.MustCompile(`^(?:\S+ )?[.FEsxX]+(?: +\[ *\d+%\])?$`)
-	pytestCount    = regexp.MustCompile(`^(?:=+ )?\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b.* in [\d.]+s`)
+	pytestProgress = lazyregexp.New(`^(?:\S+ )?[.FEsxX]+(?: +\[ *\d+%\])?$`)
+	pytestCount    = lazyregexp.New(`^(?:=+ )?\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b.* in [\d.]+s`)
 )
 
 // HidePytest takes out of what pytest wrote for people what is of witnesses: their failures, and

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -20,7 +21,7 @@ const (
 // A scriptRunner is what the files of a runner look like.
 type scriptRunner struct {
 	// The modules that lend its functions; a call of one counts where the file imports it.
-	modules *regexp.Regexp
+	modules *lazyregexp.Regexp
 	// Its functions are there in files that declare none.
 	global bool
 	// A test that fails marks itself as one that is still to be done, and stands in one that passes:
@@ -32,14 +33,14 @@ type scriptRunner struct {
 
 // scriptRunners are those whose files can be given witnesses.
 var scriptRunners = map[string]scriptRunner{
-	NodeTests:  {modules: regexp.MustCompile(`^(?:node:)?test$`), todo: true},
-	VitestLike: {modules: regexp.MustCompile(`^vitest$`), global: true},
-	JestLike:   {modules: regexp.MustCompile(`^@jest/globals$`), global: true},
-	MochaLike:  {modules: regexp.MustCompile(`^mocha$`), global: true, suites: true},
+	NodeTests:  {modules: lazyregexp.New(`^(?:node:)?test$`), todo: true},
+	VitestLike: {modules: lazyregexp.New(`^vitest$`), global: true},
+	JestLike:   {modules: lazyregexp.New(`^@jest/globals$`), global: true},
+	MochaLike:  {modules: lazyregexp.New(`^mocha$`), global: true, suites: true},
 }
 
 // asserting matches the modules of assertion libraries.
-var asserting = regexp.MustCompile(`^(?:(?:node:)?assert(?:/strict)?|chai|power-assert|vitest|@jest/globals|expect|should|node:test)$`)
+var asserting = lazyregexp.New(`^(?:(?:node:)?assert(?:/strict)?|chai|power-assert|vitest|@jest/globals|expect|should|node:test)$`)
 
 // A scriptForm is one way to assert. Before its first name stands what it is called on.
 type scriptForm struct {
@@ -86,15 +87,15 @@ var scriptForms = []scriptForm{
 const scriptName = `[A-Za-z_$][\w$]*`
 
 var (
-	importClause = regexp.MustCompile(`(?m)^import\s+([^'";()]+?)\s+from\s*["']([^"'\n]+)["']`)
-	requireName  = regexp.MustCompile(`(?m)^(?:export\s+)?(?:const|let|var|import)\s+(\{[^}]*\}|` + scriptName + `)\s*(?::\s*[\w.]+\s*)?=\s*([^\n;]*)`)
-	varList      = regexp.MustCompile(`(?m)^(?:var|const|let)\s[^;]*?(?:;|\n[ \t]*\n|\z)`)
-	inVarList    = regexp.MustCompile(`(?m)^[ \t]+,?[ \t]*(` + scriptName + `)\s*=\s*(require\([^\n]*)`)
-	required     = regexp.MustCompile(`^(?:require\(\s*["']([^"']+)["']|(` + scriptName + `))`)
-	localName    = regexp.MustCompile(`(` + scriptName + `)(?:\s*(?:\bas\b|:)\s*(` + scriptName + `))?`)
-	testTitle    = regexp.MustCompile("(?:^|[^.\\w$])(" + scriptName + ")\\(\\s*(?:\"([^\"\\n]*)\"|'([^'\\n]*)'|`([^`\\n]*)`)\\s*,")
-	onlyCall     = regexp.MustCompile(`\.only\b|\bf(?:it|describe)\(`)
-	mapped       = regexp.MustCompile(`(?m)^//[#@] sourceMappingURL=`)
+	importClause = lazyregexp.New(`(?m)^import\s+([^'";()]+?)\s+from\s*["']([^"'\n]+)["']`)
+	requireName  = lazyregexp.New(`(?m)^(?:export\s+)?(?:const|let|var|import)\s+(\{[^}]*\}|` + scriptName + `)\s*(?::\s*[\w.]+\s*)?=\s*([^\n;]*)`)
+	varList      = lazyregexp.New(`(?m)^(?:var|const|let)\s[^;]*?(?:;|\n[ \t]*\n|\z)`)
+	inVarList    = lazyregexp.New(`(?m)^[ \t]+,?[ \t]*(` + scriptName + `)\s*=\s*(require\([^\n]*)`)
+	required     = lazyregexp.New(`^(?:require\(\s*["']([^"']+)["']|(` + scriptName + `))`)
+	localName    = lazyregexp.New(`(` + scriptName + `)(?:\s*(?:\bas\b|:)\s*(` + scriptName + `))?`)
+	testTitle    = lazyregexp.New("(?:^|[^.\\w$])(" + scriptName + ")\\(\\s*(?:\"([^\"\\n]*)\"|'([^'\\n]*)'|`([^`\\n]*)`)\\s*,")
+	onlyCall     = lazyregexp.New(`\.only\b|\bf(?:it|describe)\(`)
+	mapped       = lazyregexp.New(`(?m)^//[#@] sourceMappingURL=`)
 )
 
 // A scriptText is a file with the names that it declares outside of functions, and the module that

@@ -5,13 +5,13 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"agent/orchestrator/edit/document"
 	"agent/orchestrator/edit/lex"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // keepGoImports is KeepImports for Go, by its own parser: a name is used when
@@ -62,7 +62,7 @@ func keepGoImports(before, after string) (text string, kept []string) {
 
 // goVersion is the part of an import path that names a major version: the v2 of
 // "a.org/b/v2", whose package is b.
-var goVersion = regexp.MustCompile(`^v[0-9]+$`)
+var goVersion = lazyregexp.New(`^v[0-9]+$`)
 
 // goName returns the name that an import binds, "" when that is not certain
 // from its path, which is a matter of convention: "b" for "a.org/b/v2", nothing

@@ -1,14 +1,15 @@
 package parse
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // attrPattern finds one attribute of a tag: a name and a value, quoted or not.
-var attrPattern = regexp.MustCompile(`([A-Za-z_][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"']+))`)
+var attrPattern = lazyregexp.New(`([A-Za-z_][\w-]*)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"']+))`)
 
 // pathAttrs are the attributes that hold a path, in small letters.
 var pathAttrs = []string{"file", "path", "filename", "file_path", "filepath"}

@@ -1,11 +1,11 @@
 package parse
 
 import (
-	"regexp"
 	"strings"
 
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // parseDiff reads unified diffs, of git or plain, as programs and models write
@@ -197,7 +197,7 @@ func (p *diffParser) kind(v string) error {
 
 // hunkHeader is the usual header. A header without numbers is read too.
 // A count that is absent is 1: "@@ -3 +3,2 @@" replaces one line by two.
-var hunkHeader = regexp.MustCompile(`^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
+var hunkHeader = lazyregexp.New(`^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 
 // hunk reads one hunk: its header l and the lines after it.
 //

@@ -2,10 +2,10 @@ package parse
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"agent/orchestrator/edit/problem"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // ends reports whether the line s at p.i no longer belongs to the hunk; full
@@ -37,7 +37,7 @@ func (p *diffParser) ends(s string, full bool) bool {
 }
 
 // mailEnd is the version that git writes under a mailed patch.
-var mailEnd = regexp.MustCompile(`^\d+\.\d+`)
+var mailEnd = lazyregexp.New(`^\d+\.\d+`)
 
 // cutOff refuses a hunk at the end of the response that lacks lines: its header
 // promises more on one side and no less on the other, or the fence around it
@@ -87,4 +87,4 @@ func (p *diffParser) unmarked(promised bool) error {
 }
 
 // listItem is a line of prose that looks like one of a hunk.
-var listItem = regexp.MustCompile("^[+-] [\\pL`*\"]")
+var listItem = lazyregexp.New("^[+-] [\\pL`*\"]")

@@ -1,19 +1,19 @@
 package parse
 
 import (
-	"regexp"
 	"sort"
 	"strings"
 
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // What begins a JSON patch, without a fence and in one. "[//]" begins a
 // comment of Markdown.
 var (
-	jsonStart = regexp.MustCompile(`^(?:\[\s*(?:[{\]]|/[/*][^\]])|\{\s*(?:["}]|/[/*]))`)
-	jsonFence = regexp.MustCompile("(?mi)^(?:```+|~~~+)(?:json[c5]?)?[ \t]*\r?\n\\s*(?:\ufeff\\s*)?(?:\\[\\s*(?:\\{|/[/*][^\\]])|\\{\\s*(?:\"|/[/*]))")
+	jsonStart = lazyregexp.New(`^(?:\[\s*(?:[{\]]|/[/*][^\]])|\{\s*(?:["}]|/[/*]))`)
+	jsonFence = lazyregexp.New("(?mi)^(?:```+|~~~+)(?:json[c5]?)?[ \t]*\r?\n\\s*(?:\ufeff\\s*)?(?:\\[\\s*(?:\\{|/[/*][^\\]])|\\{\\s*(?:\"|/[/*]))")
 )
 
 // parseFenced reads the JSON patches in fences, when the first of them begins

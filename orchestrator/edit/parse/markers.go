@@ -2,11 +2,11 @@ package parse
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"agent/orchestrator/edit/lex"
 	"agent/orchestrator/edit/problem"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // parseMarkers reads blocks between conflict markers:
@@ -70,8 +70,8 @@ func parseMarkers(text string) ([]*Operation, error) {
 // Lines that some tools put above the old lines of a block: where they begin,
 // and what divides the number from them.
 var (
-	markerNumber  = regexp.MustCompile(`^:(start_line|end_line|line):[ \t]*(\d+)[ \t\r]*$`)
-	markerDivider = regexp.MustCompile(`^-{5,9}[ \t\r]*$`)
+	markerNumber  = lazyregexp.New(`^:(start_line|end_line|line):[ \t]*(\d+)[ \t\r]*$`)
+	markerDivider = lazyregexp.New(`^-{5,9}[ \t\r]*$`)
 )
 
 // markerLine cuts such lines off the old lines of a block, and returns the

@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -13,6 +12,7 @@ import (
 
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/wire"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // Vendor is the name of this vendor in the name of a model.
@@ -214,7 +214,7 @@ func bound(req llm.Request) int64 {
 
 // sampled are the models of Anthropic that take a temperature: those up to Claude 4.6.
 // Later ones refuse any but their own. Source: "What's new in Claude Opus 4.7".
-var sampled = regexp.MustCompile(`^claude-([123]\b|instant|(opus|sonnet|haiku)-4(-[0-6])?(-\d{8})?$)`)
+var sampled = lazyregexp.New(`^claude-([123]\b|instant|(opus|sonnet|haiku)-4(-[0-6])?(-\d{8})?$)`)
 
 // params returns req in Anthropic's form.
 //

@@ -7,11 +7,11 @@
 package catalog
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/orchestrator/llm"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // Currency is that of the prices here.
@@ -28,7 +28,7 @@ type Model struct {
 func All() []Model { return slices.Clone(table) }
 
 // dated is how vendors write the version of a model behind its name.
-var dated = regexp.MustCompile(`^-(\d{8}|\d{4}-\d{2}-\d{2})$`)
+var dated = lazyregexp.New(`^-(\d{8}|\d{4}-\d{2}-\d{2})$`)
 
 // Find returns what is known of a model of a vendor, by its name or by that and the date
 // of a version.

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"regexp"
 
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/wire"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // Vendor is the name of this vendor in the name of a model.
@@ -64,7 +64,7 @@ type message struct {
 
 // reasoning are the models that refuse a temperature other than their own.
 // Source: "Using GPT-5" and "Reasoning models" of OpenAI's guides.
-var reasoning = regexp.MustCompile(`^(ft:)?(o[1-9]|gpt-[5-9]|gpt-[1-9][0-9]|codex)`)
+var reasoning = lazyregexp.New(`^(ft:)?(o[1-9]|gpt-[5-9]|gpt-[1-9][0-9]|codex)`)
 
 // newQuestion returns req in OpenAI's form.
 func newQuestion(req llm.Request) question {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // The arguments of the tools.
@@ -67,7 +68,7 @@ func (s *server) prove(ctx context.Context, req *sdk.CallToolRequest, in proveIn
 }
 
 // named matches the IDs of runs and their beginnings. What does not fit never becomes an argument.
-var named = regexp.MustCompile(`^[0-9a-z]{3,40}$`)
+var named = lazyregexp.New(`^[0-9a-z]{3,40}$`)
 
 // runName refuses what is no ID of a run.
 func runName(run string) error {

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // errPathText refuses a path that the record could not give back exactly.
@@ -82,7 +83,7 @@ func CleanDocument(doc []byte) ([]byte, error) {
 }
 
 // unkept finds the escapes of NUL and of surrogates, whole pairs included.
-var unkept = regexp.MustCompile(`\\u(0000|[dD])`)
+var unkept = lazyregexp.New(`\\u(0000|[dD])`)
 
 // CleanAll cleans every text of a list.
 func CleanAll(list []string) []string {

@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // PackageLists are the fields of a package.json that list packages with their versions. What
@@ -131,7 +132,7 @@ func listPnpmLock(text []byte) (packages, error) {
 }
 
 // yarnVersion is the version in a block of a yarn.lock, of either age.
-var yarnVersion = regexp.MustCompile(`^  "?version"?:? "?([^"\s]+)"?`)
+var yarnVersion = lazyregexp.New(`^  "?version"?:? "?([^"\s]+)"?`)
 
 // listYarnLock reads blocks that a line like `"@s/a@^1", "@s/a@^2":` opens.
 func listYarnLock(text []byte) (packages, error) {

@@ -2,11 +2,12 @@ package deps
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // PythonName is a name of Python in the one form that its spellings share: case, "-", "_" and
@@ -17,7 +18,7 @@ func PythonName(name string) string {
 
 // requirementComment matches what is no part of a line. In an address a "#" stands without
 // a space before it.
-var requirementComment = regexp.MustCompile(`(^|\s)#.*$`)
+var requirementComment = lazyregexp.New(`(^|\s)#.*$`)
 
 // Requirements reads the lines of a requirements file as pip does: continued lines are one,
 // comments and empty lines are left out. A line is a requirement or begins with an option.
@@ -44,7 +45,7 @@ func Requirements(text []byte) []string {
 }
 
 // requirementName splits a requirement of Python into its name and the rest.
-var requirementName = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(.*)$`)
+var requirementName = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(.*)$`)
 
 // addRequirement notes one requirement.
 func (p packages) addRequirement(line string) {

@@ -2,9 +2,10 @@ package lang
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A Language is one row of the table.
@@ -183,13 +184,13 @@ type Tests struct {
 	// What findings call the language: "Python".
 	Name string
 	// Names of files that are those of tests; nil for none.
-	Named *regexp.Regexp
+	Named *lazyregexp.Regexp
 	// Paths in a directory that only tests are in; nil for none.
-	Within *regexp.Regexp
+	Within *lazyregexp.Regexp
 	// Paths that are those of tests only where the text is, too; nil for none.
-	Likely *regexp.Regexp
+	Likely *lazyregexp.Regexp
 	// What the text of tests holds; nil where the name says enough.
-	Text *regexp.Regexp
+	Text *lazyregexp.Regexp
 	// A name by Named or Within is enough. Elsewhere files are called so which hold no tests,
 	// a script that tries a connection or a class that measures load.
 	Certain bool

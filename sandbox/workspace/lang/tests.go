@@ -2,15 +2,16 @@ package lang
 
 import (
 	"path"
-	"regexp"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // testDir matches a directory of tests: assertions are moved to helpers there.
 const testDir = `(?:^|/)(?:tests?|specs?)/`
 
 // inTests matches a path in a directory of tests, whatever the language.
-var inTests = regexp.MustCompile(`(?:^|/)(?:tests?|specs?|__tests__|e2e)/`)
+var inTests = lazyregexp.New(`(?:^|/)(?:tests?|specs?|__tests__|e2e)/`)
 
 // InTests reports whether a path lies in a directory of tests.
 func InTests(p string) bool { return inTests.MatchString(p) }
@@ -39,7 +40,7 @@ func (l *Language) MayTest(p string) bool {
 }
 
 // re compiles an expression of the tables.
-func re(text string) *regexp.Regexp { return regexp.MustCompile(text) }
+func re(text string) *lazyregexp.Regexp { return lazyregexp.New(text) }
 
 // jvmTools build and test what runs on Java.
 var jvmTools = []string{"mvn", "mvnw", "gradle", "gradlew", "ant", "sbt", "javac", "kotlinc"}
@@ -83,7 +84,7 @@ var (
 // Candidate reports whether a file of the language may hold tests by its name, and whether its
 // text must tell.
 func (t *Tests) Candidate(p string) (possible, unsure bool) {
-	is := func(re *regexp.Regexp, text string) bool { return re != nil && re.MatchString(text) }
+	is := func(re *lazyregexp.Regexp, text string) bool { return re != nil && re.MatchString(text) }
 	switch {
 	case is(t.Named, path.Base(p)), is(t.Within, p):
 		return true, t.Text != nil && !t.Certain

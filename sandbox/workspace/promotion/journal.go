@@ -10,12 +10,12 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/internal/dirfd"
+	"agent/sandbox/workspace/lazyregexp"
 
 	"golang.org/x/sys/unix"
 )
@@ -34,7 +34,7 @@ const oldJournals = ".agent/journal"
 const trash = "~"
 
 // validID is what may name a journal: a plain file name.
-var validID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
+var validID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // A state is how far a promotion has come; see the package's documentation.
 type state string

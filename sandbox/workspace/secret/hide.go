@@ -2,20 +2,20 @@ package secret
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // pemBody is what stands below the first line of a private key: headers, and
 // lines of base64, also where they are quoted, joined by \n or marked as a diff.
-var pemBody = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----` +
+var pemBody = lazyregexp.New(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----` +
 	`((?:[\s"'+,-]|\\[nr]|[A-Za-z-]+: [^\n\\]*(?:\n|\\n))*(?:[A-Za-z0-9+/=]{16,}(?:[\s"'+,-]|\\[nr])*)+[A-Za-z0-9+/=]{0,15})`)
 
 // puttyBody is what stands below the line that counts the lines of a private key of PuTTY.
-var puttyBody = regexp.MustCompile(`Private-Lines: \d+(?:\s+|\\[nr])+[+-]?((?:[+-]?[A-Za-z0-9+/=]+(?:\r?\n|\\[nr]|$))*[+-]?[A-Za-z0-9+/=]{4,})(?:\s|\\[nr]|$)`)
+var puttyBody = lazyregexp.New(`Private-Lines: \d+(?:\s+|\\[nr])+[+-]?((?:[+-]?[A-Za-z0-9+/=]+(?:\r?\n|\\[nr]|$))*[+-]?[A-Za-z0-9+/=]{4,})(?:\s|\\[nr]|$)`)
 
 // longSecret is the length from which a credential is looked for in the whole
 // text, in bytes: a shorter one may be a word that stands elsewhere by chance.
@@ -56,7 +56,7 @@ func Hide(text string) (hidden string, restore func(string) string) {
 }
 
 // quotationHead is the line that begins a quotation.
-var quotationHead = regexp.MustCompile(`^<<([0-9a-f]{16,}) (.*\S)\s*$`)
+var quotationHead = lazyregexp.New(`^<<([0-9a-f]{16,}) (.*\S)\s*$`)
 
 // A quotation is where a text of several files stands. The zero value is outside of any.
 type quotation struct {

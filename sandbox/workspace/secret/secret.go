@@ -16,9 +16,10 @@ package secret
 import (
 	"bytes"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A Finding is a credential in a text. It never holds the credential itself,
@@ -34,7 +35,7 @@ type rule struct {
 	// One of these stands in every text that the expression matches: a search
 	// for a fixed string spares most lines the expression.
 	marks []string
-	form  *regexp.Regexp
+	form  *lazyregexp.Regexp
 	// Bits of entropy a character that group 1 must have at least; 0 for a form
 	// that is certain by itself. A key of random letters and digits has above 4,
 	// a word about 3.
@@ -44,23 +45,23 @@ type rule struct {
 // rules are tried in order; the first that fits a line counts. The
 // prefixes are those that the issuers document for scanners to find.
 var rules = []rule{
-	{"a private key", []string{"PRIVATE KEY"}, regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----`), 0},
-	{"an AWS access key", []string{"AKIA", "ASIA"}, regexp.MustCompile(`\b((?:AKIA|ASIA)[A-Z2-7]{16})\b`), 3},
-	{"a GitHub token", []string{"gh", "github_pat_"}, regexp.MustCompile(`\b(gh[pousr]_[0-9A-Za-z]{36,}|github_pat_[0-9A-Za-z_]{50,})\b`), 3},
-	{"a GitLab token", []string{"glpat-"}, regexp.MustCompile(`\b(glpat-[0-9A-Za-z_-]{20,})`), 3},
-	{"a Slack token", []string{"xox"}, regexp.MustCompile(`\b(xox[abeoprs]-[0-9A-Za-z-]{20,})`), 3},
-	{"a Google API key", []string{"AIza"}, regexp.MustCompile(`\b(AIza[0-9A-Za-z_-]{35})`), 3},
-	{"an API key", []string{"sk-", "sk_live_", "rk_live_"}, regexp.MustCompile(`(?:^|[^0-9A-Za-z_-])(sk-[0-9A-Za-z_-]{32,}|[sr]k_live_[0-9A-Za-z]{20,})`), 3.5},
-	{"an npm token", []string{"npm_"}, regexp.MustCompile(`\b(npm_[0-9A-Za-z]{36})\b`), 3},
-	{"a PyPI token", []string{"pypi-"}, regexp.MustCompile(`\b(pypi-[0-9A-Za-z_-]{60,})`), 3},
-	{"a signed token (JWT)", []string{"eyJ"}, regexp.MustCompile(`\b(eyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.[0-9A-Za-z_-]{20,})`), 3},
-	{"a Slack webhook", []string{"hooks.slack.com"}, regexp.MustCompile(`hooks\.slack\.com/(?:services|workflows|triggers)/([A-Z0-9]{8,}/[A-Z0-9]{8,}/[0-9A-Za-z]{16,})`), 3},
-	{"a Discord webhook", []string{"/api/webhooks/"}, regexp.MustCompile(`discord(?:app)?\.com/api/webhooks/[0-9]{15,}/([0-9A-Za-z_-]{50,})`), 3},
-	{"a key of an Azure account", []string{"AccountKey=", "SharedAccessKey="}, regexp.MustCompile(`(?:AccountKey|SharedAccessKey)=([0-9A-Za-z+/]{42,86}={1,2})`), 3.5},
-	{"a Telegram bot token", []string{":AA"}, regexp.MustCompile(`(?:^|[^0-9A-Za-z])([0-9]{8,10}:AA[0-9A-Za-z_-]{33})(?:[^0-9A-Za-z_-]|$)`), 3},
-	{"an access token", accessMarks, regexp.MustCompile(`(?:^|[^0-9A-Za-z_-])(` + accessForms + `)`), 3},
-	{"a password in an address", []string{"://"}, regexp.MustCompile(`\b[a-z][a-z0-9+.-]*://[^\s/:@'"<>{}$%]+:([^\s/:@'"<>{}$]{6,})@[^\s/'"]`), 2.5},
-	{"a secret given as a literal", []string{"=", ":"}, regexp.MustCompile(
+	{"a private key", []string{"PRIVATE KEY"}, lazyregexp.New(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----`), 0},
+	{"an AWS access key", []string{"AKIA", "ASIA"}, lazyregexp.New(`\b((?:AKIA|ASIA)[A-Z2-7]{16})\b`), 3},
+	{"a GitHub token", []string{"gh", "github_pat_"}, lazyregexp.New(`\b(gh[pousr]_[0-9A-Za-z]{36,}|github_pat_[0-9A-Za-z_]{50,})\b`), 3},
+	{"a GitLab token", []string{"glpat-"}, lazyregexp.New(`\b(glpat-[0-9A-Za-z_-]{20,})`), 3},
+	{"a Slack token", []string{"xox"}, lazyregexp.New(`\b(xox[abeoprs]-[0-9A-Za-z-]{20,})`), 3},
+	{"a Google API key", []string{"AIza"}, lazyregexp.New(`\b(AIza[0-9A-Za-z_-]{35})`), 3},
+	{"an API key", []string{"sk-", "sk_live_", "rk_live_"}, lazyregexp.New(`(?:^|[^0-9A-Za-z_-])(sk-[0-9A-Za-z_-]{32,}|[sr]k_live_[0-9A-Za-z]{20,})`), 3.5},
+	{"an npm token", []string{"npm_"}, lazyregexp.New(`\b(npm_[0-9A-Za-z]{36})\b`), 3},
+	{"a PyPI token", []string{"pypi-"}, lazyregexp.New(`\b(pypi-[0-9A-Za-z_-]{60,})`), 3},
+	{"a signed token (JWT)", []string{"eyJ"}, lazyregexp.New(`\b(eyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.[0-9A-Za-z_-]{20,})`), 3},
+	{"a Slack webhook", []string{"hooks.slack.com"}, lazyregexp.New(`hooks\.slack\.com/(?:services|workflows|triggers)/([A-Z0-9]{8,}/[A-Z0-9]{8,}/[0-9A-Za-z]{16,})`), 3},
+	{"a Discord webhook", []string{"/api/webhooks/"}, lazyregexp.New(`discord(?:app)?\.com/api/webhooks/[0-9]{15,}/([0-9A-Za-z_-]{50,})`), 3},
+	{"a key of an Azure account", []string{"AccountKey=", "SharedAccessKey="}, lazyregexp.New(`(?:AccountKey|SharedAccessKey)=([0-9A-Za-z+/]{42,86}={1,2})`), 3.5},
+	{"a Telegram bot token", []string{":AA"}, lazyregexp.New(`(?:^|[^0-9A-Za-z])([0-9]{8,10}:AA[0-9A-Za-z_-]{33})(?:[^0-9A-Za-z_-]|$)`), 3},
+	{"an access token", accessMarks, lazyregexp.New(`(?:^|[^0-9A-Za-z_-])(` + accessForms + `)`), 3},
+	{"a password in an address", []string{"://"}, lazyregexp.New(`\b[a-z][a-z0-9+.-]*://[^\s/:@'"<>{}$%]+:([^\s/:@'"<>{}$]{6,})@[^\s/'"]`), 2.5},
+	{"a secret given as a literal", []string{"=", ":"}, lazyregexp.New(
 		`(?i)(?:password|passwd|secret|token|api_?key|apikey|access_?key|private_?key|auth_?key)["']?\s*(?::=|=>|=|:)\s*["']([^\s"'<>{}$]{12,})["']`), 3.5},
 }
 

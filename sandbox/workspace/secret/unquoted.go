@@ -2,11 +2,11 @@ package secret
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // textKindOf tells by its name how a value that nobody quoted is to be read in a file: in
@@ -30,7 +30,7 @@ type assignment struct {
 	// One of these is in every line that the expression matches, in lower case; nil
 	// means nameWords. The expression is tried on no other line.
 	marks []string
-	form  *regexp.Regexp
+	form  *lazyregexp.Regexp
 	// It is the syntax of a language, and not only in data: "NAME=value" of a command, a
 	// tag, a header.
 	anywhere bool
@@ -48,30 +48,30 @@ const secretWord = `((?i:[\w.-]*(?:password|passwd|passwort|passphrase|kennwort|
 // a line that is written by hand.
 var assignments = []assignment{
 	// password: str = "x", password := 'x', "password": "x", Password => `x`.
-	{form: regexp.MustCompile(secretWord + "[\"'`]?\\]?(?:\\s*\\??:\\s*[A-Za-z][\\w.\\[\\]| ]{0,40}|\\s+string)?\\s*(?::=|=>|\\?=|=|:)\\s*[brfuBRFU]{0,2}(?:\"([^\"\\s]{4,})\"|'([^'\\s]{4,})'|`([^`\\s]{4,})`)"), anywhere: true, quoted: true},
+	{form: lazyregexp.New(secretWord + "[\"'`]?\\]?(?:\\s*\\??:\\s*[A-Za-z][\\w.\\[\\]| ]{0,40}|\\s+string)?\\s*(?::=|=>|\\?=|=|:)\\s*[brfuBRFU]{0,2}(?:\"([^\"\\s]{4,})\"|'([^'\\s]{4,})'|`([^`\\s]{4,})`)"), anywhere: true, quoted: true},
 	// password: x, db.password = x, TOKEN=x, ENV TOKEN x, "- PASSWORD=x".
-	{form: regexp.MustCompile(`(?:^|[\s;,&?/:+{(\]"'-])["']?` + secretWord + "[\"']?(?:\\s*[:=]\\s*|\\s*\\?=\\s*)([^\\s\"'`#][^\\s\"'`]*)")},
+	{form: lazyregexp.New(`(?:^|[\s;,&?/:+{(\]"'-])["']?` + secretWord + "[\"']?(?:\\s*[:=]\\s*|\\s*\\?=\\s*)([^\\s\"'`#][^\\s\"'`]*)")},
 	// A passphrase may have spaces.
-	{form: regexp.MustCompile(`(?i)(?:^|[\s_.-])(passphrase)["']?\s*[:=]\s*["']?([^\s"'][^"'#]*[^\s"'#])["']?\s*$`)},
-	{form: regexp.MustCompile(`^\s*(?:ENV|ARG)\s+` + secretWord + `\s+["']?([^\s"'=]+)`)},
+	{form: lazyregexp.New(`(?i)(?:^|[\s_.-])(passphrase)["']?\s*[:=]\s*["']?([^\s"'][^"'#]*[^\s"'#])["']?\s*$`)},
+	{form: lazyregexp.New(`^\s*(?:ENV|ARG)\s+` + secretWord + `\s+["']?([^\s"'=]+)`)},
 	// A variable before a command, also within a string of a program.
-	{form: regexp.MustCompile("(?:^|[\\s;&|\"'`(])([A-Z][A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|PWD|PASS|SECRET|TOKEN|KEY))=([^\\s\"'`;&|,)]+)"), anywhere: true},
-	{form: regexp.MustCompile("[\"'`]" + secretWord + "\\s*:\\s*([^\\s\"'`;,]{8,})[\"'`]"), anywhere: true}, // a header in a string
-	{form: regexp.MustCompile(`(?i)<((?:[\w.-]+:)?[\w.-]*(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key))(?:\s[^<>]{0,200})?>\s*([^<>\s]+)\s*</`), anywhere: true},
-	{form: regexp.MustCompile(`(?i)\b(?:name|key|id)["']?\s*[:=]\s*["']?` + secretWord + `["']?[\s,;]+["']?value["']?\s*[:=]\s*["']?([^\s"'<>,]+)`), anywhere: true},
+	{form: lazyregexp.New("(?:^|[\\s;&|\"'`(])([A-Z][A-Z0-9_]*(?:PASSWORD|PASSWD|PASSPHRASE|PWD|PASS|SECRET|TOKEN|KEY))=([^\\s\"'`;&|,)]+)"), anywhere: true},
+	{form: lazyregexp.New("[\"'`]" + secretWord + "\\s*:\\s*([^\\s\"'`;,]{8,})[\"'`]"), anywhere: true}, // a header in a string
+	{form: lazyregexp.New(`(?i)<((?:[\w.-]+:)?[\w.-]*(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key))(?:\s[^<>]{0,200})?>\s*([^<>\s]+)\s*</`), anywhere: true},
+	{form: lazyregexp.New(`(?i)\b(?:name|key|id)["']?\s*[:=]\s*["']?` + secretWord + `["']?[\s,;]+["']?value["']?\s*[:=]\s*["']?([^\s"'<>,]+)`), anywhere: true},
 	// What programs take on their command line.
-	{form: regexp.MustCompile("(?i)(?:^|[\\s\"'`\\[,])--?(password|passwd|pass|passphrase|storepass|keypass|token|secret|api-?key|auth-?token|access-?token|client-?secret|secret-?key|pw)(?:[ =]|[\"'],\\s*[\"'])\\s*[\"']?([^\\s\"'`\\],]+)"), anywhere: true},
-	{marks: []string{"curl", "wget", "http", "xh"}, form: regexp.MustCompile("\\b(?:curl|wget|http|https|xh)\\b.*?\\s(-u|--user|--proxy-user|-U|-a|--auth)(?:[ =]|[\"'],)\\s*[\"']?[^\\s:\"'`$<{]+:([^\\s\"'`\\],]+)"), anywhere: true, password: true},
-	{marks: []string{"-u", "--user"}, form: regexp.MustCompile("(?:^|[\\s\"'`])(-u|--user)(?:[ =]|[\"'],)\\s*[\"']?[A-Za-z][\\w.@+-]*:([^\\s\"'`\\],]{6,})"), anywhere: true},
-	{marks: []string{"sshpass"}, form: regexp.MustCompile("\\b(sshpass)\\s+-p\\s*[\"']?([^\\s\"'`]+)"), anywhere: true, password: true},
-	{marks: []string{"mysql", "mariadb"}, form: regexp.MustCompile("\\b(mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\\b.*?\\s-p[\"']?([^\\s\"'`-][^\\s\"'`]*)"), anywhere: true, password: true},
-	{marks: []string{"docker", "podman", "helm", "redis-cli", "az", "oc"}, form: regexp.MustCompile("\\b(docker|podman|helm|redis-cli|az|oc)\\s.*?(?:\\s-p|\\s-a)[ =][\"']?([^\\s\"'`:/]{6,})"), anywhere: true},
-	{marks: []string{"pass:"}, form: regexp.MustCompile("(?i)-(pass(?:in|out)?)\\s+pass:([^\\s\"'`]+)"), anywhere: true, password: true},
-	{marks: []string{"login", "machine"}, form: regexp.MustCompile(`(?i)\b(login|machine)\s+\S+\s+password\s+(\S+)`), anywhere: true, password: true},
-	{marks: []string{"identified", "password"}, form: regexp.MustCompile(`(?i)\b(identified\s+by|password)\s+'([^'\s]{6,})'`), anywhere: true, password: true},
-	{marks: []string{"authorization"}, form: regexp.MustCompile("(?i)\\b(authorization)[\"']?\\s*[:=,]\\s*[\"'`]?\\s*(?:bearer|basic|token|apikey)\\s+([A-Za-z0-9._~+/=-]{6,})"), anywhere: true},
-	{marks: []string{"bearer"}, form: regexp.MustCompile(`(?i)\b(bearer)\s+([A-Za-z0-9._~+/=-]{20,})`), anywhere: true},
-	{marks: []string{"://"}, form: regexp.MustCompile(`\b([a-z][a-z0-9+.-]*)://[^\s/:@'"<>{}$]*:([^\s/:@'"<>{}$][^\s/:@'"<>{}]*)@[^\s/'"]`), anywhere: true, password: true},
+	{form: lazyregexp.New("(?i)(?:^|[\\s\"'`\\[,])--?(password|passwd|pass|passphrase|storepass|keypass|token|secret|api-?key|auth-?token|access-?token|client-?secret|secret-?key|pw)(?:[ =]|[\"'],\\s*[\"'])\\s*[\"']?([^\\s\"'`\\],]+)"), anywhere: true},
+	{marks: []string{"curl", "wget", "http", "xh"}, form: lazyregexp.New("\\b(?:curl|wget|http|https|xh)\\b.*?\\s(-u|--user|--proxy-user|-U|-a|--auth)(?:[ =]|[\"'],)\\s*[\"']?[^\\s:\"'`$<{]+:([^\\s\"'`\\],]+)"), anywhere: true, password: true},
+	{marks: []string{"-u", "--user"}, form: lazyregexp.New("(?:^|[\\s\"'`])(-u|--user)(?:[ =]|[\"'],)\\s*[\"']?[A-Za-z][\\w.@+-]*:([^\\s\"'`\\],]{6,})"), anywhere: true},
+	{marks: []string{"sshpass"}, form: lazyregexp.New("\\b(sshpass)\\s+-p\\s*[\"']?([^\\s\"'`]+)"), anywhere: true, password: true},
+	{marks: []string{"mysql", "mariadb"}, form: lazyregexp.New("\\b(mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\\b.*?\\s-p[\"']?([^\\s\"'`-][^\\s\"'`]*)"), anywhere: true, password: true},
+	{marks: []string{"docker", "podman", "helm", "redis-cli", "az", "oc"}, form: lazyregexp.New("\\b(docker|podman|helm|redis-cli|az|oc)\\s.*?(?:\\s-p|\\s-a)[ =][\"']?([^\\s\"'`:/]{6,})"), anywhere: true},
+	{marks: []string{"pass:"}, form: lazyregexp.New("(?i)-(pass(?:in|out)?)\\s+pass:([^\\s\"'`]+)"), anywhere: true, password: true},
+	{marks: []string{"login", "machine"}, form: lazyregexp.New(`(?i)\b(login|machine)\s+\S+\s+password\s+(\S+)`), anywhere: true, password: true},
+	{marks: []string{"identified", "password"}, form: lazyregexp.New(`(?i)\b(identified\s+by|password)\s+'([^'\s]{6,})'`), anywhere: true, password: true},
+	{marks: []string{"authorization"}, form: lazyregexp.New("(?i)\\b(authorization)[\"']?\\s*[:=,]\\s*[\"'`]?\\s*(?:bearer|basic|token|apikey)\\s+([A-Za-z0-9._~+/=-]{6,})"), anywhere: true},
+	{marks: []string{"bearer"}, form: lazyregexp.New(`(?i)\b(bearer)\s+([A-Za-z0-9._~+/=-]{20,})`), anywhere: true},
+	{marks: []string{"://"}, form: lazyregexp.New(`\b([a-z][a-z0-9+.-]*)://[^\s/:@'"<>{}$]*:([^\s/:@'"<>{}$][^\s/:@'"<>{}]*)@[^\s/'"]`), anywhere: true, password: true},
 }
 
 // nameWords are what the names of secrets hold, in lower case.
@@ -142,10 +142,10 @@ func otherName(name string) bool {
 
 // Expressions and references, as they begin or as a whole.
 var (
-	referenceForm = regexp.MustCompile(`^(?:[$%{<\[!@*&|>(\\]|\.{1,2}/|~/|(?i:https?|file|vault|ssm|op|env|arn|secret|aws|gcp|sops|keyring)[:]|ENC[\[(]|(?i:sha\d+|md5|bcrypt|argon2\w*)[:$-])`)
-	expression    = regexp.MustCompile(`^(?:[A-Za-z_]\w*[\[(]|(?:[A-Za-z_]\w*\??(?:\.|::|->))+[A-Za-z_]\w*(?:[\[(].*)?$)`)
-	unixPath      = regexp.MustCompile(`^/[\w./-]*$`)
-	interpolated  = regexp.MustCompile(`\$\{|\$\(|\{\{|%\(|#\{|<[A-Za-z_ -]+>|\{\w*\}`)
+	referenceForm = lazyregexp.New(`^(?:[$%{<\[!@*&|>(\\]|\.{1,2}/|~/|(?i:https?|file|vault|ssm|op|env|arn|secret|aws|gcp|sops|keyring)[:]|ENC[\[(]|(?i:sha\d+|md5|bcrypt|argon2\w*)[:$-])`)
+	expression    = lazyregexp.New(`^(?:[A-Za-z_]\w*[\[(]|(?:[A-Za-z_]\w*\??(?:\.|::|->))+[A-Za-z_]\w*(?:[\[(].*)?$)`)
+	unixPath      = lazyregexp.New(`^/[\w./-]*$`)
+	interpolated  = lazyregexp.New(`\$\{|\$\(|\{\{|%\(|#\{|<[A-Za-z_ -]+>|\{\w*\}`)
 )
 
 // reference reports whether a value says where a secret comes from.
@@ -158,7 +158,7 @@ func reference(value string) bool {
 }
 
 // regexpSigns are values that begin with a sign and are no reference for all that.
-var regexpSigns = regexp.MustCompile(`^(?:[@!*&%][A-Za-z0-9]+[!@#%^&*+=~?0-9-][^\s{}()]*|\$[A-Za-z]*[0-9][A-Za-z0-9]*[!@#%^&*+?~][^\s{}()$/]*)$`)
+var regexpSigns = lazyregexp.New(`^(?:[@!*&%][A-Za-z0-9]+[!@#%^&*+=~?0-9-][^\s{}()]*|\$[A-Za-z]*[0-9][A-Za-z0-9]*[!@#%^&*+?~][^\s{}()$/]*)$`)
 
 // plainWords are what stands in place of a value, and what values that are examples are
 // put together from.

@@ -2,9 +2,10 @@ package npmscript
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A Kind is what a command of a test script is for.
@@ -63,7 +64,7 @@ var kindNames = func() map[string]Kind {
 }()
 
 // buildScript matches the names of scripts that make what others use.
-var buildScript = regexp.MustCompile(`^(?:pre|post)?(?:build|compile|transpile|bundle|prepare|prepack|dist|generate|codegen|clean|copy|assets)(?:$|[:_-])`)
+var buildScript = lazyregexp.New(`^(?:pre|post)?(?:build|compile|transpile|bundle|prepare|prepack|dist|generate|codegen|clean|copy|assets)(?:$|[:_-])`)
 
 // classify says what a command is for, and which known tool would run it.
 func classify(s Step) Step {

@@ -6,10 +6,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // setting matches a variable that a script sets.
-var setting = regexp.MustCompile(`^(\w+)=(.*)$`)
+var setting = lazyregexp.New(`^(\w+)=(.*)$`)
 
 // A wrapper is a program that starts another one. takes are its options with a value in the
 // next word; words may follow it before the program.

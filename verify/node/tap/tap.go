@@ -7,9 +7,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
 
@@ -36,13 +36,13 @@ func (t *Test) point(outcome string) {
 }
 
 var (
-	pointLine = regexp.MustCompile(`^(not )?ok\b\s*(\d+)?\s*(?:- )?(.*)$`)
-	planLine  = regexp.MustCompile(`^1\.\.(\d+)\b`)
-	hintLine  = regexp.MustCompile(`(?i)\s#\s*(skip|todo)\b.*$|^#\s*(skip|todo)\b.*$`)
-	timeLine  = regexp.MustCompile(`\s#\s*time=\S+`)
+	pointLine = lazyregexp.New(`^(not )?ok\b\s*(\d+)?\s*(?:- )?(.*)$`)
+	planLine  = lazyregexp.New(`^1\.\.(\d+)\b`)
+	hintLine  = lazyregexp.New(`(?i)\s#\s*(skip|todo)\b.*$|^#\s*(skip|todo)\b.*$`)
+	timeLine  = lazyregexp.New(`\s#\s*time=\S+`)
 	// What stands further in is said by a test, and names none.
-	nameLine    = regexp.MustCompile(`^# \S`)
-	subtestLine = regexp.MustCompile(`^# Subtest(?:: (.*))?$`)
+	nameLine    = lazyregexp.New(`^# \S`)
+	subtestLine = lazyregexp.New(`^# Subtest(?:: (.*))?$`)
 )
 
 // A reader reads lines of TAP.

@@ -1,10 +1,10 @@
 package runner
 
 import (
-	"regexp"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // equals is the sentence of what passes for any value that a test expects.
@@ -12,26 +12,26 @@ const equals = "makes values that are equal to anything, whatever a test expects
 
 // An operator answers how a value compares with another, by family: what its head looks like, and what a body looks like that
 // does so without a look at the other one. A head and its body may stand on one line.
-type operator struct{ head, body *regexp.Regexp }
+type operator struct{ head, body *lazyregexp.Regexp }
 
 // operators are those by which assertions compare.
 //
 // Python asks __eq__ and __ne__ of either side, and the orders likewise; jest and vitest ask asymmetricMatch of either side.
 var operators = map[lang.Family]operator{
 	lang.Python: {
-		regexp.MustCompile(`^\s*(?:async\s+)?def\s+__(?:eq|ne|lt|le|gt|ge|contains)__\s*\(.*\)\s*(?:->[^:]*)?:\s*(.*)$|\b__(?:eq|ne|lt|le|gt|ge|contains)__\b["']?\s*(?:,|=[^=]|:)\s*(.*)$`),
-		regexp.MustCompile(`^(?:return\s+(?:not\s+)?|lambda\b[^:]*:\s*(?:not\s+)?)\(?\s*(?:True|False|1|0|bool\(\s*[01]\s*\))\s*\)?\s*[;),}\]]*\s*$`),
+		lazyregexp.New(`^\s*(?:async\s+)?def\s+__(?:eq|ne|lt|le|gt|ge|contains)__\s*\(.*\)\s*(?:->[^:]*)?:\s*(.*)$|\b__(?:eq|ne|lt|le|gt|ge|contains)__\b["']?\s*(?:,|=[^=]|:)\s*(.*)$`),
+		lazyregexp.New(`^(?:return\s+(?:not\s+)?|lambda\b[^:]*:\s*(?:not\s+)?)\(?\s*(?:True|False|1|0|bool\(\s*[01]\s*\))\s*\)?\s*[;),}\]]*\s*$`),
 	},
 	lang.Script: {
-		regexp.MustCompile(`\basymmetricMatch\b["']?\]?\s*(?:\([^)]*\)\s*(?::\s*\w+\s*)?\{|[:=])\s*(.*)$`),
-		regexp.MustCompile(`^(?:function\b[^{]*\{\s*)?(?:\(?\w*\)?\s*=>\s*\{?\s*)?(?:return\s+)?\(?\s*(?:true|!0|!!1)\s*\)?\s*[;},)\s]*$`),
+		lazyregexp.New(`\basymmetricMatch\b["']?\]?\s*(?:\([^)]*\)\s*(?::\s*\w+\s*)?\{|[:=])\s*(.*)$`),
+		lazyregexp.New(`^(?:function\b[^{]*\{\s*)?(?:\(?\w*\)?\s*=>\s*\{?\s*)?(?:return\s+)?\(?\s*(?:true|!0|!!1)\s*\)?\s*[;},)\s]*$`),
 	},
 }
 
 // ready matches values of libraries that are equal to anything.
-var ready = map[lang.Family]*regexp.Regexp{
-	lang.Python: regexp.MustCompile(`\bmock\s*\.\s*ANY\b|\bfrom\s+unittest\.mock\s+import\b.*\bANY\b|\bimport_module\(\s*["']unittest\.mock["']\s*\)\s*\.\s*ANY\b`),
-	lang.Script: regexp.MustCompile(`\bexpect\s*\.\s*any(?:thing)?\(|jest\.asymmetricMatcher`),
+var ready = map[lang.Family]*lazyregexp.Regexp{
+	lang.Python: lazyregexp.New(`\bmock\s*\.\s*ANY\b|\bfrom\s+unittest\.mock\s+import\b.*\bANY\b|\bimport_module\(\s*["']unittest\.mock["']\s*\)\s*\.\s*ANY\b`),
+	lang.Script: lazyregexp.New(`\bexpect\s*\.\s*any(?:thing)?\(|jest\.asymmetricMatcher`),
 }
 
 // farthest bounds how many lines behind a head its body is looked for: what stands between is a comment or a docstring.

@@ -6,11 +6,11 @@
 package runner
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A Row is one thing that code does.
@@ -21,7 +21,7 @@ type Row struct {
 	Helpers bool
 	family  lang.Family
 	// One of them fits: what the code of a line is without its strings, or the line with them.
-	code, text *regexp.Regexp
+	code, text *lazyregexp.Regexp
 }
 
 // The sentences.
@@ -61,13 +61,13 @@ var table = slices.Concat(
 // A row is one of a language: the sentence and the two forms.
 type row struct{ what, code, text string }
 
-// rows compiles those of a language; a form that is malformed ends the program when it starts.
+// rows makes those of a language.
 func rows(family lang.Family, list []row) (made []Row) {
-	form := func(text string) *regexp.Regexp {
+	form := func(text string) *lazyregexp.Regexp {
 		if text == "" {
 			return nil
 		}
-		return regexp.MustCompile(`(?m)` + text)
+		return lazyregexp.New(`(?m)` + text)
 	}
 	for _, r := range list {
 		made = append(made, Row{r.what, r.what == reaches, family, form(r.code), form(r.text)})

@@ -3,10 +3,10 @@
 package signature
 
 import (
-	"regexp"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/sandbox/workspace/secret"
 )
 
@@ -14,8 +14,8 @@ import (
 const longestHead = 60
 
 var (
-	headName  = regexp.MustCompile(`^(\s*)(?:async\s+)?def\s+(\w+)\s*(?:\[[^\]]*\]\s*)?\(`)
-	className = regexp.MustCompile(`^\s*class\s+(\w+)`)
+	headName  = lazyregexp.New(`^(\s*)(?:async\s+)?def\s+(\w+)\s*(?:\[[^\]]*\]\s*)?\(`)
+	className = lazyregexp.New(`^\s*class\s+(\w+)`)
 )
 
 // A Head is that of a function.

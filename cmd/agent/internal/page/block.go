@@ -3,8 +3,9 @@
 package page
 
 import (
-	"regexp"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A Kind says what a block is.
@@ -40,8 +41,8 @@ type span struct {
 }
 
 var (
-	inline = regexp.MustCompile("`[^`]+`|\\*\\*[^*]+\\*\\*|\\[[^\\]]+\\]\\([^)\\s]+\\)")
-	link   = regexp.MustCompile(`^\[([^\]]+)\]\(([^)\s]+)\)$`)
+	inline = lazyregexp.New("`[^`]+`|\\*\\*[^*]+\\*\\*|\\[[^\\]]+\\]\\([^)\\s]+\\)")
+	link   = lazyregexp.New(`^\[([^\]]+)\]\(([^)\s]+)\)$`)
 )
 
 // spans takes the markup out of a text.

@@ -1,16 +1,17 @@
 package page
 
 import (
-	"regexp"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // The lines of Markdown that begin something.
 var (
-	headingLine = regexp.MustCompile(`^(#{1,4}) +(.*)$`)
-	itemLine    = regexp.MustCompile(`^( *)([-*]|\d+\.) +(.*)$`)
-	tableLine   = regexp.MustCompile(`^\|.*\|\s*$`)
-	ruleLine    = regexp.MustCompile(`^\|[\s|:-]+\|\s*$`)
+	headingLine = lazyregexp.New(`^(#{1,4}) +(.*)$`)
+	itemLine    = lazyregexp.New(`^( *)([-*]|\d+\.) +(.*)$`)
+	tableLine   = lazyregexp.New(`^\|.*\|\s*$`)
+	ruleLine    = lazyregexp.New(`^\|[\s|:-]+\|\s*$`)
 )
 
 // Markdown reads the part of Markdown that the topics are written in: headings, paragraphs,

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +24,7 @@ import (
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/sandbox"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 type command struct{ *cmdline.Line }
@@ -232,7 +232,7 @@ func (h hole) fixedIn(have []int) bool {
 
 // versionNumber finds the three numbers of a version such as
 // "1.1.5+ds1".
-var versionNumber = regexp.MustCompile(`(\d+)\.(\d+)\.(\d+)`)
+var versionNumber = lazyregexp.New(`(\d+)\.(\d+)\.(\d+)`)
 
 // parseVersion returns the three numbers of a version, nil when there
 // are none. What follows them, such as a distribution's mark, says

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/history"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // followEvery is how often a log that is followed is looked at.
@@ -176,7 +176,7 @@ func (c command) printEvent(r LogRow) error {
 
 // longName is a digest or a name of the engine, of which people read the beginning.
 // Twelve digits are what the engine itself prints, so they can be looked for there.
-var longName = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
+var longName = lazyregexp.New(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
 
 // details words the detail of an event, by name.
 // Sorted, so that two logs can be compared. What cannot be read is left out here: --json

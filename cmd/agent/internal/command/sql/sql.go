@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +21,7 @@ import (
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/store/query"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 type command struct{ *cmdline.Line }
@@ -147,7 +147,7 @@ func (c command) sqlQuery(ctx *cli.Context, db query.Runner, query string, asJSO
 }
 
 // viewName is what the name of a view looks like, and no query does.
-var viewName = regexp.MustCompile(`^v_[a-z_]+$`)
+var viewName = lazyregexp.New(`^v_[a-z_]+$`)
 
 // newest asks for the newest rows of a view, one more than are shown. The
 // first moment of a row counts, and then the names of runs, which sort by
