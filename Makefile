@@ -109,9 +109,9 @@ release: ## reproducible archives for Linux and macOS, amd64 and arm64, with sum
 test-release: ## release the last commit twice, from two directories, and compare the bytes
 	bash cmd/agent/testdata/release.sh $(CYCLONEDX)
 
-# Not part of `make test`: it makes a package of the whole program.
-test-package: setup package ## install the package in a fresh Debian container, use it, remove it: nothing is left
-	bash cmd/agent/testdata/package.sh "$$(ls -t $(DIST)/agent_*.deb | head -1)" "$$(docker images -q agent-base | head -1)"
+# Not part of `make test`: it makes a package of the whole program, and a further engine, which needs root.
+test-package: setup package ## install the package in fresh Debian containers, make a run there on an engine of its own, remove it: nothing is left
+	bash cmd/agent/testdata/package.sh "$$(ls -t $(DIST)/agent_*.deb | head -1)" "$$(docker images -q agent-base | head -1)" $(AGENT)
 
 lint: ## formatting, static analysis, dead code, licences, known vulnerabilities (GOVULNDB names a database), shell scripts
 	bash .ci/lint $(GOFUMPT) $(STATICCHECK) $(DEADCODE) $(GOVULNCHECK)

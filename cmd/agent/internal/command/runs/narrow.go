@@ -10,7 +10,7 @@ const intentRoom = 20
 // terminal of so many columns, those first that can be done without. The first line
 // names the columns and says where each begins.
 func narrowed(lines []string, columns int) []string {
-	for _, name := range []string{"WORKSPACE", "SECONDS", "STARTED"} {
+	for _, name := range []string{"WORKSPACE", "SECONDS", "STARTED", "VERDICT"} {
 		at, intent := strings.Index(lines[0], name), strings.Index(lines[0], "INTENT")
 		if at < 0 || intent < 0 || name != "WORKSPACE" && columns-intent >= intentRoom {
 			continue

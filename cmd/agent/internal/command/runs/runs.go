@@ -191,21 +191,24 @@ func (c command) printRuns(rows []Row) error {
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "RUN\tSTATE\tVERDICT\tSTARTED\tSECONDS\tINTENT\tWORKSPACE")
 	for _, r := range rows {
-		state := string(r.State)
-		if r.UndoneBy != "" {
+		state, verdict := string(r.State), r.Verdict
+		switch {
+		case r.UndoneBy != "":
 			state += " (undone)"
-		}
-		if r.Outcome != "" {
+		case r.AppliedBy != "":
+			state = "applied later"
+		case r.Outcome != "":
 			state = strings.ReplaceAll(r.Outcome, "_", " ")
 		}
-		if r.AppliedBy != "" {
-			state += " (applied later)"
+		// The run ended for want of an approval; its change passed, which is what a person wants to know of it.
+		if r.Outcome == run.OutcomeAwaiting || r.AppliedBy != "" {
+			verdict = verify.Pass
 		}
-		verdict := string(r.Verdict)
-		if r.Verdict == verify.Pass && verify.NothingRan(r.Unproven, "tests") {
-			verdict += " (" + term.NothingRan + ")"
+		told := string(verdict)
+		if verdict == verify.Pass && verify.NothingRan(r.Unproven, "tests") {
+			told += " (" + term.NothingRan + ")"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.1f\t%s\t%s\n", r.Run, state, verdict, r.Started.Local().Format(time.DateTime), r.Seconds,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.1f\t%s\t%s\n", r.Run, state, told, r.Started.Local().Format(time.DateTime), r.Seconds,
 			term.CleanLine(r.Intent), term.CleanLine(r.Workspace))
 	}
 	if err := t.Flush(); err != nil {
