@@ -23,7 +23,7 @@ CYCLONEDX   := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup demo test check test-ollama test-runsc test-self test-compose battery fuzz soak picture sbom install package release test-release test-package lint bench bench-edit bench-verify bench-weakenings bench-real schemas clean
+.PHONY: help build setup ready demo test check test-ollama test-runsc test-self test-compose battery fuzz soak picture sbom install package release test-release test-package lint bench bench-edit bench-verify bench-weakenings bench-real schemas clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -31,18 +31,22 @@ build: ## build bin/agent, with its guest inside
 	GOOS=linux $(STATIC) -ldflags '$(LDFLAGS)' -o $(GUEST) ./cmd/guest
 	$(STATIC) -ldflags '$(LDFLAGS) $(VERSION)' -o $(AGENT) ./cmd/agent
 
-setup: ## install and start an engine when none answers, build the images and the database
+setup: ready ## install and start an engine when none answers, build the images and the database
+	$(AGENT) db up
+
+# The tests have schemas of their own on the agent's Postgres, which they start; its own record stays as it is, be it that of an older
+# or of a newer program.
+ready: ## the engine and the images, as tests need them; the machine's own record is not touched
 	bash images/engine.sh
 	@$(MAKE) --no-print-directory build
 	$(AGENT) images build
-	$(AGENT) db up
 
 demo: setup ## the main job, on a copy of the example workspace
 	bash cmd/agent/testdata/demo.sh $(AGENT)
 
 # Two packages at a time. No result is taken from the cache: the engine is part of what is tested. `go vet` ran before,
 # so the tests need not be vetted again.
-test: setup ## every test, with the race detector, on the real engine and the real database
+test: ready ## every test, with the race detector, on the real engine and the real database
 	$(GO) vet ./...
 	CGO_ENABLED=1 $(GO) build -race ./...
 	@mkdir -p bin
@@ -53,19 +57,19 @@ check: lint ## the lints, and every test that needs no engine: a look between tw
 	AGENT_TEST_ENGINE=none DOCKER_HOST=unix:///dev/null $(GO) test -vet off ./...
 
 # Not part of `make test`: the first time it builds the server, some ten minutes.
-test-ollama: setup ## the loop on a real Ollama server with a scripted model, then its replay without
+test-ollama: ready ## the loop on a real Ollama server with a scripted model, then its replay without
 	@server=$$(bash cmd/agent/testdata/ollama.sh) && \
 	AGENT_OLLAMA="$$server" $(GO) test -tags ollama -run '^TestOllama' -count 1 -timeout 30m -v ./cmd/agent
 
 # Not part of `make test`: it names a runtime to the engine, which stays. The tests are those of what a program in a
 # box can reach and use up.
-test-runsc: setup ## the tests of hostile programs, in boxes that have a kernel of their own
+test-runsc: ready ## the tests of hostile programs, in boxes that have a kernel of their own
 	bash sandbox/testdata/runsc.sh
 	AGENT_TEST_RUNTIME=runsc $(GO) test -count 1 -timeout 20m -run '$(HOSTILE)' ./sandbox ./sandbox/guest
 	$(GO) test -tags bench -run '^TestBenchRunsc$$' -count 1 -v ./cmd/agent
 
 # Not part of `make test`: each change goes through the whole gate.
-test-self: setup ## have a stand-in of this repository rebuild itself: good and bad changes, and a kill at each step
+test-self: ready ## have a stand-in of this repository rebuild itself: good and bad changes, and a kill at each step
 	$(GO) test -tags self -run '^TestSelf(Rebuild|RebuildForAGoal|Kill)$$' -count 1 -timeout 30m -v ./cmd/agent
 
 # Not part of `make test`: it builds Compose from its module, some minutes the first time.
@@ -84,7 +88,7 @@ fuzz: ## every reader of hostile bytes against bytes that nobody thought of, FUZ
 PICTURE ?= --record $(AGENT)
 
 # Some 5 minutes on two cores. Not part of `make test`: what strikes when is chance.
-soak: setup ## 200 runs struck by faults at random instants, every promise checked after each; AGENT_SOAK=1000 makes more, AGENT_SOAK_SEED=N repeats
+soak: ready ## 200 runs struck by faults at random instants, every promise checked after each; AGENT_SOAK=1000 makes more, AGENT_SOAK_SEED=N repeats
 	$(GO) test -tags soak -run '^(TestASeedGivesTheSamePlan|TestEveryOracleIsSeenToFail|TestSoak)$$' -count 1 -timeout 180m -v ./cmd/agent
 
 picture: setup ## record two runs of the example workspace in a terminal, and draw docs/run.svg; PICTURE= draws the recording that is there
@@ -110,7 +114,7 @@ test-release: ## release the last commit twice, from two directories, and compar
 	bash cmd/agent/testdata/release.sh $(CYCLONEDX)
 
 # Not part of `make test`: it makes a package of the whole program, and a further engine, which needs root.
-test-package: setup package ## install the package in fresh Debian containers, make a run there on an engine of its own, remove it: nothing is left
+test-package: ready package ## install the package in fresh Debian containers, make a run there on an engine of its own, remove it: nothing is left
 	bash cmd/agent/testdata/package.sh "$$(ls -t $(DIST)/agent_*.deb | head -1)" "$$(docker images -q agent-base | head -1)" $(AGENT)
 
 lint: ## formatting, static analysis, dead code, licences, known vulnerabilities (GOVULNDB names a database), shell scripts
@@ -128,10 +132,10 @@ bench-edit: build ## score of the edit engine on the set EDIT_DEV: applied, wron
 	python3 -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.argv[1]), sys.stdout.buffer)' $(EDIT_DEV) > "$$cases" && \
 	AGENT_EDIT_CASES="$$cases" $(GO) test -tags bench -run '^(TestNearMissesAreShown|TestTheRecordedRefusalsTeach|TestRecordedCasesLeaveTheWorkUntouched)$$' -count 1 -v ./orchestrator/edit
 
-bench-verify: setup ## faults and harmless edits planted in real projects; AGENT_BENCH_VERIFY_N=1 is a quick look
+bench-verify: ready ## faults and harmless edits planted in real projects; AGENT_BENCH_VERIFY_N=1 is a quick look
 	$(GO) test -tags bench -run '^(TestArchiveOfAnotherDigestIsRefused|TestPlacesOfMutations|TestBenchVerify)$$' -count 1 -timeout 180m -v ./verify
 
-bench-weakenings: setup ## tests that are weakened, also in two steps, and rewritten honestly: how many are held; AGENT_BENCH_WEAKENINGS=Go for one language
+bench-weakenings: ready ## tests that are weakened, also in two steps, and rewritten honestly: how many are held; AGENT_BENCH_WEAKENINGS=Go for one language
 	$(GO) test -tags bench -run '^TestBenchWeakenings$$' -count 1 -timeout 60m -v ./verify
 
 # Hours for all of it. AGENT_REAL_REPOS names a directory where the repositories lie, or are cloned to.

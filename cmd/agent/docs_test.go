@@ -118,6 +118,31 @@ func printed(out, line string) bool {
 	return false
 }
 
+// The tests stand beside whatever record this machine keeps, also one that a newer program has brought to its schema: what
+// `make test` does before them opens no database but theirs.
+func TestTheSuiteLeavesTheMachinesRecordAlone(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	recipes := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^([a-z-]+):(.*)\n((?:\t.*\n)*)`).FindAllStringSubmatch(string(makefile), -1) {
+		recipes[m[1]] = m[2] + "\n" + m[3]
+	}
+	for target := []string{"test"}; len(target) > 0; target = target[1:] {
+		needs, does, _ := strings.Cut(recipes[target[0]], "\n")
+		if strings.Contains(does, "$(AGENT) db ") {
+			t.Errorf("make %s, which make test needs, works on the machine's own database", target[0])
+		}
+		needs, _, _ = strings.Cut(needs, "#")
+		target = append(target, strings.Fields(needs)...)
+	}
+	if !strings.Contains(recipes["setup"], "$(AGENT) db up") {
+		t.Error("make setup brings up no database any more")
+	}
+}
+
 // Every command that a text names with make is a target.
 func TestTheReadmeNamesTargetsThatAreThere(t *testing.T) {
 	t.Parallel()

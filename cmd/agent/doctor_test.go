@@ -13,6 +13,7 @@ import (
 	"agent/cmd/agent/internal/command/doctor"
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
+	"agent/orchestrator/store/storetest"
 )
 
 func TestTheDoctorNamesWhatIsMissingWithItsCure(t *testing.T) {
@@ -42,7 +43,9 @@ func TestTheDoctorNamesWhatIsMissingWithItsCure(t *testing.T) {
 func TestTheDoctorFindsThisMachineFit(t *testing.T) {
 	t.Parallel()
 	enginetest.Need(t)
-	got := commandIn(t, map[string]string{"AGENT_GUEST": os.Getenv("AGENT_GUEST")}, "doctor")
+	// Not the machine's own record, which another program may have brought to a schema of its own.
+	_, url := storetest.New(t)
+	got := commandIn(t, map[string]string{"AGENT_GUEST": os.Getenv("AGENT_GUEST"), "AGENT_DATABASE_URL": url}, "doctor")
 	if got.exit != run.ExitDone {
 		t.Errorf("exit %d; if no engine answers, run `make setup`\n%s", got.exit, got.stdout)
 	}
