@@ -25,6 +25,7 @@
 //	cmd/agent/internal/command/mcp        agent mcp
 //	cmd/agent/internal/command/models     agent models
 //	cmd/agent/internal/command/memory     agent memory: show, edit, clear
+//	cmd/agent/internal/command/pr         agent pr: open
 //	cmd/agent/internal/command/proposals  agent proposals, and how a run takes one up
 //	cmd/agent/internal/command/replay     agent runs replay, export, verify, key
 //	cmd/agent/internal/command/review     agent review
@@ -75,7 +76,11 @@
 //	orchestrator/llm/catalog      the windows and prices of known models
 //	orchestrator/llm/vendors      the list of vendors, one row each
 //	orchestrator/agent            prompts, repairs and memory of the engineer
-//	orchestrator/forge            the history of a git repository, read without trusting it
+//	orchestrator/forge            the host of a repository: the contract of its drivers, addresses; its history, read without trusting it
+//	orchestrator/forge/gitea      the driver of Gitea and Forgejo
+//	orchestrator/forge/github     the driver of GitHub
+//	orchestrator/forge/mirror     the objects of a remote repository: fetched, written out, committed to, pushed
+//	orchestrator/forge/wire       HTTP to a forge: the token, limits, retries, kinds of error
 //	orchestrator/archive          a recorded run as one signed file, for another machine
 //	orchestrator/store            the record in Postgres, and how runs write it
 //	orchestrator/store/database   one schema of a server: connected, migrated and patient
@@ -84,6 +89,7 @@
 //	orchestrator/store/history    the record read: lists, reviews, undo, blame, replay
 //	orchestrator/store/query      statements of SQL as the role that only reads
 //	orchestrator/serve/mcp        the gate by the Model Context Protocol: tools, resources, who approves
+//	orchestrator/pull             what a pull request says: commits, title, body; pure
 //	orchestrator/selfbuild        the agent's own image: its steps, journal, tags and battery
 //	sandbox                       the engine, boxes, limits, reaping, the agent's own Postgres
 //	sandbox/guest                 what runs inside a box, and the protocol with the host
@@ -137,7 +143,7 @@
 // cmd/agent/internal/document/schematest (schemas of documents),
 // cmd/agent/internal/term/termtest, cmd/gatetest (hostile patches for any gate),
 // cmd/picturetest (the picture of the README),
-// cmd/modulestest (licences of modules), images/imagestest, orchestrator/llm/journaltest,
+// cmd/modulestest (licences of modules), images/imagestest, orchestrator/forge/forgetest, orchestrator/llm/journaltest,
 // orchestrator/llm/llmtest, orchestrator/run/runtest, orchestrator/store/storetest,
 // sandbox/boxtest, sandbox/enginetest, sandbox/workspace/internal/treetest, sandbox/workspace/secret/secrettest,
 // verify/checktest and verify/verifytest.
@@ -145,7 +151,7 @@
 // A test compares this list with the folders. Imports go one way too, and a test
 // in cmd/agent keeps the table: dirfd, git, deps, lang, registries and migrations import
 // nothing of ours; secret, agent, lex, guard and the checks know lang; llm knows secret; images knows
-// registries and dependencies, which knows deps; forge knows git; workspace knows dirfd and git, promotion and
+// registries and dependencies, which knows deps; forge and its mirror know git; workspace knows dirfd and git, promotion and
 // policy know workspace; edit knows workspace and the packages below it, of which blame
 // knows align; sandbox knows guest and workspace; verify knows sandbox. Upon these stand
 // gate, then run and survey, then tournament and replay, then loop; the store implements the

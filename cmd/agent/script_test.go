@@ -35,13 +35,13 @@ func TestScripts(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
 			t.Parallel()
 			_, url := storetest.Warm(t)
-			models := newFakes(t)
+			models, hosts := newFakes(t), newForges(t)
 			testscript.Run(t, testscript.Params{
 				Files: []string{file}, UpdateScripts: *termtest.Update, RequireExplicitExec: false,
 				Setup: func(env *testscript.Env) error { return setUp(env, url) },
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"exits": exits, "field": field, "keep": keep, "kept": kept, "holding": holding, "fifo": fifo, "example": example,
-					"model": models.start, "asked": models.asked, "gone": models.gone,
+					"model": models.start, "asked": models.asked, "gone": models.gone, "forge": hosts.start, "commit": hosts.commit, "pulls": hosts.pulls,
 				},
 			})
 		})

@@ -99,6 +99,12 @@ var allowed = map[string][]string{
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/agent", "orchestrator/run",
 	},
+	"cmd/agent/internal/command/pr": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term",
+		"cmd/agent/internal/wire", "orchestrator/blame", "orchestrator/forge", "orchestrator/forge/gitea", "orchestrator/forge/github", "orchestrator/forge/mirror",
+		"orchestrator/gate", "orchestrator/pull", "orchestrator/run", "orchestrator/store", "orchestrator/store/database", "orchestrator/store/history",
+		"sandbox/workspace", "sandbox/workspace/git", "verify",
+	},
 	"cmd/agent/internal/command/proposals": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/run", "orchestrator/store/database", "orchestrator/store/knowledge",
@@ -141,7 +147,7 @@ var allowed = map[string][]string{
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "images", "sandbox",
 	},
 	"cmd/agent/internal/config": {
-		"cmd/agent/internal/fault", "images/dependencies", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify",
+		"cmd/agent/internal/fault", "images/dependencies", "orchestrator/forge", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify",
 		"verify/policy",
 	},
 	"cmd/agent/internal/fault": {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store/database", "orchestrator/store/query", "sandbox"},
@@ -179,11 +185,15 @@ var allowed = map[string][]string{
 		"orchestrator/edit/align", "orchestrator/edit/document", "orchestrator/edit/lex", "orchestrator/edit/indent", "orchestrator/edit/parse",
 		"sandbox/workspace/lang",
 	},
-	"orchestrator/edit/indent": {"orchestrator/edit/document", "orchestrator/edit/lex"},
-	"orchestrator/edit/parse":  {"orchestrator/edit/lex", "orchestrator/edit/problem"},
-	"orchestrator/exec":        {"orchestrator/gate", "orchestrator/run", "sandbox", "sandbox/guest", "sandbox/workbench", "sandbox/workspace", "verify/room"},
-	"orchestrator/export":      {"orchestrator/agent", "orchestrator/survey"},
-	"orchestrator/forge":       {"sandbox/workspace/git"},
+	"orchestrator/edit/indent":  {"orchestrator/edit/document", "orchestrator/edit/lex"},
+	"orchestrator/edit/parse":   {"orchestrator/edit/lex", "orchestrator/edit/problem"},
+	"orchestrator/exec":         {"orchestrator/gate", "orchestrator/run", "sandbox", "sandbox/guest", "sandbox/workbench", "sandbox/workspace", "verify/room"},
+	"orchestrator/export":       {"orchestrator/agent", "orchestrator/survey"},
+	"orchestrator/forge":        {"sandbox/workspace/git"},
+	"orchestrator/forge/gitea":  {"orchestrator/forge", "orchestrator/forge/wire"},
+	"orchestrator/forge/github": {"orchestrator/forge", "orchestrator/forge/wire"},
+	"orchestrator/forge/mirror": {"sandbox/workspace/git"},
+	"orchestrator/forge/wire":   {"orchestrator/forge"},
 	"orchestrator/gate": {
 		"images", "images/dependencies", "orchestrator/agent", "orchestrator/edit", "orchestrator/edit/parse", "orchestrator/edit/problem", "sandbox/workspace",
 		"verify", "verify/policy",
@@ -203,6 +213,7 @@ var allowed = map[string][]string{
 		"orchestrator/agent", "orchestrator/gate", "orchestrator/ledger", "orchestrator/run", "orchestrator/survey", "orchestrator/tournament", "sandbox",
 		"sandbox/workspace", "verify",
 	},
+	"orchestrator/pull":   {"orchestrator/gate", "verify"},
 	"orchestrator/replay": {"images", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify", "verify/policy"},
 	"orchestrator/run": {
 		"images", "orchestrator/agent", "orchestrator/edit/parse", "orchestrator/edit/problem", "orchestrator/gate", "sandbox", "sandbox/workspace",
@@ -274,6 +285,7 @@ const commands = "cmd/agent/internal/command/"
 var uses = map[string][]string{
 	"apply":   {"sandbox"},
 	"doctor":  {"images"},
+	"pr":      {"sandbox"},
 	"review":  {"undo"},
 	"runs":    {"apply", "replay"},
 	"sandbox": {"images", "proposals"},

@@ -48,7 +48,7 @@ func main() {
 
 // start prints a line for each module of the tree in dir, and returns what is wrong with any.
 func start(ctx context.Context, dir string, out io.Writer) error {
-	list := exec.CommandContext(ctx, "go", "list", "-deps", "-test", "-tags", "bench,ollama,soak,self",
+	list := exec.CommandContext(ctx, "go", "list", "-deps", "-test", "-tags", "bench,ollama,soak,self,forge",
 		"-f", `{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{with .Replace}}{{.Dir}}{{else}}{{.Dir}}{{end}}{{end}}{{end}}`, "./...")
 	var complaint bytes.Buffer
 	list.Dir, list.Stderr = dir, &complaint

@@ -71,7 +71,8 @@ type call struct {
 	args  []string
 	env   []string // beside the environment of every call
 	in    io.Reader
-	limit int // bytes of output
+	out   io.Writer // takes the output in place of the result; nil for the result
+	limit int       // bytes of the result
 }
 
 // run runs git; see Run.
@@ -89,6 +90,9 @@ func (c call) run(ctx context.Context) ([]byte, error) {
 	cmd.WaitDelay = time.Second
 	out, problem := &capped{limit: c.limit}, &capped{limit: 4 << 10, lossy: true}
 	cmd.Stdout, cmd.Stderr = out, problem
+	if c.out != nil {
+		cmd.Stdout = c.out
+	}
 	err = cmd.Run()
 	var exit *exec.ExitError
 	switch {

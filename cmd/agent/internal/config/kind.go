@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agent/images/dependencies"
+	"agent/orchestrator/forge"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
 	"agent/sandbox/egress"
@@ -442,6 +443,23 @@ func databaseURL() kind {
 	})
 	k.shown, k.secrets = maskPassword, urlPassword
 	return k
+}
+
+// secretText is a text that is shown by its name alone.
+func secretText() kind {
+	k := text(nil)
+	k.shown = func(text string) string { return llm.NewKey(text).ID }
+	k.secrets = named
+	return k
+}
+
+// forgeKinds are the vendors of forges, and nothing for that of the host.
+func forgeKinds() []string {
+	kinds := []string{""}
+	for _, k := range forge.Kinds() {
+		kinds = append(kinds, string(k))
+	}
+	return kinds
 }
 
 // checkDatabaseURL reports a URL that cannot be one, without repeating

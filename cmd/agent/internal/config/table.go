@@ -69,7 +69,7 @@ var table = rows(vendors.All())
 // rows returns the table: a new setting is one row of it, and a field of values that
 // its kind fills.
 func rows(list []llm.Vendor) []Setting {
-	all := append(general(), budget()...)
+	all := append(append(general(), remotes()...), budget()...)
 	for _, v := range list {
 		for _, s := range v.Settings {
 			all = append(all, vendorRow(v, s))
@@ -131,6 +131,19 @@ func general() []Setting {
 			scope: leaveOut, kind: hosts(), owned: true,
 		},
 		{Name: "gate", Default: "[]", About: "gates of the workspace's own, after the built-in ones", scope: add, kind: gateList(), owned: true},
+	}
+}
+
+// remotes is where repositories are hosted, and what opens them. A workspace has no say: its own
+// remote must not decide who is shown the token.
+func remotes() []Setting {
+	return []Setting{
+		{Name: "forge.url", Env: "AGENT_FORGE_URL", Default: "https://github.com", About: "the forge that the token is for: pull requests are opened there and nowhere else", scope: userOnly, kind: address()},
+		{
+			Name: "forge.kind", Env: "AGENT_FORGE_KIND", About: "what it is: github, gitea (Forgejo too) or gitlab; empty: by its host, where everybody knows that",
+			scope: userOnly, kind: choice(forgeKinds(), func(*values, string) {}),
+		},
+		{Name: "forge.token", Env: "AGENT_FORGE_TOKEN", About: "what opens the forge; empty: what your own credential helper of git says", scope: userOnly, kind: secretText()},
 	}
 }
 

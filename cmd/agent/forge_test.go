@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"agent/orchestrator/forge/forgetest"
+)
+
+// forges are the forges of scripts, by the repository that is on them.
+type forges struct {
+	t    *testing.T
+	gits map[string]*forgetest.Git
+	hubs map[string]*forgetest.Hub
+}
+
+func newForges(t *testing.T) forges {
+	return forges{t, map[string]*forgetest.Git{}, map[string]*forgetest.Hub{}}
+}
+
+// start puts a directory on a forge that speaks as GitHub does, and makes it a clone of that: forge
+// shop/till DIR. The command line finds the forge by the environment.
+func (f forges) start(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: forge OWNER/NAME DIR")
+	}
+	g, dir := forgetest.NewGit(f.t), ts.MkAbs(args[1])
+	remote := g.Repository(f.t, args[0], nil)
+	for _, step := range [][]string{
+		{"init", "-q", "-b", "main"}, {"add", "-A"}, {"commit", "-q", "-m", "start"}, {"remote", "add", "origin", remote}, {"push", "-q", g.Bare(args[0]), "main"},
+	} {
+		forgetest.Run(f.t, dir, step...)
+	}
+	f.gits[args[0]], f.hubs[args[0]] = g, forgetest.NewHub(f.t, g, args[0])
+	ts.Setenv("AGENT_FORGE_URL", g.URL)
+	ts.Setenv("AGENT_FORGE_KIND", "github")
+	ts.Setenv("AGENT_FORGE_TOKEN", forgetest.Token)
+	ts.Setenv("XDG_CACHE_HOME", filepath.Join(ts.Getenv("WORK"), "cache"))
+}
+
+// commit adds a commit of a directory's files to a branch, as a person would: commit shop/till
+// BRANCH DIR.
+func (f forges) commit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: commit OWNER/NAME BRANCH DIR")
+	}
+	files := map[string]string{}
+	found, err := filepath.Glob(filepath.Join(ts.MkAbs(args[2]), "*"))
+	ts.Check(err)
+	for _, name := range found {
+		files[filepath.Base(name)] = ts.ReadFile(name)
+	}
+	f.gits[args[0]].Commit(f.t, args[0], args[1], "by hand", files)
+}
+
+// pulls writes what people see of the pull requests of a repository to a file:
+// pulls shop/till FILE.
+func (f forges) pulls(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: pulls OWNER/NAME FILE")
+	}
+	var text strings.Builder
+	for i, p := range f.hubs[args[0]].Shown() {
+		fmt.Fprintf(&text, "#%d %s (%s to %s)\ndraft %v, labels %q\n%s\n", i+1, p.Title, p.Head, p.Base, p.Draft, p.Labels, p.Body)
+		for _, c := range p.Comments {
+			fmt.Fprintf(&text, "comment %s\n", c)
+		}
+		for _, s := range p.Statuses {
+			fmt.Fprintf(&text, "status %s\n", s)
+		}
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text.String()), 0o644))
+}

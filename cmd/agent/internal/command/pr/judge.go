@@ -1,0 +1,51 @@
+package pr
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/command/sandbox"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/gate"
+	"agent/orchestrator/run"
+)
+
+// judge proves a patch on the files of a directory, by the settings that hold there, and promotes
+// nothing.
+func judge(ctx *cli.Context, line *cmdline.Line, s *wire.Session, dir string, patch []byte, name string) (run.Document, error) {
+	if s.Engine == nil {
+		return run.Document{}, fault.Infra("start the engine, then run again; see `agent doctor`", "the change has to be proved, and no container engine answers")
+	}
+	// The agent.toml of those files decides what is proved, within what the user allows.
+	if err := ctx.Set("workspace", dir); err != nil {
+		return run.Document{}, err
+	}
+	set, err := config.Load(ctx, line.Getenv)
+	if err != nil {
+		return run.Document{}, err
+	}
+	req, err := sandbox.BaseRequest(set)
+	if err != nil {
+		return run.Document{}, err
+	}
+	defer req.Place.Close()
+	req.NoPromote, req.Patch, req.PatchName = true, patch, name
+	board, err := line.Prepare(ctx.Context, s, &req.Config)
+	if err != nil {
+		return run.Document{}, err
+	}
+	defer board.Close()
+	return s.Runner(board.Event).Run(ctx.Context, req), nil
+}
+
+// candidate is what of a document a pull request tells.
+func candidate(doc run.Document) gate.Candidate {
+	c := gate.Candidate{Verdict: doc.Verdict, Unproven: doc.Unproven}
+	if n := len(doc.Candidates); n > 0 {
+		last := doc.Candidates[n-1]
+		c.Gates, c.Skipped, c.Holds, c.Diff, c.Digest = last.Gates, last.Skipped, last.Holds, last.Diff, last.Digest
+	}
+	return c
+}

@@ -1,0 +1,420 @@
+package pr
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/forge"
+	"agent/orchestrator/forge/mirror"
+	"agent/orchestrator/pull"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store"
+	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/git"
+	"agent/verify"
+)
+
+// openCommand describes how a pull request is opened.
+func (c command) openCommand() *cli.Command {
+	return &cli.Command{
+		Name: "open", Usage: "open a pull request from promoted runs, or from a branch",
+		Description: "Makes a commit of each run on the branch that the pull request goes to, pushes them as a new\n" +
+			"branch and opens the pull request, with what was proved, by which gates, at what cost, and\n" +
+			"what was not proved. It is a draft where something was not. Where that branch holds other files\n" +
+			"than the run was proved on, the change is merged and judged again before anything is pushed.\n" +
+			"A branch on the forge is never rewritten, and run again the command finds the pull request\n" +
+			"that is there. The working tree and its repository are not touched: commits are made in a\n" +
+			"cache, no hook or filter runs, and the token is in no argument and no file. With --branch the\n" +
+			"commits are a person's, pushed as they are, and judged as a whole.\n\n" + cmdline.Examples(
+			"agent pr open", "the last promoted run of this workspace",
+			"agent pr open --run 1k3 --run 1k7 --label agent", "two commits, with a label",
+			"agent pr open --branch fix-tax --base release", "a branch of your own, judged first",
+			"agent pr open --dry-run", "what would be pushed and said"),
+		Flags: []cli.Flag{
+			cmdline.WorkspaceFlag(), repositoryFlag(),
+			&cli.StringSliceFlag{Name: "run", Usage: "a promoted `RUN`; may be repeated, in the order of the commits"},
+			&cli.StringFlag{Name: "branch", Usage: "the commits of this local `BRANCH`, in place of runs"},
+			&cli.StringFlag{Name: "base", Usage: "the `BRANCH` that it goes to; else the repository's default"},
+			&cli.StringFlag{Name: "head", Usage: "name the new `BRANCH`; else agent/RUN"},
+			&cli.StringFlag{Name: "title", Usage: "the title, as `TEXT`; else what the runs were for"},
+			&cli.StringSliceFlag{Name: "label", Usage: "add a label `NAME`; may be repeated"},
+			&cli.BoolFlag{Name: "draft", Usage: "open it as a draft in any case", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "dry-run", Usage: "push, open and record nothing", DisableDefaultText: true},
+			cmdline.AllowFlag(), cmdline.NoInstallFlag(), cmdline.JSONFlag(cmdline.Document[Opened]("pull", 1)),
+		},
+		Action: c.open,
+	}
+}
+
+// An Opened is a pull request as `pr open --json` prints it.
+type Opened struct {
+	Repository string `json:"repository"`
+	// Number is 0, and URL empty, with --dry-run.
+	Number int    `json:"number"`
+	URL    string `json:"url"`
+	Title  string `json:"title"`
+	Body   string `json:"body"`
+	Base   string `json:"base"`
+	Head   string `json:"head"`
+	Commit string `json:"commit"`
+	Draft  bool   `json:"draft"`
+	// Existed says that it was there before.
+	Existed bool `json:"existed"`
+	DryRun  bool `json:"dry_run"`
+	// Commits are those that are runs, in their order.
+	Commits []OpenedCommit `json:"commits"`
+	Labels  []string       `json:"labels"`
+}
+
+// An OpenedCommit is one commit of an Opened.
+type OpenedCommit struct {
+	Commit  string         `json:"commit"`
+	Run     string         `json:"run"`
+	Subject string         `json:"subject"`
+	Verdict verify.Verdict `json:"verdict"`
+	// Again says why it was judged once more, "" where it was not.
+	Again string `json:"judged_again,omitempty"`
+}
+
+// An opening is one run of `pr open`.
+type opening struct {
+	command
+	ctx     *cli.Context
+	set     config.Settings
+	session *wire.Session
+	*target
+	dir      string // the workspace
+	branches map[string]string
+	works    []pull.Work
+	left     []string
+	failed   *run.Document // of a change that did not pass when it was judged again
+	doc      Opened
+}
+
+// open runs the command.
+func (c command) open(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	if ctx.IsSet("branch") && ctx.IsSet("run") {
+		return fault.Usage("give one of them", "--branch and --run are mutually exclusive")
+	}
+	dir := cmdline.Resolved(set["workspace"].Text)
+	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
+		t, err := c.target(ctx.Context, set, ctx.String("repo"))
+		if err != nil {
+			return err
+		}
+		o := &opening{command: c, ctx: ctx, set: set, session: s, target: t, dir: dir}
+		o.doc = Opened{Repository: t.address.Slug(), DryRun: ctx.Bool("dry-run"), Labels: append([]string{}, ctx.StringSlice("label")...), Commits: []OpenedCommit{}}
+		if err := o.run(ctx.Context); err != nil {
+			return forgeFault(err)
+		}
+		if o.failed != nil {
+			return c.Report(*o.failed, set.On("json"))
+		}
+		if set.On("json") {
+			return term.PrintJSON(c.Stdout, o.doc)
+		}
+		return term.Print(c.Stdout, o.print)
+	})
+}
+
+// run goes from the runs to the pull request. Each step finds what an earlier process did.
+func (o *opening) run(ctx context.Context) error {
+	if err := o.settleBase(ctx); err != nil {
+		return err
+	}
+	make := o.commits
+	if o.ctx.IsSet("branch") {
+		make = o.branch
+	}
+	if err := make(ctx); err != nil || o.failed != nil {
+		return err
+	}
+	o.describe(ctx)
+	if o.doc.DryRun {
+		return nil
+	}
+	return o.publish(ctx)
+}
+
+// settleBase finds the branch that it goes to and fetches it.
+func (o *opening) settleBase(ctx context.Context) error {
+	main, err := o.api.DefaultBranch(ctx)
+	if err != nil {
+		return err
+	}
+	var own string
+	if o.branches, own, err = o.mirror.Heads(ctx); err != nil {
+		return err
+	}
+	o.doc.Base = cmp.Or(o.ctx.String("base"), main, own)
+	if o.doc.Base == "" || o.branches[o.doc.Base] == "" {
+		return fault.Usage("name one that is there: --base BRANCH", "%s has no branch %q", o.address.Slug(), o.doc.Base)
+	}
+	_, err = o.mirror.Fetch(ctx, "refs/heads/"+o.doc.Base)
+	return err
+}
+
+// commits makes the commits of the runs, or finds those that an earlier process pushed.
+func (o *opening) commits(ctx context.Context) error {
+	list, err := promotions(ctx, o.session, o.dir, o.ctx.StringSlice("run"))
+	if err != nil {
+		return err
+	}
+	o.doc.Head = cmp.Or(o.ctx.String("head"), "agent/"+list[len(list)-1].work.Run)
+	if there, err := o.found(ctx, list); there || err != nil {
+		return err
+	}
+	parent := o.branches[o.doc.Base]
+	for i := range list {
+		if parent, err = o.commit(ctx, parent, &list[i]); err != nil || o.failed != nil {
+			return err
+		}
+	}
+	o.doc.Commit = parent
+	return nil
+}
+
+// found reports whether the branch on the forge holds these runs already. What people added to it
+// stays.
+func (o *opening) found(ctx context.Context, list []promoted) (bool, error) {
+	if o.branches[o.doc.Head] == "" {
+		return false, nil
+	}
+	base, head := "refs/heads/"+o.doc.Base, "refs/heads/"+o.doc.Head
+	at, err := o.mirror.Fetch(ctx, base, head)
+	if err != nil {
+		return false, err
+	}
+	meet, err := o.mirror.MergeBase(ctx, base, head)
+	if err != nil {
+		return false, err
+	}
+	log, err := o.mirror.Between(ctx, meet, at[1])
+	if err != nil {
+		return false, err
+	}
+	for _, p := range list {
+		i := slices.IndexFunc(log, func(l mirror.Log) bool { return slices.Contains(pull.Runs([]string{l.Body}), p.work.Run) })
+		if i < 0 {
+			return false, fault.Policy("name another branch with --head", "branch %s is there already, and holds no commit of run %s: nothing on the forge is rewritten", o.doc.Head, p.work.Run)
+		}
+		o.add(log[i].Commit, p.work)
+	}
+	o.doc.Commit = at[1]
+	return true, nil
+}
+
+// add takes a commit in.
+func (o *opening) add(commit string, w pull.Work) {
+	o.works = append(o.works, w)
+	o.doc.Commits = append(o.doc.Commits, OpenedCommit{Commit: commit, Run: w.Run, Subject: pull.Subject(w.Intent), Verdict: w.Judged.Verdict, Again: w.Again})
+}
+
+// commit makes the commit of one run on parent, and has it judged there unless the run saw those
+// very files.
+func (o *opening) commit(ctx context.Context, parent string, p *promoted) (string, error) {
+	changes, err := o.onto(ctx, parent, p.changes)
+	if err != nil {
+		return "", err
+	}
+	if len(changes) == 0 {
+		return "", fault.Usage("there is nothing left to open a pull request for", "branch %s has the change of run %s already", o.doc.Base, p.work.Run)
+	}
+	dir, left, err := o.tree(ctx, parent)
+	if err != nil {
+		return "", err
+	}
+	o.left = left
+	seen, err := workspace.Scan(ctx, dir, config.ParseList(o.set["exclude"].Text), workspace.Limits{})
+	if err != nil {
+		return "", err
+	}
+	by := o.author(ctx)
+	if seen.Digest() != p.snapshot {
+		p.work.Again = "branch " + o.doc.Base + " holds other files than the workspace did when the run was proved"
+		// A commit of the same files, of which there is no word yet: what is judged is its difference.
+		draft, err := o.mirror.Make(ctx, mirror.NewCommit{Parent: parent, Message: "judged", By: by, At: time.Unix(0, 0), Changes: changes})
+		if err != nil {
+			return "", err
+		}
+		if err := o.again(ctx, dir, parent, draft, &p.work); err != nil || o.failed != nil {
+			return "", err
+		}
+	}
+	commit, err := o.mirror.Make(ctx, mirror.NewCommit{Parent: parent, Message: pull.Message(p.work), By: by, At: p.detail.Ended, Changes: changes})
+	if err == nil {
+		o.add(commit, p.work)
+	}
+	return commit, err
+}
+
+// again judges what is between two commits on the files of the first one.
+func (o *opening) again(ctx context.Context, dir, from, to string, w *pull.Work) error {
+	if o.doc.DryRun {
+		w.Again += "; it would be judged again"
+		return nil
+	}
+	diff, err := o.mirror.Diff(ctx, from, to, o.prefix)
+	if err != nil {
+		return err
+	}
+	doc, err := judge(o.ctx, o.Line, o.session, dir, diff, "of a pull request to "+o.doc.Base)
+	if err != nil {
+		return err
+	}
+	if doc.Exit != run.ExitDone {
+		o.failed = &doc
+	}
+	w.Judged = candidate(doc)
+	w.Run = cmp.Or(w.Run, doc.Run)
+	return nil
+}
+
+// branch takes in a local branch, whose commits are a person's, and judges them as a whole.
+func (o *opening) branch(ctx context.Context) error {
+	name := o.ctx.String("branch")
+	if o.local.Top == "" {
+		return fault.Usage("leave --repo out", "--branch is one of the repository around the workspace")
+	}
+	short, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	out, err := git.Run(short, o.local.Top, 4<<10, "rev-parse", "--verify", "--quiet", "--end-of-options", "refs/heads/"+name+"^{commit}")
+	commit := strings.TrimSpace(string(out))
+	if err != nil {
+		return fault.Usage("see `git branch`", "the repository has no branch %q", name)
+	}
+	objects, err := o.local.Objects()
+	if err != nil {
+		return err
+	}
+	if err := o.mirror.Import(ctx, objects, commit); err != nil {
+		return err
+	}
+	meet, err := o.mirror.Meet(ctx, o.branches[o.doc.Base], commit)
+	if err != nil {
+		return err
+	}
+	if meet == commit {
+		return fault.Usage("commit something to it first", "branch %s has everything that %s has", o.doc.Base, name)
+	}
+	log, err := o.mirror.Between(ctx, meet, commit)
+	if err != nil {
+		return err
+	}
+	w := pull.Work{Intent: cmp.Or(o.ctx.String("title"), log[len(log)-1].Subject)}
+	o.doc.Head, o.doc.Commit = cmp.Or(o.ctx.String("head"), name), commit
+	dir, left, err := o.tree(ctx, meet)
+	if err != nil {
+		return err
+	}
+	o.left = left
+	if err := o.again(ctx, dir, meet, commit, &w); err != nil || o.failed != nil {
+		return err
+	}
+	o.works = []pull.Work{w}
+	return nil
+}
+
+// author is under whose name commits are made: the user's, as git has it.
+func (o *opening) author(ctx context.Context) mirror.Person {
+	name, email := git.Identity(ctx, o.home)
+	return mirror.Person{Name: cmp.Or(name, "agent"), Email: cmp.Or(email, "agent@localhost")}
+}
+
+// templates are where projects keep what their pull requests begin with.
+var templates = []string{
+	".github/pull_request_template.md", ".github/PULL_REQUEST_TEMPLATE.md", "pull_request_template.md", "PULL_REQUEST_TEMPLATE.md", "docs/pull_request_template.md",
+	".gitea/pull_request_template.md", ".gitea/PULL_REQUEST_TEMPLATE.md", ".forgejo/pull_request_template.md", ".gitlab/merge_request_templates/Default.md",
+}
+
+// describe decides on title, body and draft.
+func (o *opening) describe(ctx context.Context) {
+	body := pull.Body{Works: o.works, Left: o.left}
+	for _, name := range templates {
+		if text, _, ok := o.mirror.File(ctx, o.branches[o.doc.Base], name); ok {
+			body.Template = string(text)
+			break
+		}
+	}
+	o.doc.Title = cmp.Or(o.ctx.String("title"), pull.Title(o.works))
+	o.doc.Body, o.doc.Draft = body.Markdown(), o.ctx.Bool("draft") || pull.Draft(o.works) || len(o.left) > 0
+}
+
+// publish pushes the branch, opens the pull request or finds it, and records it.
+func (o *opening) publish(ctx context.Context) error {
+	if o.branches[o.doc.Head] != o.doc.Commit {
+		if err := o.mirror.Push(ctx, o.doc.Commit, o.doc.Head); err != nil {
+			return err
+		}
+	}
+	p, err := o.api.FindPull(ctx, o.doc.Head)
+	o.doc.Existed = err == nil
+	if errors.Is(err, forge.ErrNotFound) {
+		p, err = o.api.OpenPull(ctx, forge.NewPull{Title: o.doc.Title, Body: o.doc.Body, Base: o.doc.Base, Head: o.doc.Head, Draft: o.doc.Draft})
+		if errors.Is(err, forge.ErrExists) { // another process was faster
+			o.doc.Existed = true
+			p, err = o.api.FindPull(ctx, o.doc.Head)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	o.doc.Number, o.doc.URL = p.Number, p.URL
+	if len(o.doc.Labels) > 0 {
+		if err := o.api.Label(ctx, p.Number, o.doc.Labels); err != nil {
+			return err
+		}
+	}
+	record := store.Pull{
+		Workspace: o.dir, Host: o.address.Host(), Repository: o.address.Slug(), Number: p.Number, URL: p.URL, Title: o.doc.Title,
+		Base: o.doc.Base, Head: o.doc.Head, HeadCommit: o.doc.Commit, Draft: p.Draft,
+	}
+	for _, c := range o.doc.Commits {
+		record.Runs = append(record.Runs, store.PullRun{Run: c.Run, Commit: c.Commit})
+	}
+	return o.session.DB.SavePull(ctx, record)
+}
+
+// print tells of it.
+func (o *opening) print(w io.Writer) error {
+	d := o.doc
+	kind := "pull request"
+	if d.Draft {
+		kind = "draft"
+	}
+	switch {
+	case d.DryRun:
+		fmt.Fprintf(w, "would open a %s from %s to %s of %s\n", kind, d.Head, d.Base, d.Repository)
+	case d.Existed:
+		fmt.Fprintf(w, "pull request %d is there already: %s\n", d.Number, term.CleanLine(d.URL))
+	default:
+		fmt.Fprintf(w, "opened %s %d: %s\n", kind, d.Number, term.CleanLine(d.URL))
+	}
+	for _, c := range d.Commits {
+		fmt.Fprintf(w, "  %.12s %s (run %s)\n", c.Commit, term.CleanLine(c.Subject), c.Run)
+		if c.Again != "" {
+			fmt.Fprintf(w, "    judged again: %s\n", term.CleanLine(c.Again))
+		}
+	}
+	if d.DryRun {
+		fmt.Fprintf(w, "\n%s\n\n%s", term.CleanLine(d.Title), term.Clean(d.Body))
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package pr
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/blame"
+	"agent/orchestrator/forge/mirror"
+	"agent/orchestrator/pull"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store/database"
+	"agent/orchestrator/store/history"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// A promoted is a run whose change is in the workspace.
+type promoted struct {
+	work     pull.Work
+	detail   history.RunDetail
+	changes  workspace.Changeset
+	snapshot string
+}
+
+// promotions are the runs that were named, in the order in which they were promoted, else the
+// last one of the workspace.
+func promotions(ctx context.Context, s *wire.Session, dir string, names []string) ([]promoted, error) {
+	if len(names) == 0 {
+		last, _, err := s.DB.LastPromotion(ctx, dir)
+		if errors.Is(err, database.ErrNotFound) {
+			return nil, fault.Usage("`agent sandbox run` makes one; --run RUN or --branch NAME names what is meant", "no run of %s was promoted", dir)
+		}
+		if err != nil {
+			return nil, err
+		}
+		names = []string{last.ID}
+	}
+	var list []promoted
+	for _, name := range names {
+		d, err := s.NamedIn(ctx, name, dir)
+		if err != nil {
+			return nil, err
+		}
+		next := "see `agent runs show " + d.ID + "`"
+		switch {
+		case !d.Promoted || d.Promotion == nil:
+			return nil, fault.Usage("`agent runs apply "+d.ID+"` applies what passed", "run %s promoted nothing", d.ID)
+		case d.Promotion.UndoOf != "":
+			return nil, fault.Usage(next, "run %s took another one back: name a run that made a change", d.ID)
+		case d.UndoneBy != "":
+			return nil, fault.Usage(next, "run %s was undone by run %s", d.ID, d.UndoneBy)
+		}
+		p, err := tell(ctx, s, d)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// tell reads what a pull request says of a run.
+func tell(ctx context.Context, s *wire.Session, d history.RunDetail) (promoted, error) {
+	p := promoted{detail: d, snapshot: d.Snapshot, work: pull.Work{Run: d.ID, Intent: d.Intent}}
+	written, err := s.DB.PromotionOf(ctx, d.ID)
+	if err != nil {
+		return p, err
+	}
+	p.changes = written.Changeset
+	// What one run found and another applied is for what the first one was.
+	if d.Applies != "" {
+		origin, err := s.DB.Run(ctx, d.Applies)
+		if err != nil {
+			return p, err
+		}
+		p.work.Intent = origin.Intent
+	}
+	for _, c := range d.Candidates {
+		if c.Verdict == verify.Pass && (p.work.Judged.Digest == "" || c.Digest == p.changes.Digest()) {
+			p.work.Judged = c
+		}
+	}
+	reviews, err := s.DB.Promotions(ctx, history.ReviewFilter{Run: d.ID, All: true})
+	if err != nil {
+		return p, err
+	}
+	for _, r := range reviews {
+		if r.Model != "patch" {
+			p.work.Model = r.Model
+		}
+		if r.Cost != nil && *r.Cost > 0 {
+			p.work.Cost = strconv.FormatFloat(*r.Cost, 'f', 4, 64)
+		}
+	}
+	return p, nil
+}
+
+// onto makes the files of a commit what the changes make of them. A file that is another one there
+// is merged, as an undo is; what clashes is a conflict with the names. None are left where the
+// commit has all of it.
+func (t *target) onto(ctx context.Context, parent string, cs workspace.Changeset) (list []mirror.Change, err error) {
+	flat, err := cs.Flatten()
+	if err != nil {
+		return nil, err
+	}
+	var clashes []string
+	for _, c := range flat {
+		name := t.place(c.Path)
+		now, mode, there := t.mirror.File(ctx, parent, name)
+		after, ok := onto(c, now, there)
+		switch {
+		case !ok:
+			clashes = append(clashes, c.Path)
+		case c.Exists:
+			if c.Keep != "" && t.place(c.Keep) != name {
+				_, mode, _ = t.mirror.File(ctx, parent, t.place(c.Keep))
+			}
+			mode = c.FinalMode(cmp.Or(mode, 0o644))
+			if !there || !bytes.Equal(now, after) || c.OldMode != 0 {
+				list = append(list, mirror.Change{Path: name, Content: append([]byte{}, after...), Mode: mode})
+			}
+		case there:
+			list = append(list, mirror.Change{Path: name})
+		}
+	}
+	if len(clashes) > 0 {
+		return nil, &fault.Error{
+			Exit: run.ExitConflict, Kind: run.ProblemConflict, Next: "bring the workspace up to date with the branch and have the change made there, or name another branch with --base",
+			Err: fmt.Errorf("the branch holds other lines than the change was made for in %s", strings.Join(clashes, ", ")),
+		}
+	}
+	return list, nil
+}
+
+// onto is what a file holds with the change of it, where it holds now; ok is false where both
+// changed the same lines.
+func onto(c workspace.PathChange, now []byte, there bool) (after []byte, ok bool) {
+	switch {
+	case there == c.Exists && (!there || bytes.Equal(now, c.After)):
+		return c.After, true // it is there already
+	case there == c.Existed && (!there || bytes.Equal(now, c.Before)):
+		return c.After, true
+	case !there || !c.Existed || !c.Exists || !text(now) || !text(c.Before) || !text(c.After):
+		return nil, false
+	}
+	merged, clashes := blame.Merge(string(c.Before), string(now), string(c.After))
+	return []byte(merged), len(clashes) == 0
+}
+
+// text reports whether content can be merged by lines.
+func text(content []byte) bool { return utf8.Valid(content) && !bytes.ContainsRune(content, 0) }

@@ -1,0 +1,177 @@
+// Package forgetest is what tests of forges share: a server of git by http, forges that speak
+// the wire formats of GitHub and GitLab from memory, and the contract that every driver keeps.
+package forgetest
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Token opens every server of this package.
+const Token = "t0ken-f0r-tests-0nly-5a1d"
+
+// A Git serves bare repositories by http to whoever shows Token.
+type Git struct {
+	URL string
+	// Dir holds the repositories, as OWNER/NAME.git.
+	Dir string
+	// API answers what is no request of git; nil for nobody.
+	API http.Handler
+
+	mu       sync.Mutex
+	requests []string
+	denied   bool
+}
+
+// NewGit starts a server, which ends with the test.
+func NewGit(t testing.TB) *Git {
+	t.Helper()
+	g := &Git{Dir: t.TempDir()}
+	s := httptest.NewServer(g)
+	t.Cleanup(s.Close)
+	g.URL = s.URL
+	return g
+}
+
+// Deny has the server accept the token no more.
+func (g *Git) Deny() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.denied = true
+}
+
+// Requests are the methods and paths of what was asked so far.
+func (g *Git) Requests() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return append([]string{}, g.requests...)
+}
+
+// Writes are those of the requests that change something.
+func (g *Git) Writes() (list []string) {
+	for _, r := range g.Requests() {
+		if !strings.HasPrefix(r, "GET ") && !strings.HasSuffix(r, "/git-upload-pack") {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// ServeHTTP answers git by its own program, and the API by the handler.
+func (g *Git) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	g.requests = append(g.requests, r.Method+" "+r.URL.Path)
+	denied := g.denied
+	g.mu.Unlock()
+	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+Token))
+	have := r.Header.Get("Authorization")
+	user, password, _ := r.BasicAuth()
+	if denied || have != basic && have != "Bearer "+Token && (user == "" || password != Token) {
+		w.Header().Set("Www-Authenticate", `Basic realm="git"`)
+		http.Error(w, `{"message":"Bad credentials"}`, http.StatusUnauthorized)
+		return
+	}
+	if !strings.Contains(r.URL.Path, ".git/") {
+		if g.API == nil {
+			http.NotFound(w, r)
+			return
+		}
+		g.API.ServeHTTP(w, r)
+		return
+	}
+	program, err := exec.LookPath("git")
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	h := &cgi.Handler{
+		Path: program, Args: []string{"http-backend"},
+		Env: []string{"GIT_PROJECT_ROOT=" + g.Dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "REMOTE_USER=agent"},
+	}
+	h.ServeHTTP(w, r)
+}
+
+// Repository makes the repository OWNER/NAME with one commit of files on main, and returns
+// its address. No files make an empty one.
+func (g *Git) Repository(t testing.TB, slug string, files map[string]string) string {
+	t.Helper()
+	bare := g.Bare(slug)
+	Run(t, g.Dir, "init", "-q", "--bare", "-b", "main", bare)
+	Run(t, bare, "config", "http.receivepack", "true")
+	Run(t, bare, "config", "uploadpack.allowAnySHA1InWant", "true")
+	if len(files) > 0 {
+		g.Commit(t, slug, "main", "start", files)
+	}
+	return g.URL + "/" + slug + ".git"
+}
+
+// Bare is the directory of a repository.
+func (g *Git) Bare(slug string) string { return filepath.Join(g.Dir, slug+".git") }
+
+// Commit adds a commit to a branch of a repository, as a person would, and returns its name.
+// A content of "" deletes the file. A branch that is not there begins at main.
+func (g *Git) Commit(t testing.TB, slug, branch, message string, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	Run(t, dir, "init", "-q", "-b", branch)
+	for _, from := range []string{branch, "main"} {
+		cmd := exec.Command("git", "fetch", "-q", g.Bare(slug), from)
+		cmd.Dir, cmd.Env = dir, environment()
+		if cmd.Run() == nil {
+			Run(t, dir, "reset", "-q", "--hard", "FETCH_HEAD")
+			break
+		}
+	}
+	for name, text := range files {
+		full := filepath.Join(dir, name)
+		if text == "" {
+			os.Remove(full)
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	Run(t, dir, "add", "-A")
+	Run(t, dir, "commit", "-q", "--allow-empty", "-m", message)
+	Run(t, dir, "push", "-q", g.Bare(slug), "HEAD:refs/heads/"+branch)
+	return g.At(t, slug, "refs/heads/"+branch)
+}
+
+// At is the commit that a reference of a repository is at, "" where it has none of that name.
+func (g *Git) At(t testing.TB, slug, ref string) string {
+	t.Helper()
+	cmd := exec.Command("git", "rev-parse", "--verify", "--quiet", ref)
+	cmd.Dir, cmd.Env = g.Bare(slug), environment()
+	out, _ := cmd.Output()
+	return strings.TrimSpace(string(out))
+}
+
+// environment keeps the machine's configuration out of tests.
+func environment() []string {
+	return append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_AUTHOR_NAME=ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=ada", "GIT_COMMITTER_EMAIL=ada@example.org")
+}
+
+// Run runs git as a person would, and returns what it printed.
+func Run(t testing.TB, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = dir, environment()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}

@@ -1,0 +1,461 @@
+package forgetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Me is whose Token is.
+const Me = "agent"
+
+// A Hub is one repository on a forge that speaks GitHub's wire format, from memory: what it
+// takes is refused where GitHub would refuse it. Its branches are those of a repository of Git.
+type Hub struct {
+	Slug string
+	git  *Git
+	t    testing.TB
+
+	mu       sync.Mutex
+	pulls    []*hubPull
+	comments []*hubComment
+	statuses map[string][]map[string]any
+	jobs     []*Job
+	forks    map[string]string // a branch that is in a fork, by its owner
+	reruns   []int64
+	next     int64
+}
+
+type hubPull struct {
+	number        int
+	title, body   string
+	head, base    string
+	state, fork   string
+	draft, merged bool
+	labels        []string
+}
+
+type hubComment struct {
+	id            int64
+	pull          int
+	line          int
+	path, body    string
+	user, commit  string
+	inReplyTo     int64
+	wholeRequests bool // of the pull request as a whole
+}
+
+// A Job is one piece of work of the forge's build servers.
+type Job struct {
+	ID         int64
+	Commit     string
+	Name       string
+	Status     string // queued, in_progress, completed
+	Conclusion string // success, failure, skipped
+	Log        string
+}
+
+// NewHub puts a forge before a repository of g, which has branch main.
+func NewHub(t testing.TB, g *Git, slug string) *Hub {
+	h := &Hub{Slug: slug, git: g, t: t, statuses: map[string][]map[string]any{}, forks: map[string]string{}, next: 100}
+	mux := http.NewServeMux()
+	repo := "/api/v3/repos/" + slug
+	for pattern, act := range map[string]func(*http.Request) (int, any){
+		"GET /api/v3/user":                                 func(*http.Request) (int, any) { return 200, person(Me) },
+		"GET " + repo:                                      h.repository,
+		"GET " + repo + "/pulls":                           h.listPulls,
+		"POST " + repo + "/pulls":                          h.openPull,
+		"GET " + repo + "/pulls/{n}":                       h.getPull,
+		"POST " + repo + "/issues/{n}/labels":              h.label,
+		"GET " + repo + "/pulls/{n}/comments":              h.threads,
+		"POST " + repo + "/pulls/{n}/reviews":              h.review,
+		"POST " + repo + "/pulls/{n}/comments/{c}/replies": h.reply,
+		"GET " + repo + "/issues/{n}/comments":             h.said,
+		"POST " + repo + "/issues/{n}/comments":            h.say,
+		"PATCH " + repo + "/issues/comments/{c}":           h.edit,
+		"POST " + repo + "/statuses/{sha}":                 h.setStatus,
+		"GET " + repo + "/commits/{sha}/status":            h.status,
+		"GET " + repo + "/commits/{sha}/check-runs":        h.checks,
+		"POST " + repo + "/actions/jobs/{j}/rerun":         h.rerun,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			status, body := act(r)
+			w.Header().Set("Content-Type", "application/json; charset=utf-8")
+			w.WriteHeader(status)
+			_ = json.NewEncoder(w).Encode(body)
+		})
+	}
+	mux.HandleFunc("GET "+repo+"/actions/jobs/{j}/logs", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, g.URL+"/api/v3/logs/"+r.PathValue("j"), http.StatusFound)
+	})
+	mux.HandleFunc("GET /api/v3/logs/{j}", func(w http.ResponseWriter, r *http.Request) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if j := h.job(r); j != nil {
+			w.Header().Set("Content-Type", "text/plain")
+			io.WriteString(w, j.Log)
+		}
+	})
+	g.API = mux
+	return h
+}
+
+func person(name string) map[string]any { return map[string]any{"login": name} }
+
+func refuse(why string) (int, any) {
+	return http.StatusUnprocessableEntity, map[string]any{"message": "Validation Failed", "errors": []map[string]string{{"message": why}}}
+}
+
+func missing() (int, any) { return http.StatusNotFound, map[string]string{"message": "Not Found"} }
+
+// read decodes what a request sends.
+func read[T any](r *http.Request) (v T) {
+	_ = json.NewDecoder(r.Body).Decode(&v)
+	return v
+}
+
+func (h *Hub) repository(*http.Request) (int, any) {
+	return 200, map[string]any{"default_branch": "main", "full_name": h.Slug}
+}
+
+// pullOf is the pull request that a path names.
+func (h *Hub) pullOf(r *http.Request) *hubPull {
+	n, _ := strconv.Atoi(r.PathValue("n"))
+	for _, p := range h.pulls {
+		if p.number == n {
+			return p
+		}
+	}
+	return nil
+}
+
+// show is a pull request as GitHub has it.
+func (h *Hub) show(p *hubPull) map[string]any {
+	owner, _, _ := strings.Cut(h.Slug, "/")
+	headRepo := any(map[string]any{"full_name": h.Slug})
+	sha := h.git.At(h.t, h.Slug, "refs/heads/"+p.head)
+	if p.fork != "" {
+		headRepo = map[string]any{"full_name": p.fork}
+		sha = h.git.At(h.t, h.Slug, fmt.Sprintf("refs/pull/%d/head", p.number))
+	}
+	return map[string]any{
+		"number": p.number, "title": p.title, "body": p.body, "state": p.state, "draft": p.draft, "merged": p.merged, "user": person(Me),
+		"html_url": fmt.Sprintf("%s/%s/pull/%d", h.git.URL, h.Slug, p.number),
+		"head":     map[string]any{"ref": p.head, "sha": sha, "label": owner + ":" + p.head, "repo": headRepo},
+		"base":     map[string]any{"ref": p.base, "sha": h.git.At(h.t, h.Slug, "refs/heads/"+p.base), "repo": map[string]any{"full_name": h.Slug}},
+	}
+}
+
+func (h *Hub) listPulls(r *http.Request) (int, any) {
+	list := []any{}
+	_, head, _ := strings.Cut(r.FormValue("head"), ":")
+	for _, p := range h.pulls {
+		if p.state == "open" && (head == "" || head == p.head) {
+			list = append(list, h.show(p))
+		}
+	}
+	return 200, list
+}
+
+func (h *Hub) openPull(r *http.Request) (int, any) {
+	in := read[struct {
+		Title, Body, Head, Base string
+		Draft                   bool
+	}](r)
+	at := h.git.At(h.t, h.Slug, "refs/heads/"+in.Head)
+	switch {
+	case in.Title == "" || at == "" || h.git.At(h.t, h.Slug, "refs/heads/"+in.Base) == "":
+		return refuse("head or base is invalid")
+	case slices.ContainsFunc(h.pulls, func(p *hubPull) bool { return p.state == "open" && p.head == in.Head && p.base == in.Base }):
+		return refuse("A pull request already exists for " + in.Head + ".")
+	}
+	p := &hubPull{number: len(h.pulls) + 1, title: in.Title, body: in.Body, head: in.Head, base: in.Base, draft: in.Draft, state: "open"}
+	h.pulls = append(h.pulls, p)
+	h.pointHead(p)
+	return 201, h.show(p)
+}
+
+// pointHead has the repository know the head of a pull request by its number, as GitHub does.
+func (h *Hub) pointHead(p *hubPull) {
+	Run(h.t, h.git.Bare(h.Slug), "update-ref", fmt.Sprintf("refs/pull/%d/head", p.number), "refs/heads/"+p.head)
+}
+
+func (h *Hub) getPull(r *http.Request) (int, any) {
+	if p := h.pullOf(r); p != nil {
+		if p.fork == "" && h.git.At(h.t, h.Slug, "refs/heads/"+p.head) != "" {
+			h.pointHead(p)
+		}
+		return 200, h.show(p)
+	}
+	return missing()
+}
+
+func (h *Hub) label(r *http.Request) (int, any) {
+	p := h.pullOf(r)
+	if p == nil {
+		return missing()
+	}
+	for _, name := range read[struct{ Labels []string }](r).Labels {
+		if !slices.Contains(p.labels, name) {
+			p.labels = append(p.labels, name)
+		}
+	}
+	return 200, []any{}
+}
+
+// comment is one as GitHub has it.
+func (c *hubComment) show() map[string]any {
+	m := map[string]any{"id": c.id, "body": c.body, "user": person(c.user)}
+	if !c.wholeRequests {
+		m["path"], m["line"], m["commit_id"] = c.path, c.line, c.commit
+		if c.inReplyTo != 0 {
+			m["in_reply_to_id"] = c.inReplyTo
+		}
+	}
+	return m
+}
+
+// list gives one page of comments, and says where the next one is.
+func (h *Hub) list(r *http.Request, whole bool) (int, any) {
+	p := h.pullOf(r)
+	if p == nil {
+		return missing()
+	}
+	list := []any{}
+	for _, c := range h.comments {
+		if c.pull == p.number && c.wholeRequests == whole {
+			list = append(list, c.show())
+		}
+	}
+	return 200, list
+}
+
+func (h *Hub) threads(r *http.Request) (int, any) { return h.list(r, false) }
+func (h *Hub) said(r *http.Request) (int, any)    { return h.list(r, true) }
+
+func (h *Hub) add(c hubComment) *hubComment {
+	h.next++
+	c.id = h.next
+	h.comments = append(h.comments, &c)
+	return &c
+}
+
+func (h *Hub) review(r *http.Request) (int, any) {
+	in := read[struct {
+		CommitID string `json:"commit_id"`
+		Event    string
+		Comments []struct {
+			Path, Body, Side string
+			Line             int
+		}
+	}](r)
+	p := h.pullOf(r)
+	if p == nil {
+		return missing()
+	}
+	diff := Run(h.t, h.git.Bare(h.Slug), "diff", "--unified=3", "refs/heads/"+p.base+"..."+in.CommitID)
+	for _, c := range in.Comments {
+		if c.Line <= 0 || c.Side != "RIGHT" || !inDiff(diff, c.Path, c.Line) {
+			return refuse("pull_request_review_thread.line must be part of the diff")
+		}
+	}
+	if in.Event != "COMMENT" || len(in.Comments) == 0 {
+		return refuse("a review without a word")
+	}
+	for _, c := range in.Comments {
+		h.add(hubComment{pull: p.number, path: c.Path, line: c.Line, body: c.Body, user: Me, commit: in.CommitID})
+	}
+	return 200, map[string]any{"id": h.next}
+}
+
+// inDiff reports whether a line of the new side stands in a diff.
+func inDiff(diff, name string, line int) bool {
+	file, at := "", 0
+	for _, text := range strings.Split(diff, "\n") {
+		switch {
+		case strings.HasPrefix(text, "+++ b/"):
+			file = strings.TrimPrefix(text, "+++ b/")
+		case strings.HasPrefix(text, "@@ "):
+			_, rest, _ := strings.Cut(text, "+")
+			fmt.Sscanf(rest, "%d", &at)
+		case strings.HasPrefix(text, "-"), strings.HasPrefix(text, "\\"), strings.HasPrefix(text, "diff "):
+		default:
+			if file == name && at == line {
+				return true
+			}
+			at++
+		}
+	}
+	return false
+}
+
+func (h *Hub) reply(r *http.Request) (int, any) {
+	in := read[struct{ Body string }](r)
+	of, _ := strconv.ParseInt(r.PathValue("c"), 10, 64)
+	for _, c := range h.comments {
+		if c.id == of {
+			return 201, h.add(hubComment{pull: c.pull, path: c.path, line: c.line, body: in.Body, user: Me, inReplyTo: of}).show()
+		}
+	}
+	return missing()
+}
+
+func (h *Hub) say(r *http.Request) (int, any) {
+	p := h.pullOf(r)
+	if p == nil {
+		return missing()
+	}
+	return 201, h.add(hubComment{pull: p.number, body: read[struct{ Body string }](r).Body, user: Me, wholeRequests: true}).show()
+}
+
+func (h *Hub) edit(r *http.Request) (int, any) {
+	of, _ := strconv.ParseInt(r.PathValue("c"), 10, 64)
+	for _, c := range h.comments {
+		if c.id == of && c.user == Me {
+			c.body = read[struct{ Body string }](r).Body
+			return 200, c.show()
+		}
+	}
+	return missing()
+}
+
+func (h *Hub) setStatus(r *http.Request) (int, any) {
+	in := read[map[string]any](r)
+	if text, _ := in["description"].(string); len(text) > 140 || in["state"] == nil {
+		return refuse("description is too long")
+	}
+	h.next++
+	in["id"] = h.next
+	sha := r.PathValue("sha")
+	h.statuses[sha] = append(slices.DeleteFunc(h.statuses[sha], func(s map[string]any) bool { return s["context"] == in["context"] }), in)
+	return 201, in
+}
+
+func (h *Hub) status(r *http.Request) (int, any) {
+	list := h.statuses[r.PathValue("sha")]
+	if list == nil {
+		list = []map[string]any{}
+	}
+	return 200, map[string]any{"state": "pending", "statuses": list, "total_count": len(list)}
+}
+
+func (h *Hub) checks(r *http.Request) (int, any) {
+	list := []any{}
+	for _, j := range h.jobs {
+		if j.Commit == r.PathValue("sha") {
+			list = append(list, map[string]any{"id": j.ID, "name": j.Name, "status": j.Status, "conclusion": j.Conclusion, "app": map[string]any{"slug": "github-actions"}})
+		}
+	}
+	return 200, map[string]any{"total_count": len(list), "check_runs": list}
+}
+
+// job is the one that a path names.
+func (h *Hub) job(r *http.Request) *Job {
+	n, _ := strconv.ParseInt(r.PathValue("j"), 10, 64)
+	for _, j := range h.jobs {
+		if j.ID == n {
+			return j
+		}
+	}
+	return nil
+}
+
+func (h *Hub) rerun(r *http.Request) (int, any) {
+	j := h.job(r)
+	if j == nil {
+		return missing()
+	}
+	h.reruns = append(h.reruns, j.ID)
+	// It passes the second time, as a flaky one does.
+	j.Conclusion = "success"
+	return 201, map[string]any{}
+}
+
+// AddJob has the build servers say something of a commit, and returns the job's number.
+func (h *Hub) AddJob(j Job) int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.next++
+	j.ID = h.next
+	h.jobs = append(h.jobs, &j)
+	return j.ID
+}
+
+// Reruns are the jobs that were asked for again.
+func (h *Hub) Reruns() []int64 {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.reruns)
+}
+
+// Say has another person comment at a line, or on the whole where the path is "".
+func (h *Hub) Say(number int, path string, line int, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.add(hubComment{pull: number, path: path, line: line, body: text, user: "ada", wholeRequests: path == ""})
+}
+
+// FromFork makes a pull request whose branch is in another repository. The branch is one here,
+// which is removed.
+func (h *Hub) FromFork(branch, base string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	p := &hubPull{number: len(h.pulls) + 1, title: "from a fork", head: branch, base: base, state: "open", fork: "mallory/till"}
+	h.pulls = append(h.pulls, p)
+	h.pointHead(p)
+	Run(h.t, h.git.Bare(h.Slug), "update-ref", "-d", "refs/heads/"+branch)
+	return p.number
+}
+
+// Close ends a pull request.
+func (h *Hub) Close(number int, merged bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.pulls[number-1].state, h.pulls[number-1].merged = "closed", merged
+}
+
+// A Shown is what people see of a pull request.
+type Shown struct {
+	Title, Body, Head, Base string
+	Draft                   bool
+	Labels                  []string
+	// Comments at lines as path:line text, answers after a >, those on the whole without a path.
+	Comments []string
+	Statuses []string // context state description, of any commit
+}
+
+// Shown lists the pull requests as people see them.
+func (h *Hub) Shown() (list []Shown) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, p := range h.pulls {
+		s := Shown{Title: p.title, Body: p.body, Head: p.head, Base: p.base, Draft: p.draft, Labels: p.labels}
+		for _, c := range h.comments {
+			switch {
+			case c.pull != p.number:
+			case c.wholeRequests:
+				s.Comments = append(s.Comments, c.body)
+			case c.inReplyTo != 0:
+				s.Comments = append(s.Comments, "> "+c.body)
+			default:
+				s.Comments = append(s.Comments, fmt.Sprintf("%s:%d %s", c.path, c.line, c.body))
+			}
+		}
+		for _, of := range h.statuses {
+			for _, one := range of {
+				s.Statuses = append(s.Statuses, fmt.Sprint(one["context"], " ", one["state"], " ", one["description"]))
+			}
+		}
+		slices.Sort(s.Statuses)
+		list = append(list, s)
+	}
+	return list
+}

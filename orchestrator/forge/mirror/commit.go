@@ -1,0 +1,107 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"agent/sandbox/workspace/git"
+)
+
+// A Person is who made a commit.
+type Person struct{ Name, Email string }
+
+// A Change is one file of a new commit.
+type Change struct {
+	Path string
+	// Content is what the file holds, nil to delete it.
+	Content []byte
+	Mode    fs.FileMode
+}
+
+// A NewCommit is what a commit is made of. The same one gives the same commit.
+type NewCommit struct {
+	Parent  string
+	Message string
+	By      Person
+	At      time.Time
+	Changes []Change
+}
+
+// Make makes a commit by a stream of git's own, with no work tree and no index; no
+// reference of the remote is touched.
+func (m *Mirror) Make(ctx context.Context, c NewCommit) (string, error) {
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	const ref = "refs/made/last"
+	var in bytes.Buffer
+	who := fmt.Sprintf("%s <%s> %d +0000", plainPerson(c.By.Name), plainPerson(c.By.Email), c.At.Unix())
+	fmt.Fprintf(&in, "feature done\nreset %s\ncommit %s\nauthor %s\ncommitter %s\n", ref, ref, who, who)
+	data(&in, []byte(c.Message))
+	fmt.Fprintf(&in, "from %s\n", c.Parent)
+	for _, ch := range c.Changes {
+		if !cleanPath(ch.Path) {
+			return "", fmt.Errorf("%q is no place for a file", ch.Path)
+		}
+		if ch.Content == nil {
+			fmt.Fprintf(&in, "D %s\n", quoted(ch.Path))
+			continue
+		}
+		mode := "100644"
+		if ch.Mode&0o111 != 0 {
+			mode = "100755"
+		}
+		fmt.Fprintf(&in, "M %s inline %s\n", mode, quoted(ch.Path))
+		data(&in, ch.Content)
+	}
+	in.WriteString("\ndone\n")
+	if _, err := m.git(ctx, in.Bytes(), "fast-import", "--quiet", "--done", "--force"); err != nil {
+		return "", fmt.Errorf("make a commit: %w", err)
+	}
+	commit, err := m.Commit(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	// Kept by a name of its own: the next commit takes the other.
+	_, err = m.git(ctx, nil, "update-ref", "refs/made/"+commit, commit)
+	return commit, err
+}
+
+// data writes a piece of content as git's stream has it.
+func data(in *bytes.Buffer, content []byte) {
+	fmt.Fprintf(in, "data %d\n", len(content))
+	in.Write(content)
+	in.WriteByte('\n')
+}
+
+// quoted is a path as git's stream has it.
+func quoted(name string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(name) + `"`
+}
+
+// plainPerson is a name without what ends it in a commit.
+func plainPerson(text string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r == '<' || r == '>' || r < ' ' {
+			return -1
+		}
+		return r
+	}, text))
+}
+
+// Same reports whether two commits hold the same files.
+func (m *Mirror) Same(ctx context.Context, one, other string) (bool, error) {
+	_, err := m.git(ctx, nil, "diff-tree", "--quiet", "-r", one, other)
+	var exit *git.ExitError
+	if errors.As(err, &exit) && exit.Code == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,284 @@
+// Package pull is what a pull request of the agent says: the messages of its commits, its title
+// and body, the comments at its lines, and which of those are there already. It is pure: it
+// speaks to no forge and reads no repository.
+//
+// Whatever comes from a workspace, a tool or a model stands in code spans and fences, where it
+// names nobody, links nowhere and closes nothing.
+package pull
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"agent/orchestrator/gate"
+	"agent/verify"
+)
+
+// The bounds of what is said.
+const (
+	maxSubject = 72       // of a commit's first line
+	maxTitle   = 120      // of a pull request
+	maxBody    = 60 << 10 // GitHub takes 65536 characters
+	maxSpan    = 300      // of a text from outside on one line
+	maxListed  = 50       // of things of one kind
+	runTrailer = "Agent-Run: "
+)
+
+// A Work is one run whose change is a commit.
+type Work struct {
+	Run    string
+	Intent string // what the run was for
+	// Model is who found the change, Cost what that took, "" for what is not known.
+	Model, Cost string
+	Judged      gate.Candidate
+	// Again says why it was judged once more for the pull request, "" where the files were those
+	// that the run proved it on.
+	Again string
+}
+
+// Subject is what a change is for, on one line of at most that many bytes.
+func Subject(intent string) string { return subject(intent, maxSubject) }
+
+// Title is the title of a pull request of works, in their order.
+func Title(works []Work) string {
+	if len(works) == 0 {
+		return ""
+	}
+	title := subject(works[0].Intent, maxTitle)
+	if n := len(works) - 1; n > 0 {
+		title = subject(fmt.Sprintf("%s, and %d more", subject(works[0].Intent, maxTitle-20), n), maxTitle)
+	}
+	return title
+}
+
+// subject is the first line of a text, cut at a word.
+func subject(text string, most int) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	text = strings.Join(strings.Fields(strings.Map(printable, strings.ToValidUTF8(text, "?"))), " ")
+	if len(text) <= most {
+		return cmp.Or(text, "change by the agent")
+	}
+	cut := strings.ToValidUTF8(text[:most-len("…")], "")
+	if at := strings.LastIndex(cut, " "); at > most/2 {
+		cut = cut[:at]
+	}
+	return cut + "…"
+}
+
+// printable drops what moves a cursor or hides a text.
+func printable(r rune) rune {
+	if unicode.IsControl(r) {
+		return ' '
+	}
+	if unicode.Is(unicode.Cf, r) {
+		return -1
+	}
+	return r
+}
+
+// Message is the message of the commit of a work.
+func Message(w Work) string {
+	var b strings.Builder
+	b.WriteString(Subject(w.Intent) + "\n\n")
+	passed, _ := judged(w.Judged)
+	if len(passed) > 0 {
+		b.WriteString("Proved by " + strings.Join(passed, ", ") + ".\n")
+	}
+	for _, u := range first(w.Judged.Unproven) {
+		b.WriteString("Not proved: " + line(u.Reason) + "\n")
+	}
+	fmt.Fprintf(&b, "\n%s%s\nAgent-Verdict: %s\n", runTrailer, w.Run, w.Judged.Verdict)
+	if w.Model != "" {
+		b.WriteString("Agent-Model: " + line(w.Model) + "\n")
+	}
+	return b.String()
+}
+
+// Runs are the runs that messages of commits name by their trailers, in order.
+func Runs(messages []string) (runs []string) {
+	for _, m := range messages {
+		for text := range strings.Lines(m) {
+			if run, ok := strings.CutPrefix(strings.TrimSpace(text), runTrailer); ok {
+				runs = append(runs, run)
+			}
+		}
+	}
+	return runs
+}
+
+// judged are the names of the gates that passed, and of the others.
+func judged(c gate.Candidate) (passed, other []string) {
+	for _, g := range c.Gates {
+		if g.Verdict == verify.Pass {
+			passed = append(passed, g.Name)
+		} else {
+			other = append(other, g.Name)
+		}
+	}
+	return passed, other
+}
+
+// first is the beginning of a list that may be long.
+func first[T any](list []T) []T { return list[:min(len(list), maxListed)] }
+
+// line is a text from outside on one line, as plain as it gets.
+func line(text string) string {
+	text = strings.Join(strings.Fields(strings.Map(printable, strings.ToValidUTF8(text, "?"))), " ")
+	if len(text) > maxSpan {
+		text = strings.ToValidUTF8(text[:maxSpan], "") + "…"
+	}
+	return text
+}
+
+// Span is a text from outside as a code span of Markdown, which nothing in it ends.
+func Span(text string) string {
+	text = line(text)
+	if text == "" {
+		return "` `"
+	}
+	ticks := strings.Repeat("`", longest(text)+1)
+	if strings.HasPrefix(text, "`") || strings.HasSuffix(text, "`") {
+		text = " " + text + " "
+	}
+	return ticks + text + ticks
+}
+
+// Fence is a text from outside as a fenced block of Markdown, cut to most bytes.
+func Fence(text string, most int) string {
+	text = strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' {
+			return r
+		}
+		return printable(r)
+	}, strings.ToValidUTF8(text, "?"))
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "\n…"
+	}
+	ticks := strings.Repeat("`", max(longest(text)+1, 3))
+	return ticks + "\n" + strings.TrimRight(text, "\n") + "\n" + ticks + "\n"
+}
+
+// longest is the length of the longest row of backticks.
+func longest(text string) (most int) {
+	n := 0
+	for _, r := range text {
+		if n++; r != '`' {
+			n = 0
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// A Body is what a pull request says of itself.
+type Body struct {
+	// Template is the project's own, which stands first, as it is.
+	Template string
+	Works    []Work
+	// Left is what of the repository no gate saw, as a submodule.
+	Left []string
+}
+
+// comment is one of Markdown, as templates have them for who fills them in.
+var comment = regexp.MustCompile(`(?s)<!--.*?-->`)
+
+// Markdown is the body as text.
+func (d Body) Markdown() string {
+	var b strings.Builder
+	if text := strings.TrimSpace(comment.ReplaceAllString(d.Template, "")); text != "" {
+		b.WriteString(text + "\n\n")
+	}
+	b.WriteString("## What was proved\n\nEach commit was judged in throwaway containers against the files before it.\n\n")
+	for _, w := range d.Works {
+		w.write(&b)
+	}
+	d.unproven(&b)
+	if holds := d.holds(); len(holds) > 0 {
+		b.WriteString("## What a person should look at\n\n" + strings.Join(holds, "") + "\n")
+	}
+	return cut(b.String(), maxBody)
+}
+
+// write tells of one commit.
+func (w Work) write(b *strings.Builder) {
+	fmt.Fprintf(b, "### %s\n\nRun `%s`", Span(w.Intent), w.Run)
+	if w.Model != "" {
+		b.WriteString(", change by " + Span(w.Model))
+	}
+	if w.Cost != "" {
+		b.WriteString(", cost " + Span(w.Cost))
+	}
+	b.WriteString(".\n")
+	if w.Again != "" {
+		b.WriteString("It was judged again for this pull request: " + line(w.Again) + ".\n")
+	}
+	b.WriteString("\n| gate | verdict | |\n|---|---|---|\n")
+	for _, g := range first(w.Judged.Gates) {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", cell(g.Name), g.Verdict, cell(g.Detail))
+	}
+	for _, s := range first(w.Judged.Skipped) {
+		fmt.Fprintf(b, "| %s | did not run | %s |\n", cell(s.Name), cell(s.Reason))
+	}
+	b.WriteString("\n")
+}
+
+// cell is a text from outside in a table.
+func cell(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ReplaceAll(Span(text), "|", "¦")
+}
+
+// unproven tells what no gate judged. That there is nothing is said too.
+func (d Body) unproven(b *strings.Builder) {
+	b.WriteString("## What was not proved\n\n")
+	n := 0
+	for _, w := range d.Works {
+		for _, u := range first(w.Judged.Unproven) {
+			fmt.Fprintf(b, "- %s\n", Span(u.Reason))
+			n++
+		}
+	}
+	for _, text := range first(d.Left) {
+		fmt.Fprintf(b, "- %s\n", Span(text))
+		n++
+	}
+	if n == 0 {
+		b.WriteString("Nothing that the gates know of.\n")
+	}
+	b.WriteString("\n")
+}
+
+// holds are what a person should see, each once.
+func (d Body) holds() (list []string) {
+	for _, w := range d.Works {
+		for _, h := range first(w.Judged.Holds) {
+			text := fmt.Sprintf("- %s: %s (%s)\n", Span(h.Path), Span(h.Reason), h.Kind)
+			if !slices.Contains(list, text) {
+				list = append(list, text)
+			}
+		}
+	}
+	return list
+}
+
+// Draft reports whether a pull request of works should begin as a draft: something of them was
+// not proved.
+func Draft(works []Work) bool {
+	return slices.ContainsFunc(works, func(w Work) bool { return len(w.Judged.Unproven) > 0 || w.Judged.Verdict != verify.Pass })
+}
+
+// cut ends a text that is too long where a line ends.
+func cut(text string, most int) string {
+	const end = "\n\nThis is not all: the rest is in the record.\n"
+	if len(text) <= most {
+		return text
+	}
+	text = text[:most-len(end)]
+	return text[:strings.LastIndex(text, "\n")+1] + end
+}
