@@ -206,16 +206,18 @@ func (a *Approver) show(p run.Proposal) {
 	if p.Which != "" {
 		fmt.Fprintln(a.Stderr, pal.Bold(p.Which))
 	}
+	columns, _ := a.Size(a.Stderr)
+	say := func(head, text string) { fmt.Fprintln(a.Stderr, term.Fill(head+" "+text, columns, 0)) }
 	if said := strings.TrimSpace(p.Candidate.Thought); said != "" && p.Again {
-		fmt.Fprintf(a.Stderr, "%s %s\n", pal.Bold("The model says:"), term.Clean(said))
+		say(pal.Bold("The model says:"), term.Clean(said))
 	}
-	fmt.Fprintf(a.Stderr, "%s %s\n", pal.Good("Proved:"), GatesLine(p.Candidate.Gates, p.Candidate.Unproven))
+	say(pal.Good("Proved:"), GatesLine(p.Candidate.Gates, p.Candidate.Unproven))
 	for _, u := range p.Candidate.Unproven {
-		fmt.Fprintln(a.Stderr, pal.Warn("Not judged:")+" "+term.CleanLine(u.Reason))
+		say(pal.Warn("Not judged:"), term.CleanLine(u.Reason))
 	}
 	// Also those that do not block: a person is here to look.
 	for _, h := range p.Candidate.Holds {
-		fmt.Fprintln(a.Stderr, pal.Warn(term.HoldWord(h))+" "+term.CleanLine(h.Path)+": "+term.Clean(h.Reason))
+		say(pal.Warn(term.HoldWord(h)), term.CleanLine(h.Path)+": "+term.Clean(h.Reason))
 	}
 	fmt.Fprintln(a.Stderr)
 	Preview(a.Console, p.Candidate.Diff, "f shows all")

@@ -4,7 +4,51 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
 )
+
+// Fill breaks the lines of a text at spaces, so that they fit into so many columns; what follows a break is indented. A word
+// that is wider is left whole, and so is what stands between backquotes: a command or an address is there to be copied.
+func Fill(text string, columns, indent int) string {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		var pieces []string
+		open := false
+		for _, word := range strings.Fields(line) {
+			if open {
+				pieces[len(pieces)-1] += " " + word
+			} else {
+				pieces = append(pieces, word)
+			}
+			open = open != (strings.Count(word, "`")%2 == 1)
+		}
+		lines = append(lines, fill(pieces, columns, indent))
+	}
+	return strings.Join(lines, "\n"+strings.Repeat(" ", indent))
+}
+
+// fill joins pieces by spaces, or by line ends where a line would be too wide.
+func fill(pieces []string, columns, indent int) string {
+	var b strings.Builder
+	at := indent
+	for i, piece := range pieces {
+		width := ansi.StringWidth(piece)
+		switch {
+		case i == 0:
+		case at+1+width > columns:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			at = indent
+		default:
+			b.WriteString(" ")
+			at++
+		}
+		b.WriteString(piece)
+		at += width
+	}
+	return b.String()
+}
 
 // PrintJSON prints v as one document.
 func PrintJSON(w io.Writer, v any) error {

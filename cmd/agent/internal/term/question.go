@@ -62,7 +62,8 @@ func (c *Console) Ask(ctx context.Context, q Question) (rune, error) {
 		defer cancel()
 	}
 	for {
-		fmt.Fprintf(c.Stderr, "%s %s\n", c.Palette(c.Stderr).Bold(q.Text), q.choices())
+		columns, _ := c.Size(c.Stderr)
+		fmt.Fprintln(c.Stderr, q.asked(c.Palette(c.Stderr), columns))
 		chosen, err := c.answer(timed, k, q, keys)
 		switch {
 		case err == nil && chosen == '?':
@@ -143,17 +144,17 @@ func (q Question) prompt(ctx context.Context) string {
 	return fmt.Sprintf("%s in %d s > ", q.Expires, max(left, 0))
 }
 
-// choices lists the choices on one line, the default marked.
-func (q Question) choices() string {
-	var parts []string
+// asked is the question with its choices, the default marked. No choice is broken at the end of a line.
+func (q Question) asked(pal Palette, columns int) string {
+	parts := []string{pal.Bold(q.Text)}
 	for _, ch := range q.Choices {
 		text := ch.label()
 		if ch.Key == q.Default {
 			text += " (Enter)"
 		}
-		parts = append(parts, text)
+		parts = append(parts, text+",")
 	}
-	return strings.Join(append(parts, "[?]"), ", ")
+	return fill(append(parts, "[?]"), columns, 0)
 }
 
 // label is the name of a choice with its key in it.
@@ -173,7 +174,8 @@ func (ch Choice) label() string {
 // explain prints what each choice does.
 func (q Question) explain(c *Console) {
 	for _, ch := range q.Choices {
-		fmt.Fprintf(c.Stderr, "  %c  %s: %s\n", ch.Key, ch.Name, ch.Help)
+		columns, _ := c.Size(c.Stderr)
+		fmt.Fprintf(c.Stderr, "  %c  %s\n", ch.Key, Fill(ch.Name+": "+ch.Help, columns, len("  k  ")))
 	}
 	fmt.Fprintln(c.Stderr, "  ?  this help")
 }

@@ -126,7 +126,7 @@ func (s summary) caveat(d run.Document) {
 	if d.Promotion != nil {
 		word = "promoted"
 	}
-	fmt.Fprintf(s.Out, "%s %s\n", s.Palette.Warn(word+", but"), CleanLine(text))
+	s.wrap(s.Palette.Warn(word+", but") + " " + CleanLine(text))
 }
 
 // kept lists the proposals that the run left open.
@@ -216,9 +216,14 @@ func (s summary) candidate(c gate.Document) {
 	}
 	// The table first, so that the shape of the result is seen at a
 	// glance; the details follow gate by gate.
+	widest := len(verify.Timeout)
+	for _, g := range c.Gates {
+		_, word := GateWord(s.Palette, g, c.Unproven)
+		widest = max(widest, len(word))
+	}
 	for _, g := range c.Gates {
 		sign, word := GateWord(s.Palette, g, c.Unproven)
-		s.Line(fmt.Sprintf("  %s %-8s %-7s %5.1fs  %s", sign, g.Name, word, g.Seconds, s.Palette.Dim(gateNote(g))))
+		s.Line(fmt.Sprintf("  %s %-8s %-*s %5.1fs  %s", sign, g.Name, widest, word, g.Seconds, s.Palette.Dim(gateNote(g))))
 	}
 	for _, skip := range c.Skipped {
 		s.Line(s.Palette.Dim(fmt.Sprintf("  - %-8s skipped  %s", skip.Name, CleanLine(skip.Reason))))
@@ -233,13 +238,13 @@ func (s summary) candidate(c gate.Document) {
 		if i == 0 {
 			fmt.Fprintln(s.Out)
 		}
-		fmt.Fprintln(s.Out, s.Palette.Warn("not judged:")+" "+CleanLine(u.Reason))
+		s.wrap(s.Palette.Warn("not judged:") + " " + CleanLine(u.Reason))
 	}
 	for i, h := range c.Holds {
 		if i == 0 {
 			fmt.Fprintln(s.Out)
 		}
-		fmt.Fprintln(s.Out, s.Palette.Warn(HoldWord(h))+" "+CleanLine(h.Path)+": "+Clean(h.Reason))
+		s.wrap(s.Palette.Warn(HoldWord(h)) + " " + CleanLine(h.Path) + ": " + Clean(h.Reason))
 	}
 }
 
@@ -406,7 +411,8 @@ func (s summary) next(d run.Document) {
 	// back.
 	switch {
 	case d.Outcome == run.OutcomeAwaiting && d.Error != nil: // no error of anybody's
-		fmt.Fprintf(s.Out, "%s\nnext: %s\n", s.Palette.Warn(Clean(d.Error.Message)), Clean(d.Error.Next))
+		s.wrap(s.Palette.Warn(Clean(d.Error.Message)))
+		s.wrap("next: " + Clean(d.Error.Next))
 	case d.Error != nil:
 		s.wrap(s.problem(d))
 		if d.Error.Next != "" {
@@ -439,11 +445,10 @@ func (s summary) problem(d run.Document) string {
 	return s.Palette.Bad(kind+":") + " " + message
 }
 
-// wrap prints a sentence, broken between words on a terminal. One with a command in it
-// is left whole: a command that is broken cannot be copied.
+// wrap prints a sentence, broken between words on a terminal.
 func (s summary) wrap(text string) {
-	if s.Palette.on && !strings.Contains(text, "`") {
-		text = ansi.Wordwrap(text, s.columns, "")
+	if s.Palette.on {
+		text = Fill(text, s.columns, 0)
 	}
 	fmt.Fprintln(s.Out, text)
 }

@@ -128,3 +128,28 @@ func TestAHoldSaysWhatItAsksFor(t *testing.T) {
 		}
 	}
 }
+
+// Sentences are broken at spaces, never within a command, a word or a colour.
+func TestTextIsBrokenAtSpaces(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text            string
+		columns, indent int
+		want            string
+	}{
+		{"", 10, 2, ""},
+		{"one two", 10, 0, "one two"},
+		{"one two  three four", 10, 0, "one two\nthree four"},
+		{"one two three", 10, 4, "one\n    two\n    three"},
+		{"then run `agent undo --yes` now", 12, 0, "then run\n`agent undo --yes`\nnow"},
+		{"an`open one stays whole", 5, 0, "an`open one stays whole"},
+		{"see https://example.org/a/long/path there", 12, 2, "see\n  https://example.org/a/long/path\n  there"},
+		{"a line\nand another one", 11, 2, "a line\n  and\n  another\n  one"},
+		{"\x1b[33mwarning:\x1b[m said", 13, 0, "\x1b[33mwarning:\x1b[m said"},
+		{"数学 数学", 5, 0, "数学\n数学"},
+	} {
+		if got := Fill(c.text, c.columns, c.indent); got != c.want {
+			t.Errorf("%q in %d columns: %q, want %q", c.text, c.columns, got, c.want)
+		}
+	}
+}

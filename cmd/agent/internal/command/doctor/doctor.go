@@ -392,14 +392,21 @@ func (c command) printChecks(checks []Check, asJSON bool) error {
 	for _, ch := range checks {
 		width = max(width, len(ch.Name))
 	}
+	// On a terminal the text is broken at words, below its column; for programs a check is a line.
+	fit := func(text string, _ int) string { return text }
+	if term.Terminal(c.Stdout) != nil {
+		columns, _ := c.Size(c.Stdout)
+		fit = func(text string, indent int) string { return term.Fill(text, columns, indent) }
+	}
 	return term.Print(c.Stdout, func(w io.Writer) error {
+		indent := len("miss ") + width + len(" ")
 		for _, ch := range checks {
-			fmt.Fprintf(w, "%s %-*s %s\n", paint[ch.Status](fmt.Sprintf("%-4s", ch.Status)), width, ch.Name, term.CleanLine(ch.Detail))
+			fmt.Fprintf(w, "%s %-*s %s\n", paint[ch.Status](fmt.Sprintf("%-4s", ch.Status)), width, ch.Name, fit(term.CleanLine(ch.Detail), indent))
 			if ch.Cure != "" {
-				fmt.Fprintf(w, "     %-*s → %s\n", width, "", term.Clean(ch.Cure))
+				fmt.Fprintf(w, "%*s→ %s\n", indent, "", fit(term.Clean(ch.Cure), indent+len("- ")))
 			}
 		}
-		fmt.Fprintln(w, conclude(checks))
+		fmt.Fprintln(w, fit(conclude(checks), 0))
 		return nil
 	})
 }

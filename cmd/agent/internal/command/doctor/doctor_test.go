@@ -2,11 +2,13 @@ package doctor
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
 
 	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/cmdline/cmdlinetest"
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/term/termtest"
 	"agent/sandbox"
@@ -109,6 +111,28 @@ func TestChecksForPeople(t *testing.T) {
 		t.Fatal(err)
 	}
 	termtest.Golden(t, "doctor.txt", out.String())
+}
+
+// On a terminal of each width its text is broken at words, below its column.
+func TestTheScreenOfTheDoctor(t *testing.T) {
+	t.Parallel()
+	checks := []Check{
+		{"engine", OK, "Docker 28.5.2, API 1.51, 2 CPUs, 23.5 GiB memory", ""},
+		{"runc", Warn, "1.1.5+ds1 is older than the fixes of CVE-2025-31133, CVE-2025-52565, CVE-2025-52881; CVE-2024-21626", "upgrade runc to 1.2.8, 1.3.3 or later, unless your distribution carried the fixes back"},
+		{"toolchain", Miss, "absent", "`agent images build` makes it, and so does the next run"},
+		{"models", Warn, "no model configured; default: ollama/qwen3-coder:30b", "put a key in GEMINI_API_KEYS, or start Ollama (`ollama serve`, `ollama pull qwen3-coder:30b`); runs with a patch need neither"},
+	}
+	for name, term := range map[string]string{"screen-doctor.txt": "xterm", "screen-doctor-plain.txt": "dumb"} {
+		termtest.Screens(t, name, 24, func(columns int) string {
+			p := cmdlinetest.NewPerson(t, map[string]string{"COLUMNS": fmt.Sprint(columns), "TERM": term})
+			if err := (command{p.Line}).printChecks(checks, false); err != nil {
+				t.Fatal(err)
+			}
+			p.Sees(t, "again", 1)
+			p.Sees(t, "\n", 9)
+			return p.Screen()
+		})
+	}
 }
 
 func TestTheLastLineSaysWhetherItWorks(t *testing.T) {

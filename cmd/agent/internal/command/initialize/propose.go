@@ -36,13 +36,13 @@ func propose(ctx context.Context, root string) (string, error) {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("# What runs of the agent do in this workspace. What is not set holds as `agent config` shows.\n#\n")
+	b.WriteString("# What runs of the agent do in this workspace; what else there is to set is\n# shown by `agent config`.\n#\n")
 	for _, l := range lang.All() {
 		switch n := files[l.ID]; {
 		case n > 0 && tests[l.ID] > 0:
 			fmt.Fprintf(&b, "# %s: %d files, %d of tests\n", l.ID, n, tests[l.ID])
 		case n > 0:
-			fmt.Fprintf(&b, "# %s: %d files, no tests found: only format, syntax, lint and smoke judge a change\n", l.ID, n)
+			fmt.Fprintf(&b, "# %s: %d files, no tests found; format, syntax, lint and smoke judge\n", l.ID, n)
 		}
 	}
 	if len(files) == 0 {
@@ -51,7 +51,7 @@ func propose(ctx context.Context, root string) (string, error) {
 	for _, name := range manifests {
 		fmt.Fprintf(&b, "# dependencies: %s\n", name)
 	}
-	b.WriteString("\n# All tests run, those that a change can affect first; \"affected\" runs these alone.\n[tests]\nrun = \"all\"\n" +
+	b.WriteString("\n# All tests run, those that a change can affect first; \"affected\" runs\n# these alone.\n[tests]\nrun = \"all\"\n" +
 		"\n# The smoke test starts the program that it finds; uncomment to name another.\n" +
 		"# [smoke]\n# command = [\"python3\", \"main.py\"]\n# ready = \"/\"\n")
 	return b.String(), nil
