@@ -6,11 +6,12 @@ import (
 	"maps"
 	"path"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // An Effect is what a change to a manifest can bring about, beyond the file itself.
@@ -77,7 +78,7 @@ var (
 
 // lifecycle matches scripts that a package manager runs by itself, on installing, packing or publishing, or around another script.
 // (docs.npmjs.com/cli/v11/using-npm/scripts; pnpm.io/scripts)
-var lifecycle = regexp.MustCompile(`^(?:(?:pre|post).*|install|uninstall|prepare.*|publish|pack|dependencies|shrinkwrap|version|restart|start|stop)$|pnpm`)
+var lifecycle = lazyregexp.New(`^(?:(?:pre|post).*|install|uninstall|prepare.*|publish|pack|dependencies|shrinkwrap|version|restart|start|stop)$|pnpm`)
 
 // splitPackage takes a package.json apart. Tools that it sets up are left where they are: verify/node compares them.
 func splitPackage(text []byte) (parts, error) {
@@ -132,8 +133,8 @@ func splitPyproject(text []byte) (parts, error) {
 
 // The lines of setup.cfg, as configparser of Python has them.
 var (
-	setupSection = regexp.MustCompile(`^\[([^\]]+)\]\s*$`)
-	setupKey     = regexp.MustCompile(`^([\w.-]+)\s*[=:]\s*(.*)$`)
+	setupSection = lazyregexp.New(`^\[([^\]]+)\]\s*$`)
+	setupKey     = lazyregexp.New(`^([\w.-]+)\s*[=:]\s*(.*)$`)
 )
 
 // errUnusualSetup says that a setup.cfg is not read: another reader might see other sections in it.
