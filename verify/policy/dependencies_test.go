@@ -11,10 +11,10 @@ func TestAHoldOnDependenciesListsThem(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ file, before, after, want string }{
 		{
-			"package.json", `{"dependencies":{"a":"^1","gone":"1"},"scripts":{"x":"y"}}`, `{"dependencies":{"a":"^2"},"devDependencies":{"new":"3"}}`,
+			"package.json", `{"dependencies":{"a":"^1","gone":"1"},"scripts":{"prepare":"y"}}`, `{"dependencies":{"a":"^2"},"devDependencies":{"new":"3"}}`,
 			"updated a ^1 → ^2, removed gone 1, added new 3",
 		},
-		{"web/package.json", `{"dependencies":{"a":"1"},"version":"1"}`, `{"dependencies":{"a":"1"},"version":"2"}`, ""},
+		{"web/package.json", `{"dependencies":{"a":"1"},"engines":{"node":"1"}}`, `{"dependencies":{"a":"1"},"engines":{"node":"2"}}`, ""},
 		{"package.json", `{}`, `{"dependencies":`, "what it lists cannot be read: unexpected end of JSON input"},
 		{"package.json", `<<<`, `{"dependencies":{"a":"1"}}`, "added a 1"},
 		{
@@ -38,7 +38,7 @@ func TestAHoldOnDependenciesListsThem(t *testing.T) {
 			"pyproject.toml", "[project]\ndependencies = ['a>=1']\n", "[project]\ndependencies = ['a>=2']\n[dependency-groups]\ndev = ['b']\n[tool.poetry.group.x.dependencies]\nc = '^1'\n",
 			"updated a >=1 → >=2, added b, added c ^1",
 		},
-		{"pyproject.toml", "[tool.ruff]\nline-length = 80\n", "[tool.ruff]\nline-length = 90\n", ""},
+		{"pyproject.toml", "[tool.hatch]\nx = 80\n", "[tool.hatch]\nx = 90\n", ""},
 		{"uv.lock", "[[package]]\nname = 'a'\nversion = '1'\n", "[[package]]\nname = 'a'\nversion = '2'\n", "updated a 1 → 2"},
 		{
 			"go.mod", "module m\n\ngo 1.22\n\nrequire a.b/c v1.0.0\n", "module m\n\nrequire (\n\ta.b/c v1.1.0 // indirect\n\td v1\n)\n\nreplace d => ../d\n\nreplace a.b/c v1.1.0 => evil.example/c v1.1.1\n",
@@ -73,5 +73,38 @@ func TestAHoldOnDependenciesIsShort(t *testing.T) {
 	gone := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Rename, Path: "notes.md", From: "requirements.txt", Before: []byte("a==1\n"), After: []byte("a==1\n")}}}
 	if reason := ReviewText(gone, nil)[0].Reason; !strings.HasSuffix(reason, ": removed a 1") {
 		t.Error(reason)
+	}
+}
+
+// A manifest is held for what the change of it can do, and its version does nothing.
+func TestAManifestIsHeldForWhatItChanges(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cs   workspace.Changeset
+		want string // kinds, those that block in capitals
+	}{
+		"its version":        {modify("package.json", `{"version":"1"}`, `{"version":"2"}`), ""},
+		"a linter":           {modify("pyproject.toml", "[tool.ruff]\nselect = ['ALL']\n", "[tool.ruff]\nselect = []\n"), "TOOLING"},
+		"tests":              {modify("setup.cfg", "[tool:pytest]\ntestpaths = t\n", "[tool:pytest]\n"), "TOOLING"},
+		"a script":           {modify("package.json", `{"scripts":{"snap":"a"}}`, `{"scripts":{"snap":"b"}}`), "tooling"},
+		"a linter, packages": {modify("pyproject.toml", "", "[tool.mypy]\nstrict = false\n[project]\ndependencies = ['a']\n"), "TOOLING DEPENDENCIES"},
+		"a new one":          {create("package.json", `{"version":"1"}`), "DEPENDENCIES"},
+		"none left":          {create("package.json", `{"version":"1"}`).Reverse(), "DEPENDENCIES"},
+		"another place": {workspace.Changeset{Changes: []workspace.Change{{
+			Op: workspace.Rename, From: "a/package.json", Path: "package.json", Before: []byte(`{"version":"1"}`), After: []byte(`{"version":"1"}`), Mode: 0o644,
+		}}}, "DEPENDENCIES DEPENDENCIES"},
+		"what an editor runs": {modify(".vscode/tasks.json", "{}", `{"version":"2"}`), "TOOLING"},
+	} {
+		var kinds []string
+		for _, h := range ReviewText(c.cs, nil) {
+			kind := h.Kind
+			if h.Block {
+				kind = strings.ToUpper(kind)
+			}
+			kinds = append(kinds, kind)
+		}
+		if got := strings.Join(kinds, " "); got != c.want {
+			t.Errorf("%s: %q, not %q", name, got, c.want)
+		}
 	}
 }

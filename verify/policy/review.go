@@ -44,11 +44,7 @@ func ReviewText(cs workspace.Changeset, protect *Protection) []Hold {
 	for _, c := range cs.Sorted() {
 		for _, name := range slices.Compact([]string{c.Path, c.From}) {
 			if rule, ok := ruleFor(name); ok {
-				h := Hold{Path: name, Kind: rule.kind, Reason: rule.reason, Block: rule.block}
-				if list := packageChanges(c, name); rule.kind == Dependencies && list != "" {
-					h.Reason = strings.TrimSuffix(h.Reason, ".") + ": " + list
-				}
-				holds = append(holds, h)
+				holds = append(holds, ruleHolds(rule, c, name)...)
 			}
 		}
 		emptied := c.Op == workspace.Delete || c.Op == workspace.Modify && len(c.After) == 0 && len(c.Before) > 0
@@ -61,6 +57,32 @@ func ReviewText(cs workspace.Changeset, protect *Protection) []Hold {
 	}
 	holds = append(holds, weakHolds(cs)...)
 	return append(holds, protect.holds(cs)...)
+}
+
+// ruleHolds are the holds of a change by the rule that its name, or the old one, fits.
+func ruleHolds(rule holdRule, c workspace.Change, name string) []Hold {
+	h := Hold{Path: name, Kind: rule.kind, Reason: rule.reason, Block: rule.block}
+	if rule.kind != Dependencies {
+		return []Hold{h}
+	}
+	var holds []Hold
+	if c.Op == workspace.Modify {
+		// A manifest holds more than what is installed.
+		effect := deps.EffectOf(name, c.Before, c.After)
+		if len(effect.Tools) > 0 {
+			holds = append(holds, Hold{Path: name, Kind: Tooling, Block: true, Reason: "It sets up tools that judge the patch otherwise: " + strings.Join(effect.Tools, ", ") + "."})
+		}
+		if len(effect.Scripts) > 0 {
+			holds = append(holds, Hold{Path: name, Kind: Tooling, Reason: "It changes scripts that are started by name: " + quote(strings.Join(effect.Scripts, ", ")) + "."})
+		}
+		if !effect.Installs {
+			return holds
+		}
+	}
+	if list := packageChanges(c, name); list != "" {
+		h.Reason = strings.TrimSuffix(h.Reason, ".") + ": " + list
+	}
+	return append(holds, h)
 }
 
 // packageChanges is deps.Changes of a change, for the name that the hold is about: of a

@@ -4,7 +4,7 @@
 // ReadPackage, Requirements, ReadPyproject, ReadLocked and RequiresModules read one file each,
 // for all packages; lock files that are written anew to install from, package
 // images/dependencies reads itself. Changes compares two versions of one for a person
-// who approves, and decides nothing. Nothing is installed, fetched or executed, and text that
+// who approves, and decides nothing; EffectOf decides whether one can change what is installed at all. Nothing is installed, fetched or executed, and text that
 // no manager would accept is an error in words, never a panic.
 package deps
 

@@ -1,0 +1,204 @@
+package deps
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"agent/sandbox/workspace/lazyregexp"
+)
+
+// An Effect is what a change to a manifest can bring about, beyond the file itself.
+type Effect struct {
+	// It may change what is installed, or what runs on installing. Whatever is not known to do
+	// neither does.
+	Installs bool
+	// Tools names the tools that check the program and are set up in the file otherwise than before, sorted.
+	Tools []string
+	// Scripts names the scripts that are started by name alone and are others than before, sorted.
+	Scripts []string
+}
+
+// EffectOf compares two versions of a manifest by what package managers make of them. One that
+// comes, goes or cannot be read, and files of other names, may change anything.
+func EffectOf(name string, before, after []byte) Effect {
+	split, ok := map[string]func([]byte) (parts, error){
+		"package.json": splitPackage, "pyproject.toml": splitPyproject, "setup.cfg": splitSetup,
+	}[path.Base(name)]
+	if !ok || before == nil || after == nil {
+		return Effect{Installs: true}
+	}
+	was, errBefore := split(before)
+	is, errAfter := split(after)
+	if errBefore != nil || errAfter != nil {
+		return Effect{Installs: true}
+	}
+	return Effect{!reflect.DeepEqual(was.rest, is.rest), differing(was.tools, is.tools), differing(was.scripts, is.scripts)}
+}
+
+// differing lists the keys of two tables whose values differ.
+func differing(a, b map[string]any) (keys []string) {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		if !reflect.DeepEqual(a[k], b[k]) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// parts are a manifest taken apart, without what it only says of the project.
+type parts struct {
+	// What may concern an installation.
+	rest map[string]any
+	// By tool what sets up one that checks the program.
+	tools map[string]any
+	// Scripts that no installation runs.
+	scripts map[string]any
+}
+
+// What a project says of itself, to people and to those that import or publish it, by format.
+// (docs.npmjs.com/cli/v11/configuring-npm/package-json; packaging.python.org/specifications/pyproject-toml;
+// python-poetry.org/docs/pyproject; setuptools.pypa.io/en/latest/userguide/declarative_config)
+var (
+	packageAbout = strings.Fields(`version description keywords author contributors maintainers license homepage repository bugs funding
+		files exports main module browser types typings typesVersions sideEffects man`)
+	projectAbout = strings.Fields("version description readme authors maintainers keywords classifiers urls license license-files")
+	poetryAbout  = strings.Fields("version description readme authors maintainers keywords classifiers urls license homepage repository documentation")
+	setupAbout   = strings.Fields(`version description long_description long_description_content_type author author_email maintainer maintainer_email
+		keywords classifiers url project_urls download_url license license_file license_files platforms`)
+)
+
+// lifecycle matches scripts that a package manager runs by itself, on installing, packing or publishing, or around another script.
+// (docs.npmjs.com/cli/v11/using-npm/scripts; pnpm.io/scripts)
+var lifecycle = lazyregexp.New(`^(?:(?:pre|post).*|install|uninstall|prepare.*|publish|pack|dependencies|shrinkwrap|version|restart|start|stop)$|pnpm`)
+
+// splitPackage takes a package.json apart. Tools that it sets up are left where they are: verify/node compares them.
+func splitPackage(text []byte) (parts, error) {
+	p := parts{tools: map[string]any{}, scripts: map[string]any{}}
+	if err := json.Unmarshal(text, &p.rest); err != nil {
+		return p, err
+	}
+	without(p.rest, packageAbout)
+	if scripts, ok := p.rest["scripts"].(map[string]any); ok {
+		for name, script := range scripts {
+			if !lifecycle.MatchString(name) {
+				p.scripts[name] = script
+				delete(scripts, name)
+			}
+		}
+		if len(scripts) == 0 {
+			delete(p.rest, "scripts")
+		}
+	}
+	return p, nil
+}
+
+// checkers are tables of pyproject.toml and sections of setup.cfg that set up what checks the program, and
+// nothing that is installed.
+var checkers = strings.Fields(`ruff flake8 mypy pyright basedpyright ty pyrefly pylint pycodestyle pydocstyle pytest coverage black isort bandit vulture
+	autopep8 yapf codespell interrogate docformatter djlint`)
+
+// splitPyproject takes a pyproject.toml apart.
+func splitPyproject(text []byte) (parts, error) {
+	p := parts{tools: map[string]any{}}
+	if err := toml.Unmarshal(text, &p.rest); err != nil {
+		return p, err
+	}
+	if project, ok := p.rest["project"].(map[string]any); ok {
+		without(project, projectAbout)
+	}
+	tools, _ := p.rest["tool"].(map[string]any)
+	if poetry, ok := tools["poetry"].(map[string]any); ok {
+		without(poetry, poetryAbout)
+	}
+	for name, table := range tools {
+		if slices.Contains(checkers, name) {
+			p.tools[name] = table
+			delete(tools, name)
+		}
+	}
+	if len(tools) == 0 {
+		delete(p.rest, "tool")
+	}
+	return p, nil
+}
+
+// The lines of setup.cfg, as configparser of Python has them.
+var (
+	setupSection = lazyregexp.New(`^\[([^\]]+)\]\s*$`)
+	setupKey     = lazyregexp.New(`^([\w.-]+)\s*[=:]\s*(.*)$`)
+)
+
+// errUnusualSetup says that a setup.cfg is not read: another reader might see other sections in it.
+var errUnusualSetup = errors.New("setup.cfg has a line that is no section, no key and no value")
+
+// splitSetup takes a setup.cfg apart. A value that has another file read, or code of the project run, is no mere word of it.
+func splitSetup(text []byte) (parts, error) {
+	p := parts{rest: map[string]any{}, tools: map[string]any{}}
+	sections, order := map[string]map[string]any{}, ""
+	key := ""
+	for line := range strings.Lines(string(text)) {
+		bare := strings.TrimSpace(line)
+		if bare == "" || strings.HasPrefix(bare, "#") || strings.HasPrefix(bare, ";") {
+			continue
+		}
+		indented := strings.TrimLeft(line, " \t") != line
+		if m := setupSection.FindStringSubmatch(bare); m != nil && !indented && sections[m[1]] == nil {
+			order, key = m[1], ""
+			sections[order] = map[string]any{}
+			continue
+		}
+		switch m := setupKey.FindStringSubmatch(bare); {
+		case strings.HasPrefix(bare, "["), order == "":
+			return p, errUnusualSetup
+		case indented && key != "":
+			sections[order][key] = sections[order][key].(string) + "\n" + bare
+		case !indented && m != nil:
+			key = strings.ToLower(m[1])
+			sections[order][key] = m[2]
+		default:
+			return p, errUnusualSetup
+		}
+	}
+	for name, section := range sections {
+		tool, _, _ := strings.Cut(strings.TrimPrefix(name, "tool:"), ":")
+		tool, _, _ = strings.Cut(tool, "-") // [mypy-package.*]
+		switch {
+		case slices.Contains(checkers, tool):
+			p.tools[tool] = addSection(p.tools[tool], name, section)
+		case name == "metadata":
+			maps.DeleteFunc(section, func(key string, value any) bool {
+				return slices.Contains(setupAbout, strings.ReplaceAll(key, "-", "_")) && !strings.Contains(value.(string), "attr:")
+			})
+			fallthrough
+		default:
+			p.rest[name] = section
+		}
+	}
+	return p, nil
+}
+
+// addSection adds a section to those of a tool, which may have several.
+func addSection(of any, name string, section map[string]any) map[string]any {
+	all, ok := of.(map[string]any)
+	if !ok {
+		all = map[string]any{}
+	}
+	all[name] = section
+	return all
+}
+
+// without deletes keys of a table.
+func without(table map[string]any, keys []string) {
+	for _, k := range keys {
+		delete(table, k)
+	}
+}

@@ -1,0 +1,74 @@
+package deps
+
+import (
+	"reflect"
+	"testing"
+)
+
+func TestWhatAManifestChanges(t *testing.T) {
+	t.Parallel()
+	installs := Effect{Installs: true}
+	for name, c := range map[string]struct {
+		file, before, after string
+		want                Effect
+	}{
+		// What a project says of itself.
+		"version":     {"package.json", `{"version":"1","dependencies":{"a":"1"}}`, `{"dependencies":{"a":"1"},"version":"2"}`, Effect{}},
+		"layout":      {"web/package.json", "{\n  \"devDependencies\": {\"a\": \"*\"}\n}", "{\"devDependencies\":{\"a\":\"*\"}}\n", Effect{}},
+		"exports":     {"package.json", `{"exports":{".":"./a.js"},"files":["a.js"]}`, `{"exports":{"./b":"./b.js"},"files":["a.js","lib"]}`, Effect{}},
+		"authors":     {"pyproject.toml", "[tool.poetry]\nauthors = ['a']\nversion = '1'\n", "[tool.poetry]\nauthors = ['a', 'b']\nversion = '2'\n", Effect{}},
+		"classifiers": {"pyproject.toml", "[project]\nname = 'a'\nclassifiers = ['x']\n", "# why\n[project]\nname = 'a'\nversion = '2'\n", Effect{}},
+		"metadata":    {"setup.cfg", "[metadata]\nname = a\nversion = 1\nclassifiers =\n    x\n", "[metadata]\nname = a\nversion = 2\nclassifiers =\n    x\n    y\n", Effect{}},
+		// What checks the program.
+		"a linter":     {"pyproject.toml", "[tool.ruff]\nline-length = 80\n[build-system]\nrequires = ['a']\n", "[tool.ruff]\nline-length = 90\n[build-system]\nrequires = ['a']\n", Effect{Tools: []string{"ruff"}}},
+		"two tools":    {"setup.cfg", "[mypy]\nstrict = 1\n", "[mypy]\nstrict = 1\n[mypy-a.*]\nignore_errors = true\n[tool:pytest]\ntestpaths = t\n", Effect{Tools: []string{"mypy", "pytest"}}},
+		"their values": {"setup.cfg", "[coverage:run]\nsource =\n    a\n    b\n", "[coverage:run]\nsource =\n    a\n", Effect{Tools: []string{"coverage"}}},
+		// Scripts.
+		"a script":       {"package.json", `{"scripts":{"test":"ava"}}`, `{"scripts":{"test":"ava","snap":"ava -u"}}`, Effect{Scripts: []string{"snap"}}},
+		"the only one":   {"package.json", `{}`, `{"scripts":{"snap":"ava -u"}}`, Effect{Scripts: []string{"snap"}}},
+		"on installing":  {"package.json", `{"scripts":{"test":"ava"}}`, `{"scripts":{"test":"ava","postinstall":"sh x"}}`, installs},
+		"before another": {"package.json", `{}`, `{"scripts":{"preview":"sh x"}}`, installs},
+		"on preparing":   {"package.json", `{"scripts":{"prepare":"a"}}`, `{"scripts":{"prepare":"b"}}`, installs},
+		"of pnpm":        {"package.json", `{}`, `{"scripts":{"pnpm:devPreinstall":"sh x"}}`, installs},
+		"no scripts":     {"package.json", `{"scripts":"a"}`, `{"scripts":"b"}`, installs},
+		// What is installed, and all that is not known.
+		"packages":           {"package.json", `{"dependencies":{"a":"1"}}`, `{"dependencies":{"a":"2"}}`, installs},
+		"overrides":          {"package.json", `{}`, `{"overrides":{"a":"1"}}`, installs},
+		"engines":            {"package.json", `{"engines":{"node":">=6"}}`, `{"engines":{"node":">=8"}}`, installs},
+		"commands":           {"package.json", `{}`, `{"bin":{"ls":"a.js"}}`, installs},
+		"the manager":        {"package.json", `{}`, `{"packageManager":"pnpm@9"}`, installs},
+		"something new":      {"package.json", `{}`, `{"whatever":1}`, installs},
+		"the last one wins":  {"package.json", `{"dependencies":{}}`, `{"dependencies":{},"version":"1","dependencies":{"a":"1"}}`, installs},
+		"of Python":          {"pyproject.toml", "[project]\nrequires-python = '>=3.7'\n", "[project]\nrequires-python = '>=3.8'\n", installs},
+		"where it comes":     {"pyproject.toml", "", "[[tool.uv.index]]\nurl = 'http://x'\n", installs},
+		"how it is built":    {"pyproject.toml", "[tool.hatch]\nx = 1\n", "[tool.hatch]\nx = 2\n", installs},
+		"an unknown tool":    {"pyproject.toml", "", "[tool.tox]\nx = 1\n", installs},
+		"both":               {"pyproject.toml", "[tool.ruff]\nx = 1\n", "[tool.mypy]\nx = 1\n[project]\ndependencies = ['a']\n", Effect{true, []string{"mypy", "ruff"}, nil}},
+		"options":            {"setup.cfg", "[options]\ninstall_requires = a\n", "[options]\ninstall_requires = b\n", installs},
+		"code of it":         {"setup.cfg", "[metadata]\nversion = 1\n", "[metadata]\nversion = attr: evil.version\n", installs},
+		"values of all":      {"setup.cfg", "[metadata]\nversion = 1\n", "[DEFAULT]\ncmdclass = x\n[metadata]\nversion = 1\n", installs},
+		"a hidden section":   {"setup.cfg", "[flake8]\nx = 1\n", "[flake8]\nx = 1\n\n  [options]\ninstall_requires = a\n", installs},
+		"twice":              {"setup.cfg", "[flake8]\nx = 1\n", "[flake8]\nx = 1\n[flake8]\nx = 1\n", installs},
+		"no section":         {"setup.cfg", "[flake8]\n", "x = 1\n[flake8]\n", installs},
+		"no key":             {"setup.cfg", "[flake8]\n", "[flake8]\nwhatever\n", installs},
+		"a value without":    {"setup.cfg", "[flake8]\n", "[flake8]\n  whatever\n", installs},
+		"broken":             {"package.json", `{}`, `{"version":`, installs},
+		"was broken":         {"pyproject.toml", "[", "", installs},
+		"no table":           {"package.json", `{}`, `[]`, installs},
+		"code":               {"setup.py", "a", "a # b", installs},
+		"a lock":             {"uv.lock", "", "version = 1\n", installs},
+		"a name of its kind": {"Package.json", `{"version":"1"}`, `{"version":"2"}`, installs},
+	} {
+		if got := EffectOf(c.file, []byte(c.before), []byte(c.after)); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, not %+v", name, got, c.want)
+		}
+		if got := EffectOf(c.file, []byte(c.after), []byte(c.after)); got.Tools != nil || got.Scripts != nil || got.Installs && !c.want.Installs {
+			t.Errorf("%s: compared with itself: %+v", name, got)
+		}
+	}
+	for _, c := range [][2][]byte{{nil, []byte(`{"version":"1"}`)}, {[]byte(`{"version":"1"}`), nil}} {
+		if got := EffectOf("package.json", c[0], c[1]); !got.Installs {
+			t.Errorf("%s to %s: %+v", c[0], c[1], got)
+		}
+	}
+}
