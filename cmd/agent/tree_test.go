@@ -101,6 +101,10 @@ var allowed = map[string][]string{
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/run", "orchestrator/store/database", "orchestrator/store/knowledge",
 	},
+	"cmd/agent/internal/command/prove": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/proof", "cmd/agent/internal/term",
+		"orchestrator/forge/revision", "orchestrator/run", "verify",
+	},
 	"cmd/agent/internal/command/replay": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/archive", "orchestrator/replay", "orchestrator/run", "orchestrator/store/history", "sandbox", "verify",
@@ -144,6 +148,10 @@ var allowed = map[string][]string{
 	},
 	"cmd/agent/internal/fault": {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store/database", "orchestrator/store/query", "sandbox"},
 	"cmd/agent/internal/page":  {"cmd/agent/internal/term"},
+	"cmd/agent/internal/proof": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/wire",
+		"orchestrator/forge/revision", "orchestrator/run", "sandbox/workspace", "verify",
+	},
 	"cmd/agent/internal/sarif": {"cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/run", "verify"},
 	"cmd/agent/internal/term":  {"orchestrator/agent", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "verify", "verify/policy"},
 	"cmd/agent/internal/wire": {
@@ -177,11 +185,12 @@ var allowed = map[string][]string{
 		"orchestrator/edit/align", "orchestrator/edit/document", "orchestrator/edit/lex", "orchestrator/edit/indent", "orchestrator/edit/parse",
 		"sandbox/workspace/lang",
 	},
-	"orchestrator/edit/indent": {"orchestrator/edit/document", "orchestrator/edit/lex"},
-	"orchestrator/edit/parse":  {"orchestrator/edit/lex", "orchestrator/edit/problem"},
-	"orchestrator/exec":        {"orchestrator/gate", "orchestrator/run", "sandbox", "sandbox/guest", "sandbox/workbench", "sandbox/workspace", "verify/room"},
-	"orchestrator/export":      {"orchestrator/agent", "orchestrator/survey"},
-	"orchestrator/forge":       {"sandbox/workspace/git"},
+	"orchestrator/edit/indent":    {"orchestrator/edit/document", "orchestrator/edit/lex"},
+	"orchestrator/edit/parse":     {"orchestrator/edit/lex", "orchestrator/edit/problem"},
+	"orchestrator/exec":           {"orchestrator/gate", "orchestrator/run", "sandbox", "sandbox/guest", "sandbox/workbench", "sandbox/workspace", "verify/room"},
+	"orchestrator/export":         {"orchestrator/agent", "orchestrator/survey"},
+	"orchestrator/forge":          {"sandbox/workspace/git"},
+	"orchestrator/forge/revision": {"sandbox/workspace", "sandbox/workspace/git"},
 	"orchestrator/gate": {
 		"images", "images/dependencies", "orchestrator/agent", "orchestrator/edit", "orchestrator/edit/parse", "orchestrator/edit/problem", "sandbox/workspace",
 		"verify", "verify/policy",
