@@ -27,6 +27,7 @@
 //	cmd/agent/internal/command/memory     agent memory: show, edit, clear
 //	cmd/agent/internal/command/pr         agent pr: open
 //	cmd/agent/internal/command/proposals  agent proposals, and how a run takes one up
+//	cmd/agent/internal/command/prove      agent prove
 //	cmd/agent/internal/command/replay     agent runs replay, export, verify, key
 //	cmd/agent/internal/command/review     agent review
 //	cmd/agent/internal/command/runs       agent runs: list, show, diff, logs, calls
@@ -40,6 +41,7 @@
 //	cmd/agent/internal/document   what commands print with --json: names, versions, --jq and --template
 //	cmd/agent/internal/fault      errors with an exit code and the next thing to do
 //	cmd/agent/internal/page       help pages and topics, laid out for a terminal or as manual pages
+//	cmd/agent/internal/proof      commits, what is staged and the working tree, proved
 //	cmd/agent/internal/sarif      what a run found, as SARIF
 //	cmd/agent/internal/term       the terminal: board, summary, diff, pager, questions
 //	cmd/agent/internal/wire       a session put together: engine, record, models, runner
@@ -80,6 +82,7 @@
 //	orchestrator/forge/gitea      the driver of Gitea and Forgejo
 //	orchestrator/forge/github     the driver of GitHub
 //	orchestrator/forge/mirror     the objects of a remote repository: fetched, written out, committed to, pushed
+//	orchestrator/forge/revision   commits and the index as manifests, and what is between two as a changeset
 //	orchestrator/forge/wire       HTTP to a forge: the token, limits, retries, kinds of error
 //	orchestrator/archive          a recorded run as one signed file, for another machine
 //	orchestrator/store            the record in Postgres, and how runs write it

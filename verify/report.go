@@ -36,6 +36,8 @@ type (
 const (
 	NoDependencies = audit.NoDependencies
 	Unknown        = audit.Unknown
+	NotJudged      = audit.NotJudged
+	NoGate         = audit.NoGate
 )
 
 // Inert reports whether a changeset changes nothing that is run or read by a tool; see audit.Inert.

@@ -30,6 +30,7 @@ var stands = map[string]struct {
 }{
 	"sandbox run": {needsEngine, []string{"--patch", "PATCH", "--yes"}}, "sandbox loop": {needsEngine, []string{"--iterations", "1", "--yes", "--model", "ollama/none"}},
 	"sandbox exec": {needsEngine, []string{"true"}}, "sandbox shell": {noneNeeded, nil}, // a shell asks for a terminal first
+	"prove":      {needsEngine, []string{"-w", "REPO"}},
 	"sandbox ls": {needsEngine, nil}, "sandbox gc": {needsEngine, nil},
 	"edit":      {noneNeeded, []string{"PATCH", "-w", "SHOP"}},
 	"runs list": {needsDatabase, nil}, "runs show": {needsDatabase, []string{"zzzz"}}, "runs diff": {needsDatabase, []string{"zzzz"}},
@@ -64,7 +65,10 @@ func withoutEngine(t *testing.T, url, path string) execution {
 	}
 	args := strings.Fields(path)
 	for _, a := range stands[path].args {
-		args = append(args, strings.NewReplacer("PATCH", patch, "SHOP", shop, "SELF", own).Replace(a))
+		if a == "REPO" {
+			commitAll(t, shop)
+		}
+		args = append(args, strings.NewReplacer("PATCH", patch, "SHOP", shop, "REPO", shop, "SELF", own).Replace(a))
 	}
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), agentProgram, args...)
@@ -77,6 +81,18 @@ func withoutEngine(t *testing.T, url, path string) execution {
 		t.Fatal(err)
 	}
 	return execution{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// commitAll makes dir a repository with one commit.
+func commitAll(t *testing.T, dir string) {
+	t.Helper()
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "all"}} {
+		cmd := exec.CommandContext(t.Context(), "git", args...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
 }
 
 // leaves are the commands that do something, by their paths.

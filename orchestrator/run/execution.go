@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agent/orchestrator/gate"
+	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/promotion"
 	"agent/verify"
 )
@@ -44,6 +45,9 @@ type Execution struct {
 	// Work in the background of the run, which ends before its end is recorded.
 	alongside sync.WaitGroup
 	notifier  *Notifier
+	// Makes the base of what is on disk, and notes the revision; nil where disk is the base.
+	base     func(ctx context.Context, disk *workspace.Manifest) (*workspace.Manifest, error)
+	revision Revision
 
 	mu sync.Mutex
 	// What test files held before the last promotions, by path, as far as the gates asked.

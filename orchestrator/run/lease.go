@@ -18,6 +18,11 @@ import (
 // takes the workspace's lock and gives everything to work, whose ending it records.
 // The document is always complete.
 func (r *Runner) Execute(ctx context.Context, rec Record, place *promotion.Place, work func(context.Context, *Execution) Ending) Document {
+	return r.execute(ctx, rec, place, func(ctx context.Context, x *Execution) Ending { return x.locked(ctx, work) })
+}
+
+// execute is Execute, where work takes the lock if it needs it.
+func (r *Runner) execute(ctx context.Context, rec Record, place *promotion.Place, work func(context.Context, *Execution) Ending) Document {
 	rec.Workspace = place.Path
 	rec.ID, rec.Owner, rec.Token, rec.State, rec.Started = NewID(time.Now()), sandbox.Owner(), 1, Queued, time.Now()
 	x := &Execution{runner: r, rec: rec, place: place, notifier: r.notifier(rec.ID)}
@@ -33,7 +38,7 @@ func (r *Runner) Execute(ctx context.Context, rec Record, place *promotion.Place
 	working, stop := context.WithCancelCause(ctx)
 	var beating sync.WaitGroup
 	beating.Go(func() { x.beat(working, stop) })
-	end := x.locked(working, work)
+	end := work(working, x)
 	end.Unproven = x.unproven
 	end = end.hidden(r.hide)
 	stop(nil)

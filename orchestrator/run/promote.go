@@ -129,12 +129,15 @@ func (x *Execution) drifted(ctx context.Context, req Request, base *workspace.Ma
 // scan reads the workspace by its path, which must name the locked directory
 // before and after: else a *promotion.ConflictError.
 func (x *Execution) scan(ctx context.Context, req Request) (*workspace.Manifest, error) {
-	if err := x.lock.InPlace(); err != nil {
+	if err := x.place.InPlace(); err != nil {
 		return nil, err
 	}
 	m, err := workspace.Rescan(ctx, x.rec.Workspace, req.Exclude, workspace.Limits{})
-	if moved := x.lock.InPlace(); moved != nil {
+	if moved := x.place.InPlace(); moved != nil {
 		return nil, moved // also where the scan did not come through for that reason
+	}
+	if err == nil && x.base != nil {
+		return x.base(ctx, m)
 	}
 	return m, err
 }

@@ -59,6 +59,30 @@ func (m *Manifest) With(cs Changeset) *Manifest {
 	}
 }
 
+// Holding returns a manifest of the same workspace with these entries, sorted here. Open serves
+// what content has, by path, and the rest from disk.
+func (m *Manifest) Holding(entries []Entry, content map[string][]byte) *Manifest {
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	return &Manifest{
+		Root: m.Root, Entries: entries, Skipped: slices.Clone(m.Skipped), Head: m.Head, exclude: m.exclude, cache: m.cache, content: content,
+	}
+}
+
+// Brought returns the content of a file that With or Holding put in place of the one on disk.
+func (m *Manifest) Brought(name string) (content []byte, ok bool) {
+	content, ok = m.content[name]
+	return content, ok
+}
+
+// LeavesOut reports whether Scan would leave a file of that name out, by what the manifest
+// knows: the lists, the exclude patterns, and names of secrets.
+func (m *Manifest) LeavesOut(name string) bool { return isSecret(name) || m.leavesOut(name) }
+
+// HoldsSecret reports whether Scan would leave a file of that name out for its content.
+func HoldsSecret(name string, content []byte) bool {
+	return maySecret(name) && holdsSecret(name, content)
+}
+
 // after is a manifest while it changes: what a changeset touches over the base, which
 // is large and stays as it is.
 type after struct {

@@ -65,6 +65,19 @@ func Run(ctx context.Context, dir string, limit int, args ...string) ([]byte, er
 	return call{dir: dir, args: args, limit: limit}.run(ctx)
 }
 
+// An Input is what a call of git is given beside its arguments.
+type Input struct {
+	Stdin io.Reader
+	// Env adds to the environment, as "GIT_INDEX_FILE=…"; it must not name a program or a
+	// configuration.
+	Env []string
+}
+
+// RunWith is Run with an input.
+func RunWith(ctx context.Context, dir string, limit int, in Input, args ...string) ([]byte, error) {
+	return call{dir: dir, args: args, env: in.Env, in: in.Stdin, limit: limit}.run(ctx)
+}
+
 // A call is one run of git.
 type call struct {
 	dir   string

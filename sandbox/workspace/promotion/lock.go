@@ -51,6 +51,14 @@ func Hold(root string) (*Place, error) {
 // Close gives the directory back; its locks stay. It may be called twice.
 func (p *Place) Close() { p.dir.Close() } // it was only read: nothing to lose
 
+// InPlace gives a *ConflictError when the path of the workspace does not name this
+// directory any more.
+func (p *Place) InPlace() error {
+	err := inPlace(&dirfd.Tree{FD: int(p.dir.Fd()), Root: p.Path})
+	runtime.KeepAlive(p)
+	return err
+}
+
 // Acquire takes the lock, without waiting. It returns ErrLocked, wrapped with the
 // holder's process number where the system tells it, when another process (or another
 // Acquire in this one) has it, and a *ConflictError when the directory is not at its

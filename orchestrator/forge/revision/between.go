@@ -1,0 +1,236 @@
+package revision
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace"
+)
+
+// An Apart is a difference between two states that no changeset can hold, with the reason.
+type Apart struct {
+	Path   string
+	Reason string
+}
+
+// Between returns the changes that make what before holds what after holds, both of one
+// workspace. moved names files of after by what they were in before; files with the same
+// bytes are found to have moved without it.
+//
+// What no changeset may hold, as a link, a large file or a secret, is listed in apart, and
+// base is before with those as after has them: the changes fit base. The error comes from
+// reading a file, or is a *workspace.PathError where the changes exclude each other.
+func Between(before, after *workspace.Manifest, moved map[string]string) (base *workspace.Manifest, cs workspace.Changeset, apart []Apart, err error) {
+	d := differences{before: before, after: after, moved: map[string]string{}, gone: map[string]bool{}, laid: map[string]*workspace.Entry{}}
+	d.pair(moved)
+	for _, e := range after.Entries {
+		if err := d.arrived(e); err != nil {
+			return nil, cs, nil, err
+		}
+	}
+	for _, e := range before.Entries {
+		if err := d.left(e); err != nil {
+			return nil, cs, nil, err
+		}
+	}
+	cs.Changes = d.changes
+	cs.Changes = cs.Sorted()
+	if err := errors.Join(cs.Check(), cs.CheckBounds()); err != nil {
+		return nil, cs, nil, err
+	}
+	slices.SortFunc(d.apart, func(a, b Apart) int { return strings.Compare(a.Path, b.Path) })
+	return d.base(), cs, d.apart, nil
+}
+
+// differences collects what Between returns.
+type differences struct {
+	before, after *workspace.Manifest
+	// From a path of after to the one of before that it was, and those of before.
+	moved   map[string]string
+	gone    map[string]bool
+	changes []workspace.Change
+	apart   []Apart
+	// Entries of the base that are as after has them, nil for what is gone there.
+	laid map[string]*workspace.Entry
+}
+
+// pair finds which files have moved: those named, then those with the same bytes.
+func (d *differences) pair(named map[string]string) {
+	isNew := func(name string) bool {
+		_, was := d.before.Lookup(name)
+		e, ok := d.after.Lookup(name)
+		return ok && !was && e.Kind == workspace.File && e.Size <= workspace.MaxContent
+	}
+	isGone := func(name string) bool {
+		e, ok := d.before.Lookup(name)
+		now, there := d.after.Lookup(name)
+		return ok && e.Kind == workspace.File && !d.gone[name] && (!there || now.Kind == workspace.Dir)
+	}
+	for _, to := range slices.Sorted(maps.Keys(named)) {
+		if from := named[to]; isNew(to) && isGone(from) {
+			d.moved[to], d.gone[from] = from, true
+		}
+	}
+	gone := map[string][]string{}
+	for _, e := range d.before.Entries {
+		if e.Size > 0 && isGone(e.Path) {
+			gone[e.Digest] = append(gone[e.Digest], e.Path)
+		}
+	}
+	for _, e := range d.after.Entries {
+		if list := gone[e.Digest]; len(list) > 0 && d.moved[e.Path] == "" && isNew(e.Path) {
+			d.moved[e.Path], gone[e.Digest], d.gone[list[0]] = list[0], list[1:], true
+		}
+	}
+}
+
+// putApart has the base hold a path as after does.
+func (d *differences) putApart(e workspace.Entry, there bool, reason string) {
+	d.apart = append(d.apart, Apart{e.Path, reason})
+	d.laid[e.Path] = nil
+	if there {
+		d.laid[e.Path] = &e
+	}
+	// The file that it was before is deleted by itself then.
+	if from := d.moved[e.Path]; from != "" {
+		delete(d.moved, e.Path)
+		delete(d.gone, from)
+	}
+}
+
+// arrived takes in an entry of after.
+func (d *differences) arrived(e workspace.Entry) error {
+	was, there := d.before.Lookup(e.Path)
+	switch {
+	case e.Kind == workspace.Dir, there && was.Kind == e.Kind && was.Digest == e.Digest && executable(was) == executable(e):
+		return nil
+	case e.Kind == workspace.Symlink, there && was.Kind == workspace.Symlink:
+		d.putApart(e, true, "symbolic link")
+		return nil
+	case e.Size > workspace.MaxContent, there && was.Size > workspace.MaxContent:
+		d.putApart(e, true, tooLarge())
+		return nil
+	}
+	c := workspace.Change{Op: workspace.Create, Path: e.Path, Mode: newMode(executable(e))}
+	old := e.Path
+	switch from := d.moved[e.Path]; {
+	case from != "":
+		c.Op, c.From, old = workspace.Rename, from, from
+		was, there = d.before.Lookup(from)
+	case there && was.Kind == workspace.File:
+		c.Op = workspace.Modify
+	default:
+		there = false
+	}
+	var err error
+	if c.After, err = d.after.ReadFile(e.Path); err != nil {
+		return err
+	}
+	if there {
+		if c.Before, err = d.before.ReadFile(old); err != nil {
+			return err
+		}
+		if c.Mode = withExecution(was.Mode.Perm(), executable(e)); c.Mode != was.Mode.Perm() {
+			c.OldMode = was.Mode.Perm()
+		}
+	}
+	d.add(c, e, true)
+	return nil
+}
+
+// left takes in an entry of before that after may lack.
+func (d *differences) left(e workspace.Entry) error {
+	now, there := d.after.Lookup(e.Path)
+	switch {
+	case e.Kind == workspace.Dir, there && now.Kind != workspace.Dir, d.gone[e.Path]:
+		return nil
+	case e.Kind == workspace.Symlink:
+		d.putApart(e, false, "symbolic link")
+		return nil
+	case e.Size > workspace.MaxContent:
+		d.putApart(e, false, tooLarge())
+		return nil
+	}
+	content, err := d.before.ReadFile(e.Path)
+	if err != nil {
+		return err
+	}
+	d.add(workspace.Change{Op: workspace.Delete, Path: e.Path, Before: content, Mode: e.Mode.Perm()}, e, false)
+	return nil
+}
+
+// add takes a change in if a changeset may hold it.
+func (d *differences) add(c workspace.Change, e workspace.Entry, there bool) {
+	if isPointer(c.Before) || isPointer(c.After) {
+		d.putApart(e, there, "kept by Git LFS, which is not asked")
+		return
+	}
+	refused := workspace.Changeset{Changes: []workspace.Change{c}}.Check()
+	if refused == nil {
+		d.changes = append(d.changes, c)
+		return
+	}
+	reason := refused.Error()
+	if p, ok := errors.AsType[*workspace.PathError](refused); ok {
+		reason = p.Reason
+	}
+	d.putApart(e, there, reason)
+}
+
+// isPointer reports whether content stands for a file that Git LFS keeps elsewhere.
+func isPointer(content []byte) bool {
+	return len(content) < 1024 && bytes.HasPrefix(content, []byte("version https://git-lfs.github.com/spec/"))
+}
+
+// tooLarge is the reason for a file that no changeset holds for its size.
+func tooLarge() string { return fmt.Sprintf("larger than %d MiB", workspace.MaxContent>>20) }
+
+// executable reports whether anybody may execute the file.
+func executable(e workspace.Entry) bool { return e.Mode&0o111 != 0 }
+
+// base is before with what is apart as after has it.
+func (d *differences) base() *workspace.Manifest {
+	if len(d.laid) == 0 {
+		return d.before
+	}
+	entries, content := map[string]workspace.Entry{}, map[string][]byte{}
+	for _, e := range d.before.Entries {
+		if _, other := d.laid[e.Path]; other {
+			continue
+		}
+		entries[e.Path] = e
+		if text, ok := d.before.Brought(e.Path); ok {
+			content[e.Path] = text
+		}
+	}
+	for name, e := range d.laid {
+		if e == nil {
+			continue
+		}
+		// A file of before in the place of a directory is deleted by a change.
+		if clash(entries, d.laid, name) {
+			continue
+		}
+		entries[name] = *e
+		addParents(d.after, entries, name)
+		if text, ok := d.after.Brought(name); ok {
+			content[name] = text
+		}
+	}
+	return d.before.Holding(slices.Collect(maps.Values(entries)), content)
+}
+
+// clash reports whether before has something that is no directory above a path, or a
+// directory with files in its place.
+func clash(entries map[string]workspace.Entry, laid map[string]*workspace.Entry, name string) bool {
+	for other, e := range entries {
+		if e.Kind != workspace.Dir && laid[other] == nil && (strings.HasPrefix(name, other+"/") || strings.HasPrefix(other, name+"/")) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,111 @@
+package revision
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"agent/sandbox/workspace/git"
+)
+
+// maxSteps bounds the commits of one range.
+const maxSteps = 1000
+
+// A Step is one commit with the state that it was made on: its first parent.
+type Step struct {
+	Commit string
+	// Parent is EmptyTree for the first commit of a history.
+	Parent  string
+	Subject string
+	// Merge says that there are other parents, whose changes are part of this one.
+	Merge bool
+	// Empty says that the commit changes no file.
+	Empty bool
+}
+
+// Range returns the commits that an expression means, oldest first, along first parents:
+// "A..B" those of B that A lacks, "A...B" those since both went apart, and "B" that one. The
+// error is a *NoRevisionError, or says that the history ends too early.
+func (r *Repository) Range(ctx context.Context, expression string) ([]Step, error) {
+	from, to, isRange := strings.Cut(expression, "..")
+	since := strings.HasPrefix(to, ".")
+	to = strings.TrimPrefix(to, ".")
+	if !isRange {
+		to = from
+	}
+	if to == "" {
+		to = "HEAD"
+	}
+	end, err := r.Commit(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"--max-count=1", end}
+	if isRange {
+		if from == "" {
+			from = "HEAD"
+		}
+		begin, err := r.Commit(ctx, from)
+		if err == nil && since {
+			begin, err = r.MergeBase(ctx, begin, end)
+		}
+		if err != nil {
+			return nil, err
+		}
+		args = []string{"--max-count=" + strconv.Itoa(maxSteps+1), end, "^" + begin}
+	}
+	return r.steps(ctx, args)
+}
+
+// steps reads commits, oldest first.
+func (r *Repository) steps(ctx context.Context, args []string) ([]Step, error) {
+	const format = "--format=%H%n%P%n%T%n%s"
+	out, err := r.run(ctx, maxOutput, git.Input{}, append([]string{"log", "-z", "--first-parent", "--no-show-signature", "-s", format}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	var list []Step
+	trees := map[string]string{}
+	for record := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		lines := strings.SplitN(record, "\n", 4)
+		if len(lines) < 4 {
+			continue // no commit
+		}
+		parents := strings.Fields(lines[1])
+		s := Step{Commit: lines[0], Subject: lines[3], Merge: len(parents) > 1}
+		if len(parents) > 0 {
+			s.Parent = parents[0]
+		}
+		trees[s.Commit] = lines[2]
+		list = append(list, s)
+	}
+	if len(list) > maxSteps {
+		return nil, fmt.Errorf("the range has more than %d commits: name a later beginning", maxSteps)
+	}
+	slices.Reverse(list)
+	for i, s := range list {
+		if s.Parent == EmptyTree {
+			if r.endsAt(s.Commit) {
+				return nil, &NoRevisionError{Name: s.Commit[:12] + "^", Shallow: true}
+			}
+			continue
+		}
+		if trees[s.Parent] == "" {
+			if trees[s.Parent], err = r.Git(ctx, "rev-parse", "--verify", s.Parent+"^{tree}"); err != nil {
+				return nil, err
+			}
+		}
+		list[i].Empty = trees[s.Parent] == trees[s.Commit]
+	}
+	return list, nil
+}
+
+// endsAt reports whether the parents of a commit are left out of a shallow clone.
+func (r *Repository) endsAt(commit string) bool {
+	text, err := os.ReadFile(filepath.Join(r.Common(), "shallow"))
+	return err == nil && slices.Contains(strings.Fields(string(text)), commit)
+}

@@ -1,0 +1,112 @@
+package run
+
+import (
+	"context"
+	"fmt"
+
+	"agent/orchestrator/gate"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// A Revision is a change that somebody made without the gate: a commit, what is staged, or
+// what lies in the working tree.
+type Revision struct {
+	// Base is the workspace before the change.
+	Base    *workspace.Manifest
+	Changes workspace.Changeset
+	// Apart is what of the change no gate can judge; Base has it already.
+	Apart []verify.Unproven
+}
+
+// ProveRevision judges a change that is made already. find returns it for the workspace as it
+// is on disk now, and is asked again where that changes meanwhile. Nothing is promoted, so
+// that the workspace is not locked: a promotion may go on beside it.
+func (r *Runner) ProveRevision(ctx context.Context, req Request, intent string, find func(ctx context.Context, disk *workspace.Manifest) (Revision, error)) Document {
+	place := req.Place
+	if place == nil {
+		var problem *Problem
+		if place, problem = Resolve(req.Workspace); problem != nil {
+			return r.unstarted(req.Workspace, problem)
+		}
+		defer place.Close()
+	}
+	req.NoPromote = true
+	// What the change was made of is in the repository; a request without a patch would be one
+	// for a model.
+	req.Patch = []byte(intent)
+	rec := Record{Intent: intent, Patch: req.Patch, Runtime: req.Config.Runtime}
+	return r.execute(ctx, rec, place, func(ctx context.Context, x *Execution) Ending {
+		x.base = func(ctx context.Context, disk *workspace.Manifest) (*workspace.Manifest, error) {
+			rev, err := find(ctx, disk)
+			x.revision = rev
+			return rev.Base, err
+		}
+		return x.proveRevision(ctx, req)
+	})
+}
+
+// proveRevision has the change judged as one that was given as a patch is.
+func (x *Execution) proveRevision(ctx context.Context, req Request) Ending {
+	if err := x.Advance(ctx, Analyzing, "read the revision"); err != nil {
+		return End(Failed, x.Trouble(ctx, "record the run", err))
+	}
+	st, end := x.Freeze(ctx, req, func(base *workspace.Manifest) *Ending {
+		if !x.revision.Changes.Empty() {
+			return nil
+		}
+		x.rec.Snapshot, x.doc.Snapshot = base.Digest(), base.Digest()
+		end := x.unchanged(ctx)
+		return &end
+	})
+	if end != nil {
+		return *end
+	}
+	cand := gate.Candidate{Origin: gate.Origin{Response: []byte(x.revision.Changes.Diff())}}
+	g := x.Gate(req)
+	g.Seal(&cand, x.revision.Changes)
+	cand.Origin.Asked = cand.Digest
+	if err := x.Advance(ctx, Verifying, Count(len(cand.Changeset.Changes), "file")+" changed"); err != nil {
+		return End(Failed, x.Trouble(ctx, "record the run", err))
+	}
+	if err := x.Judge(ctx, g, st, &cand, 0, gate.Watch{}); err != nil {
+		return End(Failed, x.Trouble(ctx, "verify the change", err))
+	}
+	cand.Unproven = append(cand.Unproven, x.revision.Apart...)
+	if reformatted := cand.Digest != cand.Origin.Asked; reformatted {
+		cand.Unproven = append(cand.Unproven, verify.Unproven{
+			Gate: "format", Kind: verify.NotJudged, Part: true, Reason: "the format gate changed the files before the other gates saw them: format them as `agent runs diff " + x.rec.ID + "` shows",
+		})
+	}
+	if problem := x.Save(ctx, cand); problem != nil {
+		return End(Failed, problem)
+	}
+	// What the formatter put back altogether passed as it is.
+	if cand.Verdict == verify.Pass && cand.Changeset.Empty() {
+		return x.proved(ctx, "nothing is left of the change once it is formatted")
+	}
+	if lost := unproved(cand, st.Base); lost != nil {
+		return *lost
+	}
+	return x.proved(ctx, "every gate passed")
+}
+
+// unchanged is the ending of a change of which there is nothing that a gate can judge.
+func (x *Execution) unchanged(ctx context.Context) Ending {
+	x.unproven = x.revision.Apart
+	if err := x.Advance(ctx, Verifying, "no file changed that a gate can judge"); err != nil {
+		return End(Failed, x.Trouble(ctx, "record the run", err))
+	}
+	return x.proved(ctx, fmt.Sprintf("nothing was judged of %s", Count(len(x.revision.Apart), "change")))
+}
+
+// proved ends a run whose change passed.
+func (x *Execution) proved(ctx context.Context, note string) Ending {
+	if caveat := gate.Caveat(x.unproven); caveat != "" {
+		note += ", but " + caveat
+	}
+	if err := x.Advance(ctx, AwaitingApproval, note); err != nil {
+		return End(Failed, x.Trouble(ctx, "record the run", err))
+	}
+	return Ending{State: Done, Verdict: verify.Pass, Exit: ExitDone}
+}
