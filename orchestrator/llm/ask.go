@@ -65,7 +65,7 @@ func (a *asking) recorded(ctx context.Context) (Answer, bool, error) {
 func (a *asking) replay(r Record) (Answer, bool, error) {
 	for _, e := range []Event{
 		Started{Vendor: r.Vendor, Model: r.Model, Key: r.Key, In: r.Usage.In, Recorded: true},
-		Text{Text: r.Text},
+		Text{Text: r.Text}, // "" for calls alone
 		Done{Usage: r.Usage, Cost: r.Cost, Priced: r.Priced, Duration: r.Duration, Recorded: true},
 	} {
 		if err := a.call.emit(e); err != nil {
@@ -85,7 +85,7 @@ func (a *asking) choose(ctx context.Context) (turn, error) {
 	for {
 		var wake time.Time
 		for i, l := range a.conf.Links {
-			if a.out[i] {
+			if a.out[i] || !a.carries(i) {
 				continue
 			}
 			key, rest, until, err := a.rings[i].pick(ctx, l.Model)
@@ -122,6 +122,18 @@ func (a *asking) choose(ctx context.Context) (turn, error) {
 	}
 }
 
+// carries reports whether the link can be asked with the question's tools, and drops it
+// when it cannot.
+func (a *asking) carries(i int) bool {
+	l := a.conf.Links[i]
+	if l.Tools || len(a.call.Request.Tools) == 0 {
+		return true
+	}
+	a.out[i] = true
+	a.note(NewError(Invalid, l.Provider.Vendor(), l.Model, "the question has tools, and this model is asked without them"))
+	return false
+}
+
 // earlier returns the earlier of two times, of which zero is none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
@@ -156,7 +168,7 @@ func (a *asking) holds(ctx context.Context, t turn) (bool, error) {
 		return false, ctx.Err()
 	}
 	if err != nil || count.N <= 0 {
-		count = Estimate(a.call.Request.texts()...)
+		count = Estimate(a.call.Request.Texts()...)
 	}
 	if count.N > room {
 		// No request is made, so there is none to record.
@@ -172,7 +184,7 @@ func (a *asking) holds(ctx context.Context, t turn) (bool, error) {
 // size returns the bytes of a question.
 func size(r Request) int {
 	n := 0
-	for _, text := range r.texts() {
+	for _, text := range r.Texts() {
 		n += len(text)
 	}
 	return n

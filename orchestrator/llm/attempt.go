@@ -59,7 +59,7 @@ func (a *asking) record(t turn, req Request, begun time.Time) (Record, error) {
 		Vendor: t.Provider.Vendor(), Model: t.Model, Key: t.key.ID,
 		Digest: a.digest, Request: text, Begun: begun.UTC().Truncate(time.Microsecond),
 	}
-	r.Usage = Usage{In: Estimate(req.texts()...), Out: Tokens{N: assumedAnswer, Estimated: true}}
+	r.Usage = Usage{In: Estimate(req.Texts()...), Out: Tokens{N: assumedAnswer, Estimated: true}}
 	if req.MaxTokens > 0 {
 		r.Usage.Out.N = req.MaxTokens
 	}

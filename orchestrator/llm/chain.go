@@ -20,6 +20,7 @@ type Link struct {
 	Keys     []Key  // nil for a vendor that needs none
 	Price    *Price // nil when it is not known; &Price{} for a model on one's own machine
 	Context  int    // tokens of question and answer together, 0 when it is not known
+	Tools    bool   // the model can be asked with tools; else a question that has them goes to another link
 }
 
 // A Config is what a Chain is made of.
@@ -185,27 +186,15 @@ func (c *Chain) check(call Call) error {
 	if call.Run == "" || call.Step == "" {
 		return errors.New("a question needs a run and a step")
 	}
-	if len(r.Messages) == 0 || r.Messages[len(r.Messages)-1].Role != User {
-		return errors.New("the last message of a question is the user's")
-	}
 	if math.IsNaN(r.Temperature) || math.IsInf(r.Temperature, 0) || r.MaxTokens < 0 || r.Context < 0 {
 		return fmt.Errorf("temperature %v, bound of %d tokens and context of %d are not all numbers from 0", r.Temperature, r.MaxTokens, r.Context)
 	}
-	for _, text := range r.texts() {
+	for _, text := range r.Texts() {
 		if c.masker.Holds(text) {
 			return ErrHoldsKey
 		}
 	}
-	return nil
-}
-
-// texts returns every text that a model would read.
-func (r Request) texts() []string {
-	texts := []string{r.System}
-	for _, m := range r.Messages {
-		texts = append(texts, m.Text)
-	}
-	return texts
+	return r.CheckTurns() // last, for it may quote of the question
 }
 
 // sleep waits for d, or until ctx ends.

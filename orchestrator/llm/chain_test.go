@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"runtime"
 	"strings"
 	"sync"
@@ -25,7 +26,7 @@ func TestAnAnswerIsToldAndRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (llm.Answer{Text: "one two", Model: "flash-001", Usage: st.usage}); answer != want {
+	if want := (llm.Answer{Text: "one two", Model: "flash-001", Usage: st.usage}); !reflect.DeepEqual(answer, want) {
 		t.Errorf("answer %+v, want %+v", answer, want)
 	}
 	const story = `started 1 gemini/flash a recorded=false
@@ -307,7 +308,8 @@ func TestWhatIsNoQuestionIsNotSent(t *testing.T) {
 		"needs a run and a step":        func(c *llm.Call) { c.Run = "" },
 		"a run and a step":              func(c *llm.Call) { c.Step = "" },
 		"last message":                  func(c *llm.Call) { c.Request.Messages = nil },
-		"is the user's":                 func(c *llm.Call) { c.Request.Messages[0].Role = llm.Assistant },
+		"a result is of the call":       func(c *llm.Call) { c.Request.Messages[0].Results = []llm.ToolResult{{ID: "x"}} },
+		"is not the user's":             func(c *llm.Call) { c.Request.Messages[0].Role = llm.Assistant },
 		"are not all numbers":           func(c *llm.Call) { c.Request.Temperature = math.NaN() },
 		"bound of -1 tokens":            func(c *llm.Call) { c.Request.MaxTokens = -1 },
 		"holds a key that models":       func(c *llm.Call) { c.Request.Messages[0].Text = secretText },

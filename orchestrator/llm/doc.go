@@ -18,6 +18,11 @@
 // are checked and the request is entered; after it, what it gave and cost. What
 // follows from an error is looked up in one table, by [Kind.Rule].
 //
+// A question may carry tools. Its answer then may be calls of them, and the conversation
+// goes on with [Answer.Message] and the results: [Request.CheckTurns] says what is one.
+// It refuses to read what a model writes as arguments, and never takes half of a call
+// for one. A link that is not asked with tools is passed over.
+//
 // Of the product it imports only the masking of known secrets, package secret. What it must remember outlives
 // the process and is handed in by the caller: see [Journal] and [KeyStates].
 package llm

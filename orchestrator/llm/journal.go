@@ -51,8 +51,10 @@ type Record struct {
 
 // An Outcome is what became of a request.
 type Outcome struct {
-	Text     string // the answer byte for byte, NUL included; "" unless Kind is ""
-	Version  string // Answer.Model
+	Text     string     // the answer byte for byte, NUL included; "" unless Kind is ""
+	Calls    []ToolCall // of the answer
+	State    *State     // of the answer
+	Version  string     // Answer.Model
 	Usage    Usage
 	Cost     Money // 0 unless Priced
 	Priced   bool  // whether the price was known
@@ -63,7 +65,7 @@ type Outcome struct {
 
 // answer returns what the record holds, as the provider gave it.
 func (r Record) answer() Answer {
-	return Answer{Text: r.Text, Model: r.Version, Usage: r.Usage}
+	return Answer{Text: r.Text, Model: r.Version, Usage: r.Usage, Calls: r.Calls, State: r.State}
 }
 
 // Spent is the sum of many requests.
@@ -115,11 +117,23 @@ var ErrNotRecorded = errors.New("no answer is recorded for this question")
 
 // Digest returns the SHA-256 of a request in hexadecimal. Every text in it is
 // preceded by its length, so no two requests share a form; JSON would not do,
-// since it writes all bytes that are not UTF-8 in the same way.
+// since it writes all bytes that are not UTF-8 in the same way. A request without
+// tools and schema has the form that it had before there were any.
 func Digest(r Request) string {
 	b := []byte("llm request 1\x00")
 	text := func(s string) {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	}
+	if len(r.Tools)+len(r.Schema) > 0 {
+		b = []byte("llm request 2\x00")
+		text(string(r.Schema))
+		text(string(r.Choice))
+		b = binary.AppendUvarint(b, uint64(len(r.Tools)))
+		for _, t := range r.Tools {
+			text(t.Name)
+			text(t.About)
+			text(string(t.Schema))
+		}
 	}
 	text(r.Model)
 	text(r.System)
@@ -127,10 +141,36 @@ func Digest(r Request) string {
 	for _, m := range r.Messages {
 		text(string(m.Role))
 		text(m.Text)
+		if len(r.Tools) > 0 { // without tools CheckTurns lets nothing of this in
+			digestTools(m, &b, text)
+		}
 	}
 	b = binary.AppendUvarint(b, math.Float64bits(r.Temperature))
 	b = binary.AppendVarint(b, int64(r.MaxTokens))
 	b = binary.AppendVarint(b, int64(r.Context))
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
+}
+
+// digestTools appends what a message of a conversation with tools has besides its text.
+func digestTools(m Message, b *[]byte, text func(string)) {
+	*b = binary.AppendUvarint(*b, uint64(len(m.Calls)))
+	for _, c := range m.Calls {
+		text(c.ID)
+		text(c.Name)
+		text(c.Arguments)
+	}
+	*b = binary.AppendUvarint(*b, uint64(len(m.Results)))
+	for _, r := range m.Results {
+		text(r.ID)
+		text(r.Text)
+		text(fmt.Sprint(r.Error))
+	}
+	state := State{}
+	if m.State != nil {
+		state = *m.State
+	}
+	text(state.Vendor)
+	text(state.Model)
+	text(string(state.Data))
 }

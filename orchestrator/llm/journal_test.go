@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -58,7 +59,7 @@ func TestAResumedRunDoesNotPayTwice(t *testing.T) {
 	b.said = nil
 	b.renew(t)
 	again, err := b.ask(t, "propose/1")
-	if err != nil || again != first {
+	if err != nil || !reflect.DeepEqual(again, first) {
 		t.Errorf("the answer again is %+v, error %v, want %+v", again, err, first)
 	}
 	const story = "started 0 gemini/flash a recorded=true\ntext \"café \\x00\"\ndone in=5 out=2 cost=0.000007 recorded=true\n"
@@ -70,7 +71,7 @@ func TestAResumedRunDoesNotPayTwice(t *testing.T) {
 	}
 	call := b.call("propose/1")
 	call.Request.Model = "another model"
-	if again, err := b.Ask(t.Context(), call); err != nil || again != first {
+	if again, err := b.Ask(t.Context(), call); err != nil || !reflect.DeepEqual(again, first) {
 		t.Errorf("which model the caller named makes another question: %+v, error %v", again, err)
 	}
 	for name, change := range map[string]func(*llm.Call){

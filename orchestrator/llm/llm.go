@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"encoding/json"
 )
 
 // A Provider asks one vendor's models. It holds no key and no state between
@@ -14,8 +15,12 @@ type Provider interface {
 	// on thoughts that are not shown. It returns the whole answer, or an *Error. When yield
 	// returns an error, or ctx ends, the request is given up and that error is
 	// returned as it is. An answer that stops early for any reason but the
-	// model's own end is an error: Truncated, Refused or Network. The Answer
+	// model's own end is an error: Truncated, Refused or Network, and the calls
+	// that were begun are none. The Answer
 	// beside an *Error carries the Usage of what was spent, when it is known.
+	//
+	// An answer to a question with tools may be calls with or without text, whose
+	// IDs are not those of other calls of the conversation.
 	Generate(ctx context.Context, key Key, req Request, yield func(text string) error) (Answer, error)
 	// CountTokens returns how many tokens req has for req.Model. A vendor
 	// without such a call answers with Estimate.
@@ -44,12 +49,23 @@ type Request struct {
 	Temperature float64   `json:"temperature"`
 	MaxTokens   int       `json:"max_tokens"` // bound on the answer, 0 for the vendor's own
 	Context     int       `json:"context"`    // tokens of context to provide for, where the vendor lets one choose (Ollama's num_ctx); 0 for its own
+
+	// Tools are what the model may call, the same in all questions of a conversation.
+	Tools  []Tool     `json:"tools,omitempty"`
+	Choice ToolChoice `json:"choice,omitempty"`
+	// Schema is the JSON schema, of an object, that the text of the answer is wanted in.
+	// Vendors differ in how far they hold a model to it, so the text may be otherwise.
+	// A question with tools has none.
+	Schema json.RawMessage `json:"schema,omitempty"`
 }
 
 // A Message is one turn of a conversation, the last one the user's.
 type Message struct {
-	Role Role   `json:"role"`
-	Text string `json:"text"`
+	Role    Role         `json:"role"`
+	Text    string       `json:"text"`
+	Calls   []ToolCall   `json:"calls,omitempty"`   // of the model, behind its text
+	Results []ToolResult `json:"results,omitempty"` // of the user, before the text: one for each call of the message before
+	State   *State       `json:"state,omitempty"`   // of the model, as its Answer had it
 }
 
 // A Role is who speaks.
@@ -61,11 +77,15 @@ const (
 	Assistant Role = "assistant"
 )
 
-// An Answer is what a model said, whole.
+// An Answer is what a model said, whole: at its own end, or with calls, whose results it
+// waits for. An answer that was stopped by anything else is an error.
 type Answer struct {
-	Text  string `json:"text"`
+	Text  string `json:"text"`  // "" only beside calls
 	Model string `json:"model"` // the version that answered, by the vendor's own account, or as asked
 	Usage Usage  `json:"usage"`
+
+	Calls []ToolCall `json:"calls,omitempty"` // in the model's order, of a question with tools only
+	State *State     `json:"state,omitempty"` // to be sent back with it, nil for nothing: see Message
 }
 
 // Usage counts the tokens of one request.

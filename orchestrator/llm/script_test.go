@@ -29,10 +29,12 @@ type step struct {
 	raw    error         // returned instead of an *llm.Error
 	usage  llm.Usage     // of the answer or beside the error
 	text   *string       // the whole answer, when it is not the chunks
-	model  string        // that answers
-	hang   bool          // until ctx ends, after the chunks
-	flood  bool          // the chunks again and again
-	deaf   bool          // goes on when yield returns an error
+	calls  []llm.ToolCall
+	state  *llm.State
+	model  string // that answers
+	hang   bool   // until ctx ends, after the chunks
+	flood  bool   // the chunks again and again
+	deaf   bool   // goes on when yield returns an error
 }
 
 // say is the step of an answer.
@@ -87,7 +89,7 @@ func (s *script) Generate(ctx context.Context, key llm.Key, req llm.Request, yie
 	if ctx.Err() != nil {
 		return llm.Answer{Usage: st.usage}, ctx.Err()
 	}
-	answer := llm.Answer{Text: text.String(), Model: st.model, Usage: st.usage}
+	answer := llm.Answer{Text: text.String(), Model: st.model, Usage: st.usage, Calls: st.calls, State: st.state}
 	if st.text != nil {
 		answer.Text = *st.text
 	}

@@ -103,10 +103,9 @@ func (s *stream) settle(ctx, inner context.Context, answer Answer, err error) (*
 	// The person saw the pieces and the run takes the whole: they must agree.
 	case err == nil && answer.Text != s.text.String():
 		return s.fail(s.turn, Malformed, "the whole answer is not the sum of its pieces"), nil
-	case err == nil && strings.TrimSpace(answer.Text) == "":
-		return s.fail(s.turn, Malformed, "the answer is empty"), nil
-	case err == nil: // even when ctx ended meanwhile: it was paid for
-		return nil, nil
+	case err == nil:
+		// Even when ctx ended meanwhile: it was paid for.
+		return s.judge(answer), nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case inner.Err() != nil && errors.As(context.Cause(inner), &e):
@@ -116,6 +115,26 @@ func (s *stream) settle(ctx, inner context.Context, answer Answer, err error) (*
 		return s.checked(e), nil
 	}
 	return s.fail(s.turn, Unknown, err.Error()), nil
+}
+
+// judge returns why an answer that is whole is none, nil when it is one. What came beside
+// its text was not inspected on the way.
+func (s *stream) judge(answer Answer) *Error {
+	size := 0
+	for _, text := range answer.Texts() {
+		if size += len(text); s.masker.Holds(text) {
+			return s.fail(s.turn, Malformed, "the answer holds the key that was sent")
+		}
+	}
+	switch {
+	case size > s.conf.Limits.AnswerBytes:
+		return s.fail(s.turn, Malformed, fmt.Sprintf("the answer is longer than %d bytes", s.conf.Limits.AnswerBytes))
+	case len(answer.Calls) > 0 && len(s.call.Request.Tools) == 0:
+		return s.fail(s.turn, Malformed, "the answer calls tools where the question has none")
+	case len(answer.Calls) == 0 && strings.TrimSpace(answer.Text) == "":
+		return s.fail(s.turn, Malformed, "the answer is empty")
+	}
+	return nil
 }
 
 // checked returns a provider's error in the form that Error promises, whatever
@@ -137,7 +156,7 @@ func (s *stream) checked(e *Error) *Error {
 // outcome returns what is recorded of the request. Where the vendor may charge
 // for one that gave no answer, the question and what came of the answer count.
 func (s *stream) outcome(answer Answer, why *Error, err error, req Request) Outcome {
-	estimate := Usage{In: Estimate(req.texts()...), Out: Estimate(s.text.String())}
+	estimate := Usage{In: Estimate(req.Texts()...), Out: Estimate(s.text.String())}
 	o := Outcome{Version: s.masker.Mask(Line(answer.Model))}
 	switch {
 	case err != nil:
@@ -150,7 +169,8 @@ func (s *stream) outcome(answer Answer, why *Error, err error, req Request) Outc
 		}
 	default:
 		// Only a whole answer is kept: a replay must never find half of one.
-		o.Text = answer.Text
+		o.Text, o.Calls, o.State = answer.Text, answer.Calls, answer.State
+		estimate.Out = Estimate(answer.Texts()...)
 	}
 	// The caller gave up before anything was sent.
 	if !s.sent {

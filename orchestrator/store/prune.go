@@ -60,7 +60,7 @@ const weight = `(select count(*) from doomed),
 	((select coalesce(sum(octet_length(r.patch)), 0) from run r where r.id in (select id from doomed))
 	+ (select coalesce(sum(octet_length(c.diff)), 0) from candidate c where c.run in (select id from doomed))
 	+ (select coalesce(sum(octet_length(g.output)), 0) from gate g where g.run in (select id from doomed))
-	+ (select coalesce(sum(octet_length(c.request) + octet_length(c.answer)), 0) from model_call c where c.run in (select id from doomed)))::bigint`
+	+ (select coalesce(sum(octet_length(c.request) + octet_length(c.answer) + octet_length(c.beside)), 0) from model_call c where c.run in (select id from doomed)))::bigint`
 
 // Prunable counts what Prune would remove at this moment.
 func (db *DB) Prunable(ctx context.Context, before time.Time) (Pruned, error) {

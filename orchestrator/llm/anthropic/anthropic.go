@@ -91,7 +91,10 @@ func (p *Provider) CountTokens(ctx context.Context, key llm.Key, req llm.Request
 	}
 	defer q.call.Close()
 	ask := params(req)
-	counted := sdk.MessageCountTokensParams{Model: ask.Model, Messages: ask.Messages}
+	counted := sdk.MessageCountTokensParams{Model: ask.Model, Messages: ask.Messages, ToolChoice: ask.ToolChoice, OutputConfig: ask.OutputConfig}
+	for _, t := range ask.Tools {
+		counted.Tools = append(counted.Tools, sdk.MessageCountTokensToolUnionParam{OfTool: t.OfTool})
+	}
 	if len(ask.System) > 0 {
 		counted.System.OfTextBlockArray = ask.System
 	}
@@ -99,12 +102,12 @@ func (p *Provider) CountTokens(ctx context.Context, key llm.Key, req llm.Request
 	got, err := service.CountTokens(ctx, counted)
 	switch q.call.Status() {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		return llm.Estimate(wire.Texts(req)...), nil
+		return llm.Estimate(req.Texts()...), nil
 	}
 	if err != nil {
 		return llm.Tokens{}, q.call.Err(ctx, err)
 	}
-	return wire.Count(float64(got.InputTokens), wire.Texts(req)...), nil
+	return wire.Count(float64(got.InputTokens), req.Texts()...), nil
 }
 
 // maxPages bounds how often a list of models goes on.
@@ -216,49 +219,26 @@ func bound(req llm.Request) int64 {
 // Later ones refuse any but their own. Source: "What's new in Claude Opus 4.7".
 var sampled = lazyregexp.New(`^claude-([123]\b|instant|(opus|sonnet|haiku)-4(-[0-6])?(-\d{8})?$)`)
 
-// params returns req in Anthropic's form.
-//
-// Instructions have a breakpoint for the cache: they are the same in many questions,
-// and where they are shorter than Anthropic caches it costs nothing. A conversation
-// has another behind its last turn, which the next question begins with; a question
-// alone has none there, for what is written and never read costs a quarter more.
-func params(req llm.Request) sdk.MessageNewParams {
-	p := sdk.MessageNewParams{Model: req.Model, MaxTokens: bound(req)}
-	if !strings.HasPrefix(req.Model, "claude-") || sampled.MatchString(req.Model) {
-		p.Temperature = sdk.Float(req.Temperature)
-	}
-	if req.System != "" {
-		p.System = []sdk.TextBlockParam{{Text: req.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}
-	}
-	for i, m := range req.Messages {
-		block := sdk.NewTextBlock(m.Text)
-		if i > 0 && i == len(req.Messages)-1 {
-			block.OfText.CacheControl = sdk.NewCacheControlEphemeralParam()
-		}
-		turn := sdk.NewUserMessage(block)
-		if m.Role == llm.Assistant {
-			turn = sdk.NewAssistantMessage(block)
-		}
-		p.Messages = append(p.Messages, turn)
-	}
-	return p
-}
-
 // answer judges what was said when the last event has come. An answer without text is
 // an error: whoever asked for an edit has none.
 func (q *question) answer(req llm.Request, text string) (llm.Answer, error) {
-	a := llm.Answer{Text: text, Model: req.Model, Usage: q.seen.usage.of(req, text)}
+	a := llm.Answer{Text: text, Model: req.Model, Calls: q.seen.blocks.calls.Whole(req)}
+	a.Usage = q.seen.usage.of(req, a.Texts()...)
 	// The name is the vendor's text and goes where errors go: to terminals.
 	if name := llm.Line(q.seen.model); name != "" {
 		a.Model = name
 	}
 	kind, detail := q.seen.ending()
-	if kind == "" && text == "" {
-		kind, detail = llm.Malformed, "the answer holds no text"
-	}
-	if kind == "" {
+	switch {
+	case kind != "":
+	case len(a.Calls) > 0 && len(req.Tools) == 0:
+		kind, detail = llm.Malformed, "the answer calls tools, and there are none"
+	case len(a.Calls) == 0 && (text == "" || q.seen.stop == "tool_use"):
+		kind, detail = llm.Malformed, "the answer holds neither text nor calls"
+	default:
+		a.State = q.seen.blocks.state(req.Model, a.Calls)
 		return a, nil
 	}
-	a.Text = ""
+	a.Text, a.Calls = "", nil
 	return a, q.call.Error(kind, detail, nil)
 }

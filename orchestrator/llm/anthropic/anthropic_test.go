@@ -38,7 +38,7 @@ func kind(err error) llm.Kind {
 }
 
 // breakpoints counts the marks for the vendor's cache in what was sent.
-func breakpoints(body map[string]any) int { return strings.Count(fmt.Sprint(body), "cache_control") }
+func breakpoints(body any) int { return strings.Count(fmt.Sprint(body), "cache_control") }
 
 func TestTheQuestionIsInAnthropicsForm(t *testing.T) {
 	t.Setenv("ANTHROPIC_AUTH_TOKEN", "of-the-environment")
@@ -61,17 +61,44 @@ func TestTheQuestionIsInAnthropicsForm(t *testing.T) {
 	}
 }
 
-func TestAConversationIsCachedBehindItsLastTurn(t *testing.T) {
-	s := llmtest.Anthropic(llmtest.Step{Text: "three"})
-	req := request
-	req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Text: "two"}, llm.Message{Role: llm.User, Text: "and one?"})
-	if _, err := ask(t, s, req); err != nil {
-		t.Fatal(err)
-	}
-	body := s.Requests()[0].Body
-	turns := body["messages"].([]any)
-	if n := breakpoints(body); n != 1 || !strings.Contains(fmt.Sprint(turns[2]), "cache_control") {
-		t.Errorf("%d breakpoints in %v", n, body)
+func TestAConversationIsCachedBehindItsLastTurns(t *testing.T) {
+	user, model := llm.Message{Role: llm.User, Text: "and one?"}, llm.Message{Role: llm.Assistant, Text: "two"}
+	tools := []llm.Tool{{Name: "read", Schema: []byte(`{"type":"object"}`)}, {Name: "list", Schema: []byte(`{"type":"object"}`)}}
+	for name, c := range map[string]struct {
+		system   string
+		tools    []llm.Tool
+		messages []llm.Message
+		want     string
+	}{
+		"a question alone":           {"be brief", nil, []llm.Message{user}, "s"},
+		"with tools it will go on":   {"be brief", tools, []llm.Message{user}, "s 0"},
+		"a conversation":             {"", nil, []llm.Message{user, model, user}, "0 2"},
+		"a long one":                 {"be brief", tools, []llm.Message{user, model, user, model, user, model, user}, "s 4 6"},
+		"tools without instructions": {"", tools, []llm.Message{user, model, user}, "t1 0 2"},
+	} {
+		s := llmtest.Anthropic(llmtest.Step{Text: "three"})
+		req := request
+		req.System, req.Tools, req.Messages = c.system, c.tools, c.messages
+		if _, err := ask(t, s, req); err != nil {
+			t.Fatal(err)
+		}
+		body, got := s.Requests()[0].Body, ""
+		for i := range c.tools {
+			if breakpoints(body["tools"].([]any)[i]) > 0 {
+				got += fmt.Sprintf(" t%d", i)
+			}
+		}
+		if breakpoints(body["system"]) > 0 {
+			got += " s"
+		}
+		for i, m := range body["messages"].([]any) {
+			if breakpoints(m) > 0 {
+				got += fmt.Sprintf(" %d", i)
+			}
+		}
+		if strings.TrimSpace(got) != c.want || breakpoints(body) > 4 {
+			t.Errorf("%s: breakpoints at%s, want %s", name, got, c.want)
+		}
 	}
 }
 

@@ -16,6 +16,9 @@ func TestContract(t *testing.T) {
 			return anthropic.New(anthropic.Options{BaseURL: url, Transport: send})
 		},
 		Truncated: "max_tokens",
+		Free:      true,
+		Chooses:   true,
+		Keeps:     true,
 		Counts:    true,
 	})
 }

@@ -11,5 +11,5 @@
 //   - The stream is checked before the client reads it, see guard: to it a stream that
 //     ends without message_stop is whole, and an event of another form is an empty one.
 //
-// Two breakpoints are set for Anthropic's cache, where they pay: see params.
+// Breakpoints are set for Anthropic's cache, where they pay: see params.
 package anthropic

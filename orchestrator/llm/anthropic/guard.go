@@ -21,9 +21,14 @@ type event struct {
 		Model string `json:"model"`
 		Usage *usage `json:"usage"`
 	} `json:"message"` // of message_start
+	Index int   `json:"index"`         // of a block of the answer
+	Block block `json:"content_block"` // of content_block_start
 	Delta struct {
 		Type       string `json:"type"`
 		Text       string `json:"text"`
+		Thinking   string `json:"thinking"`
+		Signature  string `json:"signature"`
+		Arguments  string `json:"partial_json"`
 		StopReason string `json:"stop_reason"` // of message_delta
 	} `json:"delta"`
 	Usage *usage `json:"usage"` // of message_delta, cumulated
@@ -56,20 +61,20 @@ func (u *usage) add(later usage) {
 	}
 }
 
-// of returns the usage of an answer of text to req, estimated where no count makes sense.
-func (u usage) of(req llm.Request, text string) llm.Usage {
+// of returns the usage of an answer of texts to req, estimated where no count makes sense.
+func (u usage) of(req llm.Request, texts ...string) llm.Usage {
 	n := func(count *float64) float64 {
 		if count == nil {
 			return 0
 		}
 		return *count
 	}
-	in := llm.Estimate(wire.Texts(req)...)
+	in := llm.Estimate(req.Texts()...)
 	// A negative part may hide in a sum that looks well.
 	if n(u.In) >= 0 && n(u.Read) >= 0 && n(u.Written) >= 0 {
-		in = wire.Count(n(u.In)+n(u.Read)+n(u.Written), wire.Texts(req)...)
+		in = wire.Count(n(u.In)+n(u.Read)+n(u.Written), req.Texts()...)
 	}
-	out := wire.Count(n(u.Out), text)
+	out := wire.Count(n(u.Out), texts...)
 	return llm.Usage{
 		In: in, Out: out, Cached: wire.Part(n(u.Read), in), Written: wire.Part(n(u.Written), in), Reason: wire.Part(n(u.OutDetails.Thinking), out),
 	}
@@ -77,9 +82,10 @@ func (u usage) of(req llm.Request, text string) llm.Usage {
 
 // seen is what an answer amounts to besides its text.
 type seen struct {
-	usage usage
-	model string // the version that answered
-	stop  string // why the model stopped
+	usage  usage
+	blocks blocks
+	model  string // the version that answered
+	stop   string // why the model stopped
 }
 
 // ending returns the kind of error that the end of the stream is, with a detail, or ""
@@ -87,14 +93,12 @@ type seen struct {
 func (s seen) ending() (llm.Kind, string) {
 	detail := "the answer ended with " + s.stop
 	switch s.stop {
-	case "end_turn", "stop_sequence":
+	case "end_turn", "stop_sequence", "tool_use":
 		return "", ""
 	case "max_tokens", "model_context_window_exceeded":
 		return llm.Truncated, detail
 	case "refusal":
 		return llm.Refused, detail
-	case "tool_use":
-		return llm.Malformed, detail
 	case "":
 		return llm.Malformed, "the answer ended without a reason"
 	}
@@ -147,7 +151,7 @@ func (g *guard) next() error {
 	if err := json.Unmarshal(raw.Data, &e); err != nil {
 		return err
 	}
-	if wire.Torn(raw.Data, e.Delta.Text) {
+	if wire.Torn(raw.Data, e.Delta.Text+e.Delta.Arguments+e.Block.ID+e.Block.Name+string(e.Block.Input)) {
 		return wire.ErrTorn
 	}
 	name := e.Type
@@ -155,6 +159,10 @@ func (g *guard) next() error {
 	case "message_start":
 		g.q.seen.model = e.Message.Model
 		g.note(e.Message.Usage)
+	case "content_block_start":
+		err = g.q.seen.blocks.begin(e)
+	case "content_block_delta":
+		err = g.q.seen.blocks.add(e)
 	case "message_delta":
 		g.note(e.Usage)
 		if e.Delta.StopReason != "" {
@@ -166,6 +174,9 @@ func (g *guard) next() error {
 		name = "alive" // the client drops a ping, and it is a sign of life
 	case "error":
 		return g.interrupted(raw.Data)
+	}
+	if err != nil {
+		return err
 	}
 	// In one line, as the client reads it; a type that it does not know is one more sign.
 	var line bytes.Buffer

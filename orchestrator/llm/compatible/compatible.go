@@ -2,6 +2,7 @@ package compatible
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -54,11 +55,56 @@ type question struct {
 	Options     options   `json:"stream_options"`
 	Temperature float64   `json:"temperature"`
 	MaxTokens   int       `json:"max_tokens,omitempty"`
+	Tools       []tool    `json:"tools,omitempty"`
+	Choice      string    `json:"tool_choice,omitempty"`
+	Form        *form     `json:"response_format,omitempty"`
+}
+
+// A form is that of the text of an answer.
+type form struct {
+	Type   string `json:"type"`
+	Schema struct {
+		Name   string          `json:"name"`
+		Schema json.RawMessage `json:"schema"`
+	} `json:"json_schema"`
 }
 
 type message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
+	Role    string  `json:"role"`
+	Content *string `json:"content"` // null for calls alone
+	Calls   []call  `json:"tool_calls,omitempty"`
+	Of      string  `json:"tool_call_id,omitempty"` // of a result
+	thoughts
+}
+
+// thoughts are what a model that reasons between its calls is given back of that: in the
+// field in which they came. Source: "Thinking mode, tool calls" of DeepSeek's API, which
+// refuses the question without them; "Reasoning tokens" of OpenRouter's.
+type thoughts struct {
+	Content   string `json:"reasoning_content,omitempty"` // DeepSeek, vLLM, llama.cpp
+	Reasoning string `json:"reasoning,omitempty"`         // OpenRouter, newer vLLM
+}
+
+type tool struct {
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name   string          `json:"name"`
+	About  string          `json:"description,omitempty"`
+	Schema json.RawMessage `json:"parameters"`
+}
+
+type call struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function called `json:"function"`
+}
+
+type called struct {
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"` // an object: templates of models refuse other JSON
 }
 
 type options struct {
@@ -67,14 +113,46 @@ type options struct {
 
 // newQuestion returns req in that form.
 func newQuestion(req llm.Request) question {
-	q := question{Model: req.Model, Stream: true, Options: options{IncludeUsage: true}, Temperature: req.Temperature, MaxTokens: req.MaxTokens}
+	q := question{
+		Model: req.Model, Stream: true, Options: options{IncludeUsage: true}, Temperature: req.Temperature, MaxTokens: req.MaxTokens,
+		Choice: string(req.Choice),
+	}
+	for _, t := range req.Tools {
+		q.Tools = append(q.Tools, tool{"function", function{t.Name, t.About, t.Schema}})
+	}
+	if len(req.Schema) > 0 {
+		q.Form = &form{Type: "json_schema"}
+		q.Form.Schema.Name, q.Form.Schema.Schema = "answer", req.Schema
+	}
 	if req.System != "" {
-		q.Messages = append(q.Messages, message{"system", req.System})
+		q.Messages = append(q.Messages, message{Role: "system", Content: &req.System})
 	}
 	for _, m := range req.Messages {
-		q.Messages = append(q.Messages, message{string(m.Role), m.Text})
+		q.Messages = append(q.Messages, turns(req, m)...)
 	}
 	return q
+}
+
+// turns returns a message in that form, in which each result is one of its own.
+func turns(req llm.Request, m llm.Message) (list []message) {
+	for _, r := range m.Results {
+		said := wire.Said(r)
+		list = append(list, message{Role: "tool", Content: &said, Of: r.ID})
+	}
+	turn := message{Role: string(m.Role), Content: &m.Text}
+	if m.Text == "" && len(m.Calls)+len(m.Results) > 0 {
+		turn.Content = nil
+	}
+	for _, c := range m.Calls {
+		turn.Calls = append(turn.Calls, call{c.ID, "function", called{wire.Name(c), string(wire.Arguments(c))}})
+	}
+	if s := m.State; s != nil && s.Vendor == Vendor && s.Model == req.Model {
+		_ = json.Unmarshal(s.Data, &turn.thoughts) // of another form is of another version, and left out
+	}
+	if turn.Content == nil && len(turn.Calls) == 0 {
+		return list
+	}
+	return append(list, turn)
 }
 
 // Generate asks req.Model, as [llm.Provider] says; key may be the zero Key. Of several
@@ -122,7 +200,7 @@ func (p *Provider) CountTokens(_ context.Context, key llm.Key, req llm.Request) 
 	if err := wire.Check(req); err != nil {
 		return llm.Tokens{}, call.Error(llm.Invalid, err.Error(), nil)
 	}
-	return llm.Estimate(wire.Texts(req)...), nil
+	return llm.Estimate(req.Texts()...), nil
 }
 
 // Models returns the models of the server. vLLM and OpenRouter tell their context too.

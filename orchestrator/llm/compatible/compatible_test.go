@@ -139,3 +139,38 @@ func TestWhatServersSayDecidesTheKind(t *testing.T) {
 		}
 	}
 }
+
+// Servers differ in how they tell the fragments of one call from those of another.
+func TestFragmentsBelongToTheirCall(t *testing.T) {
+	for name, fragments := range map[string][]string{
+		"by index":                      {`{"index":0,"id":"a","function":{"name":"x","arguments":""}}`, `{"index":1,"id":"b","function":{"name":"y","arguments":"{}"}}`, `{"index":0,"function":{"arguments":"{}"}}`},
+		"whole, all with one index":     {`{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}}`, `{"index":0,"id":"b","function":{"name":"y","arguments":"{}"}}`},
+		"whole, without an index":       {`{"id":"a","function":{"name":"x","arguments":"{}"}}`, `{"id":"b","function":{"name":"y","arguments":"{}"}}`},
+		"an ID for each fragment":       {`{"index":0,"id":"a","function":{"name":"x","arguments":"{"}}`, `{"index":0,"id":"z","function":{"arguments":"}"}}`, `{"index":1,"id":"b","function":{"name":"y","arguments":"{}"}}`},
+		"the ID late":                   {`{"index":0,"function":{"name":"x"}}`, `{"index":0,"id":"a","function":{"arguments":"{}"}}`, `{"index":1,"id":"b","function":{"name":"y","arguments":null}}`},
+		"arguments that are the object": {`{"index":0,"id":"a","function":{"name":"x","arguments":{}}}`, `{"index":1,"id":"b","function":{"name":"y","arguments":{}}}`},
+	} {
+		step := llmtest.Step{Finish: "tool_calls"}
+		for _, f := range fragments {
+			step.Events = append(step.Events, `data: {"choices":[{"index":0,"delta":{"tool_calls":[`+f+`]}}]}`+"\n\n")
+		}
+		req := request
+		req.Tools = []llm.Tool{{Name: "x", Schema: []byte(`{"type":"object"}`)}}
+		a, err := ask(t, llmtest.Compatible(step), req)
+		want := []llm.ToolCall{{ID: "a", Name: "x", Arguments: "{}"}, {ID: "b", Name: "y", Arguments: "{}"}}
+		if d := cmp.Diff(want, a.Calls); d != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, d)
+		}
+	}
+}
+
+func TestAnEndWithCallsHasManyNames(t *testing.T) {
+	for reason, want := range map[string]llm.Kind{"stop": "", "tool_calls": "", "function_call": "", "eos": "", "length": llm.Truncated, "content_filter": llm.Refused} {
+		req := request
+		req.Tools = []llm.Tool{{Name: "x", Schema: []byte(`{"type":"object"}`)}}
+		a, err := ask(t, llmtest.Compatible(llmtest.Step{Calls: []llmtest.Call{{ID: "a", Name: "x"}}, Finish: reason}), req)
+		if kind(err) != want || (len(a.Calls) == 1) != (want == "") {
+			t.Errorf("%s: got %+v, %v", reason, a, err)
+		}
+	}
+}

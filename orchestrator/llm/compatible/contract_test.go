@@ -16,5 +16,8 @@ func TestContract(t *testing.T) {
 			return compatible.New(compatible.Options{BaseURL: url + "/v1", Transport: send})
 		},
 		Truncated: "length",
+		Free:      true,
+		Chooses:   true,
+		Keeps:     true,
 	})
 }

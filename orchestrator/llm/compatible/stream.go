@@ -1,7 +1,9 @@
 package compatible
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -17,10 +19,12 @@ type chunk struct {
 	Choices []struct {
 		Index int `json:"index"`
 		Delta struct {
-			// Reasoning has a field of its own, reasoning or reasoning_content, and is
-			// not looked at: that there was an event is the sign of life.
-			Content string `json:"content"`
-			Refusal string `json:"refusal"`
+			Content string     `json:"content"`
+			Refusal string     `json:"refusal"`
+			Calls   []fragment `json:"tool_calls"`
+			// Reasoning is no part of the answer: that there was an event is the sign of life.
+			Thought   string `json:"reasoning_content"`
+			Reasoning string `json:"reasoning"`
 		} `json:"delta"`
 		Finish string `json:"finish_reason"`
 	} `json:"choices"`
@@ -42,11 +46,35 @@ type usage struct {
 	} `json:"completion_tokens_details"`
 }
 
+// A fragment is the next part of a call. Most servers count the calls by index; some send
+// each call whole without one, or all with the index 0.
+type fragment struct {
+	Index    *int   `json:"index"`
+	ID       string `json:"id"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"` // a text of JSON; from some servers the JSON itself
+	} `json:"function"`
+}
+
+// arguments returns what the fragment has of them.
+func (f fragment) arguments() string {
+	var text string
+	if raw := f.Function.Arguments; json.Unmarshal(raw, &text) != nil {
+		return string(raw)
+	}
+	return text // "" for null
+}
+
 // A stream is an answer while it arrives, and what was seen of it besides its text.
 type stream struct {
 	call    *wire.Call
 	events  *wire.Events
 	text    strings.Builder
+	calls   wire.Calls
+	under   map[int]begun // the call under each index
+	last    int           // index of the last fragment
+	thought [2]strings.Builder
 	refused strings.Builder // what the model said in place of an answer
 	usage   usage
 	model   string // that answered
@@ -75,15 +103,16 @@ func (s *stream) next() (string, error) {
 	if len(c.Error) > 0 && string(c.Error) != "null" {
 		return "", s.interrupted(raw.Data)
 	}
-	piece := s.note(c)
-	if wire.Torn(raw.Data, piece) {
-		return "", wire.ErrTorn
+	piece, calls, err := s.note(c)
+	if err == nil && wire.Torn(raw.Data, piece+calls) {
+		err = wire.ErrTorn
 	}
-	return piece, nil
+	return piece, err
 }
 
-// note keeps what c says besides text, and returns the text of the first choice.
-func (s *stream) note(c chunk) string {
+// note keeps what c says besides text, and returns the text of the first choice, and what
+// it has of calls as one text.
+func (s *stream) note(c chunk) (piece, calls string, err error) {
 	if c.Usage != nil {
 		s.usage = *c.Usage
 	}
@@ -98,9 +127,38 @@ func (s *stream) note(c chunk) string {
 			s.finish = choice.Finish
 		}
 		s.refused.WriteString(choice.Delta.Refusal)
-		return choice.Delta.Content
+		s.thought[0].WriteString(choice.Delta.Thought)
+		s.thought[1].WriteString(choice.Delta.Reasoning)
+		for _, f := range choice.Delta.Calls {
+			calls += f.ID + f.Function.Name + f.arguments()
+			if err := s.calls.Add(s.mark(f), f.ID, f.Function.Name, f.arguments()); err != nil {
+				return "", "", err
+			}
+		}
+		return choice.Delta.Content, calls, nil
 	}
-	return ""
+	return "", "", nil
+}
+
+// A begun call is one that has an index, and the mark that tells it from others.
+type begun struct{ mark, id string }
+
+// mark returns what tells the call of f from the others. Under an index that is in use
+// another ID and a name begin another call.
+func (s *stream) mark(f fragment) string {
+	if f.Index != nil {
+		s.last = *f.Index
+	}
+	now, ok := s.under[s.last]
+	if !ok || f.ID != "" && now.id != "" && f.ID != now.id && f.Function.Name != "" {
+		now = begun{mark: fmt.Sprint(s.calls.Len())}
+	}
+	now.id = cmp.Or(now.id, f.ID)
+	if s.under == nil {
+		s.under = map[int]begun{}
+	}
+	s.under[s.last] = now
+	return now.mark
 }
 
 // interrupted returns the error that came as an event, after the status that promised
@@ -120,30 +178,44 @@ func (s *stream) interrupted(raw []byte) error {
 // error: whoever asked for an edit has none.
 func (s *stream) answer(req llm.Request) (llm.Answer, error) {
 	a := llm.Answer{Text: s.text.String(), Model: req.Model}
-	a.Usage.In = wire.Count(s.usage.Prompt, wire.Texts(req)...)
-	a.Usage.Out = wire.Count(s.usage.Completion, a.Text)
+	a.Calls = s.calls.Whole(req)
+	a.Usage.In = wire.Count(s.usage.Prompt, req.Texts()...)
+	a.Usage.Out = wire.Count(s.usage.Completion, a.Texts()...)
 	a.Usage.Cached = wire.Part(max(s.usage.PromptDetails.Cached, s.usage.Hit), a.Usage.In)
 	a.Usage.Reason = wire.Part(s.usage.CompletionDetails.Reasoning, a.Usage.Out)
 	// The name is the server's text and goes where errors go: to terminals.
 	if name := llm.Line(s.model); name != "" {
 		a.Model = name
 	}
-	if kind, detail := s.ending(); kind != "" {
-		a.Text = ""
+	if kind, detail := s.ending(len(a.Calls) > 0, len(req.Tools) > 0); kind != "" {
+		a.Text, a.Calls = "", nil
 		return a, s.call.Error(kind, detail, nil)
+	}
+	if kept := (thoughts{s.thought[0].String(), s.thought[1].String()}); len(a.Calls) > 0 && kept != (thoughts{}) {
+		data, err := json.Marshal(kept)
+		if err != nil {
+			return llm.Answer{}, s.call.Error(llm.Malformed, err.Error(), nil)
+		}
+		a.State = &llm.State{Vendor: Vendor, Model: req.Model, Data: data}
 	}
 	return a, nil
 }
 
 // ending returns the kind of error that the end is, with a detail, or "" for the
-// model's own end. A reason that is not known here is not taken for that.
-func (s *stream) ending() (llm.Kind, string) {
+// model's own end, with calls or without. A reason that is not known here is not taken
+// for that.
+func (s *stream) ending(calls, tools bool) (llm.Kind, string) {
 	detail := "the answer ended with " + s.finish
 	switch s.finish {
 	case "":
 		return llm.Network, "the stream ended without a reason to finish"
-	case "stop", "eos": // eos: Together
+	// eos: Together. Of calls not all servers say tool_calls.
+	case "stop", "eos", "tool_calls", "function_call":
 		switch {
+		case calls && tools:
+			return "", ""
+		case calls || s.finish == "tool_calls" || s.finish == "function_call":
+			return llm.Malformed, detail + ", and no tool that there is was called"
 		case s.refused.Len() > 0:
 			return llm.Refused, "the model refused: " + s.refused.String()
 		case s.text.Len() == 0:
@@ -154,8 +226,6 @@ func (s *stream) ending() (llm.Kind, string) {
 		return llm.Truncated, detail
 	case "content_filter":
 		return llm.Refused, detail
-	case "tool_calls", "function_call":
-		return llm.Malformed, detail
 	case "insufficient_system_resource": // DeepSeek
 		return llm.Overloaded, detail
 	}

@@ -17,5 +17,7 @@ func TestContract(t *testing.T) {
 		},
 		Truncated: "MAX_TOKENS",
 		Counts:    true,
+		Chooses:   true,
+		Keeps:     true,
 	})
 }

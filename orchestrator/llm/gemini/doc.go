@@ -13,5 +13,8 @@
 //     hold thoughts would be taken for the answer, a part without text is an
 //     error to it, and reasons to finish that are newer than it read as none.
 //
+// A question with tools or a schema is written here and not by the library, which knows
+// neither JSON schemas nor the signatures of thoughts that later models insist on.
+//
 // A client is made for each call and holds no connection after it.
 package gemini

@@ -66,6 +66,9 @@ func (p *Provider) Vendor() string { return Vendor }
 // for one, the answer beside the error has no text but the usage that the
 // vendor counted: those tokens are spent.
 func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, yield func(string) error) (llm.Answer, error) {
+	if len(req.Tools)+len(req.Schema) > 0 {
+		return p.converse(ctx, key, req, yield)
+	}
 	q, err := p.ask(ctx, key, req)
 	if err != nil {
 		return llm.Answer{}, err
@@ -97,6 +100,9 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 // CountTokens returns the count that the API measures. Where it does not offer
 // that call, for a model or behind a gateway, the count is an estimate.
 func (p *Provider) CountTokens(ctx context.Context, key llm.Key, req llm.Request) (llm.Tokens, error) {
+	if len(req.Tools)+len(req.Schema) > 0 {
+		return p.count(ctx, key, req)
+	}
 	q, err := p.ask(ctx, key, req)
 	if err != nil {
 		return llm.Tokens{}, err
@@ -110,12 +116,12 @@ func (p *Provider) CountTokens(ctx context.Context, key llm.Key, req llm.Request
 	got, err := q.model.CountTokens(ctx, parts...)
 	switch q.call.Status() {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		return llm.Estimate(wire.Texts(req)...), nil
+		return llm.Estimate(req.Texts()...), nil
 	}
 	if err != nil {
 		return llm.Tokens{}, q.call.Err(ctx, err)
 	}
-	return wire.Count(float64(got.TotalTokens), wire.Texts(req)...), nil
+	return wire.Count(float64(got.TotalTokens), req.Texts()...), nil
 }
 
 // maxPages bounds how often a list of models goes on.
@@ -165,7 +171,7 @@ func (p *Provider) call(key llm.Key, model string) *wire.Call {
 // the library's client.
 type question struct {
 	call  *wire.Call
-	model *genai.GenerativeModel
+	model *genai.GenerativeModel // nil where the library is not used
 	seen  seen
 }
 
@@ -173,12 +179,9 @@ type question struct {
 // Invalid for a question that is none, and Auth for a key that no header can
 // hold.
 func (p *Provider) ask(ctx context.Context, key llm.Key, req llm.Request) (*question, error) {
-	q := &question{call: p.call(key, req.Model)}
-	if err := wire.Check(req); err != nil {
-		return nil, q.call.Error(llm.Invalid, err.Error(), nil)
-	}
-	if !wire.Sendable(key) {
-		return nil, q.call.Error(llm.Auth, "the key is empty or cannot be sent", nil)
+	q, err := p.prepare(key, req)
+	if err != nil {
+		return nil, err
 	}
 	client, err := newClient(ctx, p.base, q)
 	if err != nil {
@@ -192,6 +195,18 @@ func (p *Provider) ask(ctx context.Context, key llm.Key, req llm.Request) (*ques
 	}
 	if req.System != "" {
 		q.model.SystemInstruction = genai.NewUserContent(genai.Text(req.System))
+	}
+	return q, nil
+}
+
+// prepare is ask without the library.
+func (p *Provider) prepare(key llm.Key, req llm.Request) (*question, error) {
+	q := &question{call: p.call(key, req.Model)}
+	if err := wire.Check(req); err != nil {
+		return nil, q.call.Error(llm.Invalid, err.Error(), nil)
+	}
+	if !wire.Sendable(key) {
+		return nil, q.call.Error(llm.Auth, "the key is empty or cannot be sent", nil)
 	}
 	return q, nil
 }
@@ -246,26 +261,35 @@ func (q *question) RoundTrip(r *http.Request) (*http.Response, error) {
 // answer judges what was said when the stream has come to its end. An answer
 // without text is an error: whoever asked for an edit has none.
 func (q *question) answer(req llm.Request, text string) (llm.Answer, error) {
-	a := llm.Answer{Text: text, Model: req.Model, Usage: q.seen.usage.of(req, text)}
+	a := llm.Answer{Text: text, Model: req.Model, Calls: q.seen.parts.calls.Whole(req)}
+	a.Usage = q.seen.usage.of(req, a.Texts()...)
 	// The name is the vendor's text and goes where errors go: to terminals.
 	if name := llm.Line(q.seen.model); name != "" {
 		a.Model = name
 	}
 	kind, detail := q.seen.ending()
-	if kind == "" && text == "" {
-		kind, detail = llm.Malformed, "the answer holds no text"
-	}
-	if kind == "" {
+	switch {
+	case kind != "":
+	case len(a.Calls) > 0 && len(req.Tools) == 0:
+		kind, detail = llm.Malformed, "the answer calls tools, and there are none"
+	case len(a.Calls) == 0 && text == "":
+		kind, detail = llm.Malformed, "the answer holds neither text nor calls"
+	case len(req.Tools) > 0:
+		a.State = q.seen.parts.state(req.Model, q.call.Key)
+		return a, nil
+	default:
 		return a, nil
 	}
-	a.Text = ""
+	a.Text, a.Calls = "", nil
 	return a, q.call.Error(kind, detail, nil)
 }
+
+// roles are what those who speak are called.
+var roles = map[llm.Role]string{llm.User: "user", llm.Assistant: "model"}
 
 // contents returns the turns of req in the library's form: all but the last as
 // the history of a chat, and the last as what is said next.
 func contents(req llm.Request) (history []*genai.Content, last genai.Text) {
-	roles := map[llm.Role]string{llm.User: "user", llm.Assistant: "model"}
 	end := len(req.Messages) - 1
 	for _, m := range req.Messages[:end] {
 		history = append(history, &genai.Content{Role: roles[m.Role], Parts: []genai.Part{genai.Text(m.Text)}})

@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,10 +20,7 @@ type event struct {
 	Candidates []struct {
 		Index   int `json:"index"`
 		Content struct {
-			Parts []struct {
-				Text    string `json:"text"`
-				Thought bool   `json:"thought"`
-			} `json:"parts"`
+			Parts []json.RawMessage `json:"parts"`
 		} `json:"content"`
 		FinishReason  reason `json:"finishReason"`
 		FinishMessage string `json:"finishMessage"`
@@ -44,14 +42,14 @@ type usage struct {
 	Cached     float64 `json:"cachedContentTokenCount"` // of Prompt
 }
 
-// of returns the usage of an answer of text to req, estimated where no count
+// of returns the usage of an answer of texts to req, estimated where no count
 // makes sense.
-func (u usage) of(req llm.Request, text string) llm.Usage {
-	in := wire.Count(u.Prompt, wire.Texts(req)...)
-	out := llm.Estimate(text)
+func (u usage) of(req llm.Request, texts ...string) llm.Usage {
+	in := wire.Count(u.Prompt, req.Texts()...)
+	out := llm.Estimate(texts...)
 	// A negative part may hide in a sum that looks well.
 	if u.Candidates >= 0 && u.Thoughts >= 0 {
-		out = wire.Count(u.Candidates+u.Thoughts, text)
+		out = wire.Count(u.Candidates+u.Thoughts, texts...)
 	}
 	return llm.Usage{In: in, Out: out, Cached: wire.Part(u.Cached, in), Reason: wire.Part(u.Thoughts, out)}
 }
@@ -63,6 +61,7 @@ type seen struct {
 	finish  reason      // why the model stopped
 	because string      // what the vendor adds to it
 	blocked blockReason // why the question was refused
+	parts   parts
 }
 
 // ending returns the kind of error that the end of the stream is, with a
@@ -191,31 +190,61 @@ func (s *stream) next() error {
 		s.out.WriteString("]")
 		return io.EOF
 	}
-	if s.n++; s.n > wire.MaxEvents {
-		return s.q.call.Error(llm.Malformed, wire.ErrEvents.Error(), nil)
-	}
-	// Raw first: an event that is cut is the network's, one that is complete
-	// and makes no sense the vendor's.
-	var raw json.RawMessage
-	if err := s.in.Decode(&raw); err != nil {
-		return broken(err)
-	}
-	var e event
-	if err := json.Unmarshal(raw, &e); err != nil {
+	piece, err := s.event()
+	if err != nil {
 		return err
-	}
-	if e.Error != nil {
-		return s.q.interrupted(raw)
-	}
-	piece := s.q.seen.note(e)
-	if wire.Torn(raw, piece) {
-		return wire.ErrTorn
 	}
 	quoted, err := json.Marshal(piece)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(&s.out, `,{"candidates":[{"content":{"role":"model","parts":[{"text":%s}]}}]}`, quoted)
+	return nil
+}
+
+// event reads one event and returns its text.
+func (s *stream) event() (string, error) {
+	if s.n++; s.n > wire.MaxEvents {
+		return "", s.q.call.Error(llm.Malformed, wire.ErrEvents.Error(), nil)
+	}
+	// Raw first: an event that is cut is the network's, one that is complete
+	// and makes no sense the vendor's.
+	var raw json.RawMessage
+	if err := s.in.Decode(&raw); err != nil {
+		return "", broken(err)
+	}
+	var e event
+	if err := json.Unmarshal(raw, &e); err != nil {
+		return "", err
+	}
+	if e.Error != nil {
+		return "", s.q.interrupted(raw)
+	}
+	piece, err := s.q.seen.note(e)
+	if err == nil && wire.Torn(raw, piece) {
+		err = wire.ErrTorn
+	}
+	return piece, err
+}
+
+// each reads the events of an array, and gives the text of each to yield. It returns nil
+// after the end of the array.
+func (s *stream) each(ctx context.Context, yield func(text string) error) error {
+	if err := s.bracket('['); err != nil {
+		return s.q.call.Err(ctx, err)
+	}
+	for s.in.More() {
+		piece, err := s.event()
+		if err != nil {
+			return s.q.call.Err(ctx, err)
+		}
+		if err := yield(piece); err != nil {
+			return err
+		}
+	}
+	if err := s.bracket(']'); err != nil {
+		return s.q.call.Err(ctx, err)
+	}
 	return nil
 }
 
@@ -241,7 +270,7 @@ func broken(err error) error {
 
 // note keeps what e says besides text, and returns the text of the first
 // candidate. Thoughts are not part of the answer.
-func (s *seen) note(e event) string {
+func (s *seen) note(e event) (string, error) {
 	// Counts and names are cumulated by the vendor: the last one counts.
 	if e.UsageMetadata != nil {
 		s.usage = *e.UsageMetadata
@@ -252,7 +281,6 @@ func (s *seen) note(e event) string {
 	if e.PromptFeedback.BlockReason != "" {
 		s.blocked = e.PromptFeedback.BlockReason
 	}
-	var piece strings.Builder
 	for _, c := range e.Candidates {
 		if c.Index != 0 {
 			continue
@@ -260,12 +288,7 @@ func (s *seen) note(e event) string {
 		if c.FinishReason != "" {
 			s.finish, s.because = c.FinishReason, c.FinishMessage
 		}
-		for _, part := range c.Content.Parts {
-			if !part.Thought {
-				piece.WriteString(part.Text)
-			}
-		}
-		break // a second candidate with the same index is no more the first
+		return s.parts.add(c.Content.Parts) // a second candidate with the same index is no more the first
 	}
-	return piece.String()
+	return "", nil
 }

@@ -33,7 +33,9 @@ func question(run, step, digest string) llm.Record {
 // text holds what a column of text would not.
 func answered(text string) llm.Outcome {
 	return llm.Outcome{
-		Text: text + "\x00\xff\r\n☃ \u202e", Version: "gemini-2.5-flash-001",
+		Text:  text + "\x00\xff\r\n☃ \u202e",
+		Calls: []llm.ToolCall{{ID: "call_1", Name: "read", Arguments: "{\"path\":\"a\\u0000 <☃>\"}\x00"}, {ID: "2"}},
+		State: &llm.State{Vendor: "gemini", Model: "gemini-2.5-flash", Data: []byte("\x00\xff signed")}, Version: "gemini-2.5-flash-001",
 		Usage: llm.Usage{In: llm.Tokens{N: 1200}, Out: llm.Tokens{N: 34, Estimated: true}, Cached: 1000, Reason: 12},
 		Cost:  7, Priced: true, Duration: 1500 * time.Millisecond,
 	}
@@ -89,6 +91,13 @@ func Journal(t *testing.T, open func(t *testing.T) (first, second llm.Journal)) 
 		a, b := open(t)
 		r, o := question("r1", "propose/1", "d1"), answered("text")
 		o.Cost, o.Priced = 0, false
+		enter(t, a, r, &o)
+		wantFound(t, b, r, &o)
+	})
+	t.Run("text alone has nothing beside it", func(t *testing.T) {
+		a, b := open(t)
+		r, o := question("r1", "propose/1", "d1"), answered("text")
+		o.Calls, o.State = nil, nil
 		enter(t, a, r, &o)
 		wantFound(t, b, r, &o)
 	})

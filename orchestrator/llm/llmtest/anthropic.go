@@ -2,9 +2,12 @@ package llmtest
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
+
+	"agent/orchestrator/llm"
 )
 
 // Anthropic starts a server that speaks the Messages API (2023-06-01): /v1/messages as
@@ -35,7 +38,14 @@ func (anthropic) read(r *http.Request, body map[string]any) (Request, string) {
 	}
 	q := Request{System: text(map[string]any{"parts": body["system"]})}
 	q.Model, _ = body["model"].(string)
-	_, q.Messages = turns(body["messages"])
+	q.Messages = blockTurns(body["messages"])
+	tools, _ := body["tools"].([]any)
+	for _, t := range tools {
+		t := object(t)
+		q.Tools = append(q.Tools, llm.Tool{Name: word(t["name"]), About: word(t["description"]), Schema: json.RawMessage(encode(t["input_schema"]))})
+	}
+	q.Choice = choice(object(body["tool_choice"])["type"])
+	q.Schema = schema(object(object(body["output_config"])["format"])["schema"])
 	q.Temperature, q.MaxTokens = number64(body["temperature"]), int(number64(body["max_tokens"]))
 	return q, what
 }
@@ -78,8 +88,41 @@ func (anthropic) event(_ Request, _ Step, text, _ string, thought bool) string {
 	return namedSSE("content_block_delta", map[string]any{"index": 1, "delta": delta})
 }
 
+// calls has one block behind the other, as the API sends them.
+func (anthropic) calls(_ Request, s Step) (events []string) {
+	index := 1
+	begin := func(block map[string]any) {
+		index++
+		events = append(events, namedSSE("content_block_start", map[string]any{"index": index, "content_block": block}))
+	}
+	delta := func(d map[string]any) {
+		events = append(events, namedSSE("content_block_delta", map[string]any{"index": index, "delta": d}))
+	}
+	end := func() { events = append(events, namedSSE("content_block_stop", map[string]any{"index": index})) }
+	for _, call := range s.Calls {
+		if call.Before != "" {
+			begin(map[string]any{"type": "text", "text": ""})
+			delta(map[string]any{"type": "text_delta", "text": call.Before})
+			end()
+		}
+		begin(map[string]any{"type": "tool_use", "id": call.ID, "name": call.Name, "input": map[string]any{}})
+		delta(map[string]any{"type": "input_json_delta", "partial_json": ""})
+		for _, half := range call.halves() {
+			delta(map[string]any{"type": "input_json_delta", "partial_json": half})
+		}
+		if !call.Half {
+			end()
+		}
+	}
+	return events
+}
+
 func (anthropic) last(_ Request, s Step) string {
-	delta := map[string]any{"delta": map[string]any{"stop_reason": cmp.Or(s.Finish, "end_turn"), "stop_sequence": nil}}
+	own := "end_turn"
+	if len(s.Calls) > 0 {
+		own = "tool_use"
+	}
+	delta := map[string]any{"delta": map[string]any{"stop_reason": cmp.Or(s.Finish, own), "stop_sequence": nil}}
 	if u := s.Usage; u != nil {
 		delta["usage"] = map[string]any{"output_tokens": u.Out + u.Thoughts, "output_tokens_details": map[string]any{"thinking_tokens": u.Thoughts}}
 	}

@@ -26,7 +26,9 @@ func (compatible) read(r *http.Request, body map[string]any) (Request, string) {
 	}
 	q := Request{}
 	q.Model, _ = body["model"].(string)
-	q.System, q.Messages = turns(body["messages"])
+	q.System, q.Messages = chatTurns(body["messages"])
+	q.Tools, q.Choice = functions(body["tools"]), choice(body["tool_choice"])
+	q.Schema = schema(object(object(body["response_format"])["json_schema"])["schema"])
 	q.Temperature, q.MaxTokens = number64(body["temperature"]), int(number64(body["max_tokens"]))
 	return q, what
 }
@@ -57,9 +59,39 @@ func (c compatible) event(q Request, s Step, text, second string, thought bool) 
 	return c.chunk(q, s, choices, nil)
 }
 
+// calls has the heads of all calls, and then their arguments by turns, as of a model that
+// writes them side by side. A call without an ID is one of a server that gives none.
+func (c compatible) calls(q Request, s Step) (events []string) {
+	delta := func(d map[string]any) {
+		events = append(events, c.chunk(q, s, []any{map[string]any{"index": 0, "delta": d, "finish_reason": nil}}, nil))
+	}
+	for i, call := range s.Calls {
+		if call.Before != "" {
+			delta(map[string]any{"content": call.Before})
+		}
+		head := map[string]any{"index": i, "type": "function", "function": map[string]any{"name": call.Name, "arguments": ""}}
+		if call.ID != "" {
+			head["id"] = call.ID
+		}
+		delta(map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{head}})
+	}
+	for part := range 2 {
+		for i, call := range s.Calls {
+			if halves := call.halves(); part < len(halves) {
+				delta(map[string]any{"tool_calls": []any{map[string]any{"index": i, "function": map[string]any{"arguments": halves[part]}}}})
+			}
+		}
+	}
+	return events
+}
+
 // last is the reason to finish, then the counts in a chunk without choices, then the mark.
 func (c compatible) last(q Request, s Step) string {
-	end := c.chunk(q, s, []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": cmp.Or(s.Finish, "stop")}}, nil)
+	own := "stop"
+	if len(s.Calls) > 0 {
+		own = "tool_calls"
+	}
+	end := c.chunk(q, s, []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": cmp.Or(s.Finish, own)}}, nil)
 	if s.Usage != nil {
 		end += c.chunk(q, s, []any{}, s.Usage)
 	}

@@ -20,6 +20,9 @@ type Setup struct {
 	Provider  func(url string, send http.RoundTripper) (llm.Provider, error) // makes a provider that asks it; send may be nil
 	Truncated string                                                         // what Step.Finish is when the bound of tokens is reached
 	Counts    bool                                                           // whether the vendor has a call that counts tokens
+	Free      bool                                                           // its models write arguments as text, which may be no JSON
+	Chooses   bool                                                           // whether it can be told whether to call
+	Keeps     bool                                                           // whether it has a State to send back after thoughts
 }
 
 // secret holds what URLs, base64 and JSON write in another way.
@@ -48,6 +51,7 @@ func Contract(t *testing.T, s Setup) {
 	t.Run("connection", s.connections)
 	t.Run("models", s.lists)
 	t.Run("secrecy", s.secrecy)
+	t.Run("tools", s.tools)
 }
 
 // A bench is a provider before a fake of its own.
@@ -200,7 +204,7 @@ func (s Setup) arrives(t *testing.T) {
 	}
 	for i, m := range want.Messages {
 		if len(q.Messages) != len(want.Messages) || q.Messages[i].Text != m.Text || (q.Messages[i].Role == "user") != (m.Role == llm.User) {
-			t.Fatalf("got the messages %q, want %q", q.Messages, want.Messages)
+			t.Fatalf("got the messages %+v, want %+v", q.Messages, want.Messages)
 		}
 	}
 	if q.KeyID != b.key.ID || q.KeyInURL {

@@ -15,26 +15,6 @@ func namedSSE(name string, data map[string]any) string {
 	return "event: " + name + "\n" + sse(data)
 }
 
-// turns reads messages of a role and a text, or of a role and parts with texts. What the
-// system says stands apart.
-func turns(list any) (system string, all []Turn) {
-	messages, _ := list.([]any)
-	for _, m := range messages {
-		m, _ := m.(map[string]any)
-		role, _ := m["role"].(string)
-		content, plain := m["content"].(string)
-		if !plain {
-			content = text(map[string]any{"parts": m["content"]})
-		}
-		if role == "system" {
-			system = content
-			continue
-		}
-		all = append(all, Turn{role, content})
-	}
-	return system, all
-}
-
 // number64 is a number of a question, 0 where there is none.
 func number64(v any) float64 {
 	n, _ := v.(float64)

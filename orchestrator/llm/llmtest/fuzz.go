@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	"agent/orchestrator/llm"
@@ -29,8 +31,26 @@ func (a constantAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
+// goesOn asks the next question of a conversation, in which the answer stands.
+func goesOn(t *testing.T, p FuzzedProvider, key llm.Key, request llm.Request, answer llm.Answer) {
+	t.Helper()
+	next := llm.Message{Role: llm.User, Text: "go on"}
+	for _, c := range answer.Calls {
+		next.Results = append(next.Results, llm.ToolResult{ID: c.ID})
+	}
+	request.Messages = append(slices.Clone(request.Messages), answer.Message(), next)
+	if err := request.CheckTurns(); err != nil {
+		t.Fatalf("%v: %+v", err, answer)
+	}
+	var e *llm.Error
+	if _, err := p.Generate(t.Context(), key, request, func(string) error { return nil }); errors.As(err, &e) && e.Kind == llm.Invalid && strings.Contains(e.Detail, "valid UTF-8") {
+		t.Errorf("%v: %+v", err, answer)
+	}
+}
+
 // AnyAnswer gives a client any answer of a server: it ends as an answer, or as an error of a known kind, and no count of
-// tokens is below 0. open returns the client on a transport; the status of an answer is 200 to 599.
+// tokens is below 0. With tools the conversation can go on from it, whatever it calls. open returns the client on a
+// transport; the status of an answer is 200 to 599.
 func AnyAnswer(f *testing.F, open func(http.RoundTripper) (FuzzedProvider, error), key llm.Key, request llm.Request) {
 	f.Helper()
 	f.Fuzz(func(t *testing.T, status uint16, body []byte) {
@@ -38,17 +58,23 @@ func AnyAnswer(f *testing.F, open func(http.RoundTripper) (FuzzedProvider, error
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := ""
-		answer, err := p.Generate(t.Context(), key, request, func(piece string) error { said += piece; return nil })
-		if u := answer.Usage; u.In.N < 0 || u.Out.N < 0 || u.Cached < 0 || u.Cached > u.In.N || u.Reason < 0 || u.Reason > u.Out.N {
-			t.Errorf("%+v", u)
-		}
 		var e *llm.Error
-		switch {
-		case err == nil && (answer.Text == "" || answer.Text != said):
-			t.Errorf("%q is an answer of the pieces %q: %q", answer.Text, said, body)
-		case err != nil && (!errors.As(err, &e) || answer.Text != ""):
-			t.Errorf("%q, %T: %v", answer.Text, err, err)
+		for _, tools := range [][]llm.Tool{nil, tools()} {
+			request.Tools = tools
+			said := ""
+			answer, err := p.Generate(t.Context(), key, request, func(piece string) error { said += piece; return nil })
+			if u := answer.Usage; u.In.N < 0 || u.Out.N < 0 || u.Cached < 0 || u.Cached > u.In.N || u.Reason < 0 || u.Reason > u.Out.N {
+				t.Errorf("%+v", u)
+			}
+			empty := answer.Text == "" && len(answer.Calls) == 0
+			switch {
+			case err == nil && (empty || answer.Text != said || len(answer.Calls) > 0 && tools == nil):
+				t.Errorf("%+v is an answer of the pieces %q: %q", answer, said, body)
+			case err != nil && (!errors.As(err, &e) || !empty || answer.State != nil):
+				t.Errorf("%+v, %T: %v", answer, err, err)
+			case err == nil:
+				goesOn(t, p, key, request, answer)
+			}
 		}
 		if _, err := p.Models(t.Context(), key); err != nil && !errors.As(err, &e) {
 			t.Errorf("%T: %v", err, err)

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"agent/orchestrator/llm"
 )
 
 // Gemini starts a server that speaks the Generative Language API (v1beta) over
@@ -33,13 +35,17 @@ func (gemini) read(r *http.Request, body map[string]any) (Request, string) {
 		body = inner
 	}
 	q := Request{Model: model, System: text(body["systemInstruction"])}
-	contents, _ := body["contents"].([]any)
-	for _, c := range contents {
-		m, _ := c.(map[string]any)
-		role, _ := m["role"].(string)
-		q.Messages = append(q.Messages, Turn{role, text(c)})
+	q.Messages = partTurns(body["contents"])
+	if tools, _ := body["tools"].([]any); len(tools) == 1 {
+		list, _ := object(tools[0])["functionDeclarations"].([]any)
+		for _, f := range list {
+			f := object(f)
+			q.Tools = append(q.Tools, llm.Tool{Name: word(f["name"]), About: word(f["description"]), Schema: json.RawMessage(encode(f["parametersJsonSchema"]))})
+		}
 	}
-	config, _ := body["generationConfig"].(map[string]any)
+	q.Choice = choice(object(object(body["toolConfig"])["functionCallingConfig"])["mode"])
+	config := object(body["generationConfig"])
+	q.Schema = schema(config["responseJsonSchema"])
 	q.Temperature, _ = config["temperature"].(float64)
 	n, _ := config["maxOutputTokens"].(float64)
 	q.MaxTokens = int(n)
@@ -95,6 +101,32 @@ func (g gemini) event(q Request, s Step, text, second string, thought bool) stri
 		list = append(list, candidate(1, map[string]any{"text": second}))
 	}
 	return g.envelope(q, s, list)
+}
+
+// calls has each call in an event of its own, whole. After thoughts the first has their
+// signature. What is not whole never comes.
+func (g gemini) calls(q Request, s Step) (events []string) {
+	for i, call := range s.Calls {
+		if call.Before != "" {
+			events = append(events, g.event(q, s, call.Before, "", false))
+		}
+		f := map[string]any{"name": call.Name}
+		if call.ID != "" {
+			f["id"] = call.ID
+		}
+		if strings.TrimSpace(call.Arguments) != "" {
+			f["args"] = json.RawMessage(call.Arguments)
+		}
+		if call.Half || !json.Valid([]byte("["+call.Arguments+"]")) {
+			continue
+		}
+		part := map[string]any{"functionCall": f}
+		if i == 0 && s.Thought != "" {
+			part["thoughtSignature"] = "c2ln"
+		}
+		events = append(events, g.envelope(q, s, []any{candidate(0, part)}))
+	}
+	return events
 }
 
 // last has a part without a text, as the signature of thoughts comes.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +62,7 @@ func TestGeminiSpeaksItsProtocol(t *testing.T) {
 	if status, _ := exchange(t, "POST", s.URL()+"/v1beta/models/m:dance", "{}"); status != 404 {
 		t.Errorf("an unknown method: got %d", status)
 	}
-	if got := s.Requests(); len(got) != 4 || got[0].Temperature != 0.5 || got[0].Messages[0] != (Turn{"user", "xy"}) {
+	if got := s.Requests(); len(got) != 4 || got[0].Temperature != 0.5 || !reflect.DeepEqual(got[0].Messages[0], Turn{Role: "user", Text: "xy"}) {
 		t.Errorf("recorded %+v", got)
 	}
 }

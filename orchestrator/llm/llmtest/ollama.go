@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -29,17 +30,8 @@ func (ollama) read(r *http.Request, body map[string]any) (Request, string) {
 	}
 	q := Request{}
 	q.Model, _ = body["model"].(string)
-	messages, _ := body["messages"].([]any)
-	for _, m := range messages {
-		m, _ := m.(map[string]any)
-		role, _ := m["role"].(string)
-		content, _ := m["content"].(string)
-		if role == "system" {
-			q.System = content
-			continue
-		}
-		q.Messages = append(q.Messages, Turn{role, content})
-	}
+	q.System, q.Messages = chatTurns(body["messages"])
+	q.Tools, q.Schema = functions(body["tools"]), schema(body["format"])
 	options, _ := body["options"].(map[string]any)
 	q.Temperature, _ = options["temperature"].(float64)
 	predict, _ := options["num_predict"].(float64)
@@ -72,6 +64,29 @@ func (o ollama) event(q Request, s Step, text, _ string, thought bool) string {
 		message = map[string]any{"role": "assistant", "content": "", "thinking": text}
 	}
 	return o.line(q, s, message, "")
+}
+
+// calls has one line for each call, as the server's parsers give them: whole, with an
+// object for arguments. What is not whole never comes.
+func (o ollama) calls(q Request, s Step) (lines []string) {
+	for i, call := range s.Calls {
+		if call.Before != "" {
+			lines = append(lines, o.event(q, s, call.Before, "", false))
+		}
+		arguments := json.RawMessage(call.Arguments)
+		if strings.TrimSpace(call.Arguments) == "" {
+			arguments = json.RawMessage("{}")
+		}
+		if call.Half || !json.Valid(arguments) {
+			continue
+		}
+		c := map[string]any{"function": map[string]any{"index": i, "name": call.Name, "arguments": arguments}}
+		if call.ID != "" { // since 0.12
+			c["id"] = call.ID
+		}
+		lines = append(lines, o.line(q, s, map[string]any{"role": "assistant", "content": "", "tool_calls": []any{c}}, ""))
+	}
+	return lines
 }
 
 func (o ollama) last(q Request, s Step) string {

@@ -1,7 +1,11 @@
 package llmtest
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
+
+	"agent/orchestrator/llm"
 )
 
 // OpenAI starts a server that speaks the Responses API below /v1: /responses as
@@ -26,7 +30,17 @@ func (openai) read(r *http.Request, body map[string]any) (Request, string) {
 	q := Request{}
 	q.Model, _ = body["model"].(string)
 	q.System, _ = body["instructions"].(string)
-	_, q.Messages = turns(body["input"])
+	q.Messages = itemTurns(body["input"])
+	tools, _ := body["tools"].([]any)
+	for _, t := range tools {
+		t := object(t)
+		if t["strict"] != false { // the schemas of the tests are not for it
+			what = ""
+		}
+		q.Tools = append(q.Tools, llm.Tool{Name: word(t["name"]), About: word(t["description"]), Schema: json.RawMessage(encode(t["parameters"]))})
+	}
+	q.Choice = choice(body["tool_choice"])
+	q.Schema = schema(object(object(body["text"])["format"])["schema"])
 	q.Temperature, q.MaxTokens = number64(body["temperature"]), int(number64(body["max_output_tokens"]))
 	return q, what
 }
@@ -50,6 +64,45 @@ func (openai) event(_ Request, _ Step, text, _ string, thought bool) string {
 		return namedSSE("response.reasoning_summary_text.delta", map[string]any{"item_id": "rs_1", "output_index": 0, "summary_index": 0, "delta": text})
 	}
 	return namedSSE("response.output_text.delta", map[string]any{"item_id": "msg_1", "output_index": 1, "content_index": 0, "delta": text})
+}
+
+// calls has the fragments of each call, and then it whole; before them what else the
+// answer consists of, whole.
+func (openai) calls(_ Request, s Step) (events []string) {
+	index := 1
+	done := func(item map[string]any) {
+		events = append(events, namedSSE("response.output_item.done", map[string]any{"output_index": index, "item": item}))
+		index++
+	}
+	message := func(text string) {
+		done(map[string]any{
+			"type": "message", "id": fmt.Sprint("msg_", index), "status": "completed", "role": "assistant",
+			"content": []any{map[string]any{"type": "output_text", "text": text, "annotations": []any{}}},
+		})
+	}
+	if s.Thought != "" {
+		done(map[string]any{"type": "reasoning", "id": "rs_1", "summary": []any{map[string]any{"type": "summary_text", "text": s.Thought}}, "encrypted_content": "c2VjcmV0"})
+	}
+	if s.Text != "" {
+		message(s.Text)
+	}
+	for _, call := range s.Calls {
+		if call.Before != "" {
+			events = append(events, namedSSE("response.output_text.delta", map[string]any{"output_index": index, "content_index": 0, "delta": call.Before}))
+			message(call.Before)
+		}
+		id := fmt.Sprint("fc_", index)
+		item := map[string]any{"type": "function_call", "id": id, "status": "in_progress", "call_id": call.ID, "name": call.Name, "arguments": ""}
+		events = append(events, namedSSE("response.output_item.added", map[string]any{"output_index": index, "item": item}))
+		for _, half := range call.halves() {
+			events = append(events, namedSSE("response.function_call_arguments.delta", map[string]any{"item_id": id, "output_index": index, "delta": half}))
+		}
+		if !call.Half {
+			item["status"], item["arguments"] = "completed", call.Arguments
+			done(item)
+		}
+	}
+	return events
 }
 
 // last ends an answer in one of three ways. A reason to stop early has an event of its own.

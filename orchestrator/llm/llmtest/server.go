@@ -31,6 +31,12 @@ type Server struct {
 
 // A dialect is how a vendor speaks.
 type dialect interface {
+	listening
+	answering
+}
+
+// Listening is how a vendor takes a question, and answers it in one piece.
+type listening interface {
 	// read returns the question of r, and what is asked: "answer", "count", "models" or
 	// another, which gets info as its answer.
 	read(r *http.Request, body map[string]any) (q Request, what string)
@@ -38,6 +44,10 @@ type dialect interface {
 	header() (name, prefix string)
 	info(what string, q Request) (int, string)
 	fault(status int, message string) string
+}
+
+// Answering is how a vendor writes the stream of an answer.
+type answering interface {
 	// frame is the type of a stream, what opens and closes it, and what stands
 	// between two of its events.
 	frame(q Request, s Step) (contentType, open, between, end string)
@@ -45,6 +55,12 @@ type dialect interface {
 	event(q Request, s Step, text, second string, thought bool) string
 	// last is the event that ends an answer.
 	last(q Request, s Step) string
+}
+
+// Calling is how a vendor writes calls of tools.
+type calling interface {
+	// calls are the events of the calls of s, in as many fragments as the vendor sends.
+	calls(q Request, s Step) []string
 }
 
 // newServer starts a server that answers with steps, or with what choose
@@ -243,6 +259,12 @@ func (s *Server) events(out *output, q Request, step Step) {
 			if !out.gone {
 				send(piece, "", false)
 			}
+		}
+	}
+	if c, ok := s.vendor.(calling); ok {
+		for _, e := range c.calls(q, step) {
+			out.wait(step.Delay)
+			out.event(e)
 		}
 	}
 	if step.Huge > 0 {

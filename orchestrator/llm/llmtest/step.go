@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"os"
 	"time"
+	"unicode/utf8"
+
+	"agent/orchestrator/llm"
 )
 
 // A Step is what a server does about one question. The zero step answers with
@@ -25,6 +28,7 @@ type Step struct {
 	Chunks  []string      `json:"chunks"`  // more of the answer, an event each
 	Repeat  int           `json:"repeat"`  // how often the chunks come, 0 for once
 	Huge    int           `json:"huge"`    // then one event with a text of so many bytes
+	Calls   []Call        `json:"calls"`   // then calls of tools
 	Second  string        `json:"second"`  // beside the first event, another candidate, where the vendor has such
 	Delay   time.Duration `json:"delay"`   // before each event, in nanoseconds
 	Split   int           `json:"split"`   // bytes in each write to the connection, 0 for an event
@@ -43,6 +47,30 @@ type Step struct {
 
 // withholds says whether s keeps a count of tokens back.
 func (s Step) withholds() bool { return s.Status != 0 || s.Drop || s.Hang }
+
+// A Call is one call of a tool, in the vendor's form and in fragments where the vendor
+// sends such. Where an answer ends early, by Half, Break, Open or Finish, is said by the
+// other fields.
+type Call struct {
+	Before    string `json:"before"` // text that the model says before it
+	ID        string `json:"id"`     // "" for none, or as the vendor has none
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"` // as the model wrote them, JSON or not
+	Half      bool   `json:"half"`      // only a half of the arguments comes, and no end of the call
+}
+
+// halves are the fragments in which the arguments of a call come.
+func (c Call) halves() []string {
+	// Not at a border of characters only: a fragment is JSON's own text, and whole.
+	n := len(c.Arguments) / 2
+	for n > 0 && !utf8.RuneStart(c.Arguments[n]) {
+		n--
+	}
+	if c.Half {
+		return []string{c.Arguments[:n]}
+	}
+	return []string{c.Arguments[:n], c.Arguments[n:]}
+}
 
 // Usage is the counts that a server reports, which need not make sense.
 type Usage struct {
@@ -76,6 +104,9 @@ type Request struct {
 	Context     int
 	KeyID       string // ID of the key in the header it belongs in, "" without one
 	KeyInURL    bool   // some part of the URL is, or is called, a key
+	Tools       []llm.Tool
+	Choice      llm.ToolChoice
+	Schema      string // of the answer, "" for none
 	Body        map[string]any
 	Header      http.Header // without what carries a key
 }
@@ -83,4 +114,7 @@ type Request struct {
 // A Turn is one message of a question, its role in the vendor's words.
 type Turn struct {
 	Role, Text string
+	Calls      []llm.ToolCall   // with the arguments as they came
+	Results    []llm.ToolResult // where the vendor has them in messages
+	Kept       string           // what was sent back of an earlier answer's state, "" for nothing
 }

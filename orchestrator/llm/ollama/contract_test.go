@@ -16,5 +16,6 @@ func TestContract(t *testing.T) {
 			return ollama.New(ollama.Options{Host: url, Transport: send})
 		},
 		Truncated: "length",
+		Keeps:     true,
 	})
 }

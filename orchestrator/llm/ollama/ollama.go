@@ -68,6 +68,10 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 	if err := wire.Check(req); err != nil {
 		return llm.Answer{}, x.call.Error(llm.Invalid, err.Error(), nil)
 	}
+	asked, err := p.question(req)
+	if err != nil {
+		return llm.Answer{}, x.call.Error(llm.Invalid, err.Error(), nil)
+	}
 	var (
 		text    strings.Builder
 		last    api.ChatResponse
@@ -76,7 +80,7 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 	)
 	client := api.NewClient(p.host, &http.Client{Transport: x})
 	// The client calls back in its own goroutine, which is this one.
-	err := client.Chat(ctx, p.question(req), func(line api.ChatResponse) error {
+	err = client.Chat(ctx, asked, func(line api.ChatResponse) error {
 		if err := ctx.Err(); err != nil || last.Done {
 			return err
 		}
@@ -84,8 +88,12 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 			return x.call.Error(llm.Malformed, wire.ErrEvents.Error(), nil)
 		}
 		last = line
+		x.thought.WriteString(line.Message.Thinking)
+		if err := x.add(line.Message.ToolCalls); err != nil {
+			return err
+		}
 		// Message.Thinking is not part of the answer, and a sign of life.
-		if piece := line.Message.Content; piece != "" || line.Message.Thinking != "" {
+		if piece := line.Message.Content; piece != "" || line.Message.Thinking != "" || len(line.Message.ToolCalls) > 0 {
 			text.WriteString(piece)
 			stopped = yield(piece)
 		}
@@ -109,7 +117,7 @@ func (p *Provider) CountTokens(_ context.Context, _ llm.Key, req llm.Request) (l
 		call := wire.Call{Vendor: Vendor, Model: req.Model}
 		return llm.Tokens{}, call.Error(llm.Invalid, err.Error(), nil)
 	}
-	return llm.Estimate(wire.Texts(req)...), nil
+	return llm.Estimate(req.Texts()...), nil
 }
 
 // Models returns the models that the server has. What they hold is the server's to
@@ -137,7 +145,7 @@ func (p *Provider) call(key llm.Key, model string) *wire.Call {
 
 // question returns req in Ollama's form. Source: docs/api.md of Ollama, "Generate
 // a chat completion", and docs/modelfile.mdx for the options.
-func (p *Provider) question(req llm.Request) *api.ChatRequest {
+func (p *Provider) question(req llm.Request) (*api.ChatRequest, error) {
 	// Neither the oldest messages nor the start of the answer may be left out.
 	whole := false
 	q := &api.ChatRequest{
@@ -155,10 +163,10 @@ func (p *Provider) question(req llm.Request) *api.ChatRequest {
 	if req.System != "" {
 		q.Messages = append(q.Messages, api.Message{Role: "system", Content: req.System})
 	}
-	for _, m := range req.Messages {
-		q.Messages = append(q.Messages, api.Message{Role: string(m.Role), Content: m.Text})
+	if len(req.Schema) > 0 {
+		q.Format = req.Schema
 	}
-	return q
+	return q, converse(q, req)
 }
 
 // fault reads the body of an error: an object with a text. What is no such
@@ -175,8 +183,10 @@ func fault(status int, body []byte) (wire.Fault, bool) {
 
 // An exchange is one call and the end of what came in it.
 type exchange struct {
-	call *wire.Call
-	tail tail
+	call    *wire.Call
+	tail    tail
+	calls   wire.Calls
+	thought strings.Builder
 }
 
 // RoundTrip sends a request of the client and keeps the end of what comes.
@@ -247,11 +257,12 @@ func (x *exchange) unfinished() error {
 // answer judges what was said when the last line has come. An answer without
 // text is an error: whoever asked for an edit has none.
 func (x *exchange) answer(req llm.Request, last api.ChatResponse, text string) (llm.Answer, error) {
-	a := llm.Answer{Text: text, Model: req.Model, Usage: llm.Usage{
+	a := llm.Answer{Text: text, Model: req.Model, Calls: x.calls.Whole(req)}
+	a.Usage = llm.Usage{
 		// A question that the server still had in its cache is not counted.
-		In:  wire.Count(float64(last.PromptEvalCount), wire.Texts(req)...),
-		Out: wire.Count(float64(last.EvalCount), text),
-	}}
+		In:  wire.Count(float64(last.PromptEvalCount), req.Texts()...),
+		Out: wire.Count(float64(last.EvalCount), a.Texts()...),
+	}
 	if name := llm.Line(last.Model); name != "" {
 		a.Model = name
 	}
@@ -261,12 +272,15 @@ func (x *exchange) answer(req llm.Request, last api.ChatResponse, text string) (
 		err = x.call.Error(llm.Truncated, "the answer reached its bound of tokens or of context", nil)
 	case reason != "" && reason != "stop": // servers before 0.3 give no reason
 		err = x.call.Error(llm.Unknown, "the answer ended with "+reason, nil)
-	case text == "":
-		err = x.call.Error(llm.Malformed, "the answer holds no text", nil)
+	case len(a.Calls) > 0 && len(req.Tools) == 0:
+		err = x.call.Error(llm.Malformed, "the answer calls tools, and there are none", nil)
+	case len(a.Calls) == 0 && text == "":
+		err = x.call.Error(llm.Malformed, "the answer holds neither text nor calls", nil)
 	}
 	if err != nil {
-		a.Text = ""
+		a.Text, a.Calls = "", nil
 		return a, err
 	}
+	a.State = x.state(req.Model, a.Calls)
 	return a, nil
 }

@@ -16,5 +16,8 @@ func TestContract(t *testing.T) {
 			return openai.New(openai.Options{BaseURL: url + "/v1", Transport: send})
 		},
 		Truncated: "max_output_tokens",
+		Free:      true,
+		Chooses:   true,
+		Keeps:     true,
 	})
 }

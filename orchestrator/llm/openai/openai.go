@@ -3,6 +3,7 @@ package openai
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -50,11 +51,15 @@ func (p *Provider) Vendor() string { return Vendor }
 type question struct {
 	Model        string    `json:"model"`
 	Instructions string    `json:"instructions,omitempty"`
-	Input        []message `json:"input"`
+	Input        []any     `json:"input"`
 	Stream       bool      `json:"stream"`
 	Store        bool      `json:"store"`
 	Temperature  *float64  `json:"temperature,omitempty"`
 	MaxTokens    int       `json:"max_output_tokens,omitempty"` // reasoning included
+	Tools        []tool    `json:"tools,omitempty"`
+	Choice       string    `json:"tool_choice,omitempty"`
+	Include      []string  `json:"include,omitempty"`
+	Text         *textForm `json:"text,omitempty"`
 }
 
 type message struct {
@@ -62,18 +67,38 @@ type message struct {
 	Content string   `json:"content"`
 }
 
+// A textForm says in which form the text of an answer is.
+type textForm struct {
+	Format struct {
+		Type   string          `json:"type"`
+		Name   string          `json:"name"`
+		Schema json.RawMessage `json:"schema"`
+		Strict bool            `json:"strict"` // refuses most schemas: those with a property that may be absent
+	} `json:"format"`
+}
+
 // reasoning are the models that refuse a temperature other than their own.
 // Source: "Using GPT-5" and "Reasoning models" of OpenAI's guides.
 var reasoning = lazyregexp.New(`^(ft:)?(o[1-9]|gpt-[5-9]|gpt-[1-9][0-9]|codex)`)
 
-// newQuestion returns req in OpenAI's form.
-func newQuestion(req llm.Request) question {
-	q := question{Model: req.Model, Instructions: req.System, Stream: true, MaxTokens: req.MaxTokens}
+// newQuestion returns req in OpenAI's form, for a key.
+func newQuestion(req llm.Request, key llm.Key) question {
+	q := question{Model: req.Model, Instructions: req.System, Stream: true, MaxTokens: req.MaxTokens, Choice: string(req.Choice)}
 	if !reasoning.MatchString(req.Model) {
 		q.Temperature = &req.Temperature
 	}
 	for _, m := range req.Messages {
-		q.Input = append(q.Input, message{m.Role, m.Text})
+		q.Input = append(q.Input, items(req, key, m)...)
+	}
+	for _, t := range req.Tools {
+		q.Tools = append(q.Tools, tool{"function", t.Name, t.About, t.Schema, false})
+	}
+	if len(q.Tools) > 0 && q.Temperature == nil {
+		q.Include = []string{"reasoning.encrypted_content"}
+	}
+	if len(req.Schema) > 0 {
+		q.Text = &textForm{}
+		q.Text.Format.Type, q.Text.Format.Name, q.Text.Format.Schema = "json_schema", "answer", req.Schema
 	}
 	return q
 }
@@ -92,11 +117,11 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 		return llm.Answer{}, call.Error(llm.Invalid, err.Error(), nil)
 	}
 	defer call.Close()
-	body, err := call.Post(ctx, p.base+"/responses", newQuestion(req))
+	body, err := call.Post(ctx, p.base+"/responses", newQuestion(req, key))
 	if err != nil {
 		return llm.Answer{}, call.Err(ctx, err)
 	}
-	s := stream{call: call, events: wire.NewEvents(body)}
+	s := stream{call: call, key: key, events: wire.NewEvents(body)}
 	for s.last == nil {
 		piece, alive, err := s.next()
 		if errors.Is(err, io.EOF) {
@@ -126,7 +151,7 @@ func (p *Provider) CountTokens(_ context.Context, key llm.Key, req llm.Request) 
 	if err := wire.Check(req); err != nil {
 		return llm.Tokens{}, call.Error(llm.Invalid, err.Error(), nil)
 	}
-	return llm.Estimate(wire.Texts(req)...), nil
+	return llm.Estimate(req.Texts()...), nil
 }
 
 // Models returns the models that the key may ask. OpenAI tells their names alone.

@@ -14,6 +14,7 @@ import (
 type event struct {
 	Type      string          `json:"type"`
 	Delta     json.RawMessage `json:"delta"`
+	Item      json.RawMessage `json:"item"` // of output_item.done: a part of the answer, whole
 	Response  *response       `json:"response"`
 	errorBody                 // of type error
 	Error     json.RawMessage `json:"error"` // the same in newer versions
@@ -45,6 +46,8 @@ type usage struct {
 // A stream is an answer while it arrives.
 type stream struct {
 	call    *wire.Call
+	key     llm.Key
+	output  output
 	events  *wire.Events
 	text    strings.Builder
 	refused strings.Builder // what the model said in place of an answer
@@ -68,6 +71,8 @@ func (s *stream) next() (piece string, alive bool, err error) {
 		var said string
 		err = json.Unmarshal(e.Delta, &said)
 		s.refused.WriteString(said)
+	case "response.output_item.done":
+		err = s.output.add(e.Item, raw.Data)
 	case "response.completed", "response.incomplete", "response.failed":
 		s.last = &e
 		return "", false, nil
@@ -97,22 +102,29 @@ func (s *stream) answer(req llm.Request) (llm.Answer, error) {
 	if r == nil {
 		return llm.Answer{}, s.call.Error(llm.Malformed, "the last event holds no response", nil)
 	}
-	a := llm.Answer{Text: s.text.String(), Model: req.Model}
+	a := llm.Answer{Text: s.text.String(), Model: req.Model, Calls: s.output.calls.Whole(req)}
 	u := usage{}
 	if r.Usage != nil {
 		u = *r.Usage
 	}
-	a.Usage.In = wire.Count(u.In, wire.Texts(req)...)
-	a.Usage.Out = wire.Count(u.Out, a.Text)
+	a.Usage.In = wire.Count(u.In, req.Texts()...)
+	a.Usage.Out = wire.Count(u.Out, a.Texts()...)
 	a.Usage.Cached = wire.Part(u.InDetails.Cached, a.Usage.In)
 	a.Usage.Reason = wire.Part(u.OutDetails.Reasoning, a.Usage.Out)
 	// The name is the vendor's text and goes where errors go: to terminals.
 	if name := llm.Line(r.Model); name != "" {
 		a.Model = name
 	}
-	if kind, detail := s.ending(*r); kind != "" {
-		a.Text = ""
+	kind, detail := s.ending(*r)
+	if kind == "" && len(a.Calls) > 0 && len(req.Tools) == 0 {
+		kind, detail = llm.Malformed, "the answer calls tools, and there are none"
+	}
+	if kind != "" {
+		a.Text, a.Calls = "", nil
 		return a, s.call.Error(kind, detail, nil)
+	}
+	if s.output.hidden && s.output.calls.Given(a.Calls) {
+		a.State = s.output.state(req.Model, s.key)
 	}
 	return a, nil
 }
@@ -137,7 +149,7 @@ func (s *stream) ending(r response) (llm.Kind, string) {
 		return llm.Unknown, detail
 	case s.refused.Len() > 0:
 		return llm.Refused, "the model refused: " + s.refused.String()
-	case s.text.Len() > 0:
+	case s.text.Len() > 0 || s.output.calls.Len() > 0:
 		return "", ""
 	}
 	return llm.Malformed, "the answer holds no text"

@@ -2,6 +2,7 @@ package calls
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -28,7 +29,7 @@ func (j Journal) Find(ctx context.Context, run, step, digest string) (llm.Record
 		// Numbers tell which came last; the clocks of two processes may differ.
 		rows, err := j.db.Pool.Query(ctx, `
 			select run, step, attempt, vendor, model, key_id, purpose, template, digest, request, begun,
-				answer, version, tokens_in, in_estimated, tokens_out, out_estimated, tokens_cached, tokens_reason,
+				answer, beside, version, tokens_in, in_estimated, tokens_out, out_estimated, tokens_cached, tokens_reason,
 				cost, priced, duration, coalesce(kind, ''), detail
 			from model_call where run = @run and step = @step and digest = @digest and ended is not null
 			order by kind is null desc, id desc limit 1`,
@@ -52,15 +53,34 @@ func scanCall(row pgx.CollectableRow) (llm.Record, error) { return scanCallAnd(r
 
 // scanCallAnd reads the columns of scanCall, and those after them into more.
 func scanCallAnd(row pgx.CollectableRow, more ...any) (r llm.Record, err error) {
-	var answer []byte
+	var answer, besides []byte
 	var microseconds int64
 	err = row.Scan(append([]any{
 		&r.Run, &r.Step, &r.Attempt, &r.Vendor, &r.Model, &r.Key, &r.Purpose, &r.Template, &r.Digest, &r.Request, &r.Begun,
-		&answer, &r.Version, &r.Usage.In.N, &r.Usage.In.Estimated, &r.Usage.Out.N, &r.Usage.Out.Estimated, &r.Usage.Cached, &r.Usage.Reason,
+		&answer, &besides, &r.Version, &r.Usage.In.N, &r.Usage.In.Estimated, &r.Usage.Out.N, &r.Usage.Out.Estimated, &r.Usage.Cached, &r.Usage.Reason,
 		&r.Cost, &r.Priced, &microseconds, &r.Kind, &r.Detail,
 	}, more...)...)
 	r.Text, r.Duration = string(answer), time.Duration(microseconds)*time.Microsecond
+	if err == nil && len(besides) > 0 {
+		var b beside
+		err = json.Unmarshal(besides, &b)
+		r.Calls, r.State = b.Calls, b.State
+	}
 	return r, err
+}
+
+// beside is what an answer has besides its text, as it stands in the record.
+type beside struct {
+	Calls []llm.ToolCall `json:"calls"`
+	State *llm.State     `json:"state,omitempty"`
+}
+
+// newBeside returns what o has of it, empty for text alone.
+func newBeside(o llm.Outcome) ([]byte, error) {
+	if len(o.Calls) == 0 && o.State == nil {
+		return []byte{}, nil
+	}
+	return json.Marshal(beside{o.Calls, o.State})
 }
 
 // Begin implements [llm.Journal]: it enters a request that is about to be made,
@@ -96,8 +116,12 @@ func (j Journal) Begin(ctx context.Context, r llm.Record) (int64, error) {
 // is an error.
 func (j Journal) End(ctx context.Context, number int64, o llm.Outcome) error {
 	args := outcomeArgs(o)
+	besides, err := newBeside(o)
+	if err != nil {
+		return err
+	}
 	for name, value := range map[string]any{
-		"id": number, "op": database.NewOp(), "answer": []byte(o.Text), "version": database.Clean(o.Version),
+		"id": number, "op": database.NewOp(), "answer": []byte(o.Text), "beside": besides, "version": database.Clean(o.Version),
 		"kind": string(o.Kind), "detail": database.Clean(o.Detail),
 	} {
 		args[name] = value
@@ -105,7 +129,7 @@ func (j Journal) End(ctx context.Context, number int64, o llm.Outcome) error {
 	return j.db.Do(ctx, fmt.Sprintf("record the end of request %d", number), func(ctx context.Context) error {
 		// The first end counts; only a retry of the same one is let through.
 		tag, err := j.db.Pool.Exec(ctx, `
-			update model_call set end_op = @op, answer = @answer, version = @version,
+			update model_call set end_op = @op, answer = @answer, beside = @beside, version = @version,
 				tokens_in = @in, in_estimated = @in_estimated, tokens_out = @out, out_estimated = @out_estimated,
 				tokens_cached = @cached, tokens_reason = @reason, cost = @cost, priced = @priced, duration = @duration,
 				kind = nullif(@kind, ''), detail = @detail, ended = clock_timestamp()

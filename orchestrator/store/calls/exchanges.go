@@ -29,7 +29,7 @@ func (j Journal) Exchanges(ctx context.Context, run string) ([]Exchange, error) 
 	err := j.db.Do(ctx, "read the requests of run "+run, func(ctx context.Context) error {
 		rows, err := j.db.Pool.Query(ctx, `
 			select run, step, attempt, vendor, model, key_id, purpose, template, digest, request, begun,
-				answer, version, tokens_in, in_estimated, tokens_out, out_estimated, tokens_cached, tokens_reason,
+				answer, beside, version, tokens_in, in_estimated, tokens_out, out_estimated, tokens_cached, tokens_reason,
 				cost, priced, duration, coalesce(kind, ''), detail, id, ended
 			from model_call where run = @run or run in (select i.id from iteration i where i.run = @run) order by id`, pgx.NamedArgs{"run": database.Clean(run)})
 		if err != nil {

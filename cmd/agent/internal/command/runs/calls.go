@@ -55,6 +55,8 @@ type CallRow struct {
 	Detail    string      `json:"detail,omitempty"`
 	Question  llm.Request `json:"question"`
 	Answer    string      `json:"answer"`
+	// The tools that the answer calls.
+	Calls []llm.ToolCall `json:"calls,omitempty"`
 }
 
 // newCallRow translates a request of the store.
@@ -65,7 +67,7 @@ func newCallRow(e calls.Exchange) CallRow {
 	row := CallRow{
 		Call: e.Number, Step: e.Step, Attempt: e.Attempt, Purpose: e.Purpose, Template: e.Template, Vendor: e.Vendor, Model: e.Model,
 		Version: e.Version, Key: e.Key, Begun: e.Begun, Seconds: e.Duration.Seconds(), Usage: e.Usage,
-		ErrorKind: string(e.Kind), Detail: e.Detail, Question: e.Question, Answer: e.Text,
+		ErrorKind: string(e.Kind), Detail: e.Detail, Question: e.Question, Answer: e.Text, Calls: e.Calls,
 	}
 	if !e.Ended.IsZero() {
 		row.Ended = &e.Ended
@@ -134,10 +136,24 @@ func (r CallRow) print(w io.Writer, text bool, p term.Palette) {
 	said := []llm.Message{{Role: "instructions", Text: r.Question.System}}
 	said = append(said, r.Question.Messages...)
 	if r.ErrorKind == "" && r.Ended != nil {
-		said = append(said, llm.Message{Role: "answer", Text: r.Answer})
+		said = append(said, llm.Message{Role: "answer", Text: r.Answer, Calls: r.Calls})
 	}
 	for _, m := range said {
-		fmt.Fprintf(w, "%s\n%s\n", p.Dim("── "+string(m.Role)), strings.TrimRight(term.Clean(m.Text), "\n"))
+		fmt.Fprintf(w, "%s\n", p.Dim("── "+string(m.Role)))
+		// As vendors order them: results before the user's text, calls behind the model's.
+		for _, result := range m.Results {
+			mark := "result of "
+			if result.Error {
+				mark = "error of "
+			}
+			fmt.Fprintf(w, "%s\n%s\n", p.Dim("─ "+mark+term.CleanLine(result.ID)), strings.TrimRight(term.Clean(result.Text), "\n"))
+		}
+		if m.Text != "" || len(m.Results)+len(m.Calls) == 0 {
+			fmt.Fprintf(w, "%s\n", strings.TrimRight(term.Clean(m.Text), "\n"))
+		}
+		for _, call := range m.Calls {
+			fmt.Fprintf(w, "%s %s %s\n", p.Dim("─ call "+term.CleanLine(call.ID)+":"), term.CleanLine(call.Name), term.Clean(call.Arguments))
+		}
 	}
 	fmt.Fprintln(w)
 }

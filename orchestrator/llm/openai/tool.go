@@ -1,0 +1,125 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/wire"
+)
+
+type tool struct {
+	Type   string          `json:"type"`
+	Name   string          `json:"name"`
+	About  string          `json:"description,omitempty"`
+	Schema json.RawMessage `json:"parameters"`
+	// Strict takes only schemas without an argument that may be absent. It is what the
+	// API does unless it is told otherwise.
+	Strict bool `json:"strict"`
+}
+
+// A call and a result are items of the input of their own, beside messages.
+type call struct {
+	Type      string `json:"type"` // function_call
+	ID        string `json:"call_id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+type result struct {
+	Type   string `json:"type"` // function_call_output
+	ID     string `json:"call_id"`
+	Output string `json:"output"`
+}
+
+// items returns a message as items of the input.
+func items(req llm.Request, key llm.Key, m llm.Message) (list []any) {
+	for _, r := range m.Results {
+		list = append(list, result{"function_call_output", wire.ID(r.ID), wire.Said(r)})
+	}
+	if own := kept(req.Model, key, m.State); len(own) > 0 {
+		return append(list, own...)
+	}
+	if m.Text != "" || len(m.Results)+len(m.Calls) == 0 {
+		list = append(list, message{m.Role, m.Text})
+	}
+	for _, c := range m.Calls {
+		list = append(list, call{"function_call", wire.ID(c.ID), wire.Name(c), string(wire.Arguments(c))})
+	}
+	return list
+}
+
+// An output is what an answer consists of, in the model's order: reasoning, messages and
+// calls, each once it is whole.
+type output struct {
+	calls  wire.Calls
+	items  []json.RawMessage
+	hidden bool // there is reasoning that only OpenAI can read
+}
+
+// add takes an item, of an event that is raw. An item of a kind that is not known here,
+// such as a tool of OpenAI's own, was not asked for, and changes nothing.
+func (o *output) add(item, raw json.RawMessage) error {
+	var i struct {
+		Type      string `json:"type"`
+		ID        string `json:"call_id"`
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+		Hidden    string `json:"encrypted_content"`
+	}
+	if err := json.Unmarshal(item, &i); err != nil {
+		return err
+	}
+	switch i.Type {
+	case "function_call":
+		if wire.Torn(raw, i.ID+i.Name+i.Arguments) {
+			return wire.ErrTorn
+		}
+		if err := o.calls.Add(fmt.Sprint(o.calls.Len()), i.ID, i.Name, i.Arguments); err != nil {
+			return err
+		}
+	case "reasoning":
+		o.hidden = o.hidden || i.Hidden != ""
+	case "message":
+	default:
+		return nil
+	}
+	// Their IDs are of what OpenAI stores, and nothing is stored.
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(item, &fields); err != nil {
+		return err
+	}
+	delete(fields, "id")
+	delete(fields, "status")
+	clean, err := json.Marshal(fields)
+	o.items = append(o.items, clean)
+	return err
+}
+
+// A memory is the data of a State: the items of an answer, and for which key. Another
+// key may be of another organization, which cannot read their reasoning.
+type memory struct {
+	Key   string            `json:"key"` // ID
+	Items []json.RawMessage `json:"items"`
+}
+
+// state returns what is to be sent back of an answer whose text and calls do not say it all.
+func (o *output) state(model string, key llm.Key) *llm.State {
+	data, err := json.Marshal(memory{key.ID, o.items})
+	if err != nil {
+		return nil
+	}
+	return &llm.State{Vendor: Vendor, Model: model, Data: data}
+}
+
+// kept returns the items of a state of OpenAI's, none where it cannot be read.
+func kept(model string, key llm.Key, s *llm.State) (list []any) {
+	var m memory
+	if s == nil || s.Vendor != Vendor || s.Model != model || json.Unmarshal(s.Data, &m) != nil || m.Key != key.ID {
+		return nil
+	}
+	for _, item := range m.Items {
+		list = append(list, item)
+	}
+	return list
+}
