@@ -75,6 +75,7 @@
 //	orchestrator/llm/catalog      the windows and prices of known models
 //	orchestrator/llm/vendors      the list of vendors, one row each
 //	orchestrator/agent            prompts, repairs and memory of the engineer
+//	orchestrator/agent/retrieve   which files a goal is about, by the ledger; pure
 //	orchestrator/forge            the history of a git repository, read without trusting it
 //	orchestrator/archive          a recorded run as one signed file, for another machine
 //	orchestrator/store            the record in Postgres, and how runs write it

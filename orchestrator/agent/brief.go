@@ -26,12 +26,14 @@ type Brief struct {
 	Extra    string // what a person added at the checkpoint
 	Others   []File // further files, whole
 	Files    []string
-	Unlisted int    // how many more files there are than Files
-	Partial  string // the files that are shown in parts, "" for none
-	Failure  Failure
-	Attempts []Attempt
-	Session  string // what this iteration did, for the memory
-	Variant  Variant
+	// Candidates says of the first of Files what they define, a line a file.
+	Candidates string
+	Unlisted   int    // how many more files there are than Files
+	Partial    string // the files that are shown in parts, "" for none
+	Failure    Failure
+	Attempts   []Attempt
+	Session    string // what this iteration did, for the memory
+	Variant    Variant
 }
 
 // List returns the paths one a line.
@@ -39,6 +41,15 @@ func (b Brief) List() string { return strings.Join(b.Files, "\n") }
 
 // A File is a path and its text.
 type File struct{ Path, Text string }
+
+// Paths joins the paths of files: "a.py, b.py".
+func Paths(files []File) string {
+	var all []string
+	for _, f := range files {
+		all = append(all, f.Path)
+	}
+	return strings.Join(all, ", ")
+}
 
 // A Failure is why a candidate did not pass.
 type Failure struct {
@@ -84,6 +95,7 @@ func (b *Brief) sections() []Section {
 		{"lazy", &b.Lazy, head},
 		{"history", &b.History, head},
 		{"project", &b.Project, head},
+		{"candidates", &b.Candidates, head},
 		{"memory", &b.Memory, head},
 		{"around", &b.Around, head},
 		{"findings", &b.Findings, head},

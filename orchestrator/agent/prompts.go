@@ -117,7 +117,7 @@ func source(override fs.FS, name Purpose) (string, bool, error) {
 func filled() Brief {
 	return Brief{
 		Goal: "x", Target: "x", Language: "x", Code: "x", Rules: "x", Project: "x", Memory: "x", History: "x", Around: "x",
-		Findings: "x", Lazy: "x", Cascade: "x", Feature: "x", Extra: "x", Thought: "x", Others: []File{{"x", "x"}}, Files: []string{"x"}, Unlisted: 1, Partial: "x",
+		Findings: "x", Lazy: "x", Cascade: "x", Feature: "x", Extra: "x", Thought: "x", Others: []File{{"x", "x"}}, Files: []string{"x"}, Candidates: "x", Unlisted: 1, Partial: "x",
 		Failure: Failure{"x", "x"}, Attempts: []Attempt{{1, "x", "x", "x"}}, Session: "x", Variant: Variant{2, 2},
 	}
 }
