@@ -32,8 +32,11 @@ type Brief struct {
 	Partial    string // the files that are shown in parts, "" for none
 	Failure    Failure
 	Attempts   []Attempt
-	Session    string // what this iteration did, for the memory
-	Variant    Variant
+	// Answer is the model's own that could not be applied; Repeated says that it gave the same one twice.
+	Answer   string
+	Repeated bool
+	Session  string // what this iteration did, for the memory
+	Variant  Variant
 }
 
 // List returns the paths one a line.
@@ -100,6 +103,7 @@ func (b *Brief) sections() []Section {
 		{"around", &b.Around, head},
 		{"findings", &b.Findings, head},
 		{"rules", &b.Rules, head},
+		{"answer", &b.Answer, both},
 		{"cascade", &b.Cascade, both},
 		{"failure", &b.Failure.Text, tail},
 	}

@@ -22,6 +22,9 @@ type Engineer struct {
 	Before func(ctx context.Context, q Question) (Question, error)
 }
 
+// maxAnswer bounds what a repair quotes of an answer, in bytes. A longer one is mostly whole files.
+const maxAnswer = 24 << 10
+
 // MaxTargets bounds how many files are worked on together. A model that names more has not chosen.
 const MaxTargets = 6
 
@@ -81,6 +84,10 @@ type Breakage struct {
 	Downstream bool
 	// Tried are the candidates so far, this one last.
 	Tried []Attempt
+	// Answer is what the model answered, of which nothing could be applied; "" where it was applied.
+	Answer string
+	// Repeated says that the model has given that answer twice.
+	Repeated bool
 	// Variant is the candidate that is repaired, N which repair of it this is, from 1.
 	Variant Variant
 	N       int
@@ -96,6 +103,7 @@ func (e *Engineer) Heal(ctx context.Context, t Task, x Breakage) (Reply, []Cut, 
 	b := Brief{
 		Goal: t.Brief.Goal, Thought: x.Said, Target: x.Target, Language: x.Language, Code: x.Code, Others: x.Others,
 		Feature: t.Brief.Feature, Cascade: t.Brief.Cascade, Rules: t.Brief.Rules, Memory: t.Brief.Memory, Failure: x.Failure, Attempts: x.Tried, Variant: x.Variant,
+		Answer: shorten(x.Answer, maxAnswer, both), Repeated: x.Repeated,
 	}
 	again := false
 	for _, a := range x.Tried[:max(0, len(x.Tried)-1)] {
