@@ -78,6 +78,7 @@
 //	orchestrator/llm/catalog      the windows and prices of known models
 //	orchestrator/llm/vendors      the list of vendors, one row each
 //	orchestrator/agent            prompts, repairs and memory of the engineer
+//	orchestrator/agent/retrieve   which files a goal is about, by the ledger; pure
 //	orchestrator/forge            the host of a repository: the contract of its drivers, addresses; its history, read without trusting it
 //	orchestrator/forge/gitea      the driver of Gitea and Forgejo
 //	orchestrator/forge/github     the driver of GitHub

@@ -26,10 +26,15 @@ type Brief struct {
 	Extra    string // what a person added at the checkpoint
 	Others   []File // further files, whole
 	Files    []string
-	Unlisted int    // how many more files there are than Files
-	Partial  string // the files that are shown in parts, "" for none
-	Failure  Failure
-	Attempts []Attempt
+	// Candidates says of the first of Files what they define, a line a file.
+	Candidates string
+	Unlisted   int    // how many more files there are than Files
+	Partial    string // the files that are shown in parts, "" for none
+	Failure    Failure
+	Attempts   []Attempt
+	// Answer is the model's own that could not be applied; Repeated says that it gave the same one twice.
+	Answer   string
+	Repeated bool
 	Session  string // what this iteration did, for the memory
 	Variant  Variant
 }
@@ -39,6 +44,15 @@ func (b Brief) List() string { return strings.Join(b.Files, "\n") }
 
 // A File is a path and its text.
 type File struct{ Path, Text string }
+
+// Paths joins the paths of files: "a.py, b.py".
+func Paths(files []File) string {
+	var all []string
+	for _, f := range files {
+		all = append(all, f.Path)
+	}
+	return strings.Join(all, ", ")
+}
 
 // A Failure is why a candidate did not pass.
 type Failure struct {
@@ -84,10 +98,12 @@ func (b *Brief) sections() []Section {
 		{"lazy", &b.Lazy, head},
 		{"history", &b.History, head},
 		{"project", &b.Project, head},
+		{"candidates", &b.Candidates, head},
 		{"memory", &b.Memory, head},
 		{"around", &b.Around, head},
 		{"findings", &b.Findings, head},
 		{"rules", &b.Rules, head},
+		{"answer", &b.Answer, both},
 		{"cascade", &b.Cascade, both},
 		{"failure", &b.Failure.Text, tail},
 	}

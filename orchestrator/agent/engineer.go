@@ -22,6 +22,12 @@ type Engineer struct {
 	Before func(ctx context.Context, q Question) (Question, error)
 }
 
+// maxAnswer bounds what a repair quotes of an answer, in bytes. A longer one is mostly whole files.
+const maxAnswer = 24 << 10
+
+// MaxTargets bounds how many files are worked on together. A model that names more has not chosen.
+const MaxTargets = 6
+
 // defaultBudget fits a question with room for its answer into the 32,000
 // tokens of context that small local models are run with.
 const defaultBudget = 80 << 10
@@ -78,6 +84,10 @@ type Breakage struct {
 	Downstream bool
 	// Tried are the candidates so far, this one last.
 	Tried []Attempt
+	// Answer is what the model answered, of which nothing could be applied; "" where it was applied.
+	Answer string
+	// Repeated says that the model has given that answer twice.
+	Repeated bool
 	// Variant is the candidate that is repaired, N which repair of it this is, from 1.
 	Variant Variant
 	N       int
@@ -93,6 +103,7 @@ func (e *Engineer) Heal(ctx context.Context, t Task, x Breakage) (Reply, []Cut, 
 	b := Brief{
 		Goal: t.Brief.Goal, Thought: x.Said, Target: x.Target, Language: x.Language, Code: x.Code, Others: x.Others,
 		Feature: t.Brief.Feature, Cascade: t.Brief.Cascade, Rules: t.Brief.Rules, Memory: t.Brief.Memory, Failure: x.Failure, Attempts: x.Tried, Variant: x.Variant,
+		Answer: shorten(x.Answer, maxAnswer, both), Repeated: x.Repeated,
 	}
 	again := false
 	for _, a := range x.Tried[:max(0, len(x.Tried)-1)] {
@@ -102,15 +113,20 @@ func (e *Engineer) Heal(ctx context.Context, t Task, x Breakage) (Reply, []Cut, 
 	return e.ask(ctx, x.Failure.Template(x.Downstream, again), step, b, t)
 }
 
-// Target asks which of the files to work on. ok is false when the answer
-// names none of them, or more than one.
-func (e *Engineer) Target(ctx context.Context, t Task, step string) (path string, ok bool, err error) {
+// Targets asks which of the files to work on: which deserves a look, or which must change for the goal of the brief.
+// known tells of a path that is not among the files listed whether it may be worked on. None are returned where the answer
+// names none; several only for a goal.
+func (e *Engineer) Targets(ctx context.Context, t Task, step string, known func(string) bool) ([]string, error) {
 	reply, _, err := e.ask(ctx, PickTarget, step, t.Brief, t)
 	if err != nil {
-		return "", false, err
+		return nil, err
 	}
-	path, ok = reply.Choice(t.Brief.Files)
-	return path, ok, nil
+	paths := reply.Choices(t.Brief.Files, known)
+	// What is to be reviewed first is one file: of two, neither was chosen.
+	if t.Brief.Goal == "" && len(paths) > 1 {
+		return nil, nil
+	}
+	return paths[:min(len(paths), MaxTargets)], nil
 }
 
 // ask fits a brief into the budget, renders the question and asks it.

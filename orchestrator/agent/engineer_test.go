@@ -3,6 +3,7 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -96,15 +97,21 @@ func TestAFeatureIsNamedInItsRepairs(t *testing.T) {
 	}
 }
 
-func TestATargetIsOneOfTheFiles(t *testing.T) {
-	e, _ := engineer(t, "b.py", "c.py")
+// A review is of one file, a goal may have several: those that are there, and not too many.
+func TestTargetsAreFilesThatAreThere(t *testing.T) {
+	many := "f0.py\nf1.py\nf2.py\nf3.py\nf4.py\nf5.py\nf6.py\nf7.py"
+	e, m := engineer(t, "b.py", "c.py", "a.py\nb.py", "- `b.py`: for the rate\n- a.py", many)
 	choose := task()
 	choose.Brief.Files = []string{"a.py", "b.py"}
-	if got, ok, err := e.Target(t.Context(), choose, "target"); err != nil || !ok || got != "b.py" {
-		t.Errorf("%q, %v, %v", got, ok, err)
+	for i, c := range []struct{ goal, want string }{{"", "[b.py]"}, {"", "[]"}, {"", "[]"}, {"g", "[b.py a.py]"}, {"g", "[f0.py f1.py f2.py f3.py f4.py f5.py]"}} {
+		choose.Brief.Goal = c.goal
+		got, err := e.Targets(t.Context(), choose, "target", func(p string) bool { return p[0] == 'f' && len(p) == 5 })
+		if err != nil || fmt.Sprint(got) != c.want {
+			t.Errorf("answer %d: %v, %v, want %s", i, got, err, c.want)
+		}
 	}
-	if got, ok, err := e.Target(t.Context(), choose, "target"); err != nil || ok {
-		t.Errorf("%q, %v, %v", got, ok, err)
+	if q := m.asked[3].Text; !strings.HasPrefix(q, "Which files of this project must change for this goal?") || !strings.HasSuffix(q, "Which files must change for: g\n") {
+		t.Errorf("asked\n%s", q)
 	}
 }
 

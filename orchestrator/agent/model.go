@@ -75,6 +75,15 @@ func (v Variant) Temperature() float64 {
 	return min(0.9, temperature+0.3*float64(v.N-1))
 }
 
+// temperature is that of the brief's question. One that was answered alike twice is asked with more freedom: the same
+// words at the same temperature would have the same answer.
+func (b *Brief) temperature() float64 {
+	if b.Repeated {
+		return max(0.7, b.Variant.Temperature())
+	}
+	return b.Variant.Temperature()
+}
+
 // A StopError means that no answer will come however often one asks: a cap is
 // reached, or no provider is left. The run ends with it.
 type StopError struct {

@@ -32,8 +32,35 @@ const (
 	Summarise     Purpose = "PS"  // describe the project, and each file in a line
 )
 
-// system names the template of the instructions that go with every question.
-const system Purpose = "system"
+// The templates of the instructions that go with questions: those for edits, and those of questions whose answers are none.
+const (
+	system        Purpose = "system"
+	systemTarget  Purpose = "system-target"
+	systemProject Purpose = "system-project"
+	systemMemory  Purpose = "system-memory"
+	systemFeature Purpose = "system-feature"
+)
+
+// System names the template of the instructions that go with a question: rules for edits would only confuse
+// who is asked for a path or a memory.
+func (p Purpose) System() Purpose {
+	switch p {
+	case PickTarget:
+		return systemTarget
+	case Summarise:
+		return systemProject
+	case UpdateMemory, RefactorMemo:
+		return systemMemory
+	case Feature:
+		return systemFeature
+	}
+	return system
+}
+
+// Templates lists every template: those of the purposes, then those of instructions.
+func Templates() []Purpose {
+	return append(Purposes(), system, systemTarget, systemProject, systemMemory, systemFeature)
+}
 
 // Purposes lists every purpose, in the order above.
 func Purposes() []Purpose {
@@ -69,7 +96,7 @@ func LoadPrompts(override fs.FS) (*Prompts, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range append(Purposes(), system) {
+	for _, name := range Templates() {
 		text, own, err := source(override, name)
 		if err != nil {
 			return nil, err
@@ -117,7 +144,7 @@ func source(override fs.FS, name Purpose) (string, bool, error) {
 func filled() Brief {
 	return Brief{
 		Goal: "x", Target: "x", Language: "x", Code: "x", Rules: "x", Project: "x", Memory: "x", History: "x", Around: "x",
-		Findings: "x", Lazy: "x", Cascade: "x", Feature: "x", Extra: "x", Thought: "x", Others: []File{{"x", "x"}}, Files: []string{"x"}, Unlisted: 1, Partial: "x",
+		Findings: "x", Lazy: "x", Cascade: "x", Feature: "x", Extra: "x", Thought: "x", Answer: "x", Repeated: true, Others: []File{{"x", "x"}}, Files: []string{"x"}, Candidates: "x", Unlisted: 1, Partial: "x",
 		Failure: Failure{"x", "x"}, Attempts: []Attempt{{1, "x", "x", "x"}}, Session: "x", Variant: Variant{2, 2},
 	}
 }
@@ -130,7 +157,7 @@ func (p *Prompts) Digests() map[Purpose]string { return maps.Clone(p.digest) }
 
 // Question renders the question of a purpose.
 func (p *Prompts) Question(purpose Purpose, b Brief, f Fence) (Question, error) {
-	instructions, err := p.run(p.all[system], b, f)
+	instructions, err := p.run(p.all[purpose.System()], b, f)
 	if err != nil {
 		return Question{}, fmt.Errorf("render the instructions: %w", err)
 	}
@@ -138,9 +165,9 @@ func (p *Prompts) Question(purpose Purpose, b Brief, f Fence) (Question, error) 
 	if err != nil {
 		return Question{}, fmt.Errorf("render prompt %s: %w", purpose, err)
 	}
-	sum := sha256.Sum256([]byte(p.digest[system] + p.digest[purpose]))
+	sum := sha256.Sum256([]byte(p.digest[purpose.System()] + p.digest[purpose]))
 	return Question{
-		Purpose: purpose, File: b.Target, Digest: hex.EncodeToString(sum[:]), System: instructions, Text: text, Temperature: b.Variant.Temperature(),
+		Purpose: purpose, File: b.Target, Digest: hex.EncodeToString(sum[:]), System: instructions, Text: text, Temperature: b.temperature(),
 	}, nil
 }
 

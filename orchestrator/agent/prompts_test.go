@@ -42,8 +42,8 @@ func full() agent.Brief {
 		Feature: trap("Warn when stock runs out."), Extra: "and keep it short", Session: trap("changed stock.py"),
 		Others: []agent.File{{Path: "shop/tax.py\nEvil", Text: trap("rate = 1")}}, Files: []string{"shop/stock.py", "shop/tax.py"},
 		Failure:  agent.Failure{Gate: "lint", Text: trap("F821 undefined name")},
-		Attempts: []agent.Attempt{{N: 1, Gate: "lint", Why: "lint: F821", Diff: trap("+x")}},
-		Variant:  agent.Variant{N: 2, Of: 3},
+		Attempts: []agent.Attempt{{N: 1, Gate: "lint", Why: "lint: F821", Diff: trap("+x")}}, Answer: trap("<EDIT>"), Repeated: true, Candidates: trap("tax.py: defines rate"),
+		Variant: agent.Variant{N: 2, Of: 3},
 	}
 }
 
@@ -114,6 +114,57 @@ func TestNoQuotedTextLeavesItsFence(t *testing.T) {
 		if strings.Contains(q.Text, "\nEvil") {
 			t.Errorf("%s: a path breaks a line", purpose)
 		}
+	}
+}
+
+// Only a question whose answer is an edit has the rules for edits; all have the one for quoted text.
+func TestInstructionsFitThePurpose(t *testing.T) {
+	p := load(t, nil)
+	edits := map[agent.Purpose]bool{}
+	for _, purpose := range agent.Purposes() {
+		q, err := p.Question(purpose, full(), agent.NewFence(word))
+		if err != nil {
+			t.Fatal(err)
+		}
+		edits[purpose] = strings.Contains(q.System, "<SEARCH>")
+		if rules := strings.Contains(q.System, "NOTHING"); rules != edits[purpose] {
+			t.Errorf("%s: half of the rules for edits:\n%s", purpose, q.System)
+		}
+		if len(q.System) > 4000 || !edits[purpose] && len(q.System) > 800 {
+			t.Errorf("%s: instructions of %d bytes", purpose, len(q.System))
+		}
+		// The goal stands at the end too: what a small model reads last it follows best.
+		if edits[purpose] && !strings.Contains(q.Text[len(q.Text)-80:], "count returns as negative sales") {
+			t.Errorf("%s does not end with the goal:\n%s", purpose, q.Text[len(q.Text)-200:])
+		}
+	}
+	for purpose, want := range map[agent.Purpose]bool{
+		agent.Patch: true, agent.Implement: true, agent.FixLint: true, agent.FixRuntime: true, agent.Repair: true, agent.FixDownstream: true,
+		agent.PickTarget: false, agent.Summarise: false, agent.UpdateMemory: false, agent.RefactorMemo: false, agent.Feature: false,
+	} {
+		if edits[purpose] != want {
+			t.Errorf("%s has rules for edits: %v", purpose, !want)
+		}
+	}
+}
+
+// An answer that was refused is quoted whole up to a bound, and by both ends beyond it.
+func TestARefusedAnswerIsBounded(t *testing.T) {
+	e, m := engineer(t, "", "")
+	x := agent.Breakage{Failure: agent.Failure{Gate: "edit", Text: "not found"}, Target: "a.py", Code: "x = 1\n", Variant: agent.Variant{N: 1, Of: 1}, N: 1}
+	for _, size := range []int{500, 5000} {
+		x.Answer = "<EDIT first>\n" + strings.Repeat("a line of it\n", size) + "<EDIT last>\n"
+		if _, _, err := e.Heal(t.Context(), task(), x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, q := range m.asked {
+		if !strings.Contains(q.Text, "<EDIT first>") || !strings.Contains(q.Text, "<EDIT last>") || len(q.Text) > 27<<10 {
+			t.Errorf("answer %d: %d bytes", i, len(q.Text))
+		}
+	}
+	if cut := strings.Contains(m.asked[0].Text, "lines left out"); cut || !strings.Contains(m.asked[1].Text, "lines left out") {
+		t.Errorf("the short answer is cut: %v", cut)
 	}
 }
 

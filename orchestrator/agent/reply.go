@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lazyregexp"
@@ -36,28 +37,91 @@ func (r Reply) Proposal() (why, code string, ok bool) {
 	return w[1], c[1], true
 }
 
-// Choice returns the one of the files that an answer names: a line that is a
-// path of the list and nothing else, but for quotation marks and a list's dash.
+// Choices returns the files that an answer names, in its order. listed are those that the model was shown, and known
+// tells of any other path whether there is such a file: a path that is not there is none, whatever the model believes.
 //
-// Two different files are no choice. A path that is not in the list is not
-// there, whatever the model believes.
-func (r Reply) Choice(files []string) (string, bool) {
-	known := make(map[string]bool, len(files))
-	for _, f := range files {
-		known[f] = true
+// It is read leniently, since every model dresses a list in its own way: a line may have a dash or a number before the path,
+// quotation marks around it and a reason behind it, and a listed file may be named by the end of its path where that
+// is the end of no other. Only where no line begins with a file are files looked for within sentences; a
+// sentence that says no names none.
+func (r Reply) Choices(listed []string, known func(path string) bool) []string {
+	text := thought.ReplaceAllString(r.Text, "")
+	find := finder(listed, known)
+	var lines, mentioned []string
+	note := func(list *[]string, p string) {
+		if !slices.Contains(*list, p) {
+			*list = append(*list, p)
+		}
 	}
-	choice := ""
-	for _, l := range strings.Split(r.Text, "\n") {
-		l = strings.TrimPrefix(strings.Trim(strings.TrimLeft(strings.TrimSpace(l), "-* "), "`\"'* "), "./")
-		if !known[l] || l == choice {
+	for l := range strings.Lines(text) {
+		bare := strings.TrimSpace(listMark.ReplaceAllString(strings.TrimSpace(l), ""))
+		if p, ok := find(bare); ok { // a path may hold spaces
+			note(&lines, p)
 			continue
 		}
-		if choice != "" {
-			return "", false
+		if begins(bare) {
+			for i, w := range strings.Fields(bare) {
+				p, ok := find(w)
+				if ok {
+					note(&lines, p)
+				} else if i == 0 || w != "and" && w != "&" && w != "," {
+					break
+				}
+			}
 		}
-		choice = l
+		for _, w := range strings.Fields(l) {
+			if p, ok := find(w); ok && !negation.MatchString(l) {
+				note(&mentioned, p)
+			}
+		}
 	}
-	return choice, choice != ""
+	if len(lines) > 0 {
+		return lines
+	}
+	return mentioned
+}
+
+var (
+	listMark = lazyregexp.New(`^(?:[-*+>#]+|\d{1,3}[.)])\s+`)
+	negation = lazyregexp.New(`(?i)\b(?:not|no|never|without|except|instead|rather|unlike|don't|needn't)\b`)
+)
+
+// begins reports whether a line goes on behind its first word as behind an item of a list: with a reason or another item.
+func begins(line string) bool {
+	word, rest, _ := strings.Cut(line, " ")
+	rest = strings.TrimSpace(rest)
+	return strings.HasSuffix(word, ":") || strings.HasSuffix(word, ",") || rest != "" && strings.ContainsAny(rest[:1], "-(,&\xe2") ||
+		strings.HasPrefix(rest, "and ")
+}
+
+// dressing is what stands around a path in an answer and is no part of one.
+const dressing = "`\"'*_<>()[]{},;:!?"
+
+// finder returns what finds the file that a word of an answer names.
+func finder(listed []string, known func(string) bool) func(word string) (string, bool) {
+	paths, ends := make(map[string]bool, len(listed)), map[string]string{}
+	for _, p := range listed {
+		paths[p] = true
+		for i := strings.LastIndexByte(p, '/'); i >= 0; i = strings.LastIndexByte(p[:i], '/') {
+			if end := p[i+1:]; ends[end] == "" {
+				ends[end] = p
+			} else if ends[end] != p {
+				ends[end] = "/" // the end of several; no path
+			}
+		}
+	}
+	return func(word string) (string, bool) {
+		for _, w := range []string{word, strings.Trim(word, dressing), strings.TrimRight(strings.Trim(word, dressing), dressing+".")} {
+			w = strings.TrimPrefix(w, "./")
+			if paths[w] || w != "" && known != nil && known(w) {
+				return w, true
+			}
+			if p := ends[w]; p != "" && p != "/" && strings.Contains(w, ".") {
+				return p, true
+			}
+		}
+		return "", false
+	}
 }
 
 // Summaries reads the answer to Summarise: what the project is, and a line

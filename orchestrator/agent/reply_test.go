@@ -35,21 +35,39 @@ func TestAProposalHasBothParts(t *testing.T) {
 	}
 }
 
-func TestAChoiceIsOneFileOfTheList(t *testing.T) {
-	files := []string{"a.py", "shop/stock.py"}
+// However a model dresses its answer, the files that it names are read, and none that is not there.
+func TestChoicesAreFilesThatAreThere(t *testing.T) {
+	listed := []string{"a.py", "shop/stock.py", "shop/tax.py", "web/tax.py", "docs/my notes.md"}
+	known := func(p string) bool { return p == "lib/unlisted.go" }
 	for text, want := range map[string]string{
-		"shop/stock.py":                   "shop/stock.py",
-		"I choose:\n- `shop/stock.py`\n":  "shop/stock.py",
-		"./a.py\na.py":                    "a.py",
-		"a.py\nshop/stock.py":             "",
-		"/etc/passwd":                     "",
-		"../a.py":                         "",
-		"the file a.py looks worst to me": "",
-		"":                                "",
+		"shop/stock.py":                  "shop/stock.py",
+		"I choose:\n- `shop/stock.py`\n": "shop/stock.py",
+		"1. **shop/tax.py**\n2) a.py":    "shop/tax.py a.py",
+		"./a.py\na.py":                   "a.py",
+		"```\na.py\nshop/stock.py\n```":  "a.py shop/stock.py",
+		"`stock.py`":                     "shop/stock.py",
+		"tax.py":                         "", // the end of two
+		"shop/tax.py: holds the rates\na.py - calls them": "shop/tax.py a.py",
+		"shop/tax.py — holds the rates":                   "shop/tax.py",
+		"a.py, shop/stock.py and shop/tax.py":             "a.py shop/stock.py shop/tax.py",
+		"docs/my notes.md":                                "docs/my notes.md",
+		"lib/unlisted.go":                                 "lib/unlisted.go",
+		"/etc/passwd":                                     "",
+		"../a.py":                                         "",
+		"c.py":                                            "",
+		"the file a.py looks worst to me":                 "a.py",
+		"You must edit `shop/tax.py`.\nDo not touch a.py.":        "shop/tax.py",
+		"<THOUGHT>a.py is tempting</THOUGHT>\nshop/stock.py":      "shop/stock.py",
+		"a.py is fine, but shop/stock.py needs it\nshop/stock.py": "shop/stock.py",
+		"": "",
 	} {
-		if got, ok := (agent.Reply{Text: text}).Choice(files); got != want || ok != (want != "") {
-			t.Errorf("%q: %q, %v", text, got, ok)
+		got := strings.Join(agent.Reply{Text: text}.Choices(listed, known), " ")
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
+	}
+	if got := (agent.Reply{Text: "c.py\na.py"}).Choices([]string{"a.py"}, nil); len(got) != 1 {
+		t.Errorf("%q", got)
 	}
 }
 

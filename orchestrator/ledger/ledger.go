@@ -92,6 +92,9 @@ func (l *Ledger) Definitions(path, parent, name string) []Definition {
 // Defining lists the files that define name, sorted: equal names in different files stay apart.
 func (l *Ledger) Defining(name string) []string { return slices.Sorted(maps.Keys(l.defined[name])) }
 
+// Mentioning lists the files that refer to name, sorted.
+func (l *Ledger) Mentioning(name string) []string { return slices.Sorted(maps.Keys(l.mentions[name])) }
+
 // Update puts the changed files in place of their old state, drops those at the paths in gone, and returns whom that
 // concerns, sorted by path. A file that changed itself is among them only if it still uses what is no more.
 // The users are asked for twice. Before, since after a rename nobody can be found by the old definition any more;

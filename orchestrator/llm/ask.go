@@ -43,6 +43,9 @@ func (a *asking) recorded(ctx context.Context) (Answer, bool, error) {
 		run = a.conf.Replay
 	}
 	r, ok, err := a.conf.Journal.Find(ctx, run, a.call.Step, a.digest)
+	if a.conf.Replay != "" && !ok && err == nil {
+		r, ok, err = a.reworded(ctx, run)
+	}
 	switch {
 	case err != nil:
 		return Answer{}, false, fmt.Errorf("look for a recorded answer: %w", err)
@@ -59,6 +62,14 @@ func (a *asking) recorded(ctx context.Context) (Answer, bool, error) {
 		return Answer{}, false, e
 	}
 	return Answer{}, false, &ExhaustedError{Attempts: r.Attempt, Last: e}
+}
+
+// reworded finds the answer to the same step of a recorded run whose question was made from another template: prompts
+// change from version to version, and what was recorded with older ones can be replayed all the same. Another question from the
+// same template is another question.
+func (a *asking) reworded(ctx context.Context, run string) (Record, bool, error) {
+	r, ok, err := a.conf.Journal.Find(ctx, run, a.call.Step, "")
+	return r, ok && r.Template != "" && r.Template != a.call.Template, err
 }
 
 // replay gives a recorded answer with the events of one that is asked for.

@@ -18,7 +18,8 @@ import (
 type Journal interface {
 	// Find returns the record of run and step whose Digest is digest: the last
 	// one with an answer, or else the last one with an error. One that was
-	// begun and never ended is not found. False says that there is none.
+	// begun and never ended is not found. A digest of "" stands for any. False says
+	// that there is none.
 	Find(ctx context.Context, run, step, digest string) (Record, bool, error)
 	// Begin enters r before the request is made and returns its number. r holds
 	// in its Outcome what the request may cost; until End says what it did

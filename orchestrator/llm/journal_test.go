@@ -130,6 +130,38 @@ type dying struct{ llm.Journal }
 
 func (dying) End(context.Context, int64, llm.Outcome) error { return errBroken }
 
+// Prompts change from version to version. What was recorded with older ones is replayed: the same step has the same answer where
+// the template is another one. From the same template another text is another question.
+func TestAReplayOutlivesItsPrompts(t *testing.T) {
+	b := newBench(t, 1, []step{say("one"), say("two")}, nil, nil)
+	record := func(step, template string) {
+		call := b.call(step)
+		call.Template = template
+		if _, err := b.Ask(t.Context(), call); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record("1", "old template")
+	record("2", "")
+	replay, err := llm.New(llm.Config{Journal: b.memory, Replay: "r1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ step, template, want string }{
+		{"1", "new template", "one"},
+		{"1", "old template", ""},
+		{"2", "new template", ""}, // not made from a template
+		{"3", "new template", ""},
+	} {
+		call := b.call(c.step)
+		call.Template, call.Request = c.template, question("worded otherwise")
+		answer, err := replay.Ask(t.Context(), call)
+		if answer.Text != c.want || (c.want == "") != errors.Is(err, llm.ErrNotRecorded) {
+			t.Errorf("step %s by %s: %q, %v", c.step, c.template, answer.Text, err)
+		}
+	}
+}
+
 func TestAReplayCallsNobody(t *testing.T) {
 	b := newBench(t, 1, []step{no(llm.Network), say("one"), say("two"), no(llm.Truncated), no(llm.Missing)}, nil, nil)
 	b.wantAnswer(t, "1", "one")

@@ -208,8 +208,13 @@ func (k *keptPlan) Plan(ctx context.Context, base *workspace.Manifest, req run.R
 	return p, k.save(ctx, *k.it)
 }
 
-// current reports whether a brief quotes its target as it is.
+// current reports whether a brief quotes its files as they are.
 func current(base *workspace.Manifest, b agent.Brief) bool {
+	for _, f := range b.Others {
+		if text, err := base.ReadFile(f.Path); err != nil || string(text) != f.Text {
+			return false
+		}
+	}
 	if _, there := base.Lookup(b.Target); !there {
 		// A file that is to be made is quoted as nothing.
 		return b.Code == ""

@@ -1,6 +1,7 @@
 package loop_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,9 +9,12 @@ import (
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/gate"
+	"agent/orchestrator/ledger"
 	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/orchestrator/run/runtest"
+	"agent/orchestrator/survey"
+	"agent/sandbox/workspace"
 )
 
 // deep is a workspace of n files with long paths.
@@ -58,7 +62,7 @@ func TestALargeWorkspaceIsRanked(t *testing.T) {
 				t.Fatalf("%d tokens: %v, chose %q", window, err, plan.Task.Brief.Target)
 			}
 			got := listed(t, m)
-			want := []string{"zz/waits.py", "zz/promoted.py", "zz/hot.py", "zz/PriceTable.py", "zz/other_price.py", "zz/large.py"}
+			want := []string{"zz/PriceTable.py", "zz/other_price.py", "zz/waits.py", "zz/promoted.py", "zz/hot.py", "zz/large.py"}
 			if len(got) < 20 || !slices.Equal(got[:6], want) || slices.Contains(got, "zz/generated.py") {
 				t.Errorf("%d tokens: %d files, beginning with %q", window, len(got), got[:min(8, len(got))])
 			}
@@ -70,6 +74,91 @@ func TestALargeWorkspaceIsRanked(t *testing.T) {
 			}
 			before = got
 		}
+	}
+}
+
+// A first is a weak model: it names the first file that it is shown, each time in another form.
+type first struct{ asked []agent.Question }
+
+// Ask implements agent.Model.
+func (m *first) Ask(_ context.Context, q agent.Question) (agent.Reply, error) {
+	m.asked = append(m.asked, q)
+	_, list, _ := strings.Cut(q.Text, " files\n")
+	name, _, _ := strings.Cut(list, "\n")
+	forms := []string{"%s", "`%s`", "- %s", "The file to change is `%s`.", "1. **%s**: it holds the rates", "```\n%s\n```"}
+	return agent.Reply{Text: fmt.Sprintf(forms[len(m.asked)%len(forms)], name)}, nil
+}
+
+// In a repository of 20,000 files even a weak model chooses the file that a goal is about, by the order in which it is shown
+// the files and by what they define; and the question fits the prompt of a small one.
+func TestTheRightTargetInALargeRepository(t *testing.T) {
+	t.Parallel()
+	var known []ledger.File
+	add := func(p, summary string, names ...string) {
+		f := ledger.File{Path: p, Language: "python", Lines: 1, Summary: summary}
+		for i, n := range names {
+			f.Definitions = append(f.Definitions, ledger.Definition{Name: n, Kind: ledger.Function, Line: i + 1, End: i + 1})
+		}
+		known = append(known, f)
+	}
+	entities, layers := strings.Fields("invoice parcel customer order refund ticket account policy message session"), strings.Fields("model view store client rates rules checks admin")
+	for i := range 250 {
+		for _, e := range entities {
+			for _, l := range layers {
+				add(fmt.Sprintf("services/unit%03d/%s/%s.py", i, e, l), "The "+l+" of a "+e+".", "load_"+e, "save_"+e+"_"+l, "list_"+l)
+			}
+		}
+	}
+	const target = "services/unit199/shipping/islands.py"
+	add(target, "Surcharges for parcels to islands.", "island_surcharge", "IslandTable", "is_island")
+	// Only the target is on the disk: of the others no more than the names is read.
+	base := runtest.Scan(t, map[string]string{target: "x = 1\n"})
+	for _, f := range known[:len(known)-1] {
+		base.Entries = append(base.Entries, workspace.Entry{Path: f.Path, Kind: workspace.File, Size: 6})
+	}
+	slices.SortFunc(base.Entries, func(a, b workspace.Entry) int { return strings.Compare(a.Path, b.Path) })
+	book := ledger.New(known)
+	if len(known) != 20_001 {
+		t.Fatalf("%d files", len(known))
+	}
+	right := 0
+	for _, goal := range []string{
+		"`island_surcharge` ignores postcodes in lower case", "Surcharge for islands is charged twice", "fix " + target + ": unknown postcodes raise KeyError",
+		"islands.py should treat Helgoland as an island", "Parcels to an island cost too little", "IslandTable must be sorted",
+		"When a customer ships a parcel to an island the surcharge is missing", "is_island() returns None instead of False",
+		"please make the shipping rules know that Sylt is no island any more", "deliveries across water are too cheap",
+	} {
+		m := &first{}
+		s, _ := scout(t, "")
+		s.Engineer.Model, s.Engineer.Window = m, agent.Window{Tokens: 32_000, Setting: "ollama.context"}
+		s.Survey = func(context.Context, *workspace.Manifest) (survey.Survey, error) {
+			return survey.Survey{Ledger: book}, nil
+		}
+		plan, err := s.Plan(t.Context(), base, run.Request{Goal: goal})
+		if n := len(m.asked[0].Text); n > 48<<10 {
+			t.Errorf("the question has %d bytes", n)
+		}
+		if err == nil && plan.Task.Brief.Target == target {
+			right++
+		}
+	}
+	if right < 9 {
+		t.Errorf("the right target in %d of 10 wordings", right)
+	}
+}
+
+// Several files are worked on together where the goal needs them, and a file that is no text is left out.
+func TestSeveralTargets(t *testing.T) {
+	t.Parallel()
+	s, m := scout(t, "- `b.py`\n- a.py\n- c.py\n")
+	plan, err := s.Plan(t.Context(), runtest.Scan(t, map[string]string{"a.py": "x = 1\n", "b.py": "y = 1\n", "c.py": "\xff"}), run.Request{Goal: "rename x to y"})
+	b := plan.Task.Brief
+	if err != nil || b.Target != "b.py" || fmt.Sprint(b.Others) != "[{a.py x = 1\n}]" || plan.Why != "the model's choice, with a.py" {
+		t.Fatalf("%v: %+v %s", err, b, plan.Why)
+	}
+	m.Answers["propose/1"] = "NOTHING"
+	if _, _, err := s.Engineer.Propose(t.Context(), plan.Task, agent.Variant{}, 0); err != nil || !strings.Contains(m.Asked[1].Text, " a.py\nx = 1\n") {
+		t.Errorf("%v:\n%s", err, m.Asked[1].Text)
 	}
 }
 

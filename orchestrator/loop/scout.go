@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"agent/orchestrator/agent"
+	"agent/orchestrator/agent/retrieve"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/ledger"
 	"agent/orchestrator/run"
@@ -53,9 +54,12 @@ type Scout struct {
 const (
 	maxTarget  = workspace.MaxContent // bytes of a file to work on: of what may be written
 	maxListed  = 2000                 // files that the model is shown to choose from
-	maxHotspot = 5
-	maxRules   = 8 << 10
-	historyLen = 3
+	maxFitting = 300                  // the same, of those that fit a goal
+	// maxOutlines is how many of these are shown with what they define.
+	maxOutlines = 30
+	maxHotspot  = 5
+	maxRules    = 8 << 10
+	historyLen  = 3
 )
 
 // NewFenceWord draws the word of a fence: 128 random bits in hex.
@@ -73,11 +77,11 @@ func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req run.Requ
 	plan := tournament.Plan{Task: agent.Task{Fence: agent.NewFence(s.Fence), Kind: agent.Patch, Window: s.Engineer.Window.Tokens}}
 	b := &plan.Task.Brief
 	b.Goal = req.Goal
-	survey, err := s.survey(ctx, base)
+	known, err := s.survey(ctx, base)
 	if err != nil {
 		return tournament.Plan{}, err
 	}
-	b.Project = survey.Project()
+	b.Project = known.Project()
 	if req.Goal != "" {
 		plan.Task.Kind = agent.Implement
 	}
@@ -90,14 +94,14 @@ func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req run.Requ
 		return tournament.Plan{}, fmt.Errorf("read the history: %w", err)
 	}
 	b.Memory, b.History = memory.Text, agent.Recent(history)
-	if err := s.choose(ctx, base, req, &plan); err != nil {
+	if err := s.choose(ctx, base, known, req, &plan); err != nil {
 		return tournament.Plan{}, err
 	}
 	if err := s.describe(base, req, b); err != nil {
 		return tournament.Plan{}, err
 	}
 	if _, ok := base.Lookup(b.Target); ok {
-		b.Around, b.Lazy = survey.Around(b.Target), survey.Lazy(b.Target)
+		b.Around, b.Lazy = known.Around(b.Target), known.Lazy(b.Target)
 		if b.Findings, err = s.findings(ctx, base, req, b.Target); err != nil {
 			return tournament.Plan{}, err
 		}
@@ -136,7 +140,7 @@ func (s *Scout) findings(ctx context.Context, base *workspace.Manifest, req run.
 // choose sets the target and says why it was chosen.
 // A goal is never put behind the cascade queue: the person has said what to do now. A queued file that is gone is passed
 // over; whoever deleted it has settled what it waited for.
-func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, req run.Request, plan *tournament.Plan) error {
+func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, known survey.Survey, req run.Request, plan *tournament.Plan) error {
 	b := &plan.Task.Brief
 	if len(req.Scope) > 0 {
 		b.Target = path.Clean(req.Scope[0])
@@ -177,7 +181,7 @@ func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, req run.Re
 	files := s.fresh(open)
 	// Of a directive it is of more interest whose order it is than who chose
 	// the file for it.
-	why, err := s.pick(ctx, base, files, &plan.Task)
+	why, err := s.pick(ctx, base, known, files, &plan.Task)
 	plan.Why = cmp.Or(plan.Why, why)
 	plan.SettleReview(false, slices.DeleteFunc(open, func(p string) bool { return p == b.Target }))
 	return err
@@ -207,11 +211,10 @@ func (s *Scout) follow(ctx context.Context, base *workspace.Manifest, plan *tour
 	return false, nil
 }
 
-// pick has the model choose among the files, and chooses itself when that is
-// no choice.
-// The model is shown names alone. That is cheap, and no file can ask to be chosen. Its answer counts only when it
-// is one of them, so that "../.ssh/config" is no choice.
-func (s *Scout) pick(ctx context.Context, base *workspace.Manifest, files []string, task *agent.Task) (string, error) {
+// pick has the model choose among the files, and chooses itself when that is no choice.
+// The model is shown names, and of the files that fit a goal best what they define. That is cheap, and no text of a file
+// can ask to be chosen. Its answer counts only when it is one of them, so that "../.ssh/config" is no choice.
+func (s *Scout) pick(ctx context.Context, base *workspace.Manifest, known survey.Survey, files []string, task *agent.Task) (string, error) {
 	hot, err := s.hotspots(ctx, base)
 	if err != nil {
 		return "", err
@@ -221,30 +224,67 @@ func (s *Scout) pick(ctx context.Context, base *workspace.Manifest, files []stri
 		b.Target = files[0]
 		return "the only file", nil
 	}
-	ranked, err := s.rank(ctx, base, files, hot, b.Goal)
+	ranked, err := s.rank(ctx, base, files, hot)
 	if err != nil {
 		return "", err
 	}
-	ask := *task
-	ask.Brief = agent.Brief{
-		Goal: b.Goal, Project: b.Project, History: b.History, Findings: strings.Join(hot, "\n"),
-		Files: ranked[:min(len(ranked), maxListed)], Unlisted: max(0, len(ranked)-maxListed),
+	ask, most := *task, maxListed
+	ask.Brief = agent.Brief{Goal: b.Goal, Project: b.Project, History: b.History, Findings: strings.Join(hot, "\n")}
+	// What to take where the model names none.
+	why, rest := "the model named no file of the workspace; this one changed most, or comes first", append(hot, files...)
+	if b.Goal != "" {
+		hits := retrieve.Rank(known.Ledger, known.Summaries.Files, ranked, b.Goal)
+		ranked, most = nil, maxFitting
+		for _, h := range hits {
+			ranked = append(ranked, h.Path)
+		}
+		if hits[0].Score > 0 {
+			why, rest = "the model named no file of the workspace; this one fits the goal best", ranked
+			ask.Brief.Candidates = outlines(known.Ledger, hits)
+		}
 	}
-	choice, ok, err := s.Engineer.Target(ctx, ask, "target")
-	switch {
-	case err != nil:
+	ask.Brief.Files, ask.Brief.Unlisted = ranked[:min(len(ranked), most)], max(0, len(ranked)-most)
+	chosen, err := s.Engineer.Targets(ctx, ask, "target", func(p string) bool { return slices.Contains(files, p) })
+	if err != nil {
 		return "", err
-	case ok:
-		b.Target = choice
-		return "the model's choice", nil
 	}
-	for _, name := range append(hot, files...) {
+	if len(chosen) > 0 {
+		b.Target, why = chosen[0], "the model's choice"
+		b.Others = together(base, chosen[1:])
+		if len(b.Others) > 0 {
+			why += ", with " + agent.Paths(b.Others)
+		}
+		return why, nil
+	}
+	for _, name := range rest {
 		if slices.Contains(files, name) {
 			b.Target = name
 			break
 		}
 	}
-	return "the model named no file of the workspace; this one changed most, or comes first", nil
+	return why, nil
+}
+
+// outlines says of the files that fit best what they define, a line each.
+func outlines(book *ledger.Ledger, hits []retrieve.Hit) string {
+	var b strings.Builder
+	for _, h := range hits[:min(len(hits), maxOutlines)] {
+		if f, ok := book.File(h.Path); ok && h.Score > 0 {
+			fmt.Fprintln(&b, f.Outline())
+		}
+	}
+	return b.String()
+}
+
+// together returns the texts of files that are to be changed together with the target. One that is no text is left out:
+// the model chose it by its name.
+func together(base *workspace.Manifest, paths []string) (files []agent.File) {
+	for _, p := range paths {
+		if text, err := read(base, p); err == nil {
+			files = append(files, agent.File{Path: p, Text: text})
+		}
+	}
+	return files
 }
 
 // hotspots returns the files that changed most often and are still there.
@@ -386,9 +426,8 @@ func (s *Scout) order(ctx context.Context, base *workspace.Manifest, plan *tourn
 
 // rank puts files in the order in which a model should hear of them, since a list
 // may be cut: those that wait to follow a change, those that changed last and most
-// often, those that the goal's words name, then the larger before the smaller and
-// the upper before the deeper. The same workspace and record give the same order.
-func (s *Scout) rank(ctx context.Context, base *workspace.Manifest, files, hot []string, goal string) ([]string, error) {
+// often, then the larger before the smaller and the upper before the deeper. The same workspace and record give the same order.
+func (s *Scout) rank(ctx context.Context, base *workspace.Manifest, files, hot []string) ([]string, error) {
 	queue, err := s.Knowledge.Queue(ctx, base.Root)
 	if err != nil {
 		return nil, fmt.Errorf("read the cascade queue: %w", err)
@@ -409,12 +448,10 @@ func (s *Scout) rank(ctx context.Context, base *workspace.Manifest, files, hot [
 	for _, p := range hot {
 		changed[p] = cmp.Or(changed[p], len(changed)+1)
 	}
-	words := goalWords(goal)
 	list := make([]standing, 0, len(files))
 	for _, p := range files {
 		e, _ := base.Lookup(p)
 		st := standing{path: p, waiting: waiting[p], changed: changed[p], size: e.Size, depth: strings.Count(p, "/")}
-		st.named = namedBy(p, goal, words)
 		list = append(list, st)
 	}
 	slices.SortFunc(list, compareStanding)

@@ -19,8 +19,9 @@ type entrant struct {
 	variant agent.Variant
 	// Repairs so far.
 	heals int
-	// What the model answered last.
+	// What the model answered last, and how often in a row it was what it had answered before.
 	reply agent.Reply
+	same  int
 	// The candidate that came of it, judged or refused.
 	cand gate.Candidate
 	// What the last candidate that could be applied does to the base; repairs

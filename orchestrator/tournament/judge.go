@@ -142,8 +142,11 @@ func (k *entrant) settle(base *workspace.Manifest) {
 	k.tried = append(k.tried, agent.Attempt{
 		N: len(k.tried) + 1, Gate: k.failure.Gate, Why: k.cand.Because(k.cand.Verdict), Diff: k.cand.Diff,
 	})
-	k.done = k.heals >= agent.MaxHeals
+	k.done = k.heals >= agent.MaxHeals || k.same >= mostSame
 }
+
+// mostSame is how often a model may give the answer that it gave before: after the first it is asked in another way.
+const mostSame = 2
 
 // maxLog bounds what of a gate's output goes back to the model, in bytes.
 const maxLog = 8 << 10
@@ -181,6 +184,9 @@ func (c *tournament) breakage(k *entrant) agent.Breakage {
 	// Everything is shown as the failed candidate left it, since the repair
 	// is applied on top of that.
 	x := agent.Breakage{Failure: k.failure, Said: k.cand.Thought, Tried: k.tried, Variant: k.variant, N: k.heals}
+	if k.failure.Gate == "edit" {
+		x.Answer, x.Repeated = k.reply.Text, k.same > 0
+	}
 	touched := map[string]bool{}
 	for _, ch := range k.changes.Changes {
 		touched[ch.Path] = ch.Op != workspace.Delete

@@ -239,7 +239,11 @@ func (c *tournament) ask(ctx context.Context, k *entrant) error {
 		k.reply, _, err = c.crew.Engineer.Propose(ctx, c.plan.Task, k.variant, k.again)
 	} else {
 		k.heals++
+		before := k.reply.Text
 		k.reply, _, err = c.crew.Engineer.Heal(ctx, c.plan.Task, c.breakage(k))
+		if k.same++; strings.TrimSpace(k.reply.Text) != strings.TrimSpace(before) {
+			k.same = 0
+		}
 	}
 	// The others of the round are asked all the same.
 	if errors.Is(err, agent.ErrSkipped) {

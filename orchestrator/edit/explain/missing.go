@@ -124,6 +124,14 @@ func notFound(d *document.Document, op *parse.Operation) problem.Problem {
 	if places[0].score >= staleScore && a.hi-a.lo > 1 {
 		p.Kind = problem.KindStale
 	}
+	if !a.likely(d, places[0]) {
+		p.Kind = problem.KindNotFound
+		if p.Lines, p.Nearest = closest(d, op.Search); len(p.Lines) > 0 {
+			p.Reason += "; the closest lines are"
+			p.Advice = "none of these is like it: " + p.Advice
+		}
+		return p
+	}
 	q := tellApart(d, a.lo, a.hi)
 	p.Lines = []int{a.lo + 1}
 	p.Reason += "; nearest " + span(a.lo, a.hi)
@@ -134,10 +142,6 @@ func notFound(d *document.Document, op *parse.Operation) problem.Problem {
 		fmt.Fprintf(&others, "  or %s:\n%s", span(n.from, n.to), excerptUpTo(d, shownOther, n.from, n.to))
 	}
 	p.Nearest += others.String()
-	if places[0].score < nearScore {
-		p.Advice = "none of these is like it: " + p.Advice
-		return p
-	}
 	p.Differs, p.Advice = a.differences(d, op), copyAdvice(op, d, q, a.shifted(d))
 	if piece(d, places[0], op.Search) {
 		p.Advice = pieceAdvice + p.Advice

@@ -122,7 +122,7 @@ func showsChange(info, name string, lines []string) bool {
 func (w *wholeParser) unclear(name string) error {
 	return problem.Refuse(problem.Problem{
 		Block: len(w.ops) + 1, Path: name, Kind: problem.KindParse, Reason: "the fence holds no text, or fences itself: where the content of the file ends cannot be told",
-		Advice: fmt.Sprintf(`send <FILE path="%s">the whole content</FILE>`, name),
+		Advice: fmt.Sprintf(`send <FILE file="%s">the whole content</FILE>`, name),
 	})
 }
 

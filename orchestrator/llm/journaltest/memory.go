@@ -35,7 +35,7 @@ func (m *Memory) Find(ctx context.Context, run, step, digest string) (llm.Record
 	var found *record
 	for i := range m.records {
 		r := &m.records[i]
-		if !r.ended || r.Run != run || r.Step != step || r.Digest != digest {
+		if !r.ended || r.Run != run || r.Step != step || digest != "" && r.Digest != digest {
 			continue
 		}
 		if found == nil || r.Kind == "" || found.Kind != "" {

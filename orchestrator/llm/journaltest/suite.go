@@ -117,6 +117,18 @@ func Journal(t *testing.T, open func(t *testing.T) (first, second llm.Journal)) 
 		wantFound(t, a, question("r1", "propose/2", "d1"), nil)
 		wantFound(t, a, question("r1", "propose/1", "d2"), nil)
 	})
+	t.Run("no digest stands for any", func(t *testing.T) {
+		a, _ := open(t)
+		r, o := question("r1", "propose/1", "d1"), answered("text")
+		enter(t, a, r, &o)
+		got, ok, err := a.Find(t.Context(), "r1", "propose/1", "")
+		if err != nil || !ok || got.Text != o.Text || got.Digest != "d1" {
+			t.Errorf("found %v, %q of %s, %v", ok, got.Text, got.Digest, err)
+		}
+		if _, ok, err := a.Find(t.Context(), "r1", "propose/2", ""); err != nil || ok {
+			t.Errorf("found another step: %v, %v", ok, err)
+		}
+	})
 	t.Run("a request that never ended is not found", func(t *testing.T) {
 		a, _ := open(t)
 		enter(t, a, question("r1", "propose/1", "d1"), nil)

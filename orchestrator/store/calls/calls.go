@@ -20,7 +20,7 @@ type Journal struct{ db *database.DB }
 func New(db *database.DB) Journal { return Journal{db} }
 
 // Find implements [llm.Journal]: it returns the last answer to the question of
-// that digest in that step of the run, or else the last error. Times have
+// that digest, or to any for "", in that step of the run, or else the last error. Times have
 // microseconds.
 func (j Journal) Find(ctx context.Context, run, step, digest string) (llm.Record, bool, error) {
 	var r llm.Record
@@ -31,7 +31,7 @@ func (j Journal) Find(ctx context.Context, run, step, digest string) (llm.Record
 			select run, step, attempt, vendor, model, key_id, purpose, template, digest, request, begun,
 				answer, beside, version, tokens_in, in_estimated, tokens_out, out_estimated, tokens_cached, tokens_reason,
 				cost, priced, duration, coalesce(kind, ''), detail
-			from model_call where run = @run and step = @step and digest = @digest and ended is not null
+			from model_call where run = @run and step = @step and @digest in ('', digest) and ended is not null
 			order by kind is null desc, id desc limit 1`,
 			pgx.NamedArgs{"run": database.Clean(run), "step": database.Clean(step), "digest": database.Clean(digest)})
 		if err != nil {
