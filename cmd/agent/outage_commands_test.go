@@ -45,8 +45,8 @@ var stands = map[string]struct {
 	"doctor": {needsEngine, nil}, "config": {noneNeeded, nil}, "keys": {needsDatabase, nil},
 	"self rebuild": {needsEngine, []string{"-w", "SELF", "--yes"}}, "self status": {noneNeeded, nil}, "self rollback": {needsEngine, nil}, "self list": {noneNeeded, nil},
 	"runs apply": {needsDatabase, []string{"zzzz"}}, "memory show": {needsDatabase, nil}, "memory edit": {needsDatabase, nil}, "memory clear": {needsDatabase, []string{"--yes"}},
-	"pr open": {needsDatabase, nil},
-	"models":  {noneNeeded, []string{"--known"}}, "init": {noneNeeded, []string{"--help"}}, "uninstall": {noneNeeded, nil}, "mcp": {noneNeeded, nil},
+	"pr open": {needsDatabase, nil}, "pr review": {needsDatabase, []string{"7"}}, "pr watch": {noneNeeded, []string{"7"}},
+	"models": {noneNeeded, []string{"--known"}}, "init": {noneNeeded, []string{"--help"}}, "uninstall": {noneNeeded, nil}, "mcp": {noneNeeded, nil},
 	"help": {noneNeeded, nil}, "man": {noneNeeded, nil}, "schema": {noneNeeded, nil}, "completion bash": {noneNeeded, nil}, "completion zsh": {noneNeeded, nil}, "completion fish": {noneNeeded, nil}, "version": {noneNeeded, nil},
 }
 

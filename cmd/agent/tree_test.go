@@ -224,7 +224,7 @@ var allowed = map[string][]string{
 		"orchestrator/tournament", "sandbox",
 		"sandbox/workspace", "verify",
 	},
-	"orchestrator/pull":   {"orchestrator/gate", "verify"},
+	"orchestrator/pull":   {"orchestrator/forge", "orchestrator/gate", "verify"},
 	"orchestrator/replay": {"images", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify", "verify/policy"},
 	"orchestrator/run": {
 		"images", "orchestrator/agent", "orchestrator/edit/parse", "orchestrator/edit/problem", "orchestrator/gate", "sandbox", "sandbox/workspace",

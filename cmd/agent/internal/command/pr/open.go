@@ -275,7 +275,7 @@ func (o *opening) again(ctx context.Context, dir, from, to string, w *pull.Work)
 	if err != nil {
 		return err
 	}
-	doc, err := judge(o.ctx, o.Line, o.session, dir, diff, "of a pull request to "+o.doc.Base)
+	doc, err := o.prove(o.ctx, o.session, dir, diff, "of a pull request to "+o.doc.Base)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package pr
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 
 	"agent/cmd/agent/internal/cmdline"
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/forge/forgetest"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
@@ -33,6 +35,9 @@ type bench struct {
 	dir  string // the clone
 	env  map[string]string
 	runs int
+	// What stands for the gates and the clock; nil for themselves.
+	prove func(ctx *cli.Context, s *wire.Session, dir string, patch []byte, name string) (run.Document, error)
+	sleep func(ctx context.Context, d time.Duration) error
 }
 
 func newBench(t *testing.T, files map[string]string) *bench {
@@ -85,7 +90,11 @@ func (b *bench) agent(args ...string) (stdout, stderr string, err error) {
 	b.t.Helper()
 	var out, told bytes.Buffer
 	line := cmdline.New(func(k string) string { return b.env[k] }, strings.NewReader(""), &out, &told)
-	app := &cli.App{Name: "agent", DisableSliceFlagSeparator: true, ExitErrHandler: func(*cli.Context, error) {}, Commands: []*cli.Command{Command(line)}}
+	group := Command(line)
+	if b.prove != nil || b.sleep != nil {
+		group = command{line, b.prove, b.sleep}.group()
+	}
+	app := &cli.App{Name: "agent", DisableSliceFlagSeparator: true, ExitErrHandler: func(*cli.Context, error) {}, Commands: []*cli.Command{group}}
 	err = app.RunContext(b.t.Context(), append([]string{"agent", "pr", args[0], "--workspace", b.dir}, args[1:]...))
 	return out.String(), told.String(), err
 }

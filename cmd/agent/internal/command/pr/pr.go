@@ -2,19 +2,51 @@
 package pr
 
 import (
+	"context"
+	"time"
+
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/run"
 )
 
-type command struct{ *cmdline.Line }
+// A command has what its parts share, and what tests put something else in the place of.
+type command struct {
+	*cmdline.Line
+	// prove judges a patch on the files of a directory; see judge.
+	prove func(ctx *cli.Context, s *wire.Session, dir string, patch []byte, name string) (run.Document, error)
+	// sleep waits between two looks at a forge.
+	sleep func(ctx context.Context, d time.Duration) error
+}
 
 // Command is the group of what is done with pull requests.
 func Command(line *cmdline.Line) *cli.Command {
-	c := command{line}
+	c := command{Line: line, sleep: pause}
+	c.prove = func(ctx *cli.Context, s *wire.Session, dir string, patch []byte, name string) (run.Document, error) {
+		return judge(ctx, line, s, dir, patch, name)
+	}
+	return c.group()
+}
+
+// group is the command with its subcommands.
+func (c command) group() *cli.Command {
 	return &cli.Command{
-		Name: "pr", Usage: "open pull requests from proved changes",
-		Subcommands: []*cli.Command{c.openCommand()},
+		Name: "pr", Usage: "open, review and watch pull requests",
+		Subcommands: []*cli.Command{c.openCommand(), c.reviewCommand(), c.watchCommand()},
+	}
+}
+
+// pause waits for that long, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -1,0 +1,263 @@
+package pr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/orchestrator/forge"
+	"agent/orchestrator/pull"
+	"agent/orchestrator/run"
+)
+
+// watchCommand describes how the build servers of a pull request are watched.
+func (c command) watchCommand() *cli.Command {
+	return &cli.Command{
+		Name: "watch", Usage: "wait for the build servers of a pull request", ArgsUsage: "NUMBER",
+		Description: "Asks for the jobs of the pull request's last commit until all have ended, and follows it when\n" +
+			"somebody pushes. A job that failed is run once more, and said to be flaky where it passes then;\n" +
+			"of one that fails again, what its log says of it is shown: text from outside, cut and cleaned.\n" +
+			"Trouble of the forge or the network counts as not known yet. Exit code 0 all passed, or it was\n" +
+			"merged, 1 a job failed twice, 5 time is over: also where no job has begun by then, since\n" +
+			"nothing that ran is no pass.\n\n" + cmdline.Examples(
+			"agent pr watch 12", "every 30 s, for 20 minutes",
+			"agent pr watch 12 --interval 10s --timeout 1h --no-rerun", "longer, and failures as they are"),
+		Flags: []cli.Flag{
+			cmdline.WorkspaceFlag(), repositoryFlag(),
+			&cli.DurationFlag{Name: "interval", Value: 30 * time.Second, Usage: "ask every `TIME`"},
+			&cli.DurationFlag{Name: "timeout", Value: 20 * time.Minute, Usage: "wait for `TIME` at most"},
+			&cli.BoolFlag{Name: "no-rerun", Usage: "run no job again", DisableDefaultText: true},
+			cmdline.JSONFlag(cmdline.Document[Watched]("pull-watch", 1)),
+		},
+		Action: c.watch,
+	}
+}
+
+// A Watched is what `pr watch --json` prints.
+type Watched struct {
+	Repository string `json:"repository"`
+	Number     int    `json:"number"`
+	Commit     string `json:"commit"`
+	// Outcome is one of passed, failed, timeout, merged and closed.
+	Outcome string       `json:"outcome"`
+	Jobs    []WatchedJob `json:"jobs"`
+	// Flaky are the names of jobs that failed first and passed then, on the same commit.
+	Flaky []string `json:"flaky"`
+}
+
+// A WatchedJob is a job of a Watched.
+type WatchedJob struct {
+	Name  string         `json:"name"`
+	State forge.JobState `json:"state"`
+	URL   string         `json:"url"`
+	// Log is what of the log of a job that failed says why, "" where it has none.
+	Log string `json:"log,omitempty"`
+}
+
+// watch runs the command. It needs no record.
+func (c command) watch(ctx *cli.Context) error {
+	number, err := pullNumber(ctx)
+	if err != nil {
+		return err
+	}
+	interval, timeout := ctx.Duration("interval"), ctx.Duration("timeout")
+	if interval < time.Second || timeout < interval {
+		return fault.Usage("give an interval of 1s or more, and a timeout that is not shorter", "--interval %v and --timeout %v", interval, timeout)
+	}
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	t, err := c.target(ctx.Context, set, ctx.String("repo"))
+	if err != nil {
+		return err
+	}
+	w := &watching{command: c, target: t, rerun: !ctx.Bool("no-rerun"), again: map[string]bool{}}
+	w.doc = Watched{Repository: t.address.Slug(), Number: number, Jobs: []WatchedJob{}, Flaky: []string{}}
+	// Polls are counted, not timed: a forge that is slow to answer is not given up early.
+	for range int(timeout/interval) + 1 {
+		ended, err := w.poll(ctx.Context)
+		if err != nil {
+			return forgeFault(err)
+		}
+		if ended {
+			return w.report(set.On("json"))
+		}
+		if err := c.sleep(ctx.Context, interval); err != nil {
+			return err
+		}
+	}
+	w.doc.Outcome = "timeout"
+	return w.report(set.On("json"))
+}
+
+// A watching is one run of `pr watch`.
+type watching struct {
+	command
+	*target
+	rerun bool
+	again map[string]bool // the jobs that were run again, by name
+	told  string
+	doc   Watched
+}
+
+// poll asks once, and reports whether there is an outcome.
+func (w *watching) poll(ctx context.Context) (ended bool, err error) {
+	p, err := w.api.Pull(ctx, w.doc.Number)
+	if errors.Is(err, forge.ErrTransient) {
+		w.tell("not known yet: " + err.Error())
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if w.doc.Commit != p.HeadCommit { // what was run again was of another commit
+		w.doc.Commit, w.again = p.HeadCommit, map[string]bool{}
+	}
+	if p.State != forge.Open {
+		w.doc.Outcome = string(p.State)
+		return true, nil
+	}
+	jobs, err := w.api.Jobs(ctx, p.HeadCommit)
+	if errors.Is(err, forge.ErrTransient) {
+		w.tell("not known yet: " + err.Error())
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return w.settle(ctx, jobs)
+}
+
+// settle decides what the jobs of a commit come to.
+func (w *watching) settle(ctx context.Context, jobs []forge.Job) (ended bool, err error) {
+	// What the agent said itself is no word of a build server.
+	jobs = slices.DeleteFunc(jobs, func(j forge.Job) bool { return strings.HasPrefix(j.Name, "agent/") })
+	w.doc.Jobs = []WatchedJob{}
+	count := map[forge.JobState]int{}
+	var failed []forge.Job
+	for _, j := range jobs {
+		count[j.State]++
+		w.doc.Jobs = append(w.doc.Jobs, WatchedJob{Name: j.Name, State: j.State, URL: j.URL})
+		if j.State == forge.Failed {
+			failed = append(failed, j)
+		}
+	}
+	w.tell(fmt.Sprintf("%.12s: %d passed, %d failed, %d waiting", w.doc.Commit, count[forge.Passed], count[forge.Failed], count[forge.Waiting]))
+	switch {
+	case len(jobs) == 0 || count[forge.Waiting] > 0:
+		return false, nil
+	case len(failed) == 0:
+		for _, j := range jobs {
+			if w.again[j.Name] && j.State == forge.Passed {
+				w.doc.Flaky = append(w.doc.Flaky, j.Name)
+			}
+		}
+		w.doc.Outcome = "passed"
+		return true, nil
+	}
+	return w.retry(ctx, failed)
+}
+
+// retry has jobs that failed run once more. One that cannot be, or was, has failed.
+func (w *watching) retry(ctx context.Context, failed []forge.Job) (ended bool, err error) {
+	over := slices.ContainsFunc(failed, func(j forge.Job) bool { return !w.rerun || !j.HasLog || w.again[j.Name] })
+	if over {
+		w.doc.Outcome = "failed"
+		w.logs(ctx, failed)
+		return true, nil
+	}
+	for _, j := range failed {
+		err := w.api.Rerun(ctx, j)
+		if errors.Is(err, forge.ErrTransient) {
+			return false, nil
+		}
+		if err != nil { // a token that may not, or a host that cannot
+			w.tell("not run again: " + err.Error())
+			w.doc.Outcome = "failed"
+			w.logs(ctx, failed)
+			return true, nil
+		}
+		w.again[j.Name] = true
+		w.tell("run again: " + j.Name)
+	}
+	return false, nil
+}
+
+// logs reads why jobs failed. A log that cannot be had is told, and the failure stands.
+func (w *watching) logs(ctx context.Context, failed []forge.Job) {
+	for _, j := range failed {
+		if !j.HasLog {
+			continue
+		}
+		text, err := w.log(ctx, j)
+		if err != nil {
+			w.tell(err.Error())
+			continue
+		}
+		at := slices.IndexFunc(w.doc.Jobs, func(d WatchedJob) bool { return d.Name == j.Name && d.State == forge.Failed && d.Log == "" })
+		w.doc.Jobs[max(at, 0)].Log = text
+	}
+}
+
+// log is what matters of the log of a job.
+func (w *watching) log(ctx context.Context, j forge.Job) (string, error) {
+	r, err := w.api.Log(ctx, j)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	text, err := pull.CutLog(r)
+	if err != nil {
+		err = fmt.Errorf("read the log of %s: %w", j.Name, err)
+	}
+	return text, err
+}
+
+// tell says something that was not said just before.
+func (w *watching) tell(text string) {
+	if text != w.told {
+		fmt.Fprintln(w.Stderr, "agent: "+term.CleanLine(text))
+	}
+	w.told = text
+}
+
+// report prints the outcome.
+func (w *watching) report(asJSON bool) error {
+	exit := map[string]int{"passed": run.ExitDone, "merged": run.ExitDone, "failed": run.ExitFail, "closed": run.ExitFail, "timeout": run.ExitBudget}[w.doc.Outcome]
+	var err error
+	if asJSON {
+		err = term.PrintJSON(w.Stdout, w.doc)
+	} else {
+		err = term.Print(w.Stdout, w.print)
+	}
+	if err == nil && exit != run.ExitDone {
+		err = fault.Reported{Exit: exit}
+	}
+	return err
+}
+
+// print tells of it.
+func (w *watching) print(out io.Writer) error {
+	fmt.Fprintf(out, "pull request %d at %.12s: %s\n", w.doc.Number, w.doc.Commit, w.doc.Outcome)
+	for _, j := range w.doc.Jobs {
+		fmt.Fprintf(out, "  %-8s %s\n", j.State, term.CleanLine(j.Name))
+		for text := range strings.Lines(j.Log) {
+			fmt.Fprintf(out, "    %s\n", term.CleanLine(text))
+		}
+	}
+	for _, name := range w.doc.Flaky {
+		fmt.Fprintf(out, "flaky: %s failed first and passed then, on the same commit\n", term.CleanLine(name))
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package pull
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// The bounds of what is kept of a log.
+const (
+	maxLogLine  = 400       // bytes of one line
+	lastLines   = 60        // kept from its end
+	tellingMost = 60        // lines about trouble, from its beginning
+	before      = 3         // lines before each of these
+	maxLog      = 512 << 20 // bytes that are read
+)
+
+var (
+	// stamped is the time before each line, as GitHub and Gitea write it.
+	stamped = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z `)
+	// colour is what a terminal obeys.
+	colour = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+	// telling are words of lines that say what went wrong, in any tool.
+	telling = regexp.MustCompile(`(?i)(?:\b|m)(error|errors|fail|fails|failed|failure|assert\w*|panic|exception|traceback|fatal|expected|undefined|not found|denied|segfault|killed)\b|^E\s|✗|✘|×`)
+)
+
+// CutLog keeps of the log of a job what says why it failed: lines about trouble with those before
+// them, then its end. It is read once, in bounded memory, however long it is.
+func CutLog(log io.Reader) (string, error) {
+	r := bufio.NewReaderSize(io.LimitReader(log, maxLog), 64<<10)
+	var told, recent []string
+	n, last := 0, 0 // lines read; the number of the last one that was told
+	for {
+		text, err := logLine(r)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", err
+		}
+		if text != "" || err == nil {
+			n++
+			if recent = append(recent, text); len(recent) > lastLines {
+				recent = recent[1:]
+			}
+			if len(told) < tellingMost && telling.MatchString(text) {
+				from := max(last, n-1-before, n-len(recent))
+				if last > 0 && from > last {
+					told = append(told, "…")
+				}
+				told, last = append(told, recent[len(recent)-(n-from):]...), n
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	if last > n-len(recent) { // its end begins among what was told
+		recent = recent[len(recent)-(n-last):]
+	} else if len(told) > 0 {
+		told = append(told, "…")
+	}
+	kept := append(told, recent...)
+	for i := range kept {
+		kept[i] = plainLog(kept[i])
+	}
+	return strings.TrimSpace(strings.Join(kept, "\n")), nil
+}
+
+// logLine reads a line, of which it keeps the beginning.
+func logLine(r *bufio.Reader) (string, error) {
+	var kept []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if room := maxLogLine - len(kept); room > 0 {
+			kept = append(kept, part[:min(len(part), room)]...)
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		return strings.TrimRight(string(kept), "\r\n"), err
+	}
+}
+
+// plainLog is a line of a log without its time, and without what a terminal obeys.
+func plainLog(text string) string {
+	text = colour.ReplaceAllString(stamped.ReplaceAllString(text, ""), "")
+	text = strings.Map(func(c rune) rune {
+		if c == '\t' {
+			return c
+		}
+		return printable(c)
+	}, strings.ToValidUTF8(text, "?"))
+	return strings.TrimRight(text, " \t")
+}
