@@ -270,7 +270,7 @@ var allowed = map[string][]string{
 	"verify/node/tap": {"verify/check"},
 	"verify/mutate":   {"sandbox/workspace/lang"},
 	"verify/policy": {
-		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "verify/check", "verify/node", "verify/policy/acting", "verify/policy/runner", "verify/policy/signature", "verify/python",
+		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "verify/check", "verify/node", "verify/policy/acting", "verify/policy/checker", "verify/policy/runner", "verify/policy/signature", "verify/python",
 	},
 	"verify/policy/acting":    {"sandbox/workspace"},
 	"verify/policy/runner":    {"sandbox/workspace/lang"},

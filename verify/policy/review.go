@@ -65,19 +65,19 @@ func ruleHolds(rule holdRule, c workspace.Change, name string) []Hold {
 	if rule.kind != Dependencies {
 		return []Hold{h}
 	}
+	effect := deps.Effect{Installs: true}
+	if c.Op == workspace.Modify { // a manifest holds more than what is installed
+		effect = deps.EffectOf(name, c.Before, c.After)
+	}
 	var holds []Hold
-	if c.Op == workspace.Modify {
-		// A manifest holds more than what is installed.
-		effect := deps.EffectOf(name, c.Before, c.After)
-		if len(effect.Tools) > 0 {
-			holds = append(holds, Hold{Path: name, Kind: Tooling, Block: true, Reason: "It sets up tools that judge the patch otherwise: " + strings.Join(effect.Tools, ", ") + "."})
-		}
-		if len(effect.Scripts) > 0 {
-			holds = append(holds, Hold{Path: name, Kind: Tooling, Reason: "It changes scripts that are started by name: " + quote(strings.Join(effect.Scripts, ", ")) + "."})
-		}
-		if !effect.Installs {
-			return holds
-		}
+	if len(effect.Tools) > 0 {
+		holds = append(holds, Hold{Path: name, Kind: Tooling, Block: true, Reason: "It sets up tools that judge the patch otherwise: " + strings.Join(effect.Tools, ", ") + "."})
+	}
+	if len(effect.Scripts) > 0 {
+		holds = append(holds, Hold{Path: name, Kind: Tooling, Reason: "It changes scripts that are started by name: " + quote(strings.Join(effect.Scripts, ", ")) + "."})
+	}
+	if !effect.Installs {
+		return holds
 	}
 	if list := packageChanges(c, name); list != "" {
 		h.Reason = strings.TrimSuffix(h.Reason, ".") + ": " + list

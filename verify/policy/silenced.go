@@ -7,8 +7,8 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
-	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
+	"agent/verify/policy/checker"
 )
 
 // A Silenced is a suppression of one line that a changeset adds, and that can be taken out again, so that
@@ -58,27 +58,22 @@ func AddsSuppression(cs workspace.Changeset) bool {
 // file that comes with the changeset may have the name of a test and be a part of the program. Tests are
 // compared with tests: what a test no longer suppresses is no excuse for the program.
 func addedSuppressions(before, after []sourceFile) (blocking []mark, shown []Hold) {
-	isTest := func(f sourceFile) bool { return f.test }
-	isProgram := func(f sourceFile) bool { return !f.test }
-	added := func(such func(sourceFile) bool) []mark {
-		return newSuppressions(each(filter(before, such), suppressionsIn), each(filter(after, such), suppressionsIn))
+	var counted, tested []mark
+	for _, tests := range []bool{false, true} {
+		of := func(f sourceFile) bool { return f.test == tests }
+		for _, m := range newSuppressions(each(filter(before, of), suppressionsIn), each(filter(after, of), suppressionsIn)) {
+			switch created := slices.ContainsFunc(after, func(f sourceFile) bool { return f.path == m.path && f.created }); {
+			case slices.Contains(coverageFamilies, m.form):
+				counted = append(counted, m)
+			case tests && !m.wide && !created:
+				tested = append(tested, m)
+			default:
+				blocking = append(blocking, m)
+			}
+		}
 	}
-	created := map[string]bool{}
-	for _, f := range after {
-		created[f.path] = f.created
-	}
-	counts := func(m mark) bool { return slices.Contains(coverageFamilies, m.form) }
-	minor := func(m mark) bool { return !counts(m) && !m.wide && !created[m.path] }
-	program, tests := added(isProgram), added(isTest)
-	all := slices.Concat(program, tests)
-	shown = append(notBlocking(kept(all, counts), " (no gate fails by coverage; what was executed is told without it)"),
-		notBlocking(kept(tests, minor), " (in a test, for one line)")...)
-	return slices.Concat(slices.DeleteFunc(program, counts), slices.DeleteFunc(tests, func(m mark) bool { return counts(m) || minor(m) })), shown
-}
-
-// kept returns the marks that are such.
-func kept(marks []mark, such func(mark) bool) []mark {
-	return slices.DeleteFunc(slices.Clone(marks), func(m mark) bool { return !such(m) })
+	shown = notBlocking(counted, " (no gate fails by coverage; what was executed is told without it)")
+	return blocking, append(shown, notBlocking(tested, " (in a test, for one line)")...)
 }
 
 // coverageFamilies are those of suppressions that keep lines from being counted as not executed.
@@ -118,31 +113,16 @@ func uncommented(m mark, c workspace.Change) ([]byte, bool) {
 	return bytes.Join(lines, []byte("\n")), true
 }
 
-// checkers match what a project says of itself that has other tools check what comments of a family hide.
-// Those of a family that is not here are asked themselves.
-var checkers = map[string]*lazyregexp.Regexp{
-	"noqa": lazyregexp.New(`(?i)\b(?:ruff|flake8|pycodestyle|pyflakes)\b`), "type: ignore": lazyregexp.New(`(?i)\b(?:mypy|pyright|pyre|pyrefly|ty)\b`),
-	"pylint": lazyregexp.New(`(?i)pylint`), "nosec": lazyregexp.New(`(?i)bandit|semgrep|gosec`),
-	"eslint": lazyregexp.New(`(?i)eslint|oxlint|\bxo\b|\bstandard\b`), "tslint": lazyregexp.New(`(?i)tslint`), "deno-lint": lazyregexp.New(`(?i)\bdeno\b`),
-	"typescript": lazyregexp.New(`(?i)\btsc\b|typescript|checkJs`), "biome": lazyregexp.New(`(?i)biome`), "nolint": lazyregexp.New(`(?i)golangci`),
-	"staticcheck": lazyregexp.New(`(?i)staticcheck|golangci`), "revive": lazyregexp.New(`(?i)revive|golangci`), "shellcheck": lazyregexp.New(`(?i)shellcheck`),
-	"stylelint": lazyregexp.New(`(?i)stylelint`), "html-validate": lazyregexp.New(`(?i)html-?validate`),
-}
-
 // Checks reports whether the project has what a family of suppressions hides checked, for all that the
 // names and the text of its configuration and its build files say.
 func Checks(base check.View, family string) bool {
-	form := checkers[family]
-	if form == nil {
-		return true
-	}
-	return slices.ContainsFunc(base.Paths(), func(p string) bool {
-		rule, known := ruleFor(p)
-		if !known && !configuresTools(p) || strings.Contains("/"+p, "/node_modules/") || rule.kind == Agent {
-			return false
+	return checker.Named(family, func(yield func(p, text string) bool) {
+		for _, p := range base.Paths() {
+			rule, known := ruleFor(p)
+			if (known || configuresTools(p)) && rule.kind != Agent && !strings.Contains("/"+p, "/node_modules/") && !yield(p, base.Text(p)) {
+				return
+			}
 		}
-		text := base.Text(p)
-		return form.MatchString(p) || form.MatchString(text[:min(len(text), longestConfig)])
 	})
 }
 

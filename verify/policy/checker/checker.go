@@ -1,0 +1,41 @@
+// Package checker tells by a project's own configuration whether it uses the tool that a suppression speaks to. It holds the
+// table of those tools, and decides nothing about a suppression.
+package checker
+
+import (
+	"iter"
+
+	"agent/sandbox/workspace/lazyregexp"
+)
+
+// checkers match what a project says of itself that has other tools check what comments of a family hide.
+// Those of a family that is not here are asked themselves.
+var checkers = map[string]*lazyregexp.Regexp{
+	"noqa": lazyregexp.New(`(?i)\b(?:ruff|flake8|pycodestyle|pyflakes)\b`), "type: ignore": lazyregexp.New(`(?i)\b(?:mypy|pyright|pyre|pyrefly|ty)\b`),
+	"pylint": lazyregexp.New(`(?i)pylint`), "nosec": lazyregexp.New(`(?i)bandit|semgrep|gosec`),
+	"eslint": lazyregexp.New(`(?i)eslint|oxlint|\bxo\b|\bstandard\b`), "tslint": lazyregexp.New(`(?i)tslint`), "deno-lint": lazyregexp.New(`(?i)\bdeno\b`),
+	"typescript": lazyregexp.New(`(?i)\btsc\b|typescript|checkJs`), "biome": lazyregexp.New(`(?i)biome`), "nolint": lazyregexp.New(`(?i)golangci`),
+	"staticcheck": lazyregexp.New(`(?i)staticcheck|golangci`), "revive": lazyregexp.New(`(?i)revive|golangci`), "shellcheck": lazyregexp.New(`(?i)shellcheck`),
+	"stylelint": lazyregexp.New(`(?i)stylelint`), "html-validate": lazyregexp.New(`(?i)html-?validate`),
+}
+
+// longestConfig bounds what is read of one file, in bytes.
+const longestConfig = 1 << 20
+
+// Known reports whether a row of the table says which tools obey a family of suppressions.
+func Known(family string) bool { return checkers[family] != nil }
+
+// Named reports whether one of the files of a project's configuration and builds, given by path and text, names a tool
+// that obeys a family of suppressions. Of a family that is not known it is true.
+func Named(family string, files iter.Seq2[string, string]) bool {
+	form := checkers[family]
+	if form == nil {
+		return true
+	}
+	for p, text := range files {
+		if form.MatchString(p) || form.MatchString(text[:min(len(text), longestConfig)]) {
+			return true
+		}
+	}
+	return false
+}
