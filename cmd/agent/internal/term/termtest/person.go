@@ -70,6 +70,13 @@ func (p *Person) Screen() string {
 	return p.seen.String()
 }
 
+// Whole ends the terminal and returns all that was shown on it, also what a program wrote just before it ended.
+func (p *Person) Whole() string {
+	p.TTY.Close() // its end of it is the last
+	p.reading.Wait()
+	return p.Screen()
+}
+
 // Types types text, with what ends a line in it.
 func (p *Person) Types(t *testing.T, text string) {
 	t.Helper()

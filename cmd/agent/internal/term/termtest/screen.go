@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 )
 
@@ -30,6 +31,12 @@ func Screen(t *testing.T, text string, columns, lines int) string {
 		all[i] = strings.TrimRight(strings.ReplaceAll(line, "\x1b", "␛"), " \r")
 	}
 	return strings.TrimRight(strings.Join(all, "\n"), "\n") + "\n"
+}
+
+// Plain is what Screen returns without its colours, of what a terminal's driver has passed on.
+func Plain(t *testing.T, text string, columns, lines int) string {
+	t.Helper()
+	return ansi.Strip(strings.ReplaceAll(Screen(t, strings.ReplaceAll(text, "\r\n", "\n"), columns, lines), "␛", "\x1b"))
 }
 
 // Widths are the columns of the terminals on which screens are looked at.

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/creack/pty"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"agent/cmd/agent/internal/term/termtest"
+)
+
+// atTerminal returns the command of scripts that has a person at a terminal of so many columns: at COLUMNS CODE SESSION ARG….
+// Each line of the file SESSION is a text that the terminal must show, and behind ` => ` what is typed then, as a string of
+// Go without its quotes. A text that a line has again must be shown once more. What the terminal showed at the end, its
+// colours taken away, is the file "screen".
+func atTerminal(t *testing.T) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) < 4 {
+			ts.Fatalf("usage: at COLUMNS CODE SESSION ARG…")
+		}
+		columns, err := strconv.Atoi(args[0])
+		ts.Check(err)
+		const lines = 24
+		p := termtest.NewPerson(t)
+		ts.Check(pty.Setsize(p.TTY, &pty.Winsize{Rows: lines, Cols: uint16(columns)}))
+		cmd := exec.Command(agentProgram, args[3:]...)
+		cmd.Dir = ts.MkAbs(".")
+		cmd.Env = append(os.Environ(), "TERM=xterm", "COLUMNS=", "VISUAL=")
+		for _, name := range []string{"AGENT_DATABASE_URL", "AGENT_GUEST", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "DOCKER_HOST", "EDITOR", "NO_COLOR"} {
+			cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+		}
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = p.TTY, p.TTY, p.TTY
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		ts.Check(cmd.Start())
+		shown := map[string]int{}
+		for line := range strings.Lines(ts.ReadFile(args[2])) {
+			text, typed, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " => ")
+			typed, err := strconv.Unquote(`"` + typed + `"`)
+			ts.Check(err)
+			shown[text]++
+			p.Sees(t, text, shown[text])
+			p.Types(t, typed)
+		}
+		code, exit := 0, (*exec.ExitError)(nil)
+		if err := cmd.Wait(); errors.As(err, &exit) {
+			code = exit.ExitCode()
+		} else {
+			ts.Check(err)
+		}
+		screen := termtest.Plain(t, p.Whole(), columns, lines)
+		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs("."), "screen"), []byte(screen), 0o644))
+		if want := args[1]; strconv.Itoa(code) != want {
+			ts.Fatalf("exit code %d, want %s\n%s", code, want, screen)
+		}
+	}
+}
