@@ -78,7 +78,11 @@
 //	orchestrator/llm/catalog      the windows and prices of known models
 //	orchestrator/llm/vendors      the list of vendors, one row each
 //	orchestrator/agent            prompts, repairs and memory of the engineer
+//	orchestrator/agent/conversation   a model looks around on a workbench, round by round, within caps
+//	orchestrator/agent/draft      the change that it makes meanwhile, held on the host
+//	orchestrator/agent/tools      what it may do there, one file a tool
 //	orchestrator/agent/retrieve   which files a goal is about, by the ledger; pure
+//	orchestrator/workbench        a workbench put together for one line of candidates
 //	orchestrator/forge            the host of a repository: the contract of its drivers, addresses; its history, read without trusting it
 //	orchestrator/forge/gitea      the driver of Gitea and Forgejo
 //	orchestrator/forge/github     the driver of GitHub

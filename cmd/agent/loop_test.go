@@ -75,7 +75,7 @@ func newHousehold(t *testing.T, vendor string) *household {
 			h.env = append(h.env, v)
 		}
 	}
-	h.env = append(h.env, "AGENT_DATABASE_URL="+url, "XDG_CONFIG_HOME="+h.home)
+	h.env = append(h.env, "AGENT_DATABASE_URL="+url, "XDG_CONFIG_HOME="+h.home, "AGENT_MODE=question")
 	if vendor == "gemini" {
 		h.model = llmtest.Gemini()
 		h.env = append(h.env, "GEMINI_API_KEY=a-secret-of-the-test-0123456789", "GEMINI_BASE_URL="+h.model.URL())

@@ -70,7 +70,7 @@ func TestSelfRebuild(t *testing.T) {
 	if got := s.patch(replace(good, good+" It has no state.")); got.exit != run.ExitApproval {
 		t.Errorf("a harmless change without a person: %d: %s", got.exit, got.stderr)
 	}
-	s.env["AGENT_SELF_UNATTENDED"] = "true"
+	s.env["AGENT_SELF_UNATTENDED"], s.env["AGENT_MODE"] = "true", "question"
 	for _, c := range []struct {
 		name, patch string
 		exit        int
@@ -123,7 +123,7 @@ func TestSelfRebuildForAGoal(t *testing.T) {
 		llmtest.Step{Text: "- the verdict of a failure is 1"},
 	)
 	t.Cleanup(model.Close)
-	s.env["AGENT_SELF_UNATTENDED"] = "true"
+	s.env["AGENT_SELF_UNATTENDED"], s.env["AGENT_MODE"] = "true", "question"
 	s.env["GEMINI_API_KEY"], s.env["GEMINI_BASE_URL"] = "a-secret-of-the-test-0123456789", model.URL()
 	got := s.self("rebuild", "--workspace", s.dir, "--goal", "say what a failure is", "--file", "cmd/agent/program.go", "--yes", "--allow", "unproven", "--trial", "1s")
 	state := s.state()
@@ -142,7 +142,7 @@ func TestSelfKill(t *testing.T) {
 		t.Fatalf("the first image: %d: %s", got.exit, got.stderr)
 	}
 	first := s.state().Current
-	s.env["AGENT_SELF_UNATTENDED"] = "true"
+	s.env["AGENT_SELF_UNATTENDED"], s.env["AGENT_MODE"] = "true", "question"
 	for n, word := range []string{"verifying", "self: build", "self: canary", "self: swap", "self: trial"} {
 		name := t.TempDir() + "/change"
 		if err := os.WriteFile(name, []byte(replace(good, fmt.Sprintf("%s (%d)", good, n))), 0o644); err != nil {

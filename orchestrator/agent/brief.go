@@ -37,6 +37,8 @@ type Brief struct {
 	Repeated bool
 	Session  string // what this iteration did, for the memory
 	Variant  Variant
+	// Tools says that the model looks around for itself, and changes files by tools.
+	Tools bool `json:",omitempty"`
 }
 
 // List returns the paths one a line.

@@ -103,6 +103,13 @@ func (e *StopError) Error() string { return e.Message }
 // Unwrap returns the cause, nil for none.
 func (e *StopError) Unwrap() error { return e.Err }
 
+// A GaveUpError means that the model was asked and came to no answer that could be used, and
+// will not. Its candidate has failed; others go on.
+type GaveUpError struct{ Message string }
+
+// Error says why.
+func (e *GaveUpError) Error() string { return e.Message }
+
 // ErrSkipped is what Engineer.Before returns for a question that a person does
 // not want to be sent.
 var ErrSkipped = errors.New("the question was skipped")

@@ -36,4 +36,5 @@ const (
 	Dropped  Stage = "dropped" // the text so far is void
 	Waiting  Stage = "waiting"
 	Answered Stage = "answered"
+	Called   Stage = "called" // a tool of the answer is at work, as Text says
 )

@@ -39,6 +39,7 @@ const (
 	systemProject Purpose = "system-project"
 	systemMemory  Purpose = "system-memory"
 	systemFeature Purpose = "system-feature"
+	systemTools   Purpose = "system-tools" // in place of system, where a model makes the edits by tools
 )
 
 // System names the template of the instructions that go with a question: rules for edits would only confuse
@@ -59,7 +60,7 @@ func (p Purpose) System() Purpose {
 
 // Templates lists every template: those of the purposes, then those of instructions.
 func Templates() []Purpose {
-	return append(Purposes(), system, systemTarget, systemProject, systemMemory, systemFeature)
+	return append(Purposes(), system, systemTarget, systemProject, systemMemory, systemFeature, systemTools)
 }
 
 // Purposes lists every purpose, in the order above.
@@ -157,7 +158,11 @@ func (p *Prompts) Digests() map[Purpose]string { return maps.Clone(p.digest) }
 
 // Question renders the question of a purpose.
 func (p *Prompts) Question(purpose Purpose, b Brief, f Fence) (Question, error) {
-	instructions, err := p.run(p.all[purpose.System()], b, f)
+	with := purpose.System()
+	if b.Tools && with == system {
+		with = systemTools
+	}
+	instructions, err := p.run(p.all[with], b, f)
 	if err != nil {
 		return Question{}, fmt.Errorf("render the instructions: %w", err)
 	}
@@ -165,7 +170,7 @@ func (p *Prompts) Question(purpose Purpose, b Brief, f Fence) (Question, error) 
 	if err != nil {
 		return Question{}, fmt.Errorf("render prompt %s: %w", purpose, err)
 	}
-	sum := sha256.Sum256([]byte(p.digest[purpose.System()] + p.digest[purpose]))
+	sum := sha256.Sum256([]byte(p.digest[with] + p.digest[purpose]))
 	return Question{
 		Purpose: purpose, File: b.Target, Digest: hex.EncodeToString(sum[:]), System: instructions, Text: text, Temperature: b.temperature(),
 	}, nil

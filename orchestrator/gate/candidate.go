@@ -111,24 +111,19 @@ func (g *Gate) Take(base *workspace.Manifest, cs workspace.Changeset) (cand Cand
 func (g *Gate) Extend(cand *Candidate, base *workspace.Manifest, changes workspace.Changeset, response []byte, target string) (rejected, err error) {
 	started := time.Now()
 	cand.Origin = Origin{Response: response, Target: target, Onto: changes.Digest()}
-	cs, applied, err := edit.Apply(editable{base.With(changes)}, response, target)
+	cs, applied, err := Revise(base, changes, response, target)
 	var refusal *problem.Refusal
+	var forbidden *ForbiddenError
 	switch {
 	case errors.As(err, &refusal):
 		cand.Verdict, cand.Gates = verify.Fail, []verify.Gate{refusedGate(refusal, time.Since(started))}
 		return refusal, nil
-	case err != nil:
-		return nil, fmt.Errorf("read the workspace: %w", err)
-	}
-	// One changeset from the host to the end of both: the gates and the promotion
-	// know of no steps in between.
-	if cs, err = changes.Then(cs); err == nil {
-		err = suit(base, cs)
-	}
-	if err != nil { // a path that no approval allows: the model is told, and may choose another
+	case errors.As(err, &forbidden): // a path that no approval allows: the model is told, and may choose another
 		cand.Verdict = verify.Policy
 		cand.Gates = []verify.Gate{{Name: "edit", Verdict: verify.Policy, Seconds: time.Since(started).Seconds(), Detail: err.Error()}}
 		return fmt.Errorf("nothing was applied: %w", err), nil
+	case err != nil:
+		return nil, err
 	}
 	g.Seal(cand, cs)
 	cand.Edits, cand.Origin.Asked = applied, cand.Digest

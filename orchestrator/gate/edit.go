@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"agent/orchestrator/edit"
@@ -32,6 +34,29 @@ func Edit(base *workspace.Manifest, response []byte, target string) (workspace.C
 		return workspace.Changeset{}, nil, err
 	}
 	return cs, applied, suit(base, cs)
+}
+
+// Revise applies a response to the workspace as changes leave it, and returns what both
+// together do to base: one changeset from the host to the end of both, since the gates and
+// the promotion know of no steps in between.
+//
+// The errors are those of Edit; what may not be written is no changeset here.
+func Revise(base *workspace.Manifest, changes workspace.Changeset, response []byte, target string) (workspace.Changeset, []edit.Applied, error) {
+	cs, applied, err := edit.Apply(editable{base.With(changes)}, response, target)
+	var refusal *problem.Refusal
+	switch {
+	case errors.As(err, &refusal):
+		return workspace.Changeset{}, nil, refusal
+	case err != nil:
+		return workspace.Changeset{}, nil, fmt.Errorf("read the workspace: %w", err)
+	}
+	if cs, err = changes.Then(cs); err != nil {
+		return workspace.Changeset{}, nil, &ForbiddenError{err}
+	}
+	if err := suit(base, cs); err != nil {
+		return workspace.Changeset{}, nil, err
+	}
+	return cs, applied, nil
 }
 
 // suit gives the changes of cs the permission bits of the host's files and

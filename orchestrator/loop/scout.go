@@ -46,6 +46,9 @@ type Scout struct {
 	Findings func(ctx context.Context, base *workspace.Manifest, rules gate.Rules, path string) (string, error)
 	// Last is the target of the iteration before, which is not chosen again.
 	Last string
+	// Explores says that the model looks around by tools: of a goal it finds the files
+	// itself.
+	Explores bool
 	// Fence is the word that quotes untrusted text; NewFenceWord draws one.
 	Fence string
 }
@@ -76,7 +79,7 @@ func NewFenceWord() string {
 func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req run.Request) (tournament.Plan, error) {
 	plan := tournament.Plan{Task: agent.Task{Fence: agent.NewFence(s.Fence), Kind: agent.Patch, Window: s.Engineer.Window.Tokens}}
 	b := &plan.Task.Brief
-	b.Goal = req.Goal
+	b.Goal, b.Tools = req.Goal, s.Explores
 	known, err := s.survey(ctx, base)
 	if err != nil {
 		return tournament.Plan{}, err
@@ -160,6 +163,10 @@ func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, known surv
 		if ordered, err := s.order(ctx, base, plan); err != nil || ordered && b.Target != "" {
 			return err
 		}
+	}
+	if s.Explores && b.Goal != "" {
+		plan.Why = cmp.Or(plan.Why, "the model looks around")
+		return nil
 	}
 	all := s.candidates(base)
 	if len(all) == 0 {

@@ -125,6 +125,29 @@ func TestTheTargetIsChosenInOrder(t *testing.T) {
 	}
 }
 
+// Who looks around by tools finds the files of a goal without being asked for one.
+func TestAnExplorerIsGivenTheGoalAlone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		req          run.Request
+		target, kind string
+		asked        int
+	}{
+		"a goal":                {run.Request{Goal: "g"}, "", string(agent.Implement), 0},
+		"a goal with a file":    {run.Request{Goal: "g", Scope: []string{"a.py"}}, "a.py", string(agent.Implement), 0},
+		"a review needs a file": {run.Request{}, "lib/b.py", string(agent.Patch), 1},
+		"a review of this file": {run.Request{Scope: []string{"a.py"}}, "a.py", string(agent.Patch), 0},
+	} {
+		s, m := scout(t, "lib/b.py")
+		s.Explores = true
+		plan, err := s.Plan(t.Context(), runtest.Scan(t, pair), c.req)
+		b := plan.Task.Brief
+		if err != nil || !b.Tools || b.Target != c.target || string(plan.Task.Kind) != c.kind || len(m.Asked) != c.asked {
+			t.Errorf("%s: %v, %+v after %d questions", name, err, plan.Task, len(m.Asked))
+		}
+	}
+}
+
 // TestAPlanThatCannotBeMadeSaysWhatToDo has everything that ends the planning
 // with advice for the person, none of which is worth a question to the model.
 func TestAPlanThatCannotBeMadeSaysWhatToDo(t *testing.T) {

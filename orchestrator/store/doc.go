@@ -21,6 +21,8 @@
 //	blob            content by SHA-256, kept once however often it is referred to
 //	cache           results that stay true; no evidence, and free to be emptied
 //	model_call      one request to a model, its texts byte for byte, and its price
+//	tool_call       what a model called on its workbench, and the answer
+//	conversation    how such a conversation ended
 //	model_key       when a key rests or is not used again; never a key itself
 //	memory          every version of what was learnt of a workspace
 //	cascade         files that use something which changed, waiting and served

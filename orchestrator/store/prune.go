@@ -60,7 +60,8 @@ const weight = `(select count(*) from doomed),
 	((select coalesce(sum(octet_length(r.patch)), 0) from run r where r.id in (select id from doomed))
 	+ (select coalesce(sum(octet_length(c.diff)), 0) from candidate c where c.run in (select id from doomed))
 	+ (select coalesce(sum(octet_length(g.output)), 0) from gate g where g.run in (select id from doomed))
-	+ (select coalesce(sum(octet_length(c.request) + octet_length(c.answer) + octet_length(c.beside)), 0) from model_call c where c.run in (select id from doomed)))::bigint`
+	+ (select coalesce(sum(octet_length(c.request) + octet_length(c.answer) + octet_length(c.beside)), 0) from model_call c where c.run in (select id from doomed))
+	+ (select coalesce(sum(octet_length(t.arguments) + octet_length(t.answer)), 0) from tool_call t where t.run in (select id from doomed)))::bigint`
 
 // Prunable counts what Prune would remove at this moment.
 func (db *DB) Prunable(ctx context.Context, before time.Time) (Pruned, error) {
@@ -171,7 +172,10 @@ func pruneBatch(ctx context.Context, tx pgx.Tx, before time.Time, after string) 
 	args := pgx.NamedArgs{"ids": ids}
 	err = tx.QueryRow(ctx, `with doomed as materialized (select unnest(@ids::text[]) as id) select `+weight, args).Scan(&p.Runs, &p.Requests, &p.Bytes)
 	// What hangs on a run by a reference goes with it; a request does not.
-	for _, sql := range []string{`delete from model_call where run = any(@ids)`, `delete from run where id = any(@ids)`} {
+	for _, sql := range []string{
+		`delete from model_call where run = any(@ids)`, `delete from tool_call where run = any(@ids)`, `delete from conversation where run = any(@ids)`,
+		`delete from run where id = any(@ids)`,
+	} {
 		if err == nil {
 			_, err = tx.Exec(ctx, sql, args)
 		}

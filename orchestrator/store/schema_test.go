@@ -132,7 +132,8 @@ func TestTheNamesInSQLAreThoseInGo(t *testing.T) {
 		"event_kind_check":       constants(t, "../run", "EntryKind"),
 		"iteration_phase_check":  constants(t, "../loop", "Phase"),
 		"proposal_kind_check":    constants(t, "../run", "ProposalKind"), "proposal_state_check": constants(t, "../run", "ProposalState"),
-		"review_verdict_check": constants(t, "history", "ReviewVerdict"),
+		"conversation_cause_check": constants(t, "../agent/conversation", "End"),
+		"review_verdict_check":     constants(t, "history", "ReviewVerdict"),
 	} {
 		definition := value(t, url, `select pg_get_constraintdef(oid) from pg_constraint
 			where connamespace = current_schema()::regnamespace and conname = $1`, check)

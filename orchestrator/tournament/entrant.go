@@ -33,6 +33,10 @@ type entrant struct {
 	absent  string
 	failure agent.Failure
 	tried   []agent.Attempt
+	// Where the model works by tools, nil where it is asked without.
+	bench Workbench
+	// Why the model gave no answer that is of use, and will not; "" while it may.
+	gaveUp string
 	// There is nothing more to ask: it passed, or no repair is left, or the
 	// model sees nothing to change, or a person would not have it asked.
 	done, nothing, skipped bool
@@ -128,7 +132,11 @@ func (c *tournament) noWinner() run.Ending {
 		})
 	}
 	end := run.Judged(last.cand)
-	if end.Error != nil {
+	switch {
+	case end.Error == nil:
+	case last.gaveUp != "":
+		end.Error.Message, end.Error.Next = last.gaveUp, "`agent runs calls "+c.ID()+"` shows what it did; say more in --goal, or try another --model, or --mode question"
+	default:
 		end.Error.Message = fmt.Sprintf("no candidate passed, %d repairs included; the last: %s", last.heals, end.Error.Message)
 		end.Error.Next = "`agent runs show " + c.ID() + "` shows every candidate; say more in --goal, or try another --model"
 	}

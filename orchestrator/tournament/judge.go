@@ -142,7 +142,7 @@ func (k *entrant) settle(base *workspace.Manifest) {
 	k.tried = append(k.tried, agent.Attempt{
 		N: len(k.tried) + 1, Gate: k.failure.Gate, Why: k.cand.Because(k.cand.Verdict), Diff: k.cand.Diff,
 	})
-	k.done = k.heals >= agent.MaxHeals || k.same >= mostSame
+	k.done = k.heals >= agent.MaxHeals || k.same >= mostSame || k.gaveUp != ""
 }
 
 // mostSame is how often a model may give the answer that it gave before: after the first it is asked in another way.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"agent/orchestrator/agent"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 )
@@ -50,6 +51,17 @@ type Planner interface {
 type Crew struct {
 	Engineer *agent.Engineer
 	Planner  Planner
+	// Workbench returns where the model works on one line of candidates, for a task whose
+	// brief has tools.
+	Workbench func(ctx context.Context, base *workspace.Manifest, task agent.Task) (Workbench, error)
+}
+
+// A Workbench is where a model looks around and makes a change by tools. It is for one line
+// of candidates, and remembers between them.
+type Workbench interface {
+	// On returns what answers questions about the workspace of base with a response that
+	// is to be applied to it.
+	On(base *workspace.Manifest, st gate.Stage, g *gate.Gate) agent.Model
 }
 
 // Aim makes the plan one for a proposal. The planner has read its file and

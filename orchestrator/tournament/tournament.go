@@ -234,16 +234,24 @@ func (c *tournament) ask(ctx context.Context, k *entrant) error {
 	if p := c.plan.Proposal; p != nil && p.Patch != nil && k.variant.N == 1 && k.again == 0 && len(k.tried) == 0 {
 		return c.resumeProposal(k, *p)
 	}
-	var err error
-	if len(k.tried) == 0 {
-		k.reply, _, err = c.crew.Engineer.Propose(ctx, c.plan.Task, k.variant, k.again)
-	} else {
+	engineer, err := c.engineer(ctx, k)
+	switch {
+	case err != nil:
+		return err
+	case len(k.tried) == 0:
+		k.reply, _, err = engineer.Propose(ctx, c.plan.Task, k.variant, k.again)
+	default:
 		k.heals++
 		before := k.reply.Text
-		k.reply, _, err = c.crew.Engineer.Heal(ctx, c.plan.Task, c.breakage(k))
+		k.reply, _, err = engineer.Heal(ctx, c.plan.Task, c.breakage(k))
 		if k.same++; strings.TrimSpace(k.reply.Text) != strings.TrimSpace(before) {
 			k.same = 0
 		}
+	}
+	if gaveUp, ok := errors.AsType[*agent.GaveUpError](err); ok {
+		// The others go on; what it said is an answer that holds no edit.
+		k.gaveUp, k.reply = gaveUp.Message, agent.Reply{Text: "<THOUGHT>\n" + gaveUp.Message + "\n</THOUGHT>\n"}
+		return c.apply(k)
 	}
 	// The others of the round are asked all the same.
 	if errors.Is(err, agent.ErrSkipped) {
@@ -258,6 +266,23 @@ func (c *tournament) ask(ctx context.Context, k *entrant) error {
 		return nil
 	}
 	return c.apply(k)
+}
+
+// engineer is who asks for the next candidate of an entrant: with tools, where the task has
+// them, on the workspace as its candidates leave it so far.
+func (c *tournament) engineer(ctx context.Context, k *entrant) (*agent.Engineer, error) {
+	if !c.plan.Task.Brief.Tools {
+		return c.crew.Engineer, nil
+	}
+	if k.bench == nil {
+		var err error
+		if k.bench, err = c.crew.Workbench(ctx, c.stage.Base, c.plan.Task); err != nil {
+			return nil, err
+		}
+	}
+	engineer := *c.crew.Engineer
+	engineer.Model = k.bench.On(c.stage.Base.With(k.changes), c.stage, c.gate)
+	return &engineer, nil
 }
 
 // resumeProposal begins with the patch of a kept proposal in place of an answer. The

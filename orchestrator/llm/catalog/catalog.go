@@ -22,6 +22,7 @@ type Model struct {
 	Name    string     // VENDOR/NAME
 	Context int        // tokens of question and answer, 0 when it is not known
 	Price   *llm.Price // nil when it is not known
+	Tools   bool       // it calls tools well enough to look around with them
 }
 
 // All returns the table, in the order of its vendors.
@@ -47,30 +48,30 @@ var table = []Model{
 	// ai.google.dev/gemini-api/docs/pricing and /models, 2026-05. What Google takes for cached
 	// tokens has changed several times, and is left at the price of the question. That of 2.5 Pro
 	// rises with the length of the question.
-	{"gemini/gemini-2.5-flash", 1_048_576, &llm.Price{In: 0.30, Out: 2.50}},
-	{"gemini/gemini-2.5-flash-lite", 1_048_576, &llm.Price{In: 0.10, Out: 0.40}},
-	{"gemini/gemini-2.5-pro", 1_048_576, nil},
+	{"gemini/gemini-2.5-flash", 1_048_576, &llm.Price{In: 0.30, Out: 2.50}, true},
+	{"gemini/gemini-2.5-flash-lite", 1_048_576, &llm.Price{In: 0.10, Out: 0.40}, true},
+	{"gemini/gemini-2.5-pro", 1_048_576, nil, true},
 
 	// docs.anthropic.com/en/docs/about-claude/pricing and /models/overview, 2026-05; a write is
 	// one to the cache for 5 minutes. Sonnet 4 and 4.5 hold more with a beta header, not sent here.
-	{"anthropic/claude-opus-4-7", 1_000_000, &llm.Price{In: 5, Out: 25, Cached: 0.50, Written: 6.25}},
-	{"anthropic/claude-opus-4-6", 1_000_000, &llm.Price{In: 5, Out: 25, Cached: 0.50, Written: 6.25}},
-	{"anthropic/claude-opus-4-5", 200_000, &llm.Price{In: 5, Out: 25, Cached: 0.50, Written: 6.25}},
-	{"anthropic/claude-opus-4-1", 200_000, &llm.Price{In: 15, Out: 75, Cached: 1.50, Written: 18.75}},
-	{"anthropic/claude-sonnet-4-6", 1_000_000, &llm.Price{In: 3, Out: 15, Cached: 0.30, Written: 3.75}},
-	{"anthropic/claude-sonnet-4-5", 200_000, &llm.Price{In: 3, Out: 15, Cached: 0.30, Written: 3.75}},
-	{"anthropic/claude-sonnet-4", 200_000, &llm.Price{In: 3, Out: 15, Cached: 0.30, Written: 3.75}},
-	{"anthropic/claude-haiku-4-5", 200_000, &llm.Price{In: 1, Out: 5, Cached: 0.10, Written: 1.25}},
+	{"anthropic/claude-opus-4-7", 1_000_000, &llm.Price{In: 5, Out: 25, Cached: 0.50, Written: 6.25}, true},
+	{"anthropic/claude-opus-4-6", 1_000_000, &llm.Price{In: 5, Out: 25, Cached: 0.50, Written: 6.25}, true},
+	{"anthropic/claude-opus-4-5", 200_000, &llm.Price{In: 5, Out: 25, Cached: 0.50, Written: 6.25}, true},
+	{"anthropic/claude-opus-4-1", 200_000, &llm.Price{In: 15, Out: 75, Cached: 1.50, Written: 18.75}, true},
+	{"anthropic/claude-sonnet-4-6", 1_000_000, &llm.Price{In: 3, Out: 15, Cached: 0.30, Written: 3.75}, true},
+	{"anthropic/claude-sonnet-4-5", 200_000, &llm.Price{In: 3, Out: 15, Cached: 0.30, Written: 3.75}, true},
+	{"anthropic/claude-sonnet-4", 200_000, &llm.Price{In: 3, Out: 15, Cached: 0.30, Written: 3.75}, true},
+	{"anthropic/claude-haiku-4-5", 200_000, &llm.Price{In: 1, Out: 5, Cached: 0.10, Written: 1.25}, true},
 
 	// platform.openai.com/docs/pricing and /models, 2026-05.
-	{"openai/gpt-5.3-codex", 400_000, &llm.Price{In: 1.75, Out: 14, Cached: 0.175}},
-	{"openai/gpt-5.2-codex", 400_000, &llm.Price{In: 1.75, Out: 14, Cached: 0.175}},
-	{"openai/gpt-5.2", 400_000, &llm.Price{In: 1.75, Out: 14, Cached: 0.175}},
-	{"openai/gpt-5.1-codex", 400_000, &llm.Price{In: 1.25, Out: 10, Cached: 0.125}},
-	{"openai/gpt-5.1", 400_000, &llm.Price{In: 1.25, Out: 10, Cached: 0.125}},
-	{"openai/gpt-5-codex", 400_000, &llm.Price{In: 1.25, Out: 10, Cached: 0.125}},
-	{"openai/gpt-5", 400_000, &llm.Price{In: 1.25, Out: 10, Cached: 0.125}},
-	{"openai/gpt-5-mini", 400_000, &llm.Price{In: 0.25, Out: 2, Cached: 0.025}},
-	{"openai/gpt-4.1", 1_047_576, &llm.Price{In: 2, Out: 8, Cached: 0.50}},
-	{"openai/gpt-4.1-mini", 1_047_576, &llm.Price{In: 0.40, Out: 1.60, Cached: 0.10}},
+	{"openai/gpt-5.3-codex", 400_000, &llm.Price{In: 1.75, Out: 14, Cached: 0.175}, true},
+	{"openai/gpt-5.2-codex", 400_000, &llm.Price{In: 1.75, Out: 14, Cached: 0.175}, true},
+	{"openai/gpt-5.2", 400_000, &llm.Price{In: 1.75, Out: 14, Cached: 0.175}, true},
+	{"openai/gpt-5.1-codex", 400_000, &llm.Price{In: 1.25, Out: 10, Cached: 0.125}, true},
+	{"openai/gpt-5.1", 400_000, &llm.Price{In: 1.25, Out: 10, Cached: 0.125}, true},
+	{"openai/gpt-5-codex", 400_000, &llm.Price{In: 1.25, Out: 10, Cached: 0.125}, true},
+	{"openai/gpt-5", 400_000, &llm.Price{In: 1.25, Out: 10, Cached: 0.125}, true},
+	{"openai/gpt-5-mini", 400_000, &llm.Price{In: 0.25, Out: 2, Cached: 0.025}, true},
+	{"openai/gpt-4.1", 1_047_576, &llm.Price{In: 2, Out: 8, Cached: 0.50}, true},
+	{"openai/gpt-4.1-mini", 1_047_576, &llm.Price{In: 0.40, Out: 1.60, Cached: 0.10}, true},
 }

@@ -162,6 +162,11 @@ func budget() []Setting {
 			scope: userOnly, kind: count(1, maxCandidates, func(v *values) *int { return &v.candidates }),
 			usage: "ask for `N` different changes, take the best (1 to " + strconv.Itoa(maxCandidates) + ")",
 		},
+		{
+			Name: "mode", Flag: "mode", Env: "AGENT_MODE", Default: "auto",
+			About: "how a model finds a change: tools, it looks around and edits by tools; question, it is shown what it needs and answers once; auto, tools where it can call them",
+			scope: userOnly, kind: choice([]string{"auto", "tools", "question"}, func(*values, string) {}), usage: "`HOW` the model finds the change: tools, question or auto",
+		},
 		{Name: "countdown", Env: "AGENT_COUNTDOWN", Default: "3m40s", About: "how long a question on a terminal waits for its answer; 0: for ever", scope: userOnly, kind: countdown()},
 		{
 			Name: "notify", Env: "AGENT_NOTIFY", Default: "off", About: "how a terminal calls you when a run waits for you: off, bell, or osc9 for a desktop notification",

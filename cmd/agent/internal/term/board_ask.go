@@ -40,6 +40,7 @@ func candidateOf(step string) int {
 	kind, number, _ := strings.Cut(step, "/")
 	switch kind {
 	case "propose", "implement", "heal":
+		number, _, _ = strings.Cut(number, "/") // the round of a conversation stands behind it
 		number, _, _ = strings.Cut(number, ".")
 		n, err := strconv.Atoi(number)
 		if err == nil {
@@ -81,7 +82,18 @@ func (b *Board) ask(p agent.Progress) {
 		b.print(r.name() + " … " + r.note)
 	case agent.Answered:
 		b.answered(r, p)
+	case agent.Called:
+		r.note = r.round() + CleanLine(p.Text)
+		b.print(r.name() + " … " + r.note)
 	}
+}
+
+// round is the round of a conversation that the question opened, "" for none.
+func (r *askRow) round() string {
+	if _, n, ok := strings.Cut(r.step, "/r"); ok {
+		return "round " + n + " · "
+	}
+	return ""
 }
 
 // askRow returns the row of a question: that of its candidate, or one of its own.
@@ -178,7 +190,7 @@ func (r *askRow) question() string {
 // figures are what is known of the question besides its time.
 func (r *askRow) figures() string {
 	switch r.stage {
-	case agent.Answered, agent.Dropped, agent.Waiting:
+	case agent.Answered, agent.Dropped, agent.Waiting, agent.Called:
 		return r.note
 	}
 	if r.wrote == 0 {

@@ -51,6 +51,29 @@ func TestTheBoardShowsTheAnswerAsItIsWritten(t *testing.T) {
 	}
 }
 
+// The rounds of a conversation stand in the block of their candidate, with what is called.
+func TestTheBoardShowsWhatIsCalled(t *testing.T) {
+	t.Parallel()
+	b, _ := aBoard(100, 40)
+	for _, p := range []agent.Progress{
+		{Step: "heal/2.1/r3", Stage: agent.Asked, Model: "compatible/m", In: 10},
+		{Step: "heal/2.1/r3", Stage: agent.Answered, In: 10, Out: 2},
+		{Step: "heal/2.1/r3", Stage: agent.Called, Text: "search tax \x1b[2J"},
+	} {
+		b.Event(run.Event{Model: &p})
+	}
+	text := frame(b)
+	for _, want := range []string{"⠋ compatible/m", "repair", "round 3 · search tax ␛[2J"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not on the board:\n%s", want, text)
+		}
+	}
+	b.Event(run.Event{Model: &agent.Progress{Step: "heal/2.1/r4", Stage: agent.Asked, Model: "compatible/m", In: 12}})
+	if text := frame(b); strings.Contains(text, "round 3") || strings.Contains(text, "compatible/m") && strings.Count(text, "repair") != 1 {
+		t.Errorf("the board keeps the round before:\n%s", text)
+	}
+}
+
 // On a narrow terminal the figures of a question stand on a line of their own
 // rather than beyond its edge.
 func TestTheFiguresOfAQuestionAreNotCutOff(t *testing.T) {

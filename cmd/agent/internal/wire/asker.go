@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"agent/cmd/agent/internal/config"
 	"agent/orchestrator/agent"
+	"agent/orchestrator/agent/conversation"
 	"agent/orchestrator/llm"
 	"agent/sandbox/workspace/secret"
 )
@@ -52,6 +54,29 @@ func (a *asker) Ask(ctx context.Context, q agent.Question) (agent.Reply, error) 
 		return agent.Reply{}, stopped(ctx, err)
 	}
 	return agent.Reply{Text: restore(answer.Text), Model: who}, nil
+}
+
+// Converse puts a question of a conversation with tools to the chain. It implements
+// [conversation.Model].
+func (a *asker) Converse(ctx context.Context, q conversation.Question) (llm.Answer, string, error) {
+	hidden, restore, err := hideTurns(q.Request)
+	if err != nil {
+		return llm.Answer{}, "", err
+	}
+	who := ""
+	answer, err := a.chain.Ask(ctx, llm.Call{
+		Run: a.run, Step: q.Step, Purpose: string(q.Purpose), Template: q.Digest, Request: hidden,
+		Yield: func(e llm.Event) error {
+			p := progress(e)
+			p.Step, who = q.Step, cmp.Or(p.Model, who)
+			a.emit(p)
+			return nil
+		},
+	})
+	if err != nil {
+		return llm.Answer{}, who, stopped(ctx, err)
+	}
+	return restored(answer, restore), who, nil
 }
 
 // HideSecrets returns the question as it may leave: what looks like a

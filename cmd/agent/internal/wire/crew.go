@@ -35,9 +35,16 @@ func (s *Session) Crews(set config.Settings, scope string, before func(context.C
 	if err != nil {
 		return nil, err
 	}
+	explores, err := s.explores(set)
+	if err != nil {
+		return nil, err
+	}
 	return func(it loop.Iteration, emit func(agent.Progress)) tournament.Crew {
-		engineer := &agent.Engineer{Model: &asker{chain: chain, run: it.ID, emit: emit}, Prompts: prompts, Window: Window(set), Before: before}
-		return tournament.Crew{Engineer: engineer, Planner: s.Scout(engineer, it)}
+		model := &asker{chain: chain, run: it.ID, emit: emit}
+		engineer := &agent.Engineer{Model: model, Prompts: prompts, Window: Window(set), Before: before}
+		scout := s.Scout(engineer, it)
+		scout.Explores = explores
+		return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: s.workbenches(model, "")}
 	}, nil
 }
 
@@ -80,8 +87,10 @@ func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Re
 	return func(it loop.Iteration, emit func(agent.Progress)) tournament.Crew {
 		// An iteration beyond the record gets the last one of it.
 		n := min(it.Order.Done, len(recs)-1)
-		engineer := &agent.Engineer{Model: &asker{chain: chains[n], run: it.ID, emit: emit}, Prompts: prompts}
-		return tournament.Crew{Engineer: engineer, Planner: tournament.RecordedPlan(recs[n].Plan)}
+		model := &asker{chain: chains[n], run: it.ID, emit: emit}
+		return tournament.Crew{
+			Engineer: &agent.Engineer{Model: model, Prompts: prompts}, Planner: tournament.RecordedPlan(recs[n].Plan), Workbench: s.workbenches(model, recs[n].Asked),
+		}
 	}, nil
 }
 

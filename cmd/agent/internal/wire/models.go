@@ -75,7 +75,7 @@ func links(rows []llm.Vendor, s config.Settings) ([]llm.Link, error) {
 
 // link is one model of a vendor.
 func link(v llm.Vendor, s config.Settings, model string) (llm.Link, error) {
-	link := llm.Link{Model: model, Context: window(v, s, model).Tokens}
+	link := llm.Link{Model: model, Context: window(v, s, model).Tokens, Tools: true}
 	known, _ := catalog.Find(v.Name, model)
 	link.Price = known.Price
 	if v.Local {

@@ -6,12 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/cmdline"
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/agent/conversation"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/store/calls"
 )
@@ -57,7 +59,43 @@ type CallRow struct {
 	Answer    string      `json:"answer"`
 	// The tools that the answer calls.
 	Calls []llm.ToolCall `json:"calls,omitempty"`
+	// Made are those of them that were carried out.
+	Made []ToolRow `json:"made,omitempty"`
 }
+
+// A ToolRow is one call of a tool that was carried out, without its answer: that stands in
+// the next question.
+type ToolRow struct {
+	Number    int     `json:"number"` // in its conversation
+	Tool      string  `json:"tool"`
+	Arguments string  `json:"arguments"` // with credentials hidden
+	Failed    bool    `json:"failed"`
+	Bytes     int     `json:"bytes"` // that the model was shown
+	Seconds   float64 `json:"seconds"`
+}
+
+// made are the calls that were carried out for the answer to the question of a step.
+func made(list []conversation.Call, step string) []ToolRow {
+	var rows []ToolRow
+	for _, c := range list {
+		if fmt.Sprintf("%s/r%d", c.Step, c.Round) == step {
+			rows = append(rows, ToolRow{c.Number, c.Tool, c.Arguments, c.Failed, c.Shown, c.Took.Seconds()})
+		}
+	}
+	return rows
+}
+
+// line shows a call on one line.
+func (t ToolRow) line() string {
+	failed := ""
+	if t.Failed {
+		failed = ", failed"
+	}
+	return fmt.Sprintf("%d %s %s (%d bytes, %.1f s%s)", t.Number, t.Tool, ansi.Truncate(term.CleanLine(t.Arguments), maxArguments, "…"), t.Bytes, t.Seconds, failed)
+}
+
+// maxArguments is how many cells of a call's arguments a line shows.
+const maxArguments = 100
 
 // newCallRow translates a request of the store.
 //
@@ -99,9 +137,17 @@ func (c command) showCalls(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		called, err := s.DB.ToolCalls(ctx.Context, d.ID)
+		if err != nil {
+			return err
+		}
 		rows := []CallRow{}
 		for _, e := range found {
-			rows = append(rows, newCallRow(e))
+			row := newCallRow(e)
+			if e.Kind == "" { // an attempt that failed led to none
+				row.Made = made(called, e.Step)
+			}
+			rows = append(rows, row)
 		}
 		if set.On("json") {
 			return term.PrintJSON(c.Stdout, rows)
@@ -130,6 +176,9 @@ func (r CallRow) print(w io.Writer, text bool, p term.Palette) {
 		fmt.Fprintf(w, "  %s\n", p.Warn(term.CleanLine(r.ErrorKind+": "+r.Detail)))
 	}
 	if !text {
+		for _, t := range r.Made {
+			fmt.Fprintf(w, "  %s\n", t.line())
+		}
 		return
 	}
 	// In the order in which the model read them.

@@ -6,8 +6,29 @@ import (
 	"time"
 
 	"agent/cmd/agent/internal/term"
+	"agent/orchestrator/agent/conversation"
 	"agent/orchestrator/llm"
 )
+
+// Each answer has the calls that were carried out for it, a line each.
+func TestCallsThatWereMadeAreListed(t *testing.T) {
+	t.Parallel()
+	list := []conversation.Call{
+		{Step: "propose/1", Round: 1, Number: 1, Tool: "read", Arguments: `{"path":"a"}`, Shown: 40, Took: 1500 * time.Millisecond},
+		{Step: "propose/1", Round: 2, Number: 2, Tool: "edit", Arguments: `{"path":"` + strings.Repeat("x", 200) + `\u001b"}`, Failed: true},
+		{Step: "propose/11", Round: 1, Number: 1, Tool: "list"},
+	}
+	ended := time.Now()
+	var out strings.Builder
+	for _, step := range []string{"propose/1/r1", "propose/1/r2", "propose/1"} {
+		row := CallRow{Step: step, Vendor: "v", Model: "m", Ended: &ended, Made: made(list, step)}
+		row.print(&out, false, term.Palette{})
+	}
+	lines := strings.Split(out.String(), "\n")
+	if len(lines) != 6 || lines[1] != `  1 read {"path":"a"} (40 bytes, 1.5 s)` || !strings.HasPrefix(lines[3], `  2 edit {"path":"xxx`) || !strings.HasSuffix(lines[3], "xxx… (0 bytes, 0.0 s, failed)") {
+		t.Errorf("printed\n%s", out.String())
+	}
+}
 
 // What a model and its tools said is read as text, whatever is in it.
 func TestCallsOfToolsAreShown(t *testing.T) {

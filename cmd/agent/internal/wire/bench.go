@@ -1,0 +1,54 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+
+	"agent/cmd/agent/internal/config"
+	"agent/orchestrator/agent"
+	"agent/orchestrator/agent/conversation"
+	"agent/orchestrator/llm/catalog"
+	"agent/orchestrator/llm/vendors"
+	"agent/orchestrator/tournament"
+	"agent/orchestrator/workbench"
+	"agent/sandbox/workspace"
+)
+
+// explores reports whether the models of set are given tools to look around with: where the
+// user says so, or leaves it to the models and all of them can call tools, since a question
+// with tools is put to no fallback that cannot.
+func (s *Session) explores(set config.Settings) (bool, error) {
+	switch set["mode"].Text {
+	case "tools":
+		return true, nil
+	case "question":
+		return false, nil
+	}
+	all, err := links(vendors.All(), set)
+	for _, l := range all {
+		if known, _ := catalog.Find(l.Provider.Vendor(), l.Model); !known.Tools {
+			return false, err
+		}
+	}
+	return len(all) > 0, err
+}
+
+// workbenches returns who makes the workbenches of one iteration; with a replay their calls are
+// answered from the record of that name alone.
+func (s *Session) workbenches(model *asker, replay string) func(context.Context, *workspace.Manifest, agent.Task) (tournament.Workbench, error) {
+	return func(ctx context.Context, base *workspace.Manifest, task agent.Task) (tournament.Workbench, error) {
+		w := &workbench.Workbench{
+			Model: model, Record: s.DB.Workbench(model.run, replay), Fence: task.Fence,
+			Tell: func(p conversation.Progress) {
+				model.emit(agent.Progress{Step: fmt.Sprintf("%s/r%d", p.Step, p.Round), Stage: agent.Called, Text: p.About})
+			},
+		}
+		if replay != "" {
+			return w, nil // what was found then is on record
+		}
+		var err error
+		// The planner has brought it up to date.
+		w.Symbols, err = s.Analyst().Recall(ctx, base.Root)
+		return w, err
+	}
+}

@@ -1,0 +1,185 @@
+// Package tools is what a model may do on a workbench: one row a tool, each in a file of
+// its own, with what the model is told of it and what it does.
+//
+// A tool answers in words, and so does whatever is wrong with a call: the model reads it
+// and goes on. Only trouble of the machine is an error. Reading tools see the snapshot
+// with the draft, changing ones make the draft by the edit engine, and nothing here
+// touches the host's files. Text of a workspace that stands in an answer is as hostile
+// as ever: a conversation sets it apart.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"agent/orchestrator/agent/draft"
+	"agent/orchestrator/ledger"
+)
+
+// A Bench is what the tools of one conversation work on. What is nil is not there, and
+// neither are the tools that need it.
+type Bench struct {
+	Draft *draft.Draft
+	// Symbols are the definitions of the snapshot, and who uses them.
+	Symbols *ledger.Ledger
+
+	mu    sync.Mutex // guards what follows, and Symbols
+	notes []string
+	long  map[int]string // answers that were shown in part, by number
+}
+
+// An Answer is what a call came to.
+type Answer struct {
+	// Head says what Text is, in words of ours; "" for nothing to say.
+	Head string
+	// Text may hold what a workspace holds, and is quoted to a model.
+	Text string
+	// File is the file that Text is of, "" for none.
+	File string
+	// Failed says that the call did not do what was asked of it.
+	Failed bool
+	// Finished is the claim that the work is done, nil for none.
+	Finished *Claim
+}
+
+// A Claim is what a model says of its work at the end. It is never evidence.
+type Claim struct {
+	Summary string
+	// Nothing says that there is nothing to change.
+	Nothing bool
+}
+
+// A Tool is one row.
+type Tool struct {
+	Name string
+	// About tells the model what it does and when to call it.
+	About  string
+	Fields []Field
+	// Alone says that it changes the draft or the conversation: calls before it are over
+	// by then, and those behind it see what it did.
+	Alone bool
+
+	run func(ctx context.Context, b *Bench, args []byte) (Answer, error)
+	// has says what of a bench it needs, nil for nothing.
+	has func(b *Bench) bool
+}
+
+// A Field is one argument of a tool.
+type Field struct {
+	Name, About string
+	Kind        string // of JSON: string, integer or boolean
+	Needed      bool
+}
+
+// all lists the tools in the order in which a model is told of them.
+func all() []Tool {
+	return []Tool{readTool, listTool, searchTool, editTool, createTool, deleteTool, renameTool, noteTool, finishTool}
+}
+
+// For lists the tools that a bench has.
+func For(b *Bench) []Tool {
+	return slices.DeleteFunc(all(), func(t Tool) bool { return t.has != nil && !t.has(b) })
+}
+
+// Schema is the JSON schema of the arguments.
+func (t Tool) Schema() json.RawMessage {
+	properties, needed := map[string]map[string]string{}, []string{}
+	for _, f := range t.Fields {
+		properties[f.Name] = map[string]string{"type": f.Kind, "description": f.About}
+		if f.Needed {
+			needed = append(needed, f.Name)
+		}
+	}
+	// Keys are sorted: the same tool has the same bytes in every question.
+	text, _ := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": needed, "additionalProperties": false}) // strings alone
+	return text
+}
+
+// Find returns the tool of that name.
+func Find(tools []Tool, name string) (Tool, bool) {
+	i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == name })
+	if i < 0 {
+		return Tool{}, false
+	}
+	return tools[i], true
+}
+
+// Run carries a call out. Arguments that do not fit the tool are answered with what does.
+func (t Tool) Run(ctx context.Context, b *Bench, arguments string) (Answer, error) {
+	if why := t.misfit(arguments); why != "" {
+		return failed("%s: %s; %s", t.Name, why, t.usage()), nil
+	}
+	return t.run(ctx, b, []byte(arguments))
+}
+
+// misfit says why arguments are not those of the tool, "" when they are.
+func (t Tool) misfit(arguments string) string {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(arguments), &given); err != nil {
+		return "the arguments are not one JSON object"
+	}
+	for name := range given {
+		if !slices.ContainsFunc(t.Fields, func(f Field) bool { return f.Name == name }) {
+			return fmt.Sprintf("it has no argument %.40q", name)
+		}
+	}
+	for _, f := range t.Fields {
+		value, ok := given[f.Name]
+		if ok && !f.fits(value) {
+			return fmt.Sprintf("%q has to be a %s", f.Name, f.Kind)
+		}
+		if !ok && f.Needed {
+			return fmt.Sprintf("%q is missing", f.Name)
+		}
+	}
+	return ""
+}
+
+// fits reports whether a value is of the field's kind.
+func (f Field) fits(value json.RawMessage) bool {
+	into := map[string]any{"string": new(string), "integer": new(int), "boolean": new(bool)}[f.Kind]
+	return string(value) != "null" && json.Unmarshal(value, into) == nil
+}
+
+// usage shows a call: `read {"path": string, "from": integer?}`.
+func (t Tool) usage() string {
+	var fields []string
+	for _, f := range t.Fields {
+		mark := "?"
+		if f.Needed {
+			mark = ""
+		}
+		fields = append(fields, fmt.Sprintf("%q: %s%s", f.Name, f.Kind, mark))
+	}
+	return fmt.Sprintf("call it as {%s}", strings.Join(fields, ", "))
+}
+
+// failed is the answer of a call that did not do what was asked.
+func failed(format string, args ...any) Answer {
+	return Answer{Text: fmt.Sprintf(format, args...), Failed: true}
+}
+
+// arguments reads arguments that fit; see misfit.
+func arguments[T any](args []byte) (v T) {
+	// What does not fit was refused before.
+	_ = json.Unmarshal(args, &v)
+	return v
+}
+
+// Subject says in a few words what a call is about: the first text among its arguments.
+func (t Tool) Subject(arguments string) string {
+	var given map[string]any
+	if json.Unmarshal([]byte(arguments), &given) != nil {
+		return ""
+	}
+	for _, f := range t.Fields {
+		if text, ok := given[f.Name].(string); ok && text != "" {
+			return clip(strings.Join(strings.Fields(text), " "), 60)
+		}
+	}
+	return ""
+}
