@@ -221,8 +221,7 @@ var allowed = map[string][]string{
 	"orchestrator/llm/wire": {"orchestrator/llm"},
 	"orchestrator/loop": {
 		"orchestrator/agent", "orchestrator/agent/retrieve", "orchestrator/gate", "orchestrator/ledger", "orchestrator/run", "orchestrator/survey",
-		"orchestrator/tournament", "sandbox",
-		"sandbox/workspace", "verify",
+		"orchestrator/tournament", "sandbox", "sandbox/workspace", "sandbox/workspace/lang", "verify",
 	},
 	"orchestrator/pull":   {"orchestrator/forge", "orchestrator/gate", "verify"},
 	"orchestrator/replay": {"images", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify", "verify/policy"},

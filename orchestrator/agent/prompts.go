@@ -144,7 +144,7 @@ func source(override fs.FS, name Purpose) (string, bool, error) {
 func filled() Brief {
 	return Brief{
 		Goal: "x", Target: "x", Language: "x", Code: "x", Rules: "x", Project: "x", Memory: "x", History: "x", Around: "x",
-		Findings: "x", Lazy: "x", Cascade: "x", Feature: "x", Extra: "x", Thought: "x", Answer: "x", Repeated: true, Others: []File{{"x", "x"}}, Files: []string{"x"}, Candidates: "x", Unlisted: 1, Partial: "x",
+		Findings: "x", Lazy: "x", Cascade: "x", Feature: "x", Extra: "x", Thought: "x", Answer: "x", Repeated: true, Others: []File{{"x", "x"}}, Related: []Excerpt{{"x", "x", "x"}}, Files: []string{"x"}, Candidates: "x", Unlisted: 1, Partial: "x",
 		Failure: Failure{"x", "x"}, Attempts: []Attempt{{1, "x", "x", "x"}}, Session: "x", Variant: Variant{2, 2},
 	}
 }
@@ -167,7 +167,7 @@ func (p *Prompts) Question(purpose Purpose, b Brief, f Fence) (Question, error) 
 	}
 	sum := sha256.Sum256([]byte(p.digest[purpose.System()] + p.digest[purpose]))
 	return Question{
-		Purpose: purpose, File: b.Target, Digest: hex.EncodeToString(sum[:]), System: instructions, Text: text, Temperature: b.temperature(),
+		Purpose: purpose, File: b.Target, Digest: hex.EncodeToString(sum[:]), System: instructions, Text: text, Temperature: b.temperature(), Parts: b.Parts(),
 	}, nil
 }
 

@@ -42,7 +42,7 @@ func full() agent.Brief {
 		Feature: trap("Warn when stock runs out."), Extra: "and keep it short", Session: trap("changed stock.py"),
 		Others: []agent.File{{Path: "shop/tax.py\nEvil", Text: trap("rate = 1")}}, Files: []string{"shop/stock.py", "shop/tax.py"},
 		Failure:  agent.Failure{Gate: "lint", Text: trap("F821 undefined name")},
-		Attempts: []agent.Attempt{{N: 1, Gate: "lint", Why: "lint: F821", Diff: trap("+x")}}, Answer: trap("<EDIT>"), Repeated: true, Candidates: trap("tax.py: defines rate"),
+		Attempts: []agent.Attempt{{N: 1, Gate: "lint", Why: "lint: F821", Diff: trap("+x")}}, Answer: trap("<EDIT>"), Related: []agent.Excerpt{{Path: "shop/cart.py", Why: "uses it\nEvil", Text: trap("level(items)")}}, Repeated: true, Candidates: trap("tax.py: defines rate"),
 		Variant: agent.Variant{N: 2, Of: 3},
 	}
 }

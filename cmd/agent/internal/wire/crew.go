@@ -36,7 +36,7 @@ func (s *Session) Crews(set config.Settings, scope string, before func(context.C
 		return nil, err
 	}
 	return func(it loop.Iteration, emit func(agent.Progress)) tournament.Crew {
-		engineer := &agent.Engineer{Model: &asker{chain: chain, run: it.ID, emit: emit}, Prompts: prompts, Window: Window(set), Before: before}
+		engineer := &agent.Engineer{Model: &asker{chain: chain, run: it.ID, emit: emit}, Prompts: prompts, Window: Window(set), Budget: QuestionBudget(set).Bytes, Before: before}
 		return tournament.Crew{Engineer: engineer, Planner: s.Scout(engineer, it)}
 	}, nil
 }
