@@ -105,6 +105,10 @@ var allowed = map[string][]string{
 		"orchestrator/gate", "orchestrator/pull", "orchestrator/run", "orchestrator/store", "orchestrator/store/database", "orchestrator/store/history",
 		"sandbox/workspace", "sandbox/workspace/git", "verify",
 	},
+	"cmd/agent/internal/command/prompts": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
+		"orchestrator/agent", "sandbox/workspace",
+	},
 	"cmd/agent/internal/command/proposals": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/run", "orchestrator/store/database", "orchestrator/store/knowledge",

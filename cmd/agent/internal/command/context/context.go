@@ -73,9 +73,12 @@ func (c command) showContext(ctx *cli.Context) error {
 		return fault.Usage("name a file of the workspace: agent context FILE", "no file was named")
 	}
 	// The workspace's own prompts count here as in a run.
-	prompts, err := wire.LoadPrompts(dir)
+	prompts, err := wire.LoadPrompts(dir, config.UserPath(c.Getenv))
 	if err != nil {
 		return err
+	}
+	for _, name := range prompts.Own() {
+		fmt.Fprintf(c.Stderr, "prompt of the workspace: %s, see `agent prompts diff %s`\n", name, name)
 	}
 	// The request that `sandbox run` would make of the same flags.
 	conf, err := set.VerifyConfig()
