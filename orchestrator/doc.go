@@ -26,6 +26,7 @@
 //	cmd/agent/internal/command/models     agent models
 //	cmd/agent/internal/command/memory     agent memory: show, edit, clear
 //	cmd/agent/internal/command/pr         agent pr: open, review, watch
+//	cmd/agent/internal/command/prompts    agent prompts: list, show, diff, edit, allow
 //	cmd/agent/internal/command/proposals  agent proposals, and how a run takes one up
 //	cmd/agent/internal/command/prove      agent prove
 //	cmd/agent/internal/command/replay     agent runs replay, export, verify, key

@@ -22,6 +22,7 @@ import (
 	"agent/cmd/agent/internal/command/memory"
 	"agent/cmd/agent/internal/command/models"
 	"agent/cmd/agent/internal/command/pr"
+	"agent/cmd/agent/internal/command/prompts"
 	"agent/cmd/agent/internal/command/proposals"
 	"agent/cmd/agent/internal/command/prove"
 	"agent/cmd/agent/internal/command/review"
@@ -75,7 +76,7 @@ func newApp(c *cmdline.Line) *cli.App {
 		Commands: []*cli.Command{
 			sandbox.Command(c), prove.Command(c), edit.Command(c), runs.Command(c), proposals.Command(c), review.Command(c), undo.Command(c), blame.Command(c), pr.Command(c),
 			analyze.Command(c), context.Command(c), sql.Command(c), db.Command(c), images.Command(c), doctor.Command(c), config.Command(c), initialize.Command(c),
-			keys.Command(c), models.Command(c), memory.Command(c), self.Command(c), uninstall.Command(c), mcp.Command(c, built().Version), schema.Command(c), helpCommand(c), manCommand(c),
+			keys.Command(c), models.Command(c), memory.Command(c), prompts.Command(c), self.Command(c), uninstall.Command(c), mcp.Command(c, built().Version), schema.Command(c), helpCommand(c), manCommand(c),
 			completionCommand(c.Stdout), versionCommand(c),
 		},
 	}

@@ -70,7 +70,7 @@ func TestALargeWorkspaceFitsASmallModel(t *testing.T) {
 			h.configure(t, fmt.Sprintf("[ollama]\ncontext = %d\n", window))
 			text := h.enlarge(t)
 			h.model.Choose(func(q llmtest.Request) llmtest.Step {
-				if strings.HasPrefix(q.Messages[0].Text, "Choose") {
+				if strings.HasPrefix(q.Messages[0].Text, "Which files of this project must change") {
 					return llmtest.Step{Text: "ledger.sql"}
 				}
 				return llmtest.Step{Text: "<THOUGHT>\none more\n</THOUGHT>\n<EDIT file=\"ledger.sql\">\n<SEARCH>\ncreate view answer_of_all as select 41;\n</SEARCH>\n" +

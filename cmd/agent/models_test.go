@@ -105,7 +105,7 @@ func TestNoModelAtAllIsTold(t *testing.T) {
 func TestAWorkspaceMayHavePromptsOfItsOwn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if _, err := wire.LoadPrompts(dir); err != nil {
+	if _, err := wire.LoadPrompts(dir, ""); err != nil {
 		t.Errorf("without any: %v", err)
 	}
 	at := filepath.Join(dir, ".agent/prompts")
@@ -118,7 +118,7 @@ func TestAWorkspaceMayHavePromptsOfItsOwn(t *testing.T) {
 		}
 	}
 	write("IF.md", "Do {{.Goal}} gently.")
-	prompts, err := wire.LoadPrompts(dir)
+	prompts, err := wire.LoadPrompts(dir, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestAWorkspaceMayHavePromptsOfItsOwn(t *testing.T) {
 		t.Errorf("%q, %v", q.Text, err)
 	}
 	write("PP.md", "{{.Nonsense}}")
-	if _, err := wire.LoadPrompts(dir); err == nil || !strings.Contains(err.Error(), "PP.md") {
+	if _, err := wire.LoadPrompts(dir, ""); err == nil || !strings.Contains(err.Error(), "PP.md") {
 		t.Errorf("a template that names nothing: %v", err)
 	}
 	// A link may lead to any file of the user's.
@@ -143,7 +143,7 @@ func TestAWorkspaceMayHavePromptsOfItsOwn(t *testing.T) {
 	if err := os.Symlink(secret, filepath.Join(at, "IF.md")); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := wire.LoadPrompts(dir); err == nil {
+	if p, err := wire.LoadPrompts(dir, ""); err == nil {
 		t.Errorf("a link was read: %v", p.Own())
 	}
 }

@@ -105,6 +105,10 @@ var allowed = map[string][]string{
 		"orchestrator/gate", "orchestrator/pull", "orchestrator/run", "orchestrator/store", "orchestrator/store/database", "orchestrator/store/history",
 		"sandbox/workspace", "sandbox/workspace/git", "verify",
 	},
+	"cmd/agent/internal/command/prompts": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
+		"orchestrator/agent", "sandbox/workspace",
+	},
 	"cmd/agent/internal/command/proposals": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/run", "orchestrator/store/database", "orchestrator/store/knowledge",
@@ -224,8 +228,7 @@ var allowed = map[string][]string{
 	"orchestrator/llm/wire": {"orchestrator/llm"},
 	"orchestrator/loop": {
 		"orchestrator/agent", "orchestrator/agent/retrieve", "orchestrator/gate", "orchestrator/ledger", "orchestrator/run", "orchestrator/survey",
-		"orchestrator/tournament", "sandbox",
-		"sandbox/workspace", "verify",
+		"orchestrator/tournament", "sandbox", "sandbox/workspace", "sandbox/workspace/lang", "verify",
 	},
 	"orchestrator/pull":   {"orchestrator/forge", "orchestrator/gate", "verify"},
 	"orchestrator/replay": {"images", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify", "verify/policy"},

@@ -25,7 +25,9 @@ type Brief struct {
 	Feature  string // the proposal to implement
 	Extra    string // what a person added at the checkpoint
 	Others   []File // further files, whole
-	Files    []string
+	// Related are files, or parts of them, that are only there to be read, the most useful first.
+	Related []Excerpt `json:",omitempty"`
+	Files   []string
 	// Candidates says of the first of Files what they define, a line a file.
 	Candidates string
 	Unlisted   int    // how many more files there are than Files
@@ -46,6 +48,41 @@ func (b Brief) List() string { return strings.Join(b.Files, "\n") }
 
 // A File is a path and its text.
 type File struct{ Path, Text string }
+
+// An Excerpt is a file or parts of it, and why it is shown.
+type Excerpt struct{ Path, Why, Text string }
+
+// Label is what an excerpt is quoted under.
+func (x Excerpt) Label() string { return x.Path + " (" + x.Why + ")" }
+
+// A Part is something that a question quotes.
+type Part struct {
+	Name  string `json:"name"`
+	Bytes int    `json:"bytes"`
+	Why   string `json:"why,omitempty"` // why a file is among them
+}
+
+// Parts lists what a question made of the brief quotes, files first.
+func (b *Brief) Parts() []Part {
+	parts := []Part{}
+	add := func(name string, bytes int, why string) {
+		if bytes > 0 {
+			parts = append(parts, Part{name, bytes, why})
+		}
+	}
+	add(b.Target, len(b.Code), "to be changed")
+	for _, f := range b.Others {
+		add(f.Path, len(f.Text), "may be changed too")
+	}
+	for _, x := range b.Related {
+		add(x.Path, len(x.Text), x.Why)
+	}
+	add("goal", len(b.Goal), "")
+	for _, s := range b.sections() {
+		add(s.Name, len(*s.text), "")
+	}
+	return parts
+}
 
 // Paths joins the paths of files: "a.py, b.py".
 func Paths(files []File) string {
@@ -153,6 +190,9 @@ func (b *Brief) size() int {
 	}
 	for _, f := range b.Others {
 		n += len(f.Path) + len(f.Text)
+	}
+	for _, x := range b.Related {
+		n += len(x.Path) + len(x.Why) + len(x.Text)
 	}
 	for _, p := range b.Files {
 		n += len(p) + 1

@@ -12,7 +12,7 @@ import (
 type Engineer struct {
 	Model   Model
 	Prompts *Prompts
-	// Budget bounds what a question quotes, in bytes; 0 means defaultBudget.
+	// Budget bounds what a question quotes, in bytes; 0 means DefaultBudget.
 	Budget int
 	// Window is the context of the smallest model, which bounds a question further.
 	Window Window
@@ -28,9 +28,9 @@ const maxAnswer = 24 << 10
 // MaxTargets bounds how many files are worked on together. A model that names more has not chosen.
 const MaxTargets = 6
 
-// defaultBudget fits a question with room for its answer into the 32,000
+// DefaultBudget fits a question with room for its answer into the 32,000
 // tokens of context that small local models are run with.
-const defaultBudget = 80 << 10
+const DefaultBudget = 80 << 10
 
 // A Task is one change to be made, and all that is known about it.
 type Task struct {
@@ -43,6 +43,8 @@ type Task struct {
 	// Window is the context in tokens that the questions of the task are made for,
 	// so that a replay makes the same ones; 0 for that of the Engineer.
 	Window int `json:",omitempty"`
+	// Budget is Engineer.Budget of then, for the same reason.
+	Budget int `json:",omitempty"`
 }
 
 // Propose asks for the change. The step is "propose/N" by the variant, and
@@ -154,7 +156,7 @@ func (e *Engineer) Question(purpose Purpose, step string, b Brief, f Fence) (Que
 // question is Question for the window of a task.
 func (e *Engineer) question(purpose Purpose, step string, t Task) (Question, []Cut, error) {
 	window := cmp.Or(t.Window, e.Window.Tokens)
-	quoted, whole := e.budget(window)
+	quoted, whole := e.budget(t.Budget, window)
 	for {
 		b := t.Brief
 		cuts, err := b.narrow(quoted)

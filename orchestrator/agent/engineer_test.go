@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -147,7 +148,7 @@ func TestTheSameTaskAsksTheSameQuestion(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, _, err := (&agent.Engineer{Prompts: load(t, nil)}).Question(agent.Patch, "s", full(), agent.NewFence(word))
-	if err != nil || a != b {
+	if err != nil || !reflect.DeepEqual(a, b) {
 		t.Errorf("%+v and %+v, %v", a, b, err)
 	}
 }

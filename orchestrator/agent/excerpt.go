@@ -110,6 +110,16 @@ func cutFile(text string, budget int, f focus) string {
 	return x.String()
 }
 
+// Show returns the parts of a text that matter in at most budget bytes: around lines, counted from 1, and around names. See
+// the marks in the instructions of a question.
+func Show(text string, budget int, names []string, lines []int) string {
+	f := focus{lines: lines, names: map[string]bool{}}
+	for _, n := range names {
+		f.names[n] = true
+	}
+	return cutFile(text, budget, f)
+}
+
 // withhold keeps lines back that are too long to be shown beside others, and keys:
 // half of one would not be recognized as a secret any more.
 func (x *excerpt) withhold(longest int) {

@@ -27,6 +27,8 @@ type Question struct {
 	Digest string
 	// System are the instructions, Text the question.
 	System, Text string
+	// Parts are what Text quotes.
+	Parts []Part
 	// Temperature is 0 for the most likely answer; see Variant.
 	Temperature float64
 }

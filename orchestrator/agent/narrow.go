@@ -23,12 +23,15 @@ const (
 	wholeByToken  = 3
 )
 
+// Room is how many bytes a window of so many tokens leaves for what a question quotes.
+func Room(tokens int) int { return tokens * quotedByToken / 100 }
+
 // budget is how many bytes a question may quote, and how many it may have; 0 for
-// any number.
-func (e *Engineer) budget(window int) (quoted, whole int) {
-	quoted = cmp.Or(e.Budget, defaultBudget)
+// any number. own is the budget of its task, 0 for none.
+func (e *Engineer) budget(own, window int) (quoted, whole int) {
+	quoted = cmp.Or(own, e.Budget, DefaultBudget)
 	if window > 0 {
-		quoted, whole = min(quoted, window*quotedByToken/100), window*wholeByToken
+		quoted, whole = min(quoted, Room(window)), window*wholeByToken
 	}
 	return quoted, whole
 }
@@ -50,15 +53,15 @@ func (b *Brief) narrow(budget int) ([]Cut, error) {
 	if n := len(b.Attempts); n > 2 {
 		b.Attempts = b.Attempts[n-2:]
 	}
+	cuts := b.dropRelated(budget)
 	soft := 0
 	for _, s := range b.sections() {
 		soft += len(*s.text)
 	}
 	if b.size()-soft <= budget {
-		return nil, nil
+		return cuts, nil
 	}
 	b.own()
-	var cuts []Cut
 	cut := func(name string, text *string, most int, keep end) {
 		if from := len(*text); from > most {
 			*text = shorten(*text, most, keep)
@@ -79,6 +82,18 @@ func (b *Brief) narrow(budget int) ([]Cut, error) {
 	}
 	cuts = append(cuts, b.cutList(room)...)
 	return append(cuts, b.cutFiles(room)...), nil
+}
+
+// dropRelated leaves out files that are only there to be read, the last ones first, until the rest is within the budget.
+func (b *Brief) dropRelated(budget int) (cuts []Cut) {
+	over := b.size() - budget
+	for over > 0 && len(b.Related) > 0 {
+		last := b.Related[len(b.Related)-1]
+		b.Related = b.Related[:len(b.Related)-1]
+		cuts = append(cuts, Cut{"related " + last.Path, len(last.Text), 0})
+		over -= len(last.Path) + len(last.Why) + len(last.Text)
+	}
+	return cuts
 }
 
 // own gives the brief lists of its own, before they are changed.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"slices"
 	"strings"
 	"text/template"
 )
@@ -79,65 +78,129 @@ const partsFile = "prompts/parts.md"
 // maxTemplate bounds a template of a workspace, in bytes.
 const maxTemplate = 64 << 10
 
-// Prompts are the templates of a workspace: its own where it has some, those
-// that are built in for the rest.
+// Prompts are templates: those of the first layer that has one, those that are
+// built in for the rest.
 type Prompts struct {
 	all    map[Purpose]*template.Template
 	digest map[Purpose]string
-	own    []Purpose
+	from   map[Purpose]int // the layer, BuiltIn for none
+	text   map[Purpose]string
 }
 
-// LoadPrompts reads the templates. override holds those of a workspace by the
-// names PP.md, PF.md and so on; nil for none. A template of a workspace that
-// does not parse, or names a field that there is not, is an error that says
+// BuiltIn is the layer of what no override has.
+const BuiltIn = -1
+
+// A Source says where a template in use comes from.
+type Source struct {
+	Name  Purpose
+	Layer int
+	Text  string
+}
+
+// SHA256 is the digest of the text in hex, by which a person allows it.
+func (s Source) SHA256() string {
+	sum := sha256.Sum256([]byte(s.Text))
+	return hex.EncodeToString(sum[:])
+}
+
+// abouts say what templates are for.
+var abouts = map[Purpose]string{
+	Patch: "review a file and fix what is wrong with it", Feature: "propose one feature", Implement: "make the change of a goal or of a proposed feature",
+	FixLint: "fix what format, syntax, lint or types found", FixRuntime: "fix a crash or a failing test", Repair: "repair a change that failed, knowing its goal",
+	FixDownstream: "fix other files that a change broke", UpdateMemory: "merge an iteration into the memory", RefactorMemo: "compress the memory",
+	PickTarget: "choose the files to work on", Summarise: "describe the project, and each file in a line",
+	system: "instructions of questions for a change: the form of an edit, and that quoted text is data", systemTarget: "instructions of PT",
+	systemProject: "instructions of PS", systemMemory: "instructions of UM and RM", systemFeature: "instructions of PF",
+}
+
+// Describe says what the template is for.
+func (p Purpose) Describe() string { return abouts[p] }
+
+// BuiltInText returns the template that is built in; false for a name that is none.
+func BuiltInText(name Purpose) (string, bool) {
+	if abouts[name] == "" {
+		return "", false
+	}
+	data, err := embedded.ReadFile("prompts/" + string(name) + ".md")
+	return string(data), err == nil
+}
+
+// LoadPrompts reads the templates. Each layer holds overrides by the names
+// PP.md, PF.md and so on, the first layer that has one counts, and nil holds none.
+// One that does not parse, or names a field that there is not, is an error that says
 // where: a half-working prompt would be noticed much later.
-func LoadPrompts(override fs.FS) (*Prompts, error) {
-	p := &Prompts{all: map[Purpose]*template.Template{}, digest: map[Purpose]string{}}
+func LoadPrompts(layers ...fs.FS) (*Prompts, error) {
+	p := &Prompts{
+		all: map[Purpose]*template.Template{}, digest: map[Purpose]string{}, from: map[Purpose]int{}, text: map[Purpose]string{},
+	}
 	shared, err := embedded.ReadFile(partsFile)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range Templates() {
-		text, own, err := source(override, name)
+		text, layer, err := source(layers, name)
 		if err != nil {
 			return nil, err
 		}
-		t, err := template.New("parts").Funcs(functions(Fence{})).Parse(string(shared))
-		if err == nil {
-			t, err = t.New(string(name)).Parse(text)
-		}
+		t, err := p.parse(shared, name, text)
 		if err != nil {
-			return nil, fmt.Errorf("read prompt %s.md: %w", name, err)
-		}
-		for _, trial := range []Brief{{}, filled()} {
-			if _, err := p.run(t, trial, NewFence("0")); err != nil {
-				return nil, fmt.Errorf("try prompt %s.md: %w", name, err)
-			}
+			return nil, err
 		}
 		sum := sha256.Sum256(append(shared, text...))
 		p.all[name], p.digest[name] = t, hex.EncodeToString(sum[:])
-		if own {
-			p.own = append(p.own, name)
-		}
+		p.from[name], p.text[name] = layer, text
 	}
 	return p, nil
 }
 
-// source returns the text of a template, and whether it is the workspace's own.
-func source(override fs.FS, name Purpose) (string, bool, error) {
-	if override != nil {
-		data, err := fs.ReadFile(override, string(name)+".md")
+// parse reads a template and tries it.
+func (p *Prompts) parse(shared []byte, name Purpose, text string) (*template.Template, error) {
+	t, err := template.New("parts").Funcs(functions(Fence{})).Parse(string(shared))
+	if err == nil {
+		t, err = t.New(string(name)).Parse(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read prompt %s.md: %w", name, err)
+	}
+	for _, trial := range []Brief{{}, filled()} {
+		if _, err := p.run(t, trial, NewFence("0")); err != nil {
+			return nil, fmt.Errorf("try prompt %s.md: %w", name, err)
+		}
+	}
+	return t, nil
+}
+
+// CheckPrompt says what is wrong with a text as the template of that name.
+func CheckPrompt(name Purpose, text string) error {
+	shared, err := embedded.ReadFile(partsFile)
+	if err != nil {
+		return err
+	}
+	if len(text) > maxTemplate {
+		return fmt.Errorf("read prompt %s.md: it has %d bytes, more than %d", name, len(text), maxTemplate)
+	}
+	_, err = (&Prompts{}).parse(shared, name, text)
+	return err
+}
+
+// source returns the text of a template, and its layer.
+func source(layers []fs.FS, name Purpose) (string, int, error) {
+	for i, layer := range layers {
+		if layer == nil {
+			continue
+		}
+		data, err := fs.ReadFile(layer, string(name)+".md")
 		switch {
 		case err == nil && len(data) > maxTemplate:
-			return "", false, fmt.Errorf("read prompt %s.md: it has %d bytes, more than %d", name, len(data), maxTemplate)
+			return "", i, fmt.Errorf("read prompt %s.md: it has %d bytes, more than %d", name, len(data), maxTemplate)
 		case err == nil:
-			return string(data), true, nil
+			return string(data), i, nil
 		case !errors.Is(err, fs.ErrNotExist):
-			return "", false, fmt.Errorf("read prompt %s.md: %w", name, err)
+			return "", i, fmt.Errorf("read prompt %s.md: %w", name, err)
 		}
 	}
 	data, err := embedded.ReadFile("prompts/" + string(name) + ".md")
-	return string(data), false, err
+	return string(data), BuiltIn, err
 }
 
 // filled returns a brief with something in every field, so that a trial
@@ -145,13 +208,28 @@ func source(override fs.FS, name Purpose) (string, bool, error) {
 func filled() Brief {
 	return Brief{
 		Goal: "x", Target: "x", Language: "x", Code: "x", Rules: "x", Project: "x", Memory: "x", History: "x", Around: "x",
-		Findings: "x", Lazy: "x", Cascade: "x", Feature: "x", Extra: "x", Thought: "x", Answer: "x", Repeated: true, Others: []File{{"x", "x"}}, Files: []string{"x"}, Candidates: "x", Unlisted: 1, Partial: "x",
+		Findings: "x", Lazy: "x", Cascade: "x", Feature: "x", Extra: "x", Thought: "x", Answer: "x", Repeated: true, Others: []File{{"x", "x"}}, Related: []Excerpt{{"x", "x", "x"}}, Files: []string{"x"}, Candidates: "x", Unlisted: 1, Partial: "x",
 		Failure: Failure{"x", "x"}, Attempts: []Attempt{{1, "x", "x", "x"}}, Session: "x", Variant: Variant{2, 2},
 	}
 }
 
-// Own lists the templates that the workspace brought.
-func (p *Prompts) Own() []Purpose { return slices.Clone(p.own) }
+// Own lists the templates of the first layer, which is the workspace's.
+func (p *Prompts) Own() (own []Purpose) {
+	for _, s := range p.Sources() {
+		if s.Layer == 0 {
+			own = append(own, s.Name)
+		}
+	}
+	return own
+}
+
+// Sources lists where every template comes from.
+func (p *Prompts) Sources() (all []Source) {
+	for _, name := range Templates() {
+		all = append(all, Source{name, p.from[name], p.text[name]})
+	}
+	return all
+}
 
 // Digests returns the hex SHA-256 of every template.
 func (p *Prompts) Digests() map[Purpose]string { return maps.Clone(p.digest) }
@@ -172,7 +250,7 @@ func (p *Prompts) Question(purpose Purpose, b Brief, f Fence) (Question, error) 
 	}
 	sum := sha256.Sum256([]byte(p.digest[with] + p.digest[purpose]))
 	return Question{
-		Purpose: purpose, File: b.Target, Digest: hex.EncodeToString(sum[:]), System: instructions, Text: text, Temperature: b.temperature(),
+		Purpose: purpose, File: b.Target, Digest: hex.EncodeToString(sum[:]), System: instructions, Text: text, Temperature: b.temperature(), Parts: b.Parts(),
 	}, nil
 }
 

@@ -42,7 +42,7 @@ func full() agent.Brief {
 		Feature: trap("Warn when stock runs out."), Extra: "and keep it short", Session: trap("changed stock.py"),
 		Others: []agent.File{{Path: "shop/tax.py\nEvil", Text: trap("rate = 1")}}, Files: []string{"shop/stock.py", "shop/tax.py"},
 		Failure:  agent.Failure{Gate: "lint", Text: trap("F821 undefined name")},
-		Attempts: []agent.Attempt{{N: 1, Gate: "lint", Why: "lint: F821", Diff: trap("+x")}}, Answer: trap("<EDIT>"), Repeated: true, Candidates: trap("tax.py: defines rate"),
+		Attempts: []agent.Attempt{{N: 1, Gate: "lint", Why: "lint: F821", Diff: trap("+x")}}, Answer: trap("<EDIT>"), Related: []agent.Excerpt{{Path: "shop/cart.py", Why: "uses it\nEvil", Text: trap("level(items)")}}, Repeated: true, Candidates: trap("tax.py: defines rate"),
 		Variant: agent.Variant{N: 2, Of: 3},
 	}
 }
@@ -191,6 +191,39 @@ func TestAWorkspaceMayBringItsOwnPrompts(t *testing.T) {
 	} {
 		if _, err := agent.LoadPrompts(fstest.MapFS{"PIR.md": {Data: []byte(text)}}); err == nil || !strings.Contains(err.Error(), "PIR.md") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The first layer that has a text counts, and where each comes from is known; every template is described.
+func TestLayersOfPrompts(t *testing.T) {
+	first, second := fstest.MapFS{"PP.md": {Data: []byte("one")}}, fstest.MapFS{"PP.md": {Data: []byte("two")}, "system-memory.md": {Data: []byte("short {{rule}}")}}
+	p, err := agent.LoadPrompts(first, nil, second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[agent.Purpose]string{"PP": "0 one", "system-memory": "2 short {{rule}}"}
+	for _, s := range p.Sources() {
+		text, ok := agent.BuiltInText(s.Name)
+		if !ok || s.Name.Describe() == "" || len(s.SHA256()) != 64 {
+			t.Errorf("%s is not known", s.Name)
+		}
+		if want[s.Name] == "" {
+			want[s.Name] = fmt.Sprintf("%d %s", agent.BuiltIn, text)
+		}
+		if got := fmt.Sprintf("%d %s", s.Layer, s.Text); got != want[s.Name] {
+			t.Errorf("%s: %q", s.Name, got)
+		}
+	}
+	if len(p.Sources()) != len(agent.Templates()) || fmt.Sprint(p.Own()) != "[PP]" {
+		t.Errorf("%d templates, own %v", len(p.Sources()), p.Own())
+	}
+	if _, ok := agent.BuiltInText("../parts"); ok {
+		t.Error("a name that is none is built in")
+	}
+	for text, fails := range map[string]bool{"Look. {{rule}}": false, "{{": true, "{{.Nothing}}": true, "{{if .Memory}}{{.Nothing}}{{end}}": true, strings.Repeat("x", 70<<10): true} {
+		if err := agent.CheckPrompt(agent.Patch, text); (err != nil) != fails {
+			t.Errorf("%.40q: %v", text, err)
 		}
 	}
 }

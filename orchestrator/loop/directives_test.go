@@ -98,8 +98,8 @@ type heeded struct {
 
 func (h heeded) Attended(context.Context, string) ([]string, error) { return h.texts, h.err }
 
-// Directives stand behind what the request names and the cascade queue, and
-// before the model's own choice.
+// Directives stand behind what the request names, and before the cascade queue and
+// the model's own choice.
 func TestADirectiveIsAnOrderOfThePerson(t *testing.T) {
 	t.Parallel()
 	text := "- [ ] lib/b.py: make y two\n- gone.py: make it fast\n"
@@ -111,7 +111,7 @@ func TestADirectiveIsAnOrderOfThePerson(t *testing.T) {
 		asked                  bool
 	}{
 		"the first":         {target: "lib/b.py", why: "directive: lib/b.py: make y two", goal: "make y two", key: "lib/b.py: make y two"},
-		"after the queue":   {queue: []loop.Waiting{{Path: "a.py", Because: "old"}}, target: "a.py", why: "cascade: old"},
+		"before the queue":  {queue: []loop.Waiting{{Path: "a.py", Because: "old"}}, target: "lib/b.py", why: "directive: lib/b.py: make y two", goal: "make y two", key: "lib/b.py: make y two"},
 		"after the request": {req: run.Request{Scope: []string{"a.py"}}, target: "a.py", why: "as asked"},
 		"after a goal":      {req: run.Request{Goal: "g"}, target: "a.py", why: "the model's choice", goal: "g", asked: true},
 		"the next": {

@@ -54,8 +54,8 @@ type Order struct {
 	Scope []string `json:"scope,omitempty"`
 	// Iterations is how many to do, 0 to go on until told.
 	Iterations int `json:"iterations,omitempty"`
-	// UntilClean ends the loop when a review finds nothing and the cascade
-	// queue is empty; no features are proposed then.
+	// UntilClean proposes no features: the loop reviews every file that is due, and ends
+	// when none is.
 	UntilClean bool `json:"until_clean,omitempty"`
 	// Candidates is how many changes are asked for in each iteration.
 	Candidates int `json:"candidates,omitempty"`
@@ -66,6 +66,8 @@ type Order struct {
 	// of the last of them failed in a row.
 	Done     int `json:"done"`
 	Failures int `json:"failures"`
+	// Began is when the loop did, zero in records from before it was kept.
+	Began time.Time `json:"began,omitzero"`
 	// Last is the target of the one before, which is not chosen again.
 	Last string `json:"last,omitempty"`
 	// Clean are the files that the loop reviewed without finding anything, with

@@ -46,6 +46,8 @@ type Loop struct {
 	// Attended says that something may be approved at all: by a person, or in
 	// advance. Where not, the first change that passes ends the loop.
 	Attended bool
+	// MaxWall is how long the loop may take from its beginning, in all its processes; 0 for any time.
+	MaxWall time.Duration
 	// Rest is the pause between two iterations.
 	Rest time.Duration
 	// MaxFailures is how many failures in a row end the loop; 0 means 3.
@@ -165,6 +167,28 @@ func (l *Loop) rest(ctx context.Context) error {
 	}
 }
 
+// errLate is the cause of a context that the cap on the time of the loop has ended.
+var errLate = errors.New("the cap on the time of the loop is reached")
+
+// bounded returns ctx until the loop has taken its time.
+func (l *Loop) bounded(ctx context.Context, o Order) (context.Context, context.CancelFunc) {
+	if l.MaxWall <= 0 || o.Began.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadlineCause(ctx, o.Began.Add(l.MaxWall), errLate)
+}
+
+// late is the problem of a loop that has taken its time, nil for any other.
+func (l *Loop) late(ctx context.Context) *run.Problem {
+	if !errors.Is(context.Cause(ctx), errLate) {
+		return nil
+	}
+	return &run.Problem{
+		Kind: run.ProblemBudget, Message: fmt.Sprintf("%v: %s; what was promoted stays", errLate, l.MaxWall),
+		Next: "`agent sandbox loop --resume --max-wall TIME` carries it on with a longer one, counted from its beginning",
+	}
+}
+
 // note tells the watcher of something between two runs.
 func (l *Loop) note(text string) {
 	if l.Runner.Emit != nil {
@@ -181,6 +205,9 @@ func (l *Loop) progress(p agent.Progress) {
 
 // trouble turns an error of the loop into a problem with the next thing to do.
 func (l *Loop) trouble(ctx context.Context, err error) *run.Problem {
+	if p := l.late(ctx); p != nil {
+		return p
+	}
 	switch {
 	case errors.Is(err, run.ErrFenced):
 		return &run.Problem{Kind: run.ProblemConflict, Message: "another process works on this workspace: " + err.Error(), Next: "wait for it to end"}

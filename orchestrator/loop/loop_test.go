@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/ledger"
@@ -286,7 +287,7 @@ func TestALoopThatFindsOnlyFeaturesEnds(t *testing.T) {
 		"no bound":         {loop.Order{}, "b.py proposed, a.py proposed", "FEATURE b.py, FEATURE a.py"},
 		"a bound":          {loop.Order{Iterations: 9}, "b.py proposed, a.py proposed", "FEATURE b.py, FEATURE a.py"},
 		"a file":           {loop.Order{Scope: []string{"a.py"}}, "a.py proposed", "FEATURE a.py"},
-		"until clean":      {loop.Order{UntilClean: true}, "b.py clean", ""},
+		"until clean":      {loop.Order{UntilClean: true}, "b.py clean, a.py clean", ""},
 		"one of two files": {loop.Order{Iterations: 1}, "b.py proposed", "FEATURE b.py"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -356,7 +357,7 @@ func TestALoopEndsWhenItMust(t *testing.T) {
 		stopped string
 		rounds  int
 	}{
-		"until clean":       {nothing, verify.Pass, loop.Order{UntilClean: true}, false, run.ExitDone, "clean: the review found nothing", 1},
+		"until clean":       {nothing, verify.Pass, loop.Order{UntilClean: true}, false, run.ExitDone, "clean: every file was reviewed", 2},
 		"nobody approves":   {edits, verify.Pass, loop.Order{}, true, run.ExitApproval, "awaiting approval: ", 1},
 		"the model is away": {nil, verify.Pass, loop.Order{}, false, run.ExitInfra, "3 iterations failed in a row", 3},
 		"the engine is away": {
@@ -382,6 +383,24 @@ func TestALoopEndsWhenItMust(t *testing.T) {
 				seen[step] = true
 			}
 		})
+	}
+}
+
+// The time of a loop is counted from its beginning, over all its processes, and ends it in the middle of an iteration too; a
+// longer one carries it on, and nothing is asked twice.
+func TestTheTimeOfALoopIsBounded(t *testing.T) {
+	t.Parallel()
+	c := school(t, runtest.Says(verify.Pass), map[string]string{"1 target": "a.py", "1 propose/1": "NOTHING", "2 propose/1": "NOTHING"})
+	c.loop.MaxWall = time.Nanosecond
+	for _, start := range []loop.Start{{Order: loop.Order{UntilClean: true}}, {Resume: true}} {
+		res := c.sail(t.Context(), start)
+		if res.Exit != run.ExitBudget || res.Error == nil || !strings.Contains(res.Stopped, "time of the loop is reached: 1ns") || !strings.Contains(res.Error.Next, "--max-wall") {
+			t.Fatalf("exit %d: %s, %+v", res.Exit, res.Stopped, res.Error)
+		}
+	}
+	c.loop.MaxWall = 100 * time.Hour
+	if res := c.sail(t.Context(), loop.Start{Resume: true}); res.Exit != run.ExitDone || !strings.HasPrefix(res.Stopped, "clean: every file") {
+		t.Errorf("exit %d: %s", res.Exit, res.Stopped)
 	}
 }
 

@@ -31,6 +31,8 @@ func (l *Loop) Run(ctx context.Context, req run.Request, start Start) Result {
 		res.Stopped = "nothing is left to do: the last loop was done, or none was begun"
 		return res
 	}
+	ctx, stop := l.bounded(ctx, it.Order)
+	defer stop()
 	for {
 		res.Loop = it.Order.Loop
 		round, doc, err := l.round(ctx, it, req)
@@ -40,6 +42,9 @@ func (l *Loop) Run(ctx context.Context, req run.Request, start Start) Result {
 		}
 		if it.Outcome == outcomePromoted {
 			res.Promoted++
+		}
+		if p := l.late(ctx); p != nil {
+			return res.fail(p)
 		}
 		next := it.Order.after(*it)
 		if res.over(l, it, next, doc) {
@@ -87,8 +92,6 @@ func (r *Result) over(l *Loop, it *Iteration, next Order, doc *run.Document) boo
 		if doc != nil && doc.Error != nil {
 			r.Error, r.Exit = doc.Error, doc.Exit
 		}
-	case next.UntilClean && nothingFound(it.Outcome) && !it.served():
-		r.Stopped = "clean: the review found nothing to change, and nothing waits"
 	case nothingFound(it.Outcome) && it.last() && !it.served() && !next.Single:
 		r.Stopped = "clean: every file was reviewed since it last changed, and nothing waits"
 	case next.Iterations > 0 && next.Done >= next.Iterations:
@@ -173,7 +176,7 @@ func (l *Loop) begin(ctx context.Context, dir string, order Order) (Iteration, e
 		ID: run.NewID(time.Now()), Workspace: dir, Owner: sandbox.Owner(), Order: order, Fence: NewFenceWord(), Phase: Work, Started: time.Now(),
 	}
 	if it.Order.Loop == "" {
-		it.Order.Loop = it.ID
+		it.Order.Loop, it.Order.Began = it.ID, it.Started.UTC()
 	}
 	return l.Iterations.StartIteration(ctx, it)
 }

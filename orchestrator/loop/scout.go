@@ -25,9 +25,9 @@ import (
 // A Scout plans runs without a patch: it chooses the file to work on and
 // gathers what is known about it. It implements Planner.
 //
-// The order of choice: the files that the request names; a file in the cascade
-// queue, since something that it uses has changed; the first of the person's
-// directives that no run attended to; the model's own choice, checked against
+// The order of choice: the files that the request names; the first of the person's
+// directives that no run attended to; a file in the cascade queue, since something
+// that it uses has changed; the model's own choice, checked against
 // the tree; and when that is no choice, the file that changed most often, or the
 // next one by name.
 type Scout struct {
@@ -62,6 +62,7 @@ const (
 	maxOutlines = 30
 	maxHotspot  = 5
 	maxRules    = 8 << 10
+	rulesShare  = 16 // the part of a large budget that rules may have
 	historyLen  = 3
 )
 
@@ -77,7 +78,7 @@ func NewFenceWord() string {
 // the plan: without its memory a run would repeat what was learnt to be wrong. What the person can mend, as a name
 // that is not there, is an *agent.StopError.
 func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req run.Request) (tournament.Plan, error) {
-	plan := tournament.Plan{Task: agent.Task{Fence: agent.NewFence(s.Fence), Kind: agent.Patch, Window: s.Engineer.Window.Tokens}}
+	plan := tournament.Plan{Task: agent.Task{Fence: agent.NewFence(s.Fence), Kind: agent.Patch, Window: s.Engineer.Window.Tokens, Budget: s.Engineer.Budget}}
 	b := &plan.Task.Brief
 	b.Goal, b.Tools = req.Goal, s.Explores
 	known, err := s.survey(ctx, base)
@@ -100,9 +101,11 @@ func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req run.Requ
 	if err := s.choose(ctx, base, known, req, &plan); err != nil {
 		return tournament.Plan{}, err
 	}
-	if err := s.describe(base, req, b); err != nil {
+	room := cmp.Or(s.Engineer.Budget, agent.DefaultBudget)
+	if err := s.describe(base, req, room, b); err != nil {
 		return tournament.Plan{}, err
 	}
+	b.Related = related(base, known, *b, room)
 	if _, ok := base.Lookup(b.Target); ok {
 		b.Around, b.Lazy = known.Around(b.Target), known.Lazy(b.Target)
 		if b.Findings, err = s.findings(ctx, base, req, b.Target); err != nil {
@@ -157,11 +160,15 @@ func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, known surv
 		return nil
 	}
 	if req.Goal == "" {
-		if found, err := s.follow(ctx, base, plan); found || err != nil {
+		// What a person has said comes before what follows from a change.
+		ordered, err := s.order(ctx, base, plan)
+		if err != nil || ordered && b.Target != "" {
 			return err
 		}
-		if ordered, err := s.order(ctx, base, plan); err != nil || ordered && b.Target != "" {
-			return err
+		if !ordered {
+			if found, err := s.follow(ctx, base, plan); found || err != nil {
+				return err
+			}
 		}
 	}
 	if s.Explores && b.Goal != "" {
@@ -349,12 +356,12 @@ func (s *Scout) fresh(files []string) []string {
 
 // rulesFiles hold a project's rules for those who change it; the first one
 // that is there counts.
-var rulesFiles = []string{"AGENTS.md", "CONTRIBUTING.md"}
+var rulesFiles = []string{"AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md"}
 
 // describe reads the target, the other files in scope and the rules.
 // A target that is absent has no code: the goal is to create it. Rules that are too long are passed over, as half of
 // them may say the opposite of the whole.
-func (s *Scout) describe(base *workspace.Manifest, req run.Request, b *agent.Brief) error {
+func (s *Scout) describe(base *workspace.Manifest, req run.Request, room int, b *agent.Brief) error {
 	b.Language = agent.Language(b.Target)
 	if e, ok := base.Lookup(b.Target); ok {
 		if e.Kind != workspace.File || e.Size > maxTarget {
@@ -378,7 +385,7 @@ func (s *Scout) describe(base *workspace.Manifest, req run.Request, b *agent.Bri
 		b.Others = append(b.Others, agent.File{Path: path.Clean(name), Text: text})
 	}
 	for _, name := range rulesFiles {
-		if e, ok := base.Lookup(name); ok && e.Kind == workspace.File && e.Size <= maxRules {
+		if e, ok := base.Lookup(name); ok && e.Kind == workspace.File && e.Size <= int64(max(maxRules, room/rulesShare)) {
 			text, err := read(base, name)
 			if err != nil {
 				return err

@@ -77,6 +77,9 @@ func (r *Runner) pursue(ctx context.Context, x *run.Execution, req run.Request) 
 	}
 	crew := r.Crew(x.ID(), func(p agent.Progress) { x.Notify(run.Event{Model: &p}) })
 	// The planner is made for the run, as its model calls are recorded under the run's name.
+	if e := crew.Engineer; e != nil && e.Prompts != nil && len(e.Prompts.Own()) > 0 {
+		x.Notify(run.Event{Note: fmt.Sprintf("prompts of the workspace are used: %s", strings.Trim(fmt.Sprint(e.Prompts.Own()), "[]"))})
+	}
 	plan, err := crew.Planner.Plan(ctx, st.Base, req)
 	if err != nil {
 		return stopped(ctx, x, "plan the work", err)

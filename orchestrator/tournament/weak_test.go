@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/run"
@@ -88,6 +89,32 @@ func TestAnEqualAnswerIsNotAskedForAgain(t *testing.T) {
 		doc := hunted(t, "two = 2\n", "two = 20\n", w)
 		if doc.State != c.state || len(w.asked) != c.questions {
 			t.Errorf("%s: %s after %d questions: %+v", name, doc.State, len(w.asked), doc.Error)
+		}
+	}
+}
+
+// A run says which prompts the workspace brought.
+func TestPromptsOfTheWorkspaceAreReported(t *testing.T) {
+	t.Parallel()
+	for want, own := range map[string]fstest.MapFS{"prompts of the workspace are used: PP": {"PP.md": {Data: []byte("look")}}, "": {}} {
+		prompts, err := agent.LoadPrompts(own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _ := runtest.Hunt(t, runtest.Wants("x = 2\n"), map[string]string{"propose/1": runtest.Only("x = 1", "x = 2")})
+		crew, said := b.Crew, ""
+		b.Crew = func(id string, emit func(agent.Progress)) tournament.Crew {
+			c := crew(id, emit)
+			c.Engineer.Prompts = prompts
+			return c
+		}
+		b.Runner.Emit = func(e run.Event) {
+			if strings.HasPrefix(e.Note, "prompts of") {
+				said += e.Note
+			}
+		}
+		if doc := b.Run(t.Context(), b.Goal()); doc.State != run.Promoted || said != want {
+			t.Errorf("%s, said %q, want %q", doc.State, said, want)
 		}
 	}
 }

@@ -29,6 +29,8 @@ type values struct {
 	protect    *policy.Protection
 	candidates int
 	countdown  time.Duration
+	question   llm.Money
+	wall       time.Duration
 }
 
 // A kind is the type of a setting: how a file holds it, and what its text must be.
@@ -224,14 +226,14 @@ func duration(field func(*values) *time.Duration) kind {
 	return k
 }
 
-// countdown is a duration, or 0 for ever.
-func countdown() kind {
-	k := number[string](parseCountdown, func(v *values) *time.Duration { return &v.countdown })
+// unbounded is a duration, or 0 for ever.
+func unbounded(field func(*values) *time.Duration) kind {
+	k := number[string](parseCountdown, field)
 	k.bounds = "0, or 1s or more"
 	return k
 }
 
-// parseCountdown reads how long a question waits; 0 is for ever.
+// parseCountdown reads how long something may take; 0 is for ever.
 func parseCountdown(text string) (time.Duration, error) {
 	if text == "0" {
 		return 0, nil

@@ -93,6 +93,24 @@ func (s Settings) Budget() (llm.Limits, error) {
 	return v.limits, err
 }
 
+// QuestionCost is what the text of one question may cost; 0 for any amount.
+func (s Settings) QuestionCost() llm.Money {
+	v, err := s.resolve(table)
+	if err != nil { // Load has checked it
+		return 0
+	}
+	return v.question
+}
+
+// Wall is how long a loop may take; 0 for any time.
+func (s Settings) Wall() time.Duration {
+	v, err := s.resolve(table)
+	if err != nil { // Load has checked it
+		return 0
+	}
+	return v.wall
+}
+
 // Candidates is how many different changes a run asks for.
 func (s Settings) Candidates() (int, error) {
 	v, err := s.resolve(table)

@@ -167,7 +167,7 @@ func budget() []Setting {
 			About: "how a model finds a change: tools, it looks around and edits by tools; question, it is shown what it needs and answers once; auto, tools where it can call them",
 			scope: userOnly, kind: choice([]string{"auto", "tools", "question"}, func(*values, string) {}), usage: "`HOW` the model finds the change: tools, question or auto",
 		},
-		{Name: "countdown", Env: "AGENT_COUNTDOWN", Default: "3m40s", About: "how long a question on a terminal waits for its answer; 0: for ever", scope: userOnly, kind: countdown()},
+		{Name: "countdown", Env: "AGENT_COUNTDOWN", Default: "3m40s", About: "how long a question on a terminal waits for its answer; 0: for ever", scope: userOnly, kind: unbounded(func(v *values) *time.Duration { return &v.countdown })},
 		{
 			Name: "notify", Env: "AGENT_NOTIFY", Default: "off", About: "how a terminal calls you when a run waits for you: off, bell, or osc9 for a desktop notification",
 			scope: userOnly, kind: choice([]string{"off", "bell", "osc9"}, func(*values, string) {}),
@@ -189,6 +189,10 @@ func budget() []Setting {
 			Name: "budget.cost", Flag: "max-cost", Env: "AGENT_MAX_COST", Default: "0", About: "cap on what a run, or a loop as a whole, spends, in the currency of the prices; 0: none",
 			scope: lower, kind: money(func(v *values) *llm.Money { return &v.limits.RunCost }), usage: "spend at most `AMOUNT`, in the currency of the prices",
 		},
+		{
+			Name: "budget.question", Env: "AGENT_MAX_QUESTION", Default: "0.20", About: "cap on what the text of one question may cost: how much of a workspace is shown to a model with a large window, 80 KiB at least; 0: none",
+			scope: lower, kind: money(func(v *values) *llm.Money { return &v.question }),
+		},
 		{Name: "budget.day_cost", Env: "AGENT_MAX_DAY_COST", Default: "0", About: "cap on what all runs spend since midnight UTC; 0: none", scope: lower, kind: money(func(v *values) *llm.Money { return &v.limits.DayCost })},
 		{
 			Name: "budget.tokens", Flag: "max-tokens", Env: "AGENT_MAX_TOKENS", Default: "2000000", About: "cap on the tokens of a run, or of a loop as a whole; 0: none",
@@ -201,6 +205,10 @@ func budget() []Setting {
 		{
 			Name: "budget.time", Flag: "max-time", Env: "AGENT_MAX_TIME", Default: "1h0m0s", About: "cap on the time that a run, or a loop as a whole, spends in requests",
 			scope: lower, kind: duration(func(v *values) *time.Duration { return &v.limits.RunTime }), usage: "maximum `TIME` spent waiting for models (e.g. 10m)",
+		},
+		{
+			Name: "budget.wall", Flag: "max-wall", Env: "AGENT_MAX_WALL", Default: "0", About: "cap on the time that a loop as a whole takes from its beginning, pauses and gates included; 0: none",
+			scope: lower, kind: unbounded(func(v *values) *time.Duration { return &v.wall }), usage: "end the loop after `TIME` (e.g. 8h)",
 		},
 		{Name: "budget.request", Env: "AGENT_MAX_REQUEST", Default: "15m0s", About: "cap on the time of one request", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.limits.Total })},
 		{Name: "budget.idle", Env: "AGENT_MAX_IDLE", Default: "5m0s", About: "how long a model may say nothing in a request", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.limits.Idle })},

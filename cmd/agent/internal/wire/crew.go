@@ -2,11 +2,6 @@ package wire
 
 import (
 	"context"
-	"fmt"
-	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
 
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
@@ -22,12 +17,16 @@ import (
 // set, or the record. scope is what the caps hold for. before, when not
 // nil, is the checkpoint before each question.
 func (s *Session) Crews(set config.Settings, scope string, before func(context.Context, agent.Question) (agent.Question, error), recs []Recorded) (func(loop.Iteration, func(agent.Progress)) tournament.Crew, error) {
-	prompts, err := LoadPrompts(set["workspace"].Text)
+	prompts, err := LoadPrompts(set["workspace"].Text, s.home)
 	if err != nil {
 		return nil, err
 	}
+	// A replay sends nothing.
 	if recs != nil {
 		return s.replays(set, prompts, recs)
+	}
+	if err := checkAllowed(prompts, s.home); err != nil {
+		return nil, err
 	}
 	// One chain for all iterations of this process: its caps between
 	// goroutines hold only within one.
@@ -41,7 +40,7 @@ func (s *Session) Crews(set config.Settings, scope string, before func(context.C
 	}
 	return func(it loop.Iteration, emit func(agent.Progress)) tournament.Crew {
 		model := &asker{chain: chain, run: it.ID, emit: emit}
-		engineer := &agent.Engineer{Model: model, Prompts: prompts, Window: Window(set), Before: before}
+		engineer := &agent.Engineer{Model: model, Prompts: prompts, Window: Window(set), Budget: QuestionBudget(set).Bytes, Before: before}
 		scout := s.Scout(engineer, it)
 		scout.Explores = explores
 		return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: s.workbenches(model, "")}
@@ -100,48 +99,4 @@ func (s *Session) Scout(e *agent.Engineer, it loop.Iteration) *loop.Scout {
 		Engineer: e, Knowledge: s.DB, Orders: s.DB, Hotspots: forge.Hotspots, Fence: it.Fence, Last: it.Order.Last,
 		Survey: s.Survey, Findings: s.examiner().Findings,
 	}
-}
-
-// promptsDir is where a workspace may have prompts of its own.
-const promptsDir = ".agent/prompts"
-
-// LoadPrompts returns the prompts for a workspace.
-func LoadPrompts(dir string) (*agent.Prompts, error) {
-	// A prompt that does not work is an error, not a reason to take the
-	// built-in one: nobody would notice.
-	prompts, err := agent.LoadPrompts(promptFiles(filepath.Join(dir, promptsDir)))
-	if err != nil {
-		return nil, fault.Usage("fix or remove that file of "+promptsDir, "%w", err)
-	}
-	return prompts, nil
-}
-
-// promptFiles are the prompts in a directory of a workspace: regular
-// files of a bounded size, and no links, since a link could show any
-// file of the user's to a model.
-type promptFiles string
-
-// Open implements fs.FS.
-func (d promptFiles) Open(name string) (fs.File, error) {
-	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid} // only whole files are read
-}
-
-// ReadFile implements fs.ReadFileFS.
-func (d promptFiles) ReadFile(name string) ([]byte, error) {
-	// The two directories above the file are looked at as well.
-	for _, dir := range []string{string(d), filepath.Dir(string(d))} {
-		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() {
-			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-		}
-	}
-	// The same bounds as for a configuration file.
-	data, err := config.ReadFile(filepath.Join(string(d), path.Base(name)), false)
-	if err == nil && data == nil {
-		err = &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	return data, nil
 }

@@ -60,14 +60,6 @@ func links(rows []llm.Vendor, s config.Settings) ([]llm.Link, error) {
 		if err != nil {
 			return nil, err
 		}
-		// A price of the user's wins over what is assumed.
-		var prices llm.Prices
-		if err := json.Unmarshal([]byte(s["prices"].Text), &prices); err != nil {
-			return nil, fault.Usage("fix that value", "prices (%s): %v", s["prices"].Origin, err)
-		}
-		if price := prices.Find(v.Name, model); price != nil {
-			link.Price = price
-		}
 		all = append(all, link)
 	}
 	return all, nil
@@ -75,12 +67,7 @@ func links(rows []llm.Vendor, s config.Settings) ([]llm.Link, error) {
 
 // link is one model of a vendor.
 func link(v llm.Vendor, s config.Settings, model string) (llm.Link, error) {
-	link := llm.Link{Model: model, Context: window(v, s, model).Tokens, Tools: true}
-	known, _ := catalog.Find(v.Name, model)
-	link.Price = known.Price
-	if v.Local {
-		link.Price = &llm.Price{}
-	}
+	link := llm.Link{Model: model, Context: window(v, s, model).Tokens, Price: price(v, s, model), Tools: true}
 	var err error
 	if link.Keys, err = neededKeys(v, s, "model "+v.Name+"/"+model, v.Setup+", or name another model with --model"); err != nil {
 		return llm.Link{}, err
@@ -149,6 +136,80 @@ func Window(s config.Settings) (least agent.Window) {
 		}
 	}
 	return least
+}
+
+// A Budget is how much of a workspace a question may quote.
+type Budget struct {
+	Bytes int    `json:"bytes"`
+	Why   string `json:"why"` // what bounds it
+}
+
+// unpricedBudget bounds a question to a model with a large window and an unknown price, in bytes; maxBudget any.
+const (
+	unpricedBudget = 256 << 10
+	maxBudget      = 2 << 20
+	// bytesByToken is how many bytes of code a token has at least: what a question may cost is not to be exceeded.
+	bytesByToken = 3
+)
+
+// QuestionBudget is what a question may quote: as much as the smallest window holds, and as the dearest model may be
+// asked for. A question is the same for every model that may be asked, since a fallback gets it as well.
+func QuestionBudget(s config.Settings) Budget {
+	rows, least := vendors.All(), Budget{maxBudget, "the most that is shown"}
+	for _, name := range modelNames(rows, s) {
+		v, model, ok := llm.FindVendor(rows, name)
+		if !ok {
+			continue // told by whoever asks it
+		}
+		if b := budgetOf(v, s, model); b.Bytes < least.Bytes {
+			least = b
+		}
+	}
+	if least.Bytes == maxBudget && len(modelNames(rows, s)) == 0 {
+		return Budget{agent.DefaultBudget, "no model is configured"}
+	}
+	return least
+}
+
+// budgetOf is what a question to one model may quote.
+func budgetOf(v llm.Vendor, s config.Settings, model string) Budget {
+	name, w := v.Name+"/"+model, window(v, s, model)
+	if w.Tokens == 0 {
+		return Budget{agent.DefaultBudget, "the window of " + name + " is not known"}
+	}
+	b := Budget{agent.Room(w.Tokens), "the window of " + name}
+	price, most := price(v, s, model), s.QuestionCost()
+	var bound int
+	switch {
+	case most == 0 || price != nil && price.In == 0:
+		return b
+	case price == nil:
+		bound = unpricedBudget
+	default:
+		// Prices are of a million tokens, amounts in millionths.
+		bound = int(min(float64(most)/price.In*bytesByToken, maxBudget))
+	}
+	// A price never takes from a question what a small local model would be shown.
+	if bound = max(bound, agent.DefaultBudget); bound < b.Bytes {
+		b = Budget{bound, "the price of " + name}
+	}
+	return b
+}
+
+// price is that of a model, nil when it is not known; a price of the user's wins over what is assumed.
+func price(v llm.Vendor, s config.Settings, model string) *llm.Price {
+	var own llm.Prices
+	// Load has checked it.
+	if err := json.Unmarshal([]byte(s["prices"].Text), &own); err == nil {
+		if p := own.Find(v.Name, model); p != nil {
+			return p
+		}
+	}
+	if v.Local {
+		return &llm.Price{}
+	}
+	known, _ := catalog.Find(v.Name, model)
+	return known.Price
 }
 
 // window is the context of a model: what the user says of it, else what its vendor is set to

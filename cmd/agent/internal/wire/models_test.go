@@ -138,3 +138,34 @@ func loaded(t *testing.T, env map[string]string, dir string) (set config.Setting
 	}
 	return set
 }
+
+// A question may quote as much as the smallest window holds and the dearest model may be asked for; what is not known is not
+// presumed to be large.
+func TestHowMuchAQuestionMayQuote(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		user string
+		env  map[string]string
+		want int
+		why  string
+	}{
+		"a local one":           {"model = [\"ollama/a\"]", nil, 81_920, "the window of ollama/a"},
+		"a local large one":     {"model = [\"ollama/a\"]\n[windows]\n\"ollama/*\" = 100000", nil, 256_000, "the window of ollama/a"},
+		"cheap and large":       {"model = [\"gemini/gemini-2.5-flash\"]", nil, 2_000_000, "the price of gemini/gemini-2.5-flash"},
+		"dear and large":        {"model = [\"anthropic/claude-opus-4-7\"]", nil, 120_000, "the price of anthropic/claude-opus-4-7"},
+		"too dear for more":     {"model = [\"anthropic/claude-opus-4-1\"]", nil, 80 << 10, "the price of anthropic/claude-opus-4-1"},
+		"without a known price": {"model = [\"gemini/gemini-2.5-pro\"]", nil, 256 << 10, "the price of gemini/gemini-2.5-pro"},
+		"any price":             {"model = [\"anthropic/claude-sonnet-4-5\"]", map[string]string{"AGENT_MAX_QUESTION": "0"}, 512_000, "the window of anthropic/claude-sonnet-4-5"},
+		"the user's price":      {"model = [\"gemini/gemini-2.5-pro\"]\n[prices.\"gemini/*\"]\nin = 2.0\nout = 8.0", nil, 300_000, "the price of gemini/gemini-2.5-pro"},
+		"a fallback":            {"model = [\"gemini/gemini-2.5-flash\", \"ollama/a\"]", nil, 81_920, "the window of ollama/a"},
+		"an unknown window":     {"model = [\"openai/of-tomorrow\"]", nil, 80 << 10, "the window of openai/of-tomorrow is not known"},
+	} {
+		env, dir := ownFile(t, c.user)
+		for k, v := range c.env {
+			env[k] = v
+		}
+		if got := QuestionBudget(loaded(t, env, dir)); got.Bytes != c.want || got.Why != c.why {
+			t.Errorf("%s: %+v, want %d, %s", name, got, c.want, c.why)
+		}
+	}
+}

@@ -35,6 +35,8 @@ type Session struct {
 	// Hide takes the configured secrets out of what boxes wrote; nil for a command that
 	// has no boxes and shows no run.
 	Hide func(string) string
+	// Where the user's configuration is.
+	home string
 	// Whether memory and history are written into workspaces.
 	exports bool
 	// What goes on when a run has ended.
@@ -81,7 +83,7 @@ func Open(ctx context.Context, h Host, set config.Settings, needEngine bool) (*S
 		}
 		s = &Session{}
 	}
-	s.exports = set.On("export.files")
+	s.exports, s.home = set.On("export.files"), config.UserPath(h.Getenv)
 	if err := s.openDatabase(ctx, set, h.Stderr); err != nil {
 		s.Close()
 		return nil, err

@@ -30,7 +30,9 @@ type Document struct {
 	Tokens   int           `json:"tokens"` // estimated
 	System   string        `json:"system"`
 	Text     string        `json:"text"`
-	Cuts     []agent.Cut   `json:"cuts"` // what was shortened to fit
+	Parts    []agent.Part  `json:"parts"`  // what the text quotes
+	Budget   wire.Budget   `json:"budget"` // of bytes that may be quoted
+	Cuts     []agent.Cut   `json:"cuts"`   // what was shortened to fit
 }
 
 // Command shows what a model would be sent, and sends nothing.
@@ -39,7 +41,8 @@ func Command(line *cmdline.Line) *cli.Command {
 	return &cli.Command{
 		Name: "context", Usage: "print what a model would be asked about a file", ArgsUsage: "FILE",
 		Description: "Prints the instructions and the question of `agent sandbox run --file FILE`, and on stderr\n" +
-			"what was cut to fit. No model is asked and nothing is written. FILE is a path in the workspace.\n" +
+			"what it is made of, why each file is there, and what was cut to fit. No model is asked and\n" +
+			"nothing is written. FILE is a path in the workspace.\n" +
 			"A file that is too long for the model's context is shown in parts, as it would be sent.\n" +
 			"What the file uses, who uses it, and what lint and types say of it are shown as they are\n" +
 			"recorded: `agent analyze` and each run bring that up to date.\n\n" + cmdline.Examples(
@@ -70,9 +73,12 @@ func (c command) showContext(ctx *cli.Context) error {
 		return fault.Usage("name a file of the workspace: agent context FILE", "no file was named")
 	}
 	// The workspace's own prompts count here as in a run.
-	prompts, err := wire.LoadPrompts(dir)
+	prompts, err := wire.LoadPrompts(dir, config.UserPath(c.Getenv))
 	if err != nil {
 		return err
+	}
+	for _, name := range prompts.Own() {
+		fmt.Fprintf(c.Stderr, "prompt of the workspace: %s, see `agent prompts diff %s`\n", name, name)
 	}
 	// The request that `sandbox run` would make of the same flags.
 	conf, err := set.VerifyConfig()
@@ -88,7 +94,8 @@ func (c command) showContext(ctx *cli.Context) error {
 		}
 		// Its engineer has no model: with a file named there is nothing to
 		// choose.
-		engineer := &agent.Engineer{Prompts: prompts, Window: wire.Window(set)}
+		budget := wire.QuestionBudget(set)
+		engineer := &agent.Engineer{Prompts: prompts, Window: wire.Window(set), Budget: budget.Bytes}
 		scout := s.Scout(engineer, loop.Iteration{Fence: loop.NewFenceWord()})
 		// What a run would find out first is not: only what is known is shown.
 		scout.Survey, scout.Findings = s.Recorded, s.Glance().Findings
@@ -106,17 +113,17 @@ func (c command) showContext(ctx *cli.Context) error {
 		if hidden.System != q.System || hidden.Text != q.Text {
 			fmt.Fprintln(c.Stderr, "what looks like a secret is sent as [secret 1] and so on")
 		}
-		return c.printContext(plan, hidden, cuts, set.On("json"))
+		return c.printContext(plan, hidden, budget, cuts, set.On("json"))
 	})
 }
 
 // printContext prints a question: the text on stdout, what is to be known
 // of it on stderr.
-func (c command) printContext(plan tournament.Plan, q agent.Question, cuts []agent.Cut, asJSON bool) error {
+func (c command) printContext(plan tournament.Plan, q agent.Question, budget wire.Budget, cuts []agent.Cut, asJSON bool) error {
 	// Lists are never null, as in every document.
 	doc := Document{
 		Purpose: q.Purpose, Template: q.Digest, Target: plan.Task.Brief.Target, Tokens: llm.Estimate(q.System, q.Text).N,
-		System: q.System, Text: q.Text, Cuts: append([]agent.Cut{}, cuts...),
+		System: q.System, Text: q.Text, Cuts: append([]agent.Cut{}, cuts...), Parts: q.Parts, Budget: budget,
 	}
 	if asJSON {
 		return term.PrintJSON(c.Stdout, doc)
@@ -127,9 +134,21 @@ func (c command) printContext(plan tournament.Plan, q agent.Question, cuts []age
 		return nil
 	})
 	fmt.Fprintf(c.Stderr, "%s, template %.12s, about %d tokens\n", q.Purpose, q.Digest, doc.Tokens)
+	fmt.Fprintf(c.Stderr, "budget: %d bytes, by %s\n", budget.Bytes, budget.Why)
+	for _, p := range q.Parts {
+		fmt.Fprintf(c.Stderr, "shown: %s, %d bytes%s\n", term.Clean(p.Name), p.Bytes, term.Clean(because(p.Why)))
+	}
 	// What a model does not see explains many of its answers.
 	for _, cut := range cuts {
-		fmt.Fprintf(c.Stderr, "cut: %s from %d to %d bytes\n", cut.Section, cut.From, cut.To)
+		fmt.Fprintf(c.Stderr, "cut: %s from %d to %d bytes, over the budget\n", term.Clean(cut.Section), cut.From, cut.To)
 	}
 	return err
+}
+
+// because puts a reason behind what it is of.
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return ": " + why
 }

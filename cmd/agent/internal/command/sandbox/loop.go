@@ -23,8 +23,8 @@ import (
 func (c command) loopCommand() *cli.Command {
 	return &cli.Command{
 		Name: "loop", Usage: "find and prove changes, iteration after iteration",
-		Description: "Each iteration chooses a file (one that uses what was just changed, else the model's choice),\n" +
-			"has a model review it, proves the change in throwaway containers, has it repaired, writes\n" +
+		Description: "Each iteration chooses a file (for your next directive, else one that uses what was just changed,\n" +
+			"else the model's choice), has a model review it, proves the change in throwaway containers, has it repaired, writes\n" +
 			"back what passed, and remembers what was done. Without a terminal it needs --yes.\n" +
 			"With --yes nothing is invented: a review that finds nothing proposes no feature. Without it one\n" +
 			"is kept for `agent proposals list`, and only a person at the terminal, `agent sandbox run\n" +
@@ -34,13 +34,13 @@ func (c command) loopCommand() *cli.Command {
 			"--resume included. --resume carries it on where it stood, and no answer of a model is paid\n" +
 			"for twice.\n\n" + cmdline.Examples(
 			"agent sandbox loop --iterations 3 --yes", "three changes at most",
-			"agent sandbox loop --until-clean --yes", "until a review finds nothing",
+			"agent sandbox loop --until-clean --yes --max-wall 8h", "review every file that is due, for a night at most",
 			"agent sandbox loop --resume --yes", "after Ctrl-C or a reboot; after a cap with a higher one",
 			"agent sandbox loop --replay 1k3 --yes", "a recorded loop again, no model asked"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
 			&cli.IntFlag{Name: "iterations", Aliases: []string{"n"}, Usage: "end after `N` iterations; 0 goes on until nothing is left to review"},
-			&cli.BoolFlag{Name: "until-clean", Usage: "end when a review finds nothing; propose no features", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "until-clean", Usage: "review every file that is due, and end when none is; propose no features", DisableDefaultText: true},
 			&cli.DurationFlag{Name: "rest", Value: 120 * time.Second, Usage: "pause for `TIME` between iterations"},
 			&cli.IntFlag{Name: "max-failures", Value: 3, Usage: "end after `N` failures in a row"},
 			&cli.BoolFlag{Name: "resume", Usage: "carry on the last loop of the workspace", DisableDefaultText: true},
@@ -48,7 +48,7 @@ func (c command) loopCommand() *cli.Command {
 			&cli.StringFlag{Name: "replay", Usage: "take plans and answers from the record of `LOOP`; no model is asked"},
 			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "what every change is for, as `TEXT`"},
 			&cli.StringSliceFlag{Name: "file", Usage: "work on `PATH`; with more of them, what to read too"},
-		}, cmdline.ModelFlags(), []cli.Flag{
+		}, cmdline.ModelFlags(), config.Flags("max-wall"), []cli.Flag{
 			cmdline.YesFlag("write what passed without asking"),
 			cmdline.AllowFlag(),
 			cmdline.NoInstallFlag(),
@@ -86,7 +86,7 @@ func (c command) sandboxLoop(ctx *cli.Context) error {
 			return err
 		}
 		defer board.Close()
-		l.Rest, l.MaxFailures = ctx.Duration("rest"), ctx.Int("max-failures")
+		l.Rest, l.MaxFailures, l.MaxWall = ctx.Duration("rest"), ctx.Int("max-failures"), set.Wall()
 		if ctx.String("replay") != "" {
 			l.Rest = 0 // it is for the vendor's sake
 		}

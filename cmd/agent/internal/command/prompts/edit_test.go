@@ -1,0 +1,44 @@
+package prompts
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline/cmdlinetest"
+)
+
+// An editor is a script that writes a text over the file that it is given.
+func TestAPromptIsEdited(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	at := filepath.Join(filepath.Dir(d.config()), "prompts/PP.md")
+	for _, c := range []struct {
+		name, script string
+		fails        bool
+		want         string // what the file holds then, "" for none
+	}{
+		{"unchanged", "true", false, ""},
+		{"a text of one's own", "printf 'Review {{name .Target}}.\\n' > \"$1\"", false, "Review {{name .Target}}.\n"},
+		{"no template", "printf '{{.Nonsense}}' > \"$1\"", true, "Review {{name .Target}}.\n"},
+		{"added to one's own", "printf 'Well.\\n' >> \"$1\"", false, "Review {{name .Target}}.\nWell.\n"},
+		{"emptied", ": > \"$1\"", false, ""},
+	} {
+		editor := filepath.Join(t.TempDir(), "editor")
+		if err := os.WriteFile(editor, []byte("#!/bin/sh\n"+c.script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		p := cmdlinetest.NewPerson(t, map[string]string{"HOME": d.home, "EDITOR": editor, "PATH": os.Getenv("PATH")})
+		app := &cli.App{HideHelp: true, HideVersion: true, Commands: []*cli.Command{Command(p.Line)}, ExitErrHandler: func(*cli.Context, error) {}}
+		err := app.RunContext(t.Context(), []string{"agent", "prompts", "edit", "--workspace", d.work, "PP"})
+		if (err != nil) != c.fails {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		got, err := os.ReadFile(at)
+		if string(got) != c.want || os.IsNotExist(err) != (c.want == "") {
+			t.Errorf("%s: %q, %v", c.name, got, err)
+		}
+	}
+}
