@@ -23,7 +23,7 @@ CYCLONEDX   := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup ready demo test check test-ollama test-forge test-runsc test-self test-compose battery fuzz soak picture sbom install package release test-release test-package lint bench bench-edit bench-verify bench-weakenings bench-real schemas clean
+.PHONY: help build setup ready demo test check test-ollama test-agents test-forge test-runsc test-self test-compose battery fuzz soak picture sbom install package release test-release test-package lint bench bench-edit bench-verify bench-weakenings bench-real schemas clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -65,6 +65,10 @@ test-ollama: ready ## the loop on a real Ollama server with a scripted model, th
 test-forge: ## the drivers on a real Gitea (built the first time, in some five minutes) and on GitHub's own description of its API
 	@mkdir -p "$${AGENT_TEST_FORGE:=$${XDG_CACHE_HOME:-$$HOME/.cache}/agent/test-forge}" && export AGENT_TEST_FORGE && \
 	$(GO) test -tags forge -count 1 -timeout 60m -v ./orchestrator/forge/gitea ./orchestrator/forge/github
+
+# Not part of `make test`: the first time it fetches some 400 MB from npm for each agent.
+test-agents: ready ## real coding agents from npm in a box, on a model that a server plays
+	$(GO) test -tags agents -run '^TestRealCodingAgents$$' -count 1 -timeout 30m -v ./cmd/agent
 
 # Not part of `make test`: it names a runtime to the engine, which stays. The tests are those of what a program in a
 # box can reach and use up.

@@ -111,18 +111,19 @@ func (b *Builder) Install(ctx context.Context, toolchain Image, d dependencies.S
 	if ok, err := b.findInstalled(ctx, &img, d); !ok {
 		return Image{}, cmp.Or(err, fmt.Errorf("dependencies %s: %w", img.Ref, ErrAbsent))
 	}
-	_, err = b.pruneInstalled(ctx)
+	_, err = b.pruneUnused(ctx, labelDependencies)
 	return img, err
 }
 
 // spareInstalled is how long dependencies stay without a snapshot on them: one may be on its way.
 const spareInstalled = time.Hour
 
-// pruneInstalled removes dependencies on which no snapshot stands, as those of an older lock file.
-func (b *Builder) pruneInstalled(ctx context.Context) ([]string, error) {
-	ids, err := b.engine.ImagesLabelled(ctx, labelDependencies)
+// pruneUnused removes what was installed under a label and no snapshot stands on, as dependencies of an older lock
+// file.
+func (b *Builder) pruneUnused(ctx context.Context, label string) ([]string, error) {
+	ids, err := b.engine.ImagesLabelled(ctx, label)
 	if err != nil {
-		return nil, fmt.Errorf("list installed dependencies: %w", err)
+		return nil, fmt.Errorf("list what was installed: %w", err)
 	}
 	used, old := make(map[string]bool), make(map[string]string)
 	for _, id := range ids {
@@ -135,9 +136,9 @@ func (b *Builder) pruneInstalled(ctx context.Context) ([]string, error) {
 		case got == "":
 		case labels[labelSnapshot] != "":
 			// A snapshot takes the label over from what it stands on.
-			used[labels[labelDependencies]] = true
+			used[labels[label]] = true
 		case err != nil || time.Since(taken) > spareInstalled:
-			old[id] = labels[labelDependencies]
+			old[id] = labels[label]
 		}
 	}
 	var removed []string

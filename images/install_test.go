@@ -206,7 +206,7 @@ func TestDependenciesThatNoSnapshotStandsOnArePruned(t *testing.T) {
 		"old":  {labelDependencies: "two", labelTaken: at(2 * spareInstalled)},
 		"new":  {labelDependencies: "three", labelTaken: at(spareInstalled / 2)},
 	}}
-	gone, err := New(e, nil, nil).pruneInstalled(t.Context())
+	gone, err := New(e, nil, nil).pruneUnused(t.Context(), labelDependencies)
 	if diff := cmp.Diff([]string{"old"}, gone); diff != "" || err != nil || len(e.images) != 3 {
 		t.Errorf("%v, %v: %s", e.images, err, diff)
 	}

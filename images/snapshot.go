@@ -225,10 +225,12 @@ func (b *Builder) prune(ctx context.Context, keep int) ([]string, error) {
 	if err != nil {
 		return removed, err
 	}
-	gone, err := b.pruneInstalled(ctx)
-	removed = append(removed, gone...)
-	if err != nil {
-		return removed, err
+	for _, label := range []string{labelDependencies, labelEquipment} {
+		gone, err := b.pruneUnused(ctx, label)
+		removed = append(removed, gone...)
+		if err != nil {
+			return removed, err
+		}
 	}
 	for _, name := range []string{Toolchain, Postgres} {
 		gone, err := b.pruneOutdated(ctx, name)

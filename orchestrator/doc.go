@@ -50,6 +50,8 @@
 //	orchestrator/gate             from a response to a verdict, without a record: freeze, candidate, judgement
 //	orchestrator/run              the order of a run: states, lease, checkpoint, promotion, recovery, log
 //	orchestrator/exec             a change made by a command of the user's in a box: what it gets, and what is taken out
+//	orchestrator/exec/recipe      how a program of others gets into a box and finds its model there: the known coding agents
+//	orchestrator/gateway          a vendor's API as a program in a box has it: the key outside, capped and recorded
 //	orchestrator/tournament       a change found by models: candidates side by side, repairs, proposals
 //	orchestrator/loop             iterations of runs: what to work on, the cascade, directives, memory
 //	orchestrator/replay           a recorded run judged again

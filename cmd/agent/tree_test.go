@@ -134,8 +134,8 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/command/sandbox": {
 		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/command/images", "cmd/agent/internal/command/proposals",
 		"cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/sarif", "cmd/agent/internal/term", "cmd/agent/internal/wire",
-		"orchestrator/agent", "orchestrator/exec", "orchestrator/ledger", "orchestrator/loop", "orchestrator/run", "orchestrator/store/database",
-		"orchestrator/tournament", "sandbox", "sandbox/guest", "sandbox/workbench", "sandbox/workspace/promotion",
+		"images", "orchestrator/agent", "orchestrator/exec", "orchestrator/exec/recipe", "orchestrator/gateway", "orchestrator/ledger", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "orchestrator/store/database",
+		"orchestrator/tournament", "sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workbench", "sandbox/workspace/promotion", "verify",
 	},
 	"cmd/agent/internal/command/schema": {"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "docs/schema"},
 	"cmd/agent/internal/command/self": {
@@ -155,7 +155,7 @@ var allowed = map[string][]string{
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "images", "sandbox",
 	},
 	"cmd/agent/internal/config": {
-		"cmd/agent/internal/fault", "images/dependencies", "orchestrator/forge", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify",
+		"cmd/agent/internal/fault", "images/dependencies", "orchestrator/exec/recipe", "orchestrator/forge", "orchestrator/gateway", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify",
 		"verify/policy",
 	},
 	"cmd/agent/internal/fault": {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store/database", "orchestrator/store/query", "sandbox"},
@@ -168,7 +168,7 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/term":  {"orchestrator/agent", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "verify", "verify/policy"},
 	"cmd/agent/internal/wire": {
 		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "images/dependencies", "orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/blame", "orchestrator/export",
-		"orchestrator/forge", "orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/catalog", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/run", "orchestrator/store",
+		"orchestrator/forge", "orchestrator/gateway", "orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/catalog", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/run", "orchestrator/store",
 		"orchestrator/store/database", "orchestrator/store/history", "orchestrator/store/query", "orchestrator/survey", "orchestrator/tournament", "orchestrator/workbench", "sandbox", "sandbox/workspace",
 		"sandbox/workspace/secret", "verify",
 	},
@@ -201,9 +201,14 @@ var allowed = map[string][]string{
 		"orchestrator/edit/align", "orchestrator/edit/document", "orchestrator/edit/lex", "orchestrator/edit/indent", "orchestrator/edit/parse",
 		"sandbox/workspace/lang",
 	},
-	"orchestrator/edit/indent":    {"orchestrator/edit/document", "orchestrator/edit/lex"},
-	"orchestrator/edit/parse":     {"orchestrator/edit/lex", "orchestrator/edit/problem"},
-	"orchestrator/exec":           {"orchestrator/gate", "orchestrator/run", "sandbox", "sandbox/guest", "sandbox/workbench", "sandbox/workspace", "verify/room"},
+	"orchestrator/edit/indent": {"orchestrator/edit/document", "orchestrator/edit/lex"},
+	"orchestrator/edit/parse":  {"orchestrator/edit/lex", "orchestrator/edit/problem"},
+	"orchestrator/exec":        {"images", "orchestrator/gate", "orchestrator/run", "sandbox", "sandbox/guest", "sandbox/workbench", "sandbox/workspace", "verify/room"},
+	"orchestrator/exec/recipe": {"sandbox/egress"},
+	"orchestrator/gateway": {
+		"orchestrator/llm", "orchestrator/llm/anthropic", "orchestrator/llm/compatible", "orchestrator/llm/gemini", "orchestrator/llm/openai", "orchestrator/llm/wire",
+		"sandbox/workspace/secret",
+	},
 	"orchestrator/export":         {"orchestrator/agent", "orchestrator/survey"},
 	"orchestrator/forge":          {"sandbox/workspace/git"},
 	"orchestrator/forge/gitea":    {"orchestrator/forge", "orchestrator/forge/wire"},

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"agent/images"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/sandbox"
@@ -49,22 +50,36 @@ const (
 
 // Work is one command in a workbench.
 type Work struct {
-	// Command is the program, looked up in the box, and its arguments.
-	Command []string
-	Env     map[string]string
+	// Command is the program, looked up in the box, and its arguments, as the user gave them. Start is what is
+	// started in its place, nil for the same.
+	Command, Start []string
+	Env            map[string]string
 	// Stdin is what it reads, nil for nothing.
 	Stdin []byte
 	// Timeout is how long it may take; 0 means DefaultTimeout.
 	Timeout time.Duration
+	// Equip installs what the command needs besides the tools, on an image; nil for nothing.
+	Equip func(ctx context.Context, on images.Image) (images.Image, error)
+	// Connect opens a way out of the workbench for a run; nil for none.
+	Connect func(ctx context.Context, x *run.Execution) (Way, error)
 	// Model says that a model writes the change, which is judged as strictly then as one that a model
 	// is asked for.
 	Model bool
+}
+
+// A Way is a way out of a workbench.
+type Way struct {
+	sandbox.Egress
+	// Told says what went through when the command has ended, "" for nothing, and why nothing of it may be
+	// judged, such as a cap that was reached.
+	Told func() (note string, problem *run.Problem)
 }
 
 // A Box is a workbench. *sandbox.Box is one.
 type Box interface {
 	RunAt(ctx context.Context, cmd guest.Command, at workbench.Console) (guest.Result, error)
 	Extract(ctx context.Context, rules guest.Rules, known []guest.Known) (workbench.Extract, error)
+	AllowEgress(e sandbox.Egress)
 	Close() error
 }
 
@@ -135,8 +150,16 @@ func (r *Runner) take(ctx context.Context, x *run.Execution, req run.Request, st
 		return workspace.Changeset{}, &e
 	}
 	w.Timeout = cmp.Or(w.Timeout, DefaultTimeout)
+	image, delta := st.Image, st.Delta
+	if w.Equip != nil {
+		equipped, err := x.Gate(req).Equip(ctx, st, w.Equip)
+		if err != nil {
+			return stop(run.Failed, x.Trouble(ctx, "make the box ready for the command", err))
+		}
+		image, delta = equipped, nil
+	}
 	box, err := r.Start(ctx, sandbox.Spec{
-		Image: st.Image.ID, Delta: st.Delta, Run: x.ID(), Purpose: "exec", Lease: time.Now().Add(w.Timeout + spare),
+		Image: image.ID, Delta: delta, Run: x.ID(), Purpose: "exec", Lease: time.Now().Add(w.Timeout + spare),
 		Limits: limits(req.Config.Limits, st.Base), Runtime: req.Config.Runtime,
 	})
 	if err != nil {
@@ -147,16 +170,27 @@ func (r *Runner) take(ctx context.Context, x *run.Execution, req run.Request, st
 			cs, end = stop(run.Failed, x.Trouble(ctx, "remove the box", err))
 		}
 	}()
+	way := Way{Told: func() (string, *run.Problem) { return "", nil }}
+	if w.Connect != nil {
+		if way, err = w.Connect(ctx, x); err != nil {
+			return stop(run.Failed, x.Trouble(ctx, "open the way to the model", err))
+		}
+		box.AllowEgress(way)
+	}
 	result, err := r.attend(ctx, box, w)
 	if err != nil {
 		return stop(run.Failed, x.Trouble(ctx, "run the command", err))
 	}
+	note, problem := way.Told()
+	if note != "" {
+		x.Notify(run.Event{Note: note})
+	}
 	told := run.DocumentCommand{
 		Args: w.Command, Exit: result.Exit, Signal: result.Signal, TimedOut: result.TimedOut, Seconds: result.Wall.Seconds(), Left: []run.DocumentLeft{},
 	}
-	if p := cutOff(result, w); p != nil {
+	if problem = cmp.Or(cutOff(result, w), problem); problem != nil {
 		x.Ran(told)
-		return stop(run.Rejected, p)
+		return stop(run.Rejected, problem)
 	}
 	cs, left, err := takeOut(ctx, box, st.Base)
 	told.LeftCount = left.count
@@ -190,9 +224,13 @@ func (r *Runner) attend(ctx context.Context, box Box, w Work) (guest.Result, err
 		}
 		defer by.End()
 	}
+	start := w.Start
+	if start == nil {
+		start = w.Command
+	}
 	return box.RunAt(ctx, guest.Command{
 		// By the shell's own rules: the program may be anywhere in the box. Nothing of what it does there counts.
-		Args: append([]string{"/bin/sh", "-c", `exec "$@"`, "sh"}, w.Command...),
+		Args: append([]string{"/bin/sh", "-c", `exec "$@"`, "sh"}, start...),
 		Env:  w.Env, Stdin: w.Stdin, Terminal: by.Terminal, Timeout: w.Timeout, Stream: by.Console.Stdout != nil,
 	}, by.Console)
 }

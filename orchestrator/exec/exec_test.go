@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +30,10 @@ type benchBox struct {
 	ran     guest.Command
 	known   []guest.Known
 	closed  int
+	way     sandbox.Egress
 }
+
+func (b *benchBox) AllowEgress(e sandbox.Egress) { b.way = e }
 
 func (b *benchBox) RunAt(_ context.Context, cmd guest.Command, at workbench.Console) (guest.Result, error) {
 	b.ran = cmd
@@ -208,5 +212,40 @@ func TestNotesNameTheFirstAndCountTheRest(t *testing.T) {
 	want := []string{"left out of the patch: f (device), f (device), f (device), f (device), f (device) and 196 more", "1 file that git ignores or that is a cache stays out of the patch"}
 	if got := l.notes(); !slices.Equal(got, want) || len(l.named) != maxNamed || l.count != 201 {
 		t.Errorf("%q, %d named of %d", got, len(l.named), l.count)
+	}
+}
+
+// nowhere is a way out that leads nowhere.
+type nowhere struct{}
+
+func (nowhere) Serve(context.Context, net.Conn) {}
+
+// A command has the way out that was opened for its run, and what went through decides whether it is judged at all.
+func TestACommandHasAWayOut(t *testing.T) {
+	t.Parallel()
+	b := runtest.Setup(t, runtest.Says(verify.Pass))
+	good := changes(map[string]string{"a.py": "x = 2\n"})
+	var of string
+	var problem *run.Problem
+	w := Work{Start: []string{"/bin/claude", "--quietly"}, Model: true, Connect: func(_ context.Context, x *run.Execution) (Way, error) {
+		of = x.ID()
+		return Way{Egress: nowhere{}, Told: func() (string, *run.Problem) { return "12 requests", problem }}, nil
+	}}
+	box := &benchBox{found: good}
+	problem = &run.Problem{Kind: run.ProblemBudget, Message: "the cap is reached", Next: "raise it"}
+	doc := executed(t, b, box, w)
+	if doc.Exit != run.ExitBudget || doc.Error.Message != "the cap is reached" || of != doc.Run || box.way == nil || doc.Command == nil {
+		t.Errorf("exit %d, %+v, way %v of run %q", doc.Exit, doc.Error, box.way, of)
+	}
+	b.Untouched(t)
+	problem = nil
+	doc = executed(t, b, &benchBox{found: good}, w)
+	b.Ended(t, doc, run.Promoted, verify.Pass, run.ExitDone)
+	if box.ran.Args[len(box.ran.Args)-1] != "--quietly" || doc.Command.Args[0] != "agent" {
+		t.Errorf("it ran %q and tells of %q", box.ran.Args, doc.Command.Args)
+	}
+	w.Connect = func(context.Context, *run.Execution) (Way, error) { return Way{}, errors.New("no key") }
+	if doc := executed(t, b, &benchBox{}, w); doc.Exit != run.ExitInfra || !strings.Contains(doc.Error.Message, "open the way to the model: no key") {
+		t.Errorf("%+v", doc.Error)
 	}
 }

@@ -83,6 +83,17 @@ func (g *Gate) FreezeWhole(ctx context.Context, tools images.Image, base *worksp
 	return st, err
 }
 
+// Equip returns the snapshot of a stage on what equip makes of its image with the dependencies: for a workbench, in
+// which nothing is judged.
+func (g *Gate) Equip(ctx context.Context, st Stage, equip func(ctx context.Context, on images.Image) (images.Image, error)) (images.Image, error) {
+	on, err := equip(ctx, st.installed)
+	if err != nil {
+		return images.Image{}, err
+	}
+	// Under a name of its own, so that it does not displace the snapshot that boxes are started on.
+	return g.Images.Snapshot(ctx, on, tree{st.Base}, st.Base.Root+"/.agent/exec")
+}
+
 // install returns the stage of base as far as it is before there is a snapshot.
 func (g *Gate) install(ctx context.Context, tools images.Image, base *workspace.Manifest) (st Stage, err error) {
 	st = Stage{Base: base, Tools: tools}

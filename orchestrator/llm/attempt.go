@@ -19,7 +19,7 @@ func (a *asking) attempt(ctx context.Context, t turn) (Answer, *failure, error) 
 	if err != nil {
 		return Answer{}, nil, err
 	}
-	number, left, err := a.enter(ctx, r)
+	number, left, err := a.meter.Begin(ctx, r)
 	if err != nil {
 		return Answer{}, nil, err
 	}
@@ -29,10 +29,8 @@ func (a *asking) attempt(ctx context.Context, t turn) (Answer, *failure, error) 
 	o.Duration = max(a.conf.Now().Sub(start), 0)
 	// From here the request is paid for. Its outcome is written even when the
 	// caller is gone, so that nobody pays for it again.
-	late, cancel := detached(ctx, lateWrite)
-	defer cancel()
-	if e := a.conf.Journal.End(late, number, o); e != nil {
-		return Answer{}, nil, errors.Join(err, fmt.Errorf("record the end of a request: %w", e))
+	if e := a.meter.End(ctx, number, o); e != nil {
+		return Answer{}, nil, errors.Join(err, e)
 	}
 	switch {
 	case err != nil:
@@ -59,34 +57,11 @@ func (a *asking) record(t turn, req Request, begun time.Time) (Record, error) {
 		Vendor: t.Provider.Vendor(), Model: t.Model, Key: t.key.ID,
 		Digest: a.digest, Request: text, Begun: begun.UTC().Truncate(time.Microsecond),
 	}
-	r.Usage = Usage{In: Estimate(req.Texts()...), Out: Tokens{N: assumedAnswer, Estimated: true}}
-	if req.MaxTokens > 0 {
-		r.Usage.Out.N = req.MaxTokens
-	}
+	r.Usage = Expected(req.MaxTokens, req.Texts()...)
 	dearest := r.Usage
 	dearest.Written = dearest.In.N // all of the question may go to the vendor's cache
 	r.Cost, r.Priced = t.cost(dearest)
 	return r, nil
-}
-
-// enter records a request that is about to be made, if the caps allow it, and
-// returns its number and how much of the run's time is left.
-func (a *asking) enter(ctx context.Context, r Record) (number int64, left time.Duration, err error) {
-	// Two goroutines that both read the sum before either has entered its
-	// request would both take the last of a budget.
-	a.entry.Lock()
-	defer a.entry.Unlock()
-	run, day, err := a.conf.Journal.Spent(ctx, r.Run, midnight(r.Begun))
-	if err != nil {
-		return 0, 0, fmt.Errorf("sum what was spent: %w", err)
-	}
-	if err := a.conf.Limits.check(run, day, r.Outcome); err != nil {
-		return 0, 0, err
-	}
-	if number, err = a.conf.Journal.Begin(ctx, r); err != nil {
-		return 0, 0, fmt.Errorf("record a request: %w", err)
-	}
-	return number, a.conf.Limits.RunTime - run.Duration, nil
 }
 
 // midnight returns the beginning of the day of t, in UTC: where the cap on the

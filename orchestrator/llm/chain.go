@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"agent/sandbox/workspace/secret"
@@ -55,7 +54,7 @@ type Chain struct {
 	rings  []*ring       // of the links, by index
 	masker secret.Masker // of all keys
 
-	entry sync.Mutex // held from reading what was spent until a request is entered
+	meter Meter
 }
 
 // New returns a chain. A model whose price is not known cannot be held to a
@@ -75,7 +74,7 @@ func New(c Config) (*Chain, error) {
 	if c.Rand == nil {
 		c.Rand = rand.Float64
 	}
-	chain := &Chain{conf: c}
+	chain := &Chain{conf: c, meter: Meter{Limits: c.Limits, Journal: c.Journal}}
 	var keys []Key
 	for i, l := range c.Links {
 		if l.Provider == nil || l.Model == "" {
@@ -103,7 +102,7 @@ func (l Link) check(limits Limits) error {
 		return l.Price.check()
 	}
 	if limits.capsCost() {
-		return errors.New("its price is not known while cost is capped: give the price, or set the caps on cost to 0")
+		return ErrUnpriced
 	}
 	return nil
 }

@@ -105,9 +105,9 @@ func (x *Execution) Advance(ctx context.Context, to State, note string) error {
 	return nil
 }
 
-// request records a request that left a box, as a note among the states of the run;
+// Requested records a request that left a box, as a note among the states of the run;
 // also that of a run that was cancelled meanwhile.
-func (x *Execution) request(ctx context.Context, e verify.Event) error {
+func (x *Execution) Requested(ctx context.Context, e verify.Event) error {
 	logRequest(ctx, e)
 	note := x.notifier.Request(e)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleFor)

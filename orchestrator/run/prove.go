@@ -197,7 +197,7 @@ func (x *Execution) Judge(ctx context.Context, g *gate.Gate, st gate.Stage, cand
 	watcher := w.Event
 	w.Event = func(e verify.Event) error {
 		if e.Request != nil {
-			return x.request(ctx, e)
+			return x.Requested(ctx, e)
 		}
 		logGate(ctx, e, number)
 		x.Notify(Event{Gate: &e, Candidate: number})

@@ -12,7 +12,7 @@ import (
 // decides what the gates run and what they may reach.
 var protected = []string{
 	"verify/", "sandbox/", "images/", "migrations/", "orchestrator/selfbuild/", "cmd/guest/", ".ci/", ".github/",
-	"orchestrator/gate/", "orchestrator/run/", "orchestrator/exec/", "orchestrator/tournament/", "orchestrator/loop/", "orchestrator/survey/", "orchestrator/replay/", "orchestrator/export/",
+	"orchestrator/gate/", "orchestrator/run/", "orchestrator/exec/", "orchestrator/gateway/", "orchestrator/tournament/", "orchestrator/loop/", "orchestrator/survey/", "orchestrator/replay/", "orchestrator/export/",
 	"cmd/agent/main.go", "cmd/agent/tree_test.go",
 	"cmd/agent/internal/checkpoint/", "cmd/agent/internal/cmdline/", "cmd/agent/internal/command/sandbox/", "cmd/agent/internal/command/self/",
 	"cmd/agent/internal/command/edit/", "cmd/agent/internal/command/review/", "cmd/agent/internal/command/undo/", "orchestrator/undo/", "cmd/agent/internal/command/pr/", "orchestrator/forge/",

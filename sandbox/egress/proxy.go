@@ -55,6 +55,8 @@ func (r Request) String() string {
 // A Proxy serves the connections of boxes. It is safe for concurrent use.
 type Proxy struct {
 	Allow List
+	// Setting is where the user adds to it, "" for that of the gates.
+	Setting string
 	// Record is told of each request once it has ended, from several goroutines.
 	Record func(Request)
 }
@@ -113,7 +115,7 @@ func (r *Request) read(req *http.Request) bool {
 func (p *Proxy) dial(ctx context.Context, r Request) (net.Conn, int, error) {
 	place := Place{r.Host, r.Port}
 	if !p.Allow.Covers(place) {
-		return nil, http.StatusForbidden, fmt.Errorf("%s is not among what this box may reach: the user may add it under [egress] allow", place)
+		return nil, http.StatusForbidden, fmt.Errorf("%s is not among what this box may reach: the user may add it under %s", place, cmp.Or(p.Setting, "[egress] allow"))
 	}
 	dialer := net.Dialer{Timeout: dialTime, Control: p.Allow.control}
 	up, err := dialer.DialContext(ctx, "tcp", place.String())

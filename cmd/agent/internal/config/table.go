@@ -213,6 +213,7 @@ func budget() []Setting {
 		{Name: "budget.request", Env: "AGENT_MAX_REQUEST", Default: "15m0s", About: "cap on the time of one request", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.limits.Total })},
 		{Name: "budget.idle", Env: "AGENT_MAX_IDLE", Default: "5m0s", About: "how long a model may say nothing in a request", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.limits.Idle })},
 		{Name: "prices", Default: "{}", About: "prices of a million tokens by VENDOR/NAME or VENDOR/*, before those that `agent models` knows", scope: userOnly, kind: priceList()},
+		{Name: "exec", Default: "{}", About: "programs of `agent sandbox exec` by their commands, as [exec.NAME]: how they get in, whose models they ask, what else they may reach; see workbench", scope: userOnly, kind: recipeList()},
 		{Name: "windows", Default: "{}", About: "tokens of question and answer by VENDOR/NAME or VENDOR/*, before those that `agent models` knows", scope: userOnly, kind: windowList()},
 	}
 }

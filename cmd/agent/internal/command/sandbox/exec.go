@@ -30,7 +30,7 @@ func execFlags() []cli.Flag {
 		config.FlagFor("no-promote", ""),
 		cmdline.AllowFlag(),
 		cmdline.NoInstallFlag(),
-	}, config.Flags("expiry"))
+	}, config.Flags("max-cost", "max-tokens", "max-requests", "max-time", "expiry"))
 }
 
 // execCommand describes a command of the user's in a box.
@@ -103,7 +103,14 @@ func (c command) workbench(ctx *cli.Context, w exec.Work) error {
 			return err
 		}
 	}
+	recipe, err := follow(set, &w)
+	if err != nil {
+		return err
+	}
 	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
+		if recipe != nil {
+			recipe.open(s, &w)
+		}
 		a := &Attempt{Line: c.Line, Session: s, Settings: set}
 		return a.Exec(ctx, req, w)
 	})

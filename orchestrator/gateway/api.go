@@ -1,0 +1,128 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"agent/orchestrator/llm"
+	"agent/orchestrator/llm/anthropic"
+	"agent/orchestrator/llm/compatible"
+	"agent/orchestrator/llm/gemini"
+	"agent/orchestrator/llm/openai"
+	"agent/orchestrator/llm/wire"
+)
+
+// An api is how programs ask the models of one vendor: a new one is a row of apis.
+type api struct {
+	vendor, title string
+	// Where it answers unless the configuration says otherwise, "" for nowhere.
+	base string
+	// What of a path the base has already: the vendors' own settings end so.
+	prefix string
+	// The questions. A first group is the name of the model, where the path has it.
+	asks *regexp.Regexp
+	// authorize puts a key into a request.
+	authorize func(h http.Header, key string)
+}
+
+// apis are the vendors whose own clients are let through, by the formats that coding agents speak.
+var apis = []api{
+	{
+		vendor: anthropic.Vendor, title: "Anthropic", base: anthropic.BaseURL, asks: regexp.MustCompile(`^/v1/messages(?:/count_tokens)?$`),
+		authorize: func(h http.Header, key string) { h.Set("X-Api-Key", key) },
+	},
+	{
+		vendor: openai.Vendor, title: "OpenAI", base: openai.BaseURL, prefix: "/v1", asks: regexp.MustCompile(`^/v1/(?:responses|chat/completions)$`),
+		authorize: func(h http.Header, key string) { h.Set("Authorization", "Bearer "+key) },
+	},
+	{
+		vendor: gemini.Vendor, title: "Gemini", base: gemini.BaseURL,
+		asks:      regexp.MustCompile(`^/v1(?:beta|alpha)?/models/([A-Za-z0-9._-]+):(?:generateContent|streamGenerateContent|countTokens)$`),
+		authorize: func(h http.Header, key string) { h.Set("X-Goog-Api-Key", key) },
+	},
+	{
+		vendor: compatible.Vendor, title: "the Chat Completions server", prefix: "/v1", asks: regexp.MustCompile(`^/v1/chat/completions$`),
+		authorize: func(h http.Header, key string) { h.Set("Authorization", "Bearer "+key) },
+	},
+}
+
+// Vendors lists the vendors that a gateway stands for.
+func Vendors() (names []string) {
+	for _, a := range apis {
+		names = append(names, a.vendor)
+	}
+	return names
+}
+
+// find returns the row of a vendor.
+func find(vendor string) (api, bool) {
+	for _, a := range apis {
+		if a.vendor == vendor {
+			return a, true
+		}
+	}
+	return api{}, false
+}
+
+// upstream is the URL that a vendor's questions begin with. address is the configured one, "" for none.
+func (a api) upstream(address string) (*url.URL, error) {
+	if address == "" {
+		address = a.base
+	}
+	base, err := wire.BaseURL(a.title, address)
+	if err != nil {
+		return nil, err
+	}
+	return url.Parse(base)
+}
+
+// A question is what of a request's body the gateway looks at.
+type question struct {
+	Model           string `json:"model"`
+	MaxTokens       int    `json:"max_tokens"`
+	MaxOutput       int    `json:"max_output_tokens"`
+	MaxCompletion   int    `json:"max_completion_tokens"`
+	GenerationLimit struct {
+		MaxOutput int `json:"maxOutputTokens"`
+	} `json:"generationConfig"`
+}
+
+// maxModel bounds the name of a model, which comes from the box.
+const maxModel = 200
+
+// asked reads which model a question is for, and how many tokens its answer may have; 0 where it does
+// not say.
+func (a api) asked(path string, body []byte) (model string, bound int) {
+	var q question
+	_ = json.Unmarshal(body, &q) // the vendor says what is wrong with it
+	model, bound = q.Model, max(q.MaxTokens, q.MaxOutput, q.MaxCompletion, q.GenerationLimit.MaxOutput)
+	if m := a.asks.FindStringSubmatch(path); len(m) > 1 {
+		model = m[1]
+	}
+	if model == "" || len(model) > maxModel {
+		model = "unknown"
+	}
+	return strings.ToValidUTF8(model, "?"), max(bound, 0)
+}
+
+// sample is what the record has in place of a question's text: a conversation is sent whole again with
+// every question of it.
+func sample(model, path string, body []byte, bound int) ([]byte, error) {
+	return json.Marshal(llm.Request{
+		Model: model, MaxTokens: min(bound, 1<<31-1),
+		Messages: []llm.Message{{Role: llm.User, Text: fmt.Sprintf("POST %s, %d bytes from a program in a box; their text is not kept", path, len(body))}},
+	})
+}
+
+// refusal is an error in the words of all vendors' APIs at once. Programs repeat a 429 for minutes, and end with a 400.
+func refusal(w http.ResponseWriter, status int, kind, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]any{
+		"type": kind, "code": status, "status": "INVALID_ARGUMENT", "message": "agent: " + message,
+	}}) // who has gone hears nothing
+}
