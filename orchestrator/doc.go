@@ -19,6 +19,7 @@
 //	cmd/agent/internal/command/db         agent db: url, up, down, migrate, prune
 //	cmd/agent/internal/command/doctor     agent doctor
 //	cmd/agent/internal/command/edit       agent edit, and its batches
+//	cmd/agent/internal/command/hook       agent hook: pre-commit and pre-push of git
 //	cmd/agent/internal/command/images     agent images
 //	cmd/agent/internal/command/initialize  agent init
 //	cmd/agent/internal/command/keys       agent keys
@@ -92,6 +93,8 @@
 //	orchestrator/forge/mirror     the objects of a remote repository: fetched, written out, committed to, pushed
 //	orchestrator/forge/revision   commits and the index as manifests, and what is between two as a changeset
 //	orchestrator/forge/wire       HTTP to a forge: the token, limits, retries, kinds of error
+//	orchestrator/forge/commit     a promotion as a commit, by plumbing alone
+//	orchestrator/forge/hooks      hooks of the agent in a git repository, beside those that are there
 //	orchestrator/archive          a recorded run as one signed file, for another machine
 //	orchestrator/store            the record in Postgres, and how runs write it
 //	orchestrator/store/database   one schema of a server: connected, migrated and patient

@@ -79,6 +79,10 @@ var allowed = map[string][]string{
 		"orchestrator/edit", "orchestrator/edit/batch", "orchestrator/edit/match", "orchestrator/edit/problem", "orchestrator/gate", "orchestrator/run",
 		"sandbox/workspace", "sandbox/workspace/promotion", "verify/policy",
 	},
+	"cmd/agent/internal/command/hook": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/proof", "cmd/agent/internal/term",
+		"orchestrator/forge/hooks", "orchestrator/forge/revision", "orchestrator/run",
+	},
 	"cmd/agent/internal/command/images": {"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "images"},
 	"cmd/agent/internal/command/initialize": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/llm",
@@ -216,6 +220,8 @@ var allowed = map[string][]string{
 	"orchestrator/forge/mirror":   {"sandbox/workspace/git"},
 	"orchestrator/forge/revision": {"sandbox/workspace", "sandbox/workspace/git"},
 	"orchestrator/forge/wire":     {"orchestrator/forge"},
+	"orchestrator/forge/commit":   {"orchestrator/forge/revision", "sandbox/workspace", "sandbox/workspace/git"},
+	"orchestrator/forge/hooks":    {"orchestrator/forge/revision"},
 	"orchestrator/gate": {
 		"images", "images/dependencies", "orchestrator/agent", "orchestrator/edit", "orchestrator/edit/parse", "orchestrator/edit/problem", "sandbox/workspace",
 		"verify", "verify/policy",
@@ -238,8 +244,8 @@ var allowed = map[string][]string{
 	"orchestrator/pull":   {"orchestrator/forge", "orchestrator/gate", "verify"},
 	"orchestrator/replay": {"images", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify", "verify/policy"},
 	"orchestrator/run": {
-		"images", "orchestrator/agent", "orchestrator/edit/parse", "orchestrator/edit/problem", "orchestrator/gate", "sandbox", "sandbox/workspace",
-		"sandbox/workspace/promotion", "sandbox/workspace/secret", "verify", "verify/policy", "verify/room",
+		"images", "orchestrator/agent", "orchestrator/edit/parse", "orchestrator/edit/problem", "orchestrator/forge/commit", "orchestrator/forge/revision",
+		"orchestrator/gate", "sandbox", "sandbox/workspace", "sandbox/workspace/promotion", "sandbox/workspace/secret", "verify", "verify/policy", "verify/room",
 	},
 	"orchestrator/selfbuild": {"images", "sandbox", "sandbox/workspace"},
 	"orchestrator/store": {

@@ -45,6 +45,9 @@ func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, bas
 		return stop(x.unread(ctx, "look at the workspace again", err))
 	}
 	p.Run, p.Workspace, p.Base = x.rec.ID, x.rec.Workspace, base
+	if req.Commit != nil {
+		p.Branch = req.Commit.Branch
+	}
 	// An approver sees the run by its name: it shows it, and the person finds it
 	// again with it.
 	answer, err := req.Approver.Approve(ctx, p)
@@ -64,7 +67,14 @@ func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, bas
 		if end := x.drifted(ctx, req, base); end != nil {
 			return stop(*end)
 		}
-		return stop(x.promote(ctx, Promotion{Approved: answer.By, Changeset: p.Candidate.Changeset}, base))
+		var to *committing
+		if req.Commit != nil {
+			to = &committing{order: req.Commit, candidate: p.Candidate}
+		}
+		if to != nil && to.order.Branch != "" {
+			return stop(x.commitBeside(ctx, to, p.Candidate.Changeset, base))
+		}
+		return stop(x.promote(ctx, Promotion{Approved: answer.By, Changeset: p.Candidate.Changeset}, base, to))
 	// A run that was given its patch has no model to ask again, so Regenerate
 	// there falls through to the refusal.
 	case Regenerate, Reword, Amend:
@@ -192,7 +202,7 @@ func allowFlags(holds []policy.Hold) string {
 
 // promote writes a changeset to the host. From the first rename on it cannot
 // be cancelled: what is left then takes milliseconds and ends whole.
-func (x *Execution) promote(ctx context.Context, p Promotion, base *workspace.Manifest) Ending {
+func (x *Execution) promote(ctx context.Context, p Promotion, base *workspace.Manifest, to *committing) Ending {
 	if err := x.Advance(ctx, Promoting, Count(len(p.Changeset.Changes), "file")); err != nil {
 		return End(Failed, x.Trouble(ctx, "record the run", err))
 	}
@@ -207,8 +217,13 @@ func (x *Execution) promote(ctx context.Context, p Promotion, base *workspace.Ma
 	if err != nil {
 		return x.unplaced(ctx, err)
 	}
+	// A commit is made like the staged bytes: nobody sees it before the files are in place.
+	if end := x.prepareCommit(ctx, to, p.Changeset, base); end != nil {
+		return x.abandon(prepared, *end)
+	}
 	p.Status = Prepared
 	if err := x.runner.Store.SavePromotion(ctx, x.rec.ID, x.rec.Token, p); err != nil {
+		x.withdraw(ctx, to)
 		return x.unprepared(ctx, prepared, p, err)
 	}
 	// A minute is far more than the renames take. It is there for a database or a
@@ -218,6 +233,7 @@ func (x *Execution) promote(ctx context.Context, p Promotion, base *workspace.Ma
 	if err := prepared.Commit(steady); err != nil {
 		// Commit has put its files back by itself; what is left is to say so in
 		// the record.
+		x.withdraw(steady, to)
 		end := x.unplaced(steady, err)
 		p.Status = RolledBack
 		if err := x.runner.Store.SavePromotion(steady, x.rec.ID, x.rec.Token, p); err != nil {
@@ -225,11 +241,17 @@ func (x *Execution) promote(ctx context.Context, p Promotion, base *workspace.Ma
 		}
 		return x.abandon(prepared, end)
 	}
+	if err := to.place(steady); err != nil {
+		x.withdraw(steady, to)
+		return x.takeBack(steady, prepared, p, x.uncommitted(steady, err))
+	}
 	p.Status = Committed
 	if err := x.record(steady, p); err != nil {
-		return x.takeBack(steady, prepared, p, err)
+		x.withdraw(steady, to)
+		return x.takeBack(steady, prepared, p, End(Failed, x.Trouble(steady, "record the promotion", err)))
 	}
 	x.doc.Promotion = p.Document()
+	x.finishCommit(steady, to)
 	end := Ending{State: Promoted, Verdict: verify.Pass, Exit: ExitDone}
 	return x.abandon(prepared, end)
 }
@@ -256,13 +278,12 @@ func (x *Execution) unprepared(ctx context.Context, prepared *promotion.Promotio
 	return x.abandon(prepared, end)
 }
 
-// takeBack undoes a promotion that could not be recorded: without evidence
-// nothing is promoted.
+// takeBack undoes a promotion that could not be recorded, or committed, which end says:
+// without evidence nothing is promoted.
 //
 // The journal stays where the files could not be taken back either. The next
 // command finds it, and settles files and record together.
-func (x *Execution) takeBack(ctx context.Context, prepared *promotion.Promotion, p Promotion, cause error) Ending {
-	end := End(Failed, x.Trouble(ctx, "record the promotion", cause))
+func (x *Execution) takeBack(ctx context.Context, prepared *promotion.Promotion, p Promotion, end Ending) Ending {
 	if err := prepared.Rollback(ctx); err != nil {
 		end.Error.Message += "; and taking it back: " + err.Error()
 		end.Error.Next = "run any agent command when the database is back: it settles the journal"
@@ -314,6 +335,6 @@ func (r *Runner) Undo(ctx context.Context, of Record, place *promotion.Place, ba
 		}
 		// Without a base: permission bits that changed since the promotion do not
 		// stand in the way of its undoing, but changed bytes do.
-		return x.promote(ctx, Promotion{UndoOf: of.ID, Approved: "undo", Changeset: back}, nil)
+		return x.promote(ctx, Promotion{UndoOf: of.ID, Approved: "undo", Changeset: back}, nil, nil)
 	})
 }

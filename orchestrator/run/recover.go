@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"agent/orchestrator/forge/commit"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/promotion"
@@ -102,6 +103,11 @@ func settle(ctx context.Context, s Store, rec Recovering, r Record) (Record, err
 	}
 	if r.State == Promoted { // recorded, and then killed before the end was
 		end = Ending{State: Promoted, Verdict: verify.Pass}
+	}
+	if lock != nil {
+		if err := commit.Settle(ctx, r.Workspace, r.ID, end.State == Promoted); err != nil {
+			return r, fmt.Errorf("settle the commit of run %s: %w", r.ID, err)
+		}
 	}
 	if err := rec.AppendEntries(ctx, []Entry{logSettled(r, end)}); err != nil {
 		return r, err

@@ -202,6 +202,8 @@ type Proposal struct {
 	// Failed is what a person made of the candidate last and no gate let pass, nil for
 	// nothing.
 	Failed *FailedEdit
+	// Branch is where it is committed in place of being written, "" for the workspace.
+	Branch string
 	// Feature, when not nil, is what the question is about: there is no
 	// candidate yet. Apply by ByTerminal or ByFeatures has it implemented, Drop forgets it, and
 	// any other answer keeps it open.
@@ -348,8 +350,10 @@ type Request struct {
 	// Packages are those of Debian that the boxes have besides the tools.
 	Packages  []string
 	NoPromote bool
-	Config    verify.Config
-	Approver  Approver
+	// Commit has what is promoted committed; nil where the files are enough.
+	Commit   *CommitOrder
+	Config   verify.Config
+	Approver Approver
 	// Keep says what of the workspace is kept for a replay.
 	Keep Keep
 }
@@ -370,6 +374,8 @@ type Document struct {
 	Snapshot   string             `json:"snapshot"`
 	Candidates []gate.Document    `json:"candidates"`
 	Promotion  *DocumentPromotion `json:"promotion"`
+	// Commit has what was promoted, or with --branch what was proved.
+	Commit *DocumentCommit `json:"commit,omitempty"`
 	// Proposals are what the run left open.
 	Proposals []DocumentProposal `json:"proposals,omitempty"`
 	// Command is what the change was made by in a box, nil where none was run.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -108,4 +109,31 @@ func (r *Repository) steps(ctx context.Context, args []string) ([]Step, error) {
 func (r *Repository) endsAt(commit string) bool {
 	text, err := os.ReadFile(filepath.Join(r.Common(), "shallow"))
 	return err == nil && slices.Contains(strings.Fields(string(text)), commit)
+}
+
+// plainName is the name of a remote that is no pattern.
+var plainName = regexp.MustCompile(`^[\w][\w./-]*$`)
+
+// Pushed returns the commits that a push to a remote brings there, oldest first: those of
+// local that known lacks, the object that the remote has there now; or where that is not
+// known here, those that no branch of the remote is known to have. At most the newest most
+// are returned, and whether there are more.
+func (r *Repository) Pushed(ctx context.Context, local, known, remote string, most int) (steps []Step, more bool, err error) {
+	end, err := r.Commit(ctx, local)
+	if err != nil {
+		return nil, false, err
+	}
+	args := []string{"--max-count=" + strconv.Itoa(most+1), end}
+	if strings.Trim(known, "0") != "" && r.HasObject(ctx, known) {
+		args = append(args, "^"+known)
+	} else if plainName.MatchString(remote) {
+		args = append(args, "--not", "--remotes="+remote)
+	} else {
+		args = append(args, "--not", "--remotes")
+	}
+	steps, err = r.steps(ctx, args)
+	if len(steps) > most {
+		return steps[len(steps)-most:], true, err
+	}
+	return steps, false, err
 }

@@ -429,3 +429,37 @@ func TestWhereThereIsNoRepository(t *testing.T) {
 		t.Error("objects are not told apart")
 	}
 }
+
+func TestWhatAPushBringsIsWhatTheRemoteLacks(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	var commits []string
+	for i := range 6 {
+		r.write("a.py", fmt.Sprint(i))
+		commits = append(commits, r.commit(fmt.Sprint(i)))
+	}
+	r.git("update-ref", "refs/remotes/origin/main", commits[1])
+	zero := strings.Repeat("0", 40)
+	for _, c := range []struct {
+		known, remote string
+		most          int
+		want          string
+		more          bool
+	}{
+		{commits[3], "origin", 9, "4 5", false},
+		{zero, "origin", 9, "2 3 4 5", false},
+		{zero, "https://x/y?z", 9, "2 3 4 5", false},
+		{strings.Repeat("1", 40), "origin", 2, "4 5", true},
+		{commits[5], "origin", 9, "", false},
+		{zero, "other", 9, "0 1 2 3 4 5", false},
+	} {
+		steps, more, err := r.open(".").Pushed(t.Context(), "main", c.known, c.remote, c.most)
+		var got []string
+		for _, s := range steps {
+			got = append(got, s.Subject)
+		}
+		if err != nil || strings.Join(got, " ") != c.want || more != c.more {
+			t.Errorf("%+v: %v, %t, %v", c, got, more, err)
+		}
+	}
+}

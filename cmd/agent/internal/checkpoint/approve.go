@@ -128,6 +128,9 @@ func (a *Approver) question(p run.Proposal) term.Question {
 		{Key: 'c', Name: "edit code", Help: "edit the changed files, and have the result judged"},
 		{Key: 'x', Name: "edit patch", Help: "edit the patch itself, and have the result judged"},
 	}}
+	if p.Branch != "" {
+		q.Text, q.Choices[0].Help = "Commit this to the new branch "+term.CleanLine(p.Branch)+"?", "commit it there; the workspace stays as it is"
+	}
 	if p.Again {
 		q.Choices = append(q.Choices, term.Choice{Key: 'r', Name: "regenerate", Help: "ask the model for another answer"})
 	}

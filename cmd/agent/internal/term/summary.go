@@ -74,9 +74,25 @@ func (s summary) Document(d run.Document) {
 	case d.State == run.Done && len(d.Candidates) > 0:
 		s.diff(d.Candidates[len(d.Candidates)-1].Diff)
 	}
+	s.commit(d)
 	s.kept(d)
 	s.next(d)
 	s.caveat(d)
+}
+
+// commit names the commit that a run made.
+func (s summary) commit(d run.Document) {
+	if d.Commit == nil {
+		return
+	}
+	text := fmt.Sprintf("commit %.12s", d.Commit.ID)
+	if d.Commit.Branch != "" {
+		text += " on " + CleanLine(d.Commit.Branch)
+	}
+	s.Line(text)
+	if n := len(d.Commit.Besides); n > 0 {
+		s.Line(s.Palette.Dim(fmt.Sprintf("  judged together with %s, not in it: %s", run.Count(n, "edited file"), CleanLine(strings.Join(d.Commit.Besides, ", ")))))
+	}
 }
 
 // winner is the index of the candidate that was promoted or proved, -1 for none.

@@ -38,10 +38,10 @@ func Command(line *cmdline.Line, which, about string) *cli.Command {
 			"agent runs apply --last", "the latest run of this workspace",
 			"agent runs apply 1k3 --yes", "for scripts: never asks",
 			"agent runs apply 1k3 --yes --allow ci", "approve its change of CI files"),
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			cmdline.WorkspaceFlag(), cmdline.LastFlag(), cmdline.YesFlag("write what passed, and prove again where that is needed, without asking"),
 			cmdline.AllowFlag(), cmdline.NoInstallFlag(), cmdline.JSONFlag(cmdline.RunDocument()),
-		},
+		}, sandbox.CommitFlags()...),
 		Action: c.apply,
 	}
 }
@@ -61,6 +61,9 @@ func (c command) apply(ctx *cli.Context) error {
 		return err
 	}
 	defer req.Place.Close()
+	if req.Commit, err = sandbox.CommitOrder(ctx, c.Line, req.Place.Path, false); err != nil {
+		return err
+	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
 		d, err := s.NamedIn(ctx.Context, name, req.Place.Path)
 		if elsewhere, ok := errors.AsType[*history.ElsewhereError](err); ok {
@@ -74,6 +77,7 @@ func (c command) apply(ctx *cli.Context) error {
 			return err
 		}
 		req.Found = found
+		sandbox.Describe(req.Commit, ctx.String("message"), "Apply run "+d.ID, s.DB)
 		return c.promote(ctx.Context, s, set, req, of)
 	})
 }

@@ -67,6 +67,8 @@ func (c command) sandboxRunCommand() *cli.Command {
 			"agent sandbox run ci.diff --yes --allow ci", "approve a change of CI files",
 			"agent sandbox run --goal 'round prices up' --file shop/tax.py", "have a model find it",
 			"agent sandbox run --goal 'speed it up' --candidates 3 --yes", "the best of three",
+			"agent sandbox run change.diff --commit -m 'Round up'", "and commit it",
+			"agent sandbox run change.diff --branch round-up", "commit it to a branch, not to the workspace",
 			"agent sandbox run --proposal 3", "apply a proposed change",
 			"agent sandbox run --replay 1k3 --no-promote", "a recorded run again, no model asked"),
 		Flags: slices.Concat([]cli.Flag{
@@ -84,7 +86,7 @@ func (c command) sandboxRunCommand() *cli.Command {
 			cmdline.NoInstallFlag(),
 			&cli.StringFlag{Name: "sarif", Usage: "write the findings to `FILE` as SARIF 2.1.0"},
 			cmdline.JSONFlag(cmdline.RunDocument()),
-		}, cmdline.ConsentFlags()),
+		}, CommitFlags(), cmdline.ConsentFlags()),
 		Action: c.sandboxRun,
 	}
 }
@@ -106,7 +108,11 @@ func (c command) sandboxRun(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if req.Commit, err = CommitOrder(ctx, c.Line, req.Place.Path, req.NoPromote); err != nil {
+		return err
+	}
 	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
+		Describe(req.Commit, ctx.String("message"), subject(req), s.DB)
 		a := &Attempt{Line: c.Line, Session: s, Settings: set}
 		if ctx.IsSet("proposal") {
 			if req, err = proposals.Resume(ctx.Context, s, ctx.String("proposal"), set, req); err != nil {

@@ -1,0 +1,457 @@
+// Package commit makes a commit of a promotion, by git's plumbing alone: no hook, filter or
+// signature program of the repository is run, what the user has staged stays staged, and the
+// stash is not touched.
+//
+// The commit is made before a file of the workspace changes, under a reference of its own
+// (refs/agent/pending/RUN/…). Once the files are in place Place moves the branch, if it is
+// still where it was, and Finish brings the index up to date and drops the reference. Whoever
+// finds the reference after a kill calls Settle, which comes to the same end: a promotion is
+// then committed, and what was rolled back has no commit.
+package commit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"agent/orchestrator/forge/revision"
+	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/git"
+)
+
+const (
+	// pendingRefs is where commits wait for their files.
+	pendingRefs = "refs/agent/pending/"
+	// detached stands for a branch in the name of a pending reference.
+	detached  = "detached"
+	maxOutput = 64 << 20 // bytes
+)
+
+// A RefusedError says why nothing can be committed here, and what to do.
+type RefusedError struct{ Reason, Next string }
+
+// Error is the reason.
+func (e *RefusedError) Error() string { return e.Reason }
+
+// refused makes a RefusedError.
+func refused(next, format string, args ...any) error {
+	return &RefusedError{fmt.Sprintf(format, args...), next}
+}
+
+// An Order is what is to be committed.
+type Order struct {
+	// Run names the pending reference.
+	Run string
+	// Branch is a new branch, which gets the commit and leaves the work tree alone; "" for
+	// what is checked out.
+	Branch string
+	// Message returns that of the commit, with its trailers. besides are files that were
+	// judged with it and differ from what is committed.
+	Message func(besides []string) string
+	By      Identity
+	// Disk is the workspace that was judged, and Changes what is to be committed of it.
+	Disk    *workspace.Manifest
+	Changes workspace.Changeset
+}
+
+// A Commit is one that was made, and that no branch has yet.
+type Commit struct {
+	ID string
+	// Ref is the branch that gets it, or HEAD where none is checked out.
+	Ref string
+	// Besides are files that were judged with it, that differ from what is committed and are
+	// not in it.
+	Besides []string
+
+	repo    *revision.Repository
+	parent  string // "" for none
+	pending string
+	fresh   bool // Ref is a new branch
+}
+
+// Check reports, as a *RefusedError, why this work tree cannot have a commit now: before
+// anything is proved in vain.
+func Check(ctx context.Context, repo *revision.Repository, branch string) error {
+	if branch != "" {
+		if _, err := repo.Git(ctx, "check-ref-format", "--branch", branch); err != nil {
+			return refused("see git-check-ref-format(1)", "%q is no name of a branch", branch)
+		}
+		if _, err := repo.Git(ctx, "rev-parse", "--verify", "--quiet", "refs/heads/"+branch); err == nil {
+			return refused("name another branch, or delete it: `git branch -D "+branch+"`", "the branch %s is there already", branch)
+		}
+		return nil
+	}
+	if file, what := repo.Halfway(); file != "" {
+		return refused("finish it, or leave --commit out; --branch NAME commits beside it", "%s (%s)", what, file)
+	}
+	return nil
+}
+
+// head returns what is checked out: its reference, and its commit, "" before the first.
+func head(ctx context.Context, repo *revision.Repository) (ref, id string, err error) {
+	ref, err = repo.Git(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if exit := (*git.ExitError)(nil); errors.As(err, &exit) && exit.Code == 1 {
+		ref, err = "HEAD", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	id, err = repo.Git(ctx, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+	if exit := (*git.ExitError)(nil); errors.As(err, &exit) && exit.Code == 1 && ref != "HEAD" {
+		return ref, "", nil
+	}
+	return ref, id, err
+}
+
+// Prepare makes the commit of an order. Nothing but objects and the pending reference is
+// written. The error is a *RefusedError where the files are not what the commit would change.
+func Prepare(ctx context.Context, repo *revision.Repository, o Order) (*Commit, error) {
+	if err := Check(ctx, repo, o.Branch); err != nil {
+		return nil, err
+	}
+	ref, parent, err := head(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	c := &Commit{Ref: ref, repo: repo, parent: parent, pending: pendingRefs + o.Run + "/" + detached}
+	switch {
+	case o.Branch != "":
+		c.Ref, c.fresh = "refs/heads/"+o.Branch, true
+		c.pending = pendingRefs + o.Run + "/branch"
+	case ref != "HEAD":
+		c.pending = pendingRefs + o.Run + "/" + strings.TrimPrefix(ref, "refs/")
+	}
+	tree, err := c.tree(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"commit-tree", tree}
+	if parent != "" {
+		args = append(args, "-p", parent)
+	}
+	out, err := repo.Write(ctx, git.Input{Stdin: strings.NewReader(o.Message(c.Besides)), Env: o.By.environment()}, args...)
+	if err != nil {
+		return nil, err
+	}
+	c.ID = strings.TrimSpace(string(out))
+	_, err = repo.Write(ctx, git.Input{}, "update-ref", c.pending, c.ID, "")
+	return c, err
+}
+
+// tree makes the tree of the commit: the parent's with the changes.
+func (c *Commit) tree(ctx context.Context, o Order) (string, error) {
+	changes, err := o.Changes.Flatten()
+	if err != nil {
+		return "", err
+	}
+	if err := c.fits(ctx, o, changes); err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "agent-index-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	own := []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}
+	read := []string{"read-tree", "--empty"}
+	if c.parent != "" {
+		read = []string{"read-tree", c.parent}
+	}
+	if _, err := c.repo.Write(ctx, git.Input{Env: own}, read...); err != nil {
+		return "", err
+	}
+	var list bytes.Buffer
+	for _, ch := range changes {
+		entry := zero(c.parent) + "\t" + c.repo.At(ch.Path) + "\x00"
+		if !ch.Exists {
+			list.WriteString("0 " + entry)
+			continue
+		}
+		id, err := c.repo.Write(ctx, git.Input{Stdin: bytes.NewReader(ch.After)}, "hash-object", "-w", "--stdin", "--no-filters")
+		if err != nil {
+			return "", err
+		}
+		mode := "100644"
+		if executable(o.Disk, ch) {
+			mode = "100755"
+		}
+		list.WriteString(mode + " " + strings.TrimSpace(string(id)) + "\t" + c.repo.At(ch.Path) + "\x00")
+	}
+	if _, err := c.repo.Write(ctx, git.Input{Env: own, Stdin: &list}, "update-index", "-z", "--index-info"); err != nil {
+		return "", err
+	}
+	out, err := c.repo.Write(ctx, git.Input{Env: own}, "write-tree")
+	return strings.TrimSpace(string(out)), err
+}
+
+// executable reports whether the file of a change may be executed once it is promoted.
+func executable(disk *workspace.Manifest, ch workspace.PathChange) bool {
+	var host workspace.Entry
+	if ch.Keep != "" {
+		host, _ = disk.Lookup(ch.Keep)
+	}
+	return ch.FinalMode(host.Mode)&0o111 != 0
+}
+
+// zero is the name of no object, as long as id.
+func zero(id string) string { return strings.Repeat("0", max(40, len(id))) }
+
+// fits reports what keeps the changes from being a commit on the parent: edits that are not
+// committed, and files that git would convert.
+func (c *Commit) fits(ctx context.Context, o Order, changes []workspace.PathChange) error {
+	was, err := c.repo.WorkingTree(ctx, o.Disk, c.parent)
+	if err != nil {
+		return err
+	}
+	edited := map[string]bool{}
+	uncommitted, err := was.Changes.Flatten()
+	if err != nil {
+		return err
+	}
+	for _, u := range uncommitted {
+		edited[u.Path] = true
+	}
+	staged, err := c.staged(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, ch := range changes {
+		names = append(names, ch.Path)
+		switch {
+		case edited[ch.Path]:
+			return refused("commit or stash them first, or leave --commit out", "%s holds edits that are not committed, which the commit would hold too", ch.Path)
+		case !c.fresh && staged[c.repo.At(ch.Path)]:
+			return refused("commit or unstage them first (`git restore --staged`), or use --branch NAME", "%s has changes that are staged", ch.Path)
+		}
+		for _, a := range was.Apart {
+			if a.Path == ch.Path || strings.HasPrefix(ch.Path, a.Path+"/") {
+				return refused("commit it by hand", "%s is no file that can be committed here: %s", ch.Path, a.Reason)
+			}
+		}
+	}
+	for _, u := range uncommitted {
+		if !slices.Contains(names, u.Path) {
+			c.Besides = append(c.Besides, u.Path)
+		}
+	}
+	return c.unconverted(ctx, changes)
+}
+
+// staged lists the paths, relative to the top, that the index has other than the parent, and
+// those of submodules.
+func (c *Commit) staged(ctx context.Context) (map[string]bool, error) {
+	args := []string{"diff-index", "--cached", "-z", "--name-only", "--no-renames", c.parent}
+	if c.parent == "" {
+		args = []string{"ls-files", "-z"}
+	}
+	text, err := c.repo.Git(ctx, args...)
+	names := map[string]bool{}
+	for name := range strings.SplitSeq(text, "\x00") {
+		names[name] = name != ""
+	}
+	return names, err
+}
+
+// unconverted reports a file that git would store in another form than it has on disk: what
+// does that is a program of the repository, or a setting.
+func (c *Commit) unconverted(ctx context.Context, changes []workspace.PathChange) error {
+	var in bytes.Buffer
+	for _, ch := range changes {
+		if ch.Exists {
+			in.WriteString(c.repo.At(ch.Path) + "\x00")
+		}
+	}
+	out, err := c.repo.Write(ctx, git.Input{Stdin: &in}, "check-attr", "-z", "--stdin", "filter", "ident", "working-tree-encoding", "text", "eol")
+	if err != nil {
+		return err
+	}
+	fields := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	converts := map[string]string{}
+	for ; len(fields) >= 3; fields = fields[3:] {
+		if value := fields[2]; value != "unspecified" && value != "unset" {
+			converts[fields[0]+"\x00"+fields[1]] = value
+		}
+	}
+	autocrlf, _ := c.repo.Git(ctx, "config", "--get", "core.autocrlf") // status 1 where it is not set
+	for _, ch := range changes {
+		name := c.repo.At(ch.Path)
+		for _, attr := range []string{"filter", "ident", "working-tree-encoding"} {
+			if value := converts[name+"\x00"+attr]; value != "" && ch.Exists {
+				return refused("commit it by hand", "git stores %s in another form (%s=%s), by what is not run here", ch.Path, attr, value)
+			}
+		}
+		lines := converts[name+"\x00text"] != "" || converts[name+"\x00eol"] != "" || autocrlf == "true" || autocrlf == "input"
+		if lines && bytes.Contains(ch.After, []byte("\r\n")) {
+			return refused("commit it by hand", "git stores %s with other line endings", ch.Path)
+		}
+	}
+	return nil
+}
+
+// Place makes the commit the head of its branch, which must still be where it was.
+func (c *Commit) Place(ctx context.Context) error {
+	_, err := c.repo.Write(ctx, git.Input{}, "update-ref", "-m", "agent: commit of a promotion", c.Ref, c.ID, cmpZero(c.parent, c.fresh))
+	if err != nil {
+		return refused("look at the branch, then `agent runs apply` the run again", "%s has moved meanwhile: %v", strings.TrimPrefix(c.Ref, "refs/heads/"), err)
+	}
+	return nil
+}
+
+// cmpZero is the old value of a reference for update-ref: that none is there, or parent.
+func cmpZero(parent string, fresh bool) string {
+	if fresh || parent == "" {
+		return zero(parent)
+	}
+	return parent
+}
+
+// Withdraw takes Place back, and forgets the commit.
+func (c *Commit) Withdraw(ctx context.Context) error {
+	var err error
+	if now, _ := c.repo.Git(ctx, "rev-parse", "--verify", "--quiet", c.Ref); now == c.ID {
+		if c.fresh || c.parent == "" {
+			_, err = c.repo.Write(ctx, git.Input{}, "update-ref", "-d", c.Ref, c.ID)
+		} else {
+			_, err = c.repo.Write(ctx, git.Input{}, "update-ref", "-m", "agent: commit taken back", c.Ref, c.parent, c.ID)
+		}
+	}
+	return errors.Join(err, c.forget(ctx))
+}
+
+// forget drops the pending reference.
+func (c *Commit) forget(ctx context.Context) error {
+	_, err := c.repo.Write(ctx, git.Input{}, "update-ref", "-d", c.pending)
+	return err
+}
+
+// Finish brings the index up to date for the files of the commit, and drops the pending
+// reference. A new branch has no index.
+func (c *Commit) Finish(ctx context.Context) error {
+	if !c.fresh {
+		if err := c.refresh(ctx); err != nil {
+			return err
+		}
+	}
+	return c.forget(ctx)
+}
+
+// refresh gives the index the files of the commit where it has still those of the parent.
+func (c *Commit) refresh(ctx context.Context) error {
+	args := []string{"diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-commit-id", "--root", c.ID}
+	if c.parent != "" {
+		args = []string{"diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", c.parent, c.ID}
+	}
+	text, err := c.repo.Git(ctx, args...)
+	if err != nil {
+		return err
+	}
+	has, err := c.index(ctx)
+	if err != nil {
+		return err
+	}
+	var list strings.Builder
+	fields := strings.Split(strings.TrimSuffix(text, "\x00"), "\x00")
+	for ; len(fields) >= 2; fields = fields[2:] {
+		// As in ":100644 100644 0123… 4567… M", and the name.
+		f := strings.Fields(strings.TrimPrefix(fields[0], ":"))
+		if len(f) != 5 {
+			return errors.New("git diff-tree: an unknown form")
+		}
+		old := ""
+		if f[4] != "A" {
+			old = f[2]
+		}
+		if has[fields[1]] != old {
+			continue // the user has staged something else since
+		}
+		if f[4] == "D" {
+			f[1] = "0"
+		}
+		list.WriteString(f[1] + " " + f[3] + "\t" + fields[1] + "\x00")
+	}
+	if list.Len() == 0 {
+		return nil
+	}
+	_, err = c.repo.Write(ctx, git.Input{Stdin: strings.NewReader(list.String())}, "update-index", "-z", "--index-info")
+	return err
+}
+
+// index returns the objects of the index, by path.
+func (c *Commit) index(ctx context.Context) (map[string]string, error) {
+	text, err := c.repo.Git(ctx, "ls-files", "-z", "-s")
+	has := map[string]string{}
+	for line := range strings.SplitSeq(text, "\x00") {
+		head, name, _ := strings.Cut(line, "\t")
+		if f := strings.Fields(head); len(f) == 3 {
+			has[name] = f[1]
+		}
+	}
+	return has, err
+}
+
+// Settle brings the commits that a run left pending to their end: promoted says whether its
+// files are in place. A workspace without a repository has none.
+func Settle(ctx context.Context, dir, run string, promoted bool) error {
+	repo, err := revision.Open(dir)
+	if errors.Is(err, revision.ErrNone) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	text, err := repo.Git(ctx, "for-each-ref", "--format=%(refname) %(objectname) %(parent)", pendingRefs+run+"/")
+	if err != nil || text == "" {
+		return err
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		f := strings.Fields(line)
+		if len(f) < 2 {
+			continue
+		}
+		c := &Commit{ID: f[1], repo: repo, pending: f[0]}
+		if len(f) > 2 {
+			c.parent = f[2]
+		}
+		if err := c.settle(ctx, strings.TrimPrefix(f[0], pendingRefs+run+"/"), promoted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle brings one pending commit to its end. on is the branch below refs that it is for.
+func (c *Commit) settle(ctx context.Context, on string, promoted bool) error {
+	switch on {
+	case "branch": // either the branch is there, or it was not begun
+		return c.forget(ctx)
+	case detached:
+		c.Ref = "HEAD"
+		// A branch that was checked out meanwhile is not what it is for.
+		if ref, _, err := head(ctx, c.repo); err != nil || ref != "HEAD" {
+			return errors.Join(err, c.forget(ctx))
+		}
+	default:
+		c.Ref = "refs/" + on
+	}
+	now, _ := c.repo.Git(ctx, "rev-parse", "--verify", "--quiet", c.Ref)
+	switch {
+	case !promoted:
+		return c.Withdraw(ctx)
+	case now == c.parent:
+		if err := c.Place(ctx); err != nil {
+			return err
+		}
+	case now != c.ID:
+		return c.forget(ctx) // somebody went on from there
+	}
+	if ref, _, err := head(ctx, c.repo); err != nil || ref != c.Ref {
+		return errors.Join(err, c.forget(ctx)) // its index is not that of this branch any more
+	}
+	return c.Finish(ctx)
+}

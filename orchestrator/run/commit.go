@@ -1,0 +1,126 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"agent/orchestrator/forge/commit"
+	"agent/orchestrator/forge/revision"
+	"agent/orchestrator/gate"
+	"agent/sandbox/workspace"
+)
+
+// A CommitOrder has what is promoted recorded as a commit of the repository around the
+// workspace.
+type CommitOrder struct {
+	By commit.Identity
+	// Branch is a new branch that gets the commit in place of the work tree: no file is
+	// written then. "" commits to what is checked out.
+	Branch string
+	// Message returns the message for what a run promotes.
+	Message func(ctx context.Context, c CommitAbout) string
+}
+
+// CommitAbout is what a message is about.
+type CommitAbout struct {
+	Run, Iteration string
+	Candidate      gate.Candidate
+	// Besides are files that were judged with it and are not in the commit.
+	Besides []string
+}
+
+// A DocumentCommit is a commit in a Document.
+type DocumentCommit struct {
+	ID string `json:"id"`
+	// Branch has it; "" where none was checked out.
+	Branch string `json:"branch"`
+	// Besides are files that differ from what is committed: they were judged with the
+	// change, and the commit does not hold them.
+	Besides []string `json:"besides"`
+}
+
+// committing is an order on its way.
+type committing struct {
+	order     *CommitOrder
+	candidate gate.Candidate
+	made      *commit.Commit
+}
+
+// prepareCommit makes the commit of an order before any file is written. No ending means
+// that it is made, or that none is wanted.
+func (x *Execution) prepareCommit(ctx context.Context, c *committing, cs workspace.Changeset, base *workspace.Manifest) *Ending {
+	if c == nil {
+		return nil
+	}
+	repo, err := revision.Open(x.rec.Workspace)
+	if err == nil {
+		o := commit.Order{Run: x.rec.ID, Branch: c.order.Branch, By: c.order.By, Disk: base, Changes: cs}
+		o.Message = func(besides []string) string {
+			return c.order.Message(ctx, CommitAbout{Run: x.rec.ID, Iteration: x.rec.Iteration, Candidate: c.candidate, Besides: besides})
+		}
+		c.made, err = commit.Prepare(ctx, repo, o)
+	}
+	if err != nil {
+		end := x.uncommitted(ctx, err)
+		return &end
+	}
+	return nil
+}
+
+// uncommitted is the ending of a run whose change cannot be committed: the repository is in a
+// state in which the user has to do something first.
+func (x *Execution) uncommitted(ctx context.Context, err error) Ending {
+	var refused *commit.RefusedError
+	if errors.As(err, &refused) {
+		return End(Conflicted, &Problem{Kind: ProblemConflict, Message: "not committed, and nothing was written: " + refused.Reason, Next: refused.Next})
+	}
+	return End(Failed, x.Trouble(ctx, "commit the change", err))
+}
+
+// withdraw forgets a commit whose files were not written, or taken back.
+func (x *Execution) withdraw(ctx context.Context, c *committing) {
+	if c == nil || c.made == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), SettleFor)
+	defer cancel()
+	if err := c.made.Withdraw(ctx); err != nil {
+		x.Notify(Event{Note: "forget the commit: " + err.Error()})
+	}
+}
+
+// place moves the branch once the files are written.
+func (c *committing) place(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
+	return c.made.Place(ctx)
+}
+
+// finishCommit brings the index up to date, and notes the commit.
+func (x *Execution) finishCommit(ctx context.Context, c *committing) {
+	if c == nil {
+		return
+	}
+	x.doc.Commit = &DocumentCommit{ID: c.made.ID, Branch: strings.TrimPrefix(c.made.Ref, "refs/heads/"), Besides: append([]string{}, c.made.Besides...)}
+	if c.made.Ref == "HEAD" {
+		x.doc.Commit.Branch = ""
+	}
+	if err := c.made.Finish(ctx); err != nil {
+		x.Notify(Event{Note: "the commit is made, and the index is not up to date: " + err.Error() + "; `git reset --mixed` brings it there"})
+	}
+}
+
+// commitBeside ends a run whose change goes to a branch of its own: nothing is promoted.
+func (x *Execution) commitBeside(ctx context.Context, c *committing, cs workspace.Changeset, base *workspace.Manifest) Ending {
+	if end := x.prepareCommit(ctx, c, cs, base); end != nil {
+		return *end
+	}
+	if err := c.place(ctx); err != nil {
+		x.withdraw(ctx, c)
+		return x.uncommitted(ctx, err)
+	}
+	x.finishCommit(ctx, c)
+	return Ending{State: Done, Verdict: c.candidate.Verdict, Exit: ExitDone}
+}
