@@ -201,6 +201,8 @@ func budget() []Setting {
 		{Name: "budget.idle", Env: "AGENT_MAX_IDLE", Default: "5m0s", About: "how long a model may say nothing in a request", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.limits.Idle })},
 		{Name: "prices", Default: "{}", About: "prices of a million tokens by VENDOR/NAME or VENDOR/*, before those that `agent models` knows", scope: userOnly, kind: priceList()},
 		{Name: "windows", Default: "{}", About: "tokens of question and answer by VENDOR/NAME or VENDOR/*, before those that `agent models` knows", scope: userOnly, kind: windowList()},
+		{Name: "sampling", Default: "{}", About: "temperature (at least), top_p and top_k by VENDOR/NAME or VENDOR/*, in place of what a model's makers say", scope: userOnly, kind: samplingList()},
+		{Name: "tools", Default: "{}", About: "how models are given tools, by VENDOR/NAME or VENDOR/*: native, emulated (in their texts) or none", scope: userOnly, kind: toolList()},
 	}
 }
 
