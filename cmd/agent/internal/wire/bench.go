@@ -7,6 +7,7 @@ import (
 	"agent/cmd/agent/internal/config"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/agent/conversation"
+	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/catalog"
 	"agent/orchestrator/llm/vendors"
 	"agent/orchestrator/tournament"
@@ -15,8 +16,8 @@ import (
 )
 
 // explores reports whether the models of set are given tools to look around with: where the
-// user says so, or leaves it to the models and all of them can call tools, since a question
-// with tools is put to no fallback that cannot.
+// user says so, or leaves it to the models and all of them have calls of their own, by [tools] or as
+// is known of them, since a question with tools is put to no fallback that cannot.
 func (s *Session) explores(set config.Settings) (bool, error) {
 	switch set["mode"].Text {
 	case "tools":
@@ -26,7 +27,8 @@ func (s *Session) explores(set config.Settings) (bool, error) {
 	}
 	all, err := links(vendors.All(), set)
 	for _, l := range all {
-		if known, _ := catalog.Find(l.Provider.Vendor(), l.Model); !known.Tools {
+		known, _ := catalog.Find(l.Provider.Vendor(), l.Model)
+		if own := set.Tools(l.Provider.Vendor(), l.Model); own != llm.NativeTools && (own != "" || !known.Tools) {
 			return false, err
 		}
 	}
