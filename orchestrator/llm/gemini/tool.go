@@ -7,11 +7,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/wire"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A body is a question as the API takes it, as far as the library does not know it: with
@@ -124,7 +124,7 @@ func newBody(req llm.Request, key llm.Key) (b body, err error) {
 }
 
 // signed are the models that refuse a call of the model without a signature.
-var signed = regexp.MustCompile(`^gemini-([3-9]|[1-9][0-9])`)
+var signed = lazyregexp.New(`^gemini-([3-9]|[1-9][0-9])`)
 
 // unsigned stands in the place of a signature for calls that another model made, or this
 // one for another key. Source: "Thought signatures" of the API's documentation.
