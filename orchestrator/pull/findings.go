@@ -4,13 +4,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"agent/orchestrator/forge"
 	"agent/orchestrator/gate"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify"
 )
 
@@ -88,7 +88,7 @@ const (
 )
 
 // marks find what a comment says of a finding, by its key.
-var marks = regexp.MustCompile(`<!-- (agent:finding|agent:fixed) ([0-9a-f]{16}) -->`)
+var marks = lazyregexp.New(`<!-- (agent:finding|agent:fixed) ([0-9a-f]{16}) -->`)
 
 // mark is a part of a comment that people do not see.
 func mark(kind, key string) string { return "\n\n<!-- " + kind + " " + key + " -->" }
@@ -164,7 +164,7 @@ func Review(findings []Finding, threads []forge.Thread, lines map[string][]int, 
 }
 
 // hunk is the head of a hunk, with where its new side begins.
-var hunk = regexp.MustCompile(`^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@`)
+var hunk = lazyregexp.New(`^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@`)
 
 // Lines are the lines of the new side that a difference in git's form shows, by path.
 func Lines(diff []byte) map[string][]int {

@@ -4,8 +4,9 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // The bounds of what is kept of a log.
@@ -19,11 +20,11 @@ const (
 
 var (
 	// stamped is the time before each line, as GitHub and Gitea write it.
-	stamped = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z `)
+	stamped = lazyregexp.New(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z `)
 	// colour is what a terminal obeys.
-	colour = regexp.MustCompile("\x1b\\[[0-9;?]*[A-Za-z]")
+	colour = lazyregexp.New("\x1b\\[[0-9;?]*[A-Za-z]")
 	// telling are words of lines that say what went wrong, in any tool.
-	telling = regexp.MustCompile(`(?i)(?:\b|m)(error|errors|fail|fails|failed|failure|assert\w*|panic|exception|traceback|fatal|expected|undefined|not found|denied|segfault|killed)\b|^E\s|✗|✘|×`)
+	telling = lazyregexp.New(`(?i)(?:\b|m)(error|errors|fail|fails|failed|failure|assert\w*|panic|exception|traceback|fatal|expected|undefined|not found|denied|segfault|killed)\b|^E\s|✗|✘|×`)
 )
 
 // CutLog keeps of the log of a job what says why it failed: lines about trouble with those before

@@ -9,12 +9,12 @@ package pull
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"agent/orchestrator/gate"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify"
 )
 
@@ -184,7 +184,7 @@ type Body struct {
 }
 
 // comment is one of Markdown, as templates have them for who fills them in.
-var comment = regexp.MustCompile(`(?s)<!--.*?-->`)
+var comment = lazyregexp.New(`(?s)<!--.*?-->`)
 
 // Markdown is the body as text.
 func (d Body) Markdown() string {
