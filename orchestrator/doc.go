@@ -79,6 +79,7 @@
 //	orchestrator/llm/openai       OpenAI, by the Responses API
 //	orchestrator/llm/compatible   any server of the Chat Completions API
 //	orchestrator/llm/ollama       Ollama
+//	orchestrator/llm/emulated     tools for models without calls of their own
 //	orchestrator/llm/catalog      the windows and prices of known models
 //	orchestrator/llm/vendors      the list of vendors, one row each
 //	orchestrator/agent            prompts, repairs and memory of the engineer

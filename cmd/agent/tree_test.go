@@ -97,7 +97,7 @@ var allowed = map[string][]string{
 	},
 	"cmd/agent/internal/command/models": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
-		"orchestrator/llm", "orchestrator/llm/catalog",
+		"orchestrator/llm", "orchestrator/llm/catalog", "orchestrator/llm/vendors",
 	},
 	"cmd/agent/internal/command/memory": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
@@ -172,7 +172,7 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/term":  {"orchestrator/agent", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "verify", "verify/policy"},
 	"cmd/agent/internal/wire": {
 		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "images/dependencies", "orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/blame", "orchestrator/export",
-		"orchestrator/forge", "orchestrator/gateway", "orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/catalog", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/run", "orchestrator/store",
+		"orchestrator/forge", "orchestrator/gateway", "orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/catalog", "orchestrator/llm/emulated", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/run", "orchestrator/store",
 		"orchestrator/store/database", "orchestrator/store/history", "orchestrator/store/query", "orchestrator/survey", "orchestrator/tournament", "orchestrator/workbench", "sandbox", "sandbox/workspace",
 		"sandbox/workspace/secret", "verify",
 	},
@@ -230,6 +230,7 @@ var allowed = map[string][]string{
 	"orchestrator/llm/anthropic":  {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/catalog":    {"orchestrator/llm"},
 	"orchestrator/llm/compatible": {"orchestrator/llm", "orchestrator/llm/openai", "orchestrator/llm/wire"},
+	"orchestrator/llm/emulated":   {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/gemini":     {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/ollama":     {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/openai":     {"orchestrator/llm", "orchestrator/llm/wire"},

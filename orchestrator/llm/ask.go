@@ -204,7 +204,8 @@ func size(r Request) int {
 // request returns the question as it is put to the link of t.
 func (a *asking) request(t turn) Request {
 	r := a.call.Request
-	r.Model = t.Model
+	r.Model, r.TopP, r.TopK = t.Model, t.Sampling.TopP, t.Sampling.TopK
+	r.Temperature = max(r.Temperature, t.Sampling.Temperature)
 	if r.Context == 0 {
 		r.Context = t.Context
 	}

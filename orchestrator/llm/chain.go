@@ -19,7 +19,8 @@ type Link struct {
 	Keys     []Key  // nil for a vendor that needs none
 	Price    *Price // nil when it is not known; &Price{} for a model on one's own machine
 	Context  int    // tokens of question and answer together, 0 when it is not known
-	Tools    bool   // the model can be asked with tools; else a question that has them goes to another link
+	Sampling Sampling
+	Tools    bool // the model can be asked with tools; else a question that has them goes to another link
 }
 
 // A Config is what a Chain is made of.
@@ -149,7 +150,7 @@ func (c Call) emit(e Event) error {
 func (c *Chain) Ask(ctx context.Context, call Call) (Answer, error) {
 	// Which model answers is not part of the question: its digest must be the
 	// same whatever the chain is made of.
-	call.Request.Model = ""
+	call.Request.Model, call.Request.TopP, call.Request.TopK = "", 0, 0
 	if err := c.check(call); err != nil {
 		return Answer{}, fmt.Errorf("ask in step %q of run %q: %w", call.Step, call.Run, err)
 	}

@@ -544,3 +544,27 @@ func TestWithoutTheRecordNothingIsAsked(t *testing.T) {
 		}
 	}
 }
+
+// What a link's model is asked with is the chain's to set, and no part of the question.
+func TestAModelIsAskedWithTheSamplingOfItsLink(t *testing.T) {
+	b := newBench(t, 1, []step{no(llm.Missing), say("x")}, []step{say("y")}, func(c *llm.Config) {
+		c.Links[0].Sampling = llm.Sampling{Temperature: 0.7, TopP: 0.8, TopK: 20}
+	})
+	call := b.call("s")
+	call.Request.TopP, call.Request.TopK = 1, 1
+	if _, err := b.Ask(t.Context(), call); err != nil {
+		t.Fatal(err)
+	}
+	first, second := b.provider(0).asked[0].req, b.provider(1).asked[0].req
+	if first.Temperature != 0.7 || first.TopP != 0.8 || first.TopK != 20 || second.Temperature != 0.1 || second.TopP != 0 || second.TopK != 0 {
+		t.Errorf("asked with %+v and %+v", first, second)
+	}
+	if r := b.memory.Records(); r[0].Digest != r[1].Digest || r[0].Digest != llm.Digest(question("mend main.go")) || !strings.Contains(string(r[0].Request), `"top_p":0.8,"top_k":20`) {
+		t.Errorf("recorded as %s", r[0].Request)
+	}
+	call.Request.Temperature = 0.9
+	call.Step = "t"
+	if _, err := b.Ask(t.Context(), call); err != nil || b.provider(0).asked[1].req.Temperature != 0.9 {
+		t.Errorf("a question that wants more variety: %+v, %v", b.provider(0).asked, err)
+	}
+}

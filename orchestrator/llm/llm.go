@@ -57,6 +57,18 @@ type Request struct {
 	// Vendors differ in how far they hold a model to it, so the text may be otherwise.
 	// A question with tools has none.
 	Schema json.RawMessage `json:"schema,omitempty"`
+
+	// What the Sampling of a link adds; the chain's to set, as Model is. 0 is the vendor's own.
+	TopP float64 `json:"top_p,omitempty"`
+	TopK int     `json:"top_k,omitempty"`
+}
+
+// A Sampling is how the next words of a model are best chosen, by the word of its makers
+// or the user's. The zero Sampling leaves that to the question and the vendor.
+type Sampling struct {
+	Temperature float64 `toml:"temperature"` // the least: a question with a lower one is asked with it
+	TopP        float64 `toml:"top_p"`       // of the most likely words whose chances add up to it; 0 for the vendor's own
+	TopK        int     `toml:"top_k"`       // of so many of the most likely words; 0 for the vendor's own
 }
 
 // A Message is one turn of a conversation, the last one the user's.

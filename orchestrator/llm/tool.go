@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"unicode/utf8"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A Tool is what a model may call in place of answering, or beside it.
@@ -53,7 +54,7 @@ type State struct {
 
 // toolName is what all vendors take for a name. Source: the strictest of OpenAI's
 // function names (at most 64) and Gemini's FunctionDeclaration (no digit or dash first).
-var toolName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+var toolName = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
 // CheckTurns returns why r is no conversation that a vendor takes, nil when it is: its
 // tools are well made, the user speaks last, each call of the model is answered once in

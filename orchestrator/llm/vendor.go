@@ -12,7 +12,9 @@ type Vendor struct {
 	Setup string // what a user does to have it answer: "put a key in GEMINI_API_KEYS"
 	// Local says that its models run on a machine of the user's own and cost nothing
 	// unless a price says otherwise.
-	Local    bool
+	Local bool
+	// Tools is how its models are given tools where nobody says otherwise.
+	Tools    ToolForm
 	Settings []Setting // in the order in which they are shown
 	// Open returns what asks its models at an address, which is the value of its
 	// setting of the kind Address, or "" for the vendor's own, which one without a
@@ -23,6 +25,16 @@ type Vendor struct {
 	// configuration may have it running. Nil for a vendor with keys.
 	Host func(address string) (string, error)
 }
+
+// A ToolForm is how a model is given tools.
+type ToolForm string
+
+// The forms.
+const (
+	NativeTools   ToolForm = "native"   // by calls of its own
+	EmulatedTools ToolForm = "emulated" // in its texts, see package emulated
+	NoTools       ToolForm = "none"     // not at all
+)
 
 // A Setting is one value that a vendor takes from the configuration, which has it
 // under "VENDOR.NAME".

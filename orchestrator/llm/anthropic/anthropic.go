@@ -235,6 +235,8 @@ func (q *question) answer(req llm.Request, text string) (llm.Answer, error) {
 		kind, detail = llm.Malformed, "the answer calls tools, and there are none"
 	case len(a.Calls) == 0 && (text == "" || q.seen.stop == "tool_use"):
 		kind, detail = llm.Malformed, "the answer holds neither text nor calls"
+	case len(req.Tools) == 0:
+		return a, nil
 	default:
 		a.State = q.seen.blocks.state(req.Model, a.Calls)
 		return a, nil

@@ -16,6 +16,7 @@ func TestContract(t *testing.T) {
 			return anthropic.New(anthropic.Options{BaseURL: url, Transport: send})
 		},
 		Truncated: "max_tokens",
+		Samples:   "top_k",
 		Free:      true,
 		Chooses:   true,
 		Keeps:     true,

@@ -23,6 +23,9 @@ func params(req llm.Request) sdk.MessageNewParams {
 	p := sdk.MessageNewParams{Model: req.Model, MaxTokens: bound(req), Tools: tools(req)}
 	if !strings.HasPrefix(req.Model, "claude-") || sampled.MatchString(req.Model) {
 		p.Temperature = sdk.Float(req.Temperature)
+		if req.TopK > 0 { // beside a temperature TopP is refused
+			p.TopK = sdk.Int(int64(req.TopK))
+		}
 	}
 	if req.System != "" {
 		p.System = []sdk.TextBlockParam{{Text: req.System, CacheControl: sdk.NewCacheControlEphemeralParam()}}

@@ -1,5 +1,5 @@
-// Package catalog is the table of what is known of models: how much they hold, and what
-// they cost. The user's configuration comes before it, see [prices] and [windows] there.
+// Package catalog is the table of what is known of models: how much they hold, what
+// they cost, and how they are best asked. The user's configuration comes before it, see [prices] and [windows] there.
 //
 // A figure is here with the vendor's page that has it and the month for which it was told;
 // what is in doubt is left out, for an unknown price is shown as such and a wrong one breaks
@@ -27,6 +27,31 @@ type Model struct {
 
 // All returns the table, in the order of its vendors.
 func All() []Model { return slices.Clone(table) }
+
+// samplings are what the makers of models say of them, by the name without what stands
+// before its last slash: the same model is offered by many. The first that fits counts.
+var samplings = []struct {
+	name *lazyregexp.Regexp
+	llm.Sampling
+}{
+	{lazyregexp.New(`^gemini-([3-9]|[1-9]\d)`), llm.Sampling{Temperature: 1}},                 // ai.google.dev/gemini-api/docs/gemini-3: lower ones may loop
+	{lazyregexp.New(`^gpt-oss`), llm.Sampling{Temperature: 1, TopP: 1}},                       // github.com/openai/gpt-oss
+	{lazyregexp.New(`(?i)^qwen3-coder`), llm.Sampling{Temperature: 0.7, TopP: 0.8, TopK: 20}}, // its model card
+	{lazyregexp.New(`(?i)^qwen3`), llm.Sampling{Temperature: 0.6, TopP: 0.95, TopK: 20}},      // its model card: greedy decoding repeats without end
+	{lazyregexp.New(`(?i)^(qwq|deepseek-r1)`), llm.Sampling{Temperature: 0.6, TopP: 0.95}},    // their model cards
+	{lazyregexp.New(`(?i)^kimi-k2`), llm.Sampling{Temperature: 0.6}},                          // its model card
+	{lazyregexp.New(`(?i)^minimax-m2`), llm.Sampling{Temperature: 1, TopP: 0.95, TopK: 40}},   // its model card
+}
+
+// Sampling returns what is known of how a model is best asked, the zero Sampling for nothing.
+func Sampling(model string) llm.Sampling {
+	for _, s := range samplings {
+		if s.name.MatchString(model[strings.LastIndexByte(model, '/')+1:]) {
+			return s.Sampling
+		}
+	}
+	return llm.Sampling{}
+}
 
 // dated is how vendors write the version of a model behind its name.
 var dated = lazyregexp.New(`^-(\d{8}|\d{4}-\d{2}-\d{2})$`)

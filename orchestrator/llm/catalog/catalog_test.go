@@ -36,6 +36,19 @@ func TestEveryRowIsOfAVendorAndMakesSense(t *testing.T) {
 	}
 }
 
+func TestAModelIsAskedAsItsMakersSay(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]llm.Sampling{
+		"gemini-2.5-flash": {}, "gemini-3-flash-preview": {Temperature: 1}, "gemini-10": {Temperature: 1}, "gpt-oss:20b": {Temperature: 1, TopP: 1}, "openai/gpt-oss-120b": {Temperature: 1, TopP: 1},
+		"qwen3-coder:30b": {Temperature: 0.7, TopP: 0.8, TopK: 20}, "Qwen/Qwen3-Coder-480B": {Temperature: 0.7, TopP: 0.8, TopK: 20}, "qwen3:8b": {Temperature: 0.6, TopP: 0.95, TopK: 20},
+		"qwen2.5-coder:7b": {}, "claude-sonnet-4-6": {}, "my-gpt-oss": {}, "": {},
+	} {
+		if got := catalog.Sampling(name); got != want {
+			t.Errorf("%s is asked with %+v, want %+v", name, got, want)
+		}
+	}
+}
+
 func TestAModelIsFoundByItsVersionAndNoOther(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{

@@ -54,6 +54,8 @@ type question struct {
 	Stream      bool      `json:"stream"`
 	Options     options   `json:"stream_options"`
 	Temperature float64   `json:"temperature"`
+	TopP        float64   `json:"top_p,omitempty"`
+	TopK        int       `json:"top_k,omitempty"` // of vLLM, llama.cpp, LM Studio and OpenRouter
 	MaxTokens   int       `json:"max_tokens,omitempty"`
 	Tools       []tool    `json:"tools,omitempty"`
 	Choice      string    `json:"tool_choice,omitempty"`
@@ -115,7 +117,7 @@ type options struct {
 func newQuestion(req llm.Request) question {
 	q := question{
 		Model: req.Model, Stream: true, Options: options{IncludeUsage: true}, Temperature: req.Temperature, MaxTokens: req.MaxTokens,
-		Choice: string(req.Choice),
+		Choice: string(req.Choice), TopP: req.TopP, TopK: req.TopK,
 	}
 	for _, t := range req.Tools {
 		q.Tools = append(q.Tools, tool{"function", function{t.Name, t.About, t.Schema}})

@@ -16,6 +16,7 @@ func TestContract(t *testing.T) {
 			return compatible.New(compatible.Options{BaseURL: url + "/v1", Transport: send})
 		},
 		Truncated: "length",
+		Samples:   "top_p top_k",
 		Free:      true,
 		Chooses:   true,
 		Keeps:     true,

@@ -6,6 +6,7 @@ import "agent/orchestrator/llm"
 func Row() llm.Vendor {
 	return llm.Vendor{
 		Name: Vendor, Title: "Chat Completions",
+		Tools: llm.EmulatedTools, // which of them have calls is known to their servers alone
 		Setup: "set COMPATIBLE_BASE_URL and name a model with --model compatible/NAME",
 		Settings: []llm.Setting{
 			{

@@ -16,6 +16,7 @@ func TestContract(t *testing.T) {
 			return gemini.New(gemini.Options{BaseURL: url, Transport: send})
 		},
 		Truncated: "MAX_TOKENS",
+		Samples:   "top_p top_k",
 		Counts:    true,
 		Chooses:   true,
 		Keeps:     true,

@@ -189,6 +189,12 @@ func (p *Provider) ask(ctx context.Context, key llm.Key, req llm.Request) (*ques
 	}
 	q.model = client.GenerativeModel(req.Model)
 	q.model.SetTemperature(float32(req.Temperature))
+	if req.TopP > 0 {
+		q.model.SetTopP(float32(req.TopP))
+	}
+	if req.TopK > 0 {
+		q.model.SetTopK(int32(min(req.TopK, math.MaxInt32)))
+	}
 	// Without a bound the model's own applies.
 	if req.MaxTokens > 0 {
 		q.model.SetMaxOutputTokens(int32(min(req.MaxTokens, math.MaxInt32)))

@@ -7,11 +7,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/wire"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A body is a question as the API takes it, as far as the library does not know it: with
@@ -49,6 +49,8 @@ type toolConfig struct {
 
 type generation struct {
 	Temperature float64         `json:"temperature"`
+	TopP        float64         `json:"topP,omitempty"`
+	TopK        int             `json:"topK,omitempty"`
 	MaxTokens   int             `json:"maxOutputTokens,omitempty"`
 	Type        string          `json:"responseMimeType,omitempty"`
 	Schema      json.RawMessage `json:"responseJsonSchema,omitempty"`
@@ -80,7 +82,7 @@ var modes = map[llm.ToolChoice]string{llm.MustCall: "ANY", llm.NoCall: "NONE"}
 
 // newBody returns req in that form, for a key.
 func newBody(req llm.Request, key llm.Key) (b body, err error) {
-	b.Answer = generation{Temperature: req.Temperature, MaxTokens: req.MaxTokens}
+	b.Answer = generation{Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK, MaxTokens: req.MaxTokens}
 	if len(req.Schema) > 0 {
 		b.Answer.Type, b.Answer.Schema = "application/json", req.Schema
 	}
@@ -124,7 +126,7 @@ func newBody(req llm.Request, key llm.Key) (b body, err error) {
 }
 
 // signed are the models that refuse a call of the model without a signature.
-var signed = regexp.MustCompile(`^gemini-([3-9]|[1-9][0-9])`)
+var signed = lazyregexp.New(`^gemini-([3-9]|[1-9][0-9])`)
 
 // unsigned stands in the place of a signature for calls that another model made, or this
 // one for another key. Source: "Thought signatures" of the API's documentation.

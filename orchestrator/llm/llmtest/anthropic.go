@@ -38,6 +38,7 @@ func (anthropic) read(r *http.Request, body map[string]any) (Request, string) {
 	}
 	q := Request{System: text(map[string]any{"parts": body["system"]})}
 	q.Model, _ = body["model"].(string)
+	q.TopP, q.TopK = number64(body["top_p"]), int(number64(body["top_k"]))
 	q.Messages = blockTurns(body["messages"])
 	tools, _ := body["tools"].([]any)
 	for _, t := range tools {

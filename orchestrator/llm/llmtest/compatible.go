@@ -26,6 +26,7 @@ func (compatible) read(r *http.Request, body map[string]any) (Request, string) {
 	}
 	q := Request{}
 	q.Model, _ = body["model"].(string)
+	q.TopP, q.TopK = number64(body["top_p"]), int(number64(body["top_k"]))
 	q.System, q.Messages = chatTurns(body["messages"])
 	q.Tools, q.Choice = functions(body["tools"]), choice(body["tool_choice"])
 	q.Schema = schema(object(object(body["response_format"])["json_schema"])["schema"])

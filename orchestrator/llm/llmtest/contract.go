@@ -22,6 +22,8 @@ type Setup struct {
 	Counts    bool                                                           // whether the vendor has a call that counts tokens
 	Free      bool                                                           // its models write arguments as text, which may be no JSON
 	Chooses   bool                                                           // whether it can be told whether to call
+	Samples   string                                                         // what it takes beside a temperature: "top_p", "top_k" or both with a space between
+	Emulated  bool                                                           // calls are a form of the text, see package emulated
 	Keeps     bool                                                           // whether it has a State to send back after thoughts
 }
 
@@ -180,6 +182,7 @@ func (s Setup) answers(t *testing.T) {
 		}
 	})
 	t.Run("the question arrives whole", s.arrives)
+	t.Run("a sampling arrives", s.samplings)
 	t.Run("several at once do not mix", s.concurrent)
 	t.Run("many events are one answer", func(t *testing.T) {
 		b := s.bench(t, Step{Chunks: []string{"x"}, Repeat: 20_000})
@@ -209,6 +212,24 @@ func (s Setup) arrives(t *testing.T) {
 	}
 	if q.KeyID != b.key.ID || q.KeyInURL {
 		t.Errorf("the key is %q in its header, want %q; in the URL: %v", q.KeyID, b.key.ID, q.KeyInURL)
+	}
+}
+
+func (s Setup) samplings(t *testing.T) {
+	for _, tools := range [][]llm.Tool{nil, tools()} {
+		b := s.bench(t, Step{Text: "yes"}, Step{Text: "yes"})
+		req := question()
+		req.Tools = tools
+		for range 2 {
+			if _, err := b.provider.Generate(b.ctx, b.key, req, func(string) error { return nil }); err != nil {
+				t.Fatal(err)
+			}
+			req.TopP, req.TopK = 0.75, 20
+		}
+		plain, q := b.server.Requests()[0], b.server.Requests()[1]
+		if plain.TopP != 0 || plain.TopK != 0 || (q.TopP == 0.75) != strings.Contains(s.Samples, "top_p") || (q.TopK == 20) != strings.Contains(s.Samples, "top_k") || q.Temperature != req.Temperature {
+			t.Errorf("got %v and %d, and without: %v and %d", q.TopP, q.TopK, plain.TopP, plain.TopK)
+		}
 	}
 }
 

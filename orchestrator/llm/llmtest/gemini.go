@@ -45,6 +45,7 @@ func (gemini) read(r *http.Request, body map[string]any) (Request, string) {
 	}
 	q.Choice = choice(object(object(body["toolConfig"])["functionCallingConfig"])["mode"])
 	config := object(body["generationConfig"])
+	q.TopP, q.TopK = number64(config["topP"]), int(number64(config["topK"]))
 	q.Schema = schema(config["responseJsonSchema"])
 	q.Temperature, _ = config["temperature"].(float64)
 	n, _ := config["maxOutputTokens"].(float64)

@@ -33,6 +33,7 @@ func (ollama) read(r *http.Request, body map[string]any) (Request, string) {
 	q.System, q.Messages = chatTurns(body["messages"])
 	q.Tools, q.Schema = functions(body["tools"]), schema(body["format"])
 	options, _ := body["options"].(map[string]any)
+	q.TopP, q.TopK = number64(options["top_p"]), int(number64(options["top_k"]))
 	q.Temperature, _ = options["temperature"].(float64)
 	predict, _ := options["num_predict"].(float64)
 	context, _ := options["num_ctx"].(float64)

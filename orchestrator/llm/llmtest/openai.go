@@ -39,6 +39,7 @@ func (openai) read(r *http.Request, body map[string]any) (Request, string) {
 		}
 		q.Tools = append(q.Tools, llm.Tool{Name: word(t["name"]), About: word(t["description"]), Schema: json.RawMessage(encode(t["parameters"]))})
 	}
+	q.TopP = number64(body["top_p"])
 	q.Choice = choice(body["tool_choice"])
 	q.Schema = schema(object(object(body["text"])["format"])["schema"])
 	q.Temperature, q.MaxTokens = number64(body["temperature"]), int(number64(body["max_output_tokens"]))

@@ -21,6 +21,7 @@ type Server struct {
 	http   *httptest.Server
 	vendor dialect
 	choose func(Request) Step
+	form   bool // calls are written into texts, see Emulate
 
 	mu       sync.Mutex
 	script   []Step
@@ -142,6 +143,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q, what := s.vendor.read(r, body)
 	q.Path, q.Body = r.URL.Path, body
 	s.key(&q, r)
+	if s.form {
+		q = readForm(q)
+	}
 	step := Step{}
 	if what == "answer" || what == "count" || what == "models" {
 		step = s.next(q, what)
@@ -151,6 +155,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(status)
 		_, _ = io.WriteString(w, text)
 		return
+	}
+	if s.form {
+		step = writeForm(step)
 	}
 	s.play(w, r, q, step)
 }

@@ -100,6 +100,8 @@ type Request struct {
 	System      string
 	Messages    []Turn
 	Temperature float64
+	TopP        float64
+	TopK        int
 	MaxTokens   int
 	Context     int
 	KeyID       string // ID of the key in the header it belongs in, "" without one

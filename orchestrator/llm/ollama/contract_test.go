@@ -16,6 +16,7 @@ func TestContract(t *testing.T) {
 			return ollama.New(ollama.Options{Host: url, Transport: send})
 		},
 		Truncated: "length",
+		Samples:   "top_p top_k",
 		Keeps:     true,
 	})
 }

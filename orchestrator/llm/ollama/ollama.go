@@ -152,6 +152,12 @@ func (p *Provider) question(req llm.Request) (*api.ChatRequest, error) {
 		Model: req.Model, KeepAlive: p.keepAlive, Truncate: &whole, Shift: &whole,
 		Options: map[string]any{"temperature": req.Temperature},
 	}
+	if req.TopP > 0 {
+		q.Options["top_p"] = req.TopP
+	}
+	if req.TopK > 0 {
+		q.Options["top_k"] = req.TopK
+	}
 	// Without num_ctx the server takes its default, which may be far less than
 	// the model holds; another value than last time makes it load the model anew.
 	if req.Context > 0 {

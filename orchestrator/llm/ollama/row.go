@@ -6,6 +6,7 @@ import "agent/orchestrator/llm"
 func Row() llm.Vendor {
 	return llm.Vendor{
 		Name: Vendor, Title: "Ollama", Model: "qwen3-coder:30b", Local: true,
+		Tools: llm.EmulatedTools, // which of them have calls is known to their servers alone
 		Setup: "start Ollama (`ollama serve`, `ollama pull qwen3-coder:30b`)",
 		Settings: []llm.Setting{
 			{

@@ -16,6 +16,7 @@ func TestContract(t *testing.T) {
 			return openai.New(openai.Options{BaseURL: url + "/v1", Transport: send})
 		},
 		Truncated: "max_output_tokens",
+		Samples:   "top_p",
 		Free:      true,
 		Chooses:   true,
 		Keeps:     true,

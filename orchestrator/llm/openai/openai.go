@@ -55,6 +55,7 @@ type question struct {
 	Stream       bool      `json:"stream"`
 	Store        bool      `json:"store"`
 	Temperature  *float64  `json:"temperature,omitempty"`
+	TopP         float64   `json:"top_p,omitempty"`
 	MaxTokens    int       `json:"max_output_tokens,omitempty"` // reasoning included
 	Tools        []tool    `json:"tools,omitempty"`
 	Choice       string    `json:"tool_choice,omitempty"`
@@ -85,7 +86,7 @@ var reasoning = lazyregexp.New(`^(ft:)?(o[1-9]|gpt-[5-9]|gpt-[1-9][0-9]|codex)`)
 func newQuestion(req llm.Request, key llm.Key) question {
 	q := question{Model: req.Model, Instructions: req.System, Stream: true, MaxTokens: req.MaxTokens, Choice: string(req.Choice)}
 	if !reasoning.MatchString(req.Model) {
-		q.Temperature = &req.Temperature
+		q.Temperature, q.TopP = &req.Temperature, req.TopP
 	}
 	for _, m := range req.Messages {
 		q.Input = append(q.Input, items(req, key, m)...)

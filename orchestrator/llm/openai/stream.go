@@ -123,7 +123,7 @@ func (s *stream) answer(req llm.Request) (llm.Answer, error) {
 		a.Text, a.Calls = "", nil
 		return a, s.call.Error(kind, detail, nil)
 	}
-	if s.output.hidden && s.output.calls.Given(a.Calls) {
+	if len(req.Tools) > 0 && s.output.hidden && s.output.calls.Given(a.Calls) {
 		a.State = s.output.state(req.Model, s.key)
 	}
 	return a, nil

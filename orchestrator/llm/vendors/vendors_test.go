@@ -20,6 +20,9 @@ func TestEveryVendorHasAllItsParts(t *testing.T) {
 				t.Errorf("the row has no name of its own or lacks a part: %+v", v)
 			}
 			seen[v.Name] = true
+			if v.Tools != llm.NativeTools && v.Tools != llm.EmulatedTools && v.Tools != llm.NoTools {
+				t.Errorf("its models are given tools in the form %q", v.Tools)
+			}
 			keys, keyed := v.Setting(llm.KeyList)
 			if keyed == (v.Host != nil) || keyed && strings.Fields(keys.Env)[0] != strings.ToUpper(v.Name)+"_API_KEYS" {
 				t.Errorf("it needs either keys in %s_API_KEYS or a host to look for", strings.ToUpper(v.Name))

@@ -6,11 +6,11 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"agent/orchestrator/llm"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // MaxCalls bounds the calls of one answer: ten times what a conversation may carry out.
@@ -115,7 +115,7 @@ func Arguments(call llm.ToolCall) json.RawMessage {
 }
 
 // unnamed is what vendors refuse in a name or an ID.
-var unnamed = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+var unnamed = lazyregexp.New(`[^A-Za-z0-9_-]`)
 
 // Name returns the name of a call as a vendor takes it back, whatever the model made of it.
 func Name(call llm.ToolCall) string {

@@ -425,6 +425,42 @@ func windowList() kind {
 	return k
 }
 
+// samplingList is how models are asked, by name.
+func samplingList() kind {
+	k := mapping(func(*values, map[string]llm.Sampling) {})
+	read := k.set
+	k.set = func(v *values, text string) error {
+		if err := read(v, text); err != nil {
+			return err
+		}
+		for name, s := range parseSamplings(text) {
+			if !(s.Temperature >= 0 && s.Temperature <= 2) || !(s.TopP >= 0 && s.TopP <= 1) || s.TopK < 0 || s.TopK > 1000 {
+				return fmt.Errorf("invalid sampling of %q: use temperature from 0 to 2, top_p from 0 to 1, top_k from 0 to 1000", name)
+			}
+		}
+		return nil
+	}
+	return k
+}
+
+// toolList is how models are given tools, by name.
+func toolList() kind {
+	k := mapping(func(*values, map[string]llm.ToolForm) {})
+	read := k.set
+	k.set = func(v *values, text string) error {
+		if err := read(v, text); err != nil {
+			return err
+		}
+		for name, form := range parseTools(text) {
+			if form != llm.NativeTools && form != llm.EmulatedTools && form != llm.NoTools {
+				return fmt.Errorf("invalid form %q of %q: use native, emulated or none", form, name)
+			}
+		}
+		return nil
+	}
+	return k
+}
+
 // gateList is gates of the workspace's own.
 func gateList() kind {
 	return kind{

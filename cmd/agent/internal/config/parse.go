@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"agent/orchestrator/llm"
 )
 
 // commandArgs returns the arguments of the command that a file holds under key: a text is
@@ -86,6 +88,24 @@ func parseDuration(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("invalid duration %q (minimum 1s): use e.g. 90s or 5m", text)
 	}
 	return d, nil
+}
+
+// parseSamplings reads what samplingList has checked.
+func parseSamplings(text string) map[string]llm.Sampling {
+	var samplings map[string]llm.Sampling
+	if json.Unmarshal([]byte(text), &samplings) != nil {
+		return nil
+	}
+	return samplings
+}
+
+// parseTools reads what toolList has checked.
+func parseTools(text string) map[string]llm.ToolForm {
+	var forms map[string]llm.ToolForm
+	if json.Unmarshal([]byte(text), &forms) != nil {
+		return nil
+	}
+	return forms
 }
 
 // parseWindows reads what windowList has checked.

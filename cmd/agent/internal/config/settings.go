@@ -142,6 +142,28 @@ func (s Settings) Window(vendor, model string) (tokens int, key string) {
 	return 0, ""
 }
 
+// Sampling is how the user wants a model to be asked, false where nothing is said.
+func (s Settings) Sampling(vendor, model string) (llm.Sampling, bool) {
+	samplings := parseSamplings(s["sampling"].Text)
+	for _, name := range []string{vendor + "/" + model, vendor + "/*"} {
+		if sampling, ok := samplings[name]; ok {
+			return sampling, true
+		}
+	}
+	return llm.Sampling{}, false
+}
+
+// Tools is how the user says that a model is given tools, "" where nothing is said.
+func (s Settings) Tools(vendor, model string) llm.ToolForm {
+	forms := parseTools(s["tools"].Text)
+	for _, name := range []string{vendor + "/" + model, vendor + "/*"} {
+		if form, ok := forms[name]; ok {
+			return form
+		}
+	}
+	return ""
+}
+
 // Protection returns what the configuration protects.
 func (s Settings) Protection() (*policy.Protection, error) {
 	v, err := s.resolve(table)

@@ -215,6 +215,8 @@ func budget() []Setting {
 		{Name: "prices", Default: "{}", About: "prices of a million tokens by VENDOR/NAME or VENDOR/*, before those that `agent models` knows", scope: userOnly, kind: priceList()},
 		{Name: "exec", Default: "{}", About: "programs of `agent sandbox exec` by their commands, as [exec.NAME]: how they get in, whose models they ask, what else they may reach; see workbench", scope: userOnly, kind: recipeList()},
 		{Name: "windows", Default: "{}", About: "tokens of question and answer by VENDOR/NAME or VENDOR/*, before those that `agent models` knows", scope: userOnly, kind: windowList()},
+		{Name: "sampling", Default: "{}", About: "temperature (at least), top_p and top_k by VENDOR/NAME or VENDOR/*, in place of what a model's makers say", scope: userOnly, kind: samplingList()},
+		{Name: "tools", Default: "{}", About: "how models are given tools, by VENDOR/NAME or VENDOR/*: native, emulated (in their texts) or none", scope: userOnly, kind: toolList()},
 	}
 }
 

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/catalog"
+	"agent/orchestrator/llm/emulated"
 	"agent/orchestrator/llm/vendors"
 )
 
@@ -72,8 +74,24 @@ func link(v llm.Vendor, s config.Settings, model string) (llm.Link, error) {
 	if link.Keys, err = neededKeys(v, s, "model "+v.Name+"/"+model, v.Setup+", or name another model with --model"); err != nil {
 		return llm.Link{}, err
 	}
-	link.Provider, err = open(v, s)
-	return link, err
+	if link.Provider, err = open(v, s); err != nil {
+		return llm.Link{}, err
+	}
+	link.Sampling = catalog.Sampling(model)
+	if own, ok := s.Sampling(v.Name, model); ok {
+		link.Sampling = own
+	}
+	form := toolForm(v, s, model)
+	link.Tools = form != llm.NoTools
+	if form == llm.EmulatedTools {
+		link.Provider = emulated.New(link.Provider)
+	}
+	return link, nil
+}
+
+// toolForm is how a model is given tools: as the user says, else as those of its vendor are.
+func toolForm(v llm.Vendor, s config.Settings, model string) llm.ToolForm {
+	return cmp.Or(s.Tools(v.Name, model), v.Tools)
 }
 
 // neededKeys are the configured keys of a vendor; one that needs a key and has none is an

@@ -14,6 +14,7 @@ import (
 	"agent/orchestrator/agent"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/catalog"
+	"agent/orchestrator/llm/emulated"
 	"agent/orchestrator/llm/vendors"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
@@ -86,6 +87,44 @@ func TestACompatibleServerIsAskedByNameAlone(t *testing.T) {
 		all, err := links(vendors.All(), s)
 		if err != nil || len(all) != 1 || all[0].Context != want.Tokens || Window(s) != want {
 			t.Errorf("%s: %+v, %v, and the window %+v", model, all, err, Window(s))
+		}
+	}
+}
+
+// How a model is asked is what its makers say, unless the user says otherwise: then all of it.
+func TestAModelIsAskedWithItsSampling(t *testing.T) {
+	t.Parallel()
+	env, dir := ownFile(t, "[sampling.\"ollama/qwen3:8b\"]\ntop_k = 5\n[sampling.\"compatible/*\"]\ntemperature = 0.3\n")
+	env["COMPATIBLE_BASE_URL"] = "http://127.0.0.1:1/v1"
+	for model, want := range map[string]llm.Sampling{
+		"ollama/qwen3:14b": {Temperature: 0.6, TopP: 0.95, TopK: 20}, "ollama/qwen3:8b": {TopK: 5}, "ollama/m": {}, "compatible/qwen3": {Temperature: 0.3},
+	} {
+		env["AGENT_MODEL"] = model
+		all, err := links(vendors.All(), loaded(t, env, dir))
+		if err != nil || len(all) != 1 || all[0].Sampling != want {
+			t.Errorf("%s: %+v, %v", model, all, err)
+		}
+	}
+}
+
+// A model is given tools by calls of its own where its vendor's have them or the user says
+// so, else in its texts.
+func TestAModelIsGivenToolsInItsForm(t *testing.T) {
+	t.Parallel()
+	env, dir := ownFile(t, "[tools]\n\"compatible/deepseek-chat\" = \"native\"\n\"ollama/*\" = \"none\"\n\"gemini/old\" = \"emulated\"\n")
+	env["COMPATIBLE_BASE_URL"], env["GEMINI_API_KEY"], env["OPENAI_API_KEYS"], env["ANTHROPIC_API_KEYS"] = "http://127.0.0.1:1/v1", aKey, aKey, aKey
+	for model, want := range map[string]llm.ToolForm{
+		"gemini/gemini-2.5-flash": llm.NativeTools, "anthropic/m": llm.NativeTools, "openai/m": llm.NativeTools, "gemini/old": llm.EmulatedTools,
+		"compatible/m": llm.EmulatedTools, "compatible/deepseek-chat": llm.NativeTools, "ollama/m": llm.NoTools,
+	} {
+		env["AGENT_MODEL"] = model
+		all, err := links(vendors.All(), loaded(t, env, dir))
+		if err != nil || len(all) != 1 {
+			t.Fatalf("%s: %+v, %v", model, all, err)
+		}
+		_, written := all[0].Provider.(emulated.Provider)
+		if all[0].Tools != (want != llm.NoTools) || written != (want == llm.EmulatedTools) {
+			t.Errorf("%s: asked with tools %v, in its texts %v, want %s", model, all[0].Tools, written, want)
 		}
 	}
 }

@@ -28,6 +28,7 @@ type OfferedModel struct {
 	Turn  int        // its place among those that are asked without --model, 0 for none
 	Size  int        // tokens of question and answer, 0 when it is not known
 	Price *llm.Price // nil when it is not known
+	Tools llm.ToolForm
 }
 
 // patience is how long a vendor may take to list its models.
@@ -92,6 +93,7 @@ func (o *Offer) describe(rows []llm.Vendor, s config.Settings) {
 		own := &o.Models[i]
 		known, _ := catalog.Find(o.Vendor.Name, m.Name)
 		own.Name, own.Price = o.Vendor.Name+"/"+m.Name, known.Price
+		own.Tools = toolForm(o.Vendor, s, m.Name)
 		own.Turn = slices.Index(names, own.Name) + 1
 		if o.Vendor.Local {
 			own.Price = &llm.Price{}

@@ -18,6 +18,7 @@ import (
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/catalog"
+	"agent/orchestrator/llm/vendors"
 )
 
 type command struct{ *cmdline.Line }
@@ -26,10 +27,11 @@ type command struct{ *cmdline.Line }
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
-		Name: "models", Usage: "list the models that can be asked, with window and price",
+		Name: "models", Usage: "list the models that can be asked, with window, price and tools",
 		Description: "Every vendor that is configured is asked which models it has. Windows are tokens of question and\n" +
 			"answer together; prices are for a million tokens, in " + catalog.Currency + " where they are the agent's own. Your own\n" +
-			"stand in the user configuration and come first: [windows] and [prices.\"VENDOR/NAME\"].\n\n" + cmdline.Examples(
+			"stand in the user configuration and come first: [windows] and [prices.\"VENDOR/NAME\"]. TOOLS says how a model\n" +
+			"is given tools: by calls of its own (native), or in its texts (emulated); [tools] changes that.\n\n" + cmdline.Examples(
 			"agent models", "what answers, and which of it is asked without --model",
 			"agent models --known", "the windows and prices that the agent knows; nobody is asked"),
 		Flags:  []cli.Flag{&cli.BoolFlag{Name: "known", Usage: "list the built-in windows and prices, and ask nobody", DisableDefaultText: true}, cmdline.JSONFlag(cmdline.Document[Document]("models", 1))},
@@ -49,6 +51,8 @@ type Model struct {
 	Turn   int    `json:"turn"`   // its place among those that are asked without --model, 0 for none
 	Window *int   `json:"window"` // tokens of question and answer, null when it is not known
 	Price  *Price `json:"price"`  // null when it is not known
+	// How it is given tools: "native", "emulated" or "none".
+	Tools llm.ToolForm `json:"tools"`
 }
 
 // A Price is what a million tokens of a model cost.
@@ -100,7 +104,8 @@ func (c command) models(ctx *cli.Context) error {
 func known() Document {
 	doc := Document{Models: []Model{}, Vendors: []Vendor{}}
 	for _, m := range catalog.All() {
-		doc.Models = append(doc.Models, newModel(m.Name, 0, m.Context, m.Price))
+		v, _, _ := llm.FindVendor(vendors.All(), m.Name)
+		doc.Models = append(doc.Models, newModel(wire.OfferedModel{Name: m.Name, Size: m.Context, Price: m.Price, Tools: v.Tools}))
 	}
 	return doc
 }
@@ -125,17 +130,17 @@ func offered(ctx context.Context, set config.Settings) (Document, error) {
 		}
 		doc.Vendors = append(doc.Vendors, v)
 		for _, m := range o.Models {
-			doc.Models = append(doc.Models, newModel(m.Name, m.Turn, m.Size, m.Price))
+			doc.Models = append(doc.Models, newModel(m))
 		}
 	}
 	return doc, ctx.Err()
 }
 
 // newModel is a model for printing, with what is not known left open.
-func newModel(name string, turn, window int, price *llm.Price) Model {
-	m := Model{Model: name, Turn: turn}
-	if window > 0 {
-		m.Window = &window
+func newModel(o wire.OfferedModel) Model {
+	m, price := Model{Model: o.Name, Turn: o.Turn, Tools: o.Tools}, o.Price
+	if o.Size > 0 {
+		m.Window = &o.Size
 	}
 	if price == nil {
 		return m
@@ -175,7 +180,7 @@ func (c command) print(doc Document, asJSON bool) error {
 	}
 	return term.Print(c.Stdout, func(w io.Writer) error {
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(t, "MODEL\tWINDOW\tIN\tOUT\tCACHED\tASKED")
+		fmt.Fprintln(t, "MODEL\tWINDOW\tIN\tOUT\tCACHED\tTOOLS\tASKED")
 		for _, m := range doc.Models {
 			window, in, out, cached, turn := "unknown", "unknown", "unknown", "unknown", ""
 			if m.Window != nil {
@@ -187,7 +192,7 @@ func (c command) print(doc Document, asJSON bool) error {
 			if m.Turn > 0 {
 				turn = "by default, " + strconv.Itoa(m.Turn) + "."
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", term.CleanLine(m.Model), window, in, out, cached, turn)
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", term.CleanLine(m.Model), window, in, out, cached, m.Tools, turn)
 		}
 		return t.Flush()
 	})
