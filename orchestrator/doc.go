@@ -14,6 +14,7 @@
 //	cmd/agent/internal/command/analyze    agent analyze
 //	cmd/agent/internal/command/apply      agent runs apply
 //	cmd/agent/internal/command/blame      agent blame
+//	cmd/agent/internal/command/ci         agent ci
 //	cmd/agent/internal/command/config     agent config
 //	cmd/agent/internal/command/context    agent context
 //	cmd/agent/internal/command/db         agent db: url, up, down, migrate, prune

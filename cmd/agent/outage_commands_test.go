@@ -31,6 +31,7 @@ var stands = map[string]struct {
 	"sandbox run": {needsEngine, []string{"--patch", "PATCH", "--yes"}}, "sandbox loop": {needsEngine, []string{"--iterations", "1", "--yes", "--model", "ollama/none"}},
 	"sandbox exec": {needsEngine, []string{"true"}}, "sandbox shell": {noneNeeded, nil}, // a shell asks for a terminal first
 	"prove":        {needsEngine, []string{"-w", "REPO"}},
+	"ci":           {needsEngine, []string{"-w", "REPO"}},
 	"hook install": {noneNeeded, []string{"-w", "REPO"}}, "hook uninstall": {noneNeeded, []string{"-w", "REPO"}}, "hook status": {noneNeeded, []string{"-w", "REPO"}},
 	"hook pre-commit": {noneNeeded, []string{"-w", "REPO"}}, "hook pre-push": {noneNeeded, []string{"-w", "REPO"}}, // nothing is staged or pushed
 	"sandbox ls": {needsEngine, nil}, "sandbox gc": {needsEngine, nil},

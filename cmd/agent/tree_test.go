@@ -61,6 +61,10 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/command/blame": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/blame", "sandbox/workspace",
 	},
+	"cmd/agent/internal/command/ci": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/proof", "cmd/agent/internal/sarif",
+		"cmd/agent/internal/term", "orchestrator/run", "verify",
+	},
 	"cmd/agent/internal/command/config": {"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/term"},
 	"cmd/agent/internal/command/context": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",

@@ -149,7 +149,8 @@ func (p Place) Look(name string) (Hook, error) {
 	return h, nil
 }
 
-// Install writes a hook that calls command, a line of shell, and keeps the one that is there.
+// Install writes a hook that calls command, lines of shell of which the last takes the
+// arguments, and keeps the one that is there.
 // One of the agent's own is written anew.
 func (p Place) Install(name, command string) (Hook, error) {
 	if p.Shared != "" {
@@ -217,7 +218,8 @@ func (p Place) Uninstall(name string) (Hook, error) {
 // which hook managers such as husky tell what they are called for. What git writes to a hook
 // is given to both.
 func script(name, command string) string {
-	keep, own := `"$0`+kept+`" "$@"`, command+` "$@"`
+	// In braces, since a command may have several lines, and all of them are given the input.
+	keep, own := `"$0`+kept+`" "$@"`, "{\n"+command+" \"$@\"\n}"
 	sourced := `sh -c '. "$0` + kept + `"' "$0" "$@"`
 	before := ""
 	if name == "pre-push" {

@@ -70,7 +70,8 @@ func (b *bench) notes() string {
 }
 
 // ours is a command that notes name, arguments and what it is given.
-const ours = `sh -c 'echo ours "$@" >>"$NOTED"; test -t 0 || cat >>"$NOTED"' x`
+const ours = `[ -d / ] || exit 1
+sh -c 'echo ours "$@" >>"$NOTED"; test -t 0 || cat >>"$NOTED"' x`
 
 func (b *bench) place() hooks.Place { return hooks.Find(b.Context(), b.repo, b.env) }
 
