@@ -268,7 +268,7 @@ var allowed = map[string][]string{
 	"orchestrator/survey":          {"images", "orchestrator/agent", "orchestrator/gate", "orchestrator/ledger", "sandbox", "sandbox/workspace", "verify", "verify/symbols"},
 	"orchestrator/workbench": {
 		"orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/agent/draft", "orchestrator/agent/tools", "orchestrator/gate", "orchestrator/ledger",
-		"sandbox/workspace",
+		"sandbox", "sandbox/guest", "sandbox/workspace", "verify", "verify/room",
 	},
 	"orchestrator/tournament":     {"orchestrator/agent", "orchestrator/edit/parse", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify"},
 	"orchestrator/undo":           {"orchestrator/blame", "sandbox/workspace"},

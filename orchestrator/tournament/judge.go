@@ -3,7 +3,6 @@ package tournament
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -133,7 +132,7 @@ func (k *entrant) settle(base *workspace.Manifest) {
 		return
 	}
 	if g := k.cand.Failed(); g.Name != "edit" {
-		k.failure = agent.Failure{Gate: g.Name, Text: report(k.cand)}
+		k.failure = agent.Failure{Gate: g.Name, Text: k.cand.Report()}
 		// At the end, which is what stays when the text must be shortened.
 		if k.absent = k.cand.Absent(base.With(k.changes)); k.absent != "" {
 			k.failure.Text += notInstalled(k.absent, k.cand.Uninstalled())
@@ -147,32 +146,6 @@ func (k *entrant) settle(base *workspace.Manifest) {
 
 // mostSame is how often a model may give the answer that it gave before: after the first it is asked in another way.
 const mostSame = 2
-
-// maxLog bounds what of a gate's output goes back to the model, in bytes.
-const maxLog = 8 << 10
-
-// report words everything that the gates have against a candidate.
-// Findings stand one a line with their source, "a.py:3: F821 undefined name" first. A gate without findings gives the
-// end of its output, where tools say what went wrong, and one that ran the program always does: there is the traceback.
-func report(cand gate.Candidate) string {
-	var b strings.Builder
-	for _, g := range cand.Gates {
-		if g.Verdict == verify.Pass {
-			continue
-		}
-		fmt.Fprintf(&b, "%s: %s %s\n", g.Name, g.Verdict, g.Detail)
-		for _, f := range g.Findings {
-			fmt.Fprintf(&b, "%s:%d: %s %s\n", f.File, f.Line, f.Rule, f.Message)
-			if f.Source != "" {
-				fmt.Fprintf(&b, "    %s\n", f.Source)
-			}
-		}
-		if out := g.Output; out != "" && (len(g.Findings) == 0 || gate.RunsCode(g)) {
-			b.WriteString(out[max(0, len(out)-maxLog):] + "\n")
-		}
-	}
-	return b.String()
-}
 
 // boxRoot is where the workspace lies in a box, as logs name it.
 const boxRoot = "/work"

@@ -55,7 +55,7 @@ func (c *tournament) failures() []run.KeptProposal {
 	var left []run.KeptProposal
 	for _, k := range c.all {
 		if cand := k.judged; !cand.Changeset.Empty() && cand.Verdict != verify.Pass {
-			left = append(left, c.kept(cand, cand.Failed().Name+"\n"+report(cand)))
+			left = append(left, c.kept(cand, cand.Failed().Name+"\n"+cand.Report()))
 		}
 	}
 	return left

@@ -59,9 +59,9 @@ type Crew struct {
 // A Workbench is where a model looks around and makes a change by tools. It is for one line
 // of candidates, and remembers between them.
 type Workbench interface {
-	// On returns what answers questions about the workspace of base with a response that
-	// is to be applied to it.
-	On(base *workspace.Manifest, st gate.Stage, g *gate.Gate) agent.Model
+	// On returns what answers questions about the workspace of a stage, as changes leave it,
+	// with a response that is to be applied to that.
+	On(changes workspace.Changeset, st gate.Stage, g *gate.Gate) agent.Model
 }
 
 // Aim makes the plan one for a proposal. The planner has read its file and

@@ -284,7 +284,7 @@ func (c *tournament) engineer(ctx context.Context, k *entrant) (*agent.Engineer,
 		}
 	}
 	engineer := *c.crew.Engineer
-	engineer.Model = k.bench.On(c.stage.Base.With(k.changes), c.stage, c.gate)
+	engineer.Model = k.bench.On(k.changes, c.stage, c.gate)
 	return &engineer, nil
 }
 

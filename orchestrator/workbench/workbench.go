@@ -1,19 +1,36 @@
 // Package workbench puts together where a model works on one line of candidates: the draft
-// over the snapshot, the tools and the record of what they did.
+// over the snapshot, the tools, the boxes in which it tries things, and the record of what
+// they did.
 //
-// It owns nothing of its own but what is remembered from one conversation to the next. What
-// comes out of it is a response like any other, and is judged elsewhere.
+// Each command has a box of its own from the pool, in which the draft lies over the snapshot
+// as a candidate does; nothing comes out of it but what the command wrote to its streams,
+// and no gate ever sees it. What comes out of a workbench is a response like any other.
 package workbench
 
 import (
+	"context"
+	"fmt"
+	"time"
+
 	"agent/orchestrator/agent"
 	"agent/orchestrator/agent/conversation"
 	"agent/orchestrator/agent/draft"
 	"agent/orchestrator/agent/tools"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/ledger"
+	"agent/sandbox"
+	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
+	"agent/verify"
+	"agent/verify/room"
 )
+
+// A Box is where one command runs. *sandbox.Box is one.
+type Box interface {
+	Apply(ctx context.Context, cs workspace.Changeset) error
+	Run(ctx context.Context, cmd guest.Command) (guest.Result, error)
+	Close() error
+}
 
 // A Workbench is for one line of candidates. It implements tournament.Workbench.
 type Workbench struct {
@@ -24,12 +41,120 @@ type Workbench struct {
 	Symbols *ledger.Ledger
 	// Tell takes what is called; nil for nobody.
 	Tell func(conversation.Progress)
+	// Start starts a box, and Turn waits until it may work; without them there are no tools
+	// that need one.
+	Start func(ctx context.Context, spec sandbox.Spec) (Box, error)
+	Turn  func(ctx context.Context) (give func(), err error)
+	// Hide takes the configured secrets out of what boxes wrote; nil hides nothing.
+	Hide func(string) string
 
 	bench tools.Bench
 }
 
-// On returns the conversation about the workspace of base. There is one at a time.
-func (w *Workbench) On(base *workspace.Manifest, _ gate.Stage, _ *gate.Gate) agent.Model {
-	w.bench.Draft, w.bench.Symbols = draft.New(base), w.Symbols
+// On returns the conversation about the workspace of a stage as changes leave it. There is
+// one at a time.
+func (w *Workbench) On(changes workspace.Changeset, st gate.Stage, g *gate.Gate) agent.Model {
+	w.bench.Draft, w.bench.Symbols = draft.New(st.Base.With(changes)), w.Symbols
+	if w.Start != nil {
+		p := place{w, changes, st, g}
+		w.bench.Command, w.bench.Check = p.command, p.check
+	}
 	return &conversation.Conversation{Model: w.Model, Record: w.Record, Bench: &w.bench, Fence: w.Fence, Tell: w.Tell}
+}
+
+// A place is where drafts on top of changes are tried.
+type place struct {
+	*Workbench
+	changes workspace.Changeset
+	stage   gate.Stage
+	gate    *gate.Gate
+}
+
+// maxOutput bounds what is kept of one stream of a command, in bytes: the model is shown less.
+const maxOutput = 64 << 10
+
+// command implements [tools.Command].
+func (p place) command(ctx context.Context, draft workspace.Changeset, line string, limit time.Duration) (ran tools.Ran, err error) {
+	whole, err := p.changes.Then(draft)
+	if err != nil {
+		return ran, err
+	}
+	give, err := p.Turn(ctx)
+	if err != nil {
+		return ran, err
+	}
+	defer give()
+	conf := p.gate.Rules.Config
+	box, err := p.Start(ctx, sandbox.Spec{
+		Image: p.stage.Image.ID, Delta: p.stage.Delta, Run: p.gate.Run, Purpose: "workbench", Lease: time.Now().Add(gate.LeaseFor),
+		Limits: room.For(conf.Limits, p.stage.Base), Runtime: conf.Runtime,
+	})
+	if err != nil {
+		return ran, fmt.Errorf("start a box: %w", err)
+	}
+	defer func() {
+		if failed := box.Close(); failed != nil && err == nil {
+			err = fmt.Errorf("remove a box: %w", failed)
+		}
+	}()
+	if err := box.Apply(ctx, whole); err != nil {
+		return ran, fmt.Errorf("put the draft into a box: %w", err)
+	}
+	result, err := box.Run(ctx, guest.Command{Args: []string{"/bin/sh", "-c", line}, Timeout: limit, MaxOutput: maxOutput})
+	if err != nil {
+		return ran, fmt.Errorf("run a command: %w", err)
+	}
+	return p.told(result, limit), nil
+}
+
+// told is how a command ended, in words for a model.
+func (p place) told(r guest.Result, limit time.Duration) tools.Ran {
+	ran := tools.Ran{Exit: r.Exit}
+	switch {
+	case r.OOM:
+		ran.Why = "killed: it used more memory than a box has"
+	case r.TimedOut:
+		ran.Why = fmt.Sprintf("killed: it was still running after %v", limit)
+	case r.Signal != "":
+		ran.Why = "ended by " + r.Signal
+	case r.Killed:
+		ran.Why = "its box broke"
+	}
+	for _, s := range []struct {
+		name string
+		out  guest.Output
+	}{{"", r.Stdout}, {"standard error:\n", r.Stderr}} {
+		text := string(s.out.Head)
+		if s.out.Dropped > 0 {
+			text += fmt.Sprintf("\n[%d bytes left out]\n", s.out.Dropped) + string(s.out.Tail)
+		}
+		if text != "" {
+			ran.Output += s.name + text
+		}
+	}
+	if p.Hide != nil {
+		ran.Output = p.Hide(ran.Output)
+	}
+	return ran
+}
+
+// check implements [tools.Check].
+func (p place) check(ctx context.Context, draft workspace.Changeset) (bool, string, error) {
+	whole, err := p.changes.Then(draft)
+	if err != nil {
+		return false, "", err
+	}
+	var cand gate.Candidate
+	p.gate.Seal(&cand, whole)
+	if err := p.gate.Judge(ctx, p.stage, &cand, gate.Watch{}); err != nil {
+		return false, "", err
+	}
+	report := cand.Report()
+	if cand.Verdict == verify.Infra {
+		report = "the gates could not judge it: " + cand.Because(cand.Verdict)
+	}
+	if p.Hide != nil {
+		report = p.Hide(report)
+	}
+	return cand.Verdict == verify.Pass, report, nil
 }

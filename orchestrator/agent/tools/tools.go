@@ -26,6 +26,8 @@ type Bench struct {
 	Draft *draft.Draft
 	// Symbols are the definitions of the snapshot, and who uses them.
 	Symbols *ledger.Ledger
+	Command Command
+	Check   Check
 
 	mu    sync.Mutex // guards what follows, and Symbols
 	notes []string
@@ -77,7 +79,7 @@ type Field struct {
 
 // all lists the tools in the order in which a model is told of them.
 func all() []Tool {
-	return []Tool{readTool, listTool, searchTool, editTool, createTool, deleteTool, renameTool, noteTool, finishTool}
+	return []Tool{readTool, listTool, searchTool, editTool, createTool, deleteTool, renameTool, runTool, checkTool, noteTool, finishTool}
 }
 
 // For lists the tools that a bench has.

@@ -12,6 +12,7 @@ import (
 	"agent/orchestrator/llm/vendors"
 	"agent/orchestrator/tournament"
 	"agent/orchestrator/workbench"
+	"agent/sandbox"
 	"agent/sandbox/workspace"
 )
 
@@ -38,19 +39,37 @@ func (s *Session) explores(set config.Settings) (bool, error) {
 // workbenches returns who makes the workbenches of one iteration; with a replay their calls are
 // answered from the record of that name alone.
 func (s *Session) workbenches(model *asker, replay string) func(context.Context, *workspace.Manifest, agent.Task) (tournament.Workbench, error) {
+	turns := sandbox.NewTurns()
 	return func(ctx context.Context, base *workspace.Manifest, task agent.Task) (tournament.Workbench, error) {
 		w := &workbench.Workbench{
 			Model: model, Record: s.DB.Workbench(model.run, replay), Fence: task.Fence,
+			Start: s.startBench, Turn: func(ctx context.Context) (func(), error) { return turns.Take(ctx, 0) }, Hide: s.Hide,
 			Tell: func(p conversation.Progress) {
 				model.emit(agent.Progress{Step: fmt.Sprintf("%s/r%d", p.Step, p.Round), Stage: agent.Called, Text: p.About})
 			},
 		}
 		if replay != "" {
-			return w, nil // what was found then is on record
+			w.Start = nothingRuns // what was found then is on record
+			return w, nil
 		}
 		var err error
 		// The planner has brought it up to date.
 		w.Symbols, err = s.Analyst().Recall(ctx, base.Root)
 		return w, err
 	}
+}
+
+// startBench starts a box for one command of a model.
+func (s *Session) startBench(ctx context.Context, spec sandbox.Spec) (workbench.Box, error) {
+	box, err := s.Boxes().Start(ctx, spec)
+	if err != nil {
+		return nil, err // a nil *Box in the interface would not be a nil interface
+	}
+	return box, nil
+}
+
+// nothingRuns stands for the boxes of a replay, which has the tools of the recorded run and
+// carries none out.
+func nothingRuns(context.Context, sandbox.Spec) (workbench.Box, error) {
+	return nil, llm.ErrNotRecorded
 }
