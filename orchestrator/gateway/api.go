@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"agent/orchestrator/llm"
@@ -14,6 +13,7 @@ import (
 	"agent/orchestrator/llm/gemini"
 	"agent/orchestrator/llm/openai"
 	"agent/orchestrator/llm/wire"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // An api is how programs ask the models of one vendor: a new one is a row of apis.
@@ -24,7 +24,7 @@ type api struct {
 	// What of a path the base has already: the vendors' own settings end so.
 	prefix string
 	// The questions. A first group is the name of the model, where the path has it.
-	asks *regexp.Regexp
+	asks *lazyregexp.Regexp
 	// authorize puts a key into a request.
 	authorize func(h http.Header, key string)
 }
@@ -32,20 +32,20 @@ type api struct {
 // apis are the vendors whose own clients are let through, by the formats that coding agents speak.
 var apis = []api{
 	{
-		vendor: anthropic.Vendor, title: "Anthropic", base: anthropic.BaseURL, asks: regexp.MustCompile(`^/v1/messages(?:/count_tokens)?$`),
+		vendor: anthropic.Vendor, title: "Anthropic", base: anthropic.BaseURL, asks: lazyregexp.New(`^/v1/messages(?:/count_tokens)?$`),
 		authorize: func(h http.Header, key string) { h.Set("X-Api-Key", key) },
 	},
 	{
-		vendor: openai.Vendor, title: "OpenAI", base: openai.BaseURL, prefix: "/v1", asks: regexp.MustCompile(`^/v1/(?:responses|chat/completions)$`),
+		vendor: openai.Vendor, title: "OpenAI", base: openai.BaseURL, prefix: "/v1", asks: lazyregexp.New(`^/v1/(?:responses|chat/completions)$`),
 		authorize: func(h http.Header, key string) { h.Set("Authorization", "Bearer "+key) },
 	},
 	{
 		vendor: gemini.Vendor, title: "Gemini", base: gemini.BaseURL,
-		asks:      regexp.MustCompile(`^/v1(?:beta|alpha)?/models/([A-Za-z0-9._-]+):(?:generateContent|streamGenerateContent|countTokens)$`),
+		asks:      lazyregexp.New(`^/v1(?:beta|alpha)?/models/([A-Za-z0-9._-]+):(?:generateContent|streamGenerateContent|countTokens)$`),
 		authorize: func(h http.Header, key string) { h.Set("X-Goog-Api-Key", key) },
 	},
 	{
-		vendor: compatible.Vendor, title: "the Chat Completions server", prefix: "/v1", asks: regexp.MustCompile(`^/v1/chat/completions$`),
+		vendor: compatible.Vendor, title: "the Chat Completions server", prefix: "/v1", asks: lazyregexp.New(`^/v1/chat/completions$`),
 		authorize: func(h http.Header, key string) { h.Set("Authorization", "Bearer "+key) },
 	},
 }

@@ -7,13 +7,13 @@ import (
 	"log"
 	"net/http"
 	"net/http/httputil"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/wire"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // silent is where the proxy's own words go: they may hold what a box sent.
@@ -129,7 +129,7 @@ type counter struct {
 
 // counts are the names under which vendors tell tokens. In a text of an answer a quotation mark has a backslash before
 // it, so that no model can write one.
-var counts = regexp.MustCompile(`"(input_tokens|prompt_tokens|promptTokenCount|output_tokens|completion_tokens|candidatesTokenCount|thoughtsTokenCount|totalTokens|` +
+var counts = lazyregexp.New(`"(input_tokens|prompt_tokens|promptTokenCount|output_tokens|completion_tokens|candidatesTokenCount|thoughtsTokenCount|totalTokens|` +
 	`cache_read_input_tokens|cache_creation_input_tokens|cached_tokens|cachedContentTokenCount|reasoning_tokens)":\s*(\d{1,9})\b`)
 
 // longestCount is how many bytes a name with its number may have.

@@ -8,11 +8,11 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"agent/sandbox/egress"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A Recipe is one program. In Env and Files {gateway} stands for the address of the model's API in the box, and
@@ -77,9 +77,9 @@ func over[V any](under, own map[string]V) map[string]V {
 func Presets() []string { return slices.Sorted(maps.Keys(presets)) }
 
 var (
-	npmPackage    = regexp.MustCompile(`^(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]*@[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*$`)
-	debianPackage = regexp.MustCompile(`^[a-z0-9][a-z0-9+.-]+$`)
-	variable      = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	npmPackage    = lazyregexp.New(`^(@[a-z0-9][a-z0-9._-]*/)?[a-z0-9][a-z0-9._-]*@[0-9]+\.[0-9]+\.[0-9]+[0-9A-Za-z.+-]*$`)
+	debianPackage = lazyregexp.New(`^[a-z0-9][a-z0-9+.-]+$`)
+	variable      = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // Check reports what makes r of no use. vendors are those that a gateway stands for.

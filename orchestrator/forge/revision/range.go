@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"agent/sandbox/workspace/git"
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // maxSteps bounds the commits of one range.
@@ -112,7 +112,7 @@ func (r *Repository) endsAt(commit string) bool {
 }
 
 // plainName is the name of a remote that is no pattern.
-var plainName = regexp.MustCompile(`^[\w][\w./-]*$`)
+var plainName = lazyregexp.New(`^[\w][\w./-]*$`)
 
 // Pushed returns the commits that a push to a remote brings there, oldest first: those of
 // local that known lacks, the object that the remote has there now; or where that is not
