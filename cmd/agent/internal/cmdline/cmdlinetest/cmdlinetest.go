@@ -33,6 +33,21 @@ func Unattended(in string) *cmdline.Line {
 	return cmdline.New(func(string) string { return "" }, strings.NewReader(in), io.Discard, io.Discard)
 }
 
+// App is a program of these commands, whose own words go to log. Tests may run it beside others: the library has one flag
+// for help, which every program that has it writes to.
+func App(log io.Writer, commands ...*cli.Command) *cli.App {
+	hideHelp(commands)
+	return &cli.App{HideHelp: true, HideVersion: true, Writer: log, ErrWriter: log, Commands: commands, ExitErrHandler: func(*cli.Context, error) {}}
+}
+
+// hideHelp takes the library's help away from commands and all below them.
+func hideHelp(commands []*cli.Command) {
+	for _, c := range commands {
+		c.HideHelp, c.HideHelpCommand = true, true
+		hideHelp(c.Subcommands)
+	}
+}
+
 // Settings returns the settings of the workspace dir in this environment.
 func Settings(t *testing.T, env map[string]string, dir string) (set config.Settings) {
 	t.Helper()

@@ -3,6 +3,7 @@ package ci
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/cmdline/cmdlinetest"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/verify"
@@ -118,7 +120,7 @@ func TestWhatIsWrongIsToldBeforeAnEngineIsAsked(t *testing.T) {
 	line := cmdline.New(func(string) string { return "" }, strings.NewReader(""), &text, &text)
 	ci := func(args ...string) int {
 		text.Reset()
-		app := &cli.App{HideHelp: true, HideVersion: true, Commands: []*cli.Command{Command(line)}, ExitErrHandler: func(*cli.Context, error) {}}
+		app := cmdlinetest.App(io.Discard, Command(line))
 		return line.Exit(t.Context(), app.RunContext(t.Context(), append([]string{"agent", "ci", "-w", dir}, args...)), false)
 	}
 	if exit := ci(); exit != run.ExitUsage || !strings.Contains(text.String(), "not in a git repository") {

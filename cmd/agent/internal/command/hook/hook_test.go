@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/cmdline/cmdlinetest"
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
 	"agent/verify"
@@ -65,7 +64,7 @@ func (b *bench) run(args ...string) (int, string) {
 	b.Helper()
 	b.out.Reset()
 	line := cmdline.New(func(k string) string { return b.env[k] }, strings.NewReader(b.in), &b.out, &b.out)
-	app := &cli.App{HideHelp: true, HideVersion: true, Writer: &b.out, ErrWriter: &b.out, Commands: []*cli.Command{Command(line)}, ExitErrHandler: func(*cli.Context, error) {}}
+	app := cmdlinetest.App(&b.out, Command(line))
 	args = append([]string{"agent", "hook", args[0], "--workspace", b.dir}, args[1:]...)
 	return line.Exit(b.Context(), app.RunContext(b.Context(), args), false), b.out.String()
 }

@@ -1,11 +1,10 @@
 package prompts
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/urfave/cli/v2"
 
 	"agent/cmd/agent/internal/cmdline/cmdlinetest"
 )
@@ -31,7 +30,7 @@ func TestAPromptIsEdited(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := cmdlinetest.NewPerson(t, map[string]string{"HOME": d.home, "EDITOR": editor, "PATH": os.Getenv("PATH")})
-		app := &cli.App{HideHelp: true, HideVersion: true, Commands: []*cli.Command{Command(p.Line)}, ExitErrHandler: func(*cli.Context, error) {}}
+		app := cmdlinetest.App(io.Discard, Command(p.Line))
 		err := app.RunContext(t.Context(), []string{"agent", "prompts", "edit", "--workspace", d.work, "PP"})
 		if (err != nil) != c.fails {
 			t.Errorf("%s: %v", c.name, err)

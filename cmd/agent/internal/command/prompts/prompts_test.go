@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/urfave/cli/v2"
-
 	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/cmdline/cmdlinetest"
 	"agent/cmd/agent/internal/wire"
 )
 
@@ -48,7 +47,7 @@ func (d *desk) run(args ...string) (stdout, stderr string, err error) {
 	d.t.Helper()
 	var out, log bytes.Buffer
 	line := cmdline.New(func(k string) string { return map[string]string{"HOME": d.home}[k] }, strings.NewReader(""), &out, &log)
-	app := &cli.App{HideHelp: true, HideVersion: true, Writer: &log, ErrWriter: &log, Commands: []*cli.Command{Command(line)}, ExitErrHandler: func(*cli.Context, error) {}}
+	app := cmdlinetest.App(&log, Command(line))
 	args = append([]string{"agent", "prompts", args[0], "--workspace", d.work}, args[1:]...)
 	err = app.RunContext(d.t.Context(), args)
 	return out.String(), log.String(), err
