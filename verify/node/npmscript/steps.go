@@ -113,7 +113,13 @@ func (r *stepReader) text(text string) {
 		return
 	}
 	// What goes on beside the rest cannot be told apart from it.
-	if slices.ContainsFunc(file.Stmts, func(s *shell.Stmt) bool { return s.Background || s.Coprocess }) {
+	beside := false
+	shell.Walk(file, func(n shell.Node) bool {
+		s, ok := n.(*shell.Stmt)
+		beside = beside || ok && (s.Background || s.Coprocess)
+		return !beside
+	})
+	if beside {
 		r.add(Step{Text: text})
 		return
 	}
