@@ -221,7 +221,9 @@ func (r *stepReader) call(s *shell.Stmt, c *shell.CallExpr) {
 	own.Whole = whole && len(own.Words) > 0
 	switch w := own.Words; {
 	case len(w) == 2 && w[0] == "cd" && !path.IsAbs(w[1]):
-		r.dir = path.Join(r.dir, w[1])
+		if r.dir = path.Join(r.dir, w[1]); r.dir == "." {
+			r.dir = ""
+		}
 	case len(w) > 0 && w[0] == "concurrently":
 		r.together(w[1:])
 	default:
