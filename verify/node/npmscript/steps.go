@@ -241,14 +241,25 @@ func (r *stepReader) call(s *shell.Stmt, c *shell.CallExpr) {
 	}
 }
 
+// togetherValues are options of concurrently with a value in the next word.
+var togetherValues = []string{
+	"-n", "--names", "--name-separator", "-s", "--success", "-c", "--prefix-colors", "-p", "--prefix", "-l", "--prefix-length", "-t", "--timestamp-format",
+	"-m", "--max-processes", "--hide", "--kill-signal", "--ks", "--kill-timeout", "--default-input-target", "--restart-tries", "--restart-after", "--teardown",
+}
+
 // together reads the commands that concurrently is given, each a word.
 func (r *stepReader) together(words []string) {
-	for _, w := range words {
-		if name, ok := strings.CutPrefix(w, "npm:"); ok {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if slices.Contains(togetherValues, w) {
+			i++
+			continue
+		}
+		if manager, name, ok := strings.Cut(w, ":"); ok && slices.Contains(managers, manager) {
 			for _, one := range namedBy(name, r.scripts) {
 				r.start(one, nil)
 			}
-		} else if strings.Contains(w, " ") {
+		} else if !strings.HasPrefix(w, "-") {
 			r.text(w)
 		}
 	}
