@@ -39,7 +39,9 @@ func (e Entry) String() string {
 	args[0] = path.Base(args[0])
 	// env and its "--" are how it is started, not what a person configured.
 	if args[0] == "env" {
-		args = args[1:]
+		if args = args[1:]; len(args) > 0 && args[0] == "--" {
+			args = args[1:]
+		}
 	}
 	return Shorten(strings.Join(args, " "))
 }

@@ -202,7 +202,11 @@ func (s *Set) HidePytest(text string) string {
 		}
 		kept = append(kept, line)
 	}
-	if last := len(kept) - 1; last >= 0 && strings.HasPrefix(kept[last], "===") {
+	last := len(kept) - 1
+	for last >= 0 && strings.TrimSpace(kept[last]) == "" {
+		last--
+	}
+	if last >= 0 && strings.HasPrefix(kept[last], "===") {
 		kept = kept[:last]
 	}
 	return strings.Join(kept, "\n")

@@ -113,7 +113,13 @@ func (r *stepReader) text(text string) {
 		return
 	}
 	// What goes on beside the rest cannot be told apart from it.
-	if slices.ContainsFunc(file.Stmts, func(s *shell.Stmt) bool { return s.Background || s.Coprocess }) {
+	beside := false
+	shell.Walk(file, func(n shell.Node) bool {
+		s, ok := n.(*shell.Stmt)
+		beside = beside || ok && (s.Background || s.Coprocess)
+		return !beside
+	})
+	if beside {
 		r.add(Step{Text: text})
 		return
 	}
@@ -215,7 +221,9 @@ func (r *stepReader) call(s *shell.Stmt, c *shell.CallExpr) {
 	own.Whole = whole && len(own.Words) > 0
 	switch w := own.Words; {
 	case len(w) == 2 && w[0] == "cd" && !path.IsAbs(w[1]):
-		r.dir = path.Join(r.dir, w[1])
+		if r.dir = path.Join(r.dir, w[1]); r.dir == "." {
+			r.dir = ""
+		}
 	case len(w) > 0 && w[0] == "concurrently":
 		r.together(w[1:])
 	default:
@@ -233,14 +241,25 @@ func (r *stepReader) call(s *shell.Stmt, c *shell.CallExpr) {
 	}
 }
 
+// togetherValues are options of concurrently with a value in the next word.
+var togetherValues = []string{
+	"-n", "--names", "--name-separator", "-s", "--success", "-c", "--prefix-colors", "-p", "--prefix", "-l", "--prefix-length", "-t", "--timestamp-format",
+	"-m", "--max-processes", "--hide", "--kill-signal", "--ks", "--kill-timeout", "--default-input-target", "--restart-tries", "--restart-after", "--teardown",
+}
+
 // together reads the commands that concurrently is given, each a word.
 func (r *stepReader) together(words []string) {
-	for _, w := range words {
-		if name, ok := strings.CutPrefix(w, "npm:"); ok {
+	for i := 0; i < len(words); i++ {
+		w := words[i]
+		if slices.Contains(togetherValues, w) {
+			i++
+			continue
+		}
+		if manager, name, ok := strings.Cut(w, ":"); ok && slices.Contains(managers, manager) {
 			for _, one := range namedBy(name, r.scripts) {
 				r.start(one, nil)
 			}
-		} else if strings.Contains(w, " ") {
+		} else if !strings.HasPrefix(w, "-") {
 			r.text(w)
 		}
 	}

@@ -11,18 +11,21 @@ import (
 const equals = "makes values that are equal to anything, whatever a test expects of them"
 
 // An operator answers how a value compares with another, by family: what its head looks like, and what a body looks like that
-// does so without a look at the other one. A head and its body may stand on one line.
-type operator struct{ head, body *lazyregexp.Regexp }
+// does so without a look at the other one. A head and its body may stand on one line. Where a line looks like open, the head goes
+// on below it.
+type operator struct{ open, head, body *lazyregexp.Regexp }
 
 // operators are those by which assertions compare.
 //
 // Python asks __eq__ and __ne__ of either side, and the orders likewise; jest and vitest ask asymmetricMatch of either side.
 var operators = map[lang.Family]operator{
 	lang.Python: {
+		lazyregexp.New(`^\s*(?:async\s+)?def\s+__(?:eq|ne|lt|le|gt|ge|contains)__\s*\([^)]*$`),
 		lazyregexp.New(`^\s*(?:async\s+)?def\s+__(?:eq|ne|lt|le|gt|ge|contains)__\s*\(.*\)\s*(?:->[^:]*)?:\s*(.*)$|\b__(?:eq|ne|lt|le|gt|ge|contains)__\b["']?\s*(?:,|=[^=]|:)\s*(.*)$`),
 		lazyregexp.New(`^(?:return\s+(?:not\s+)?|lambda\b[^:]*:\s*(?:not\s+)?)\(?\s*(?:True|False|1|0|bool\(\s*[01]\s*\))\s*\)?\s*[;),}\]]*\s*$`),
 	},
 	lang.Script: {
+		lazyregexp.New(`\basymmetricMatch\b["']?\]?\s*\([^)]*$`),
 		lazyregexp.New(`\basymmetricMatch\b["']?\]?\s*(?:\([^)]*\)\s*(?::\s*\w+\s*)?\{|[:=])\s*(.*)$`),
 		lazyregexp.New(`^(?:function\b[^{]*\{\s*)?(?:\(?\w*\)?\s*=>\s*\{?\s*)?(?:return\s+)?\(?\s*(?:true|!0|!!1)\s*\)?\s*[;},)\s]*$`),
 	},
@@ -53,11 +56,15 @@ func EqualsAnything(family lang.Family, lines []lang.Line) (at []int, what strin
 			at = append(at, i)
 			continue
 		}
+		below := lines[i+1:]
+		for end := min(len(below), farthest); op.open.MatchString(line.Code) && !op.head.MatchString(raw) && end > 0; end-- {
+			raw, below = raw+" "+strings.TrimSpace(withoutNotes(below[0])), below[1:]
+		}
 		m := op.head.FindStringSubmatch(raw)
 		if m == nil {
 			continue
 		}
-		if op.body.MatchString(firstStatement(strings.TrimSpace(strings.Join(m[1:], "")), lines[i+1:])) {
+		if op.body.MatchString(firstStatement(strings.TrimSpace(strings.Join(m[1:], "")), below)) {
 			at = append(at, i)
 		}
 	}
@@ -73,7 +80,7 @@ func firstStatement(behind string, below []lang.Line) string {
 	for _, line := range below[:min(len(below), farthest)] {
 		code := strings.TrimSpace(line.Code)
 		// What is a literal and nothing else does nothing.
-		if strings.Trim(code, "\"'`rbuRBU()") == "" || code == "pass" {
+		if strings.Trim(code, "\"'`rbuRBU()") == "" || code == "pass" || code == "..." {
 			continue
 		}
 		return strings.TrimSpace(withoutNotes(line))

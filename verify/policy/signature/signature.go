@@ -14,8 +14,8 @@ import (
 const longestHead = 60
 
 var (
-	headName  = lazyregexp.New(`^(\s*)(?:async\s+)?def\s+(\w+)\s*(?:\[[^\]]*\]\s*)?\(`)
-	className = lazyregexp.New(`^\s*class\s+(\w+)`)
+	headName  = lazyregexp.New(`^(\s*)(?:async\s+)?def\s+([\pL\pM\pN_]+)\s*(?:\[.*?\]\s*)?\(`)
+	className = lazyregexp.New(`^\s*class\s+([\pL\pM\pN_]+)`)
 )
 
 // A Head is that of a function.
@@ -94,9 +94,11 @@ func headAt(lines []lang.Line, from int) (h Head, ok bool) {
 	var param strings.Builder
 	depth, closed := 1, false
 	add := func() {
-		name, typ, typed := strings.Cut(param.String(), ":")
-		if name, _, _ = strings.Cut(strings.TrimLeft(strings.TrimSpace(name), "*"), "="); name != "" && name != "/" {
-			h.params[strings.TrimSpace(name)] = typed && strings.TrimSpace(typ) != ""
+		// The default goes first: it may have a colon of its own.
+		said, _, _ := strings.Cut(param.String(), "=")
+		name, typ, typed := strings.Cut(said, ":")
+		if name = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(name), "*")); name != "" && name != "/" {
+			h.params[name] = typed && strings.TrimSpace(typ) != ""
 		}
 		param.Reset()
 	}

@@ -1,0 +1,186 @@
+package runner
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/sandbox/workspace/lang"
+)
+
+// written are the names of files of each family that has rows.
+var written = map[lang.Family]string{lang.Python: "a.py", lang.Go: "a.go", lang.Script: "a.ts"}
+
+// lex splits a text of a family into lines.
+func lex(family lang.Family, text string) []lang.Line {
+	return lang.ByExtension(written[family]).Lex(text)
+}
+
+// whats lists what a text does, each sentence once.
+func whats(family lang.Family, text string) (found []string) {
+	for _, r := range Rows(family) {
+		if slices.ContainsFunc(lex(family, text), r.Found) {
+			found = append(found, r.What)
+		}
+	}
+	return found
+}
+
+func TestEachFamilyHasEachSentenceOnce(t *testing.T) {
+	t.Parallel()
+	want := []string{asks, reaches, ends, inspects, replaces}
+	total := 0
+	for family := range written {
+		var got []string
+		for _, r := range Rows(family) {
+			got = append(got, r.What)
+			if r.Helpers != (r.What == reaches) || r.code == nil && r.text == nil {
+				t.Errorf("%s: %s", family, r.What)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q", family, got)
+		}
+		total += len(got)
+	}
+	if total != len(table) {
+		t.Errorf("%d of %d rows", total, len(table))
+	}
+	for _, family := range []lang.Family{"", lang.Rust, lang.Shell, "other"} {
+		if got := Rows(family); len(got) != 0 {
+			t.Errorf("%q has rows", family)
+		}
+	}
+	clear(Rows(lang.Go)) // a list is its caller's own
+	if len(Rows(lang.Go)) != len(want) {
+		t.Error("the table is not as it was")
+	}
+}
+
+func TestOnlyCodeIsFound(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		family lang.Family
+		text   string
+		want   string
+	}{
+		{lang.Python, "os . _exit (0)", ends},
+		{lang.Python, "\t\tos._exit(0)  # it is over", ends},
+		{lang.Python, "x = 1; os.abort(); y = 2", ends},
+		{lang.Python, "s = f\"{os._exit(0)}\"", ""},
+		{lang.Python, "# os._exit(0)", ""},
+		{lang.Python, "x = 1  # os._exit(0)", ""},
+		{lang.Python, "s = 'os._exit(0)'", ""},
+		{lang.Python, "\"\"\"\nos._exit(0)\n\"\"\"", ""},
+		{lang.Python, "import os, pytest_like", ""},
+		{lang.Python, "from unittest.mock import Mock", ""},
+		{lang.Python, "sys.exit == f", ""},
+		{lang.Python, "os.environ == x", ""},
+		{lang.Python, "setattr(sys, 'exit', f)", replaces},
+		{lang.Python, "оs._exit(0)", ""}, // its first letter is Cyrillic
+		{lang.Go, "//go:linkname fail testing.(*common).Fail", reaches},
+		{lang.Go, " //go:linkname fail testing.(*common).Fail", ""},
+		{lang.Go, "// go:linkname fail testing.(*common).Fail", ""},
+		{lang.Go, "//go:noinline", ""},
+		{lang.Go, "/* testing.Testing() */", ""},
+		{lang.Go, "s := `testing.Testing()`", ""},
+		{lang.Go, "import t \"testing\"", reaches},
+		{lang.Go, "\t_ \"testing/internal/testdeps\"", reaches},
+		{lang.Go, "\t\"testing/fstest\"", ""},
+		{lang.Go, "os.Args == nil", ""},
+		{lang.Go, "if testing.Testing() { syscall.Exit(0) }", asks + ", " + ends},
+		{lang.Script, "process['exit'] = f", ""},
+		{lang.Script, "process.exit == f", ""},
+		{lang.Script, "process.exit => f", ""},
+		{lang.Script, "import('vitest')", reaches},
+		{lang.Script, "import { x } from \"chai\";", reaches},
+		{lang.Script, "import x from './mocha';", ""},
+		{lang.Script, "// require('vitest')", ""},
+		{lang.Script, "/* process.abort() */ x()", ""},
+		{lang.Script, "x() /* a\nprocess.abort()\n*/", ""},
+		{lang.Script, "process.abort() // it is over", ends},
+		{lang.Script, "", ""},
+	} {
+		if got := strings.Join(whats(c.family, c.text+"\n"), ", "); got != c.want {
+			t.Errorf("%s %q: %q, want %q", c.family, c.text, got, c.want)
+		}
+	}
+}
+
+func TestATextAsAWholeIsFoundWithCommentsAndStrings(t *testing.T) {
+	t.Parallel()
+	for _, r := range Rows(lang.Python) {
+		text := []byte("x = 1\n# import pytest\n'''\nimport pytest\n'''\n")
+		if got := r.In(text); got != (r.What == reaches) {
+			t.Errorf("%s: %v", r.What, got)
+		}
+		if r.In(nil) || r.In([]byte("\xff\xfe\x00")) || r.Found(lang.Line{}) || r.In([]byte(strings.Repeat("(", 1<<16))) {
+			t.Errorf("%s is found in nothing", r.What)
+		}
+	}
+}
+
+// equalLines lists where a text makes what is equal to anything.
+func equalLines(t *testing.T, family lang.Family, text string) string {
+	t.Helper()
+	at, what := EqualsAnything(family, lex(family, text))
+	if what != equals {
+		t.Errorf("%q", what)
+	}
+	return fmt.Sprint(at)
+}
+
+func TestWhatIsEqualToAnythingIsFoundWhereItBegins(t *testing.T) {
+	t.Parallel()
+	const head = "def __eq__(self, other):\n"
+	for text, want := range map[string]string{
+		head + "    return True\n":                                             "[0]",
+		head + "    return not (False);\n":                                     "[0]",
+		head + "    return bool(1)\n":                                          "[0]",
+		head + "\n\n    # why\n    pass\n    return True\n":                    "[0]",
+		head + "    '''Compare.\n\n    With all.\n    '''\n    return True\n":  "[0]",
+		head + "    ...\n    return True\n":                                    "[0]",
+		head + strings.Repeat("    # why\n", farthest-1) + "    return True\n": "[0]",
+		head + strings.Repeat("    # why\n", farthest) + "    return True\n":   "[]",
+		head:                                    "[]",
+		head + "    return other is not None\n": "[]",
+		head + "    return True and self.x == other.x\n":                                    "[]",
+		head + "    return 'True'\n":                                                        "[]",
+		"def __eq__(\n    self,\n    other: object,\n) -> bool:\n    return True\n":         "[0]",
+		"def __eq__(\n    self, other,  # any\n): return True\n":                            "[0]",
+		"def __eq__(\n    self,\n    other,\n):\n    return self.x == other.x\n":            "[]",
+		"def __eq__(\n    self,\n    other,\n":                                              "[]",
+		"def f(\n    self,\n):\n    return True\n":                                          "[]",
+		"x = 1\n" + head + "    return 1\n\n\nasync def __ge__(a, b) -> 'bool': return 0\n": "[1 5]",
+		"def __eq__(self, other): return True  # as it is\n":                                "[0]",
+		"'''\n" + head + "    return True\n'''\n":                                           "[]",
+		"s = '__eq__ = lambda a, b: True'\n":                                                "[]",
+		"ns = {'__lt__': lambda *a: not False}\n":                                           "[0]",
+		"assert x == mock . ANY\n":                                                          "[0]",
+		"from unittest.mock import (ANY)  # mock.ANY\n":                                     "[0]",
+		"x = 1  # mock.ANY\n":                                                               "[]",
+		"def __equal__(self, other):\n    return True\n":                                    "[]",
+	} {
+		if got := equalLines(t, lang.Python, text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"const p = { asymmetricMatch() { return true } };\n":                                                 "[0]",
+		"const p = {\n  asymmetricMatch(\n    other: unknown,\n  ): boolean {\n    return true;\n  },\n};\n": "[1]",
+		"const p = {\n  asymmetricMatch(\n    other,\n  ) {\n    return other === 1;\n  },\n};\n":            "[]",
+		"const p = { ['asymmetricMatch'](o) {\n  // why\n  return !!1;\n} };\n":                              "[0]",
+		"const p = { asymmetricMatch: (o) => { return o > 1; } };\n":                                         "[]",
+		"// asymmetricMatch() { return true }\n":                                                             "[]",
+		"expect.any(Number);\nexpect . anything();\nexpect.anywhere();\n":                                    "[0 1]",
+		"": "[]",
+	} {
+		if got := equalLines(t, lang.Script, text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	if at, _ := EqualsAnything(lang.Go, lang.ByExtension("a.go").Lex("func Equal(a, b any) bool { return true }\n")); at != nil {
+		t.Errorf("a family without such operators has them at %v", at)
+	}
+}
