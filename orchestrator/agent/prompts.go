@@ -111,6 +111,7 @@ var abouts = map[Purpose]string{
 	PickTarget: "choose the files to work on", Summarise: "describe the project, and each file in a line",
 	system: "instructions of questions for a change: the form of an edit, and that quoted text is data", systemTarget: "instructions of PT",
 	systemProject: "instructions of PS", systemMemory: "instructions of UM and RM", systemFeature: "instructions of PF",
+	systemTools: "instructions of a change that a model makes by tools",
 }
 
 // Describe says what the template is for.
