@@ -391,6 +391,9 @@ func cleanPnpm(content []byte) ([]byte, error) {
 						return err
 					}
 					value.SetString(address)
+				// The archive of a program, as of Node itself. A package may be called so too.
+				case child.Value == "url" && strings.Contains(value.Value, "://"):
+					return fmt.Errorf("a package %w", elsewhere(value.Value))
 				case child.Value == "repo" || child.Value == "gitHosted" || strings.Contains(child.Value, "://"):
 					return fmt.Errorf("a package %w", elsewhere(child.Value))
 				// The patches are files that are not sent.

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"agent/sandbox/workspace/deps"
 	"agent/sandbox/workspace/lazyregexp"
@@ -20,8 +21,18 @@ const (
 // requirement is a name with extras, versions and a marker, as PEP 508 has it, without an address.
 var requirement = lazyregexp.New(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(\[[A-Za-z0-9._,\s-]*\])?\s*(\(?[<>=!~][^;@/\\]*)?\s*(;[^@\\]*)?$`)
 
+// laterOption begins an option behind a requirement: pip takes some of them for how a package is built.
+var laterOption = lazyregexp.New(`\s-`)
+
+// isRequirement reports whether a line is one requirement and nothing else, without its digests. A dollar sign stands for
+// a variable of the installer, and what is not printed may end a line for pip.
+func isRequirement(line string) bool {
+	odd := func(r rune) bool { return r == '$' || r != '\t' && !unicode.IsPrint(r) }
+	return requirement.MatchString(line) && !strings.ContainsFunc(line, odd) && !laterOption.MatchString(line)
+}
+
 // hashOption is the digest of one archive, which may follow a requirement.
-var hashOption = lazyregexp.New(`\s--hash=(sha256|sha384|sha512):[0-9a-f]+`)
+var hashOption = lazyregexp.New(`[ \t]--hash=(sha256|sha384|sha512):[0-9a-f]+\b`)
 
 // A pythonWants gathers what the Python projects of a workspace ask for: they share one place.
 type pythonWants struct {
@@ -99,7 +110,7 @@ func (w *pythonWants) add(name, line string, into *[]string) {
 	// alone are kept; what remains must be a requirement and nothing else.
 	hashes := hashOption.FindAllString(line, -1)
 	bare := strings.TrimSpace(hashOption.ReplaceAllString(line, ""))
-	if !requirement.MatchString(bare) {
+	if !isRequirement(bare) {
 		w.d.notef("%s: %.80q is not installed: it is no name with versions: ask for a version in an index, or keep it in the workspace", name, line)
 		return
 	}
@@ -208,7 +219,7 @@ func pinned(content []byte) []string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(versions)) {
 		line := fmt.Sprintf("%s==%s", name, versions[name][0])
-		if len(versions[name]) == 1 && requirement.MatchString(line) {
+		if len(versions[name]) == 1 && isRequirement(line) {
 			list = append(list, line)
 		}
 	}

@@ -10,24 +10,32 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
+// nameSigns are what one "-" stands for in a name of Python.
+var nameSigns = lazyregexp.New(`[-_.]+`)
+
 // PythonName is a name of Python in the one form that its spellings share: case, "-", "_" and
-// "." tell no names apart (PEP 503).
+// ".", and how many of them, tell no names apart (PEP 503).
 func PythonName(name string) string {
-	return strings.NewReplacer("_", "-", ".", "-").Replace(strings.ToLower(name))
+	return nameSigns.ReplaceAllString(strings.ToLower(name), "-")
 }
 
 // requirementComment matches what is no part of a line. In an address a "#" stands without
 // a space before it.
 var requirementComment = lazyregexp.New(`(^|\s)#.*$`)
 
+// lineEnds are what ends a line for pip, as str.splitlines has it.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\x1c", "\n", "\x1d", "\n", "\x1e", "\n",
+	"\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+
 // Requirements reads the lines of a requirements file as pip does: continued lines are one,
 // comments and empty lines are left out. A line is a requirement or begins with an option.
 func Requirements(text []byte) []string {
+	whole := lineEnds.Replace(strings.TrimPrefix(string(text), "\ufeff"))
 	var lines []string
 	var joined strings.Builder
 	// The empty line ends what the last one would go on in.
-	for line := range strings.Lines(string(text) + "\n\n") {
-		part, continued := strings.CutSuffix(strings.TrimRight(line, "\r\n"), "\\")
+	for line := range strings.Lines(whole + "\n\n") {
+		part, continued := strings.CutSuffix(strings.TrimRight(line, "\n"), "\\")
 		comment := strings.HasPrefix(strings.TrimSpace(part), "#")
 		if comment {
 			joined.WriteByte(' ')
@@ -36,8 +44,8 @@ func Requirements(text []byte) []string {
 		if continued && !comment {
 			continue
 		}
-		if whole := strings.TrimSpace(requirementComment.ReplaceAllString(joined.String(), "")); whole != "" {
-			lines = append(lines, whole)
+		if r := strings.TrimSpace(requirementComment.ReplaceAllString(joined.String(), "")); r != "" {
+			lines = append(lines, r)
 		}
 		joined.Reset()
 	}
@@ -51,8 +59,10 @@ var requirementName = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(.*)$`)
 func (p packages) addRequirement(line string) {
 	// Digests say what a version is, and it is the versions that are shown.
 	line, _, _ = strings.Cut(line, " --hash")
-	m := requirementName.FindStringSubmatch(strings.TrimSpace(line))
-	if m == nil {
+	line = strings.TrimSpace(line)
+	m := requirementName.FindStringSubmatch(line)
+	if m == nil { // a path, as of an archive
+		p.add(line, "")
 		return
 	}
 	p.add(PythonName(m[1]), strings.TrimPrefix(strings.TrimSpace(m[2]), "=="))

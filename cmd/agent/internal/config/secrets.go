@@ -29,7 +29,16 @@ func passwordOf(text string) string {
 		text = "http://" + text
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.User == nil {
+	if err != nil {
+		// Programs take a password with signs in it that should be escaped.
+		_, rest, _ := strings.Cut(text, "://")
+		user := rest[:max(0, strings.LastIndexByte(rest, '@'))]
+		if _, password, ok := strings.Cut(user, ":"); ok {
+			return password
+		}
+		return user
+	}
+	if u.User == nil {
 		return ""
 	}
 	if password, ok := u.User.Password(); ok {
@@ -104,7 +113,10 @@ func maskPassword(text string) string {
 	}
 	// libpq also takes the password as a parameter. The user's name
 	// stays: it is no secret, and tells whose database it is.
-	q := u.Query()
+	q, err := url.ParseQuery(u.RawQuery)
+	if err != nil { // what cannot be read may be one
+		return "***"
+	}
 	for name := range q {
 		if slices.Contains([]string{"password", "sslpassword", "passfile"}, strings.ToLower(name)) {
 			q.Set(name, "xxxxx")

@@ -27,7 +27,7 @@ func Roff(w io.Writer, m Manual, blocks []Block) {
 			if b.Level > 2 {
 				macro = "SS"
 			}
-			fmt.Fprintf(w, ".%s %s\n", macro, strings.ToUpper(roffText(strings.ReplaceAll(b.Text, "`", ""))))
+			fmt.Fprintf(w, ".%s %s\n", macro, heading(b.Text))
 		case Paragraph:
 			if after != Heading {
 				fmt.Fprintln(w, ".PP")
@@ -49,21 +49,20 @@ func Roff(w io.Writer, m Manual, blocks []Block) {
 			}
 		case Table:
 			for _, row := range b.Rows[1:] {
-				var said []string
-				for c, cell := range row[1:] {
-					if cell == "" {
-						continue
-					}
-					if head := b.Rows[0][c+1]; head != "" && len(row) > 2 {
-						cell = head + ": " + cell
-					}
-					said = append(said, cell)
-				}
-				entry(w, row[0], strings.Join(said, "; "))
+				entry(w, row[0], strings.Join(beside(b.Rows[0], row), "; "))
 			}
 		}
 		after = b.Kind
 	}
+}
+
+// heading is a text in capitals, but for the escapes of roff.
+func heading(text string) string {
+	var b strings.Builder
+	for _, s := range spans(text) {
+		b.WriteString(s.text)
+	}
+	return escape(strings.ToUpper(b.String()))
 }
 
 // exampleLines are the lines of the examples that blocks begins with.

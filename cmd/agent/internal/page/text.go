@@ -181,7 +181,7 @@ func (p printer) table(rows [][]string) {
 		for c := range widths {
 			if c < len(row) {
 				text := row[c]
-				if i == 0 {
+				if i == 0 && text != "" {
 					text = "**" + text + "**"
 				}
 				wrapped[c] = p.wrap(text, widths[c])
@@ -245,13 +245,23 @@ func (p printer) list(rows [][]string) {
 	indent := strings.Repeat(" ", margin+4)
 	for _, row := range rows[1:] {
 		p.paragraph(strings.Repeat(" ", margin), indent, row[0])
-		for c, cell := range row[1:] {
-			if head := rows[0][c+1]; cell != "" && head != "" && len(row) > 2 {
-				cell = head + ": " + cell
-			}
-			if cell != "" {
-				p.paragraph(indent, indent+"  ", cell)
-			}
+		for _, said := range beside(rows[0], row) {
+			p.paragraph(indent, indent+"  ", said)
 		}
 	}
+}
+
+// beside is what the cells of a row say of its first one, each behind its head where there are several.
+func beside(head, row []string) (said []string) {
+	for c, cell := range row {
+		if c == 0 || cell == "" {
+			continue
+		}
+		// A row may be longer than the head.
+		if len(row) > 2 && c < len(head) && head[c] != "" {
+			cell = head[c] + ": " + cell
+		}
+		said = append(said, cell)
+	}
+	return said
 }
