@@ -214,3 +214,17 @@ func TestASchemaIsTheSameEachTime(t *testing.T) {
 		}
 	}
 }
+
+// Of one endless line nothing can be read on by lines, and so nobody is sent there.
+func TestAnEndlessLineIsShownInPart(t *testing.T) {
+	for head, want := range map[string]string{"": "one line, of which this is the beginning", "exit 1": "exit 1; one line, of which this is the beginning"} {
+		got := (&Bench{}).Keep(1, Answer{Head: head, Text: strings.Repeat("é", MaxAnswer)})
+		if got.Head != want || !strings.HasSuffix(got.Text, "é […]\n") || len(got.Text) > MaxAnswer+10 {
+			t.Errorf("%q: %d bytes, %s", head, len(got.Text), got.Head)
+		}
+	}
+	two := (&Bench{}).Keep(2, Answer{Text: strings.Repeat("x", MaxAnswer) + "\nend\n"})
+	if two.Head != `2 lines; read on by {"answer": 2, "from": 2}` {
+		t.Errorf("with a line behind: %s", two.Head)
+	}
+}
