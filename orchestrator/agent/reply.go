@@ -15,6 +15,10 @@ import (
 func (r Reply) Nothing() bool {
 	said := false
 	for _, l := range strings.Split(r.Text, "\n") {
+		// As a draft gives its edits: a line of a file, or what is said of them, may be the word.
+		if strings.HasPrefix(l, "diff --git ") || strings.HasPrefix(l, `{"changes":`) {
+			return false
+		}
 		l = strings.Trim(strings.TrimSpace(l), "`*.")
 		said = said || l == "NOTHING"
 	}

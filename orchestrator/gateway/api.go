@@ -91,8 +91,12 @@ type question struct {
 	} `json:"generationConfig"`
 }
 
-// maxModel bounds the name of a model, which comes from the box.
-const maxModel = 200
+// What comes from the box is bounded: the name of a model, and the tokens that an answer may have, whose sum with
+// others is then no other number.
+const (
+	maxModel = 200
+	maxBound = 1<<31 - 1
+)
 
 // asked reads which model a question is for, and how many tokens its answer may have; 0 where it does
 // not say.
@@ -106,14 +110,14 @@ func (a api) asked(path string, body []byte) (model string, bound int) {
 	if model == "" || len(model) > maxModel {
 		model = "unknown"
 	}
-	return strings.ToValidUTF8(model, "?"), max(bound, 0)
+	return strings.ToValidUTF8(model, "?"), min(max(bound, 0), maxBound)
 }
 
 // sample is what the record has in place of a question's text: a conversation is sent whole again with
 // every question of it.
 func sample(model, path string, body []byte, bound int) ([]byte, error) {
 	return json.Marshal(llm.Request{
-		Model: model, MaxTokens: min(bound, 1<<31-1),
+		Model: model, MaxTokens: bound,
 		Messages: []llm.Message{{Role: llm.User, Text: fmt.Sprintf("POST %s, %d bytes from a program in a box; their text is not kept", path, len(body))}},
 	})
 }

@@ -141,18 +141,20 @@ func (g *Gateway) ask(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{gateway: g, key: key, index: index, rec: rec, price: price, size: len(body)}
 	out := r.Clone(ctx)
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	// The proxy leaves by a panic where an answer breaks off, which is paid for all the same.
+	defer func() { g.settle(r.Context(), number, x.outcome(g.conf.Now().Sub(rec.Begun))) }()
 	(&httputil.ReverseProxy{
 		Transport: g.client, FlushInterval: -1, Rewrite: x.rewrite, ModifyResponse: x.answer, ErrorHandler: x.failed, ErrorLog: silent,
 	}).ServeHTTP(w, out)
-	o := x.outcome(g.conf.Now().Sub(rec.Begun))
+}
+
+// settle counts and records what a question came to.
+func (g *Gateway) settle(ctx context.Context, number int64, o llm.Outcome) {
+	err := g.conf.Meter.End(ctx, number, o)
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.spent.Add(o)
-	g.mu.Unlock()
-	if err := g.conf.Meter.End(r.Context(), number, o); err != nil {
-		g.mu.Lock()
-		g.lost = errors.Join(g.lost, err)
-		g.mu.Unlock()
-	}
+	g.lost = errors.Join(g.lost, err)
 }
 
 // record is what is entered before a question is asked.

@@ -123,18 +123,17 @@ type Fixed struct {
 // Review compares the findings with what was said before by the same account: marks that others
 // put into their comments count for nothing. lines are those of the new side in the difference.
 func Review(findings []Finding, threads []forge.Thread, lines map[string][]int, commit string) (p Plan) {
-	open := map[string][]forge.Thread{}
-	for _, t := range threads {
+	open := map[string][]int{} // by the numbers of threads
+	for i, t := range threads {
 		for _, c := range t.Comments {
 			if !c.Mine {
 				continue
 			}
 			for _, m := range marks.FindAllStringSubmatch(c.Text, -1) {
-				switch kind, key := m[1], m[2]; {
-				case kind == marked:
-					open[key] = append(open[key], t)
-				case len(open[key]) > 0:
-					open[key] = open[key][1:]
+				if kind, key := m[1], m[2]; kind == marked {
+					open[key] = append(open[key], i)
+				} else {
+					open[key] = without(open[key], i)
 				}
 			}
 		}
@@ -150,10 +149,10 @@ func Review(findings []Finding, threads []forge.Thread, lines map[string][]int, 
 			p.Rest = append(p.Rest, f)
 		}
 	}
-	for _, t := range threads {
+	for i, t := range threads {
 		for _, c := range t.Comments {
 			for _, m := range marks.FindAllStringSubmatch(c.Text, -1) {
-				if key := m[2]; c.Mine && m[1] == marked && len(open[key]) > 0 {
+				if key := m[2]; c.Mine && m[1] == marked && slices.Contains(open[key], i) {
 					delete(open, key)
 					p.Fixed = append(p.Fixed, Fixed{t, fmt.Sprintf("No longer found at %.12s.", commit) + mark(answered, key)})
 				}
@@ -161,6 +160,13 @@ func Review(findings []Finding, threads []forge.Thread, lines map[string][]int, 
 		}
 	}
 	return p
+}
+
+// without is a list of threads without the one that an answer stands in, or else without its
+// first: where a forge has no answers, they are threads of their own.
+func without(list []int, thread int) []int {
+	at := max(slices.Index(list, thread), 0)
+	return slices.Delete(list, at, min(at+1, len(list)))
 }
 
 // hunk is the head of a hunk, with where its new side begins.
@@ -176,8 +182,8 @@ func Lines(diff []byte) map[string][]int {
 		case left > 0 && (strings.HasPrefix(text, "+") || strings.HasPrefix(text, " ")):
 			lines[name] = append(lines[name], at)
 			at, left = at+1, left-1
-		case strings.HasPrefix(text, "+++ b/"):
-			name = strings.TrimRight(strings.TrimPrefix(text, "+++ b/"), "\t")
+		case strings.HasPrefix(text, "+++ "):
+			name = newName(strings.TrimPrefix(text, "+++ "))
 		case hunk.MatchString(text):
 			m := hunk.FindStringSubmatch(text)
 			at, _ = strconv.Atoi(m[1])
@@ -188,6 +194,20 @@ func Lines(diff []byte) map[string][]int {
 		}
 	}
 	return lines
+}
+
+// newName is the path in a label of the new side, "" for none. Git writes a name that a reader
+// could not tell the end of as C does.
+func newName(label string) string {
+	label = strings.TrimRight(label, "\t")
+	if plain, err := strconv.Unquote(label); err == nil {
+		label = plain
+	}
+	name, _ := strings.CutPrefix(label, "b/")
+	if name == label {
+		return ""
+	}
+	return name
 }
 
 // summary marks the one comment of a review on the whole.

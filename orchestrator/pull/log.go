@@ -31,7 +31,8 @@ var (
 // them, then its end. It is read once, in bounded memory, however long it is.
 func CutLog(log io.Reader) (string, error) {
 	r := bufio.NewReaderSize(io.LimitReader(log, maxLog), 64<<10)
-	var told, recent []string
+	var told []numbered
+	var recent []string
 	n, last := 0, 0 // lines read; the number of the last one that was told
 	for {
 		text, err := logLine(r)
@@ -45,26 +46,46 @@ func CutLog(log io.Reader) (string, error) {
 			}
 			if len(told) < tellingMost && telling.MatchString(text) {
 				from := max(last, n-1-before, n-len(recent))
-				if last > 0 && from > last {
-					told = append(told, "…")
+				for i, text := range recent[len(recent)-(n-from):] {
+					told = append(told, numbered{from + i + 1, text})
 				}
-				told, last = append(told, recent[len(recent)-(n-from):]...), n
+				last = n
 			}
 		}
 		if err != nil {
 			break
 		}
 	}
-	if last > n-len(recent) { // its end begins among what was told
-		recent = recent[len(recent)-(n-last):]
-	} else if len(told) > 0 {
-		told = append(told, "…")
-	}
-	kept := append(told, recent...)
+	kept := append(behind(told, n-len(recent)), recent...)
 	for i := range kept {
 		kept[i] = plainLog(kept[i])
 	}
 	return strings.TrimSpace(strings.Join(kept, "\n")), nil
+}
+
+// A numbered line of a log, the first is 1.
+type numbered struct {
+	n    int
+	text string
+}
+
+// behind returns the lines that were told and are not in the end, which begins behind that many,
+// with a mark where lines are left out.
+func behind(told []numbered, begun int) (kept []string) {
+	at := 0
+	for _, l := range told {
+		if l.n > begun {
+			break
+		}
+		if at > 0 && l.n > at+1 {
+			kept = append(kept, "…")
+		}
+		kept, at = append(kept, l.text), l.n
+	}
+	if at > 0 && at < begun {
+		kept = append(kept, "…")
+	}
+	return kept
 }
 
 // logLine reads a line, of which it keeps the beginning.

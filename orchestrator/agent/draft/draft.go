@@ -77,7 +77,13 @@ func between(from, to *workspace.Manifest) (cs workspace.Changeset, err error) {
 		case len(a) == 0 || b[0].Path < a[0].Path:
 			c, b = workspace.Change{Op: workspace.Create, Path: b[0].Path, Mode: b[0].Mode.Perm()}, b[1:]
 		default:
-			if a[0].Digest != b[0].Digest {
+			switch {
+			case a[0].Digest == b[0].Digest:
+			case b[0].Kind != workspace.File:
+				c = workspace.Change{Op: workspace.Delete, Path: a[0].Path, Mode: a[0].Mode.Perm()}
+			case a[0].Kind != workspace.File:
+				c = workspace.Change{Op: workspace.Create, Path: b[0].Path, Mode: b[0].Mode.Perm()}
+			default:
 				c = workspace.Change{Op: workspace.Modify, Path: b[0].Path, Mode: b[0].Mode.Perm()}
 			}
 			a, b = a[1:], b[1:]

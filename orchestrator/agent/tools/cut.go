@@ -23,6 +23,9 @@ func (b *Bench) Keep(n int, a Answer) Answer {
 	b.long[n] = a.Text
 	shown, next := Head(a.Text, 1, MaxAnswer)
 	more := fmt.Sprintf("%d lines; read on by {\"answer\": %d, \"from\": %d}", lines(a.Text), n, next)
+	if next > lines(a.Text) {
+		more = "one line, of which this is the beginning"
+	}
 	if a.Head != "" {
 		more = a.Head + "; " + more
 	}

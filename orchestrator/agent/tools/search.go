@@ -41,6 +41,8 @@ var searchTool = Tool{
 			prefix = ""
 		} else if !ok {
 			return failed("%s is not there%s", prefix, alike(now, prefix)), nil
+		} else if e.Kind == workspace.Symlink {
+			return failed("%s is a %s to %s, and is not followed", prefix, e.Kind, e.Target), nil
 		} else if e.Kind == workspace.Dir {
 			prefix += "/"
 		}
@@ -87,13 +89,18 @@ func matcher(text string, pattern, ignoreCase bool) (func(line []byte) int, erro
 	}, nil
 }
 
+// below reports whether a file is the one of prefix, or in the directory that it is with a slash.
+func below(file, prefix string) bool {
+	return prefix == "" || file == prefix || strings.HasSuffix(prefix, "/") && strings.HasPrefix(file, prefix)
+}
+
 // grep lists the lines below a prefix that match.
 func grep(ctx context.Context, m *workspace.Manifest, prefix string, match func([]byte) int) (Answer, error) {
 	var out strings.Builder
 	hits, files, scanned := 0, 0, int64(0)
 	var large []string
 	for _, e := range m.Entries {
-		if e.Kind != workspace.File || e.Path != prefix && !strings.HasPrefix(e.Path, prefix) {
+		if e.Kind != workspace.File || !below(e.Path, prefix) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -132,6 +139,7 @@ func found(out *strings.Builder, name string, data []byte, match func([]byte) in
 	for number := 1; len(data) > 0; number++ {
 		var line []byte
 		line, data, _ = bytes.Cut(data, []byte("\n"))
+		line = bytes.TrimSuffix(line, []byte("\r"))
 		at := match(line)
 		if at < 0 {
 			continue
@@ -143,7 +151,7 @@ func found(out *strings.Builder, name string, data []byte, match func([]byte) in
 		if len(line) > maxLine && at > maxLine/2 { // the place is shown, and not the beginning
 			cut, line = "…", line[at-maxLine/2:]
 		}
-		text := strings.ToValidUTF8(strings.TrimRight(string(line[:min(len(line), maxLine)]), "\r"), "")
+		text := strings.ToValidUTF8(string(line[:min(len(line), maxLine)]), "")
 		fmt.Fprintf(out, "%s:%d: %s%s\n", name, number, cut, text)
 	}
 	return n
@@ -159,7 +167,7 @@ func (b *Bench) symbol(name, prefix string) Answer {
 	defer b.mu.Unlock()
 	var out strings.Builder
 	for _, file := range b.Symbols.Defining(name) {
-		if !strings.HasPrefix(file, prefix) {
+		if !below(file, prefix) {
 			continue
 		}
 		f, _ := b.Symbols.File(file)

@@ -103,7 +103,7 @@ func (r Recipe) Check(vendors []string) error {
 		}
 	}
 	for name, file := range r.Bin {
-		if !debianPackage.MatchString(name) || path.IsAbs(file) || path.Clean(file) != file || strings.HasPrefix(file, "../") {
+		if !debianPackage.MatchString(name) || path.IsAbs(file) || path.Clean(file) != file || file == "." || file == ".." || strings.HasPrefix(file, "../") {
 			return fmt.Errorf("bin %q = %q: write a name and a path below node_modules", name, file)
 		}
 	}

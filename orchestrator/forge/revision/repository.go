@@ -101,6 +101,9 @@ func (e *NoRevisionError) Error() string {
 
 // Commit returns the name of the commit that rev means.
 func (r *Repository) Commit(ctx context.Context, rev string) (string, error) {
+	if strings.HasPrefix(rev, "^") { // what is to be left out, to git
+		return "", &NoRevisionError{Name: rev, Shallow: r.Shallow()}
+	}
 	id, err := r.Git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	if exit := (*git.ExitError)(nil); errors.As(err, &exit) && exit.Code < 128 {
 		return "", &NoRevisionError{Name: rev, Shallow: r.Shallow()}
@@ -196,14 +199,15 @@ const (
 // objects lists what a tree holds of the workspace, by paths relative to that.
 func (r *Repository) objects(ctx context.Context, tree string) ([]object, error) {
 	if r.prefix != "" {
-		id, err := r.Git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", tree+":"+r.prefix)
-		if exit := (*git.ExitError)(nil); errors.As(err, &exit) && exit.Code < 128 {
-			return nil, nil // the directory is not in that tree
-		}
+		out, err := r.run(ctx, maxOutput, git.Input{Env: []string{"GIT_LITERAL_PATHSPECS=1"}}, "ls-tree", "-z", "--full-tree", tree, "--", r.prefix)
 		if err != nil {
 			return nil, err
 		}
-		tree = id
+		fields := strings.Fields(string(out)) // as in "040000 tree 0123…", and the path
+		if len(fields) < 4 || fields[1] != "tree" {
+			return nil, nil // the directory is not in that tree, or something else in its place
+		}
+		tree = fields[2]
 	}
 	out, err := r.run(ctx, maxOutput, git.Input{}, "ls-tree", "-r", "-z", "--full-tree", tree)
 	if err != nil {

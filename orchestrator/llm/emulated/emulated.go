@@ -33,14 +33,16 @@ func (p Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, yi
 	}
 	r := reader{yield: yield}
 	a, err := p.Provider.Generate(ctx, key, written(req), r.read)
-	if err != nil {
+	if err != nil && r.wrong == nil {
 		return a, err
 	}
-	if err := r.end(); err != nil {
-		if r.gaveUp != nil {
-			return llm.Answer{}, r.gaveUp
+	if err == nil {
+		if err := r.end(); err != nil && r.wrong == nil {
+			return llm.Answer{}, err
 		}
-		return llm.Answer{Usage: a.Usage}, p.fail(key, req, llm.Malformed, err)
+	}
+	if r.wrong != nil {
+		return llm.Answer{Usage: a.Usage}, p.fail(key, req, llm.Malformed, r.wrong)
 	}
 	a.Text, a.Calls, a.State = r.text.String(), r.calls.Whole(req), nil
 	return a, nil

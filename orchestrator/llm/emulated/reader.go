@@ -16,8 +16,8 @@ var openings = []string{"```tool", "```tool_call"}
 
 // A reader takes an answer while it arrives, and hands on what stands outside of calls.
 type reader struct {
-	yield  func(string) error
-	gaveUp error // what yield returned
+	yield func(string) error
+	wrong error // what no call can be made of
 
 	line   strings.Builder // of the last line, what is not decided
 	within bool            // the last line is one of text, of which a part was handed on
@@ -31,7 +31,7 @@ type reader struct {
 // read takes the next piece.
 func (r *reader) read(piece string) error {
 	if piece == "" {
-		return r.yieldTo("")
+		return r.yield("")
 	}
 	before := r.text.Len()
 	for {
@@ -49,7 +49,7 @@ func (r *reader) read(piece string) error {
 		return err
 	}
 	if r.text.Len() == before { // a sign of life
-		return r.yieldTo("")
+		return r.yield("")
 	}
 	return nil
 }
@@ -116,13 +116,7 @@ func (r *reader) say(text string) error {
 	}
 	said, r.apart = r.apart+said, ""
 	r.text.WriteString(said)
-	return r.yieldTo(said)
-}
-
-// yieldTo hands on a piece, and keeps the error of who gave up.
-func (r *reader) yieldTo(piece string) error {
-	r.gaveUp = r.yield(piece)
-	return r.gaveUp
+	return r.yield(said)
 }
 
 // close reads the fence that has ended: one object, or several from a model that puts all
@@ -138,14 +132,19 @@ func (r *reader) close() error {
 		if errors.Is(err, io.EOF) && n > 0 {
 			return nil
 		}
-		mark := fmt.Sprint(r.calls.Len())
 		if err != nil {
-			return r.calls.Add(mark, "", c.Name, strings.TrimSpace(text[at:]))
+			return r.add(c.Name, strings.TrimSpace(text[at:]))
 		}
-		if err := r.calls.Add(mark, "", c.Name, c.arguments()); err != nil {
+		if err := r.add(c.Name, c.arguments()); err != nil {
 			return err
 		}
 	}
+}
+
+// add takes a call in, and keeps what is wrong with it.
+func (r *reader) add(name, arguments string) error {
+	r.wrong = r.calls.Add(fmt.Sprint(r.calls.Len()), "", name, arguments)
+	return r.wrong
 }
 
 // end takes the end of the answer, which also ends a fence and a line.
