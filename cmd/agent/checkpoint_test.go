@@ -211,7 +211,7 @@ func TestARequestIsAskedAboutWhereThatIsWanted(t *testing.T) {
 		}
 		if want != "" {
 			p.Sees(t, "for a change to main.py (", 1)
-			p.Sees(t, " tokens)?\x1b[m [a]sk (Enter)", 1)
+			p.Sees(t, " tokens)?\x1b[m\r\n[a]sk (Enter)", 1)
 			p.Types(t, "a")
 		}
 		p.Sees(t, question, 1)

@@ -40,13 +40,18 @@ func helpCommand(c *cmdline.Line) *cli.Command {
 			case len(words) == 1 && words[0] == allTopics:
 				return showPage(ctx.Context, c, topicsPage())
 			}
+			var blocks []page.Block
 			if path, cmd := walkTo(ctx.App, words); cmd != nil {
-				return showPage(ctx.Context, c, commandPage(path, cmd, ctx.App))
+				blocks = commandPage(path, cmd, ctx.App)
 			}
+			// A command may have a topic of its own, which goes on behind its page.
 			if topic, ok := docs.Find(words[0]); ok && len(words) == 1 {
-				return showPage(ctx.Context, c, page.Markdown(topic.Text))
+				blocks = append(blocks, page.Markdown(topic.Text)...)
 			}
-			return unknownTopic(ctx.App, words)
+			if blocks == nil {
+				return unknownTopic(ctx.App, words)
+			}
+			return showPage(ctx.Context, c, blocks)
 		},
 	}
 }

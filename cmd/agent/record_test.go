@@ -371,7 +371,7 @@ func TestTheViewsAreExplained(t *testing.T) {
 func TestTheListFitsTheTerminal(t *testing.T) {
 	t.Parallel()
 	h := newHistory(t)
-	p := aPerson(t, map[string]string{"COLUMNS": "40", "AGENT_DATABASE_URL": h.env["AGENT_DATABASE_URL"], "AGENT_GUEST": h.env["AGENT_GUEST"]})
+	p := aPerson(t, map[string]string{"COLUMNS": "36", "AGENT_DATABASE_URL": h.env["AGENT_DATABASE_URL"], "AGENT_GUEST": h.env["AGENT_GUEST"]})
 	var stderr bytes.Buffer
 	p.cmd.Stderr = &stderr
 	p.cmd.Stdin = strings.NewReader("")
@@ -380,7 +380,7 @@ func TestTheListFitsTheTerminal(t *testing.T) {
 	}
 	p.Sees(t, "…", 2)
 	for _, line := range strings.Split(p.Screen(), "\n") {
-		if n := len([]rune(strings.TrimRight(line, "\r"))); n > 40 {
+		if n := len([]rune(strings.TrimRight(line, "\r"))); n > 36 {
 			t.Errorf("%d columns: %q", n, line)
 		}
 	}

@@ -69,7 +69,7 @@ func (g *Git) Writes() (list []string) {
 func (g *Git) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
 	g.requests = append(g.requests, r.Method+" "+r.URL.Path)
-	denied := g.denied
+	denied, api := g.denied, g.API
 	g.mu.Unlock()
 	basic := "Basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:"+Token))
 	have := r.Header.Get("Authorization")
@@ -80,11 +80,11 @@ func (g *Git) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !strings.Contains(r.URL.Path, ".git/") {
-		if g.API == nil {
+		if api == nil {
 			http.NotFound(w, r)
 			return
 		}
-		g.API.ServeHTTP(w, r)
+		api.ServeHTTP(w, r)
 		return
 	}
 	program, err := exec.LookPath("git")

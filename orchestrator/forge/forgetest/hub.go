@@ -104,6 +104,8 @@ func NewHub(t testing.TB, g *Git, slug string) *Hub {
 			io.WriteString(w, j.Log)
 		}
 	})
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.API = mux
 	return h
 }
