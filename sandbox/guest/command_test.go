@@ -99,7 +99,7 @@ func TestTheWireFormat(t *testing.T) {
 	}{
 		{
 			Ready{Protocol: Protocol, Digest: "d", Files: 2, Dirs: 3, Links: 4, Bytes: 5, SeesOOM: true, Problem: "p"},
-			`{"protocol":4,"digest":"d","files":2,"dirs":3,"links":4,"bytes":5,"sees_oom":true,"problem":"p"}`,
+			`{"protocol":5,"digest":"d","files":2,"dirs":3,"links":4,"bytes":5,"sees_oom":true,"problem":"p"}`,
 		},
 		{Patch{Delete: []string{"a"}}, `{"delete":["a"]}`},
 		{Applied{Deleted: 1, Written: 2, Problem: "p"}, `{"deleted":1,"written":2,"problem":"p"}`},
