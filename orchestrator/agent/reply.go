@@ -94,7 +94,7 @@ var (
 func begins(line string) bool {
 	word, rest, _ := strings.Cut(line, " ")
 	rest = strings.TrimSpace(rest)
-	return strings.HasSuffix(word, ":") || strings.HasSuffix(word, ",") || rest != "" && strings.ContainsAny(rest[:1], "-(,&\xe2") ||
+	return strings.HasSuffix(word, ":") || strings.HasSuffix(word, ",") || rest != "" && strings.IndexByte("-(,&\xe2", rest[0]) >= 0 ||
 		strings.HasPrefix(rest, "and ")
 }
 
