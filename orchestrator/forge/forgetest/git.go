@@ -1,5 +1,5 @@
 // Package forgetest is what tests of forges share: a server of git by http, forges that speak
-// the wire formats of GitHub and GitLab from memory, and the contract that every driver keeps.
+// the wire format of GitHub from memory, and the contract that every driver keeps.
 package forgetest
 
 import (

@@ -89,7 +89,7 @@ func driver(kind forge.Kind, a forge.Address, token string) (forge.Forge, error)
 	case forge.Gitea:
 		return gitea.New(a, token)
 	}
-	return nil, fault.Usage("set AGENT_FORGE_KIND (forge.kind in your configuration) to github or gitea", "what kind of forge %s is nobody says", a.Host())
+	return nil, fault.Usage("set AGENT_FORGE_KIND (forge.kind in your configuration) to github or gitea", "it is not known what %s is, and only GitHub, Gitea and Forgejo can be asked", a.Host())
 }
 
 // remote is what git calls origin in the workspace dir, or nothing where the repository was named.
