@@ -397,19 +397,7 @@ func (f *Forge) Log(ctx context.Context, j forge.Job) (io.ReadCloser, error) {
 		return nil, forge.ErrNotFound
 	}
 	at := f.base + "/api/v1/repos/" + f.owner + "/" + f.name + "/actions/jobs/" + j.ID + "/logs"
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := f.client.Do(req)
-	if err != nil {
-		return nil, wire.Fault("read the log of "+j.Name, 0, err)
-	}
-	if resp.StatusCode != http.StatusOK {
-		resp.Body.Close()
-		return nil, wire.Fault("read the log of "+j.Name, resp.StatusCode, errors.New(resp.Status))
-	}
-	return resp.Body, nil
+	return wire.Open(ctx, f.client, at, "read the log of "+j.Name)
 }
 
 // Rerun is part of forge.Checks.

@@ -3,7 +3,6 @@ package github
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -311,19 +310,7 @@ func (f *Forge) Log(ctx context.Context, j forge.Job) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, fault("ask for the log of "+j.Name, resp, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := f.api.Client().Do(req)
-	if err != nil {
-		return nil, wire.Fault("read the log of "+j.Name, 0, err)
-	}
-	if answer.StatusCode != http.StatusOK {
-		answer.Body.Close()
-		return nil, wire.Fault("read the log of "+j.Name, answer.StatusCode, errors.New(answer.Status))
-	}
-	return answer.Body, nil
+	return wire.Open(ctx, f.api.Client(), at.String(), "read the log of "+j.Name)
 }
 
 // Rerun is part of forge.Checks.

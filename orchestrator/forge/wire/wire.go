@@ -6,6 +6,7 @@ package wire
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -243,6 +244,24 @@ func (t *Transport) sleep(req *http.Request, d time.Duration) error {
 	case <-req.Context().Done():
 		return req.Context().Err()
 	}
+}
+
+// Open asks for what is at an address and returns the answer's body, for the caller to close. act names what it is for in an
+// error, which is that of Fault.
+func Open(ctx context.Context, client *http.Client, address, act string) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, Fault(act, 0, err)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, Fault(act, 0, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		resp.Body.Close()
+		return nil, Fault(act, resp.StatusCode, errors.New(resp.Status))
+	}
+	return resp.Body, nil
 }
 
 // Fault names the act whose error err is, with its kind by the status of the answer; status is

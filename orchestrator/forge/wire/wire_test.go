@@ -194,6 +194,24 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
+func TestOpenNamesItsAct(t *testing.T) {
+	t.Parallel()
+	c, _, url, _ := client(t, says(http.StatusOK, "one\ntwo\n"), says(http.StatusNotFound, "gone"))
+	body, err := wire.Open(t.Context(), c, url, "read it")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(body)
+	if body.Close(); err != nil || string(text) != "one\ntwo\n" {
+		t.Errorf("%q, %v", text, err)
+	}
+	for _, at := range []string{url, "http://127.0.0.1:0/", ":"} {
+		if body, err := wire.Open(t.Context(), c, at, "read it"); err == nil || body != nil || !strings.HasPrefix(err.Error(), "read it: ") {
+			t.Errorf("%s: %v, %v", at, body, err)
+		}
+	}
+}
+
 func TestFaultsHaveAKind(t *testing.T) {
 	t.Parallel()
 	for status, kind := range map[int]error{404: forge.ErrNotFound, 405: forge.ErrNotFound, 410: forge.ErrNotFound, 401: forge.ErrDenied, 403: forge.ErrDenied, 409: forge.ErrExists, 502: forge.ErrTransient} {

@@ -426,23 +426,28 @@ func (s Setup) cancelled(t *testing.T, step Step, want error) {
 }
 
 func (s Setup) invalid(t *testing.T) {
-	b := s.bench(t)
-	for name, spoil := range map[string]func(*llm.Request){
+	s.bench(t).refuses(question, map[string]func(*llm.Request){
 		"no message":            func(q *llm.Request) { q.Messages = nil },
 		"the model speaks last": func(q *llm.Request) { q.Messages = q.Messages[:2] },
 		"a role of its own":     func(q *llm.Request) { q.Messages[0].Role = "root" },
 		"a text that is bytes":  func(q *llm.Request) { q.Messages[2].Text = "\xff" },
 		"instructions, too":     func(q *llm.Request) { q.System = "\xff" },
-	} {
-		req := question()
+	})
+}
+
+// refuses wants what fresh returns, spoiled in any of these ways, refused before anything is sent.
+func (b bench) refuses(fresh func() llm.Request, spoils map[string]func(*llm.Request)) {
+	b.Helper()
+	for name, spoil := range spoils {
+		req := fresh()
 		spoil(&req)
 		a, err := b.provider.Generate(b.ctx, b.key, req, func(string) error { return nil })
 		b.wellMade(a, err, llm.Invalid)
 		if _, err := b.provider.CountTokens(b.ctx, b.key, req); err == nil {
-			t.Errorf("%s: was counted", name)
+			b.Errorf("%s: was counted", name)
 		}
 	}
 	if n := len(b.server.Requests()); n != 0 {
-		t.Errorf("%d requests were sent", n)
+		b.Errorf("%d requests were sent", n)
 	}
 }

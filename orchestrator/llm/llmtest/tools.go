@@ -364,8 +364,7 @@ func (s Setup) keeps(t *testing.T) {
 
 // invalidTurns checks that nobody is asked what no vendor takes.
 func (s Setup) invalidTurns(t *testing.T) {
-	b := s.bench(t)
-	for name, spoil := range map[string]func(*llm.Request){
+	s.bench(t).refuses(conversation, map[string]func(*llm.Request){
 		"a call without a result": func(q *llm.Request) { q.Messages[2].Results = q.Messages[2].Results[:1] },
 		"a result without a call": func(q *llm.Request) { q.Messages[2].Results[0].ID = "other" },
 		"two results of a call":   func(q *llm.Request) { q.Messages[2].Results[1] = q.Messages[2].Results[0] },
@@ -387,16 +386,5 @@ func (s Setup) invalidTurns(t *testing.T) {
 		"a result that is bytes":     func(q *llm.Request) { q.Messages[2].Results[0].Text = "\xff" },
 		"arguments that are bytes":   func(q *llm.Request) { q.Messages[1].Calls[0].Arguments = "\xff" },
 		"a description that is, too": func(q *llm.Request) { q.Tools[0].About = "\xff" },
-	} {
-		req := conversation()
-		spoil(&req)
-		a, err := b.provider.Generate(b.ctx, b.key, req, func(string) error { return nil })
-		b.wellMade(a, err, llm.Invalid)
-		if _, err := b.provider.CountTokens(b.ctx, b.key, req); err == nil {
-			t.Errorf("%s: was counted", name)
-		}
-	}
-	if n := len(b.server.Requests()); n != 0 {
-		t.Errorf("%d requests were sent", n)
-	}
+	})
 }
