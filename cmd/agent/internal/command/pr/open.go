@@ -211,7 +211,9 @@ func (o *opening) found(ctx context.Context, list []promoted) (bool, error) {
 		return false, err
 	}
 	for _, p := range list {
-		i := slices.IndexFunc(log, func(l mirror.Log) bool { return slices.Contains(pull.Runs([]string{l.Body}), p.work.Run) })
+		i := slices.IndexFunc(log, func(l mirror.Log) bool {
+			return slices.Contains(pull.Runs([]string{l.Body}), p.work.Run) && o.made(ctx, l.Commit, p)
+		})
 		if i < 0 {
 			return false, fault.Policy("name another branch with --head", "branch %s is there already, and holds no commit of run %s: nothing on the forge is rewritten", o.doc.Head, p.work.Run)
 		}
@@ -219,6 +221,25 @@ func (o *opening) found(ctx context.Context, list []promoted) (bool, error) {
 	}
 	o.doc.Commit = at[1]
 	return true, nil
+}
+
+// made reports whether a commit is the change of a run on its own parent: its message is text that anybody who may push
+// can write.
+func (o *opening) made(ctx context.Context, commit string, p promoted) bool {
+	parent, err := o.mirror.Commit(ctx, commit+"^")
+	if err != nil {
+		return false
+	}
+	changes, err := o.onto(ctx, parent, p.changes)
+	if err != nil || len(changes) == 0 {
+		return false
+	}
+	ours, err := o.mirror.Make(ctx, mirror.NewCommit{Parent: parent, Message: "compared", By: o.author(ctx), At: time.Unix(0, 0), Changes: changes})
+	if err != nil {
+		return false
+	}
+	same, err := o.mirror.Same(ctx, ours, commit)
+	return same && err == nil
 }
 
 // add takes a commit in.

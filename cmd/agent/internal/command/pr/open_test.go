@@ -195,6 +195,11 @@ func TestSeveralRunsAreSeveralCommitsAndPeoplesStay(t *testing.T) {
 	// A branch of that name that is somebody else's.
 	b.git.Commit(t, "shop/till", "theirs", "by hand", map[string]string{"more.py": "x\n"})
 	b.refused(run.ExitApproval, "holds no commit of run "+one, "open", "--run", one, "--head", "theirs")
+	// Neither does the name of a run in a message make it one: other files came with it, or other lines.
+	b.git.Commit(t, "shop/till", "more", "round up\n\nAgent-Run: "+one, map[string]string{"till.py": "ONE\ntwo\nthree\nfour\nfive\n", "more.py": "x\n"})
+	b.refused(run.ExitApproval, "holds no commit of run "+one, "open", "--run", one, "--head", "more")
+	b.git.Commit(t, "shop/till", "other", "round up\n\nAgent-Run: "+one, map[string]string{"till.py": "EVIL\ntwo\nthree\nfour\nfive\n"})
+	b.refused(run.ExitApproval, "holds no commit of run "+one, "open", "--run", one, "--head", "other")
 }
 
 func TestAKilledOpeningIsTakenUp(t *testing.T) {
