@@ -287,6 +287,37 @@ func TestDetachedUnbornAndLinkedWorkTrees(t *testing.T) {
 	}
 }
 
+// Files that a sparse checkout leaves out are not taken for deleted: the commit has them, and the index says so still.
+func TestASparseCheckoutKeepsWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, true)
+	b.write("far/d.py", "1\n")
+	b.git("add", "-A")
+	b.git("commit", "-q", "-m", "second")
+	b.git("sparse-checkout", "set", "near")
+	if _, err := os.Stat(filepath.Join(b.dir, "far")); !errors.Is(err, os.ErrNotExist) {
+		t.Fatalf("far is checked out: %v", err)
+	}
+	c, err := commit.Prepare(t.Context(), b.repo, b.order())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.promote()
+	if err := errors.Join(c.Place(t.Context()), c.Finish(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.git("show", "--name-status", "--format=", "HEAD"); got != "M\ta.py\nA\tnew/c.py" {
+		t.Errorf("the commit has %q", got)
+	}
+	if got := b.git("show", "HEAD:far/d.py"); got != "1" || strings.Join(c.Besides, " ") != "far/d.py" { // it was judged without that
+		t.Errorf("left out were %q, besides %q", got, c.Besides)
+	}
+	if got := b.git("status", "--porcelain"); got != "" {
+		t.Errorf("status: %s", got)
+	}
+	b.clean()
+}
+
 func TestABranchThatMovedKeepsItsCommits(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, true)
