@@ -43,12 +43,15 @@ type CustomGate struct {
 	Timeout time.Duration
 	// WhenTouched or WhenAlways; "" means WhenTouched.
 	When string
+	// Strict has a failure count although the command failed before the patch too: as what a change is
+	// to bring about.
+	Strict bool `json:",omitempty"`
 }
 
 // Bounds of what a workspace may define: each gate costs a box, and a second one
 // for its baseline.
 const (
-	maxCustom  = 16
+	MaxCustom  = 16
 	minTimeout = time.Second
 	maxTimeout = time.Hour
 )
@@ -76,8 +79,8 @@ func languages() (names []string) {
 
 // CheckGates refuses gates that cannot be what somebody meant.
 func CheckGates(list []CustomGate) error {
-	if len(list) > maxCustom {
-		return fmt.Errorf("%d gates are more than %d", len(list), maxCustom)
+	if len(list) > MaxCustom {
+		return fmt.Errorf("%d gates are more than %d", len(list), MaxCustom)
 	}
 	seen := map[string]bool{}
 	for _, g := range list {
@@ -122,7 +125,7 @@ func customChecks(list []CustomGate, cs workspace.Changeset) []check.Check {
 	for _, g := range list {
 		reason := g.idle(cs)
 		made = append(made, check.Check{
-			Name: g.Name, Gate: g.Name, Group: check.GroupOwn + g.Name, Run: g.run, Judge: g.judge, Variants: g.variants,
+			Name: g.Name, Gate: g.Name, Group: check.GroupOwn + g.Name, Run: g.run, Judge: g.judge, Variants: g.variants, Alone: g.Strict,
 			// Of both sides alike: the base is asked only because of the patch.
 			Applies: func(check.View) string { return reason },
 		})

@@ -116,6 +116,26 @@ func TestGateIsJudgedByHowItsCommandEndedBefore(t *testing.T) {
 	}
 }
 
+// What a change is to bring about has failed before it as a rule, and that is no excuse.
+func TestAStrictGateIsNotComparedWithHowItEndedBefore(t *testing.T) {
+	t.Parallel()
+	exit := func(n int) check.Outcome { return check.Outcome{Ending: &check.Ending{Exit: n}, Detail: "x"} }
+	late := check.Outcome{Verdict: check.Timeout, Detail: "late"}
+	for name, c := range map[string]struct {
+		base, cand check.Outcome
+		want       check.Verdict
+	}{
+		"failed before": {exit(1), exit(1), check.Fail}, "was not there": {exit(127), exit(127), check.Fail}, "mended": {exit(1), exit(0), check.Pass},
+		"late both times": {late, late, check.Timeout}, "box died before": {check.Infraf("gone"), exit(0), check.Pass}, "box died now": {exit(0), check.Infraf("gone"), check.Infra},
+	} {
+		g := CustomGate{Name: "own", Command: []string{"x"}, Strict: true}
+		def := customChecks([]CustomGate{g}, workspace.Changeset{})[0]
+		if got, _ := judge(def, c.base, c.cand, "", check.Diff{}); got.Verdict != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
 func TestEveryEndOfAGatesCommandIsToldApart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -366,6 +366,9 @@ func judge(def check.Check, base, cand check.Outcome, unproven string, d check.D
 		g.Verdict, g.Detail = check.Infra, detail
 		return g, ""
 	}
+	if def.Alone {
+		base = check.Outcome{Ending: &check.Ending{}}
+	}
 	switch {
 	case cand.Verdict == check.Infra:
 		return infra(cand.Detail)

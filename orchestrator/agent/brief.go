@@ -38,7 +38,14 @@ type Brief struct {
 	Answer   string
 	Repeated bool
 	Session  string // what this iteration did, for the memory
-	Variant  Variant
+	// Role stands at the head of the instructions: who is asked. It is the user's own text, and no data.
+	Role string `json:",omitempty"`
+	// Tasks are those of a plan and where they stand, Diff what a plan came to.
+	Tasks string `json:",omitempty"`
+	Diff  string `json:",omitempty"`
+	// Wrong is what is wrong with Answer where that is no edit.
+	Wrong   string `json:",omitempty"`
+	Variant Variant
 	// Tools says that the model looks around for itself, and changes files by tools.
 	Tools bool `json:",omitempty"`
 }
@@ -143,6 +150,9 @@ func (b *Brief) sections() []Section {
 		{"findings", &b.Findings, head},
 		{"rules", &b.Rules, head},
 		{"answer", &b.Answer, both},
+		{"tasks", &b.Tasks, head},
+		{"diff", &b.Diff, both},
+		{"wrong", &b.Wrong, head},
 		{"cascade", &b.Cascade, both},
 		{"failure", &b.Failure.Text, tail},
 	}

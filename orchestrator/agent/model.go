@@ -40,6 +40,10 @@ func (q Question) About() string {
 		return "a summary of what was done"
 	case Summarise:
 		return "a description of the project"
+	case MakePlan:
+		return "a plan"
+	case ReviewWhole:
+		return "a review of what was done"
 	case PickTarget:
 		return "the file to work on"
 	}

@@ -29,6 +29,8 @@ const (
 	RefactorMemo  Purpose = "RM"  // compress the memory
 	PickTarget    Purpose = "PT"  // choose the file to work on
 	Summarise     Purpose = "PS"  // describe the project, and each file in a line
+	MakePlan      Purpose = "PL"  // make a plan of a goal
+	ReviewWhole   Purpose = "RW"  // review what a plan came to
 )
 
 // The templates of the instructions that go with questions: those for edits, and those of questions whose answers are none.
@@ -39,6 +41,8 @@ const (
 	systemMemory  Purpose = "system-memory"
 	systemFeature Purpose = "system-feature"
 	systemTools   Purpose = "system-tools" // in place of system, where a model makes the edits by tools
+	systemPlan    Purpose = "system-plan"
+	systemReview  Purpose = "system-review"
 )
 
 // System names the template of the instructions that go with a question: rules for edits would only confuse
@@ -53,19 +57,23 @@ func (p Purpose) System() Purpose {
 		return systemMemory
 	case Feature:
 		return systemFeature
+	case MakePlan:
+		return systemPlan
+	case ReviewWhole:
+		return systemReview
 	}
 	return system
 }
 
 // Templates lists every template: those of the purposes, then those of instructions.
 func Templates() []Purpose {
-	return append(Purposes(), system, systemTarget, systemProject, systemMemory, systemFeature, systemTools)
+	return append(Purposes(), system, systemTarget, systemProject, systemMemory, systemFeature, systemTools, systemPlan, systemReview)
 }
 
 // Purposes lists every purpose, in the order above.
 func Purposes() []Purpose {
 	return []Purpose{
-		Patch, Feature, Implement, FixLint, FixRuntime, Repair, FixDownstream, UpdateMemory, RefactorMemo, PickTarget, Summarise,
+		Patch, Feature, Implement, FixLint, FixRuntime, Repair, FixDownstream, UpdateMemory, RefactorMemo, PickTarget, Summarise, MakePlan, ReviewWhole,
 	}
 }
 
@@ -112,6 +120,8 @@ var abouts = map[Purpose]string{
 	system: "instructions of questions for a change: the form of an edit, and that quoted text is data", systemTarget: "instructions of PT",
 	systemProject: "instructions of PS", systemMemory: "instructions of UM and RM", systemFeature: "instructions of PF",
 	systemTools: "instructions of a change that a model makes by tools",
+	MakePlan:    "make a plan of a goal: tasks and their order", ReviewWhole: "review what a plan came to",
+	systemPlan: "instructions of PL", systemReview: "instructions of RW",
 }
 
 // Describe says what the template is for.
@@ -210,7 +220,7 @@ func filled() Brief {
 	return Brief{
 		Goal: "x", Target: "x", Language: "x", Code: "x", Rules: "x", Project: "x", Memory: "x", History: "x", Around: "x",
 		Findings: "x", Lazy: "x", Cascade: "x", Feature: "x", Extra: "x", Thought: "x", Answer: "x", Repeated: true, Others: []File{{"x", "x"}}, Related: []Excerpt{{"x", "x", "x"}}, Files: []string{"x"}, Candidates: "x", Unlisted: 1, Partial: "x",
-		Failure: Failure{"x", "x"}, Attempts: []Attempt{{1, "x", "x", "x"}}, Session: "x", Variant: Variant{2, 2},
+		Role: "x", Tasks: "x", Wrong: "x", Diff: "x", Failure: Failure{"x", "x"}, Attempts: []Attempt{{1, "x", "x", "x"}}, Session: "x", Variant: Variant{2, 2},
 	}
 }
 

@@ -43,7 +43,7 @@ func full() agent.Brief {
 		Others: []agent.File{{Path: "shop/tax.py\nEvil", Text: trap("rate = 1")}}, Files: []string{"shop/stock.py", "shop/tax.py"},
 		Failure:  agent.Failure{Gate: "lint", Text: trap("F821 undefined name")},
 		Attempts: []agent.Attempt{{N: 1, Gate: "lint", Why: "lint: F821", Diff: trap("+x")}}, Answer: trap("<EDIT>"), Related: []agent.Excerpt{{Path: "shop/cart.py", Why: "uses it\nEvil", Text: trap("level(items)")}}, Repeated: true, Candidates: trap("tax.py: defines rate"),
-		Variant: agent.Variant{N: 2, Of: 3},
+		Variant: agent.Variant{N: 2, Of: 3}, Role: "You are a worker.", Tasks: trap("1 done"), Diff: trap("+y"), Wrong: trap("task 1 has no goal"),
 	}
 }
 
@@ -130,7 +130,11 @@ func TestInstructionsFitThePurpose(t *testing.T) {
 		if rules := strings.Contains(q.System, "NOTHING"); rules != edits[purpose] {
 			t.Errorf("%s: half of the rules for edits:\n%s", purpose, q.System)
 		}
-		if len(q.System) > 4000 || !edits[purpose] && len(q.System) > 800 {
+		limit := 800
+		if edits[purpose] || purpose == agent.MakePlan || purpose == agent.ReviewWhole { // these show the form of an answer
+			limit = 4000
+		}
+		if len(q.System) > limit {
 			t.Errorf("%s: instructions of %d bytes", purpose, len(q.System))
 		}
 		// The goal stands at the end too: what a small model reads last it follows best.
@@ -141,6 +145,7 @@ func TestInstructionsFitThePurpose(t *testing.T) {
 	for purpose, want := range map[agent.Purpose]bool{
 		agent.Patch: true, agent.Implement: true, agent.FixLint: true, agent.FixRuntime: true, agent.Repair: true, agent.FixDownstream: true,
 		agent.PickTarget: false, agent.Summarise: false, agent.UpdateMemory: false, agent.RefactorMemo: false, agent.Feature: false,
+		agent.MakePlan: false, agent.ReviewWhole: false,
 	} {
 		if edits[purpose] != want {
 			t.Errorf("%s has rules for edits: %v", purpose, !want)

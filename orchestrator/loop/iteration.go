@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"agent/orchestrator/agent"
 	"agent/orchestrator/run"
 	"agent/orchestrator/tournament"
-	"agent/sandbox/workspace"
 	"agent/verify"
 )
 
@@ -174,7 +172,10 @@ func (l *Loop) leftFeature(ctx context.Context, workspace, id string) (bool, err
 func (l *Loop) execute(ctx context.Context, it *Iteration, req run.Request) run.Document {
 	find := &tournament.Runner{Runner: l.Runner, Crew: func(_ string, emit func(agent.Progress)) tournament.Crew {
 		crew := l.Crew(*it, emit)
-		crew.Planner = &keptPlan{Planner: crew.Planner, it: it, save: l.keep}
+		crew.Planner = &tournament.KeptPlan{Planner: crew.Planner, Recorded: it.Plan, Save: func(ctx context.Context, plan []byte) error {
+			it.Plan = plan
+			return l.keep(ctx, *it)
+		}}
 		return crew
 	}}
 	o := it.Order
@@ -182,45 +183,6 @@ func (l *Loop) execute(ctx context.Context, it *Iteration, req run.Request) run.
 	req.Goal, req.Scope, req.Candidates, req.Reviewed = o.Goal, o.Scope, o.Candidates, o.Clean
 	req.NoFeature = req.NoFeature || o.UntilClean
 	return find.Run(ctx, req)
-}
-
-// A keptPlan makes the plan of an iteration once, however often its run is
-// tried: the same plan asks the same questions, whose answers are recorded.
-type keptPlan struct {
-	tournament.Planner
-	it   *Iteration
-	save func(context.Context, Iteration) error
-}
-
-// Plan returns the plan that is kept, or makes it and keeps it.
-// A file that a person has edited since makes the plan void: it quotes a text that is not there any more.
-func (k *keptPlan) Plan(ctx context.Context, base *workspace.Manifest, req run.Request) (tournament.Plan, error) {
-	if p, err := tournament.RecordedPlan(k.it.Plan).Read(); err == nil && current(base, p.Task.Brief) {
-		return p, nil
-	}
-	p, err := k.Planner.Plan(ctx, base, req)
-	if err != nil {
-		return p, err
-	}
-	if k.it.Plan, err = json.Marshal(p); err != nil {
-		return p, fmt.Errorf("keep the plan: %w", err)
-	}
-	return p, k.save(ctx, *k.it)
-}
-
-// current reports whether a brief quotes its files as they are.
-func current(base *workspace.Manifest, b agent.Brief) bool {
-	for _, f := range b.Others {
-		if text, err := base.ReadFile(f.Path); err != nil || string(text) != f.Text {
-			return false
-		}
-	}
-	if _, there := base.Lookup(b.Target); !there {
-		// A file that is to be made is quoted as nothing.
-		return b.Code == ""
-	}
-	text, err := base.ReadFile(b.Target)
-	return err == nil && string(text) == b.Code
 }
 
 // The bounds of what a session tells, in bytes.

@@ -37,7 +37,7 @@ func (x *Execution) Checkpoint(ctx context.Context, req Request, p Proposal, bas
 	}
 	// The state is entered all the same, so that the record shows how far the
 	// candidate came.
-	if req.NoPromote {
+	if req.NoPromote || req.Base != nil {
 		return stop(Ending{State: Done, Verdict: verify.Pass, Exit: ExitDone})
 	}
 	// What is asked about must be what would be written to.

@@ -33,7 +33,13 @@ func (r *Runner) Start(ctx context.Context, req Request, rec Record, work func(c
 		defer place.Close()
 	}
 	rec.Runtime = req.Config.Runtime
-	return r.Execute(ctx, rec, place, work)
+	if req.Base == nil {
+		return r.Execute(ctx, rec, place, work)
+	}
+	return r.execute(ctx, rec, place, func(ctx context.Context, x *Execution) Ending {
+		x.base = req.Base
+		return work(ctx, x)
+	})
 }
 
 // unstarted is the document of a run that has no record.

@@ -307,6 +307,10 @@ type Request struct {
 	// Place is the directory that Workspace named when the command began; nil when
 	// that is to be the one that is there when the run begins.
 	Place *promotion.Place
+	// Base, where it is not nil, makes of the workspace as it is on disk the one that the run works on, and
+	// is asked again where that changes meanwhile. Such a run promotes nothing and takes no lock: a
+	// promotion may go on beside it.
+	Base func(ctx context.Context, disk *workspace.Manifest) (*workspace.Manifest, error)
 	// Patch is nil when the engineer is to find the change.
 	Patch []byte
 	// Goal is what the change is for, "" to let the planner choose.

@@ -10,6 +10,7 @@ import (
 	"agent/orchestrator/store/database"
 	"agent/orchestrator/store/history"
 	"agent/orchestrator/store/knowledge"
+	"agent/orchestrator/store/plans"
 	"agent/orchestrator/store/query"
 	"agent/orchestrator/survey"
 	"agent/verify"
@@ -57,6 +58,9 @@ func Open(ctx context.Context, url string, waiting ...func(database.Notice)) (*D
 
 // Close gives the connections back to the server.
 func (db *DB) Close() { db.db.Close() }
+
+// Plans returns the plans of goals.
+func (db *DB) Plans() plans.Book { return plans.New(db.db) }
 
 // Address names the database for people: host, port and database, never the
 // password.

@@ -101,3 +101,45 @@ func (p *Plan) SettleReview(done bool, left []string) {
 		b.Target, p.Why = "", "all that there is to review was reviewed since it last changed"
 	}
 }
+
+// A KeptPlan makes the plan of a run once, however often that is tried: the same plan asks
+// the same questions, whose answers are recorded.
+type KeptPlan struct {
+	Planner Planner
+	// Recorded is the plan that was kept, in JSON; nil for none yet.
+	Recorded []byte
+	// Save keeps a plan that was made.
+	Save func(ctx context.Context, plan []byte) error
+}
+
+// Plan returns the plan that is kept, or makes it and keeps it.
+// A file that a person has edited since makes the plan void: it quotes a text that is not there any more.
+func (k *KeptPlan) Plan(ctx context.Context, base *workspace.Manifest, req run.Request) (Plan, error) {
+	if p, err := RecordedPlan(k.Recorded).Read(); err == nil && current(base, p.Task.Brief) {
+		return p, nil
+	}
+	p, err := k.Planner.Plan(ctx, base, req)
+	if err != nil {
+		return p, err
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return p, fmt.Errorf("keep the plan: %w", err)
+	}
+	return p, k.Save(ctx, text)
+}
+
+// current reports whether a brief quotes its files as they are.
+func current(base *workspace.Manifest, b agent.Brief) bool {
+	for _, f := range b.Others {
+		if text, err := base.ReadFile(f.Path); err != nil || string(text) != f.Text {
+			return false
+		}
+	}
+	if _, there := base.Lookup(b.Target); !there {
+		// A file that is to be made is quoted as nothing.
+		return b.Code == ""
+	}
+	text, err := base.ReadFile(b.Target)
+	return err == nil && string(text) == b.Code
+}

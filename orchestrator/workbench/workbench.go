@@ -45,6 +45,8 @@ type Workbench struct {
 	// that need one.
 	Start func(ctx context.Context, spec sandbox.Spec) (Box, error)
 	Turn  func(ctx context.Context) (give func(), err error)
+	// Tools are those that the role of the model has; nil for all.
+	Tools []string
 	// Hide takes the configured secrets out of what boxes wrote; nil hides nothing.
 	Hide func(string) string
 
@@ -54,7 +56,7 @@ type Workbench struct {
 // On returns the conversation about the workspace of a stage as changes leave it. There is
 // one at a time.
 func (w *Workbench) On(changes workspace.Changeset, st gate.Stage, g *gate.Gate) agent.Model {
-	w.bench.Draft, w.bench.Symbols = draft.New(st.Base.With(changes)), w.Symbols
+	w.bench.Draft, w.bench.Symbols, w.bench.Only = draft.New(st.Base.With(changes)), w.Symbols, w.Tools
 	if w.Start != nil {
 		p := place{w, changes, st, g}
 		w.bench.Command, w.bench.Check = p.command, p.check

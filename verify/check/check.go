@@ -73,6 +73,8 @@ type Check struct {
 	// Plugged reports whether code of the workspace runs inside it at a base: that is of the tree
 	// that Bench.Kept names. Nil for a tool without plugins.
 	Plugged func(base View) bool
+	// It is judged by itself: how it ended before the patch says nothing.
+	Alone bool
 	// The files of its proof, by path: prove runs the check on them in an empty box
 	// and says what it did not do as it must. See proof.go.
 	Planted map[string]string

@@ -28,6 +28,8 @@ type Bench struct {
 	Symbols *ledger.Ledger
 	Command Command
 	Check   Check
+	// Only are the tools that the role of the model has; nil for all.
+	Only []string
 
 	mu    sync.Mutex // guards what follows, and Symbols
 	notes []string
@@ -84,7 +86,17 @@ func all() []Tool {
 
 // For lists the tools that a bench has.
 func For(b *Bench) []Tool {
-	return slices.DeleteFunc(all(), func(t Tool) bool { return t.has != nil && !t.has(b) })
+	return slices.DeleteFunc(all(), func(t Tool) bool {
+		return t.has != nil && !t.has(b) || b.Only != nil && !slices.Contains(b.Only, t.Name)
+	})
+}
+
+// Names lists the names of all tools.
+func Names() (names []string) {
+	for _, t := range all() {
+		names = append(names, t.Name)
+	}
+	return names
 }
 
 // Schema is the JSON schema of the arguments.

@@ -156,7 +156,8 @@ func outcomeArgs(o llm.Outcome) pgx.NamedArgs {
 
 // Spent implements [llm.Journal]: what was spent by run, and by all runs since
 // a moment. The iteration of a loop counts with all others of its loop, whatever
-// process did them: a loop that is resumed has spent what it spent. A request
+// process did them: a loop that is resumed has spent what it spent. So does a try at a task, with all that was
+// done for its plan. A request
 // that is under way counts with its estimate.
 func (j Journal) Spent(ctx context.Context, run string, since time.Time) (ofRun, ofAll llm.Spent, err error) {
 	err = j.db.Do(ctx, "sum what run "+run+" spent", func(ctx context.Context) error {
@@ -168,7 +169,8 @@ func (j Journal) Spent(ctx context.Context, run string, since time.Time) (ofRun,
 			select r.*, a.* from
 				(select count(*), coalesce(sum(tokens_in + tokens_out), 0)::bigint, coalesce(sum(cost), 0)::bigint,
 					count(*) filter (where not priced), coalesce(sum(duration), 0)::bigint from model_call where run = any(array(
-						select @run union select o.id from iteration i join iteration o on o.loop = i.loop where i.id = @run))) r,
+						select @run union select o.id from iteration i join iteration o on o.loop = i.loop where i.id = @run
+						union select o.id from plan_attempt a join plan_attempt o on o.plan = a.plan where a.id = @run))) r,
 				(select count(*), coalesce(sum(tokens_in + tokens_out), 0)::bigint, coalesce(sum(cost), 0)::bigint,
 					count(*) filter (where not priced), coalesce(sum(duration), 0)::bigint from model_call where begun >= @since) a`,
 			pgx.NamedArgs{"run": database.Clean(run), "since": since},

@@ -43,7 +43,7 @@ func (s *Session) Crews(set config.Settings, scope string, before func(context.C
 		engineer := &agent.Engineer{Model: model, Prompts: prompts, Window: Window(set), Budget: QuestionBudget(set).Bytes, Before: before}
 		scout := s.Scout(engineer, it)
 		scout.Explores = explores
-		return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: s.workbenches(model, "")}
+		return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: s.workbenches(model, "", nil)}
 	}, nil
 }
 
@@ -88,7 +88,7 @@ func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Re
 		n := min(it.Order.Done, len(recs)-1)
 		model := &asker{chain: chains[n], run: it.ID, emit: emit}
 		return tournament.Crew{
-			Engineer: &agent.Engineer{Model: model, Prompts: prompts}, Planner: tournament.RecordedPlan(recs[n].Plan), Workbench: s.workbenches(model, recs[n].Asked),
+			Engineer: &agent.Engineer{Model: model, Prompts: prompts}, Planner: tournament.RecordedPlan(recs[n].Plan), Workbench: s.workbenches(model, recs[n].Asked, nil),
 		}
 	}, nil
 }

@@ -1,0 +1,131 @@
+package wire
+
+import (
+	"context"
+	"maps"
+	"sync"
+
+	"agent/cmd/agent/internal/config"
+	"agent/orchestrator/agent"
+	"agent/orchestrator/crew"
+	"agent/orchestrator/crew/builder"
+	"agent/orchestrator/llm"
+	"agent/orchestrator/loop"
+	"agent/orchestrator/run"
+	"agent/orchestrator/survey"
+	"agent/orchestrator/tournament"
+	"agent/sandbox"
+	"agent/sandbox/workspace"
+)
+
+// A team asks the models of roles.
+type team struct {
+	*Session
+	set     config.Settings
+	prompts *agent.Prompts
+
+	mu     sync.Mutex
+	chains map[string]*llm.Chain // by what is configured as the model
+}
+
+// Builder returns who makes plans and carries them out, with the models of set where a role names none of its own.
+func (s *Session) Builder(set config.Settings) (*builder.Builder, error) {
+	prompts, err := LoadPrompts(set["workspace"].Text, s.home)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkAllowed(prompts, s.home); err != nil {
+		return nil, err
+	}
+	roles, err := allowedRoles(set["workspace"].Text, s.home)
+	if err != nil {
+		return nil, err
+	}
+	t := &team{Session: s, set: set, prompts: prompts, chains: map[string]*llm.Chain{}}
+	return &builder.Builder{
+		Runner: func(emit func(run.Event)) *run.Runner { return s.Runner(emit) },
+		Plans:  s.DB.Plans(), Roles: roles, Crew: t.crew, Ask: t.ask, Overview: t.overview, Proof: t.proof, RunOf: s.DB.RunOf, Owner: sandbox.Owner(),
+	}, nil
+}
+
+// as returns the settings of a role at a try, and the chain that asks its models. One chain for each model of this
+// process: its caps between goroutines hold only within one.
+func (t *team) as(role crew.Role, try int) (config.Settings, *llm.Chain, error) {
+	set := maps.Clone(t.set)
+	if name := role.Model(try); name != "" {
+		set["model"] = config.Value{Text: name, Origin: "roles/" + role.Name + ".toml"}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := set["model"].Text
+	if t.chains[key] == nil {
+		chain, err := t.newChain(set, "plan", "")
+		if err != nil {
+			return nil, nil, err
+		}
+		t.chains[key] = chain
+	}
+	return set, t.chains[key], nil
+}
+
+// crew implements builder.Builder.Crew.
+func (t *team) crew(a builder.Attempt, role crew.Role, emit func(agent.Progress)) (tournament.Crew, error) {
+	set, chain, err := t.as(role, a.Try)
+	if err != nil {
+		return tournament.Crew{}, err
+	}
+	model := &asker{chain: chain, run: a.ID, emit: emit}
+	engineer := &agent.Engineer{Model: model, Prompts: t.prompts, Window: Window(set), Budget: QuestionBudget(set).Bytes}
+	scout := t.Scout(engineer, loop.Iteration{ID: a.ID, Fence: a.Fence})
+	// The ledger is of the files on disk, and stays so: what tasks change is not promoted yet.
+	scout.Survey = t.known
+	if len(role.Tools) > 0 {
+		if scout.Explores, err = t.explores(set); err != nil {
+			return tournament.Crew{}, err
+		}
+	}
+	return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: t.workbenches(model, "", role.Tools)}, nil
+}
+
+// known is what is known of a workspace without a look at it.
+func (t *team) known(ctx context.Context, base *workspace.Manifest) (survey.Survey, error) {
+	return t.Recorded(ctx, base)
+}
+
+// ask implements builder.Builder.Ask.
+func (t *team) ask(ctx context.Context, a builder.Attempt, role crew.Role, purpose agent.Purpose, step string, b agent.Brief) (agent.Reply, error) {
+	set, chain, err := t.as(role, a.Try)
+	if err != nil {
+		return agent.Reply{}, err
+	}
+	emit := func(p agent.Progress) {
+		if t.Notify != nil {
+			t.Notify(run.Event{Model: &p})
+		}
+	}
+	e := &agent.Engineer{Prompts: t.prompts, Window: Window(set), Budget: QuestionBudget(set).Bytes}
+	q, _, err := e.Question(purpose, step, b, agent.NewFence(a.Fence))
+	if err != nil {
+		return agent.Reply{}, err
+	}
+	return (&asker{chain: chain, run: a.ID, emit: emit}).Ask(ctx, q)
+}
+
+// overview implements builder.Builder.Overview.
+func (t *team) overview(ctx context.Context, base *workspace.Manifest, goal string, fresh bool) (agent.Brief, error) {
+	scout := t.Scout(nil, loop.Iteration{})
+	if !fresh {
+		scout.Survey = t.known
+	}
+	return scout.Overview(ctx, base, goal)
+}
+
+// proof implements builder.Builder.Proof.
+func (t *team) proof(ctx context.Context, id string) (builder.Proof, error) {
+	cand, err := t.DB.Proven(ctx, id)
+	if err != nil {
+		return builder.Proof{}, err
+	}
+	d, err := t.DB.Run(ctx, id)
+	return builder.Proof{Candidate: cand, Snapshot: d.Record.Snapshot}, err
+}

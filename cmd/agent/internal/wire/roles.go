@@ -1,0 +1,76 @@
+package wire
+
+import (
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"agent/cmd/agent/internal/fault"
+	"agent/orchestrator/agent"
+	"agent/orchestrator/agent/tools"
+	"agent/orchestrator/crew"
+)
+
+// rolesDir is where a workspace may have roles of its own, ownRoles where the user may, in the directory of the user's
+// configuration.
+const (
+	rolesDir = ".agent/roles"
+	ownRoles = "roles"
+)
+
+// UserRoles is where the user's own roles are, "" without a place for them. home is config.UserPath.
+func UserRoles(home string) string {
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(home), ownRoles)
+}
+
+// LoadRoles returns the roles for a workspace: its own, the user's, those that are built in.
+func LoadRoles(dir, home string) (crew.Roles, error) {
+	layers := []fs.FS{promptFiles(filepath.Join(dir, rolesDir)), nil}
+	if own := UserRoles(home); own != "" {
+		layers[OfUser] = promptFiles(own)
+	}
+	roles, err := crew.LoadRoles(tools.Names(), layers...)
+	if err != nil {
+		return nil, fault.Usage("fix or remove that file of "+rolesDir+", or of your own roles", "%w", err)
+	}
+	return roles, nil
+}
+
+// UnallowedRoles lists the roles of the workspace whose text the user has not allowed: a role says what a model may do, so that whoever can
+// commit to a workspace must not decide it alone.
+func UnallowedRoles(roles crew.Roles, home string) ([]agent.Source, error) {
+	allowed, err := readAllowed(home)
+	if err != nil {
+		return nil, err
+	}
+	var left []agent.Source
+	for _, name := range roles.Names() {
+		s := agent.Source{Name: agent.Purpose(name), Layer: roles[name].Layer, Text: roles[name].Text}
+		if s.Layer == OfWorkspace && !slices.Contains(allowed, s.SHA256()) {
+			left = append(left, s)
+		}
+	}
+	return left, nil
+}
+
+// allowedRoles are the roles that may be used; an error where the workspace has some that the user has not allowed.
+func allowedRoles(dir, home string) (crew.Roles, error) {
+	roles, err := LoadRoles(dir, home)
+	if err != nil {
+		return nil, err
+	}
+	left, err := UnallowedRoles(roles, home)
+	if err != nil || len(left) == 0 {
+		return roles, err
+	}
+	var names []string
+	for _, s := range left {
+		names = append(names, string(s.Name))
+	}
+	return nil, fault.Policy("read them in "+rolesDir+"; `agent roles --allow` allows these texts, or remove them",
+		"the workspace has roles of its own that you have not allowed: %s", strings.Join(names, ", "))
+}

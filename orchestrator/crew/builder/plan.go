@@ -1,0 +1,223 @@
+package builder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/crew"
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+)
+
+// Plan has the planner make a plan of a goal for a workspace, and records it as drafted. extra is what the planner is told
+// besides, as a report on the workspace; "" for nothing.
+func (b *Builder) Plan(ctx context.Context, req run.Request, goal, extra string) (crew.Plan, *run.Problem) {
+	base, problem := b.scan(ctx, req)
+	if problem != nil {
+		return crew.Plan{}, problem
+	}
+	p := crew.Plan{Workspace: base.Root, Goal: goal, State: crew.Drafted}
+	// The answers of the planner are recorded under the plan, so that it is there first.
+	var err error
+	if p.ID, err = b.Plans.AddPlan(ctx, p); err != nil {
+		return p, trouble(ctx, "record the plan", err)
+	}
+	b.tell(p, 0, fmt.Sprintf("plan %d: ask the planner", p.ID))
+	w := &work{Builder: b, plan: p}
+	brief, err := b.Overview(ctx, base, goal, true)
+	if err != nil {
+		return p, trouble(ctx, "look at the workspace", err)
+	}
+	brief.Findings = extra
+	made, problem := w.ask(ctx, brief, base, 0, func(answer string) (crew.Plan, []string) {
+		made, err := crew.ReadPlan(answer, 0, nil)
+		if err != nil {
+			return made, []string{err.Error()}
+		}
+		return made, made.Check(exists(base), b.Roles)
+	})
+	if problem != nil {
+		p.Why = problem.Message
+		_ = b.Plans.SavePlan(context.WithoutCancel(ctx), p, "") // that nothing came of it is told in any case
+		return p, problem
+	}
+	p.Summary, p.Tasks = made.Summary, made.Tasks
+	if err := b.Plans.SavePlan(ctx, p, ""); err != nil {
+		return p, trouble(ctx, "record the plan", err)
+	}
+	b.tell(p, 0, fmt.Sprintf("plan %d: %s", p.ID, run.Count(len(p.Tasks), "task")))
+	return p, nil
+}
+
+// exists tells which files a workspace has.
+func exists(m *workspace.Manifest) func(string) bool {
+	return func(p string) bool {
+		e, ok := m.Lookup(p)
+		return ok && e.Kind == workspace.File
+	}
+}
+
+// ask asks the planner until its answer is accepted. read returns the plan of an answer, and what is wrong with it.
+func (w *work) ask(ctx context.Context, brief agent.Brief, base *workspace.Manifest, task int, read func(string) (crew.Plan, []string)) (crew.Plan, *run.Problem) {
+	role := w.Roles[crew.Planner]
+	a, err := w.begin(ctx, PlanKind, task, role.Name, w.plan.Replanned, len(w.landed))
+	if err != nil {
+		return crew.Plan{}, trouble(ctx, "record the plan", err)
+	}
+	brief.Role = role.Prompt
+	most := min(maxAsked, orDefault(role.Limits.Rounds, maxAsked))
+	for n := 1; ; n++ {
+		reply, err := w.Ask(ctx, a, role, agent.MakePlan, fmt.Sprintf("plan/%d", n), brief)
+		if err != nil {
+			problem := trouble(ctx, "ask for a plan", err)
+			_ = w.end(ctx, a, outcomeOf(problem), problem.Message)
+			return crew.Plan{}, problem
+		}
+		p, wrong := read(reply.Text)
+		if len(wrong) == 0 {
+			return p, troubleIf(ctx, "record the plan", w.end(ctx, a, Passed, ""))
+		}
+		why := strings.Join(wrong, "\n")
+		w.say(0, fmt.Sprintf("answer %d of the planner is no plan: %s", n, wrong[0]))
+		if n >= most {
+			if err := w.end(ctx, a, Refused, why); err != nil {
+				return crew.Plan{}, trouble(ctx, "record the plan", err)
+			}
+			return crew.Plan{}, &run.Problem{
+				Kind: run.ProblemPatch, Message: fmt.Sprintf("the planner gave no plan in %s: %s", run.Count(n, "answer"), crew.Clip(strings.Join(wrong, "; "), 400)),
+				Next: "say more of the goal, name a stronger model for it in roles/planner.toml, or write the plan by hand: `agent plan edit --new`",
+			}
+		}
+		brief.Answer, brief.Wrong = reply.Text, why
+	}
+}
+
+// replan has the planner plan a task that failed, and what depends on it, anew. false says that it may not, or
+// found no way.
+func (w *work) replan(ctx context.Context, n int) (bool, *run.Problem) {
+	w.mu.Lock()
+	p, done := w.plan.Clone(), len(w.landed)
+	w.mu.Unlock()
+	if p.Replanned >= orDefault(w.Roles[crew.Lead].Limits.Rounds, defaultRounds) {
+		return false, nil
+	}
+	if err := w.Roles.Delegate(crew.Lead, crew.Planner); err != nil {
+		w.say(n, err.Error())
+		return false, nil
+	}
+	base, problem := w.tree(ctx, done)
+	if problem != nil {
+		return false, problem
+	}
+	brief, err := w.Overview(ctx, base, p.Goal, false)
+	if err != nil {
+		return false, trouble(ctx, "look at the workspace", err)
+	}
+	t := p.Task(n)
+	brief.Tasks = p.Text()
+	brief.Failure = agent.Failure{Gate: fmt.Sprintf("why task %d failed", n), Text: t.Why}
+	w.say(n, fmt.Sprintf("task %d: ask the planner for another way", n))
+	var after []int
+	for _, t := range p.Tasks {
+		if t.State == crew.Done {
+			after = append(after, t.N)
+		}
+	}
+	last := 0
+	for _, t := range p.Tasks {
+		last = max(last, t.N)
+	}
+	made, problem := w.ask(ctx, brief, base, n, func(answer string) (crew.Plan, []string) {
+		made, err := crew.ReadPlan(answer, last, after)
+		if err != nil {
+			return made, []string{err.Error()}
+		}
+		// As it would be in the plan.
+		whole := p.Clone()
+		whole.Replace(n, made.Tasks)
+		return made, whole.Check(exists(base), w.Roles)
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.plan.Replanned++
+	switch {
+	case problem != nil && problem.Kind == run.ProblemPatch:
+		w.plan.Task(n).Why += "\nand the planner found no other way: " + problem.Message
+		return false, troubleIf(ctx, "record the plan", w.save(ctx))
+	case problem != nil:
+		return false, problem
+	}
+	w.plan.Replace(n, made.Tasks)
+	return true, troubleIf(ctx, "record the plan", w.save(ctx))
+}
+
+// scan reads the workspace of a request.
+func (b *Builder) scan(ctx context.Context, req run.Request) (*workspace.Manifest, *run.Problem) {
+	dir := req.Workspace
+	if req.Place != nil {
+		dir = req.Place.Path
+		if err := req.Place.InPlace(); err != nil {
+			return nil, &run.Problem{Kind: run.ProblemConflict, Message: err.Error(), Next: "run it again in the directory that is there now"}
+		}
+	}
+	m, err := workspace.Rescan(ctx, dir, req.Exclude, workspace.Limits{})
+	return m, troubleIf(ctx, "scan the workspace", err)
+}
+
+// trouble is the problem of an error that is nobody's fault, of a cap, or of a person who ended it.
+func trouble(ctx context.Context, act string, err error) *run.Problem {
+	if stop, ok := errors.AsType[*agent.StopError](err); ok {
+		kind := run.ProblemInfra
+		switch {
+		case stop.Budget:
+			kind = run.ProblemBudget
+		case stop.Usage:
+			kind = run.ProblemUsage
+		}
+		return &run.Problem{Kind: kind, Message: stop.Message, Next: stop.Next}
+	}
+	switch {
+	case errors.Is(err, errCancelled) || errors.Is(context.Cause(ctx), errCancelled):
+		return &run.Problem{Kind: run.ProblemCancelled, Message: "cancelled from elsewhere; what is done is kept", Next: resume}
+	case ctx.Err() != nil:
+		return &run.Problem{Kind: run.ProblemCancelled, Message: "cancelled; what is done is kept", Next: resume}
+	case errors.Is(err, run.ErrFenced):
+		return &run.Problem{Kind: run.ProblemConflict, Message: "another process works on this plan", Next: "wait for it to end; `agent jobs list` names it"}
+	}
+	return &run.Problem{Kind: run.ProblemInfra, Message: act + ": " + err.Error(), Next: "run `agent doctor`, then " + resume}
+}
+
+// resume is what to do about a plan that stands still.
+const resume = "`agent build --resume` carries it on"
+
+// troubleIf is trouble where there is an error.
+func troubleIf(ctx context.Context, act string, err error) *run.Problem {
+	if err == nil {
+		return nil
+	}
+	return trouble(ctx, act, err)
+}
+
+// outcomeOf is that of an attempt which a problem ended.
+func outcomeOf(p *run.Problem) Outcome {
+	switch p.Kind {
+	case run.ProblemBudget:
+		return Spent
+	case run.ProblemCancelled:
+		return Stopped
+	case run.ProblemPatch, run.ProblemPolicy, run.ProblemUsage:
+		return Refused
+	}
+	return Trouble
+}
+
+// orDefault is n, or what stands for 0.
+func orDefault(n, otherwise int) int {
+	if n == 0 {
+		return otherwise
+	}
+	return n
+}

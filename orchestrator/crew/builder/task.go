@@ -1,0 +1,470 @@
+package builder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"agent/orchestrator/agent"
+	"agent/orchestrator/crew"
+	"agent/orchestrator/gate"
+	"agent/orchestrator/run"
+	"agent/orchestrator/tournament"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// A trial is what came of one try at a task.
+type trial struct {
+	attempt Attempt
+	run     string
+	proof   Proof
+	outcome Outcome
+	why     string
+}
+
+// carry carries a task out: it is tried, landed where it passed, tried again where it did not, and at last
+// planned anew or given up. A problem is one of the plan, which stands still then; the task goes on where it was.
+func (w *work) carry(ctx context.Context, n int) *run.Problem {
+	role := w.role(n)
+	for tried := 1; ; tried++ {
+		if stop, problem := w.step(ctx, n); stop || problem != nil {
+			return problem
+		}
+		got, problem := w.try(ctx, n, role)
+		if problem != nil {
+			return problem
+		}
+		if got.outcome == Passed {
+			if got, problem = w.land(ctx, n, got); problem != nil || got.outcome == Passed {
+				return problem
+			}
+		}
+		if got.outcome == Outside {
+			return w.give(ctx, n, crew.Held, got)
+		}
+		w.say(n, fmt.Sprintf("task %d: %s", n, firstLine(got.why)))
+		if tried < orDefault(role.Limits.Tries, defaultTries) {
+			if err := w.update(ctx, func(p *crew.Plan) { t := p.Task(n); t.Why, t.Run = got.why, got.run }); err != nil {
+				return trouble(ctx, "record the plan", err)
+			}
+			continue
+		}
+		return w.otherwise(ctx, n, got)
+	}
+}
+
+// role is that of a task. One whose file is gone meanwhile is the worker's.
+func (w *work) role(n int) crew.Role {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if role, ok := w.Roles[w.plan.Task(n).Role]; ok {
+		return role
+	}
+	return w.Roles[crew.Worker]
+}
+
+// step asks a person about a task before it is begun. stop says that it is not.
+func (w *work) step(ctx context.Context, n int) (stop bool, problem *run.Problem) {
+	if w.Step == nil {
+		return false, nil
+	}
+	t, _ := w.task(n)
+	answer, err := w.Step(ctx, Step{Kind: TaskKind, Task: &t, Text: t.Goal})
+	switch {
+	case err != nil:
+		return true, trouble(ctx, "ask about the task", err)
+	case answer.Abort:
+		return true, &run.Problem{Kind: run.ProblemCancelled, Message: "ended at a step; what is done is kept", Next: resume}
+	case answer.Skip:
+		return true, w.give(ctx, n, crew.Undone, trial{why: "skipped by a person"})
+	case answer.Text != "":
+		err = w.update(ctx, func(p *crew.Plan) { p.Task(n).Goal = answer.Text })
+	}
+	return false, troubleIf(ctx, "record the plan", err)
+}
+
+// give gives a task up in a state, and what depends on it.
+func (w *work) give(ctx context.Context, n int, to crew.TaskState, got trial) *run.Problem {
+	err := w.update(ctx, func(p *crew.Plan) {
+		t := p.Task(n)
+		t.State, t.Why = to, got.why
+		if got.run != "" {
+			t.Run = got.run
+		}
+		p.Block(n)
+	})
+	w.say(n, fmt.Sprintf("task %d: %s: %s", n, to, firstLine(got.why)))
+	return troubleIf(ctx, "record the plan", err)
+}
+
+// otherwise has a task that was tried often enough planned anew, or gives it up.
+func (w *work) otherwise(ctx context.Context, n int, got trial) *run.Problem {
+	if err := w.update(ctx, func(p *crew.Plan) { t := p.Task(n); t.Why, t.Run = got.why, got.run }); err != nil {
+		return trouble(ctx, "record the plan", err)
+	}
+	planned, problem := w.replan(ctx, n)
+	if problem != nil {
+		return problem
+	}
+	if planned {
+		w.say(n, fmt.Sprintf("task %d: planned anew", n))
+		return nil
+	}
+	return w.give(ctx, n, crew.Undone, got)
+}
+
+// try tries a task once: as a run without a patch on the integration tree, which promotes nothing.
+func (w *work) try(ctx context.Context, n int, role crew.Role) (trial, *run.Problem) {
+	t, done := w.task(n)
+	if kept, problem := w.kept(ctx, t); kept != nil || problem != nil {
+		return *kept, problem
+	}
+	a, err := w.begin(ctx, TaskKind, n, role.Name, t.Tries, done)
+	if err == nil {
+		err = w.update(ctx, func(p *crew.Plan) { p.Task(n).Tries++ })
+	}
+	if err != nil {
+		return trial{}, trouble(ctx, "record the plan", err)
+	}
+	w.say(n, fmt.Sprintf("task %d: %s", n, t.Title))
+	got := trial{attempt: a}
+	// Its process may have died between the end of the run and the next row.
+	id, state, ok, err := w.RunOf(ctx, a.ID)
+	switch {
+	case err != nil:
+		return got, trouble(ctx, "look what became of the task", err)
+	case ok && state == run.Done:
+		got.run, got.outcome = id, Passed
+	default:
+		if problem := w.run(ctx, t, role, &got); problem != nil {
+			_ = w.end(ctx, got.attempt, outcomeOf(problem), problem.Message)
+			return got, problem
+		}
+	}
+	got.attempt.Run = got.run
+	if got.outcome == Passed {
+		if problem := w.prove(ctx, t, &got); problem != nil {
+			return got, problem
+		}
+	}
+	return got, troubleIf(ctx, "record the task", w.end(ctx, got.attempt, got.outcome, got.why))
+}
+
+// kept returns what a held task has proved already, where it may touch other files now; nil for nothing.
+func (w *work) kept(ctx context.Context, t crew.Task) (*trial, *run.Problem) {
+	if !w.Outside || t.Run == "" {
+		return nil, nil
+	}
+	list, err := w.Plans.Attempts(ctx, w.plan.ID)
+	if err != nil {
+		return &trial{}, trouble(ctx, "look what became of the task", err)
+	}
+	for _, a := range slices.Backward(list) {
+		if a.Task != t.N || a.Kind != TaskKind {
+			continue
+		}
+		if a.Outcome != Outside || a.Run != t.Run {
+			return nil, nil
+		}
+		got := trial{attempt: a, run: a.Run, outcome: Passed}
+		problem := w.prove(ctx, t, &got)
+		return &got, problem
+	}
+	return nil, nil
+}
+
+// run has the run of a try done.
+func (w *work) run(ctx context.Context, t crew.Task, role crew.Role, got *trial) *run.Problem {
+	landed := w.first(got.attempt.Landed)
+	req := w.req
+	req.Base = func(_ context.Context, disk *workspace.Manifest) (*workspace.Manifest, error) {
+		_, tree, err := crew.Integrate(disk, landed)
+		return tree, err
+	}
+	req.Patch, req.Commit, req.Approver, req.NoPromote, req.NoFeature = nil, nil, nil, true, true
+	req.Iteration, req.Goal, req.Candidates, req.Proposal = got.attempt.ID, w.goal(t), 1, nil
+	req.Scope = t.Files
+	if len(req.Scope) == 0 && len(t.Creates) > 0 {
+		req.Scope = t.Creates[:1]
+	}
+	req.Config.Gates = withAcceptance(req.Config.Gates, t)
+	runner := w.Runner(func(e run.Event) { w.note(Note{Task: t.N, Run: e.Run, Event: &e}) })
+	var unable error
+	find := &tournament.Runner{Runner: runner, Crew: func(_ string, emit func(agent.Progress)) tournament.Crew {
+		c, err := w.Crew(got.attempt, role, emit)
+		if err != nil {
+			unable = err
+			c.Planner = unplanned{err}
+			return c
+		}
+		c.Planner = &tournament.KeptPlan{
+			Planner: briefed{c.Planner, role.Prompt, t.Why}, Recorded: got.attempt.Recorded,
+			Save: func(ctx context.Context, plan []byte) error {
+				got.attempt.Recorded = plan
+				return w.Plans.SaveAttempt(ctx, got.attempt)
+			},
+		}
+		return c
+	}}
+	doc := find.Run(ctx, req)
+	got.run, got.attempt.Run = doc.Run, doc.Run
+	if unable != nil {
+		return trouble(ctx, "find who carries the task out", unable)
+	}
+	return got.read(doc)
+}
+
+// unplanned is the planner of a run that nobody can carry out.
+type unplanned struct{ err error }
+
+// Plan returns why.
+func (u unplanned) Plan(context.Context, *workspace.Manifest, run.Request) (tournament.Plan, error) {
+	return tournament.Plan{}, u.err
+}
+
+// briefed is a planner whose tasks are for a role: it knows nothing but its brief, and why an earlier try failed.
+type briefed struct {
+	tournament.Planner
+	role, why string
+}
+
+// Plan has the planner plan, and tells who is asked.
+func (b briefed) Plan(ctx context.Context, base *workspace.Manifest, req run.Request) (tournament.Plan, error) {
+	p, err := b.Planner.Plan(ctx, base, req)
+	brief := &p.Task.Brief
+	brief.Role, brief.Memory, brief.History = strings.TrimSpace(b.role), "", ""
+	if b.why != "" {
+		brief.Memory = "An earlier try at this task was not accepted:\n" + b.why
+	}
+	return p, err
+}
+
+// read says what came of a run. A problem is one that is not the task's.
+func (g *trial) read(doc run.Document) *run.Problem {
+	switch doc.Exit {
+	case run.ExitDone:
+		if g.outcome = Passed; doc.State != run.Done {
+			g.outcome, g.why = Refused, "the model saw nothing to change"
+		}
+		return nil
+	case run.ExitFail, run.ExitApproval, run.ExitConflict:
+		g.outcome, g.why = Refused, refusal(doc)
+		return nil
+	}
+	if doc.Error == nil {
+		return &run.Problem{Kind: run.ProblemInfra, Message: "the run ended without a word", Next: "run `agent doctor`, then " + resume}
+	}
+	return &run.Problem{Kind: doc.Error.Kind, Message: doc.Error.Message, Next: doc.Error.Next + "; " + resume}
+}
+
+// maxFound is how many findings a later try is told of.
+const maxFound = 12
+
+// refusal says why a run's change was not accepted, for who tries again.
+func refusal(doc run.Document) string {
+	var b strings.Builder
+	if doc.Error != nil {
+		fmt.Fprintln(&b, doc.Error.Message)
+	}
+	if n := len(doc.Candidates); n > 0 {
+		for _, g := range doc.Candidates[n-1].Gates {
+			if g.Verdict == verify.Pass || g.Verdict == "" {
+				continue
+			}
+			fmt.Fprintf(&b, "%s: %s %s\n", g.Name, g.Verdict, g.Detail)
+			for i, f := range g.Findings {
+				if i == maxFound {
+					fmt.Fprintf(&b, "and %d more\n", len(g.Findings)-i)
+					break
+				}
+				fmt.Fprintf(&b, "  %s:%d: %s\n", f.File, f.Line, f.Message)
+			}
+		}
+	}
+	return crew.Clip(strings.TrimSpace(b.String()), maxMemory)
+}
+
+// prove reads what a run proved, and whether it is what the task is for.
+func (w *work) prove(ctx context.Context, t crew.Task, got *trial) *run.Problem {
+	var err error
+	if got.proof, err = w.Proof(ctx, got.run); err != nil {
+		return trouble(ctx, fmt.Sprintf("read what run %s proved", got.run), err)
+	}
+	cs := got.proof.Candidate.Changeset
+	if others := beside(t, cs); len(others) > 0 && !w.Outside {
+		got.outcome, got.why = Outside, "it touches "+strings.Join(others, ", ")+", which the task does not name"
+		return nil
+	}
+	tree, problem := w.tree(ctx, got.attempt.Landed)
+	if problem != nil {
+		return problem
+	}
+	after := tree.With(cs)
+	for _, name := range slices.Concat(t.Accept.Tests, t.Creates) {
+		if _, ok := after.Lookup(name); !ok {
+			got.outcome, got.why = Refused, name+" was to be there in the end, and is not"
+			return nil
+		}
+	}
+	return nil
+}
+
+// beside lists the files that a change touches and its task does not name.
+func beside(t crew.Task, cs workspace.Changeset) (others []string) {
+	own := t.Touches()
+	for _, c := range cs.Changes {
+		for _, p := range []string{c.From, c.Path} {
+			if p != "" && !slices.Contains(own, p) {
+				others = append(others, p)
+			}
+		}
+	}
+	return others
+}
+
+// land adds what a task changed to the integration tree: as it is where that has not moved since, else merged and judged again.
+func (w *work) land(ctx context.Context, n int, got trial) (trial, *run.Problem) {
+	w.landing.Lock()
+	defer w.landing.Unlock()
+	t, done := w.task(n)
+	tree, problem := w.tree(ctx, done)
+	if problem != nil {
+		return got, problem
+	}
+	cs := got.proof.Candidate.Changeset
+	if tree.Digest() != got.proof.Snapshot {
+		w.say(n, fmt.Sprintf("task %d: passed; the tree has moved, so it is merged and judged again", n))
+		if got, problem = w.merge(ctx, t, done, got); problem != nil || got.outcome != Passed {
+			return got, problem
+		}
+		cs = got.proof.Candidate.Changeset
+	}
+	if err := w.landedAs(ctx, n, got.run, cs); err != nil {
+		return got, trouble(ctx, "record the plan", err)
+	}
+	w.say(n, fmt.Sprintf("task %d: done", n))
+	return got, nil
+}
+
+// landedAs records that a task is done, and that the tree has its change; where the row cannot be written neither is so.
+func (w *work) landedAs(ctx context.Context, n int, id string, cs workspace.Changeset) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t := w.plan.Task(n)
+	was := *t
+	t.State, t.Why, t.Run = crew.Done, "", id
+	if !cs.Empty() {
+		t.Landed = len(w.landed) + 1
+	}
+	if err := w.save(ctx); err != nil {
+		*t = was
+		return err
+	}
+	if !cs.Empty() {
+		w.landed = append(w.landed, cs)
+	}
+	return nil
+}
+
+// task returns a copy of a task, and how many tasks the tree has the changes of.
+func (w *work) task(n int) (crew.Task, int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return *w.plan.Task(n), len(w.landed)
+}
+
+// merge makes the change of a task one of the tree of the first done tasks, and has it judged there.
+func (w *work) merge(ctx context.Context, t crew.Task, done int, got trial) (trial, *run.Problem) {
+	a, err := w.begin(ctx, LandKind, t.N, crew.Lead, max(0, t.Tries-1), done)
+	if err != nil {
+		return got, trouble(ctx, "record the plan", err)
+	}
+	landed, cs := w.first(done), got.proof.Candidate.Changeset
+	req := w.req
+	req.Patch, req.Commit, req.Approver, req.NoPromote, req.Found = nil, nil, nil, true, true
+	req.Iteration, req.Config.Gates = a.ID, withAcceptance(req.Config.Gates, t)
+	runner := w.Runner(func(e run.Event) { w.note(Note{Task: t.N, Run: e.Run, Event: &e}) })
+	var clash error
+	doc := runner.ProveRevision(ctx, req, fmt.Sprintf("plan %d: merge task %d", w.plan.ID, t.N), func(_ context.Context, disk *workspace.Manifest) (run.Revision, error) {
+		_, tree, err := crew.Integrate(disk, landed)
+		if err != nil {
+			return run.Revision{}, err
+		}
+		rebased, _, err := crew.Rebase(cs, tree)
+		if _, ok := errors.AsType[*crew.ClashError](err); ok {
+			clash = err
+		}
+		return run.Revision{Base: tree, Changes: rebased}, err
+	})
+	next := trial{attempt: a, run: doc.Run}
+	next.attempt.Run = doc.Run
+	switch {
+	case clash != nil:
+		next.outcome, next.why = Refused, "what was done meanwhile does not go together with it: "+clash.Error()
+	default:
+		if problem := next.read(doc); problem != nil {
+			_ = w.end(ctx, next.attempt, outcomeOf(problem), problem.Message)
+			return next, problem
+		}
+	}
+	if next.outcome == Passed {
+		// What was merged away altogether has no candidate.
+		next.proof = Proof{Candidate: gate.Candidate{}}
+		if len(doc.Candidates) > 0 {
+			if next.proof, err = w.Proof(ctx, doc.Run); err != nil {
+				return next, trouble(ctx, "read what was merged", err)
+			}
+		}
+	}
+	return next, troubleIf(ctx, "record the plan", w.end(ctx, next.attempt, next.outcome, next.why))
+}
+
+// withAcceptance adds the command of a task to the gates that its change is judged by.
+func withAcceptance(gates []verify.CustomGate, tasks ...crew.Task) []verify.CustomGate {
+	gates = slices.Clone(gates)
+	for _, t := range tasks {
+		if len(t.Accept.Command) > 0 && len(gates) < verify.MaxCustom {
+			gates = append(gates, verify.CustomGate{Name: fmt.Sprintf("accept-%d", t.N), Command: t.Accept.Command, When: verify.WhenAlways, Strict: true})
+		}
+	}
+	return gates
+}
+
+// goal is what a task is told. The words are those of a plan that a person has seen, or approved unseen.
+func (w *work) goal(t crew.Task) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\nThis is one task of a larger goal, which others work on too: %s\n", t.Goal, crew.Clip(strings.Join(strings.Fields(w.plan.Goal), " "), 400))
+	list := func(what string, paths []string) {
+		if len(paths) > 0 {
+			fmt.Fprintf(&b, "%s %s\n", what, strings.Join(paths, ", "))
+		}
+	}
+	list("Change:", t.Files)
+	list("Create:", t.Creates)
+	list("There have to be these tests in the end:", t.Accept.Tests)
+	if len(t.Accept.Command) > 0 {
+		fmt.Fprintf(&b, "It is done when this command succeeds: %s\n", strings.Join(t.Accept.Command, " "))
+	}
+	if t.Accept.Text != "" {
+		fmt.Fprintf(&b, "A reviewer will look for this: %s\n", t.Accept.Text)
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// firstLine is the first line of a text, for people.
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}
+
+// clean makes paths of a model comparable.
+func clean(list []string) (paths []string) {
+	for _, p := range list {
+		paths = append(paths, path.Clean(p))
+	}
+	return paths
+}

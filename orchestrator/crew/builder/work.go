@@ -1,0 +1,318 @@
+package builder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"agent/orchestrator/crew"
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+)
+
+// A work is a plan that is carried out.
+type work struct {
+	*Builder
+	req run.Request
+
+	mu   sync.Mutex // guards what follows
+	plan crew.Plan
+	// The changes of the tasks that are done, in the order in which they landed.
+	landed []workspace.Changeset
+	// What a process left unfinished, the oldest first.
+	left []Attempt
+
+	landing sync.Mutex // one change lands at a time
+}
+
+// errCancelled is the cause of a context that somebody ended by `agent jobs cancel`.
+var errCancelled = errors.New("cancelled from elsewhere")
+
+// Build carries a plan out as far as it goes: the tasks, the review, and the delivery of the whole as the
+// request says. p is the plan as it was read; whoever has it must be dead, or this process.
+func (b *Builder) Build(ctx context.Context, req run.Request, p crew.Plan) Result {
+	// It goes on for hours, and all is about one directory.
+	if req.Place == nil {
+		var problem *run.Problem
+		if req.Place, problem = run.Resolve(req.Workspace); problem != nil {
+			return failed(p, problem)
+		}
+		defer req.Place.Close()
+	}
+	taken, err := b.Plans.TakePlan(ctx, p.ID, p.Owner, b.Owner)
+	if err != nil {
+		return failed(p, trouble(ctx, "take the plan up", err))
+	}
+	w := &work{Builder: b, req: req, plan: taken}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	res := w.build(ctx, cancel)
+	// Given back, wherever it stands.
+	settled, done := context.WithTimeout(context.WithoutCancel(ctx), run.SettleFor)
+	defer done()
+	if err := b.Plans.SavePlan(settled, res.Plan, b.Owner); err != nil && res.Error == nil {
+		return failed(res.Plan, trouble(ctx, "record the plan", err))
+	}
+	b.tell(res.Plan, 0, fmt.Sprintf("plan %d: %s", res.Plan.ID, res.Plan.State))
+	return res
+}
+
+// failed is the result of a plan that a problem ended.
+func failed(p crew.Plan, problem *run.Problem) Result {
+	return Result{Plan: p, Error: problem, Exit: run.ExitOf(problem)}
+}
+
+// build is Build with the plan taken.
+func (w *work) build(ctx context.Context, cancel context.CancelCauseFunc) Result {
+	if problem := w.recall(ctx); problem != nil {
+		return w.stopped(problem)
+	}
+	w.plan.State, w.plan.Why = crew.Building, ""
+	if err := w.save(ctx); err != nil {
+		return w.stopped(trouble(ctx, "record the plan", err))
+	}
+	watch := w.watch(ctx, cancel)
+	defer watch.stop()
+	for {
+		problem := w.tasks(ctx, watch)
+		if problem != nil {
+			return w.stopped(problem)
+		}
+		if watch.paused() {
+			w.plan.State, w.plan.Why = crew.Paused, "paused from elsewhere"
+			return w.result(nil, &run.Problem{Kind: run.ProblemCancelled, Message: "paused; what is done is kept", Next: resume})
+		}
+		if w.plan.Left() > 0 && !w.Partial {
+			return w.undone()
+		}
+		again, res := w.finish(ctx)
+		if !again {
+			return res
+		}
+	}
+}
+
+// recall reads what was done for the plan before: the changes that landed, and the attempts that were left.
+// A task that was at work when its process died waits again; its attempt is carried on.
+func (w *work) recall(ctx context.Context) *run.Problem {
+	list, err := w.Plans.Attempts(ctx, w.plan.ID)
+	if err != nil {
+		return trouble(ctx, "read what was done for the plan", err)
+	}
+	for _, a := range list {
+		if a.Outcome == "" {
+			w.left = append(w.left, a)
+		}
+	}
+	for _, t := range w.plan.Landed() {
+		proof, err := w.Proof(ctx, t.Run)
+		if err != nil {
+			return trouble(ctx, fmt.Sprintf("read what task %d changed", t.N), err)
+		}
+		w.landed = append(w.landed, proof.Candidate.Changeset)
+	}
+	for i := range w.plan.Tasks {
+		if t := &w.plan.Tasks[i]; t.State == crew.Running {
+			t.State = crew.Waiting
+			t.Tries = max(0, t.Tries-1) // the try that it was in goes on
+		}
+	}
+	// What failed or was held before is tried again by who asks for it.
+	for _, t := range w.plan.Tasks {
+		if t.State == crew.Undone || t.State == crew.Held {
+			w.plan.Reopen(t.N)
+			w.plan.Task(t.N).Why = t.Why
+		}
+	}
+	return nil
+}
+
+// tasks carries out the tasks that can be, until none is left that can.
+func (w *work) tasks(ctx context.Context, watch *watch) *run.Problem {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	results := make(chan *run.Problem)
+	running := 0
+	var first *run.Problem
+	for {
+		if first == nil && !watch.paused() && ctx.Err() == nil {
+			for _, n := range w.ready(w.parallel() - running) {
+				running++
+				go func() { results <- w.carry(ctx, n) }()
+			}
+		}
+		if running == 0 {
+			if first == nil && ctx.Err() != nil {
+				first = trouble(ctx, "", ctx.Err())
+			}
+			return first
+		}
+		problem := <-results
+		running--
+		// Trouble of one is trouble of all: the engine, the database, a cap. What runs comes to its end.
+		if problem != nil && first == nil {
+			first = problem
+		}
+	}
+}
+
+// say tells what happens to the plan; mu is not held.
+func (w *work) say(task int, text string) {
+	w.mu.Lock()
+	p := w.plan.Clone()
+	w.mu.Unlock()
+	w.note(Note{Plan: p, Task: task, Text: text})
+}
+
+// parallel is how many tasks may be at work at the same time.
+func (w *work) parallel() int { return min(orDefault(w.Parallel, defaultParallel), MaxParallel) }
+
+// ready marks up to n tasks as running that may begin, and lists them.
+func (w *work) ready(n int) []int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	list := w.plan.Ready()
+	list = list[:max(0, min(n, len(list)))]
+	for _, n := range list {
+		w.plan.Task(n).State = crew.Running
+	}
+	return list
+}
+
+// update changes the plan and records it.
+func (w *work) update(ctx context.Context, change func(*crew.Plan)) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change(&w.plan)
+	return w.save(ctx)
+}
+
+// save records the plan; mu is held, or nobody else is there. What was decided is recorded also when ctx has just
+// ended.
+func (w *work) save(ctx context.Context) error {
+	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), run.SettleFor)
+	defer cancel()
+	return w.Plans.SavePlan(settled, w.plan, w.Owner)
+}
+
+// tree returns the integration tree of the first n tasks that landed.
+func (w *work) tree(ctx context.Context, n int) (*workspace.Manifest, *run.Problem) {
+	disk, problem := w.scan(ctx, w.req)
+	if problem != nil {
+		return nil, problem
+	}
+	_, tree, err := crew.Integrate(disk, w.first(n))
+	if err != nil {
+		return nil, w.clash(err)
+	}
+	return tree, nil
+}
+
+// first are the first n changes that landed.
+func (w *work) first(n int) []workspace.Changeset {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.landed[:min(n, len(w.landed))])
+}
+
+// clash is the problem of changes that do not go together with the files as they are.
+func (w *work) clash(err error) *run.Problem {
+	if _, ok := errors.AsType[*crew.ClashError](err); !ok {
+		return &run.Problem{Kind: run.ProblemInfra, Message: err.Error(), Next: "run `agent doctor`, then " + resume}
+	}
+	return &run.Problem{
+		Kind: run.ProblemConflict, Message: "the files were edited since, and what is done does not fit any more: " + err.Error(),
+		Next: fmt.Sprintf("take that edit back, then %s; or `agent plan drop %d` and plan anew", resume, w.plan.ID),
+	}
+}
+
+// stopped is the result of a plan that stands still; a later process carries it on.
+func (w *work) stopped(p *run.Problem) Result {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.plan.State, w.plan.Why = crew.Paused, p.Message
+	for i := range w.plan.Tasks {
+		if t := &w.plan.Tasks[i]; t.State == crew.Running {
+			t.State, t.Tries = crew.Waiting, max(0, t.Tries-1)
+		}
+	}
+	return w.result(nil, p)
+}
+
+// undone is the result of a plan of which tasks failed.
+func (w *work) undone() Result {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.plan.State = crew.Failed
+	problem := &run.Problem{Kind: run.ProblemPatch, Next: fmt.Sprintf("`agent plan show %d` says why; %s, `agent plan edit %d` changes what is left, --partial delivers what is done", w.plan.ID, resume, w.plan.ID)}
+	for _, t := range w.plan.Tasks {
+		switch t.State {
+		case crew.Held:
+			problem.Kind = run.ProblemPolicy
+			problem.Message = fmt.Sprintf("task %d (%s) is held: %s", t.N, t.Title, t.Why)
+			problem.Next = fmt.Sprintf("look at it with `agent runs diff %s`; `agent build --resume --outside` lets tasks touch other files", t.Run)
+		case crew.Undone:
+			if problem.Kind != run.ProblemPolicy {
+				problem.Message = fmt.Sprintf("task %d (%s) was not done: %s", t.N, t.Title, crew.Clip(t.Why, 400))
+			}
+		}
+	}
+	w.plan.Why = problem.Message
+	return w.result(nil, problem)
+}
+
+// result is what is told; the plan in it has no owner any more once it is recorded.
+func (w *work) result(doc *run.Document, p *run.Problem) Result {
+	res := Result{Plan: w.plan.Clone(), Document: doc, Error: p}
+	if p != nil {
+		res.Exit = run.ExitOf(p)
+	}
+	return res
+}
+
+// A watch looks what others want of a plan.
+type watch struct {
+	mu     sync.Mutex
+	wanted string
+	stop   func()
+}
+
+// paused reports whether somebody wants the plan to pause.
+func (w *watch) paused() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.wanted == "pause"
+}
+
+// watch looks every second what is wanted, and cancels where that is asked for.
+func (w *work) watch(ctx context.Context, cancel context.CancelCauseFunc) *watch {
+	seen := &watch{}
+	ctx, stop := context.WithCancel(ctx)
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		tick := time.NewTicker(wantedEvery)
+		defer tick.Stop()
+		for {
+			// A database that is away for a moment is no wish.
+			wanted, err := w.Plans.Wanted(ctx, w.plan.ID)
+			if err == nil {
+				seen.mu.Lock()
+				seen.wanted = wanted
+				seen.mu.Unlock()
+				if wanted == "cancel" {
+					cancel(errCancelled)
+				}
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	seen.stop = func() { stop(); looking.Wait() }
+	return seen
+}

@@ -1,0 +1,106 @@
+package crew
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"agent/orchestrator/blame"
+	"agent/sandbox/workspace"
+)
+
+// A ClashError says that two changes touch the same lines of files, or that one needs a file as it is not.
+type ClashError struct{ Paths []string }
+
+// Error names the files.
+func (e *ClashError) Error() string {
+	return "both changed the same lines of " + strings.Join(e.Paths, ", ")
+}
+
+// Rebase makes of a changeset one that does the same to the workspace of onto, whose files may be other ones by now: texts are
+// merged three ways, by lines. moved says that onto differs from what the changeset was made on in a file of it. What
+// it knows nothing of is whether the result is right: that is for the gates. The error is a *ClashError, or that of
+// reading the workspace.
+func Rebase(cs workspace.Changeset, onto *workspace.Manifest) (rebased workspace.Changeset, moved bool, err error) {
+	flat, err := cs.Flatten()
+	if err != nil {
+		return workspace.Changeset{}, false, err
+	}
+	var clash ClashError
+	for _, c := range flat {
+		entry, there := onto.Lookup(c.Path)
+		var now []byte
+		if there {
+			if entry.Kind != workspace.File {
+				clash.Paths = append(clash.Paths, c.Path)
+				continue
+			}
+			if now, err = onto.ReadFile(c.Path); err != nil {
+				return workspace.Changeset{}, false, fmt.Errorf("read the workspace: %w", err)
+			}
+		}
+		moved = moved || there != c.Existed || there && !bytes.Equal(now, c.Before)
+		after, ok := merged(c, now, there)
+		switch {
+		case !ok:
+			clash.Paths = append(clash.Paths, c.Path)
+		case there && c.Exists && bytes.Equal(now, after) && c.FinalMode(entry.Mode) == entry.Mode.Perm(): // it is so already
+		case c.Exists && there:
+			ch := workspace.Change{Op: workspace.Modify, Path: c.Path, Before: now, After: after, Mode: c.FinalMode(entry.Mode)}
+			if ch.Mode != entry.Mode.Perm() {
+				ch.OldMode = entry.Mode.Perm()
+			}
+			rebased.Changes = append(rebased.Changes, ch)
+		case c.Exists:
+			kept, _ := onto.Lookup(c.Keep) // of a rename
+			rebased.Changes = append(rebased.Changes, workspace.Change{Op: workspace.Create, Path: c.Path, After: after, Mode: c.FinalMode(cmp.Or(kept.Mode, 0o644))})
+		case there:
+			rebased.Changes = append(rebased.Changes, workspace.Change{Op: workspace.Delete, Path: c.Path, Before: now, Mode: entry.Mode.Perm()})
+		}
+	}
+	if len(clash.Paths) > 0 {
+		return workspace.Changeset{}, true, &clash
+	}
+	return rebased, moved, nil
+}
+
+// merged is what a file holds with a change of it, where it holds now; ok is false where both changed the same lines.
+func merged(c workspace.PathChange, now []byte, there bool) (after []byte, ok bool) {
+	switch {
+	case there == c.Exists && (!there || bytes.Equal(now, c.After)):
+		return c.After, true // it is so already
+	case there == c.Existed && (!there || bytes.Equal(now, c.Before)):
+		return c.After, true
+	case !there || !c.Existed || !c.Exists || !text(now) || !text(c.Before) || !text(c.After):
+		return nil, false
+	}
+	whole, clashes := blame.Merge(string(c.Before), string(now), string(c.After))
+	return []byte(whole), len(clashes) == 0
+}
+
+// text reports whether content can be merged by lines.
+func text(content []byte) bool { return utf8.Valid(content) && !bytes.ContainsRune(content, 0) }
+
+// Integrate returns what the changes of tasks, in the order in which they landed, come to on a workspace as one changeset, and the
+// integration tree: that workspace with it. The error of what clashes names the number of the change, from 1, and
+// wraps a *ClashError.
+func Integrate(disk *workspace.Manifest, landed []workspace.Changeset) (whole workspace.Changeset, tree *workspace.Manifest, err error) {
+	tree = disk
+	for i, cs := range landed {
+		next, _, err := Rebase(cs, tree)
+		if err != nil {
+			return workspace.Changeset{}, nil, fmt.Errorf("change %d: %w", i+1, err)
+		}
+		if whole, err = whole.Then(next); err != nil {
+			return workspace.Changeset{}, nil, fmt.Errorf("change %d: %w", i+1, err)
+		}
+		// One that does not pass would leave the tree as it was, and nobody would know.
+		if err := whole.Check(); err != nil {
+			return workspace.Changeset{}, nil, fmt.Errorf("change %d: %w", i+1, err)
+		}
+		tree = disk.With(whole)
+	}
+	return whole, tree, nil
+}

@@ -1,0 +1,221 @@
+package plans
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"agent/orchestrator/crew"
+	"agent/orchestrator/run"
+	"agent/orchestrator/store/database"
+)
+
+// A Book is where the plans are.
+type Book struct{ db *database.DB }
+
+// New returns the plans of a database.
+func New(db *database.DB) Book { return Book{db} }
+
+// ErrOver means that nothing can be done with a plan any more.
+var ErrOver = errors.New("it is over")
+
+// columns are those of a plan, in the order of scan.
+const columns = `id, workspace, goal, summary, state, owner, why, rounds, replanned, review, coalesce(run, ''), created`
+
+// AddPlan implements [builder.Plans]: it records a plan with its tasks and returns its number.
+func (b Book) AddPlan(ctx context.Context, p crew.Plan) (int64, error) {
+	op := database.NewOp()
+	err := b.db.Do(ctx, "record a plan for "+p.Workspace, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, b.db.Pool, func(tx pgx.Tx) error {
+			// The update changes nothing: a retry whose first answer was lost gets the row that is there.
+			err := tx.QueryRow(ctx, `
+				insert into plan as p (op, workspace, goal, summary, state, owner, wanted, why, rounds, replanned)
+				values (@op, @workspace, @goal, @summary, @state, '', '', @why, 0, 0)
+				on conflict (op) do update set op = p.op returning id`,
+				pgx.NamedArgs{
+					"op": op, "workspace": database.Clean(p.Workspace), "goal": database.Clean(p.Goal), "summary": database.Clean(p.Summary),
+					"state": string(p.State), "why": database.Clean(p.Why),
+				}).Scan(&p.ID)
+			if err != nil {
+				return err
+			}
+			return saveTasks(ctx, tx, p)
+		})
+	})
+	return p.ID, err
+}
+
+// SavePlan implements [builder.Plans]: it records where a plan and all its tasks stand. owner has to have it, "" for a plan
+// that nobody works on; else the error is run.ErrFenced. A plan that stands still gives its owner up.
+func (b Book) SavePlan(ctx context.Context, p crew.Plan, owner string) error {
+	review, err := json.Marshal(p.Review)
+	if err != nil {
+		return fmt.Errorf("record plan %d: %w", p.ID, err)
+	}
+	if p.Review == nil {
+		review = nil
+	}
+	return b.db.Do(ctx, fmt.Sprintf("record plan %d", p.ID), func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, b.db.Pool, func(tx pgx.Tx) error {
+			tag, err := tx.Exec(ctx, `
+				update plan set goal = @goal, summary = @summary, state = @state, why = @why, rounds = @rounds, replanned = @replanned,
+					review = @review, run = nullif(@run, ''),
+					owner = case when @state = 'building' then owner else '' end,
+					wanted = case when @state = 'building' then wanted else '' end,
+					begun = coalesce(begun, case when @state = 'building' then clock_timestamp() end),
+					ended = case when (select s.final from plan_state s where s.name = @state) then coalesce(ended, clock_timestamp()) end
+				where id = @id and owner in (@owner, case when @state <> 'building' then '' else @owner end)`,
+				pgx.NamedArgs{
+					"id": p.ID, "owner": database.Clean(owner), "goal": database.Clean(p.Goal), "summary": database.Clean(p.Summary), "state": string(p.State), "why": database.Clean(p.Why),
+					"rounds": p.Rounds, "replanned": p.Replanned, "review": review, "run": database.Clean(p.Run),
+				})
+			if err != nil {
+				return err
+			}
+			if tag.RowsAffected() == 0 {
+				return fmt.Errorf("plan %d: %w", p.ID, run.ErrFenced)
+			}
+			return saveTasks(ctx, tx, p)
+		})
+	})
+}
+
+// saveTasks writes all tasks of a plan, and forgets those that it has no more.
+func saveTasks(ctx context.Context, tx pgx.Tx, p crew.Plan) error {
+	numbers := []int{}
+	batch := &pgx.Batch{}
+	for _, t := range p.Tasks {
+		numbers = append(numbers, t.N)
+		args := pgx.NamedArgs{
+			"plan": p.ID, "n": t.N, "title": database.Clean(t.Title), "goal": database.Clean(t.Goal), "role": database.Clean(t.Role), "message": database.Clean(t.Message),
+			"state": string(t.State), "why": database.Clean(t.Why), "tries": t.Tries, "landed": t.Landed, "run": database.Clean(t.Run),
+		}
+		for name, value := range map[string]any{"files": t.Files, "creates": t.Creates, "depends": t.DependsOn, "accept": t.Accept} {
+			text, err := json.Marshal(value)
+			if err != nil {
+				return err
+			}
+			args[name] = database.Clean(string(text))
+		}
+		batch.Queue(`
+			insert into plan_task (plan, n, title, goal, files, creates, depends_on, role, message, accept, state, why, tries, landed, run)
+			values (@plan, @n, @title, @goal, @files, @creates, @depends, @role, @message, @accept, @state, @why, @tries, nullif(@landed, 0), nullif(@run, ''))
+			on conflict (plan, n) do update set title = excluded.title, goal = excluded.goal, files = excluded.files, creates = excluded.creates,
+				depends_on = excluded.depends_on, role = excluded.role, message = excluded.message, accept = excluded.accept, state = excluded.state,
+				why = excluded.why, tries = excluded.tries, landed = excluded.landed, run = excluded.run`, args)
+	}
+	batch.Queue(`delete from plan_task where plan = @plan and not n = any(@numbers)`, pgx.NamedArgs{"plan": p.ID, "numbers": numbers})
+	return tx.SendBatch(ctx, batch).Close()
+}
+
+// TakePlan implements [builder.Plans]: it makes owner the owner of a plan in place of was, and returns the plan. run.ErrFenced means that
+// somebody else was faster, ErrOver that nothing is left to do.
+func (b Book) TakePlan(ctx context.Context, id int64, was, owner string) (crew.Plan, error) {
+	err := b.db.Do(ctx, fmt.Sprintf("take plan %d up", id), func(ctx context.Context) error {
+		tag, err := b.db.Pool.Exec(ctx, `
+			update plan set owner = @owner, wanted = '', state = 'building', begun = coalesce(begun, clock_timestamp())
+			where id = @id and owner in (@was, @owner) and not (select s.final from plan_state s where s.name = state)`,
+			pgx.NamedArgs{"id": id, "was": database.Clean(was), "owner": database.Clean(owner)})
+		if err == nil && tag.RowsAffected() == 0 {
+			err = fmt.Errorf("plan %d: %w", id, run.ErrFenced)
+		}
+		return err
+	})
+	if err != nil {
+		if p, look := b.Plan(ctx, id); look == nil && p.State.Over() {
+			err = fmt.Errorf("plan %d is %s: %w", id, p.State, ErrOver)
+		}
+		return crew.Plan{}, err
+	}
+	return b.Plan(ctx, id)
+}
+
+// Plan returns the plan of that number. database.ErrNotFound means that there is none.
+func (b Book) Plan(ctx context.Context, id int64) (crew.Plan, error) {
+	list, err := b.read(ctx, fmt.Sprintf("read plan %d", id), `where id = @id`, pgx.NamedArgs{"id": id})
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("plan %d: %w", id, database.ErrNotFound)
+	}
+	if err != nil {
+		return crew.Plan{}, err
+	}
+	return list[0], nil
+}
+
+// Plans lists the plans of a workspace, "" for all, the newest first; n is how many at most.
+func (b Book) Plans(ctx context.Context, workspace string, n int) ([]crew.Plan, error) {
+	return b.read(ctx, "list the plans", `where @workspace in ('', workspace) order by id desc limit @n`,
+		pgx.NamedArgs{"workspace": database.Clean(workspace), "n": n})
+}
+
+// Work lists the plans that a process works on, or died over, the newest first.
+func (b Book) Work(ctx context.Context) ([]crew.Plan, error) {
+	return b.read(ctx, "list what is at work", `where state in ('building', 'paused', 'awaiting') order by id desc limit 200`, pgx.NamedArgs{})
+}
+
+// read reads the plans that rest selects, with their tasks.
+func (b Book) read(ctx context.Context, act, rest string, args pgx.NamedArgs) (list []crew.Plan, err error) {
+	err = b.db.Do(ctx, act, func(ctx context.Context) error {
+		rows, err := b.db.Pool.Query(ctx, `select `+columns+` from plan `+rest, args)
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p crew.Plan, err error) {
+			var review []byte
+			err = row.Scan(&p.ID, &p.Workspace, &p.Goal, &p.Summary, &p.State, &p.Owner, &p.Why, &p.Rounds, &p.Replanned, &review, &p.Run, &p.Created)
+			if err == nil && review != nil {
+				err = json.Unmarshal(review, &p.Review)
+			}
+			p.Tasks = []crew.Task{}
+			return p, err
+		})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		at, ids := map[int64]int{}, []int64{}
+		for i, p := range list {
+			at[p.ID] = i
+			ids = append(ids, p.ID)
+		}
+		rows, err = b.db.Pool.Query(ctx, `
+			select plan, n, title, goal, files, creates, depends_on, role, message, accept, state, why, tries, coalesce(landed, 0), coalesce(run, '')
+			from plan_task where plan = any(@ids) order by plan, n`, pgx.NamedArgs{"ids": ids})
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var plan int64
+			var t crew.Task
+			if err := rows.Scan(&plan, &t.N, &t.Title, &t.Goal, &t.Files, &t.Creates, &t.DependsOn, &t.Role, &t.Message, &t.Accept, &t.State, &t.Why, &t.Tries, &t.Landed, &t.Run); err != nil {
+				return err
+			}
+			p := &list[at[plan]]
+			p.Tasks = append(p.Tasks, t)
+		}
+		return rows.Err()
+	})
+	return list, err
+}
+
+// Wanted implements [builder.Plans]: it returns what somebody asked of the process that works on a plan.
+func (b Book) Wanted(ctx context.Context, id int64) (wanted string, err error) {
+	err = b.db.Do(ctx, fmt.Sprintf("look what is wanted of plan %d", id), func(ctx context.Context) error {
+		return database.Missing(b.db.Pool.QueryRow(ctx, `select wanted from plan where id = @id`, pgx.NamedArgs{"id": id}).Scan(&wanted))
+	})
+	return wanted, err
+}
+
+// Want asks the process that works on a plan to pause or cancel, or with "" neither. ErrOver means that nobody works on it.
+func (b Book) Want(ctx context.Context, id int64, wanted string) error {
+	return b.db.Do(ctx, fmt.Sprintf("ask for plan %d", id), func(ctx context.Context) error {
+		tag, err := b.db.Pool.Exec(ctx, `update plan set wanted = @wanted where id = @id and state = 'building'`, pgx.NamedArgs{"id": id, "wanted": wanted})
+		if err == nil && tag.RowsAffected() == 0 {
+			err = fmt.Errorf("plan %d: nobody works on it: %w", id, ErrOver)
+		}
+		return err
+	})
+}
