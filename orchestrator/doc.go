@@ -14,6 +14,7 @@
 //	cmd/agent/internal/command/analyze    agent analyze
 //	cmd/agent/internal/command/apply      agent runs apply
 //	cmd/agent/internal/command/blame      agent blame
+//	cmd/agent/internal/command/build      agent build
 //	cmd/agent/internal/command/ci         agent ci
 //	cmd/agent/internal/command/config     agent config
 //	cmd/agent/internal/command/context    agent context
@@ -23,16 +24,19 @@
 //	cmd/agent/internal/command/hook       agent hook: pre-commit and pre-push of git
 //	cmd/agent/internal/command/images     agent images
 //	cmd/agent/internal/command/initialize  agent init
+//	cmd/agent/internal/command/jobs       agent jobs: list, show, pause, resume, cancel
 //	cmd/agent/internal/command/keys       agent keys
 //	cmd/agent/internal/command/mcp        agent mcp
 //	cmd/agent/internal/command/models     agent models
 //	cmd/agent/internal/command/memory     agent memory: show, edit, clear
+//	cmd/agent/internal/command/plan       agent plan: make, list, show, edit, drop
 //	cmd/agent/internal/command/pr         agent pr: open, review, watch
 //	cmd/agent/internal/command/prompts    agent prompts: list, show, diff, edit, allow
 //	cmd/agent/internal/command/proposals  agent proposals, and how a run takes one up
 //	cmd/agent/internal/command/prove      agent prove
 //	cmd/agent/internal/command/replay     agent runs replay, export, verify, key
 //	cmd/agent/internal/command/review     agent review
+//	cmd/agent/internal/command/roles      agent roles
 //	cmd/agent/internal/command/runs       agent runs: list, show, diff, logs, calls
 //	cmd/agent/internal/command/sandbox    agent sandbox: run, loop, exec, shell, ls, gc
 //	cmd/agent/internal/command/schema     agent schema
@@ -56,6 +60,8 @@
 //	orchestrator/gateway          a vendor's API as a program in a box has it: the key outside, capped and recorded
 //	orchestrator/tournament       a change found by models: candidates side by side, repairs, proposals
 //	orchestrator/loop             iterations of runs: what to work on, the cascade, directives, memory
+//	orchestrator/crew             plans, roles, the task graph and the integration tree; pure
+//	orchestrator/crew/builder     a plan carried out: tasks side by side, landed, reviewed and delivered as one change
 //	orchestrator/replay           a recorded run judged again
 //	orchestrator/survey           the ledger of a workspace kept up to date, and what prompts say of it
 //	orchestrator/export           copies of the record below .agent
@@ -103,6 +109,7 @@
 //	orchestrator/store/calls      requests to models, and when a key rests
 //	orchestrator/store/knowledge  memory, cascade queue, iterations, symbols, summaries, proposals
 //	orchestrator/store/history    the record read: lists, reviews, undo, blame, replay
+//	orchestrator/store/plans          plans, their tasks, and every try at one
 //	orchestrator/store/query      statements of SQL as the role that only reads
 //	orchestrator/serve/mcp        the gate by the Model Context Protocol: tools, resources, who approves
 //	orchestrator/pull             what a pull request says: commits, body, comments; what a log says of a failure; pure

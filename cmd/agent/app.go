@@ -10,6 +10,7 @@ import (
 	"agent/cmd/agent/internal/cmdline"
 	"agent/cmd/agent/internal/command/analyze"
 	"agent/cmd/agent/internal/command/blame"
+	"agent/cmd/agent/internal/command/build"
 	"agent/cmd/agent/internal/command/ci"
 	"agent/cmd/agent/internal/command/config"
 	"agent/cmd/agent/internal/command/context"
@@ -19,15 +20,18 @@ import (
 	"agent/cmd/agent/internal/command/hook"
 	"agent/cmd/agent/internal/command/images"
 	"agent/cmd/agent/internal/command/initialize"
+	"agent/cmd/agent/internal/command/jobs"
 	"agent/cmd/agent/internal/command/keys"
 	"agent/cmd/agent/internal/command/mcp"
 	"agent/cmd/agent/internal/command/memory"
 	"agent/cmd/agent/internal/command/models"
+	"agent/cmd/agent/internal/command/plan"
 	"agent/cmd/agent/internal/command/pr"
 	"agent/cmd/agent/internal/command/prompts"
 	"agent/cmd/agent/internal/command/proposals"
 	"agent/cmd/agent/internal/command/prove"
 	"agent/cmd/agent/internal/command/review"
+	"agent/cmd/agent/internal/command/roles"
 	"agent/cmd/agent/internal/command/runs"
 	"agent/cmd/agent/internal/command/sandbox"
 	"agent/cmd/agent/internal/command/schema"
@@ -76,7 +80,7 @@ func newApp(c *cmdline.Line) *cli.App {
 			return showPage(ctx.Context, c, commandPage(ctx.App.Name, nil, ctx.App))
 		},
 		Commands: []*cli.Command{
-			sandbox.Command(c), prove.Command(c), hook.Command(c), ci.Command(c), edit.Command(c), runs.Command(c), proposals.Command(c), review.Command(c), undo.Command(c), blame.Command(c), pr.Command(c),
+			sandbox.Command(c), plan.Command(c), build.Command(c), roles.Command(c), jobs.Command(c), prove.Command(c), hook.Command(c), ci.Command(c), edit.Command(c), runs.Command(c), proposals.Command(c), review.Command(c), undo.Command(c), blame.Command(c), pr.Command(c),
 			analyze.Command(c), context.Command(c), sql.Command(c), db.Command(c), images.Command(c), doctor.Command(c), config.Command(c), initialize.Command(c),
 			keys.Command(c), models.Command(c), memory.Command(c), prompts.Command(c), self.Command(c), uninstall.Command(c), mcp.Command(c, built().Version), schema.Command(c), helpCommand(c), manCommand(c),
 			completionCommand(c.Stdout), versionCommand(c),

@@ -61,6 +61,27 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/command/blame": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/blame", "sandbox/workspace",
 	},
+	"cmd/agent/internal/command/plan": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/crew", "orchestrator/crew/builder", "orchestrator/run", "orchestrator/store/database", "sandbox/workspace",
+	},
+	"cmd/agent/internal/command/build": {
+		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/command/plan", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/crew", "orchestrator/crew/builder", "orchestrator/run",
+	},
+	"cmd/agent/internal/command/roles": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/crew",
+	},
+	"cmd/agent/internal/command/jobs": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/plan", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/crew", "orchestrator/run", "orchestrator/store/plans",
+	},
+	"orchestrator/crew": {
+		"orchestrator/blame", "sandbox/workspace",
+	},
+	"orchestrator/crew/builder": {
+		"orchestrator/agent", "orchestrator/crew", "orchestrator/forge/commit", "orchestrator/gate", "orchestrator/run", "orchestrator/tournament", "sandbox/workspace", "verify",
+	},
+	"orchestrator/store/plans": {
+		"orchestrator/crew", "orchestrator/crew/builder", "orchestrator/run", "orchestrator/store/database",
+	},
 	"cmd/agent/internal/command/ci": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/proof", "cmd/agent/internal/sarif",
 		"cmd/agent/internal/term", "orchestrator/run", "verify",
@@ -175,7 +196,7 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/sarif": {"cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/run", "verify"},
 	"cmd/agent/internal/term":  {"orchestrator/agent", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "verify", "verify/policy"},
 	"cmd/agent/internal/wire": {
-		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "images/dependencies", "orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/blame", "orchestrator/export",
+		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "images/dependencies", "orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/agent/tools", "orchestrator/blame", "orchestrator/crew", "orchestrator/crew/builder", "orchestrator/export",
 		"orchestrator/forge", "orchestrator/gateway", "orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/catalog", "orchestrator/llm/emulated", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/run", "orchestrator/store",
 		"orchestrator/store/database", "orchestrator/store/history", "orchestrator/store/query", "orchestrator/survey", "orchestrator/tournament", "orchestrator/workbench", "sandbox", "sandbox/workspace",
 		"sandbox/workspace/secret", "verify",
@@ -255,7 +276,7 @@ var allowed = map[string][]string{
 	"orchestrator/selfbuild": {"images", "sandbox", "sandbox/workspace"},
 	"orchestrator/store": {
 		"orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "orchestrator/store/calls", "orchestrator/store/database",
-		"orchestrator/store/history", "orchestrator/store/knowledge", "orchestrator/store/query", "orchestrator/survey", "sandbox/workspace", "verify",
+		"orchestrator/store/history", "orchestrator/store/knowledge", "orchestrator/store/plans", "orchestrator/store/query", "orchestrator/survey", "sandbox/workspace", "verify",
 	},
 	"orchestrator/store/calls":    {"orchestrator/agent/conversation", "orchestrator/llm", "orchestrator/store/database", "sandbox/workspace/secret"},
 	"orchestrator/store/database": {"migrations"},

@@ -17,8 +17,8 @@ import (
 // rebuild`; and version, commit and its date, in one that was built outside of a repository.
 var builtFrom, releaseVersion, releaseCommit, releaseDate string
 
-// A build is what this program was built from, as `version --json` prints it.
-type build struct {
+// An origin is what this program was built from, as `version --json` prints it.
+type origin struct {
 	Version  string `json:"version"`
 	Source   string `json:"source,omitempty"` // digest, of a build by `agent self rebuild`
 	Commit   string `json:"commit"`           // empty where it is not known
@@ -30,8 +30,8 @@ type build struct {
 
 // built reads what the Go toolchain recorded in the program. There is no number to keep up to
 // date by hand.
-func built() build {
-	b := build{Version: "devel", Source: builtFrom, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+func built() origin {
+	b := origin{Version: "devel", Source: builtFrom, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if v := info.Main.Version; v != "" && v != "(devel)" {
 			b.Version = v
@@ -52,7 +52,7 @@ func built() build {
 }
 
 // Day is the day of the commit, that of the first program where it is not known.
-func (b build) Day() string {
+func (b origin) Day() string {
 	if len(b.Date) < len("2006-01-02") {
 		return "2026-01-01"
 	}
@@ -64,7 +64,7 @@ func versionCommand(c *cmdline.Line) *cli.Command {
 	return &cli.Command{
 		Name: "version", Usage: "print the version",
 		Description: cmdline.Examples("agent version --json", "with commit and date"),
-		Flags:       []cli.Flag{cmdline.JSONFlag(cmdline.Document[build]("build", 1))},
+		Flags:       []cli.Flag{cmdline.JSONFlag(cmdline.Document[origin]("origin", 1))},
 		Action: func(ctx *cli.Context) error {
 			if ctx.Bool("json") || asksJSON(nil, c.Getenv) {
 				return term.PrintJSON(c.Stdout, built())

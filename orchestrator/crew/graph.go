@@ -100,7 +100,7 @@ func (p *Plan) done(list []int) bool {
 func (p *Plan) Block(n int) (blocked []int) {
 	for _, m := range p.After(n) {
 		if t := p.Task(m); t.State == Waiting {
-			t.State, t.Why = Blocked, "task "+numbers([]int{n})+" was not done"
+			t.State, t.Why = Blocked, "task "+Numbers([]int{n})+" was not done"
 			blocked = append(blocked, m)
 		}
 	}

@@ -193,7 +193,7 @@ func (p *Plan) Check(exists func(path string) bool, roles Roles) (wrong []string
 		}
 	}
 	if cycle := p.cycle(); len(wrong) == 0 && cycle != nil {
-		say("tasks %s depend on each other in a circle", numbers(cycle))
+		say("tasks %s depend on each other in a circle", Numbers(cycle))
 	}
 	if len(wrong) > 0 {
 		return wrong // what follows walks the graph
@@ -270,8 +270,8 @@ func (p *Plan) checkTask(t Task, exists func(string) bool, creators map[string]i
 	}
 }
 
-// numbers joins task numbers: "3, 4 and 7".
-func numbers(list []int) string {
+// Numbers joins task numbers: "3, 4 and 7".
+func Numbers(list []int) string {
 	var b strings.Builder
 	for i, n := range list {
 		switch {

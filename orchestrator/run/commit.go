@@ -20,6 +20,8 @@ type CommitOrder struct {
 	Branch string
 	// Message returns the message for what a run promotes.
 	Message func(ctx context.Context, c CommitAbout) string
+	// Steps returns the commits that lead up to it on a base, each with all that is changed up to it; nil for none.
+	Steps func(ctx context.Context, base *workspace.Manifest) ([]commit.Step, error)
 }
 
 // CommitAbout is what a message is about.
@@ -59,7 +61,12 @@ func (x *Execution) prepareCommit(ctx context.Context, c *committing, cs workspa
 		o.Message = func(besides []string) string {
 			return c.order.Message(ctx, CommitAbout{Run: x.rec.ID, Iteration: x.rec.Iteration, Candidate: c.candidate, Besides: besides})
 		}
-		c.made, err = commit.Prepare(ctx, repo, o)
+		if c.order.Steps != nil {
+			o.Before, err = c.order.Steps(ctx, base)
+		}
+		if err == nil {
+			c.made, err = commit.Prepare(ctx, repo, o)
+		}
 	}
 	if err != nil {
 		end := x.uncommitted(ctx, err)

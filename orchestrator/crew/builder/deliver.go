@@ -8,6 +8,7 @@ import (
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/crew"
+	"agent/orchestrator/forge/commit"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -175,6 +176,11 @@ func (w *work) deliver(ctx context.Context) (again bool, res Result) {
 	landed := w.first(len(w.landed))
 	req := w.req
 	req.Found, req.Config.Gates = true, withAcceptance(req.Config.Gates, w.plan.Landed()...)
+	if req.Commit != nil {
+		order := *req.Commit
+		order.Steps = w.commits(landed)
+		req.Commit = &order
+	}
 	w.say(0, fmt.Sprintf("plan %d: the whole is judged as one change", w.plan.ID))
 	runner := w.Runner(func(e run.Event) { w.note(Note{Run: e.Run, Event: &e}) })
 	rec := run.Record{Intent: fmt.Sprintf("plan %d: %s", w.plan.ID, crew.Clip(w.plan.Goal, 200)), Iteration: a.ID}
@@ -197,6 +203,35 @@ func (w *work) deliver(ctx context.Context) (again bool, res Result) {
 		return x.ProveTaken(ctx, req, st, whole)
 	})
 	return w.settle(ctx, a, doc)
+}
+
+// commits returns the commits of the tasks that lead up to that of the whole, which is the last one's. Nil where there
+// is but one.
+func (w *work) commits(landed []workspace.Changeset) func(context.Context, *workspace.Manifest) ([]commit.Step, error) {
+	tasks := w.plan.Landed()
+	if len(tasks) < 2 || len(tasks) != len(landed) {
+		return nil
+	}
+	return func(_ context.Context, base *workspace.Manifest) (steps []commit.Step, err error) {
+		for i, t := range tasks[:len(tasks)-1] {
+			whole, _, err := crew.Integrate(base, landed[:i+1])
+			if err != nil {
+				return nil, err
+			}
+			text := commit.Message(t.Message, [][2]string{{"Agent-Run", t.Run}, {"Agent-Plan", fmt.Sprintf("%d, task %d", w.plan.ID, t.N)}, {"Agent-Role", t.Role}})
+			steps = append(steps, commit.Step{Changes: whole, Message: text})
+		}
+		return steps, nil
+	}
+}
+
+// LastMessage is the message of the commit that completes a plan, "" where none of its tasks is done.
+func LastMessage(p crew.Plan) string {
+	tasks := p.Landed()
+	if len(tasks) == 0 {
+		return ""
+	}
+	return tasks[len(tasks)-1].Message
 }
 
 // settle records how the run of a delivery ended.

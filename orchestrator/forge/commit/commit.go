@@ -57,6 +57,15 @@ type Order struct {
 	// Disk is the workspace that was judged, and Changes what is to be committed of it.
 	Disk    *workspace.Manifest
 	Changes workspace.Changeset
+	// Before are commits that lead up to it, the first one first.
+	Before []Step
+}
+
+// A Step is a commit on the way to one. What of the whole no step has is in the last commit.
+type Step struct {
+	// Changes are all that is changed up to it, with the steps before.
+	Changes workspace.Changeset
+	Message string
 }
 
 // A Commit is one that was made, and that no branch has yet.
@@ -126,32 +135,54 @@ func Prepare(ctx context.Context, repo *revision.Repository, o Order) (*Commit, 
 	case ref != "HEAD":
 		c.pending = pendingRefs + o.Run + "/" + strings.TrimPrefix(ref, "refs/")
 	}
-	tree, err := c.tree(ctx, o)
+	changes, err := o.Changes.Flatten()
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"commit-tree", tree}
-	if parent != "" {
-		args = append(args, "-p", parent)
+	for _, s := range o.Before { // also of what a later one takes back
+		way, err := s.Changes.Flatten()
+		if err == nil {
+			err = c.fits(ctx, o, way)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	out, err := repo.Write(ctx, git.Input{Stdin: strings.NewReader(o.Message(c.Besides)), Env: o.By.environment()}, args...)
-	if err != nil {
+	c.Besides = nil
+	if err := c.fits(ctx, o, changes); err != nil {
 		return nil, err
 	}
-	c.ID = strings.TrimSpace(string(out))
+	c.ID = parent
+	for _, s := range append(slices.Clone(o.Before), Step{o.Changes, o.Message(c.Besides)}) {
+		if err := c.add(ctx, o, s); err != nil {
+			return nil, err
+		}
+	}
 	_, err = repo.Write(ctx, git.Input{}, "update-ref", c.pending, c.ID, "")
 	return c, err
 }
 
-// tree makes the tree of the commit: the parent's with the changes.
-func (c *Commit) tree(ctx context.Context, o Order) (string, error) {
-	changes, err := o.Changes.Flatten()
+// add makes the next commit on the way, on the one before.
+func (c *Commit) add(ctx context.Context, o Order, s Step) error {
+	changes, err := s.Changes.Flatten()
 	if err != nil {
-		return "", err
+		return err
 	}
-	if err := c.fits(ctx, o, changes); err != nil {
-		return "", err
+	tree, err := c.tree(ctx, o, changes)
+	if err != nil {
+		return err
 	}
+	args := []string{"commit-tree", tree}
+	if c.ID != "" {
+		args = append(args, "-p", c.ID)
+	}
+	out, err := c.repo.Write(ctx, git.Input{Stdin: strings.NewReader(s.Message), Env: o.By.environment()}, args...)
+	c.ID = strings.TrimSpace(string(out))
+	return err
+}
+
+// tree makes the tree of a commit: that of the head with the changes.
+func (c *Commit) tree(ctx context.Context, o Order, changes []workspace.PathChange) (string, error) {
 	dir, err := os.MkdirTemp("", "agent-index-")
 	if err != nil {
 		return "", err

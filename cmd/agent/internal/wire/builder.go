@@ -28,8 +28,8 @@ type team struct {
 	chains map[string]*llm.Chain // by what is configured as the model
 }
 
-// Builder returns who makes plans and carries them out, with the models of set where a role names none of its own.
-func (s *Session) Builder(set config.Settings) (*builder.Builder, error) {
+// PlanBuilder returns who makes plans and carries them out, with the models of set where a role names none of its own.
+func (s *Session) PlanBuilder(set config.Settings) (*builder.Builder, error) {
 	prompts, err := LoadPrompts(set["workspace"].Text, s.home)
 	if err != nil {
 		return nil, err

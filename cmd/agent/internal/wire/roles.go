@@ -10,6 +10,7 @@ import (
 	"agent/orchestrator/agent"
 	"agent/orchestrator/agent/tools"
 	"agent/orchestrator/crew"
+	"agent/sandbox"
 )
 
 // rolesDir is where a workspace may have roles of its own, ownRoles where the user may, in the directory of the user's
@@ -73,4 +74,16 @@ func allowedRoles(dir, home string) (crew.Roles, error) {
 	}
 	return nil, fault.Policy("read them in "+rolesDir+"; `agent roles --allow` allows these texts, or remove them",
 		"the workspace has roles of its own that you have not allowed: %s", strings.Join(names, ", "))
+}
+
+// Home is where the user's configuration is, "" for nowhere.
+func (s *Session) Home() string { return s.home }
+
+// Works reports whether a process that is named as the owner of a plan lives, or may live on another machine.
+func Works(owner string) bool {
+	if owner == "" {
+		return false
+	}
+	alive, _ := sandbox.Alive(owner)
+	return alive
 }

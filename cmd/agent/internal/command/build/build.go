@@ -1,0 +1,269 @@
+// Package build is `agent build`: a plan carried out task by task on an integration tree, and delivered as one change.
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/checkpoint"
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/command/plan"
+	"agent/cmd/agent/internal/command/sandbox"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/crew"
+	"agent/orchestrator/crew/builder"
+	"agent/orchestrator/run"
+)
+
+type command struct{ *cmdline.Line }
+
+// Command carries plans out.
+func Command(line *cmdline.Line) *cli.Command {
+	c := command{line}
+	return &cli.Command{
+		Name: "build", Usage: "carry a goal out that is larger than one edit: plan it, do its tasks, prove the whole, write it", ArgsUsage: "[GOAL]",
+		Description: "Each task of the plan is a run in throwaway containers, on the workspace as the finished tasks leave it; up to\n" +
+			"--parallel are at work where neither depends on nor touches the other. What passed is kept, merged and\n" +
+			"judged again where the tree has moved. A task that fails is tried again, by the next model of its role, then\n" +
+			"planned anew; what depends on it waits, the others go on. In the end the whole is reviewed, judged once as one\n" +
+			"change, and written after a question, or with --yes. The workspace is not touched before. Killed or\n" +
+			"interrupted anywhere, --resume carries it on, and no answer of a model is paid for twice. Caps hold for the\n" +
+			"plan as a whole.\n\n" + cmdline.Examples(
+			"agent build 'add a currency to every price'", "plan it, ask, carry it out, ask again",
+			"agent build --plan 3 --yes", "a plan that is there, without a question",
+			"agent build --resume", "the newest plan that stands still",
+			"agent build --plan 3 --commit", "one commit a task",
+			"agent build --plan 3 --step", "asked before each task, which can be changed"),
+		Flags: slices.Concat([]cli.Flag{
+			cmdline.WorkspaceFlag(),
+			&cli.StringFlag{Name: "plan", Usage: "carry out plan `N` of `agent plan list`"},
+			&cli.BoolFlag{Name: "resume", Usage: "carry on the newest plan that stands still; tasks that failed are tried again", DisableDefaultText: true},
+			&cli.IntFlag{Name: "parallel", Value: 2, Usage: fmt.Sprintf("have up to `N` tasks at work at the same time, %d at most", builder.MaxParallel)},
+			&cli.BoolFlag{Name: "step", Usage: "ask before each task, and before the whole is judged", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "outside", Usage: "let tasks touch files that they do not name", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "partial", Usage: "deliver what is done where tasks failed", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "no-review", Usage: "ask no model for a review of the whole", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "despite-review", Usage: "deliver what the review did not accept", DisableDefaultText: true},
+		}, cmdline.ModelFlags(), []cli.Flag{
+			cmdline.YesFlag("carry the plan out and write what passed without asking"),
+			config.FlagFor("no-promote", ""),
+			cmdline.AllowFlag(),
+			cmdline.NoInstallFlag(),
+			cmdline.JSONFlag(cmdline.Document[Built]("build", 1), cmdline.RunDocument()),
+		}, sandbox.CommitFlags()),
+		Action: c.build,
+	}
+}
+
+// A Built is what became of a plan, as --json prints it.
+type Built struct {
+	Plan crew.Plan `json:"plan"`
+	// Run is the document of the run that was to deliver the whole, null where it did not come so far.
+	Run   *run.Document `json:"run"`
+	Error *run.Problem  `json:"error"`
+}
+
+// A job is one call of the command.
+type job struct {
+	command
+	ctx *cli.Context
+	set config.Settings
+	req run.Request
+	s   *wire.Session
+}
+
+// build runs the command.
+func (c command) build(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	if err := which(ctx); err != nil {
+		return err
+	}
+	if n := ctx.Int("parallel"); n < 1 || n > builder.MaxParallel {
+		return fault.Usage(fmt.Sprintf("give a number from 1 to %d", builder.MaxParallel), "--parallel is %d", n)
+	}
+	if ctx.Bool("step") && !c.Attended() {
+		return fault.Usage("leave --step out", "there is no terminal to ask at")
+	}
+	req, err := sandbox.BaseRequest(set)
+	if err != nil {
+		return err
+	}
+	defer req.Place.Close()
+	if req.Commit, err = sandbox.CommitOrder(ctx, c.Line, req.Place.Path, req.NoPromote); err != nil {
+		return err
+	}
+	if err := wire.CheckAnyModel(ctx.Context, set); err != nil {
+		return err
+	}
+	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
+		return (&job{c, ctx, set, req, s}).run()
+	})
+}
+
+// which refuses a command line that names no plan, or several.
+func which(ctx *cli.Context) error {
+	named := 0
+	for _, given := range []bool{ctx.Args().Present(), ctx.IsSet("plan"), ctx.Bool("resume")} {
+		if given {
+			named++
+		}
+	}
+	switch {
+	case named == 0:
+		return fault.Usage("say what is to be reached: agent build 'add a currency to every price'; or --plan N, or --resume", "no goal and no plan was given")
+	case named > 1:
+		return fault.Usage("leave the others out", "a goal, --plan and --resume are mutually exclusive")
+	}
+	return nil
+}
+
+// run finds or makes the plan, has it confirmed and carried out, and reports.
+func (j *job) run() error {
+	p, err := j.plan()
+	if err != nil {
+		return err
+	}
+	switch {
+	case p.State.Over():
+		return fault.Usage("`agent plan list` has the others", "plan %d is %s", p.ID, p.State)
+	case p.Workspace != j.req.Place.Path:
+		return fault.Usage("run it with --workspace "+p.Workspace, "plan %d is for another workspace than %s", p.ID, j.req.Place.Path)
+	}
+	if err := plan.Idle(p); err != nil {
+		return err
+	}
+	if p.State == crew.Drafted {
+		if err := j.confirm(p); err != nil {
+			return err
+		}
+	}
+	b, err := j.s.PlanBuilder(j.set)
+	if err != nil {
+		return err
+	}
+	b.Parallel, b.Outside, b.Partial = j.ctx.Int("parallel"), j.ctx.Bool("outside"), j.ctx.Bool("partial")
+	b.NoReview, b.Despite = j.ctx.Bool("no-review"), j.ctx.Bool("despite-review")
+	show := newShow(j.Line, p)
+	board, err := j.Prepare(j.ctx.Context, j.s, &j.req.Config)
+	if err != nil {
+		return err
+	}
+	board.Close()
+	b.Tell = show.note
+	if j.ctx.Bool("step") {
+		b.Step = (&stepper{j.Line, show}).ask
+	}
+	j.req.Approver = approver{&checkpoint.Approver{Console: &j.Console, Yes: j.set.On("yes"), Allow: j.req.Allow, Wait: j.set.Patience(), Board: j.NewBoard(0)}, show}
+	sandbox.Describe(j.req.Commit, j.ctx.String("message"), "", nil)
+	j.describe(p)
+	res := b.Build(j.ctx.Context, j.req, p)
+	show.close()
+	return j.report(res)
+}
+
+// describe gives the commit of the whole its message: that of the last task, where nobody gave one.
+func (j *job) describe(p crew.Plan) {
+	if j.req.Commit == nil {
+		return
+	}
+	inner, text := j.req.Commit.Message, j.ctx.String("message")
+	j.req.Commit.Message = func(ctx context.Context, about run.CommitAbout) string {
+		now, err := j.s.DB.Plans().Plan(ctx, p.ID)
+		if text == "" && err == nil {
+			text = builder.LastMessage(now)
+		}
+		if text == "" {
+			text = term.Headline(p.Goal)
+		}
+		// The trailers are those of any commit of a run.
+		_, trailers, _ := strings.Cut(inner(ctx, about), "\n\n")
+		return strings.TrimRight(text, "\n") + "\n\n" + trailers
+	}
+}
+
+// plan finds the plan, or has it made.
+func (j *job) plan() (crew.Plan, error) {
+	ctx := j.ctx
+	switch {
+	case ctx.IsSet("plan"):
+		if ctx.String("plan") == "" {
+			return crew.Plan{}, fault.Usage("see `agent plan list`", "--plan names no plan")
+		}
+		return plan.Find(ctx.Context, j.s, ctx.String("plan"), "")
+	case ctx.Bool("resume"):
+		list, err := j.s.DB.Plans().Plans(ctx.Context, j.req.Place.Path, 200)
+		if err != nil {
+			return crew.Plan{}, err
+		}
+		i := slices.IndexFunc(list, func(p crew.Plan) bool { return !p.State.Over() && p.State != crew.Drafted })
+		if i < 0 {
+			return crew.Plan{}, fault.Usage("`agent plan list` has all; --plan N begins one", "no plan of this workspace stands still")
+		}
+		return list[i], nil
+	}
+	goal, err := plan.Goal(ctx, j.Line)
+	if err != nil {
+		return crew.Plan{}, err
+	}
+	return plan.Make(ctx.Context, j.Line, j.s, j.set, j.req, goal)
+}
+
+// confirm shows a plan and asks whether it is carried out.
+func (j *job) confirm(p crew.Plan) error {
+	if j.set.On("yes") {
+		return nil
+	}
+	next := fmt.Sprintf("look at it with `agent plan show %d`; `agent build --plan %d --yes` carries it out", p.ID, p.ID)
+	if !j.Attended() {
+		return &fault.Error{Exit: run.ExitApproval, Kind: run.ProblemPolicy, Next: next, Err: fmt.Errorf("plan %d waits for an approval: there is no terminal and no --yes", p.ID)}
+	}
+	if err := plan.Print(j.Stderr, j.Palette(j.Stderr), p); err != nil {
+		return err
+	}
+	yes, err := j.AskYes(j.ctx.Context, fmt.Sprintf("Carry out these %s?", run.Count(len(p.Tasks), "task")))
+	if err != nil && !errors.Is(err, term.ErrExpired) {
+		return err
+	}
+	if !yes {
+		return &fault.Error{Exit: run.ExitApproval, Kind: run.ProblemPolicy, Next: fmt.Sprintf("`agent plan edit %d` changes it; %s", p.ID, next), Err: fmt.Errorf("plan %d was not approved; it is kept", p.ID)}
+	}
+	return nil
+}
+
+// report prints what became of the plan and ends with its exit code.
+func (j *job) report(res builder.Result) error {
+	if j.set.On("json") {
+		if err := term.PrintJSON(j.Stdout, Built{res.Plan, res.Document, res.Error}); err != nil {
+			return err
+		}
+		if res.Exit == run.ExitDone {
+			return nil
+		}
+		return fault.Reported{Exit: res.Exit}
+	}
+	if err := plan.Print(j.Stdout, j.Palette(j.Stdout), res.Plan); err != nil {
+		return err
+	}
+	if res.Document != nil {
+		fmt.Fprintln(j.Stdout)
+		j.Summary().Document(*res.Document)
+	}
+	switch {
+	case res.Error == nil:
+		return nil
+	case res.Document != nil && res.Document.Error != nil: // it was told
+		return fault.Reported{Exit: res.Exit}
+	}
+	return &fault.Error{Exit: res.Exit, Kind: res.Error.Kind, Next: res.Error.Next, Err: errors.New(res.Error.Message)}
+}

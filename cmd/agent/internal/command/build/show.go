@@ -1,0 +1,212 @@
+package build
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"agent/cmd/agent/internal/checkpoint"
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/command/plan"
+	"agent/cmd/agent/internal/term"
+	"agent/orchestrator/crew"
+	"agent/orchestrator/crew/builder"
+	"agent/orchestrator/run"
+)
+
+// A show shows a plan at work on stderr: on a terminal its tree, drawn anew in place with what each running task does, below
+// what happened; elsewhere a line for each thing that happens.
+type show struct {
+	line  *cmdline.Line
+	began time.Time
+
+	mu     sync.Mutex
+	plan   crew.Plan
+	doing  map[int]string // what the run of each task is at; 0 for the whole
+	drawn  int            // lines of the tree on the screen
+	hidden bool
+
+	asking sync.Mutex // one question at a time
+}
+
+// newShow returns the show of a plan.
+func newShow(line *cmdline.Line, p crew.Plan) *show {
+	return &show{line: line, began: time.Now(), plan: p, doing: map[int]string{}, hidden: term.Terminal(line.Stderr) == nil}
+}
+
+// note takes what happens.
+func (s *show) note(n builder.Note) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n.Text != "" {
+		s.plan = n.Plan
+	}
+	if e := n.Event; e != nil {
+		if text := said(*e); text != "" && s.doing[n.Task] != text {
+			s.doing[n.Task] = text
+			s.draw("")
+		}
+		return
+	}
+	s.draw(fmt.Sprintf("%6s  %s", time.Since(s.began).Round(time.Second), term.CleanLine(n.Text)))
+}
+
+// said is what an event says of where a run stands, "" for nothing.
+func said(e run.Event) string {
+	switch {
+	case e.State != "" && e.Note != "":
+		return string(e.State) + ": " + term.CleanLine(e.Note)
+	case e.State != "":
+		return string(e.State)
+	case e.Gate != nil && e.Gate.Gate != "":
+		return "gate " + e.Gate.Gate
+	case e.Model != nil && e.Model.Model != "":
+		return "asks " + term.CleanLine(e.Model.Model)
+	}
+	return ""
+}
+
+// draw prints a line of what happened, "" for none, and the tree below it.
+func (s *show) draw(happened string) {
+	w := s.line.Stderr
+	if s.hidden {
+		if happened != "" {
+			fmt.Fprintln(w, happened)
+		}
+		return
+	}
+	var b strings.Builder
+	s.erase(&b)
+	columns, rows := s.line.Size(w)
+	if happened != "" {
+		b.WriteString(clip(happened, columns) + "\n")
+	}
+	pal := s.line.Palette(w)
+	lines := plan.Lines(pal, s.plan)
+	for _, t := range s.plan.Tasks {
+		if t.State == crew.Running && s.doing[t.N] != "" {
+			lines = append(lines, pal.Dim(clip(fmt.Sprintf("  %d: %s", t.N, s.doing[t.N]), columns)))
+		}
+	}
+	if s.doing[0] != "" {
+		lines = append(lines, pal.Dim(clip("  whole: "+s.doing[0], columns)))
+	}
+	if most := max(3, rows-4); len(lines) > most {
+		lines = append(lines[:most-1], pal.Dim(fmt.Sprintf("  and %d more lines", len(lines)-most+1)))
+	}
+	for _, l := range lines {
+		b.WriteString(l + "\n")
+	}
+	s.drawn = len(lines)
+	io.WriteString(w, b.String())
+}
+
+// erase takes the tree off the screen.
+func (s *show) erase(b *strings.Builder) {
+	if s.drawn > 0 {
+		fmt.Fprintf(b, "\x1b[%dA\x1b[J", s.drawn)
+	}
+	s.drawn = 0
+}
+
+// clip cuts a line of our own to the width of a terminal.
+func clip(s string, columns int) string {
+	if r := []rune(s); len(r) >= columns && columns > 1 {
+		return string(r[:columns-2]) + "…"
+	}
+	return s
+}
+
+// close takes the tree off the screen for good: the result that is printed next has it.
+func (s *show) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.hidden {
+		var b strings.Builder
+		s.erase(&b)
+		io.WriteString(s.line.Stderr, b.String())
+	}
+	s.hidden = true
+}
+
+// pause leaves the terminal to a question until the returned function is called.
+func (s *show) pause() func() {
+	s.mu.Lock()
+	was := s.hidden
+	if !was {
+		var b strings.Builder
+		s.erase(&b)
+		io.WriteString(s.line.Stderr, b.String())
+	}
+	s.hidden = true
+	s.mu.Unlock()
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.hidden = was
+	}
+}
+
+// An approver asks with the show off the screen.
+type approver struct {
+	*checkpoint.Approver
+	show *show
+}
+
+// Approve implements run.Approver.
+func (a approver) Approve(ctx context.Context, p run.Proposal) (run.Answer, error) {
+	defer a.show.pause()()
+	return a.Approver.Approve(ctx, p)
+}
+
+// A stepper asks a person before each step.
+type stepper struct {
+	line *cmdline.Line
+	show *show
+}
+
+// ask implements builder.Builder.Step. Tasks begin at the same time, and are asked about one after the other: the
+// terminal is taken for each.
+func (s *stepper) ask(ctx context.Context, step builder.Step) (builder.StepAnswer, error) {
+	s.show.asking.Lock()
+	defer s.show.asking.Unlock()
+	defer s.show.pause()()
+	what := "Judge the whole now?"
+	if step.Task != nil {
+		what = fmt.Sprintf("Begin task %d, %s?", step.Task.N, term.CleanLine(step.Task.Title))
+		fmt.Fprintf(s.line.Stderr, "\n%s\n", strings.TrimSpace(term.Clean(step.Text)))
+	}
+	q := term.Question{Text: what, Default: 'b', Choices: []term.Choice{{Key: 'b', Name: "begin", Help: "go on with it", More: "y"}}}
+	if step.Task != nil {
+		q.Choices = append(q.Choices,
+			term.Choice{Key: 'e', Name: "edit", Help: "change what the engineer is told, in your editor"},
+			term.Choice{Key: 's', Name: "skip", Help: "leave the task undone; what depends on it waits", More: "n"})
+	}
+	q.Choices = append(q.Choices, term.Choice{Key: 'q', Name: "quit", Help: "end here; `agent build --resume` carries it on"})
+	for {
+		key, err := s.line.Ask(ctx, q)
+		if err != nil {
+			return builder.StepAnswer{}, err
+		}
+		switch key {
+		case 's':
+			return builder.StepAnswer{Skip: true}, nil
+		case 'q':
+			return builder.StepAnswer{Abort: true}, nil
+		case 'e':
+			texts, err := s.line.EditTexts(ctx, map[string][]byte{"task.txt": []byte(step.Text)})
+			if err != nil {
+				fmt.Fprintln(s.line.Stderr, term.CleanLine(err.Error()))
+				continue
+			}
+			if text := strings.TrimSpace(string(texts["task.txt"])); text != "" {
+				return builder.StepAnswer{Text: text}, nil
+			}
+			continue
+		}
+		return builder.StepAnswer{}, nil
+	}
+}
