@@ -13,7 +13,7 @@ analyze plan_state, task_state;
 
 create table plan (
     id        bigint      generated always as identity primary key,
-    op        text        not null unique, -- names the attempt to record it, so that a retry finds it
+    op        uuid        not null unique, -- names the attempt to record it, so that a retry finds it
     workspace text        not null,
     goal      text        not null,
     summary   text        not null,

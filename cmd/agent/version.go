@@ -64,7 +64,7 @@ func versionCommand(c *cmdline.Line) *cli.Command {
 	return &cli.Command{
 		Name: "version", Usage: "print the version",
 		Description: cmdline.Examples("agent version --json", "with commit and date"),
-		Flags:       []cli.Flag{cmdline.JSONFlag(cmdline.Document[origin]("origin", 1))},
+		Flags:       []cli.Flag{cmdline.JSONFlag(cmdline.Document[origin]("build", 1))},
 		Action: func(ctx *cli.Context) error {
 			if ctx.Bool("json") || asksJSON(nil, c.Getenv) {
 				return term.PrintJSON(c.Stdout, built())

@@ -30,7 +30,12 @@ type trial struct {
 // planned anew or given up. A problem is one of the plan, which stands still then; the task goes on where it was.
 func (w *work) carry(ctx context.Context, n int) *run.Problem {
 	role := w.role(n)
-	for tried := 1; ; tried++ {
+	for {
+		// Its process may have ended when it had been tried often enough.
+		t, _ := w.task(n)
+		if t.Tries-w.before[n] >= orDefault(role.Limits.Tries, defaultTries) {
+			return w.otherwise(ctx, n)
+		}
 		if stop, problem := w.step(ctx, n); stop || problem != nil {
 			return problem
 		}
@@ -47,13 +52,9 @@ func (w *work) carry(ctx context.Context, n int) *run.Problem {
 			return w.give(ctx, n, crew.Held, got)
 		}
 		w.say(n, fmt.Sprintf("task %d: %s", n, firstLine(got.why)))
-		if tried < orDefault(role.Limits.Tries, defaultTries) {
-			if err := w.update(ctx, func(p *crew.Plan) { t := p.Task(n); t.Why, t.Run = got.why, got.run }); err != nil {
-				return trouble(ctx, "record the plan", err)
-			}
-			continue
+		if err := w.update(ctx, func(p *crew.Plan) { t := p.Task(n); t.Why, t.Run = got.why, got.run }); err != nil {
+			return trouble(ctx, "record the plan", err)
 		}
-		return w.otherwise(ctx, n, got)
 	}
 }
 
@@ -102,10 +103,7 @@ func (w *work) give(ctx context.Context, n int, to crew.TaskState, got trial) *r
 }
 
 // otherwise has a task that was tried often enough planned anew, or gives it up.
-func (w *work) otherwise(ctx context.Context, n int, got trial) *run.Problem {
-	if err := w.update(ctx, func(p *crew.Plan) { t := p.Task(n); t.Why, t.Run = got.why, got.run }); err != nil {
-		return trouble(ctx, "record the plan", err)
-	}
+func (w *work) otherwise(ctx context.Context, n int) *run.Problem {
 	planned, problem := w.replan(ctx, n)
 	if problem != nil {
 		return problem
@@ -114,16 +112,18 @@ func (w *work) otherwise(ctx context.Context, n int, got trial) *run.Problem {
 		w.say(n, fmt.Sprintf("task %d: planned anew", n))
 		return nil
 	}
-	return w.give(ctx, n, crew.Undone, got)
+	t, _ := w.task(n) // with what the planner said
+	return w.give(ctx, n, crew.Undone, trial{why: t.Why, run: t.Run})
 }
 
 // try tries a task once: as a run without a patch on the integration tree, which promotes nothing.
 func (w *work) try(ctx context.Context, n int, role crew.Role) (trial, *run.Problem) {
 	t, done := w.task(n)
-	if kept, problem := w.kept(ctx, t); kept != nil || problem != nil {
-		return *kept, problem
+	a, kept := w.kept(t)
+	var err error
+	if !kept {
+		a, err = w.begin(ctx, TaskKind, n, role.Name, t.Tries, done)
 	}
-	a, err := w.begin(ctx, TaskKind, n, role.Name, t.Tries, done)
 	if err == nil {
 		err = w.update(ctx, func(p *crew.Plan) { p.Task(n).Tries++ })
 	}
@@ -132,6 +132,10 @@ func (w *work) try(ctx context.Context, n int, role crew.Role) (trial, *run.Prob
 	}
 	w.say(n, fmt.Sprintf("task %d: %s", n, t.Title))
 	got := trial{attempt: a}
+	if kept {
+		got.run, got.outcome = a.Run, Passed
+		return got, w.prove(ctx, t, &got)
+	}
 	// Its process may have died between the end of the run and the next row.
 	id, state, ok, err := w.RunOf(ctx, a.ID)
 	switch {
@@ -154,27 +158,22 @@ func (w *work) try(ctx context.Context, n int, role crew.Role) (trial, *run.Prob
 	return got, troubleIf(ctx, "record the task", w.end(ctx, got.attempt, got.outcome, got.why))
 }
 
-// kept returns what a held task has proved already, where it may touch other files now; nil for nothing.
-func (w *work) kept(ctx context.Context, t crew.Task) (*trial, *run.Problem) {
-	if !w.Outside || t.Run == "" {
-		return nil, nil
-	}
-	list, err := w.Plans.Attempts(ctx, w.plan.ID)
-	if err != nil {
-		return &trial{}, trouble(ctx, "look what became of the task", err)
-	}
-	for _, a := range slices.Backward(list) {
-		if a.Task != t.N || a.Kind != TaskKind {
+// kept returns the attempt whose change passed and has not landed yet: its process was ended before, or it touched other files,
+// and may do so now. false where there is none.
+func (w *work) kept(t crew.Task) (Attempt, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, a := range slices.Backward(w.past) {
+		if a.Kind != TaskKind || a.Task != t.N {
 			continue
 		}
-		if a.Outcome != Outside || a.Run != t.Run {
-			return nil, nil
+		if a.Outcome == Passed && a.Try == t.Tries || a.Outcome == Outside && w.Outside && a.Run == t.Run {
+			w.past = slices.Delete(w.past, i, i+1)
+			return a, true
 		}
-		got := trial{attempt: a, run: a.Run, outcome: Passed}
-		problem := w.prove(ctx, t, &got)
-		return &got, problem
+		break
 	}
-	return nil, nil
+	return Attempt{}, false
 }
 
 // run has the run of a try done.

@@ -22,8 +22,10 @@ type work struct {
 	plan crew.Plan
 	// The changes of the tasks that are done, in the order in which they landed.
 	landed []workspace.Changeset
-	// What a process left unfinished, the oldest first.
-	left []Attempt
+	// What a process left unfinished, the oldest first, and what it ended.
+	left, past []Attempt
+	// How often a task had been tried before somebody asked for more, by number.
+	before map[int]int
 
 	landing sync.Mutex // one change lands at a time
 }
@@ -46,7 +48,7 @@ func (b *Builder) Build(ctx context.Context, req run.Request, p crew.Plan) Resul
 	if err != nil {
 		return failed(p, trouble(ctx, "take the plan up", err))
 	}
-	w := &work{Builder: b, req: req, plan: taken}
+	w := &work{Builder: b, req: req, plan: taken, before: map[int]int{}}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	res := w.build(ctx, cancel)
@@ -56,6 +58,7 @@ func (b *Builder) Build(ctx context.Context, req run.Request, p crew.Plan) Resul
 	if err := b.Plans.SavePlan(settled, res.Plan, b.Owner); err != nil && res.Error == nil {
 		return failed(res.Plan, trouble(ctx, "record the plan", err))
 	}
+	res.Plan.Owner = ""
 	b.tell(res.Plan, 0, fmt.Sprintf("plan %d: %s", res.Plan.ID, res.Plan.State))
 	return res
 }
@@ -105,6 +108,8 @@ func (w *work) recall(ctx context.Context) *run.Problem {
 	for _, a := range list {
 		if a.Outcome == "" {
 			w.left = append(w.left, a)
+		} else {
+			w.past = append(w.past, a)
 		}
 	}
 	for _, t := range w.plan.Landed() {
@@ -115,9 +120,15 @@ func (w *work) recall(ctx context.Context) *run.Problem {
 		w.landed = append(w.landed, proof.Candidate.Changeset)
 	}
 	for i := range w.plan.Tasks {
-		if t := &w.plan.Tasks[i]; t.State == crew.Running {
+		t := &w.plan.Tasks[i]
+		if t.State == crew.Running {
 			t.State = crew.Waiting
-			t.Tries = max(0, t.Tries-1) // the try that it was in goes on
+		}
+		// A try that is open goes on, and so does one whose change passed and has not landed.
+		if t.State == crew.Waiting && slices.ContainsFunc(list, func(a Attempt) bool {
+			return a.Kind == TaskKind && a.Task == t.N && a.Try == t.Tries-1 && (a.Outcome == "" || a.Outcome == Passed)
+		}) {
+			t.Tries--
 		}
 	}
 	// What failed or was held before is tried again by who asks for it.
@@ -125,6 +136,7 @@ func (w *work) recall(ctx context.Context) *run.Problem {
 		if t.State == crew.Undone || t.State == crew.Held {
 			w.plan.Reopen(t.N)
 			w.plan.Task(t.N).Why = t.Why
+			w.before[t.N] = t.Tries
 		}
 	}
 	return nil
@@ -236,7 +248,7 @@ func (w *work) stopped(p *run.Problem) Result {
 	w.plan.State, w.plan.Why = crew.Paused, p.Message
 	for i := range w.plan.Tasks {
 		if t := &w.plan.Tasks[i]; t.State == crew.Running {
-			t.State, t.Tries = crew.Waiting, max(0, t.Tries-1)
+			t.State = crew.Waiting
 		}
 	}
 	return w.result(nil, p)

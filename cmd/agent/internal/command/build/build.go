@@ -57,7 +57,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			config.FlagFor("no-promote", ""),
 			cmdline.AllowFlag(),
 			cmdline.NoInstallFlag(),
-			cmdline.JSONFlag(cmdline.Document[Built]("build", 1), cmdline.RunDocument()),
+			cmdline.JSONFlag(cmdline.Document[Built]("built", 1), cmdline.RunDocument()),
 		}, sandbox.CommitFlags()),
 		Action: c.build,
 	}
