@@ -163,6 +163,8 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 		"sandbox run --allow ":     "ci git dependencies tooling agent secret suppression weaker-test weaker-type changed-test runner unproven idle unseen protected",
 		"sandbox run --yes --no":   "--no-feature --no-promote --no-install",
 		"proposals ":               "list show drop",
+		"plan ":                    "list show edit drop",
+		"jobs ":                    "list show pause resume cancel",
 		"completion b":             "bash",
 		"runs diff --color ":       "auto always never",
 		"runs list --state pro":    "proposing promoting promoted",

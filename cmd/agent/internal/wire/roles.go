@@ -72,7 +72,7 @@ func allowedRoles(dir, home string) (crew.Roles, error) {
 	for _, s := range left {
 		names = append(names, string(s.Name))
 	}
-	return nil, fault.Policy("read them in "+rolesDir+"; `agent roles --allow` allows these texts, or remove them",
+	return nil, fault.Policy("read them in "+rolesDir+"; `agent roles --trust` says that you trust these texts, or remove them",
 		"the workspace has roles of its own that you have not allowed: %s", strings.Join(names, ", "))
 }
 

@@ -26,13 +26,13 @@ func Command(line *cmdline.Line) *cli.Command {
 		Name: "roles", Usage: "show who does what in a plan: tools, models, limits, and who may give work to whom", ArgsUsage: "[ROLE]",
 		Description: "The table is kept by code: a role that calls a tool it does not have, or gives work to a role that it may not,\n" +
 			"is refused. A file of your own, roles/NAME.toml beside your configuration, takes the place of a role that is built in;\n" +
-			"one in .agent/roles of a workspace does once you have allowed its text.\n\n" + cmdline.Examples(
+			"one in .agent/roles of a workspace does once you have said that you trust its text.\n\n" + cmdline.Examples(
 			"agent roles", "the table",
 			"agent roles worker", "the file of one, to start from",
-			"agent roles --allow", "allow those that this workspace brings"),
+			"agent roles --trust", "trust those that this workspace brings"),
 		Flags: []cli.Flag{
 			cmdline.WorkspaceFlag(),
-			&cli.BoolFlag{Name: "allow", Usage: "allow the roles that the workspace brings, as they are now", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "trust", Usage: "trust the roles that the workspace brings, as they are now", DisableDefaultText: true},
 			cmdline.JSONFlag(cmdline.Document[[]crew.Role]("roles", 1)),
 		},
 		Action: c.roles,
@@ -61,7 +61,7 @@ func (c command) roles(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if ctx.Bool("allow") {
+	if ctx.Bool("trust") {
 		left, err := wire.UnallowedRoles(all, home)
 		if err == nil && len(left) > 0 {
 			err = wire.Allow(home, left)
@@ -69,7 +69,7 @@ func (c command) roles(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.Stderr, "allowed %d\n", len(left))
+		fmt.Fprintf(c.Stderr, "trusted %d\n", len(left))
 	}
 	list := []crew.Role{}
 	for _, name := range all.Names() {
