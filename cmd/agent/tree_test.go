@@ -348,6 +348,7 @@ var uses = map[string][]string{
 	"runs":    {"apply", "replay"},
 	"sandbox": {"images", "proposals"},
 	"self":    {"sandbox"},
+	"plan":    {"sandbox"}, "build": {"plan", "sandbox"}, "jobs": {"plan"},
 }
 
 // mayImport reports whether the package of a folder may import another one of ours.
