@@ -57,6 +57,8 @@
 //	orchestrator/tournament       a change found by models: candidates side by side, repairs, proposals
 //	orchestrator/loop             iterations of runs: what to work on, the cascade, directives, memory
 //	orchestrator/replay           a recorded run judged again
+//	orchestrator/report           how a workspace stands: analyzers with scores, statuses and what to do; pure
+//	orchestrator/report/gather    the facts of a report: files, gates on the workspace as it is, the ledger
 //	orchestrator/survey           the ledger of a workspace kept up to date, and what prompts say of it
 //	orchestrator/export           copies of the record below .agent
 //	orchestrator/edit             from a response to a changeset, or a refusal; pure
