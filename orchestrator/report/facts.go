@@ -155,9 +155,10 @@ func stemOf(p string) string {
 	return stem
 }
 
-// prose reports whether a path is that of a text for people.
+// prose reports whether a path is that of a text for people: one without an extension may be.
 func prose(p string) bool {
-	return slices.Contains([]string{".md", ".markdown", ".rst", ".adoc", ".asciidoc", ".txt", ".org", ".mdx", ""}, strings.ToLower(path.Ext(p)))
+	l := lang.ByExtension(p)
+	return l != nil && l.Prose || slices.Contains([]string{"", ".txt", ".org", ".asciidoc"}, strings.ToLower(path.Ext(p)))
 }
 
 // The bounds of what is read whole for Text.
@@ -177,6 +178,4 @@ func Wants(p string) bool {
 }
 
 // markdown reports whether a file is Markdown.
-func markdown(p string) bool {
-	return slices.Contains([]string{".md", ".markdown"}, strings.ToLower(path.Ext(p)))
-}
+func markdown(p string) bool { return lang.ByExtension(p) == lang.Named("markdown") }

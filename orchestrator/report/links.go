@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"agent/sandbox/workspace/lang"
 	"agent/sandbox/workspace/lazyregexp"
 )
 
@@ -84,10 +85,12 @@ func (f *Facts) leadsFrom(to string) bool {
 		return true
 	}
 	stem := strings.TrimSuffix(strings.TrimSuffix(to, ".html"), ".htm")
-	for _, end := range []string{".md", ".mdx", ".rst", ".markdown", "/index.md", "/index.mdx", "/README.md", "/index.html"} {
-		if f.has(stem + end) {
-			return true
+	for _, l := range lang.All() {
+		for _, end := range l.Extensions {
+			if l.Prose && (f.has(stem+end) || f.has(stem+"/index"+end) || f.has(stem+"/README"+end)) {
+				return true
+			}
 		}
 	}
-	return false
+	return f.has(stem + "/index.html")
 }

@@ -235,9 +235,6 @@ func TestHostileNamesAreReported(t *testing.T) {
 // A large workspace takes seconds, and says how far it is.
 func TestALargeWorkspaceIsReadOnce(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("20,000 files")
-	}
 	dir := t.TempDir()
 	files := map[string]string{"README.md": "# Many\n"}
 	for i := range 20_000 {
