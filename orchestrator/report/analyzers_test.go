@@ -143,6 +143,7 @@ var cases = []struct {
 		"package.json": `{"private": true, "workspaces": ["p"]}`, "package-lock.json": `{"packages": {}}`, "p/package.json": `{"private": true, "dependencies": {"left": "1"}}`,
 	}, "pass 1.00"},
 	{"requirements", "dependencies", map[string]string{"requirements.txt": "flask\nrequests==2.0 # pinned\n-r other.txt\n./local\n"}, "pass 1.00; note requirements.txt:1 flask: any version fits"},
+	{"a library of Python", "dependencies", map[string]string{"pyproject.toml": "[project]\nname = \"x\"\ndependencies = [\"a>=1\"]\n"}, "pass 1.00"},
 	{"poetry", "dependencies", map[string]string{"pyproject.toml": "[tool.poetry.dependencies]\npython = \"^3.12\"\nflask = \"*\"\n", "poetry.lock": "[[package]]\nname = \"Flask\"\nversion = \"1\"\n"}, "pass 1.00; note pyproject.toml:3 …"},
 	{"cargo", "dependencies", map[string]string{"Cargo.toml": "[dependencies]\nserde = \"*\"\n", "src/main.rs": "fn main() {}\n"}, "warn 0.37; warn Cargo.toml:0 what it asks …"},
 	{"manifests of fixtures do not count", "dependencies", map[string]string{"tests/fixtures/package.json": "{"}, "none -"},
@@ -274,6 +275,7 @@ func TestWhatGatesSayIsWeighed(t *testing.T) {
 		"a few findings":          {"quality", []check.Standing{lint(2)}, nil, "pass 0.59; note shop.py:0 it has 1000 lines, more than 800; note shop.py:1 F401: unused (ruff)…"},
 		"many findings":           {"quality", []check.Standing{lint(30)}, nil, "warn 0.17; warn :0 linters find 30 things in 1006 lines; …"},
 		"modules of the machine":  {"quality", []check.Standing{standing(check.GateTypes, "mypy", check.Finding{File: "shop.py", Line: 1, Rule: "import-not-found", Message: "no stub"})}, []string{"judged without flask"}, "pass 0.60; note shop.py:0 …"},
+		"types of the machine":    {"quality", []check.Standing{lint(0), standing(check.GateTypes, "mypy", check.Finding{File: "shop.py", Line: 1, Message: "unknown"})}, []string{"judged without flask"}, "unknown -; note shop.py:0 …"},
 		"a linter that failed":    {"quality", []check.Standing{{Check: "ruff", Gate: check.Gate{Name: check.GateLint, Verdict: check.Infra, Detail: "ruff is not there"}}}, nil, "unknown -; …"},
 	} {
 		f := factsOf(t, files)

@@ -168,7 +168,8 @@ func depsLocked(f *Facts) value {
 			d.Status = Note
 		}
 		locked := f.lock(p, m) != ""
-		if !locked {
+		// Libraries of Python have no lock file as a rule.
+		if !locked && (d.Status != Note || m.kind != "python") {
 			details = append(details, d)
 		}
 		if d.Status != Note {

@@ -30,6 +30,10 @@ func (f *Facts) density(what, gate string, keep func(check.Standing) bool) value
 		return value{idle: true}
 	}
 	details := slices.DeleteFunc(findings(judged, Note, nextOf), func(d Detail) bool { return vendored(d.File) || missing.MatchString(d.Message) })
+	if gate == check.GateTypes && len(details) > 0 && len(f.Lacking) > 0 {
+		// The types of what is not there are unknown to whoever uses it.
+		return unmeasured("what "+what+" find", "not everything that it needs could be installed: "+f.Lacking[0])
+	}
 	n := 0
 	for _, e := range f.Files {
 		if e.isCode() {

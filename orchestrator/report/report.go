@@ -122,6 +122,15 @@ func Names() (names []string) {
 // Analyzers returns the table. It is shared: callers do not change it.
 func Analyzers() []Analyzer { return slices.Clone(table) }
 
+// Weights are those of its parts, in their order.
+func (a Analyzer) Weights() string {
+	var list []string
+	for _, p := range a.parts {
+		list = append(list, fmt.Sprint(p.weight))
+	}
+	return strings.Join(list, " ")
+}
+
 // Analyze asks the analyzers named in only, all where it is empty. Names of none are passed over.
 func Analyze(f Facts, only []string) Report {
 	r := Report{Rows: []Row{}}
@@ -295,6 +304,26 @@ func (r Report) With(before map[string]float64) Report {
 		if x, ok := before[r.Rows[i].Analyzer]; ok {
 			r.Rows[i].Before = &x
 		}
+	}
+	return r
+}
+
+// Hidden returns the report with its texts as hide returns them, without the configured secrets; nil hides nothing. What is left of
+// a path still names its file.
+func (r Report) Hidden(hide func(string) string) Report {
+	if hide == nil {
+		return r
+	}
+	r.Rows = slices.Clone(r.Rows)
+	for i, row := range r.Rows {
+		row.Summary, row.Details, row.Unmeasured = hide(row.Summary), slices.Clone(row.Details), slices.Clone(row.Unmeasured)
+		for k, d := range row.Details {
+			row.Details[k].File, row.Details[k].Message, row.Details[k].Next = hide(d.File), hide(d.Message), hide(d.Next)
+		}
+		for k, why := range row.Unmeasured {
+			row.Unmeasured[k] = hide(why)
+		}
+		r.Rows[i] = row
 	}
 	return r
 }

@@ -2,6 +2,8 @@ package report_test
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -130,5 +132,50 @@ func TestAnEmptyWorkspaceHasAReport(t *testing.T) {
 	}
 	if want := "readme fail, ci fail, tests none, build none, security pass, quality none, dependencies none, documentation warn, licence fail, structure pass"; strings.Join(got, ", ") != want {
 		t.Errorf("%s", strings.Join(got, ", "))
+	}
+}
+
+// The document names every analyzer, and the numbers in it are those of the code.
+func TestTheDocumentSaysWhatScoresAreMadeOf(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/report.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range report.Analyzers() {
+		at := strings.Index(string(text), "\n| "+a.Name+" | ")
+		if at < 0 {
+			t.Errorf("docs/report.md does not name %s", a.Name)
+			continue
+		}
+		line, _, _ := strings.Cut(string(text[at+1:]), "\n")
+		var weights []string
+		for _, m := range regexp.MustCompile(`(?:\| |· )(\d):`).FindAllStringSubmatch(line, -1) {
+			weights = append(weights, m[1])
+		}
+		if got := strings.Join(weights, " "); got != a.Weights() {
+			t.Errorf("%s: the document has the weights %s, the table %s", a.Name, got, a.Weights())
+		}
+	}
+	if n := strings.Count(string(text), "\n| ") - 1; n != len(report.Names()) { // without the head
+		t.Errorf("the document has %d rows", n)
+	}
+}
+
+// Configured secrets are taken out of every text that a workspace or a tool had a part in, and out of a copy.
+func TestSecretsAreTakenOut(t *testing.T) {
+	t.Parallel()
+	r := report.Report{Rows: []report.Row{{
+		Analyzer: "tests", Summary: "s3cret", Unmeasured: []string{"why s3cret"}, Details: []report.Detail{{File: "s3cret.py", Message: "m s3cret", Next: "n s3cret"}},
+	}}}
+	hidden := r.Hidden(func(text string) string { return strings.ReplaceAll(text, "s3cret", "[key]") })
+	if got := fmt.Sprintf("%+v", hidden); strings.Contains(got, "s3cret") || strings.Count(got, "[key]") != 5 {
+		t.Errorf("%s", got)
+	}
+	if got := fmt.Sprintf("%+v", r); strings.Count(got, "s3cret") != 5 {
+		t.Errorf("the original is changed: %s", got)
+	}
+	if got := r.Hidden(nil); got.Rows[0].Summary != "s3cret" {
+		t.Errorf("%+v", got)
 	}
 }

@@ -96,7 +96,7 @@ func (c command) measure(ctx context.Context, s *wire.Session, req run.Request, 
 	if err != nil {
 		return doc, err
 	}
-	r := report.Analyze(facts, only)
+	r := report.Analyze(facts, only).Hidden(s.Hide)
 	before, err := s.DB.Scores(ctx, base.Root)
 	if err != nil {
 		return doc, err
