@@ -271,6 +271,8 @@ func TestWhatGatesSayIsWeighed(t *testing.T) {
 		"mypy is no compiler":     {"build", []check.Standing{standing(check.GateTypes, "mypy", check.Finding{File: "shop.py", Message: "x"})}, nil, "pass 1.00"},
 		"its own gate":            {"build", []check.Standing{standing("licences", "licences", check.Finding{Rule: "exit", Message: "exit status 1"})}, nil, "fail 0.80; fail :0 exit status 1 (licences)"},
 		"does not start":          {"build", []check.Standing{standing(check.GateSmoke, "imports", check.Finding{File: "shop.py", Line: 1, Message: "import shop: NameError"})}, nil, "fail 0.75; …"},
+		"wants a terminal":        {"build", []check.Standing{standing(check.GateSmoke, "program", check.Finding{Rule: "exit", Message: "the program did not run as before: exit status 2: not a tty"})}, nil, "unknown -"},
+		"crashes":                 {"build", []check.Standing{standing(check.GateSmoke, "program", check.Finding{File: "shop.py", Line: 1, Rule: "NameError", Message: "no x"})}, nil, "fail 0.75; fail shop.py:1 NameError: no x (program)"},
 		"no findings":             {"quality", []check.Standing{lint(0)}, nil, "…"},
 		"a few findings":          {"quality", []check.Standing{lint(2)}, nil, "pass 0.59; note shop.py:0 it has 1000 lines, more than 800; note shop.py:1 F401: unused (ruff)…"},
 		"many findings":           {"quality", []check.Standing{lint(30)}, nil, "warn 0.17; warn :0 linters find 30 things in 1006 lines; …"},

@@ -34,7 +34,7 @@ func docsGuide(f *Facts) value {
 	switch {
 	case pages > 0:
 		return whole(some(pages, "page"))
-	case p != "" && (code <= smallCode || words >= guideWords):
+	case words > 0 && (code <= smallCode || words >= guideWords):
 		return whole("the README is the documentation")
 	}
 	return lacks(Detail{Status: Warn, Message: fmt.Sprintf("%d lines of code, and no documentation besides a README of %s", code, some(words, "word")), Next: "write docs/: what a user does first, and what everything else does"})

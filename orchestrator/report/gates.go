@@ -185,9 +185,22 @@ func buildCompiles(f *Facts) value {
 	return f.allFine("whether it compiles", check.GateTypes, isCompiler, "correct what the compiler says")
 }
 
-// buildStarts is 1 where the program starts, or what others may import can be imported.
+// exitRule is the rule of a program that ended with an exit status, and without a report of a crash.
+const exitRule = "exit"
+
+// buildStarts is 1 where the program starts, or what others may import can be imported. One that ends with a message and an exit
+// status may only miss arguments, a terminal or a network: nobody knows whether it starts.
 func buildStarts(f *Facts) value {
-	return f.allFine("whether it starts", check.GateSmoke, nil, "start it by hand and correct what it says; [smoke] command in agent.toml says how it is started")
+	g := *f
+	g.Checks = slices.Clone(f.Checks)
+	for i, s := range g.Checks {
+		if s.Gate.Name == check.GateSmoke && len(s.Gate.Findings) == 1 && s.Gate.Findings[0].Rule == exitRule {
+			said := strings.TrimPrefix(s.Gate.Findings[0].Message, "the program did not run as before: ")
+			g.Checks[i].Gate.Verdict, g.Checks[i].Gate.Findings = check.Infra, nil
+			g.Checks[i].Gate.Detail = said + ": it may need arguments, a terminal or a network; [smoke] command in agent.toml says how it is started"
+		}
+	}
+	return g.allFine("whether it starts", check.GateSmoke, nil, "start it by hand and correct what it says; [smoke] command in agent.toml says how it is started")
 }
 
 // buildOwn is 1 where the gates that the workspace defines pass.

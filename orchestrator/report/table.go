@@ -29,7 +29,7 @@ var table = []Analyzer{
 	{Name: "dependencies", About: "manifests can be read, versions are bounded and locked, lock files agree", none: noManifests, parts: []part{
 		{weight: 3, value: depsRead}, {weight: 3, value: depsLocked}, {weight: 2, value: depsBounded}, {weight: 2, value: depsAgree},
 	}},
-	{Name: "documentation", About: "a guide, files that say what they are for, links that lead somewhere", parts: []part{
+	{Name: "documentation", About: "a guide, files that say what they are for, links that lead somewhere", none: noDocs, parts: []part{
 		{weight: 4, value: docsGuide}, {weight: 2, ledger: true, value: docsDescribed}, {weight: 2, value: docsLinks}, {weight: 1, value: docsChanges}, {weight: 1, value: docsContributing},
 	}},
 	{Name: "licence", About: "a licence is there, is known, is filled in, and manifests say the same", parts: []part{
@@ -48,6 +48,14 @@ func noCode(f *Facts) string {
 		}
 	}
 	return "no code of a known language"
+}
+
+// noDocs says that there is nothing to document.
+func noDocs(f *Facts) string {
+	if f.readme() == "" && noCode(f) != "" && !f.hasDir("docs") {
+		return "nothing to document"
+	}
+	return ""
 }
 
 // fewLines is up to how many lines of code nobody misses tests.

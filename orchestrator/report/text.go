@@ -35,7 +35,8 @@ func (r Report) Text(look Look) string {
 	var b strings.Builder
 	for _, row := range r.Rows {
 		// The word is padded before it is coloured.
-		fmt.Fprintf(&b, "%s %-13s %-12s %s\n", mark(row.Status, fmt.Sprintf("%-7s", row.Status)), row.Analyzer, row.number(), row.Summary)
+		rest := strings.TrimRight(fmt.Sprintf("%-13s %-12s %s", row.Analyzer, row.number(), row.Summary), " ")
+		fmt.Fprintf(&b, "%s %s\n", mark(row.Status, fmt.Sprintf("%-7s", row.Status)), rest)
 		for _, why := range row.Unmeasured {
 			fmt.Fprintf(&b, "        not measured: %s\n", why)
 		}
