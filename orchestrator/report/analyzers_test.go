@@ -144,6 +144,7 @@ var cases = []struct {
 	}, "pass 1.00"},
 	{"requirements", "dependencies", map[string]string{"requirements.txt": "flask\nrequests==2.0 # pinned\n-r other.txt\n./local\n"}, "pass 1.00; note requirements.txt:1 flask: any version fits"},
 	{"a library of Python", "dependencies", map[string]string{"pyproject.toml": "[project]\nname = \"x\"\ndependencies = [\"a>=1\"]\n"}, "pass 1.00"},
+	{"a manifest that is a program", "dependencies", map[string]string{"setup.py": "setup()\n", "setup.cfg": "[metadata]\n"}, "none -"},
 	{"poetry", "dependencies", map[string]string{"pyproject.toml": "[tool.poetry.dependencies]\npython = \"^3.12\"\nflask = \"*\"\n", "poetry.lock": "[[package]]\nname = \"Flask\"\nversion = \"1\"\n"}, "pass 1.00; note pyproject.toml:3 …"},
 	{"cargo", "dependencies", map[string]string{"Cargo.toml": "[dependencies]\nserde = \"*\"\n", "src/main.rs": "fn main() {}\n"}, "warn 0.37; warn Cargo.toml:0 what it asks …"},
 	{"manifests of fixtures do not count", "dependencies", map[string]string{"tests/fixtures/package.json": "{"}, "none -"},

@@ -95,10 +95,14 @@ func (f *Facts) manifests() []string {
 
 // noManifests says that the workspace names nothing that it needs.
 func noManifests(f *Facts) string {
-	if len(f.manifests()) > 0 {
-		return ""
+	list := f.manifests()
+	switch {
+	case len(list) == 0:
+		return "no manifest of packages"
+	case !slices.ContainsFunc(list, func(p string) bool { return manifestOf(p).wants != nil }):
+		return "only manifests that are not read here: " + strings.Join(list, ", ")
 	}
-	return "no manifest of packages"
+	return ""
 }
 
 // reads calls visit with each manifest and what it asks for.

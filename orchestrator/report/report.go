@@ -187,7 +187,7 @@ func (a Analyzer) row(f *Facts) Row {
 	case weight > 0:
 		row.Score = rounded(sum / weight)
 	case row.Status == Pass:
-		row.Status = None
+		row.Status, row.Summary = None, "nothing in it to judge"
 	}
 	return row
 }

@@ -232,7 +232,7 @@ func TestHostileNamesAreReported(t *testing.T) {
 	}
 }
 
-// A large workspace takes seconds, and says how far it is.
+// A large workspace is read once, and it is said how far it is.
 func TestALargeWorkspaceIsReadOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -251,9 +251,6 @@ func TestALargeWorkspaceIsReadOnce(t *testing.T) {
 	read := time.Since(began)
 	r := report.Analyze(f, nil)
 	t.Logf("read in %s, analyzed in %s", read, time.Since(began)-read)
-	if took := time.Since(began); took > 60*time.Second {
-		t.Errorf("it took %s", took)
-	}
 	if len(r.Rows) != len(report.Names()) {
 		t.Errorf("%d rows", len(r.Rows))
 	}
