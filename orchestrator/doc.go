@@ -63,6 +63,8 @@
 //	orchestrator/crew             plans, roles, the task graph and the integration tree; pure
 //	orchestrator/crew/builder     a plan carried out: tasks side by side, landed, reviewed and delivered as one change
 //	orchestrator/replay           a recorded run judged again
+//	orchestrator/report           how a workspace stands: analyzers with scores, statuses and what to do; pure
+//	orchestrator/report/gather    the facts of a report: files, gates on the workspace as it is, the ledger
 //	orchestrator/survey           the ledger of a workspace kept up to date, and what prompts say of it
 //	orchestrator/export           copies of the record below .agent
 //	orchestrator/edit             from a response to a changeset, or a refusal; pure

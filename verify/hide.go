@@ -1,17 +1,10 @@
 package verify
 
 import (
+	"agent/verify/audit"
 	"agent/verify/check"
 	"agent/verify/policy"
 )
-
-// Hidden returns the skip with its reason as hide returns it.
-func (s Skip) Hidden(hide func(string) string) Skip {
-	if hide != nil {
-		s.Reason = hide(s.Reason)
-	}
-	return s
-}
 
 // Hidden returns the event with its texts as hide returns them.
 func (e Event) Hidden(hide func(string) string) Event {
@@ -40,22 +33,13 @@ func (r Report) hidden(hide func(string) string) Report {
 	for i, s := range r.Skipped {
 		skipped[i] = s.Hidden(hide)
 	}
-	r.Gates, r.Skipped, r.Holds, r.Unproven = gates, skipped, HiddenHolds(r.Holds, hide), HiddenUnproven(r.Unproven, hide)
+	r.Gates, r.Skipped, r.Holds, r.Unproven = gates, skipped, HiddenHolds(r.Holds, hide), audit.Hidden(r.Unproven, hide)
 	return r
 }
 
-// HiddenUnproven returns a copy of what was not judged with its reasons as hide returns
-// them, since they may quote a test script; nil for nil, which is not known.
+// HiddenUnproven is audit.Hidden.
 func HiddenUnproven(list []Unproven, hide func(string) string) []Unproven {
-	if list == nil || hide == nil {
-		return list
-	}
-	hidden := make([]Unproven, len(list))
-	for i, u := range list {
-		u.Reason = hide(u.Reason)
-		hidden[i] = u
-	}
-	return hidden
+	return audit.Hidden(list, hide)
 }
 
 // HiddenHolds returns a copy of holds with their reasons as hide returns them, nil for

@@ -58,8 +58,17 @@ func (s *session) run(ctx context.Context) {
 	// Programs are not worth starting once a touched file does not parse.
 	programs, stop := context.WithCancel(ctx)
 	defer stop()
-	jobs := s.plan(stop)
+	s.work(ctx, programs, s.plan(stop))
+	s.rewatch(ctx)
+	s.retrace(ctx)
+	s.repeat(ctx)
+	s.predate(ctx)
+	s.weigh(ctx)
+	s.unsilence(ctx)
+}
 
+// work does jobs, some of them at a time; programs is the context of those.
+func (s *session) work(ctx, programs context.Context, jobs []job) {
 	slots := make(chan struct{}, maxBoxes)
 	var wg sync.WaitGroup
 	for _, j := range jobs {
@@ -85,12 +94,6 @@ func (s *session) run(ctx context.Context) {
 		})
 	}
 	wg.Wait()
-	s.rewatch(ctx)
-	s.retrace(ctx)
-	s.repeat(ctx)
-	s.predate(ctx)
-	s.weigh(ctx)
-	s.unsilence(ctx)
 }
 
 // plan lists the boxes that the gates need which apply, the candidate's first.

@@ -22,6 +22,8 @@ type (
 	Finding = check.Finding
 	// A Gate is the result of one verification step on a candidate.
 	Gate = check.Gate
+	// A Skip is a gate that does not apply, with the reason.
+	Skip = check.Skip
 	// Smoke says how the smoke test starts the program.
 	Smoke = check.Smoke
 	// An Unproven is something that the gates of a candidate did not judge.
@@ -58,12 +60,6 @@ const (
 	Cancelled = check.Cancelled
 	Budget    = check.Budget
 )
-
-// A Skip is a gate that does not apply, with the reason.
-type Skip struct {
-	Name   string `json:"name"`
-	Reason string `json:"reason"`
-}
 
 // A Report is the judgement of one candidate.
 type Report struct {

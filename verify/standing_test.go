@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/compare"
 	"agent/verify/verifytest"
 )
 
@@ -77,5 +79,116 @@ func TestFindingsOfARealWorkspaceServeTheRunToo(t *testing.T) {
 	})
 	if err != nil || len(again) > 0 {
 		t.Errorf("%v; judged again: %q", err, again)
+	}
+}
+
+// everyGate asks for all.
+var everyGate = append(slices.Clone(gateOrder), check.GateOwn)
+
+// Everything that is judged of a workspace is told of it as it is: what static checks find, which tests fail,
+// and which checks had nothing to do.
+func TestAWorkspaceIsJudgedAsItStands(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{
+		"shop.py":      "import os\n\n\ndef price():\n    return 2\n",
+		"test_shop.py": "from shop import price\n\n\ndef test_price():\n    assert price() == 2\n\n\ndef test_wrong():\n    assert price() == 3\n",
+	})
+	list, err := s.verifier.Standing(t.Context(), s.request(workspace.Changeset{}), everyGate, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[string]check.Standing{}
+	for _, st := range list {
+		by[st.Check] = st
+		if st.Skipped == "" && st.Gate.Verdict == "" {
+			t.Errorf("%s is neither judged nor skipped", st.Check)
+		}
+	}
+	checktest.Single(t, by["ruff"].Gate, "F401", "shop.py", 1)
+	if tests := by["pytest"]; tests.Passed != 1 || tests.Failed != 1 || tests.Gate.Verdict != check.Fail || len(tests.Gate.Findings) != 1 || tests.Gate.Findings[0].Line != 9 {
+		t.Errorf("tests: %+v", tests)
+	}
+	if by["imports"].Gate.Verdict != check.Pass {
+		t.Errorf("imports: %+v", by["imports"])
+	}
+	if by["gotest"].Skipped == "" && by["go test"].Skipped == "" {
+		t.Errorf("the tests of Go are not skipped: %v", by)
+	}
+	// What is known is not found out again.
+	var began []string
+	if _, err := s.verifier.Standing(t.Context(), s.request(workspace.Changeset{}), everyGate, func(e Event) {
+		if e.Baseline && !e.Done {
+			began = append(began, e.Gate)
+		}
+	}); err != nil || len(began) > 0 {
+		t.Errorf("%v; judged again: %q", err, began)
+	}
+}
+
+// Who asks for one gate starts no box of another; the gates of the workspace are asked for together.
+func TestTheGatesThatAreAskedAreJudgedAlone(t *testing.T) {
+	t.Parallel()
+	defs := []check.Check{{Name: "ruff", Gate: check.GateLint}, {Name: "mypy", Gate: check.GateTypes}, {Name: "licences", Gate: "licences"}}
+	for want, asked := range map[string][]string{"ruff": {check.GateLint}, "licences": {check.GateOwn}, "": nil, "mypy licences": {check.GateTypes, check.GateOwn}} {
+		var names []string
+		for _, c := range check.Among(defs, asked, gateOrder) {
+			names = append(names, c.Name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%v: %q, want %q", asked, got, want)
+		}
+	}
+	base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n", "test_a.py": "def test_a():\n    pass\n"})
+	s, started := offline(base, verifytest.NewMemory(), workspace.Changeset{})
+	list, err := (&Verifier{Boxes: closedEngine{started}}).Standing(t.Context(), s.req, []string{check.GateLint}, nil)
+	if err != nil || slices.ContainsFunc(*started, func(p string) bool { return strings.Contains(p, "tests") }) {
+		t.Errorf("%v, boxes %q", err, *started)
+	}
+	for _, st := range list {
+		if st.Skipped == "" && st.Check != "ruff" {
+			t.Errorf("%s was judged", st.Check)
+		}
+	}
+}
+
+// Without an engine nothing is a pass: every check that applies is infra.
+func TestWithoutAnEngineNothingStands(t *testing.T) {
+	t.Parallel()
+	base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n", "test_a.py": "def test_a():\n    pass\n"})
+	s, started := offline(base, verifytest.NewMemory(), workspace.Changeset{})
+	list, err := (&Verifier{Boxes: closedEngine{started}}).Standing(t.Context(), s.req, everyGate, nil)
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	for _, st := range list {
+		if st.Skipped == "" && st.Gate.Verdict != check.Infra {
+			t.Errorf("%s: %+v", st.Check, st.Gate)
+		}
+	}
+}
+
+// A test that fails now and then is told as that: it is run again before it counts as failing.
+func TestAFlakyTestIsNoFailingOne(t *testing.T) {
+	t.Parallel()
+	out := check.Outcome{Tests: []check.TestResult{{ID: "t.py::a", Outcome: "failed"}, {ID: "t.py::b", Outcome: "failed"}, {ID: "t.py::c", Outcome: "passed"}}}
+	repeated := check.Check{Name: "pytest", Gate: check.GateTests, Repeats: true}
+	ids := compare.Failing(repeated, out)
+	if !slices.Equal(ids, []string{"t.py::a", "t.py::b"}) {
+		t.Fatal(ids)
+	}
+	got := check.NewStanding(repeated, check.Gate{}, "", compare.Again(out, map[string]compare.Tally{"t.py::a": {Passed: 1, Failed: 1}, "t.py::b": {Failed: 2}}).Tests)
+	if got.Passed != 2 || got.Failed != 1 || !slices.Equal(got.Flaky, []string{"t.py::a"}) || out.Tests[0].Outcome != "failed" {
+		t.Errorf("%+v", got)
+	}
+	for name, def := range map[string]check.Check{"cannot repeat": {}, "blocked": repeated} {
+		if name == "blocked" {
+			out.Blocked = "it stopped"
+		}
+		if ids := compare.Failing(def, out); ids != nil {
+			t.Errorf("%s: %v", name, ids)
+		}
+	}
+	if hidden := got.Hidden(func(s string) string { return strings.ReplaceAll(s, "t.py", "[key]") }); hidden.Flaky[0] != "[key]::a" || got.Flaky[0] != "t.py::a" {
+		t.Errorf("%+v", hidden)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/compare"
+	"agent/verify/format"
 )
 
 // enginePatience is how long a judgement waits for an engine that went away: a
@@ -82,6 +85,41 @@ func (v *Verifier) Findings(ctx context.Context, req Request, emit func(Event)) 
 	return gates, nil
 }
 
+// Standing returns what each check says of the base of req as it is, in the order of a report; the
+// changeset of req does not count. It judges as Findings does and by the same cache, the gates named
+// in gates, check.GateOwn for the workspace's. A few failing tests are repeated. A check that has not
+// proved itself is infra. The error is only that of a ctx that ended.
+func (v *Verifier) Standing(ctx context.Context, req Request, gates []string, emit func(Event)) ([]check.Standing, error) {
+	req.Changeset = workspace.Changeset{}
+	s := newSession(v, req, emit)
+	groups, r := s.groups(s.base), s.results
+	var jobs []job
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		if defs := check.Among(groups[group], gates, gateOrder); len(defs) > 0 {
+			jobs = append(jobs, job{false, func(ctx context.Context) { s.baseline(ctx, group, defs) }})
+		}
+	}
+	s.work(ctx, ctx, append(jobs, job{false, func(ctx context.Context) { s.proof(ctx, r.wanted()) }}))
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	var list []check.Standing
+	for _, def := range r.all() {
+		out, ok := r.base[def.Name]
+		g, reason := check.Gate{}, r.skipped[def.Name]
+		if reason == "" && ok && def.Name != format.Name {
+			if ids := compare.Failing(def, out); len(ids) > 0 {
+				out = compare.Again(out, s.repeatsAlone(ctx, def, ids, time.Now().Add(s.req.Config.Timeout)))
+			}
+			g, reason = judge(def, check.Outcome{}, out.Asked(), r.proof[def.Name], r.diff)
+		}
+		if g.Verdict != "" || reason != "" {
+			list = append(list, check.NewStanding(def, g, reason, out.Tests).Hidden(v.Hide))
+		}
+	}
+	return list, nil
+}
+
 // Verify judges one candidate. Trouble of the engine or of a tool makes the
 // report's verdict Infra, if it is still there when the engine has come back and all
 // was judged once more; the error is only that of a ctx that ended. emit may
@@ -116,7 +154,7 @@ func (s *session) report() Report {
 	report := Report{Changeset: r.final, Gates: []check.Gate{}, Skipped: []Skip{}}
 	for _, name := range r.gates() {
 		if g, reason := r.gate(name); reason != "" {
-			report.Skipped = append(report.Skipped, Skip{name, reason})
+			report.Skipped = append(report.Skipped, Skip{Name: name, Reason: reason})
 		} else {
 			report.Gates = append(report.Gates, g)
 		}

@@ -51,7 +51,8 @@ var allowed = map[string][]string{
 	},
 	"cmd/agent/internal/command/analyze": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
-		"orchestrator/agent", "orchestrator/export", "orchestrator/ledger", "orchestrator/loop", "orchestrator/run", "orchestrator/survey", "sandbox/workspace",
+		"cmd/agent/internal/command/sandbox", "orchestrator/agent", "orchestrator/export", "orchestrator/ledger", "orchestrator/loop", "orchestrator/report", "orchestrator/run",
+		"orchestrator/survey", "sandbox/workspace",
 	},
 	"cmd/agent/internal/command/apply": {
 		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config",
@@ -197,7 +198,7 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/term":  {"orchestrator/agent", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "verify", "verify/policy"},
 	"cmd/agent/internal/wire": {
 		"cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "images/dependencies", "orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/agent/tools", "orchestrator/blame", "orchestrator/crew", "orchestrator/crew/builder", "orchestrator/export",
-		"orchestrator/forge", "orchestrator/gateway", "orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/catalog", "orchestrator/llm/emulated", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/run", "orchestrator/store",
+		"orchestrator/forge", "orchestrator/gateway", "orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/catalog", "orchestrator/llm/emulated", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/report/gather", "orchestrator/run", "orchestrator/store",
 		"orchestrator/store/database", "orchestrator/store/history", "orchestrator/store/query", "orchestrator/survey", "orchestrator/tournament", "orchestrator/workbench", "sandbox", "sandbox/workspace",
 		"sandbox/workspace/secret", "verify",
 	},
@@ -268,6 +269,11 @@ var allowed = map[string][]string{
 		"orchestrator/tournament", "sandbox", "sandbox/workspace", "sandbox/workspace/lang", "verify",
 	},
 	"orchestrator/pull":   {"orchestrator/forge", "orchestrator/gate", "verify"},
+	"orchestrator/report": {"orchestrator/ledger", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check", "verify/policy/acting"},
+	"orchestrator/report/gather": {
+		"images", "orchestrator/gate", "orchestrator/ledger", "orchestrator/report", "sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/lang",
+		"sandbox/workspace/secret", "verify", "verify/check",
+	},
 	"orchestrator/replay": {"images", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify", "verify/policy"},
 	"orchestrator/run": {
 		"images", "orchestrator/agent", "orchestrator/edit/parse", "orchestrator/edit/problem", "orchestrator/forge/commit", "orchestrator/forge/revision",
@@ -284,7 +290,7 @@ var allowed = map[string][]string{
 		"orchestrator/gate", "orchestrator/llm", "orchestrator/replay", "orchestrator/run", "orchestrator/store/calls", "orchestrator/store/database",
 		"sandbox/workspace", "verify",
 	},
-	"orchestrator/store/knowledge": {"orchestrator/agent", "orchestrator/loop", "orchestrator/run", "orchestrator/store/database", "orchestrator/survey"},
+	"orchestrator/store/knowledge": {"orchestrator/agent", "orchestrator/loop", "orchestrator/report", "orchestrator/run", "orchestrator/store/database", "orchestrator/survey"},
 	"orchestrator/store/query":     {"migrations", "orchestrator/store/database"},
 	"orchestrator/survey":          {"images", "orchestrator/agent", "orchestrator/gate", "orchestrator/ledger", "sandbox", "sandbox/workspace", "verify", "verify/symbols"},
 	"orchestrator/workbench": {
@@ -341,6 +347,7 @@ var allowed = map[string][]string{
 const commands = "cmd/agent/internal/command/"
 
 var uses = map[string][]string{
+	"analyze": {"sandbox"},
 	"apply":   {"sandbox"},
 	"doctor":  {"images"},
 	"pr":      {"sandbox"},

@@ -24,6 +24,7 @@
 //	tool_call       what a model called on its workbench, and the answer
 //	conversation    how such a conversation ended
 //	pull, pull_run  pull requests that were opened, and the runs that they are made of
+//	report          how a workspace stood; report_row what each analyzer said
 //	model_key       when a key rests or is not used again; never a key itself
 //	memory          every version of what was learnt of a workspace
 //	cascade         files that use something which changed, waiting and served

@@ -114,3 +114,17 @@ func (e *Evidence) concerns(c check.Check) bool {
 		return slices.Contains(list, path.Ext(ch.Path)) || slices.Contains(list, path.Ext(check.OldPath(ch)))
 	})
 }
+
+// Hidden returns a copy of what was not judged with its reasons as hide returns
+// them, since they may quote a test script; nil for nil, which is not known.
+func Hidden(list []Unproven, hide func(string) string) []Unproven {
+	if list == nil || hide == nil {
+		return list
+	}
+	hidden := make([]Unproven, len(list))
+	for i, u := range list {
+		u.Reason = hide(u.Reason)
+		hidden[i] = u
+	}
+	return hidden
+}

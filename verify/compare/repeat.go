@@ -112,3 +112,28 @@ func Count(count map[string]Tally, out check.Outcome) {
 		count[t.ID] = n
 	}
 }
+
+// Failing lists the tests of an outcome that fail and can be run again alone, nil where they are too many or where the outcome is
+// that of no whole run.
+func Failing(def check.Check, out check.Outcome) (ids []string) {
+	for _, r := range out.Tests {
+		if r.Bad() && r.Ran() && !r.Within && !strings.HasPrefix(r.ID, "-") {
+			ids = append(ids, r.ID)
+		}
+	}
+	if !def.Repeats || out.Verdict != "" || out.Blocked != "" || len(ids) > maxSuspects {
+		return nil
+	}
+	return ids
+}
+
+// Again returns an outcome in which tests that passed in some repeat fail no more: they are flaky.
+func Again(out check.Outcome, repeats map[string]Tally) check.Outcome {
+	out.Tests = slices.Clone(out.Tests)
+	for i, r := range out.Tests {
+		if r.Bad() && repeats[r.ID].Passed > 0 {
+			out.Tests[i].Outcome = check.Flaky
+		}
+	}
+	return out
+}

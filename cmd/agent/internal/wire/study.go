@@ -10,8 +10,10 @@ import (
 	"agent/orchestrator/export"
 	"agent/orchestrator/ledger"
 	"agent/orchestrator/loop"
+	"agent/orchestrator/report/gather"
 	"agent/orchestrator/run"
 	"agent/orchestrator/survey"
+	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify"
 )
@@ -70,6 +72,29 @@ func (s *Session) examiner() *survey.Examiner {
 			}
 		},
 	}
+}
+
+// Gatherer collects what a report on a workspace is made of. Without boxes nothing runs, and of files is known what was recorded.
+func (s *Session) Gatherer(boxes bool, why string) *gather.Gatherer {
+	g := &gather.Gatherer{
+		NoBoxes: why, Run: "report", Note: func(text string) {
+			if s.Notify != nil {
+				s.Notify(run.Event{Note: text})
+			}
+		},
+		Ledger: func(ctx context.Context, base *workspace.Manifest) (*ledger.Ledger, error) {
+			if !boxes {
+				return s.Analyst().Recall(ctx, base.Root)
+			}
+			found, err := s.Survey(ctx, base)
+			return found.Ledger, err
+		},
+		Gate: s.examiner().Gate,
+	}
+	if boxes {
+		g.Images, g.Inspector = s.Builder, &verify.Verifier{Boxes: s.Engine, Cache: s.DB, Turns: sandbox.NewTurns(), Hide: s.Hide}
+	}
+	return g
 }
 
 // Glance is the examiner of `agent context`: it knows what was found out

@@ -36,17 +36,28 @@ func Command(line *cmdline.Line) *cli.Command {
 			"the whole: a summary, then for each file what it imports and defines. Files that use what\n" +
 			"changed are put into the queue that `agent sandbox run` serves first. The workspace is left\n" +
 			"as it is but for --export. --describe has a model say what the project and each new or\n" +
-			"changed file is for; it is shown names, not code, and what it may spend is capped.\n\n" + cmdline.Examples(
+			"changed file is for; it is shown names, not code, and what it may spend is capped.\n\n" +
+			"--report says how the workspace stands instead: a score, a status and what to do from each\n" +
+			"analyzer, by its files, by what the gates say of it as it is, in boxes, and by the ledger. --fast\n" +
+			"starts no box, and says what was not measured. It is kept, and the next one tells what changed.\n" +
+			"`agent help report` has the analyzers and what their scores are made of.\n\n" + cmdline.Examples(
 			"agent analyze", "what each file is for, and what it defines",
 			"agent analyze > analysis.md", "the same as Markdown, with every list whole",
 			"agent analyze --json > symbols.json", "every definition and reference",
-			"agent analyze --describe --export", "write .agent/ANALYSIS.md and .agent/SYMBOLS.json"),
+			"agent analyze --describe --export", "write .agent/ANALYSIS.md and .agent/SYMBOLS.json",
+			"agent analyze --report", "how the project stands, and what to do",
+			"agent analyze --report --only tests,ci", "two analyzers, with all that they found",
+			"agent analyze --report --fast --markdown > REPORT.md", "a document, without boxes"),
 		Flags: []cli.Flag{
 			cmdline.WorkspaceFlag(),
 			&cli.BoolFlag{Name: "describe", Usage: "ask a model about what is new or changed", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "export", Usage: "also write .agent/ANALYSIS.md and .agent/SYMBOLS.json in the workspace", DisableDefaultText: true},
 			cmdline.ModelFlag(),
-			cmdline.JSONFlag(cmdline.Document[ledger.Symbols]("symbols", 1)),
+			&cli.BoolFlag{Name: "report", Usage: "say how the workspace stands, by analyzers", DisableDefaultText: true},
+			&cli.StringSliceFlag{Name: "only", Usage: "with --report: ask the analyzer `NAME`; several with commas"},
+			&cli.BoolFlag{Name: "fast", Usage: "with --report: start no box", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "markdown", Usage: "with --report: print a document of Markdown", DisableDefaultText: true},
+			cmdline.JSONFlag(cmdline.Document[ledger.Symbols]("symbols", 1), cmdline.Document[Document]("report", 1)),
 		},
 		Action: c.analyze,
 	}
@@ -61,6 +72,14 @@ func (c command) analyze(ctx *cli.Context) error {
 	dir := set["workspace"].Text
 	if err := cmdline.CheckDirectory(dir); err != nil {
 		return err
+	}
+	if ctx.Bool("report") {
+		return c.report(ctx, set)
+	}
+	for _, name := range []string{"only", "fast", "markdown"} {
+		if ctx.IsSet(name) {
+			return fault.Usage("add --report, or leave --"+name+" out", "--%s needs --report", name)
+		}
 	}
 	// A model that nobody asks would be believed to be asked.
 	if ctx.IsSet("model") && !ctx.Bool("describe") {

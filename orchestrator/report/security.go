@@ -1,0 +1,109 @@
+package report
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"agent/sandbox/workspace/lazyregexp"
+)
+
+// securitySecrets falls with each credential in a file that is neither a test nor an example nor a document: those are made
+// up as a rule, and are noted.
+func securitySecrets(f *Facts) value {
+	var details []Detail
+	n := 0
+	for _, e := range f.Files {
+		for _, s := range e.Secrets {
+			d := Detail{Status: Fail, File: e.Path, Line: s.Line, Message: "it looks like " + s.Rule, Next: "revoke it at its issuer, then take it out; it stays in the history of the repository"}
+			if vendored(e.Path) {
+				continue
+			}
+			if aside(e.Path) || e.Test || prose(e.Path) || sample.MatchString(e.Path) {
+				d.Status, d.Message, d.Next = Note, d.Message+", in a file of tests, examples or documents", "make sure that it is made up"
+			} else {
+				n++
+			}
+			details = append(details, d)
+		}
+	}
+	return value{score: falling(n), details: details}
+}
+
+// sample matches names of files that show what others look like.
+var sample = lazyregexp.New(`(?i)(?:^|[./_-])(?:example|sample|template|dist|mock|fake|dummy|fixture|test)s?(?:[./_-]|$)`)
+
+// securityFiles falls with each file that git tracks and whose name is that of a secret.
+func securityFiles(f *Facts) value {
+	var details []Detail
+	n := 0
+	for _, p := range f.Tracked {
+		d := Detail{Status: Fail, File: p, Message: "git tracks a file that is named as a secret", Next: "git rm --cached it, add it to .gitignore, and revoke what it holds"}
+		if aside(p) || sample.MatchString(p) {
+			d.Status, d.Next = Note, "make sure that it is made up"
+		} else {
+			n++
+		}
+		details = append(details, d)
+	}
+	return value{score: falling(n), idle: !f.Repository, details: details}
+}
+
+// fromStrangers matches what whoever opens an issue or a pull request writes, where a workflow puts it into a script.
+// (securitylab.github.com/resources/github-actions-untrusted-input)
+var fromStrangers = lazyregexp.New(`\$\{\{\s*(?:github\.event\.(?:issue\.(?:title|body)|pull_request\.(?:title|body|head\.ref|head\.label)|comment\.body|review\.body|review_comment\.body|discussion\.(?:title|body)|head_commit\.message|head_commit\.author\.(?:name|email))|github\.head_ref)\s*\}\}`)
+
+// securityWorkflows is the mean of the workflows, each of which falls with each place at which a stranger's text or code runs with the rights of the
+// repository.
+func securityWorkflows(f *Facts) value {
+	var details []Detail
+	var m mean
+	for _, p := range f.ci() {
+		if !workflow(p) {
+			continue
+		}
+		root, err := readYAML(f.Text[p])
+		if err != nil {
+			m.add(0)
+			continue
+		}
+		before := len(details)
+		target := strings.Contains(f.Text[p], "pull_request_target") && onTarget(root)
+		each(root, func(key string, n *yaml.Node) {
+			switch {
+			case key == "run" && fromStrangers.MatchString(n.Value):
+				details = append(details, Detail{
+					Status: Warn, File: p, Line: n.Line, Message: "a script is made of text that strangers write: " + fromStrangers.FindString(n.Value),
+					Next: "give it to the script as a variable of the environment",
+				})
+			case key == "ref" && target && (strings.Contains(n.Value, "pull_request.head") || strings.Contains(n.Value, "github.head_ref")):
+				details = append(details, Detail{
+					Status: Fail, File: p, Line: n.Line, Message: "pull_request_target checks out the code of strangers, with the rights and secrets of the repository",
+					Next: "use pull_request, or do not run anything of what is checked out",
+				})
+			}
+		})
+		m.add(falling(len(details) - before))
+	}
+	return m.value(details)
+}
+
+// onTarget reports whether a workflow runs on pull_request_target.
+func onTarget(root *yaml.Node) bool {
+	on := field(root, "on")
+	found := field(on, "pull_request_target") != nil
+	if on != nil {
+		each(on, func(_ string, n *yaml.Node) { found = found || n.Value == "pull_request_target" })
+	}
+	return found
+}
+
+// securityPolicy is 1 where it is said how a vulnerability is reported.
+func securityPolicy(f *Facts) value {
+	for p := range f.Text {
+		if rootFile(p) && stemOf(p) == "security" {
+			return value{score: 1}
+		}
+	}
+	return lacks(Detail{Status: Note, Message: "nothing says how a vulnerability is reported", Next: "write SECURITY.md with an address"})
+}
