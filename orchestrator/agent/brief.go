@@ -38,6 +38,8 @@ type Brief struct {
 	Answer   string
 	Repeated bool
 	Session  string // what this iteration did, for the memory
+	Diff     string `json:",omitempty"` // the change that is to be reviewed
+	Gates    string `json:",omitempty"` // what is on record of its judgement
 	Variant  Variant
 	// Tools says that the model looks around for itself, and changes files by tools.
 	Tools bool `json:",omitempty"`
@@ -145,6 +147,7 @@ func (b *Brief) sections() []Section {
 		{"answer", &b.Answer, both},
 		{"cascade", &b.Cascade, both},
 		{"failure", &b.Failure.Text, tail},
+		{"diff", &b.Diff, head},
 	}
 }
 
@@ -184,7 +187,7 @@ func (b *Brief) Fit(budget int) ([]Cut, error) {
 
 // size is the number of bytes of everything that a prompt may quote.
 func (b *Brief) size() int {
-	n := len(b.Goal) + len(b.Thought) + len(b.Code) + len(b.Feature) + len(b.Extra) + len(b.Session)
+	n := len(b.Goal) + len(b.Thought) + len(b.Code) + len(b.Feature) + len(b.Extra) + len(b.Session) + len(b.Gates)
 	for _, s := range b.sections() {
 		n += len(*s.text)
 	}
