@@ -26,6 +26,7 @@ func reorder(app *cli.App, args []string) ([]string, error) {
 	valued := valuedFlags(app.Commands)
 	level, path := app.Commands, []string{}
 	var flags, positional []string
+	var at *cli.Command
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		name, isFlag := flagName(arg)
@@ -48,10 +49,15 @@ func reorder(app *cli.App, args []string) ([]string, error) {
 			// Until a command without subcommands is reached, a bare
 			// word is the next part of its name.
 			next := find(level, arg)
-			if next == nil {
+			switch {
+			case next != nil:
+				path, level, at = append(path, next.Name), next.Subcommands, next
+			// A group that takes an argument of its own, as a goal: a word that may be a slip is none.
+			case at != nil && at.ArgsUsage != "" && nearest(level, arg) == "":
+				positional, level = append(positional, arg), nil
+			default:
 				return nil, unknownCommand(path, level, arg)
 			}
-			path, level = append(path, next.Name), next.Subcommands
 		default:
 			positional = append(positional, arg)
 		}
@@ -108,18 +114,22 @@ func find(commands []*cli.Command, name string) *cli.Command {
 	return nil
 }
 
-// unknownCommand is the usage error that names the nearest command.
-func unknownCommand(path []string, level []*cli.Command, name string) error {
-	parent := strings.Join(append([]string{"agent"}, path...), " ")
-	// Hidden commands are not suggested.
+// nearest is the name of a command that a word may be a slip of, "" for none. Hidden commands are not suggested.
+func nearest(level []*cli.Command, word string) string {
 	var names []string
 	for _, c := range level {
 		if !c.Hidden {
 			names = append(names, c.Names()...)
 		}
 	}
+	return cmdline.Nearest(word, names)
+}
+
+// unknownCommand is the usage error that names the nearest command.
+func unknownCommand(path []string, level []*cli.Command, name string) error {
+	parent := strings.Join(append([]string{"agent"}, path...), " ")
 	next := fmt.Sprintf("see `%s --help`", parent)
-	if near := cmdline.Nearest(name, names); near != "" {
+	if near := nearest(level, name); near != "" {
 		next = fmt.Sprintf("did you mean `%s %s`? See `%s --help`", parent, near, parent)
 	}
 	return fault.Usage(next, "%s has no command %q", parent, name)

@@ -84,6 +84,7 @@ func (r *Runner) pursue(ctx context.Context, x *run.Execution, req run.Request) 
 	if err != nil {
 		return stopped(ctx, x, "plan the work", err)
 	}
+	plan.Critics = crew.Critics.Seats()
 	if plan.Candidates == 0 {
 		plan.Candidates = max(1, req.Candidates)
 	}
@@ -172,8 +173,14 @@ func (c *tournament) promoteBest(ctx context.Context) *run.Ending {
 		if best == nil {
 			return nil
 		}
+		if again, end := c.review(ctx, best); again || end != nil {
+			if end != nil {
+				return end
+			}
+			continue
+		}
 		c.prepare(ctx, 0) // a person may take long
-		p := run.Proposal{Candidate: best.cand, Response: []byte(best.reply.Text), Again: true, Which: c.which(best), Failed: failed}
+		p := run.Proposal{Candidate: best.cand, Response: []byte(best.reply.Text), Again: true, Which: c.which(best), Critique: best.critique, Failed: failed}
 		answer, end := c.Checkpoint(ctx, c.req, p, c.stage.Base)
 		switch {
 		case end != nil:
@@ -226,7 +233,7 @@ func (c *tournament) revise(k *entrant, a run.Answer) error {
 	if a.Decision == run.Reword {
 		k.changes = k.before
 	}
-	k.reply.Text = string(a.Response)
+	k.reply.Text, k.critique = string(a.Response), nil
 	return c.apply(k)
 }
 
@@ -252,7 +259,12 @@ func (c *tournament) ask(ctx context.Context, k *entrant) error {
 		}
 	}
 	if gaveUp, ok := errors.AsType[*agent.GaveUpError](err); ok {
-		// The others go on; what it said is an answer that holds no edit.
+		// The others go on. What it had made is judged and not repaired: to come so far was dear enough.
+		if k.gaveUp = gaveUp.Message; gaveUp.Draft.Text != "" {
+			k.reply = gaveUp.Draft
+			return c.apply(k)
+		}
+		// What it said is an answer that holds no edit.
 		k.gaveUp, k.reply = gaveUp.Message, agent.Reply{Text: "<THOUGHT>\n" + gaveUp.Message + "\n</THOUGHT>\n"}
 		return c.apply(k)
 	}
