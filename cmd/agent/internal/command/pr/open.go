@@ -275,7 +275,7 @@ func (o *opening) commit(ctx context.Context, parent string, p *promoted) (strin
 		if err != nil {
 			return "", err
 		}
-		if err := o.again(ctx, dir, parent, draft, &p.work); err != nil || o.failed != nil {
+		if err := o.again(ctx, dir, draft, &p.work); err != nil || o.failed != nil {
 			return "", err
 		}
 	}
@@ -286,17 +286,17 @@ func (o *opening) commit(ctx context.Context, parent string, p *promoted) (strin
 	return commit, err
 }
 
-// again judges what is between two commits on the files of the first one.
-func (o *opening) again(ctx context.Context, dir, from, to string, w *pull.Work) error {
+// again judges what is between the files in dir and those of a commit.
+func (o *opening) again(ctx context.Context, dir, to string, w *pull.Work) error {
 	if o.doc.DryRun {
 		w.Again += "; it would be judged again"
 		return nil
 	}
-	diff, err := o.mirror.Diff(ctx, from, to, o.prefix)
+	after, _, err := o.tree(ctx, to)
 	if err != nil {
 		return err
 	}
-	doc, err := o.prove(o.ctx, o.session, dir, diff, "of a pull request to "+o.doc.Base)
+	doc, err := o.prove(o.ctx, o.session, comparison{dir, after}, "pull request to "+o.doc.Base)
 	if err != nil {
 		return err
 	}
@@ -346,7 +346,7 @@ func (o *opening) branch(ctx context.Context) error {
 		return err
 	}
 	o.left = left
-	if err := o.again(ctx, dir, meet, commit, &w); err != nil || o.failed != nil {
+	if err := o.again(ctx, dir, commit, &w); err != nil || o.failed != nil {
 		return err
 	}
 	o.works = []pull.Work{w}

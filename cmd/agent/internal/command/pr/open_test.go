@@ -36,7 +36,7 @@ type bench struct {
 	env  map[string]string
 	runs int
 	// What stands for the gates and the clock; nil for themselves.
-	prove func(ctx *cli.Context, s *wire.Session, dir string, patch []byte, name string) (run.Document, error)
+	prove func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error)
 	sleep func(ctx context.Context, d time.Duration) error
 }
 

@@ -15,8 +15,8 @@ import (
 // A command has what its parts share, and what tests put something else in the place of.
 type command struct {
 	*cmdline.Line
-	// prove judges a patch on the files of a directory; see judge.
-	prove func(ctx *cli.Context, s *wire.Session, dir string, patch []byte, name string) (run.Document, error)
+	// prove judges what is between two directories; see judge.
+	prove func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error)
 	// sleep waits between two looks at a forge.
 	sleep func(ctx context.Context, d time.Duration) error
 }
@@ -24,8 +24,8 @@ type command struct {
 // Command is the group of what is done with pull requests.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{Line: line, sleep: pause}
-	c.prove = func(ctx *cli.Context, s *wire.Session, dir string, patch []byte, name string) (run.Document, error) {
-		return judge(ctx, line, s, dir, patch, name)
+	c.prove = func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error) {
+		return judge(ctx, line, s, of, intent)
 	}
 	return c.group()
 }

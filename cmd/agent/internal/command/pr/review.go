@@ -174,9 +174,18 @@ func (r *reviewing) judged(ctx *cli.Context, s *wire.Session, number int) (doc r
 	if err != nil {
 		return doc, err
 	}
+	after, more, err := r.tree(ctx.Context, at[1])
+	if err != nil {
+		return doc, err
+	}
+	for _, text := range more {
+		if !slices.Contains(left, text) {
+			left = append(left, text)
+		}
+	}
 	r.left, r.lines = left, pull.Lines(diff)
 	r.doc = Reviewed{Repository: r.address.Slug(), Number: number, URL: r.pull.URL, Commit: at[1], Fork: r.pull.Fork, Findings: []pull.Finding{}}
-	r.judge, err = r.prove(ctx, s, dir, diff, fmt.Sprintf("of pull request %d", number))
+	r.judge, err = r.prove(ctx, s, comparison{dir, after}, fmt.Sprintf("pull request %d", number))
 	r.exit = r.judge.Exit
 	return r.judge, err
 }
