@@ -24,6 +24,8 @@ type Brief struct {
 	Cascade  string // the change elsewhere that this file has to follow
 	Feature  string // the proposal to implement
 	Extra    string // what a person added at the checkpoint
+	// Given is what the goal is about and somebody else wrote, as the log of a build server or a comment of a review.
+	Given string `json:",omitempty"`
 	Others   []File // further files, whole
 	// Related are files, or parts of them, that are only there to be read, the most useful first.
 	Related []Excerpt `json:",omitempty"`
@@ -144,6 +146,7 @@ func (b *Brief) sections() []Section {
 		{"rules", &b.Rules, head},
 		{"answer", &b.Answer, both},
 		{"cascade", &b.Cascade, both},
+		{"given", &b.Given, both},
 		{"failure", &b.Failure.Text, tail},
 	}
 }
