@@ -247,7 +247,7 @@ var allowed = map[string][]string{
 		"orchestrator/agent", "orchestrator/agent/retrieve", "orchestrator/gate", "orchestrator/ledger", "orchestrator/run", "orchestrator/survey",
 		"orchestrator/tournament", "sandbox", "sandbox/workspace", "sandbox/workspace/lang", "verify",
 	},
-	"orchestrator/pull":   {"orchestrator/forge", "orchestrator/gate", "verify"},
+	"orchestrator/pull":   {"orchestrator/forge", "orchestrator/gate", "verify", "verify/policy"},
 	"orchestrator/replay": {"images", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify", "verify/policy"},
 	"orchestrator/run": {
 		"images", "orchestrator/agent", "orchestrator/edit/parse", "orchestrator/edit/problem", "orchestrator/forge/commit", "orchestrator/forge/revision",

@@ -25,8 +25,8 @@ type Brief struct {
 	Feature  string // the proposal to implement
 	Extra    string // what a person added at the checkpoint
 	// Given is what the goal is about and somebody else wrote, as the log of a build server or a comment of a review.
-	Given string `json:",omitempty"`
-	Others   []File // further files, whole
+	Given  string `json:",omitempty"`
+	Others []File // further files, whole
 	// Related are files, or parts of them, that are only there to be read, the most useful first.
 	Related []Excerpt `json:",omitempty"`
 	Files   []string

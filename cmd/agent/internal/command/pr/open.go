@@ -353,12 +353,6 @@ func (o *opening) branch(ctx context.Context) error {
 	return nil
 }
 
-// author is under whose name commits are made: the user's, as git has it.
-func (o *opening) author(ctx context.Context) mirror.Person {
-	name, email := git.Identity(ctx, o.home)
-	return mirror.Person{Name: cmp.Or(name, "agent"), Email: cmp.Or(email, "agent@localhost")}
-}
-
 // templates are where projects keep what their pull requests begin with.
 var templates = []string{
 	".github/pull_request_template.md", ".github/PULL_REQUEST_TEMPLATE.md", "pull_request_template.md", "PULL_REQUEST_TEMPLATE.md", "docs/pull_request_template.md",

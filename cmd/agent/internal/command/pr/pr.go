@@ -17,6 +17,8 @@ type command struct {
 	*cmdline.Line
 	// prove judges what is between two directories; see judge.
 	prove func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error)
+	// find has a change found, proved and written to a directory; see find.
+	find func(ctx *cli.Context, s *wire.Session, o order) (run.Document, error)
 	// sleep waits between two looks at a forge.
 	sleep func(ctx context.Context, d time.Duration) error
 }
@@ -27,14 +29,15 @@ func Command(line *cmdline.Line) *cli.Command {
 	c.prove = func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error) {
 		return judge(ctx, line, s, of, intent)
 	}
+	c.find = func(ctx *cli.Context, s *wire.Session, o order) (run.Document, error) { return find(ctx, line, s, o) }
 	return c.group()
 }
 
 // group is the command with its subcommands.
 func (c command) group() *cli.Command {
 	return &cli.Command{
-		Name: "pr", Usage: "open, review and watch pull requests",
-		Subcommands: []*cli.Command{c.openCommand(), c.reviewCommand(), c.watchCommand()},
+		Name: "pr", Usage: "open, review, watch and repair pull requests",
+		Subcommands: []*cli.Command{c.openCommand(), c.reviewCommand(), c.watchCommand(), c.fixCommand()},
 	}
 }
 
