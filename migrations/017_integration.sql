@@ -57,7 +57,7 @@ create table integration (
     workspace  text        not null default '',
     base       text        not null default '',
     base_commit text       not null default '',
-    run        text,
+    runs       text        not null default '',
     head       text        not null default '',
     number     integer,
     url        text        not null default '',
@@ -105,7 +105,7 @@ comment on column v_review_comments.answer is 'What was answered';
 comment on column v_review_comments.at is 'When that row last changed';
 
 create view v_integrations as
-select id as integration, host, repository, goal, issue, state, workspace, base, base_commit, run, nullif(head, '') as head, number, nullif(url, '') as url, why, begun, changed, ended from integration;
+select id as integration, host, repository, goal, issue, state, workspace, base, base_commit, runs, nullif(head, '') as head, number, nullif(url, '') as url, why, begun, changed, ended from integration;
 comment on view v_integrations is 'How far did `agent pr run` come with each repository? One row for each time that it was begun.';
 comment on column v_integrations.integration is 'Its name, for --resume';
 comment on column v_integrations.host is 'Host of the forge, with its port';
@@ -116,7 +116,7 @@ comment on column v_integrations.state is 'What it does, or how it ended: clonin
 comment on column v_integrations.workspace is 'Directory of the agent''s own that holds the files';
 comment on column v_integrations.base is 'Branch that the pull request goes to';
 comment on column v_integrations.base_commit is 'Commit of that branch whose files are in the directory';
-comment on column v_integrations.run is 'Run that made the change, null before';
+comment on column v_integrations.runs is 'Runs that made the change, in the order of their commits; empty before';
 comment on column v_integrations.head is 'Branch of the pull request, null before it is open';
 comment on column v_integrations.number is 'Number of the pull request, null before it is open';
 comment on column v_integrations.url is 'Page of the pull request, null before it is open';

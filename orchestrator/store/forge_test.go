@@ -132,9 +132,9 @@ func TestARepositoryHasOneIntegrationAtATime(t *testing.T) {
 	}
 	n := store.Integration{ID: "01a", Repository: tillRepository, Goal: "round\x00 up", Issue: 4, State: store.Cloning}
 	for _, state := range []store.IntegrationState{store.Cloning, store.Building, store.PROpen, store.SelfReview, store.CIWatch, store.Reviewing} {
-		n.State, n.Run, n.Number = state, "01r", 7
+		n.State, n.Runs, n.Number = state, "01r 01s", 7
 		must(t, db.SaveIntegration(ctx, n))
-		if got, err := db.OpenIntegration(ctx, tillRepository); err != nil || got.State != state || got.Goal != "round\ufffd up" || got.Issue != 4 || got.Number != 7 || got.Repository != tillRepository {
+		if got, err := db.OpenIntegration(ctx, tillRepository); err != nil || got.State != state || got.Goal != "round\ufffd up" || got.Issue != 4 || got.Number != 7 || got.Runs != "01r 01s" || got.Repository != tillRepository {
 			t.Errorf("%+v %v", got, err)
 		}
 	}

@@ -20,7 +20,7 @@ type Integration struct {
 	Workspace  string // the agent's own
 	Base       string
 	BaseCommit string
-	Run        string
+	Runs       string // that made the change, in the order of their commits, with spaces between
 	Head       string
 	Number     int // 0 before the pull request is open
 	URL        string
@@ -54,13 +54,13 @@ var ErrIntegrating = errors.New("the repository has one that has not ended")
 func (db *DB) SaveIntegration(ctx context.Context, n Integration) error {
 	return db.db.Do(ctx, "record the integration "+n.ID, func(ctx context.Context) error {
 		_, err := db.db.Pool.Exec(ctx, `
-			insert into integration (id, host, repository, goal, issue, state, workspace, base, base_commit, run, head, number, url, why, ended)
-			values (@id, @host, @repository, @goal, nullif(@issue, 0), @state, @workspace, @base, @base_commit, nullif(@run, ''), @head, nullif(@number, 0), @url, @why, case when @ended then clock_timestamp() end)
-			on conflict (id) do update set state = excluded.state, workspace = excluded.workspace, base = excluded.base, base_commit = excluded.base_commit, run = excluded.run,
+			insert into integration (id, host, repository, goal, issue, state, workspace, base, base_commit, runs, head, number, url, why, ended)
+			values (@id, @host, @repository, @goal, nullif(@issue, 0), @state, @workspace, @base, @base_commit, @runs, @head, nullif(@number, 0), @url, @why, case when @ended then clock_timestamp() end)
+			on conflict (id) do update set state = excluded.state, workspace = excluded.workspace, base = excluded.base, base_commit = excluded.base_commit, runs = excluded.runs,
 				head = excluded.head, number = excluded.number, url = excluded.url, why = excluded.why, changed = clock_timestamp(), ended = excluded.ended`,
 			n.Repository.args(pgx.NamedArgs{
 				"id": n.ID, "goal": database.Clean(n.Goal), "issue": n.Issue, "state": string(n.State), "workspace": database.Clean(n.Workspace), "base": database.Clean(n.Base),
-				"base_commit": n.BaseCommit, "run": n.Run, "head": database.Clean(n.Head), "number": n.Number, "url": database.Clean(n.URL), "why": database.Clean(n.Why), "ended": n.State.Ended(),
+				"base_commit": n.BaseCommit, "runs": n.Runs, "head": database.Clean(n.Head), "number": n.Number, "url": database.Clean(n.URL), "why": database.Clean(n.Why), "ended": n.State.Ended(),
 			}))
 		var refused *pgconn.PgError
 		if errors.As(err, &refused) && refused.ConstraintName == "integration_open" {
@@ -76,9 +76,9 @@ func (db *DB) OpenIntegration(ctx context.Context, r Repository) (n Integration,
 	err = db.db.Do(ctx, "look for an integration of "+r.Slug, func(ctx context.Context) error {
 		n = Integration{Repository: r}
 		return database.Missing(db.db.Pool.QueryRow(ctx, `
-			select id, goal, coalesce(issue, 0), state, workspace, base, base_commit, coalesce(run, ''), head, coalesce(number, 0), url, why
+			select id, goal, coalesce(issue, 0), state, workspace, base, base_commit, runs, head, coalesce(number, 0), url, why
 			from integration where (host, repository) = (@host, @repository) and ended is null`, r.args(nil)).
-			Scan(&n.ID, &n.Goal, &n.Issue, &n.State, &n.Workspace, &n.Base, &n.BaseCommit, &n.Run, &n.Head, &n.Number, &n.URL, &n.Why))
+			Scan(&n.ID, &n.Goal, &n.Issue, &n.State, &n.Workspace, &n.Base, &n.BaseCommit, &n.Runs, &n.Head, &n.Number, &n.URL, &n.Why))
 	})
 	return n, err
 }

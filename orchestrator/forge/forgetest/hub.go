@@ -29,7 +29,14 @@ type Hub struct {
 	jobs     []*Job
 	forks    map[string]string // a branch that is in a fork, by its owner
 	reruns   []int64
+	issues   []Issue
 	next     int64
+}
+
+// An Issue is one that somebody opened.
+type Issue struct {
+	Number      int
+	Title, Body string
 }
 
 type hubPull struct {
@@ -74,6 +81,7 @@ func NewHub(t testing.TB, g *Git, slug string) *Hub {
 		"GET " + repo + "/pulls":                           h.listPulls,
 		"POST " + repo + "/pulls":                          h.openPull,
 		"GET " + repo + "/pulls/{n}":                       h.getPull,
+		"GET " + repo + "/issues/{n}":                      h.issue,
 		"POST " + repo + "/issues/{n}/labels":              h.label,
 		"GET " + repo + "/pulls/{n}/comments":              h.threads,
 		"POST " + repo + "/pulls/{n}/reviews":              h.review,
@@ -198,6 +206,19 @@ func (h *Hub) getPull(r *http.Request) (int, any) {
 			h.pointHead(p)
 		}
 		return 200, h.show(p)
+	}
+	return missing()
+}
+
+// issue is one that was opened, or a pull request, which is one too.
+func (h *Hub) issue(r *http.Request) (int, any) {
+	if p := h.pullOf(r); p != nil {
+		return 200, h.show(p)
+	}
+	for _, i := range h.issues {
+		if strconv.Itoa(i.Number) == r.PathValue("n") {
+			return 200, map[string]any{"number": i.Number, "title": i.Title, "body": i.Body, "state": "open", "user": person("ada")}
+		}
 	}
 	return missing()
 }
@@ -399,6 +420,13 @@ func (h *Hub) Reruns() []int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.reruns)
+}
+
+// AddIssue has another person open an issue.
+func (h *Hub) AddIssue(i Issue) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.issues = append(h.issues, i)
 }
 
 // Say has another person comment at a line, or on the whole where the path is "".

@@ -96,7 +96,9 @@ type opening struct {
 	set     config.Settings
 	session *wire.Session
 	*target
-	dir      string // the workspace
+	dir      string   // the workspace
+	runs     []string // whose changes the commits are; none for the last promoted one
+	base     string   // the branch that it goes to, "" for the repository's default
 	branches map[string]string
 	works    []pull.Work
 	left     []string
@@ -119,7 +121,7 @@ func (c command) open(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		o := &opening{command: c, ctx: ctx, set: set, session: s, target: t, dir: dir}
+		o := &opening{command: c, ctx: ctx, set: set, session: s, target: t, dir: dir, runs: ctx.StringSlice("run"), base: ctx.String("base")}
 		o.doc = Opened{Repository: t.address.Slug(), DryRun: ctx.Bool("dry-run"), Labels: append([]string{}, ctx.StringSlice("label")...), Commits: []OpenedCommit{}}
 		if err := o.run(ctx.Context); err != nil {
 			return forgeFault(err)
@@ -163,7 +165,7 @@ func (o *opening) settleBase(ctx context.Context) error {
 	if o.branches, own, err = o.mirror.Heads(ctx); err != nil {
 		return err
 	}
-	o.doc.Base = cmp.Or(o.ctx.String("base"), main, own)
+	o.doc.Base = cmp.Or(o.base, main, own)
 	if o.doc.Base == "" || o.branches[o.doc.Base] == "" {
 		return fault.Usage("name one that is there: --base BRANCH", "%s has no branch %q", o.address.Slug(), o.doc.Base)
 	}
@@ -173,7 +175,7 @@ func (o *opening) settleBase(ctx context.Context) error {
 
 // commits makes the commits of the runs, or finds those that an earlier process pushed.
 func (o *opening) commits(ctx context.Context) error {
-	list, err := promotions(ctx, o.session, o.dir, o.ctx.StringSlice("run"))
+	list, err := promotions(ctx, o.session, o.dir, o.runs)
 	if err != nil {
 		return err
 	}

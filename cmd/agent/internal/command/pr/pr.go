@@ -37,7 +37,7 @@ func Command(line *cmdline.Line) *cli.Command {
 func (c command) group() *cli.Command {
 	return &cli.Command{
 		Name: "pr", Usage: "open, review, watch and repair pull requests",
-		Subcommands: []*cli.Command{c.openCommand(), c.reviewCommand(), c.watchCommand(), c.fixCommand()},
+		Subcommands: []*cli.Command{c.openCommand(), c.reviewCommand(), c.watchCommand(), c.fixCommand(), c.runCommand()},
 	}
 }
 
