@@ -27,7 +27,7 @@
 //	cmd/agent/internal/command/mcp        agent mcp
 //	cmd/agent/internal/command/models     agent models
 //	cmd/agent/internal/command/memory     agent memory: show, edit, clear
-//	cmd/agent/internal/command/pr         agent pr: open, review, watch
+//	cmd/agent/internal/command/pr         agent pr: open, review, watch, fix-ci, run
 //	cmd/agent/internal/command/prompts    agent prompts: list, show, diff, edit, allow
 //	cmd/agent/internal/command/proposals  agent proposals, and how a run takes one up
 //	cmd/agent/internal/command/prove      agent prove
@@ -105,7 +105,7 @@
 //	orchestrator/store/history    the record read: lists, reviews, undo, blame, replay
 //	orchestrator/store/query      statements of SQL as the role that only reads
 //	orchestrator/serve/mcp        the gate by the Model Context Protocol: tools, resources, who approves
-//	orchestrator/pull             what a pull request says: commits, body, comments; what a log says of a failure; pure
+//	orchestrator/pull             what a pull request says: commits, body, comments and answers; what is asked about a log or a comment; pure
 //	orchestrator/selfbuild        the agent's own image: its steps, journal, tags and battery
 //	sandbox                       the engine, boxes, limits, reaping, the agent's own Postgres
 //	sandbox/guest                 what runs inside a box, and the protocol with the host
