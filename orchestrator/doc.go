@@ -92,6 +92,7 @@
 //	orchestrator/forge            the host of a repository: the contract of its drivers, addresses; its history, read without trusting it
 //	orchestrator/forge/gitea      the driver of Gitea and Forgejo
 //	orchestrator/forge/github     the driver of GitHub
+//	orchestrator/forge/gitlab     the driver of GitLab
 //	orchestrator/forge/mirror     the objects of a remote repository: fetched, written out, committed to, pushed
 //	orchestrator/forge/revision   commits and the index as manifests, and what is between two as a changeset
 //	orchestrator/forge/wire       HTTP to a forge: the token, limits, retries, kinds of error

@@ -29,7 +29,7 @@ type Pulls interface {
 	OpenPull(ctx context.Context, p NewPull) (Pull, error)
 	// Label adds labels, which are made where the repository does not have them.
 	Label(ctx context.Context, number int, labels []string) error
-	// Issue returns an issue by its number; a pull request is one too.
+	// Issue returns an issue by its number; a pull request is one too where the host counts them together.
 	Issue(ctx context.Context, number int) (Issue, error)
 }
 

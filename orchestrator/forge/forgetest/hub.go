@@ -30,6 +30,7 @@ type Hub struct {
 	forks    map[string]string // a branch that is in a fork, by its owner
 	reruns   []int64
 	issues   []Issue
+	build    func(commit string) Job
 	next     int64
 }
 
@@ -373,6 +374,12 @@ func (h *Hub) status(r *http.Request) (int, any) {
 }
 
 func (h *Hub) checks(r *http.Request) (int, any) {
+	if sha := r.PathValue("sha"); h.build != nil && !slices.ContainsFunc(h.jobs, func(j *Job) bool { return j.Commit == sha }) {
+		j := h.build(sha)
+		h.next++
+		j.ID, j.Commit = h.next, sha
+		h.jobs = append(h.jobs, &j)
+	}
 	list := []any{}
 	for _, j := range h.jobs {
 		if j.Commit == r.PathValue("sha") {
@@ -413,6 +420,13 @@ func (h *Hub) AddJob(j Job) int64 {
 	j.ID = h.next
 	h.jobs = append(h.jobs, &j)
 	return j.ID
+}
+
+// Build has each commit that is asked about have one job, made by build when it is first asked about.
+func (h *Hub) Build(build func(commit string) Job) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.build = build
 }
 
 // Reruns are the jobs that were asked for again.

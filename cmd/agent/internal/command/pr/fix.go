@@ -334,7 +334,7 @@ func reason(doc run.Document) string {
 // scene writes out what the round is about.
 func (f *fixing) scene(p forge.Pull) (at scene, err error) {
 	ctx := f.ctx.Context
-	base, head := "refs/heads/"+p.Base, forge.HeadRef(p.Number)
+	base, head := "refs/heads/"+p.Base, f.kind.HeadRef(p.Number)
 	commits, err := f.mirror.Fetch(ctx, base, head)
 	if err != nil {
 		return at, err

@@ -247,10 +247,10 @@ func TestWhatCannotBeOpenedIsTold(t *testing.T) {
 	b.git.Commit(t, "shop/till", "main", "moved", map[string]string{"till.py": "ONE\ntwo\nthree\nfour\nfive\n"})
 	b.refused(run.ExitUsage, "has the change of run "+id+" already", "open")
 
-	for name, value := range map[string]string{"AGENT_FORGE_KIND": "gitlab", "AGENT_FORGE_TOKEN": "", "AGENT_FORGE_URL": "http://git.example.org"} {
+	for name, value := range map[string]string{"AGENT_FORGE_KIND": "bitbucket", "AGENT_FORGE_TOKEN": "", "AGENT_FORGE_URL": "http://git.example.org"} {
 		was := b.env[name]
 		b.env[name] = value
-		exit, says := run.ExitUsage, map[string]string{"AGENT_FORGE_KIND": "gitlab", "AGENT_FORGE_TOKEN": "nothing opens", "AGENT_FORGE_URL": "the forge that is configured is http://git.example.org"}[name]
+		exit, says := run.ExitUsage, map[string]string{"AGENT_FORGE_KIND": "bitbucket", "AGENT_FORGE_TOKEN": "nothing opens", "AGENT_FORGE_URL": "the forge that is configured is http://git.example.org"}[name]
 		b.refused(exit, says, "open")
 		b.env[name] = was
 	}

@@ -182,7 +182,7 @@ func (r *reviewing) judged(ctx *cli.Context, s *wire.Session, number int) (doc r
 	if r.pull, err = r.openPull(ctx.Context, number); err != nil {
 		return doc, err
 	}
-	base, head := "refs/heads/"+r.pull.Base, forge.HeadRef(number)
+	base, head := "refs/heads/"+r.pull.Base, r.kind.HeadRef(number)
 	at, err := r.mirror.Fetch(ctx.Context, base, head)
 	if err != nil {
 		return doc, err

@@ -16,6 +16,7 @@ import (
 	"agent/orchestrator/forge"
 	"agent/orchestrator/forge/gitea"
 	"agent/orchestrator/forge/github"
+	"agent/orchestrator/forge/gitlab"
 	"agent/orchestrator/forge/mirror"
 	"agent/orchestrator/store"
 	"agent/sandbox/workspace/git"
@@ -90,8 +91,10 @@ func driver(kind forge.Kind, a forge.Address, token string) (forge.Forge, error)
 		return github.New(a, token)
 	case forge.Gitea:
 		return gitea.New(a, token)
+	case forge.GitLab:
+		return gitlab.New(a, token)
 	}
-	return nil, fault.Usage("set AGENT_FORGE_KIND (forge.kind in your configuration) to github or gitea", "it is not known what %s is, and only GitHub, Gitea and Forgejo can be asked", a.Host())
+	return nil, fault.Usage("set AGENT_FORGE_KIND (forge.kind in your configuration) to github, gitea or gitlab", "it is not known what %s is, and only GitHub, Gitea, Forgejo and GitLab can be asked", a.Host())
 }
 
 // remote is what git calls origin in the workspace dir, or nothing where the repository was named.
