@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -306,6 +307,9 @@ func (p *passage) reach() (store.IntegrationState, error) {
 	}
 	if !errors.Is(err, database.ErrNotFound) {
 		return "", err
+	}
+	if _, err := os.Stat(p.row.Workspace); errors.Is(err, fs.ErrNotExist) {
+		return store.Cloning, nil // a cache may be emptied
 	}
 	runs, err := p.build()
 	p.row.Runs = strings.Join(runs, " ")
