@@ -223,6 +223,9 @@ func (p *passage) advance() error {
 		} else {
 			p.row.Why = err.Error()
 		}
+		if err != nil && p.row.BaseCommit == "" { // nothing was begun that could be carried on
+			p.row.State = store.Broken
+		}
 		if serr := p.session.DB.SaveIntegration(context.WithoutCancel(p.ctx.Context), p.row); serr != nil {
 			return errors.Join(err, serr)
 		}
@@ -280,7 +283,10 @@ func (p *passage) base() error {
 // clone writes the files of the base to a directory of the agent's own.
 func (p *passage) clone() (store.IntegrationState, error) {
 	ctx := p.ctx.Context
-	if err := errors.Join(p.goal(), p.base()); err != nil {
+	if err := p.goal(); err != nil {
+		return "", err
+	}
+	if err := p.base(); err != nil {
 		return "", err
 	}
 	at, err := p.mirror.Fetch(ctx, "refs/heads/"+p.row.Base)

@@ -16,6 +16,7 @@ import (
 	"agent/orchestrator/forge/forgetest"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/database"
 	"agent/verify"
 )
 
@@ -178,8 +179,12 @@ func TestAPassageStopsWhereItMust(t *testing.T) {
 	for says, args := range map[string][]string{
 		"no repository was named": {}, "there is no goal": {"shop/till"}, "mutually exclusive": {"--goal", "x", "--issue", "3", "shop/till"}, "--resume goes with none": {"--resume", "--goal", "x", "shop/till"},
 		"none that could be given up": {"--reset", "shop/till"}, `no branch "nonesuch"`: {"--goal", "x", "--base", "nonesuch", "shop/till"},
-		"not found": {"--issue", "77", "--reset", "shop/till"}, "on https://evil.example": {"--goal", "x", "https://evil.example/shop/till"},
+		"not found": {"--issue", "77", "shop/till"}, "on https://evil.example": {"--goal", "x", "https://evil.example/shop/till"},
 	} {
 		b.refused(run.ExitUsage, says, append([]string{"run"}, args...)...)
+	}
+	// What could not be begun keeps nothing else from it.
+	if n, err := b.db.OpenIntegration(t.Context(), store.Repository{Host: strings.TrimPrefix(b.git.URL, "http://"), Slug: "shop/till"}); !errors.Is(err, database.ErrNotFound) {
+		t.Errorf("%+v %v", n, err)
 	}
 }
