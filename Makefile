@@ -62,9 +62,10 @@ test-ollama: ready ## the loop on a real Ollama server with a scripted model, th
 	AGENT_OLLAMA="$$server" $(GO) test -tags ollama -run '^TestOllama' -count 1 -timeout 30m -v ./cmd/agent
 
 # Not part of `make test`: it builds a server and asks npm.
-test-forge: ## the drivers on a real Gitea (built the first time, in some five minutes) and on GitHub's own description of its API
+test-forge: ## the drivers and the commands on a real Gitea (built the first time, in some five minutes) and on GitHub's own description of its API
 	@mkdir -p "$${AGENT_TEST_FORGE:=$${XDG_CACHE_HOME:-$$HOME/.cache}/agent/test-forge}" && export AGENT_TEST_FORGE && \
-	$(GO) test -tags forge -count 1 -timeout 60m -v ./orchestrator/forge/gitea ./orchestrator/forge/github
+	$(GO) test -tags forge -count 1 -timeout 60m -v ./orchestrator/forge/gitea ./orchestrator/forge/github && \
+	$(GO) test -tags forge -count 1 -timeout 60m -run OnARealServer -v ./cmd/agent/internal/command/pr
 
 # Not part of `make test`: the first time it fetches some 400 MB from npm for each agent.
 test-agents: ready ## real coding agents from npm in a box, on a model that a server plays

@@ -30,7 +30,7 @@
 //	cmd/agent/internal/command/models     agent models
 //	cmd/agent/internal/command/memory     agent memory: show, edit, clear
 //	cmd/agent/internal/command/plan       agent plan: make, list, show, edit, drop
-//	cmd/agent/internal/command/pr         agent pr: open, review, watch
+//	cmd/agent/internal/command/pr         agent pr: open, review, watch, fix-ci, run
 //	cmd/agent/internal/command/prompts    agent prompts: list, show, diff, edit, allow
 //	cmd/agent/internal/command/proposals  agent proposals, and how a run takes one up
 //	cmd/agent/internal/command/prove      agent prove
@@ -101,6 +101,7 @@
 //	orchestrator/forge            the host of a repository: the contract of its drivers, addresses; its history, read without trusting it
 //	orchestrator/forge/gitea      the driver of Gitea and Forgejo
 //	orchestrator/forge/github     the driver of GitHub
+//	orchestrator/forge/gitlab     the driver of GitLab
 //	orchestrator/forge/mirror     the objects of a remote repository: fetched, written out, committed to, pushed
 //	orchestrator/forge/revision   commits and the index as manifests, and what is between two as a changeset
 //	orchestrator/forge/wire       HTTP to a forge: the token, limits, retries, kinds of error
@@ -115,7 +116,7 @@
 //	orchestrator/store/plans          plans, their tasks, and every try at one
 //	orchestrator/store/query      statements of SQL as the role that only reads
 //	orchestrator/serve/mcp        the gate by the Model Context Protocol: tools, resources, who approves
-//	orchestrator/pull             what a pull request says: commits, body, comments; what a log says of a failure; pure
+//	orchestrator/pull             what a pull request says: commits, body, comments and answers; what is asked about a log or a comment; pure
 //	orchestrator/selfbuild        the agent's own image: its steps, journal, tags and battery
 //	sandbox                       the engine, boxes, limits, reaping, the agent's own Postgres
 //	sandbox/guest                 what runs inside a box, and the protocol with the host

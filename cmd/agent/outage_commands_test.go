@@ -52,6 +52,7 @@ var stands = map[string]struct {
 	"self rebuild": {needsEngine, []string{"-w", "SELF", "--yes"}}, "self status": {noneNeeded, nil}, "self rollback": {needsEngine, nil}, "self list": {noneNeeded, nil},
 	"runs apply": {needsDatabase, []string{"zzzz"}}, "memory show": {needsDatabase, nil}, "memory edit": {needsDatabase, nil}, "memory clear": {needsDatabase, []string{"--yes"}},
 	"pr open": {needsDatabase, nil}, "pr review": {needsDatabase, []string{"7"}}, "pr watch": {noneNeeded, []string{"7"}},
+	"pr fix-ci": {needsDatabase, []string{"7"}}, "pr run": {needsDatabase, []string{"shop/till", "--goal", "x"}},
 	"models": {noneNeeded, []string{"--known"}}, "init": {noneNeeded, []string{"--help"}}, "uninstall": {noneNeeded, nil}, "mcp": {noneNeeded, nil},
 	"prompts list": {noneNeeded, nil}, "prompts show": {noneNeeded, []string{"IF"}}, "prompts diff": {noneNeeded, nil}, "prompts edit": {noneNeeded, []string{"IF"}}, "prompts allow": {noneNeeded, []string{"--yes"}},
 	"help": {noneNeeded, nil}, "man": {noneNeeded, nil}, "schema": {noneNeeded, nil}, "completion bash": {noneNeeded, nil}, "completion zsh": {noneNeeded, nil}, "completion fish": {noneNeeded, nil}, "version": {noneNeeded, nil},

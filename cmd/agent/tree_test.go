@@ -130,8 +130,9 @@ var allowed = map[string][]string{
 		"orchestrator/agent", "orchestrator/run",
 	},
 	"cmd/agent/internal/command/pr": {
-		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term",
-		"cmd/agent/internal/wire", "orchestrator/blame", "orchestrator/forge", "orchestrator/forge/gitea", "orchestrator/forge/github", "orchestrator/forge/mirror",
+		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault",
+		"cmd/agent/internal/proof", "cmd/agent/internal/term",
+		"cmd/agent/internal/wire", "orchestrator/blame", "orchestrator/forge", "orchestrator/forge/gitea", "orchestrator/forge/github", "orchestrator/forge/gitlab", "orchestrator/forge/mirror",
 		"orchestrator/gate", "orchestrator/pull", "orchestrator/run", "orchestrator/store", "orchestrator/store/database", "orchestrator/store/history",
 		"sandbox/workspace", "sandbox/workspace/git", "verify",
 	},
@@ -244,6 +245,7 @@ var allowed = map[string][]string{
 	"orchestrator/forge":          {"sandbox/workspace/git"},
 	"orchestrator/forge/gitea":    {"orchestrator/forge", "orchestrator/forge/wire"},
 	"orchestrator/forge/github":   {"orchestrator/forge", "orchestrator/forge/wire"},
+	"orchestrator/forge/gitlab":   {"orchestrator/forge", "orchestrator/forge/wire"},
 	"orchestrator/forge/mirror":   {"sandbox/workspace/git"},
 	"orchestrator/forge/revision": {"sandbox/workspace", "sandbox/workspace/git"},
 	"orchestrator/forge/wire":     {"orchestrator/forge"},
@@ -269,7 +271,7 @@ var allowed = map[string][]string{
 		"orchestrator/agent", "orchestrator/agent/retrieve", "orchestrator/gate", "orchestrator/ledger", "orchestrator/run", "orchestrator/survey",
 		"orchestrator/tournament", "sandbox", "sandbox/workspace", "sandbox/workspace/lang", "verify",
 	},
-	"orchestrator/pull":   {"orchestrator/forge", "orchestrator/gate", "verify"},
+	"orchestrator/pull":   {"orchestrator/forge", "orchestrator/gate", "verify", "verify/policy"},
 	"orchestrator/report": {"orchestrator/ledger", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check", "verify/policy/acting"},
 	"orchestrator/report/gather": {
 		"images", "orchestrator/gate", "orchestrator/ledger", "orchestrator/report", "sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/lang",

@@ -24,7 +24,9 @@ type Brief struct {
 	Cascade  string // the change elsewhere that this file has to follow
 	Feature  string // the proposal to implement
 	Extra    string // what a person added at the checkpoint
-	Others   []File // further files, whole
+	// Given is what the goal is about and somebody else wrote, as the log of a build server or a comment of a review.
+	Given  string `json:",omitempty"`
+	Others []File // further files, whole
 	// Related are files, or parts of them, that are only there to be read, the most useful first.
 	Related []Excerpt `json:",omitempty"`
 	Files   []string
@@ -154,6 +156,7 @@ func (b *Brief) sections() []Section {
 		{"tasks", &b.Tasks, head},
 		{"wrong", &b.Wrong, head},
 		{"cascade", &b.Cascade, both},
+		{"given", &b.Given, both},
 		{"failure", &b.Failure.Text, tail},
 		{"diff", &b.Diff, head},
 	}

@@ -104,7 +104,7 @@ type Breakage struct {
 func (e *Engineer) Heal(ctx context.Context, t Task, x Breakage) (Reply, []Cut, error) {
 	b := Brief{
 		Goal: t.Brief.Goal, Thought: x.Said, Target: x.Target, Language: x.Language, Code: x.Code, Others: x.Others,
-		Tools: t.Brief.Tools, Feature: t.Brief.Feature, Role: t.Brief.Role, Cascade: t.Brief.Cascade, Rules: t.Brief.Rules, Memory: t.Brief.Memory, Failure: x.Failure, Attempts: x.Tried, Variant: x.Variant,
+		Tools: t.Brief.Tools, Feature: t.Brief.Feature, Role: t.Brief.Role, Given: t.Brief.Given, Cascade: t.Brief.Cascade, Rules: t.Brief.Rules, Memory: t.Brief.Memory, Failure: x.Failure, Attempts: x.Tried, Variant: x.Variant,
 		Answer: shorten(x.Answer, maxAnswer, both), Repeated: x.Repeated,
 	}
 	again := false

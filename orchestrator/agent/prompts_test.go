@@ -39,7 +39,7 @@ func full() agent.Brief {
 		Code: trap("def level(items):\n    return sum(items)"), Rules: trap("Four spaces."), Project: trap("A shop."),
 		Memory: trap("stock.py knows no returns."), History: trap("## yesterday"), Around: trap("tax.rate(x) -> float"),
 		Findings: trap("stock.py:2: E1"), Lazy: trap("Any in line 1"), Cascade: trap("-def level(items)\n+def level(items, day)"),
-		Feature: trap("Warn when stock runs out."), Extra: "and keep it short", Session: trap("changed stock.py"),
+		Feature: trap("Warn when stock runs out."), Extra: "and keep it short", Given: trap("E assert 3 == 4"), Session: trap("changed stock.py"),
 		Others: []agent.File{{Path: "shop/tax.py\nEvil", Text: trap("rate = 1")}}, Files: []string{"shop/stock.py", "shop/tax.py"},
 		Failure:  agent.Failure{Gate: "lint", Text: trap("F821 undefined name")},
 		Attempts: []agent.Attempt{{N: 1, Gate: "lint", Why: "lint: F821", Diff: trap("+x")}}, Answer: trap("<EDIT>"), Related: []agent.Excerpt{{Path: "shop/cart.py", Why: "uses it\nEvil", Text: trap("level(items)")}}, Repeated: true, Candidates: trap("tax.py: defines rate"),

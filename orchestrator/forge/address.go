@@ -125,21 +125,27 @@ type Kind string
 const (
 	GitHub Kind = "github"
 	Gitea  Kind = "gitea"
+	GitLab Kind = "gitlab"
 )
 
 // Kinds lists those that there is a driver for.
-func Kinds() []Kind { return []Kind{GitHub, Gitea} }
+func Kinds() []Kind { return []Kind{GitHub, Gitea, GitLab} }
 
 // KindOf is the kind of a host that everybody knows, "" for any other.
 func KindOf(host string) Kind {
-	return map[string]Kind{"github.com": GitHub, "codeberg.org": Gitea, "gitea.com": Gitea}[strings.ToLower(host)]
+	return map[string]Kind{"github.com": GitHub, "codeberg.org": Gitea, "gitea.com": Gitea, "gitlab.com": GitLab}[strings.ToLower(host)]
 }
 
 // User is the name beside a token with which git opens a repository of this kind.
 func (k Kind) User() string {
-	return map[Kind]string{GitHub: "x-access-token", Gitea: "agent"}[k]
+	return map[Kind]string{GitHub: "x-access-token", Gitea: "agent", GitLab: "oauth2"}[k]
 }
 
 // HeadRef is the name under which a repository has the head of a pull request, also where that
 // comes from a fork.
-func HeadRef(number int) string { return fmt.Sprintf("refs/pull/%d/head", number) }
+func (k Kind) HeadRef(number int) string {
+	if k == GitLab {
+		return fmt.Sprintf("refs/merge-requests/%d/head", number)
+	}
+	return fmt.Sprintf("refs/pull/%d/head", number)
+}

@@ -58,7 +58,7 @@ func TestATokenGoesWhereNobodyElseReads(t *testing.T) {
 
 func TestKindsOfForges(t *testing.T) {
 	t.Parallel()
-	if forge.KindOf("GitHub.com") != forge.GitHub || forge.KindOf("codeberg.org") != forge.Gitea || forge.KindOf("git.example.org") != "" || forge.KindOf("gitlab.com") != "" || forge.HeadRef(7) != "refs/pull/7/head" {
+	if forge.KindOf("GitHub.com") != forge.GitHub || forge.KindOf("codeberg.org") != forge.Gitea || forge.KindOf("git.example.org") != "" || forge.KindOf("gitlab.com") != forge.GitLab || forge.Gitea.HeadRef(7) != "refs/pull/7/head" || forge.GitLab.HeadRef(7) != "refs/merge-requests/7/head" {
 		t.Error("kinds of hosts")
 	}
 	for _, k := range forge.Kinds() {

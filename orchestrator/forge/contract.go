@@ -29,6 +29,8 @@ type Pulls interface {
 	OpenPull(ctx context.Context, p NewPull) (Pull, error)
 	// Label adds labels, which are made where the repository does not have them.
 	Label(ctx context.Context, number int, labels []string) error
+	// Issue returns an issue by its number; a pull request is one too where the host counts them together.
+	Issue(ctx context.Context, number int) (Issue, error)
 }
 
 // Reviews are what is said of a pull request and of its commits.
@@ -82,6 +84,14 @@ const (
 	Closed PullState = "closed"
 	Merged PullState = "merged"
 )
+
+// An Issue is what somebody wants of a repository.
+type Issue struct {
+	Number      int
+	Title, Text string
+	Author      string
+	Open        bool
+}
 
 // A NewPull is what a pull request is opened with.
 type NewPull struct {

@@ -80,7 +80,7 @@ func NewFenceWord() string {
 func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req run.Request) (tournament.Plan, error) {
 	plan := tournament.Plan{Task: agent.Task{Fence: agent.NewFence(s.Fence), Kind: agent.Patch, Window: s.Engineer.Window.Tokens, Budget: s.Engineer.Budget}}
 	b := &plan.Task.Brief
-	b.Goal, b.Tools = req.Goal, s.Explores
+	b.Goal, b.Given, b.Tools = req.Goal, req.Given, s.Explores
 	known, err := s.survey(ctx, base)
 	if err != nil {
 		return tournament.Plan{}, err
@@ -243,11 +243,11 @@ func (s *Scout) pick(ctx context.Context, base *workspace.Manifest, known survey
 		return "", err
 	}
 	ask, most := *task, maxListed
-	ask.Brief = agent.Brief{Goal: b.Goal, Project: b.Project, History: b.History, Findings: strings.Join(hot, "\n")}
+	ask.Brief = agent.Brief{Goal: b.Goal, Given: b.Given, Project: b.Project, History: b.History, Findings: strings.Join(hot, "\n")}
 	// What to take where the model names none.
 	why, rest := "the model named no file of the workspace; this one changed most, or comes first", append(hot, files...)
 	if b.Goal != "" {
-		hits := retrieve.Rank(known.Ledger, known.Summaries.Files, ranked, b.Goal)
+		hits := retrieve.Rank(known.Ledger, known.Summaries.Files, ranked, b.Goal+"\n"+b.Given)
 		ranked, most = nil, maxFitting
 		for _, h := range hits {
 			ranked = append(ranked, h.Path)

@@ -320,6 +320,8 @@ type Request struct {
 	Patch []byte
 	// Goal is what the change is for, "" to let the planner choose.
 	Goal string
+	// Given is what the goal is about and somebody else wrote: data, in no case an order.
+	Given string
 	// Scope are the files to work on, the first of them the target; none for any.
 	Scope []string
 	// Candidates is how many different changes are asked for; 0 means 1.

@@ -56,6 +56,12 @@ func Contract(t *testing.T, s Subject) {
 	if got, err := f.Pull(ctx, p.Number); err != nil || got != p {
 		t.Errorf("read %+v, %v", got, err)
 	}
+	if i, err := f.Issue(ctx, p.Number); err != nil || i.Number != p.Number || i.Title != "a: add it" || i.Text != "why" || i.Author != p.Author || !i.Open {
+		t.Errorf("as an issue %+v, %v", i, err)
+	}
+	if _, err := f.Issue(ctx, 4711); !errors.Is(err, forge.ErrNotFound) {
+		t.Errorf("an issue that is not there: %v", err)
+	}
 	for range 2 { // labels that are there already are no error
 		must(f.Label(ctx, p.Number, []string{"agent", "proved"}))
 	}

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,7 +131,8 @@ func StartGitea(t *testing.T, built string) *Gitea {
 	return g
 }
 
-// settings are those of a server that reaches nobody.
+// settings are those of a server that reaches nobody. Its queues are real ones: with immediate ones
+// it waits for its own lock as soon as a pull request is looked at whose merge it has yet to test.
 func (g *Gitea) settings(t *testing.T, port int) string {
 	module, err := os.ReadFile(filepath.Join(g.built, "module"))
 	if err != nil {
@@ -157,7 +159,7 @@ PASSWORD_HASH_ALGO = argon2
 [service]
 DISABLE_REGISTRATION = true
 [queue]
-TYPE = immediate
+TYPE = channel
 [indexer]
 ISSUE_INDEXER_TYPE = db
 [actions]
@@ -264,5 +266,31 @@ func (g *Gitea) Commit(t testing.TB, name, branch, message string, files map[str
 	Run(t, dir, "add", "-A")
 	Run(t, dir, "commit", "-q", "--allow-empty", "-m", message)
 	Run(t, dir, "push", "-q", remote, "HEAD:refs/heads/"+branch)
-	return Run(t, dir, "rev-parse", "HEAD")
+	commit := Run(t, dir, "rev-parse", "HEAD")
+	g.await(t, "the pull requests of "+branch+" to be at "+commit, func() bool {
+		list, _, err := g.Admin.ListRepoPullRequests("bot", name, gitea.ListPullRequestsOptions{State: gitea.StateOpen})
+		return err == nil && !slices.ContainsFunc(list, func(p *gitea.PullRequest) bool { return p.Head.Ref == branch && p.Head.Sha != commit })
+	})
+	return commit
+}
+
+// Merge has ada merge a pull request of bot/name, as soon as the server knows that it can.
+func (g *Gitea) Merge(t testing.TB, name string, number int) {
+	t.Helper()
+	g.await(t, "the pull request to be merged", func() bool {
+		ok, _, err := g.Ada.MergePullRequest("bot", name, int64(number), gitea.MergePullRequestOption{Style: gitea.MergeStyleMerge})
+		return ok && err == nil
+	})
+}
+
+// await waits for the server to have done what it does in the background.
+func (g *Gitea) await(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	for range 300 {
+		if done() {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatalf("waited for %s in vain", what)
 }

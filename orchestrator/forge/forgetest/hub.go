@@ -29,7 +29,15 @@ type Hub struct {
 	jobs     []*Job
 	forks    map[string]string // a branch that is in a fork, by its owner
 	reruns   []int64
+	issues   []Issue
+	build    func(commit string) Job
 	next     int64
+}
+
+// An Issue is one that somebody opened.
+type Issue struct {
+	Number      int
+	Title, Body string
 }
 
 type hubPull struct {
@@ -59,6 +67,8 @@ type Job struct {
 	Status     string // queued, in_progress, completed
 	Conclusion string // success, failure, skipped
 	Log        string
+	// Fails says that it ends the same way when it is run again; others pass then, as flaky ones do.
+	Fails bool
 }
 
 // NewHub puts a forge before a repository of g, which has branch main.
@@ -72,6 +82,7 @@ func NewHub(t testing.TB, g *Git, slug string) *Hub {
 		"GET " + repo + "/pulls":                           h.listPulls,
 		"POST " + repo + "/pulls":                          h.openPull,
 		"GET " + repo + "/pulls/{n}":                       h.getPull,
+		"GET " + repo + "/issues/{n}":                      h.issue,
 		"POST " + repo + "/issues/{n}/labels":              h.label,
 		"GET " + repo + "/pulls/{n}/comments":              h.threads,
 		"POST " + repo + "/pulls/{n}/reviews":              h.review,
@@ -196,6 +207,19 @@ func (h *Hub) getPull(r *http.Request) (int, any) {
 			h.pointHead(p)
 		}
 		return 200, h.show(p)
+	}
+	return missing()
+}
+
+// issue is one that was opened, or a pull request, which is one too.
+func (h *Hub) issue(r *http.Request) (int, any) {
+	if p := h.pullOf(r); p != nil {
+		return 200, h.show(p)
+	}
+	for _, i := range h.issues {
+		if strconv.Itoa(i.Number) == r.PathValue("n") {
+			return 200, map[string]any{"number": i.Number, "title": i.Title, "body": i.Body, "state": "open", "user": person("ada")}
+		}
 	}
 	return missing()
 }
@@ -350,6 +374,12 @@ func (h *Hub) status(r *http.Request) (int, any) {
 }
 
 func (h *Hub) checks(r *http.Request) (int, any) {
+	if sha := r.PathValue("sha"); h.build != nil && !slices.ContainsFunc(h.jobs, func(j *Job) bool { return j.Commit == sha }) {
+		j := h.build(sha)
+		h.next++
+		j.ID, j.Commit = h.next, sha
+		h.jobs = append(h.jobs, &j)
+	}
 	list := []any{}
 	for _, j := range h.jobs {
 		if j.Commit == r.PathValue("sha") {
@@ -376,8 +406,9 @@ func (h *Hub) rerun(r *http.Request) (int, any) {
 		return missing()
 	}
 	h.reruns = append(h.reruns, j.ID)
-	// It passes the second time, as a flaky one does.
-	j.Conclusion = "success"
+	if !j.Fails {
+		j.Conclusion = "success"
+	}
 	return 201, map[string]any{}
 }
 
@@ -391,11 +422,25 @@ func (h *Hub) AddJob(j Job) int64 {
 	return j.ID
 }
 
+// Build has each commit that is asked about have one job, made by build when it is first asked about.
+func (h *Hub) Build(build func(commit string) Job) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.build = build
+}
+
 // Reruns are the jobs that were asked for again.
 func (h *Hub) Reruns() []int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.reruns)
+}
+
+// AddIssue has another person open an issue.
+func (h *Hub) AddIssue(i Issue) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.issues = append(h.issues, i)
 }
 
 // Say has another person comment at a line, or on the whole where the path is "".

@@ -144,6 +144,21 @@ func (f *Forge) OpenPull(ctx context.Context, n forge.NewPull) (forge.Pull, erro
 	return pull(p), err
 }
 
+// Issue is part of forge.Pulls.
+func (f *Forge) Issue(ctx context.Context, number int) (forge.Issue, error) {
+	i, err := call(ctx, f, "read issue "+strconv.Itoa(number), func(c *gitea.Client) (*gitea.Issue, *gitea.Response, error) {
+		return c.GetIssue(f.owner, f.name, int64(number))
+	})
+	if err != nil {
+		return forge.Issue{}, err
+	}
+	out := forge.Issue{Number: int(i.Index), Title: i.Title, Text: i.Body, Open: i.State == gitea.StateOpen}
+	if i.Poster != nil {
+		out.Author = i.Poster.UserName
+	}
+	return out, nil
+}
+
 // pull is a pull request in the words of package forge.
 func pull(p *gitea.PullRequest) forge.Pull {
 	if p == nil || p.Head == nil || p.Base == nil {

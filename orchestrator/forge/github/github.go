@@ -125,6 +125,12 @@ func (f *Forge) OpenPull(ctx context.Context, n forge.NewPull) (forge.Pull, erro
 	return pull(p), fault("open a pull request of "+n.Head, resp, err)
 }
 
+// Issue is part of forge.Pulls.
+func (f *Forge) Issue(ctx context.Context, number int) (forge.Issue, error) {
+	i, resp, err := f.api.Issues.Get(ctx, f.owner, f.name, number)
+	return forge.Issue{Number: i.GetNumber(), Title: i.GetTitle(), Text: i.GetBody(), Author: i.GetUser().GetLogin(), Open: i.GetState() == "open"}, fault("read issue "+strconv.Itoa(number), resp, err)
+}
+
 // pull is a pull request in the words of package forge.
 func pull(p *github.PullRequest) forge.Pull {
 	if p == nil {

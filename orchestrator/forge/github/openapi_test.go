@@ -156,6 +156,13 @@ func TestRequestsAreThoseOfTheDescription(t *testing.T) {
 			}
 			return err
 		}},
+		{"an issue", []string{"issues/get"}, func() error {
+			i, err := f.Issue(ctx, 1347)
+			if i.Number == 0 || i.Title == "" || i.Text == "" || i.Author == "" || !i.Open {
+				t.Errorf("read %+v", i)
+			}
+			return err
+		}},
 		{"that of a branch", []string{"pulls/list"}, func() error {
 			p, err := f.FindPull(ctx, "new-topic")
 			if p.Number == 0 {

@@ -140,7 +140,7 @@ func remotes() []Setting {
 	return []Setting{
 		{Name: "forge.url", Env: "AGENT_FORGE_URL", Default: "https://github.com", About: "the forge that the token is for: pull requests are opened there and nowhere else", scope: userOnly, kind: address()},
 		{
-			Name: "forge.kind", Env: "AGENT_FORGE_KIND", About: "what it is: github or gitea (Forgejo too); empty: by its host, where everybody knows that",
+			Name: "forge.kind", Env: "AGENT_FORGE_KIND", About: "what it is: github, gitea (Forgejo too) or gitlab; empty: by its host, where everybody knows that",
 			scope: userOnly, kind: choice(forgeKinds(), func(*values, string) {}),
 		},
 		{Name: "forge.token", Env: "AGENT_FORGE_TOKEN", About: "what opens the forge; empty: what your own credential helper of git says", scope: userOnly, kind: secretText()},

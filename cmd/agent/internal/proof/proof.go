@@ -86,6 +86,19 @@ func (p *Prover) WorkingTree(ctx context.Context, intent, before string) run.Doc
 	})
 }
 
+// Directory proves what is between the files on disk and those of another directory, whatever
+// they hold.
+func (p *Prover) Directory(ctx context.Context, intent, after string) run.Document {
+	return p.prove(ctx, intent, func(ctx context.Context, disk *workspace.Manifest) (c revision.Change, err error) {
+		seen, err := workspace.Scan(ctx, after, p.Request.Exclude, workspace.Limits{})
+		if err != nil {
+			return c, err
+		}
+		c.Base, c.Changes, c.Apart, err = revision.Between(disk, seen, nil)
+		return c, err
+	})
+}
+
 // prove proves what find finds.
 func (p *Prover) prove(ctx context.Context, intent string, find func(context.Context, *workspace.Manifest) (revision.Change, error)) run.Document {
 	runner, ended := p.Start()

@@ -78,6 +78,30 @@ func TestCommitsAndTheWorkingTreeAreGivenToTheGate(t *testing.T) {
 	}
 }
 
+// Files that no diff can tell are compared as well.
+func TestADirectoryIsComparedByWhatItsFilesHold(t *testing.T) {
+	t.Parallel()
+	before, after := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{
+		filepath.Join(before, "logo.png"): "\x89PNG\x00one", filepath.Join(after, "logo.png"): "\x89PNG\x00two", filepath.Join(before, "gone.bin"): "\x00", filepath.Join(after, "new.py"): "x = 1\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var said []string
+	p := &Prover{Request: run.Request{Workspace: before}, Start: func() (Runner, func()) { return asks{&said}, func() {} }}
+	p.Directory(t.Context(), "pull request 7", after)
+	for _, want := range []string{"pull request 7: diff", "logo.png", "gone.bin", "+x = 1"} {
+		if !strings.Contains(strings.Join(said, "\n"), want) {
+			t.Errorf("%q is not in\n%s", want, said)
+		}
+	}
+	if doc := p.Directory(t.Context(), "pull request 7", filepath.Join(after, "nowhere")); doc.Exit != run.ExitInfra {
+		t.Errorf("%+v", doc)
+	}
+}
+
 func TestWhatWasNotJudgedIsBounded(t *testing.T) {
 	t.Parallel()
 	list := make([]revision.Apart, 100)

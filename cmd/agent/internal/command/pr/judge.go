@@ -7,19 +7,23 @@ import (
 	"agent/cmd/agent/internal/command/sandbox"
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/proof"
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 )
 
-// judge proves a patch on the files of a directory, by the settings that hold there, and promotes
-// nothing.
-func judge(ctx *cli.Context, line *cmdline.Line, s *wire.Session, dir string, patch []byte, name string) (run.Document, error) {
+// A comparison is two directories with the files of two commits.
+type comparison struct{ before, after string }
+
+// judge proves what is between two directories, by the settings that hold in the first one, and
+// promotes nothing. intent says for the record what is proved.
+func judge(ctx *cli.Context, line *cmdline.Line, s *wire.Session, of comparison, intent string) (run.Document, error) {
 	if s.Engine == nil {
 		return run.Document{}, fault.Infra("start the engine, then run again; see `agent doctor`", "the change has to be proved, and no container engine answers")
 	}
 	// The agent.toml of those files decides what is proved, within what the user allows.
-	if err := ctx.Set("workspace", dir); err != nil {
+	if err := ctx.Set("workspace", of.before); err != nil {
 		return run.Document{}, err
 	}
 	set, err := config.Load(ctx, line.Getenv)
@@ -31,13 +35,12 @@ func judge(ctx *cli.Context, line *cmdline.Line, s *wire.Session, dir string, pa
 		return run.Document{}, err
 	}
 	defer req.Place.Close()
-	req.NoPromote, req.Patch, req.PatchName = true, patch, name
 	board, err := line.Prepare(ctx.Context, s, &req.Config)
 	if err != nil {
 		return run.Document{}, err
 	}
-	defer board.Close()
-	return s.Runner(board.Event).Run(ctx.Context, req), nil
+	prover := proof.Prover{Request: req, Start: func() (proof.Runner, func()) { return s.Runner(board.Event), board.Close }}
+	return prover.Directory(ctx.Context, intent, of.after), nil
 }
 
 // candidate is what of a document a pull request tells.

@@ -96,7 +96,9 @@ type opening struct {
 	set     config.Settings
 	session *wire.Session
 	*target
-	dir      string // the workspace
+	dir      string   // the workspace
+	runs     []string // whose changes the commits are; none for the last promoted one
+	base     string   // the branch that it goes to, "" for the repository's default
 	branches map[string]string
 	works    []pull.Work
 	left     []string
@@ -119,7 +121,7 @@ func (c command) open(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		o := &opening{command: c, ctx: ctx, set: set, session: s, target: t, dir: dir}
+		o := &opening{command: c, ctx: ctx, set: set, session: s, target: t, dir: dir, runs: ctx.StringSlice("run"), base: ctx.String("base")}
 		o.doc = Opened{Repository: t.address.Slug(), DryRun: ctx.Bool("dry-run"), Labels: append([]string{}, ctx.StringSlice("label")...), Commits: []OpenedCommit{}}
 		if err := o.run(ctx.Context); err != nil {
 			return forgeFault(err)
@@ -163,7 +165,7 @@ func (o *opening) settleBase(ctx context.Context) error {
 	if o.branches, own, err = o.mirror.Heads(ctx); err != nil {
 		return err
 	}
-	o.doc.Base = cmp.Or(o.ctx.String("base"), main, own)
+	o.doc.Base = cmp.Or(o.base, main, own)
 	if o.doc.Base == "" || o.branches[o.doc.Base] == "" {
 		return fault.Usage("name one that is there: --base BRANCH", "%s has no branch %q", o.address.Slug(), o.doc.Base)
 	}
@@ -173,7 +175,7 @@ func (o *opening) settleBase(ctx context.Context) error {
 
 // commits makes the commits of the runs, or finds those that an earlier process pushed.
 func (o *opening) commits(ctx context.Context) error {
-	list, err := promotions(ctx, o.session, o.dir, o.ctx.StringSlice("run"))
+	list, err := promotions(ctx, o.session, o.dir, o.runs)
 	if err != nil {
 		return err
 	}
@@ -275,7 +277,7 @@ func (o *opening) commit(ctx context.Context, parent string, p *promoted) (strin
 		if err != nil {
 			return "", err
 		}
-		if err := o.again(ctx, dir, parent, draft, &p.work); err != nil || o.failed != nil {
+		if err := o.again(ctx, dir, draft, &p.work); err != nil || o.failed != nil {
 			return "", err
 		}
 	}
@@ -286,17 +288,17 @@ func (o *opening) commit(ctx context.Context, parent string, p *promoted) (strin
 	return commit, err
 }
 
-// again judges what is between two commits on the files of the first one.
-func (o *opening) again(ctx context.Context, dir, from, to string, w *pull.Work) error {
+// again judges what is between the files in dir and those of a commit.
+func (o *opening) again(ctx context.Context, dir, to string, w *pull.Work) error {
 	if o.doc.DryRun {
 		w.Again += "; it would be judged again"
 		return nil
 	}
-	diff, err := o.mirror.Diff(ctx, from, to, o.prefix)
+	after, _, err := o.tree(ctx, to)
 	if err != nil {
 		return err
 	}
-	doc, err := o.prove(o.ctx, o.session, dir, diff, "of a pull request to "+o.doc.Base)
+	doc, err := o.prove(o.ctx, o.session, comparison{dir, after}, "pull request to "+o.doc.Base)
 	if err != nil {
 		return err
 	}
@@ -346,17 +348,11 @@ func (o *opening) branch(ctx context.Context) error {
 		return err
 	}
 	o.left = left
-	if err := o.again(ctx, dir, meet, commit, &w); err != nil || o.failed != nil {
+	if err := o.again(ctx, dir, commit, &w); err != nil || o.failed != nil {
 		return err
 	}
 	o.works = []pull.Work{w}
 	return nil
-}
-
-// author is under whose name commits are made: the user's, as git has it.
-func (o *opening) author(ctx context.Context) mirror.Person {
-	name, email := git.Identity(ctx, o.home)
-	return mirror.Person{Name: cmp.Or(name, "agent"), Email: cmp.Or(email, "agent@localhost")}
 }
 
 // templates are where projects keep what their pull requests begin with.

@@ -36,7 +36,8 @@ type bench struct {
 	env  map[string]string
 	runs int
 	// What stands for the gates and the clock; nil for themselves.
-	prove func(ctx *cli.Context, s *wire.Session, dir string, patch []byte, name string) (run.Document, error)
+	prove func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error)
+	find  func(ctx *cli.Context, s *wire.Session, o order) (run.Document, error)
 	sleep func(ctx context.Context, d time.Duration) error
 }
 
@@ -60,19 +61,25 @@ func newBench(t *testing.T, files map[string]string) *bench {
 // promoted records a run that was proved on the clone as it is, and wrote after to a file.
 func (b *bench) promoted(intent, name, before, after string, unproven ...verify.Unproven) string {
 	b.t.Helper()
+	return b.promotedIn(b.dir, intent, name, before, after, unproven...)
+}
+
+// promotedIn is promoted in another directory.
+func (b *bench) promotedIn(dir, intent, name, before, after string, unproven ...verify.Unproven) string {
+	b.t.Helper()
 	must := func(err error) {
 		b.t.Helper()
 		if err != nil {
 			b.t.Fatal(err)
 		}
 	}
-	seen, err := workspace.Scan(b.t.Context(), b.dir, nil, workspace.Limits{})
+	seen, err := workspace.Scan(b.t.Context(), dir, nil, workspace.Limits{})
 	must(err)
 	b.runs++
 	id := "0k" + string(rune('0'+b.runs))
 	ctx := b.t.Context()
 	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: name, Before: []byte(before), After: []byte(after), Mode: 0o644}}}
-	must(b.db.Create(ctx, run.Record{ID: id, Workspace: cmdline.Resolved(b.dir), Intent: intent, Owner: "o", Started: time.Now()}))
+	must(b.db.Create(ctx, run.Record{ID: id, Workspace: cmdline.Resolved(dir), Intent: intent, Owner: "o", Started: time.Now()}))
 	must(b.db.Advance(ctx, id, 1, run.Analyzing, "", seen.Digest()))
 	must(b.db.SaveCandidate(ctx, id, 1, gate.Candidate{
 		Verdict: verify.Pass, Changeset: cs, Digest: cs.Digest(), Diff: cs.Diff(), Unproven: unproven,
@@ -81,7 +88,7 @@ func (b *bench) promoted(intent, name, before, after string, unproven ...verify.
 	p := run.Promotion{Status: run.Committed, Approved: "--yes", Changeset: cs}
 	must(b.db.SavePromotion(ctx, id, 1, p))
 	must(b.db.Finish(ctx, id, 1, run.Ending{State: run.Promoted, Verdict: verify.Pass, Unproven: unproven}))
-	must(os.WriteFile(filepath.Join(b.dir, name), []byte(after), 0o644))
+	must(os.WriteFile(filepath.Join(dir, name), []byte(after), 0o644))
 	return id
 }
 
@@ -91,8 +98,8 @@ func (b *bench) agent(args ...string) (stdout, stderr string, err error) {
 	var out, told bytes.Buffer
 	line := cmdline.New(func(k string) string { return b.env[k] }, strings.NewReader(""), &out, &told)
 	group := Command(line)
-	if b.prove != nil || b.sleep != nil {
-		group = command{line, b.prove, b.sleep}.group()
+	if b.prove != nil || b.sleep != nil || b.find != nil {
+		group = command{line, b.prove, b.find, b.sleep}.group()
 	}
 	app := &cli.App{Name: "agent", DisableSliceFlagSeparator: true, ExitErrHandler: func(*cli.Context, error) {}, Commands: []*cli.Command{group}}
 	err = app.RunContext(b.t.Context(), append([]string{"agent", "pr", args[0], "--workspace", b.dir}, args[1:]...))
@@ -240,10 +247,10 @@ func TestWhatCannotBeOpenedIsTold(t *testing.T) {
 	b.git.Commit(t, "shop/till", "main", "moved", map[string]string{"till.py": "ONE\ntwo\nthree\nfour\nfive\n"})
 	b.refused(run.ExitUsage, "has the change of run "+id+" already", "open")
 
-	for name, value := range map[string]string{"AGENT_FORGE_KIND": "gitlab", "AGENT_FORGE_TOKEN": "", "AGENT_FORGE_URL": "http://git.example.org"} {
+	for name, value := range map[string]string{"AGENT_FORGE_KIND": "bitbucket", "AGENT_FORGE_TOKEN": "", "AGENT_FORGE_URL": "http://git.example.org"} {
 		was := b.env[name]
 		b.env[name] = value
-		exit, says := run.ExitUsage, map[string]string{"AGENT_FORGE_KIND": "gitlab", "AGENT_FORGE_TOKEN": "nothing opens", "AGENT_FORGE_URL": "the forge that is configured is http://git.example.org"}[name]
+		exit, says := run.ExitUsage, map[string]string{"AGENT_FORGE_KIND": "bitbucket", "AGENT_FORGE_TOKEN": "nothing opens", "AGENT_FORGE_URL": "the forge that is configured is http://git.example.org"}[name]
 		b.refused(exit, says, "open")
 		b.env[name] = was
 	}

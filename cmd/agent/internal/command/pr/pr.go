@@ -15,8 +15,10 @@ import (
 // A command has what its parts share, and what tests put something else in the place of.
 type command struct {
 	*cmdline.Line
-	// prove judges a patch on the files of a directory; see judge.
-	prove func(ctx *cli.Context, s *wire.Session, dir string, patch []byte, name string) (run.Document, error)
+	// prove judges what is between two directories; see judge.
+	prove func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error)
+	// find has a change found, proved and written to a directory; see find.
+	find func(ctx *cli.Context, s *wire.Session, o order) (run.Document, error)
 	// sleep waits between two looks at a forge.
 	sleep func(ctx context.Context, d time.Duration) error
 }
@@ -24,17 +26,18 @@ type command struct {
 // Command is the group of what is done with pull requests.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{Line: line, sleep: pause}
-	c.prove = func(ctx *cli.Context, s *wire.Session, dir string, patch []byte, name string) (run.Document, error) {
-		return judge(ctx, line, s, dir, patch, name)
+	c.prove = func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error) {
+		return judge(ctx, line, s, of, intent)
 	}
+	c.find = func(ctx *cli.Context, s *wire.Session, o order) (run.Document, error) { return find(ctx, line, s, o) }
 	return c.group()
 }
 
 // group is the command with its subcommands.
 func (c command) group() *cli.Command {
 	return &cli.Command{
-		Name: "pr", Usage: "open, review and watch pull requests",
-		Subcommands: []*cli.Command{c.openCommand(), c.reviewCommand(), c.watchCommand()},
+		Name: "pr", Usage: "open, review, watch and repair pull requests",
+		Subcommands: []*cli.Command{c.openCommand(), c.reviewCommand(), c.watchCommand(), c.fixCommand(), c.runCommand()},
 	}
 }
 

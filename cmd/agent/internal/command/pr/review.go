@@ -33,15 +33,20 @@ func (c command) reviewCommand() *cli.Command {
 			"line in one summary, and the verdict as the status agent/gate of the commit. Run again after\n" +
 			"a push, it says nothing twice: it answers the comments whose findings are gone, and writes its\n" +
 			"summary anew. A fork that changes what runs on the build server is held, however it is judged.\n" +
-			"Exit code 0 passed, 1 did not, 4 held.\n\n" + cmdline.Examples(
+			"With --integrate the comments of people and bots that have no answer are taken up first: each is\n" +
+			"given to the engineer as data, what that finds goes through every gate and is one commit on the\n" +
+			"branch, and the comment is answered with what was done, or why nothing was. After a kill nothing\n" +
+			"is done twice. Exit code 0 passed, 1 did not, 4 held.\n\n" + cmdline.Examples(
 			"agent pr review 12", "judge it and comment",
 			"agent pr review 12 --dry-run", "judge it and print what would be said",
+			"agent pr review 12 --integrate --author ada", "take up what ada said, then judge it",
 			"agent pr review 12 --repo shop/till --json", "of another repository, for scripts"),
-		Flags: []cli.Flag{
+		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(), repositoryFlag(),
+			&cli.BoolFlag{Name: "integrate", Usage: "take up the comments that have no answer, first", DisableDefaultText: true},
+			&cli.StringSliceFlag{Name: "author", Usage: "with --integrate: only comments of `NAME`; may be repeated"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say nothing on the forge", DisableDefaultText: true},
-			cmdline.AllowFlag(), cmdline.NoInstallFlag(), cmdline.JSONFlag(cmdline.Document[Reviewed]("pull-review", 1)),
-		},
+		}, findFlags(), []cli.Flag{cmdline.JSONFlag(cmdline.Document[Reviewed]("pull-review", 1))}),
 		Action: c.review,
 	}
 }
@@ -64,6 +69,8 @@ type Reviewed struct {
 	Fixed  int  `json:"fixed"`
 	DryRun bool `json:"dry_run"`
 	Fork   bool `json:"fork"`
+	// Comments are those that were taken up with --integrate, in their order.
+	Comments []TakenComment `json:"comments,omitempty"`
 }
 
 // pullNumber is the number that a command names.
@@ -105,6 +112,14 @@ func (c command) review(ctx *cli.Context) error {
 			return err
 		}
 		r := &reviewing{command: c, target: t}
+		var taken []TakenComment
+		if ctx.Bool("integrate") {
+			if taken, err = c.integrate(ctx, set, s, t, number); err != nil {
+				return forgeFault(err)
+			}
+		} else if ctx.IsSet("author") {
+			return fault.Usage("add --integrate", "--author is about comments that are taken up")
+		}
 		doc, err := r.judged(ctx, s, number)
 		if err != nil {
 			return forgeFault(err)
@@ -114,6 +129,7 @@ func (c command) review(ctx *cli.Context) error {
 			return c.Report(doc, asJSON)
 		}
 		r.plan()
+		r.doc.Comments = taken
 		if r.doc.DryRun = ctx.Bool("dry-run"); !r.doc.DryRun {
 			if err := r.say(ctx.Context); err != nil {
 				return forgeFault(err)
@@ -129,6 +145,21 @@ func (c command) review(ctx *cli.Context) error {
 		}
 		return err
 	})
+}
+
+// integrate takes up what was said of a pull request.
+func (c command) integrate(ctx *cli.Context, set config.Settings, s *wire.Session, t *target, number int) ([]TakenComment, error) {
+	g, err := c.integrating(ctx, set, s, t, number)
+	if err != nil {
+		return nil, err
+	}
+	g.dry = ctx.Bool("dry-run")
+	if g.dry {
+		err = g.run()
+	} else {
+		err = t.leased(ctx, s, g.run)
+	}
+	return g.taken, err
 }
 
 // A reviewing is one run of `pr review`.
@@ -151,7 +182,7 @@ func (r *reviewing) judged(ctx *cli.Context, s *wire.Session, number int) (doc r
 	if r.pull, err = r.openPull(ctx.Context, number); err != nil {
 		return doc, err
 	}
-	base, head := "refs/heads/"+r.pull.Base, forge.HeadRef(number)
+	base, head := "refs/heads/"+r.pull.Base, r.kind.HeadRef(number)
 	at, err := r.mirror.Fetch(ctx.Context, base, head)
 	if err != nil {
 		return doc, err
@@ -174,9 +205,18 @@ func (r *reviewing) judged(ctx *cli.Context, s *wire.Session, number int) (doc r
 	if err != nil {
 		return doc, err
 	}
+	after, more, err := r.tree(ctx.Context, at[1])
+	if err != nil {
+		return doc, err
+	}
+	for _, text := range more {
+		if !slices.Contains(left, text) {
+			left = append(left, text)
+		}
+	}
 	r.left, r.lines = left, pull.Lines(diff)
 	r.doc = Reviewed{Repository: r.address.Slug(), Number: number, URL: r.pull.URL, Commit: at[1], Fork: r.pull.Fork, Findings: []pull.Finding{}}
-	r.judge, err = r.prove(ctx, s, dir, diff, fmt.Sprintf("of pull request %d", number))
+	r.judge, err = r.prove(ctx, s, comparison{dir, after}, fmt.Sprintf("pull request %d", number))
 	r.exit = r.judge.Exit
 	return r.judge, err
 }
@@ -242,6 +282,9 @@ func (r *reviewing) print(w io.Writer) error {
 			place += ":" + strconv.Itoa(f.Line)
 		}
 		fmt.Fprintf(w, "  %-7s %s %s %s\n", f.Severity, f.Gate, term.CleanLine(place), term.CleanLine(f.Message))
+	}
+	for _, c := range d.Comments {
+		fmt.Fprintf(w, "%s\n", term.CleanLine(c.told()))
 	}
 	would := map[bool]string{true: "would be ", false: ""}[d.DryRun]
 	fmt.Fprintf(w, "%d comments %sposted, %d there already, %d %sanswered as fixed\n", d.Posted, would, d.Known, d.Fixed, would)

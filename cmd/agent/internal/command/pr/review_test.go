@@ -2,6 +2,7 @@ package pr
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,14 +44,15 @@ func verdict(v verify.Verdict, exit int, holds []policy.Hold, gates ...verify.Ga
 	return run.Document{Run: "0kj", State: state, Verdict: v, Exit: exit, Candidates: []gate.Document{{Verdict: v, Gates: gates, Holds: holds}}}
 }
 
-// judges has the bench judge with a given verdict, and keeps the patch and the files that it was
-// judged on.
+// judges has the bench judge with a given verdict, and keeps what was asked and till.py before and
+// after.
 func (b *bench) judges(doc run.Document) (asked *string) {
 	asked = new(string)
-	b.prove = func(_ *cli.Context, _ *wire.Session, dir string, patch []byte, name string) (run.Document, error) {
-		base, err := os.ReadFile(filepath.Join(dir, "till.py"))
-		*asked = name + "\n" + string(patch) + "\non\n" + string(base)
-		return doc, err
+	b.prove = func(_ *cli.Context, _ *wire.Session, of comparison, intent string) (run.Document, error) {
+		base, err := os.ReadFile(filepath.Join(of.before, "till.py"))
+		text, aerr := os.ReadFile(filepath.Join(of.after, "till.py"))
+		*asked = intent + "\n" + string(text) + "on\n" + string(base)
+		return doc, errors.Join(err, aerr)
 	}
 	return asked
 }
@@ -90,7 +92,7 @@ func TestAReviewSaysEachFindingOnce(t *testing.T) {
 		t.Errorf("%+v, exit code %d", d, exit)
 	}
 	// Judged on where it left main, not on what main holds by now.
-	if !strings.HasPrefix(*asked, "of pull request 1\n") || !strings.Contains(*asked, "-one\n+ONE\n") || !strings.HasSuffix(*asked, "\non\n"+till["till.py"]) {
+	if *asked != "pull request 1\nONE\ntwo\nthree\nfour\nfive\non\n"+till["till.py"] {
 		t.Errorf("judged %s", *asked)
 	}
 	if again, _ := b.reviewed("1"); again.Posted != 0 || again.Known != 1 || again.Fixed != 0 {

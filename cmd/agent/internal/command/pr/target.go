@@ -1,6 +1,7 @@
 package pr
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,9 @@ import (
 	"agent/orchestrator/forge"
 	"agent/orchestrator/forge/gitea"
 	"agent/orchestrator/forge/github"
+	"agent/orchestrator/forge/gitlab"
 	"agent/orchestrator/forge/mirror"
+	"agent/orchestrator/store"
 	"agent/sandbox/workspace/git"
 )
 
@@ -88,8 +91,10 @@ func driver(kind forge.Kind, a forge.Address, token string) (forge.Forge, error)
 		return github.New(a, token)
 	case forge.Gitea:
 		return gitea.New(a, token)
+	case forge.GitLab:
+		return gitlab.New(a, token)
 	}
-	return nil, fault.Usage("set AGENT_FORGE_KIND (forge.kind in your configuration) to github or gitea", "it is not known what %s is, and only GitHub, Gitea and Forgejo can be asked", a.Host())
+	return nil, fault.Usage("set AGENT_FORGE_KIND (forge.kind in your configuration) to github, gitea or gitlab", "it is not known what %s is, and only GitHub, Gitea, Forgejo and GitLab can be asked", a.Host())
 }
 
 // remote is what git calls origin in the workspace dir, or nothing where the repository was named.
@@ -121,6 +126,11 @@ func (t *target) remote(ctx context.Context, dir, named string) (string, error) 
 
 // tree is the directory with the files of a commit, and what of it is somewhere else.
 func (t *target) tree(ctx context.Context, commit string) (dir string, left []string, err error) {
+	return t.export(ctx, commit, "")
+}
+
+// export writes the files of a commit to a directory of this process; use tells those apart that hold the same one.
+func (t *target) export(ctx context.Context, commit, use string) (dir string, left []string, err error) {
 	trees := filepath.Join(t.cache, "trees")
 	old, _ := os.ReadDir(trees)
 	for _, e := range old {
@@ -128,7 +138,7 @@ func (t *target) tree(ctx context.Context, commit string) (dir string, left []st
 			os.RemoveAll(filepath.Join(trees, e.Name()))
 		}
 	}
-	dir = filepath.Join(trees, fmt.Sprintf("%.16s-%d", commit, os.Getpid()))
+	dir = filepath.Join(trees, fmt.Sprintf("%.16s-%d%s", commit, os.Getpid(), use))
 	if err := os.RemoveAll(dir); err != nil {
 		return "", nil, err
 	}
@@ -141,6 +151,17 @@ func (t *target) tree(ctx context.Context, commit string) (dir string, left []st
 	}
 	dir = filepath.Join(dir, filepath.FromSlash(t.prefix))
 	return dir, left, os.MkdirAll(dir, 0o700)
+}
+
+// author is under whose name commits are made: the user's, as git has it.
+func (t *target) author(ctx context.Context) mirror.Person {
+	name, email := git.Identity(ctx, t.home)
+	return mirror.Person{Name: cmp.Or(name, "agent"), Email: cmp.Or(email, "agent@localhost")}
+}
+
+// repository is how the record names it.
+func (t *target) repository() store.Repository {
+	return store.Repository{Host: t.address.Host(), Slug: t.address.Slug()}
 }
 
 // place is a path of the workspace in the repository.

@@ -32,13 +32,10 @@ func (c command) watchCommand() *cli.Command {
 			"nothing that ran is no pass.\n\n" + cmdline.Examples(
 			"agent pr watch 12", "every 30 s, for 20 minutes",
 			"agent pr watch 12 --interval 10s --timeout 1h --no-rerun", "longer, and failures as they are"),
-		Flags: []cli.Flag{
-			cmdline.WorkspaceFlag(), repositoryFlag(),
-			&cli.DurationFlag{Name: "interval", Value: 30 * time.Second, Usage: "ask every `TIME`"},
-			&cli.DurationFlag{Name: "timeout", Value: 20 * time.Minute, Usage: "wait for `TIME` at most"},
+		Flags: slices.Concat([]cli.Flag{cmdline.WorkspaceFlag(), repositoryFlag()}, patienceFlags(), []cli.Flag{
 			&cli.BoolFlag{Name: "no-rerun", Usage: "run no job again", DisableDefaultText: true},
 			cmdline.JSONFlag(cmdline.Document[Watched]("pull-watch", 1)),
-		},
+		}),
 		Action: c.watch,
 	}
 }
@@ -70,9 +67,9 @@ func (c command) watch(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	interval, timeout := ctx.Duration("interval"), ctx.Duration("timeout")
-	if interval < time.Second || timeout < interval {
-		return fault.Usage("give an interval of 1s or more, and a timeout that is not shorter", "--interval %v and --timeout %v", interval, timeout)
+	interval, timeout, err := patience(ctx)
+	if err != nil {
+		return err
 	}
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -82,23 +79,52 @@ func (c command) watch(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	w := &watching{command: c, target: t, rerun: !ctx.Bool("no-rerun"), again: map[string]bool{}}
-	w.doc = Watched{Repository: t.address.Slug(), Number: number, Jobs: []WatchedJob{}, Flaky: []string{}}
-	// Polls are counted, not timed: a forge that is slow to answer is not given up early.
+	w := c.watching(t, number)
+	w.rerun = !ctx.Bool("no-rerun")
+	if err := w.wait(ctx.Context, interval, timeout); err != nil {
+		return forgeFault(err)
+	}
+	return w.report(set.On("json"))
+}
+
+// wait asks until there is an outcome. Polls are counted, not timed: a forge that is slow to
+// answer is not given up early.
+func (w *watching) wait(ctx context.Context, interval, timeout time.Duration) error {
 	for range int(timeout/interval) + 1 {
-		ended, err := w.poll(ctx.Context)
-		if err != nil {
-			return forgeFault(err)
+		ended, err := w.poll(ctx)
+		if ended || err != nil {
+			return err
 		}
-		if ended {
-			return w.report(set.On("json"))
-		}
-		if err := c.sleep(ctx.Context, interval); err != nil {
+		if err := w.sleep(ctx, interval); err != nil {
 			return err
 		}
 	}
 	w.doc.Outcome = "timeout"
-	return w.report(set.On("json"))
+	return nil
+}
+
+// patienceFlags say how often and how long a forge is asked.
+func patienceFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.DurationFlag{Name: "interval", Value: 30 * time.Second, Usage: "ask every `TIME`"},
+		&cli.DurationFlag{Name: "timeout", Value: 20 * time.Minute, Usage: "wait for `TIME` at most"},
+	}
+}
+
+// patience is what they say.
+func patience(ctx *cli.Context) (interval, timeout time.Duration, err error) {
+	interval, timeout = ctx.Duration("interval"), ctx.Duration("timeout")
+	if interval < time.Second || timeout < interval {
+		err = fault.Usage("give an interval of 1s or more, and a timeout that is not shorter", "--interval %v and --timeout %v", interval, timeout)
+	}
+	return interval, timeout, err
+}
+
+// watching begins to watch a pull request.
+func (c command) watching(t *target, number int) *watching {
+	w := &watching{command: c, target: t, rerun: true, again: map[string]bool{}}
+	w.doc = Watched{Repository: t.address.Slug(), Number: number, Jobs: []WatchedJob{}, Flaky: []string{}}
+	return w
 }
 
 // A watching is one run of `pr watch`.
@@ -234,17 +260,25 @@ func (w *watching) tell(text string) {
 
 // report prints the outcome.
 func (w *watching) report(asJSON bool) error {
-	exit := map[string]int{"passed": run.ExitDone, "merged": run.ExitDone, "failed": run.ExitFail, "closed": run.ExitFail, "timeout": run.ExitBudget}[w.doc.Outcome]
 	var err error
 	if asJSON {
 		err = term.PrintJSON(w.Stdout, w.doc)
 	} else {
 		err = term.Print(w.Stdout, w.print)
 	}
-	if err == nil && exit != run.ExitDone {
-		err = fault.Reported{Exit: exit}
+	if err == nil {
+		err = w.ending()
 	}
 	return err
+}
+
+// ending is the error with the exit code of an outcome.
+func (w *watching) ending() error {
+	exit := map[string]int{"passed": run.ExitDone, "merged": run.ExitDone, "failed": run.ExitFail, "closed": run.ExitFail, "timeout": run.ExitBudget}[w.doc.Outcome]
+	if exit != run.ExitDone {
+		return fault.Reported{Exit: exit}
+	}
+	return nil
 }
 
 // print tells of it.

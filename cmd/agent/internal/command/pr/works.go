@@ -69,7 +69,7 @@ func promotions(ctx context.Context, s *wire.Session, dir string, names []string
 
 // tell reads what a pull request says of a run.
 func tell(ctx context.Context, s *wire.Session, d history.RunDetail) (promoted, error) {
-	p := promoted{detail: d, snapshot: d.Snapshot, work: pull.Work{Run: d.ID, Intent: d.Intent}}
+	p := promoted{detail: d, snapshot: d.Snapshot, work: pull.Work{Run: d.ID, Intent: strings.TrimPrefix(d.Intent, "goal ")}}
 	written, err := s.DB.PromotionOf(ctx, d.ID)
 	if err != nil {
 		return p, err
@@ -81,7 +81,7 @@ func tell(ctx context.Context, s *wire.Session, d history.RunDetail) (promoted, 
 		if err != nil {
 			return p, err
 		}
-		p.work.Intent = origin.Intent
+		p.work.Intent = strings.TrimPrefix(origin.Intent, "goal ")
 	}
 	for _, c := range d.Candidates {
 		if c.Verdict == verify.Pass && (p.work.Judged.Digest == "" || c.Digest == p.changes.Digest()) {

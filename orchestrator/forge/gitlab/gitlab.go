@@ -1,0 +1,240 @@
+// Package gitlab is the driver of GitLab, by its REST API of version 4. A merge request is what package forge calls a
+// pull request.
+package gitlab
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"agent/orchestrator/forge"
+	"agent/orchestrator/forge/wire"
+)
+
+// perPage is how much of a list is asked for at once, the most that GitLab gives.
+const perPage = 100
+
+// draft is how the title of a draft begins.
+const draft = "Draft: "
+
+// A Forge is one project. It is a forge.Forge.
+type Forge struct {
+	at     string // of the project in the API
+	root   string // of the API
+	client *http.Client
+
+	mu  sync.Mutex
+	who string // whose token it is, once asked
+}
+
+// New returns the driver for a repository; token opens it.
+func New(a forge.Address, token string) (*Forge, error) {
+	client, err := wire.New(a.Base, token)
+	if err != nil {
+		return nil, err
+	}
+	root := a.Base + "/api/v4"
+	return &Forge{at: root + "/projects/" + url.PathEscape(a.Slug()), root: root, client: client}, nil
+}
+
+// call does one act of the API: in is sent as JSON where it is not nil, out takes the answer. next is the number of the
+// next page of a list, "" for none.
+func (f *Forge) call(ctx context.Context, act, method, address string, in, out any) (next string, err error) {
+	var body io.Reader
+	if in != nil {
+		text, err := json.Marshal(in)
+		if err != nil {
+			return "", err
+		}
+		body = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
+	if err != nil {
+		return "", wire.Fault(act, 0, err)
+	}
+	if in != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := f.client.Do(req)
+	if err != nil {
+		return "", wire.Fault(act, 0, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		said, _ := io.ReadAll(io.LimitReader(resp.Body, 2<<10))
+		return "", wire.Fault(act, resp.StatusCode, errors.New(resp.Status+" "+string(said)))
+	}
+	if out == nil {
+		return "", nil
+	}
+	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+		return "", fmt.Errorf("%s: read the answer: %w", act, err)
+	}
+	return resp.Header.Get("X-Next-Page"), nil
+}
+
+// pages reads a list to its end.
+func pages[T any](ctx context.Context, f *Forge, act, path string, query url.Values) (all []T, err error) {
+	if query == nil {
+		query = url.Values{}
+	}
+	query.Set("per_page", strconv.Itoa(perPage))
+	for page := "1"; page != ""; {
+		query.Set("page", page)
+		var list []T
+		next, err := f.call(ctx, act, http.MethodGet, f.at+path+"?"+query.Encode(), nil, &list)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+		if len(list) == 0 || next == page {
+			break
+		}
+		page = next
+	}
+	return all, nil
+}
+
+// me is whose token it is.
+func (f *Forge) me(ctx context.Context) (string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.who != "" {
+		return f.who, nil
+	}
+	var u person
+	if _, err := f.call(ctx, "ask whose token it is", http.MethodGet, f.root+"/user", nil, &u); err != nil {
+		return "", err
+	}
+	f.who = u.Username
+	return f.who, nil
+}
+
+// A person is a user.
+type person struct {
+	Username string `json:"username"`
+}
+
+// DefaultBranch is part of forge.Pulls.
+func (f *Forge) DefaultBranch(ctx context.Context) (string, error) {
+	var p struct {
+		DefaultBranch string `json:"default_branch"`
+		Empty         bool   `json:"empty_repo"`
+	}
+	_, err := f.call(ctx, "read the repository", http.MethodGet, f.at, nil, &p)
+	if err != nil || p.Empty {
+		return "", err
+	}
+	return p.DefaultBranch, nil
+}
+
+// A request is a merge request.
+type request struct {
+	IID           int    `json:"iid"`
+	Title         string `json:"title"`
+	State         string `json:"state"`
+	Draft         bool   `json:"draft"`
+	URL           string `json:"web_url"`
+	Source        string `json:"source_branch"`
+	Target        string `json:"target_branch"`
+	SHA           string `json:"sha"`
+	SourceProject int64  `json:"source_project_id"`
+	TargetProject int64  `json:"target_project_id"`
+	Author        person `json:"author"`
+	Refs          refs   `json:"diff_refs"`
+}
+
+// refs are the commits that a difference is between.
+type refs struct {
+	Base  string `json:"base_sha"`
+	Head  string `json:"head_sha"`
+	Start string `json:"start_sha"`
+}
+
+// pull is a merge request in the words of package forge. One whose state is not known is closed.
+func (r request) pull() forge.Pull {
+	state := forge.Closed
+	switch r.State {
+	case "opened":
+		state = forge.Open
+	case "merged":
+		state = forge.Merged
+	}
+	return forge.Pull{
+		Number: r.IID, URL: r.URL, Title: r.Title, State: state, Draft: r.Draft || strings.HasPrefix(r.Title, draft), Base: r.Target, Head: r.Source, HeadCommit: r.SHA,
+		Fork: r.SourceProject != r.TargetProject, Author: r.Author.Username,
+	}
+}
+
+// request reads a merge request.
+func (f *Forge) request(ctx context.Context, number int) (r request, err error) {
+	_, err = f.call(ctx, "read merge request "+strconv.Itoa(number), http.MethodGet, f.of(number), nil, &r)
+	return r, err
+}
+
+// of is where a merge request is.
+func (f *Forge) of(number int) string { return f.at + "/merge_requests/" + strconv.Itoa(number) }
+
+// Pull is part of forge.Pulls.
+func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
+	r, err := f.request(ctx, number)
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	return r.pull(), nil
+}
+
+// FindPull is part of forge.Pulls.
+func (f *Forge) FindPull(ctx context.Context, head string) (forge.Pull, error) {
+	list, err := pages[request](ctx, f, "look for the merge request of "+head, "/merge_requests", url.Values{"state": {"opened"}, "source_branch": {head}})
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	for _, r := range list {
+		if found := r.pull(); found.Head == head && !found.Fork {
+			return found, nil
+		}
+	}
+	return forge.Pull{}, forge.ErrNotFound
+}
+
+// OpenPull is part of forge.Pulls.
+func (f *Forge) OpenPull(ctx context.Context, n forge.NewPull) (forge.Pull, error) {
+	if n.Draft {
+		n.Title = draft + n.Title
+	}
+	var r request
+	_, err := f.call(ctx, "open a merge request of "+n.Head, http.MethodPost, f.at+"/merge_requests",
+		map[string]string{"source_branch": n.Head, "target_branch": n.Base, "title": n.Title, "description": n.Body}, &r)
+	if err != nil {
+		return forge.Pull{}, err
+	}
+	return r.pull(), nil
+}
+
+// Label is part of forge.Pulls. GitLab makes labels that it does not have.
+func (f *Forge) Label(ctx context.Context, number int, labels []string) error {
+	_, err := f.call(ctx, "add labels", http.MethodPut, f.of(number), map[string]string{"add_labels": strings.Join(labels, ",")}, nil)
+	return err
+}
+
+// Issue is part of forge.Pulls. Issues and merge requests are counted apart.
+func (f *Forge) Issue(ctx context.Context, number int) (forge.Issue, error) {
+	var i struct {
+		IID         int    `json:"iid"`
+		Title       string `json:"title"`
+		Description string `json:"description"`
+		State       string `json:"state"`
+		Author      person `json:"author"`
+	}
+	_, err := f.call(ctx, "read issue "+strconv.Itoa(number), http.MethodGet, f.at+"/issues/"+strconv.Itoa(number), nil, &i)
+	return forge.Issue{Number: i.IID, Title: i.Title, Text: i.Description, Author: i.Author.Username, Open: i.State == "opened"}, err
+}
