@@ -167,7 +167,17 @@ func (s surroundings) nowhere(f check.Finding) bool {
 	}
 	// What a module of the workspace lacks is certain, whatever others have, unless it gives
 	// itself names while it runs.
-	if file, ok := pythonModule(s.view, ".", m[1]); strings.HasPrefix(f.Message, `Module "`) && (!ok || !dynamic.MatchString(s.view.Text(file))) {
+	file, own := pythonModule(s.view, ".", m[1])
+	named := strings.HasPrefix(f.Message, `Module "`)
+	if named && own && !dynamic.MatchString(s.view.Text(file)) {
+		return true
+	}
+	// Where a file tells versions of Python apart, what a module outside of the workspace lacks may be there in another
+	// one: of a slip mypy knows what was meant.
+	if strings.HasPrefix(f.Message, "Module ") && !strings.Contains(f.Message, "; maybe ") && strings.Contains(s.view.Text(f.File), "version_info") {
+		return false
+	}
+	if named && !own {
 		return true
 	}
 	names := namesOf(s.view)
