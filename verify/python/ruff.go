@@ -19,11 +19,12 @@ import (
 // lintRules are ruff's long-standing default: errors of syntax and of names, and the
 // few statements that are almost always mistakes. unlintRules are those of them that are
 // opinions on style: an import that is not at the top, two statements on a line, a lambda
-// with a name, a name of one letter. Both apply where the workspace configures
+// with a name, a name of one letter, all names of a module and the use of one of them, of which
+// mypy knows whether it is there. Both apply where the workspace configures
 // nothing itself; no patch to a foreign workspace is refused for its style.
 const (
 	lintRules   = "E4,E7,E9,F"
-	unlintRules = "E402,E701,E731,E741"
+	unlintRules = "E402,E701,E731,E741,F403,F405"
 )
 
 // Ruff lints Python.
