@@ -165,19 +165,12 @@ func (s surroundings) nowhere(f check.Finding) bool {
 	if m == nil || m[1] == "None" || strings.HasPrefix(f.Message, `Item "`) || !s.unguarded(f) {
 		return false
 	}
-	// What a module of the workspace lacks is certain, whatever others have, unless it gives
-	// itself names while it runs.
-	file, own := pythonModule(s.view, ".", m[1])
-	named := strings.HasPrefix(f.Message, `Module "`)
-	if named && own && !dynamic.MatchString(s.view.Text(file)) {
-		return true
-	}
-	// Where a file tells versions of Python apart, what a module outside of the workspace lacks may be there in another
-	// one: of a slip mypy knows what was meant.
-	if strings.HasPrefix(f.Message, "Module ") && !strings.Contains(f.Message, "; maybe ") && strings.Contains(s.view.Text(f.File), "version_info") {
+	// A file that tells versions apart may speak of one in which another module has more: of a slip mypy knows what was meant.
+	switch file, own := pythonModule(s.view, ".", m[1]); {
+	case !strings.HasPrefix(f.Message, "Module "):
+	case !own && !strings.Contains(f.Message, "; maybe ") && strings.Contains(s.view.Text(f.File), "version_info"):
 		return false
-	}
-	if named && !own {
+	case m[1] != "" && (!own || !dynamic.MatchString(s.view.Text(file))):
 		return true
 	}
 	names := namesOf(s.view)
