@@ -103,7 +103,7 @@ var holdRules = compiled(slices.Concat(
 		// A new dependency is somebody else's code, fetched after the gates have
 		// passed. Scripts in these files run on installing it.
 		{kind: Dependencies, reason: "It changes what is installed, or scripts that run on installing.", block: true, names: lang.Manifests()},
-		{kind: Dependencies, reason: "It is code of others, which is built or loaded in the place of their package.", block: true, names: []string{"vendor/"}},
+		{kind: Dependencies, reason: "It is code of others, which is built or loaded in the place of their package.", block: true, names: []string{"/vendor/"}},
 		// A gate that is told to look away proves nothing: a patch that needs this
 		// must say so to a person.
 		{kind: Tooling, reason: "It configures the tools that judge the patch.", block: true, names: toolConfig},
