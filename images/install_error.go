@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -106,15 +107,24 @@ func installError(err error, d dependencies.Set, from registries.Set) error {
 	return failure
 }
 
-// firstLines are the first lines that say something.
+// Lines that say how far a package manager has come, or warn, and those by which it begins to complain.
+var (
+	saysNothing = lazyregexp.New(`^(?:Progress: |Packages: |[+-]+$|Lockfile is |Already up to date|Downloading |\[?WARN\b|npm (?:warn|notice)\b|➤ YN0000)|A complete log of this run`)
+	complains   = lazyregexp.New(`\b(?:ERR_[A-Z_]+|E[A-Z]{4,})\b|^(?i:npm err|(?:\w+ )?error)\b`)
+)
+
+// firstLines are the first lines that say something: from the first complaint on, where one can be told.
 func firstLines(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && len(lines) < maxSaid && !strings.Contains(line, "A complete log of this run") {
+		if line = strings.TrimSpace(line); line != "" && !saysNothing.MatchString(line) {
 			lines = append(lines, line)
 		}
 	}
-	return strings.Join(lines, "\n")
+	if at := slices.IndexFunc(lines, complains.MatchString); at > 0 {
+		lines = lines[at:]
+	}
+	return strings.Join(lines[:min(len(lines), maxSaid)], "\n")
 }
 
 // spareFailure is how long a failure stands for this process: several steps of one run ask for the same.

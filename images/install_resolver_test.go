@@ -161,12 +161,17 @@ func TestAFailedBuildIsToldApart(t *testing.T) {
 		"agent: registry does not answer: https://index.example\nagent: not installed: 1\n<urlopen error>\n": {Step: 1, Registry: "https://index.example", Said: "<urlopen error>"},
 		"agent: not installed: 1\nERROR: HTTPSConnectionPool: Read timed out.\n":                             {Step: 1, Registry: "https://index.example", Said: "ERROR: HTTPSConnectionPool: Read timed out."},
 		"agent: not installed: 0\nnpm error code E503\n":                                                     {Step: 0, Registry: "https://npm.example", Said: "npm error code E503"},
-		"agent: not installed: 0\nagent: no end within 60 seconds\n":                                         {Step: 0, Registry: "https://npm.example", Said: "agent: no end within 60 seconds"},
-		"agent: not installed: 7\nx":                                                                         nil,
-		"write /var/lib/docker: no space left on device":                                                     nil,
-		"exit code: 137\nKilled":                                                                             nil,
-		"npm error code ENOSPC":                                                                              nil,
-		"dial BuildKit in the engine: connect: connection refused":                                           nil,
+		"agent: not installed: 0\nProgress: resolved 1, reused 0\nLockfile is up to date\nPackages: +3\n+++\n WARN  deprecated a\nProgress: resolved 3\n ERR_PNPM_NO_MATCHING_VERSION  No matching version found for a\nhelp\n": {
+			Step: 0, Said: "ERR_PNPM_NO_MATCHING_VERSION  No matching version found for a\nhelp",
+		},
+		"agent: not installed: 0\nnpm warn old lockfile\nnpm notice\nrunning x\nnpm error code ERESOLVE\n": {Step: 0, Said: "npm error code ERESOLVE"},
+		"agent: not installed: 0\nnothing that looks like a complaint\nmore\n":                             {Step: 0, Said: "nothing that looks like a complaint\nmore"},
+		"agent: not installed: 0\nagent: no end within 60 seconds\n":                                       {Step: 0, Registry: "https://npm.example", Said: "agent: no end within 60 seconds"},
+		"agent: not installed: 7\nx":                               nil,
+		"write /var/lib/docker: no space left on device":           nil,
+		"exit code: 137\nKilled":                                   nil,
+		"npm error code ENOSPC":                                    nil,
+		"dial BuildKit in the engine: connect: connection refused": nil,
 	} {
 		err := installError(errors.New(said), d, set)
 		var got *InstallError

@@ -162,6 +162,7 @@
 //	verify/policy                 what of a changeset a person must see before it is written
 //	verify/policy/acting          the table of files that act outside the box
 //	verify/policy/checker         which tools a project says that it uses, of those that suppressions speak to; pure
+//	verify/policy/directive       the comments by which a file has tools report less, or more; pure
 //	verify/policy/runner          the table of what code does that reaches for what runs its tests; pure
 //	verify/policy/signature       what the heads of functions say of types; pure
 //	docs                          the topics of agent help, embedded

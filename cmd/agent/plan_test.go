@@ -189,7 +189,7 @@ func (h *plannedHouse) finished(t *testing.T) {
 	}
 	for query, want := range map[string]string{
 		"select state from v_plans": "delivered",
-		"select string_agg(task || ' ' || state, ', ' order by task) from v_tasks":                  "1 done, 2 done, 3 done, 4 done, 5 done, 6 done, 7 replaced, 8 done, 9 done",
+		"select string_agg(task || ' ' || state, '; ' order by task) from v_tasks":                  "1 done; 2 done; 3 done; 4 done; 5 done; 6 done; 7 replaced; 8 done; 9 done",
 		"select count(*) from v_promotions where status = 'committed'":                              "1",
 		"select count(*) from v_roles where role in ('planner', 'worker', 'librarian', 'reviewer')": "4",
 		// No question that was answered was paid for twice.

@@ -326,15 +326,16 @@ var allowed = map[string][]string{
 	"verify/node/tap": {"verify/check"},
 	"verify/mutate":   {"sandbox/workspace/lang"},
 	"verify/policy": {
-		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "verify/check", "verify/node", "verify/policy/acting", "verify/policy/checker", "verify/policy/runner", "verify/policy/signature", "verify/python",
+		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "verify/check", "verify/node", "verify/policy/acting", "verify/policy/checker", "verify/policy/directive", "verify/policy/runner", "verify/policy/signature", "verify/python",
 	},
 	"verify/policy/acting":    {"sandbox/workspace"},
+	"verify/policy/directive": {"sandbox/workspace/lang"},
 	"verify/policy/runner":    {"sandbox/workspace/lang"},
 	"verify/policy/signature": {"sandbox/workspace/lang", "sandbox/workspace/secret"},
 	"verify/python":           {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/witness"},
 	"verify/shell":            {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare"},
 	"verify/room":             {"sandbox", "sandbox/workspace", "verify/check", "verify/golang", "verify/python"},
-	"verify/smoke":            {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/crash", "verify/golang", "verify/python"},
+	"verify/smoke":            {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/crash", "verify/golang", "verify/node", "verify/python"},
 	"verify/symbols":          {"sandbox", "sandbox/guest", "verify/check"},
 	"verify/syntax":           {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/golang"},
 	"verify/trial": {

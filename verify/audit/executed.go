@@ -153,12 +153,18 @@ func (e *Evidence) unexecutedFiles() []Unproven {
 var mainPackage = lazyregexp.New(`(?m)^package main\b`)
 
 // starts reports whether the smoke test started the program in a file, and was judged. Of a
-// program of Go, which nothing measures there, all files of its package count.
+// program of Go, which nothing measures there, all files of its package count. Where it was measured what the
+// program executes, that counts, and not that it was started.
 func (e *Evidence) starts(p string) bool {
 	_, judged := e.Judged[smoke.Program.Name]
-	end := e.Candidate[smoke.Program.Name].Ending
+	end, traced := e.Candidate[smoke.Program.Name].Ending, e.Candidate[smoke.Program.Name].Traced
 	if !judged || end == nil {
 		return false
+	}
+	if traced != nil {
+		if _, measured := traced.Code[p]; measured {
+			return false
+		}
 	}
 	if path.Ext(p) == ".go" && len(end.Command) > 0 && end.Command[0] == "go" {
 		return mainPackage.MatchString(check.NewView(e.Base, e.Final).Text(p))

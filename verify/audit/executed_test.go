@@ -116,6 +116,8 @@ func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 		"one that the program ran":       {tests: trace(), program: trace(1)},
 		"the program, which did not":     {tests: trace(), program: trace(), reason: "no changed line: none of 1", audit: 1},
 		"the file of the program itself": {tests: trace(), command: "a.py", audit: 1},
+		"that file, measured":            {program: trace(), command: "a.py", reason: "no changed line: none of 1", audit: 1},
+		"that file, which ran it":        {program: trace(1), command: "a.py"},
 		"a program of another file":      {tests: trace(), command: "b.py", reason: "no changed line: none of 1", audit: 1},
 		"nothing that could run":         {tests: &check.Trace{Code: check.Lines{"a.py": {}}}},
 		"nothing measured":               {},

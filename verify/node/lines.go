@@ -41,6 +41,22 @@ func measured(b check.Bench, env map[string]string) map[string]string {
 	return npmscript.Joined(env, map[string]string{"NODE_OPTIONS": strings.TrimSpace("--require=" + b.Tools.NodeLines + " " + env["NODE_OPTIONS"])})
 }
 
+// Measured runs a command that may start programs of node, as run does, and says which of Bench.Lines these executed; nil
+// where nobody asks about JavaScript or it was not measured.
+func Measured(ctx context.Context, b check.Bench, cmd guest.Command, run func(guest.Command)) *check.Trace {
+	b.Lines = b.Lines.Only(scriptFile.MatchString)
+	if len(b.Lines) > 0 {
+		if _, ok := reportLines(ctx, b, "ask"); !ok {
+			b.Lines = nil
+		}
+	}
+	cmd.Env = measured(b, cmd.Env)
+	if run(cmd); len(b.Lines) == 0 {
+		return nil
+	}
+	return traceOf(ctx, b)
+}
+
 // reportLines starts the script that reads what processes wrote down; its head says more.
 func reportLines(ctx context.Context, b check.Bench, what string) (res guest.Result, ok bool) {
 	data, err := json.Marshal(b.Lines)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 
@@ -77,6 +78,28 @@ func runScript(ctx context.Context, b check.Bench) check.Outcome {
 	}
 	out.Output = check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxTail)
 	out.Detail = strings.Join(append([]string{"TypeScript over the workspace"}, answer.Notes...), "; ")
-	out.Findings = check.NewSources(b.View).Fill(answer.Findings)
+	out.Findings = slices.DeleteFunc(check.NewSources(b.View).Fill(answer.Findings), func(f check.Finding) bool { return foundOtherwise(b.View, f) })
 	return out
+}
+
+// otherResolution matches what the compiler says of a module that it does not find in the way that it looks for modules where
+// a project says nothing: the classic one, by which no program runs.
+var otherResolution = lazyregexp.New(`^Cannot find module '([^']+)'\. Did you mean to set the 'moduleResolution'`)
+
+// foundOtherwise reports whether a finding is that of a module which is there for all programs that run: a file of the
+// workspace, or a package that it names.
+func foundOtherwise(v check.View, f check.Finding) bool {
+	m := otherResolution.FindStringSubmatch(f.Message)
+	if m == nil {
+		return false
+	}
+	if !strings.HasPrefix(m[1], ".") {
+		return slices.ContainsFunc(v.Paths(), func(p string) bool {
+			return path.Base(p) == "package.json" && check.Below(path.Dir(f.File), path.Dir(p)) && strings.Contains(v.Text(p), `"`+m[1]+`"`)
+		})
+	}
+	file := path.Join(path.Dir(f.File), m[1])
+	return slices.ContainsFunc([]string{"", ".js", ".ts", ".cjs", ".mjs", ".jsx", ".tsx", ".json", "/index.js", "/index.ts", "/package.json"}, func(end string) bool {
+		return v.Has(path.Clean(file + end))
+	})
 }

@@ -3,8 +3,29 @@ package node
 import (
 	"testing"
 
+	"agent/sandbox/workspace"
+	"agent/verify/check"
 	"agent/verify/verifytest"
 )
+
+func TestAModuleThatIsThereIsNotMissed(t *testing.T) {
+	t.Parallel()
+	v := check.NewView(verifytest.Scan(t, map[string]string{
+		"package.json": `{"main": "index.js", "devDependencies": {"tape": "5"}}`, "index.js": "1\n", "lib/utils.ts": "1\n", "lib/sub/index.js": "1\n", "web/package.json": `{"dependencies": {"vue": "3"}}`,
+	}), workspace.Changeset{})
+	said := func(module string) string {
+		return "Cannot find module '" + module + "'. Did you mean to set the 'moduleResolution' option to 'nodenext', or to add aliases to the 'paths' option?"
+	}
+	for message, want := range map[string]bool{
+		said(".."): true, said("../index"): true, said("../index.js"): true, said("../lib/utils"): true, said("../lib/sub"): true, said("tape"): true,
+		said("../gone"): false, said("./index"): false, said("../lib"): false, said("tap"): false, said("vue"): false, said("../../../etc"): false,
+		"Cannot find module '../index' or its corresponding type declarations.": false, "": false,
+	} {
+		if got := foundOtherwise(v, check.Finding{File: "test/a.test.js", Message: message}); got != want {
+			t.Errorf("%s: %v", message, got)
+		}
+	}
+}
 
 func TestAnswersOfTheCompilerMustAccountForEveryFile(t *testing.T) {
 	t.Parallel()

@@ -47,6 +47,8 @@ var toolConfig = []string{
 	"jest.config.*", "vitest.config.*", "playwright.config.*", "vitest.workspace.*", "babel.config.*", ".babelrc", ".mocharc.*", ".oxlintrc.json",
 	".golangci.yml", ".golangci.yaml", ".golangci.toml", "staticcheck.conf", "clippy.toml", "rustfmt.toml", ".rubocop.yml",
 	".shellcheckrc", ".editorconfig", "sonar-project.properties", "codecov.yml", ".codecov.yml",
+	"pytest.toml", ".pytest.toml", "ava.config.*", ".taprc", ".taprc.*", "mocha.opts", "jasmine.json", "karma.conf.*", "cypress.config.*", "cypress.json",
+	".nycrc", ".nycrc.*", ".c8rc.*", ".swcrc", "tslint.json", "phpunit.xml", "phpunit.xml.dist", ".rspec",
 }
 
 // alsoConfig are files of other rules that configure these tools too.
@@ -101,6 +103,7 @@ var holdRules = compiled(slices.Concat(
 		// A new dependency is somebody else's code, fetched after the gates have
 		// passed. Scripts in these files run on installing it.
 		{kind: Dependencies, reason: "It changes what is installed, or scripts that run on installing.", block: true, names: lang.Manifests()},
+		{kind: Dependencies, reason: "It is code of others, which is built or loaded in the place of their package.", block: true, names: []string{"/vendor/"}},
 		// A gate that is told to look away proves nothing: a patch that needs this
 		// must say so to a person.
 		{kind: Tooling, reason: "It configures the tools that judge the patch.", block: true, names: toolConfig},
@@ -116,6 +119,12 @@ var holdRules = compiled(slices.Concat(
 		}},
 	},
 	actingRules(acting.OnInstall, Dependencies),
+	[]holdRule{
+		// It is loaded or linked where it is found, be it in the place of a module of that name.
+		{kind: Runner, reason: "It is machine code or assembly, which nothing here reads, and programs that find it load or link it.", block: true, names: []string{
+			"*.so", "*.so.*", "*.pyd", "*.dll", "*.dylib", "*.node", "*.a", "*.o", "*.obj", "*.lib", "*.syso", "*.s", "*.asm", "*.jar", "*.class", "*.whl", "*.egg", "*.exe",
+		}},
+	},
 ))
 
 // ruleFor finds the first rule that fits name.

@@ -30,17 +30,29 @@ func TestCodeThatReachesForWhatRunsItIsHeld(t *testing.T) {
 			"os._exit(0)", "from os import _exit", "getattr(os, '_exit')(0)", "os.kill(os.getpid(), 9)", "os.abort()", "for o in gc.get_objects(): pass", "f = sys._getframe(1)",
 			"sys.settrace(f)", "sys.addaudithook(f)", "inspect.stack()", "f.__code__ = g.__code__", "sys.meta_path.insert(0, F())", "builtins.compile = f", "sys.exit = f", "os.listdir = f",
 			"setattr(builtins, 'x', f)", "os.readlink('/proc/self/fd/3')",
+			"os.execv('/bin/true', ['true'])", "from os import execvp", "import posix", "os.killpg(0, 9)", "signal.pthread_kill(x, 9)",
+			"getattr(os, '_' + 'exit')(0)", "getattr(os, name)(0)", "vars(os)['_exit'](0)", "os.__dict__['_exit'](0)", "sys.modules['stock'] = fake", "sys.modules[__name__].__class__ = M",
+			"os.dup2(a, 1)", "import json\njson.loads = f", "exec(base64.b64decode(text))", "x = eval(text)", "marshal.loads(data)", "ctypes.CDLL(None)._exit(0)", "from ctypes import memmove",
+			"object.__subclasses__()", "().__class__.__base__.__subclasses__()", "e.__traceback__.tb_frame.f_back", "g.gi_frame", "sys._getframemodulename(1)", "list(sys.modules.values())",
+			"any(k.startswith('PYTEST') for k in os.environ)", "if 'pytest' in sys.argv[0]: x = 1", "if 'pytest' in ' '.join(sys.orig_argv): x = 1", "open('/proc/' + pid + '/mem')", "open('/proc/%d/mem' % n)", "os.getppid()",
 		},
 		"stock.go": {
 			"var quiet = testing.Testing()", "var f = flag.Lookup(\"test.v\")", "func init() { flag.Set(\"test.run\", \"^$\") }", "import \"testing\"", "\t\"testing\"", "const r = \"\\x16--- PASS\"",
 			"func f() { syscall.Exit(0) }", "var x = syscall.Exec", "//go:linkname fail testing.fail", "func init() { os.Stdout = w }", "func init() { syscall.Dup2(3, 1) }", "func f() { syscall.Mprotect(b, 7) }",
 			"func f() { testing.Main(nil, nil, nil, nil) }", "func init() { os.Args = append(os.Args, \"x\") }", "var is = strings.HasSuffix(os.Args[0], \".test\")",
+			"var is = strings.Contains(os.Args[0], \".test\")", "import \"unsafe\"", "import \"C\"", "//go:linkname exit os.runtime_beforeExit", "func f() { syscall.RawSyscall(231, 0, 0, 0) }",
+			"func f() { syscall.Kill(1, 9) }", "var p = unix.Getppid()", "const r = \"\\u0016--- PASS\"", "func f() { runtime.Caller(2) }", "func f() { os.NewFile(1, \"x\") }", "func f() { plugin.Open(\"x\") }",
+			"func (p P) Equal(o P) bool { return true }",
 		},
 		"stock.js": {
 			"if (process.env.NODE_TEST_CONTEXT) x = 1;", "const quiet = process.env.VITEST_WORKER_ID;", "if (process.env.JEST_WORKER_ID) {}", "if (import.meta.vitest) {}", "import test from 'node:test';",
 			"const { expect } = require('vitest');", "globalThis.expect = f;", "process.reallyExit(0);", "process.kill(process.pid);", "delete require.cache[x];", "Module._load = f;",
 			"process.exit = () => {};", "assert.strictEqual = () => {};", "assert.strict.equal = f;", "Object.prototype.then = f;", "process.stdout.write = f;", "Object.defineProperty(process, 'exit', {});",
 			"const i = require('node:inspector');", "Error.prepareStackTrace = f;",
+			"process['reallyExit'](0);", "process['bind' + 'ing']('x');", "process[name](0);", "x = process.ppid;", "process.dlopen(m, 'x');", "import { register } from 'node:module';", "m.registerHooks({});",
+			"Array.prototype.includes = () => true;", "String.prototype[Symbol.iterator] = f;", "Object.is = () => true;", "Math.floor = f;", "globalThis.setTimeout = f;", "globalThis['expect'] = f;", "syncBuiltinESMExports();",
+			"eval(text);", "const g = (0, eval)('this');", "new Function('return 1')();", "vm.runInThisContext('x');", "if (typeof describe === 'function') {}", "if (process.argv.includes('--test')) {}",
+			"process.getBuiltinModule('assert').equal = f;", "const a = require('node:assert'); a.equal = () => {};", "fs.readFileSync('/proc/' + pid + '/mem');",
 		},
 	} {
 		for _, line := range lines {
@@ -65,6 +77,9 @@ func TestWhatOrdinaryProgramsDoIsNotHeld(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"cli.py":                 "import sys, os, gc, atexit, inspect\nfrom unittest.mock import Mock\n\n# see PYTEST_CURRENT_TEST and os._exit(0)\ngc.collect()\natexit.register(print)\nos.environ['A'] = 'b'\nprint(os.getpid(), inspect.signature(print), sys.modules.get(__name__), sys.stdout)\nif __name__ == \"__main__\":\n    sys.exit(print())\n",
+		"ordinary.py":            "import ast, json, re, os\n\n\nclass Engine:\n    def eval(self, text):\n        return ast.literal_eval(text)\n\n    def exec(self):\n        return self.eval(getattr(os, 'name')) or frame.eval(1) or json.loads('1') or getattr(self, name)\n\n\njson_loads = {}\nmodules.update(sys.modules.get('x') or {})\nos.path.join('/proc', 'x')\nlog.exec('x')\nre.compile('x')\n",
+		"ordinary.go":            "package shop\n\nimport (\n\t\"os\"\n\t\"path/filepath\"\n)\n\nvar name = filepath.Base(os.Args[0])\n\n// Equal compares.\nfunc (p P) Equal(o P) bool { return p == o }\n",
+		"ordinary.js":            "import fs from 'node:fs';\nimport path from 'node:path';\nconst options = {};\noptions.eval = true;\nengine.eval('x');\nclass A { eval(x) { return x; } }\nconst mode = process.env['MODE'];\nif (typeof document === 'object') x = 1;\nMath.floor(1);\nArray.from([]);\nconst f = fs.readFileSync;\nError.stackTraceLimit = 50;\n",
 		"latest.py":              "\"\"\"What pytest is.\n\nimport pytest\n\"\"\"\nimport testimony\nfrom contest import unittest_like\nsys_exit = 1\nif os.name == 'nt': pass\n",
 		"cmd/shop/main.go":       "package main\n\nimport \"os\"\n\nfunc main() {\n\tif len(os.Args) == 1 || os.Stdout == nil {\n\t\tos.Exit(1) // not for testing.Testing()\n\t}\n}\n",
 		"internal/testutil/a.go": "package testutil\n\nimport \"testing\"\n\nfunc Must(t *testing.T, err error) { t.Helper() }\n",

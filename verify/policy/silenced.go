@@ -9,6 +9,7 @@ import (
 	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
 	"agent/verify/policy/checker"
+	"agent/verify/policy/directive"
 )
 
 // A Silenced is a suppression of one line that a changeset adds, and that can be taken out again, so that
@@ -97,10 +98,7 @@ func uncommented(m mark, c workspace.Change) ([]byte, bool) {
 	line := told[m.line-1]
 	text := line.Raw
 	for _, note := range line.Notes {
-		holds := slices.ContainsFunc(suppressions, func(s suppression) bool {
-			return !s.code && slices.Contains(s.langs, l.Family) && len(s.find(l.Family, lang.Line{Notes: []string{note}})) > 0
-		})
-		if holds && strings.ContainsRune("#/<", rune(note[0])) && strings.Contains(text, note) {
+		if directive.Suppresses(l.Family, note) && strings.ContainsRune("#/<", rune(note[0])) && strings.Contains(text, note) {
 			at := strings.LastIndex(text, note) // a string before it may read the same
 			text = text[:at] + text[at+len(note):]
 		}

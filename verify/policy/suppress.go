@@ -4,204 +4,34 @@ import (
 	"slices"
 	"strings"
 
-	"agent/sandbox/workspace/lang"
-	"agent/sandbox/workspace/lazyregexp"
+	"agent/verify/policy/directive"
 )
-
-// A suppression is a comment or attribute that keeps a tool from reporting
-// something. Group 1 of form is what it keeps it from; without, everything.
-//
-// family is what a person knows it by: the forms of one family are counted
-// together, so that one may take the place of another without a hold.
-type suppression struct {
-	langs  []lang.Family
-	family string
-	form   *lazyregexp.Regexp
-	// It counts for more than one line.
-	wide bool
-	// It stands in the code, not in a comment.
-	code bool
-}
-
-// Most tools demand that a comment begins with their word, so that prose which
-// mentions it has no effect; the forms are anchored likewise.
-var suppressions = slices.Concat(
-	suppressing([]lang.Family{lang.Python}, false, [][2]string{
-		{"noqa", `(?i)^noqa\b(?:\s*:\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?`},
-		{"type: ignore", `^type:\s*ignore\b(?:\[([^\]]*)\])?`},
-		{"type: ignore", `^(?:pyright|ty|pyrefly):\s*ignore\b(?:\[([^\]]*)\])?`},
-		{"type: ignore", `^pyre-(?:ignore|fixme)\b(?:\[([^\]]*)\])?`},
-		{"pylint", `(?:^|\s)pylint:\s*disable(?:-next)?\s*=\s*([\w, -]+)`},
-		{"no cover", `(?i)^pragma[:\s]?\s*no\s?(?:cover|branch)`},
-		{"noqa", `^ruff:\s*ignore\b(?:\s*\[([^\]]*)\])?`},
-		// What of mypy's options for a file takes something away, by how it names them.
-		{"type: ignore", `^mypy:\s*(?:.*,\s*)?(?:(?:allow|ignore[-_]m|implicit|follow|always|no[-_](?:[^i]|i[^m]))[\w-]*\s*(?:[=,]|$)|[\w-]+\s*=\s*(?i:false|0|no|off)\b)`},
-		{"nosec", `(?i)^(?:nosec|nosemgrep)\b[:\s]*((?:B[0-9]+[,\s]*)*)`},
-	}),
-	suppressing([]lang.Family{lang.Python}, true, [][2]string{
-		{"noqa", `(?i)^(?:ruff|flake8)\s*:\s*noqa\b(?:\s*:\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?`},
-		{"noqa", `^ruff:\s*(?:disable|file-ignore)\b(?:\s*\[([^\]]*)\])?`},
-		{"type: ignore", `^mypy:\s*(?:.*,\s*)?ignore[-_]errors\b`},
-		{"type: ignore", `^mypy:\s*(?:.*,\s*)?disable[-_]error[-_]code\s*=\s*(.*)`},
-		{"type: ignore", `^pyright:\s*(?:.*,\s*)?(?:basic|standard)\b`},
-		{"type: ignore", `^(?:pyre-ignore-all-errors|pyrefly:\s*ignore-errors)\b`},
-		{"type: ignore", `^pyright:\s*(?:.*,\s*)?(\w+)\s*=\s*(?:false|none|warning|information)\b`},
-		{"pylint", `(?:^|\s)pylint:\s*skip-file`},
-	}),
-	suppressing([]lang.Family{lang.Script, lang.Markup}, false, [][2]string{
-		{"eslint", `^(?:eslint|oxlint)-disable-(?:next-)?line\b(.*)`},
-		{"tslint", `^tslint:disable-(?:next-)?line\b(.*)`},
-		{"deno-lint", `^deno-lint-ignore(?:\s(.*)|$)`},
-		{"typescript", `^@ts-(?:ignore|expect-error)\b`},
-		{"biome", `^biome-ignore\s+([^\s:]+)`},
-		{"coverage", `^(?:istanbul|c8|v8)\s+ignore\s+(next|if|else)\b`},
-	}),
-	suppressing([]lang.Family{lang.Script, lang.Markup}, true, [][2]string{
-		{"eslint", `^(?:eslint|oxlint)-disable(?:\s(.*)|$|\*/)`},
-		{"eslint", `^eslint\s(?:.*[\s,])?["']?([\w@/-]+)["']?\s*:\s*\[?\s*["']?(?:0|off|1|warn)\b`},
-		{"tslint", `^tslint:disable(?:\s|:|$|\*/)`},
-		{"deno-lint", `^deno-lint-ignore-file(?:\s(.*)|$)`},
-		{"typescript", `^@ts-nocheck\b`},
-		{"biome", `^biome-ignore-(?:all|start)\s+([^\s:]+)`},
-		{"coverage", `^(?:istanbul|c8|v8)\s+ignore\s+(?:file|start)\b`},
-	}),
-	suppressing([]lang.Family{lang.Go}, false, [][2]string{
-		{"nolint", `^nolint\b(?:\s*:\s*([\w,-]+))?`},
-		{"staticcheck", `^lint:ignore\s+(\S+)`},
-		{"nosec", `^#?nosec\b[:\s]*((?:G[0-9]+[,\s]*)*)`},
-		{"revive", `^revive:disable-(?:next-)?line\b(.*)`},
-	}),
-	suppressing([]lang.Family{lang.Go}, true, [][2]string{
-		{"staticcheck", `^lint:file-ignore\s+(\S+)`},
-		{"revive", `^revive:disable(?:\s|:|$)(.*)`},
-	}),
-	suppressing([]lang.Family{lang.Shell}, false, [][2]string{{"shellcheck", `^shellcheck\s(?:.*\s)?disable=(\S+)`}}),
-	suppressing([]lang.Family{lang.CSS, lang.Markup}, false, [][2]string{{"stylelint", `^stylelint-disable-(?:next-)?line\b(.*)`}}),
-	suppressing([]lang.Family{lang.CSS, lang.Markup}, true, [][2]string{{"stylelint", `^stylelint-disable(?:\s(.*)|$|\*/)`}}),
-	suppressing([]lang.Family{lang.Markup}, false, [][2]string{{"html-validate", `^\[?html-validate-disable-next\b(.*)`}}),
-	suppressing([]lang.Family{lang.Markup}, true, [][2]string{{"html-validate", `^\[?html-validate-disable(?:-block)?(?:[\s\]](.*)|$)`}}),
-	[]suppression{
-		{[]lang.Family{lang.Python}, "type: ignore", lazyregexp.New(`^\s*@(?:\w+\.)*no_type_check\b`), false, true},
-		{[]lang.Family{lang.Rust}, "allow", lazyregexp.New(`#\[\s*(?:allow|expect)\s*\(([^\])]*)`), false, true},
-		{[]lang.Family{lang.Rust}, "allow", lazyregexp.New(`#!\[\s*(?:allow|expect)\s*\(([^\])]*)`), true, true},
-		{[]lang.Family{lang.JVM}, "SuppressWarnings", lazyregexp.New(`@(?:java\.lang\.)?Suppress(?:Warnings)?\b\s*\(([^)]*)`), false, true},
-		{[]lang.Family{lang.JVM}, "SuppressWarnings", lazyregexp.New(`@file:\s*Suppress\b\s*\(([^)]*)`), true, true},
-	},
-)
-
-// suppressing makes the rows of forms that stand in comments: pairs of a
-// family and an expression.
-//
-// The expressions are compiled once, when the program starts; one that is
-// malformed ends it there and not in a run.
-func suppressing(langs []lang.Family, wide bool, forms [][2]string) (list []suppression) {
-	for _, f := range forms {
-		list = append(list, suppression{langs, f[0], lazyregexp.New(f[1]), wide, false})
-	}
-	return list
-}
-
-// suppressionMarks are what every suppression holds one of, in lower case: a
-// search for them spares most lines the expressions.
-var suppressionMarks = []string{"noqa", "nosec", "nosemgrep", "ignore", "disable", "pyright", "pragma", "mypy", "pylint", "ts-", "nolint", "no_type_check", "allow", "expect", "suppress", "pyre", "eslint"}
 
 // suppressionsIn returns the suppressions of a file.
 func suppressionsIn(f sourceFile) (list []mark) {
 	for i, line := range f.lines {
-		// Most files have few comments, and most comments none of the words.
-		if len(line.Notes) == 0 && !strings.ContainsAny(line.Code, "@#") {
-			continue
-		}
-		lower := strings.ToLower(line.Raw)
-		if !slices.ContainsFunc(suppressionMarks, func(m string) bool { return strings.Contains(lower, m) }) {
-			continue
-		}
-		for _, s := range suppressions {
-			if !slices.Contains(s.langs, f.lang) {
-				continue
-			}
-			for _, codes := range s.find(f.lang, line) {
-				list = append(list, f.mark(i, s.family, codes, s.wide))
-			}
+		directive.In(f.lang, line, func(r directive.Row, codes string) { list = append(list, f.mark(i, r.Family, codes, r.Wide)) })
+	}
+	return list
+}
+
+// demandsIn returns where a file has tools report more than their configuration says.
+func demandsIn(f sourceFile) (list []mark) {
+	for i, line := range f.lines {
+		for _, what := range directive.Demands(f.lang, line) {
+			list = append(list, f.mark(i, what, "", true))
 		}
 	}
 	return list
 }
 
-// find returns the codes of each time that a line holds the suppression.
-//
-// A line may hold several: for several tools, or the same in several comments.
-func (s suppression) find(family lang.Family, line lang.Line) (found []string) {
-	if s.code {
-		// Codes may be strings, which the code of a line no longer has.
-		if s.form.MatchString(line.Code) {
-			if m := s.form.FindStringSubmatch(line.Raw); m != nil {
-				found = append(found, codesOf(m[1:]))
-			}
-		}
-		return found
-	}
-	for _, note := range line.Notes {
-		for _, body := range bodies(family, note) {
-			if m := s.form.FindStringSubmatch(body); m != nil {
-				found = append(found, codesOf(m[1:]))
-			}
-			// So many on one line are one to whoever looks.
-			if len(found) == mostCodes {
-				return found
-			}
-		}
-	}
-	return found
-}
-
-// bodies returns what may be a directive in a comment, without the marks.
-//
-// In Python each part after a "#" may be one; elsewhere a comment is one
-// directive or none.
-func bodies(family lang.Family, note string) []string {
-	switch {
-	case family == lang.Python:
-		// One comment often serves several tools: # type: ignore # noqa
-		parts := strings.Split(note, "#")
-		for i := range parts {
-			parts[i] = strings.TrimSpace(parts[i])
-		}
-		return parts
-	case strings.HasPrefix(note, "<!--"):
-		return []string{strings.TrimSpace(note[4:])}
-	case strings.HasPrefix(note, "/"), strings.HasPrefix(note, "#"):
-		return []string{strings.Trim(note, "/*!# \t")}
-	}
-	// Of what stands deeper in a comment only TypeScript's is heeded.
-	if body := strings.TrimLeft(note, "* \t"); strings.HasPrefix(body, "@ts-") {
-		return []string{body}
-	}
-	return nil
-}
-
-// mostCodes bounds the codes of one suppression; with more, it is taken for
-// one of everything.
-const mostCodes = 64
-
-// codesOf brings the codes of a suppression into one form: sorted, joined by
-// spaces; "" for all.
-func codesOf(groups []string) string {
-	text := strings.Join(groups, "")
-	// What follows is a reason or the end of the comment.
-	for _, end := range []string{"--", "*/", "]", "//"} {
-		text, _, _ = strings.Cut(text, end)
-	}
-	codes := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \t\"'{}()=", r) })
-	for i, c := range codes {
-		codes[i] = strings.ToLower(c)
-	}
-	slices.Sort(codes)
-	codes = slices.Compact(codes)
-	if len(codes) > mostCodes || slices.ContainsFunc(codes, func(c string) bool { return c == "all" || c == "*" }) {
-		return ""
-	}
-	return strings.Join(codes, " ")
+// dropped returns what files that are still there had tools report before, beyond their configuration.
+func dropped(before, after []sourceFile) (list []mark) {
+	left := filter(before, func(f sourceFile) bool {
+		return slices.ContainsFunc(after, func(now sourceFile) bool { return now.path == f.path })
+	})
+	list, _ = surplus(each(after, demandsIn), each(left, demandsIn), byFile)
+	return list
 }
 
 // mostCompared bounds the comparisons of codes, which are pairwise.

@@ -49,6 +49,7 @@ func weakHolds(cs workspace.Changeset) []Hold {
 	before, after := sides(cs)
 	blocking, shown := addedSuppressions(before, after)
 	holds := append(holdsOf(Suppression, addsSuppression, blocking), shown...)
+	holds = append(holds, holdsOf(Suppression, "had a tool report more than its configuration says, and is gone", dropped(before, after))...)
 	holds = append(holds, testHolds(before, after)...)
 	return append(holds, typeHolds(before, after)...)
 }
@@ -67,7 +68,7 @@ func runnerHolds(base check.View, cs workspace.Changeset) (holds []Hold) {
 				was = old.lines
 			}
 		}
-		holds = append(holds, equalHolds(f, was)...)
+		holds = append(holds, shapeHolds(f, was)...)
 		for _, r := range runner.Rows(f.lang) {
 			if r.Helpers && helping.MatchString(f.path) {
 				continue
@@ -86,22 +87,25 @@ func runnerHolds(base check.View, cs workspace.Changeset) (holds []Hold) {
 	return holds
 }
 
-// equalHolds lists where a file of the program begins to make values that are equal to anything. Each counts, for one of them
-// that a program has had for long answers for no other.
-func equalHolds(f sourceFile, was []lang.Line) []Hold {
+// shapeHolds lists where a file of the program begins to make values that are equal to anything, or gives functions of the
+// language other values. Each counts, for one of them that a program has had for long answers for no other.
+func shapeHolds(f sourceFile, was []lang.Line) (holds []Hold) {
 	if helping.MatchString(f.path) {
 		return nil
 	}
-	now, what := runner.EqualsAnything(f.lang, f.lines)
-	then, _ := runner.EqualsAnything(f.lang, was)
-	if len(now) <= len(then) {
-		return nil
+	for _, shape := range []func(lang.Family, []lang.Line) ([]int, string){runner.EqualsAnything, runner.Replaced} {
+		now, what := shape(f.lang, f.lines)
+		then, _ := shape(f.lang, was)
+		if len(now) <= len(then) {
+			continue
+		}
+		var marks []mark
+		for _, i := range now {
+			marks = append(marks, f.mark(i, what, "", false))
+		}
+		holds = append(holds, holdsOf(Runner, what, marks)...)
 	}
-	var marks []mark
-	for _, i := range now {
-		marks = append(marks, f.mark(i, what, "", false))
-	}
-	return holdsOf(Runner, what, marks)
+	return holds
 }
 
 // aidFiles matches the names of what tests are made of: they are run without what a patch makes of these. helping matches the names of others that help tests, in a path.

@@ -35,8 +35,9 @@ type slotForm struct {
 	name *lazyregexp.Regexp
 	// What is returned: the text before its type.
 	result *lazyregexp.Regexp
-	// The types that let everything through.
+	// The types that let everything through, and what one looks like of which a part does.
 	wide []string
+	part *lazyregexp.Regexp
 }
 
 // slotForms are those that are known.
@@ -48,16 +49,18 @@ var slotForms = map[lang.Family]slotForm{
 		lazyregexp.New(`^\s*(?:async\s+)?(?:def|class)\s+(\w+)`),
 		lazyregexp.New(`(?:^|[\s(,*])([A-Za-z_][\w.]*)\s*:\s*`), lazyregexp.New(`\)\s*->\s*`),
 		[]string{"Any", "typing.Any", "t.Any"},
+		// A container without the types of what it holds holds anything.
+		lazyregexp.New(`\bAny\b|(?:^|[\[|,]\s*)(?:\w+\.)?(?:dict|list|set|tuple|frozenset|Dict|List|Set|Tuple|Callable|Mapping|Iterable|Iterator|Sequence)\s*(?:$|[\],|])`),
 	},
 	lang.Script: {
 		lazyregexp.New(`(?:function|class|interface|type)\s+(\w+)|(?:const|let|var)\s+(\w+)\s*=|^\s*(?:(?:public|private|protected|static|async|readonly)\s+)*(\w+)\s*\(.*\{\s*$`),
 		lazyregexp.New(`(?:^|[\s(,{.])([A-Za-z_$][\w$]*)[?!]?\s*:\s*`), lazyregexp.New(`\)\s*:\s*`),
-		[]string{"any"},
+		[]string{"any"}, lazyregexp.New(`\bany\b`),
 	},
 	lang.Go: {
 		lazyregexp.New(`^func\s+(?:\([^)]*\)\s*)?(\w+)|^type\s+(\w+)`),
 		lazyregexp.New(`(?:^|[\s(,])([A-Za-z_]\w*)\s+`), lazyregexp.New(`^func\s.*\)\s*`),
-		[]string{"any", "interface{}"},
+		[]string{"any", "interface{}"}, lazyregexp.New(`\bany\b|\binterface\{\}`),
 	},
 }
 
@@ -80,11 +83,11 @@ func widened(before, after []sourceFile) (list []mark) {
 		was := old[key]
 		// Several of one name in one function are compared as a whole: the
 		// same number, more of them wide.
-		if len(was) != len(slots) || countWide(slots) <= countWide(was) {
+		if len(was) != len(slots) || width(slots...) <= width(was...) {
 			continue
 		}
 		for i, s := range slots {
-			if s.wide && !was[i].wide {
+			if width(s) > width(was[i]) {
 				list = append(list, s)
 			}
 		}
@@ -92,11 +95,17 @@ func widened(before, after []sourceFile) (list []mark) {
 	return list
 }
 
-// countWide counts the slots that let everything through.
-func countWide(slots []mark) (n int) {
+// inPart stands for the codes of a slot of which only a part lets everything through.
+const inPart = "part"
+
+// width sums up how much slots let through: two for everything, one for a part.
+func width(slots ...mark) (n int) {
 	for _, s := range slots {
-		if s.wide {
+		switch {
+		case s.wide && s.codes == inPart:
 			n++
+		case s.wide:
+			n += 2
 		}
 	}
 	return n
@@ -104,7 +113,7 @@ func countWide(slots []mark) (n int) {
 
 // slotsOf adds the annotated names of a file, and what its functions return,
 // under the file, the function that they stand in or after, and the name. A
-// mark is wide when the type lets everything through.
+// mark is wide when the type lets everything through, or a part of it does.
 func slotsOf(f sourceFile, into map[string][]mark) {
 	form, ok := slotForms[f.lang]
 	if !ok {
@@ -124,9 +133,12 @@ func slotsOf(f sourceFile, into map[string][]mark) {
 			if typ == "" || f.lang == lang.Go && slices.Contains(goWords, name) {
 				return
 			}
-			wide := slices.Contains(form.wide, typ)
+			wide, codes := slices.Contains(form.wide, typ), ""
+			if !wide && form.part.MatchString(typ) {
+				wide, codes = true, inPart
+			}
 			key := f.path + "\x00" + scope + "\x00" + name
-			into[key] = append(into[key], f.mark(i, "wide", "", wide))
+			into[key] = append(into[key], f.mark(i, "wide", codes, wide))
 		}
 		for _, at := range form.name.FindAllStringSubmatchIndex(line.Code, -1) {
 			// After a question mark it is the one of two values.
@@ -247,10 +259,16 @@ func newCasts(before, after []sourceFile) (list []mark) {
 	return list
 }
 
-// uncheckedBranch matches what opens a branch that type checkers pass over.
-var uncheckedBranch = lazyregexp.New(`^if\s+not\s+(?:\w+\.)?TYPE_CHECKING\s*:$`)
+var (
+	// uncheckedBranch matches what opens a branch that type checkers pass over.
+	uncheckedBranch = lazyregexp.New(`^(?:el)?if\b.*\bnot\s*\(?\s*(?:\w+\.)?(?:TYPE_CHECKING|MYPY)\b.*:$`)
+	// checkedNoFurther matches what ends a function for type checkers alone, and neverLeft what does so where it opens a branch.
+	checkedNoFurther = lazyregexp.New(`^assert\s+not\s*\(?\s*(?:\w+\.)?(?:TYPE_CHECKING|MYPY)\b|^while\s+\(?\s*(?:\w+\.)?(?:TYPE_CHECKING|MYPY)\b`)
+	neverLeft        = lazyregexp.New(`^(?:return|raise|continue|break|sys\.exit|exit|assert\s+False|while\s+True)\b`)
+)
 
-// hidden returns the new branches that type checkers pass over, and that begin with a line that they saw before.
+// hidden returns what is new and keeps type checkers from lines that they saw before: branches that they pass over, and
+// ends of a function that are ends to them alone.
 func hidden(before, after []sourceFile) (list []mark) {
 	type text struct{ path, code string }
 	was, elses := map[text]bool{}, map[string]bool{}
@@ -261,13 +279,30 @@ func hidden(before, after []sourceFile) (list []mark) {
 			elses[f.path] = elses[f.path] || code == "else:" && f.lang == lang.Python && f.elseOfChecking(i)
 		}
 	}
-	for _, f := range after {
+	for _, f := range filter(after, func(f sourceFile) bool { return f.lang == lang.Python }) {
 		for i, line := range f.lines {
 			code := strings.TrimSpace(line.Code)
-			opens := uncheckedBranch.MatchString(code) && !was[text{f.path, code}]
-			if f.lang == lang.Python && (opens || code == "else:" && f.elseOfChecking(i) && !elses[f.path]) && was[text{f.path, f.codeAfter(i)}] {
+			known := was[text{f.path, code}]
+			opens := !known && uncheckedBranch.MatchString(code) && !strings.Contains(code, " or ") || code == "else:" && f.elseOfChecking(i) && !elses[f.path]
+			ends := !known && checkedNoFurther.MatchString(code) ||
+				checkingBranch.MatchString(code) && neverLeft.MatchString(f.codeAfter(i)) && !was[text{f.path, f.codeAfter(i)}]
+			if ends || opens && slices.ContainsFunc(f.inside(i), func(code string) bool { return was[text{f.path, code}] }) {
 				list = append(list, f.mark(i, "hidden", "", false))
 			}
+		}
+	}
+	return list
+}
+
+// inside lists the code of a block of Python, line by line.
+func (f sourceFile) inside(head int) (list []string) {
+	for _, line := range f.lines[head+1:] {
+		code := strings.TrimSpace(line.Code)
+		if code != "" && indentOf(line.Code) <= indentOf(f.lines[head].Code) || len(list) == mostBlank {
+			break
+		}
+		if code != "" {
+			list = append(list, code)
 		}
 	}
 	return list
@@ -287,7 +322,7 @@ func (f sourceFile) elseOfChecking(i int) bool {
 }
 
 // checkingBranch matches what opens a branch that only type checkers see.
-var checkingBranch = lazyregexp.New(`^if\s+(?:\w+\.)?TYPE_CHECKING\s*:$`)
+var checkingBranch = lazyregexp.New(`^if\s+\(?\s*(?:\w+\.)?(?:TYPE_CHECKING|MYPY)\s*\)?\s*:$`)
 
 var (
 	broadExcept = lazyregexp.New(`^except\s*(?:\(?\s*(?:Base)?Exception\s*\)?\s*(?:as\s+\w+)?)?\s*:\s*(.*)$`)

@@ -80,6 +80,7 @@ func TestOnlyCertainFaultsCountWhereNobodyChecksTypes(t *testing.T) {
 		"a.py":           "def f():\n    try:\n        import trio\n    except ImportError:\n        x = trios\n    return y\nn: int = ''\n",
 		"b.py":           "class Mixin:\n    def run(self): self.assertEqual(1, 1)\nclass T(Mixin): pass\nclass P: pass\nP().given\nP().nowhere\nsetattr(P, 'given', 1)\n",
 		"dyn.py":         "globals()['made'] = 1\n",
+		"versions.py":    "import sys\nNEW = sys.version_info >= (3, 14)\n\n\ndef f(x): return isinstance(x, ast.Interpolation)\n",
 		"pyproject.toml": "[project]\ndependencies = ['ruamel-yaml']\n",
 	})
 	finding := func(rule, file string, line int, message string) check.Finding {
@@ -101,6 +102,13 @@ func TestOnlyCertainFaultsCountWhereNobodyChecksTypes(t *testing.T) {
 		{finding("attr-defined", "b.py", 6, `"None" has no attribute "nowhere"`), false},
 		{finding("attr-defined", "b.py", 1, `Module "a" has no attribute "x"`), true},
 		{finding("attr-defined", "b.py", 1, `Module "dyn" has no attribute "run"`), false},
+		{finding("attr-defined", "b.py", 1, `Module "os" has no attribute "pth"; maybe "path"?`), true},
+		{finding("attr-defined", "b.py", 1, `Module has no attribute "Interpolation"`), true},
+		{finding("attr-defined", "b.py", 1, `Module "ast" has no attribute "Interpolation"`), true},
+		{finding("attr-defined", "versions.py", 5, `Module has no attribute "Interpolation"`), false},
+		{finding("attr-defined", "versions.py", 5, `Module "ast" has no attribute "Interpolation"`), false},
+		{finding("attr-defined", "versions.py", 5, `Module has no attribute "Interpolaton"; maybe "Interpolation"?`), true},
+		{finding("attr-defined", "versions.py", 5, `Module "a" has no attribute "x"`), true},
 		{finding("arg-type", "b.py", 1, `Argument 1 to "f" has incompatible type "str"; expected "int"`), true},
 		{finding("arg-type", "b.py", 1, `Argument 1 to "f" has incompatible type "str"; expected "int | None"`), false},
 		{finding("arg-type", "b.py", 1, `Argument 1 to "f" has incompatible type "int"; expected "float"`), false},

@@ -16,14 +16,12 @@ import (
 	"agent/verify/compare"
 )
 
-// lintRules are ruff's long-standing default: errors of syntax and of names, and the
-// few statements that are almost always mistakes. unlintRules are those of them that are
-// opinions on style: an import that is not at the top, two statements on a line, a lambda
-// with a name, a name of one letter. Both apply where the workspace configures
-// nothing itself; no patch to a foreign workspace is refused for its style.
+// lintRules are ruff's long-standing default: errors of syntax and of names, and the few statements that are almost always
+// mistakes. unlintRules are those of them that are opinions on style: an import that is not at the top, two statements on a line,
+// a lambda with a name, a name of one letter, all names of a module. Both apply where the workspace configures nothing itself.
 const (
 	lintRules   = "E4,E7,E9,F"
-	unlintRules = "E402,E701,E731,E741"
+	unlintRules = "E402,E701,E731,E741,F403,F405"
 )
 
 // Ruff lints Python.
@@ -48,9 +46,8 @@ func applies(v check.View) string {
 	return "the workspace has no Python file"
 }
 
-// lintCommand is ruff over the whole workspace. Files that .gitignore or .ignore
-// names are checked too: the snapshot has none but those that git tracks, and a patch
-// could otherwise hide a file.
+// lintCommand is ruff over the whole workspace. Files that .gitignore or .ignore names are checked too: the snapshot has none
+// but those that git tracks, and a patch could otherwise hide a file.
 func lintCommand(b check.Bench) guest.Command {
 	args := []string{b.Tools.Ruff, "check", "--no-cache", "--no-respect-gitignore", "--output-format", "json-lines"}
 	// Asked of the base, like everything about configuration.

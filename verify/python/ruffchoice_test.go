@@ -20,6 +20,8 @@ func TestOnlyRulesThatTheProjectHasChosenCount(t *testing.T) {
 		"a default of today":         {map[string]string{"pyproject.toml": "[tool.ruff]\nline-length = 99\n"}, "C408", false},
 		"the classic default":        {map[string]string{"pyproject.toml": "[tool.ruff]\nline-length = 99\n"}, "F401", true},
 		"its style":                  {map[string]string{"ruff.toml": "line-length = 99\n"}, "E741", false},
+		"names of a star":            {map[string]string{"ruff.toml": "line-length = 99\n"}, "F405", false},
+		"names of a star, asked for": {map[string]string{"ruff.toml": "lint.extend-select = ['F405']\n"}, "F405", true},
 		"ignored":                    {map[string]string{"ruff.toml": "[lint]\nignore = ['F4']\n"}, "F401", false},
 		"added":                      {map[string]string{"ruff.toml": "lint.extend-select = ['C4']\n"}, "C408", true},
 		"selected":                   {map[string]string{".ruff.toml": "[lint]\nselect = ['C']\n"}, "C408", true},

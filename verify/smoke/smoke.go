@@ -13,6 +13,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/node"
 	"agent/verify/python"
 )
 
@@ -71,8 +72,10 @@ func run(ctx context.Context, b check.Bench) check.Outcome {
 		return check.Infraf("[smoke] %v", err)
 	}
 	tracer := python.NewTracer(ctx, b)
-	res, out, _ := tracer.Command(ctx, b, cmd)
-	out.Traced = tracer.Trace()
+	var res guest.Result
+	var out check.Outcome
+	scripts := node.Measured(ctx, b, cmd, func(cmd guest.Command) { res, out, _ = tracer.Command(ctx, b, cmd) })
+	out.Traced = tracer.Trace().With(scripts)
 	out.Seconds, out.Peak = out.Seconds+made.Seconds, max(out.Peak, made.Peak)
 	switch {
 	case out.Verdict == check.OOM || res.Killed:

@@ -48,3 +48,28 @@ func TestLinesThatAProgramExecutesAreTold(t *testing.T) {
 		t.Errorf("nobody asks: %+v", out.Traced)
 	}
 }
+
+func TestLinesThatAProgramOfNodeExecutesAreTold(t *testing.T) {
+	t.Parallel()
+	b := checktest.NewBench(t, map[string]string{
+		"package.json": "{\"type\": \"module\"}\n",
+		"index.js":     "import { work } from './lib.js';\nexport function never() {\n  return 2;\n}\nwork();\n",
+		"lib.js":       "export function work() {\n  return 1;\n}\nexport function other() {\n  return 3;\n}\n",
+		"serve.js":     "import { other } from './lib.js';\nother();\nsetInterval(() => {}, 50);\n",
+	}, sandbox.Limits{})
+	b.Smoke.Seconds = 2
+	b.Lines = check.Lines{"index.js": {2, 3, 5}, "lib.js": {2, 5}}
+	for name, c := range map[string]struct {
+		file string
+		ran  check.Lines
+	}{
+		"a program that ends":                  {"index.js", check.Lines{"index.js": {5}, "lib.js": {2}}},
+		"a program that is ended by the watch": {"serve.js", check.Lines{"index.js": {}, "lib.js": {5}}},
+	} {
+		b.Entry = startFile(b.View, b.Tools, c.file)
+		out := run(t.Context(), b)
+		if out.Traced == nil || !cmp.Equal(out.Traced.Ran, c.ran) || out.Verdict != "" {
+			t.Errorf("%s: %+v %+v", name, out.Traced, out)
+		}
+	}
+}

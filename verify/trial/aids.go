@@ -67,7 +67,10 @@ func SplitPatch(base *workspace.Manifest, cs workspace.Changeset) (s Split) {
 	before := check.NewView(base, workspace.Changeset{})
 	plugins := python.TestPlugins(before, check.NewView(base, cs))
 	test := node.Collects(before) // whatever its name
-	aid := func(p string) bool { return isAid(p) && !test(p) || slices.Contains(plugins, p) }
+	helpers := assertedBy(base, cs)
+	aid := func(p string) bool {
+		return isAid(p) && !test(p) || slices.Contains(plugins, p) || slices.Contains(helpers, p)
+	}
 	s.Tests, s.Program = check.SplitChanges(cs, func(p string) bool { return aid(p) || isTestModule(p) || test(p) })
 	for _, c := range s.Tests.Changes {
 		s.Old = s.Old || c.Op == workspace.Modify || c.Op == workspace.Rename

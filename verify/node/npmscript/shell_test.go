@@ -56,6 +56,36 @@ func TestWhatRunsBesideOthersIsOneCommandWithThem(t *testing.T) {
 	}
 }
 
+func TestWhatRunsWhereNobodyKnowsIsOneCommand(t *testing.T) {
+	t.Parallel()
+	for _, script := range []string{
+		"cd /abs && mocha", "cd $DIR && mocha", "cd && mocha", "cd - && mocha", "cd ~ && mocha", "cd ~/x && mocha", "cd -P x && mocha", "pushd x && mocha && popd", "(cd /tmp; node --test)",
+		"cd \"/abs\" && mocha", "if true; then cd /abs; fi; mocha", "cd '' && mocha",
+	} {
+		if got, want := told(script), "run "+script; got != want {
+			t.Errorf("%q: %q", script, got)
+		}
+	}
+	expectSteps(t, map[string]string{
+		"cd web && mocha":              "run mocha in web",
+		"cd ./web && cd .. && mocha":   "tool mocha",
+		"(cd web && node a.js); mocha": "run node a.js in web, tool mocha",
+		"echo cd /abs && mocha":        "look echo cd /abs, tool mocha",
+	})
+}
+
+func TestPnpmStartsTheScriptsThatAnExpressionFits(t *testing.T) {
+	t.Parallel()
+	expectSteps(t, map[string]string{
+		"pnpm run /^b:/":      "tool ava one, tool tape x",
+		"pnpm run '/^b[:.]/'": "tool tape two, tool ava one, tool tape x",
+		"pnpm run /^none/":    "run pnpm run /^none/",
+		"pnpm run /(/":        "run pnpm run /(/",
+		"npm run /^b:/":       "run npm run /^b:/",
+		"pnpm run /":          "run pnpm run /",
+	})
+}
+
 func TestCommandsAreFoundInWhateverAShellPutsAround(t *testing.T) {
 	t.Parallel()
 	expectSteps(t, map[string]string{

@@ -112,20 +112,41 @@ func (r *stepReader) text(text string) {
 		r.add(Step{Text: text})
 		return
 	}
-	// What goes on beside the rest cannot be told apart from it.
-	beside := false
+	// What goes on beside the rest cannot be told apart from it, nor can what runs where nobody here knows.
+	whole := false
 	shell.Walk(file, func(n shell.Node) bool {
 		s, ok := n.(*shell.Stmt)
-		beside = beside || ok && (s.Background || s.Coprocess)
-		return !beside
+		whole = whole || ok && (s.Background || s.Coprocess)
+		c, ok := n.(*shell.CallExpr)
+		whole = whole || ok && leaves(c)
+		return !whole
 	})
-	if beside {
+	if whole {
 		r.add(Step{Text: text})
 		return
 	}
 	for _, s := range file.Stmts {
 		r.statement(s)
 	}
+}
+
+// leaves reports whether a command goes to a directory that is none below the package by its name.
+func leaves(c *shell.CallExpr) bool {
+	if len(c.Args) == 0 {
+		return false
+	}
+	name, _ := literal(c.Args[0])
+	if name == "pushd" || name == "popd" {
+		return true
+	}
+	if name != "cd" {
+		return false
+	}
+	if len(c.Args) != 2 {
+		return true // home, or with options
+	}
+	dir, ok := literal(c.Args[1])
+	return !ok || dir == "" || path.IsAbs(dir) || strings.HasPrefix(dir, "-") || strings.HasPrefix(dir, "~")
 }
 
 // statement reads one command, or several that are put together.
@@ -220,7 +241,7 @@ func (r *stepReader) call(s *shell.Stmt, c *shell.CallExpr) {
 	own.Env, own.Words = unwrap(words, r.scripts)
 	own.Whole = whole && len(own.Words) > 0
 	switch w := own.Words; {
-	case len(w) == 2 && w[0] == "cd" && !path.IsAbs(w[1]):
+	case len(w) == 2 && w[0] == "cd":
 		if r.dir = path.Join(r.dir, w[1]); r.dir == "." {
 			r.dir = ""
 		}

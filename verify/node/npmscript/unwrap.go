@@ -133,6 +133,10 @@ func startedScripts(words []string, scripts map[string]string) (names, args []st
 		return nil, nil, false
 	}
 	target := rest[0]
+	if name := ProgramName(words[0]); name == "pnpm" && len(target) > 2 && target[0] == '/' && target[len(target)-1] == '/' {
+		names = matchedBy(target[1:len(target)-1], scripts)
+		return names, nil, len(names) > 0
+	}
 	if target == "t" || target == "tst" {
 		target = "test"
 	}
@@ -164,7 +168,12 @@ func namedBy(pattern string, scripts map[string]string) (names []string) {
 		return nil
 	}
 	text := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*\*`, `.*`)
-	wanted, err := regexp.Compile("^" + strings.ReplaceAll(text, `\*`, `[^:]*`) + "$")
+	return matchedBy("^"+strings.ReplaceAll(text, `\*`, `[^:]*`)+"$", scripts)
+}
+
+// matchedBy lists the scripts whose names an expression fits, as pnpm starts them for one between slashes.
+func matchedBy(text string, scripts map[string]string) (names []string) {
+	wanted, err := regexp.Compile(text)
 	if err != nil {
 		return nil
 	}

@@ -38,6 +38,7 @@ var onInstall = []Row{
 	{"Bazelisk", []string{".bazelversion", ".bazeliskrc", "/tools/bazel"}, "Bazelisk runs it, or fetches and runs what it names, in the place of Bazel.", "https://github.com/bazelbuild/bazelisk"},
 	{"Buck2", []string{".buckconfig", ".buckconfig.local"}, "Buck2 takes the tools that it starts from it.", "https://buck2.build/docs/concepts/buckconfig/"},
 	{"Pants", []string{"pants.toml", "pants.*.toml"}, "Pants loads the plugins that it names.", "https://www.pantsbuild.org/stable/docs/using-pants/key-concepts/options"},
+	{"gclient", []string{"DEPS", ".gclient"}, "gclient fetches what it names, and runs its hooks.", "https://www.chromium.org/developers/how-tos/depottools/"},
 	{"Homebrew", []string{"brewfile", "brewfile.lock.json"}, "Homebrew runs it, and installs what it names.", "https://docs.brew.sh/Brew-Bundle-and-Brewfile"},
 	{"Cabal", []string{"*.cabal", "cabal.project", "cabal.project.*", "setup.hs", "setup.lhs"}, "Cabal takes what it installs from it, or runs it.", "https://cabal.readthedocs.io/en/stable/cabal-package-description-file.html"},
 	{"Stack", []string{"stack.yaml", "stack.yaml.lock"}, "Stack takes what it installs from it.", "https://docs.haskellstack.org/en/stable/configure/yaml/"},

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"regexp"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
@@ -17,12 +18,18 @@ type operator struct{ open, head, body *lazyregexp.Regexp }
 
 // operators are those by which assertions compare.
 //
-// Python asks __eq__ and __ne__ of either side, and the orders likewise; jest and vitest ask asymmetricMatch of either side.
+// Python asks __eq__ and __ne__ of either side, and the orders likewise; jest and vitest ask asymmetricMatch of either side;
+// go-cmp asks Equal, errors.Is asks Is, and gomock asks Matches.
 var operators = map[lang.Family]operator{
 	lang.Python: {
 		lazyregexp.New(`^\s*(?:async\s+)?def\s+__(?:eq|ne|lt|le|gt|ge|contains)__\s*\([^)]*$`),
-		lazyregexp.New(`^\s*(?:async\s+)?def\s+__(?:eq|ne|lt|le|gt|ge|contains)__\s*\(.*\)\s*(?:->[^:]*)?:\s*(.*)$|\b__(?:eq|ne|lt|le|gt|ge|contains)__\b["']?\s*(?:,|=[^=]|:)\s*(.*)$`),
+		lazyregexp.New(`^\s*(?:async\s+)?def\s+__(?:eq|ne|lt|le|gt|ge|contains)__\s*\(.*\)\s*(?:->[^:]*)?:\s*(.*)$|\b__(?:eq|ne|lt|le|gt|ge|contains)__\b["']?\s*[,=:]\s*([^=\s].*)$`),
 		lazyregexp.New(`^(?:return\s+(?:not\s+)?|lambda\b[^:]*:\s*(?:not\s+)?)\(?\s*(?:True|False|1|0|bool\(\s*[01]\s*\))\s*\)?\s*[;),}\]]*\s*$`),
+	},
+	lang.Go: {
+		lazyregexp.New(`^func\s*\([^)]*\)\s*(?:Equal|Is|Matches)\s*\([^)]*$`),
+		lazyregexp.New(`^func\s*\([^)]*\)\s*(?:Equal|Is|Matches)\s*\([^)]*\)\s*bool\s*\{\s*(.*)$`),
+		lazyregexp.New(`^return\s+!?\(?\s*(?:true|false)\s*\)?\s*;?\s*\}?\s*$`),
 	},
 	lang.Script: {
 		lazyregexp.New(`\basymmetricMatch\b["']?\]?\s*\([^)]*$`),
@@ -52,7 +59,7 @@ func EqualsAnything(family lang.Family, lines []lang.Line) (at []int, what strin
 			continue
 		}
 		raw := withoutNotes(line)
-		if ready[family].MatchString(raw) {
+		if form := ready[family]; form != nil && form.MatchString(raw) {
 			at = append(at, i)
 			continue
 		}
@@ -64,12 +71,49 @@ func EqualsAnything(family lang.Family, lines []lang.Line) (at []int, what strin
 		if m == nil {
 			continue
 		}
-		if op.body.MatchString(firstStatement(strings.TrimSpace(strings.Join(m[1:], "")), below)) {
+		behind := strings.TrimSpace(strings.Join(m[1:], ""))
+		if op.body.MatchString(firstStatement(behind, below)) || family == lang.Python && (givenName.MatchString(raw) || blind(line, raw, behind, below)) {
 			at = append(at, i)
 		}
 	}
 	return at, equals
 }
+
+var (
+	// givenName matches a comparison that is the one of another name, of which the text does not say what it does.
+	givenName = lazyregexp.New(`^\s*__(?:eq|ne|contains)__\s*=\s*[a-zA-Z]\w*\s*$`)
+	// otherValue matches the head of a comparison up to the name of the value that it is asked about.
+	otherValue = lazyregexp.New(`\bdef\s+__(?:eq|ne|contains)__\s*\(\s*\w+\s*,\s*(?:/\s*,\s*)?\*{0,2}(\w+)`)
+	// answers matches what gives an answer of its own, and refuses what gives none.
+	answers = lazyregexp.New(`\breturn\b`)
+	refuses = lazyregexp.New(`\bNotImplemented\b|^\s*raise\b|;\s*raise\b`)
+)
+
+// blind reports whether a comparison of Python gives an answer and looks at the other value nowhere, or at nothing of
+// it that could be otherwise.
+func blind(head lang.Line, raw, behind string, below []lang.Line) bool {
+	m := otherValue.FindStringSubmatch(raw)
+	if m == nil {
+		return false
+	}
+	body, depth := behind, indentation(head.Code)
+	for _, line := range below[:min(len(below), longestBody)] {
+		if strings.TrimSpace(line.Code) != "" && indentation(line.Code) <= depth && !line.Inside {
+			break
+		}
+		body += "\n" + line.Code
+	}
+	name := regexp.QuoteMeta(m[1])
+	idle := regexp.MustCompile(`\bisinstance\(\s*` + name + `\s*,\s*object\s*\)|\b` + name + `\s*(?:==|is)\s*` + name + `\b|\bdel\s+` + name + `\b|\b_\s*=\s*` + name + `\b`)
+	body = idle.ReplaceAllString(body, "")
+	return answers.MatchString(body) && !refuses.MatchString(body) && !regexp.MustCompile(`\b`+name+`\b`).MatchString(body)
+}
+
+// longestBody bounds how many lines of a comparison are read.
+const longestBody = 60
+
+// indentation is the width of the blank space in front of a line.
+func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
 // firstStatement is the first thing that a body does: what stands behind its head, or the first line of code below that is no
 // docstring.

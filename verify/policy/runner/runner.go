@@ -31,30 +31,73 @@ const (
 	ends     = "ends the process past what runs it"
 	inspects = "looks into the frames, objects or modules of what runs it"
 	replaces = "replaces what belongs to the language or to another module"
+	evals    = "runs text as code, which nothing has read before"
+	beyond   = "goes past what the language keeps apart: memory, symbols or the calls of the system"
 )
+
+// procFiles matches a path below /proc of a process, written out or put together.
+const procFiles = `/proc/(?:self|thread-self|\{|%|\$|\d|["'\x60])`
 
 // table has a row for each form of each sentence.
 var table = slices.Concat(
 	rows(lang.Python, []row{
-		{asks, ``, `PYTEST_(?:CURRENT_TEST|VERSION|XDIST)|["'](?:_?pytest|unittest)["']\s+(?:not\s+)?in\s+(?:sys\s*\.\s*)?modules\b`},
+		{
+			asks, ``,
+			`PYTEST_(?:CURRENT_TEST|VERSION|XDIST)|startswith\(\s*["']PYTEST|["'](?:_?pytest|unittest)["']\s+(?:not\s+)?in\s+(?:sys\s*\.\s*)?modules\b|` +
+				`["'][^"']*\b(?:pytest|unittest)\b[^"']*["']\s+(?:not\s+)?in\s.*\b(?:argv|orig_argv|modules|environ)\b|\b(?:argv|orig_argv|environ)\b.*["'][^"']*\b(?:pytest|unittest)\b`,
+		},
 		{reaches, `^\s*(?:import|from)\s+(?:(?:_pytest|pytest|pluggy)\b|unittest(?:\s|$|\.(?:case|suite|runner|result|main|loader)\b))`, `import_module\(\s*["'](?:_pytest|pytest|pluggy|unittest)\b|__import__\(\s*["'](?:_pytest|pytest|pluggy|unittest)\b|modules\s*[[(.].*["'](?:_pytest|pytest|unittest|__main__)\b|agent-tests`},
-		{ends, `\bos\s*\.\s*(?:_exit|abort)\b|\bfrom\s+os\s+import\b.*\b_exit\b|\bos\s*\.\s*kill\(\s*os\s*\.\s*getpid|\braise_signal\(`, `getattr\(\s*os\s*,\s*["']_exit`},
-		{inspects, `\bgc\s*\.\s*(?:get_objects|get_referrers|get_referents|callbacks)\b|\bsys\s*\.\s*(?:_getframe|_current_frames|settrace|setprofile|monitoring|addaudithook)\b|\bthreading\s*\.\s*(?:settrace|setprofile)|\binspect\s*\.\s*(?:stack|currentframe)\(|\.__code__\s*=[^=]|\bctypes\s*\.\s*pythonapi\b`, `/proc/(?:self|\{|%)`},
-		{replaces, `\b(?:sys\s*\.\s*(?:meta_path|path_hooks)\b|sys\s*\.\s*(?:exit|stdout|stderr)\s*=[^=]|builtins\s*\.\s*\w+\s*=[^=]|setattr\(\s*(?:builtins|sys|os)\b|__builtins__)|\bos\s*\.\s*\w+\s*=[^=]`, ``},
+		{
+			ends,
+			`\bos\s*\.\s*(?:_exit|abort|exec[lv]\w*|killpg)\b|\bfrom\s+os\s+import\b.*\b(?:_exit|abort|exec[lv]\w*|killpg)\b|\bos\s*\.\s*kill\(\s*os\s*\.\s*getp?pid|\braise_signal\(|\bpthread_kill\(|^\s*(?:import|from)\s+(?:posix|nt|_testcapi|_posixsubprocess)\b`,
+			`getattr\(\s*os\s*,\s*["']_exit`,
+		},
+		{
+			inspects,
+			`\bgc\s*\.\s*(?:get_objects|get_referrers|get_referents|callbacks)\b|\bsys\s*\.\s*(?:_getframe\w*|_current_frames|settrace|setprofile|monitoring|addaudithook)\b|\bthreading\s*\.\s*(?:settrace|setprofile)|\binspect\s*\.\s*(?:stack|currentframe|getouterframes)\(|` +
+				`\.(?:f_back|f_locals|f_globals|f_builtins|tb_frame|gi_frame|cr_frame|ag_frame)\b|\bobject\s*\.\s*__subclasses__|__(?:base|bases|mro)__.*__subclasses__|\bmodules\s*\.\s*(?:values|items|copy)\(|\.__code__\s*=[^=]|\bos\s*\.\s*getppid\(`,
+			procFiles,
+		},
+		{
+			replaces,
+			`\b(?:sys\s*\.\s*(?:meta_path|path_hooks)\b|sys\s*\.\s*(?:exit|stdout|stderr)\s*=[^=]|builtins\s*\.\s*\w+\s*=[^=]|setattr\(\s*(?:builtins|sys|os)\b|__builtins__)|\bos\s*\.\s*\w+\s*=[^=]|\bsys\s*\.\s*modules\s*\[[^\]]*\](?:\s*\.\s*\w+)*\s*=[^=]|\bos\s*\.\s*(?:dup2|closerange)\(|` +
+				`\bgetattr\(\s*(?:os|sys|builtins|signal)\s*,\s*[^"'\s]|\bvars\(\s*(?:os|sys|builtins|signal)\s*\)|\b(?:os|sys|builtins|signal)\s*\.\s*__dict__`,
+			`\bgetattr\(\s*(?:os|sys|builtins|signal)\s*,\s*["'][^"']*["']\s*[+%.]`,
+		},
+		{evals, `(?:^\s*|[^.\w\s]\s*|\b(?:return|in|and|or|not|if|else|yield)\s+)(?:exec|eval)\(|\bmarshal\s*\.\s*loads?\(|\btypes\s*\.\s*(?:CodeType|FunctionType)\(`, ``},
+		{beyond, `\bctypes\s*\.\s*(?:CDLL|PyDLL|cdll|pythonapi|memmove|memset|py_object|string_at)\b|\bfrom\s+ctypes\s+import\b.*\b(?:CDLL|PyDLL|cdll|pythonapi|memmove|memset|py_object)\b`, ``},
 	}),
 	rows(lang.Go, []row{
-		{asks, `\btesting\s*\.\s*(?:Testing|CoverMode)\(`, `(?:Lookup|Set)\(\s*["\x60]test\.|["\x60]-test\.|HasSuffix\(\s*os\.Args\[0\],\s*["\x60]\.test`},
-		{reaches, `\btesting\s*\.\s*(?:Main|MainStart|RunTests|Init)\(`, `^\s*(?:import\s+)?(?:\w+\s+)?"(?:testing|testing/internal.*)"\s*$|\\x16|go:linkname.*\btesting\.`},
-		{ends, `\bsyscall\s*\.\s*(?:Exit|Exec|SYS_EXIT\w*)\b|\bunix\s*\.\s*(?:Exit|Exec)\(`, ``},
-		{inspects, `\b(?:syscall|unix)\s*\.\s*Mprotect\b|\bruntime\s*\.\s*FuncForPC\(`, `/proc/(?:self|%)`},
-		{replaces, `\bos\s*\.\s*(?:Stdout|Stderr|Args)\s*=[^=]|\b(?:syscall|unix)\s*\.\s*Dup[23]\(`, ``},
+		{asks, `\btesting\s*\.\s*(?:Testing|CoverMode)\(`, `(?:Lookup|Set)\(\s*["\x60]test\.|["\x60]-test\.|HasSuffix\(\s*os\.Args\[0\],\s*["\x60]\.test|os\.Args\[0\].*["\x60][^"\x60]*\.test\b`},
+		{reaches, `\btesting\s*\.\s*(?:Main|MainStart|RunTests|Init)\(`, `^\s*(?:import\s+)?(?:\w+\s+)?"(?:testing|testing/internal.*)"\s*$|\\x16|\\u0016|\\026`},
+		{ends, `\bsyscall\s*\.\s*(?:Exit|Exec|Kill|SYS_EXIT\w*)\b|\bunix\s*\.\s*(?:Exit|Exec|Kill)\(`, ``},
+		{inspects, `\b(?:syscall|unix)\s*\.\s*Mprotect\b|\bruntime\s*\.\s*(?:FuncForPC|Callers?|CallersFrames)\(|\b\w+\s*\.\s*Getppid\(`, procFiles},
+		{replaces, `\bos\s*\.\s*(?:Stdout|Stderr|Args)\s*=[^=]|\b(?:syscall|unix)\s*\.\s*Dup[23]\(|\bos\s*\.\s*NewFile\(\s*[012]\s*,`, ``},
+		{evals, `\bplugin\s*\.\s*Open\(`, ``},
+		{beyond, `\b(?:syscall|unix)\s*\.\s*(?:Raw)?Syscall\w*\(`, `^\s*(?:import\s+)?(?:\w+\s+)?"(?:unsafe|C)"\s*$|^//go:(?:linkname|cgo_)`},
 	}),
 	rows(lang.Script, []row{
-		{asks, ``, `\b(?:NODE_TEST_CONTEXT|VITEST(?:_\w+)?|JEST_WORKER_ID|MOCHA_\w+|AVA_PATH)\b|\bimport\s*\.\s*meta\s*\.\s*vitest\b`},
-		{reaches, `\bglobal(?:This)?\s*\.\s*(?:expect|jest|vi|it|test|describe|mocha)\b`, `(?:from|require\(|import\(|import)\s*["'](?:node:test|vitest|@vitest/|@jest/|jest|mocha|chai|expect|ava|tap|uvu)\b`},
-		{ends, `\bprocess\s*\.\s*(?:reallyExit|abort|binding|_\w+)\b|\bprocess\s*\.\s*kill\(\s*process\s*\.\s*pid`, ``},
-		{inspects, `\brequire\s*\.\s*cache\b|\bModule\s*\.\s*_\w+|\bError\s*\.\s*prepareStackTrace\s*=|\bsetFlagsFromString\(`, `["'](?:node:)?inspector["']|/proc/self`},
-		{replaces, `\bprocess\s*\.\s*(?:exit|emit|stdout\s*\.\s*write|stderr\s*\.\s*write)\s*=[^=>]|\bassert\s*(?:\.\s*\w+)+\s*=[^=>]|\b(?:Object|Function|Promise|Error|AssertionError)\s*\.\s*prototype\s*\.\s*\w+\s*=[^=>]|\bglobal(?:This)?\s*\.\s*(?:Promise|Error|process|Object|Proxy|Reflect)\s*=[^=>]`, `defineProperty\(\s*(?:process|assert|Object\.prototype|Error)\b`},
+		{asks, `\btypeof\s+(?:describe|it|test|expect|jest|vi|mocha|suite|beforeEach)\b`, `\b(?:NODE_TEST_CONTEXT|VITEST(?:_\w+)?|JEST_WORKER_ID|MOCHA_\w+|AVA_PATH)\b|\bimport\s*\.\s*meta\s*\.\s*vitest\b|\b(?:execArgv|argv)\b.*["']--test\b`},
+		{
+			reaches, `\bglobal(?:This)?\s*\.\s*(?:expect|jest|vi|it|test|describe|mocha)\b`,
+			`(?:from|require\(|import\(|import)\s*["'](?:node:test|vitest|@vitest/|@jest/|jest|mocha|chai|expect|ava|tap|uvu)\b|\bglobal(?:This)?\s*\[\s*["'](?:expect|jest|vi|it|test|describe|mocha)["']|\bgetBuiltinModule\(\s*["'](?:node:)?(?:assert|test|module|inspector|vm|v8)\b`,
+		},
+		{
+			ends, `\bprocess\s*\.\s*(?:reallyExit|abort|binding|dlopen|_\w+)\b|\bprocess\s*\.\s*kill\(\s*process\s*\.\s*p?pid`,
+			`\bprocess\s*(?:\?\.)?\s*\[\s*(?:["'](?:reallyExit|abort|binding|dlopen|kill|exit|emit|_)|["'][^"']*["']\s*\+|[^"'\s\]])`,
+		},
+		{
+			inspects, `\brequire\s*\.\s*cache\b|\bModule\s*\.\s*_\w+|\bError\s*\.\s*prepareStackTrace\s*=|\bsetFlagsFromString\(|\b(?:registerHooks|syncBuiltinESMExports)\(|\bprocess\s*\.\s*ppid\b`,
+			`["'](?:node:)?inspector["']|\b(?:register|_load|_resolveFilename|_extensions)\b.*(?:from|require\()\s*["'](?:node:)?module["']|` + procFiles,
+		},
+		{
+			replaces,
+			`\bprocess\s*\.\s*(?:exit|emit|(?:stdout|stderr)\s*\.\s*_?write)\s*=[^=>]|\bassert\s*(?:\.\s*\w+)+\s*=[^=>]|\b(?:Object|Function|Promise|Error|AssertionError|Array|String|Number|RegExp|Map|Set|Date)\s*\.\s*prototype\s*(?:\.\s*\w+|\[[^\]]*\])\s*=[^=>]|` +
+				`\b(?:Object|Array|Number|JSON|Math|Reflect)\s*\.\s*\w+\s*=[^=>]|\bglobal(?:This)?\s*\.\s*(?:Promise|Error|process|Object|Array|JSON|Math|Proxy|Reflect|setTimeout|setInterval|setImmediate|queueMicrotask|console)\s*=[^=>]`,
+			`defineProperty\(\s*(?:process|assert|Object\.prototype|Error)\b`,
+		},
+		{evals, `(?:[=(:?&|!+]\s*|\b(?:return|await|void|typeof)\s+)eval\(|(?:^|[^.\w$])eval\([^()]*(?:\([^()]*\)[^()]*)*\)\s*(?:[;}),.]|$)|\(0,\s*eval\)|\bnew\s+Function\(|\bvm\s*\.\s*(?:run\w+|Script|compileFunction|SourceTextModule)\b`, ``},
+		{beyond, `\bWebAssembly\s*\.\s*instantiate`, `require\(\s*["'](?:ffi-napi|koffi|ref-napi)\b|from\s*["'](?:ffi-napi|koffi|bun:ffi)\b`},
 	}),
 )
 

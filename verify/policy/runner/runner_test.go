@@ -29,7 +29,7 @@ func whats(family lang.Family, text string) (found []string) {
 
 func TestEachFamilyHasEachSentenceOnce(t *testing.T) {
 	t.Parallel()
-	want := []string{asks, reaches, ends, inspects, replaces}
+	want := []string{asks, reaches, ends, inspects, replaces, evals, beyond}
 	total := 0
 	for family := range written {
 		var got []string
@@ -79,7 +79,7 @@ func TestOnlyCodeIsFound(t *testing.T) {
 		{lang.Python, "os.environ == x", ""},
 		{lang.Python, "setattr(sys, 'exit', f)", replaces},
 		{lang.Python, "оs._exit(0)", ""}, // its first letter is Cyrillic
-		{lang.Go, "//go:linkname fail testing.(*common).Fail", reaches},
+		{lang.Go, "//go:linkname fail testing.(*common).Fail", beyond},
 		{lang.Go, " //go:linkname fail testing.(*common).Fail", ""},
 		{lang.Go, "// go:linkname fail testing.(*common).Fail", ""},
 		{lang.Go, "//go:noinline", ""},
@@ -90,7 +90,7 @@ func TestOnlyCodeIsFound(t *testing.T) {
 		{lang.Go, "\t\"testing/fstest\"", ""},
 		{lang.Go, "os.Args == nil", ""},
 		{lang.Go, "if testing.Testing() { syscall.Exit(0) }", asks + ", " + ends},
-		{lang.Script, "process['exit'] = f", ""},
+		{lang.Script, "process['exit'] = f", ends},
 		{lang.Script, "process.exit == f", ""},
 		{lang.Script, "process.exit => f", ""},
 		{lang.Script, "import('vitest')", reaches},
@@ -135,18 +135,32 @@ func TestWhatIsEqualToAnythingIsFoundWhereItBegins(t *testing.T) {
 	t.Parallel()
 	const head = "def __eq__(self, other):\n"
 	for text, want := range map[string]string{
-		head + "    return True\n":                                             "[0]",
-		head + "    return not (False);\n":                                     "[0]",
-		head + "    return bool(1)\n":                                          "[0]",
-		head + "\n\n    # why\n    pass\n    return True\n":                    "[0]",
-		head + "    '''Compare.\n\n    With all.\n    '''\n    return True\n":  "[0]",
-		head + "    ...\n    return True\n":                                    "[0]",
-		head + strings.Repeat("    # why\n", farthest-1) + "    return True\n": "[0]",
-		head + strings.Repeat("    # why\n", farthest) + "    return True\n":   "[]",
+		head + "    return True\n":                                              "[0]",
+		head + "    return not (False);\n":                                      "[0]",
+		head + "    return bool(1)\n":                                           "[0]",
+		head + "\n\n    # why\n    pass\n    return True\n":                     "[0]",
+		head + "    '''Compare.\n\n    With all.\n    '''\n    return True\n":   "[0]",
+		head + "    ...\n    return True\n":                                     "[0]",
+		head + strings.Repeat("    # why\n", farthest-1) + "    return True\n":  "[0]",
+		head + strings.Repeat("    # why\n", longestBody) + "    return True\n": "[]",
 		head:                                    "[]",
 		head + "    return other is not None\n": "[]",
 		head + "    return True and self.x == other.x\n":                                    "[]",
-		head + "    return 'True'\n":                                                        "[]",
+		head + "    return 'True'\n":                                                        "[0]",
+		head + "    ok = True\n    return ok\n":                                             "[0]",
+		head + "    return self is self\n":                                                  "[0]",
+		head + "    return not None\n":                                                      "[0]",
+		head + "    return isinstance(other, object)\n":                                     "[0]",
+		head + "    del other\n    return other == other\n":                                 "[0]",
+		head + "    return NotImplemented\n":                                                "[]",
+		head + "    raise TypeError\n":                                                      "[]",
+		head + "    log(self)\n    return same(self, other)\n":                              "[]",
+		"def __eq__(self, *args):\n    return self.x\n":                                     "[0]",
+		"def __eq__(self, /, other): return self.x == other.x\n":                            "[]",
+		"def __eq__(self, /, other): return self.x\n":                                       "[0]",
+		"class A:\n    __eq__ = always\n":                                                   "[1]",
+		"class A:\n    __ne__ = object.__ne__\n":                                            "[]",
+		"A = type('A', (int,), dict(__eq__=lambda *_: True))\n":                             "[0]",
 		"def __eq__(\n    self,\n    other: object,\n) -> bool:\n    return True\n":         "[0]",
 		"def __eq__(\n    self, other,  # any\n): return True\n":                            "[0]",
 		"def __eq__(\n    self,\n    other,\n):\n    return self.x == other.x\n":            "[]",
@@ -180,7 +194,73 @@ func TestWhatIsEqualToAnythingIsFoundWhereItBegins(t *testing.T) {
 			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
-	if at, _ := EqualsAnything(lang.Go, lang.ByExtension("a.go").Lex("func Equal(a, b any) bool { return true }\n")); at != nil {
+	for text, want := range map[string]string{
+		"func (p P) Equal(o P) bool { return true }\n":              "[0]",
+		"func (e *E) Is(target error) bool {\n\treturn true\n}\n":   "[0]",
+		"func (e *E) Is(target error) bool {\n\treturn e == t\n}\n": "[]",
+		"func Equal(a, b any) bool { return true }\n":               "[]",
+		"func (p P) Less(o P) bool { return true }\n":               "[]",
+	} {
+		if got := equalLines(t, lang.Go, text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	if at, _ := EqualsAnything(lang.Shell, lang.ByExtension("a.sh").Lex("equal() { return 0; }\n")); at != nil {
 		t.Errorf("a family without such operators has them at %v", at)
+	}
+}
+
+// replacedLines lists where a text gives functions of its language other values.
+func replacedLines(t *testing.T, family lang.Family, text string) string {
+	t.Helper()
+	at, what := Replaced(family, lex(family, text))
+	if what != replaces {
+		t.Errorf("%q", what)
+	}
+	return fmt.Sprint(at)
+}
+
+func TestWhatTheLanguageHasIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"import json\njson.loads = f\n":                                         "[1]",
+		"import json as j\nsetattr(j, 'loads', f)\n":                            "[1]",
+		"import os as system\nsystem.listdir = f\n":                             "[1]",
+		"import builtins as b\nb.sum = f\n":                                     "[1]",
+		"import math, random as r\nr.random, x = f, 1\nmath.pi = 3\n":           "[1 2]",
+		"import xml.etree.ElementTree as E\nE.parse = f\n":                      "[1]",
+		"import json\ndef f():\n    json.decoder.scan = f\n":                    "[2]",
+		"import json\nif json.loads == f: pass\nx = json.loads\njson = 1\n":     "[]",
+		"import json\n# json.loads = f\ns = 'json.loads = f'\n":                 "[]",
+		"import stock\nstock.count = 1\n":                                       "[]",
+		"from json import loads\nloads.x = 1\n":                                 "[]",
+		"json.loads = f\n":                                                      "[]",
+		"import json\nself.json.loads = f\n":                                    "[]",
+		"import logging\nlog = logging.getLogger()\nlog.level = logging.INFO\n": "[]",
+		"\"\"\"\nimport json\njson.loads = f\n\"\"\"\n":                         "[]",
+	} {
+		if got := replacedLines(t, lang.Python, text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"import a from 'node:assert';\na.equal = () => {};\n":                                "[1]",
+		"import * as util from 'util';\nutil['isDeepStrictEqual'] = f;\n":                    "[1]",
+		"const a = require('assert').strict;\nObject.assign(a, { equal() {} });\n":           "[1]",
+		"const fs = require(\"fs\");\nReflect.set(fs, 'readFileSync', f);\n":                 "[1]",
+		"import fs, { readFile } from 'fs';\nObject.defineProperty(fs, 'x', {});\n":          "[1]",
+		"import process from 'node:process';\nprocess.exitCode = 1;\n":                       "[]",
+		"import assert from 'node:assert';\nassert.equal(a, b);\nif (assert.x === 1) f();\n": "[]",
+		"import assert from 'node:assert';\n// assert.equal = f;\n":                          "[]",
+		"import chalk from 'chalk';\nchalk.level = 0;\n":                                     "[]",
+		"import fs from 'fs';\nthis.fs.promises = f;\n":                                      "[]",
+		"import type fs from 'fs';\nlet type = {}; type.x = 1;\n":                            "[]",
+	} {
+		if got := replacedLines(t, lang.Script, text); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+	if got := replacedLines(t, lang.Go, "package a\n"); got != "[]" {
+		t.Error(got)
 	}
 }

@@ -1,0 +1,104 @@
+package trial
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
+	"agent/verify/check"
+)
+
+// A module that tests assert by is what tests are made of, wherever it lies: a patch that empties it has every test
+// pass. It is told by three things together. Its text asserts, a test names it, and nothing of the program does.
+//
+// Each alone is ordinary: a plugin of pytest asserts, and is the program.
+
+// asserts matches what a module of a language does by which tests assert.
+var asserts = map[lang.Family]*lazyregexp.Regexp{
+	lang.Python: lazyregexp.New(`(?m)^\s*raise\s+AssertionError\b|^\s*(?:import|from)\s+(?:pytest|unittest)\b(?:$|[^.]|\.case)|^def\s+(?:assert|expect|should|same|check|verify|must)\w*\(`),
+	lang.Go:     lazyregexp.New(`(?m)^\s*(?:import\s+)?(?:\w+\s+)?"testing"\s*$`),
+	lang.Script: lazyregexp.New(`\bAssertionError\b|(?:from|require\(|import)\s*["'](?:node:test|(?:node:)?assert(?:/strict)?|vitest|@jest/globals|chai|expect)["']|\b(?:function|const|let)\s+(?:assert|expect|should|same|equal|check|verify|must)\w*`),
+}
+
+// assertedBy lists the files of a changeset by which tests of the base assert, and the program does not. Where nothing of the
+// program would be left they are the program.
+func assertedBy(base *workspace.Manifest, cs workspace.Changeset) (files []string) {
+	before := check.NewView(base, workspace.Changeset{})
+	rest := 0
+	for _, c := range cs.Changes {
+		p := check.OldPath(c)
+		l := lang.Of(p)
+		switch {
+		case l == nil || l.Values != lang.Code || isTestModule(p) || isAid(p):
+		case c.Op != workspace.Create && asserts[l.Family] != nil && asserts[l.Family].MatchString(before.Text(p)) && onlyTestsName(before, l, p):
+			files = append(files, c.Path)
+		default:
+			rest++
+		}
+	}
+	if rest == 0 {
+		return nil
+	}
+	return files
+}
+
+// onlyTestsName reports whether tests name a module, and neither the program nor the project's manifests do.
+func onlyTestsName(base check.View, l *lang.Language, p string) bool {
+	naming := imports(l.Family, p)
+	if naming == nil {
+		return false
+	}
+	named := false
+	for _, q := range base.Paths() {
+		other := lang.Of(q)
+		switch {
+		case q == p || check.Installed(q):
+		case l.Family == lang.Go && path.Dir(q) == path.Dir(p) && other != nil && other.Family == lang.Go && !isTestModule(q):
+			// A file of the same package needs no name for it, unless all of it is there for tests.
+			if !asserts[lang.Go].MatchString(base.Text(q)) {
+				return false
+			}
+		case path.Base(q) == "pyproject.toml" || path.Base(q) == "setup.py" || path.Base(q) == "setup.cfg" || path.Base(q) == "package.json":
+			if regexp.MustCompile(`[\w"'/.]\b` + regexp.QuoteMeta(stem(p)) + `\b`).MatchString(base.Text(q)) {
+				return false // as a plugin, or what others are given
+			}
+		case other == nil || other.Family != l.Family || !naming.MatchString(base.Text(q)):
+		case isTestModule(q) || isAid(q) || lang.InTests(q):
+			named = true
+		default:
+			return false
+		}
+	}
+	return named
+}
+
+// stem is the name by which a module is imported.
+func stem(p string) string {
+	name := strings.TrimSuffix(path.Base(p), path.Ext(p))
+	if slices.Contains([]string{"__init__", "index", "mod"}, name) {
+		name = path.Base(path.Dir(p))
+	}
+	return name
+}
+
+// imports matches a line that imports the module at p, nil where it has no name to go by.
+func imports(family lang.Family, p string) *regexp.Regexp {
+	name := regexp.QuoteMeta(stem(p))
+	switch family {
+	case lang.Python:
+		return regexp.MustCompile(`(?m)^\s*(?:from|import)\b.*\b` + name + `\b|^\s*from\s+\S+\s+import\s*\((?:[^)]*\b)?` + name + `\b`)
+	case lang.Go:
+		dir := regexp.QuoteMeta(path.Base(path.Dir(p)))
+		if dir == `\.` {
+			return nil
+		}
+		return regexp.MustCompile(`(?m)^\s*(?:import\s+)?(?:[\w.]+\s+)?"(?:[^"\n]*/)?` + dir + `"\s*$`)
+	case lang.Script:
+		return regexp.MustCompile(`(?:from|import|require\(|import\()\s*["'](?:[^"'\n]*/)?` + name + `(?:\.\w+)?["']`)
+	}
+	return nil
+}
