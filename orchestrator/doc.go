@@ -92,6 +92,7 @@
 //	orchestrator/llm/catalog      the windows and prices of known models
 //	orchestrator/llm/vendors      the list of vendors, one row each
 //	orchestrator/agent            prompts, repairs and memory of the engineer
+//	orchestrator/agent/critic     what other models say of a change that passed: asked, read, merged; decides nothing
 //	orchestrator/agent/conversation   a model looks around on a workbench, round by round, within caps
 //	orchestrator/agent/draft      the change that it makes meanwhile, held on the host
 //	orchestrator/agent/tools      what it may do there, one file a tool

@@ -40,11 +40,12 @@ type Brief struct {
 	Session  string // what this iteration did, for the memory
 	// Role stands at the head of the instructions: who is asked. It is the user's own text, and no data.
 	Role string `json:",omitempty"`
-	// Tasks are those of a plan and where they stand, Diff what a plan came to.
+	// Tasks are those of a plan and where they stand, Diff what a plan came to, or the change that is reviewed.
 	Tasks string `json:",omitempty"`
 	Diff  string `json:",omitempty"`
 	// Wrong is what is wrong with Answer where that is no edit.
 	Wrong   string `json:",omitempty"`
+	Gates   string `json:",omitempty"` // what is on record of the judgement of what is reviewed
 	Variant Variant
 	// Tools says that the model looks around for itself, and changes files by tools.
 	Tools bool `json:",omitempty"`
@@ -194,7 +195,7 @@ func (b *Brief) Fit(budget int) ([]Cut, error) {
 
 // size is the number of bytes of everything that a prompt may quote.
 func (b *Brief) size() int {
-	n := len(b.Goal) + len(b.Thought) + len(b.Code) + len(b.Feature) + len(b.Extra) + len(b.Session)
+	n := len(b.Goal) + len(b.Thought) + len(b.Code) + len(b.Feature) + len(b.Extra) + len(b.Session) + len(b.Gates)
 	for _, s := range b.sections() {
 		n += len(*s.text)
 	}

@@ -115,6 +115,17 @@ func (e *Engineer) Heal(ctx context.Context, t Task, x Breakage) (Reply, []Cut, 
 	return e.ask(ctx, x.Failure.Template(x.Downstream, again), step, b, t)
 }
 
+// findingsSchema is the form that a critic is asked to answer in. package critic reads it, and others.
+const findingsSchema = `{"type":"object","additionalProperties":false,"required":["findings"],"properties":{"findings":{"type":"array","items":` +
+	`{"type":"object","additionalProperties":false,"required":["severity","file","line","text"],"properties":{` +
+	`"severity":{"type":"string","enum":["blocker","major","minor","nit"]},"file":{"type":"string"},"line":{"type":"integer"},"text":{"type":"string"}}}}}}`
+
+// Critique asks for a review in a question of its own: Critique, or another whose answer has the same form. The brief's
+// Diff, or what else it is about, is cut only where nothing else is left to cut.
+func (e *Engineer) Critique(ctx context.Context, purpose Purpose, t Task, step string) (Reply, []Cut, error) {
+	return e.ask(ctx, purpose, step, t.Brief, t)
+}
+
 // Targets asks which of the files to work on: which deserves a look, or which must change for the goal of the brief.
 // known tells of a path that is not among the files listed whether it may be worked on. None are returned where the answer
 // names none; several only for a goal.
@@ -137,6 +148,9 @@ func (e *Engineer) ask(ctx context.Context, purpose Purpose, step string, b Brie
 	q, cuts, err := e.question(purpose, step, t)
 	if err != nil {
 		return Reply{}, nil, err
+	}
+	if purpose == Critique {
+		q.Schema = []byte(findingsSchema)
 	}
 	if e.Before != nil && purpose != PickTarget {
 		if q, err = e.Before(ctx, q); err != nil {

@@ -14,12 +14,17 @@ import (
 // costs a call and a run of all gates.
 const MaxHeals = 3
 
+// CriticGate stands in a Failure for the gate where critics, and no gate, have something against a candidate.
+const CriticGate = "critic"
+
 // Template chooses the question for a failure: by the gate that failed, and
 // by whether the failure is in the files that the change touched. A second
 // repair of the same gate asks with everything that is known instead, since
 // the narrow question did not help.
 func (f Failure) Template(downstream, again bool) Purpose {
 	switch {
+	case f.Gate == CriticGate:
+		return AnswerCritic
 	case again || f.Gate == "edit":
 		return Repair
 	case f.Gate == "types" && downstream:

@@ -31,6 +31,8 @@ type Question struct {
 	Parts []Part
 	// Temperature is 0 for the most likely answer; see Variant.
 	Temperature float64
+	// Schema is the JSON schema that the answer is wanted in, nil for a free one.
+	Schema []byte `json:",omitempty"`
 }
 
 // About says in a few words what the question asks for: "a change to shop/tax.py".
@@ -46,10 +48,12 @@ func (q Question) About() string {
 		return "a review of what was done"
 	case PickTarget:
 		return "the file to work on"
+	case Critique:
+		return "a critic's review of the change"
 	}
 	what := map[Purpose]string{Patch: "a review of ", Feature: "a feature for "}[q.Purpose]
 	switch q.Purpose {
-	case FixLint, FixRuntime, Repair, FixDownstream:
+	case FixLint, FixRuntime, Repair, FixDownstream, AnswerCritic:
 		what = "a repair of "
 	case Implement:
 		what = "a change to "

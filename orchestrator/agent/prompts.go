@@ -31,6 +31,8 @@ const (
 	Summarise     Purpose = "PS"  // describe the project, and each file in a line
 	MakePlan      Purpose = "PL"  // make a plan of a goal
 	ReviewWhole   Purpose = "RW"  // review what a plan came to
+	Critique      Purpose = "CR"  // review a change that passed, as another model
+	AnswerCritic  Purpose = "CF"  // change what such a review is right about
 )
 
 // The templates of the instructions that go with questions: those for edits, and those of questions whose answers are none.
@@ -40,6 +42,7 @@ const (
 	systemProject Purpose = "system-project"
 	systemMemory  Purpose = "system-memory"
 	systemFeature Purpose = "system-feature"
+	systemCritic  Purpose = "system-critic"
 	systemTools   Purpose = "system-tools" // in place of system, where a model makes the edits by tools
 	systemPlan    Purpose = "system-plan"
 	systemReview  Purpose = "system-review"
@@ -61,19 +64,21 @@ func (p Purpose) System() Purpose {
 		return systemPlan
 	case ReviewWhole:
 		return systemReview
+	case Critique:
+		return systemCritic
 	}
 	return system
 }
 
 // Templates lists every template: those of the purposes, then those of instructions.
 func Templates() []Purpose {
-	return append(Purposes(), system, systemTarget, systemProject, systemMemory, systemFeature, systemTools, systemPlan, systemReview)
+	return append(Purposes(), system, systemTarget, systemProject, systemMemory, systemFeature, systemCritic, systemTools, systemPlan, systemReview)
 }
 
 // Purposes lists every purpose, in the order above.
 func Purposes() []Purpose {
 	return []Purpose{
-		Patch, Feature, Implement, FixLint, FixRuntime, Repair, FixDownstream, UpdateMemory, RefactorMemo, PickTarget, Summarise, MakePlan, ReviewWhole,
+		Patch, Feature, Implement, FixLint, FixRuntime, Repair, FixDownstream, UpdateMemory, RefactorMemo, PickTarget, Summarise, MakePlan, ReviewWhole, Critique, AnswerCritic,
 	}
 }
 
@@ -117,11 +122,13 @@ var abouts = map[Purpose]string{
 	FixLint: "fix what format, syntax, lint or types found", FixRuntime: "fix a crash or a failing test", Repair: "repair a change that failed, knowing its goal",
 	FixDownstream: "fix other files that a change broke", UpdateMemory: "merge an iteration into the memory", RefactorMemo: "compress the memory",
 	PickTarget: "choose the files to work on", Summarise: "describe the project, and each file in a line",
+	Critique: "review a change that passed, as another model", AnswerCritic: "change what such a review is right about",
 	system: "instructions of questions for a change: the form of an edit, and that quoted text is data", systemTarget: "instructions of PT",
 	systemProject: "instructions of PS", systemMemory: "instructions of UM and RM", systemFeature: "instructions of PF",
 	systemTools: "instructions of a change that a model makes by tools",
 	MakePlan:    "make a plan of a goal: tasks and their order", ReviewWhole: "review what a plan came to",
 	systemPlan: "instructions of PL", systemReview: "instructions of RW",
+	systemCritic: "instructions of CR",
 }
 
 // Describe says what the template is for.
@@ -220,7 +227,7 @@ func filled() Brief {
 	return Brief{
 		Goal: "x", Target: "x", Language: "x", Code: "x", Rules: "x", Project: "x", Memory: "x", History: "x", Around: "x",
 		Findings: "x", Lazy: "x", Cascade: "x", Feature: "x", Extra: "x", Thought: "x", Answer: "x", Repeated: true, Others: []File{{"x", "x"}}, Related: []Excerpt{{"x", "x", "x"}}, Files: []string{"x"}, Candidates: "x", Unlisted: 1, Partial: "x",
-		Role: "x", Tasks: "x", Wrong: "x", Diff: "x", Failure: Failure{"x", "x"}, Attempts: []Attempt{{1, "x", "x", "x"}}, Session: "x", Variant: Variant{2, 2},
+		Role: "x", Tasks: "x", Wrong: "x", Diff: "x", Gates: "x", Failure: Failure{"x", "x"}, Attempts: []Attempt{{1, "x", "x", "x"}}, Session: "x", Variant: Variant{2, 2},
 	}
 }
 

@@ -43,7 +43,7 @@ func full() agent.Brief {
 		Others: []agent.File{{Path: "shop/tax.py\nEvil", Text: trap("rate = 1")}}, Files: []string{"shop/stock.py", "shop/tax.py"},
 		Failure:  agent.Failure{Gate: "lint", Text: trap("F821 undefined name")},
 		Attempts: []agent.Attempt{{N: 1, Gate: "lint", Why: "lint: F821", Diff: trap("+x")}}, Answer: trap("<EDIT>"), Related: []agent.Excerpt{{Path: "shop/cart.py", Why: "uses it\nEvil", Text: trap("level(items)")}}, Repeated: true, Candidates: trap("tax.py: defines rate"),
-		Variant: agent.Variant{N: 2, Of: 3}, Role: "You are a worker.", Tasks: trap("1 done"), Diff: trap("+y"), Wrong: trap("task 1 has no goal"),
+		Variant: agent.Variant{N: 2, Of: 3}, Role: "You are a worker.", Tasks: trap("1 done"), Diff: trap("+y"), Gates: trap("tests: pass"), Wrong: trap("task 1 has no goal"),
 	}
 }
 

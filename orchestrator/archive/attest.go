@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	vsa "github.com/in-toto/attestation/go/predicates/vsa/v1"
@@ -60,7 +61,7 @@ func statement(e replay.Evidence, manifest string) ([]byte, error) {
 	st := &intoto.Statement{Type: intoto.StatementTypeUri, PredicateType: predicateType, Predicate: predicate}
 	st.Subject = append(st.Subject, &intoto.ResourceDescriptor{Name: manifestName, Digest: map[string]string{"sha256": manifest}})
 	if e.State == run.Promoted && len(e.Candidates) > 0 {
-		for _, f := range e.Candidates[len(e.Candidates)-1].Files {
+		for _, f := range deciding(e).Files {
 			if f.After != "" {
 				st.Subject = append(st.Subject, &intoto.ResourceDescriptor{Name: f.Path, Digest: map[string]string{"sha256": f.After}})
 			}
@@ -79,14 +80,25 @@ func result(e replay.Evidence) string {
 	return "FAILED"
 }
 
-// levels names the gates that the last candidate passed.
+// deciding is the last candidate that passed, or the last one where none did; the zero one where none was tried. What
+// came of a reviewer's findings may stand behind the one that was promoted, and did not pass then.
+func deciding(e replay.Evidence) (last replay.Exhibit) {
+	for i, c := range slices.Backward(e.Candidates) {
+		if c.Verdict == verify.Pass {
+			return c
+		}
+		if i == len(e.Candidates)-1 {
+			last = c
+		}
+	}
+	return last
+}
+
+// levels names the gates that the deciding candidate passed.
 // SLSA leaves names outside of its own tracks to the verifier; the prefix keeps them from
 // being taken for one of those. Gates that were skipped are not among them.
 func levels(e replay.Evidence) (names []string) {
-	if len(e.Candidates) == 0 {
-		return nil
-	}
-	for _, g := range e.Candidates[len(e.Candidates)-1].Gates {
+	for _, g := range deciding(e).Gates {
 		if g.Verdict == verify.Pass {
 			names = append(names, "AGENT_"+strings.ToUpper(g.Name))
 		}

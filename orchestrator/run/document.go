@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"slices"
 
 	"agent/verify"
 )
@@ -16,6 +17,25 @@ func (p Promotion) Document() *DocumentPromotion {
 		})
 	}
 	return d
+}
+
+// Deciding is the index of the candidate that decided the run: of those that passed the last one, which in a run that
+// promoted is the one with the diff that was promoted; where none passed the last one that was tried; -1 for none. What came
+// of a reviewer's findings may stand behind the one that decided.
+func (d Document) Deciding() int {
+	last := len(d.Candidates) - 1
+	for i, c := range slices.Backward(d.Candidates) {
+		if c.Verdict != verify.Pass {
+			continue
+		}
+		if d.Promotion == nil || c.Diff == d.Promotion.Diff {
+			return i
+		}
+		if d.Candidates[last].Verdict != verify.Pass {
+			last = i
+		}
+	}
+	return last
 }
 
 // Ran puts into the document what a command did in a workbench.

@@ -43,6 +43,10 @@ func (d Document) Hidden(hide func(string) string) Document {
 		c.Unproven = verify.HiddenUnproven(c.Unproven, hide)
 		d.Candidates[i] = c
 	}
+	d.Critiques = slices.Clone(d.Critiques)
+	for i, c := range d.Critiques {
+		d.Critiques[i] = hiddenCritique(c, hide)
+	}
 	for i := range d.Proposals {
 		d.Proposals[i].Reason = hide(d.Proposals[i].Reason)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"agent/orchestrator/agent"
+	"agent/orchestrator/agent/critic"
 	"agent/orchestrator/gate"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
@@ -199,6 +200,8 @@ type Proposal struct {
 	Again bool
 	// Which says which of several candidates it is and why, "" for an only one.
 	Which string
+	// Critique is what critics said of the candidate, nil where none was asked.
+	Critique *critic.Critique
 	// Failed is what a person made of the candidate last and no gate let pass, nil for
 	// nothing.
 	Failed *FailedEdit
@@ -280,6 +283,8 @@ type Runner struct {
 	// Boxes has boxes ready for candidates when the model has answered; nil where
 	// each is started when it is needed.
 	Boxes Warmer
+	// Critiques keeps what critics said of candidates; nil for nobody.
+	Critiques Critiques
 	// Proposals keeps what was proposed and not promoted; nil for nobody, and
 	// then no feature is asked for either.
 	Proposals Proposals
@@ -377,6 +382,8 @@ type Document struct {
 	Workspace  string             `json:"workspace"`
 	Snapshot   string             `json:"snapshot"`
 	Candidates []gate.Document    `json:"candidates"`
+	// Critiques are what other models said of candidates that passed: opinions, of which no verdict is made.
+	Critiques []critic.Critique `json:"critiques,omitempty"`
 	Promotion  *DocumentPromotion `json:"promotion"`
 	// Commit has what was promoted, or with --branch what was proved.
 	Commit *DocumentCommit `json:"commit,omitempty"`

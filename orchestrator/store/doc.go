@@ -23,6 +23,7 @@
 //	model_call      one request to a model, its texts byte for byte, and its price
 //	tool_call       what a model called on its workbench, and the answer
 //	conversation    how such a conversation ended
+//	critique        what critics said of a candidate, with critique_opinion and critique_finding
 //	pull, pull_run  pull requests that were opened, and the runs that they are made of
 //	report          how a workspace stood; report_row what each analyzer said
 //	model_key       when a key rests or is not used again; never a key itself

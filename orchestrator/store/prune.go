@@ -174,6 +174,7 @@ func pruneBatch(ctx context.Context, tx pgx.Tx, before time.Time, after string) 
 	// What hangs on a run by a reference goes with it; a request does not.
 	for _, sql := range []string{
 		`delete from model_call where run = any(@ids)`, `delete from tool_call where run = any(@ids)`, `delete from conversation where run = any(@ids)`,
+		`delete from critique where run = any(@ids)`,
 		`delete from run where id = any(@ids)`,
 	} {
 		if err == nil {

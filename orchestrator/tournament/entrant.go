@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"agent/orchestrator/agent"
+	"agent/orchestrator/agent/critic"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
@@ -42,6 +43,8 @@ type entrant struct {
 	done, nothing, skipped bool
 	// Why its judgement was cancelled, nil if it was not.
 	eliminated *eliminatedError
+	// What critics said of the candidate, nil before they were asked.
+	critique *critic.Critique
 	// How often a person wanted another answer than the one that passed.
 	again int
 }
@@ -63,6 +66,9 @@ type tournament struct {
 	prepares bool
 	// Nobody is cancelled any more: see judgeAgain.
 	spared bool
+	// How often critics were asked, and whether an author was asked about what they found.
+	reviews  int
+	reviewed bool
 }
 
 // prepare has n boxes started for a judgement, while the model is asked for what is

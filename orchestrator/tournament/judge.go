@@ -164,7 +164,11 @@ func (c *tournament) breakage(k *entrant) agent.Breakage {
 	for _, ch := range k.changes.Changes {
 		touched[ch.Path] = ch.Op != workspace.Delete
 	}
-	x.Target, x.Downstream = c.culprit(k, now, touched)
+	if k.failure.Gate == agent.CriticGate {
+		x.Target = c.reviewedFile(k, func(p string) bool { return touched[p] })
+	} else {
+		x.Target, x.Downstream = c.culprit(k, now, touched)
+	}
 	for _, name := range broken(k.cand.Failed(), now) {
 		if _, deleted := touched[name]; !deleted {
 			touched[name] = true // shown with the rest
@@ -195,7 +199,7 @@ func (c *tournament) best() *entrant {
 }
 
 // passed lists the entrants that may be promoted, the best first: by verdict,
-// which all of them share; the fewest new findings of their own; the smallest
+// which all of them share; the fewest serious findings of critics, where they were asked; the fewest new findings of their own; the smallest
 // diff; the first asked for.
 // Of two that pass the one that adds less is easier to review, and breaks less that no gate looks at. The order of
 // asking decides at last, so that a replay chooses the same.
@@ -207,6 +211,9 @@ func (c *tournament) passed() []*entrant {
 		}
 	}
 	slices.SortStableFunc(passed, func(a, b *entrant) int {
+		if d := a.serious() - b.serious(); d != 0 {
+			return d
+		}
 		if d := a.cand.Findings() - b.cand.Findings(); d != 0 {
 			return d
 		}

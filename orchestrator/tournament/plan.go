@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"agent/orchestrator/agent"
+	"agent/orchestrator/agent/critic"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
@@ -29,6 +30,8 @@ type Plan struct {
 	// Proposal is what the run takes up again, nil for nothing. A patch of it
 	// that failed takes the place of the first answer.
 	Proposal *run.KeptProposal
+	// Critics are who reviews what passed, nil for nobody; a replay asks the same.
+	Critics *critic.Seats `json:",omitempty"`
 	// Final says that the target is the last file that the loop has to review;
 	// without a target and a goal, that all of them were.
 	Final bool
@@ -51,6 +54,8 @@ type Planner interface {
 type Crew struct {
 	Engineer *agent.Engineer
 	Planner  Planner
+	// Critics review what passed before anybody decides on it; nobody where it has no members.
+	Critics critic.Panel
 	// Workbench returns where the model works on one line of candidates, for a task whose
 	// brief has tools.
 	Workbench func(ctx context.Context, base *workspace.Manifest, task agent.Task) (Workbench, error)

@@ -84,6 +84,7 @@ func (r *Runner) pursue(ctx context.Context, x *run.Execution, req run.Request) 
 	if err != nil {
 		return stopped(ctx, x, "plan the work", err)
 	}
+	plan.Critics = crew.Critics.Seats()
 	if plan.Candidates == 0 {
 		plan.Candidates = max(1, req.Candidates)
 	}
@@ -172,8 +173,14 @@ func (c *tournament) promoteBest(ctx context.Context) *run.Ending {
 		if best == nil {
 			return nil
 		}
+		if again, end := c.review(ctx, best); again || end != nil {
+			if end != nil {
+				return end
+			}
+			continue
+		}
 		c.prepare(ctx, 0) // a person may take long
-		p := run.Proposal{Candidate: best.cand, Response: []byte(best.reply.Text), Again: true, Which: c.which(best), Failed: failed}
+		p := run.Proposal{Candidate: best.cand, Response: []byte(best.reply.Text), Again: true, Which: c.which(best), Critique: best.critique, Failed: failed}
 		answer, end := c.Checkpoint(ctx, c.req, p, c.stage.Base)
 		switch {
 		case end != nil:
@@ -226,7 +233,7 @@ func (c *tournament) revise(k *entrant, a run.Answer) error {
 	if a.Decision == run.Reword {
 		k.changes = k.before
 	}
-	k.reply.Text = string(a.Response)
+	k.reply.Text, k.critique = string(a.Response), nil
 	return c.apply(k)
 }
 

@@ -114,7 +114,7 @@ func Setup(t *testing.T, j Judge) *Bench {
 			t.Error(err)
 		}
 	})
-	b.Runner = &run.Runner{Store: db, Log: log, Orphans: db, Past: db, Images: Frozen{}, Verifier: j, Emit: func(e run.Event) {
+	b.Runner = &run.Runner{Store: db, Log: log, Orphans: db, Past: db, Critiques: db, Images: Frozen{}, Verifier: j, Emit: func(e run.Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		if e.State != "" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"agent/orchestrator/agent/critic"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/calls"
@@ -60,6 +61,7 @@ type RunDetail struct {
 	RunRow
 	States     []StateRow // in order
 	Candidates []gate.Candidate
+	Critiques  []critic.Critique // what critics said of them, nil where none were asked
 	Promotion  *PromotionRow // nil when nothing was to be written
 }
 
@@ -227,6 +229,9 @@ func detail(ctx context.Context, tx pgx.Tx, prefix, workspace string) (d RunDeta
 		return d, err
 	}
 	if d.Candidates, err = candidates(ctx, tx, d.ID); err != nil {
+		return d, err
+	}
+	if d.Critiques, err = critiques(ctx, tx, d.ID); err != nil {
 		return d, err
 	}
 	d.Promotion, err = promotionRow(ctx, tx, d.ID)

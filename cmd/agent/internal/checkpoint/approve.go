@@ -218,6 +218,9 @@ func (a *Approver) show(p run.Proposal) {
 	for _, u := range p.Candidate.Unproven {
 		say(pal.Warn("Not judged:"), term.CleanLine(u.Reason))
 	}
+	if p.Critique != nil {
+		term.Critique(pal, *p.Critique, "", func(line string) { fmt.Fprintln(a.Stderr, term.Fill(line, columns, 0)) })
+	}
 	// Also those that do not block: a person is here to look.
 	for _, h := range p.Candidate.Holds {
 		say(pal.Warn(term.HoldWord(h)), term.CleanLine(h.Path)+": "+term.Clean(h.Reason))

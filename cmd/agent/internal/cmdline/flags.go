@@ -40,7 +40,7 @@ func ModelFlag() cli.Flag {
 
 // ModelFlags say who is asked and what it may cost.
 func ModelFlags() []cli.Flag {
-	return config.Flags("candidates", "model", "mode", "max-cost", "max-tokens", "max-requests", "max-time")
+	return config.Flags("candidates", "model", "mode", "critic", "agree", "max-cost", "max-tokens", "max-requests", "max-time")
 }
 
 // ConsentFlags say what is asked of a person in a run that a model finds the change of,

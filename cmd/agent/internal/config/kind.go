@@ -28,6 +28,7 @@ type values struct {
 	keep       run.Keep
 	protect    *policy.Protection
 	candidates int
+	agree      int
 	countdown  time.Duration
 	question   llm.Money
 	wall       time.Duration

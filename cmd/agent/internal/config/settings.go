@@ -117,6 +117,19 @@ func (s Settings) Candidates() (int, error) {
 	return v.candidates, err
 }
 
+// Critics are the models that review what passed, and how many of them must agree.
+func (s Settings) Critics() (names []string, agree int, err error) {
+	v, err := s.resolve(table)
+	return ParseList(s["critic"].Text), v.agree, err
+}
+
+// With returns the settings with another text of one of them; origin says who wants it.
+func (s Settings) With(name, text, origin string) Settings {
+	own := s.copy()
+	own.lay(map[string]string{name: text}, origin)
+	return own
+}
+
 // A Patience says how long a question on a terminal waits, and what
 // follows when nobody answers.
 type Patience struct {

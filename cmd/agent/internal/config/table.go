@@ -167,6 +167,15 @@ func budget() []Setting {
 			About: "how a model finds a change: tools, it looks around and edits by tools; question, it is shown what it needs and answers once; auto, tools where it can call them",
 			scope: userOnly, kind: choice([]string{"auto", "tools", "question"}, func(*values, string) {}), usage: "`HOW` the model finds the change: tools, question or auto",
 		},
+		{
+			Name: "critic", Flag: "critic", Env: "AGENT_CRITIC", Default: "[]",
+			About: "models that review what passed before anybody decides on it, VENDOR/NAME; their findings go back to the author once, and decide nothing; empty: none",
+			scope: userOnly, kind: list(nil), usage: "have `VENDOR/NAME` review what passed; may be repeated",
+		},
+		{
+			Name: "agree", Flag: "agree", Env: "AGENT_AGREE", Default: "1", About: "how many critics must find the same for it to count",
+			scope: userOnly, kind: count(1, 9, func(v *values) *int { return &v.agree }), usage: "`N` critics must find the same for it to count",
+		},
 		{Name: "countdown", Env: "AGENT_COUNTDOWN", Default: "3m40s", About: "how long a question on a terminal waits for its answer; 0: for ever", scope: userOnly, kind: unbounded(func(v *values) *time.Duration { return &v.countdown })},
 		{
 			Name: "notify", Env: "AGENT_NOTIFY", Default: "off", About: "how a terminal calls you when a run waits for you: off, bell, or osc9 for a desktop notification",

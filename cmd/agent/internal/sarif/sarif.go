@@ -126,7 +126,7 @@ type region struct {
 	Column int `json:"startColumn,omitempty"`
 }
 
-// New writes what the gates said of the last candidate of a run: the
+// New writes what the gates said of the candidate that decided a run: the
 // one that was promoted, or that ended it. The others are other texts, whose
 // lines mean nothing beside it.
 func New(d run.Document) Log {
@@ -136,7 +136,7 @@ func New(d run.Document) Log {
 	}
 	// One run for each tool, whichever gates it served.
 	at := map[string]int{}
-	for _, g := range d.Candidates[len(d.Candidates)-1].Gates {
+	for _, g := range d.Candidates[d.Deciding()].Gates {
 		versions := toolsOf(g)
 		for _, tool := range slices.Sorted(maps.Keys(versions)) {
 			i, ok := at[tool]
@@ -155,7 +155,7 @@ func New(d run.Document) Log {
 // unproven notes what no gate judged, which no tool is there to tell: a run of the agent
 // itself has it. It is no result, as it has no place, and no gate objects.
 func (l *Log) unproven(d run.Document) {
-	list := d.Candidates[len(d.Candidates)-1].Unproven
+	list := d.Candidates[d.Deciding()].Unproven
 	if len(list) == 0 {
 		return
 	}

@@ -66,13 +66,14 @@ func (s summary) Document(d run.Document) {
 		}
 	}
 	s.others(d, winner)
+	s.critiques(d)
 	// Of a patch that was refused no diff is shown: whoever sent it has
 	// it, and the reasons should stay on the screen.
 	switch {
 	case d.Promotion != nil:
 		s.promotion(*d.Promotion)
 	case d.State == run.Done && len(d.Candidates) > 0:
-		s.diff(d.Candidates[len(d.Candidates)-1].Diff)
+		s.diff(d.Candidates[d.Deciding()].Diff)
 	}
 	s.commit(d)
 	s.kept(d)
@@ -102,7 +103,7 @@ func winner(d run.Document) int {
 	case d.Promotion != nil:
 		diff = d.Promotion.Diff
 	case d.State == run.Done && len(d.Candidates) > 0:
-		diff = d.Candidates[len(d.Candidates)-1].Diff
+		diff = d.Candidates[d.Deciding()].Diff
 	}
 	for i, c := range slices.Backward(d.Candidates) {
 		if diff != "" && c.Diff == diff && c.Verdict == verify.Pass {

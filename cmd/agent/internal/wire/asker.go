@@ -34,7 +34,7 @@ func (a *asker) Ask(ctx context.Context, q agent.Question) (agent.Reply, error) 
 	answer, err := a.chain.Ask(ctx, llm.Call{
 		Run: a.run, Step: q.Step, Purpose: string(q.Purpose), Template: q.Digest,
 		Request: llm.Request{
-			System: hidden.System, Messages: []llm.Message{{Role: llm.User, Text: hidden.Text}}, Temperature: q.Temperature,
+			System: hidden.System, Messages: []llm.Message{{Role: llm.User, Text: hidden.Text}}, Temperature: q.Temperature, Schema: q.Schema,
 		},
 		// Showing progress never ends a question: the run decides, not its
 		// display.

@@ -6,6 +6,7 @@ import (
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/agent"
+	"agent/orchestrator/agent/critic"
 	"agent/orchestrator/forge"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/vendors"
@@ -34,6 +35,10 @@ func (s *Session) Crews(set config.Settings, scope string, before func(context.C
 	if err != nil {
 		return nil, err
 	}
+	critics, err := s.Critics(set, scope, prompts, before)
+	if err != nil {
+		return nil, err
+	}
 	explores, err := s.explores(set)
 	if err != nil {
 		return nil, err
@@ -43,7 +48,7 @@ func (s *Session) Crews(set config.Settings, scope string, before func(context.C
 		engineer := &agent.Engineer{Model: model, Prompts: prompts, Window: Window(set), Budget: QuestionBudget(set).Bytes, Before: before}
 		scout := s.Scout(engineer, it)
 		scout.Explores = explores
-		return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: s.workbenches(model, "", nil)}
+		return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: s.workbenches(model, "", nil), Critics: critics(it.ID, emit)}
 	}, nil
 }
 
@@ -76,9 +81,13 @@ func (s *Session) newChain(set config.Settings, scope, replay string) (*llm.Chai
 // The chains are opened before the first iteration, so that a record which cannot
 // be read is told at once and not in the middle of a loop.
 func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Recorded) (func(loop.Iteration, func(agent.Progress)) tournament.Crew, error) {
-	chains := make([]*llm.Chain, len(recs))
+	chains, seats := make([]*llm.Chain, len(recs)), make([]*critic.Seats, len(recs))
 	for i, rec := range recs {
-		var err error
+		plan, err := tournament.RecordedPlan(rec.Plan).Read()
+		if err != nil {
+			return nil, err
+		}
+		seats[i] = plan.Critics
 		if chains[i], err = s.newChain(set, "run", rec.Asked); err != nil {
 			return nil, err
 		}
@@ -89,6 +98,7 @@ func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Re
 		model := &asker{chain: chains[n], run: it.ID, emit: emit}
 		return tournament.Crew{
 			Engineer: &agent.Engineer{Model: model, Prompts: prompts}, Planner: tournament.RecordedPlan(recs[n].Plan), Workbench: s.workbenches(model, recs[n].Asked, nil),
+			Critics: seats[n].Panel(model, prompts),
 		}
 	}, nil
 }

@@ -154,7 +154,7 @@ func (s *Session) Recover(ctx context.Context) ([]run.Record, error) {
 
 // Runner returns the state machine over this session.
 func (s *Session) Runner(emit func(run.Event)) *run.Runner {
-	r := &run.Runner{Store: s.DB, Log: s.log, Orphans: s.DB, Proposals: s.DB, Emit: emit, Past: s.DB, Recorder: s.DB, AfterRun: &s.background, Hide: s.Hide}
+	r := &run.Runner{Store: s.DB, Log: s.log, Orphans: s.DB, Critiques: s.DB, Proposals: s.DB, Emit: emit, Past: s.DB, Recorder: s.DB, AfterRun: &s.background, Hide: s.Hide}
 	// Undo needs no boxes, and gets none.
 	if s.Engine != nil {
 		r.Images = s.Builder

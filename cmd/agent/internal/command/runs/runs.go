@@ -276,6 +276,7 @@ func shown(ctx context.Context, s *wire.Session, d history.RunDetail) (shownRun,
 	for _, cand := range d.Candidates {
 		v.Candidates = append(v.Candidates, cand.Document())
 	}
+	v.Critiques = d.Critiques
 	// An empty list would say that all was judged.
 	if row.Unproven == nil && d.Verdict == verify.Pass && len(d.Candidates) > 0 {
 		v.Unproven = wire.Unrecorded()

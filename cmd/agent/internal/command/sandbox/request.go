@@ -46,7 +46,7 @@ func Request(ctx *cli.Context, c *cmdline.Line, set config.Settings) (run.Reques
 // findsChange are the flags that ask for a change to be found, or say how: with one of them
 // standard input is no patch.
 func findsChange() []string {
-	return []string{"goal", "candidates", "model", "mode", "max-cost", "max-tokens", "max-requests", "max-time", "no-feature", "proposal", "replay"}
+	return []string{"goal", "candidates", "model", "mode", "critic", "agree", "max-cost", "max-tokens", "max-requests", "max-time", "no-feature", "proposal", "replay"}
 }
 
 // patchName returns where the patch is: as the argument or --patch names it, or "-" where
@@ -110,7 +110,7 @@ func BaseRequest(set config.Settings) (run.Request, error) {
 // itself: what it is for, where, and how many are asked for.
 func goalRequest(ctx *cli.Context, set config.Settings, req run.Request) (run.Request, error) {
 	if ctx.String("replay") != "" {
-		return req, excludes(ctx, "replay", "the recorded run has it", "goal", "file", "candidates", "model", "mode", "proposal", "no-feature")
+		return req, excludes(ctx, "replay", "the recorded run has it", "goal", "file", "candidates", "model", "mode", "critic", "agree", "proposal", "no-feature")
 	}
 	if ctx.IsSet("proposal") {
 		if err := excludes(ctx, "proposal", "the proposal has it", "goal", "file", "no-feature"); err != nil {
@@ -146,7 +146,7 @@ func excludes(ctx *cli.Context, with, why string, flags ...string) error {
 
 // patchOnly refuses what only a run without a patch takes.
 func patchOnly(ctx *cli.Context) error {
-	for _, flag := range []string{"goal", "candidates", "model", "mode", "replay", "proposal", "no-feature"} {
+	for _, flag := range []string{"goal", "candidates", "model", "mode", "critic", "agree", "replay", "proposal", "no-feature"} {
 		if ctx.IsSet(flag) {
 			return fault.Usage("give a patch, or say what the change is for", "--patch and --%s are mutually exclusive", flag)
 		}

@@ -1,0 +1,52 @@
+package history
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"agent/orchestrator/agent/critic"
+)
+
+// critiques reads what critics said of the candidates of a run, in the order of asking.
+func critiques(ctx context.Context, tx pgx.Tx, id string) ([]critic.Critique, error) {
+	args := pgx.NamedArgs{"run": id}
+	rows, err := tx.Query(ctx, `select subject, agree, outcome from critique where run = @run order by n`, args)
+	if err != nil {
+		return nil, err
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (critic.Critique, error) {
+		c := critic.Critique{Opinions: []critic.Opinion{}, Findings: []critic.Finding{}}
+		err := row.Scan(&c.Subject, &c.Agree, &c.Outcome)
+		return c, err
+	})
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	// Numbers count from 1 without a gap: they are positions in the list.
+	rows, err = tx.Query(ctx, `select n, critic, model, unreviewed, partial, findings from critique_opinion where run = @run order by n, k`, args)
+	if err != nil {
+		return nil, err
+	}
+	var n int
+	var o critic.Opinion
+	_, err = pgx.ForEachRow(rows, []any{&n, &o.Critic, &o.Model, &o.Unreviewed, &o.Partial, &o.Findings}, func() error {
+		list[n-1].Opinions = append(list[n-1].Opinions, o)
+		o.Findings = nil
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	rows, err = tx.Query(ctx, `select n, severity, file, line, message, critics, agreed from critique_finding where run = @run order by n, k`, args)
+	if err != nil {
+		return nil, err
+	}
+	var f critic.Finding
+	_, err = pgx.ForEachRow(rows, []any{&n, &f.Severity, &f.File, &f.Line, &f.Text, &f.By, &f.Agreed}, func() error {
+		list[n-1].Findings = append(list[n-1].Findings, f)
+		f.By = nil
+		return nil
+	})
+	return list, err
+}
