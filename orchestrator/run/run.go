@@ -376,15 +376,15 @@ func (req Request) Rules() gate.Rules {
 
 // A Document is the result of a run, printed by --json.
 type Document struct {
-	Run        string             `json:"run"`
-	State      State              `json:"state"`
-	Verdict    verify.Verdict     `json:"verdict"`
-	Workspace  string             `json:"workspace"`
-	Snapshot   string             `json:"snapshot"`
-	Candidates []gate.Document    `json:"candidates"`
+	Run        string          `json:"run"`
+	State      State           `json:"state"`
+	Verdict    verify.Verdict  `json:"verdict"`
+	Workspace  string          `json:"workspace"`
+	Snapshot   string          `json:"snapshot"`
+	Candidates []gate.Document `json:"candidates"`
 	// Critiques are what other models said of candidates that passed: opinions, of which no verdict is made.
-	Critiques []critic.Critique `json:"critiques,omitempty"`
-	Promotion  *DocumentPromotion `json:"promotion"`
+	Critiques []critic.Critique  `json:"critiques,omitempty"`
+	Promotion *DocumentPromotion `json:"promotion"`
 	// Commit has what was promoted, or with --branch what was proved.
 	Commit *DocumentCommit `json:"commit,omitempty"`
 	// Proposals are what the run left open.

@@ -62,7 +62,7 @@ type RunDetail struct {
 	States     []StateRow // in order
 	Candidates []gate.Candidate
 	Critiques  []critic.Critique // what critics said of them, nil where none were asked
-	Promotion  *PromotionRow // nil when nothing was to be written
+	Promotion  *PromotionRow     // nil when nothing was to be written
 }
 
 // A Reader reads the record.

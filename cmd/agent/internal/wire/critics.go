@@ -2,6 +2,7 @@ package wire
 
 import (
 	"context"
+	"slices"
 
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
@@ -22,14 +23,14 @@ func (s *Session) Critics(set config.Settings, scope string, prompts *agent.Prom
 		return nil, fault.Usage("name more critics, or lower agree", "%d critics must agree (%s), and %d are configured (%s)",
 			agree, set["agree"].Origin, len(names), set["critic"].Origin)
 	}
-	seen := map[string]bool{}
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, fault.Usage("name each critic once", "critic (%s): %s is named twice, and would only agree with itself", set["critic"].Origin, name)
+		}
+	}
 	var settings []config.Settings
 	var chains []*llm.Chain
 	for _, name := range names {
-		if seen[name] {
-			return nil, fault.Usage("name each critic once", "critic (%s): %s is named twice, and would only agree with itself", set["critic"].Origin, name)
-		}
-		seen[name] = true
 		// Each is one model of its own, without fallbacks: whose opinion it is must be certain.
 		own := set.With("model", name, "critic, "+set["critic"].Origin)
 		chain, err := s.newChain(own, scope, "")
