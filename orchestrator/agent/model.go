@@ -115,7 +115,11 @@ func (e *StopError) Unwrap() error { return e.Err }
 
 // A GaveUpError means that the model was asked and came to no answer that could be used, and
 // will not. Its candidate has failed; others go on.
-type GaveUpError struct{ Message string }
+type GaveUpError struct {
+	Message string
+	// Draft is what it had made by then, which is judged once; empty for nothing.
+	Draft Reply
+}
 
 // Error says why.
 func (e *GaveUpError) Error() string { return e.Message }

@@ -246,3 +246,34 @@ func TestWhatAPersonMadeOfItIsReviewed(t *testing.T) {
 		t.Errorf("%q, %s, %s", got, critics[0].Steps(), m.Steps())
 	}
 }
+
+// exhausted is a model whose conversation a cap ended with a draft.
+type exhausted struct{ draft string }
+
+// Ask implements agent.Model.
+func (e exhausted) Ask(context.Context, agent.Question) (agent.Reply, error) {
+	return agent.Reply{}, &agent.GaveUpError{Message: "40 rounds are the most", Draft: agent.Reply{Text: e.draft, Model: "tools/1"}}
+}
+
+// What a model had made when its conversation ended is judged: promoted where it passes, and else kept for a person, and asked for
+// no more.
+func TestADraftOfAnEndedConversationIsJudged(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]run.State{"x = 2": run.Promoted, "x = 3": run.Rejected} {
+		b, _ := runtest.Hunt(t, passes("x = 2\n"), nil)
+		b.Runner.Proposals = b.DB
+		crew := b.Crew
+		b.Crew = func(id string, emit func(agent.Progress)) tournament.Crew {
+			c := crew(id, emit)
+			c.Engineer.Model = exhausted{runtest.Only("x = 1", text)}
+			return c
+		}
+		doc := b.Run(t.Context(), b.Goal())
+		if doc.State != want || len(doc.Candidates) != 1 {
+			t.Errorf("%s: %s with %d candidates, %+v", text, doc.State, len(doc.Candidates), doc.Error)
+		}
+		if want == run.Rejected && (!strings.HasPrefix(doc.Error.Message, "40 rounds are the most; judged all the same, ") || len(doc.Proposals) != 1) {
+			t.Errorf("%+v, %+v", doc.Error, doc.Proposals)
+		}
+	}
+}

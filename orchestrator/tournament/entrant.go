@@ -109,6 +109,14 @@ func stopped(ctx context.Context, x *run.Execution, act string, err error) run.E
 	return run.End(run.Failed, &run.Problem{Kind: kind, Message: act + ": " + stop.Message, Next: stop.Next})
 }
 
+// fate says of a draft that its author did not call done what the gates made of it, "" where there was none.
+func (k *entrant) fate() string {
+	if k.cand.Changeset.Empty() {
+		return ""
+	}
+	return "; judged all the same, " + k.cand.Because(k.cand.Verdict)
+}
+
 // noWinner is the ending of a tournament that nobody won.
 // What it says depends on how far it came: a person skipped all questions, the model saw nothing to change, or the last
 // candidate failed. Without a goal, nothing to change is a good end: the review found nothing.
@@ -141,7 +149,7 @@ func (c *tournament) noWinner() run.Ending {
 	switch {
 	case end.Error == nil:
 	case last.gaveUp != "":
-		end.Error.Message, end.Error.Next = last.gaveUp, "`agent runs calls "+c.ID()+"` shows what it did; say more in --goal, or try another --model, or --mode question"
+		end.Error.Message, end.Error.Next = last.gaveUp+last.fate(), "`agent runs calls "+c.ID()+"` shows what it did; say more in --goal, or try another --model, or --mode question"
 	default:
 		end.Error.Message = fmt.Sprintf("no candidate passed, %d repairs included; the last: %s", last.heals, end.Error.Message)
 		end.Error.Next = "`agent runs show " + c.ID() + "` shows every candidate; say more in --goal, or try another --model"

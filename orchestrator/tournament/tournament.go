@@ -259,7 +259,12 @@ func (c *tournament) ask(ctx context.Context, k *entrant) error {
 		}
 	}
 	if gaveUp, ok := errors.AsType[*agent.GaveUpError](err); ok {
-		// The others go on; what it said is an answer that holds no edit.
+		// The others go on. What it had made is judged and not repaired: to come so far was dear enough.
+		if k.gaveUp = gaveUp.Message; gaveUp.Draft.Text != "" {
+			k.reply = gaveUp.Draft
+			return c.apply(k)
+		}
+		// What it said is an answer that holds no edit.
 		k.gaveUp, k.reply = gaveUp.Message, agent.Reply{Text: "<THOUGHT>\n" + gaveUp.Message + "\n</THOUGHT>\n"}
 		return c.apply(k)
 	}

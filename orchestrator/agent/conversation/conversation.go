@@ -101,7 +101,7 @@ type Conversation struct {
 // The answer is the draft, in a form of the edit engine.
 //
 // The error is an *agent.StopError for a cap, an *agent.GaveUpError where the model came to
-// no change, and else one of the model, the record, the machine or ctx.
+// no change or did not call it done, which has the draft then, and else one of the model, the record, the machine or ctx.
 func (c *Conversation) Ask(ctx context.Context, q agent.Question) (agent.Reply, error) {
 	t := &talk{Conversation: c, question: q, tools: tools.For(c.Bench)}
 	if notes := c.Bench.Notes(); len(notes) > 0 { // of an earlier conversation about the same change
@@ -127,6 +127,15 @@ func (t *talk) reply(end End) (agent.Reply, error) {
 	case end == Finished, end == Talked && !empty:
 		text, err := t.Bench.Draft.Response(t.claim.Summary)
 		return agent.Reply{Text: string(text), Model: t.who}, err
+	case !empty:
+		// What there is of the change may be all of it: the gates say so, and whoever asked has a patch to look at.
+		text, err := t.Bench.Draft.Response("The conversation ended before its author said that it was done: " + end.told() + ".")
+		if err != nil {
+			return agent.Reply{}, err
+		}
+		return agent.Reply{}, &agent.GaveUpError{
+			Message: "the conversation with the model ended with a change that it did not call done: " + end.told(), Draft: agent.Reply{Text: string(text), Model: t.who},
+		}
 	case end.cap():
 		return agent.Reply{}, &agent.StopError{
 			Budget: true, Message: "the conversation with the model ended: " + end.told(),

@@ -218,6 +218,26 @@ func TestConversationsEnd(t *testing.T) {
 	}
 }
 
+// A draft outlives the conversation that a cap ended, or that went nowhere: it goes to the gate, as what nobody called done.
+func TestADraftOutlivesItsConversation(t *testing.T) {
+	forever := []string{edit("tax.py", "RATE = 19", "RATE = 21")}
+	for i := range 2 * MaxRounds {
+		forever = append(forever, fmt.Sprintf("list {}\nread {\"path\": \"tax.py\", \"from\": 1, \"to\": %d}", i+1))
+	}
+	for end, answers := range map[End][]string{
+		Rounds: forever, Repeated: {forever[0], "list {}", "list {}", "list {}"},
+		Errors: {forever[0], `read {"path": "a"}`, `grep {"x": 1}`, `read {"path": 3}`},
+	} {
+		m := &memory{}
+		_, _, err := talkOn(t, shop, &script{answers: answers}, m)
+		gaveUp, ok := errors.AsType[*agent.GaveUpError](err)
+		if !ok || m.ended[0].End != end || !strings.Contains(gaveUp.Draft.Text, "+RATE = 21") || !strings.Contains(gaveUp.Draft.Text, "before its author said that it was done") ||
+			!strings.Contains(gaveUp.Message, "did not call done: "+end.told()) {
+			t.Errorf("%s: %v, %+v", end, err, m.ended)
+		}
+	}
+}
+
 func TestOutputIsBounded(t *testing.T) {
 	files := map[string]string{}
 	for i := range 80 {
