@@ -18,19 +18,29 @@ func (db *DB) SaveCritique(ctx context.Context, id string, token int64, c critic
 		if h.Ended {
 			return ErrFinished
 		}
-		return addCritique(ctx, tx, id, c)
+		// The fence holds the row of the run meanwhile, so that no two get the same number.
+		var n int32
+		if err := tx.QueryRow(ctx, `select coalesce(max(n), 0) + 1 from critique where run = @run`, pgx.NamedArgs{"run": id}).Scan(&n); err != nil {
+			return err
+		}
+		return addCritique(ctx, tx, id, n, c)
 	})
 }
 
-// addCritique inserts a critique with its rows. The number is counted in the statement; the fence holds the run meanwhile.
-func addCritique(ctx context.Context, tx pgx.Tx, of string, c critic.Critique) error {
-	var n int32
-	err := tx.QueryRow(ctx, `
-		insert into critique (run, n, subject, agree, outcome)
-		select @run, coalesce(max(n), 0) + 1, @subject, @agree, @outcome from critique where run = @run
-		returning n`,
-		pgx.NamedArgs{"run": of, "subject": database.Clean(c.Subject), "agree": c.Agree, "outcome": string(c.Outcome)}).Scan(&n)
-	if err != nil {
+// AddCritique records what critics said of something that is no candidate of a run, such as a plan, under a name of its
+// own and a number from 1. One that is there already under both stays as it is.
+func (db *DB) AddCritique(ctx context.Context, of string, n int32, c critic.Critique) error {
+	return db.db.Transact(ctx, "record a review of "+of, func(ctx context.Context, tx pgx.Tx) error {
+		return addCritique(ctx, tx, database.Clean(of), n, c)
+	})
+}
+
+// addCritique inserts a critique with its rows, unless one of that number is there.
+func addCritique(ctx context.Context, tx pgx.Tx, of string, n int32, c critic.Critique) error {
+	tag, err := tx.Exec(ctx, `
+		insert into critique (run, n, subject, agree, outcome) values (@run, @n, @subject, @agree, @outcome) on conflict do nothing`,
+		pgx.NamedArgs{"run": of, "n": n, "subject": database.Clean(c.Subject), "agree": c.Agree, "outcome": string(c.Outcome)})
+	if err != nil || tag.RowsAffected() == 0 {
 		return err
 	}
 	opinions := rows{table: "critique_opinion", columns: []string{"run", "n", "k", "critic", "model", "unreviewed", "partial", "findings"}}

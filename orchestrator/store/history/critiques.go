@@ -6,7 +6,17 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"agent/orchestrator/agent/critic"
+	"agent/orchestrator/store/database"
 )
+
+// Critiques lists what critics said under a name: that of a run, or of what else was reviewed. Nil for nothing.
+func (h Reader) Critiques(ctx context.Context, of string) (list []critic.Critique, err error) {
+	err = h.db.Read(ctx, "read the reviews of "+of, func(ctx context.Context, tx pgx.Tx) (err error) {
+		list, err = critiques(ctx, tx, database.Clean(of))
+		return err
+	})
+	return list, err
+}
 
 // critiques reads what critics said of the candidates of a run, in the order of asking.
 func critiques(ctx context.Context, tx pgx.Tx, id string) ([]critic.Critique, error) {
