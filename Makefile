@@ -23,7 +23,7 @@ CYCLONEDX   := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup ready demo test check test-ollama test-agents test-forge test-runsc test-self test-compose battery fuzz soak picture sbom install package release test-release test-package lint bench bench-edit bench-verify bench-weakenings bench-real schemas clean
+.PHONY: help build setup ready demo test check test-ollama test-agents test-forge test-runsc test-self test-compose battery fuzz soak picture sbom install package release test-release test-package lint bench bench-edit bench-engineer bench-verify bench-weakenings bench-real schemas clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -146,6 +146,12 @@ bench-verify: ready ## faults and harmless edits planted in real projects; AGENT
 
 bench-weakenings: ready ## tests that are weakened, also in two steps, and rewritten honestly: how many are held; AGENT_BENCH_WEAKENINGS=Go for one language
 	$(GO) test -tags bench -run '^TestBenchWeakenings$$' -count 1 -timeout 60m -v ./verify
+
+# Without MODEL scripted models. `make bench-engineer MODEL=ollama/qwen3-coder:30b` has that one do the chores, in your own record
+# and with your own keys; ONLY=leap does some of them, FLAGS='--critic …' adds flags.
+bench-engineer: build ready ## 60 chores with hidden tests: what is promoted of the mistakes of weak models, with and without each measure; MODEL=VENDOR/NAME for a real one
+	AGENT_BENCH_MODEL='$(MODEL)' AGENT_BENCH_ONLY='$(ONLY)' AGENT_BENCH_FLAGS='$(FLAGS)' AGENT_BENCH_PROGRAM='$(CURDIR)/$(AGENT)' \
+	$(GO) test -tags bench -run '^TestBenchEngineer$$' -count 1 -timeout 600m -v ./cmd/agent
 
 # Hours for all of it. AGENT_REAL_REPOS names a directory where the repositories lie, or are cloned to.
 bench-real: setup ## real commits of 30 public repositories, as they were and reversed; AGENT_BENCH_REAL_N=1 is a quick look, AGENT_BENCH_REAL=NAME one repository
