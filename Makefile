@@ -148,9 +148,10 @@ bench-weakenings: ready ## tests that are weakened, also in two steps, and rewri
 	$(GO) test -tags bench -run '^TestBenchWeakenings$$' -count 1 -timeout 60m -v ./verify
 
 # Without MODEL scripted models. `make bench-engineer MODEL=ollama/qwen3-coder:30b` has that one do the chores, in your own record
-# and with your own keys; ONLY=leap does some of them, FLAGS='--critic …' adds flags.
+# and with your own keys; ONLY=leap does some of them, FLAGS='--critic …' adds flags. QUICK=1
+# runs no hidden test: only the fix itself counts as right then.
 bench-engineer: build ready ## 60 chores with hidden tests: what is promoted of the mistakes of weak models, with and without each measure; MODEL=VENDOR/NAME for a real one
-	AGENT_BENCH_MODEL='$(MODEL)' AGENT_BENCH_ONLY='$(ONLY)' AGENT_BENCH_FLAGS='$(FLAGS)' AGENT_BENCH_PROGRAM='$(CURDIR)/$(AGENT)' \
+	AGENT_BENCH_MODEL='$(MODEL)' AGENT_BENCH_ONLY='$(ONLY)' AGENT_BENCH_FLAGS='$(FLAGS)' AGENT_BENCH_QUICK='$(QUICK)' AGENT_BENCH_PROGRAM='$(CURDIR)/$(AGENT)' \
 	$(GO) test -tags bench -run '^TestBenchEngineer$$' -count 1 -timeout 600m -v ./cmd/agent
 
 # Hours for all of it. AGENT_REAL_REPOS names a directory where the repositories lie, or are cloned to.

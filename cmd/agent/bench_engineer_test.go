@@ -35,11 +35,16 @@ type trier struct {
 	mu     sync.Mutex
 	known  map[string]bool
 	Boxes  int
+	// quick starts no box: only the whole fix passes then.
+	quick bool
 }
 
 // newTrier connects to the engine.
 func newTrier(t *testing.T) *trier {
 	t.Helper()
+	if os.Getenv("AGENT_BENCH_QUICK") != "" {
+		return &trier{known: map[string]bool{}, quick: true}
+	}
 	program, err := os.ReadFile(os.Getenv("AGENT_GUEST"))
 	if err != nil {
 		t.Fatal(err)
@@ -84,6 +89,9 @@ func (r *trier) all(ctx context.Context, tries []try) ([]bool, error) {
 	}
 	for _, x := range tries {
 		key := x.key()
+		if r.quick {
+			r.known[key] = maps.Equal(x.files, x.chore.fixed(len(x.chore.Fix)))
+		}
 		if _, ok := r.known[key]; ok || open[key] != "" {
 			continue
 		}
@@ -235,7 +243,10 @@ func TestBenchEngineer(t *testing.T) {
 	if t.Failed() {
 		t.FailNow()
 	}
-	fmt.Printf("60 chores; their hidden tests hold in a box (%.0f s)\n\n", time.Since(began).Seconds())
+	fmt.Printf("60 chores, %.0f s for the hidden tests of what is known\n\n", time.Since(began).Seconds())
+	if r.quick {
+		fmt.Print("QUICK: no hidden test has run; what is not the fix, byte for byte, counts as wrong\n\n")
+	}
 	if model != "" {
 		benchModel(t, r, list, model)
 		return

@@ -189,7 +189,7 @@ func mistakes() []mistake {
 		{name: "passes and is wrong", blind: true, judged: func(c chore) map[string]string { return c.with(c.extra(), c.Fix[0].Old) },
 			answer: change(func(c chore, q agent.Question) string {
 				if q.Purpose == agent.AnswerCritic && strings.Contains(q.Text, "the goal is missed") {
-					return c.right()
+					return blockOf(c.Target, c.extra()+"\n"+c.Fix[0].Old, c.Fix[0].New)
 				}
 				return blockOf(c.Target, c.Fix[0].Old, c.extra()+"\n"+c.Fix[0].Old)
 			})},
@@ -205,12 +205,15 @@ func mistakes() []mistake {
 	}
 }
 
-// dedented is a text with the indentation of its first line taken from all.
+// dedented is a text without the indentation that all its lines have, as a model sends it that starts at the margin.
 func dedented(text string) string {
 	lines := strings.Split(text, "\n")
-	indent := lines[0][:len(lines[0])-len(strings.TrimLeft(lines[0], " \t"))]
+	least := len(text)
+	for _, l := range lines {
+		least = min(least, len(l)-len(strings.TrimLeft(l, " \t")))
+	}
 	for i := range lines {
-		lines[i] = strings.TrimPrefix(lines[i], indent)
+		lines[i] = lines[i][least:]
 	}
 	return strings.Join(lines, "\n")
 }
