@@ -173,7 +173,7 @@ func TestCompletionOffersWhatFits(t *testing.T) {
 		"sandbox run --model gem":  "gemini/gemini-2.5-flash",
 		"edit ":                    "", // a file
 		"sandbox run ":             "",
-		"sandbox run --patch x --": "--workspace --patch --goal --file --candidates --model --mode --max-cost --max-tokens --max-requests --max-time --no-feature --proposal --replay --yes --no-promote --allow --no-install --sarif --json --jq --template --commit --message --branch --expiry --features --ask-model --help",
+		"sandbox run --patch x --": "--workspace --patch --goal --file --candidates --model --mode --critic --agree --max-cost --max-tokens --max-requests --max-time --no-feature --proposal --replay --yes --no-promote --allow --no-install --sarif --json --jq --template --commit --message --branch --expiry --features --ask-model --help",
 	} {
 		got := commandIn(t, nil, append([]string{completeCommand}, strings.Split(words, " ")...)...)
 		var offered []string

@@ -293,7 +293,12 @@ func measures() []measure {
 			q.System = strings.ReplaceAll(q.System, "<FILE file=", "<EDIT file=")
 			return q
 		}},
-		{name: "files that a change broke are shown with it", without: text("More files, which you may edit too:", "The goal again:")},
+		{name: "a repair shows the file that the failure names", without: func(q agent.Question) agent.Question {
+			if repairs(q) && strings.HasPrefix(path.Base(q.File), "main.") {
+				q.Text = cut(q.Text, "The file, ", "The goal again:")
+			}
+			return q
+		}},
 		{name: "a critic"},
 	}
 }
