@@ -42,7 +42,7 @@ type Brief struct {
 	Session  string // what this iteration did, for the memory
 	// Role stands at the head of the instructions: who is asked. It is the user's own text, and no data.
 	Role string `json:",omitempty"`
-	// Tasks are those of a plan and where they stand, Diff the change that is to be reviewed.
+	// Tasks are those of a plan and where they stand, Diff what a plan came to, or the change that is reviewed.
 	Tasks string `json:",omitempty"`
 	Diff  string `json:",omitempty"`
 	// Wrong is what is wrong with Answer where that is no edit.
