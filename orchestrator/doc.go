@@ -10,6 +10,7 @@
 //
 //	cmd/agent                     the main: the tree of commands, arguments, completion, exit
 //	cmd/agent/internal/checkpoint     questions at a checkpoint, and the policy that answers where nobody is there
+//	cmd/agent/internal/clients        the configuration files of coding agents and editors: the gate put in and taken out
 //	cmd/agent/internal/cmdline        the command line that all commands share: streams, flags, sessions, exit codes
 //	cmd/agent/internal/command/analyze    agent analyze
 //	cmd/agent/internal/command/apply      agent runs apply
@@ -26,7 +27,7 @@
 //	cmd/agent/internal/command/initialize  agent init
 //	cmd/agent/internal/command/jobs       agent jobs: list, show, pause, resume, cancel
 //	cmd/agent/internal/command/keys       agent keys
-//	cmd/agent/internal/command/mcp        agent mcp
+//	cmd/agent/internal/command/mcp        agent mcp: served, and put into the configuration of clients
 //	cmd/agent/internal/command/models     agent models
 //	cmd/agent/internal/command/memory     agent memory: show, edit, clear
 //	cmd/agent/internal/command/plan       agent plan: make, list, show, edit, drop

@@ -102,8 +102,8 @@ func tidy(c *cmdline.Line, commands []*cli.Command, parent string) {
 		cmd.OnUsageError = usageError
 		path := parent + " " + cmd.Name
 		// A group without a subcommand is a question, not a mistake: it
-		// shows its page and succeeds.
-		if len(cmd.Subcommands) > 0 {
+		// shows its page and succeeds. One that does something itself goes on doing it.
+		if len(cmd.Subcommands) > 0 && cmd.Action == nil {
 			cmd.UsageText = path + " COMMAND"
 			cmd.Action = func(ctx *cli.Context) error { return showPage(ctx.Context, c, commandPage(path, cmd, ctx.App)) }
 		} else {

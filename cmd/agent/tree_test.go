@@ -45,6 +45,7 @@ var allowed = map[string][]string{
 		"cmd/agent/internal/config", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/agent", "orchestrator/llm", "orchestrator/run",
 		"sandbox/workspace", "verify", "verify/policy",
 	},
+	"cmd/agent/internal/clients": {},
 	"cmd/agent/internal/cmdline": {
 		"cmd/agent/internal/config", "cmd/agent/internal/document", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "images", "orchestrator/gate",
 		"orchestrator/run", "verify",
@@ -119,7 +120,7 @@ var allowed = map[string][]string{
 		"orchestrator/llm",
 	},
 	"cmd/agent/internal/command/mcp": {
-		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "orchestrator/serve/mcp",
+		"cmd/agent/internal/clients", "cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/serve/mcp",
 	},
 	"cmd/agent/internal/command/models": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
