@@ -22,7 +22,7 @@
 //	cmd/agent/internal/command/db         agent db: url, up, down, migrate, prune
 //	cmd/agent/internal/command/doctor     agent doctor
 //	cmd/agent/internal/command/edit       agent edit, and its batches
-//	cmd/agent/internal/command/hook       agent hook: pre-commit and pre-push of git
+//	cmd/agent/internal/command/hook       agent hook: pre-commit and pre-push of git, and the hooks of coding agents
 //	cmd/agent/internal/command/images     agent images
 //	cmd/agent/internal/command/initialize  agent init
 //	cmd/agent/internal/command/jobs       agent jobs: list, show, pause, resume, cancel

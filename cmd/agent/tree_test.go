@@ -108,7 +108,7 @@ var allowed = map[string][]string{
 	},
 	"cmd/agent/internal/command/hook": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/proof", "cmd/agent/internal/term",
-		"orchestrator/forge/hooks", "orchestrator/forge/revision", "orchestrator/run",
+		"orchestrator/forge/hooks", "orchestrator/forge/revision", "orchestrator/run", "verify/policy",
 	},
 	"cmd/agent/internal/command/images": {"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "images"},
 	"cmd/agent/internal/command/initialize": {
