@@ -45,6 +45,7 @@
 //	cmd/agent/internal/command/sql        agent sql
 //	cmd/agent/internal/command/undo       agent undo
 //	cmd/agent/internal/command/uninstall  agent uninstall
+//	cmd/agent/internal/command/watch      agent watch
 //	cmd/agent/internal/config     settings: flags, environment, files, defaults
 //	cmd/agent/internal/document   what commands print with --json: names, versions, --jq and --template
 //	cmd/agent/internal/fault      errors with an exit code and the next thing to do

@@ -37,6 +37,7 @@ var stands = map[string]struct {
 	"ci":           {needsEngine, []string{"-w", "REPO"}},
 	"hook install": {noneNeeded, []string{"-w", "REPO"}}, "hook uninstall": {noneNeeded, []string{"-w", "REPO"}}, "hook status": {noneNeeded, []string{"-w", "REPO"}},
 	"hook pre-commit": {noneNeeded, []string{"-w", "REPO"}}, "hook pre-push": {noneNeeded, []string{"-w", "REPO"}}, // nothing is staged or pushed
+	"watch":       {needsEngine, []string{"-w", "REPO", "--once"}},
 	"hook claude": {noneNeeded, []string{"-w", "REPO"}}, "hook codex": {noneNeeded, []string{"-w", "REPO"}}, "hook gemini": {noneNeeded, []string{"-w", "REPO"}}, // no event came
 	"sandbox ls": {needsEngine, nil}, "sandbox gc": {needsEngine, nil},
 	"edit":      {noneNeeded, []string{"PATCH", "-w", "SHOP"}},

@@ -185,6 +185,10 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/command/uninstall": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "images", "sandbox",
 	},
+	"cmd/agent/internal/command/watch": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/proof", "cmd/agent/internal/term",
+		"orchestrator/forge/revision", "orchestrator/run", "sandbox/workspace", "verify",
+	},
 	"cmd/agent/internal/config": {
 		"cmd/agent/internal/fault", "images/dependencies", "orchestrator/exec/recipe", "orchestrator/forge", "orchestrator/gateway", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify",
 		"verify/policy",
