@@ -275,7 +275,7 @@ func line(s State) string {
 			words = append(words, "not judged: "+u.Reason)
 		}
 	}
-	if s.Run != "" && s.State != "passed" {
+	if s.Run != "" && s.State != "passed" && s.State != "unchanged" {
 		words = append(words, "agent runs show "+s.Run)
 	}
 	return term.CleanLine(strings.Join(words, "  "))

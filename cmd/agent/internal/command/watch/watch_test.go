@@ -87,7 +87,7 @@ func TestStatesAreLines(t *testing.T) {
 	down := run.Document{Exit: run.ExitInfra, Error: &run.Problem{Message: "no engine answers"}}
 	blind := passed()
 	blind.Unproven = []verify.Unproven{{Reason: "no test ran"}}
-	f, ctx := newFilm(strings.Fields("a a b b c c d d e e f f !broken !broken"), passed(), failed(), held, down, blind, run.Document{Exit: run.ExitDone})
+	f, ctx := newFilm(strings.Fields("a a b b c c d d e e f f !broken !broken"), passed(), failed(), held, down, blind, run.Document{Run: "1k6", Exit: run.ExitDone})
 	if err := f.watch(ctx); err != nil {
 		t.Error(err)
 	}
