@@ -10,6 +10,7 @@
 //
 //	cmd/agent                     the main: the tree of commands, arguments, completion, exit
 //	cmd/agent/internal/checkpoint     questions at a checkpoint, and the policy that answers where nobody is there
+//	cmd/agent/internal/clients        the configuration files of coding agents and editors: the gate put in and taken out
 //	cmd/agent/internal/cmdline        the command line that all commands share: streams, flags, sessions, exit codes
 //	cmd/agent/internal/command/analyze    agent analyze
 //	cmd/agent/internal/command/apply      agent runs apply
@@ -21,12 +22,12 @@
 //	cmd/agent/internal/command/db         agent db: url, up, down, migrate, prune
 //	cmd/agent/internal/command/doctor     agent doctor
 //	cmd/agent/internal/command/edit       agent edit, and its batches
-//	cmd/agent/internal/command/hook       agent hook: pre-commit and pre-push of git
+//	cmd/agent/internal/command/hook       agent hook: pre-commit and pre-push of git, and the hooks of coding agents
 //	cmd/agent/internal/command/images     agent images
 //	cmd/agent/internal/command/initialize  agent init
 //	cmd/agent/internal/command/jobs       agent jobs: list, show, pause, resume, cancel
 //	cmd/agent/internal/command/keys       agent keys
-//	cmd/agent/internal/command/mcp        agent mcp
+//	cmd/agent/internal/command/mcp        agent mcp: served, and put into the configuration of clients
 //	cmd/agent/internal/command/models     agent models
 //	cmd/agent/internal/command/memory     agent memory: show, edit, clear
 //	cmd/agent/internal/command/plan       agent plan: make, list, show, edit, drop
@@ -44,6 +45,7 @@
 //	cmd/agent/internal/command/sql        agent sql
 //	cmd/agent/internal/command/undo       agent undo
 //	cmd/agent/internal/command/uninstall  agent uninstall
+//	cmd/agent/internal/command/watch      agent watch
 //	cmd/agent/internal/config     settings: flags, environment, files, defaults
 //	cmd/agent/internal/document   what commands print with --json: names, versions, --jq and --template
 //	cmd/agent/internal/fault      errors with an exit code and the next thing to do

@@ -39,6 +39,7 @@ import (
 	"agent/cmd/agent/internal/command/sql"
 	"agent/cmd/agent/internal/command/undo"
 	"agent/cmd/agent/internal/command/uninstall"
+	"agent/cmd/agent/internal/command/watch"
 	"agent/cmd/agent/internal/fault"
 )
 
@@ -80,7 +81,7 @@ func newApp(c *cmdline.Line) *cli.App {
 			return showPage(ctx.Context, c, commandPage(ctx.App.Name, nil, ctx.App))
 		},
 		Commands: []*cli.Command{
-			sandbox.Command(c), plan.Command(c), build.Command(c), roles.Command(c), jobs.Command(c), prove.Command(c), hook.Command(c), ci.Command(c), edit.Command(c), runs.Command(c), proposals.Command(c), review.Command(c), undo.Command(c), blame.Command(c), pr.Command(c),
+			sandbox.Command(c), plan.Command(c), build.Command(c), roles.Command(c), jobs.Command(c), prove.Command(c), hook.Command(c), watch.Command(c), ci.Command(c), edit.Command(c), runs.Command(c), proposals.Command(c), review.Command(c), undo.Command(c), blame.Command(c), pr.Command(c),
 			analyze.Command(c), context.Command(c), sql.Command(c), db.Command(c), images.Command(c), doctor.Command(c), config.Command(c), initialize.Command(c),
 			keys.Command(c), models.Command(c), memory.Command(c), prompts.Command(c), self.Command(c), uninstall.Command(c), mcp.Command(c, built().Version), schema.Command(c), helpCommand(c), manCommand(c),
 			completionCommand(c.Stdout), versionCommand(c),
@@ -102,8 +103,8 @@ func tidy(c *cmdline.Line, commands []*cli.Command, parent string) {
 		cmd.OnUsageError = usageError
 		path := parent + " " + cmd.Name
 		// A group without a subcommand is a question, not a mistake: it
-		// shows its page and succeeds.
-		if len(cmd.Subcommands) > 0 {
+		// shows its page and succeeds. One that does something itself goes on doing it.
+		if len(cmd.Subcommands) > 0 && cmd.Action == nil {
 			cmd.UsageText = path + " COMMAND"
 			cmd.Action = func(ctx *cli.Context) error { return showPage(ctx.Context, c, commandPage(path, cmd, ctx.App)) }
 		} else {

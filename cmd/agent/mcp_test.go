@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -275,4 +276,40 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("Authorization", "Bearer "+string(b))
 	return http.DefaultTransport.RoundTrip(r)
+}
+
+// What is written into a client's configuration starts the gate: the words of each file are run as they stand there.
+func TestAConfiguredClientReachesTheGate(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	env := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	for _, client := range []string{"claude", "gemini", "cursor", "vscode", "opencode"} {
+		install := exec.Command(agentProgram, "mcp", "install", client, "--yes", "--json")
+		install.Env = env
+		out, err := install.Output()
+		var told []struct{ File, State string }
+		if err == nil {
+			err = json.Unmarshal(out, &told)
+		}
+		if err != nil || len(told) != 1 || told[0].State != "added" {
+			t.Fatalf("%s: %v\n%s", client, err, out)
+		}
+		var words []string
+		for _, quoted := range regexp.MustCompile(`"[^"]*"`).FindAllString(readFile(t, told[0].File), -1) {
+			words = append(words, strings.Trim(quoted, `"`))
+		}
+		at := slices.Index(words, agentProgram)
+		if at < 0 {
+			t.Fatalf("%s: %q", client, words)
+		}
+		call := slices.DeleteFunc(words[at:], func(w string) bool { return w == "args" || w == "enabled" })
+		cmd := exec.Command(call[0], call[1:]...)
+		for i := range cmd.Args {
+			cmd.Args[i] = strings.ReplaceAll(cmd.Args[i], "${workspaceFolder}", home)
+		}
+		cmd.Env, cmd.Dir = env, home
+		if tools, err := connect(t, &sdk.CommandTransport{Command: cmd}, nil).session.ListTools(t.Context(), nil); err != nil || len(tools.Tools) < 8 {
+			t.Errorf("%s: %v", client, err)
+		}
+	}
 }

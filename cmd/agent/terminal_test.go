@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -9,12 +10,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"agent/cmd/agent/internal/term/termtest"
 )
+
+// patience is how long a command may be at a terminal.
+const patience = 3 * time.Minute
 
 // atTerminal returns the command of scripts that has a person at a terminal of so many columns: at COLUMNS CODE SESSION ARG….
 // Each line of the file SESSION is a text that the terminal must show, and behind ` => ` what is typed then, as a string of
@@ -30,7 +35,10 @@ func atTerminal(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		const lines = 24
 		p := termtest.NewPerson(t)
 		ts.Check(pty.Setsize(p.TTY, &pty.Winsize{Rows: lines, Cols: uint16(columns)}))
-		cmd := exec.Command(agentProgram, args[3:]...)
+		// A question that nobody expected is shown, and not waited for until all tests end.
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, agentProgram, args[3:]...)
 		cmd.Dir = ts.MkAbs(".")
 		cmd.Env = append(os.Environ(), "TERM=xterm", "COLUMNS=", "VISUAL=")
 		for _, name := range []string{"AGENT_DATABASE_URL", "AGENT_GUEST", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "DOCKER_HOST", "EDITOR", "NO_COLOR"} {

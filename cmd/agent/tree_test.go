@@ -45,6 +45,7 @@ var allowed = map[string][]string{
 		"cmd/agent/internal/config", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/agent", "orchestrator/llm", "orchestrator/run",
 		"sandbox/workspace", "verify", "verify/policy",
 	},
+	"cmd/agent/internal/clients": {},
 	"cmd/agent/internal/cmdline": {
 		"cmd/agent/internal/config", "cmd/agent/internal/document", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "images", "orchestrator/gate",
 		"orchestrator/run", "verify",
@@ -107,7 +108,7 @@ var allowed = map[string][]string{
 	},
 	"cmd/agent/internal/command/hook": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/proof", "cmd/agent/internal/term",
-		"orchestrator/forge/hooks", "orchestrator/forge/revision", "orchestrator/run",
+		"orchestrator/forge/hooks", "orchestrator/forge/revision", "orchestrator/run", "verify/policy",
 	},
 	"cmd/agent/internal/command/images": {"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "images"},
 	"cmd/agent/internal/command/initialize": {
@@ -119,7 +120,7 @@ var allowed = map[string][]string{
 		"orchestrator/llm",
 	},
 	"cmd/agent/internal/command/mcp": {
-		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "orchestrator/serve/mcp",
+		"cmd/agent/internal/clients", "cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/serve/mcp",
 	},
 	"cmd/agent/internal/command/models": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
@@ -184,6 +185,10 @@ var allowed = map[string][]string{
 	},
 	"cmd/agent/internal/command/uninstall": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "images", "sandbox",
+	},
+	"cmd/agent/internal/command/watch": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/proof", "cmd/agent/internal/term",
+		"orchestrator/forge/revision", "orchestrator/run", "sandbox/workspace", "verify",
 	},
 	"cmd/agent/internal/config": {
 		"cmd/agent/internal/fault", "images/dependencies", "orchestrator/exec/recipe", "orchestrator/forge", "orchestrator/gateway", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify",

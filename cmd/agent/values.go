@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"agent/cmd/agent/internal/clients"
 	"agent/cmd/agent/internal/command/runs"
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/wire"
@@ -58,6 +59,12 @@ func (c completer) argumentValues(ctx context.Context, path string, before []str
 	switch path {
 	case "help":
 		return c.topics(before)
+	case "mcp install", "mcp uninstall":
+		var words []word
+		for _, client := range clients.All() {
+			words = append(words, word{client.ID, client.Name})
+		}
+		return words
 	case "undo", "review":
 		return c.runs(ctx)
 	case "sql":

@@ -227,6 +227,9 @@ func (a *Approver) show(p run.Proposal) {
 	}
 	fmt.Fprintln(a.Stderr)
 	Preview(a.Console, p.Candidate.Diff, "f shows all")
+	if strings.Count(p.Candidate.Diff, "\n") <= shownLines {
+		a.Saw(p.Candidate.Diff)
+	}
 	fmt.Fprintln(a.Stderr)
 	if p.Failed != nil {
 		fmt.Fprintf(a.Stderr, "%s %s\n%s\n\n", pal.Bad("Your edit was not applied:"), term.Clean(p.Failed.Why),

@@ -39,12 +39,17 @@ type summary struct {
 	Out     io.Writer
 	Palette Palette
 	columns int
+	saw     string // the diff that stands above already, with its gates
 }
 
 // Summary returns the printer of results on stdout.
 func (c *Console) Summary() summary {
 	columns, _ := c.Size(c.Stdout)
-	return summary{Out: c.Stdout, Palette: c.Palette(c.Stdout), columns: columns}
+	s := summary{Out: c.Stdout, Palette: c.Palette(c.Stdout), columns: columns}
+	if Terminal(c.Stdout) != nil {
+		s.saw = c.saw
+	}
+	return s
 }
 
 // Document prints a run: how it ended, its gates with what they found,
@@ -61,7 +66,7 @@ func (s summary) Document(d run.Document) {
 		if len(d.Candidates) > 1 && (winner < 0 || i == winner) {
 			fmt.Fprintf(s.Out, "\ncandidate %d of %d: %s\n", i+1, len(d.Candidates), s.verdict(c.Verdict))
 		}
-		if winner < 0 || i == winner {
+		if (winner < 0 || i == winner) && (s.saw == "" || c.Diff != s.saw) {
 			s.candidate(c)
 		}
 	}
@@ -411,7 +416,9 @@ func (s summary) promotion(p run.DocumentPromotion) {
 		}
 		fmt.Fprintf(s.Out, "  %-7s %s\n", f.Op, name)
 	}
-	s.diff(p.Diff)
+	if s.saw == "" || p.Diff != s.saw {
+		s.diff(p.Diff)
+	}
 }
 
 // diff prints a diff at its full length: this is the end of the output,

@@ -2,6 +2,7 @@ package term
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 
@@ -151,5 +152,37 @@ func TestTextIsBrokenAtSpaces(t *testing.T) {
 		if got := Fill(c.text, c.columns, c.indent); got != c.want {
 			t.Errorf("%q in %d columns: %q, want %q", c.text, c.columns, got, c.want)
 		}
+	}
+}
+
+// What a person has just been shown is not printed again on that terminal; into a file it is.
+func TestAResultRepeatsNothingThatWasSeen(t *testing.T) {
+	t.Parallel()
+	d := termtest.Promoted()
+	d.Candidates[0].Diff = d.Promotion.Diff
+	open := termtest.Promoted()
+	open.State, open.Verdict, open.Promotion, open.Outcome = run.Rejected, verify.Policy, nil, run.OutcomeAwaiting
+	open.Candidates[0].Diff = d.Promotion.Diff
+	p := termtest.NewPerson(t)
+	var file bytes.Buffer
+	for _, out := range []io.Writer{p.TTY, &file} {
+		c := &Console{Getenv: func(string) string { return "" }, Stdout: out, Stderr: p.TTY}
+		c.Saw(d.Promotion.Diff)
+		c.Summary().Document(d)
+		c.Summary().Document(open)
+	}
+	shown := p.Whole()
+	for text, times := range map[string]int{"@@": 0, "✓ lint": 0, "promoted": 1, "modify": 1, "awaiting approval": 1} {
+		if got := strings.Count(shown, text); (got == 0) != (times == 0) {
+			t.Errorf("%q is shown %d times:\n%s", text, got, shown)
+		}
+	}
+	if got := file.String(); !strings.Contains(got, "@@") || !strings.Contains(got, "lint") {
+		t.Errorf("the file has\n%s", got)
+	}
+	other := &Console{Getenv: func(string) string { return "" }, Stdout: &file}
+	other.Saw("another diff")
+	if s := other.Summary(); s.saw != "" {
+		t.Errorf("%q", s.saw)
 	}
 }

@@ -33,7 +33,13 @@ type Console struct {
 	// TTY is the path of the terminal of the process, which is asked where Stdin is
 	// something else; "" where nobody may be asked then.
 	TTY string
+
+	saw string // the diff that a person was shown last, whole and with its gates
 }
+
+// Saw remembers that the person has seen this diff with what the gates said of it, so that a
+// result on the same terminal need not repeat both.
+func (c *Console) Saw(diff string) { c.saw = diff }
 
 // Terminal returns the file behind stream when it is a terminal, else
 // nil. It takes any, since readers and writers are asked alike.

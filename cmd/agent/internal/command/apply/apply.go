@@ -72,6 +72,13 @@ func (c command) apply(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		if d.Applies != "" && !d.Ended.IsZero() && len(d.Candidates) == 0 {
+			// It was to apply an earlier run and judged nothing: skipped at its first question, or cut off. The latest run is
+			// then that attempt, and what it was about is meant.
+			if d, err = s.DB.Run(ctx.Context, d.Applies); err != nil {
+				return err
+			}
+		}
 		of, found, err := proven(ctx.Context, s, d)
 		if err != nil {
 			return err

@@ -1,4 +1,4 @@
-// Package hook is `agent hook`: the gate in hooks of git.
+// Package hook is `agent hook`: the gate in hooks of git, and in those of coding agents.
 package hook
 
 import (
@@ -28,8 +28,8 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	list := cmdline.Document[[]hooks.Hook]("hooks", 1)
 	return &cli.Command{
-		Name: "hook", Usage: "prove what is staged or pushed, in hooks of git",
-		Subcommands: []*cli.Command{
+		Name: "hook", Usage: "prove what is staged, pushed or left by a coding agent, in hooks of git and of the agent",
+		Subcommands: append(c.codingCommands(), []*cli.Command{
 			{
 				Name: "install", Usage: "put hooks into this repository",
 				Description: "Writes pre-commit, which proves what is staged and nothing else, and pre-push, which proves each\n" +
@@ -68,7 +68,7 @@ func Command(line *cmdline.Line) *cli.Command {
 				Flags:  append([]cli.Flag{cmdline.WorkspaceFlag(), cmdline.AllowFlag(), cmdline.NoInstallFlag()}, limits()...),
 				Action: c.prePush,
 			},
-		},
+		}...),
 	}
 }
 

@@ -40,10 +40,7 @@ func (c command) preCommit(ctx *cli.Context) error {
 		if err != nil {
 			return nil, err
 		}
-		head, err := repo.Commit(ctx, "HEAD")
-		if none, ok := errors.AsType[*revision.NoRevisionError](err); ok && none.Name == "HEAD" {
-			head, err = revision.EmptyTree, nil // before the first commit
-		}
+		head, err := headOf(ctx, repo)
 		if err != nil {
 			return nil, err
 		}

@@ -39,8 +39,7 @@ func Command(line *cmdline.Line, version string) *cli.Command {
 			"port of this machine, to clients that send the bearer token of " + tokenVariable + ", or of the one\n" +
 			"that is printed. No request can allow what is held, or reach another directory.\n\n" +
 			"Tools: prove_patch, apply_run, undo, run_status, findings, history, search_symbols, users_of.\n\n" + cmdline.Examples(
-			"claude mcp add agent -- agent mcp -w .", "Claude Code proves its patches here",
-			"codex mcp add agent -- agent mcp -w .", "Codex does",
+			"agent mcp install claude", "Claude Code proves its patches here: writes its configuration",
 			"agent mcp --apply never", "prove only; a person applies",
 			"agent mcp --http 127.0.0.1:8410", "for clients that speak HTTP"),
 		Flags: []cli.Flag{
@@ -48,7 +47,8 @@ func Command(line *cmdline.Line, version string) *cli.Command {
 			&cli.StringFlag{Name: "apply", Value: string(mcp.Ask), Usage: "who approves what is written: `WHO` is ask (the person at the client), never or always"},
 			&cli.StringFlag{Name: "http", Usage: "serve by HTTP on `ADDR` of this machine, as 127.0.0.1:8410; port 0 takes a free one"},
 		},
-		Action: c.serve,
+		Subcommands: c.clientCommands(),
+		Action:      c.serve,
 	}
 }
 

@@ -110,4 +110,7 @@ func TestACommandGetsNobodysYes(t *testing.T) {
 }
 
 // No command leaves anything behind in this process.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// The clock of the expressions that paint a diff goes on for a while.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
+}

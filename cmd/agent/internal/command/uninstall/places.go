@@ -38,7 +38,7 @@ func places(getenv func(string) string) []place {
 	if !filepath.IsAbs(state) && home != "" {
 		state = filepath.Join(home, ".local", "state")
 	}
-	list = append(list, place{kind: "state", dir: join(state), names: []string{"promotions", "self"}, lost: "the earlier versions of agent self rebuild"})
+	list = append(list, place{kind: "state", dir: join(state), names: []string{"promotions", "self", "hooks"}, lost: "the earlier versions of agent self rebuild"})
 	if file := config.UserPath(getenv); file != "" {
 		list = append(list, place{
 			kind: "configuration", dir: filepath.Dir(file), names: []string{filepath.Base(file), "attest.key"},

@@ -1,0 +1,244 @@
+// Package clients knows where coding agents and editors keep their configuration, and puts the
+// gate into it and takes it out again: one row a program. What else a file holds stays as it is,
+// byte for byte, with its comments. It writes no file that it cannot read back, none that is a
+// link, and no entry of another program.
+package clients
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+)
+
+// Entry is the name of the gate among the servers of a client.
+const Entry = "agent"
+
+// A Client is a program that starts servers of the Model Context Protocol.
+type Client struct {
+	ID, Name string
+	// Source is the page of the client's own documentation that the row follows.
+	Source string
+
+	user    func(env) string // the file of the user
+	project string           // the file in a workspace, with slashes
+	path    []string         // where the servers are in it
+	kind    string           // "type" of a server, "" where it has none
+	list    bool             // command and arguments are one list
+	folder  string           // what stands for the opened folder in arguments, "" where servers start in it
+}
+
+// env looks up a variable of the environment.
+type env func(string) string
+
+// under returns the path of a file below the home directory, or below that of a variable that is set.
+func under(variable, otherwise string, names ...string) func(env) string {
+	return func(getenv env) string {
+		dir := getenv(variable)
+		if variable == "" || dir == "" {
+			dir = filepath.Join(getenv("HOME"), filepath.FromSlash(otherwise))
+		}
+		return filepath.Join(append([]string{dir}, names...)...)
+	}
+}
+
+// vscode is the folder of Visual Studio Code's default profile.
+func vscode() func(env) string {
+	if runtime.GOOS == "darwin" {
+		return under("", "Library/Application Support", "Code", "User", "mcp.json")
+	}
+	return under("XDG_CONFIG_HOME", ".config", "Code", "User", "mcp.json")
+}
+
+// All are the clients that are known.
+func All() []Client {
+	return []Client{
+		{
+			ID: "claude", Name: "Claude Code", Source: "https://code.claude.com/docs/en/mcp",
+			user: under("CLAUDE_CONFIG_DIR", "", ".claude.json"), project: ".mcp.json", path: []string{"mcpServers"}, kind: "stdio",
+		},
+		{
+			ID: "codex", Name: "Codex", Source: "https://developers.openai.com/codex/mcp",
+			user: under("CODEX_HOME", ".codex", "config.toml"), project: ".codex/config.toml", path: []string{"mcp_servers"},
+		},
+		{
+			ID: "gemini", Name: "Gemini CLI", Source: "https://geminicli.com/docs/tools/mcp-server",
+			user: under("", ".gemini", "settings.json"), project: ".gemini/settings.json", path: []string{"mcpServers"},
+		},
+		{
+			ID: "opencode", Name: "opencode", Source: "https://opencode.ai/docs/mcp-servers",
+			user: under("XDG_CONFIG_HOME", ".config", "opencode", "opencode.json"), project: "opencode.json", path: []string{"mcp"}, kind: "local", list: true,
+		},
+		{
+			ID: "cursor", Name: "Cursor", Source: "https://cursor.com/docs/context/mcp",
+			user: under("", ".cursor", "mcp.json"), project: ".cursor/mcp.json", path: []string{"mcpServers"}, folder: "${workspaceFolder}",
+		},
+		{
+			ID: "vscode", Name: "Visual Studio Code", Source: "https://code.visualstudio.com/docs/copilot/reference/mcp-configuration",
+			user: vscode(), project: ".vscode/mcp.json", path: []string{"servers"}, kind: "stdio", folder: "${workspaceFolder}",
+		},
+	}
+}
+
+// Named returns the client of that ID.
+func Named(id string) (Client, bool) {
+	list := All()
+	at := slices.IndexFunc(list, func(c Client) bool { return c.ID == id })
+	if at < 0 {
+		return Client{}, false
+	}
+	return list[at], true
+}
+
+// IDs are the names of all clients.
+func IDs() (ids []string) {
+	for _, c := range All() {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+// UserFile is the file of the user whose environment it is, and the directory below which no
+// part of its path may be a link.
+func (c Client) UserFile(getenv func(string) string) (File, error) {
+	if getenv("HOME") == "" {
+		return File{}, errors.New("HOME is not set")
+	}
+	path := c.user(getenv)
+	if !filepath.IsAbs(path) {
+		return File{}, fmt.Errorf("%s is no absolute path", path)
+	}
+	if rel, err := filepath.Rel(getenv("HOME"), path); err == nil && filepath.IsLocal(rel) {
+		return c.chosen(File{Base: getenv("HOME"), Name: rel}), nil
+	}
+	return c.chosen(File{Base: filepath.Dir(path), Name: filepath.Base(path)}), nil
+}
+
+// ProjectFile is the file in the workspace dir.
+func (c Client) ProjectFile(dir string) File {
+	return c.chosen(File{Base: dir, Name: filepath.FromSlash(c.project)})
+}
+
+// chosen is the file beside f that is there instead: opencode reads either name.
+func (c Client) chosen(f File) File {
+	if with := (File{Base: f.Base, Name: f.Name + "c"}); c.ID == "opencode" && with.there() && !f.there() {
+		return with
+	}
+	return f
+}
+
+// A State says what became of an entry.
+type State string
+
+// The states of an entry.
+const (
+	Added     State = "added"
+	Replaced  State = "replaced"
+	Removed   State = "removed"
+	Unchanged State = "unchanged"
+)
+
+// A Change is what is to be written to a file, and what was there.
+type Change struct {
+	Client Client
+	File   File
+	State  State
+	Before []byte
+	After  []byte
+}
+
+// ErrOther is the error of an entry with the gate's name that is not the gate's.
+var ErrOther = errors.New("the entry " + Entry + " there is another server")
+
+// Install returns the change of f by which the client starts the gate: the program at that path
+// or name.
+func (c Client) Install(f File, program string) (Change, error) {
+	return c.change(f, program, func(text []byte, format format, path []string) ([]byte, error) {
+		return format.put(text, path, c.server(program, path))
+	})
+}
+
+// Uninstall returns the change that takes it out, be it this program or another one of its name.
+func (c Client) Uninstall(f File, program string) (Change, error) {
+	return c.change(f, program, func(text []byte, format format, path []string) ([]byte, error) { return format.cut(text, path) })
+}
+
+// change reads f and has it edited; what comes out is read back before anybody sees it.
+func (c Client) change(f File, program string, edit func([]byte, format, []string) ([]byte, error)) (Change, error) {
+	text, err := f.Read()
+	if err != nil {
+		return Change{}, err
+	}
+	format := formatOf(f.Name)
+	before, err := format.read(text)
+	if err != nil {
+		return Change{}, fmt.Errorf("%s: %w", f.Path(), err)
+	}
+	path := c.servers(before)
+	was := at(before, append(path, Entry)...)
+	if was != nil && !ours(was, program) {
+		return Change{}, fmt.Errorf("%s: %w", f.Path(), ErrOther)
+	}
+	after, err := edit(text, format, append(slices.Clone(path), Entry))
+	if err != nil {
+		return Change{}, fmt.Errorf("%s: %w", f.Path(), err)
+	}
+	now, err := format.read(after)
+	if err != nil || !sameBut(before, now, append(path, Entry)) {
+		return Change{}, fmt.Errorf("%s: it is written in a way that cannot be changed without touching the rest", f.Path())
+	}
+	state := Replaced
+	switch {
+	case string(after) == string(text):
+		state = Unchanged
+	case was == nil:
+		state = Added
+	case at(now, append(path, Entry)...) == nil:
+		state = Removed
+	}
+	return Change{c, f, state, text, after}, nil
+}
+
+// servers is where the servers are in a file: opencode moved them with its second version.
+func (c Client) servers(read map[string]any) []string {
+	if c.ID == "opencode" && at(read, "mcp", "servers") != nil {
+		return []string{"mcp", "servers"}
+	}
+	return slices.Clone(c.path)
+}
+
+// A server is the entry of the gate, in the words of most clients.
+type server struct {
+	Type    string   `json:"type,omitempty"`
+	Command any      `json:"command"`
+	Args    []string `json:"args,omitempty"`
+	Enabled bool     `json:"enabled,omitempty"`
+}
+
+// server is the entry that starts program.
+func (c Client) server(program string, path []string) server {
+	args := []string{"mcp"}
+	if c.folder != "" {
+		args = append(args, "--workspace", c.folder)
+	}
+	if c.list {
+		return server{Type: c.kind, Command: append([]string{program}, args...), Enabled: len(path) == 2}
+	}
+	return server{Type: c.kind, Command: program, Args: args}
+}
+
+// ours says whether an entry starts program, or one of the gate's name wherever that lies.
+func ours(entry any, program string) bool {
+	m, _ := entry.(map[string]any)
+	words, _ := m["command"].([]any)
+	if name, ok := m["command"].(string); ok {
+		args, _ := m["args"].([]any)
+		words = append([]any{name}, args...)
+	}
+	if len(words) < 2 || words[1] != "mcp" {
+		return false
+	}
+	name, _ := words[0].(string)
+	return name == program || filepath.Base(name) == Entry
+}
