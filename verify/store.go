@@ -93,9 +93,8 @@ const definitions = "15"
 const Definitions = definitions
 
 // definitionDigest identifies everything that shapes an outcome besides the
-// snapshot and the image, so that it can stand in a cache key. It covers the whole
-// configuration for every gate, although the linter does not care how long the
-// smoke test is: configurations change rarely, and one digest is easy to trust.
+// snapshot and the image, so that it can stand in a cache key. It covers the whole configuration for
+// every gate: configurations change rarely, and one digest is easy to trust.
 func definitionDigest(tools check.Tools, cfg Config) string {
 	// What a strict gate said before the patch is nobody's business: each task of a plan has another one.
 	cfg.Gates = slices.DeleteFunc(slices.Clone(cfg.Gates), func(g CustomGate) bool { return g.Strict })

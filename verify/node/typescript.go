@@ -99,7 +99,10 @@ func foundOtherwise(v check.View, f check.Finding) bool {
 		})
 	}
 	file := path.Join(path.Dir(f.File), m[1])
-	return slices.ContainsFunc([]string{"", ".js", ".ts", ".cjs", ".mjs", ".jsx", ".tsx", ".json", "/index.js", "/index.ts", "/package.json"}, func(end string) bool {
-		return v.Has(path.Clean(file + end))
+	if v.Has(file) || v.Has(path.Join(file, "package.json")) {
+		return true
+	}
+	return slices.ContainsFunc(lang.Extensions("javascript", "typescript", "json"), func(ext string) bool {
+		return v.Has(file+ext) || v.Has(path.Join(file, "index"+ext))
 	})
 }
