@@ -125,14 +125,16 @@ func mistakes() []mistake {
 			}
 			return c.right()
 		})},
-		{name: "missing import", judged: func(c chore) map[string]string { return c.with(c.missing(), c.Fix[0].New) },
+		{
+			name: "missing import", judged: func(c chore) map[string]string { return c.with(c.missing(), c.Fix[0].New) },
 			answer: change(func(c chore, q agent.Question) string {
 				first, _, _ := strings.Cut(c.Fix[0].New, "\n")
 				if repairs(q) && strings.Contains(q.Text, "helpers is not defined") {
 					return blockOf(c.Target, c.missing()+"\n"+first, first)
 				}
 				return blockOf(c.Target, c.Fix[0].Old, c.missing()+"\n"+c.Fix[0].New)
-			})},
+			}),
+		},
 		{name: "one block of two stale", answer: change(func(c chore, q agent.Question) string {
 			good := blockOf(c.Target, c.Fix[0].Old, c.Fix[0].New)
 			switch {
@@ -186,13 +188,15 @@ func mistakes() []mistake {
 			}
 			return blockOf(c.Target, "the function of the goal", c.Fix[0].New)
 		})},
-		{name: "passes and is wrong", blind: true, judged: func(c chore) map[string]string { return c.with(c.extra(), c.Fix[0].Old) },
+		{
+			name: "passes and is wrong", blind: true, judged: func(c chore) map[string]string { return c.with(c.extra(), c.Fix[0].Old) },
 			answer: change(func(c chore, q agent.Question) string {
 				if q.Purpose == agent.AnswerCritic && strings.Contains(q.Text, "the goal is missed") {
 					return blockOf(c.Target, c.extra()+"\n"+c.Fix[0].Old, c.Fix[0].New)
 				}
 				return blockOf(c.Target, c.Fix[0].Old, c.extra()+"\n"+c.Fix[0].Old)
-			})},
+			}),
+		},
 		{name: "forgotten caller", answer: change(func(c chore, q agent.Question) string {
 			text := blockOf(c.Target, c.Fix[0].Old, c.Fix[0].New)
 			if len(c.Fix) > 1 && repairs(q) {

@@ -49,21 +49,27 @@ func anew(file, text string) string {
 func ledgerTasks() []ledgerTask {
 	return []ledgerTask{
 		{"money has a currency", "ALPHA show() takes a currency and puts it behind the amount.", "ledger/money.py", "", nil, "worker", []string{
-			mend("ledger/money.py", "def show(amount):\n    return f\"{amount:.2f}\"", "def show(amount, currency=\"EUR\"):\n    return f\"{amount:.2f} {currency}\"")}},
+			mend("ledger/money.py", "def show(amount):\n    return f\"{amount:.2f}\"", "def show(amount, currency=\"EUR\"):\n    return f\"{amount:.2f} {currency}\""),
+		}},
 		{"entries have a currency", "BRAVO line() hands a currency on.", "ledger/entry.py", "", []int{1}, "worker", []string{
-			mend("ledger/entry.py", "def line(name, amount):\n    return f\"{name}: {show(amount)}\"", "def line(name, amount, currency=\"EUR\"):\n    return f\"{name}: {show(amount, currency)}\"")}},
+			mend("ledger/entry.py", "def line(name, amount):\n    return f\"{name}: {show(amount)}\"", "def line(name, amount, currency=\"EUR\"):\n    return f\"{name}: {show(amount, currency)}\""),
+		}},
 		{"totals are exact", "CHARLIE total() rounds to cents.", "ledger/total.py", "", []int{1}, "worker", []string{
-			mend("ledger/total.py", "    return sum(amounts)", "    return round(sum(amounts), 2)")}},
+			mend("ledger/total.py", "    return sum(amounts)", "    return round(sum(amounts), 2)"),
+		}},
 		{"reports have a currency", "DELTA report() hands a currency on.", "ledger/report.py", "", []int{2, 3}, "worker", []string{
 			mend("ledger/report.py", "def report(entries):\n    lines = [line(name, amount) for name, amount in entries]", "def report(entries, currency=\"EUR\"):\n    lines = [line(name, amount, currency) for name, amount in entries]") +
-				mend("ledger/report.py", "    return \"\\n\".join([*lines, line(\"total\", total(a for _, a in entries))])", "    return \"\\n\".join([*lines, line(\"total\", total(a for _, a in entries), currency)])")}},
+				mend("ledger/report.py", "    return \"\\n\".join([*lines, line(\"total\", total(a for _, a in entries))])", "    return \"\\n\".join([*lines, line(\"total\", total(a for _, a in entries), currency)])"),
+		}},
 		{"rates", "ECHO a table of rates.", "", "ledger/rates.py", nil, "worker", []string{anew("ledger/rates.py", "RATES = {\"EUR\": 1.0}\n")}},
 		{"rates convert", "FOXTROT convert() uses the table.", "ledger/rates.py", "tests/test_rates.py", []int{5}, "worker", []string{
 			mend("ledger/rates.py", "RATES = {\"EUR\": 1.0}", "RATES = {\"EUR\": 1.0, \"USD\": 1.1}\n\n\ndef convert(amount, currency):\n    return round(amount * RATES[currency], 2)") +
-				anew("tests/test_rates.py", "from ledger.rates import convert\n\n\ndef test_dollars():\n    assert convert(10, \"USD\") == 11.0\n")}},
+				anew("tests/test_rates.py", "from ledger.rates import convert\n\n\ndef test_dollars():\n    assert convert(10, \"USD\") == 11.0\n"),
+		}},
 		{"a check of names", "GOLF names are checked.", "ledger/entry.py", "", []int{2}, "worker", []string{mend("ledger/entry.py", "def nothing():", "def nothing(x):")}},
 		{"the README says so", "HOTEL the README tells of currencies.", "README.md", "", nil, "librarian", []string{
-			mend("README.md", "Amounts, entries and reports.", "Amounts with their currency, entries and reports.")}},
+			mend("README.md", "Amounts, entries and reports.", "Amounts with their currency, entries and reports."),
+		}},
 	}
 }
 
@@ -127,7 +133,8 @@ func newPlannedHouse(t *testing.T) *plannedHouse {
 func (h *plannedHouse) answers(t *testing.T) func(llmtest.Request) llmtest.Step {
 	tasks := ledgerTasks()
 	otherwise := ledgerTask{"names are checked otherwise", "INDIA names are checked otherwise.", "ledger/entry.py", "", []int{2}, "worker", []string{
-		mend("ledger/entry.py", "    return f\"{name}: {show(amount, currency)}\"", "    return f\"{name.strip()}: {show(amount, currency)}\"")}}
+		mend("ledger/entry.py", "    return f\"{name}: {show(amount, currency)}\"", "    return f\"{name.strip()}: {show(amount, currency)}\""),
+	}}
 	plan, again := planText(t, 1, tasks...), planText(t, 20, otherwise)
 	tasks = append(tasks, otherwise)
 	return func(q llmtest.Request) llmtest.Step {

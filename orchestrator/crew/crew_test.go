@@ -247,8 +247,12 @@ func TestAReviewIsReadLeniently(t *testing.T) {
 func TestWhatMayBegin(t *testing.T) {
 	t.Parallel()
 	p := crew.Plan{Tasks: []crew.Task{
-		{N: 1, State: crew.Done}, {N: 2, State: crew.Waiting, DependsOn: []int{1}, Files: []string{"a"}}, {N: 3, State: crew.Waiting, Files: []string{"a"}},
-		{N: 4, State: crew.Waiting, Creates: []string{"b"}}, {N: 5, State: crew.Waiting, DependsOn: []int{4}}, {N: 6, State: crew.Waiting, Accept: crew.Acceptance{Tests: []string{"b"}}},
+		{N: 1, State: crew.Done},
+		{N: 2, State: crew.Waiting, DependsOn: []int{1}, Files: []string{"a"}},
+		{N: 3, State: crew.Waiting, Files: []string{"a"}},
+		{N: 4, State: crew.Waiting, Creates: []string{"b"}},
+		{N: 5, State: crew.Waiting, DependsOn: []int{4}},
+		{N: 6, State: crew.Waiting, Accept: crew.Acceptance{Tests: []string{"b"}}},
 	}}
 	if got := p.Ready(); !slices.Equal(got, []int{2, 4}) {
 		t.Errorf("ready are %v", got)

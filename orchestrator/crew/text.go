@@ -12,8 +12,11 @@ func (p *Plan) Text() string {
 		fmt.Fprintf(&b, "%d. %s [%s]\n", t.N, t.Title, t.State)
 		fmt.Fprintf(&b, "   goal: %s\n", strings.Join(strings.Fields(t.Goal), " "))
 		for _, l := range []struct{ name, text string }{
-			{"depends on", Numbers(t.DependsOn)}, {"changes", strings.Join(t.Files, ", ")}, {"creates", strings.Join(t.Creates, ", ")},
-			{"done when", t.Accept.String()}, {"why", strings.ReplaceAll(t.Why, "\n", "\n        ")},
+			{"depends on", Numbers(t.DependsOn)},
+			{"changes", strings.Join(t.Files, ", ")},
+			{"creates", strings.Join(t.Creates, ", ")},
+			{"done when", t.Accept.String()},
+			{"why", strings.ReplaceAll(t.Why, "\n", "\n        ")},
 		} {
 			if l.text != "" {
 				fmt.Fprintf(&b, "   %s: %s\n", l.name, l.text)

@@ -304,8 +304,10 @@ func TestTheLedgerIsRead(t *testing.T) {
 	})
 	def := []ledger.Definition{{Name: "x", Kind: ledger.Variable, Line: 1}}
 	f.Ledger = ledger.New([]ledger.File{
-		{Path: "shop.py", Language: "python", Summary: "A shop.", Definitions: def}, {Path: "till.py", Language: "python", Problem: "line 7: invalid syntax"},
-		{Path: "test_shop.py", Language: "python", Imports: []ledger.Import{{Module: "shop", Line: 1}}}, {Path: "tests/broken.py", Language: "python", Problem: "line 1: '(' was never closed"},
+		{Path: "shop.py", Language: "python", Summary: "A shop.", Definitions: def},
+		{Path: "till.py", Language: "python", Problem: "line 7: invalid syntax"},
+		{Path: "test_shop.py", Language: "python", Imports: []ledger.Import{{Module: "shop", Line: 1}}},
+		{Path: "tests/broken.py", Language: "python", Problem: "line 1: '(' was never closed"},
 		{Path: "pos/pos.go", Language: "go", Definitions: def},
 	})
 	for name, want := range map[string]string{

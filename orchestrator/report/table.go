@@ -17,8 +17,10 @@ var table = []Analyzer{
 		{weight: 3, value: testsThere}, {weight: 5, gates: []string{check.GateTests}, value: testsPass}, {weight: 2, ledger: true, value: testsReach},
 	}},
 	{Name: "build", About: "it parses, compiles, starts or can be imported, and passes its own gates", none: noCode, parts: []part{
-		{weight: 3, ledger: true, value: buildParses}, {weight: 4, gates: []string{check.GateTypes}, value: buildCompiles},
-		{weight: 3, gates: []string{check.GateSmoke}, value: buildStarts}, {weight: 2, gates: []string{ownGates}, value: buildOwn},
+		{weight: 3, ledger: true, value: buildParses},
+		{weight: 4, gates: []string{check.GateTypes}, value: buildCompiles},
+		{weight: 3, gates: []string{check.GateSmoke}, value: buildStarts},
+		{weight: 2, gates: []string{ownGates}, value: buildOwn},
 	}},
 	{Name: "security", About: "credentials, workflows that run the code of strangers, a way to report", parts: []part{
 		{weight: 5, value: securitySecrets}, {weight: 2, value: securityFiles}, {weight: 2, value: securityWorkflows}, {weight: 1, value: securityPolicy},

@@ -55,12 +55,14 @@ var slotForms = map[lang.Family]slotForm{
 	lang.Script: {
 		lazyregexp.New(`(?:function|class|interface|type)\s+(\w+)|(?:const|let|var)\s+(\w+)\s*=|^\s*(?:(?:public|private|protected|static|async|readonly)\s+)*(\w+)\s*\(.*\{\s*$`),
 		lazyregexp.New(`(?:^|[\s(,{.])([A-Za-z_$][\w$]*)[?!]?\s*:\s*`), lazyregexp.New(`\)\s*:\s*`),
-		[]string{"any"}, lazyregexp.New(`\bany\b`),
+		[]string{"any"},
+		lazyregexp.New(`\bany\b`),
 	},
 	lang.Go: {
 		lazyregexp.New(`^func\s+(?:\([^)]*\)\s*)?(\w+)|^type\s+(\w+)`),
 		lazyregexp.New(`(?:^|[\s(,])([A-Za-z_]\w*)\s+`), lazyregexp.New(`^func\s.*\)\s*`),
-		[]string{"any", "interface{}"}, lazyregexp.New(`\bany\b|\binterface\{\}`),
+		[]string{"any", "interface{}"},
+		lazyregexp.New(`\bany\b|\binterface\{\}`),
 	},
 }
 

@@ -44,26 +44,42 @@ var edits = []struct{ name, client, before, with, after string }{
   }
 }
 `, "{\n}\n"},
-	{"another server, tabs, comments and a trailing comma", "gemini", "{\n\t// theirs\n\t\"ui\": {\"theme\": \"x\"},\n\t\"mcpServers\": {\n\t\t\"a\": {\"command\": \"a\"}, // keep\n\t},\n}\n",
-		"{\n\t// theirs\n\t\"ui\": {\"theme\": \"x\"},\n\t\"mcpServers\": {\n\t\t\"a\": {\"command\": \"a\"}, // keep\n\t\t\"agent\": {\n\t\t\t\"command\": \"/bin/agent\",\n\t\t\t\"args\": [\n\t\t\t\t\"mcp\"\n\t\t\t]\n\t\t},\n\t},\n}\n", "="},
-	{"a comment behind the last server", "gemini", "{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"a\"} // keep, with , and }\n  }\n}",
-		"{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"a\"}, // keep, with , and }\n    \"agent\": {\n      \"command\": \"/bin/agent\",\n      \"args\": [\n        \"mcp\"\n      ]\n    }\n  }\n}", "="},
+	{
+		"another server, tabs, comments and a trailing comma", "gemini", "{\n\t// theirs\n\t\"ui\": {\"theme\": \"x\"},\n\t\"mcpServers\": {\n\t\t\"a\": {\"command\": \"a\"}, // keep\n\t},\n}\n",
+		"{\n\t// theirs\n\t\"ui\": {\"theme\": \"x\"},\n\t\"mcpServers\": {\n\t\t\"a\": {\"command\": \"a\"}, // keep\n\t\t\"agent\": {\n\t\t\t\"command\": \"/bin/agent\",\n\t\t\t\"args\": [\n\t\t\t\t\"mcp\"\n\t\t\t]\n\t\t},\n\t},\n}\n", "=",
+	},
+	{
+		"a comment behind the last server", "gemini", "{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"a\"} // keep, with , and }\n  }\n}",
+		"{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"a\"}, // keep, with , and }\n    \"agent\": {\n      \"command\": \"/bin/agent\",\n      \"args\": [\n        \"mcp\"\n      ]\n    }\n  }\n}", "=",
+	},
 	{"one line", "gemini", `{"a": 1, "mcpServers": {"b": {"command": "b"}}}`, `{"a": 1, "mcpServers": {"b": {"command": "b"}, "agent": {"command":"/bin/agent","args":["mcp"]}}}`, "="},
 	{"an empty object", "gemini", "{}", "{\n  \"mcpServers\": {\n    \"agent\": {\n      \"command\": \"/bin/agent\",\n      \"args\": [\n        \"mcp\"\n      ]\n    }\n  }\n}", "{\n}"},
-	{"line ends of Windows", "gemini", "{\r\n  \"a\": 1\r\n}\r\n",
-		"{\r\n  \"a\": 1,\r\n  \"mcpServers\": {\r\n    \"agent\": {\r\n      \"command\": \"/bin/agent\",\r\n      \"args\": [\r\n        \"mcp\"\r\n      ]\r\n    }\r\n  }\r\n}\r\n", "="},
-	{"an entry of an older program", "gemini", "{\n  \"mcpServers\": {\n    \"agent\": {\"command\": \"/old/agent\", \"args\": [\"mcp\", \"-w\", \".\"]}, // mine\n    \"z\": {\"command\": \"z\"}\n  }\n}\n",
-		"{\n  \"mcpServers\": {\n    \"agent\": {\n      \"command\": \"/bin/agent\",\n      \"args\": [\n        \"mcp\"\n      ]\n    }, // mine\n    \"z\": {\"command\": \"z\"}\n  }\n}\n", "{\n  \"mcpServers\": { // mine\n    \"z\": {\"command\": \"z\"}\n  }\n}\n"},
-	{"opencode", "opencode", "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n",
-		"{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"mcp\": {\n    \"agent\": {\n      \"type\": \"local\",\n      \"command\": [\n        \"/bin/agent\",\n        \"mcp\"\n      ],\n      \"enabled\": true\n    }\n  }\n}\n", "="},
-	{"opencode's second version", "opencode", "{\"mcp\": {\"servers\": {\"a\": {}}}}",
-		"{\"mcp\": {\"servers\": {\"a\": {}, \"agent\": {\"type\":\"local\",\"command\":[\"/bin/agent\",\"mcp\"]}}}}", "="},
-	{"vscode", "vscode", "{\n    \"inputs\": []\n}\n",
-		"{\n    \"inputs\": [],\n    \"servers\": {\n        \"agent\": {\n            \"type\": \"stdio\",\n            \"command\": \"/bin/agent\",\n            \"args\": [\n                \"mcp\",\n                \"--workspace\",\n                \"${workspaceFolder}\"\n            ]\n        }\n    }\n}\n", "="},
+	{
+		"line ends of Windows", "gemini", "{\r\n  \"a\": 1\r\n}\r\n",
+		"{\r\n  \"a\": 1,\r\n  \"mcpServers\": {\r\n    \"agent\": {\r\n      \"command\": \"/bin/agent\",\r\n      \"args\": [\r\n        \"mcp\"\r\n      ]\r\n    }\r\n  }\r\n}\r\n", "=",
+	},
+	{
+		"an entry of an older program", "gemini", "{\n  \"mcpServers\": {\n    \"agent\": {\"command\": \"/old/agent\", \"args\": [\"mcp\", \"-w\", \".\"]}, // mine\n    \"z\": {\"command\": \"z\"}\n  }\n}\n",
+		"{\n  \"mcpServers\": {\n    \"agent\": {\n      \"command\": \"/bin/agent\",\n      \"args\": [\n        \"mcp\"\n      ]\n    }, // mine\n    \"z\": {\"command\": \"z\"}\n  }\n}\n", "{\n  \"mcpServers\": { // mine\n    \"z\": {\"command\": \"z\"}\n  }\n}\n",
+	},
+	{
+		"opencode", "opencode", "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n",
+		"{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"mcp\": {\n    \"agent\": {\n      \"type\": \"local\",\n      \"command\": [\n        \"/bin/agent\",\n        \"mcp\"\n      ],\n      \"enabled\": true\n    }\n  }\n}\n", "=",
+	},
+	{
+		"opencode's second version", "opencode", "{\"mcp\": {\"servers\": {\"a\": {}}}}",
+		"{\"mcp\": {\"servers\": {\"a\": {}, \"agent\": {\"type\":\"local\",\"command\":[\"/bin/agent\",\"mcp\"]}}}}", "=",
+	},
+	{
+		"vscode", "vscode", "{\n    \"inputs\": []\n}\n",
+		"{\n    \"inputs\": [],\n    \"servers\": {\n        \"agent\": {\n            \"type\": \"stdio\",\n            \"command\": \"/bin/agent\",\n            \"args\": [\n                \"mcp\",\n                \"--workspace\",\n                \"${workspaceFolder}\"\n            ]\n        }\n    }\n}\n", "=",
+	},
 	{"no file of TOML", "codex", "-", "[mcp_servers.agent]\nargs = ['mcp']\ncommand = '/bin/agent'\n", ""},
 	{"TOML with comments", "codex", "# mine\nmodel = \"o\" # this\n\n[mcp_servers.a]\ncommand = \"a\"\n", "# mine\nmodel = \"o\" # this\n\n[mcp_servers.a]\ncommand = \"a\"\n\n[mcp_servers.agent]\nargs = ['mcp']\ncommand = '/bin/agent'\n", "="},
-	{"TOML with a table behind the entry", "codex", "[mcp_servers.agent]\ncommand = 'agent'\nargs = ['mcp']\nenv = {A = '1'}\n\n# about tools\n[mcp_servers.agent.tools]\nx = 1\n\n# about b\n[b]\nc = 1\n",
-		"\n# about b\n[b]\nc = 1\n\n[mcp_servers.agent]\nargs = ['mcp']\ncommand = '/bin/agent'\n", "\n# about b\n[b]\nc = 1\n"},
+	{
+		"TOML with a table behind the entry", "codex", "[mcp_servers.agent]\ncommand = 'agent'\nargs = ['mcp']\nenv = {A = '1'}\n\n# about tools\n[mcp_servers.agent.tools]\nx = 1\n\n# about b\n[b]\nc = 1\n",
+		"\n# about b\n[b]\nc = 1\n\n[mcp_servers.agent]\nargs = ['mcp']\ncommand = '/bin/agent'\n", "\n# about b\n[b]\nc = 1\n",
+	},
 }
 
 func TestTheRestStaysByteForByte(t *testing.T) {
