@@ -377,8 +377,8 @@ type outcome struct {
 	asked           int
 }
 
-// A scripted is the bench of scripted models.
-type scripted struct {
+// A rehearsal is the bench of scripted models.
+type rehearsal struct {
 	db      *store.DB
 	trier   *trier
 	prompts *agent.Prompts
@@ -488,7 +488,7 @@ func benchScripted(t *testing.T, r *trier, list []chore, with []mistake) {
 		t.Fatal(err)
 	}
 	db, _ := storetest.Warm(t)
-	b := scripted{db, r, prompts, t.TempDir()}
+	b := rehearsal{db, r, prompts, t.TempDir()}
 	began := time.Now()
 	whole := b.all(t, list, with, measure{})
 	fmt.Println("| mistake | chores | promoted and right | promoted and wrong | questions |\n|---|--:|--:|--:|--:|")

@@ -16,8 +16,8 @@ import (
 	"agent/orchestrator/store/storetest"
 )
 
-// ledgerFiles are a project of a few modules, each with its tests.
-var ledgerFiles = map[string]string{
+// ledgerProject are a project of a few modules, each with its tests.
+var ledgerProject = map[string]string{
 	"README.md":            "# Ledger\n\nAmounts, entries and reports.\n",
 	"ledger/__init__.py":   "",
 	"ledger/money.py":      "def show(amount):\n    return f\"{amount:.2f}\"\n",
@@ -27,8 +27,8 @@ var ledgerFiles = map[string]string{
 	"tests/test_report.py": "from ledger.report import report\n\n\ndef test_a_report_ends_with_the_total():\n    assert report([(\"tea\", 2), (\"bread\", 3.5)]).splitlines()[-1].startswith(\"total: 5.50\")\n",
 }
 
-// ledgerTask is a task of the plan for it: what it is told, and the answers of whoever carries it out, one try after the other.
-type ledgerTask struct {
+// ledgerChore is a task of the plan for it: what it is told, and the answers of whoever carries it out, one try after the other.
+type ledgerChore struct {
 	title, goal, files, creates string
 	after                       []int
 	role                        string
@@ -45,9 +45,9 @@ func anew(file, text string) string {
 	return fmt.Sprintf("<THOUGHT>\nas it was asked\n</THOUGHT>\n<FILE file=%q>\n%s</FILE>\n", file, text)
 }
 
-// ledgerTasks are a diamond (1, then 2 and 3, then 4), two in a row (5, 6), one that fails and is planned anew (7), and one of documents.
-func ledgerTasks() []ledgerTask {
-	return []ledgerTask{
+// ledgerChores are a diamond (1, then 2 and 3, then 4), two in a row (5, 6), one that fails and is planned anew (7), and one of documents.
+func ledgerChores() []ledgerChore {
+	return []ledgerChore{
 		{"money has a currency", "ALPHA show() takes a currency and puts it behind the amount.", "ledger/money.py", "", nil, "worker", []string{
 			mend("ledger/money.py", "def show(amount):\n    return f\"{amount:.2f}\"", "def show(amount, currency=\"EUR\"):\n    return f\"{amount:.2f} {currency}\""),
 		}},
@@ -74,7 +74,7 @@ func ledgerTasks() []ledgerTask {
 }
 
 // planText is the planner's answer with these tasks, numbered from first.
-func planText(t *testing.T, first int, tasks ...ledgerTask) string {
+func planText(t *testing.T, first int, tasks ...ledgerChore) string {
 	t.Helper()
 	var list []map[string]any
 	for i, task := range tasks {
@@ -101,7 +101,7 @@ type plannedHouse struct {
 	model *llmtest.Server
 }
 
-// newPlannedHouse returns one whose planner makes the plan of ledgerTasks.
+// newPlannedHouse returns one whose planner makes the plan of ledgerChores.
 func newPlannedHouse(t *testing.T) *plannedHouse {
 	t.Helper()
 	_, url := storetest.Warm(t)
@@ -115,7 +115,7 @@ func newPlannedHouse(t *testing.T) *plannedHouse {
 	}
 	h.env = append(h.env, "AGENT_DATABASE_URL="+url, "XDG_CONFIG_HOME="+top, "AGENT_MODE=question",
 		"GIT_AUTHOR_NAME=n", "GIT_AUTHOR_EMAIL=e@x", "GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=e@x", "GEMINI_API_KEY=a-secret-of-the-test-0123456789", "GEMINI_BASE_URL="+h.model.URL())
-	for name, text := range ledgerFiles {
+	for name, text := range ledgerProject {
 		full := filepath.Join(h.work, name)
 		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
 			t.Fatal(err)
@@ -131,8 +131,8 @@ func newPlannedHouse(t *testing.T) *plannedHouse {
 
 // answers reads the question as a model does, so that a question that is asked again gets the same answer.
 func (h *plannedHouse) answers(t *testing.T) func(llmtest.Request) llmtest.Step {
-	tasks := ledgerTasks()
-	otherwise := ledgerTask{"names are checked otherwise", "INDIA names are checked otherwise.", "ledger/entry.py", "", []int{2}, "worker", []string{
+	tasks := ledgerChores()
+	otherwise := ledgerChore{"names are checked otherwise", "INDIA names are checked otherwise.", "ledger/entry.py", "", []int{2}, "worker", []string{
 		mend("ledger/entry.py", "    return f\"{name}: {show(amount, currency)}\"", "    return f\"{name.strip()}: {show(amount, currency)}\""),
 	}}
 	plan, again := planText(t, 1, tasks...), planText(t, 20, otherwise)
