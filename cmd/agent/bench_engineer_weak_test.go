@@ -377,7 +377,7 @@ type outcome struct {
 	asked           int
 }
 
-// A rehearsal is the bench of scripted models.
+// A rehearsal is the bench of rehearsal models.
 type rehearsal struct {
 	db      *store.DB
 	trier   *trier
@@ -386,7 +386,7 @@ type rehearsal struct {
 }
 
 // do has one chore done, with a measure left out; the zero measure leaves out none.
-func (b scripted) do(ctx context.Context, dir string, c chore, m mistake, off measure) (outcome, error) {
+func (b rehearsal) do(ctx context.Context, dir string, c chore, m mistake, off measure) (outcome, error) {
 	for name, text := range c.Files {
 		if err := os.MkdirAll(filepath.Join(dir, path.Dir(name)), 0o755); err != nil {
 			return outcome{}, err
@@ -459,7 +459,7 @@ func (b scripted) do(ctx context.Context, dir string, c chore, m mistake, off me
 }
 
 // all has every chore done with a measure left out.
-func (b scripted) all(t *testing.T, list []chore, with []mistake, off measure) []outcome {
+func (b rehearsal) all(t *testing.T, list []chore, with []mistake, off measure) []outcome {
 	t.Helper()
 	out, errs := make([]outcome, len(list)), make([]error, len(list))
 	var work sync.WaitGroup
