@@ -377,7 +377,7 @@ type outcome struct {
 	asked           int
 }
 
-// A rehearsal is the bench of rehearsal models.
+// A rehearsal is the bench of scripted models.
 type rehearsal struct {
 	db      *store.DB
 	trier   *trier
