@@ -170,7 +170,7 @@ func (w *work) deliver(ctx context.Context) (again bool, res Result) {
 	// Its process may have died between the promotion and the row.
 	if id, state, ok, err := w.RunOf(ctx, a.ID); err != nil {
 		return false, w.stopped(trouble(ctx, "look what became of the delivery", err))
-	} else if ok && state == run.Promoted {
+	} else if ok && (state == run.Promoted || state == run.Done && w.req.Commit != nil && w.req.Commit.Branch != "") {
 		return false, w.delivered(ctx, a, id, nil)
 	}
 	landed := w.first(len(w.landed))
