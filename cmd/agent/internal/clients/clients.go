@@ -159,9 +159,22 @@ func (c Client) Install(f File, program string) (Change, error) {
 	})
 }
 
-// Uninstall returns the change that takes it out, be it this program or another one of its name.
+// errWritten is the error of a file whose rest cannot be kept.
+var errWritten = errors.New("it is written in a way that cannot be changed without touching the rest")
+
+// Uninstall returns the change that takes it out, be it this program or another one of its name. An entry that cannot be taken
+// out is an error.
 func (c Client) Uninstall(f File, program string) (Change, error) {
-	return c.change(f, program, func(text []byte, format format, path []string) ([]byte, error) { return format.cut(text, path) })
+	return c.change(f, program, func(text []byte, format format, path []string) ([]byte, error) {
+		after, err := format.cut(text, path)
+		if err != nil {
+			return nil, err
+		}
+		if left, err := format.read(after); err != nil || at(left, path...) != nil {
+			return nil, errWritten
+		}
+		return after, nil
+	})
 }
 
 // change reads f and has it edited; what comes out is read back before anybody sees it.
@@ -186,7 +199,7 @@ func (c Client) change(f File, program string, edit func([]byte, format, []strin
 	}
 	now, err := format.read(after)
 	if err != nil || !sameBut(before, now, append(path, Entry)) {
-		return Change{}, fmt.Errorf("%s: it is written in a way that cannot be changed without touching the rest", f.Path())
+		return Change{}, fmt.Errorf("%s: %w", f.Path(), errWritten)
 	}
 	state := Replaced
 	switch {

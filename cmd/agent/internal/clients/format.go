@@ -78,6 +78,9 @@ func (jsonFormat) read(text []byte) (read map[string]any, err error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, nil
 	}
+	if nested(text) > maxDepth {
+		return nil, errDeep
+	}
 	standard, err := hujson.Standardize(bytes.Clone(text))
 	if err != nil {
 		return nil, err
@@ -85,6 +88,52 @@ func (jsonFormat) read(text []byte) (read map[string]any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(standard))
 	decoder.UseNumber()
 	return read, decoder.Decode(&read)
+}
+
+// maxDepth is how deep values may lie in each other: readers of them call themselves.
+const maxDepth = 10_000
+
+var errDeep = fmt.Errorf("values are nested more than %d levels deep", maxDepth)
+
+// nested is how deep values lie in each other in JSON with comments, up to the first place that is none.
+func nested(text []byte) (most int) {
+	skip := func(i int, end string) int { // to the last byte of end
+		if n := bytes.Index(text[i:], []byte(end)); n >= 0 {
+			return i + n + len(end) - 1
+		}
+		return len(text)
+	}
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch rest := text[i:]; {
+		case text[i] == '"':
+			for i++; i < len(text) && text[i] != '"'; i++ {
+				if text[i] == '\\' {
+					i++
+				}
+			}
+		case bytes.HasPrefix(rest, []byte("//")):
+			i = skip(i, "\n")
+		case bytes.HasPrefix(rest, []byte("/*")):
+			i = skip(i+2, "*/")
+		case text[i] == '[' || text[i] == '{':
+			depth++
+			most = max(most, depth)
+		case text[i] == ']' || text[i] == '}':
+			depth--
+		}
+	}
+	return most
+}
+
+// deeper reports whether maps lie more than so many levels deep in each other.
+func deeper(read map[string]any, levels int) bool {
+	for _, value := range read {
+		if m, ok := value.(map[string]any); ok && (levels == 0 || deeper(m, levels-1)) {
+			return true
+		}
+	}
+	return false
 }
 
 // find follows a path through objects as far as it goes: the objects, and the member that each next name has in it.
@@ -153,7 +202,11 @@ func insert(text []byte, in hujson.Value, name string, value any) ([]byte, error
 		before := string(last.Name.BeforeExtra)
 		if !strings.Contains(before, "\n") && !bytes.Contains(object.AfterExtra, []byte("\n")) { // all in one line
 			data, err := written(value, "", "")
-			return splice(text, end, end, ", "+quoted(name)+": "+data), err
+			before, after := ", ", ""
+			if last.Value.AfterExtra != nil {
+				before, after = " ", ","
+			}
+			return splice(text, end, end, before+quoted(name)+": "+data+after), err
 		}
 		if i := strings.LastIndexByte(before, '\n'); i >= 0 {
 			indent = before[i+1 : len(before)-len(strings.TrimLeft(before[i+1:], " \t"))]
@@ -190,6 +243,10 @@ func (f jsonFormat) cut(text []byte, path []string) ([]byte, error) {
 	m := object.Members[i]
 	start := len(bytes.TrimRight(text[:m.Name.StartOffset], " \t\r\n"))
 	end := m.Value.EndOffset
+	behind := bytes.TrimLeft(text[end+len(m.Value.AfterExtra):], ", \t\r")
+	if bytes.Contains(m.Name.BeforeExtra, []byte("//")) && !bytes.HasPrefix(behind, []byte("\n")) && !bytes.HasPrefix(behind, []byte("//")) {
+		start += bytes.IndexByte(text[start:m.Name.StartOffset], '\n') + 1 // what ends the comment stays
+	}
 	if c := end + len(m.Value.AfterExtra); text[c] == ',' {
 		text = splice(text, start, c+1, "")
 	} else {
@@ -217,7 +274,10 @@ func (f jsonFormat) cut(text []byte, path []string) ([]byte, error) {
 type tomlFormat struct{}
 
 func (tomlFormat) read(text []byte) (read map[string]any, err error) {
-	return read, toml.Unmarshal(text, &read)
+	if err = toml.Unmarshal(text, &read); err == nil && deeper(read, maxDepth) {
+		err = errDeep
+	}
+	return read, err
 }
 
 func (f tomlFormat) put(text []byte, path []string, value any) ([]byte, error) {
@@ -259,7 +319,7 @@ func (f tomlFormat) put(text []byte, path []string, value any) ([]byte, error) {
 	return append(bytes.Clone(text), lines(text, added)...), nil
 }
 
-func (tomlFormat) cut(text []byte, path []string) ([]byte, error) {
+func (f tomlFormat) cut(text []byte, path []string) ([]byte, error) {
 	var p unstable.Parser
 	p.Reset(text)
 	start, end := -1, len(text)
@@ -299,7 +359,7 @@ func (tomlFormat) cut(text []byte, path []string) ([]byte, error) {
 	if blank := bytes.TrimSuffix(bytes.TrimSuffix(text[:start], []byte("\n")), []byte("\r")); len(blank) > 0 && blank[len(blank)-1] == '\n' {
 		start = len(blank) // the empty line above goes with it
 	}
-	return splice(text, start, end, ""), nil
+	return f.cut(splice(text, start, end, ""), path) // its tables may stand apart
 }
 
 // written is a value as JSON, in lines that begin with indent where unit is not empty.
