@@ -215,8 +215,13 @@ func depsBounded(f *Facts) value {
 			}
 			details = append(details, d)
 		}
-		if len(wants) > 0 || err != nil {
-			values.add(float64(len(wants)-bad) / float64(max(len(wants), 1)))
+		switch {
+		case err != nil:
+			values.add(0)
+		case len(wants) == 0:
+			values.add(1) // else it would cost to take out the last one
+		default:
+			values.add(float64(len(wants)-bad) / float64(len(wants)))
 		}
 	})
 	return values.value(details)
@@ -336,7 +341,11 @@ func wantsGo(text string) (list []want, err error) {
 	replaced := map[string]bool{}
 	for line := range strings.Lines(text) {
 		if at, _, ok := strings.Cut(line, "=>"); ok {
-			if words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(at), "replace")); len(words) > 0 {
+			words := strings.Fields(at)
+			if len(words) > 0 && words[0] == "replace" {
+				words = words[1:]
+			}
+			if len(words) > 0 {
 				replaced[words[0]] = true
 			}
 		}
@@ -388,13 +397,21 @@ func wantsPyproject(text string) (list []want, err error) {
 		if name == "python" {
 			continue
 		}
-		w := want{name: name, version: fmt.Sprint(version), status: Warn}
+		w := want{name: name, version: versionIn(version), status: Warn}
 		if w.version == "*" {
 			w.open = `"*" is any version`
 		}
 		list = append(list, w)
 	}
 	return list, nil
+}
+
+// versionIn is the version in what Cargo and poetry have for a dependency, which may be a table.
+func versionIn(wanted any) string {
+	if table, ok := wanted.(map[string]any); ok && table["version"] != nil {
+		wanted = table["version"]
+	}
+	return fmt.Sprint(wanted)
 }
 
 // wantsCargo reads a Cargo.toml.
@@ -406,7 +423,7 @@ func wantsCargo(text string) (list []want, err error) {
 		return nil, err
 	}
 	for name, version := range doc.Dependencies {
-		w := want{name: name, version: fmt.Sprint(version), status: Warn}
+		w := want{name: name, version: versionIn(version), status: Warn}
 		if w.version == "*" {
 			w.open = `"*" is any version`
 		}

@@ -11,12 +11,23 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// licences are known by words of their texts, in lower case with single spaces: all of them have to be there. The first row
-// that fits counts.
-var licences = []struct {
+// A licence is a family of them, and the words by which it is known.
+type licence struct {
 	family string
 	words  []string
-}{
+}
+
+// at is where its first words stand in a text that has all of them, -1 for another text.
+func (l licence) at(low string) int {
+	if slices.ContainsFunc(l.words, func(w string) bool { return !strings.Contains(low, w) }) {
+		return -1
+	}
+	return strings.Index(low, l.words[0])
+}
+
+// licences are known by words of their texts, in lower case with single spaces: all of them have to be there. Of the rows that
+// fit the one counts whose first words stand first: texts name other licences further below.
+var licences = []licence{
 	{"AGPL", []string{"gnu affero general public license"}},
 	{"LGPL", []string{"gnu lesser general public license", "version"}},
 	{"GPL", []string{"gnu general public license"}},
@@ -36,6 +47,10 @@ var licences = []struct {
 	{"PSF", []string{"python software foundation license"}},
 	{"Artistic", []string{"artistic license"}},
 	{"WTFPL", []string{"do what the fuck you want to public license"}},
+}
+
+// vague are rows for texts that fit none of licences: the first one that fits counts.
+var vague = []licence{
 	{"CC", []string{"creative commons"}},
 	{"Apache", []string{"www.apache.org/licenses/license-2.0"}},
 	{"MIT", []string{"mit license"}},
@@ -65,12 +80,18 @@ func (f *Facts) licences() (paths, families []string) {
 // familyOf knows a licence by its text, "" for none.
 func familyOf(text string) string {
 	low := strings.Join(strings.Fields(strings.ToLower(text)), " ")
+	first, family := len(low), ""
 	for _, l := range licences {
-		if !slices.ContainsFunc(l.words, func(w string) bool { return !strings.Contains(low, w) }) {
-			return l.family
+		if at := l.at(low); at >= 0 && at < first {
+			first, family = at, l.family
 		}
 	}
-	return ""
+	for _, l := range vague {
+		if family == "" && l.at(low) >= 0 {
+			family = l.family
+		}
+	}
+	return family
 }
 
 // closed reports whether a manifest says that nobody else may use the project.
