@@ -21,19 +21,21 @@ func (h Reader) Critiques(ctx context.Context, of string) (list []critic.Critiqu
 // critiques reads what critics said of the candidates of a run, in the order of asking.
 func critiques(ctx context.Context, tx pgx.Tx, id string) ([]critic.Critique, error) {
 	args := pgx.NamedArgs{"run": id}
-	rows, err := tx.Query(ctx, `select subject, agree, outcome from critique where run = @run order by n`, args)
+	rows, err := tx.Query(ctx, `select n, subject, agree, outcome from critique where run = @run order by n`, args)
 	if err != nil {
 		return nil, err
 	}
+	at := map[int]int{} // where each number is in the list
 	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (critic.Critique, error) {
 		c := critic.Critique{Opinions: []critic.Opinion{}, Findings: []critic.Finding{}}
-		err := row.Scan(&c.Subject, &c.Agree, &c.Outcome)
+		var n int
+		err := row.Scan(&n, &c.Subject, &c.Agree, &c.Outcome)
+		at[n] = len(at)
 		return c, err
 	})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	// Numbers count from 1 without a gap: they are positions in the list.
 	rows, err = tx.Query(ctx, `select n, critic, model, unreviewed, partial, findings from critique_opinion where run = @run order by n, k`, args)
 	if err != nil {
 		return nil, err
@@ -41,7 +43,7 @@ func critiques(ctx context.Context, tx pgx.Tx, id string) ([]critic.Critique, er
 	var n int
 	var o critic.Opinion
 	_, err = pgx.ForEachRow(rows, []any{&n, &o.Critic, &o.Model, &o.Unreviewed, &o.Partial, &o.Findings}, func() error {
-		list[n-1].Opinions = append(list[n-1].Opinions, o)
+		list[at[n]].Opinions = append(list[at[n]].Opinions, o)
 		o.Findings = nil
 		return nil
 	})
@@ -54,7 +56,7 @@ func critiques(ctx context.Context, tx pgx.Tx, id string) ([]critic.Critique, er
 	}
 	var f critic.Finding
 	_, err = pgx.ForEachRow(rows, []any{&n, &f.Severity, &f.File, &f.Line, &f.Text, &f.By, &f.Agreed}, func() error {
-		list[n-1].Findings = append(list[n-1].Findings, f)
+		list[at[n]].Findings = append(list[at[n]].Findings, f)
 		f.By = nil
 		return nil
 	})
