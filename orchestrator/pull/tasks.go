@@ -35,8 +35,8 @@ const (
 )
 
 // Tasks lists what was said by others and has no answer: threads first, then comments on the whole. by are the authors
-// that count, none for all. What the agent said is known by whose token it is; a mark in a comment of others counts for
-// nothing.
+// that count, none for all. What the agent said is known by whose token it is; a mark in a comment of others, or before the
+// end of one of its own, counts for nothing.
 func Tasks(threads []forge.Thread, said []forge.Comment, by []string) (list []Task) {
 	var mine []string
 	for _, t := range threads {
@@ -52,12 +52,15 @@ func Tasks(threads []forge.Thread, said []forge.Comment, by []string) (list []Ta
 		}
 	}
 	add := func(t Task) {
-		answered := slices.ContainsFunc(mine, func(text string) bool { return strings.Contains(text, t.mark()) })
+		answered := slices.ContainsFunc(mine, func(text string) bool { return strings.HasSuffix(strings.TrimSpace(text), t.mark()) })
 		if !answered && (len(by) == 0 || slices.Contains(by, t.Author)) {
 			list = append(list, t)
 		}
 	}
 	for i, th := range threads {
+		if len(th.Comments) == 0 {
+			continue
+		}
 		last := th.Comments[len(th.Comments)-1]
 		if th.Resolved || last.Mine {
 			continue
@@ -166,7 +169,7 @@ func Named(jobs []FailedJob, changed []string, most int) (list []string) {
 		all.WriteString(j.Log + "\n")
 	}
 	for _, path := range changed {
-		if at := strings.Index(all.String(), path); at >= 0 && path != "" {
+		if at := indexPath(all.String(), path); at >= 0 {
 			places = append(places, place{path, at})
 		}
 	}
@@ -175,6 +178,26 @@ func Named(jobs []FailedJob, changed []string, most int) (list []string) {
 		list = append(list, p.path)
 	}
 	return list
+}
+
+// indexPath is where a text first names a path that is no part of another name, -1 for nowhere.
+func indexPath(text, path string) int {
+	part := func(text string) bool { // a letter, a digit, or what names of files go on with
+		return text != "" && (text[0] >= 0x80 || text[0] == '_' || text[0] == '-' || '0' <= text[0] && text[0] <= '9' || 'a' <= text[0]|0x20 && text[0]|0x20 <= 'z')
+	}
+	for from := 0; path != ""; {
+		at := strings.Index(text[from:], path)
+		if at < 0 {
+			break
+		}
+		at += from
+		end := text[at+len(path):]
+		if !part(text[max(at-1, 0):at]) && !part(end) && !(strings.HasPrefix(end, ".") && part(end[1:])) {
+			return at
+		}
+		from = at + len(path)
+	}
+	return -1
 }
 
 // Guarded are the kinds of hold that a repair of a build needs an approval for, also where they block nothing else: what
@@ -193,11 +216,12 @@ func Reproduced(findings []Finding, v verify.Verdict) (shown, why string) {
 		return "", fmt.Sprintf("the branch could not be judged here: verdict %s", v)
 	}
 	var b strings.Builder
-	for i, f := range findings {
+	listed := 0
+	for _, f := range findings {
 		if f.Gate == "policy" {
 			continue
 		}
-		if i == maxListed {
+		if listed++; listed > maxListed {
 			break
 		}
 		fmt.Fprintf(&b, "%s %s:%d %s %s\n", f.Gate, f.Path, f.Line, f.Rule, f.Message)
