@@ -87,20 +87,20 @@ func pages[T any](ctx context.Context, f *Forge, act, path string, query url.Val
 		query = url.Values{}
 	}
 	query.Set("per_page", strconv.Itoa(perPage))
-	for page := "1"; page != ""; {
-		query.Set("page", page)
+	for page := 1; ; {
+		query.Set("page", strconv.Itoa(page))
 		var list []T
 		next, err := f.call(ctx, act, http.MethodGet, f.at+path+"?"+query.Encode(), nil, &list)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, list...)
-		if len(list) == 0 || next == page {
-			break
+		n, err := strconv.Atoi(next)
+		if err != nil || len(list) == 0 || n <= page {
+			return all, nil // the last one, or a list that turns in a circle
 		}
-		page = next
+		page = n
 	}
-	return all, nil
 }
 
 // me is whose token it is.
@@ -113,6 +113,9 @@ func (f *Forge) me(ctx context.Context) (string, error) {
 	var u person
 	if _, err := f.call(ctx, "ask whose token it is", http.MethodGet, f.root+"/user", nil, &u); err != nil {
 		return "", err
+	}
+	if u.Username == "" { // users that are gone have no name either
+		return "", errors.New("ask whose token it is: the answer names nobody; use a token of a user or a project")
 	}
 	f.who = u.Username
 	return f.who, nil

@@ -97,7 +97,7 @@ func (f *Forge) Review(ctx context.Context, number int, commit string, comments 
 		in := map[string]any{"body": c.Text}
 		at := position(list, c)
 		if at == nil || r.Refs.Head != commit {
-			in["body"] = fmt.Sprintf("`%s:%d`\n\n%s", strings.ReplaceAll(c.Path, "`", ""), c.Line, c.Text)
+			in["body"] = fmt.Sprintf("`%s:%d`\n\n%s", strings.NewReplacer("`", "", "\n", " ", "\r", " ").Replace(c.Path), c.Line, c.Text)
 		} else {
 			at["position_type"], at["base_sha"], at["start_sha"], at["head_sha"] = "text", r.Refs.Base, r.Refs.Start, r.Refs.Head
 			in["position"] = at
@@ -115,7 +115,7 @@ func position(list []change, c forge.LineComment) map[string]any {
 		if ch.New != c.Path {
 			continue
 		}
-		before, after := 0, 0
+		before, after, part := 0, 0, false
 		for text := range strings.Lines(ch.Diff) {
 			switch {
 			case strings.HasPrefix(text, "@@ "):
@@ -126,7 +126,10 @@ func position(list []change, c forge.LineComment) map[string]any {
 				if _, err := fmt.Sscanf(side, "%d", &after); err != nil {
 					return nil
 				}
+				part = true
 				continue
+			case !part:
+				return nil
 			case strings.HasPrefix(text, "-"):
 				before++
 				continue

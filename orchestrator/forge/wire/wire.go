@@ -273,6 +273,7 @@ func Fault(act string, status int, err error) error {
 	var kind error
 	var netErr interface{ Timeout() bool }
 	switch {
+	case errors.Is(err, context.Canceled): // nobody waits for it any more: that is no trouble of the forge
 	case status == http.StatusNotFound, status == http.StatusGone, status == http.StatusMethodNotAllowed: // a server that is too old for it
 		kind = forge.ErrNotFound
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
