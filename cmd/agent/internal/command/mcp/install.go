@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -86,6 +87,9 @@ func (c command) configure(ctx *cli.Context, edit edit) error {
 		change, err := c.change(id, dir, ctx.Bool("project"), edit)
 		if err != nil {
 			return err
+		}
+		if slices.ContainsFunc(list, func(c clients.Change) bool { return c.File == change.File }) {
+			continue // named twice
 		}
 		list = append(list, change)
 	}

@@ -159,3 +159,33 @@ func TestAPersonIsAskedFirst(t *testing.T) {
 		}
 	}
 }
+
+// A client that is named twice is configured once.
+func TestAClientIsConfiguredOnce(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for _, act := range []string{"install", "uninstall"} {
+		if exit, out := d.run(act, "cursor", "gemini", "cursor", "--yes"); exit != 0 || strings.Count(out, "Cursor") != 1 || strings.Count(out, "Gemini") != 1 {
+			t.Errorf("%s: exit %d\n%s", act, exit, out)
+		}
+	}
+}
+
+// What is not the gate's to take out says so with what to do, and is no entry that is not there.
+func TestAnEntryThatCannotBeTakenOutIsSaid(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	file := filepath.Join(d.home, ".codex", "config.toml")
+	const inline = "[mcp_servers]\nagent = {command = 'agent', args = ['mcp']}\n"
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(inline), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, act := range []string{"install", "uninstall"} {
+		if exit, out := d.run(act, "codex", "--yes"); exit != run.ExitUsage || !strings.Contains(out, "next: edit it by hand: https://") || d.has(file) != inline {
+			t.Errorf("%s: exit %d\n%s", act, exit, out)
+		}
+	}
+}

@@ -144,6 +144,7 @@ type watching struct {
 func (w *watching) watch(ctx context.Context) error {
 	defer w.end()
 	last, judged, broken := "", "", ""
+	var doc run.Document // of what was judged
 	for {
 		began := w.now()
 		there, err := w.look(ctx)
@@ -156,10 +157,14 @@ func (w *watching) watch(ctx context.Context) error {
 			if err := w.show(State{State: "unjudged", Error: &run.Problem{Message: broken, Next: "it is looked at again"}}); err != nil {
 				return err
 			}
+		case err == nil && broken != "" && there == judged: // it stands as before
+			broken = ""
+			if err := w.show(stateOf(doc)); err != nil {
+				return err
+			}
 		case err == nil && there == last && there != judged:
 			broken = ""
-			doc, err := w.judge(ctx)
-			if err != nil || w.once {
+			if doc, err = w.judge(ctx); err != nil || w.once {
 				return err
 			}
 			judged = there
