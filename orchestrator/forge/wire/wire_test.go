@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -224,6 +225,12 @@ func TestFaultsHaveAKind(t *testing.T) {
 	var asLimit *forge.LimitError
 	if !errors.As(limit, &asLimit) {
 		t.Errorf("%v", limit)
+	}
+	// Whoever does not wait any more is no trouble of the forge; a forge that does not answer in time is.
+	for cause, transient := range map[error]bool{context.Canceled: false, context.DeadlineExceeded: true} {
+		if err := wire.Fault("x", 0, &url.Error{Op: "Get", URL: "http://h", Err: cause}); errors.Is(err, forge.ErrTransient) != transient || errors.Is(err, cause) == transient {
+			t.Errorf("%v: %v", cause, err)
+		}
 	}
 	if wire.Fault("x", 200, nil) != nil {
 		t.Error("an error of nothing")
