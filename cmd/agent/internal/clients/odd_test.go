@@ -98,9 +98,9 @@ func TestHostileFilesAreRefused(t *testing.T) {
 		"a comment of no end":  {"claude", "{/*" + strings.Repeat("*", deep)},
 		"no text":              {"claude", "\x00\xff\xfe"},
 		"a value behind it":    {"claude", "{} {}"},
-		"deep lists of TOML":   {"codex", "a = " + strings.Repeat("[", deep)},
-		"deep tables of TOML":  {"codex", "a = " + strings.Repeat("{a=", deep)},
-		"deep names of TOML":   {"codex", strings.Repeat("a.", deep/4) + "a = 1"},
+		"deep lists of TOML":   {"codex", "a = " + strings.Repeat("[", 50_000)},
+		"deep tables of TOML":  {"codex", "a = " + strings.Repeat("{a=", 50_000)},
+		"deep names of TOML":   {"codex", strings.Repeat("a.", 50_000) + "a = 1"},
 		"a table that is none": {"codex", "[[mcp_servers]]\nname = 'a'\n"},
 	} {
 		row, f := client(t, c.client, c.text)
