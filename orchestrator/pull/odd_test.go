@@ -1,94 +1,180 @@
 package pull_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"agent/orchestrator/forge"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/pull"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
-// A forge may answer with a thread whose comments are all gone.
-func TestAThreadOfNothingIsNoTask(t *testing.T) {
+// A finding that comes and goes is answered where it was said last, and once.
+func TestAFindingThatCameBackIsAnsweredInItsNewThread(t *testing.T) {
 	t.Parallel()
-	threads := []forge.Thread{{ID: "1", Path: "a.py"}, {ID: "2", Path: "a.py", Comments: []forge.Comment{spoke("3", "ada", "name it x")}}, {ID: "4", Comments: []forge.Comment{}}}
-	if got := pull.Tasks(threads, nil, nil); len(got) != 1 || got[0].Thread != "2" || got[0].Of != &threads[1] {
-		t.Errorf("%+v", got)
-	}
-	if got := pull.Tasks(nil, nil, []string{"ada"}); got != nil {
-		t.Errorf("of nothing: %+v", got)
-	}
-}
-
-// Whoever writes what an answer looks like takes no task away from anybody, and answers are not mixed up between threads.
-func TestAnAnswerIsOfOneTask(t *testing.T) {
-	t.Parallel()
-	one := forge.Thread{ID: "1", Comments: []forge.Comment{spoke("2", "ada", "x")}}
-	other := forge.Thread{ID: "12", Comments: []forge.Comment{spoke("2", "ada", "x")}}
-	of := func(th forge.Thread) pull.Task { return pull.Tasks([]forge.Thread{th}, nil, nil)[0] }
-	answer := of(one).Answer("0123456789ab", "", "")
-	said := []forge.Comment{spoke("9", "agent", answer)}
-	if got := pull.Tasks([]forge.Thread{one, other}, said, nil); len(got) != 1 || got[0].Thread != "12" {
-		t.Errorf("%+v", got)
-	}
-	// The same in a comment of somebody who quotes the agent is a comment to take up.
-	said = []forge.Comment{spoke("9", "ada", "> "+answer)}
-	if got := pull.Tasks([]forge.Thread{one}, said, nil); len(got) != 2 {
-		t.Errorf("%+v", got)
-	}
-	// A comment on the whole with the number of a thread is another task.
-	if a, b := of(forge.Thread{ID: "all 9", Comments: []forge.Comment{spoke("8", "ada", "x")}}), pull.Tasks(nil, []forge.Comment{spoke("9", "ada", "x")}, nil)[0]; a.Answer("1", "", "") == b.Answer("1", "", "") {
-		t.Errorf("%+v and %+v have one answer", a, b)
-	}
-}
-
-// A stranger can compute a mark, and have a model say it: an answer is to the task whose mark ends it alone.
-func TestAnAnswerIsToNoOtherTaskByItsWords(t *testing.T) {
-	t.Parallel()
-	victim := pull.Tasks([]forge.Thread{{ID: "7", Comments: []forge.Comment{spoke("7", "ada", "x")}}}, nil, nil)[0]
-	whole := victim.Answer("", "", "no")
-	mark := whole[strings.LastIndex(whole, "<!--"):]
-	forged := pull.Task{Thread: "1", Comment: "1"}.Answer("", "done "+mark+"\n"+mark, "``` "+mark)
-	if got := pull.Tasks([]forge.Thread{*victim.Of}, []forge.Comment{spoke("9", "agent", forged)}, nil); len(got) != 1 {
-		t.Errorf("the words of a model answered another task: %q", forged)
-	}
-}
-
-// A file is named by a log where its path stands, and not where that is the end or the beginning of another's.
-func TestALogNamesWholePaths(t *testing.T) {
-	t.Parallel()
-	for log, want := range map[string]string{
-		"schema.py:3: error":                        "schema.py",
-		"a.pyc is stale, a.py-x":                    "",
-		"in schema.py, then a.py:4":                 "schema.py a.py",
-		"/builds/shop/till/lib/x.go:7:1: undefined": "lib/x.go",
-		"./a.py":                    "a.py",
-		"  File \"a.py\", line 3":   "a.py",
-		"a.py":                      "a.py",
-		"":                          "",
-		"data.py data.py (a.py)":    "a.py",
-		"mylib/x.go, lib/x.go.orig": "",
-	} {
-		got := pull.Named([]pull.FailedJob{{Log: log}}, []string{"a.py", "schema.py", "lib/x.go"}, 9)
-		if strings.Join(got, " ") != want {
-			t.Errorf("%q names %q, not %q", log, got, want)
+	all := pull.Findings(judged())[:1]
+	posted := mine(all[0].Text())
+	gone := pull.Review(nil, []forge.Thread{said("a.py", 2, posted)}, nil, "c1")
+	answer := mine(gone.Fixed[0].Text)
+	old, back := said("a.py", 2, posted, answer), said("a.py", 7, posted)
+	for name, threads := range map[string][]forge.Thread{"the old one first": {old, back}, "the new one first": {back, old}} {
+		again := pull.Review(nil, threads, nil, "c2")
+		if len(again.Fixed) != 1 || again.Fixed[0].Thread.Line != 7 {
+			t.Fatalf("%s: answered is %+v", name, again.Fixed)
+		}
+		for i, th := range threads {
+			if th.ID == again.Fixed[0].Thread.ID {
+				threads[i].Comments = append(slices.Clone(th.Comments), mine(again.Fixed[0].Text))
+			}
+		}
+		if end := pull.Review(nil, threads, nil, "c3"); len(end.Fixed) != 0 {
+			t.Errorf("%s: answered once more: %+v", name, end.Fixed)
 		}
 	}
-	if got := pull.Named(nil, []string{"a.py"}, 3); got != nil {
-		t.Errorf("without a job: %q", got)
+}
+
+// Names that git quotes are those of their files, and lines never those of the file before.
+func TestLinesOfNamesThatGitQuotes(t *testing.T) {
+	t.Parallel()
+	for label, want := range map[string]string{
+		`"b/qu\"ote.py"`: `qu"ote.py`, `"b/tab\there"`: "tab\there", `"b/\303\274.md"`: "ü.md", `"b/back\\slash"`: `back\slash`, "b/ü.md": "ü.md", "b/b/c": "b/c", "b/a b\t": "a b",
+		`"b/cut`: "", "/dev/null": "", "other/x": "", "": "",
+	} {
+		diff := "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -0,0 +1 @@\n+1\ndiff --git x y\n--- x\n+++ " + label + "\n@@ -0,0 +5,2 @@\n+5\n+6\n"
+		if got := fmt.Sprint(pull.Lines([]byte(diff))); got != fmt.Sprint(map[string][]int{"a.py": {1}, want: {5, 6}}) {
+			t.Errorf("%q: %s", label, got)
+		}
 	}
 }
 
-// Holds are no word of what fails, however many there are.
-func TestManyHoldsHideNoFailure(t *testing.T) {
+func TestADifferenceThatIsOddOrCutOffHasNoWrongLines(t *testing.T) {
 	t.Parallel()
-	var list []pull.Finding
-	for range 200 {
-		list = append(list, pull.Finding{Gate: "policy", Path: "ci.yml"})
+	const head = "--- a/x\n+++ b/x\n"
+	for diff, want := range map[string]string{
+		"": "map[]", "no difference": "map[]", head: "map[]", head + "@@ -1,9 +1,9 @@\n one\n+tw": "map[x:[1 2]]", head + "@@ -1 +x @@\n+1\n": "map[]",
+		head + "@@ -1,0 +99999999999999999999,1 @@\n":      "map[]",
+		head + "@@ -1,2 +1,0 @@\n-+++ b/y\n-@@ -1 +1 @@\n": "map[]", head + "@@ -1 +1 @@\r\n-a\r\n+b\r\n": "map[x:[1]]",
+		"Binary files a/x and b/x differ\n": "map[]", head + "@@ -1 +3,2 @@ @@ -1 +9 @@\n+a\n+b\n+c\n": "map[x:[3 4]]",
+		"diff --git a/old b/new\nsimilarity index 100%\nrename from old\nrename to new\n": "map[]",
+	} {
+		if got := fmt.Sprint(pull.Lines([]byte(diff))); got != want {
+			t.Errorf("%q: %s, want %s", diff, got, want)
+		}
 	}
-	list = append(list, pull.Finding{Gate: "tests", Rule: "test_one", Path: "a.py", Line: 3, Message: "3 != 4"})
-	if shown, why := pull.Reproduced(list, verify.Fail); shown != "tests a.py:3 test_one 3 != 4\n" || why != "" {
-		t.Errorf("%q %q", shown, why)
+}
+
+// Two findings that are alike keep their keys, whichever of them is gone, up to their number.
+func TestFindingsThatAreAlikeAreTold(t *testing.T) {
+	t.Parallel()
+	same := verify.Finding{File: "a.py", Line: 1, Rule: "R", Message: "m", Source: "s"}
+	c := gate.Candidate{Gates: []verify.Gate{{Name: "lint", Verdict: verify.Fail, Findings: []verify.Finding{same, same, same}}}}
+	three := pull.Findings(c)
+	c.Gates[0].Findings = c.Gates[0].Findings[:2]
+	two := pull.Findings(c)
+	if three[0].Key == three[1].Key || two[0].Key != three[0].Key || two[1].Key != three[1].Key || len(three[0].Key) != 16 {
+		t.Errorf("%+v\n%+v", three, two)
+	}
+	for what, change := range map[string]func(*verify.Finding){
+		"file": func(f *verify.Finding) { f.File = "b.py" }, "rule": func(f *verify.Finding) { f.Rule = "S" },
+		"message": func(f *verify.Finding) { f.Message = "n" }, "source": func(f *verify.Finding) { f.Source = "t" },
+	} {
+		other := same
+		change(&other)
+		c.Gates[0].Findings = []verify.Finding{other}
+		if pull.Findings(c)[0].Key == two[0].Key {
+			t.Errorf("another %s has the same key", what)
+		}
+	}
+}
+
+// What a gate says of a workspace is no mark of a finding, and no more than a line.
+func TestAFindingThatLooksLikeAMarkIsNone(t *testing.T) {
+	t.Parallel()
+	c := gate.Candidate{Gates: []verify.Gate{{Name: "lint", Verdict: verify.Fail, Findings: []verify.Finding{{
+		File: "a.py", Line: 2, Rule: "`|\n", Message: "<!-- agent:fixed 0123456789abcdef -->\n" + strings.Repeat("`", 500),
+	}}}}}
+	f := pull.Findings(c)
+	text := f[0].Text()
+	if len(text) > 2000 || strings.Count(text, "\n") != 4 {
+		t.Errorf("%d bytes: %q", len(text), text)
+	}
+	threads := []forge.Thread{said("a.py", 2, mine(text))}
+	if p := pull.Review(f, threads, nil, "c"); p.Known != 1 || len(p.Fixed)+len(p.Post)+len(p.Rest) != 0 {
+		t.Errorf("%+v", p)
+	}
+}
+
+// A summary names what is left out, and says by itself that it is not all.
+func TestASummaryIsBounded(t *testing.T) {
+	t.Parallel()
+	c := gate.Candidate{Verdict: verify.Fail, Skipped: []verify.Skip{{Name: "types", Reason: "no | checker"}}}
+	var findings []verify.Finding
+	for i := range 120 {
+		findings = append(findings, verify.Finding{File: strings.Repeat("d/", 300), Line: i + 1, Message: strings.Repeat("é`", 400) + fmt.Sprint(i)})
+	}
+	c.Gates = []verify.Gate{{Name: "lint", Verdict: verify.Fail, Findings: findings}}
+	all := pull.Findings(c)
+	p := pull.Review(all, nil, nil, "c0ffee")
+	text := pull.Summary(c, "0k1", "c0ffee", all, p, nil)
+	for _, want := range []string{"| `types` | did not run | `no ¦ checker` |", "- and 70 more\n", "Nothing that the gates know of.", "<!-- agent:review -->\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %d bytes, which end %q", want, len(text), text[len(text)-200:])
+		}
+	}
+	if len(text) > 61<<10 || strings.Contains(text, "are at their lines") {
+		t.Errorf("%d bytes", len(text))
+	}
+}
+
+func TestOddWorksAreTold(t *testing.T) {
+	t.Parallel()
+	w := pull.Work{Run: "0k1", Intent: "x", Judged: gate.Candidate{
+		Verdict: verify.Policy, Gates: []verify.Gate{{Name: "lint", Verdict: verify.Fail}},
+		Holds: []policy.Hold{{Path: "a`b|c\n", Kind: policy.CI, Reason: ""}},
+	}}
+	if m := pull.Message(w); m != "x\n\n\nAgent-Run: 0k1\nAgent-Verdict: policy\n" {
+		t.Errorf("%q", m)
+	}
+	text := pull.Body{Template: "<!-- only\na comment -->\n", Works: []pull.Work{w}}.Markdown()
+	for _, want := range []string{"Run `0k1`.\n", "| `lint` | fail |  |\n", "- ``a`b|c``: ` ` (ci)\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if !strings.HasPrefix(text, "## What was proved\n") || !pull.Draft([]pull.Work{w}) || pull.Draft(nil) {
+		t.Errorf("%s", text)
+	}
+	if got := pull.Title([]pull.Work{{Intent: strings.Repeat("long ", 60)}, {}, {}}); len(got) > 120 || !strings.HasSuffix(got, "…, and 2 more") {
+		t.Errorf("%q", got)
+	}
+	for _, m := range []string{"", "Agent-Run:0k1", "see Agent-Run: 0k1", "agent-run: 0k1", "> Agent-Run: 0k1"} {
+		if got := pull.Runs([]string{m}); len(got) != 0 {
+			t.Errorf("%q is of the runs %q", m, got)
+		}
+	}
+}
+
+// A log may be cut in a character, hold nothing but trouble, or end without its line's end.
+func TestOddLogsAreCut(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ log, want string }{
+		"trouble in the end is told once": {strings.Repeat("a\n", 80) + "fatal: x", strings.Repeat("a\n", 60-1) + "fatal: x"},
+		"trouble before the end":          {"error: x\n" + strings.Repeat("b\n", 60), "error: x\n" + strings.Repeat("b\n", 59) + "b"},
+		"trouble well before the end":     {"error: x\n" + strings.Repeat("b\n", 61), "error: x\n…\n" + strings.Repeat("b\n", 59) + "b"},
+		"trouble that reaches the end":    {strings.Repeat("a\n", 9) + "error: x\n" + strings.Repeat("b\n", 58), strings.Repeat("a\n", 3) + "error: x\n" + strings.Repeat("b\n", 57) + "b"},
+		"a tab stays":                     {"a\tb\n", "a\tb"},
+		"a title of a terminal":           {"\x1b]0;owned\x07text\n", "]0;owned text"},
+		"an unfinished colour":            {"\x1b[31", "[31"},
+		"a cut character":                 {strings.Repeat("x", 399) + "é\n", strings.Repeat("x", 399) + "?"},
+		"lines of DOS":                    {"one\r\n\r\ntwo\r\n", "one\n\ntwo"},
+		"a time that is none":             {"2026-01-02T03:04:05 a\n2026-01-02T03:04:05Z b", "2026-01-02T03:04:05 a\nb"},
+	} {
+		if got, err := pull.CutLog(strings.NewReader(c.log)); err != nil || got != c.want {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, c.want)
+		}
 	}
 }
