@@ -87,8 +87,8 @@ func TestARecordGivesARoleNoTool(t *testing.T) {
 func TestARoleThatCannotEndComesToAnEnd(t *testing.T) {
 	s, m := &script{answers: []string{`read {"path": "tax.py"}`, `finish {"summary": "done"}`}}, &memory{}
 	_, reply, err := as(t, []string{"read"}, s, m)
-	var stop *agent.StopError
-	if !errors.As(err, &stop) || stop.Next == "" || reply.Text != "" || len(s.asked) > 6 || len(m.ended) != 1 || m.ended[0].End != Talked {
+	var none *agent.GaveUpError
+	if !errors.As(err, &none) || reply.Text != "" || len(s.asked) > 6 || len(m.ended) != 1 || m.ended[0].End != Talked {
 		t.Errorf("%d questions, ended %+v: %+v, %v", len(s.asked), m.ended, reply, err)
 	}
 }
