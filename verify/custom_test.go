@@ -224,3 +224,25 @@ func TestAGateIsHeldToWhatItStartedBefore(t *testing.T) {
 		}
 	}
 }
+
+// What a task is to bring about: a strict gate that failed on the base fails with a patch that leaves it so, where any other is no fault of
+// the patch, and a command that is not there is no pass.
+func TestAStrictGateAsksForTheThingItself(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"note.txt": "four\n"})
+	has := []string{"grep", "-q", "five", "note.txt"}
+	s.config.Gates = []CustomGate{
+		{Name: "loose", Command: has, When: WhenAlways}, {Name: "accept-1", Command: has, When: WhenAlways, Strict: true},
+		{Name: "accept-2", Command: []string{"no-such-command"}, When: WhenAlways, Strict: true},
+	}
+	for text, want := range map[string]check.Verdict{"four and more\n": check.Fail, "five\n": check.Pass} {
+		r := s.verify(t, map[string]string{"note.txt": text})
+		if slices.ContainsFunc(r.Gates, func(g Gate) bool { return g.Name == "loose" && g.Verdict == check.Fail }) {
+			t.Errorf("%q: what failed before is the fault of the patch: %+v", text, r.Gates)
+		}
+		strict, absent := find(t, r, "accept-1"), find(t, r, "accept-2")
+		if strict.Verdict != want || absent.Verdict == check.Pass || r.Verdict != check.Fail {
+			t.Errorf("%q: %s; %+v, %+v", text, r.Verdict, strict, absent)
+		}
+	}
+}

@@ -24,6 +24,9 @@ func (w *work) finish(ctx context.Context) (again bool, res Result) {
 	if err != nil {
 		return false, w.stopped(w.clash(err))
 	}
+	if whole.Empty() && w.plan.Left() > 0 { // that is no part of it
+		return false, w.undone()
+	}
 	if whole.Empty() {
 		w.plan.State, w.plan.Why = crew.Delivered, "there was nothing to change"
 		return false, w.result(nil, nil)
@@ -60,7 +63,11 @@ func firstFinding(r crew.Review) string {
 func (w *work) review(ctx context.Context, whole workspace.Changeset, tree *workspace.Manifest) (bool, *run.Problem) {
 	role := w.Roles[crew.Reviewer]
 	rounds := orDefault(role.Limits.Rounds, defaultRounds)
-	a, err := w.begin(ctx, ReviewKind, 0, role.Name, w.plan.Rounds, len(w.landed))
+	a, kept := w.reviewed()
+	var err error
+	if !kept {
+		a, err = w.begin(ctx, ReviewKind, 0, role.Name, w.plan.Rounds, len(w.landed))
+	}
 	if err != nil {
 		return false, trouble(ctx, "record the plan", err)
 	}
@@ -99,6 +106,18 @@ func (w *work) review(ctx context.Context, whole workspace.Changeset, tree *work
 		}
 		return mend, troubleIf(ctx, "record the review", w.end(ctx, a, outcome, why))
 	}
+}
+
+// reviewed returns the attempt that reviewed the same tasks already: what was answered to the same question is not asked
+// again, and where the files are others by now the question is another. false where there is none.
+func (w *work) reviewed() (Attempt, bool) {
+	for _, a := range slices.Backward(w.past) {
+		if a.Kind == ReviewKind { // one that was not read is none
+			read := a.Outcome == Passed || w.plan.Review != nil && !w.plan.Review.Accepted
+			return a, read && a.Try == w.plan.Rounds && a.Landed == len(w.landed)
+		}
+	}
+	return Attempt{}, false
 }
 
 // verdictOf tells a review in a few words.
@@ -167,12 +186,6 @@ func (w *work) deliver(ctx context.Context) (again bool, res Result) {
 	if err != nil {
 		return false, w.stopped(trouble(ctx, "record the plan", err))
 	}
-	// Its process may have died between the promotion and the row.
-	if id, state, ok, err := w.RunOf(ctx, a.ID); err != nil {
-		return false, w.stopped(trouble(ctx, "look what became of the delivery", err))
-	} else if ok && (state == run.Promoted || state == run.Done && w.req.Commit != nil && w.req.Commit.Branch != "") {
-		return false, w.delivered(ctx, a, id, nil)
-	}
 	landed := w.first(len(w.landed))
 	req := w.req
 	req.Found, req.Config.Gates = true, withAcceptance(req.Config.Gates, w.plan.Landed()...)
@@ -232,6 +245,26 @@ func LastMessage(p crew.Plan) string {
 		return ""
 	}
 	return tasks[len(tasks)-1].Message
+}
+
+// promoted returns the result of a plan whose process died between the promotion and the row, nil for any other. The files
+// are those of the whole then, on which the changes of its tasks do not fit one by one any more.
+func (w *work) promoted(ctx context.Context) *Result {
+	for _, a := range w.left {
+		if a.Kind != DeliverKind {
+			continue
+		}
+		id, state, ok, err := w.RunOf(ctx, a.ID)
+		if err != nil {
+			res := w.stopped(trouble(ctx, "look what became of the delivery", err))
+			return &res
+		}
+		if ok && (state == run.Promoted || state == run.Done && w.req.Commit != nil && w.req.Commit.Branch != "") {
+			res := w.delivered(ctx, a, id, nil)
+			return &res
+		}
+	}
+	return nil
 }
 
 // settle records how the run of a delivery ended.

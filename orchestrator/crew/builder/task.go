@@ -250,10 +250,11 @@ func (g *trial) read(doc run.Document) *run.Problem {
 			g.outcome, g.why = Refused, "the model saw nothing to change"
 		}
 		return nil
-	case run.ExitFail, run.ExitApproval, run.ExitConflict:
+	case run.ExitFail, run.ExitApproval:
 		g.outcome, g.why = Refused, refusal(doc)
 		return nil
 	}
+	// Also a conflict: the directory is another one, or its files were edited, which no other try would change.
 	if doc.Error == nil {
 		return &run.Problem{Kind: run.ProblemInfra, Message: "the run ended without a word", Next: "run `agent doctor`, then " + resume}
 	}

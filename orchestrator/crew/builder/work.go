@@ -73,6 +73,10 @@ func (w *work) build(ctx context.Context, cancel context.CancelCauseFunc) Result
 	if problem := w.recall(ctx); problem != nil {
 		return w.stopped(problem)
 	}
+	if res := w.promoted(ctx); res != nil {
+		return *res
+	}
+	w.reopen()
 	w.plan.State, w.plan.Why = crew.Building, ""
 	if err := w.save(ctx); err != nil {
 		return w.stopped(trouble(ctx, "record the plan", err))
@@ -131,7 +135,11 @@ func (w *work) recall(ctx context.Context) *run.Problem {
 			t.Tries--
 		}
 	}
-	// What failed or was held before is tried again by who asks for it.
+	return nil
+}
+
+// reopen has what failed or was held before tried again, by who asks for it.
+func (w *work) reopen() {
 	for _, t := range w.plan.Tasks {
 		if t.State == crew.Undone || t.State == crew.Held {
 			w.plan.Reopen(t.N)
@@ -139,7 +147,6 @@ func (w *work) recall(ctx context.Context) *run.Problem {
 			w.before[t.N] = t.Tries
 		}
 	}
-	return nil
 }
 
 // tasks carries out the tasks that can be, until none is left that can.

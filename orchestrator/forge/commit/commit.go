@@ -3,7 +3,7 @@
 // stash is not touched.
 //
 // The commit is made before a file of the workspace changes, under a reference of its own
-// (refs/agent/pending/RUN/…). Once the files are in place Place moves the branch, if it is
+// (refs/agent/pending/RUN/N/…, for N commits). Once the files are in place Place moves the branch, if it is
 // still where it was, and Finish brings the index up to date and drops the reference. Whoever
 // finds the reference after a kill calls Settle, which comes to the same end: a promotion is
 // then committed, and what was rolled back has no commit.
@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"agent/orchestrator/forge/revision"
@@ -127,14 +128,16 @@ func Prepare(ctx context.Context, repo *revision.Repository, o Order) (*Commit, 
 	if err != nil {
 		return nil, err
 	}
-	c := &Commit{Ref: ref, repo: repo, parent: parent, pending: pendingRefs + o.Run + "/" + detached}
+	c := &Commit{Ref: ref, repo: repo, parent: parent}
+	on := detached
 	switch {
 	case o.Branch != "":
 		c.Ref, c.fresh = "refs/heads/"+o.Branch, true
-		c.pending = pendingRefs + o.Run + "/branch"
+		on = "branch"
 	case ref != "HEAD":
-		c.pending = pendingRefs + o.Run + "/" + strings.TrimPrefix(ref, "refs/")
+		on = strings.TrimPrefix(ref, "refs/")
 	}
+	c.pending = fmt.Sprintf("%s%s/%d/%s", pendingRefs, o.Run, len(o.Before)+1, on)
 	changes, err := o.Changes.Flatten()
 	if err != nil {
 		return nil, err
@@ -436,24 +439,43 @@ func Settle(ctx context.Context, dir, run string, promoted bool) error {
 	if err != nil {
 		return err
 	}
-	text, err := repo.Git(ctx, "for-each-ref", "--format=%(refname) %(objectname) %(parent)", pendingRefs+run+"/")
+	text, err := repo.Git(ctx, "for-each-ref", "--format=%(refname) %(objectname)", pendingRefs+run+"/")
 	if err != nil || text == "" {
 		return err
 	}
 	for line := range strings.SplitSeq(text, "\n") {
-		f := strings.Fields(line)
-		if len(f) < 2 {
-			continue
+		name, id, _ := strings.Cut(line, " ")
+		on := strings.TrimPrefix(name, pendingRefs+run+"/")
+		count, rest, _ := strings.Cut(on, "/")
+		n, err := strconv.Atoi(count)
+		if err != nil || n < 1 {
+			n, rest = 1, on // as it was named when a run had but one
 		}
-		c := &Commit{ID: f[1], repo: repo, pending: f[0]}
-		if len(f) > 2 {
-			c.parent = f[2]
+		c := &Commit{ID: id, repo: repo, pending: name}
+		if c.parent, err = c.before(ctx, n); err != nil {
+			return err
 		}
-		if err := c.settle(ctx, strings.TrimPrefix(f[0], pendingRefs+run+"/"), promoted); err != nil {
+		if err := c.settle(ctx, rest, promoted); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// before returns what the first of n commits was made on, of which this is the last; "" where that was the first of all.
+func (c *Commit) before(ctx context.Context, n int) (string, error) {
+	text, err := c.repo.Git(ctx, "rev-list", "--first-parent", fmt.Sprintf("--max-count=%d", n+1), c.ID)
+	if err != nil {
+		return "", err
+	}
+	list := strings.Fields(text)
+	switch len(list) {
+	case n:
+		return "", nil
+	case n + 1:
+		return list[n], nil
+	}
+	return "", fmt.Errorf("%s names %d commits and has %d; look at them with `git log %s`, then `git update-ref -d %s`", c.pending, n, len(list), c.pending, c.pending)
 }
 
 // settle brings one pending commit to its end. on is the branch below refs that it is for.
