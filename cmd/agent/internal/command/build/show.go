@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"agent/cmd/agent/internal/checkpoint"
 	"agent/cmd/agent/internal/cmdline"
 	"agent/cmd/agent/internal/command/plan"
@@ -17,7 +19,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// A show shows a plan at work on stderr: on a terminal its tree, drawn anew in place with what each running task does, below
+// A show shows a plan at work on stderr: on a terminal that can go back its tree, drawn anew in place with what each running task does, below
 // what happened; elsewhere a line for each thing that happens.
 type show struct {
 	line  *cmdline.Line
@@ -34,7 +36,7 @@ type show struct {
 
 // newShow returns the show of a plan.
 func newShow(line *cmdline.Line, p crew.Plan) *show {
-	return &show{line: line, began: time.Now(), plan: p, doing: map[int]string{}, hidden: term.Terminal(line.Stderr) == nil}
+	return &show{line: line, began: time.Now(), plan: p, doing: map[int]string{}, hidden: term.Terminal(line.Stderr) == nil || line.Getenv("TERM") == "dumb"}
 }
 
 // note takes what happens.
@@ -88,17 +90,17 @@ func (s *show) draw(happened string) {
 	lines := plan.Lines(pal, s.plan)
 	for _, t := range s.plan.Tasks {
 		if t.State == crew.Running && s.doing[t.N] != "" {
-			lines = append(lines, pal.Dim(clip(fmt.Sprintf("  %d: %s", t.N, s.doing[t.N]), columns)))
+			lines = append(lines, pal.Dim(fmt.Sprintf("  %d: %s", t.N, s.doing[t.N])))
 		}
 	}
 	if s.doing[0] != "" {
-		lines = append(lines, pal.Dim(clip("  whole: "+s.doing[0], columns)))
+		lines = append(lines, pal.Dim("  whole: "+s.doing[0]))
 	}
 	if most := max(3, rows-4); len(lines) > most {
 		lines = append(lines[:most-1], pal.Dim(fmt.Sprintf("  and %d more lines", len(lines)-most+1)))
 	}
-	for _, l := range lines {
-		b.WriteString(l + "\n")
+	for _, l := range lines { // what wraps is more lines than erase takes away
+		b.WriteString(clip(l, columns) + "\n")
 	}
 	s.drawn = len(lines)
 	io.WriteString(w, b.String())
@@ -112,13 +114,8 @@ func (s *show) erase(b *strings.Builder) {
 	s.drawn = 0
 }
 
-// clip cuts a line of our own to the width of a terminal.
-func clip(s string, columns int) string {
-	if r := []rune(s); len(r) >= columns && columns > 1 {
-		return string(r[:columns-2]) + "…"
-	}
-	return s
-}
+// clip cuts a line of our own, colours and wide characters in it, to less than the width of a terminal.
+func clip(s string, columns int) string { return ansi.Truncate(s, columns-1, "…") }
 
 // close takes the tree off the screen for good: the result that is printed next has it.
 func (s *show) close() {
