@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -231,7 +232,7 @@ func (j *job) confirm(p crew.Plan) error {
 		return err
 	}
 	yes, err := j.AskYes(j.ctx.Context, fmt.Sprintf("Carry out these %s?", run.Count(len(p.Tasks), "task")))
-	if err != nil && !errors.Is(err, term.ErrExpired) {
+	if err != nil && !errors.Is(err, term.ErrExpired) && !errors.Is(err, io.EOF) { // Ctrl-D is no yes
 		return err
 	}
 	if !yes {

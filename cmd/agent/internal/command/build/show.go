@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -185,6 +186,9 @@ func (s *stepper) ask(ctx context.Context, step builder.Step) (builder.StepAnswe
 	q.Choices = append(q.Choices, term.Choice{Key: 'q', Name: "quit", Help: "end here; `agent build --resume` carries it on"})
 	for {
 		key, err := s.line.Ask(ctx, q)
+		if errors.Is(err, io.EOF) { // Ctrl-D, or the terminal went away
+			return builder.StepAnswer{Abort: true}, nil
+		}
 		if err != nil {
 			return builder.StepAnswer{}, err
 		}
