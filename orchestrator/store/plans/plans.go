@@ -49,7 +49,8 @@ func (b Book) AddPlan(ctx context.Context, p crew.Plan) (int64, error) {
 }
 
 // SavePlan implements [builder.Plans]: it records where a plan and all its tasks stand. owner has to have it, "" for a plan
-// that nobody works on; else the error is run.ErrFenced. A plan that stands still gives its owner up.
+// that nobody works on; else the error is run.ErrFenced, as for one that is over and was to be anything else. A plan that stands still
+// gives its owner up: the same state again is a retry whose first answer was lost.
 func (b Book) SavePlan(ctx context.Context, p crew.Plan, owner string) error {
 	review, err := json.Marshal(p.Review)
 	if err != nil {
@@ -67,7 +68,8 @@ func (b Book) SavePlan(ctx context.Context, p crew.Plan, owner string) error {
 					wanted = case when @state = 'building' then wanted else '' end,
 					begun = coalesce(begun, case when @state = 'building' then clock_timestamp() end),
 					ended = case when (select s.final from plan_state s where s.name = @state) then coalesce(ended, clock_timestamp()) end
-				where id = @id and owner in (@owner, case when @state <> 'building' then '' else @owner end)`,
+				where id = @id and (owner = @owner or owner = '' and state = @state and @state <> 'building')
+					and (state = @state or not (select s.final from plan_state s where s.name = plan.state))`,
 				pgx.NamedArgs{
 					"id": p.ID, "owner": database.Clean(owner), "goal": database.Clean(p.Goal), "summary": database.Clean(p.Summary), "state": string(p.State), "why": database.Clean(p.Why),
 					"rounds": p.Rounds, "replanned": p.Replanned, "review": review, "run": database.Clean(p.Run),
@@ -93,12 +95,13 @@ func saveTasks(ctx context.Context, tx pgx.Tx, p crew.Plan) error {
 			"plan": p.ID, "n": t.N, "title": database.Clean(t.Title), "goal": database.Clean(t.Goal), "role": database.Clean(t.Role), "message": database.Clean(t.Message),
 			"state": string(t.State), "why": database.Clean(t.Why), "tries": t.Tries, "landed": t.Landed, "run": database.Clean(t.Run),
 		}
-		for name, value := range map[string]any{"files": t.Files, "creates": t.Creates, "depends": t.DependsOn, "accept": t.Accept} {
-			text, err := json.Marshal(value)
+		// Never null, and without an escaped NUL: the views take the lists apart, of all plans at once.
+		for name, value := range map[string]any{"files": append([]string{}, t.Files...), "creates": append([]string{}, t.Creates...), "depends": append([]int{}, t.DependsOn...), "accept": t.Accept} {
+			text, err := database.CleanJSON(value)
 			if err != nil {
 				return err
 			}
-			args[name] = database.Clean(string(text))
+			args[name] = text
 		}
 		batch.Queue(`
 			insert into plan_task (plan, n, title, goal, files, creates, depends_on, role, message, accept, state, why, tries, landed, run)
@@ -112,7 +115,7 @@ func saveTasks(ctx context.Context, tx pgx.Tx, p crew.Plan) error {
 }
 
 // TakePlan implements [builder.Plans]: it makes owner the owner of a plan in place of was, and returns the plan. run.ErrFenced means that
-// somebody else was faster, ErrOver that nothing is left to do.
+// somebody else was faster, ErrOver that nothing is left to do, database.ErrNotFound that there is no such plan.
 func (b Book) TakePlan(ctx context.Context, id int64, was, owner string) (crew.Plan, error) {
 	err := b.db.Do(ctx, fmt.Sprintf("take plan %d up", id), func(ctx context.Context) error {
 		tag, err := b.db.Pool.Exec(ctx, `
@@ -125,7 +128,10 @@ func (b Book) TakePlan(ctx context.Context, id int64, was, owner string) (crew.P
 		return err
 	})
 	if err != nil {
-		if p, look := b.Plan(ctx, id); look == nil && p.State.Over() {
+		switch p, look := b.Plan(ctx, id); {
+		case errors.Is(look, database.ErrNotFound):
+			err = look
+		case look == nil && p.State.Over():
 			err = fmt.Errorf("plan %d is %s: %w", id, p.State, ErrOver)
 		}
 		return crew.Plan{}, err

@@ -50,7 +50,8 @@ func UnallowedRoles(roles crew.Roles, home string) ([]agent.Source, error) {
 	}
 	var left []agent.Source
 	for _, name := range roles.Names() {
-		s := agent.Source{Name: agent.Purpose(name), Layer: roles[name].Layer, Text: roles[name].Text}
+		// With its name: what one role may do is not trusted for another.
+		s := agent.Source{Name: agent.Purpose(name), Layer: roles[name].Layer, Text: name + ".toml\n" + roles[name].Text}
 		if s.Layer == OfWorkspace && !slices.Contains(allowed, s.SHA256()) {
 			left = append(left, s)
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -165,7 +166,6 @@ func (j *job) run() error {
 		b.Step = (&stepper{j.Line, show}).ask
 	}
 	j.req.Approver = approver{&checkpoint.Approver{Console: &j.Console, Yes: j.set.On("yes"), Allow: j.req.Allow, Wait: j.set.Patience(), Board: j.NewBoard(0)}, show}
-	sandbox.Describe(j.req.Commit, j.ctx.String("message"), "", nil)
 	j.describe(p)
 	res := b.Build(j.ctx.Context, j.req, p)
 	show.close()
@@ -177,7 +177,9 @@ func (j *job) describe(p crew.Plan) {
 	if j.req.Commit == nil {
 		return
 	}
-	inner, text := j.req.Commit.Message, j.ctx.String("message")
+	// The trailers are those of any commit of a run; without a text there is nothing else.
+	sandbox.Describe(j.req.Commit, "", "", nil)
+	trailers, text := j.req.Commit.Message, j.ctx.String("message")
 	j.req.Commit.Message = func(ctx context.Context, about run.CommitAbout) string {
 		now, err := j.s.DB.Plans().Plan(ctx, p.ID)
 		if text == "" && err == nil {
@@ -186,9 +188,7 @@ func (j *job) describe(p crew.Plan) {
 		if text == "" {
 			text = term.Headline(p.Goal)
 		}
-		// The trailers are those of any commit of a run.
-		_, trailers, _ := strings.Cut(inner(ctx, about), "\n\n")
-		return strings.TrimRight(text, "\n") + "\n\n" + trailers
+		return strings.TrimSpace(text) + "\n\n" + strings.TrimLeft(trailers(ctx, about), "\n")
 	}
 }
 
@@ -232,7 +232,7 @@ func (j *job) confirm(p crew.Plan) error {
 		return err
 	}
 	yes, err := j.AskYes(j.ctx.Context, fmt.Sprintf("Carry out these %s?", run.Count(len(p.Tasks), "task")))
-	if err != nil && !errors.Is(err, term.ErrExpired) {
+	if err != nil && !errors.Is(err, term.ErrExpired) && !errors.Is(err, io.EOF) { // Ctrl-D is no yes
 		return err
 	}
 	if !yes {

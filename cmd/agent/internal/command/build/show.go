@@ -2,11 +2,14 @@ package build
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"agent/cmd/agent/internal/checkpoint"
 	"agent/cmd/agent/internal/cmdline"
@@ -17,7 +20,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// A show shows a plan at work on stderr: on a terminal its tree, drawn anew in place with what each running task does, below
+// A show shows a plan at work on stderr: on a terminal that can go back its tree, drawn anew in place with what each running task does, below
 // what happened; elsewhere a line for each thing that happens.
 type show struct {
 	line  *cmdline.Line
@@ -34,7 +37,7 @@ type show struct {
 
 // newShow returns the show of a plan.
 func newShow(line *cmdline.Line, p crew.Plan) *show {
-	return &show{line: line, began: time.Now(), plan: p, doing: map[int]string{}, hidden: term.Terminal(line.Stderr) == nil}
+	return &show{line: line, began: time.Now(), plan: p, doing: map[int]string{}, hidden: term.Terminal(line.Stderr) == nil || line.Getenv("TERM") == "dumb"}
 }
 
 // note takes what happens.
@@ -88,17 +91,17 @@ func (s *show) draw(happened string) {
 	lines := plan.Lines(pal, s.plan)
 	for _, t := range s.plan.Tasks {
 		if t.State == crew.Running && s.doing[t.N] != "" {
-			lines = append(lines, pal.Dim(clip(fmt.Sprintf("  %d: %s", t.N, s.doing[t.N]), columns)))
+			lines = append(lines, pal.Dim(fmt.Sprintf("  %d: %s", t.N, s.doing[t.N])))
 		}
 	}
 	if s.doing[0] != "" {
-		lines = append(lines, pal.Dim(clip("  whole: "+s.doing[0], columns)))
+		lines = append(lines, pal.Dim("  whole: "+s.doing[0]))
 	}
 	if most := max(3, rows-4); len(lines) > most {
 		lines = append(lines[:most-1], pal.Dim(fmt.Sprintf("  and %d more lines", len(lines)-most+1)))
 	}
-	for _, l := range lines {
-		b.WriteString(l + "\n")
+	for _, l := range lines { // what wraps is more lines than erase takes away
+		b.WriteString(clip(l, columns) + "\n")
 	}
 	s.drawn = len(lines)
 	io.WriteString(w, b.String())
@@ -112,13 +115,8 @@ func (s *show) erase(b *strings.Builder) {
 	s.drawn = 0
 }
 
-// clip cuts a line of our own to the width of a terminal.
-func clip(s string, columns int) string {
-	if r := []rune(s); len(r) >= columns && columns > 1 {
-		return string(r[:columns-2]) + "…"
-	}
-	return s
-}
+// clip cuts a line of our own, colours and wide characters in it, to less than the width of a terminal.
+func clip(s string, columns int) string { return ansi.Truncate(s, columns-1, "…") }
 
 // close takes the tree off the screen for good: the result that is printed next has it.
 func (s *show) close() {
@@ -188,6 +186,9 @@ func (s *stepper) ask(ctx context.Context, step builder.Step) (builder.StepAnswe
 	q.Choices = append(q.Choices, term.Choice{Key: 'q', Name: "quit", Help: "end here; `agent build --resume` carries it on"})
 	for {
 		key, err := s.line.Ask(ctx, q)
+		if errors.Is(err, io.EOF) { // Ctrl-D, or the terminal went away
+			return builder.StepAnswer{Abort: true}, nil
+		}
 		if err != nil {
 			return builder.StepAnswer{}, err
 		}

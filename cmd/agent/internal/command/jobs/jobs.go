@@ -116,7 +116,7 @@ func (c command) named(ctx *cli.Context, act func(context.Context, *wire.Session
 	if err != nil {
 		return err
 	}
-	if !ctx.Args().Present() {
+	if ctx.Args().First() == "" { // which Find takes for the newest
 		return fault.Usage("see `agent jobs list`", "no plan was named")
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
@@ -134,7 +134,7 @@ func (c command) show(ctx *cli.Context) error {
 		if set.On("json") {
 			return term.PrintJSON(c.Stdout, j)
 		}
-		fmt.Fprintf(c.Stderr, "%s %s\n", j.stands(), j.Owner)
+		fmt.Fprintf(c.Stderr, "%s %s\n", j.stands(), term.CleanLine(j.Owner))
 		return plan.Print(c.Stdout, c.Palette(c.Stdout), j.Plan)
 	})
 }
@@ -143,7 +143,10 @@ func (c command) show(ctx *cli.Context) error {
 func (c command) want(ctx *cli.Context, wanted, told string) error {
 	return c.named(ctx, func(ctx context.Context, s *wire.Session, set config.Settings, j Job) error {
 		next := fmt.Sprintf("`agent build --plan %d` carries it on", j.Plan.ID)
-		if j.Plan.State == crew.Building && !j.Alive && wanted != "" {
+		if j.Plan.State.Over() {
+			next = "`agent jobs list` has what is at work"
+		}
+		if j.Plan.State == crew.Building && !j.Alive {
 			return &fault.Error{Exit: run.ExitConflict, Kind: run.ProblemConflict, Next: next, Err: fmt.Errorf("the process of plan %d has died: %s", j.Plan.ID, j.Owner)}
 		}
 		err := s.DB.Plans().Want(ctx, j.Plan.ID, wanted)

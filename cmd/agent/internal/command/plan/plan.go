@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -263,7 +264,7 @@ func (c command) show(ctx *cli.Context) error {
 
 // drop gives a plan up.
 func (c command) drop(ctx *cli.Context) error {
-	if !ctx.Args().Present() {
+	if ctx.Args().First() == "" { // which Find takes for the newest
 		return fault.Usage(listed, "no plan was named")
 	}
 	return c.with(ctx, func(s *wire.Session, set config.Settings, p crew.Plan) error {
@@ -337,12 +338,7 @@ func (c command) edit(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if fresh {
-			next.ID, err = s.DB.Plans().AddPlan(ctx.Context, next)
-		} else {
-			err = s.DB.Plans().SavePlan(ctx.Context, next, p.Owner)
-		}
-		if err != nil {
+		if next, err = c.keep(ctx.Context, s, p, next); err != nil {
 			return err
 		}
 		if set.On("json") {
@@ -350,6 +346,30 @@ func (c command) edit(ctx *cli.Context) error {
 		}
 		return Print(c.Stdout, c.Palette(c.Stdout), next)
 	})
+}
+
+// keep records next in place of was, which has no number where it is new, and returns it as the record has it. What others did with the plan
+// while the person had it in an editor is not written over.
+func (c command) keep(ctx context.Context, s *wire.Session, was, next crew.Plan) (crew.Plan, error) {
+	book := s.DB.Plans()
+	if was.ID == 0 {
+		id, err := book.AddPlan(ctx, next)
+		if err != nil {
+			return next, err
+		}
+		return book.Plan(ctx, id)
+	}
+	now, err := book.Plan(ctx, was.ID)
+	if err != nil {
+		return next, err
+	}
+	if !reflect.DeepEqual(was, now) {
+		return next, &fault.Error{
+			Exit: run.ExitConflict, Kind: run.ProblemConflict, Next: fmt.Sprintf("look at it with `agent plan show %d`, and edit it again", was.ID),
+			Err: fmt.Errorf("plan %d was changed meanwhile: it is %s", was.ID, now.State),
+		}
+	}
+	return next, book.SavePlan(ctx, next, was.Owner)
 }
 
 // edited returns the plan as the person left it, in the editor or a file, and checked.
