@@ -232,7 +232,8 @@ func TestAStrictGateAsksForTheThingItself(t *testing.T) {
 	s := newSite(t, map[string]string{"note.txt": "four\n"})
 	has := []string{"grep", "-q", "five", "note.txt"}
 	s.config.Gates = []CustomGate{
-		{Name: "loose", Command: has, When: WhenAlways}, {Name: "accept-1", Command: has, When: WhenAlways, Strict: true},
+		{Name: "loose", Command: has, When: WhenAlways},
+		{Name: "accept-1", Command: has, When: WhenAlways, Strict: true},
 		{Name: "accept-2", Command: []string{"no-such-command"}, When: WhenAlways, Strict: true},
 	}
 	for text, want := range map[string]check.Verdict{"four and more\n": check.Fail, "five\n": check.Pass} {

@@ -162,13 +162,17 @@ func TestABudgetThatEndsStopsThePlan(t *testing.T) {
 		states string
 	}{
 		"the reviewer's": {func(c *crowd) { c.reviewer = nil }, func(c *crowd) { c.reviewer = []string{accepts} }, "1 done, 2 done, 3 done"},
-		"a worker's": {func(c *crowd) { delete(c.work, "two") },
-			func(c *crowd) { c.work["two"] = []string{edits("a.py", "x = 2", "x = 3")} }, "1 done, 2 waiting, 3 done"},
-		"the planner's, asked for another way": {func(c *crowd) { c.work["two"], c.planner = []string{"no edit"}, nil },
+		"a worker's": {
+			func(c *crowd) { delete(c.work, "two") },
+			func(c *crowd) { c.work["two"] = []string{edits("a.py", "x = 2", "x = 3")} }, "1 done, 2 waiting, 3 done",
+		},
+		"the planner's, asked for another way": {
+			func(c *crowd) { c.work["two"], c.planner = []string{"no edit"}, nil },
 			func(c *crowd) {
 				c.planner = []string{planOf(9, "other|a.py||1")}
 				c.work["other"] = []string{edits("a.py", "x = 2", "x = 3")}
-			}, "1 done, 2 waiting, 3 done"},
+			}, "1 done, 2 waiting, 3 done",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

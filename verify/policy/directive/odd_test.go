@@ -112,9 +112,15 @@ func TestHostileLinesAreBounded(t *testing.T) {
 	}
 	began := time.Now()
 	for _, c := range [][2]string{
-		{"a.py", "#" + strings.Repeat(" mypy: a,", 1<<12)}, {"a.py", "# mypy:" + strings.Repeat(" ", 1<<14) + "x"}, {"a.py", strings.Repeat("#", 1<<14) + " ignore"},
-		{"a.ts", "/* eslint " + strings.Repeat("a ", 1<<13) + "*/"}, {"a.ts", "/" + strings.Repeat("*", 1<<14) + " eslint-disable"}, {"a.go", "//nolint:" + strings.Repeat("a,", 1<<13)},
-		{"a.rs", strings.Repeat("#[allow(", 1<<12)}, {"a.html", "<!-- " + strings.Repeat("<!-- stylelint-disable ", 1<<10)}, {"a.py", "# noqa\x00\xff: E501\u2028# noqa"},
+		{"a.py", "#" + strings.Repeat(" mypy: a,", 1<<12)},
+		{"a.py", "# mypy:" + strings.Repeat(" ", 1<<14) + "x"},
+		{"a.py", strings.Repeat("#", 1<<14) + " ignore"},
+		{"a.ts", "/* eslint " + strings.Repeat("a ", 1<<13) + "*/"},
+		{"a.ts", "/" + strings.Repeat("*", 1<<14) + " eslint-disable"},
+		{"a.go", "//nolint:" + strings.Repeat("a,", 1<<13)},
+		{"a.rs", strings.Repeat("#[allow(", 1<<12)},
+		{"a.html", "<!-- " + strings.Repeat("<!-- stylelint-disable ", 1<<10)},
+		{"a.py", "# noqa\x00\xff: E501\u2028# noqa"},
 	} {
 		found(c[0], c[1])
 		family, list := lines(c[0], c[1]+"\n")

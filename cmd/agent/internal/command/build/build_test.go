@@ -145,8 +145,11 @@ func TestWhatIsNotCarriedOut(t *testing.T) {
 		exit  int
 		words string
 	}{
-		{dir, crew.Delivered, "", run.ExitUsage, "is delivered"}, {dir, crew.Dropped, "", run.ExitUsage, "is dropped"}, {dir + "/other", crew.Paused, "", run.ExitUsage, "--workspace " + dir + "/other"},
-		{dir, crew.Building, sandbox.Owner(), run.ExitConflict, "agent jobs cancel"}, {dir, crew.Drafted, "", run.ExitApproval, "no --yes"},
+		{dir, crew.Delivered, "", run.ExitUsage, "is delivered"},
+		{dir, crew.Dropped, "", run.ExitUsage, "is dropped"},
+		{dir + "/other", crew.Paused, "", run.ExitUsage, "--workspace " + dir + "/other"},
+		{dir, crew.Building, sandbox.Owner(), run.ExitConflict, "agent jobs cancel"},
+		{dir, crew.Drafted, "", run.ExitApproval, "no --yes"},
 	} {
 		p := add(c.dir, c.state, c.owner)
 		refused(t, string(c.state), at(t, s, dir, nil, false, "--plan", fmt.Sprint(p.ID)).run(), c.exit, c.words)

@@ -142,7 +142,11 @@ func TestWhatMayBeDropped(t *testing.T) {
 		exit  int
 		words string
 	}{
-		{crew.Drafted, "", 0, ""}, {crew.Paused, "", 0, ""}, {crew.Awaiting, "", 0, ""}, {crew.Failed, "", 0, ""}, {crew.Dropped, "", 0, ""},
+		{crew.Drafted, "", 0, ""},
+		{crew.Paused, "", 0, ""},
+		{crew.Awaiting, "", 0, ""},
+		{crew.Failed, "", 0, ""},
+		{crew.Dropped, "", 0, ""},
 		{crew.Building, "nobody", 0, ""}, // it died
 		{crew.Building, sandbox.Owner(), run.ExitConflict, "works on plan"},
 		{crew.Delivered, "", run.ExitUsage, "was delivered by run"},
@@ -376,9 +380,12 @@ func TestAGoalIsRead(t *testing.T) {
 func TestTheTreeOfAPlan(t *testing.T) {
 	t.Parallel()
 	p := crew.Plan{ID: 7, Workspace: "/w\x1b[1m", Goal: "a\nb\x1b[2J", State: crew.Failed, Why: "task 3", Run: "1k3", Tasks: []crew.Task{
-		{N: 1, Title: "one\nmore", State: crew.Done, Role: crew.Worker}, {N: 2, Title: "two", State: crew.Running, Role: "libr\x1b[1marian", DependsOn: []int{1}, Tries: 2},
-		{N: 3, Title: "three", State: crew.Undone, Role: crew.Worker, DependsOn: []int{1, 2}, Why: "its gate\x1b[2J says no\nat all"}, {N: 4, Title: "four", State: crew.Blocked, Role: crew.Worker, DependsOn: []int{3}},
-		{N: 5, Title: "lost", State: crew.Held, Role: crew.Worker, DependsOn: []int{99}}, {N: 6, Title: "was", State: crew.Replaced, Role: crew.Worker, Why: "not told", DependsOn: []int{7}},
+		{N: 1, Title: "one\nmore", State: crew.Done, Role: crew.Worker},
+		{N: 2, Title: "two", State: crew.Running, Role: "libr\x1b[1marian", DependsOn: []int{1}, Tries: 2},
+		{N: 3, Title: "three", State: crew.Undone, Role: crew.Worker, DependsOn: []int{1, 2}, Why: "its gate\x1b[2J says no\nat all"},
+		{N: 4, Title: "four", State: crew.Blocked, Role: crew.Worker, DependsOn: []int{3}},
+		{N: 5, Title: "lost", State: crew.Held, Role: crew.Worker, DependsOn: []int{99}},
+		{N: 6, Title: "was", State: crew.Replaced, Role: crew.Worker, Why: "not told", DependsOn: []int{7}},
 		{N: 7, Title: "round", State: crew.Waiting, Role: crew.Worker, DependsOn: []int{6}},
 	}, Review: &crew.Review{Findings: []crew.Finding{{Severity: "major", File: "a.py", Text: "wrong\x1b[2J"}}}}
 	want := `✓ done     1. one␊more
