@@ -582,8 +582,7 @@ func TestTroubleStopsThePlanAndIsNoTasksFault(t *testing.T) {
 // What the gates find only in the whole is mended by a fixer, in the files that they name.
 func TestWhatFailsAsAWholeIsMended(t *testing.T) {
 	t.Parallel()
-	var s *site
-	s = newSite(t, map[string]string{"b.py": "b = 1\n"}, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+	s := newSite(t, map[string]string{"b.py": "b = 1\n"}, func(ctx context.Context, req verify.Request) (verify.Report, error) {
 		tree := req.Base.With(req.Changeset)
 		a, _ := tree.ReadFile("a.py")
 		b, _ := tree.ReadFile("b.py")

@@ -22,12 +22,12 @@ func TestNobodyIsNotTheAgent(t *testing.T) {
 		"GET /merge_requests/1/discussions": `[{"id":"d1","notes":[{"id":1,"body":"x","author":null,"position":{"new_path":"a.py","new_line":3}}]},{"id":"d2","notes":[]},{"id":"d3","notes":null},
 			{"id":"d4","notes":[{"id":2,"body":"moved","system":true,"position":{"new_path":"a.py","new_line":3}},{"id":3,"body":"whole","author":{"username":"ada"}}]}]`,
 	}
-	f, s := open(t, answers)
+	f, _ := open(t, answers)
 	threads, err := f.Threads(t.Context(), 1)
 	if err != nil || len(threads) != 1 || threads[0].Comments[0].Mine || threads[0].Comments[0].Author != "" {
 		t.Errorf("%+v %v", threads, err)
 	}
-	f, s = open(t, answers)
+	f, s := open(t, answers)
 	for _, odd := range []string{`{}`, `{"username":""}`, `null`, `401:{"message":"401 Unauthorized"}`, `<html>`} {
 		s.answers["GET /api/v4/user"] = odd
 		if threads, err := f.Threads(t.Context(), 1); err == nil {
