@@ -163,7 +163,7 @@ func (j *job) run() error {
 	board.Close()
 	b.Tell = show.note
 	if j.ctx.Bool("step") {
-		b.Step = (&stepper{j.Line, show}).ask
+		b.Step = (&stepper{line: j.Line, show: show}).ask
 	}
 	j.req.Approver = approver{&checkpoint.Approver{Console: &j.Console, Yes: j.set.On("yes"), Allow: j.req.Allow, Wait: j.set.Patience(), Board: j.NewBoard(0)}, show}
 	j.describe(p)

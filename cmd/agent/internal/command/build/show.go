@@ -26,11 +26,13 @@ type show struct {
 	line  *cmdline.Line
 	began time.Time
 
-	mu     sync.Mutex
-	plan   crew.Plan
-	doing  map[int]string // what the run of each task is at; 0 for the whole
-	drawn  int            // lines of the tree on the screen
-	hidden bool
+	mu      sync.Mutex
+	plan    crew.Plan
+	doing   map[int]string // what the run of each task is at; 0 for the whole
+	drawn   int            // lines of the tree on the screen
+	paused  int            // questions that have the terminal
+	waiting []string       // what happened meanwhile, to be printed behind them
+	hidden  bool
 
 	asking sync.Mutex // one question at a time
 }
@@ -75,6 +77,12 @@ func said(e run.Event) string {
 // draw prints a line of what happened, "" for none, and the tree below it.
 func (s *show) draw(happened string) {
 	w := s.line.Stderr
+	if s.paused > 0 {
+		if happened != "" {
+			s.waiting = append(s.waiting, happened)
+		}
+		return
+	}
 	if s.hidden {
 		if happened != "" {
 			fmt.Fprintln(w, happened)
@@ -133,18 +141,28 @@ func (s *show) close() {
 // pause leaves the terminal to a question until the returned function is called.
 func (s *show) pause() func() {
 	s.mu.Lock()
-	was := s.hidden
-	if !was {
+	defer s.mu.Unlock()
+	if s.paused++; !s.hidden {
 		var b strings.Builder
 		s.erase(&b)
 		io.WriteString(s.line.Stderr, b.String())
 	}
-	s.hidden = true
-	s.mu.Unlock()
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.hidden = was
+		if s.paused--; s.paused > 0 {
+			return
+		}
+		columns, _ := s.line.Size(s.line.Stderr)
+		for _, happened := range s.waiting {
+			if !s.hidden {
+				happened = clip(happened, columns)
+			}
+			fmt.Fprintln(s.line.Stderr, happened)
+		}
+		if s.waiting = nil; !s.hidden {
+			s.draw("")
+		}
 	}
 }
 
@@ -164,6 +182,8 @@ func (a approver) Approve(ctx context.Context, p run.Proposal) (run.Answer, erro
 type stepper struct {
 	line *cmdline.Line
 	show *show
+
+	ended bool // a person wants no more questions
 }
 
 // ask implements builder.Builder.Step. Tasks begin at the same time, and are asked about one after the other: the
@@ -171,6 +191,9 @@ type stepper struct {
 func (s *stepper) ask(ctx context.Context, step builder.Step) (builder.StepAnswer, error) {
 	s.show.asking.Lock()
 	defer s.show.asking.Unlock()
+	if s.ended { // this one waited while it was said
+		return builder.StepAnswer{Abort: true}, nil
+	}
 	defer s.show.pause()()
 	what := "Judge the whole now?"
 	if step.Task != nil {
@@ -187,6 +210,7 @@ func (s *stepper) ask(ctx context.Context, step builder.Step) (builder.StepAnswe
 	for {
 		key, err := s.line.Ask(ctx, q)
 		if errors.Is(err, io.EOF) { // Ctrl-D, or the terminal went away
+			s.ended = true
 			return builder.StepAnswer{Abort: true}, nil
 		}
 		if err != nil {
@@ -196,6 +220,7 @@ func (s *stepper) ask(ctx context.Context, step builder.Step) (builder.StepAnswe
 		case 's':
 			return builder.StepAnswer{Skip: true}, nil
 		case 'q':
+			s.ended = true
 			return builder.StepAnswer{Abort: true}, nil
 		case 'e':
 			texts, err := s.line.EditTexts(ctx, map[string][]byte{"task.txt": []byte(step.Text)})

@@ -137,10 +137,10 @@ func TestAQuestionHasTheTerminal(t *testing.T) {
 	s.note(builder.Note{Plan: row(3, "first"), Text: "after"})
 	_, asked, _ := strings.Cut(sits.Whole(), "QUESTION")
 	asked, after, _ := strings.Cut(asked, "ANSWER")
-	if strings.Contains(asked, "\x1b[") || strings.Contains(asked, "1. first") || strings.Count(asked, "told ") != 20 {
+	if strings.Contains(asked, "\x1b[") || strings.Contains(asked, "1. first") || strings.Contains(asked, "told ") {
 		t.Errorf("beside the question:\n%q", asked)
 	}
-	if strings.Count(after, "1. first") != 1 || strings.Contains(after, "\x1b[J") {
+	if strings.Count(after, "1. first") != 2 || strings.Count(after, "told ") != 20 {
 		t.Errorf("after it:\n%q", after)
 	}
 }
@@ -171,7 +171,7 @@ func TestAStepIsAskedAbout(t *testing.T) {
 				env["EDITOR"] = termtest.Editor(t, c.edit[0], c.edit[1])
 			}
 			sits := cmdlinetest.NewPerson(t, env)
-			s := &stepper{sits.Line, newShow(sits.Line, row(2, "first"))}
+			s := &stepper{line: sits.Line, show: newShow(sits.Line, row(2, "first"))}
 			type answer struct {
 				builder.StepAnswer
 				err error
@@ -195,7 +195,7 @@ func TestAStepIsAskedAbout(t *testing.T) {
 	}
 	// Tasks that begin together are asked about one after the other; who gives up asks no more.
 	sits := cmdlinetest.NewPerson(t, nil)
-	s := &stepper{sits.Line, newShow(sits.Line, row(2, "first"))}
+	s := &stepper{line: sits.Line, show: newShow(sits.Line, row(2, "first"))}
 	ctx, cancel := context.WithCancel(t.Context())
 	errs := make(chan error, 2)
 	for range 2 {
@@ -213,5 +213,38 @@ func TestAStepIsAskedAbout(t *testing.T) {
 		if err := <-errs; err == nil {
 			t.Error("a question that was cancelled is answered")
 		}
+	}
+}
+
+// What happens while a question is on the screen is told behind it, and who quits at one is not asked the next.
+func TestNothingIsToldIntoAQuestion(t *testing.T) {
+	t.Parallel()
+	task := crew.Task{N: 1, Title: "first"}
+	sits := cmdlinetest.NewPerson(t, nil)
+	s := &stepper{line: sits.Line, show: newShow(sits.Line, row(2, "first"))}
+	got := make(chan builder.StepAnswer, 2)
+	for range 2 {
+		go func() {
+			a, err := s.ask(t.Context(), builder.Step{Task: &task, Text: "do it"})
+			if err != nil {
+				t.Error(err)
+			}
+			got <- a
+		}()
+	}
+	sits.Sees(t, "[b]egin", 1)
+	s.show.note(builder.Note{Plan: row(2, "first"), Text: "task 9: done"})
+	if strings.Contains(sits.Screen(), "task 9: done") {
+		t.Errorf("told into the question: %q", sits.Screen())
+	}
+	sits.Types(t, "q")
+	for range 2 {
+		if a := <-got; !a.Abort {
+			t.Errorf("%+v", a)
+		}
+	}
+	sits.Sees(t, "task 9: done", 1)
+	if n := strings.Count(sits.Screen(), "[b]egin"); n != 1 {
+		t.Errorf("asked %d times", n)
 	}
 }
