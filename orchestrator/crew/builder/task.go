@@ -134,7 +134,8 @@ func (w *work) try(ctx context.Context, n int, role crew.Role) (trial, *run.Prob
 	got := trial{attempt: a}
 	if kept {
 		got.run, got.outcome = a.Run, Passed
-		return got, w.prove(ctx, t, &got)
+		problem := w.prove(ctx, t, &got)
+		return got, problem
 	}
 	// Its process may have died between the end of the run and the next row.
 	id, state, ok, err := w.RunOf(ctx, a.ID)
