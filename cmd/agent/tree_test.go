@@ -64,7 +64,7 @@ var allowed = map[string][]string{
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/blame", "sandbox/workspace",
 	},
 	"cmd/agent/internal/command/plan": {
-		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/crew", "orchestrator/crew/builder", "orchestrator/run", "orchestrator/store/database", "sandbox/workspace",
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/crew", "orchestrator/crew/builder", "orchestrator/report", "orchestrator/run", "orchestrator/store/database", "sandbox/workspace",
 	},
 	"cmd/agent/internal/command/build": {
 		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/command/plan", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/crew", "orchestrator/crew/builder", "orchestrator/run",

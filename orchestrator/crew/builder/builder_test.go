@@ -500,6 +500,20 @@ func TestAPlannerIsToldWhatIsWrong(t *testing.T) {
 	}
 }
 
+// What the planner is shown besides, as a report, is data.
+func TestThePlannerIsShownTheReport(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil, nil)
+	s.model.planner = []string{planOf(1, "one|a.py")}
+	if _, problem := s.b.Plan(t.Context(), s.request(), "mend it", "tests  0.2  fail\n  a.py: no test\n"); problem != nil {
+		t.Fatalf("%+v", problem)
+	}
+	_, quoted, _ := strings.Cut(s.model.asked[0].Text, " findings before any change\n")
+	if !strings.HasPrefix(quoted, "tests  0.2  fail\n  a.py: no test\n") {
+		t.Errorf("asked %s", s.model.asked[0].Text)
+	}
+}
+
 // What a person edits meanwhile is kept: other lines are merged and judged with it, the same lines are a conflict that takes nothing away.
 func TestEditsMeanwhileAreKept(t *testing.T) {
 	t.Parallel()

@@ -216,7 +216,7 @@ func (j *job) plan() (crew.Plan, error) {
 	if err != nil {
 		return crew.Plan{}, err
 	}
-	return plan.Make(ctx.Context, j.Line, j.s, j.set, j.req, goal)
+	return plan.Make(ctx.Context, j.Line, j.s, j.set, j.req, goal, "")
 }
 
 // confirm shows a plan and asks whether it is carried out.

@@ -24,6 +24,7 @@ import (
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/crew"
 	"agent/orchestrator/crew/builder"
+	"agent/orchestrator/report"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/database"
 	"agent/sandbox/workspace"
@@ -43,10 +44,14 @@ func Command(line *cmdline.Line) *cli.Command {
 			"done), and keeps the plan. Nothing is changed: `agent build --plan N` carries it out. GOAL is a text, or\n" +
 			"@FILE for a file of one.\n\n" + cmdline.Examples(
 			"agent plan 'add a currency to every price'", "make one",
+			"agent plan --from-report", "of what the analyzers of `agent analyze --report` find",
 			"agent plan show", "the newest one, as a tree",
 			"agent plan edit 3", "in $EDITOR",
 			"agent build --plan 3", "carry it out"),
-		Flags:  slices.Concat([]cli.Flag{cmdline.WorkspaceFlag()}, cmdline.ModelFlags(), []cli.Flag{cmdline.JSONFlag(cmdline.Document[crew.Plan]("plan", 1))}),
+		Flags: slices.Concat([]cli.Flag{
+			cmdline.WorkspaceFlag(),
+			&cli.BoolFlag{Name: "from-report", Usage: "show the planner how the project stands; without GOAL the goal is to mend the worst of it", DisableDefaultText: true},
+		}, cmdline.ModelFlags(), []cli.Flag{cmdline.JSONFlag(cmdline.Document[crew.Plan]("plan", 1))}),
 		Action: func(ctx *cli.Context) error { return c.make(ctx) },
 		Subcommands: []*cli.Command{
 			{
@@ -119,9 +124,11 @@ func (c command) make(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	goal, err := Goal(ctx, c.Line)
-	if err != nil {
-		return err
+	goal, reported := reportGoal, ctx.Bool("from-report")
+	if !reported || ctx.Args().Present() {
+		if goal, err = Goal(ctx, c.Line); err != nil {
+			return err
+		}
 	}
 	req, err := sandbox.BaseRequest(set)
 	if err != nil {
@@ -132,7 +139,13 @@ func (c command) make(ctx *cli.Context) error {
 		return err
 	}
 	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
-		p, err := Make(ctx.Context, c.Line, s, set, req, goal)
+		extra := ""
+		if reported {
+			if extra, err = c.report(ctx.Context, s, req); err != nil {
+				return err
+			}
+		}
+		p, err := Make(ctx.Context, c.Line, s, set, req, goal, extra)
 		if err != nil {
 			return err
 		}
@@ -147,8 +160,33 @@ func (c command) make(ctx *cli.Context) error {
 	})
 }
 
-// Make has a plan made, and tells on stderr how that goes.
-func Make(ctx context.Context, c *cmdline.Line, s *wire.Session, set config.Settings, req run.Request, goal string) (crew.Plan, error) {
+// reportGoal is the goal of a plan that is made of a report alone.
+const reportGoal = "Mend what the report on this project finds failing or missing, the worst first. Leave out what only its owner can decide, as a licence."
+
+// maxReport bounds what the planner is shown of a report, in bytes.
+const maxReport = 24 << 10
+
+// report has the analyzers look at the workspace, in boxes too, and returns what they say.
+func (c command) report(ctx context.Context, s *wire.Session, req run.Request) (string, error) {
+	board, err := c.Prepare(ctx, s, &req.Config)
+	if err != nil {
+		return "", err
+	}
+	defer board.Close()
+	s.Notify = board.Event
+	base, err := workspace.Rescan(ctx, req.Place.Path, req.Exclude, workspace.Limits{})
+	if err != nil {
+		return "", fmt.Errorf("scan the workspace: %w", err)
+	}
+	facts, err := s.Gatherer(true, "").Facts(ctx, base, req.Rules(), nil)
+	if err != nil {
+		return "", err
+	}
+	return crew.Clip(report.Analyze(facts, nil).Hidden(s.Hide).Text(report.Look{Details: 10, Notes: true}), maxReport), nil
+}
+
+// Make has a plan made, and tells on stderr how that goes. extra is what the planner is shown besides, "" for nothing.
+func Make(ctx context.Context, c *cmdline.Line, s *wire.Session, set config.Settings, req run.Request, goal, extra string) (crew.Plan, error) {
 	b, err := s.PlanBuilder(set)
 	if err != nil {
 		return crew.Plan{}, err
@@ -158,7 +196,7 @@ func Make(ctx context.Context, c *cmdline.Line, s *wire.Session, set config.Sett
 			fmt.Fprintln(c.Stderr, term.CleanLine(n.Text))
 		}
 	}
-	p, problem := b.Plan(ctx, req, goal, "")
+	p, problem := b.Plan(ctx, req, goal, extra)
 	if problem != nil {
 		return p, &fault.Error{Exit: run.ExitOf(problem), Kind: problem.Kind, Next: problem.Next, Err: errors.New(problem.Message)}
 	}
