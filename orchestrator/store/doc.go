@@ -1,7 +1,7 @@
 // Package store keeps the record in Postgres: runs and their states,
 // candidates with gates and findings, promotions with the content of every
 // file, and the cache of results that stay true. It writes what a run did, and
-// joins the packages that keep or read the rest: calls, knowledge, history and query.
+// joins the packages that keep or read the rest: calls, knowledge, plans, history and query.
 //
 // *DB implements run.Store, run.Recovering, run.Recorder, run.LogStore and
 // verify.Cache, and by its parts loop.Knowledge, loop.Iterations, survey.SymbolStore,
@@ -23,9 +23,16 @@
 //	model_call      one request to a model, its texts byte for byte, and its price
 //	tool_call       what a model called on its workbench, and the answer
 //	conversation    how such a conversation ended
-//	critique        what critics said of a candidate, with critique_opinion and critique_finding
+//	critique        what critics said of a candidate
+//	critique_opinion, critique_finding  each critic's own words of it
 //	pull, pull_run  pull requests that were opened, and the runs that they are made of
-//	report          how a workspace stood; report_row what each analyzer said
+//	review_comment  comments of pull requests that were taken up, and what was answered
+//	ci_round        repairs of a build that failed
+//	integration     pull requests on their way from a repository to the end
+//	forge_lease     which process is at which repository
+//	plan, plan_task  goals larger than one edit, and their tasks
+//	plan_attempt    every try at a task, and every plan, merge, review and delivery
+//	report, report_row  how a workspace stood, and what each analyzer said
 //	model_key       when a key rests or is not used again; never a key itself
 //	memory          every version of what was learnt of a workspace
 //	cascade         files that use something which changed, waiting and served
@@ -36,6 +43,7 @@
 //	review          what people said of promotions afterwards
 //	state, verdict  the names that these columns may have
 //	call_error      and those of model_call.kind and of why a key rests
+//	plan_state, task_state  those of plan.state and plan_task.state
 //
 // People do not read tables: the views, whose names begin with v_, are the
 // interface, each with a comment that says which question it answers. Package
