@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +25,12 @@ import (
 // A closedEngine starts no box, as one whose daemon is gone.
 type closedEngine struct{ started *[]string }
 
+// closing guards what closed engines were asked for: groups of gates ask side by side.
+var closing sync.Mutex
+
 func (e closedEngine) Start(_ context.Context, spec sandbox.Spec) (*sandbox.Box, error) {
+	closing.Lock()
+	defer closing.Unlock()
 	*e.started = append(*e.started, spec.Purpose)
 	return nil, errors.New("no daemon")
 }
