@@ -133,7 +133,7 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/command/pr": {
 		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault",
 		"cmd/agent/internal/proof", "cmd/agent/internal/term",
-		"cmd/agent/internal/wire", "orchestrator/blame", "orchestrator/forge", "orchestrator/forge/gitea", "orchestrator/forge/github", "orchestrator/forge/gitlab", "orchestrator/forge/mirror",
+		"cmd/agent/internal/wire", "orchestrator/crew", "orchestrator/forge", "orchestrator/forge/gitea", "orchestrator/forge/github", "orchestrator/forge/gitlab", "orchestrator/forge/mirror",
 		"orchestrator/gate", "orchestrator/pull", "orchestrator/run", "orchestrator/store", "orchestrator/store/database", "orchestrator/store/history",
 		"sandbox/workspace", "sandbox/workspace/git", "verify",
 	},

@@ -89,7 +89,7 @@ func ReadReview(answer string) (Review, error) {
 	slices.SortStableFunc(r.Findings, func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
 	if !r.Accepted {
 		for _, n := range a.Next[:min(len(a.Next), maxNext)] {
-			r.Next = append(r.Next, Task{Title: n.Title, Goal: n.Goal, Files: n.Files, Creates: n.Creates, Role: Fixer, Accept: Acceptance(n.Accept)})
+			r.Next = append(r.Next, Task{Title: n.Title, Goal: n.Goal, Files: paths(n.Files), Creates: paths(n.Creates), Role: Fixer, Accept: Acceptance(n.Accept)})
 		}
 	}
 	return r, nil

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"agent/orchestrator/blame"
 	"agent/sandbox/workspace"
@@ -42,7 +41,7 @@ func Rebase(cs workspace.Changeset, onto *workspace.Manifest) (rebased workspace
 			}
 		}
 		moved = moved || there != c.Existed || there && !bytes.Equal(now, c.Before)
-		after, ok := merged(c, now, there)
+		after, ok := Merged(c, now, there)
 		switch {
 		case !ok:
 			clash.Paths = append(clash.Paths, c.Path)
@@ -66,22 +65,20 @@ func Rebase(cs workspace.Changeset, onto *workspace.Manifest) (rebased workspace
 	return rebased, moved, nil
 }
 
-// merged is what a file holds with a change of it, where it holds now; ok is false where both changed the same lines.
-func merged(c workspace.PathChange, now []byte, there bool) (after []byte, ok bool) {
+// Merged is what a file holds with a change of it, where it holds now or is not there; texts are merged by lines. ok is false
+// where both changed the same lines, or one of them is no text.
+func Merged(c workspace.PathChange, now []byte, there bool) (after []byte, ok bool) {
 	switch {
 	case there == c.Exists && (!there || bytes.Equal(now, c.After)):
 		return c.After, true // it is so already
 	case there == c.Existed && (!there || bytes.Equal(now, c.Before)):
 		return c.After, true
-	case !there || !c.Existed || !c.Exists || !text(now) || !text(c.Before) || !text(c.After):
+	case !there || !c.Existed || !c.Exists || workspace.IsBinary(now) || workspace.IsBinary(c.Before) || workspace.IsBinary(c.After):
 		return nil, false
 	}
 	whole, clashes := blame.Merge(string(c.Before), string(now), string(c.After))
 	return []byte(whole), len(clashes) == 0
 }
-
-// text reports whether content can be merged by lines.
-func text(content []byte) bool { return utf8.Valid(content) && !bytes.ContainsRune(content, 0) }
 
 // Integrate returns what the changes of tasks, in the order in which they landed, come to on a workspace as one changeset, and the
 // integration tree: that workspace with it. The error of what clashes names the number of the change, from 1, and

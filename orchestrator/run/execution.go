@@ -45,9 +45,8 @@ type Execution struct {
 	// Work in the background of the run, which ends before its end is recorded.
 	alongside sync.WaitGroup
 	notifier  *Notifier
-	// Makes the base of what is on disk, and notes the revision; nil where disk is the base.
-	base     func(ctx context.Context, disk *workspace.Manifest) (*workspace.Manifest, error)
-	revision Revision
+	// Makes the base of what is on disk; nil where disk is the base.
+	base func(ctx context.Context, disk *workspace.Manifest) (*workspace.Manifest, error)
 
 	mu sync.Mutex
 	// What test files held before the last promotions, by path, as far as the gates asked.

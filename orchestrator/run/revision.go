@@ -23,48 +23,38 @@ type Revision struct {
 // is on disk now, and is asked again where that changes meanwhile. Nothing is promoted, so
 // that the workspace is not locked: a promotion may go on beside it.
 func (r *Runner) ProveRevision(ctx context.Context, req Request, intent string, find func(ctx context.Context, disk *workspace.Manifest) (Revision, error)) Document {
-	place := req.Place
-	if place == nil {
-		var problem *Problem
-		if place, problem = Resolve(req.Workspace); problem != nil {
-			return r.unstarted(req.Workspace, problem)
-		}
-		defer place.Close()
+	var rev Revision
+	req.Base = func(ctx context.Context, disk *workspace.Manifest) (_ *workspace.Manifest, err error) {
+		rev, err = find(ctx, disk)
+		return rev.Base, err
 	}
-	req.NoPromote = true
 	// What the change was made of is in the repository; a request without a patch would be one
 	// for a model.
 	req.Patch = []byte(intent)
-	rec := Record{Intent: intent, Patch: req.Patch, Runtime: req.Config.Runtime}
-	return r.execute(ctx, rec, place, func(ctx context.Context, x *Execution) Ending {
-		x.base = func(ctx context.Context, disk *workspace.Manifest) (*workspace.Manifest, error) {
-			rev, err := find(ctx, disk)
-			x.revision = rev
-			return rev.Base, err
-		}
-		return x.proveRevision(ctx, req)
+	return r.Start(ctx, req, Record{Intent: intent, Patch: req.Patch}, func(ctx context.Context, x *Execution) Ending {
+		return x.proveRevision(ctx, req, &rev)
 	})
 }
 
 // proveRevision has the change judged as one that was given as a patch is.
-func (x *Execution) proveRevision(ctx context.Context, req Request) Ending {
+func (x *Execution) proveRevision(ctx context.Context, req Request, rev *Revision) Ending {
 	if err := x.Advance(ctx, Analyzing, "read the revision"); err != nil {
 		return End(Failed, x.Trouble(ctx, "record the run", err))
 	}
 	st, end := x.Freeze(ctx, req, func(base *workspace.Manifest) *Ending {
-		if !x.revision.Changes.Empty() {
+		if !rev.Changes.Empty() {
 			return nil
 		}
 		x.rec.Snapshot, x.doc.Snapshot = base.Digest(), base.Digest()
-		end := x.unchanged(ctx)
+		end := x.unchanged(ctx, rev.Apart)
 		return &end
 	})
 	if end != nil {
 		return *end
 	}
-	cand := gate.Candidate{Origin: gate.Origin{Response: []byte(x.revision.Changes.Diff())}}
+	cand := gate.Candidate{Origin: gate.Origin{Response: []byte(rev.Changes.Diff())}}
 	g := x.Gate(req)
-	g.Seal(&cand, x.revision.Changes)
+	g.Seal(&cand, rev.Changes)
 	cand.Origin.Asked = cand.Digest
 	if err := x.Advance(ctx, Verifying, Count(len(cand.Changeset.Changes), "file")+" changed"); err != nil {
 		return End(Failed, x.Trouble(ctx, "record the run", err))
@@ -72,7 +62,7 @@ func (x *Execution) proveRevision(ctx context.Context, req Request) Ending {
 	if err := x.Judge(ctx, g, st, &cand, 0, gate.Watch{}); err != nil {
 		return End(Failed, x.Trouble(ctx, "verify the change", err))
 	}
-	cand.Unproven = append(cand.Unproven, x.revision.Apart...)
+	cand.Unproven = append(cand.Unproven, rev.Apart...)
 	if reformatted := cand.Digest != cand.Origin.Asked; reformatted {
 		cand.Unproven = append(cand.Unproven, verify.Unproven{
 			Gate: "format", Kind: verify.NotJudged, Part: true, Reason: "the format gate changed the files before the other gates saw them: format them as `agent runs diff " + x.rec.ID + "` shows",
@@ -92,12 +82,12 @@ func (x *Execution) proveRevision(ctx context.Context, req Request) Ending {
 }
 
 // unchanged is the ending of a change of which there is nothing that a gate can judge.
-func (x *Execution) unchanged(ctx context.Context) Ending {
-	x.unproven = x.revision.Apart
+func (x *Execution) unchanged(ctx context.Context, apart []verify.Unproven) Ending {
+	x.unproven = apart
 	if err := x.Advance(ctx, Verifying, "no file changed that a gate can judge"); err != nil {
 		return End(Failed, x.Trouble(ctx, "record the run", err))
 	}
-	return x.proved(ctx, fmt.Sprintf("nothing was judged of %s", Count(len(x.revision.Apart), "change")))
+	return x.proved(ctx, fmt.Sprintf("nothing was judged of %s", Count(len(apart), "change")))
 }
 
 // proved ends a run whose change passed.

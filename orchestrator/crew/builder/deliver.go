@@ -143,7 +143,7 @@ func (w *work) add(next []crew.Task, tree *workspace.Manifest) bool {
 		for _, have := range trial.Tasks {
 			t.N = max(t.N, have.N+1)
 		}
-		t.Files, t.Creates = sorted(append(clean(t.Files), clean(t.Creates)...), exists(tree))
+		t.Files, t.Creates = sorted(slices.Concat(t.Files, t.Creates), exists(tree))
 		if t.Accept.Text == "" && len(t.Accept.Command) == 0 {
 			t.Accept.Text = t.Title
 		}

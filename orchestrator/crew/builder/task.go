@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -460,12 +459,4 @@ func (w *work) goal(t crew.Task) string {
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line
-}
-
-// clean makes paths of a model comparable.
-func clean(list []string) (paths []string) {
-	for _, p := range list {
-		paths = append(paths, path.Clean(p))
-	}
-	return paths
 }

@@ -2,17 +2,16 @@ package wire
 
 import (
 	"context"
-	"maps"
 	"sync"
 
 	"agent/cmd/agent/internal/config"
 	"agent/orchestrator/agent"
+	"agent/orchestrator/agent/critic"
 	"agent/orchestrator/crew"
 	"agent/orchestrator/crew/builder"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
-	"agent/orchestrator/survey"
 	"agent/orchestrator/tournament"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
@@ -23,6 +22,8 @@ type team struct {
 	*Session
 	set     config.Settings
 	prompts *agent.Prompts
+	// Who reviews what passed of a task; nobody where no critic is configured.
+	critics func(run string, emit func(agent.Progress)) critic.Panel
 
 	mu     sync.Mutex
 	chains map[string]*llm.Chain // by what is configured as the model
@@ -41,7 +42,11 @@ func (s *Session) PlanBuilder(set config.Settings) (*builder.Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &team{Session: s, set: set, prompts: prompts, chains: map[string]*llm.Chain{}}
+	critics, err := s.Critics(set, "plan", prompts, nil)
+	if err != nil {
+		return nil, err
+	}
+	t := &team{Session: s, set: set, prompts: prompts, critics: critics, chains: map[string]*llm.Chain{}}
 	return &builder.Builder{
 		Runner: func(emit func(run.Event)) *run.Runner { return s.Runner(emit) },
 		Plans:  s.DB.Plans(), Roles: roles, Crew: t.crew, Ask: t.ask, Overview: t.overview, Proof: t.proof, RunOf: s.DB.RunOf, Owner: sandbox.Owner(),
@@ -51,9 +56,9 @@ func (s *Session) PlanBuilder(set config.Settings) (*builder.Builder, error) {
 // as returns the settings of a role at a try, and the chain that asks its models. One chain for each model of this
 // process: its caps between goroutines hold only within one.
 func (t *team) as(role crew.Role, try int) (config.Settings, *llm.Chain, error) {
-	set := maps.Clone(t.set)
+	set := t.set
 	if name := role.Model(try); name != "" {
-		set["model"] = config.Value{Text: name, Origin: "roles/" + role.Name + ".toml"}
+		set = set.With("model", name, "roles/"+role.Name+".toml")
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -78,18 +83,13 @@ func (t *team) crew(a builder.Attempt, role crew.Role, emit func(agent.Progress)
 	engineer := &agent.Engineer{Model: model, Prompts: t.prompts, Window: Window(set), Budget: QuestionBudget(set).Bytes}
 	scout := t.Scout(engineer, loop.Iteration{ID: a.ID, Fence: a.Fence})
 	// The ledger is of the files on disk, and stays so: what tasks change is not promoted yet.
-	scout.Survey = t.known
+	scout.Survey = t.Recorded
 	if len(role.Tools) > 0 {
 		if scout.Explores, err = t.explores(set); err != nil {
 			return tournament.Crew{}, err
 		}
 	}
-	return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: t.workbenches(model, "", role.Tools)}, nil
-}
-
-// known is what is known of a workspace without a look at it.
-func (t *team) known(ctx context.Context, base *workspace.Manifest) (survey.Survey, error) {
-	return t.Recorded(ctx, base)
+	return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: t.workbenches(model, "", role.Tools), Critics: t.critics(a.ID, emit)}, nil
 }
 
 // ask implements builder.Builder.Ask.
@@ -115,7 +115,7 @@ func (t *team) ask(ctx context.Context, a builder.Attempt, role crew.Role, purpo
 func (t *team) overview(ctx context.Context, base *workspace.Manifest, goal string, fresh bool) (agent.Brief, error) {
 	scout := t.Scout(nil, loop.Iteration{})
 	if !fresh {
-		scout.Survey = t.known
+		scout.Survey = t.Recorded
 	}
 	return scout.Overview(ctx, base, goal)
 }

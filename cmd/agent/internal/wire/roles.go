@@ -80,8 +80,8 @@ func allowedRoles(dir, home string) (crew.Roles, error) {
 // Home is where the user's configuration is, "" for nowhere.
 func (s *Session) Home() string { return s.home }
 
-// Works reports whether a process that is named as the owner of a plan lives, or may live on another machine.
-func Works(owner string) bool {
+// OwnerAlive reports whether a process that is named as the owner of a plan lives, or may live on another machine.
+func OwnerAlive(owner string) bool {
 	if owner == "" {
 		return false
 	}

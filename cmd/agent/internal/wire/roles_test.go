@@ -126,7 +126,7 @@ func TestFilesThatAreNoRoles(t *testing.T) {
 func TestWhoWorks(t *testing.T) {
 	t.Parallel()
 	for owner, want := range map[string]bool{"": false, "nobody": false, sandbox.Owner(): true, "\x00": false} {
-		if got := Works(owner); got != want {
+		if got := OwnerAlive(owner); got != want {
 			t.Errorf("%q works: %v", owner, got)
 		}
 	}

@@ -64,7 +64,7 @@ type Job struct {
 }
 
 // newJob tells of a plan who works on it.
-func newJob(p crew.Plan) Job { return Job{p, p.Owner, wire.Works(p.Owner)} }
+func newJob(p crew.Plan) Job { return Job{p, p.Owner, wire.OwnerAlive(p.Owner)} }
 
 // stands says in a word whether a job is at work.
 func (j Job) stands() string {

@@ -326,7 +326,7 @@ func (c command) drop(ctx *cli.Context) error {
 
 // Idle is an error where a process works on a plan.
 func Idle(p crew.Plan) error {
-	if alive := wire.Works(p.Owner); alive {
+	if alive := wire.OwnerAlive(p.Owner); alive {
 		return &fault.Error{
 			Exit: run.ExitConflict, Kind: run.ProblemConflict, Next: fmt.Sprintf("wait for it to end, or `agent jobs cancel %d`", p.ID),
 			Err: fmt.Errorf("the process %s works on plan %d", p.Owner, p.ID),

@@ -300,31 +300,3 @@ func TestTheUsersOwnCredentialHelper(t *testing.T) {
 		t.Error(got)
 	}
 }
-
-func TestAChangeIsMergedOntoWhatABranchHolds(t *testing.T) {
-	t.Parallel()
-	change := func(before, after string) workspace.PathChange {
-		c := workspace.PathChange{Existed: before != "", Exists: after != "", Before: []byte(before), After: []byte(after)}
-		return c
-	}
-	for _, c := range []struct {
-		name, before, after, now, want string
-		ok                             bool
-	}{
-		{"untouched", "a\n", "b\n", "a\n", "b\n", true},
-		{"there already", "a\n", "b\n", "b\n", "b\n", true},
-		{"elsewhere in the file", "a\nb\nc\n", "A\nb\nc\n", "a\nb\nC\n", "A\nb\nC\n", true},
-		{"the same line", "a\n", "b\n", "c\n", "", false},
-		{"new, and there with other content", "", "b\n", "c\n", "", false},
-		{"new", "", "b\n", "", "b\n", true},
-		{"gone there, changed here", "a\n", "b\n", "", "", false},
-		{"deleted here, gone there", "a\n", "", "", "", true},
-		{"deleted here, changed there", "a\n", "", "c\n", "", false},
-		{"binary", "a\x00\nb\nc\n", "A\x00\nb\nc\n", "a\x00\nb\nC\n", "", false},
-	} {
-		got, ok := onto(change(c.before, c.after), []byte(c.now), c.now != "")
-		if ok != c.ok || ok && string(got) != c.want {
-			t.Errorf("%s: %q %v", c.name, got, ok)
-		}
-	}
-}

@@ -8,11 +8,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/wire"
-	"agent/orchestrator/blame"
+	"agent/orchestrator/crew"
 	"agent/orchestrator/forge/mirror"
 	"agent/orchestrator/pull"
 	"agent/orchestrator/run"
@@ -115,7 +114,7 @@ func (t *target) onto(ctx context.Context, parent string, cs workspace.Changeset
 	for _, c := range flat {
 		name := t.place(c.Path)
 		now, mode, there := t.mirror.File(ctx, parent, name)
-		after, ok := onto(c, now, there)
+		after, ok := crew.Merged(c, now, there)
 		switch {
 		case !ok:
 			clashes = append(clashes, c.Path)
@@ -139,21 +138,3 @@ func (t *target) onto(ctx context.Context, parent string, cs workspace.Changeset
 	}
 	return list, nil
 }
-
-// onto is what a file holds with the change of it, where it holds now; ok is false where both
-// changed the same lines.
-func onto(c workspace.PathChange, now []byte, there bool) (after []byte, ok bool) {
-	switch {
-	case there == c.Exists && (!there || bytes.Equal(now, c.After)):
-		return c.After, true // it is there already
-	case there == c.Existed && (!there || bytes.Equal(now, c.Before)):
-		return c.After, true
-	case !there || !c.Existed || !c.Exists || !text(now) || !text(c.Before) || !text(c.After):
-		return nil, false
-	}
-	merged, clashes := blame.Merge(string(c.Before), string(now), string(c.After))
-	return []byte(merged), len(clashes) == 0
-}
-
-// text reports whether content can be merged by lines.
-func text(content []byte) bool { return utf8.Valid(content) && !bytes.ContainsRune(content, 0) }
