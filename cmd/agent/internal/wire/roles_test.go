@@ -11,7 +11,10 @@ import (
 
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
+	"agent/images"
+	"agent/orchestrator/agent"
 	"agent/orchestrator/crew"
+	"agent/orchestrator/crew/builder"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/storetest"
@@ -170,6 +173,30 @@ func TestARoleAsksItsOwnModel(t *testing.T) {
 	for _, model := range []string{"nobody/x", "/", "\x00"} {
 		if _, _, err := team.as(crew.Role{Name: "worker", Models: []string{model}}, 0); err == nil {
 			t.Errorf("%q is a model", model)
+		}
+	}
+}
+
+// What passed of a task of a plan is reviewed by the critics that are configured, as a run without a plan is.
+func TestTasksOfAPlanHaveTheCritics(t *testing.T) {
+	t.Parallel()
+	db, _ := storetest.New(t)
+	for name, want := range map[string]int{"": 0, "ollama/judge": 1} {
+		set := config.Settings{}
+		for _, v := range config.Table() {
+			set[v.Name] = config.Value{Text: v.Default}
+		}
+		dir := t.TempDir()
+		set["workspace"], set["mode"] = config.Value{Text: dir}, config.Value{Text: "question"}
+		set["model"], set["critic"] = config.Value{Text: "ollama/first", Origin: "a test"}, config.Value{Text: name, Origin: "a test"}
+		s := &Session{DB: db, home: filepath.Join(dir, "config.toml"), Builder: &images.Builder{}}
+		b, err := s.PlanBuilder(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := b.Crew(builder.Attempt{ID: "01attempt", Fence: "5f3c9a0e7b1d2468"}, b.Roles[crew.Worker], func(agent.Progress) {})
+		if err != nil || len(c.Critics.Members) != want {
+			t.Errorf("%q: %d critics, %v", name, len(c.Critics.Members), err)
 		}
 	}
 }
