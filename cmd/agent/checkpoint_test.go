@@ -150,52 +150,6 @@ func TestAPatchFromAPipeIsAskedAboutAtTheTerminal(t *testing.T) {
 	}
 }
 
-// Nobody answers: the run awaits approval and says so to people, programs and the record.
-// With --expiry apply the question says what will happen, and the result what did.
-func TestSilenceAppliesNothingUnlessToldSo(t *testing.T) {
-	t.Parallel()
-	for _, expiry := range []string{"", "apply"} {
-		p, x := aPerson(t, nil), newTrial(t, ailment{})
-		patch := filepath.Join(t.TempDir(), "patch.xml")
-		if err := os.WriteFile(patch, []byte(block("main.py", "print(a, b)", "print(b, a)")), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		before := snapshotOf(t, x.dir)
-		args := []string{"sandbox", "run", "--workspace", x.dir, "--patch", patch, "--json"}
-		if expiry != "" {
-			args = append(args, "--expiry", expiry)
-		}
-		var stdout strings.Builder
-		cmd := exec.Command(agentProgram, args...)
-		cmd.Env = append(x.env, "TERM=xterm", "AGENT_COUNTDOWN=2s")
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = p.TTY, &stdout, p.TTY
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-		err := cmd.Run()
-		var doc run.Document
-		if err := json.Unmarshal([]byte(stdout.String()), &doc); err != nil {
-			t.Fatal(err)
-		}
-		changed := snapshotOf(t, x.dir) != before
-		list := exec.Command(agentProgram, "runs", "list", "-w", x.dir)
-		list.Env = x.env
-		listed, failed := list.Output()
-		if failed != nil {
-			t.Fatal(failed)
-		}
-		if expiry == "" {
-			p.Sees(t, "stops in 2 s > ", 1)
-			if cmd.ProcessState.ExitCode() != run.ExitApproval || changed || doc.Outcome != "awaiting_approval" || !strings.Contains(string(listed), "awaiting approval") {
-				t.Errorf("%v, changed %v\n%s\n%s", err, changed, stdout.String(), listed)
-			}
-			continue
-		}
-		p.Sees(t, "applies in 2 s > ", 1)
-		if cmd.ProcessState.ExitCode() != run.ExitDone || !changed || doc.Promotion == nil || doc.Promotion.ApprovedBy != "countdown" || doc.Outcome != "" {
-			t.Errorf("%v, changed %v\n%s", err, changed, stdout.String())
-		}
-	}
-}
-
 // Without --ask-model no question stands before a request, and with checkpoint = "model" one
 // does, which says what is asked of whom.
 func TestARequestIsAskedAboutWhereThatIsWanted(t *testing.T) {

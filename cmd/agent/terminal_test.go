@@ -19,12 +19,12 @@ import (
 )
 
 // patience is how long a command may be at a terminal.
-const patience = 3 * time.Minute
+const patience = 10 * time.Minute
 
 // atTerminal returns the command of scripts that has a person at a terminal of so many columns: at COLUMNS CODE SESSION ARG….
 // Each line of the file SESSION is a text that the terminal must show, and behind ` => ` what is typed then, as a string of
 // Go without its quotes. A text that a line has again must be shown once more. What the terminal showed at the end, its
-// colours taken away, is the file "screen".
+// colours taken away, is the file "screen". An ARG of <FILE is the input of the command, which leaves the terminal to questions.
 func atTerminal(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) < 4 {
@@ -38,14 +38,25 @@ func atTerminal(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		// A question that nobody expected is shown, and not waited for until all tests end.
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, agentProgram, args[3:]...)
+		cmd := exec.CommandContext(ctx, agentProgram)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = p.TTY, p.TTY, p.TTY
+		for _, arg := range args[3:] {
+			if name, ok := strings.CutPrefix(arg, "<"); ok {
+				cmd.Stdin = strings.NewReader(ts.ReadFile(name))
+			} else {
+				cmd.Args = append(cmd.Args, arg)
+			}
+		}
 		cmd.Dir = ts.MkAbs(".")
 		cmd.Env = append(os.Environ(), "TERM=xterm", "COLUMNS=", "VISUAL=")
-		for _, name := range []string{"AGENT_DATABASE_URL", "AGENT_GUEST", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "DOCKER_HOST", "EDITOR", "NO_COLOR"} {
-			cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+		for _, name := range []string{
+			"AGENT_DATABASE_URL", "AGENT_GUEST", "AGENT_COUNTDOWN", "AGENT_MODE", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "DOCKER_HOST", "EDITOR", "NO_COLOR", "OLLAMA_HOST",
+		} {
+			if value := ts.Getenv(name); value != "" {
+				cmd.Env = append(cmd.Env, name+"="+value)
+			}
 		}
-		cmd.Stdin, cmd.Stdout, cmd.Stderr = p.TTY, p.TTY, p.TTY
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1}
 		ts.Check(cmd.Start())
 		shown := map[string]int{}
 		for line := range strings.Lines(ts.ReadFile(args[2])) {

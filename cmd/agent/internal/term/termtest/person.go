@@ -50,7 +50,7 @@ func NewPerson(t *testing.T) *Person {
 // Sees waits until the terminal shows text, n times in all.
 func (p *Person) Sees(t *testing.T, text string, n int) {
 	t.Helper()
-	patience := time.After(time.Minute) // a test that hangs tells less than one that fails
+	patience := time.After(5 * time.Minute) // a test that hangs tells less than one that fails
 	for {
 		if strings.Count(p.Screen(), text) >= n {
 			return
