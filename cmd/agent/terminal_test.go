@@ -48,7 +48,7 @@ func atTerminal(t *testing.T) func(*testscript.TestScript, bool, []string) {
 			}
 		}
 		cmd.Dir = ts.MkAbs(".")
-		cmd.Env = append(os.Environ(), "TERM=xterm", "COLUMNS=", "VISUAL=")
+		cmd.Env = append(os.Environ(), "TERM=xterm", "COLUMNS=", "VISUAL=", "PAGER=cat")
 		for _, name := range []string{
 			"AGENT_DATABASE_URL", "AGENT_GUEST", "AGENT_COUNTDOWN", "AGENT_MODE", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "DOCKER_HOST", "EDITOR", "NO_COLOR", "OLLAMA_HOST",
 		} {
