@@ -40,7 +40,7 @@ func TestOnlyLikelyPlacesAreAdvised(t *testing.T) {
 		lines  []int
 	}{
 		{"        ticket = self.gett(id)", false, []int{5, 6, 7, 8, 10, 11, 13, 14}},
-		{"    def reopen(self, id):\n        ticket = self.gett(id)\n        ticket.closed = False", false, []int{2, 5, 6, 7, 8, 10, 11, 13, 14, 15}},
+		{"    def reopen(self, id):\n        ticket = self.gett(id)\n        ticket.closed = False", false, []int{5, 13}},
 		{"self.get(id)", true, []int{14, 10}},
 		{"        found = self.gets(id)", true, []int{14}},
 		{"        ticket = Ticket(id, self)", true, []int{6, 7}},
@@ -59,7 +59,7 @@ func TestOnlyLikelyPlacesAreAdvised(t *testing.T) {
 		if c.likely {
 			continue
 		}
-		if p.Kind != problem.KindNotFound || !slices.IsSorted(p.Lines) || len(p.Lines) > mostClosest || strings.Count(p.Nearest, "\n") != len(p.Lines) {
+		if p.Kind != problem.KindNotFound || !slices.IsSorted(p.Lines) || len(p.Lines) > mostClosest || !strings.Contains(c.search, "\n") && strings.Count(p.Nearest, "\n") != len(p.Lines) {
 			t.Errorf("%q: %+v", c.search, p)
 		}
 		for _, n := range p.Lines {

@@ -96,6 +96,9 @@ func builtOn(op *parse.Operation, d *document.Document, n int, refused bool) pro
 	return p
 }
 
+// unlike begins the advice where what is shown is not what was meant.
+const unlike = "none of these is like it: "
+
 // notFound explains a block whose SEARCH is nowhere: already applied, stale,
 // or simply not there, with what comes nearest.
 //
@@ -124,11 +127,14 @@ func notFound(d *document.Document, op *parse.Operation) problem.Problem {
 	if places[0].score >= staleScore && a.hi-a.lo > 1 {
 		p.Kind = problem.KindStale
 	}
-	if !a.likely(d, places[0]) {
+	likely := a.likely(d, places[0])
+	if !likely {
 		p.Kind = problem.KindNotFound
+	}
+	if lo, hi := lex.Outer(op.Search); !likely && hi-lo < 2 {
 		if p.Lines, p.Nearest = closest(d, op.Search); len(p.Lines) > 0 {
 			p.Reason += "; the closest lines are"
-			p.Advice = "none of these is like it: " + p.Advice
+			p.Advice = unlike + p.Advice
 		}
 		return p
 	}
@@ -142,6 +148,10 @@ func notFound(d *document.Document, op *parse.Operation) problem.Problem {
 		fmt.Fprintf(&others, "  or %s:\n%s", span(n.from, n.to), excerptUpTo(d, shownOther, n.from, n.to))
 	}
 	p.Nearest += others.String()
+	if !likely { // shown whole, so that its author sees how the code goes on there, and told to nobody to copy
+		p.Advice = unlike + p.Advice
+		return p
+	}
 	p.Differs, p.Advice = a.differences(d, op), copyAdvice(op, d, q, a.shifted(d))
 	if piece(d, places[0], op.Search) {
 		p.Advice = pieceAdvice + p.Advice
