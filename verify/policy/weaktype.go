@@ -222,20 +222,56 @@ var (
 	annotated = lazyregexp.New(`^((?:export\s+)?(?:const|let|var)\s+\w+)\s*:\s*[^=]+=`)
 )
 
-// newCasts returns the lines that are as before but for a cast, be it in the place of a type.
+// A passage is a line of code, or several that a bracket holds together.
+type passage struct {
+	line      int // of its end, counted from 0
+	code, raw string
+}
+
+// longestPassage bounds the bytes of a passage, and what is longer is read line by line.
+const longestPassage = 4 << 10
+
+// passages lists the lines of a file, and behind the last of several that a bracket holds together these as one. What opens a block
+// ends one: what stands in the block are passages of their own.
+func (f sourceFile) passages() (list []passage) {
+	var all passage
+	depth, held := 0, 0
+	for i, line := range f.lines {
+		if len(line.Code) > secret.MaxLine {
+			all, depth, held = passage{}, 0, 0
+			continue
+		}
+		code := strings.TrimSpace(line.Code)
+		list = append(list, passage{i, code, line.Raw})
+		all.code, all.raw, held = all.code+" "+code, all.raw+"\n"+line.Raw, held+1
+		depth += strings.Count(code, "(") + strings.Count(code, "[") - strings.Count(code, ")") - strings.Count(code, "]")
+		if depth > 0 && !strings.HasSuffix(code, "{") && len(all.code) < longestPassage {
+			continue
+		}
+		if held > 1 {
+			all.line = i
+			list = append(list, all)
+		}
+		all, depth, held = passage{}, 0, 0
+	}
+	return list
+}
+
+// newCasts returns the passages that are as before but for a cast, be it in the place of a type.
 func newCasts(before, after []sourceFile) (list []mark) {
-	// Parentheses come and go with a cast.
+	// Space, parentheses and the comma of a last argument come and go with a cast.
 	bare := func(path, code string) string {
-		return path + "\x00" + strings.NewReplacer("(", "", ")", "").Replace(strings.TrimSpace(code))
+		code = strings.Join(strings.Fields(code), "")
+		return path + "\x00" + strings.NewReplacer(",)", "", "(", "", ")", "", ";", "").Replace(code)
 	}
 	untyped := func(code string) string { return annotated.ReplaceAllString(strings.TrimSpace(code), "$1 =") }
 	old, typed := map[string]int{}, map[string]int{}
 	count := func(files []sourceFile, n int) {
 		for _, f := range files {
-			for _, line := range f.lines {
-				old[bare(f.path, line.Code)] += n
-				if f.lang == lang.Script && annotated.MatchString(strings.TrimSpace(line.Code)) {
-					typed[bare(f.path, untyped(line.Code))] += n
+			for _, s := range f.passages() {
+				old[bare(f.path, s.code)] += n
+				if f.lang == lang.Script && annotated.MatchString(strings.TrimSpace(s.code)) {
+					typed[bare(f.path, untyped(s.code))] += n
 				}
 			}
 		}
@@ -244,15 +280,15 @@ func newCasts(before, after []sourceFile) (list []mark) {
 	count(after, -1)
 	for _, f := range after {
 		form := casts[f.lang]
-		for i, line := range f.lines {
-			if form == nil || len(line.Code) > secret.MaxLine || !form.MatchString(line.Code) || f.lang == lang.Python && !quotedAny.MatchString(line.Raw) {
+		for _, s := range f.passages() {
+			if form == nil || !form.MatchString(s.code) || f.lang == lang.Python && !quotedAny.MatchString(s.raw) {
 				continue
 			}
-			key := bare(f.path, form.ReplaceAllString(line.Code, ""))
+			key := bare(f.path, form.ReplaceAllString(s.code, ""))
 			for _, was := range []map[string]int{old, typed} {
 				if was[key] > 0 {
 					was[key]--
-					list = append(list, f.mark(i, "cast", "", false))
+					list = append(list, f.mark(s.line, "cast", "", false))
 					break
 				}
 			}
