@@ -89,7 +89,7 @@ func TestASkippedQuestionIsNotSent(t *testing.T) {
 	wait := x.sits(t, p)
 	p.Sees(t, "[s]kip", 1)
 	p.Types(t, "s")
-	if exit := wait(); exit != 4 || len(x.model.Requests()) != 0 || !strings.Contains(p.Screen(), "skipped by") || x.answers(t) != "terminal skip" {
+	if exit := wait(); exit != 4 || len(x.model.Requests()) != 0 || !strings.Contains(p.Screen(), "skipped at the terminal") || x.answers(t) != "terminal skip" {
 		t.Errorf("exit code %d, %d requests, answers %q\n%s", exit, len(x.model.Requests()), x.answers(t), p.Screen())
 	}
 }

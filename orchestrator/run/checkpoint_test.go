@@ -117,7 +117,7 @@ func TestARunWithoutADecisionAwaitsApproval(t *testing.T) {
 	}{
 		"nobody is there": {run.Answer{Decision: run.Unattended, By: "there is no terminal and no --yes"}, "awaiting approval: there is no terminal and no --yes", false},
 		"nobody answered": {run.Answer{Decision: run.Unattended, By: "nobody answered in time", Expired: true}, "awaiting approval: nobody answered in time", true},
-		"a person leaves": {run.Answer{Decision: run.Leave, By: run.ByTerminal}, "awaiting approval: it was left open by terminal", true},
+		"a person leaves": {run.Answer{Decision: run.Leave, By: run.ByTerminal}, "awaiting approval: it was left open at the terminal", true},
 		// Without a model there is nobody to be asked once more.
 		"no other answer": {run.Answer{Decision: run.Regenerate, By: "nobody"}, "awaiting approval: nobody", false},
 	} {

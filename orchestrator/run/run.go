@@ -182,6 +182,14 @@ const (
 // only that approves what a policy may not.
 const ByTerminal = "terminal"
 
+// Whose says in a sentence who decided, an Answer's By: "at the terminal", "by --yes".
+func Whose(by string) string {
+	if by == ByTerminal {
+		return "at the terminal"
+	}
+	return "by " + by
+}
+
 // ByFeatures is what an Approver answers about a feature where Request.Features is set.
 const ByFeatures = "--features"
 
