@@ -290,3 +290,56 @@ func TestWhatAPackageWantsFromElsewhereIsLeftOut(t *testing.T) {
 		t.Errorf("it is not found again: %v", err)
 	}
 }
+
+// What the registry does not have, or not in that version, is left out by name, be it asked for by the workspace or by another
+// package, with a lock file and without; the others are installed. A patch that asks for such a package is refused.
+func TestWhatTheRegistryDoesNotHaveIsLeftOut(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	b = from(b, map[string]string{"NPM_CONFIG_REGISTRY": packages(t, map[string]map[string]string{
+		"core": {"1.0.0": `{"name":"core","version":"1.0.0"}`},
+		"tool": {"1.0.0": `{"name":"tool","version":"1.0.0","dependencies":{"gone":"1","core":"1"}}`},
+	})})
+	const manifest = `{"name":"a","version":"1.0.0","dependencies":{"core":"1"},"devDependencies":{"gone":"1.2.3"}}`
+	const lock = `{"name":"a","version":"1.0.0","lockfileVersion":3,"requires":true,"packages":{"":{"name":"a","version":"1.0.0","dependencies":{"core":"1"},"devDependencies":{"gone":"1.2.3"}},
+"node_modules/core":{"version":"1.0.0"},"node_modules/gone":{"version":"1.2.3","dev":true}}}`
+	for name, files := range map[string]map[string][]byte{
+		"asked for":          texts("package.json", manifest),
+		"with a lock":        texts("package.json", manifest, "package-lock.json", lock),
+		"of another package": texts("package.json", `{"name":"a","version":"1.0.0","devDependencies":{"tool":"1"}}`),
+		"another version":    texts("package.json", `{"name":"a","version":"1.0.0","dependencies":{"core":"1","tool":"2"}}`),
+	} {
+		d := dependencies.Read(files)
+		img, err := b.Install(t.Context(), toolchain, d)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		t.Cleanup(func() { removeImage(t, e, img.ID) })
+		missing := "gone"
+		if name == "another version" {
+			missing = "tool"
+		}
+		if done, lacking := d.Told(img.Report); len(done) > 0 || strings.Join(lacking, "; ") != fmt.Sprintf("%q is not installed: the registry does not have it", missing) {
+			t.Errorf("%s: told %q, %q", name, done, lacking)
+		}
+		found := false
+		e.export(t, img.ID, func(h *tar.Header, _ []byte) {
+			found = found || strings.TrimSuffix(h.Name, "/") == "deps/node/node_modules/core/package.json"
+		})
+		if !found {
+			t.Errorf("%s: the other one is not installed", name)
+		}
+		if name != "with a lock" { // of the others it is the same
+			continue
+		}
+		var refused *InstallError
+		_, err = b.Install(t.Context(), toolchain, d.Limited(dependencies.Read(texts("package.json", `{"name":"a"}`)), ""))
+		if !errors.As(err, &refused) || refused.Registry != "" || !strings.Contains(refused.Said, missing) {
+			t.Errorf("%s: of a patch: %v", name, err)
+		}
+		if _, err := b.Install(t.Context(), toolchain, d.Limited(d, img.Report)); err != nil {
+			t.Errorf("%s: of a patch that changes nothing of it: %v", name, err)
+		}
+	}
+}

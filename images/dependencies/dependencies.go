@@ -56,7 +56,7 @@ type step struct {
 	// The options that it is given of what the workspace says, and those of a second attempt, with the file that has
 	// them; "" for none.
 	settings, retry, from string
-	// What may be done when it is refused: how many other attempts, or which requirements are left out, one a line.
+	// What may be done when it is refused, one a line: of Node how many other attempts, and of npm and Python what is left out.
 	may string
 }
 

@@ -12,8 +12,18 @@ import (
 const (
 	mayRetry = "2" // as often as there is another way
 	mayNot   = "0"
-	mayDrop  = "*" // any package of Python that cannot be had
+	mayDrop  = "*" // leave out any package that cannot be had
 )
+
+// allows tells apart what a step may do beyond its first attempt: how many others there are, and what it may leave out.
+func (s step) allows() (level int, drops []string) {
+	lines := strings.Split(s.may, "\n")
+	if s.kind == "pip" {
+		return 0, lines
+	}
+	level, _ = strconv.Atoi(lines[0])
+	return level, lines[1:]
+}
 
 // An outcome is one line that the script wrote of a step which did not succeed at once: what of it is missing, or at which
 // attempt it succeeded.
@@ -54,6 +64,8 @@ func (d Set) Told(report string) (done, lacking []string) {
 	for _, o := range d.outcomes(report) {
 		where := path.Join(o.step.root, "package.json")
 		switch manager := o.step.manager(); {
+		case o.dropped != "" && manager == "npm":
+			lacking = append(lacking, fmt.Sprintf("%.100q is not installed: the registry does not have it", o.dropped))
 		case o.dropped != "":
 			lacking = append(lacking, fmt.Sprintf("%.100q is not installed: the index has no wheel of it that fits", o.dropped))
 		case o.foreign != "":
@@ -75,11 +87,11 @@ func (d Set) Told(report string) (done, lacking []string) {
 // Within reports whether an installation with this report did no more than its steps may.
 func (d Set) Within(report string) bool {
 	return !slices.ContainsFunc(d.outcomes(report), func(o outcome) bool {
+		level, drops := o.step.allows()
 		if o.dropped != "" {
-			return o.step.may != mayDrop && !slices.Contains(strings.Split(o.step.may, "\n"), o.dropped)
+			return !slices.Contains(drops, mayDrop) && !slices.Contains(drops, o.dropped)
 		}
-		most, err := strconv.Atoi(o.step.may)
-		return err == nil && o.level > most
+		return o.level > level
 	})
 }
 
@@ -99,10 +111,10 @@ func (d Set) Limited(base Set, report string) Set {
 			}
 		}
 		switch {
-		case s.may == mayDrop:
+		case s.kind == "pip":
 			d.steps[i].may = strings.Join(dropped, "\n")
 		case s.may != "":
-			d.steps[i].may = strconv.Itoa(level)
+			d.steps[i].may = strings.Join(append([]string{strconv.Itoa(level)}, dropped...), "\n")
 		}
 	}
 	return d

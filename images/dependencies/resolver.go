@@ -139,6 +139,9 @@ func (s *step) resolve(d *Set, files map[string][]byte) {
 		d.notef("%s is given %s, as %s says", manager, s.settings, rc)
 	}
 	s.may = mayRetry
+	if manager == "npm" {
+		s.may += "\n" + mayDrop
+	}
 	if manager != "npm" || strings.Contains(s.settings, npmAdvice+"=true") {
 		return
 	}

@@ -5,7 +5,7 @@
 #
 # KIND is npm, npm-unlocked, pnpm, pnpm-unlocked, yarn, pip, go, or apt, which is installed already; ROOT is the directory in the workspace. SETTINGS are
 # options, RETRY those of a second attempt, each from a table of the caller's; MAY says how many other attempts there may
-# be, or which requirements may be left out, one a line, or * for any. Under /media lie the manifests and lock files, in
+# be of Node's, and behind it, or alone of Python's, which requirements may be left out, one a line, or * for any. Under /media lie the manifests and lock files, in
 # node, python and go, and under /srv the host's certificates. AGENT_NPM and AGENT_PYPI are the registries, and GOPROXY
 # that of Go. AGENT_SCRIPTS=true lets packages run code of theirs. AGENT_SECONDS bounds each run of a package manager.
 #
@@ -123,6 +123,54 @@ sys.exit(not new)
 END
 }
 
+# missing leaves out a package that the registry does not have, where that may be: out of every list that names it and of the lock
+# file, and where only other packages want it, they get a link to nothing. It fails where there is nothing more to leave out.
+missing() {
+	[ "$kind" = npm ] || [ "$kind" = npm-unlocked ] || return 1
+	mkdir -p "$tmp/empty"
+	echo '{"name":"empty","version":"0.0.0"}' >"$tmp/empty/package.json"
+	python3 -I - "$tmp" "$index" "$may" <<'END'
+import json, os, re, sys
+tmp, index, may = sys.argv[1:]
+said = open(tmp + "/said", errors="replace").read()
+m = re.search(r"404 +(?:The requested resource +)?'(@?[^@'\s]+)@|No matching version found for (@?[^@\s]+)@", said)
+name = m and (m[1] or m[2])
+if not name or not {"*", name} & set(may.split("\n")[1:]):
+    sys.exit(1)
+def change(path, edit):
+    with open(path) as f:
+        doc = json.load(f)
+    changed = edit(doc)
+    if changed:
+        with open(path, "w") as f:
+            json.dump(doc, f)
+    return changed
+lists = "dependencies", "devDependencies", "optionalDependencies", "peerDependencies"
+def unlist(doc):
+    return [key for key in lists if isinstance(doc.get(key), dict) and doc[key].pop(name, None) is not None]
+def replace(doc):
+    given = doc.setdefault("overrides", {})
+    return name not in given and not given.update({name: f"file:{tmp}/empty"})
+def unlock(doc):
+    places = doc.get("packages", {})
+    gone = [p for p in places if re.search(rf"(^|/)node_modules/{re.escape(name)}(/|$)", p)]
+    for place in gone:
+        del places[place]
+    return [p for p in places.values() if isinstance(p, dict) and unlist(p)] + gone
+done = []
+for top, dirs, files in os.walk("."):
+    dirs[:] = [d for d in dirs if d != "node_modules"]
+    if "package.json" in files:
+        done += change(os.path.join(top, "package.json"), unlist)
+if not done and not change("package.json", replace):
+    sys.exit(1)
+if os.path.exists("package-lock.json"):
+    change("package-lock.json", unlock)
+with open("/deps/.report", "a") as f:
+    f.write(f"{index} without {name}\n")
+END
+}
+
 # attempt runs a package manager until it succeeds: first with FIRST, then with RETRY and with SECOND, as far as it may
 # and as long as it refuses for a reason that CONFLICT matches.
 #
@@ -135,12 +183,13 @@ attempt() {
 	# shellcheck disable=SC2086 # they are words of a table
 	until run "$@" $words; do
 		! foreign || continue
+		! missing || continue
 		why=$(grep -aoE "$conflict" "$tmp/said" | head -n 1) || why=
 		[ -n "$why" ] || refused
 		[ "$level" -gt 0 ] || { cp "$tmp/said" "$tmp/first" && reason=$why; }
 		level=$((level + 1))
 		[ "$level" -gt 1 ] || [ -n "$again" ] || level=2
-		[ "$level" -le "$may" ] || refused
+		[ "$level" -le "$(printf '%s\n' "$may" | head -n 1)" ] || refused
 		case $level in
 		1) words="$first $again" ;;
 		2)
