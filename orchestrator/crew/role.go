@@ -39,6 +39,8 @@ type Role struct {
 	// Returns is what it must answer: change, plan, review or text.
 	Returns string `toml:"returns" json:"returns"`
 	Limits  Limits `toml:"limits" json:"limits"`
+	// Talk are the caps of its conversations on a workbench.
+	Talk Talk `toml:"talk" json:"talk"`
 	// Layer is where it comes from: 0 for the first of those given to LoadRoles, -1 where it is built in; Text is its file.
 	Layer int    `toml:"-" json:"-"`
 	Text  string `toml:"-" json:"-"`
@@ -188,7 +190,7 @@ func (r Role) check(roles Roles, tools []string) error {
 			return fmt.Errorf("it calls %q, which is no role", name)
 		}
 	}
-	return nil
+	return r.Talk.check("talk")
 }
 
 // changes reports whether a tool makes the change.

@@ -61,10 +61,14 @@ func (w *work) carry(ctx context.Context, n int) *run.Problem {
 func (w *work) role(n int) crew.Role {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if role, ok := w.Roles[w.plan.Task(n).Role]; ok {
-		return role
+	role, ok := w.Roles[w.plan.Task(n).Role]
+	if !ok {
+		role = w.Roles[crew.Worker]
 	}
-	return w.Roles[crew.Worker]
+	if w.plan.Loop != nil {
+		role = w.plan.Loop.Role(role)
+	}
+	return role
 }
 
 // step asks a person about a task before it is begun. stop says that it is not.
@@ -103,6 +107,10 @@ func (w *work) give(ctx context.Context, n int, to crew.TaskState, got trial) *r
 
 // otherwise has a task that was tried often enough planned anew, or gives it up.
 func (w *work) otherwise(ctx context.Context, n int) *run.Problem {
+	if w.plan.Loop != nil {
+		t, _ := w.task(n)
+		return w.give(ctx, n, crew.Undone, trial{why: t.Why, run: t.Run})
+	}
 	planned, problem := w.replan(ctx, n)
 	if problem != nil {
 		return problem
@@ -186,7 +194,14 @@ func (w *work) run(ctx context.Context, t crew.Task, role crew.Role, got *trial)
 	}
 	req.Patch, req.Commit, req.Approver, req.NoPromote, req.NoFeature = nil, nil, nil, true, true
 	req.Iteration, req.Goal, req.Candidates, req.Proposal = got.attempt.ID, w.goal(t), 1, nil
-	req.Scope = t.Files
+	about := briefed{role: role.Prompt, memory: retold(t.Why)}
+	if req.Scope = t.Files; w.plan.Loop != nil {
+		var problem *run.Problem
+		if about.memory, problem = w.harness(ctx, t); problem != nil {
+			return problem
+		}
+		req.Scope = w.plan.Loop.Files
+	}
 	if len(req.Scope) == 0 && len(t.Creates) > 0 {
 		req.Scope = t.Creates[:1]
 	}
@@ -200,8 +215,9 @@ func (w *work) run(ctx context.Context, t crew.Task, role crew.Role, got *trial)
 			c.Planner = unplanned{err}
 			return c
 		}
+		about.Planner = c.Planner
 		c.Planner = &tournament.KeptPlan{
-			Planner: briefed{c.Planner, role.Prompt, t.Why}, Recorded: got.attempt.Recorded,
+			Planner: about, Recorded: got.attempt.Recorded,
 			Save: func(ctx context.Context, plan []byte) error {
 				got.attempt.Recorded = plan
 				return w.Plans.SaveAttempt(ctx, got.attempt)
@@ -214,7 +230,7 @@ func (w *work) run(ctx context.Context, t crew.Task, role crew.Role, got *trial)
 	if unable != nil {
 		return trouble(ctx, "find who carries the task out", unable)
 	}
-	return got.read(doc)
+	return w.capped(ctx, got, got.read(doc))
 }
 
 // unplanned is the planner of a run that nobody can carry out.
@@ -228,17 +244,22 @@ func (u unplanned) Plan(context.Context, *workspace.Manifest, run.Request) (tour
 // briefed is a planner whose tasks are for a role: it knows nothing but its brief, and why an earlier try failed.
 type briefed struct {
 	tournament.Planner
-	role, why string
+	role, memory string
+}
+
+// retold is what a later try is told of why an earlier one was not accepted, "" for no reason.
+func retold(why string) string {
+	if why == "" {
+		return ""
+	}
+	return "An earlier try at this task was not accepted:\n" + why
 }
 
 // Plan has the planner plan, and tells who is asked.
 func (b briefed) Plan(ctx context.Context, base *workspace.Manifest, req run.Request) (tournament.Plan, error) {
 	p, err := b.Planner.Plan(ctx, base, req)
 	brief := &p.Task.Brief
-	brief.Role, brief.Memory, brief.History = strings.TrimSpace(b.role), "", ""
-	if b.why != "" {
-		brief.Memory = "An earlier try at this task was not accepted:\n" + b.why
-	}
+	brief.Role, brief.Memory, brief.History = strings.TrimSpace(b.role), b.memory, ""
 	return p, err
 }
 
@@ -295,6 +316,12 @@ func (w *work) prove(ctx context.Context, t crew.Task, got *trial) *run.Problem 
 		return trouble(ctx, fmt.Sprintf("read what run %s proved", got.run), err)
 	}
 	cs := got.proof.Candidate.Changeset
+	if w.plan.Loop != nil {
+		if touches(cs, w.plan.Loop.File) {
+			got.outcome, got.why = Refused, "it touches "+w.plan.Loop.File+", the task file, which no work for it may change"
+		}
+		return nil
+	}
 	if others := beside(t, cs); len(others) > 0 && !w.Outside {
 		got.outcome, got.why = Outside, "it touches "+strings.Join(others, ", ")+", which the task does not name"
 		return nil
@@ -331,6 +358,9 @@ func (w *work) land(ctx context.Context, n int, got trial) (trial, *run.Problem)
 	w.landing.Lock()
 	defer w.landing.Unlock()
 	t, done := w.task(n)
+	if w.again != nil {
+		done = w.again.landedOn(got.attempt)
+	}
 	tree, problem := w.tree(ctx, done)
 	if problem != nil {
 		return got, problem
@@ -356,7 +386,9 @@ func (w *work) landedAs(ctx context.Context, n int, id string, cs workspace.Chan
 	defer w.mu.Unlock()
 	t := w.plan.Task(n)
 	was := *t
-	t.State, t.Why, t.Run = crew.Done, "", id
+	if t.State, t.Run = crew.Done, id; w.plan.Loop == nil {
+		t.Why = ""
+	}
 	if !cs.Empty() {
 		t.Landed = len(w.landed) + 1
 	}
@@ -437,6 +469,10 @@ func withAcceptance(gates []verify.CustomGate, tasks ...crew.Task) []verify.Cust
 // goal is what a task is told. The words are those of a plan that a person has seen, or approved unseen.
 func (w *work) goal(t crew.Task) string {
 	var b strings.Builder
+	if l := w.plan.Loop; l != nil {
+		fmt.Fprintf(&b, "%s\n\nIt is done when: %s\n", w.plan.Goal, l.Accept)
+		return strings.TrimSpace(b.String())
+	}
 	fmt.Fprintf(&b, "%s\n\nThis is one task of a larger goal, which others work on too: %s\n", t.Goal, crew.Clip(strings.Join(strings.Fields(w.plan.Goal), " "), 400))
 	list := func(what string, paths []string) {
 		if len(paths) > 0 {
