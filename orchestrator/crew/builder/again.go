@@ -23,13 +23,14 @@ type unlikeError struct{ what string }
 func (e *unlikeError) Error() string { return e.what }
 
 // Again records a plan that carries another one out once more from what is recorded of it: the same tasks, fences and answers. [Builder.Build]
-// does it, asks no model, has the changes land in the same order, and says in its result what came out otherwise.
-func (b *Builder) Again(ctx context.Context, p crew.Plan) (crew.Plan, *run.Problem) {
+// does it, asks no model, has the changes land in the same order, and says in its result what came out otherwise. root is the workspace, whose files
+// have to be those that the plan was begun on.
+func (b *Builder) Again(ctx context.Context, root string, p crew.Plan) (crew.Plan, *run.Problem) {
 	old, err := b.record(ctx, p.ID)
 	if err != nil {
 		return crew.Plan{}, trouble(ctx, "read what was done for the plan", err)
 	}
-	next := crew.Plan{Workspace: p.Workspace, Goal: p.Goal, Summary: p.Summary, State: crew.Drafted, Loop: p.Loop, Replays: p.ID}
+	next := crew.Plan{Workspace: root, Goal: p.Goal, Summary: p.Summary, State: crew.Drafted, Loop: p.Loop, Replays: p.ID}
 	begun, ok := old.find(BeginKind, 0, 0)
 	if !ok || json.Unmarshal(begun.Recorded, &next.Tasks) != nil {
 		return crew.Plan{}, &run.Problem{

@@ -33,7 +33,7 @@ func (b *Builder) Loop(ctx context.Context, root, file string, text []byte, loop
 		err = fmt.Errorf("%d loops are more than %d", loops, crew.MaxLoops)
 	}
 	if err != nil {
-		return crew.Plan{}, &run.Problem{Kind: run.ProblemUsage, Message: file + ": " + err.Error(), Next: "see `agent help loops`"}
+		return crew.Plan{}, &run.Problem{Kind: run.ProblemUsage, Message: file + ": " + err.Error(), Next: "see `agent help task-files`"}
 	}
 	if loops > 0 {
 		l.Limits.Loops = loops

@@ -116,7 +116,7 @@ func (s *site) carriedOutAgain(t *testing.T, p crew.Plan) {
 	s.builder(t)
 	s.b.NoReview = false
 	s.model.before, s.model.planner, s.model.reviewer, s.model.work = nil, nil, nil, nil
-	again, problem := s.b.Again(t.Context(), p)
+	again, problem := s.b.Again(t.Context(), s.Dir, p)
 	if problem != nil {
 		t.Fatalf("%+v", problem)
 	}

@@ -173,9 +173,9 @@ func (b Book) Plans(ctx context.Context, workspace string, n int) ([]crew.Plan, 
 		pgx.NamedArgs{"workspace": database.Clean(workspace), "n": n})
 }
 
-// Work lists the plans that a process works on, or died over, the newest first.
+// Work lists the plans that a process works on, or died over, and those that stand still, the newest first.
 func (b Book) Work(ctx context.Context) ([]crew.Plan, error) {
-	return b.read(ctx, "list what is at work", `where state in ('building', 'paused', 'awaiting') order by id desc limit 200`, pgx.NamedArgs{})
+	return b.read(ctx, "list what is at work", `where state in ('building', 'paused', 'awaiting', 'failed') order by id desc limit 200`, pgx.NamedArgs{})
 }
 
 // read reads the plans that rest selects, with their tasks.
