@@ -108,7 +108,7 @@ func TestATaskFileIsCarriedOutInLoops(t *testing.T) {
 	for query, want := range map[string]string{
 		"select state || ' ' || ending || ' ' || task_file || ' ' || loops from v_plans":          "delivered accepted TASK.md 4",
 		"select count(*) from v_promotions where status = 'committed'":                            "1",
-		"select string_agg(kind, ' ' order by started) from v_plan_progress where kind <> 'land'": "begin task accept review task accept review task accept review deliver",
+		"select string_agg(kind, ' ' order by started) from v_plan_progress where kind <> 'land'": "begin task review task accept review task accept review deliver",
 		"select count(*) from v_plan_progress where kind = 'accept' and outcome = 'passed'":       "2",
 		"select conversation_end from v_tool_calls where conversation_end = 'rounds' limit 1":     "rounds",
 		"select count(*) from v_model_calls where ended is not null and purpose = 'RW'":           "3",

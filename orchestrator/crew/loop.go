@@ -108,8 +108,13 @@ func (l *LoopLimits) defaults() {
 		n  *int
 		is int
 	}{
-		{&l.Loops, defaultLoops}, {&l.Iterations, defaultIterations}, {&l.Calls, defaultLoopCalls}, {&l.AtOnce, defaultAtOnce}, {&l.Identical, defaultIdentical},
-		{&l.Errors, defaultErrors}, {&l.Output, MaxTalk.Output},
+		{&l.Loops, defaultLoops},
+		{&l.Iterations, defaultIterations},
+		{&l.Calls, defaultLoopCalls},
+		{&l.AtOnce, defaultAtOnce},
+		{&l.Identical, defaultIdentical},
+		{&l.Errors, defaultErrors},
+		{&l.Output, MaxTalk.Output},
 	} {
 		if *d.n == 0 {
 			*d.n = d.is

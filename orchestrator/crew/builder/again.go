@@ -60,6 +60,9 @@ func (r *record) find(kind Kind, task, try int) (Attempt, bool) {
 
 // landedOn is how many tasks were done when the change of an attempt was added to the tree, or was to be.
 func (r *record) landedOn(a Attempt) int {
+	if t := r.plan.Task(a.Task); t != nil && t.Landed > 0 && a.Try == t.Tries-1 {
+		return t.Landed - 1
+	}
 	if land, ok := r.find(LandKind, a.Task, a.Try); ok {
 		return land.Landed
 	}
@@ -129,7 +132,8 @@ func (w *work) differs(ctx context.Context) (list []string, err error) {
 
 // sameBytes compares what two attempts that passed changed.
 func (w *work) sameBytes(ctx context.Context, was, now Attempt, say func(string, ...any)) error {
-	if was.Outcome != Passed || was.Run == "" || now.Run == "" {
+	// Several changes may have been merged and judged together, and are judged one by one now.
+	if was.Outcome != Passed || was.Kind == LandKind || was.Run == "" || now.Run == "" {
 		return nil
 	}
 	a, err := w.Proof(ctx, was.Run)

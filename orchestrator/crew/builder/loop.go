@@ -244,7 +244,7 @@ func (w *work) reviewLoop(ctx context.Context, did crew.Task, whole workspace.Ch
 // seen is what a reviewer is told of a loop besides the change: all of it is of the record.
 func (w *work) seen(ctx context.Context, did crew.Task, met bool, why string) (string, *run.Problem) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Loop %d of %d.\nIt is done when: %s\n", did.N, w.plan.Loop.Limits.Loops, w.plan.Loop.Accept)
+	fmt.Fprintf(&b, "After loop %d. It is done when: %s\n", did.N, w.plan.Loop.Accept)
 	if met {
 		b.WriteString("What of that a machine can tell is met.\n")
 	} else {

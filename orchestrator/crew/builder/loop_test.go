@@ -145,8 +145,14 @@ func TestTheLimitsOfALoopAreNamed(t *testing.T) {
 		"no progress": {"", []string{"NOTHING"}, []string{review("more")}, builder.Actions{}, crew.EndNoProgress, run.ExitFail, "no progress: 2 loops in a row changed nothing"},
 		"no edit":     {"", []string{edits("a.py", "x = 7", "x = 2")}, []string{review("more")}, builder.Actions{}, crew.EndNoProgress, run.ExitFail, "no progress"},
 		"the file":    {"", []string{edits("TASK.md", "one: x becomes 4", "one: x becomes 1")}, []string{review("more")}, builder.Actions{}, crew.EndNoProgress, run.ExitFail, "no progress"},
-		"a cap": {"[limits]\nloops = 1", []string{edits("a.py", "x = 1", "x = 2")}, []string{review("more")}, builder.Actions{List: []string{"run ./check: exit 1"}, Limits: []string{"limits.iterations: 30"}}, crew.EndLoops, run.ExitBudget,
-			"limits.loops: 1 loops"},
+		"a cap": {
+			"[limits]\nloops = 1",
+			[]string{edits("a.py", "x = 1", "x = 2")},
+			[]string{review("more")},
+			builder.Actions{List: []string{"run ./check: exit 1"}, Limits: []string{"limits.iterations: 30"}},
+			crew.EndLoops, run.ExitBudget,
+			"limits.loops: 1 loops",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

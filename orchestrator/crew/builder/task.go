@@ -2,14 +2,12 @@ package builder
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/crew"
-	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/tournament"
 	"agent/sandbox/workspace"
@@ -353,106 +351,11 @@ func beside(t crew.Task, cs workspace.Changeset) (others []string) {
 	return others
 }
 
-// land adds what a task changed to the integration tree: as it is where that has not moved since, else merged and judged again.
-func (w *work) land(ctx context.Context, n int, got trial) (trial, *run.Problem) {
-	w.landing.Lock()
-	defer w.landing.Unlock()
-	t, done := w.task(n)
-	if w.again != nil {
-		done = w.again.landedOn(got.attempt)
-	}
-	tree, problem := w.tree(ctx, done)
-	if problem != nil {
-		return got, problem
-	}
-	cs := got.proof.Candidate.Changeset
-	if tree.Digest() != got.proof.Snapshot {
-		w.say(n, fmt.Sprintf("task %d: passed; the tree has moved, so it is merged and judged again", n))
-		if got, problem = w.merge(ctx, t, done, got); problem != nil || got.outcome != Passed {
-			return got, problem
-		}
-		cs = got.proof.Candidate.Changeset
-	}
-	if err := w.landedAs(ctx, n, got.run, cs); err != nil {
-		return got, trouble(ctx, "record the plan", err)
-	}
-	w.say(n, fmt.Sprintf("task %d: done", n))
-	return got, nil
-}
-
-// landedAs records that a task is done, and that the tree has its change; where the row cannot be written neither is so.
-func (w *work) landedAs(ctx context.Context, n int, id string, cs workspace.Changeset) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	t := w.plan.Task(n)
-	was := *t
-	if t.State, t.Run = crew.Done, id; w.plan.Loop == nil {
-		t.Why = ""
-	}
-	if !cs.Empty() {
-		t.Landed = len(w.landed) + 1
-	}
-	if err := w.save(ctx); err != nil {
-		*t = was
-		return err
-	}
-	if !cs.Empty() {
-		w.landed = append(w.landed, cs)
-	}
-	return nil
-}
-
 // task returns a copy of a task, and how many tasks the tree has the changes of.
 func (w *work) task(n int) (crew.Task, int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return *w.plan.Task(n), len(w.landed)
-}
-
-// merge makes the change of a task one of the tree of the first done tasks, and has it judged there.
-func (w *work) merge(ctx context.Context, t crew.Task, done int, got trial) (trial, *run.Problem) {
-	a, err := w.begin(ctx, LandKind, t.N, crew.Lead, max(0, t.Tries-1), done)
-	if err != nil {
-		return got, trouble(ctx, "record the plan", err)
-	}
-	landed, cs := w.first(done), got.proof.Candidate.Changeset
-	req := w.req
-	req.Patch, req.Commit, req.Approver, req.NoPromote, req.Found = nil, nil, nil, true, true
-	req.Iteration, req.Config.Gates = a.ID, withAcceptance(req.Config.Gates, t)
-	runner := w.Runner(func(e run.Event) { w.note(Note{Task: t.N, Run: e.Run, Event: &e}) })
-	var clash error
-	doc := runner.ProveRevision(ctx, req, fmt.Sprintf("plan %d: merge task %d", w.plan.ID, t.N), func(_ context.Context, disk *workspace.Manifest) (run.Revision, error) {
-		_, tree, err := crew.Integrate(disk, landed)
-		if err != nil {
-			return run.Revision{}, err
-		}
-		rebased, _, err := crew.Rebase(cs, tree)
-		if _, ok := errors.AsType[*crew.ClashError](err); ok {
-			clash = err
-		}
-		return run.Revision{Base: tree, Changes: rebased}, err
-	})
-	next := trial{attempt: a, run: doc.Run}
-	next.attempt.Run = doc.Run
-	switch {
-	case clash != nil:
-		next.outcome, next.why = Refused, "what was done meanwhile does not go together with it: "+clash.Error()
-	default:
-		if problem := next.read(doc); problem != nil {
-			_ = w.end(ctx, next.attempt, outcomeOf(problem), problem.Message)
-			return next, problem
-		}
-	}
-	if next.outcome == Passed {
-		// What was merged away altogether has no candidate.
-		next.proof = Proof{Candidate: gate.Candidate{}}
-		if len(doc.Candidates) > 0 {
-			if next.proof, err = w.Proof(ctx, doc.Run); err != nil {
-				return next, trouble(ctx, "read what was merged", err)
-			}
-		}
-	}
-	return next, troubleIf(ctx, "record the plan", w.end(ctx, next.attempt, next.outcome, next.why))
 }
 
 // withAcceptance adds the command of a task to the gates that its change is judged by.

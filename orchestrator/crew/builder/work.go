@@ -31,7 +31,10 @@ type work struct {
 	// Whether a person was told that the task file is another by now.
 	changed bool
 
-	landing sync.Mutex // one change lands at a time
+	// What passed and waits to land; see land.
+	arrived []*arrival
+
+	landing sync.Mutex // the changes of one judgement land at a time
 }
 
 // errCancelled is the cause of a context that somebody ended by `agent jobs cancel`.
