@@ -81,7 +81,7 @@ func TestATaskFileIsCarriedOutInLoops(t *testing.T) {
 			return llmtest.Step{Calls: []llmtest.Call{called("list", "path", "tests")}} // and never an end
 		}
 		if round == 1 {
-			return llmtest.Step{Calls: []llmtest.Call{called("edit", "path", "README.md", "old", "Amounts, entries", "new", "Amounts with their currency, entries")}}
+			return llmtest.Step{Calls: []llmtest.Call{called("edit", "path", "README.md", "old", "Amounts, entries and reports.", "new", "Amounts with their currency, entries and reports.")}}
 		}
 		return finish
 	})

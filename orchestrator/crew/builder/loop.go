@@ -39,7 +39,7 @@ func (b *Builder) Loop(ctx context.Context, root, file string, text []byte, loop
 		l.Limits.Loops = loops
 	}
 	p := crew.Plan{Workspace: root, Goal: goal, State: crew.Drafted, Loop: &l}
-	p.Tasks = []crew.Task{loopTask(1, goal, l)}
+	p.Tasks = []crew.Task{loopTask(1, goal)}
 	if p.ID, err = b.Plans.AddPlan(ctx, p); err != nil {
 		return p, trouble(ctx, "record the loop", err)
 	}
@@ -47,12 +47,9 @@ func (b *Builder) Loop(ctx context.Context, root, file string, text []byte, loop
 }
 
 // loopTask is loop n as a task of the plan; goal is what is pending.
-func loopTask(n int, goal string, l crew.Loop) crew.Task {
-	t := crew.Task{N: n, Title: fmt.Sprintf("loop %d of %d", n, l.Limits.Loops), Goal: goal, Role: crew.Worker, State: crew.Waiting}
-	t.Message = fmt.Sprintf("loop %d", n)
-	if n > 1 {
-		t.DependsOn = []int{} // those before may have come to nothing
-	}
+func loopTask(n int, goal string) crew.Task {
+	t := crew.Task{N: n, Title: fmt.Sprintf("loop %d", n), Goal: goal, Role: crew.Worker, State: crew.Waiting}
+	t.Message = t.Title
 	return t
 }
 
@@ -90,7 +87,7 @@ func (w *work) loop(ctx context.Context) (again bool, res Result) {
 	case did.N >= w.plan.Loop.Limits.Loops:
 		w.plan.Ending = crew.EndLoops
 	default:
-		next := loopTask(did.N+1, pending(r, met, why), *w.plan.Loop)
+		next := loopTask(did.N+1, pending(r, met, why))
 		w.plan.Tasks, w.plan.Ending = append(w.plan.Tasks, next), ""
 		if err := w.save(ctx); err != nil {
 			return false, w.stopped(trouble(ctx, "record the plan", err))
