@@ -165,6 +165,12 @@ func (j *job) carry(p crew.Plan) error {
 			return err
 		}
 	}
+	var err error
+	if p.Loop != nil {
+		if j.set, err = tightened(j.set, p.Loop.Limits); err != nil {
+			return err
+		}
+	}
 	b, err := j.s.PlanBuilder(j.set)
 	if err != nil {
 		return err

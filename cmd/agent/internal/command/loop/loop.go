@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -102,9 +99,6 @@ func (c command) loop(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if set, err = tightened(set, p.Loop.Limits); err != nil {
-			return err
-		}
 		return build.Carry(ctx, c.Line, s, set, req, p)
 	})
 }
@@ -137,28 +131,4 @@ func find(ctx context.Context, s *wire.Session, set config.Settings, req run.Req
 		err = s.DB.Plans().SavePlan(ctx, list[i], list[i].Owner)
 	}
 	return list[i], err
-}
-
-// tightened returns the settings with the caps of a task file, where those are lower: a file raises none.
-func tightened(set config.Settings, l crew.LoopLimits) (config.Settings, error) {
-	const origin = "the task file"
-	if now, err := strconv.Atoi(set["budget.requests"].Text); l.Requests > 0 && (err != nil || now == 0 || l.Requests < now) {
-		set = set.With("budget.requests", strconv.Itoa(l.Requests), origin)
-	}
-	if now, err := strconv.ParseInt(set["budget.tokens"].Text, 10, 64); l.Tokens > 0 && (err != nil || now == 0 || l.Tokens < now) {
-		set = set.With("budget.tokens", strconv.FormatInt(l.Tokens, 10), origin)
-	}
-	if now, err := strconv.ParseFloat(set["budget.cost"].Text, 64); l.Cost > 0 && (err != nil || now == 0 || l.Cost < now) {
-		set = set.With("budget.cost", strings.TrimRight(strconv.FormatFloat(l.Cost, 'f', 6, 64), "0"), origin)
-	}
-	if l.Time != "" {
-		mine, err := time.ParseDuration(l.Time)
-		if err != nil {
-			return set, fmt.Errorf("limits.time: %w", err)
-		}
-		if now, err := time.ParseDuration(set["budget.time"].Text); err != nil || mine < now {
-			set = set.With("budget.time", l.Time, origin)
-		}
-	}
-	return set, nil
 }
