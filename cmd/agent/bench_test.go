@@ -42,6 +42,7 @@ func TestBench(t *testing.T) {
 	benchEdit(t)
 	benchTypes(t)
 	benchWitness(t)
+	benchPlan(t)
 }
 
 // row prints one line of the table: both in seconds, the target a bound on

@@ -31,7 +31,7 @@ var stands = map[string]struct {
 	"sandbox run": {needsEngine, []string{"--patch", "PATCH", "--yes"}}, "sandbox loop": {needsEngine, []string{"--iterations", "1", "--yes", "--model", "ollama/none"}},
 	"sandbox exec": {needsEngine, []string{"true"}}, "sandbox shell": {noneNeeded, nil}, // a shell asks for a terminal first
 	"plan list": {needsDatabase, nil}, "plan show": {needsDatabase, nil}, "plan drop": {needsDatabase, []string{"9"}},
-	"plan edit": {needsDatabase, []string{"9", "--print"}}, "build": {needsEngine, []string{"--plan", "9", "--model", "ollama/none"}}, "roles": {noneNeeded, nil},
+	"plan edit": {needsDatabase, []string{"9", "--print"}}, "build": {needsEngine, []string{"--plan", "9", "--model", "ollama/none"}}, "roles": {noneNeeded, nil}, "loop": {needsEngine, []string{"--resume", "--model", "ollama/none"}},
 	"jobs list": {needsDatabase, nil}, "jobs show": {needsDatabase, []string{"9"}}, "jobs pause": {needsDatabase, []string{"9"}}, "jobs resume": {needsDatabase, []string{"9"}}, "jobs cancel": {needsDatabase, []string{"9"}},
 	"prove":        {needsEngine, []string{"-w", "REPO"}},
 	"ci":           {needsEngine, []string{"-w", "REPO"}},

@@ -125,13 +125,12 @@ func newPlannedHouse(t *testing.T) *plannedHouse {
 		}
 	}
 	commitAll(t, h.work)
-	h.model.Choose(h.answers(t))
+	h.model.Choose(h.answers(t, ledgerChores()))
 	return h
 }
 
 // answers reads the question as a model does, so that a question that is asked again gets the same answer.
-func (h *plannedHouse) answers(t *testing.T) func(llmtest.Request) llmtest.Step {
-	tasks := ledgerChores()
+func (h *plannedHouse) answers(t *testing.T, tasks []ledgerChore) func(llmtest.Request) llmtest.Step {
 	otherwise := ledgerChore{"names are checked otherwise", "INDIA names are checked otherwise.", "ledger/entry.py", "", []int{2}, "worker", []string{
 		mend("ledger/entry.py", "    return f\"{name}: {show(amount, currency)}\"", "    return f\"{name.strip()}: {show(amount, currency)}\""),
 	}}
@@ -183,8 +182,8 @@ func (h *plannedHouse) value(t *testing.T, query string) string {
 	return strings.TrimSpace(value)
 }
 
-// finished checks what the plan came to.
-func (h *plannedHouse) finished(t *testing.T) {
+// finished checks what the plan of that number came to.
+func (h *plannedHouse) finished(t *testing.T, plan string) {
 	t.Helper()
 	for name, want := range map[string]string{
 		"ledger/money.py": "currency=\"EUR\"", "ledger/entry.py": "{name.strip()}: {show(amount, currency)}", "ledger/total.py": "round(sum(amounts), 2)",
@@ -195,10 +194,10 @@ func (h *plannedHouse) finished(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"select state from v_plans": "delivered",
-		"select string_agg(task || ' ' || state, '; ' order by task) from v_tasks":                  "1 done; 2 done; 3 done; 4 done; 5 done; 6 done; 7 replaced; 8 done; 9 done",
-		"select count(*) from v_promotions where status = 'committed'":                              "1",
-		"select count(*) from v_roles where role in ('planner', 'worker', 'librarian', 'reviewer')": "4",
+		"select state from v_plans where plan = " + plan:                                                "delivered",
+		"select string_agg(task || ' ' || state, '; ' order by task) from v_tasks where plan = " + plan: "1 done; 2 done; 3 done; 4 done; 5 done; 6 done; 7 replaced; 8 done; 9 done",
+		"select count(*) from v_promotions where status = 'committed'":                                  plan,
+		"select count(*) from v_roles where role in ('planner', 'worker', 'librarian', 'reviewer')":     "4",
 		// No question that was answered was paid for twice.
 		"select count(*) from (select from v_model_calls where ended is not null and error_kind is null group by run, iteration, step having count(*) > 1 and run is not null) x": "0",
 	} {
@@ -218,7 +217,7 @@ func TestAGoalOfEightTasksIsBuilt(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	h.finished(t)
+	h.finished(t, "1")
 	for _, want := range []string{"planned anew", "plan 1: review: accepted, with 1 finding", "plan 1: delivered", "✓ done"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%q is not told:\n%s", want, out)
@@ -235,6 +234,22 @@ func TestAGoalOfEightTasksIsBuilt(t *testing.T) {
 	if shown := h.says(t, "plan", "show", "1"); !strings.Contains(shown, "after 2 and 3") || !strings.Contains(shown, "nit: README.md: short") {
 		t.Errorf("shown is\n%s", shown)
 	}
+	if blamed := h.says(t, "blame", "ledger/money.py"); !strings.Contains(blamed, "gemini") {
+		t.Errorf("blame names no model:\n%s", blamed)
+	}
+	// Once more from the record, with no model that could be asked: the same states and bytes.
+	built := gitSays(t, h.work, "rev-parse", "HEAD^{tree}")
+	gitSays(t, h.work, "reset", "--hard", "-q", "HEAD~8")
+	h.model.Close()
+	told := h.says(t, "build", "--replay", "1", "--yes")
+	if !strings.Contains(told, "plan 1 carried out again: identical") {
+		t.Errorf("told is\n%s", told)
+	}
+	gitSays(t, h.work, "add", "-A")
+	if tree := gitSays(t, h.work, "write-tree"); tree != built {
+		t.Errorf("the tree is %s, and was %s", tree, built)
+	}
+	h.finished(t, "2")
 }
 
 // gitSays is what git prints.
@@ -285,7 +300,7 @@ func TestAPlanThatIsKilledIsCarriedOn(t *testing.T) {
 				t.Fatalf("%v\n%s", err, &out)
 			}
 			t.Logf("done after %d kills", i)
-			h.finished(t)
+			h.finished(t, "1")
 			return
 		case <-time.After(patience):
 			if i >= kills {

@@ -69,6 +69,9 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/command/build": {
 		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/command/plan", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/crew", "orchestrator/crew/builder", "orchestrator/run",
 	},
+	"cmd/agent/internal/command/loop": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/build", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/wire", "orchestrator/crew", "orchestrator/run",
+	},
 	"cmd/agent/internal/command/roles": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/crew",
 	},
@@ -364,7 +367,7 @@ var uses = map[string][]string{
 	"runs":    {"apply", "replay"},
 	"sandbox": {"images", "proposals"},
 	"self":    {"sandbox"},
-	"plan":    {"sandbox"}, "build": {"plan", "sandbox"}, "jobs": {"plan"},
+	"plan":    {"sandbox"}, "build": {"plan", "sandbox"}, "loop": {"build", "sandbox"}, "jobs": {"plan"},
 }
 
 // mayImport reports whether the package of a folder may import another one of ours.

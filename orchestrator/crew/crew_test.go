@@ -82,6 +82,7 @@ func TestARoleThatSaysWhatNothingKeepsIsRefused(t *testing.T) {
 		"tries without end":    {good + "[limits]\ntries = 99\n", "limits.tries is 99"},
 		"fewer than no tries":  {good + "[limits]\ntries = -1\n", "limits.tries is -1"},
 		"rounds without end":   {good + "[limits]\nrounds = 99\n", "limits.rounds is 99"},
+		"a cap raised":         {good + "[talk]\ncalls = 999\n", "talk.calls is 999"},
 		"a prompt too long":    {strings.Replace(good, "You work.", strings.Repeat("x", 17<<10), 1), "the prompt has"},
 		"a file too long":      {good + "#" + strings.Repeat("x", 40<<10), "more than"},
 	} {
@@ -92,6 +93,18 @@ func TestARoleThatSaysWhatNothingKeepsIsRefused(t *testing.T) {
 		if err == nil && (roles["worker"].Layer != 1 || roles["fixer"].Layer != -1 || roles["worker"].Prompt != "You work.") {
 			t.Errorf("%s: %+v", name, roles["worker"])
 		}
+	}
+}
+
+// A file that is named after no role would change nothing, unseen.
+func TestAFileOfNoRoleIsRefused(t *testing.T) {
+	t.Parallel()
+	_, err := crew.LoadRoles(tools.Names(), nil, fstest.MapFS{"workr.toml": {Data: []byte("tier = 3\n")}, "notes.md": {}})
+	if err == nil || !strings.Contains(err.Error(), "there is no role of the file workr.toml: name it after one of planner, lead") {
+		t.Error(err)
+	}
+	if _, err := crew.LoadRoles(tools.Names(), fstest.MapFS{"notes.md": {}}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -41,6 +41,11 @@ type Plan struct {
 	Replanned int     `json:"replanned"`
 	// Run is the run that delivered the whole, or waits for an approval.
 	Run string `json:"run,omitempty"`
+	// Loop is the task file that is carried out loop after loop, nil for a plan of tasks; Ending is why its loops ended.
+	Loop   *Loop  `json:"loop,omitempty"`
+	Ending string `json:"ending,omitempty"`
+	// Replays is the plan whose recorded answers this one takes, 0 for none.
+	Replays int64 `json:"replays,omitempty"`
 	// Owner is the process that works on it, "" for none.
 	Owner   string    `json:"-"`
 	Created time.Time `json:"created"`

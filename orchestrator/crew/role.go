@@ -39,6 +39,8 @@ type Role struct {
 	// Returns is what it must answer: change, plan, review or text.
 	Returns string `toml:"returns" json:"returns"`
 	Limits  Limits `toml:"limits" json:"limits"`
+	// Talk are the caps of its conversations on a workbench.
+	Talk Talk `toml:"talk" json:"talk"`
 	// Layer is where it comes from: 0 for the first of those given to LoadRoles, -1 where it is built in; Text is its file.
 	Layer int    `toml:"-" json:"-"`
 	Text  string `toml:"-" json:"-"`
@@ -133,12 +135,34 @@ func LoadRoles(tools []string, layers ...fs.FS) (Roles, error) {
 		}
 		roles[name] = role
 	}
+	if err := strangers(roles, layers); err != nil {
+		return nil, err
+	}
 	for _, name := range roles.Names() {
 		if err := roles[name].check(roles, tools); err != nil {
 			return nil, fmt.Errorf("the role %s.toml: %w", name, err)
 		}
 	}
 	return roles, nil
+}
+
+// strangers is an error where a layer has a file of a role that there is not: a name that is misspelt would change nothing, unseen.
+func strangers(roles Roles, layers []fs.FS) error {
+	for _, layer := range layers {
+		if layer == nil {
+			continue
+		}
+		files, err := fs.Glob(layer, "*.toml")
+		if err != nil {
+			return fmt.Errorf("list the roles: %w", err)
+		}
+		for _, file := range files {
+			if _, ok := roles[strings.TrimSuffix(file, ".toml")]; !ok {
+				return fmt.Errorf("there is no role of the file %s: name it after one of %s", file, strings.Join(roles.Names(), ", "))
+			}
+		}
+	}
+	return nil
 }
 
 // roleText returns the file of a role, and its layer.
@@ -188,7 +212,7 @@ func (r Role) check(roles Roles, tools []string) error {
 			return fmt.Errorf("it calls %q, which is no role", name)
 		}
 	}
-	return nil
+	return r.Talk.check("talk")
 }
 
 // changes reports whether a tool makes the change.

@@ -47,6 +47,8 @@ type Workbench struct {
 	Turn  func(ctx context.Context) (give func(), err error)
 	// Tools are those that the role of the model has; nil for all.
 	Tools []string
+	// Caps bound each conversation.
+	Caps conversation.Caps
 	// Hide takes the configured secrets out of what boxes wrote; nil hides nothing.
 	Hide func(string) string
 
@@ -61,7 +63,7 @@ func (w *Workbench) On(changes workspace.Changeset, st gate.Stage, g *gate.Gate)
 		p := place{w, changes, st, g}
 		w.bench.Command, w.bench.Check = p.command, p.check
 	}
-	return &conversation.Conversation{Model: w.Model, Record: w.Record, Bench: &w.bench, Fence: w.Fence, Tell: w.Tell}
+	return &conversation.Conversation{Model: w.Model, Record: w.Record, Bench: &w.bench, Fence: w.Fence, Caps: w.Caps, Tell: w.Tell}
 }
 
 // A place is where drafts on top of changes are tried.

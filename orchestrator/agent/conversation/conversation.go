@@ -91,6 +91,7 @@ type Conversation struct {
 	Record Record
 	Bench  *tools.Bench
 	Fence  agent.Fence
+	Caps   Caps
 	// Tell is told of every call before it is made; nil for nobody.
 	Tell func(Progress)
 	// Now is the time; nil for the real one.
@@ -103,7 +104,7 @@ type Conversation struct {
 // The error is an *agent.StopError for a cap, an *agent.GaveUpError where the model came to
 // no change or did not call it done, which has the draft then, and else one of the model, the record, the machine or ctx.
 func (c *Conversation) Ask(ctx context.Context, q agent.Question) (agent.Reply, error) {
-	t := &talk{Conversation: c, question: q, tools: tools.For(c.Bench)}
+	t := &talk{Conversation: c, question: q, tools: tools.For(c.Bench), caps: c.Caps.filled()}
 	if notes := c.Bench.Notes(); len(notes) > 0 { // of an earlier conversation about the same change
 		q.Text += "\nWhat you noted before:\n" + c.Fence.Quote("notes", strings.Join(notes, "\n")) + "\n"
 	}
@@ -112,7 +113,7 @@ func (c *Conversation) Ask(ctx context.Context, q agent.Question) (agent.Reply, 
 	if err != nil {
 		return agent.Reply{}, err
 	}
-	err = c.Record.SaveEnd(ctx, Ended{Step: q.Step, End: end, Detail: t.detail, Rounds: t.rounds, Calls: t.calls, Shown: t.shown})
+	err = c.Record.SaveEnd(ctx, Ended{Step: q.Step, End: end, Detail: cmp.Or(t.detail, t.refusals()), Rounds: t.rounds, Calls: t.calls, Shown: t.shown})
 	if err != nil {
 		return agent.Reply{}, fmt.Errorf("record the end of the conversation: %w", err)
 	}
@@ -129,20 +130,20 @@ func (t *talk) reply(end End) (agent.Reply, error) {
 		return agent.Reply{Text: string(text), Model: t.who}, err
 	case !empty:
 		// What there is of the change may be all of it: the gates say so, and whoever asked has a patch to look at.
-		text, err := t.Bench.Draft.Response("The conversation ended before its author said that it was done: " + end.told() + ".")
+		text, err := t.Bench.Draft.Response("The conversation ended before its author said that it was done: " + t.caps.told(end) + ".")
 		if err != nil {
 			return agent.Reply{}, err
 		}
 		return agent.Reply{}, &agent.GaveUpError{
-			Message: "the conversation with the model ended with a change that it did not call done: " + end.told(), Draft: agent.Reply{Text: string(text), Model: t.who},
+			Message: "the conversation with the model ended with a change that it did not call done: " + t.caps.told(end), Draft: agent.Reply{Text: string(text), Model: t.who},
 		}
 	case end.cap():
 		return agent.Reply{}, &agent.StopError{
-			Budget: true, Message: "the conversation with the model ended: " + end.told(),
+			Budget: true, Message: "the conversation with the model ended: " + t.caps.told(end),
 			Next: "say more in --goal, name the files with --file, or ask for less at once",
 		}
 	}
-	return agent.Reply{}, &agent.GaveUpError{Message: "the model came to no change: " + cmp.Or(t.detail, end.told())}
+	return agent.Reply{}, &agent.GaveUpError{Message: "the model came to no change: " + cmp.Or(t.detail, t.caps.told(end))}
 }
 
 // sum is the digest of a call.

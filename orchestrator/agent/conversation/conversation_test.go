@@ -232,7 +232,7 @@ func TestADraftOutlivesItsConversation(t *testing.T) {
 		_, _, err := talkOn(t, shop, &script{answers: answers}, m)
 		gaveUp, ok := errors.AsType[*agent.GaveUpError](err)
 		if !ok || m.ended[0].End != end || !strings.Contains(gaveUp.Draft.Text, "+RATE = 21") || !strings.Contains(gaveUp.Draft.Text, "before its author said that it was done") ||
-			!strings.Contains(gaveUp.Message, "did not call done: "+end.told()) {
+			!strings.Contains(gaveUp.Message, "did not call done: "+(Caps{}).told(end)) {
 			t.Errorf("%s: %v, %+v", end, err, m.ended)
 		}
 	}

@@ -16,13 +16,14 @@ type talk struct {
 	*Conversation
 	question agent.Question
 	tools    []tools.Tool
+	caps     Caps
 	messages []llm.Message
 	who      string
 	claim    tools.Claim
 	detail   string
 
-	rounds, calls, shown int
-	gauges               [3]gauge
+	rounds, calls, shown, refused int
+	gauges                        [3]gauge
 	// Rounds in a row without a call, and with calls that all failed.
 	silent, failing int
 	// The call that was made last, what it was answered with, and how often in a row it
@@ -38,7 +39,7 @@ func (t *talk) say(m llm.Message) { t.messages = append(t.messages, m) }
 
 // run goes through rounds until there is an end.
 func (t *talk) run(ctx context.Context) (End, error) {
-	t.gauges = [3]gauge{{what: "rounds", most: MaxRounds}, {what: "calls", most: MaxCalls}, {what: "bytes of answers", most: MaxShown}}
+	t.gauges = [3]gauge{{what: "rounds", most: t.caps.Rounds}, {what: "calls", most: t.caps.Calls}, {what: "bytes of answers", most: t.caps.Shown}}
 	for {
 		t.rounds++
 		answer, who, err := t.Model.Converse(ctx, t.request())
@@ -54,11 +55,11 @@ func (t *talk) run(ctx context.Context) (End, error) {
 		switch {
 		case end != "":
 			return end, nil
-		case t.shown >= MaxShown:
+		case t.shown >= t.caps.Shown:
 			return Output, nil
-		case t.calls >= MaxCalls:
+		case t.calls >= t.caps.Calls:
 			return Calls, nil
-		case t.rounds >= MaxRounds:
+		case t.rounds >= t.caps.Rounds:
 			return Rounds, nil
 		}
 	}
@@ -146,7 +147,7 @@ func (t *talk) all(ctx context.Context, calls []llm.ToolCall) (results []llm.Too
 	if worked {
 		t.failing = 0
 	}
-	if t.failing == inVain {
+	if t.failing >= t.caps.Errors {
 		return nil, Errors, nil
 	}
 	return results, "", nil
@@ -158,6 +159,8 @@ type making struct {
 	number int
 	tool   tools.Tool
 	alone  bool
+	// refused says that its round has too many.
+	refused bool
 	// again says that it is the call before once more: of is that one in this round, nil
 	// for the last one of the round before.
 	again  bool
@@ -169,19 +172,26 @@ type making struct {
 // plan numbers the calls of a round and tells which are to be answered from memory.
 func (t *talk) plan(calls []llm.ToolCall) []*making {
 	var made []*making
-	for _, call := range calls[:min(len(calls), MaxCalls-t.calls)] {
+	for i, call := range calls[:min(len(calls), t.caps.Calls-t.calls)] {
 		t.calls++
 		m := &making{call: call, number: t.calls}
 		var known bool
 		m.tool, known = tools.Find(t.tools, call.Name)
 		m.alone = !known || m.tool.Alone
+		if i >= t.caps.AtOnce { // it may be made in the next round, and is not the same call again then
+			m.refused, m.alone = true, true
+			t.refused++
+			t.last = ""
+			made = append(made, m)
+			continue
+		}
 		if key := sum(call.Name, call.Arguments); key == t.last {
 			m.again, m.alone = true, true
 			if len(made) > 0 {
 				m.of = made[len(made)-1]
 			}
 			t.times++
-			t.repeated = t.repeated || t.times == inVain
+			t.repeated = t.repeated || t.times >= t.caps.Identical
 		} else {
 			t.last, t.times = key, 1
 		}
@@ -221,6 +231,10 @@ const atOnce = 4
 // make carries one call out, or answers it from the record or from memory.
 func (t *talk) make(ctx context.Context, m *making) error {
 	switch {
+	case m.refused:
+		m.answer = tools.Answer{Failed: true, Text: fmt.Sprintf("not carried out: %d calls in one answer are the most; call it again", t.caps.AtOnce)}
+		m.text = m.answer.Text
+		return nil
 	case m.again:
 		m.answer = t.memory
 		if m.of != nil {
@@ -277,6 +291,14 @@ func (t *talk) remake(ctx context.Context, m *making, c Call) (err error) {
 	m.answer.Head, m.answer.Text, m.answer.File, m.answer.Failed = c.Head, c.Text, c.File, c.Failed
 	m.text = t.quoted(m.number, t.Bench.Keep(m.number, m.answer))
 	return nil
+}
+
+// refusals says how many calls were refused, "" for none.
+func (t *talk) refusals() string {
+	if t.refused == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d calls were refused: %d in one answer are the most", t.refused, t.caps.AtOnce)
 }
 
 // names lists the tools.

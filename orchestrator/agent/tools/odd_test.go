@@ -207,7 +207,7 @@ func TestABenchIsSafeForConcurrentUse(t *testing.T) {
 
 // The same tool has the same bytes in every question.
 func TestASchemaIsTheSameEachTime(t *testing.T) {
-	for _, tool := range all() {
+	for _, tool := range All() {
 		first := tool.Schema()
 		if again := tool.Schema(); !json.Valid(first) || string(first) != string(again) {
 			t.Errorf("%s: %s and %s", tool.Name, first, again)

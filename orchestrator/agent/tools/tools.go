@@ -79,21 +79,21 @@ type Field struct {
 	Needed      bool
 }
 
-// all lists the tools in the order in which a model is told of them.
-func all() []Tool {
+// All lists the tools in the order in which a model is told of them.
+func All() []Tool {
 	return []Tool{readTool, listTool, searchTool, editTool, createTool, deleteTool, renameTool, runTool, checkTool, noteTool, finishTool}
 }
 
 // For lists the tools that a bench has.
 func For(b *Bench) []Tool {
-	return slices.DeleteFunc(all(), func(t Tool) bool {
+	return slices.DeleteFunc(All(), func(t Tool) bool {
 		return t.has != nil && !t.has(b) || b.Only != nil && !slices.Contains(b.Only, t.Name)
 	})
 }
 
 // Names lists the names of all tools.
 func Names() (names []string) {
-	for _, t := range all() {
+	for _, t := range All() {
 		names = append(names, t.Name)
 	}
 	return names

@@ -337,7 +337,7 @@ func TestNotesAreBounded(t *testing.T) {
 // Every row has what a vendor and a model need.
 func TestEveryToolIsDescribed(t *testing.T) {
 	seen := map[string]bool{}
-	for _, tool := range all() {
+	for _, tool := range All() {
 		var schema struct {
 			Type       string
 			Properties map[string]struct{ Type, Description string }

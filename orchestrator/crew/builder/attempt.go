@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"agent/orchestrator/crew"
@@ -23,6 +25,13 @@ func (w *work) begin(ctx context.Context, kind Kind, task int, role string, try,
 	}
 	w.mu.Unlock()
 	a := newAttempt(w.plan.ID, kind, task, role, try, landed)
+	if w.again != nil {
+		old, ok := w.again.find(kind, task, try)
+		if !ok {
+			return a, &unlikeError{fmt.Sprintf("plan %d came to no %s of task %d, try %d", w.again.plan.ID, kind, task, try+1)}
+		}
+		a.Fence, a.Recorded, a.Landed, a.Of = old.Fence, old.Recorded, old.Landed, old.ID
+	}
 	return a, w.Plans.SaveAttempt(ctx, a)
 }
 
@@ -46,4 +55,33 @@ func (w *work) end(ctx context.Context, a Attempt, o Outcome, why string) error 
 	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), run.SettleFor)
 	defer cancel()
 	return w.Plans.SaveAttempt(settled, a)
+}
+
+// answered returns the answer that a role gave under a kind, task and try and that was accepted: in the plan that is carried out again, or before
+// a process died that had not recorded yet what follows from it. false where there is none.
+func (w *work) answered(kind Kind, task, try int) (text string, ok bool) {
+	w.mu.Lock()
+	past := w.past
+	w.mu.Unlock()
+	a, ok := last(past, kind, task, try)
+	if w.again != nil {
+		a, ok = w.again.find(kind, task, try)
+	}
+	return text, ok && a.Recorded != nil && json.Unmarshal(a.Recorded, &text) == nil
+}
+
+// last returns the last attempt of that kind, task and try that came to an end, or else the last one.
+func last(list []Attempt, kind Kind, task, try int) (found Attempt, ok bool) {
+	for _, a := range list {
+		if a.Kind == kind && a.Task == task && a.Try == try && (a.Outcome != "" || found.Outcome == "") {
+			found, ok = a, true
+		}
+	}
+	return found, ok
+}
+
+// answer is what is recorded of an answer.
+func answer(text string) []byte {
+	data, _ := json.Marshal(text) // of a string alone
+	return data
 }

@@ -20,7 +20,9 @@ type Kind string
 const (
 	PlanKind    Kind = "plan"    // a plan is made, or a part of it anew
 	TaskKind    Kind = "task"    // a task is carried out
+	BeginKind   Kind = "begin"   // the tasks as they were begun with
 	LandKind    Kind = "land"    // a change is merged into a tree that moved, and judged again
+	AcceptKind  Kind = "accept"  // whether a loop has met the acceptance of its task file
 	ReviewKind  Kind = "review"  // the whole is reviewed
 	DeliverKind Kind = "deliver" // the whole is judged and promoted
 )
@@ -50,8 +52,11 @@ type Attempt struct {
 	Try  int // from 0
 	// Fence is the word that quotes untrusted text: random, and the same whenever the attempt is carried on.
 	Fence string
-	// Recorded is what the run set out to do, in JSON; nil before that is known.
+	// Recorded is what the run set out to do, the answer of a planner or reviewer that was accepted, or the tasks that were begun with,
+	// in JSON; nil before that is known.
 	Recorded []byte
+	// Of is the attempt of an earlier plan whose answers this one takes, "" for none; no model is asked then.
+	Of string `db:"-"`
 	// Landed is how many tasks were done when it began.
 	Landed  int
 	Run     string
@@ -65,6 +70,8 @@ type Attempt struct {
 type Plans interface {
 	// AddPlan records a plan and returns its number.
 	AddPlan(ctx context.Context, p crew.Plan) (int64, error)
+	// Plan returns the plan of that number.
+	Plan(ctx context.Context, id int64) (crew.Plan, error)
 	// TakePlan makes owner the owner of a plan in place of the one that it has, and returns it as it is then.
 	TakePlan(ctx context.Context, id int64, was, owner string) (crew.Plan, error)
 	// SavePlan records where a plan and all its tasks stand; owner has to have it.
@@ -94,6 +101,14 @@ type Note struct {
 	// Run is the run that it is about, and Event what that told; nil for none.
 	Run   string
 	Event *run.Event
+}
+
+// Actions are what is on record of the tools that an attempt called. None of it is what its author says of it.
+type Actions struct {
+	// List is a line a call: what was called, and whether it did what it should.
+	List []string
+	// Limits are the caps of its conversations that were reached, each with its name.
+	Limits []string
 }
 
 // A Step is something that is about to be done, which a person may look at and change.
@@ -127,6 +142,8 @@ type Builder struct {
 	// Proof returns what a run proved, and RunOf the last run of an attempt with its state.
 	Proof func(ctx context.Context, run string) (Proof, error)
 	RunOf func(ctx context.Context, attempt string) (id string, state run.State, ok bool, err error)
+	// Actions returns what the models of an attempt did with tools; nil for who knows of none.
+	Actions func(ctx context.Context, attempt string) (Actions, error)
 	// Parallel is how many tasks are at work at the same time; 0 means 2.
 	Parallel int
 	// Outside lets tasks touch files that are not their own, Despite delivers what the review did not accept, Partial
@@ -176,4 +193,6 @@ type Result struct {
 	// Error is why it did not come through, nil where it did.
 	Error *run.Problem
 	Exit  int
+	// Differs says, of a plan that was carried out again from its record, what came out otherwise.
+	Differs []string
 }

@@ -1,6 +1,7 @@
 package builder_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -141,7 +142,7 @@ func (s *site) builder(t *testing.T) {
 		},
 		Plans: s.DB.Plans(), Roles: roles, Owner: "test " + run.NewID(time.Now()), NoReview: true, Parallel: 2,
 		Crew: func(a builder.Attempt, _ crew.Role, _ func(agent.Progress)) (tournament.Crew, error) {
-			return tournament.Crew{Engineer: &agent.Engineer{Model: voice{s.model, a.ID}, Prompts: prompts}, Planner: planner{}}, nil
+			return tournament.Crew{Engineer: &agent.Engineer{Model: voice{s.model, cmp.Or(a.Of, a.ID)}, Prompts: prompts}, Planner: planner{}}, nil
 		},
 		Ask: func(ctx context.Context, a builder.Attempt, _ crew.Role, purpose agent.Purpose, step string, b agent.Brief) (agent.Reply, error) {
 			q, err := prompts.Question(purpose, b, agent.NewFence(a.Fence))
@@ -308,6 +309,18 @@ func TestADiamondOfTasksIsOneChange(t *testing.T) {
 	if err != nil || kept.State != crew.Delivered || kept.Owner != "" || states(kept) != states(res.Plan) || kept.Run != res.Document.Run {
 		t.Errorf("the record has %s of %q, %s (%v)", kept.State, kept.Owner, states(kept), err)
 	}
+	// Carried out again from its record it comes to the same, with nobody to ask.
+	judged.Store(1)
+	for name, text := range map[string]string{"a.py": "x = 1\n", "b.py": "b = 1\n", "c.py": "c = 1\n", "d.py": "d = 1\n", "e.py": "e = 1\n"} {
+		s.Write(t, name, text)
+	}
+	for _, name := range []string{"f.py", "g.py"} {
+		if err := os.Remove(filepath.Join(s.Dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.carriedOutAgain(t, res.Plan)
+	s.holds(t, want)
 }
 
 // Whenever the work ends, another process carries it on to the same bytes, and no question that was answered is asked again.

@@ -31,7 +31,7 @@ func (w *work) finish(ctx context.Context) (again bool, res Result) {
 		w.plan.State, w.plan.Why = crew.Delivered, "there was nothing to change"
 		return false, w.result(nil, nil)
 	}
-	if !w.NoReview && w.plan.Left() == 0 {
+	if !w.unreviewed() && w.plan.Left() == 0 {
 		mended, problem := w.review(ctx, whole, tree)
 		if problem != nil {
 			return false, w.stopped(problem)
@@ -75,37 +75,60 @@ func (w *work) review(ctx context.Context, whole workspace.Changeset, tree *work
 	brief := agent.Brief{
 		Role: strings.TrimSpace(role.Prompt), Goal: w.plan.Goal, Tasks: w.plan.Text(), Diff: crew.Clip(whole.Diff(), maxReviewed),
 	}
+	r, problem := w.question(ctx, &a, role, brief)
+	if r == nil || problem != nil {
+		return false, problem
+	}
+	w.plan.Review = r
+	mend := !r.Accepted && w.plan.Rounds < rounds && w.add(r.Next, tree)
+	if mend {
+		w.plan.Rounds++
+	}
+	w.say(0, fmt.Sprintf("plan %d: review: %s", w.plan.ID, verdictOf(*r, mend)))
+	if err := w.save(ctx); err != nil {
+		return false, trouble(ctx, "record the plan", err)
+	}
+	return mend, w.reviewEnded(ctx, a, *r)
+}
+
+// question asks the reviewer. nil says that no review came of it which could be read: the attempt has ended then, and is the caller's to
+// end otherwise.
+func (w *work) question(ctx context.Context, a *Attempt, role crew.Role, brief agent.Brief) (*crew.Review, *run.Problem) {
+	if text, ok := w.answered(ReviewKind, a.Task, a.Try); ok && w.again != nil {
+		if r, err := crew.ReadReview(text); err == nil {
+			a.Recorded = answer(text)
+			return &r, nil
+		}
+	}
+	tasks := brief.Tasks
 	for n := 1; ; n++ {
-		reply, err := w.Ask(ctx, a, role, agent.ReviewWhole, fmt.Sprintf("review/%d", n), brief)
+		reply, err := w.Ask(ctx, *a, role, agent.ReviewWhole, fmt.Sprintf("review/%d", n), brief)
 		if err != nil {
 			problem := trouble(ctx, "ask for a review", err)
-			_ = w.end(ctx, a, outcomeOf(problem), problem.Message)
-			return false, problem
+			_ = w.end(ctx, *a, outcomeOf(problem), problem.Message)
+			return nil, problem
 		}
 		r, err := crew.ReadReview(reply.Text)
-		if err != nil && n < maxAsked {
-			brief.Tasks = w.plan.Text() + "\nYour last answer was not accepted: " + err.Error() + "\n"
-			continue
-		}
-		if err != nil {
+		switch {
+		case err == nil:
+			a.Recorded = answer(reply.Text)
+			return &r, nil
+		case n < maxAsked:
+			brief.Tasks = tasks + "\nYour last answer was not accepted: " + err.Error() + "\n"
+		default:
 			w.say(0, "the whole was not reviewed: "+err.Error())
-			return false, troubleIf(ctx, "record the review", w.end(ctx, a, Refused, err.Error()))
+			return nil, troubleIf(ctx, "record the review", w.end(ctx, *a, Refused, err.Error()))
 		}
-		outcome, why := Passed, ""
-		if !r.Accepted {
-			outcome, why = Refused, firstFinding(r)
-		}
-		w.plan.Review = &r
-		mend := !r.Accepted && w.plan.Rounds < rounds && w.add(r.Next, tree)
-		if mend {
-			w.plan.Rounds++
-		}
-		w.say(0, fmt.Sprintf("plan %d: review: %s", w.plan.ID, verdictOf(r, mend)))
-		if err := w.save(ctx); err != nil {
-			return false, trouble(ctx, "record the plan", err)
-		}
-		return mend, troubleIf(ctx, "record the review", w.end(ctx, a, outcome, why))
 	}
+}
+
+// reviewEnded records how a review came out.
+func (w *work) reviewEnded(ctx context.Context, a Attempt, r crew.Review) *run.Problem {
+	outcome, why := Passed, ""
+	if !r.Accepted {
+		outcome, why = Refused, firstFinding(r)
+	}
+	return troubleIf(ctx, "record the review", w.end(ctx, a, outcome, why))
 }
 
 // reviewed returns the attempt that reviewed the same tasks already: what was answered to the same question is not asked
@@ -189,6 +212,9 @@ func (w *work) deliver(ctx context.Context) (again bool, res Result) {
 	landed := w.first(len(w.landed))
 	req := w.req
 	req.Found, req.Config.Gates = true, withAcceptance(req.Config.Gates, w.plan.Landed()...)
+	if w.plan.Loop != nil && !w.Partial {
+		req.Config.Gates = withAcceptance(req.Config.Gates, w.accepts())
+	}
 	if req.Commit != nil {
 		order := *req.Commit
 		order.Steps = w.commits(landed)

@@ -30,6 +30,8 @@ var errGone = errors.New("the database is away")
 type mortal struct {
 	builder.Plans
 	dies func(builder.Attempt) bool
+	// last, where it is not nil, says of an attempt that it is the last word which is recorded.
+	last func(builder.Attempt) bool
 	dead atomic.Bool
 }
 
@@ -39,7 +41,11 @@ func (m *mortal) SaveAttempt(ctx context.Context, a builder.Attempt) error {
 		m.dead.Store(true)
 		return errGone
 	}
-	return m.Plans.SaveAttempt(ctx, a)
+	err := m.Plans.SaveAttempt(ctx, a)
+	if m.last != nil && m.last(a) {
+		m.dead.Store(true)
+	}
+	return err
 }
 
 // SavePlan implements builder.Plans.
@@ -69,6 +75,27 @@ func twice(t *testing.T, j runtest.Judge) *site {
 		"one": {edits("a.py", "x = 1", "x = 2")}, "two": {edits("a.py", "x = 2", "x = 3")}, "three": {edits("b.py", "b = 1", "b = 2")},
 	}
 	return s
+}
+
+// What a planner answered and was accepted is on record before the plan has it: whoever dies in between does not pay for it twice.
+func TestAnAcceptedPlanIsNotAskedForTwice(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil, nil)
+	s.model.planner = []string{planOf(1, "one|a.py"), planOf(20, "other|a.py")}
+	s.model.work = map[string][]string{"one": {edits("a.py", "x = 9", "x = 2")}, "other": {edits("a.py", "x = 1", "x = 2")}}
+	s.b.Plans = &mortal{Plans: s.DB.Plans(), dies: func(builder.Attempt) bool { return false }, last: func(a builder.Attempt) bool {
+		return a.Kind == builder.PlanKind && a.Task == 1 && a.Outcome == builder.Passed
+	}}
+	res := s.b.Build(t.Context(), s.request(), s.plan(t))
+	if res.Exit == 0 || s.model.counts["planner"] != 2 {
+		t.Fatalf("exit %d: %+v, asked %v", res.Exit, res.Error, s.model.counts)
+	}
+	s.builder(t)
+	res = s.b.Build(t.Context(), s.request(), s.kept(t, res.Plan.ID))
+	if res.Exit != 0 || states(res.Plan) != "1 replaced, 2 done" || s.model.counts["planner"] != 2 {
+		t.Fatalf("%s, exit %d: %+v, asked %v", states(res.Plan), res.Exit, res.Error, s.model.counts)
+	}
+	s.holds(t, map[string]string{"a.py": "x = 2\n"})
 }
 
 // A process may die at any word that it was to write down of an attempt: the next one comes to the same files, judges and asks

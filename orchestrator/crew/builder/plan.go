@@ -63,6 +63,11 @@ func exists(m *workspace.Manifest) func(string) bool {
 // ask asks the planner until its answer is accepted. read returns the plan of an answer, and what is wrong with it.
 func (w *work) ask(ctx context.Context, brief agent.Brief, base *workspace.Manifest, task int, read func(string) (crew.Plan, []string)) (crew.Plan, *run.Problem) {
 	role := w.Roles[crew.Planner]
+	if text, ok := w.answered(PlanKind, task, w.plan.Replanned); ok {
+		if p, wrong := read(text); len(wrong) == 0 {
+			return p, nil
+		}
+	}
 	a, err := w.begin(ctx, PlanKind, task, role.Name, w.plan.Replanned, len(w.landed))
 	if err != nil {
 		return crew.Plan{}, trouble(ctx, "record the plan", err)
@@ -78,6 +83,7 @@ func (w *work) ask(ctx context.Context, brief agent.Brief, base *workspace.Manif
 		}
 		p, wrong := read(reply.Text)
 		if len(wrong) == 0 {
+			a.Recorded = answer(reply.Text)
 			return p, troubleIf(ctx, "record the plan", w.end(ctx, a, Passed, ""))
 		}
 		why := strings.Join(wrong, "\n")
@@ -178,6 +184,9 @@ func trouble(ctx context.Context, act string, err error) *run.Problem {
 			kind = run.ProblemUsage
 		}
 		return &run.Problem{Kind: kind, Message: stop.Message, Next: stop.Next}
+	}
+	if unlike, ok := errors.AsType[*unlikeError](err); ok {
+		return &run.Problem{Kind: run.ProblemPatch, Message: "it differs from what is recorded: " + unlike.what, Next: "`agent sql v_plan_progress` has what was done for either plan"}
 	}
 	switch {
 	case errors.Is(err, errCancelled) || errors.Is(context.Cause(ctx), errCancelled):

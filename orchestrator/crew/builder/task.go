@@ -2,14 +2,12 @@ package builder
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/crew"
-	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/tournament"
 	"agent/sandbox/workspace"
@@ -61,10 +59,14 @@ func (w *work) carry(ctx context.Context, n int) *run.Problem {
 func (w *work) role(n int) crew.Role {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if role, ok := w.Roles[w.plan.Task(n).Role]; ok {
-		return role
+	role, ok := w.Roles[w.plan.Task(n).Role]
+	if !ok {
+		role = w.Roles[crew.Worker]
 	}
-	return w.Roles[crew.Worker]
+	if w.plan.Loop != nil {
+		role = w.plan.Loop.Role(role)
+	}
+	return role
 }
 
 // step asks a person about a task before it is begun. stop says that it is not.
@@ -103,6 +105,10 @@ func (w *work) give(ctx context.Context, n int, to crew.TaskState, got trial) *r
 
 // otherwise has a task that was tried often enough planned anew, or gives it up.
 func (w *work) otherwise(ctx context.Context, n int) *run.Problem {
+	if w.plan.Loop != nil {
+		t, _ := w.task(n)
+		return w.give(ctx, n, crew.Undone, trial{why: t.Why, run: t.Run})
+	}
 	planned, problem := w.replan(ctx, n)
 	if problem != nil {
 		return problem
@@ -186,7 +192,14 @@ func (w *work) run(ctx context.Context, t crew.Task, role crew.Role, got *trial)
 	}
 	req.Patch, req.Commit, req.Approver, req.NoPromote, req.NoFeature = nil, nil, nil, true, true
 	req.Iteration, req.Goal, req.Candidates, req.Proposal = got.attempt.ID, w.goal(t), 1, nil
-	req.Scope = t.Files
+	about := briefed{role: role.Prompt, memory: retold(t.Why)}
+	if req.Scope = t.Files; w.plan.Loop != nil {
+		var problem *run.Problem
+		if about.memory, problem = w.harness(ctx, t); problem != nil {
+			return problem
+		}
+		req.Scope = w.plan.Loop.Files
+	}
 	if len(req.Scope) == 0 && len(t.Creates) > 0 {
 		req.Scope = t.Creates[:1]
 	}
@@ -200,8 +213,9 @@ func (w *work) run(ctx context.Context, t crew.Task, role crew.Role, got *trial)
 			c.Planner = unplanned{err}
 			return c
 		}
+		about.Planner = c.Planner
 		c.Planner = &tournament.KeptPlan{
-			Planner: briefed{c.Planner, role.Prompt, t.Why}, Recorded: got.attempt.Recorded,
+			Planner: about, Recorded: got.attempt.Recorded,
 			Save: func(ctx context.Context, plan []byte) error {
 				got.attempt.Recorded = plan
 				return w.Plans.SaveAttempt(ctx, got.attempt)
@@ -214,7 +228,7 @@ func (w *work) run(ctx context.Context, t crew.Task, role crew.Role, got *trial)
 	if unable != nil {
 		return trouble(ctx, "find who carries the task out", unable)
 	}
-	return got.read(doc)
+	return w.capped(ctx, got, got.read(doc))
 }
 
 // unplanned is the planner of a run that nobody can carry out.
@@ -228,17 +242,22 @@ func (u unplanned) Plan(context.Context, *workspace.Manifest, run.Request) (tour
 // briefed is a planner whose tasks are for a role: it knows nothing but its brief, and why an earlier try failed.
 type briefed struct {
 	tournament.Planner
-	role, why string
+	role, memory string
+}
+
+// retold is what a later try is told of why an earlier one was not accepted, "" for no reason.
+func retold(why string) string {
+	if why == "" {
+		return ""
+	}
+	return "An earlier try at this task was not accepted:\n" + why
 }
 
 // Plan has the planner plan, and tells who is asked.
 func (b briefed) Plan(ctx context.Context, base *workspace.Manifest, req run.Request) (tournament.Plan, error) {
 	p, err := b.Planner.Plan(ctx, base, req)
 	brief := &p.Task.Brief
-	brief.Role, brief.Memory, brief.History = strings.TrimSpace(b.role), "", ""
-	if b.why != "" {
-		brief.Memory = "An earlier try at this task was not accepted:\n" + b.why
-	}
+	brief.Role, brief.Memory, brief.History = strings.TrimSpace(b.role), b.memory, ""
 	return p, err
 }
 
@@ -295,6 +314,12 @@ func (w *work) prove(ctx context.Context, t crew.Task, got *trial) *run.Problem 
 		return trouble(ctx, fmt.Sprintf("read what run %s proved", got.run), err)
 	}
 	cs := got.proof.Candidate.Changeset
+	if w.plan.Loop != nil {
+		if touches(cs, w.plan.Loop.File) {
+			got.outcome, got.why = Refused, "it touches "+w.plan.Loop.File+", the task file, which no work for it may change"
+		}
+		return nil
+	}
 	if others := beside(t, cs); len(others) > 0 && !w.Outside {
 		got.outcome, got.why = Outside, "it touches "+strings.Join(others, ", ")+", which the task does not name"
 		return nil
@@ -326,101 +351,11 @@ func beside(t crew.Task, cs workspace.Changeset) (others []string) {
 	return others
 }
 
-// land adds what a task changed to the integration tree: as it is where that has not moved since, else merged and judged again.
-func (w *work) land(ctx context.Context, n int, got trial) (trial, *run.Problem) {
-	w.landing.Lock()
-	defer w.landing.Unlock()
-	t, done := w.task(n)
-	tree, problem := w.tree(ctx, done)
-	if problem != nil {
-		return got, problem
-	}
-	cs := got.proof.Candidate.Changeset
-	if tree.Digest() != got.proof.Snapshot {
-		w.say(n, fmt.Sprintf("task %d: passed; the tree has moved, so it is merged and judged again", n))
-		if got, problem = w.merge(ctx, t, done, got); problem != nil || got.outcome != Passed {
-			return got, problem
-		}
-		cs = got.proof.Candidate.Changeset
-	}
-	if err := w.landedAs(ctx, n, got.run, cs); err != nil {
-		return got, trouble(ctx, "record the plan", err)
-	}
-	w.say(n, fmt.Sprintf("task %d: done", n))
-	return got, nil
-}
-
-// landedAs records that a task is done, and that the tree has its change; where the row cannot be written neither is so.
-func (w *work) landedAs(ctx context.Context, n int, id string, cs workspace.Changeset) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	t := w.plan.Task(n)
-	was := *t
-	t.State, t.Why, t.Run = crew.Done, "", id
-	if !cs.Empty() {
-		t.Landed = len(w.landed) + 1
-	}
-	if err := w.save(ctx); err != nil {
-		*t = was
-		return err
-	}
-	if !cs.Empty() {
-		w.landed = append(w.landed, cs)
-	}
-	return nil
-}
-
 // task returns a copy of a task, and how many tasks the tree has the changes of.
 func (w *work) task(n int) (crew.Task, int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return *w.plan.Task(n), len(w.landed)
-}
-
-// merge makes the change of a task one of the tree of the first done tasks, and has it judged there.
-func (w *work) merge(ctx context.Context, t crew.Task, done int, got trial) (trial, *run.Problem) {
-	a, err := w.begin(ctx, LandKind, t.N, crew.Lead, max(0, t.Tries-1), done)
-	if err != nil {
-		return got, trouble(ctx, "record the plan", err)
-	}
-	landed, cs := w.first(done), got.proof.Candidate.Changeset
-	req := w.req
-	req.Patch, req.Commit, req.Approver, req.NoPromote, req.Found = nil, nil, nil, true, true
-	req.Iteration, req.Config.Gates = a.ID, withAcceptance(req.Config.Gates, t)
-	runner := w.Runner(func(e run.Event) { w.note(Note{Task: t.N, Run: e.Run, Event: &e}) })
-	var clash error
-	doc := runner.ProveRevision(ctx, req, fmt.Sprintf("plan %d: merge task %d", w.plan.ID, t.N), func(_ context.Context, disk *workspace.Manifest) (run.Revision, error) {
-		_, tree, err := crew.Integrate(disk, landed)
-		if err != nil {
-			return run.Revision{}, err
-		}
-		rebased, _, err := crew.Rebase(cs, tree)
-		if _, ok := errors.AsType[*crew.ClashError](err); ok {
-			clash = err
-		}
-		return run.Revision{Base: tree, Changes: rebased}, err
-	})
-	next := trial{attempt: a, run: doc.Run}
-	next.attempt.Run = doc.Run
-	switch {
-	case clash != nil:
-		next.outcome, next.why = Refused, "what was done meanwhile does not go together with it: "+clash.Error()
-	default:
-		if problem := next.read(doc); problem != nil {
-			_ = w.end(ctx, next.attempt, outcomeOf(problem), problem.Message)
-			return next, problem
-		}
-	}
-	if next.outcome == Passed {
-		// What was merged away altogether has no candidate.
-		next.proof = Proof{Candidate: gate.Candidate{}}
-		if len(doc.Candidates) > 0 {
-			if next.proof, err = w.Proof(ctx, doc.Run); err != nil {
-				return next, trouble(ctx, "read what was merged", err)
-			}
-		}
-	}
-	return next, troubleIf(ctx, "record the plan", w.end(ctx, next.attempt, next.outcome, next.why))
 }
 
 // withAcceptance adds the command of a task to the gates that its change is judged by.
@@ -437,6 +372,10 @@ func withAcceptance(gates []verify.CustomGate, tasks ...crew.Task) []verify.Cust
 // goal is what a task is told. The words are those of a plan that a person has seen, or approved unseen.
 func (w *work) goal(t crew.Task) string {
 	var b strings.Builder
+	if l := w.plan.Loop; l != nil {
+		fmt.Fprintf(&b, "%s\n\nIt is done when: %s\n", w.plan.Goal, l.Accept)
+		return strings.TrimSpace(b.String())
+	}
 	fmt.Fprintf(&b, "%s\n\nThis is one task of a larger goal, which others work on too: %s\n", t.Goal, crew.Clip(strings.Join(strings.Fields(w.plan.Goal), " "), 400))
 	list := func(what string, paths []string) {
 		if len(paths) > 0 {

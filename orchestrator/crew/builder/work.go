@@ -26,8 +26,15 @@ type work struct {
 	left, past []Attempt
 	// How often a task had been tried before somebody asked for more, by number.
 	before map[int]int
+	// The plan that is carried out again from its record, nil for none.
+	again *record
+	// Whether a person was told that the task file is another by now.
+	changed bool
 
-	landing sync.Mutex // one change lands at a time
+	// What passed and waits to land; see land.
+	arrived []*arrival
+
+	landing sync.Mutex // the changes of one judgement land at a time
 }
 
 // errCancelled is the cause of a context that somebody ended by `agent jobs cancel`.
@@ -58,6 +65,14 @@ func (b *Builder) Build(ctx context.Context, req run.Request, p crew.Plan) Resul
 	if err := b.Plans.SavePlan(settled, res.Plan, b.Owner); err != nil && res.Error == nil {
 		return failed(res.Plan, trouble(ctx, "record the plan", err))
 	}
+	if w.again != nil && res.Error == nil {
+		if res.Differs, err = w.differs(settled); err != nil {
+			return failed(res.Plan, trouble(ctx, "compare with the record", err))
+		}
+		if len(res.Differs) > 0 {
+			res.Exit = run.ExitFail
+		}
+	}
 	res.Plan.Owner = ""
 	b.tell(res.Plan, 0, fmt.Sprintf("plan %d: %s", res.Plan.ID, res.Plan.State))
 	return res
@@ -71,6 +86,9 @@ func failed(p crew.Plan, problem *run.Problem) Result {
 // build is Build with the plan taken.
 func (w *work) build(ctx context.Context, cancel context.CancelCauseFunc) Result {
 	if problem := w.recall(ctx); problem != nil {
+		return w.stopped(problem)
+	}
+	if problem := w.start(ctx); problem != nil {
 		return w.stopped(problem)
 	}
 	if res := w.promoted(ctx); res != nil {
@@ -92,10 +110,14 @@ func (w *work) build(ctx context.Context, cancel context.CancelCauseFunc) Result
 			w.plan.State, w.plan.Why = crew.Paused, "paused from elsewhere"
 			return w.result(nil, &run.Problem{Kind: run.ProblemCancelled, Message: "paused; what is done is kept", Next: resume})
 		}
-		if w.plan.Left() > 0 && !w.Partial {
+		if w.plan.Loop == nil && w.plan.Left() > 0 && !w.Partial {
 			return w.undone()
 		}
-		again, res := w.finish(ctx)
+		finish := w.finish
+		if w.plan.Loop != nil {
+			finish = w.loop
+		}
+		again, res := finish(ctx)
 		if !again {
 			return res
 		}
@@ -106,10 +128,17 @@ func (w *work) build(ctx context.Context, cancel context.CancelCauseFunc) Result
 // A task that was at work when its process died waits again; its attempt is carried on.
 func (w *work) recall(ctx context.Context) *run.Problem {
 	list, err := w.Plans.Attempts(ctx, w.plan.ID)
+	if err == nil && w.plan.Replays != 0 {
+		w.again, err = w.Builder.record(ctx, w.plan.Replays)
+	}
 	if err != nil {
 		return trouble(ctx, "read what was done for the plan", err)
 	}
 	for _, a := range list {
+		if w.again != nil {
+			old, _ := w.again.find(a.Kind, a.Task, a.Try)
+			a.Of = old.ID
+		}
 		if a.Outcome == "" {
 			w.left = append(w.left, a)
 		} else {
@@ -140,6 +169,9 @@ func (w *work) recall(ctx context.Context) *run.Problem {
 
 // reopen has what failed or was held before tried again, by who asks for it.
 func (w *work) reopen() {
+	if w.plan.Loop != nil { // the next loop is another try
+		return
+	}
 	for _, t := range w.plan.Tasks {
 		if t.State == crew.Undone || t.State == crew.Held {
 			w.plan.Reopen(t.N)
@@ -187,13 +219,21 @@ func (w *work) say(task int, text string) {
 }
 
 // parallel is how many tasks may be at work at the same time.
-func (w *work) parallel() int { return min(orDefault(w.Parallel, defaultParallel), MaxParallel) }
+func (w *work) parallel() int {
+	if w.again != nil {
+		return 1
+	}
+	return min(orDefault(w.Parallel, defaultParallel), MaxParallel)
+}
 
 // ready marks up to n tasks as running that may begin, and lists them.
 func (w *work) ready(n int) []int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	list := w.plan.Ready()
+	if w.again != nil {
+		list = w.again.next(&w.plan, list)
+	}
 	list = list[:max(0, min(n, len(list)))]
 	for _, n := range list {
 		w.plan.Task(n).State = crew.Running

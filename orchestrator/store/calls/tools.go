@@ -118,3 +118,17 @@ func (j Journal) ToolCalls(ctx context.Context, run string) (list []conversation
 	})
 	return list, err
 }
+
+// ConversationEnds lists how the conversations of a run, or of an attempt at a task, ended, in their order.
+func (j Journal) ConversationEnds(ctx context.Context, run string) (list []conversation.Ended, err error) {
+	err = j.db.Do(ctx, "read the conversations of run "+run, func(ctx context.Context) error {
+		rows, err := j.db.Pool.Query(ctx, `select step, cause as "end", detail, rounds, calls, shown from conversation where run = @run order by ended`,
+			pgx.NamedArgs{"run": database.Clean(run)})
+		if err != nil {
+			return err
+		}
+		list, err = pgx.CollectRows(rows, pgx.RowToStructByName[conversation.Ended])
+		return err
+	})
+	return list, err
+}

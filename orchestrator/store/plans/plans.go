@@ -23,21 +23,25 @@ func New(db *database.DB) Book { return Book{db} }
 var ErrOver = errors.New("it is over")
 
 // columns are those of a plan, in the order of scan.
-const columns = `id, workspace, goal, summary, state, owner, why, rounds, replanned, review, coalesce(run, ''), created`
+const columns = `id, workspace, goal, summary, state, owner, why, rounds, replanned, review, coalesce(run, ''), created, loop, ending, coalesce(replays, 0)`
 
 // AddPlan implements [builder.Plans]: it records a plan with its tasks and returns its number.
 func (b Book) AddPlan(ctx context.Context, p crew.Plan) (int64, error) {
 	op := database.NewOp()
-	err := b.db.Do(ctx, "record a plan for "+p.Workspace, func(ctx context.Context) error {
+	loop, err := loopJSON(p)
+	if err != nil {
+		return 0, fmt.Errorf("record a plan: %w", err)
+	}
+	err = b.db.Do(ctx, "record a plan for "+p.Workspace, func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, b.db.Pool, func(tx pgx.Tx) error {
 			// The update changes nothing: a retry whose first answer was lost gets the row that is there.
 			err := tx.QueryRow(ctx, `
-				insert into plan as p (op, workspace, goal, summary, state, owner, wanted, why, rounds, replanned)
-				values (@op, @workspace, @goal, @summary, @state, '', '', @why, 0, 0)
+				insert into plan as p (op, workspace, goal, summary, state, owner, wanted, why, rounds, replanned, loop, replays)
+				values (@op, @workspace, @goal, @summary, @state, '', '', @why, 0, 0, @loop, nullif(@replays, 0))
 				on conflict (op) do update set op = p.op returning id`,
 				pgx.NamedArgs{
 					"op": op, "workspace": database.Clean(p.Workspace), "goal": database.Clean(p.Goal), "summary": database.Clean(p.Summary),
-					"state": string(p.State), "why": database.Clean(p.Why),
+					"state": string(p.State), "why": database.Clean(p.Why), "loop": loop, "replays": p.Replays,
 				}).Scan(&p.ID)
 			if err != nil {
 				return err
@@ -59,11 +63,15 @@ func (b Book) SavePlan(ctx context.Context, p crew.Plan, owner string) error {
 	if p.Review == nil {
 		review = nil
 	}
+	loop, err := loopJSON(p)
+	if err != nil {
+		return fmt.Errorf("record plan %d: %w", p.ID, err)
+	}
 	return b.db.Do(ctx, fmt.Sprintf("record plan %d", p.ID), func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, b.db.Pool, func(tx pgx.Tx) error {
 			tag, err := tx.Exec(ctx, `
 				update plan set goal = @goal, summary = @summary, state = @state, why = @why, rounds = @rounds, replanned = @replanned,
-					review = @review, run = nullif(@run, ''),
+					review = @review, run = nullif(@run, ''), ending = @ending, loop = @loop,
 					owner = case when @state = 'building' then owner else '' end,
 					wanted = case when @state = 'building' then wanted else '' end,
 					begun = coalesce(begun, case when @state = 'building' then clock_timestamp() end),
@@ -72,7 +80,7 @@ func (b Book) SavePlan(ctx context.Context, p crew.Plan, owner string) error {
 					and (state = @state or not (select s.final from plan_state s where s.name = plan.state))`,
 				pgx.NamedArgs{
 					"id": p.ID, "owner": database.Clean(owner), "goal": database.Clean(p.Goal), "summary": database.Clean(p.Summary), "state": string(p.State), "why": database.Clean(p.Why),
-					"rounds": p.Rounds, "replanned": p.Replanned, "review": review, "run": database.Clean(p.Run),
+					"rounds": p.Rounds, "replanned": p.Replanned, "review": review, "run": database.Clean(p.Run), "ending": database.Clean(p.Ending), "loop": loop,
 				})
 			if err != nil {
 				return err
@@ -83,6 +91,14 @@ func (b Book) SavePlan(ctx context.Context, p crew.Plan, owner string) error {
 			return saveTasks(ctx, tx, p)
 		})
 	})
+}
+
+// loopJSON is what a plan's task file says, nil for a plan of tasks.
+func loopJSON(p crew.Plan) ([]byte, error) {
+	if p.Loop == nil {
+		return nil, nil
+	}
+	return database.CleanJSON(p.Loop)
 }
 
 // saveTasks writes all tasks of a plan, and forgets those that it has no more.
@@ -157,9 +173,9 @@ func (b Book) Plans(ctx context.Context, workspace string, n int) ([]crew.Plan, 
 		pgx.NamedArgs{"workspace": database.Clean(workspace), "n": n})
 }
 
-// Work lists the plans that a process works on, or died over, the newest first.
+// Work lists the plans that a process works on, or died over, and those that stand still, the newest first.
 func (b Book) Work(ctx context.Context) ([]crew.Plan, error) {
-	return b.read(ctx, "list what is at work", `where state in ('building', 'paused', 'awaiting') order by id desc limit 200`, pgx.NamedArgs{})
+	return b.read(ctx, "list what is at work", `where state in ('building', 'paused', 'awaiting', 'failed') order by id desc limit 200`, pgx.NamedArgs{})
 }
 
 // read reads the plans that rest selects, with their tasks.
@@ -171,7 +187,7 @@ func (b Book) read(ctx context.Context, act, rest string, args pgx.NamedArgs) (l
 		}
 		list, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (p crew.Plan, err error) {
 			var review []byte
-			err = row.Scan(&p.ID, &p.Workspace, &p.Goal, &p.Summary, &p.State, &p.Owner, &p.Why, &p.Rounds, &p.Replanned, &review, &p.Run, &p.Created)
+			err = row.Scan(&p.ID, &p.Workspace, &p.Goal, &p.Summary, &p.State, &p.Owner, &p.Why, &p.Rounds, &p.Replanned, &review, &p.Run, &p.Created, &p.Loop, &p.Ending, &p.Replays)
 			if err == nil && review != nil {
 				err = json.Unmarshal(review, &p.Review)
 			}

@@ -62,6 +62,14 @@ type Reported struct{ Exit int }
 // Error is never printed; it is for tests and debuggers.
 func (e Reported) Error() string { return fmt.Sprintf("exit code %d", e.Exit) }
 
+// Of is the error of a problem, nil for none.
+func Of(p *run.Problem) error {
+	if p == nil {
+		return nil
+	}
+	return &Error{Exit: run.ExitOf(p), Kind: p.Kind, Next: p.Next, Err: errors.New(p.Message)}
+}
+
 // Classify turns any error into what is printed of it, and its exit
 // code. This is the one place where typed errors of other packages
 // become exit codes. An error that nobody classified counts as trouble

@@ -1,12 +1,17 @@
 package wire
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 
 	"agent/cmd/agent/internal/config"
 	"agent/orchestrator/agent"
+	"agent/orchestrator/agent/conversation"
 	"agent/orchestrator/agent/critic"
+	"agent/orchestrator/agent/tools"
 	"agent/orchestrator/crew"
 	"agent/orchestrator/crew/builder"
 	"agent/orchestrator/llm"
@@ -42,14 +47,18 @@ func (s *Session) PlanBuilder(set config.Settings) (*builder.Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	critics, err := s.Critics(set, "plan", prompts, nil)
+	own := set
+	if models := roles[crew.Critic].Models; len(models) > 0 { // they take the place of those of the settings
+		own = set.With("critic", strings.Join(models, ","), "roles/critic.toml")
+	}
+	critics, err := s.Critics(own, "plan", prompts, nil)
 	if err != nil {
 		return nil, err
 	}
 	t := &team{Session: s, set: set, prompts: prompts, critics: critics, chains: map[string]*llm.Chain{}}
 	return &builder.Builder{
 		Runner: func(emit func(run.Event)) *run.Runner { return s.Runner(emit) },
-		Plans:  s.DB.Plans(), Roles: roles, Crew: t.crew, Ask: t.ask, Overview: t.overview, Proof: t.proof, RunOf: s.DB.RunOf, Owner: sandbox.Owner(),
+		Plans:  s.DB.Plans(), Roles: roles, Crew: t.crew, Ask: t.ask, Overview: t.overview, Proof: t.proof, RunOf: s.DB.RunOf, Actions: s.actions, Owner: sandbox.Owner(),
 	}, nil
 }
 
@@ -75,6 +84,9 @@ func (t *team) as(role crew.Role, try int) (config.Settings, *llm.Chain, error) 
 
 // crew implements builder.Builder.Crew.
 func (t *team) crew(a builder.Attempt, role crew.Role, emit func(agent.Progress)) (tournament.Crew, error) {
+	if a.Of != "" {
+		return t.recorded(a, role, emit)
+	}
 	set, chain, err := t.as(role, a.Try)
 	if err != nil {
 		return tournament.Crew{}, err
@@ -89,7 +101,64 @@ func (t *team) crew(a builder.Attempt, role crew.Role, emit func(agent.Progress)
 			return tournament.Crew{}, err
 		}
 	}
-	return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: t.workbenches(model, "", role.Tools), Critics: t.critics(a.ID, emit)}, nil
+	return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: t.workbenches(model, "", role.Tools, caps(role.Talk)), Critics: t.critics(a.ID, emit)}, nil
+}
+
+// caps are those of a role as conversations have them.
+func caps(t crew.Talk) conversation.Caps {
+	return conversation.Caps{Rounds: t.Iterations, Calls: t.Calls, AtOnce: t.AtOnce, Identical: t.Identical, Errors: t.Errors, Shown: t.Output}
+}
+
+// recorded is who carries a task out again as it was: nobody is asked.
+func (t *team) recorded(a builder.Attempt, role crew.Role, emit func(agent.Progress)) (tournament.Crew, error) {
+	plan, err := tournament.RecordedPlan(a.Recorded).Read()
+	if err != nil {
+		return tournament.Crew{}, err
+	}
+	chain, err := t.newChain(t.set, "plan", a.Of)
+	if err != nil {
+		return tournament.Crew{}, err
+	}
+	model := &asker{chain: chain, run: a.ID, emit: emit}
+	return tournament.Crew{
+		Engineer: &agent.Engineer{Model: model, Prompts: t.prompts}, Planner: tournament.RecordedPlan(a.Recorded),
+		Workbench: t.workbenches(model, a.Of, role.Tools, caps(role.Talk)), Critics: plan.Critics.Panel(model, t.prompts),
+	}, nil
+}
+
+// limits are the names of the caps that end conversations, as task files have them.
+var limits = map[conversation.End]string{
+	conversation.Rounds: "iterations", conversation.Calls: "calls", conversation.Output: "output", conversation.Repeated: "identical", conversation.Errors: "failed_iterations",
+}
+
+// actions implements builder.Builder.Actions. What models note and claim is none of it.
+func (s *Session) actions(ctx context.Context, attempt string) (acts builder.Actions, err error) {
+	calls, err := s.DB.ToolCalls(ctx, attempt)
+	if err != nil {
+		return acts, err
+	}
+	known := tools.All()
+	for _, c := range calls {
+		tool, ok := tools.Find(known, c.Tool)
+		if !ok || c.Tool == "note" || c.Tool == "finish" {
+			continue
+		}
+		line := c.Tool + " " + tool.Subject(c.Arguments) + ": " + cmp.Or(c.Head, "answered")
+		if c.Failed {
+			line += " (it did not do what was asked)"
+		}
+		acts.List = append(acts.List, crew.Clip(strings.Join(strings.Fields(line), " "), 300))
+	}
+	ends, err := s.DB.ConversationEnds(ctx, attempt)
+	for _, e := range ends {
+		if name := limits[e.End]; name != "" {
+			acts.Limits = append(acts.Limits, fmt.Sprintf("limits.%s: after %d rounds and %d calls", name, e.Rounds, e.Calls))
+		}
+		if e.Detail != "" {
+			acts.Limits = append(acts.Limits, "limits.calls_per_iteration: "+e.Detail)
+		}
+	}
+	return acts, err
 }
 
 // ask implements builder.Builder.Ask.

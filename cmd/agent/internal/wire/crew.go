@@ -6,6 +6,7 @@ import (
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/agent"
+	"agent/orchestrator/agent/conversation"
 	"agent/orchestrator/agent/critic"
 	"agent/orchestrator/forge"
 	"agent/orchestrator/llm"
@@ -48,7 +49,7 @@ func (s *Session) Crews(set config.Settings, scope string, before func(context.C
 		engineer := &agent.Engineer{Model: model, Prompts: prompts, Window: Window(set), Budget: QuestionBudget(set).Bytes, Before: before}
 		scout := s.Scout(engineer, it)
 		scout.Explores = explores
-		return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: s.workbenches(model, "", nil), Critics: critics(it.ID, emit)}
+		return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: s.workbenches(model, "", nil, conversation.Caps{}), Critics: critics(it.ID, emit)}
 	}, nil
 }
 
@@ -97,7 +98,7 @@ func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Re
 		n := min(it.Order.Done, len(recs)-1)
 		model := &asker{chain: chains[n], run: it.ID, emit: emit}
 		return tournament.Crew{
-			Engineer: &agent.Engineer{Model: model, Prompts: prompts}, Planner: tournament.RecordedPlan(recs[n].Plan), Workbench: s.workbenches(model, recs[n].Asked, nil),
+			Engineer: &agent.Engineer{Model: model, Prompts: prompts}, Planner: tournament.RecordedPlan(recs[n].Plan), Workbench: s.workbenches(model, recs[n].Asked, nil, conversation.Caps{}),
 			Critics: seats[n].Panel(model, prompts),
 		}
 	}, nil

@@ -135,14 +135,28 @@ func (d promptFiles) Open(name string) (fs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid} // only whole files are read
 }
 
+// ReadDir implements fs.ReadDirFS for the directory itself.
+func (d promptFiles) ReadDir(name string) ([]fs.DirEntry, error) {
+	if name != "." || !d.there() {
+		return nil, &fs.PathError{Op: "readdir", Path: name, Err: fs.ErrNotExist}
+	}
+	return os.ReadDir(string(d))
+}
+
+// there reports whether the directory and the one above it are some, and no links.
+func (d promptFiles) there() bool {
+	for _, dir := range []string{string(d), filepath.Dir(string(d))} {
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
+}
+
 // ReadFile implements fs.ReadFileFS.
 func (d promptFiles) ReadFile(name string) ([]byte, error) {
-	// The two directories above the file are looked at as well.
-	for _, dir := range []string{string(d), filepath.Dir(string(d))} {
-		info, err := os.Lstat(dir)
-		if err != nil || !info.IsDir() {
-			return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
-		}
+	if !d.there() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
 	// The same bounds as for a configuration file.
 	data, err := config.ReadFile(filepath.Join(string(d), path.Base(name)), false)

@@ -78,7 +78,7 @@ func TestRolesOfAWorkspaceNeedAConsent(t *testing.T) {
 	if roles, err := allowedRoles(dir, ""); err != nil || roles[crew.Worker].Layer >= 0 {
 		t.Errorf("without a place for them: %+v, %v", roles[crew.Worker], err)
 	}
-	rolesIn(t, own, map[string]string{"worker": roleText(`"a/theirs"`), "king": "no role at all"})
+	rolesIn(t, own, map[string]string{"worker": roleText(`"a/theirs"`)})
 	refused(home, ": worker")
 	refused("", ": worker")
 	trust()
@@ -108,7 +108,10 @@ func TestFilesThatAreNoRoles(t *testing.T) {
 		"a field":     func(file string) error { return os.WriteFile(file, []byte(roleText("")+"shell = true\n"), 0o644) },
 		"a directory": func(file string) error { return os.Mkdir(file, 0o755) },
 		"a link out":  func(file string) error { return os.Symlink("/etc/passwd", file) },
-		"a pipe":      func(file string) error { return syscall.Mkfifo(file, 0o644) },
+		"no such role": func(file string) error {
+			return os.WriteFile(strings.Replace(file, "worker", "my.worker", 1), []byte(roleText("")), 0o644)
+		},
+		"a pipe": func(file string) error { return syscall.Mkfifo(file, 0o644) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -42,11 +42,13 @@ func Command(line *cmdline.Line) *cli.Command {
 			"agent build --plan 3 --yes", "a plan that is there, without a question",
 			"agent build --resume", "the newest plan that stands still",
 			"agent build --plan 3 --commit", "one commit a task",
-			"agent build --plan 3 --step", "asked before each task, which can be changed"),
+			"agent build --plan 3 --step", "asked before each task, which can be changed",
+			"agent build --replay 3 --no-promote", "once more from the record, no model asked: is it the same?"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
 			&cli.StringFlag{Name: "plan", Usage: "carry out plan `N` of `agent plan list`"},
 			&cli.BoolFlag{Name: "resume", Usage: "carry on the newest plan that stands still; tasks that failed are tried again", DisableDefaultText: true},
+			&cli.StringFlag{Name: "replay", Usage: "carry plan `N` out again from its record, on files as they were then, and compare; no model is asked"},
 			&cli.IntFlag{Name: "parallel", Value: 2, Usage: fmt.Sprintf("have up to `N` tasks at work at the same time, %d at most", builder.MaxParallel)},
 			&cli.BoolFlag{Name: "step", Usage: "ask before each task, and before the whole is judged", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "outside", Usage: "let tasks touch files that they do not name", DisableDefaultText: true},
@@ -70,6 +72,8 @@ type Built struct {
 	// Run is the document of the run that was to deliver the whole, null where it did not come so far.
 	Run   *run.Document `json:"run"`
 	Error *run.Problem  `json:"error"`
+	// Differs says, of a plan that was carried out again from its record, what came out otherwise.
+	Differs []string `json:"differs,omitempty"`
 }
 
 // A job is one call of the command.
@@ -104,18 +108,34 @@ func (c command) build(ctx *cli.Context) error {
 	if req.Commit, err = sandbox.CommitOrder(ctx, c.Line, req.Place.Path, req.NoPromote); err != nil {
 		return err
 	}
-	if err := wire.CheckAnyModel(ctx.Context, set); err != nil {
-		return err
+	if !ctx.IsSet("replay") {
+		if err := wire.CheckAnyModel(ctx.Context, set); err != nil {
+			return err
+		}
 	}
 	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
 		return (&job{c, ctx, set, req, s}).run()
 	})
 }
 
+// run finds or makes the plan, and carries it out.
+func (j *job) run() error {
+	p, err := j.plan()
+	if err != nil {
+		return err
+	}
+	return j.carry(p)
+}
+
+// Carry carries a plan out that is there already, as `agent build` does with the flags of ctx, and reports what became of it.
+func Carry(ctx *cli.Context, line *cmdline.Line, s *wire.Session, set config.Settings, req run.Request, p crew.Plan) error {
+	return (&job{command{line}, ctx, set, req, s}).carry(p)
+}
+
 // which refuses a command line that names no plan, or several.
 func which(ctx *cli.Context) error {
 	named := 0
-	for _, given := range []bool{ctx.Args().Present(), ctx.IsSet("plan"), ctx.Bool("resume")} {
+	for _, given := range []bool{ctx.Args().Present(), ctx.IsSet("plan"), ctx.IsSet("replay"), ctx.Bool("resume")} {
 		if given {
 			named++
 		}
@@ -124,17 +144,13 @@ func which(ctx *cli.Context) error {
 	case named == 0:
 		return fault.Usage("say what is to be reached: agent build 'add a currency to every price'; or --plan N, or --resume", "no goal and no plan was given")
 	case named > 1:
-		return fault.Usage("leave the others out", "a goal, --plan and --resume are mutually exclusive")
+		return fault.Usage("leave the others out", "a goal, --plan, --replay and --resume are mutually exclusive")
 	}
 	return nil
 }
 
-// run finds or makes the plan, has it confirmed and carried out, and reports.
-func (j *job) run() error {
-	p, err := j.plan()
-	if err != nil {
-		return err
-	}
+// carry has a plan confirmed and carried out, and reports.
+func (j *job) carry(p crew.Plan) error {
 	switch {
 	case p.State.Over():
 		return fault.Usage("`agent plan list` has the others", "plan %d is %s", p.ID, p.State)
@@ -144,8 +160,14 @@ func (j *job) run() error {
 	if err := plan.Idle(p); err != nil {
 		return err
 	}
-	if p.State == crew.Drafted {
+	if p.State == crew.Drafted && p.Replays == 0 && p.Loop == nil {
 		if err := j.confirm(p); err != nil {
+			return err
+		}
+	}
+	var err error
+	if p.Loop != nil {
+		if j.set, err = tightened(j.set, p.Loop.Limits); err != nil {
 			return err
 		}
 	}
@@ -201,6 +223,20 @@ func (j *job) plan() (crew.Plan, error) {
 			return crew.Plan{}, fault.Usage("see `agent plan list`", "--plan names no plan")
 		}
 		return plan.Find(ctx.Context, j.s, ctx.String("plan"), "")
+	case ctx.IsSet("replay"):
+		if ctx.String("replay") == "" {
+			return crew.Plan{}, fault.Usage("see `agent plan list`", "--replay names no plan")
+		}
+		p, err := plan.Find(ctx.Context, j.s, ctx.String("replay"), "")
+		if err != nil {
+			return p, err
+		}
+		b, err := j.s.PlanBuilder(j.set)
+		if err != nil {
+			return p, err
+		}
+		again, problem := b.Again(ctx.Context, j.req.Place.Path, p)
+		return again, fault.Of(problem)
 	case ctx.Bool("resume"):
 		list, err := j.s.DB.Plans().Plans(ctx.Context, j.req.Place.Path, 200)
 		if err != nil {
@@ -244,7 +280,7 @@ func (j *job) confirm(p crew.Plan) error {
 // report prints what became of the plan and ends with its exit code.
 func (j *job) report(res builder.Result) error {
 	if j.set.On("json") {
-		if err := term.PrintJSON(j.Stdout, Built{res.Plan, res.Document, res.Error}); err != nil {
+		if err := term.PrintJSON(j.Stdout, Built{res.Plan, res.Document, res.Error, res.Differs}); err != nil {
 			return err
 		}
 		if res.Exit == run.ExitDone {
@@ -259,7 +295,19 @@ func (j *job) report(res builder.Result) error {
 		fmt.Fprintln(j.Stdout)
 		j.Summary().Document(*res.Document)
 	}
+	if n := res.Plan.Replays; n != 0 && res.Error == nil {
+		same := "identical"
+		if len(res.Differs) > 0 {
+			same = "it differs"
+		}
+		for _, d := range res.Differs {
+			fmt.Fprintln(j.Stdout, term.CleanLine(d))
+		}
+		fmt.Fprintf(j.Stdout, "plan %d carried out again: %s\n", n, same)
+	}
 	switch {
+	case res.Error == nil && res.Exit != run.ExitDone:
+		return fault.Reported{Exit: res.Exit}
 	case res.Error == nil:
 		return nil
 	case res.Document != nil && res.Document.Error != nil: // it was told

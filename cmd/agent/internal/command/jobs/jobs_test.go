@@ -80,12 +80,12 @@ func TestWhatIsAtWorkIsListed(t *testing.T) {
 	for _, line := range strings.Split(strings.TrimSpace(out), "\n")[1:] {
 		got = append(got, strings.Join(strings.Fields(line)[1:3], " "))
 	}
-	if want := []string{"died no␛[2Jbody", "at work", "awaiting /gone", "paused /gone"}; strings.Join(got, ";") != strings.Join(want, ";") || strings.Contains(out, "\x1b") {
+	if want := []string{"died no␛[2Jbody", "at work", "failed /gone", "awaiting /gone", "paused /gone"}; strings.Join(got, ";") != strings.Join(want, ";") || strings.Contains(out, "\x1b") {
 		t.Errorf("listed are %q in\n%s", got, out)
 	}
 	var list []Job
 	out, _, err = o.says(t, "list", "--json")
-	if err != nil || json.Unmarshal([]byte(out), &list) != nil || len(list) != 4 || list[0].Alive || !list[1].Alive || list[1].Owner != sandbox.Owner() || list[2].Owner != "" {
+	if err != nil || json.Unmarshal([]byte(out), &list) != nil || len(list) != 5 || list[0].Alive || !list[1].Alive || list[1].Owner != sandbox.Owner() || list[2].Owner != "" {
 		t.Errorf("%v\n%s", err, out)
 	}
 	for name, stands := range map[string]string{"8": "died no␛[2Jbody\n", "7": "at work " + sandbox.Owner() + "\n", "2": "paused \n"} {

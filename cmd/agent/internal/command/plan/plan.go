@@ -197,10 +197,7 @@ func Make(ctx context.Context, c *cmdline.Line, s *wire.Session, set config.Sett
 		}
 	}
 	p, problem := b.Plan(ctx, req, goal, extra)
-	if problem != nil {
-		return p, &fault.Error{Exit: run.ExitOf(problem), Kind: problem.Kind, Next: problem.Next, Err: errors.New(problem.Message)}
-	}
-	return p, nil
+	return p, fault.Of(problem)
 }
 
 // listed is where the numbers of plans are found.

@@ -1,0 +1,26 @@
+package build
+
+import (
+	"testing"
+
+	"agent/cmd/agent/internal/config"
+	"agent/orchestrator/crew"
+)
+
+// A task file lowers caps of the settings, and raises none.
+func TestATaskFileRaisesNoCap(t *testing.T) {
+	t.Parallel()
+	set := config.Settings{"budget.requests": {Text: "100"}, "budget.tokens": {Text: "0"}, "budget.cost": {Text: "2"}, "budget.time": {Text: "1h0m0s"}}
+	lower, err := tightened(set, crew.LoopLimits{Requests: 7, Tokens: 1000, Cost: 0.5, Time: "10m"})
+	for name, want := range map[string]string{"budget.requests": "7", "budget.tokens": "1000", "budget.cost": "0.5", "budget.time": "10m"} {
+		if err != nil || lower[name].Text != want || lower[name].Origin != "the task file" {
+			t.Errorf("%s is %+v, %v", name, lower[name], err)
+		}
+	}
+	same, err := tightened(set, crew.LoopLimits{Requests: 700, Cost: 50, Time: "10h"})
+	for name, was := range set {
+		if err != nil || same[name].Text != was.Text {
+			t.Errorf("%s is %+v, %v", name, same[name], err)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+// Package loop is `agent loop`: a task file carried out loop after loop, each an execution and a review, and delivered as one change.
+package loop
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/command/build"
+	"agent/cmd/agent/internal/command/sandbox"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/crew"
+	"agent/orchestrator/run"
+)
+
+type command struct{ *cmdline.Line }
+
+// Command carries task files out.
+func Command(line *cmdline.Line) *cli.Command {
+	c := command{line}
+	return &cli.Command{
+		Name: "loop", Usage: "carry a task file out, loop after loop, until its acceptance is met and a review accepts it", ArgsUsage: "[TASK.md]",
+		Description: "TASK.md is a goal in Markdown below a head that says how it is seen to be done, and what it may cost: see\n" +
+			"`agent help task-files`. Each loop is a run that changes files, and a review by a model that sees the task, the\n" +
+			"change, what was called and what the gates said, and no word of who made it. Its next steps are what the next\n" +
+			"loop is told. It ends when the acceptance is met and reviewed, when two loops in a row changed nothing, or at a\n" +
+			"limit, and says which. Only then the whole is judged once as one change, and written after a question, or with\n" +
+			"--yes. The file is read once: changed meanwhile, it counts as it was. Killed anywhere, --resume carries it on,\n" +
+			"and no answer of a model is paid for twice.\n\n" + cmdline.Examples(
+			"agent loop TASK.md", "carry it out, then ask",
+			"agent loop TASK.md --loops 3 --yes --commit", "three loops at most, and a commit each",
+			"agent loop --resume", "after Ctrl-C, a cap, a reboot",
+			"agent loop --resume --loops 8", "after all loops that it had"),
+		Flags: slices.Concat([]cli.Flag{
+			cmdline.WorkspaceFlag(),
+			&cli.IntFlag{Name: "loops", Usage: fmt.Sprintf("have up to `N` loops, %d at most; without it as the file says, or 5", crew.MaxLoops)},
+			&cli.BoolFlag{Name: "resume", Usage: "carry on the newest loop that stands still", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "step", Usage: "ask before each loop, and before the whole is judged", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "partial", Usage: "deliver what is done where the loops ended without an acceptance", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "no-review", Usage: "ask no model for reviews", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "despite-review", Usage: "deliver what meets the acceptance and the review did not accept", DisableDefaultText: true},
+		}, cmdline.ModelFlags(), []cli.Flag{
+			cmdline.YesFlag("write what passed without asking"),
+			config.FlagFor("no-promote", ""),
+			cmdline.AllowFlag(),
+			cmdline.NoInstallFlag(),
+			cmdline.JSONFlag(cmdline.Document[build.Built]("built", 1), cmdline.RunDocument()),
+		}, sandbox.CommitFlags()),
+		Action: c.loop,
+	}
+}
+
+// loop runs the command.
+func (c command) loop(ctx *cli.Context) error {
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	const next = "name a task file: agent loop TASK.md; `agent help task-files` has one"
+	n := ctx.Int("loops")
+	switch {
+	case ctx.Args().Present() == ctx.Bool("resume"):
+		return fault.Usage(next, "give a task file, or --resume, and not both")
+	case n < 0 || n > crew.MaxLoops || ctx.IsSet("loops") && n == 0:
+		return fault.Usage(fmt.Sprintf("give a number from 1 to %d", crew.MaxLoops), "--loops is %d", n)
+	case ctx.Args().First() == "-":
+		return fault.Usage(next, "a task is read from a file")
+	case ctx.Bool("step") && !c.Attended():
+		return fault.Usage("leave --step out", "there is no terminal to ask at")
+	}
+	req, err := sandbox.BaseRequest(set)
+	if err != nil {
+		return err
+	}
+	defer req.Place.Close()
+	if req.Commit, err = sandbox.CommitOrder(ctx, c.Line, req.Place.Path, req.NoPromote); err != nil {
+		return err
+	}
+	var text []byte
+	if !ctx.Bool("resume") {
+		if text, err = c.ReadPatch(ctx.Context, ctx.Args().First(), next); err != nil {
+			return err
+		}
+		if _, _, err := crew.ReadTask("", text); err != nil { // before anything is started
+			return fault.Usage("see `agent help task-files`", "%s: %w", ctx.Args().First(), err)
+		}
+	}
+	if err := wire.CheckAnyModel(ctx.Context, set); err != nil {
+		return err
+	}
+	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
+		p, err := find(ctx.Context, s, set, req, ctx.Args().First(), text, n)
+		if err != nil {
+			return err
+		}
+		return build.Carry(ctx, c.Line, s, set, req, p)
+	})
+}
+
+// find records a new loop of a task file, or finds the one that is to be carried on, with n loops where that is not 0.
+func find(ctx context.Context, s *wire.Session, set config.Settings, req run.Request, name string, text []byte, n int) (crew.Plan, error) {
+	root := req.Place.Path
+	if text != nil {
+		b, err := s.PlanBuilder(set)
+		if err != nil {
+			return crew.Plan{}, err
+		}
+		file := cmdline.Resolved(name)
+		if inside, err := filepath.Rel(root, file); err == nil && filepath.IsLocal(inside) {
+			file = filepath.ToSlash(inside)
+		}
+		p, problem := b.Loop(ctx, root, file, text, n)
+		return p, fault.Of(problem)
+	}
+	list, err := s.DB.Plans().Plans(ctx, root, 200)
+	if err != nil {
+		return crew.Plan{}, err
+	}
+	i := slices.IndexFunc(list, func(p crew.Plan) bool { return p.Loop != nil && !p.State.Over() })
+	if i < 0 {
+		return crew.Plan{}, fault.Usage("`agent loop TASK.md` begins one", "no loop of this workspace stands still")
+	}
+	if n > 0 && !wire.OwnerAlive(list[i].Owner) {
+		list[i].Loop.Limits.Loops = n
+		err = s.DB.Plans().SavePlan(ctx, list[i], list[i].Owner)
+	}
+	return list[i], err
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"agent/orchestrator/llm/llmtest"
+)
+
+// called is a call of a tool with these arguments, name and value by turns.
+func called(name string, args ...any) llmtest.Call {
+	given := map[string]any{}
+	for ; len(args) > 1; args = args[2:] {
+		given[args[0].(string)] = args[1]
+	}
+	text, err := json.Marshal(given)
+	if err != nil {
+		panic(err)
+	}
+	return llmtest.Call{Name: name, Arguments: string(text)}
+}
+
+// ledgerTask asks for two things, of which a test in a box tells one.
+const ledgerTask = `+++
+[limits]
+loops = 4
+iterations = 3
+calls_per_iteration = 2
+
+[accept]
+command = ["python3", "-m", "pytest", "-q", "tests/test_money.py"]
+tests = ["tests/test_money.py"]
+text = "the README tells of it"
++++
+
+show() in ledger/money.py takes a currency, EUR where none is given, and puts it behind the amount. There is a test of it.
+`
+
+// Three loops in real boxes, with tools: the first calls itself complete and is not, which the acceptance and a review that hears nothing of it find; a cap
+// of the task file is reached and named; the workspace changes once.
+func TestATaskFileIsCarriedOutInLoops(t *testing.T) {
+	t.Parallel()
+	h := newPlannedHouse(t)
+	h.env = append(h.env, "AGENT_MODE=tools")
+	var mu sync.Mutex
+	var reviews []string
+	const test = "from ledger.money import show\n\n\ndef test_the_currency_is_shown():\n    assert show(2, \"USD\") == \"2.00 USD\"\n"
+	h.model.Choose(func(q llmtest.Request) llmtest.Step {
+		mu.Lock()
+		defer mu.Unlock()
+		first := q.Messages[0].Text
+		if strings.HasPrefix(first, "Review this change") {
+			reviews = append(reviews, first)
+			switch len(reviews) {
+			case 1:
+				return llmtest.Step{Text: `{"accepted": false, "findings": [{"severity": "blocker", "text": "there is no test"}], "next": [{"title": "a test", "goal": "tests/test_money.py tests show()", "files": ["tests/test_money.py"]}]}`}
+			case 2:
+				return llmtest.Step{Text: `{"accepted": false, "findings": [{"severity": "major", "file": "README.md", "text": "it says nothing"}], "next": [{"title": "the README", "goal": "it tells of currencies", "files": ["README.md"]}]}`}
+			}
+			return llmtest.Step{Text: `{"accepted": true, "findings": [], "next": []}`}
+		}
+		round := len(q.Messages)
+		finish := llmtest.Step{Calls: []llmtest.Call{called("finish", "summary", "STATUS: COMPLETE. Everything is done and tested.")}}
+		switch {
+		case strings.Contains(first, "This is loop 1 of"):
+			if round == 1 {
+				return llmtest.Step{Calls: []llmtest.Call{called("edit", "path", "ledger/money.py", "old", "def show(amount):\n    return f\"{amount:.2f}\"", "new", "def show(amount, currency=\"EUR\"):\n    return f\"{amount:.2f} {currency}\""), called("run", "command", "python3 -m pytest -q tests/test_money.py"), called("list")}}
+			}
+			return finish
+		case strings.Contains(first, "This is loop 2 of"):
+			switch round {
+			case 1:
+				return llmtest.Step{Calls: []llmtest.Call{called("create", "path", "tests/test_money.py", "content", test)}}
+			case 3:
+				return llmtest.Step{Calls: []llmtest.Call{called("read", "path", "README.md")}}
+			}
+			return llmtest.Step{Calls: []llmtest.Call{called("list", "path", "tests")}} // and never an end
+		}
+		if round == 1 {
+			return llmtest.Step{Calls: []llmtest.Call{called("edit", "path", "README.md", "old", "Amounts, entries and reports.", "new", "Amounts with their currency, entries and reports.")}}
+		}
+		return finish
+	})
+	file := filepath.Join(h.work, "TASK.md")
+	if err := os.WriteFile(file, []byte(ledgerTask), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := snapshotOf(t, h.work)
+	cmd := h.command("loop", "TASK.md", "--loops", "2", "--yes")
+	out, err := cmd.CombinedOutput()
+	if code := cmd.ProcessState.ExitCode(); code != 5 || !strings.Contains(string(out), "limits.loops: 2 loops are the most") {
+		t.Fatalf("exit %d, %v\n%s", code, err, out)
+	}
+	if snapshotOf(t, h.work) != before {
+		t.Error("the workspace was touched before the end")
+	}
+	if err := os.WriteFile(file, []byte(strings.ReplaceAll(ledgerTask, "EUR", "USD")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	told, err := h.command("loop", "--resume", "--loops", "4", "--yes").CombinedOutput()
+	if err != nil || !strings.Contains(string(told), "TASK.md was changed meanwhile") {
+		t.Fatalf("%v\n%s", err, told)
+	}
+	for query, want := range map[string]string{
+		"select state || ' ' || ending || ' ' || task_file || ' ' || loops from v_plans":          "delivered accepted TASK.md 4",
+		"select count(*) from v_promotions where status = 'committed'":                            "1",
+		"select string_agg(kind, ' ' order by started) from v_plan_progress where kind <> 'land'": "begin task review task accept review task accept review deliver",
+		"select count(*) from v_plan_progress where kind = 'accept' and outcome = 'passed'":       "2",
+		"select conversation_end from v_tool_calls where conversation_end = 'rounds' limit 1":     "rounds",
+		"select count(*) from v_model_calls where ended is not null and purpose = 'RW'":           "3",
+		"select why like '%limits.iterations%' from v_tasks where task = 2":                       "t",
+		"select why like '%limits.calls_per_iteration: 1 calls%' from v_tasks where task = 1":     "t",
+	} {
+		if got := h.value(t, query); got != want && !(want == "t" && got == "true") {
+			t.Errorf("%s gives %s, want %s", query, got, want)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(h.work, "README.md")); err != nil || !strings.Contains(string(text), "with their currency") {
+		t.Errorf("README.md is %q, %v", text, err)
+	}
+	for i, r := range reviews {
+		if strings.Contains(r, "COMPLETE") || !strings.Contains(r, "+def show(amount, currency") {
+			t.Errorf("review %d sees\n%s", i+1, r)
+		}
+	}
+	if !strings.Contains(reviews[0], "run python3 -m pytest -q tests/test_money.py") || !strings.Contains(reviews[0], "It is not met: tests/test_money.py was to be there") || !strings.Contains(reviews[1], "limits.iterations") {
+		t.Errorf("the reviews see\n%s\n%s", reviews[0], reviews[1])
+	}
+}

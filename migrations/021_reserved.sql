@@ -1,0 +1,2 @@
+-- Nothing: the number is another change's.
+select 1;

@@ -1,0 +1,169 @@
+package builder
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"agent/orchestrator/crew"
+	"agent/orchestrator/run"
+)
+
+// A record is a plan that is carried out again, with what was done for it.
+type record struct {
+	plan     crew.Plan
+	attempts []Attempt
+}
+
+// An unlikeError says in what a plan that is carried out again is not as recorded.
+type unlikeError struct{ what string }
+
+// Error says what.
+func (e *unlikeError) Error() string { return e.what }
+
+// Again records a plan that carries another one out once more from what is recorded of it: the same tasks, fences and answers. [Builder.Build]
+// does it, asks no model, has the changes land in the same order, and says in its result what came out otherwise. root is the workspace, whose files
+// have to be those that the plan was begun on.
+func (b *Builder) Again(ctx context.Context, root string, p crew.Plan) (crew.Plan, *run.Problem) {
+	old, err := b.record(ctx, p.ID)
+	if err != nil {
+		return crew.Plan{}, trouble(ctx, "read what was done for the plan", err)
+	}
+	next := crew.Plan{Workspace: root, Goal: p.Goal, Summary: p.Summary, State: crew.Drafted, Loop: p.Loop, Replays: p.ID}
+	begun, ok := old.find(BeginKind, 0, 0)
+	if !ok || json.Unmarshal(begun.Recorded, &next.Tasks) != nil {
+		return crew.Plan{}, &run.Problem{
+			Kind: run.ProblemUsage, Message: fmt.Sprintf("there is no record of how plan %d was begun", p.ID), Next: "it was never carried out, or by an agent of before; `agent plan list` has others",
+		}
+	}
+	if next.ID, err = b.Plans.AddPlan(ctx, next); err != nil {
+		return next, trouble(ctx, "record the plan", err)
+	}
+	return next, nil
+}
+
+// record reads a plan with what was done for it.
+func (b *Builder) record(ctx context.Context, id int64) (*record, error) {
+	p, err := b.Plans.Plan(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	list, err := b.Plans.Attempts(ctx, id)
+	return &record{p, list}, err
+}
+
+// find returns the attempt of that kind, task and try.
+func (r *record) find(kind Kind, task, try int) (Attempt, bool) {
+	return last(r.attempts, kind, task, try)
+}
+
+// landedOn is how many tasks were done when the change of an attempt was added to the tree, or was to be.
+func (r *record) landedOn(a Attempt) int {
+	if t := r.plan.Task(a.Task); t != nil && t.Landed > 0 && a.Try == t.Tries-1 {
+		return t.Landed - 1
+	}
+	if land, ok := r.find(LandKind, a.Task, a.Try); ok {
+		return land.Landed
+	}
+	return a.Landed
+}
+
+// next returns the task that is to be begun next, of those that can: the one whose change landed next, or one that came to none and was begun by
+// then. None where nothing fits: the plan has gone another way.
+func (r *record) next(p *crew.Plan, ready []int) []int {
+	landed := len(p.Landed())
+	fallback := []int{}
+	for _, n := range ready {
+		was := r.plan.Task(n)
+		switch {
+		case was == nil:
+			fallback = append(fallback, n)
+		case was.Landed == landed+1:
+			return []int{n}
+		case was.Landed == 0 && !slices.ContainsFunc(r.attempts, func(a Attempt) bool { return a.Task == n && a.Kind == TaskKind && a.Landed > landed }):
+			fallback = append(fallback, n)
+		}
+	}
+	if len(fallback) == 0 {
+		return ready // and landing says that it differs
+	}
+	return fallback[:1]
+}
+
+// differs lists what came out otherwise than recorded: the states of the tasks, their order, what the tries came to, and the bytes of the whole.
+func (w *work) differs(ctx context.Context) (list []string, err error) {
+	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	old := w.again.plan
+	if len(old.Tasks) != len(w.plan.Tasks) {
+		say("%d tasks were recorded, and there are %d", len(old.Tasks), len(w.plan.Tasks))
+	}
+	for _, was := range old.Tasks {
+		t := w.plan.Task(was.N)
+		switch {
+		case t == nil:
+			say("there is no task %d", was.N)
+		case t.State != was.State:
+			say("task %d is %s, recorded is %s", t.N, t.State, was.State)
+		case t.Landed != was.Landed:
+			say("task %d landed at place %d, recorded is %d", t.N, t.Landed, was.Landed)
+		}
+	}
+	if old.State != w.plan.State && !(w.req.NoPromote && w.plan.State == crew.Awaiting) {
+		say("the plan is %s, recorded is %s", w.plan.State, old.State)
+	}
+	now, err := w.Plans.Attempts(ctx, w.plan.ID)
+	if err != nil {
+		return list, err
+	}
+	for _, was := range w.again.attempts {
+		if !slices.Contains([]Kind{TaskKind, LandKind, AcceptKind, DeliverKind}, was.Kind) || was.Outcome == "" {
+			continue
+		}
+		if a, _ := last(now, was.Kind, was.Task, was.Try); a.Outcome != was.Outcome {
+			say("%s of task %d, try %d, came to %q, recorded is %q", was.Kind, was.Task, was.Try+1, a.Outcome, was.Outcome)
+			continue
+		} else if err := w.sameBytes(ctx, was, a, say); err != nil {
+			return list, err
+		}
+	}
+	return list, nil
+}
+
+// sameBytes compares what two attempts that passed changed.
+func (w *work) sameBytes(ctx context.Context, was, now Attempt, say func(string, ...any)) error {
+	// Several changes may have been merged and judged together, and are judged one by one now.
+	if was.Outcome != Passed || was.Kind == LandKind || was.Run == "" || now.Run == "" {
+		return nil
+	}
+	a, err := w.Proof(ctx, was.Run)
+	if err != nil {
+		return err
+	}
+	b, err := w.Proof(ctx, now.Run)
+	if err == nil && (a.Candidate.Digest != b.Candidate.Digest || a.Snapshot != b.Snapshot) {
+		say("%s of task %d, try %d, is another change", was.Kind, was.Task, was.Try+1)
+	}
+	return err
+}
+
+// unreviewed reports whether nobody is asked for a review: none is wanted, or none was when what is carried out again was.
+func (w *work) unreviewed() bool {
+	review := func(a Attempt) bool { return a.Kind == ReviewKind }
+	return w.NoReview || w.again != nil && !slices.ContainsFunc(w.again.attempts, review)
+}
+
+// start records the tasks as they are begun with, once.
+func (w *work) start(ctx context.Context) *run.Problem {
+	begun := func(a Attempt) bool { return a.Kind == BeginKind || a.Kind == TaskKind }
+	if slices.ContainsFunc(w.past, begun) || slices.ContainsFunc(w.left, begun) {
+		return nil
+	}
+	a := newAttempt(w.plan.ID, BeginKind, 0, crew.Lead, 0, 0)
+	var err error
+	if a.Recorded, err = json.Marshal(w.plan.Tasks); err == nil {
+		a.Outcome = Passed
+		err = w.Plans.SaveAttempt(ctx, a)
+	}
+	return troubleIf(ctx, "record the plan", err)
+}

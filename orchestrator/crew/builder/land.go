@@ -1,0 +1,226 @@
+package builder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"agent/orchestrator/crew"
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+)
+
+// An arrival is a change that passed and is to be added to the integration tree.
+type arrival struct {
+	task crew.Task
+	got  trial
+	// at is the attempt to merge it.
+	at Attempt
+	// over says that it landed, or did not; problem is one of the plan.
+	over    bool
+	problem *run.Problem
+}
+
+// land adds what a task changed to the integration tree: as it is where that has not moved since, else merged and judged again. Who arrives while
+// another change is judged waits, and all that wait then are merged and judged together.
+func (w *work) land(ctx context.Context, n int, got trial) (trial, *run.Problem) {
+	t, _ := w.task(n)
+	a := &arrival{task: t, got: got}
+	w.mu.Lock()
+	w.arrived = append(w.arrived, a)
+	w.mu.Unlock()
+	w.landing.Lock()
+	defer w.landing.Unlock()
+	if !a.over {
+		w.mu.Lock()
+		all := w.arrived
+		w.arrived = nil
+		w.mu.Unlock()
+		problem := w.landAll(ctx, all)
+		for _, other := range all {
+			if !other.over {
+				other.over, other.problem = true, problem
+			}
+		}
+	}
+	return a.got, a.problem
+}
+
+// landAll lands changes, the first of which may be made on the tree as it is.
+func (w *work) landAll(ctx context.Context, all []*arrival) *run.Problem {
+	var rest []*arrival
+	for _, a := range all {
+		tree, problem := w.tree(ctx, w.on(a))
+		if problem != nil {
+			return problem
+		}
+		if tree.Digest() != a.got.proof.Snapshot {
+			rest = append(rest, a)
+		} else if problem := w.arrive(ctx, a); problem != nil {
+			return problem
+		}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	return w.merge(ctx, rest)
+}
+
+// on is how many tasks the tree has the changes of that a change is to land on.
+func (w *work) on(a *arrival) int {
+	if w.again != nil {
+		return w.again.landedOn(a.got.attempt)
+	}
+	_, done := w.task(a.task.N)
+	return done
+}
+
+// merge lands changes on a tree that has moved since they were made: merged, and judged together. Where they do not pass together, each is judged
+// alone, in the order in which they came.
+func (w *work) merge(ctx context.Context, all []*arrival) *run.Problem {
+	all, problem := w.fitting(ctx, all)
+	if problem != nil || len(all) == 0 {
+		return problem
+	}
+	doc := w.judge(ctx, all)
+	var last trial
+	problem = last.read(doc)
+	switch {
+	case problem == nil && last.outcome == Passed:
+		for _, a := range all {
+			if a.at.Run = doc.Run; problem == nil {
+				problem = troubleIf(ctx, "record the plan", w.end(ctx, a.at, Passed, ""))
+			}
+			if problem == nil {
+				problem = w.arrive(ctx, a)
+			}
+		}
+		return problem
+	case problem == nil && len(all) > 1:
+		w.say(0, "what was merged together does not pass; each is judged alone")
+		for _, a := range all {
+			if problem := w.merge(ctx, []*arrival{a}); problem != nil {
+				return problem
+			}
+		}
+		return nil
+	case problem == nil:
+		all[0].at.Run = doc.Run
+		return w.unfit(ctx, all[0], last.why)
+	}
+	for _, a := range all {
+		a.at.Run = doc.Run
+		_ = w.end(ctx, a.at, outcomeOf(problem), problem.Message)
+	}
+	return problem
+}
+
+// fitting begins the attempts to merge changes, and leaves out those that clash with the tree or with one before them.
+func (w *work) fitting(ctx context.Context, all []*arrival) (fit []*arrival, problem *run.Problem) {
+	for _, a := range all {
+		if a.at.ID != "" { // it was merged with others before
+			fit = append(fit, a)
+			continue
+		}
+		var err error
+		if a.at, err = w.begin(ctx, LandKind, a.task.N, crew.Lead, max(0, a.task.Tries-1), w.on(a)+len(fit)); err != nil {
+			return nil, trouble(ctx, "record the plan", err)
+		}
+		w.say(a.task.N, fmt.Sprintf("task %d: passed; the tree has moved, so it is merged and judged again", a.task.N))
+		disk, problem := w.scan(ctx, w.req)
+		if problem != nil {
+			return nil, problem
+		}
+		before := append(w.first(w.on(a)), changes(fit)...)
+		_, was, err := crew.Integrate(disk, before)
+		var now *workspace.Manifest
+		if err == nil {
+			_, now, err = crew.Integrate(disk, append(before, a.got.proof.Candidate.Changeset))
+		}
+		if clash, ok := errors.AsType[*crew.ClashError](err); ok {
+			if problem := w.unfit(ctx, a, "what was done meanwhile does not go together with it: "+clash.Error()); problem != nil {
+				return nil, problem
+			}
+			continue
+		}
+		if err != nil {
+			return nil, w.clash(err)
+		}
+		if was.Digest() == now.Digest() { // others did the same meanwhile
+			a.got.proof.Candidate.Changeset = workspace.Changeset{}
+		}
+		fit = append(fit, a)
+	}
+	return fit, nil
+}
+
+// changes are those of arrivals.
+func changes(all []*arrival) (list []workspace.Changeset) {
+	for _, a := range all {
+		list = append(list, a.got.proof.Candidate.Changeset)
+	}
+	return list
+}
+
+// judge has the gates judge what the changes of tasks come to together on the tree, with the acceptance of each.
+func (w *work) judge(ctx context.Context, all []*arrival) run.Document {
+	landed, own := w.first(w.on(all[0])), changes(all)
+	req := w.req
+	req.Patch, req.Commit, req.Approver, req.NoPromote, req.Found = nil, nil, nil, true, true
+	var tasks []crew.Task
+	var numbers []int
+	for _, a := range all {
+		tasks, numbers = append(tasks, a.task), append(numbers, a.task.N)
+	}
+	req.Iteration, req.Config.Gates = all[0].at.ID, withAcceptance(req.Config.Gates, tasks...)
+	runner := w.Runner(func(e run.Event) { w.note(Note{Task: all[0].task.N, Run: e.Run, Event: &e}) })
+	return runner.ProveRevision(ctx, req, fmt.Sprintf("plan %d: merge task %s", w.plan.ID, crew.Numbers(numbers)), func(_ context.Context, disk *workspace.Manifest) (run.Revision, error) {
+		_, tree, err := crew.Integrate(disk, landed)
+		if err != nil {
+			return run.Revision{}, err
+		}
+		whole, _, err := crew.Integrate(tree, own)
+		return run.Revision{Base: tree, Changes: whole}, err
+	})
+}
+
+// unfit says of a change that it did not land.
+func (w *work) unfit(ctx context.Context, a *arrival, why string) *run.Problem {
+	a.over, a.got.outcome, a.got.why = true, Refused, why
+	if a.at.Run != "" {
+		a.got.run = a.at.Run
+	}
+	return troubleIf(ctx, "record the plan", w.end(ctx, a.at, Refused, why))
+}
+
+// arrive says of a change that it landed.
+func (w *work) arrive(ctx context.Context, a *arrival) *run.Problem {
+	if err := w.landedAs(ctx, a.task.N, a.got.run, a.got.proof.Candidate.Changeset); err != nil {
+		return trouble(ctx, "record the plan", err)
+	}
+	a.over = true
+	w.say(a.task.N, fmt.Sprintf("task %d: done", a.task.N))
+	return nil
+}
+
+// landedAs records that a task is done, and that the tree has its change; where the row cannot be written neither is so.
+func (w *work) landedAs(ctx context.Context, n int, id string, cs workspace.Changeset) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	t := w.plan.Task(n)
+	was := *t
+	if t.State, t.Run = crew.Done, id; w.plan.Loop == nil {
+		t.Why = ""
+	}
+	if !cs.Empty() {
+		t.Landed = len(w.landed) + 1
+	}
+	if err := w.save(ctx); err != nil {
+		*t = was
+		return err
+	}
+	if !cs.Empty() {
+		w.landed = append(w.landed, cs)
+	}
+	return nil
+}
