@@ -286,6 +286,7 @@ func TestRealCodingAgents(t *testing.T) {
 		{"claude", []string{"claude", "-p", "Make add() in calc.py add.", "--model", "claude-sonnet-4-5"}},
 		{"codex", []string{"codex", "exec", "--model", "gpt-5-codex", "Make add() in calc.py add."}},
 		{"gemini", []string{"gemini", "-p", "Make add() in calc.py add.", "-m", "gemini-2.5-flash"}},
+		{"qwen", []string{"qwen", "-p", "Make add() in calc.py add.", "--model", "qwen3-coder-plus"}},
 		{"opencode", []string{"opencode", "run", "--model", "anthropic/claude-sonnet-4-5", "Make add() in calc.py add."}},
 	} {
 		t.Run(agent.name, func(t *testing.T) {

@@ -45,14 +45,10 @@ func TestAnAgentInABoxIsKilledAtEveryPhase(t *testing.T) {
 		after        bool
 	}{
 		{`echo "# Half." >>shop/stock.py; echo WORKING; sleep 1000`, "WORKING", 0, "", false},
-		{much, "CHANGED", 50 * time.Millisecond, "run_state verifying", false},
-		{much, "CHANGED", 400 * time.Millisecond, "run_state verifying", false},
-		{note, "", 0, "run_state verifying", false},
+		{much, "CHANGED", 100 * time.Millisecond, "run_state verifying", false},
 		{note, "", 0, "candidate ", false},
-		{note, "", 0, "run_state promoting", false},
 		{note, "", 0, "promotion prepared", false},
 		{note, "", 0, "promotion committed", true},
-		{note, "", 0, "run_state promoted", true},
 	} {
 		before := restore()
 		if phase.place != "" {

@@ -107,7 +107,7 @@ var allowed = map[string][]string{
 		"sandbox/workspace", "sandbox/workspace/promotion", "verify/policy",
 	},
 	"cmd/agent/internal/command/hook": {
-		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/proof", "cmd/agent/internal/term",
+		"cmd/agent/internal/clients", "cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/proof", "cmd/agent/internal/term",
 		"orchestrator/forge/hooks", "orchestrator/forge/revision", "orchestrator/run", "verify/policy",
 	},
 	"cmd/agent/internal/command/images": {"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "images"},
@@ -359,6 +359,7 @@ var uses = map[string][]string{
 	"analyze": {"sandbox"},
 	"apply":   {"sandbox"},
 	"doctor":  {"images"},
+	"hook":    {"mcp"},
 	"pr":      {"sandbox"},
 	"review":  {"undo"},
 	"runs":    {"apply", "replay"},
