@@ -8,12 +8,16 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workbench"
+	"agent/sandbox/workspace"
 )
 
-// The bounds of what is taken of commits in a workbench, in commits and in bytes of each.
 const (
+	// The bounds of what is taken of commits in a workbench, in commits and in bytes of each.
 	maxCommits = 20
 	maxMessage = 4 << 10
+	// The largest workspace that becomes a repository, in entries and in bytes: its objects take room beside it, and time.
+	maxVersioned      = 20_000
+	maxVersionedBytes = 128 << 20
 )
 
 // The scripts run in the box, where whatever they find is of no harm. They are the only git that ever sees what a command
@@ -36,8 +40,16 @@ func inBox(ctx context.Context, box Box, script string) string {
 	return string(r.Stdout.Head)
 }
 
-// begin makes of the files of a box a commit, on which those of a command stand.
-func begin(ctx context.Context, box Box) { inBox(ctx, box, beginScript) }
+// begin makes of the files of a box a commit, on which those of a command stand, where base is not too large for that.
+func begin(ctx context.Context, box Box, base *workspace.Manifest) {
+	var size int64
+	for _, e := range base.Entries {
+		size += e.Size
+	}
+	if len(base.Entries) <= maxVersioned && size <= maxVersionedBytes {
+		inBox(ctx, box, beginScript)
+	}
+}
 
 // commits returns the messages of the commits that a command made, oldest first. They are text of strangers: without control
 // characters, and without lines that look like trailers of the gate.

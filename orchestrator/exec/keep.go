@@ -19,6 +19,8 @@ const (
 
 // Held is what a workbench holds that was kept.
 type Held struct {
+	// Run is the one that left it.
+	Run string
 	// Changes are what its last command left in place of the workspace of then.
 	Changes workspace.Changeset
 	// Promoted says that they were written to the workspace.
@@ -38,7 +40,7 @@ func name(box Box) string { return fmt.Sprintf("%.12s", box.ID()) }
 // git repository, in which a command may commit.
 func prepare(ctx context.Context, x *run.Execution, box Box, base *workspace.Manifest, in *Held) *stopped {
 	if in == nil {
-		begin(ctx, box)
+		begin(ctx, box, base)
 		return nil
 	}
 	found, _, err := takeOut(ctx, box, base)
@@ -48,10 +50,14 @@ func prepare(ctx context.Context, x *run.Execution, box Box, base *workspace.Man
 	}
 	newer, conflict := in.outdated(found)
 	if conflict != "" {
-		return &stopped{run.Conflicted, &run.Problem{
+		problem := &run.Problem{
 			Kind: run.ProblemConflict, Message: conflict + " was changed in the kept workbench and on the host since; yours stays",
-			Next: "begin with a fresh one: leave --in out",
-		}}
+			Next: "begin with a fresh one: leave --in out; what was changed there is in run " + in.Run,
+		}
+		if err := box.Keep(ctx, in.Run); err != nil { // as it was: nothing has happened to it
+			problem.Next += "; the workbench is gone"
+		}
+		return &stopped{run.Conflicted, problem}
 	}
 	if !newer.Empty() {
 		x.Notify(run.Event{Note: "the workbench gets what is newer here: " + run.Count(len(newer.Changes), "file")})
@@ -60,7 +66,7 @@ func prepare(ctx context.Context, x *run.Execution, box Box, base *workspace.Man
 		}
 	}
 	if len(newer.Changes) == len(found.Changes) { // it is the workspace now: what is committed from here on is new
-		begin(ctx, box)
+		begin(ctx, box, base)
 	}
 	return nil
 }

@@ -60,10 +60,11 @@ func TestAKeptWorkbenchFollowsTheHost(t *testing.T) {
 			t.Parallel()
 			b := runtest.Setup(t, runtest.Says(verify.Pass))
 			box := &benchBox{found: changes(map[string]string{"a.py": test.text})}
+			test.held.Run = "before"
 			doc := executed(t, b, box, Work{In: &test.held})
 			if test.conflicting {
-				if doc.State != run.Conflicted || doc.Error == nil || !strings.Contains(doc.Error.Message, "a.py") || len(box.ran.Args) > 0 {
-					t.Errorf("%s, %+v; it ran %q", doc.State, doc.Error, box.ran.Args)
+				if doc.State != run.Conflicted || doc.Error == nil || !strings.Contains(doc.Error.Message, "a.py") || len(box.ran.Args) > 0 || box.kept != "before" {
+					t.Errorf("%s, %+v; it ran %q, and is kept for %q", doc.State, doc.Error, box.ran.Args, box.kept)
 				}
 				return
 			}

@@ -48,7 +48,7 @@ func settleKept(ctx context.Context, s *wire.Session, name, workspace string, w 
 		return nil, fault.Usage("name that with --workspace", "workbench %s is of workspace %s", name, term.CleanLine(box.Keep))
 	}
 	w.Timeout = min(w.Timeout, time.Until(box.Lease)) // there is no more of it
-	w.In = &exec.Held{}
+	w.In = &exec.Held{Run: box.Kept}
 	d, err := s.DB.Run(ctx, box.Kept)
 	if err == nil {
 		w.In.Promoted = d.Promoted
