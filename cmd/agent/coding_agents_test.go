@@ -292,8 +292,7 @@ func TestRealCodingAgents(t *testing.T) {
 		t.Run(agent.name, func(t *testing.T) {
 			_, url := storetest.Warm(t)
 			model := newModelServer(t)
-			home, newest := t.TempDir(), engineSays(t, "image", "ls", "--quiet", "--no-trunc")
-			newest, _, _ = strings.Cut(newest, "\n")
+			home, known := t.TempDir(), equippedImages(t)
 			dir := filepath.Join(t.TempDir(), "calc")
 			const before, test = "def add(a, b):\n    return a - b\n", "from calc import add\n\n\ndef test_add():\n    assert add(2, 0) == 2\n"
 			for _, err := range []error{os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "calc.py"), []byte(before), 0o644), os.WriteFile(filepath.Join(dir, "test_calc.py"), []byte(test), 0o644)} {
@@ -343,7 +342,7 @@ func TestRealCodingAgents(t *testing.T) {
 				t.Errorf("the model was asked with %q, and for %q", model.keys, model.refused)
 			}
 			nowhereInTheRecord(t, url)
-			nowhereOnTheEngine(t, newest)
+			nowhereOnTheEngine(t, known)
 			nowhereBelow(t, home)
 			nowhereBelow(t, dir)
 			if nowhereIn(t, "the container", strings.NewReader(model.boxes)); !strings.Contains(model.boxes, `"agent.purpose": "exec"`) {
@@ -403,10 +402,16 @@ func engineSays(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// nowhereOnTheEngine looks for the key in the images with programs for a box made since, layer by layer, and in their configuration.
-func nowhereOnTheEngine(t *testing.T, since string) {
+// equippedImages are the images with programs for a box, and the snapshots on them.
+func equippedImages(t *testing.T) []string {
 	t.Helper()
-	images := strings.Fields(engineSays(t, "image", "ls", "--quiet", "--no-trunc", "--filter", "label=agent.equipment", "--filter", "since="+since))
+	return strings.Fields(engineSays(t, "image", "ls", "--quiet", "--no-trunc", "--filter", "label=agent.equipment"))
+}
+
+// nowhereOnTheEngine looks for the key in those that were not there before, layer by layer, and in their configuration.
+func nowhereOnTheEngine(t *testing.T, before []string) {
+	t.Helper()
+	images := slices.DeleteFunc(equippedImages(t), func(id string) bool { return slices.Contains(before, id) })
 	if len(images) == 0 {
 		t.Error("no image was made")
 	}
