@@ -68,8 +68,8 @@ test-forge: ## the drivers and the commands on a real Gitea (built the first tim
 	$(GO) test -tags forge -count 1 -timeout 60m -run OnARealServer -v ./cmd/agent/internal/command/pr
 
 # Not part of `make test`: the first time it fetches some 400 MB from npm for each agent.
-test-agents: ready ## real coding agents from npm in a box, on a model that a server plays
-	$(GO) test -tags agents -run '^TestRealCodingAgents$$' -count 1 -timeout 30m -v ./cmd/agent
+test-agents: ready ## real coding agents from npm in a box, on a model that a server plays, and the official inspector as a client
+	$(GO) test -tags agents -run '^(TestRealCodingAgents|TestThePlantedKeyWouldBeFound|TestTheInspectorProvesAndApplies)$$' -count 1 -timeout 60m -v ./cmd/agent
 
 # Not part of `make test`: it names a runtime to the engine, which stays. The tests are those of what a program in a
 # box can reach and use up.

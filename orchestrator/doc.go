@@ -129,6 +129,7 @@
 //	sandbox/workbench             what a command in a box shows while it runs, and what it changed, as the host takes it
 //	sandbox/egress                the proxy through which a box reaches the hosts that it may
 //	sandbox/owner                 which process a thing on the engine belongs to, and whether it lives
+//	sandbox/turns                 how many boxes work at the same time on a machine
 //	sandbox/workspace             the user's directory: what is read from it and what may be written to it
 //	sandbox/workspace/deps        manifests and lock files of packages, each notation read once; pure
 //	sandbox/workspace/git         the one hardened runner of git; the repository around a directory, and what it ignores

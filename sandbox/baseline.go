@@ -40,7 +40,7 @@ func newUser() string {
 // containerConfig returns what runs in a box: the guest with its two
 // streams, whatever the image says. It is another user every time.
 func containerConfig(spec Spec, owner string) *container.Config {
-	return &container.Config{
+	c := &container.Config{
 		Image:        spec.Image,
 		Hostname:     boxHost,
 		User:         newUser(),
@@ -51,8 +51,8 @@ func containerConfig(spec Spec, owner string) *container.Config {
 		AttachStdout: true,
 		AttachStderr: true,
 		OpenStdin:    true,
-		StdinOnce:    true,      // the guest's input ends with the connection of the host
-		StopSignal:   "SIGKILL", // nothing gentler reaches the guest
+		StdinOnce:    spec.Keep == "", // the guest's input ends with the connection of the host
+		StopSignal:   "SIGKILL",       // nothing gentler reaches the guest
 		Healthcheck:  &container.HealthConfig{Test: []string{"NONE"}},
 		Labels: map[string]string{
 			labelRun:     spec.Run,
@@ -61,6 +61,10 @@ func containerConfig(spec Spec, owner string) *container.Config {
 			labelPurpose: spec.Purpose,
 		},
 	}
+	if spec.Keep != "" { // its name says who has it
+		c.Labels[labelKeep], c.Labels[labelOwner] = spec.Keep, ""
+	}
+	return c
 }
 
 // hostConfig returns the hardening baseline: what a box may do and use,
@@ -164,7 +168,7 @@ func deviations(wantConfig *container.Config, want *container.HostConfig, got co
 	}
 	c := got.Config
 	if c.User != wantConfig.User || !slices.Equal(c.Entrypoint, wantConfig.Entrypoint) || len(c.Cmd) != 0 ||
-		!c.OpenStdin || !c.StdinOnce || c.Tty || c.WorkingDir != wantConfig.WorkingDir {
+		!c.OpenStdin || c.StdinOnce != wantConfig.StdinOnce || c.Tty || c.WorkingDir != wantConfig.WorkingDir {
 		diffs = append(diffs, fmt.Sprintf("it runs %q %q as %q in %q", c.Entrypoint, c.Cmd, c.User, c.WorkingDir))
 	}
 	return diffs, nil

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"archive/tar"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,6 +57,9 @@ type Spec struct {
 	Lease time.Time
 	// Limits are what it may use.
 	Limits Limits
+	// Keep is the workspace of a box that may be kept, see [Box.Keep]: label agent.keep; "" for one that ends with
+	// its process.
+	Keep string
 	// Runtime is one of Info.Runtimes, as "runsc"; "" means the engine's
 	// default.
 	Runtime string
@@ -127,16 +129,21 @@ func (e *Engine) Start(ctx context.Context, spec Spec) (*Box, error) {
 	return b, nil
 }
 
-// create makes the container. It does not stop half-way when ctx ends,
-// because the engine would not either, and nobody would know the ID of
-// the container to remove.
-func (e *Engine) create(ctx context.Context, config *container.Config, host *container.HostConfig) (*Box, error) {
-	detached := func(act func(context.Context) error) error {
+// detach returns what runs a clean-up act with the values of ctx but not its end.
+func detach(ctx context.Context) func(act func(context.Context) error) error {
+	return func(act func(context.Context) error) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 		defer cancel()
 		return act(ctx)
 	}
-	name := "agent-box-" + strings.ToLower(rand.Text())
+}
+
+// create makes the container. It does not stop half-way when ctx ends,
+// because the engine would not either, and nobody would know the ID of
+// the container to remove.
+func (e *Engine) create(ctx context.Context, config *container.Config, host *container.HostConfig) (*Box, error) {
+	detached := detach(ctx)
+	name := newName(config.Labels[labelKeep] != "")
 	during, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTime)
 	defer cancel()
 	created, err := e.api.ContainerCreate(during, config, host, nil, nil, name)
@@ -145,7 +152,12 @@ func (e *Engine) create(ctx context.Context, config *container.Config, host *con
 		_ = detached(func(ctx context.Context) error { _, err := e.remove(ctx, name); return err })
 		return nil, e.wrap("create a box from image "+config.Image, err)
 	}
-	b := &Box{engine: e, id: created.ID, detached: detached, closing: make(chan struct{})}
+	return e.hold(ctx, created.ID, detached), nil
+}
+
+// hold returns a box that is killed when ctx ends.
+func (e *Engine) hold(ctx context.Context, id string, detached func(func(context.Context) error) error) *Box {
+	b := &Box{engine: e, id: id, detached: detached, closing: make(chan struct{})}
 	b.watcher.Go(func() {
 		select {
 		case <-ctx.Done():
@@ -155,20 +167,16 @@ func (e *Engine) create(ctx context.Context, config *container.Config, host *con
 		case <-b.closing:
 		}
 	})
-	return b, nil
+	return b
 }
 
 // begin attaches to the container, checks that it is what was asked
 // for, starts it, and waits for the guest.
 func (b *Box) begin(ctx context.Context, config *container.Config, host *container.HostConfig) error {
 	api := b.engine.api
-	conn, err := hijacked(ctx, "/containers/"+b.id+"/attach", func() (types.HijackedResponse, error) {
-		return api.ContainerAttach(ctx, b.id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
-	})
-	if err != nil {
-		return b.engine.wrap("attach", err)
+	if err := b.attach(ctx); err != nil {
+		return err
 	}
-	b.stream = &stream{conn: conn}
 	got, err := api.ContainerInspect(ctx, b.id)
 	if err != nil {
 		return b.engine.wrap("inspect", err)
@@ -194,6 +202,18 @@ func (b *Box) begin(ctx context.Context, config *container.Config, host *contain
 		return fmt.Errorf("wait for the guest: %w%s", err, b.lastWords())
 	}
 	return b.ready.Check()
+}
+
+// attach connects to the streams of the guest.
+func (b *Box) attach(ctx context.Context) error {
+	conn, err := hijacked(ctx, "/containers/"+b.id+"/attach", func() (types.HijackedResponse, error) {
+		return b.engine.api.ContainerAttach(ctx, b.id, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	})
+	if err != nil {
+		return b.engine.wrap("attach", err)
+	}
+	b.stream = &stream{conn: conn}
+	return nil
 }
 
 // lastWords returns what the guest wrote on its standard error, for an

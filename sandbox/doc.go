@@ -33,7 +33,7 @@
 //	…
 //	err = pool.Close() // nothing is left
 //
-// Turns say whose boxes work: a few for each core of the machine, shared by
+// Package turns says whose boxes work: a few for each core of the machine, shared by
 // all processes of a user.
 //
 // What a command does to itself or to its box (timeout, out of memory,

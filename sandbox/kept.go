@@ -113,10 +113,11 @@ func nameOf(c container.Summary) string {
 }
 
 // atWork reports whether a container is a box or an errand whose owner lives, for all that
-// is known, or one that is about to take another's place.
+// is known, and no box that is kept, or one that is about to take another's place.
 func atWork(c container.Summary, now time.Time) bool {
 	if c.Labels[labelRun] != "" {
-		return leftover(c, now).Live
+		l := leftover(c, now)
+		return l.Live && l.Kept == ""
 	}
 	if owner, errand := c.Labels[errandLabel]; errand {
 		alive, known := Alive(owner)

@@ -38,8 +38,11 @@ type Leftover struct {
 	Lease   time.Time
 	// State is the engine's word: created, running, exited, dead, paused.
 	State string
+	// Keep is the workspace of a box that may be kept, "" for any other, and Kept the run that left it: whatever
+	// became of its owner then, it waits for [Engine.Reopen].
+	Keep, Kept string
 	// Live says that the lease has not run out, and that the owner is
-	// alive or cannot be told to be dead.
+	// alive or cannot be told to be dead, or that it is kept.
 	Live bool
 }
 
@@ -71,7 +74,13 @@ func leftover(c container.Summary, now time.Time) Leftover {
 	if seconds, err := strconv.ParseInt(c.Labels[labelLease], 10, 64); err == nil {
 		l.Lease = time.Unix(seconds, 0)
 	}
+	if l.Keep = c.Labels[labelKeep]; l.Keep != "" {
+		l.named(nameOf(c))
+	}
 	alive, known := Alive(l.Owner)
+	if l.Kept != "" {
+		alive = c.State == container.StateRunning
+	}
 	l.Live = (alive || !known) && now.Before(l.Lease)
 	return l
 }

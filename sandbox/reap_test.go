@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -32,33 +33,61 @@ func beOwner(image string) error {
 	if err != nil {
 		return err
 	}
-	box, err := engine.Start(ctx, sandbox.Spec{Image: image, Run: "killed-owner", Lease: time.Now().Add(time.Hour)})
+	spec := sandbox.Spec{Image: image, Run: "killed-owner", Lease: time.Now().Add(time.Hour), Keep: os.Getenv(ownerKeeps)}
+	box, err := engine.Start(ctx, spec)
+	if err == nil && spec.Keep != "" {
+		err = box.Keep(ctx, "killed-owner")
+	}
 	if err != nil {
 		return err
 	}
 	fmt.Println(box.ID())
+	if spec.Keep == "reopened" {
+		box, err = engine.Reopen(ctx, sandbox.Leftover{ID: box.ID(), Kept: "killed-owner"})
+	}
+	if spec.Keep == "kept" || err != nil {
+		return errors.Join(err, ctx.Err(), pause())
+	}
 	_, err = box.Run(ctx, guest.Command{Args: []string{boxtest.Probe, "escape", "2"}, Timeout: time.Hour})
 	return err
 }
 
-func TestReapRemovesWhatAKilledProcessLeft(t *testing.T) {
-	t.Parallel()
-	engine := boxtest.Engine(t)
-	owner := exec.Command(os.Args[0])
-	owner.Env = append(os.Environ(), ownerImage+"="+boxtest.Image(t))
+// ownerKeeps names the variable that has an owner keep its box, and open it again where it is "reopened".
+const ownerKeeps = "AGENT_TEST_OWNER_KEEPS"
+
+// pause waits to be killed.
+func pause() error {
+	_, err := os.Stdin.Read(make([]byte, 1))
+	return err
+}
+
+// startOwner starts an owner with a box, and returns both.
+func startOwner(t *testing.T, env ...string) (owner *exec.Cmd, id string) {
+	t.Helper()
+	owner = exec.Command(os.Args[0])
+	owner.Env = slices.Concat(os.Environ(), []string{ownerImage + "=" + boxtest.Image(t)}, env)
 	owner.Stderr = os.Stderr
 	stdout, err := owner.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, err := owner.StdinPipe(); err != nil { // which stays open
+		t.Fatal(err)
+	}
 	if err := owner.Start(); err != nil {
 		t.Fatal(err)
 	}
-	id, err := bufio.NewReader(stdout).ReadString('\n')
+	id, err = bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
 		t.Fatalf("the owner printed %q: %v", id, err)
 	}
-	id = strings.TrimSpace(id)
+	return owner, strings.TrimSpace(id)
+}
+
+func TestReapRemovesWhatAKilledProcessLeft(t *testing.T) {
+	t.Parallel()
+	engine := boxtest.Engine(t)
+	owner, id := startOwner(t)
 	before := find(t, engine, id)
 	if !before.Live || before.State != "running" || before.Run != "killed-owner" {
 		t.Errorf("while its owner lives: %+v", before)

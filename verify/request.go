@@ -6,6 +6,7 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/egress"
+	"agent/sandbox/turns"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 )
@@ -67,9 +68,8 @@ type Cache interface {
 type Verifier struct {
 	Boxes Launcher
 	Cache Cache
-	// Turns bounds the boxes of all verifiers on the machine; nil bounds only those
-	// of each candidate.
-	Turns *sandbox.Turns
+	// Turns bounds the boxes of all verifiers on the machine; nil bounds only those of each candidate.
+	Turns *turns.Turns
 	// Hide takes the configured secrets out of a text. All that leaves a Verifier has gone
 	// through it; the verdict does not depend on it. Nil hides nothing.
 	Hide func(text string) string

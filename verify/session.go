@@ -28,7 +28,7 @@ const defaultTimeout = 5 * time.Minute
 // settled.
 type session struct {
 	boxes   Launcher
-	turns   *sandbox.Turns
+	take    func(ctx context.Context, rank int) (give func(), err error)
 	req     Request
 	tools   check.Tools
 	results *results
@@ -64,7 +64,7 @@ func newSession(v *Verifier, req Request, emit func(Event)) *session {
 	}
 	req.Config.Timeout = cmp.Or(req.Config.Timeout, defaultTimeout)
 	s := &session{
-		boxes: v.Boxes, turns: v.Turns, hide: v.Hide, weighFor: v.weighFor, req: req, tools: tools, base: check.NewView(req.Base, workspace.Changeset{}),
+		boxes: v.Boxes, take: v.Turns.Take, hide: v.Hide, weighFor: v.weighFor, req: req, tools: tools, base: check.NewView(req.Base, workspace.Changeset{}),
 		settled: make(chan struct{}), final: req.Changeset, families: map[*check.Family]check.Reach{}, reach: map[string]check.Reach{},
 	}
 	s.store = newStore(v.Cache, req.Toolchain, tools, req.Config)
@@ -80,7 +80,7 @@ func newSession(v *Verifier, req Request, emit func(Event)) *session {
 // turn waits for a turn among the boxes of this machine, and returns what gives it
 // back. One that cannot be had costs nobody the verdict: all are only slower then.
 func (s *session) turn(ctx context.Context) (give func()) {
-	give, err := s.turns.Take(ctx, s.req.Rank)
+	give, err := s.take(ctx, s.req.Rank)
 	if err == nil {
 		return give
 	}

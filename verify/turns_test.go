@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"agent/sandbox"
+	"agent/sandbox/turns"
 	"agent/verify/check"
 	"agent/verify/verifytest"
 )
@@ -25,7 +25,7 @@ func TestSeveralAtOnceComeToTheVerdictsOfEachAlone(t *testing.T) {
 			if i%2 == 1 {
 				text, want = "print(one)\n", check.Fail
 			}
-			v := &Verifier{Boxes: s.lab.Engine, Cache: s.lab.Cache, Turns: sandbox.TurnsIn(dir, 1)}
+			v := &Verifier{Boxes: s.lab.Engine, Cache: s.lab.Cache, Turns: turns.In(dir, 1)}
 			r, err := v.Verify(t.Context(), s.request(verifytest.Change(t, s.base, map[string]string{"main.py": text})), nil)
 			if err != nil || r.Verdict != want {
 				t.Errorf("candidate %d: %v, %+v", i, err, r)
@@ -39,7 +39,7 @@ func TestSeveralAtOnceComeToTheVerdictsOfEachAlone(t *testing.T) {
 func TestWithoutTurnsAllGoesOn(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"stock.sh": "#!/bin/sh\ncount=1\necho \"$count\"\n"})
-	v := &Verifier{Boxes: s.lab.Engine, Cache: s.lab.Cache, Turns: sandbox.TurnsIn("/dev/null/turns", 1)}
+	v := &Verifier{Boxes: s.lab.Engine, Cache: s.lab.Cache, Turns: turns.In("/dev/null/turns", 1)}
 	r, err := v.Verify(t.Context(), s.request(verifytest.Change(t, s.base, map[string]string{"stock.sh": "#!/bin/sh\ncount=2\necho \"$count\"\n"})), nil)
 	if err != nil {
 		t.Fatal(err)

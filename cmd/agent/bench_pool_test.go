@@ -15,6 +15,7 @@ import (
 	"agent/images"
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox"
+	"agent/sandbox/turns"
 	"agent/sandbox/workspace"
 	"agent/verify"
 	"agent/verify/room"
@@ -76,7 +77,7 @@ func benchPool(t *testing.T) {
 	base, image := freeze(t, engine, manyFiles(t, 10_000, ".txt"))
 	pool := sandbox.NewPool(engine, sandbox.PoolConfig{})
 	cache, _ := storetest.New(t)
-	verifier := &verify.Verifier{Boxes: pool, Cache: cache, Turns: sandbox.NewTurns()}
+	verifier := &verify.Verifier{Boxes: pool, Cache: cache, Turns: turns.New()}
 	req := verify.Request{
 		Run: "bench", Lease: time.Now().Add(30 * time.Minute), Base: base, Snapshot: image, Toolchain: image,
 		Config: verify.Config{Gates: []verify.CustomGate{{Name: "nothing", Command: []string{"true"}}}},

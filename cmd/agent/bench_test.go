@@ -28,6 +28,7 @@ func TestBench(t *testing.T) {
 	fmt.Println("| name | figure | reference | ratio | target | |")
 	fmt.Println("|---|--:|--:|--:|--:|---|")
 	benchStart(t)
+	benchHook(t)
 	benchWarmRun(t)
 	benchBox(t)
 	benchHardening(t)
@@ -120,12 +121,9 @@ func benchBox(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer engine.Close()
-	ids, err := engine.ImagesLabelled(ctx, "agent.image=toolchain")
-	if err != nil || len(ids) == 0 {
-		t.Fatalf("no toolchain image: %v", err)
-	}
+	image := toolchain(t)
 	box := func(limits sandbox.Limits) {
-		b, err := engine.Start(ctx, sandbox.Spec{Image: ids[0], Run: "bench", Purpose: "bench", Lease: time.Now().Add(time.Minute), Limits: limits})
+		b, err := engine.Start(ctx, sandbox.Spec{Image: image, Run: "bench", Purpose: "bench", Lease: time.Now().Add(time.Minute), Limits: limits})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +135,7 @@ func benchBox(t *testing.T) {
 		}
 	}
 	plain := func() {
-		if out, err := exec.Command("docker", "run", "--rm", "--network", "none", "--entrypoint", "/bin/true", ids[0]).CombinedOutput(); err != nil {
+		if out, err := exec.Command("docker", "run", "--rm", "--network", "none", "--entrypoint", "/bin/true", image).CombinedOutput(); err != nil {
 			t.Fatalf("docker run: %v\n%s", err, out)
 		}
 	}

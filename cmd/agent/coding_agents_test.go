@@ -3,9 +3,13 @@
 package main
 
 import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -35,6 +39,7 @@ type modelServer struct {
 	to      string // what the sum becomes
 	keys    []string
 	refused []string
+	boxes   string // what the engine tells of the box that asked first
 }
 
 func newModelServer(t *testing.T) *modelServer {
@@ -50,6 +55,10 @@ func (s *modelServer) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	s.keys = append(s.keys, r.Header.Get("X-Api-Key")+r.Header.Get("X-Goog-Api-Key")+strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 	to := s.to
+	if s.boxes == "" {
+		out, _ := exec.Command("sh", "-c", "docker inspect $(docker ps --quiet --filter label=agent.purpose=exec)").CombinedOutput()
+		s.boxes = string(out)
+	}
 	s.mu.Unlock()
 	var in object
 	if err := json.Unmarshal(body, &in); err != nil {
@@ -277,11 +286,13 @@ func TestRealCodingAgents(t *testing.T) {
 		{"claude", []string{"claude", "-p", "Make add() in calc.py add.", "--model", "claude-sonnet-4-5"}},
 		{"codex", []string{"codex", "exec", "--model", "gpt-5-codex", "Make add() in calc.py add."}},
 		{"gemini", []string{"gemini", "-p", "Make add() in calc.py add.", "-m", "gemini-2.5-flash"}},
+		{"qwen", []string{"qwen", "-p", "Make add() in calc.py add.", "--model", "qwen3-coder-plus"}},
 		{"opencode", []string{"opencode", "run", "--model", "anthropic/claude-sonnet-4-5", "Make add() in calc.py add."}},
 	} {
 		t.Run(agent.name, func(t *testing.T) {
 			_, url := storetest.Warm(t)
 			model := newModelServer(t)
+			home, known := t.TempDir(), equippedImages(t)
 			dir := filepath.Join(t.TempDir(), "calc")
 			const before, test = "def add(a, b):\n    return a - b\n", "from calc import add\n\n\ndef test_add():\n    assert add(2, 0) == 2\n"
 			for _, err := range []error{os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, "calc.py"), []byte(before), 0o644), os.WriteFile(filepath.Join(dir, "test_calc.py"), []byte(test), 0o644)} {
@@ -296,7 +307,7 @@ func TestRealCodingAgents(t *testing.T) {
 				model.mu.Unlock()
 				var stdout, stderr strings.Builder
 				cmd := exec.Command(agentProgram, slices.Concat([]string{"sandbox", "exec", "-w", dir, "--yes", "--json"}, args, []string{"--"}, agent.command)...)
-				cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+url, "HOME="+t.TempDir(), "ANTHROPIC_BASE_URL="+model.URL, "OPENAI_BASE_URL="+model.URL+"/v1",
+				cmd.Env = append(os.Environ(), "AGENT_DATABASE_URL="+url, "HOME="+home, "ANTHROPIC_BASE_URL="+model.URL, "OPENAI_BASE_URL="+model.URL+"/v1",
 					"ANTHROPIC_API_KEYS="+realKey, "OPENAI_API_KEYS="+realKey,
 					"GEMINI_BASE_URL="+model.URL, "GEMINI_API_KEYS="+realKey, "COMPATIBLE_BASE_URL="+model.URL+"/v1", "COMPATIBLE_API_KEYS="+realKey)
 				cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -331,7 +342,125 @@ func TestRealCodingAgents(t *testing.T) {
 				t.Errorf("the model was asked with %q, and for %q", model.keys, model.refused)
 			}
 			nowhereInTheRecord(t, url)
+			nowhereOnTheEngine(t, known)
+			nowhereBelow(t, home)
+			nowhereBelow(t, dir)
+			if nowhereIn(t, "the container", strings.NewReader(model.boxes)); !strings.Contains(model.boxes, `"agent.purpose": "exec"`) {
+				t.Errorf("the box was not seen: %.200s", model.boxes)
+			}
 		})
+	}
+}
+
+// keyForms are the key as it may be written: as it is, in hexadecimal, and in base64 wherever it begins in a text.
+func keyForms() (forms []string) {
+	forms = []string{realKey, hex.EncodeToString([]byte(realKey))}
+	for before := range 3 {
+		coded := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + realKey))
+		// Without the characters that stand for what is around it too.
+		forms = append(forms, coded[(before*8+5)/6:(before+len(realKey))*8/6])
+	}
+	return forms
+}
+
+// findKey returns the form of the key that is in what is read, "" for none.
+func findKey(from io.Reader) (form string, err error) {
+	const overlap = 256
+	buffer, kept := make([]byte, 1<<20), 0
+	for {
+		n, err := io.ReadFull(from, buffer[kept:])
+		for _, form := range keyForms() {
+			if bytes.Contains(buffer[:kept+n], []byte(form)) {
+				return form, nil
+			}
+		}
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return "", nil
+		}
+		if err != nil {
+			return "", err
+		}
+		kept = copy(buffer, buffer[len(buffer)-overlap:])
+	}
+}
+
+// nowhereIn looks for the key in whatever is read.
+func nowhereIn(t *testing.T, what string, from io.Reader) {
+	t.Helper()
+	if form, err := findKey(from); form != "" || err != nil {
+		t.Errorf("the key is in %s, as %q, %v", what, form, err)
+	}
+}
+
+// engineSays is what the engine's client prints.
+func engineSays(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.Command("docker", args...).Output()
+	if err != nil {
+		t.Errorf("docker %q: %v %s", args, err, errorText(err))
+	}
+	return string(out)
+}
+
+// equippedImages are the images with programs for a box, and the snapshots on them.
+func equippedImages(t *testing.T) []string {
+	t.Helper()
+	return strings.Fields(engineSays(t, "image", "ls", "--quiet", "--no-trunc", "--filter", "label=agent.equipment"))
+}
+
+// nowhereOnTheEngine looks for the key in those that were not there before, layer by layer, and in their configuration.
+func nowhereOnTheEngine(t *testing.T, before []string) {
+	t.Helper()
+	images := slices.DeleteFunc(equippedImages(t), func(id string) bool { return slices.Contains(before, id) })
+	if len(images) == 0 {
+		t.Error("no image was made")
+	}
+	for _, image := range images {
+		nowhereIn(t, "the configuration of image "+image, strings.NewReader(engineSays(t, "image", "inspect", image)+engineSays(t, "history", "--no-trunc", image)))
+	}
+	save := exec.Command("docker", append([]string{"save"}, images...)...)
+	layers, err := save.StdoutPipe()
+	if err == nil {
+		err = save.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	nowhereIn(t, "a layer of "+strings.Join(images, ", "), layers)
+	if err := save.Wait(); err != nil {
+		t.Errorf("docker save: %v", err)
+	}
+}
+
+// nowhereBelow looks for the key in every file below a directory: logs, caches, exports.
+func nowhereBelow(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		nowhereIn(t, name, f)
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// The search finds the key in each of its forms, also where two reads meet.
+func TestThePlantedKeyWouldBeFound(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{realKey, hex.EncodeToString([]byte(realKey)), base64.StdEncoding.EncodeToString([]byte("a" + realKey)), base64.StdEncoding.EncodeToString([]byte("Bearer " + realKey + "\n"))} {
+		for _, before := range []int{0, 1<<20 - 20} {
+			if form, err := findKey(strings.NewReader(strings.Repeat("\n", before) + text + "\n")); form == "" || err != nil {
+				t.Errorf("%q is not found, %v", text, err)
+			}
+		}
 	}
 }
 
@@ -352,9 +481,12 @@ func nowhereInTheRecord(t *testing.T, url string) {
 		t.Fatalf("tables %q, %v", tables, err)
 	}
 	for _, table := range tables {
-		var n int
-		if err := conn.QueryRow(t.Context(), fmt.Sprintf("select count(*) from %s r where r::text like '%%%s%%' or r::text like '%%%x%%'", pgx.Identifier{table}.Sanitize(), realKey, realKey)).Scan(&n); err != nil || n > 0 {
-			t.Errorf("the key is in %d rows of %s, %v", n, table, err)
+		for _, form := range keyForms() {
+			var n int
+			like := fmt.Sprintf("select count(*) from %s r where r::text like '%%%s%%' or r::text like '%%%x%%'", pgx.Identifier{table}.Sanitize(), form, form)
+			if err := conn.QueryRow(t.Context(), like).Scan(&n); err != nil || n > 0 {
+				t.Errorf("the key is in %d rows of %s as %q, %v", n, table, form, err)
+			}
 		}
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"agent/orchestrator/store/storetest"
 	"agent/orchestrator/tournament"
 	"agent/sandbox"
+	"agent/sandbox/turns"
 	"agent/sandbox/workspace"
 	"agent/verify"
 )
@@ -64,7 +65,7 @@ func newTournament(t *testing.T, command ...string) *contest {
 	m.db, _ = storetest.Warm(t)
 	m.runner = &tournament.Runner{Crew: m.crew(t), Runner: &run.Runner{
 		Store: m.db, Orphans: m.db, Images: images.New(engine, program, io.Discard), Boxes: m.pool,
-		Verifier: &verify.Verifier{Boxes: m.pool, Cache: m.db, Turns: sandbox.NewTurns()}, Emit: m.emit,
+		Verifier: &verify.Verifier{Boxes: m.pool, Cache: m.db, Turns: turns.New()}, Emit: m.emit,
 	}}
 	m.request = run.Request{
 		Workspace: dir, Goal: "other notes", NoPromote: true, NoInstall: true,

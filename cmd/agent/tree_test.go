@@ -110,7 +110,7 @@ var allowed = map[string][]string{
 		"sandbox/workspace", "sandbox/workspace/promotion", "verify/policy",
 	},
 	"cmd/agent/internal/command/hook": {
-		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/proof", "cmd/agent/internal/term",
+		"cmd/agent/internal/clients", "cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/proof", "cmd/agent/internal/term",
 		"orchestrator/forge/hooks", "orchestrator/forge/revision", "orchestrator/run", "verify/policy",
 	},
 	"cmd/agent/internal/command/images": {"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "images"},
@@ -208,7 +208,7 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/wire": {
 		"orchestrator/agent/critic", "cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "images/dependencies", "orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/agent/tools", "orchestrator/blame", "orchestrator/crew", "orchestrator/crew/builder", "orchestrator/export",
 		"orchestrator/forge", "orchestrator/gateway", "orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/catalog", "orchestrator/llm/emulated", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/report/gather", "orchestrator/run", "orchestrator/store",
-		"orchestrator/store/database", "orchestrator/store/history", "orchestrator/store/query", "orchestrator/survey", "orchestrator/tournament", "orchestrator/workbench", "sandbox", "sandbox/workspace",
+		"orchestrator/store/database", "orchestrator/store/history", "orchestrator/store/query", "orchestrator/survey", "orchestrator/tournament", "orchestrator/workbench", "sandbox", "sandbox/turns", "sandbox/workspace",
 		"sandbox/workspace/secret", "verify",
 	},
 	"cmd/guest":                       {"sandbox/guest"},
@@ -317,7 +317,7 @@ var allowed = map[string][]string{
 	"sandbox/workspace/promotion": {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"sandbox/workspace/secret":    {"sandbox/workspace/lang"},
 	"verify": {
-		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/audit", "verify/check", "verify/compare",
+		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/turns", "sandbox/workspace", "sandbox/workspace/lang", "verify/audit", "verify/check", "verify/compare",
 		"verify/format", "verify/golang", "verify/mutate", "verify/node",
 		"verify/policy", "verify/python", "verify/room", "verify/shell", "verify/smoke", "verify/syntax", "verify/trial", "verify/web",
 	},
@@ -362,6 +362,7 @@ var uses = map[string][]string{
 	"analyze": {"sandbox"},
 	"apply":   {"sandbox"},
 	"doctor":  {"images"},
+	"hook":    {"mcp"},
 	"pr":      {"sandbox"},
 	"review":  {"undo"},
 	"runs":    {"apply", "replay"},

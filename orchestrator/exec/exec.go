@@ -62,6 +62,10 @@ type Work struct {
 	Equip func(ctx context.Context, on images.Image) (images.Image, error)
 	// Connect opens a way out of the workbench for a run; nil for none.
 	Connect func(ctx context.Context, x *run.Execution) (Way, error)
+	// Keep leaves the workbench for another command; In says what one holds that was left so, which Start opens then, nil
+	// for a fresh one.
+	Keep bool
+	In   *Held
 	// Model says that a model writes the change, which is judged as strictly then as one that a model
 	// is asked for.
 	Model bool
@@ -79,7 +83,11 @@ type Way struct {
 type Box interface {
 	RunAt(ctx context.Context, cmd guest.Command, at workbench.Console) (guest.Result, error)
 	Extract(ctx context.Context, rules guest.Rules, known []guest.Known) (workbench.Extract, error)
+	Apply(ctx context.Context, cs workspace.Changeset) error
 	AllowEgress(e sandbox.Egress)
+	// Keep leaves it as it is, for another run than this one.
+	Keep(ctx context.Context, run string) error
+	ID() string
 	Close() error
 }
 
@@ -143,33 +151,25 @@ func (r *Runner) work(ctx context.Context, x *run.Execution, req run.Request, w 
 	return x.ProveTaken(ctx, req, st, cs)
 }
 
-// take runs the command in a workbench and returns what it changed. The workbench is gone then.
+// take runs the command in a workbench and returns what it changed. The workbench is gone then, or kept.
 func (r *Runner) take(ctx context.Context, x *run.Execution, req run.Request, st gate.Stage, w Work) (cs workspace.Changeset, end *run.Ending) {
 	stop := func(state run.State, p *run.Problem) (workspace.Changeset, *run.Ending) {
 		e := run.End(state, p)
 		return workspace.Changeset{}, &e
 	}
 	w.Timeout = cmp.Or(w.Timeout, DefaultTimeout)
-	image, delta := st.Image, st.Delta
-	if w.Equip != nil {
-		equipped, err := x.Gate(req).Equip(ctx, st, w.Equip)
-		if err != nil {
-			return stop(run.Failed, x.Trouble(ctx, "make the box ready for the command", err))
-		}
-		image, delta = equipped, nil
-	}
-	box, err := r.Start(ctx, sandbox.Spec{
-		Image: image.ID, Delta: delta, Run: x.ID(), Purpose: "exec", Lease: time.Now().Add(w.Timeout + spare),
-		Limits: limits(req.Config.Limits, st.Base), Runtime: req.Config.Runtime,
-	})
+	box, err := r.open(ctx, x, req, st, w)
 	if err != nil {
 		return stop(run.Failed, x.Trouble(ctx, "start the box", err))
 	}
-	defer func() {
+	defer func() { // of one that is kept there is nothing to close
 		if err := box.Close(); err != nil && end == nil {
 			cs, end = stop(run.Failed, x.Trouble(ctx, "remove the box", err))
 		}
 	}()
+	if problem := prepare(ctx, x, box, st.Base, w.In); problem != nil {
+		return stop(problem.state, problem.told)
+	}
 	way := Way{Told: func() (string, *run.Problem) { return "", nil }}
 	if w.Connect != nil {
 		if way, err = w.Connect(ctx, x); err != nil {
@@ -181,6 +181,7 @@ func (r *Runner) take(ctx context.Context, x *run.Execution, req run.Request, st
 	if err != nil {
 		return stop(run.Failed, x.Trouble(ctx, "run the command", err))
 	}
+	box.AllowEgress(nil)
 	note, problem := way.Told()
 	if note != "" {
 		x.Notify(run.Event{Note: note})
@@ -195,23 +196,62 @@ func (r *Runner) take(ctx context.Context, x *run.Execution, req run.Request, st
 	cs, left, err := takeOut(ctx, box, st.Base)
 	told.LeftCount = left.count
 	told.Left = append(told.Left, left.named...)
+	if err == nil && !cs.Empty() {
+		told.Commits = commits(ctx, box)
+	}
+	var kept error
+	if w.Keep && err == nil {
+		if kept = box.Keep(ctx, x.ID()); kept == nil {
+			told.Kept = name(box)
+		}
+	}
 	x.Ran(told)
 	x.Notify(run.Event{Note: ended(told, cs)})
+	switch {
+	case told.Kept != "":
+		x.Notify(run.Event{Note: "the workbench is kept: agent sandbox exec --in " + told.Kept + " -- COMMAND"})
+	case kept != nil:
+		x.Notify(run.Event{Note: "the workbench could not be kept: " + kept.Error()})
+	}
 	for _, note := range left.notes() {
 		x.Notify(run.Event{Note: note})
 	}
-	var over *workbench.ExtractError
-	var refused *workspace.PathError
-	switch {
-	case errors.As(err, &over), errors.As(err, &refused):
-		return stop(run.Rejected, &run.Problem{
-			Kind: run.ProblemPatch, Message: "what the command changed is too much for a patch: " + err.Error(),
-			Next: "nothing was written; have it write less, or leave out with exclude in agent.toml what is no source",
-		})
-	case err != nil:
-		return stop(run.Failed, x.Trouble(ctx, "take out what changed", err))
+	if err != nil {
+		return stop(untaken(ctx, x, err))
 	}
 	return cs, nil
+}
+
+// open starts a workbench, or opens the one that was kept.
+func (r *Runner) open(ctx context.Context, x *run.Execution, req run.Request, st gate.Stage, w Work) (Box, error) {
+	spec := sandbox.Spec{
+		Image: st.Image.ID, Delta: st.Delta, Run: x.ID(), Purpose: "exec", Lease: time.Now().Add(w.Timeout + spare),
+		Limits: limits(req.Config.Limits, st.Base), Runtime: req.Config.Runtime,
+	}
+	if w.Keep {
+		spec.Keep, spec.Lease = x.Workspace(), spec.Lease.Add(KeptFor)
+	}
+	if w.Equip != nil && w.In == nil {
+		equipped, err := x.Gate(req).Equip(ctx, st, w.Equip)
+		if err != nil {
+			return nil, fmt.Errorf("make it ready for the command: %w", err)
+		}
+		spec.Image, spec.Delta = equipped.ID, nil
+	}
+	return r.Start(ctx, spec)
+}
+
+// untaken is how a run ends of which nothing could be taken out.
+func untaken(ctx context.Context, x *run.Execution, err error) (run.State, *run.Problem) {
+	var over *workbench.ExtractError
+	var refused *workspace.PathError
+	if errors.As(err, &over) || errors.As(err, &refused) {
+		return run.Rejected, &run.Problem{
+			Kind: run.ProblemPatch, Message: "what the command changed is too much for a patch: " + err.Error(),
+			Next: "nothing was written; have it write less, or leave out with exclude in agent.toml what is no source",
+		}
+	}
+	return run.Failed, x.Trouble(ctx, "take out what changed", err)
 }
 
 // attend runs the command to its end.

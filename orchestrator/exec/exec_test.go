@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -31,11 +32,36 @@ type benchBox struct {
 	known   []guest.Known
 	closed  int
 	way     sandbox.Egress
+	// What git tells of commits there, how often a repository was begun, what was applied, and who kept it.
+	log     string
+	begun   int
+	applied workspace.Changeset
+	kept    string
+	keepErr error
 }
 
-func (b *benchBox) AllowEgress(e sandbox.Egress) { b.way = e }
+// AllowEgress keeps what was allowed last: it is taken away when the command has ended.
+func (b *benchBox) AllowEgress(e sandbox.Egress) { b.way = cmp.Or(e, b.way) }
+
+func (b *benchBox) ID() string { return "0123456789abcdef" }
+
+func (b *benchBox) Apply(_ context.Context, cs workspace.Changeset) error { b.applied = cs; return nil }
+
+func (b *benchBox) Keep(_ context.Context, run string) error {
+	if b.keepErr == nil {
+		b.kept, b.closed = run, b.closed+1
+	}
+	return b.keepErr
+}
 
 func (b *benchBox) RunAt(_ context.Context, cmd guest.Command, at workbench.Console) (guest.Result, error) {
+	switch cmd.Args[2] {
+	case beginScript:
+		b.begun++
+		return guest.Result{}, nil
+	case commitsScript:
+		return guest.Result{Stdout: guest.Output{Head: []byte(b.log)}}, nil
+	}
 	b.ran = cmd
 	if at.Stdout != nil {
 		_, _ = at.Stdout.Write([]byte("hello"))

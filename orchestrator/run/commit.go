@@ -30,6 +30,8 @@ type CommitAbout struct {
 	Candidate      gate.Candidate
 	// Besides are files that were judged with it and are not in the commit.
 	Besides []string
+	// Said are the messages of commits that were made in a workbench, oldest first.
+	Said []string
 }
 
 // A DocumentCommit is a commit in a Document.
@@ -59,7 +61,11 @@ func (x *Execution) prepareCommit(ctx context.Context, c *committing, cs workspa
 	if err == nil {
 		o := commit.Order{Run: x.rec.ID, Branch: c.order.Branch, By: c.order.By, Disk: base, Changes: cs}
 		o.Message = func(besides []string) string {
-			return c.order.Message(ctx, CommitAbout{Run: x.rec.ID, Iteration: x.rec.Iteration, Candidate: c.candidate, Besides: besides})
+			about := CommitAbout{Run: x.rec.ID, Iteration: x.rec.Iteration, Candidate: c.candidate, Besides: besides}
+			if x.doc.Command != nil {
+				about.Said = x.doc.Command.Commits
+			}
+			return c.order.Message(ctx, about)
 		}
 		if c.order.Steps != nil {
 			o.Before, err = c.order.Steps(ctx, base)

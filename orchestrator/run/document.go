@@ -48,6 +48,9 @@ func (x *Execution) Ran(c DocumentCommand) {
 	for i := range c.Left {
 		c.Left[i].Path = x.Hide(c.Left[i].Path)
 	}
+	for i := range c.Commits {
+		c.Commits[i] = x.Hide(c.Commits[i])
+	}
 	x.doc.Command = &c
 }
 

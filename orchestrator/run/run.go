@@ -428,6 +428,10 @@ type DocumentCommand struct {
 	// Left is what changed and is in no patch, the first of LeftCount.
 	Left      []DocumentLeft `json:"left"`
 	LeftCount int            `json:"left_count"`
+	// Commits are the messages of the commits that were made there, oldest first: the word of whoever made them.
+	Commits []string `json:"commits,omitempty"`
+	// Kept is the workbench, where it was kept for another command.
+	Kept string `json:"kept,omitempty"`
 }
 
 // A DocumentLeft is something that a command changed and that is in no patch.

@@ -47,4 +47,11 @@ env_key = "AGENT_GATEWAY_KEY"
 		Files: map[string]string{".config/opencode/opencode.json": `{"$schema":"https://opencode.ai/config.json","autoupdate":false,"share":"disabled",` +
 			`"provider":{"anthropic":{"options":{"baseURL":"{gateway}/v1","apiKey":"{key}"}}}}`},
 	},
+	"qwen": {
+		NPM: []string{"@qwen-code/qwen-code@0.24.4"}, Vendor: "compatible",
+		Env: map[string]string{"OPENAI_API_KEY": "{key}", "OPENAI_BASE_URL": "{gateway}/v1"},
+		Files: map[string]string{".qwen/settings.json": `{"security":{"auth":{"selectedType":"openai"}},` +
+			`"general":{"disableAutoUpdate":true,"enableAutoUpdate":false},"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false}}`},
+		Args: map[string][]string{"-p": {"--approval-mode", "yolo"}, "--prompt": {"--approval-mode", "yolo"}},
+	},
 }

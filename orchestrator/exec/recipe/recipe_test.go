@@ -13,7 +13,7 @@ var vendors = []string{"anthropic", "openai", "gemini", "compatible"}
 
 func TestPresetsAreRight(t *testing.T) {
 	t.Parallel()
-	if got := strings.Join(Presets(), " "); got != "claude codex gemini opencode" {
+	if got := strings.Join(Presets(), " "); got != "claude codex gemini opencode qwen" {
 		t.Errorf("the presets are %s", got)
 	}
 	for name, r := range presets {

@@ -8,6 +8,7 @@ import (
 
 	"agent/orchestrator/gate"
 	"agent/orchestrator/store/database"
+	"agent/sandbox/workspace"
 	"agent/verify"
 )
 
@@ -74,6 +75,23 @@ func findings(ctx context.Context, tx pgx.Tx, id string, list []gate.Candidate) 
 		return nil
 	})
 	return err
+}
+
+// LastChange returns what the last candidate of a run changed, whatever the gates said of it, with the bytes of its files.
+// ErrNotFound means that it had none.
+func (h Reader) LastChange(ctx context.Context, id string) (cs workspace.Changeset, err error) {
+	err = h.db.Read(ctx, "read the change of run "+id, func(ctx context.Context, tx pgx.Tx) error {
+		var n *int
+		err := tx.QueryRow(ctx, `select max(n) from candidate where run = @run`, pgx.NamedArgs{"run": id}).Scan(&n)
+		if err == nil && n == nil {
+			return database.ErrNotFound
+		}
+		if err == nil {
+			cs.Changes, err = changes(ctx, tx, `candidate_file f`, `f.run = @run and f.candidate = @n`, pgx.NamedArgs{"run": id, "n": *n})
+		}
+		return err
+	})
+	return cs, err
 }
 
 // errUnclear means that several candidates passed, and that it is not on record which of

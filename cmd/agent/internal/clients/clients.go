@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"time"
 )
 
 // Entry is the name of the gate among the servers of a client.
@@ -27,6 +28,7 @@ type Client struct {
 	kind    string           // "type" of a server, "" where it has none
 	list    bool             // command and arguments are one list
 	folder  string           // what stands for the opened folder in arguments, "" where servers start in it
+	hook    *hook            // where its hooks are, nil where it has none that are known
 }
 
 // env looks up a variable of the environment.
@@ -57,14 +59,17 @@ func All() []Client {
 		{
 			ID: "claude", Name: "Claude Code", Source: "https://code.claude.com/docs/en/mcp",
 			user: under("CLAUDE_CONFIG_DIR", "", ".claude.json"), project: ".mcp.json", path: []string{"mcpServers"}, kind: "stdio",
+			hook: &hook{user: under("CLAUDE_CONFIG_DIR", ".claude", "settings.json"), project: ".claude/settings.json", event: "Stop", unit: time.Second},
 		},
 		{
 			ID: "codex", Name: "Codex", Source: "https://developers.openai.com/codex/mcp",
 			user: under("CODEX_HOME", ".codex", "config.toml"), project: ".codex/config.toml", path: []string{"mcp_servers"},
+			hook: &hook{user: under("CODEX_HOME", ".codex", "hooks.json"), project: ".codex/hooks.json", event: "Stop", unit: time.Second},
 		},
 		{
 			ID: "gemini", Name: "Gemini CLI", Source: "https://geminicli.com/docs/tools/mcp-server",
 			user: under("", ".gemini", "settings.json"), project: ".gemini/settings.json", path: []string{"mcpServers"},
+			hook: &hook{user: under("", ".gemini", "settings.json"), project: ".gemini/settings.json", event: "AfterAgent", unit: time.Millisecond},
 		},
 		{
 			ID: "opencode", Name: "opencode", Source: "https://opencode.ai/docs/mcp-servers",

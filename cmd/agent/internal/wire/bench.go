@@ -13,6 +13,7 @@ import (
 	"agent/orchestrator/tournament"
 	"agent/orchestrator/workbench"
 	"agent/sandbox"
+	"agent/sandbox/turns"
 	"agent/sandbox/workspace"
 )
 
@@ -40,11 +41,11 @@ func (s *Session) explores(set config.Settings) (bool, error) {
 // answered from the record of that name alone. only are the tools that the model's role has, nil for all, and caps those
 // of each conversation.
 func (s *Session) workbenches(model *asker, replay string, only []string, caps conversation.Caps) func(context.Context, *workspace.Manifest, agent.Task) (tournament.Workbench, error) {
-	turns := sandbox.NewTurns()
+	shared := turns.New()
 	return func(ctx context.Context, base *workspace.Manifest, task agent.Task) (tournament.Workbench, error) {
 		w := &workbench.Workbench{
 			Model: model, Record: s.DB.Workbench(model.run, replay), Fence: task.Fence,
-			Start: s.startBench, Tools: only, Caps: caps, Turn: func(ctx context.Context) (func(), error) { return turns.Take(ctx, 0) }, Hide: s.Hide,
+			Start: s.startBench, Tools: only, Caps: caps, Turn: func(ctx context.Context) (func(), error) { return shared.Take(ctx, 0) }, Hide: s.Hide,
 			Tell: func(p conversation.Progress) {
 				model.emit(agent.Progress{Step: fmt.Sprintf("%s/r%d", p.Step, p.Round), Stage: agent.Called, Text: p.About})
 			},

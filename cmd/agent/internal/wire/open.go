@@ -13,6 +13,7 @@ import (
 	"agent/orchestrator/store/database"
 	"agent/orchestrator/survey"
 	"agent/sandbox"
+	"agent/sandbox/turns"
 	"agent/verify"
 )
 
@@ -158,7 +159,7 @@ func (s *Session) Runner(emit func(run.Event)) *run.Runner {
 	// Undo needs no boxes, and gets none.
 	if s.Engine != nil {
 		r.Images = s.Builder
-		r.Boxes, r.Verifier = s.Boxes(), &verify.Verifier{Boxes: s.Boxes(), Cache: s.DB, Turns: sandbox.NewTurns(), Hide: s.Hide}
+		r.Boxes, r.Verifier = s.Boxes(), &verify.Verifier{Boxes: s.Boxes(), Cache: s.DB, Turns: turns.New(), Hide: s.Hide}
 	}
 	return r
 }

@@ -13,7 +13,7 @@ import (
 	"agent/orchestrator/report/gather"
 	"agent/orchestrator/run"
 	"agent/orchestrator/survey"
-	"agent/sandbox"
+	"agent/sandbox/turns"
 	"agent/sandbox/workspace"
 	"agent/verify"
 )
@@ -92,7 +92,7 @@ func (s *Session) Gatherer(boxes bool, why string) *gather.Gatherer {
 		Gate: s.examiner().Gate,
 	}
 	if boxes {
-		g.Images, g.Inspector = s.Builder, &verify.Verifier{Boxes: s.Engine, Cache: s.DB, Turns: sandbox.NewTurns(), Hide: s.Hide}
+		g.Images, g.Inspector = s.Builder, &verify.Verifier{Boxes: s.Engine, Cache: s.DB, Turns: turns.New(), Hide: s.Hide}
 	}
 	return g
 }

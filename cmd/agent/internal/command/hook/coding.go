@@ -78,9 +78,22 @@ func (c command) codingCommands() (list []*cli.Command) {
 				"that at " + edits + ", what lies in the working tree is proved against HEAD. A change that fails its\n" +
 				"gates sends the agent back to work with what was found; one that needs your approval, and\n" +
 				"what cannot be judged, is told to you. An agent that stops again without another edit is let go.\n" +
-				"Other events are answered with nothing. `agent help agents` has the lines of the configuration.\n\n" + cmdline.Examples("agent hook "+a.id+" --timeout 9m", "in the hook's command"),
-			Flags:  append([]cli.Flag{cmdline.WorkspaceFlag(), cmdline.AllowFlag(), cmdline.NoInstallFlag()}, limits()...),
-			Action: func(ctx *cli.Context) error { return c.answer(ctx, a) },
+				"Other events are answered with nothing. `agent help agents` has the lines of the configuration.\n\n" + cmdline.Examples(
+				"agent hook "+a.id+" --install", "have it called: the change is shown first",
+				"agent hook "+a.id+" --timeout 9m", "in the hook's command"),
+			Flags: append([]cli.Flag{
+				cmdline.WorkspaceFlag(), cmdline.AllowFlag(), cmdline.NoInstallFlag(),
+				&cli.BoolFlag{Name: "install", Usage: "put it into your configuration of " + a.name + ", once you say so", DisableDefaultText: true},
+				&cli.BoolFlag{Name: "uninstall", Usage: "take it out again", DisableDefaultText: true},
+				&cli.BoolFlag{Name: "project", Usage: "with these: the configuration of the workspace, for all who work in it", DisableDefaultText: true},
+				cmdline.YesFlag("write the change without asking"),
+			}, limits()...),
+			Action: func(ctx *cli.Context) error {
+				if ctx.Bool("install") || ctx.Bool("uninstall") {
+					return c.configure(ctx, a)
+				}
+				return c.answer(ctx, a)
+			},
 		})
 	}
 	return list

@@ -50,13 +50,18 @@ func (b *bench) write(name, text string) {
 
 func (b *bench) git(args ...string) string {
 	b.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=n", "-c", "user.email=e@x"}, args...)...)
-	cmd.Dir = b.dir
-	out, err := cmd.CombinedOutput()
+	out, err := b.command(args...).CombinedOutput()
 	if err != nil {
 		b.Fatalf("git %v: %v\n%s", args, err, out)
 	}
 	return strings.TrimSpace(string(out))
+}
+
+// command is git in the repository.
+func (b *bench) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("git", append([]string{"-c", "user.name=n", "-c", "user.email=e@x"}, args...)...)
+	cmd.Dir = b.dir
+	return cmd
 }
 
 // run runs a command of the group and returns its exit code and what it printed.

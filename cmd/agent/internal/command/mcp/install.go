@@ -93,8 +93,12 @@ func (c command) configure(ctx *cli.Context, edit edit) error {
 		}
 		list = append(list, change)
 	}
-	asJSON := set.On("json")
-	if err := c.confirm(ctx.Context, list, set.On("yes"), asJSON); err != nil {
+	return Write(ctx.Context, c.Line, list, set.On("yes"), set.On("json"))
+}
+
+// Write shows changes of configurations, and writes them once somebody says so.
+func Write(ctx context.Context, c *cmdline.Line, list []clients.Change, yes, asJSON bool) error {
+	if err := confirm(ctx, c, list, yes, asJSON); err != nil {
 		return err
 	}
 	var told []Configured
@@ -144,7 +148,7 @@ func (c command) change(id, dir string, project bool, edit edit) (clients.Change
 }
 
 // confirm shows what is to be written, and asks whether it is.
-func (c command) confirm(ctx context.Context, list []clients.Change, yes, asJSON bool) error {
+func confirm(ctx context.Context, c *cmdline.Line, list []clients.Change, yes, asJSON bool) error {
 	changes := false
 	for _, change := range list {
 		if text := diff(change); text != "" {

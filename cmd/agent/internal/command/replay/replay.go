@@ -22,7 +22,7 @@ import (
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/replay"
 	"agent/orchestrator/run"
-	"agent/sandbox"
+	"agent/sandbox/turns"
 	"agent/verify"
 )
 
@@ -181,7 +181,7 @@ func (c command) judgeAgain(ctx *cli.Context, set config.Settings, s *wire.Sessi
 	}
 	r := &replay.Replayer{
 		Images: s.Builder, Emit: board.Event, Hide: s.Hide,
-		Verifier: &verify.Verifier{Boxes: s.Boxes(), Cache: judged, Turns: sandbox.NewTurns(), Hide: s.Hide},
+		Verifier: &verify.Verifier{Boxes: s.Boxes(), Cache: judged, Turns: turns.New(), Hide: s.Hide},
 	}
 	rep, err := r.Replay(ctx.Context, e, dir, content)
 	board.Close()

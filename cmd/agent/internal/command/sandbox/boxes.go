@@ -15,6 +15,7 @@ import (
 	"agent/cmd/agent/internal/config"
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
+	"agent/sandbox"
 	"agent/sandbox/workspace/promotion"
 )
 
@@ -46,6 +47,17 @@ type BoxRow struct {
 	Live    bool      `json:"live"`
 	Owner   string    `json:"owner"`
 	Lease   time.Time `json:"lease"`
+	// Kept is the workspace of a workbench that waits for another command.
+	Kept string `json:"kept,omitempty"`
+}
+
+// rowOf is the row of a box.
+func rowOf(b sandbox.Leftover) BoxRow {
+	r := BoxRow{ID: fmt.Sprintf("%.12s", b.ID), Run: b.Run, Purpose: b.Purpose, State: b.State, Live: b.Live, Owner: b.Owner, Lease: b.Lease}
+	if b.Kept != "" {
+		r.Run, r.Kept = b.Kept, b.Keep
+	}
+	return r
 }
 
 // sandboxList lists the boxes that are left once those of dead
@@ -62,7 +74,7 @@ func (c command) sandboxList(ctx *cli.Context) error {
 		}
 		rows := []BoxRow{}
 		for _, b := range boxes {
-			rows = append(rows, BoxRow{fmt.Sprintf("%.12s", b.ID), b.Run, b.Purpose, b.State, b.Live, b.Owner, b.Lease})
+			rows = append(rows, rowOf(b))
 		}
 		if set.On("json") {
 			return term.PrintJSON(c.Stdout, rows)
@@ -83,8 +95,11 @@ func (c command) printBoxes(rows []BoxRow) error {
 		fmt.Fprintln(t, "BOX\tRUN\tPURPOSE\tSTATE\tOWNER\tLEASE")
 		for _, r := range rows {
 			owner := "alive"
-			if !r.Live {
+			switch {
+			case !r.Live:
 				owner = "dead: `agent sandbox gc` removes it"
+			case r.Kept != "":
+				owner = "kept for " + term.CleanLine(r.Kept)
 			}
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", r.ID, term.CleanLine(r.Run), term.CleanLine(r.Purpose), r.State, owner, r.Lease.Local().Format(time.DateTime))
 		}
@@ -107,6 +122,11 @@ func (c command) sandboxCollect(ctx *cli.Context) error {
 	// What was removed is told even when something else could not be.
 	defer s.Close()
 	boxes, err := s.Engine.Reap(ctx.Context)
+	if ctx.Bool("kept") && err == nil {
+		var kept []sandbox.Leftover
+		kept, err = dropKept(ctx.Context, s)
+		boxes = append(boxes, kept...)
+	}
 	for _, b := range boxes {
 		fmt.Fprintf(c.Stdout, "removed box %.12s of run %s\n", b.ID, term.CleanLine(b.Run))
 	}

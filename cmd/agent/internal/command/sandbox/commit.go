@@ -67,8 +67,8 @@ type asked interface {
 	Exchanges(ctx context.Context, run string) ([]calls.Exchange, error)
 }
 
-// Describe gives an order the message of its commit: text, or else a subject by what the run
-// was for, with trailers that tell where the change comes from.
+// Describe gives an order the message of its commit: text, or else what was said of commits in a workbench, or a subject by
+// what the run was for, with trailers that tell where the change comes from.
 func Describe(order *run.CommitOrder, text, subject string, models asked) {
 	if order == nil {
 		return
@@ -79,7 +79,7 @@ func Describe(order *run.CommitOrder, text, subject string, models asked) {
 		if len(c.Besides) > 0 {
 			caveat = strings.TrimPrefix(caveat+"; judged together with edits of "+besides(c.Besides)+" that are not in it", "; ")
 		}
-		return commit.Message(cmp.Or(text, subject), append(trailers, [2]string{"Agent-Unproven", caveat}))
+		return commit.Message(cmp.Or(text, strings.Join(c.Said, "\n\n"), subject), append(trailers, [2]string{"Agent-Unproven", caveat}))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path"
 	"slices"
 	"time"
 
@@ -30,7 +31,9 @@ func execFlags() []cli.Flag {
 		config.FlagFor("no-promote", ""),
 		cmdline.AllowFlag(),
 		cmdline.NoInstallFlag(),
-	}, config.Flags("max-cost", "max-tokens", "max-requests", "max-time", "expiry"))
+		&cli.BoolFlag{Name: "keep", Usage: "leave the container for another command, for 8 hours at most", DisableDefaultText: true},
+		&cli.StringFlag{Name: "in", Usage: "run it in kept container `BOX`, see `agent sandbox ls`; with --keep it stays"},
+	}, CommitFlags(), config.Flags("max-cost", "max-tokens", "max-requests", "max-time", "expiry"))
 }
 
 // execCommand describes a command of the user's in a box.
@@ -45,7 +48,9 @@ func (c command) execCommand() *cli.Command {
 			"reported and counts for nothing. With a terminal at both ends it has one of its own.\n\n" + cmdline.Examples(
 			"agent sandbox exec -- sed -i s/colour/color/ README.md", "prove it, show the diff, ask",
 			"agent sandbox exec --no-promote -- ruff check --fix .", "prove only",
-			"agent sandbox exec --stdin --yes -- patch -p1 <fix.diff", "with standard input"),
+			"agent sandbox exec --stdin --yes -- patch -p1 <fix.diff", "with standard input",
+			"agent sandbox exec --keep --no-promote -- claude -p 'add a cache'", "and go on there",
+			"agent sandbox exec --in 3f2a9c01b2d4 -- claude -c -p 'now test it'", "with the container's name"),
 		Flags: slices.Concat(execFlags(), []cli.Flag{
 			&cli.BoolFlag{Name: "stdin", Usage: "give it standard input, up to 16 MiB", DisableDefaultText: true},
 			cmdline.JSONFlag(cmdline.RunDocument()),
@@ -107,12 +112,21 @@ func (c command) workbench(ctx *cli.Context, w exec.Work) error {
 	if err != nil {
 		return err
 	}
+	if req.Commit, err = CommitOrder(ctx, c.Line, req.Place.Path, req.NoPromote); err != nil {
+		return err
+	}
+	w.Keep = ctx.Bool("keep")
 	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
+		Describe(req.Commit, ctx.String("message"), "Apply what "+path.Base(w.Command[0])+" changed", s.DB)
+		kept, err := settleKept(ctx.Context, s, ctx.String("in"), req.Place.Path, &w)
+		if err != nil {
+			return err
+		}
 		if recipe != nil {
 			recipe.open(s, &w)
 		}
 		a := &Attempt{Line: c.Line, Session: s, Settings: set}
-		return a.Exec(ctx, req, w)
+		return a.exec(ctx, req, w, kept)
 	})
 }
 
@@ -125,8 +139,8 @@ func readStdin(ctx context.Context, from io.Reader) ([]byte, error) {
 	return append([]byte{}, data...), err
 }
 
-// Exec takes what a command changes in a box through the gate.
-func (a *Attempt) Exec(ctx *cli.Context, req run.Request, w exec.Work) error {
+// exec takes what a command changes in a box through the gate; in a fresh one where none is kept.
+func (a *Attempt) exec(ctx *cli.Context, req run.Request, w exec.Work, kept *sandbox.Leftover) error {
 	board, err := a.Prepare(ctx.Context, a.Session, &req.Config)
 	if err != nil {
 		return err
@@ -136,6 +150,9 @@ func (a *Attempt) Exec(ctx *cli.Context, req run.Request, w exec.Work) error {
 	runner := &exec.Runner{
 		Runner: a.Session.Runner(board.Event),
 		Start: func(ctx context.Context, spec sandbox.Spec) (exec.Box, error) {
+			if kept != nil {
+				return a.Session.Engine.Reopen(ctx, *kept)
+			}
 			return a.Session.Engine.Start(ctx, spec)
 		},
 		Attend: func(ctx context.Context) (exec.Attendance, error) { return a.attend(ctx, board, w) },

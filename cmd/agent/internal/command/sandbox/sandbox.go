@@ -37,7 +37,8 @@ func Command(line *cmdline.Line) *cli.Command {
 				Name: "gc", Usage: "remove what dead processes left behind",
 				Description: "Settles interrupted runs and promotions, removes containers whose process is dead, and\n" +
 					"all but the newest snapshot of each workspace. Runs that go on are left alone.\n\n" +
-					cmdline.Examples("agent sandbox gc", "free disk space"),
+					cmdline.Examples("agent sandbox gc", "free disk space", "agent sandbox gc --kept", "and memory"),
+				Flags:  []cli.Flag{&cli.BoolFlag{Name: "kept", Usage: "remove what `agent sandbox exec --keep` left too", DisableDefaultText: true}},
 				Action: c.sandboxCollect,
 			},
 		},

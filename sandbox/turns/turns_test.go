@@ -1,4 +1,4 @@
-package sandbox
+package turns
 
 import (
 	"bufio"
@@ -19,7 +19,7 @@ func TestTurnsBoundHowManyWork(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	// Two of them, as two processes have.
-	all := []*Turns{TurnsIn(dir, 3), TurnsIn(dir, 3)}
+	all := []*Turns{In(dir, 3), In(dir, 3)}
 	var working, most, done atomic.Int32
 	var wg sync.WaitGroup
 	for i := range 40 {
@@ -43,7 +43,7 @@ func TestTurnsBoundHowManyWork(t *testing.T) {
 
 func TestATurnIsWaitedForAndGivenBack(t *testing.T) {
 	t.Parallel()
-	turns := TurnsIn(t.TempDir(), 1)
+	turns := In(t.TempDir(), 1)
 	give, err := turns.Take(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
@@ -75,17 +75,17 @@ func TestATurnIsWaitedForAndGivenBack(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(turns.dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := TurnsIn(filepath.Join(turns.dir, "file"), 1).Take(t.Context(), 0); err == nil {
+	if _, err := In(filepath.Join(turns.dir, "file"), 1).Take(t.Context(), 0); err == nil {
 		t.Error("turns in a file were given")
 	}
-	if made := NewTurns(); made.n < turnsPerCore || !filepath.IsAbs(made.dir) {
+	if made := New(); made.n < turnsPerCore || !filepath.IsAbs(made.dir) {
 		t.Errorf("the machine's turns: %d in %s", made.n, made.dir)
 	}
 }
 
 func TestATurnOfADeadProcessIsFree(t *testing.T) {
 	t.Parallel()
-	turns := TurnsIn(t.TempDir(), 1)
+	turns := In(t.TempDir(), 1)
 	// flock holds the lock as another process of the agent would, and is that process alone.
 	file := filepath.Join(turns.dir, "0")
 	other := exec.Command("flock", "--no-fork", file, "sh", "-c", "echo held; exec sleep 1000")
@@ -126,7 +126,7 @@ func queued(t *Turns, n int) {
 
 func TestTurnsGoByRankThenByWhoAskedFirst(t *testing.T) {
 	t.Parallel()
-	turns := TurnsIn(t.TempDir(), 1)
+	turns := In(t.TempDir(), 1)
 	give, err := turns.Take(t.Context(), 9)
 	if err != nil {
 		t.Fatal(err)
@@ -162,7 +162,7 @@ func TestTurnsGoByRankThenByWhoAskedFirst(t *testing.T) {
 func TestTurnsAreSharedFairly(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	both := []*Turns{TurnsIn(dir, 4), TurnsIn(dir, 4)}
+	both := []*Turns{In(dir, 4), In(dir, 4)}
 	ctx, enough := context.WithCancel(t.Context())
 	defer enough()
 	var wg sync.WaitGroup

@@ -1,4 +1,5 @@
-package sandbox
+// Package turns bounds how many boxes work at the same time on a machine, whichever processes they belong to.
+package turns
 
 import (
 	"context"
@@ -58,19 +59,19 @@ type asker struct {
 	up chan struct{}
 }
 
-// NewTurns gives the turns of this machine: four for each core. The files lie in the
+// New gives the turns of this machine: four for each core. The files lie in the
 // user's cache directory, or with the temporary files of a user without a home.
-func NewTurns() *Turns {
+func New() *Turns {
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		dir = filepath.Join(os.TempDir(), "agent-"+strconv.Itoa(os.Getuid()))
 	}
-	return TurnsIn(filepath.Join(dir, "agent", "turns"), turnsPerCore*runtime.NumCPU())
+	return In(filepath.Join(dir, "agent", "turns"), turnsPerCore*runtime.NumCPU())
 }
 
-// TurnsIn gives n turns, of which the files lie in dir. All that name the same
+// In gives n turns, of which the files lie in dir. All that name the same
 // directory share them; each must say the same n.
-func TurnsIn(dir string, n int) *Turns { return &Turns{dir: dir, n: n} }
+func In(dir string, n int) *Turns { return &Turns{dir: dir, n: n} }
 
 // Take waits for a turn and returns what gives it back, once. The error is that of
 // a ctx that ended, or of the directory: then there is no turn and nothing to give

@@ -1,0 +1,79 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/exec"
+	"agent/orchestrator/store/database"
+	"agent/sandbox"
+	"agent/verify"
+)
+
+// keptBoxes are the workbenches that wait for another command.
+func keptBoxes(ctx context.Context, engine *sandbox.Engine) ([]sandbox.Leftover, error) {
+	boxes, err := engine.Boxes(ctx)
+	return slices.DeleteFunc(boxes, func(b sandbox.Leftover) bool { return b.Kept == "" || !b.Live }), err
+}
+
+// settleKept returns the kept workbench of a name, for the command of w, and puts into w what the record has of it; nil for
+// no name. One more than there may be is not kept.
+func settleKept(ctx context.Context, s *wire.Session, name, workspace string, w *exec.Work) (*sandbox.Leftover, error) {
+	if name == "" && !w.Keep {
+		return nil, nil
+	}
+	boxes, err := keptBoxes(ctx, s.Engine)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		if len(boxes) >= exec.MostKept {
+			return nil, fault.Usage("go on in one with --in, or remove them: agent sandbox gc --kept", "%d workbenches are kept already, each in memory", len(boxes))
+		}
+		return nil, nil
+	}
+	i := slices.IndexFunc(boxes, func(b sandbox.Leftover) bool { return len(name) >= 4 && strings.HasPrefix(b.ID, name) })
+	if i < 0 {
+		return nil, fault.Usage("see `agent sandbox ls`; a workbench is kept for 8 hours", "no workbench is kept as %q", name)
+	}
+	box := boxes[i]
+	if box.Keep != workspace {
+		return nil, fault.Usage("name that with --workspace", "workbench %s is of workspace %s", name, term.CleanLine(box.Keep))
+	}
+	w.Timeout = min(w.Timeout, time.Until(box.Lease)) // there is no more of it
+	w.In = &exec.Held{Run: box.Kept}
+	d, err := s.DB.Run(ctx, box.Kept)
+	if err == nil {
+		w.In.Promoted = d.Promoted
+		w.In.Changes, err = s.DB.LastChange(ctx, d.ID)
+	}
+	if errors.Is(err, database.ErrNotFound) {
+		if d.ID != "" && d.Verdict == verify.Pass { // its command had changed nothing
+			return &box, nil
+		}
+		return nil, fault.Usage("begin with a fresh one: leave --in out", "what workbench %s holds is not on record", name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what workbench %s holds: %w", name, err)
+	}
+	return &box, nil
+}
+
+// dropKept removes every workbench that waits for another command.
+func dropKept(ctx context.Context, s *wire.Session) (dropped []sandbox.Leftover, err error) {
+	boxes, err := keptBoxes(ctx, s.Engine)
+	for _, b := range boxes {
+		dropErr := s.Engine.Drop(ctx, sandbox.Kept{Kind: sandbox.KeptContainer, ID: b.ID})
+		if err = errors.Join(err, dropErr); dropErr == nil {
+			dropped = append(dropped, b)
+		}
+	}
+	return dropped, err
+}

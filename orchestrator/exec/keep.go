@@ -1,0 +1,90 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"agent/orchestrator/run"
+	"agent/sandbox/workspace"
+)
+
+const (
+	// KeptFor is how long a workbench is kept at most, from its first command on.
+	KeptFor = 8 * time.Hour
+	// MostKept is how many may be kept at the same time: each holds its files in memory.
+	MostKept = 4
+)
+
+// Held is what a workbench holds that was kept.
+type Held struct {
+	// Run is the one that left it.
+	Run string
+	// Changes are what its last command left in place of the workspace of then.
+	Changes workspace.Changeset
+	// Promoted says that they were written to the workspace.
+	Promoted bool
+}
+
+// A stopped is why no command may run.
+type stopped struct {
+	state run.State
+	told  *run.Problem
+}
+
+// name is how people name a box.
+func name(box Box) string { return fmt.Sprintf("%.12s", box.ID()) }
+
+// prepare makes a workbench ready for a command: one that was kept gets what was edited on the host since, and every one a
+// git repository, in which a command may commit.
+func prepare(ctx context.Context, x *run.Execution, box Box, base *workspace.Manifest, in *Held) *stopped {
+	if in == nil {
+		begin(ctx, box, base)
+		return nil
+	}
+	found, _, err := takeOut(ctx, box, base)
+	if err != nil {
+		state, told := untaken(ctx, x, err)
+		return &stopped{state, told}
+	}
+	newer, conflict := in.outdated(found)
+	if conflict != "" {
+		problem := &run.Problem{
+			Kind: run.ProblemConflict, Message: conflict + " was changed in the kept workbench and on the host since; yours stays",
+			Next: "begin with a fresh one: leave --in out; what was changed there is in run " + in.Run,
+		}
+		if err := box.Keep(ctx, in.Run); err != nil { // as it was: nothing has happened to it
+			problem.Next += "; the workbench is gone"
+		}
+		return &stopped{run.Conflicted, problem}
+	}
+	if !newer.Empty() {
+		x.Notify(run.Event{Note: "the workbench gets what is newer here: " + run.Count(len(newer.Changes), "file")})
+		if err := box.Apply(ctx, newer); err != nil {
+			return &stopped{run.Failed, x.Trouble(ctx, "bring the workbench up to date", err)}
+		}
+	}
+	if len(newer.Changes) == len(found.Changes) { // it is the workspace now: what is committed from here on is new
+		begin(ctx, box, base)
+	}
+	return nil
+}
+
+// outdated returns what makes of a workbench that differs from the workspace by found one that differs by its own changes
+// alone: files that it did not change, or whose change was written meanwhile, become those of the host. conflict names a file
+// that both changed.
+func (h *Held) outdated(found workspace.Changeset) (newer workspace.Changeset, conflict string) {
+	for _, c := range found.Changes {
+		i := slices.IndexFunc(h.Changes.Changes, func(own workspace.Change) bool { return own.Path == c.Path || own.From == c.Path })
+		switch {
+		case h.Promoted || i < 0:
+		case h.Changes.Changes[i].Path == c.Path && h.Changes.Changes[i].BeforeDigest() == c.BeforeDigest():
+			continue // the host has what it had when the workbench changed it
+		case h.Changes.Changes[i].AfterDigest() != c.BeforeDigest(): // else it was written by hand, or by another run
+			return workspace.Changeset{}, c.Path
+		}
+		newer.Changes = append(newer.Changes, c)
+	}
+	return newer.Reverse(), ""
+}
