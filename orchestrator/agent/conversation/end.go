@@ -14,6 +14,8 @@ const (
 	Rounds   End = "rounds"   // the caps
 	Calls    End = "calls"
 	Output   End = "output"
+
+	Interrupted End = "interrupted" // a person ended the answer
 )
 
 // The caps of one conversation. What money and time it may cost is the run's budget.
