@@ -225,6 +225,9 @@ func (s *Session) Ask(ctx context.Context, q Question) (conversation.Said, error
 		return conversation.Said{}, err
 	}
 	s.turns, s.pending, s.Chat.Note = t.N, &t, ""
+	if s.Chat.Title == "" {
+		s.Chat.Title = q.Text // what a patch says of itself
+	}
 	return s.put(ctx, asked)
 }
 

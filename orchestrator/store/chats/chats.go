@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -22,16 +23,15 @@ func New(db *database.DB) Book { return Book{db} }
 
 var _ chat.Book = Book{}
 
-// Begin records a new conversation and returns its number.
+// Begin records a new conversation and returns its number. Its title is the beginning of the first question.
 func (b Book) Begin(ctx context.Context, c chat.Chat) (int64, error) {
 	op := database.NewOp()
-	title, _ := secret.Hide(c.Title)
 	err := b.db.Do(ctx, "record a conversation about "+c.Workspace, func(ctx context.Context) error {
 		// The update changes nothing: a retry whose first answer was lost gets the row that is there.
 		return b.db.Pool.QueryRow(ctx, `
-			insert into chat as c (op, workspace, title, fence) values (@op, @workspace, @title, @fence)
+			insert into chat as c (op, workspace, title, fence) values (@op, @workspace, '', @fence)
 			on conflict (op) do update set op = c.op returning id`,
-			pgx.NamedArgs{"op": op, "workspace": database.Clean(c.Workspace), "title": database.Clean(title), "fence": c.Fence}).Scan(&c.ID)
+			pgx.NamedArgs{"op": op, "workspace": database.Clean(c.Workspace), "fence": c.Fence}).Scan(&c.ID)
 	})
 	return c.ID, err
 }
@@ -54,11 +54,19 @@ func (b Book) Ask(ctx context.Context, id int64, t chat.Turn) error {
 				return chat.ErrTaken
 			}
 			if err == nil {
-				_, err = tx.Exec(ctx, `update chat set note = '' where id = $1`, id)
+				_, err = tx.Exec(ctx, `update chat set note = '', title = coalesce(nullif(title, ''), $2) where id = $1`, id, headline(database.Clean(typed)))
 			}
 			return err
 		})
 	})
+}
+
+// headline is the beginning of a question, on one line.
+func headline(text string) string {
+	if r := []rune(strings.Join(strings.Fields(text), " ")); len(r) > 72 {
+		return string(r[:72]) + "…"
+	}
+	return strings.Join(strings.Fields(text), " ")
 }
 
 // Answer implements [chat.Book].
@@ -97,10 +105,10 @@ func (b Book) Keep(ctx context.Context, c chat.Chat) error {
 	})
 }
 
-// List returns the conversations about a workspace, "" for all, the latest first.
+// List returns the conversations about a workspace in which something was asked, "" for all workspaces, the latest first.
 func (b Book) List(ctx context.Context, workspace string, limit int) (list []chat.Chat, err error) {
 	err = b.db.Do(ctx, "list conversations", func(ctx context.Context) error {
-		list, err = b.query(ctx, `where @workspace in ('', workspace) order by coalesce(last, created) desc, id desc limit @limit`,
+		list, err = b.query(ctx, `where questions > 0 and @workspace in ('', workspace) order by coalesce(last, created) desc, id desc limit @limit`,
 			pgx.NamedArgs{"workspace": database.Clean(workspace), "limit": limit})
 		return err
 	})

@@ -253,7 +253,7 @@ func (c *Console) AskText(ctx context.Context, prompt string) (string, error) {
 		}
 		text.WriteByte('\n')
 	}
-	return strings.TrimSpace(text.String()), nil
+	return strings.TrimRight(text.String(), " \t\r\n"), nil
 }
 
 // AskLine asks for a line of text, which is "" where nothing was typed. The error is that

@@ -178,7 +178,7 @@ func (c command) open(ctx *cli.Context, s *wire.Session, set config.Settings, re
 			return chat.Chat{}, fault.Usage("add --resume", "%s is about a conversation, and none is named", strings.Fields(text)[0])
 		}
 	}
-	found := chat.Chat{Workspace: req.Place.Path, Title: term.Headline(text), Fence: loop.NewFenceWord()}
+	found := chat.Chat{Workspace: req.Place.Path, Fence: loop.NewFenceWord()}
 	var err error
 	found.ID, err = s.DB.Chats().Begin(ctx.Context, found)
 	return found, err

@@ -74,7 +74,7 @@ func (t *talk) hold() error {
 			return nil
 		case err != nil:
 			return err
-		case text == "":
+		case strings.TrimSpace(text) == "":
 			continue
 		}
 		err = t.guarded(func(ctx context.Context) error { return t.take(ctx, text) })
