@@ -47,6 +47,8 @@ type Workbench struct {
 	// that need one.
 	Start func(ctx context.Context, spec sandbox.Spec) (Box, error)
 	Turn  func(ctx context.Context) (give func(), err error)
+	// Fetch asks web servers; nil where the user allows none.
+	Fetch tools.Fetch
 	// Tools are those that the role of the model has; nil for all.
 	Tools []string
 	// Hide takes the configured secrets out of what boxes wrote; nil hides nothing.
@@ -71,6 +73,7 @@ func (w *Workbench) Chat(base *workspace.Manifest, frozen func(context.Context) 
 // on puts a conversation together.
 func (w *Workbench) on(base *workspace.Manifest, changes workspace.Changeset, frozen func(context.Context) (gate.Stage, *gate.Gate, error)) conversation.Conversation {
 	w.bench.Draft, w.bench.Symbols, w.bench.Only = draft.New(base.With(changes)), w.Symbols, w.Tools
+	w.bench.Fetch = w.Fetch
 	if w.Start != nil {
 		p := place{w, changes, frozen}
 		w.bench.Command, w.bench.Check = p.command, p.check

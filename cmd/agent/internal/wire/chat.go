@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"agent/cmd/agent/internal/config"
 	"agent/images"
@@ -19,6 +20,9 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 )
+
+// fetchTime is how long a web page may take.
+const fetchTime = 30 * time.Second
 
 // Sees reports whether a model that may be asked takes pictures.
 func Sees(set config.Settings) (bool, error) {
@@ -56,6 +60,9 @@ func (s *Session) Chat(set config.Settings, req run.Request, c chat.Chat, emit f
 		Tell: func(p conversation.Progress) {
 			emit(agent.Progress{Step: p.Step, Stage: agent.Called, Text: p.About})
 		},
+	}
+	if hosts := set.Fetched(); len(hosts) > 0 {
+		w.Fetch = hosts.Client(fetchTime).Do
 	}
 	if !explores {
 		w.Tools = []string{}
