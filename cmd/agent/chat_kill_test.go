@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"agent/cmd/agent/internal/term"
 	"agent/orchestrator/llm/llmtest"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
@@ -160,6 +161,67 @@ func TestKilledInEachPhaseOfAConversationNothingIsPaidForTwice(t *testing.T) {
 			}
 			k.resumes(t)
 		})
+	}
+	t.Run("a person", k.attended)
+}
+
+// attended has a person at a terminal talk: an answer comes as it is written, Ctrl-C ends one and not the conversation, and what a model
+// writes cannot steer the terminal.
+func (k *talker) attended(t *testing.T) {
+	env := map[string]string{"TERM": "xterm", "NO_COLOR": "1"}
+	for _, v := range k.env {
+		name, value, _ := strings.Cut(v, "=")
+		env[name] = value
+	}
+	slow := make(chan struct{})
+	k.Choose(func(r llmtest.Request) llmtest.Step {
+		switch text := r.Messages[len(r.Messages)-1].Text; {
+		case strings.HasPrefix(text, "wait"):
+			close(slow)
+			return llmtest.Step{Text: "It begins", Hang: true}
+		case strings.Contains(text, "@"), strings.HasPrefix(text, " /nope"):
+			return llmtest.Step{Text: "\x1b[2JDone, " + fmt.Sprint(strings.Contains(text, "Counts items by name.")) + "."}
+		}
+		return llmtest.Step{Text: "What?"}
+	})
+	p := aPerson(t, env)
+	p.cmd.Interrupts = &term.Interrupts{}
+	done := make(chan int, 1)
+	go func() { done <- command(t.Context(), p.cmd, []string{"chat", "--workspace", k.work}) }()
+	p.Sees(t, "you> ", 1)
+	p.Types(t, "look at @shop/stock.py\n")
+	p.Sees(t, "␛[2JDone, true.\r\n", 1)
+	p.Sees(t, "you> ", 2)
+	p.Types(t, "wait for it\n")
+	<-slow
+	p.Sees(t, "It begins", 1)
+	if !p.cmd.Interrupts.Take() {
+		t.Error("Ctrl-C ends the program")
+	}
+	p.Sees(t, "interrupted", 1)
+	p.Sees(t, "you> ", 3)
+	p.Types(t, "/nope\n")
+	p.Sees(t, "there is no command /nope", 1)
+	p.Types(t, "/diff now\n")
+	p.Sees(t, "/diff takes nothing", 1)
+	p.Types(t, "/diff\n")
+	p.Sees(t, "there is no draft", 1)
+	p.Types(t, "/help\n")
+	p.Sees(t, "/apply", 1)
+	p.Types(t, "and now?\n")
+	p.Sees(t, "What?\r\n", 1)
+	p.Sees(t, "you> ", 8)
+	p.Types(t, "\x04")
+	p.Sees(t, "` goes on", 1)
+	if code := <-done; code != 0 {
+		t.Errorf("it ends with %d:\n%s", code, p.Screen())
+	}
+	if strings.Contains(p.Screen(), "\x1b[2J") {
+		t.Error("the model steers the terminal")
+	}
+	last := k.Requests()[len(k.Requests())-1]
+	if n := len(last.Messages); n != 5 || !strings.Contains(last.Messages[3].Text, "interrupted") {
+		t.Errorf("the last question has %d messages: %+v", n, last.Messages)
 	}
 }
 
