@@ -81,6 +81,8 @@ type Session struct {
 	Open func(ctx context.Context, base *workspace.Manifest) (*conversation.Chat, error)
 	// Rules returns what the project says to those who change it.
 	Rules func(base *workspace.Manifest) (string, error)
+	// Hide takes the configured secrets out of a text; nil where there are none.
+	Hide func(string) string
 	// Tell takes what the person should know of; nil for nobody.
 	Tell func(text string)
 
@@ -219,6 +221,11 @@ func (s *Session) Ask(ctx context.Context, q Question) (conversation.Said, error
 	asked, err := s.question(fmt.Sprintf("turn/%d", s.turns+1), agent.Brief{Goal: q.Text, Session: s.Chat.Note, Related: q.Picks})
 	if err != nil {
 		return conversation.Said{}, err
+	}
+	if s.Hide != nil && s.Hide(asked.Text) != asked.Text { // before it is on record
+		return conversation.Said{}, &agent.StopError{
+			Usage: true, Message: "the question holds a credential of the configuration", Next: "take it out of the question, or of the file that it stands in",
+		}
 	}
 	t := Turn{N: s.turns + 1, Typed: q.Text, Asked: asked.Text, Pictures: q.Pictures}
 	if err := s.Book.Ask(ctx, s.Chat.ID, t); err != nil {

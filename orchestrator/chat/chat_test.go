@@ -312,6 +312,19 @@ func TestACapHasTheQuestionAnswered(t *testing.T) {
 	p.says(t, "Sure?")
 }
 
+func TestAQuestionWithACredentialIsNotKept(t *testing.T) {
+	b, dir := newBook(), shop(t)
+	p := sits(t, dir, b)
+	p.Hide = func(text string) string { return strings.ReplaceAll(text, "key-of-mine", "[hidden]") }
+	for _, q := range []chat.Question{{Text: "is key-of-mine good?"}, {Text: "see", Picks: []agent.Excerpt{{Path: "a", Why: "b", Text: "k = key-of-mine"}}}} {
+		var stop *agent.StopError
+		if _, err := p.Session.Ask(t.Context(), q); !errors.As(err, &stop) || len(b.turns)+len(p.asked) != 0 || p.Pending() != nil {
+			t.Errorf("%v, %+v, asked %d times", err, b.turns, len(p.asked))
+		}
+	}
+	p.says(t, "is it good?")
+}
+
 func TestTwoProcessesDoNotAnswerOneQuestion(t *testing.T) {
 	b, dir := newBook(), shop(t)
 	p, q := sits(t, dir, b), sits(t, dir, b)

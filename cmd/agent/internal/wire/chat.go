@@ -72,7 +72,7 @@ func (s *Session) Chat(set config.Settings, req run.Request, c chat.Chat, emit f
 		w.Start, w.Turn = s.startBench, func(ctx context.Context) (func(), error) { return turns.Take(ctx, 0) }
 	}
 	return &chat.Session{
-		Chat: c, Book: s.DB.Chats(), Tell: tell, Engineer: &agent.Engineer{Prompts: prompts, Window: window, Budget: budget},
+		Chat: c, Book: s.DB.Chats(), Tell: tell, Hide: s.Hide, Engineer: &agent.Engineer{Prompts: prompts, Window: window, Budget: budget},
 		Scan: func(ctx context.Context) (*workspace.Manifest, error) {
 			return workspace.Rescan(ctx, c.Workspace, req.Exclude, workspace.Limits{})
 		},

@@ -43,7 +43,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			"agent chat 'where are prices rounded?'", "one question",
 			"agent chat --resume", "go on with the last one",
 			"agent chat --resume 7 'do the same for @shop/tax.py'", "with another one",
-			"git diff | agent chat --json", "for scripts",
+			"agent chat --json < question.txt", "for scripts",
 			"agent chat --resume 7 /prove", "have its draft judged",
 			"agent chat --resume 7 --yes /apply", "and written"),
 		Flags: slices.Concat([]cli.Flag{
