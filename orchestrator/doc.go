@@ -16,6 +16,7 @@
 //	cmd/agent/internal/command/apply      agent runs apply
 //	cmd/agent/internal/command/blame      agent blame
 //	cmd/agent/internal/command/build      agent build
+//	cmd/agent/internal/command/chat       agent chat
 //	cmd/agent/internal/command/ci         agent ci
 //	cmd/agent/internal/command/config     agent config
 //	cmd/agent/internal/command/context    agent context
@@ -66,6 +67,7 @@
 //	orchestrator/crew             plans, roles, the task graph and the integration tree; pure
 //	orchestrator/crew/builder     a plan carried out: tasks side by side, landed, reviewed and delivered as one change
 //	orchestrator/replay           a recorded run judged again
+//	orchestrator/chat             conversations of a person with a model: questions, answers, the draft between them
 //	orchestrator/report           how a workspace stands: analyzers with scores, statuses and what to do; pure
 //	orchestrator/report/gather    the facts of a report: files, gates on the workspace as it is, the ledger
 //	orchestrator/survey           the ledger of a workspace kept up to date, and what prompts say of it
@@ -117,6 +119,7 @@
 //	orchestrator/store/knowledge  memory, cascade queue, iterations, symbols, summaries, proposals
 //	orchestrator/store/history    the record read: lists, reviews, undo, blame, replay
 //	orchestrator/store/plans          plans, their tasks, and every try at one
+//	orchestrator/store/chats      conversations of people with models
 //	orchestrator/store/query      statements of SQL as the role that only reads
 //	orchestrator/serve/mcp        the gate by the Model Context Protocol: tools, resources, who approves
 //	orchestrator/pull             what a pull request says: commits, body, comments and answers; what is asked about a log or a comment; pure

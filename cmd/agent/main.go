@@ -45,11 +45,12 @@ func program() int {
 
 	// This is the one context that is not derived from another.
 	notices := term.NewNotices(os.Stderr)
-	ctx, stop := cancelOnSignal(context.Background(), notices)
+	interrupts := &term.Interrupts{}
+	ctx, stop := cancelOnSignal(context.Background(), notices, interrupts)
 	defer stop()
 	// Everything below is given its streams and environment from here.
 	c := cmdline.New(os.Getenv, os.Stdin, os.Stdout, os.Stderr)
-	c.Notices = notices
+	c.Notices, c.Interrupts = notices, interrupts
 	// Where the patch comes through standard input, a person is asked at the terminal of the process.
 	c.TTY = "/dev/tty"
 	return command(ctx, c, os.Args[1:])
@@ -57,8 +58,9 @@ func program() int {
 
 // cancelOnSignal returns a context that the first SIGINT, SIGTERM or
 // SIGHUP cancels, which ends a run cleanly; the second one exits at
-// once, and what it leaves behind is settled by the next command.
-func cancelOnSignal(parent context.Context, notices *term.Notices) (context.Context, func()) {
+// once, and what it leaves behind is settled by the next command. A SIGINT that
+// interrupts takes is none of them.
+func cancelOnSignal(parent context.Context, notices *term.Notices, interrupts *term.Interrupts) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
 	// Room for two, so that the second one is not lost while the first
 	// is being printed.
@@ -71,7 +73,11 @@ func cancelOnSignal(parent context.Context, notices *term.Notices) (context.Cont
 			select {
 			case <-done:
 				return
-			case <-signals:
+			case s := <-signals:
+				if s == syscall.SIGINT && interrupts.Take() {
+					n--
+					continue
+				}
 			}
 			// Nothing is tidied up on the way out here: the kernel
 			// drops the workspace's lock, the guests die with their

@@ -33,6 +33,7 @@ var stands = map[string]struct {
 	"plan list": {needsDatabase, nil}, "plan show": {needsDatabase, nil}, "plan drop": {needsDatabase, []string{"9"}},
 	"plan edit": {needsDatabase, []string{"9", "--print"}}, "build": {needsEngine, []string{"--plan", "9", "--model", "ollama/none"}}, "roles": {noneNeeded, nil}, "loop": {needsEngine, []string{"--resume", "--model", "ollama/none"}},
 	"jobs list": {needsDatabase, nil}, "jobs show": {needsDatabase, []string{"9"}}, "jobs pause": {needsDatabase, []string{"9"}}, "jobs resume": {needsDatabase, []string{"9"}}, "jobs cancel": {needsDatabase, []string{"9"}},
+	"chat list": {needsDatabase, nil}, "chat show": {needsDatabase, nil},
 	"prove":        {needsEngine, []string{"-w", "REPO"}},
 	"ci":           {needsEngine, []string{"-w", "REPO"}},
 	"hook install": {noneNeeded, []string{"-w", "REPO"}}, "hook uninstall": {noneNeeded, []string{"-w", "REPO"}}, "hook status": {noneNeeded, []string{"-w", "REPO"}},

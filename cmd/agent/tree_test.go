@@ -78,6 +78,12 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/command/jobs": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/plan", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/crew", "orchestrator/run", "orchestrator/store/plans",
 	},
+	"orchestrator/chat": {
+		"orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/agent/tools", "orchestrator/llm", "sandbox/workspace",
+	},
+	"orchestrator/store/chats": {
+		"orchestrator/chat", "orchestrator/store/database", "sandbox/workspace/secret",
+	},
 	"orchestrator/crew": {
 		"orchestrator/blame", "sandbox/workspace",
 	},
@@ -86,6 +92,11 @@ var allowed = map[string][]string{
 	},
 	"orchestrator/store/plans": {
 		"orchestrator/crew", "orchestrator/crew/builder", "orchestrator/run", "orchestrator/store/database",
+	},
+	"cmd/agent/internal/command/chat": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term",
+		"cmd/agent/internal/wire", "orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/agent/tools", "orchestrator/chat", "orchestrator/gate", "orchestrator/llm",
+		"orchestrator/loop", "orchestrator/run", "orchestrator/store/database", "sandbox/workspace", "sandbox/workspace/secret",
 	},
 	"cmd/agent/internal/command/ci": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/proof", "cmd/agent/internal/sarif",
@@ -206,8 +217,8 @@ var allowed = map[string][]string{
 	"cmd/agent/internal/sarif": {"cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/run", "verify"},
 	"cmd/agent/internal/term":  {"orchestrator/agent/critic", "orchestrator/agent", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "verify", "verify/policy"},
 	"cmd/agent/internal/wire": {
-		"orchestrator/agent/critic", "cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "images/dependencies", "orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/agent/tools", "orchestrator/blame", "orchestrator/crew", "orchestrator/crew/builder", "orchestrator/export",
-		"orchestrator/forge", "orchestrator/gateway", "orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/catalog", "orchestrator/llm/emulated", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/report/gather", "orchestrator/run", "orchestrator/store",
+		"orchestrator/agent/critic", "cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "images/dependencies", "orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/agent/tools", "orchestrator/blame", "orchestrator/chat", "orchestrator/crew", "orchestrator/crew/builder", "orchestrator/export",
+		"orchestrator/forge", "orchestrator/gate", "orchestrator/gateway", "orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/catalog", "orchestrator/llm/emulated", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/report/gather", "orchestrator/run", "orchestrator/store",
 		"orchestrator/store/database", "orchestrator/store/history", "orchestrator/store/query", "orchestrator/survey", "orchestrator/tournament", "orchestrator/workbench", "sandbox", "sandbox/turns", "sandbox/workspace",
 		"sandbox/workspace/secret", "verify",
 	},
@@ -292,7 +303,7 @@ var allowed = map[string][]string{
 	},
 	"orchestrator/selfbuild": {"images", "sandbox", "sandbox/workspace"},
 	"orchestrator/store": {
-		"orchestrator/agent/critic", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "orchestrator/store/calls", "orchestrator/store/database",
+		"orchestrator/agent/critic", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "orchestrator/chat", "orchestrator/store/calls", "orchestrator/store/chats", "orchestrator/store/database",
 		"orchestrator/store/history", "orchestrator/store/knowledge", "orchestrator/store/plans", "orchestrator/store/query", "orchestrator/survey", "sandbox/workspace", "verify",
 	},
 	"orchestrator/store/calls":    {"orchestrator/agent/conversation", "orchestrator/llm", "orchestrator/store/database", "sandbox/workspace/secret"},
@@ -368,6 +379,7 @@ var uses = map[string][]string{
 	"runs":    {"apply", "replay"},
 	"sandbox": {"images", "proposals"},
 	"self":    {"sandbox"},
+	"chat":    {"sandbox"},
 	"plan":    {"sandbox"}, "build": {"plan", "sandbox"}, "loop": {"build", "sandbox"}, "jobs": {"plan"},
 }
 

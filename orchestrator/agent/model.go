@@ -48,6 +48,8 @@ func (q Question) About() string {
 		return "a review of what was done"
 	case PickTarget:
 		return "the file to work on"
+	case Chat:
+		return "an answer"
 	case Critique:
 		return "a critic's review of the change"
 	}

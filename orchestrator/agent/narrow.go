@@ -26,12 +26,15 @@ const (
 // Room is how many bytes a window of so many tokens leaves for what a question quotes.
 func Room(tokens int) int { return tokens * quotedByToken / 100 }
 
+// Whole is how many bytes a question may have in all in a window of so many tokens.
+func Whole(tokens int) int { return tokens * wholeByToken }
+
 // budget is how many bytes a question may quote, and how many it may have; 0 for
 // any number. own is the budget of its task, 0 for none.
 func (e *Engineer) budget(own, window int) (quoted, whole int) {
 	quoted = cmp.Or(own, e.Budget, DefaultBudget)
 	if window > 0 {
-		quoted, whole = min(quoted, Room(window)), window*wholeByToken
+		quoted, whole = min(quoted, Room(window)), Whole(window)
 	}
 	return quoted, whole
 }

@@ -33,6 +33,7 @@ const (
 	ReviewWhole   Purpose = "RW"  // review what a plan came to
 	Critique      Purpose = "CR"  // review a change that passed, as another model
 	AnswerCritic  Purpose = "CF"  // change what such a review is right about
+	Chat          Purpose = "CH"  // answer a person in a conversation about the project
 )
 
 // The templates of the instructions that go with questions: those for edits, and those of questions whose answers are none.
@@ -46,6 +47,7 @@ const (
 	systemTools   Purpose = "system-tools" // in place of system, where a model makes the edits by tools
 	systemPlan    Purpose = "system-plan"
 	systemReview  Purpose = "system-review"
+	systemChat    Purpose = "system-chat"
 )
 
 // System names the template of the instructions that go with a question: rules for edits would only confuse
@@ -66,19 +68,21 @@ func (p Purpose) System() Purpose {
 		return systemReview
 	case Critique:
 		return systemCritic
+	case Chat:
+		return systemChat
 	}
 	return system
 }
 
 // Templates lists every template: those of the purposes, then those of instructions.
 func Templates() []Purpose {
-	return append(Purposes(), system, systemTarget, systemProject, systemMemory, systemFeature, systemCritic, systemTools, systemPlan, systemReview)
+	return append(Purposes(), system, systemTarget, systemProject, systemMemory, systemFeature, systemCritic, systemTools, systemPlan, systemReview, systemChat)
 }
 
 // Purposes lists every purpose, in the order above.
 func Purposes() []Purpose {
 	return []Purpose{
-		Patch, Feature, Implement, FixLint, FixRuntime, Repair, FixDownstream, UpdateMemory, RefactorMemo, PickTarget, Summarise, MakePlan, ReviewWhole, Critique, AnswerCritic,
+		Patch, Feature, Implement, FixLint, FixRuntime, Repair, FixDownstream, UpdateMemory, RefactorMemo, PickTarget, Summarise, MakePlan, ReviewWhole, Critique, AnswerCritic, Chat,
 	}
 }
 
@@ -129,6 +133,7 @@ var abouts = map[Purpose]string{
 	MakePlan:    "make a plan of a goal: tasks and their order", ReviewWhole: "review what a plan came to",
 	systemPlan: "instructions of PL", systemReview: "instructions of RW",
 	systemCritic: "instructions of CR",
+	Chat:         "answer a person in a conversation about the project", systemChat: "instructions of CH",
 }
 
 // Describe says what the template is for.

@@ -47,7 +47,7 @@ func TestTheTableOfRolesIsKeptByCode(t *testing.T) {
 	} {
 		for _, tool := range tools.Names() {
 			none := len(roles[name].Tools) == 0
-			if got := roles[name].May(tool); got == (none || slices.Contains(lacks, tool)) {
+			if got := roles[name].May(tool); got == (none || tool == "fetch" || slices.Contains(lacks, tool)) {
 				t.Errorf("%s may call %s: %v", name, tool, got)
 			}
 		}

@@ -133,15 +133,20 @@ func (a *asking) choose(ctx context.Context) (turn, error) {
 	}
 }
 
-// carries reports whether the link can be asked with the question's tools, and drops it
+// carries reports whether the link can be asked with the question's tools and pictures, and drops it
 // when it cannot.
 func (a *asking) carries(i int) bool {
-	l := a.conf.Links[i]
-	if l.Tools || len(a.call.Request.Tools) == 0 {
+	l, why := a.conf.Links[i], ""
+	switch {
+	case !l.Tools && len(a.call.Request.Tools) > 0:
+		why = "the question has tools, and this model is asked without them"
+	case !l.Sees && a.call.Request.Pictures() > 0:
+		why = "the question has a picture, and this model is not known to see any"
+	default:
 		return true
 	}
 	a.out[i] = true
-	a.note(NewError(Invalid, l.Provider.Vendor(), l.Model, "the question has tools, and this model is asked without them"))
+	a.note(NewError(Invalid, l.Provider.Vendor(), l.Model, why))
 	return false
 }
 
@@ -192,9 +197,17 @@ func (a *asking) holds(ctx context.Context, t turn) (bool, error) {
 	return true, nil
 }
 
-// size returns the bytes of a question.
+// pictureTokens is what a small picture has at most: larger ones have fewer than bytes.
+const pictureTokens = 5000
+
+// size returns the bytes of a question, those of its pictures included: more than it has tokens.
 func size(r Request) int {
 	n := 0
+	for _, m := range r.Messages {
+		for _, p := range m.Pictures {
+			n += len(p.Data) + pictureTokens
+		}
+	}
 	for _, text := range r.Texts() {
 		n += len(text)
 	}

@@ -21,6 +21,7 @@ type Link struct {
 	Context  int    // tokens of question and answer together, 0 when it is not known
 	Sampling Sampling
 	Tools    bool // the model can be asked with tools; else a question that has them goes to another link
+	Sees     bool // and with pictures
 }
 
 // A Config is what a Chain is made of.

@@ -142,6 +142,11 @@ func Digest(r Request) string {
 	for _, m := range r.Messages {
 		text(string(m.Role))
 		text(m.Text)
+		for _, p := range m.Pictures {
+			text("picture")
+			text(p.Type)
+			text(string(p.Data))
+		}
 		if len(r.Tools) > 0 { // without tools CheckTurns lets nothing of this in
 			digestTools(m, &b, text)
 		}

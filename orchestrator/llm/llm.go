@@ -78,6 +78,26 @@ type Message struct {
 	Calls   []ToolCall   `json:"calls,omitempty"`   // of the model, behind its text
 	Results []ToolResult `json:"results,omitempty"` // of the user, before the text: one for each call of the message before
 	State   *State       `json:"state,omitempty"`   // of the model, as its Answer had it
+
+	// Pictures are of the user, before the text. Only a model that sees is asked with them, see [Link].
+	Pictures []Picture `json:"pictures,omitempty"`
+}
+
+// A Picture is an image that a model is shown.
+type Picture struct {
+	Type string `json:"type"` // of media, one of PictureTypes
+	Data []byte `json:"data"`
+}
+
+// PictureTypes are the types of media that every vendor takes whose models see.
+func PictureTypes() []string { return []string{"image/png", "image/jpeg", "image/gif", "image/webp"} }
+
+// Pictures returns how many pictures the question has.
+func (r Request) Pictures() (n int) {
+	for _, m := range r.Messages {
+		n += len(m.Pictures)
+	}
+	return n
 }
 
 // A Role is who speaks.

@@ -75,8 +75,8 @@ func (r Request) CheckTurns() error {
 				return errors.New("a message of the user has what only a model says")
 			}
 		case Assistant:
-			if len(m.Results) > 0 {
-				return errors.New("a message of the model has results")
+			if len(m.Results)+len(m.Pictures) > 0 {
+				return errors.New("a message of the model has results or pictures")
 			}
 		default:
 			return fmt.Errorf("there is no role %s", m.Role)

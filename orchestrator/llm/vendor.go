@@ -14,7 +14,9 @@ type Vendor struct {
 	// unless a price says otherwise.
 	Local bool
 	// Tools is how its models are given tools where nobody says otherwise.
-	Tools    ToolForm
+	Tools ToolForm
+	// Sees says that its models take pictures.
+	Sees     bool
 	Settings []Setting // in the order in which they are shown
 	// Open returns what asks its models at an address, which is the value of its
 	// setting of the kind Address, or "" for the vendor's own, which one without a

@@ -384,17 +384,20 @@ func (s *Scout) describe(base *workspace.Manifest, req run.Request, room int, b 
 		}
 		b.Others = append(b.Others, agent.File{Path: path.Clean(name), Text: text})
 	}
+	var err error
+	b.Rules, err = Rules(base, room)
+	return err
+}
+
+// Rules returns a project's rules for those who change it, "" where it has none, or has longer ones than a question of room
+// bytes has place for.
+func Rules(base *workspace.Manifest, room int) (string, error) {
 	for _, name := range rulesFiles {
 		if e, ok := base.Lookup(name); ok && e.Kind == workspace.File && e.Size <= int64(max(maxRules, room/rulesShare)) {
-			text, err := read(base, name)
-			if err != nil {
-				return err
-			}
-			b.Rules = text
-			break
+			return read(base, name)
 		}
 	}
-	return nil
+	return "", nil
 }
 
 // read returns a text of the workspace.

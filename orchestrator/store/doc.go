@@ -23,6 +23,7 @@
 //	model_call      one request to a model, its texts byte for byte, and its price
 //	tool_call       what a model called on its workbench, and the answer
 //	conversation    how such a conversation ended
+//	chat, chat_turn  conversations of people with models: questions, answers, drafts
 //	critique        what critics said of a candidate
 //	critique_opinion, critique_finding  each critic's own words of it
 //	pull, pull_run  pull requests that were opened, and the runs that they are made of

@@ -7,6 +7,7 @@ import (
 	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store/calls"
+	"agent/orchestrator/store/chats"
 	"agent/orchestrator/store/database"
 	"agent/orchestrator/store/history"
 	"agent/orchestrator/store/knowledge"
@@ -61,6 +62,9 @@ func (db *DB) Close() { db.db.Close() }
 
 // Plans returns the plans of goals.
 func (db *DB) Plans() plans.Book { return plans.New(db.db) }
+
+// Chats returns the conversations of people with models in this record, good for as long as db is open.
+func (db *DB) Chats() chats.Book { return chats.New(db.db) }
 
 // Address names the database for people: host, port and database, never the
 // password.

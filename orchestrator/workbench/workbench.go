@@ -37,6 +37,8 @@ type Workbench struct {
 	Model  conversation.Model
 	Record conversation.Record
 	Fence  agent.Fence
+	// Window is how many tokens the smallest model holds, 0 for not known; see [conversation.Conversation].
+	Window int
 	// Symbols are what is known of the workspace; nil for nothing.
 	Symbols *ledger.Ledger
 	// Tell takes what is called; nil for nobody.
@@ -45,6 +47,8 @@ type Workbench struct {
 	// that need one.
 	Start func(ctx context.Context, spec sandbox.Spec) (Box, error)
 	Turn  func(ctx context.Context) (give func(), err error)
+	// Fetch asks web servers; nil where the user allows none.
+	Fetch tools.Fetch
 	// Tools are those that the role of the model has; nil for all.
 	Tools []string
 	// Caps bound each conversation.
@@ -58,20 +62,32 @@ type Workbench struct {
 // On returns the conversation about the workspace of a stage as changes leave it. There is
 // one at a time.
 func (w *Workbench) On(changes workspace.Changeset, st gate.Stage, g *gate.Gate) agent.Model {
-	w.bench.Draft, w.bench.Symbols, w.bench.Only = draft.New(st.Base.With(changes)), w.Symbols, w.Tools
+	c := w.on(st.Base, changes, func(context.Context) (gate.Stage, *gate.Gate, error) { return st, g, nil })
+	return &c
+}
+
+// Chat returns a conversation with a person about a workspace, with no draft yet. frozen makes what boxes are started on, when
+// the first is wanted.
+func (w *Workbench) Chat(base *workspace.Manifest, frozen func(context.Context) (gate.Stage, *gate.Gate, error)) *conversation.Chat {
+	return &conversation.Chat{Conversation: w.on(base, workspace.Changeset{}, frozen)}
+}
+
+// on puts a conversation together.
+func (w *Workbench) on(base *workspace.Manifest, changes workspace.Changeset, frozen func(context.Context) (gate.Stage, *gate.Gate, error)) conversation.Conversation {
+	w.bench.Draft, w.bench.Symbols, w.bench.Only = draft.New(base.With(changes)), w.Symbols, w.Tools
+	w.bench.Fetch = w.Fetch
 	if w.Start != nil {
-		p := place{w, changes, st, g}
+		p := place{w, changes, frozen}
 		w.bench.Command, w.bench.Check = p.command, p.check
 	}
-	return &conversation.Conversation{Model: w.Model, Record: w.Record, Bench: &w.bench, Fence: w.Fence, Caps: w.Caps, Tell: w.Tell}
+	return conversation.Conversation{Model: w.Model, Record: w.Record, Bench: &w.bench, Fence: w.Fence, Window: w.Window, Caps: w.Caps, Tell: w.Tell}
 }
 
 // A place is where drafts on top of changes are tried.
 type place struct {
 	*Workbench
 	changes workspace.Changeset
-	stage   gate.Stage
-	gate    *gate.Gate
+	frozen  func(context.Context) (gate.Stage, *gate.Gate, error)
 }
 
 // maxOutput bounds what is kept of one stream of a command, in bytes: the model is shown less.
@@ -83,15 +99,19 @@ func (p place) command(ctx context.Context, draft workspace.Changeset, line stri
 	if err != nil {
 		return ran, err
 	}
+	st, g, err := p.frozen(ctx)
+	if err != nil {
+		return ran, err
+	}
 	give, err := p.Turn(ctx)
 	if err != nil {
 		return ran, err
 	}
 	defer give()
-	conf := p.gate.Rules.Config
+	conf := g.Rules.Config
 	box, err := p.Start(ctx, sandbox.Spec{
-		Image: p.stage.Image.ID, Delta: p.stage.Delta, Run: p.gate.Run, Purpose: "workbench", Lease: time.Now().Add(gate.LeaseFor),
-		Limits: room.For(conf.Limits, p.stage.Base), Runtime: conf.Runtime,
+		Image: st.Image.ID, Delta: st.Delta, Run: g.Run, Purpose: "workbench", Lease: time.Now().Add(gate.LeaseFor),
+		Limits: room.For(conf.Limits, st.Base), Runtime: conf.Runtime,
 	})
 	if err != nil {
 		return ran, fmt.Errorf("start a box: %w", err)
@@ -148,9 +168,13 @@ func (p place) check(ctx context.Context, draft workspace.Changeset) (bool, stri
 	if err != nil {
 		return false, "", err
 	}
+	st, g, err := p.frozen(ctx)
+	if err != nil {
+		return false, "", err
+	}
 	var cand gate.Candidate
-	p.gate.Seal(&cand, whole)
-	if err := p.gate.Judge(ctx, p.stage, &cand, gate.Watch{}); err != nil {
+	g.Seal(&cand, whole)
+	if err := g.Judge(ctx, st, &cand, gate.Watch{}); err != nil {
 		return false, "", err
 	}
 	report := cand.Report()

@@ -91,7 +91,11 @@ type Conversation struct {
 	Record Record
 	Bench  *tools.Bench
 	Fence  agent.Fence
-	Caps   Caps
+	// Caps bound it.
+	Caps Caps
+	// Window is how many tokens the smallest model holds that may be asked; 0 where nobody knows, and then nothing is
+	// ever compacted.
+	Window int
 	// Tell is told of every call before it is made; nil for nobody.
 	Tell func(Progress)
 	// Now is the time; nil for the real one.
@@ -171,7 +175,7 @@ func (c *Conversation) quoted(n int, a tools.Answer) string {
 		return a.Head
 	}
 	// No text of a question holds NUL, which separates them where credentials are hidden.
-	a.Text = strings.ReplaceAll(strings.ToValidUTF8(a.Text, "\ufffd"), "\x00", "\ufffd")
+	a.Text = printable(a.Text)
 	label := cmp.Or(a.File, fmt.Sprintf("answer %d", n))
 	return strings.TrimPrefix(a.Head+"\n"+c.Fence.Quote(label, a.Text), "\n")
 }

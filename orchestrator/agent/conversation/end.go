@@ -17,6 +17,8 @@ const (
 	Rounds   End = "rounds"   // the caps
 	Calls    End = "calls"
 	Output   End = "output"
+
+	Interrupted End = "interrupted" // a person ended the answer
 )
 
 // Caps bound one conversation; what is 0 is as MaxCaps has it. What money and time it may cost is the run's budget.

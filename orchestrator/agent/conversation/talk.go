@@ -21,6 +21,13 @@ type talk struct {
 	who      string
 	claim    tools.Claim
 	detail   string
+	// What a person shows beside the question, and whether a person is who asks: then words alone are an answer.
+	pictures []llm.Picture
+	asked    bool
+	// Calls are numbered behind so many of earlier questions of the same conversation.
+	before int
+	// compacted says that a summary has taken the place of what was said.
+	compacted bool
 
 	rounds, calls, shown, refused int
 	gauges                        [3]gauge
@@ -42,6 +49,9 @@ func (t *talk) run(ctx context.Context) (End, error) {
 	t.gauges = [3]gauge{{what: "rounds", most: t.caps.Rounds}, {what: "calls", most: t.caps.Calls}, {what: "bytes of answers", most: t.caps.Shown}}
 	for {
 		t.rounds++
+		if err := t.compact(ctx); err != nil {
+			return "", err
+		}
 		answer, who, err := t.Model.Converse(ctx, t.request())
 		if err != nil {
 			return "", err
@@ -72,6 +82,9 @@ const callNow = "Nothing is done by words: call a tool. When the work is done, o
 func (t *talk) round(ctx context.Context, answer llm.Answer) (End, error) {
 	if len(answer.Calls) == 0 {
 		t.claim.Summary = answer.Text
+		if t.asked {
+			return Talked, nil
+		}
 		if t.silent++; t.silent == inVain || t.silent > 1 && !t.Bench.Draft.Changes().Empty() {
 			return Talked, nil
 		}
@@ -174,7 +187,7 @@ func (t *talk) plan(calls []llm.ToolCall) []*making {
 	var made []*making
 	for i, call := range calls[:min(len(calls), t.caps.Calls-t.calls)] {
 		t.calls++
-		m := &making{call: call, number: t.calls}
+		m := &making{call: call, number: t.before + t.calls}
 		var known bool
 		m.tool, known = tools.Find(t.tools, call.Name)
 		m.alone = !known || m.tool.Alone

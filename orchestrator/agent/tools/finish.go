@@ -5,9 +5,12 @@ import (
 	"strings"
 )
 
+// Finish is the name of the tool that ends a conversation.
+const Finish = "finish"
+
 // finishTool ends the conversation.
 var finishTool = Tool{
-	Name: "finish", Alone: true,
+	Name: Finish, Alone: true,
 	About: "Say that the work is done. Your changes are then judged by formatter, linter, type checker, a start of the program and the tests: " +
 		"what you say of them counts for nothing there. With nothing: say that nothing has to be changed.",
 	Fields: []Field{

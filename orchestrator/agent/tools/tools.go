@@ -28,6 +28,7 @@ type Bench struct {
 	Symbols *ledger.Ledger
 	Command Command
 	Check   Check
+	Fetch   Fetch
 	// Only are the tools that the role of the model has; nil for all.
 	Only []string
 
@@ -81,7 +82,7 @@ type Field struct {
 
 // All lists the tools in the order in which a model is told of them.
 func All() []Tool {
-	return []Tool{readTool, listTool, searchTool, editTool, createTool, deleteTool, renameTool, runTool, checkTool, noteTool, finishTool}
+	return []Tool{readTool, listTool, searchTool, fetchTool, editTool, createTool, deleteTool, renameTool, runTool, checkTool, noteTool, finishTool}
 }
 
 // For lists the tools that a bench has.

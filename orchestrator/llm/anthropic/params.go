@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 
@@ -90,6 +91,9 @@ func blocksOf(model string, m llm.Message) (list []sdk.ContentBlockParamUnion) {
 		}
 		list = append(list, sdk.ContentBlockParamUnion{OfToolResult: result})
 	}
+	for _, p := range m.Pictures {
+		list = append(list, sdk.NewImageBlockBase64(p.Type, base64.StdEncoding.EncodeToString(p.Data)))
+	}
 	var own []json.RawMessage
 	if s := m.State; s != nil && s.Vendor == Vendor && s.Model == model && json.Unmarshal(s.Data, &own) == nil && len(own) > 0 {
 		for _, raw := range own {
@@ -97,7 +101,7 @@ func blocksOf(model string, m llm.Message) (list []sdk.ContentBlockParamUnion) {
 		}
 		return list
 	}
-	if m.Text != "" || len(m.Results)+len(m.Calls) == 0 {
+	if m.Text != "" || len(m.Results)+len(m.Calls)+len(m.Pictures) == 0 {
 		list = append(list, sdk.NewTextBlock(m.Text))
 	}
 	for _, c := range m.Calls {

@@ -6,7 +6,7 @@ import "agent/orchestrator/llm"
 func Row() llm.Vendor {
 	return llm.Vendor{
 		Name: Vendor, Title: "Anthropic", Model: "claude-sonnet-4-6",
-		Tools: llm.NativeTools,
+		Tools: llm.NativeTools, Sees: true,
 		Setup: "put a key in ANTHROPIC_API_KEYS",
 		Settings: []llm.Setting{
 			{

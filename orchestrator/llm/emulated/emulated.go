@@ -94,7 +94,7 @@ func written(req llm.Request) llm.Request {
 	plain.System, plain.Tools, plain.Choice, plain.Messages = system.String(), nil, llm.MayCall, nil
 	names := map[string]string{}
 	for _, m := range req.Messages {
-		plain.Messages = append(plain.Messages, llm.Message{Role: m.Role, Text: turn(m, names)})
+		plain.Messages = append(plain.Messages, llm.Message{Role: m.Role, Text: turn(m, names), Pictures: m.Pictures})
 	}
 	last := &plain.Messages[len(plain.Messages)-1]
 	switch req.Choice {

@@ -66,7 +66,7 @@ func (p *Provider) Vendor() string { return Vendor }
 // for one, the answer beside the error has no text but the usage that the
 // vendor counted: those tokens are spent.
 func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, yield func(string) error) (llm.Answer, error) {
-	if len(req.Tools)+len(req.Schema) > 0 {
+	if len(req.Tools)+len(req.Schema)+req.Pictures() > 0 {
 		return p.converse(ctx, key, req, yield)
 	}
 	q, err := p.ask(ctx, key, req)
@@ -100,7 +100,7 @@ func (p *Provider) Generate(ctx context.Context, key llm.Key, req llm.Request, y
 // CountTokens returns the count that the API measures. Where it does not offer
 // that call, for a model or behind a gateway, the count is an estimate.
 func (p *Provider) CountTokens(ctx context.Context, key llm.Key, req llm.Request) (llm.Tokens, error) {
-	if len(req.Tools)+len(req.Schema) > 0 {
+	if len(req.Tools)+len(req.Schema)+req.Pictures() > 0 {
 		return p.count(ctx, key, req)
 	}
 	q, err := p.ask(ctx, key, req)

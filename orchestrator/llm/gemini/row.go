@@ -6,7 +6,7 @@ import "agent/orchestrator/llm"
 func Row() llm.Vendor {
 	return llm.Vendor{
 		Name: Vendor, Title: "Gemini", Model: "gemini-2.5-flash",
-		Tools: llm.NativeTools,
+		Tools: llm.NativeTools, Sees: true,
 		Setup: "put a key in GEMINI_API_KEYS",
 		Settings: []llm.Setting{
 			{

@@ -59,10 +59,16 @@ type generation struct {
 // A part is one of a message. Thoughts are none of what was said.
 type part struct {
 	Text      string    `json:"text,omitempty"`
+	Picture   *picture  `json:"inlineData,omitempty"`
 	Thought   bool      `json:"thought,omitempty"`
 	Call      *called   `json:"functionCall,omitempty"`
 	Response  *response `json:"functionResponse,omitempty"`
 	Signature string    `json:"thoughtSignature,omitempty"`
+}
+
+type picture struct {
+	Type string `json:"mimeType"`
+	Data []byte `json:"data"`
 }
 
 type called struct {
@@ -141,7 +147,10 @@ func said(model string, m llm.Message, names map[string]string) (list []part) {
 		}
 		list = append(list, part{Response: &response{r.ID, names[r.ID], map[string]string{of: r.Text}}})
 	}
-	if m.Text != "" || len(m.Results)+len(m.Calls) == 0 {
+	for _, p := range m.Pictures {
+		list = append(list, part{Picture: &picture{p.Type, p.Data}})
+	}
+	if m.Text != "" || len(m.Results)+len(m.Calls)+len(m.Pictures) == 0 {
 		list = append(list, part{Text: m.Text})
 	}
 	for i, c := range m.Calls {

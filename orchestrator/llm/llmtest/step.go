@@ -118,5 +118,6 @@ type Turn struct {
 	Role, Text string
 	Calls      []llm.ToolCall   // with the arguments as they came
 	Results    []llm.ToolResult // where the vendor has them in messages
-	Kept       string           // what was sent back of an earlier answer's state, "" for nothing
+	Pictures   []llm.Picture
+	Kept       string // what was sent back of an earlier answer's state, "" for nothing
 }

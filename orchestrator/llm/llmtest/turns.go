@@ -1,6 +1,7 @@
 package llmtest
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 
@@ -106,6 +107,9 @@ func blockTurns(list any) (all []Turn) {
 				turn.Text += word(b["text"])
 			case "thinking":
 				turn.Kept += word(b["signature"])
+			case "image":
+				source := object(b["source"])
+				turn.Pictures = append(turn.Pictures, picture(word(source["media_type"]), word(source["data"])))
 			case "tool_use":
 				turn.Calls = append(turn.Calls, llm.ToolCall{ID: word(b["id"]), Name: word(b["name"]), Arguments: encode(b["input"])})
 			case "tool_result":
@@ -128,6 +132,9 @@ func partTurns(list any) (all []Turn) {
 			if s := word(p["thoughtSignature"]); s != "skip_thought_signature_validator" {
 				turn.Kept += s
 			}
+			if f := object(p["inlineData"]); len(f) > 0 {
+				turn.Pictures = append(turn.Pictures, picture(word(f["mimeType"]), word(f["data"])))
+			}
 			if f := object(p["functionCall"]); len(f) > 0 {
 				turn.Calls = append(turn.Calls, llm.ToolCall{ID: word(f["id"]), Name: word(f["name"]), Arguments: encode(f["args"])})
 			}
@@ -143,6 +150,12 @@ func partTurns(list any) (all []Turn) {
 		all = append(all, turn)
 	}
 	return all
+}
+
+// picture reads one in base64, which is empty where it is none.
+func picture(kind, data string) llm.Picture {
+	bytes, _ := base64.StdEncoding.DecodeString(data)
+	return llm.Picture{Type: kind, Data: bytes}
 }
 
 // itemTurns reads the input of the Responses API, in which calls, results and reasoning
@@ -170,7 +183,14 @@ func itemTurns(list any) (all []Turn) {
 			if !plain {
 				content = text(map[string]any{"parts": item["content"]})
 			}
-			turn(word(item["role"])).Text += content
+			t := turn(word(item["role"]))
+			t.Text += content
+			parts, _ := item["content"].([]any)
+			for _, p := range parts {
+				if kind, data, ok := strings.Cut(strings.TrimPrefix(word(object(p)["image_url"]), "data:"), ";base64,"); ok {
+					t.Pictures = append(t.Pictures, picture(kind, data))
+				}
+			}
 		}
 	}
 	return all

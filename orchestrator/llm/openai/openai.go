@@ -65,7 +65,7 @@ type question struct {
 
 type message struct {
 	Role    llm.Role `json:"role"`
-	Content string   `json:"content"`
+	Content any      `json:"content"` // a text, or a list with pictures
 }
 
 // A textForm says in which form the text of an answer is.

@@ -6,7 +6,7 @@ import "agent/orchestrator/llm"
 func Row() llm.Vendor {
 	return llm.Vendor{
 		Name: Vendor, Title: "OpenAI", Model: "gpt-5.3-codex",
-		Tools: llm.NativeTools,
+		Tools: llm.NativeTools, Sees: true,
 		Setup: "put a key in OPENAI_API_KEYS",
 		Settings: []llm.Setting{
 			{

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 
@@ -40,13 +41,24 @@ func items(req llm.Request, key llm.Key, m llm.Message) (list []any) {
 	if own := kept(req.Model, key, m.State); len(own) > 0 {
 		return append(list, own...)
 	}
-	if m.Text != "" || len(m.Results)+len(m.Calls) == 0 {
+	switch {
+	case len(m.Pictures) > 0:
+		list = append(list, message{m.Role, seen(m)})
+	case m.Text != "" || len(m.Results)+len(m.Calls) == 0:
 		list = append(list, message{m.Role, m.Text})
 	}
 	for _, c := range m.Calls {
 		list = append(list, call{"function_call", wire.ID(c.ID), wire.Name(c), string(wire.Arguments(c))})
 	}
 	return list
+}
+
+// seen returns the content of a message with pictures.
+func seen(m llm.Message) (list []map[string]string) {
+	for _, p := range m.Pictures {
+		list = append(list, map[string]string{"type": "input_image", "image_url": "data:" + p.Type + ";base64," + base64.StdEncoding.EncodeToString(p.Data)})
+	}
+	return append(list, map[string]string{"type": "input_text", "text": m.Text})
 }
 
 // An output is what an answer consists of, in the model's order: reasoning, messages and

@@ -32,6 +32,7 @@ type values struct {
 	countdown  time.Duration
 	question   llm.Money
 	wall       time.Duration
+	fetch      egress.List
 }
 
 // A kind is the type of a setting: how a file holds it, and what its text must be.
@@ -176,6 +177,14 @@ func hosts() kind {
 		return formatList(have.Narrow(want).Entries()), err
 	}
 	return k
+}
+
+// pages are hosts whose pages a model may read.
+func pages() kind {
+	return list(func(v *values, entries []string) (err error) {
+		v.fetch, err = egress.Parse(entries)
+		return err
+	})
 }
 
 // number is what parse reads into a field, if any. A file holds it as an H, of which 0

@@ -14,6 +14,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
+	"agent/sandbox/egress"
 	"agent/verify"
 	"agent/verify/policy"
 )
@@ -109,6 +110,15 @@ func (s Settings) Wall() time.Duration {
 		return 0
 	}
 	return v.wall
+}
+
+// Fetched are the hosts whose web pages a model may read, none for no such tool.
+func (s Settings) Fetched() egress.List {
+	v, err := s.resolve(table)
+	if err != nil { // Load has checked it
+		return nil
+	}
+	return v.fetch
 }
 
 // Candidates is how many different changes a run asks for.

@@ -130,6 +130,10 @@ func general() []Setting {
 			About: "hosts that the smoke test, the tests and gates of the workspace's own may reach, with a port or 443 and 80; a workspace only leaves out",
 			scope: leaveOut, kind: hosts(), owned: true,
 		},
+		{
+			Name: "fetch.allow", Env: "AGENT_FETCH", Default: "[]", About: "hosts whose web pages a model may read in `agent chat`, with a port or 443 and 80; empty: it has no such tool",
+			scope: userOnly, kind: pages(),
+		},
 		{Name: "gate", Default: "[]", About: "gates of the workspace's own, after the built-in ones", scope: add, kind: gateList(), owned: true},
 	}
 }

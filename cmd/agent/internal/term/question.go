@@ -224,6 +224,38 @@ func (c *Console) AskYes(ctx context.Context, text string) (bool, error) {
 	return key == 'y', err
 }
 
+// AskText asks for a text: a line, with those that were pasted with it, and the next one where it ends with a backslash.
+// The error is io.EOF at the end of the input, that of ctx, or of the terminal.
+func (c *Console) AskText(ctx context.Context, prompt string) (string, error) {
+	k := c.keyboard()
+	if k == nil {
+		return "", io.EOF
+	}
+	defer k.close()
+	fmt.Fprint(c.Stderr, prompt)
+	const longest = 64 << 10
+	var text strings.Builder
+	for text.Len() < longest {
+		line, err := readLine(ctx, k.tty, longest)
+		switch {
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case err != nil && text.Len()+len(line) > 0: // the end comes again
+		case errors.Is(err, io.EOF) || errors.Is(err, syscall.EIO):
+			return "", io.EOF
+		case err != nil:
+			return "", fmt.Errorf("read the question: %w", err)
+		}
+		more, goesOn := strings.CutSuffix(line, "\\")
+		text.WriteString(more)
+		if err != nil || !goesOn && !waiting(k.tty) {
+			break
+		}
+		text.WriteByte('\n')
+	}
+	return strings.TrimRight(text.String(), " \t\r\n"), nil
+}
+
 // AskLine asks for a line of text, which is "" where nothing was typed. The error is that
 // of ctx, or of the terminal; its end is no error.
 func (c *Console) AskLine(ctx context.Context, text string) (string, error) {

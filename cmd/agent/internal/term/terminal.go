@@ -33,6 +33,8 @@ type Console struct {
 	// TTY is the path of the terminal of the process, which is asked where Stdin is
 	// something else; "" where nobody may be asked then.
 	TTY string
+	// Interrupts is who takes Ctrl-C where a command does something else than to end; nil for nobody.
+	Interrupts *Interrupts
 
 	saw string // the diff that a person was shown last, whole and with its gates
 }
@@ -232,7 +234,11 @@ func Read(ctx context.Context, r io.Reader, limit int64) ([]byte, error) {
 // the line is lost to a program that reads the same terminal later.
 func ReadLine(ctx context.Context, r io.Reader) (string, error) {
 	// Nobody answers a question with more.
-	const longest = 1 << 10
+	return readLine(ctx, r, 1<<10)
+}
+
+// readLine is ReadLine for lines of so many bytes at most.
+func readLine(ctx context.Context, r io.Reader, longest int) (string, error) {
 	// The terminal hands over whole lines, so a byte at a time costs
 	// nothing that a person could notice.
 	from, one := Interruptible(ctx, r), make([]byte, 1)

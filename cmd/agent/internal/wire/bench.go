@@ -44,7 +44,7 @@ func (s *Session) workbenches(model *asker, replay string, only []string, caps c
 	shared := turns.New()
 	return func(ctx context.Context, base *workspace.Manifest, task agent.Task) (tournament.Workbench, error) {
 		w := &workbench.Workbench{
-			Model: model, Record: s.DB.Workbench(model.run, replay), Fence: task.Fence,
+			Model: model, Record: s.DB.Workbench(model.run, replay), Fence: task.Fence, Window: task.Window,
 			Start: s.startBench, Tools: only, Caps: caps, Turn: func(ctx context.Context) (func(), error) { return shared.Take(ctx, 0) }, Hide: s.Hide,
 			Tell: func(p conversation.Progress) {
 				model.emit(agent.Progress{Step: fmt.Sprintf("%s/r%d", p.Step, p.Round), Stage: agent.Called, Text: p.About})

@@ -82,7 +82,7 @@ func link(v llm.Vendor, s config.Settings, model string) (llm.Link, error) {
 		link.Sampling = own
 	}
 	form := toolForm(v, s, model)
-	link.Tools = form != llm.NoTools
+	link.Tools, link.Sees = form != llm.NoTools, v.Sees
 	if form == llm.EmulatedTools {
 		link.Provider = emulated.New(link.Provider)
 	}
