@@ -134,9 +134,15 @@ var allowed = map[string][]string{
 		"cmd/agent/internal/checkpoint", "cmd/agent/internal/cmdline", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault",
 		"cmd/agent/internal/proof", "cmd/agent/internal/term",
 		"cmd/agent/internal/wire", "orchestrator/crew", "orchestrator/forge", "orchestrator/forge/gitea", "orchestrator/forge/github", "orchestrator/forge/gitlab", "orchestrator/forge/mirror",
-		"orchestrator/gate", "orchestrator/pull", "orchestrator/run", "orchestrator/store", "orchestrator/store/database", "orchestrator/store/history",
+		"orchestrator/gate", "orchestrator/pull", "orchestrator/run", "orchestrator/serve/bot", "orchestrator/store", "orchestrator/store/database", "orchestrator/store/history",
 		"sandbox/workspace", "sandbox/workspace/git", "verify",
 	},
+	"cmd/agent/internal/command/serve": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/pr", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
+		"orchestrator/forge", "orchestrator/serve/bot", "sandbox/owner",
+	},
+	"orchestrator/serve/bot":  {"orchestrator/forge", "orchestrator/pull", "orchestrator/run"},
+	"orchestrator/store/bots": {"orchestrator/run", "orchestrator/serve/bot", "orchestrator/store/database"},
 	"cmd/agent/internal/command/prompts": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/agent", "sandbox/workspace",
@@ -289,7 +295,7 @@ var allowed = map[string][]string{
 	},
 	"orchestrator/selfbuild": {"images", "sandbox", "sandbox/workspace"},
 	"orchestrator/store": {
-		"orchestrator/agent/critic", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "orchestrator/store/calls", "orchestrator/store/database",
+		"orchestrator/agent/critic", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "orchestrator/store/bots", "orchestrator/store/calls", "orchestrator/store/database",
 		"orchestrator/store/history", "orchestrator/store/knowledge", "orchestrator/store/plans", "orchestrator/store/query", "orchestrator/survey", "sandbox/workspace", "verify",
 	},
 	"orchestrator/store/calls":    {"orchestrator/agent/conversation", "orchestrator/llm", "orchestrator/store/database", "sandbox/workspace/secret"},
@@ -364,6 +370,7 @@ var uses = map[string][]string{
 	"runs":    {"apply", "replay"},
 	"sandbox": {"images", "proposals"},
 	"self":    {"sandbox"},
+	"serve":   {"pr"},
 	"plan":    {"sandbox"}, "build": {"plan", "sandbox"}, "jobs": {"plan"},
 }
 

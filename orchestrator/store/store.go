@@ -6,6 +6,7 @@ import (
 	"agent/orchestrator/llm"
 	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
+	"agent/orchestrator/store/bots"
 	"agent/orchestrator/store/calls"
 	"agent/orchestrator/store/database"
 	"agent/orchestrator/store/history"
@@ -61,6 +62,9 @@ func (db *DB) Close() { db.db.Close() }
 
 // Plans returns the plans of goals.
 func (db *DB) Plans() plans.Book { return plans.New(db.db) }
+
+// Jobs returns what people ask for on a forge.
+func (db *DB) Jobs() bots.Queue { return bots.New(db.db) }
 
 // Address names the database for people: host, port and database, never the
 // password.

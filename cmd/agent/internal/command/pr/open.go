@@ -124,7 +124,7 @@ func (c command) open(ctx *cli.Context) error {
 		o := &opening{command: c, ctx: ctx, set: set, session: s, target: t, dir: dir, runs: ctx.StringSlice("run"), base: ctx.String("base")}
 		o.doc = Opened{Repository: t.address.Slug(), DryRun: ctx.Bool("dry-run"), Labels: append([]string{}, ctx.StringSlice("label")...), Commits: []OpenedCommit{}}
 		if err := o.run(ctx.Context); err != nil {
-			return forgeFault(err)
+			return ForgeFault(err)
 		}
 		if o.failed != nil {
 			return c.Report(*o.failed, set.On("json"))

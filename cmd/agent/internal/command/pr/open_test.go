@@ -99,7 +99,7 @@ func (b *bench) agent(args ...string) (stdout, stderr string, err error) {
 	line := cmdline.New(func(k string) string { return b.env[k] }, strings.NewReader(""), &out, &told)
 	group := Command(line)
 	if b.prove != nil || b.sleep != nil || b.find != nil {
-		group = command{line, b.prove, b.find, b.sleep}.group()
+		group = command{Line: line, prove: b.prove, find: b.find, sleep: b.sleep}.group()
 	}
 	app := &cli.App{Name: "agent", DisableSliceFlagSeparator: true, ExitErrHandler: func(*cli.Context, error) {}, Commands: []*cli.Command{group}}
 	err = app.RunContext(b.t.Context(), append([]string{"agent", "pr", args[0], "--workspace", b.dir}, args[1:]...))

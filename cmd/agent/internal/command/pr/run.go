@@ -144,7 +144,7 @@ func (c command) whole(ctx *cli.Context) error {
 			err = t.leased(ctx, s, p.run)
 		}
 		if err != nil {
-			return forgeFault(err)
+			return ForgeFault(err)
 		}
 		p.fill()
 		if asJSON {
