@@ -88,7 +88,9 @@ func TestAJobSaysWhyItCannotBeDone(t *testing.T) {
 	b.hub.AddIssue(forgetest.Issue{Number: 12, Title: "round up"})
 	b.hub.AddIssue(forgetest.Issue{Number: 13, Title: "round down"})
 	b.judges(verdict(verify.Pass, run.ExitDone, nil))
-	b.find = func(*cli.Context, *wire.Session, order) (run.Document, error) { return run.Document{}, errors.New("no such luck") }
+	b.find = func(*cli.Context, *wire.Session, order) (run.Document, error) {
+		return run.Document{}, errors.New("no such luck")
+	}
 	w := b.worker()
 	if o := w.Do(t.Context(), b.job(bot.Run, 12)); o.State != bot.Queued { // it may be trouble of the machine
 		t.Errorf("%+v", o)
