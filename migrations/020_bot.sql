@@ -1,4 +1,5 @@
--- What people ask the agent for on a forge, and what becomes of it. It is the queue too: a worker renews beat, and who takes a
+-- What people ask the agent for on a forge, and what becomes of it; and which pull requests hold the change of a run.
+-- The table is the queue too: a worker renews beat, and who takes a
 -- job raises token.
 
 create table bot_job (
@@ -55,5 +56,24 @@ comment on column v_bot_jobs.at is 'When it was heard of';
 comment on column v_bot_jobs.begun is 'When it was first begun, null before';
 comment on column v_bot_jobs.ended is 'When it ended, null before';
 comment on column v_bot_jobs.seconds is 'Seconds from its beginning to its end, or to now';
+
+create view v_pull_runs as
+select r.run, p.host, p.repository, p.number, p.url, r.commit, 'opened' as part, null as author
+from pull_run r join pull p on p.id = r.pull
+union all
+select c.run, c.host, c.repository, c.number, p.url, c.fix_commit, 'build', null
+from ci_round c left join pull p on (p.host, p.repository, p.number) = (c.host, c.repository, c.number) where c.run is not null and c.fix_commit <> ''
+union all
+select c.run, c.host, c.repository, c.number, p.url, c.fix_commit, 'comment', c.author
+from review_comment c left join pull p on (p.host, p.repository, p.number) = (c.host, c.repository, c.number) where c.run is not null and c.fix_commit <> '';
+comment on view v_pull_runs is 'Which pull requests hold the change of a run, and what was it made for? One row for each commit that the agent made of a run.';
+comment on column v_pull_runs.run is 'The run';
+comment on column v_pull_runs.host is 'Host of the forge, with its port';
+comment on column v_pull_runs.repository is 'Owner and name of the repository';
+comment on column v_pull_runs.number is 'Number of the pull request in its repository';
+comment on column v_pull_runs.url is 'Page of the pull request, null for one that others opened';
+comment on column v_pull_runs.commit is 'Commit with the change';
+comment on column v_pull_runs.part is 'opened: it was opened with it; build: it repaired its build; comment: a comment of a review was taken up';
+comment on column v_pull_runs.author is 'Who wrote that comment, null for none';
 
 {{ template "shared/reader.sql" . }}

@@ -21,6 +21,7 @@ import (
 	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/history"
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -172,6 +173,7 @@ func TestARunBecomesAPullRequestOnce(t *testing.T) {
 	if out := forgetest.Run(t, bare, "fsck", "--strict"); out != "" {
 		t.Error(out)
 	}
+	b.namesThePull(id)
 	// Text for people, and the working tree is as it was.
 	out, _, err := b.agent("open")
 	if err != nil || !strings.Contains(out, "pull request 1 is there already: "+b.git.URL) || !strings.Contains(out, "round prices up (run "+id+")") {
@@ -179,6 +181,25 @@ func TestARunBecomesAPullRequestOnce(t *testing.T) {
 	}
 	if got := forgetest.Run(t, b.dir, "status", "--short", "--branch"); !strings.Contains(got, "main") || !strings.Contains(got, "M till.py") {
 		t.Error(got)
+	}
+}
+
+// namesThePull has what `agent review` and `agent blame` read of a run name its pull request, and the review that it was made for.
+func (b *bench) namesThePull(id string) {
+	b.t.Helper()
+	ctx := b.t.Context()
+	list, err := b.db.Promotions(ctx, history.ReviewFilter{Run: id, All: true})
+	if err != nil || len(list) != 1 || list[0].Pull != "shop/till#1" {
+		b.t.Errorf("%+v %v", list, err)
+	}
+	here := store.Repository{Host: strings.TrimPrefix(b.git.URL, "http://"), Slug: "shop/till"}
+	said := store.ReviewComment{Thread: "1", Comment: "2", Author: "ada", State: store.CommentAnswered, Run: id, FixCommit: "c"}
+	if err := b.db.SaveReviewComment(ctx, here, 1, said); err != nil {
+		b.t.Fatal(err)
+	}
+	past, err := b.db.FileHistory(ctx, cmdline.Resolved(b.dir), "till.py")
+	if err != nil || len(past) != 1 || past[0].Pull != "shop/till#1; shop/till#1, comment by ada" {
+		b.t.Errorf("%+v %v", past, err)
 	}
 }
 
