@@ -365,7 +365,7 @@ var uses = map[string][]string{
 	"analyze": {"sandbox"},
 	"apply":   {"sandbox"},
 	"doctor":  {"images"},
-	"pr":      {"sandbox"},
+	"pr":      {"plan", "sandbox"},
 	"review":  {"undo"},
 	"runs":    {"apply", "replay"},
 	"sandbox": {"images", "proposals"},

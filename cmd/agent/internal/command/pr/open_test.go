@@ -17,6 +17,7 @@ import (
 	"agent/cmd/agent/internal/cmdline"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/crew/builder"
 	"agent/orchestrator/forge/forgetest"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
@@ -40,6 +41,7 @@ type bench struct {
 	prove func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error)
 	find  func(ctx *cli.Context, s *wire.Session, o order) (run.Document, error)
 	sleep func(ctx context.Context, d time.Duration) error
+	carry func(ctx *cli.Context, s *wire.Session, o order) (builder.Result, error)
 }
 
 func newBench(t *testing.T, files map[string]string) *bench {
@@ -99,8 +101,8 @@ func (b *bench) agent(args ...string) (stdout, stderr string, err error) {
 	var out, told bytes.Buffer
 	line := cmdline.New(func(k string) string { return b.env[k] }, strings.NewReader(""), &out, &told)
 	group := Command(line)
-	if b.prove != nil || b.sleep != nil || b.find != nil {
-		group = command{Line: line, prove: b.prove, find: b.find, sleep: b.sleep}.group()
+	if b.prove != nil || b.sleep != nil || b.find != nil || b.carry != nil {
+		group = command{Line: line, prove: b.prove, find: b.find, carry: b.carry, sleep: b.sleep}.group()
 	}
 	app := &cli.App{Name: "agent", DisableSliceFlagSeparator: true, ExitErrHandler: func(*cli.Context, error) {}, Commands: []*cli.Command{group}}
 	err = app.RunContext(b.t.Context(), append([]string{"agent", "pr", args[0], "--workspace", b.dir}, args[1:]...))

@@ -9,6 +9,7 @@ import (
 
 	"agent/cmd/agent/internal/cmdline"
 	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/crew/builder"
 	"agent/orchestrator/forge"
 	"agent/orchestrator/run"
 )
@@ -20,6 +21,8 @@ type command struct {
 	prove func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error)
 	// find has a change found, proved and written to a directory; see find.
 	find func(ctx *cli.Context, s *wire.Session, o order) (run.Document, error)
+	// carry has a plan made and carried out, as far as it was not; see carry.
+	carry func(ctx *cli.Context, s *wire.Session, o order) (builder.Result, error)
 	// sleep waits between two looks at a forge.
 	sleep func(ctx context.Context, d time.Duration) error
 	// may reports whose comments are taken up; nil for everybody's.
@@ -36,6 +39,9 @@ func newCommand(line *cmdline.Line) command {
 		return judge(ctx, line, s, of, intent)
 	}
 	c.find = func(ctx *cli.Context, s *wire.Session, o order) (run.Document, error) { return find(ctx, line, s, o) }
+	c.carry = func(ctx *cli.Context, s *wire.Session, o order) (builder.Result, error) {
+		return carry(ctx, line, s, o)
+	}
 	return c
 }
 
