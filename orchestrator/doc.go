@@ -44,6 +44,7 @@
 //	cmd/agent/internal/command/sandbox    agent sandbox: run, loop, exec, shell, ls, gc
 //	cmd/agent/internal/command/schema     agent schema
 //	cmd/agent/internal/command/self       agent self: rebuild, status, rollback, list
+//	cmd/agent/internal/command/serve      agent serve: jobs that people on a forge ask for
 //	cmd/agent/internal/command/sql        agent sql
 //	cmd/agent/internal/command/undo       agent undo
 //	cmd/agent/internal/command/uninstall  agent uninstall
@@ -118,9 +119,11 @@
 //	orchestrator/store/calls      requests to models, and when a key rests
 //	orchestrator/store/knowledge  memory, cascade queue, iterations, symbols, summaries, proposals
 //	orchestrator/store/history    the record read: lists, reviews, undo, blame, replay
-//	orchestrator/store/plans          plans, their tasks, and every try at one
+//	orchestrator/store/plans      plans, their tasks, and every try at one
+//	orchestrator/store/bots       what people on a forge ask for: a queue of jobs
 //	orchestrator/store/chats      conversations of people with models
 //	orchestrator/store/query      statements of SQL as the role that only reads
+//	orchestrator/serve/bot        who may ask for work on a forge, by webhook or poll, within which limits, and the answer
 //	orchestrator/serve/mcp        the gate by the Model Context Protocol: tools, resources, who approves
 //	orchestrator/pull             what a pull request says: commits, body, comments and answers; what is asked about a log or a comment; pure
 //	orchestrator/selfbuild        the agent's own image: its steps, journal, tags and battery

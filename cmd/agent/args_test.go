@@ -158,7 +158,7 @@ func TestUsageErrorsSayWhatToDo(t *testing.T) {
 func TestCompletionOffersWhatFits(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{
-		"s":                        "sandbox sql self schema",
+		"s":                        "sandbox serve sql self schema",
 		"sandbox ":                 "run loop exec shell ls gc",
 		"sandbox run --pa":         "--patch",
 		"sandbox run --patch ":     "", // a file: the shell's own

@@ -56,6 +56,7 @@ var stands = map[string]struct {
 	"runs apply": {needsDatabase, []string{"zzzz"}}, "memory show": {needsDatabase, nil}, "memory edit": {needsDatabase, nil}, "memory clear": {needsDatabase, []string{"--yes"}},
 	"pr open": {needsDatabase, nil}, "pr review": {needsDatabase, []string{"7"}}, "pr watch": {noneNeeded, []string{"7"}},
 	"pr fix-ci": {needsDatabase, []string{"7"}}, "pr run": {needsDatabase, []string{"shop/till", "--goal", "x"}},
+	"serve":  {needsDatabase, []string{"--repo", "shop/till", "--poll", "1m"}},
 	"models": {noneNeeded, []string{"--known"}}, "init": {noneNeeded, []string{"--help"}}, "uninstall": {noneNeeded, nil},
 	"mcp": {noneNeeded, nil}, "mcp install": {noneNeeded, []string{"claude", "--yes"}}, "mcp uninstall": {noneNeeded, []string{"claude", "--yes"}},
 	"prompts list": {noneNeeded, nil}, "prompts show": {noneNeeded, []string{"IF"}}, "prompts diff": {noneNeeded, nil}, "prompts edit": {noneNeeded, []string{"IF"}}, "prompts allow": {noneNeeded, []string{"--yes"}},

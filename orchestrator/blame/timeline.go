@@ -16,6 +16,7 @@ type Origin struct {
 	Run    string     `json:"run,omitempty"`
 	Model  string     `json:"model,omitempty"`
 	Review string     `json:"review,omitempty"` // what a person said of the run
+	Pull   string     `json:"pull,omitempty"`   // the pull requests that hold its change, and what it was made for there
 	At     *time.Time `json:"at,omitempty"`
 	After  *time.Time `json:"after,omitempty"`
 	Before *time.Time `json:"before,omitempty"`
@@ -39,6 +40,7 @@ type Change struct {
 	UndoOf string // the run whose promotion this one reversed, "" for none
 	Model  string
 	Review string // what a person said of the run, "" for nothing
+	Pull   string // the pull requests that hold its change, "" for none
 	At     time.Time
 	// Before is what it found and After what it left; both are empty where there was no file.
 	Before, After string
@@ -80,7 +82,7 @@ func NewTimeline(changes []Change, now string) *Timeline {
 		}
 		at := ch.At
 		t.versions = append(t.versions, Version{Text: ch.After, Undo: known, Back: back})
-		t.by = append(t.by, Origin{By: ByRun, Run: ch.Run, Model: ch.Model, Review: ch.Review, At: &at})
+		t.by = append(t.by, Origin{By: ByRun, Run: ch.Run, Model: ch.Model, Review: ch.Review, Pull: ch.Pull, At: &at})
 		t.last = &at
 	}
 	// Nothing tells when that was, only that it came after the last promotion.

@@ -60,7 +60,7 @@ func ParseAddress(text, base string) (Address, error) {
 	a.Owner, a.Name = path.Split(rest)
 	a.Owner = strings.Trim(a.Owner, "/")
 	for _, part := range strings.Split(rest, "/") {
-		if !plainName(part) {
+		if !PlainName(part) {
 			return Address{}, fail
 		}
 	}
@@ -70,9 +70,9 @@ func ParseAddress(text, base string) (Address, error) {
 	return a, nil
 }
 
-// plainName reports whether a part of a path is a name as forges give: it can stand in a URL
+// PlainName reports whether a part of a path, or a user, is a name as forges give: it can stand in a URL
 // and in the name of a directory as it is.
-func plainName(part string) bool {
+func PlainName(part string) bool {
 	if part == "" || strings.HasPrefix(part, ".") || strings.HasPrefix(part, "-") || len(part) > 200 {
 		return false
 	}

@@ -8,12 +8,16 @@ import (
 	"time"
 )
 
+// MaxListed bounds what is read of one list. One that is longer is an error, and never taken for a whole one.
+const MaxListed = 10_000
+
 // A Forge is one repository on its host. Lists are complete, whatever the pages of the
-// host; a call that was repeated changes nothing more than one.
+// host, or there is an error, as ErrTooLong; a call that was repeated changes nothing more than one.
 type Forge interface {
 	Pulls
 	Reviews
 	Checks
+	People
 }
 
 // Pulls are the pull requests of a repository; a merge request is one.
@@ -57,6 +61,28 @@ type Checks interface {
 	Log(ctx context.Context, j Job) (io.ReadCloser, error)
 	// Rerun has a job that ended done once more.
 	Rerun(ctx context.Context, j Job) error
+}
+
+// People are who may ask a bot for something, and what is said of issues.
+type People interface {
+	// Me is the name of the account whose token it is.
+	Me(ctx context.Context) (string, error)
+	// MayWrite reports whether somebody may push to the repository, by what the host says of them now.
+	MayWrite(ctx context.Context, name string) (bool, error)
+	// IssueComments lists what is said of an issue.
+	IssueComments(ctx context.Context, number int) ([]Comment, error)
+	// CommentIssue adds to that.
+	CommentIssue(ctx context.Context, number int, text string) error
+	// Said lists the comments on issues and pull requests as a whole that were written since a time, the oldest first.
+	Said(ctx context.Context, since time.Time) ([]Said, error)
+}
+
+// A Said is a comment with what it is about.
+type Said struct {
+	Comment
+	Number int
+	// Pull says that this is a pull request.
+	Pull bool
 }
 
 // A Pull is a pull request.
@@ -164,6 +190,8 @@ var (
 	ErrExists = errors.New("there is one already")
 	// ErrDenied means that the token does not open this, or no longer.
 	ErrDenied = errors.New("the forge does not accept the token for that")
+	// ErrTooLong means that a list has more than MaxListed entries, or never ends.
+	ErrTooLong = errors.New("the forge lists more than is read")
 	// ErrTransient means that the same may work later: the network, or the host's own trouble.
 	ErrTransient = errors.New("the forge has trouble")
 )

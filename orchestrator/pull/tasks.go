@@ -34,7 +34,8 @@ const (
 	answers     = "agent:answer"
 )
 
-// Tasks lists what was said by others and has no answer: threads first, then comments on the whole. by are the authors
+// Tasks lists what was said by others and has no answer: threads first, then comments on the whole. What asks the agent for
+// work is none (see Command). by are the authors
 // that count, none for all. What the agent said is known by whose token it is; a mark in a comment of others, or before the
 // end of one of its own, counts for nothing.
 func Tasks(threads []forge.Thread, said []forge.Comment, by []string) (list []Task) {
@@ -62,7 +63,7 @@ func Tasks(threads []forge.Thread, said []forge.Comment, by []string) (list []Ta
 			continue
 		}
 		last := th.Comments[len(th.Comments)-1]
-		if th.Resolved || last.Mine {
+		if _, order := Command(last.Text); th.Resolved || last.Mine || order {
 			continue
 		}
 		t := Task{Thread: th.ID, Comment: last.ID, Author: last.Author, Path: th.Path, Line: th.Line, Of: &threads[i]}
@@ -72,7 +73,7 @@ func Tasks(threads []forge.Thread, said []forge.Comment, by []string) (list []Ta
 		add(t)
 	}
 	for _, c := range said {
-		if !c.Mine && strings.TrimSpace(c.Text) != "" {
+		if _, order := Command(c.Text); !c.Mine && !order && strings.TrimSpace(c.Text) != "" {
 			add(Task{Thread: "all " + c.ID, Comment: c.ID, Author: c.Author, Text: spoken(c)})
 		}
 	}

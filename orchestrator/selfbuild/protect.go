@@ -15,7 +15,7 @@ var protected = []string{
 	"orchestrator/gate/", "orchestrator/run/", "orchestrator/exec/", "orchestrator/gateway/", "orchestrator/tournament/", "orchestrator/loop/", "orchestrator/survey/", "orchestrator/replay/", "orchestrator/export/",
 	"cmd/agent/main.go", "cmd/agent/tree_test.go",
 	"cmd/agent/internal/checkpoint/", "cmd/agent/internal/cmdline/", "cmd/agent/internal/command/sandbox/", "cmd/agent/internal/command/self/",
-	"cmd/agent/internal/command/edit/", "cmd/agent/internal/command/chat/", "cmd/agent/internal/command/review/", "cmd/agent/internal/command/undo/", "orchestrator/undo/", "cmd/agent/internal/command/pr/", "cmd/agent/internal/command/build/", "cmd/agent/internal/command/loop/", "orchestrator/crew/", "orchestrator/forge/", "orchestrator/workbench/",
+	"cmd/agent/internal/command/edit/", "cmd/agent/internal/command/chat/", "cmd/agent/internal/command/review/", "cmd/agent/internal/command/undo/", "orchestrator/undo/", "cmd/agent/internal/command/pr/", "cmd/agent/internal/command/serve/", "orchestrator/serve/bot/", "cmd/agent/internal/command/build/", "cmd/agent/internal/command/loop/", "orchestrator/crew/", "orchestrator/forge/", "orchestrator/workbench/",
 	"cmd/agent/internal/proof/", "cmd/agent/internal/command/prove/", "cmd/agent/internal/command/hook/", "cmd/agent/internal/command/ci/",
 	// What is masked, and where models are asked, is what the rows of the vendors say.
 	"orchestrator/llm/vendor.go", "orchestrator/llm/vendors/", "orchestrator/llm/gemini/row.go", "orchestrator/llm/ollama/row.go",

@@ -1,7 +1,7 @@
 // Package store keeps the record in Postgres: runs and their states,
 // candidates with gates and findings, promotions with the content of every
 // file, and the cache of results that stay true. It writes what a run did, and
-// joins the packages that keep or read the rest: calls, knowledge, plans, history and query.
+// joins the packages that keep or read the rest: bots, calls, knowledge, plans, history and query.
 //
 // *DB implements run.Store, run.Recovering, run.Recorder, run.LogStore and
 // verify.Cache, and by its parts loop.Knowledge, loop.Iterations, survey.SymbolStore,
@@ -31,6 +31,7 @@
 //	ci_round        repairs of a build that failed
 //	integration     pull requests on their way from a repository to the end
 //	forge_lease     which process is at which repository
+//	bot_job         what people asked for on a forge, and what became of it
 //	plan, plan_task  goals larger than one edit, and their tasks
 //	plan_attempt    every try at a task, and every plan, merge, review and delivery
 //	report, report_row  how a workspace stood, and what each analyzer said

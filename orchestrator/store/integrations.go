@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -72,13 +73,24 @@ func (db *DB) SaveIntegration(ctx context.Context, n Integration) error {
 
 // OpenIntegration returns the integration of a repository that has not ended; the error is database.ErrNotFound where
 // there is none.
-func (db *DB) OpenIntegration(ctx context.Context, r Repository) (n Integration, err error) {
+func (db *DB) OpenIntegration(ctx context.Context, r Repository) (Integration, error) {
+	return db.integration(ctx, r, `ended is null`, nil)
+}
+
+// integration reads the one that a condition is true of.
+func (db *DB) integration(ctx context.Context, r Repository, which string, args pgx.NamedArgs) (n Integration, err error) {
 	err = db.db.Do(ctx, "look for an integration of "+r.Slug, func(ctx context.Context) error {
 		n = Integration{Repository: r}
 		return database.Missing(db.db.Pool.QueryRow(ctx, `
 			select id, goal, coalesce(issue, 0), state, workspace, base, base_commit, runs, head, coalesce(number, 0), url, why
-			from integration where (host, repository) = (@host, @repository) and ended is null`, r.args(nil)).
+			from integration where (host, repository) = (@host, @repository) and `+which, r.args(args)).
 			Scan(&n.ID, &n.Goal, &n.Issue, &n.State, &n.Workspace, &n.Base, &n.BaseCommit, &n.Runs, &n.Head, &n.Number, &n.URL, &n.Why))
 	})
 	return n, err
+}
+
+// IssueIntegration returns the last integration for an issue that was begun since a time; the error is database.ErrNotFound
+// where there is none.
+func (db *DB) IssueIntegration(ctx context.Context, r Repository, issue int, since time.Time) (Integration, error) {
+	return db.integration(ctx, r, `issue = @issue and begun >= @since order by begun desc limit 1`, pgx.NamedArgs{"issue": issue, "since": since})
 }

@@ -6,6 +6,7 @@ import (
 	"agent/orchestrator/llm"
 	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
+	"agent/orchestrator/store/bots"
 	"agent/orchestrator/store/calls"
 	"agent/orchestrator/store/chats"
 	"agent/orchestrator/store/database"
@@ -65,6 +66,9 @@ func (db *DB) Plans() plans.Book { return plans.New(db.db) }
 
 // Chats returns the conversations of people with models in this record, good for as long as db is open.
 func (db *DB) Chats() chats.Book { return chats.New(db.db) }
+
+// Jobs returns what people ask for on a forge.
+func (db *DB) Jobs() bots.Queue { return bots.New(db.db) }
 
 // Address names the database for people: host, port and database, never the
 // password.

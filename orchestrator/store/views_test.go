@@ -292,10 +292,10 @@ func TestEveryViewSaysWhatItAnswers(t *testing.T) {
 		names = append(names, v.Name)
 		rows(t, p.db, "select * from "+v.Name) // the reader may, and it answers
 	}
-	want := strings.Fields(`v_analysis v_candidates v_cascade v_chats v_ci v_cost_per_promoted v_critiques v_directives v_events v_executed v_failure_taxonomy
+	want := strings.Fields(`v_analysis v_bot_jobs v_candidates v_cascade v_chats v_ci v_cost_per_promoted v_critiques v_directives v_events v_executed v_failure_taxonomy
 		v_findings v_first_pass_rate v_flaky v_funnel_daily v_gate_latency v_gates v_heal_attempts v_history v_human_latency
 		v_integrations v_iterations v_leaks v_memory v_model_calls v_model_keys v_plan_progress v_plans v_policy_hits v_promotion_files
-		v_promotions v_proposals v_pulls v_recordings v_reports v_resource_peaks v_reverted v_review_comments v_reviews v_roles v_runs
+		v_promotions v_proposals v_pull_runs v_pulls v_recordings v_reports v_resource_peaks v_reverted v_review_comments v_reviews v_roles v_runs
 		v_states v_stuck v_symbols v_tasks v_tool_calls v_unproven`)
 	if d := cmp.Diff(want, names); d != "" {
 		t.Errorf("views (-want +got):\n%s", d)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"agent/orchestrator/forge"
 )
@@ -68,6 +69,33 @@ func Contract(t *testing.T, s Subject) {
 	contractDraft(t, s)
 	contractReview(t, s, p)
 	contractChecks(t, s, p)
+	contractPeople(t, s, p)
+}
+
+// contractPeople asks who may write, and what was said of an issue and of all.
+func contractPeople(t *testing.T, s Subject, p forge.Pull) {
+	t.Helper()
+	ctx, f := t.Context(), s.Forge
+	me, err := f.Me(ctx)
+	if err != nil || me == "" {
+		t.Errorf("%q %v", me, err)
+	}
+	for name, want := range map[string]bool{"ada": true, "mallory": false, "../ada": false, "ada?x": false} {
+		if may, err := f.MayWrite(ctx, name); err != nil || may != want {
+			t.Errorf("%s may write: %v %v", name, may, err)
+		}
+	}
+	if err := f.CommentIssue(ctx, p.Number, "of an issue"); err != nil {
+		t.Fatal(err)
+	}
+	list, err := f.IssueComments(ctx, p.Number)
+	if err != nil || !slices.ContainsFunc(list, func(c forge.Comment) bool { return c.Text == "of an issue" && c.Mine && c.Author == me }) {
+		t.Errorf("%+v %v", list, err)
+	}
+	said, err := f.Said(ctx, time.Now().Add(-time.Hour))
+	if err != nil || !slices.ContainsFunc(said, func(c forge.Said) bool { return c.Text == "of an issue" && c.Mine && c.Number == p.Number && c.Pull }) {
+		t.Errorf("%+v %v", said, err)
+	}
 }
 
 // contractDraft opens a draft.

@@ -164,6 +164,8 @@ TYPE = channel
 ISSUE_INDEXER_TYPE = db
 [actions]
 ENABLED = true
+[webhook]
+ALLOWED_HOST_LIST = loopback
 [log]
 MODE = console
 LEVEL = Warn
@@ -293,4 +295,36 @@ func (g *Gitea) await(t testing.TB, what string, done func() bool) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	t.Fatalf("waited for %s in vain", what)
+}
+
+// Hook has the server send what happens in bot/name to an address, signed with a secret.
+func (g *Gitea) Hook(t testing.TB, name, address, secret string) {
+	t.Helper()
+	_, _, err := g.Admin.CreateRepoHook("bot", name, gitea.CreateHookOption{
+		Type: gitea.HookTypeGitea, Active: true, Config: map[string]string{"url": address, "content_type": "json", "secret": secret},
+		Events: []string{"issues", "issue_label", "issue_assign", "issue_comment", "pull_request", "pull_request_comment"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Await waits for something that the server does in the background.
+func (g *Gitea) Await(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	g.await(t, what, done)
+}
+
+// Person makes somebody who may read public repositories and nothing more.
+func (g *Gitea) Person(t testing.TB, name string) *gitea.Client {
+	t.Helper()
+	no := false
+	if _, _, err := g.Admin.AdminCreateUser(gitea.CreateUserOption{Username: name, Email: name + "@example.org", Password: name + "-password-1", MustChangePassword: &no}); err != nil {
+		t.Fatal(err)
+	}
+	client, err := gitea.NewClient(g.URL, gitea.SetBasicAuth(name, name+"-password-1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
 }

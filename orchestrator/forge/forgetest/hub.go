@@ -89,6 +89,8 @@ func NewHub(t testing.TB, g *Git, slug string) *Hub {
 		"POST " + repo + "/pulls/{n}/comments/{c}/replies": h.reply,
 		"GET " + repo + "/issues/{n}/comments":             h.said,
 		"POST " + repo + "/issues/{n}/comments":            h.say,
+		"GET " + repo + "/issues/comments":                 h.everything,
+		"GET " + repo + "/collaborators/{who}/permission":  h.permission,
 		"PATCH " + repo + "/issues/comments/{c}":           h.edit,
 		"POST " + repo + "/statuses/{sha}":                 h.setStatus,
 		"GET " + repo + "/commits/{sha}/status":            h.status,
@@ -249,15 +251,55 @@ func (c *hubComment) show() map[string]any {
 	return m
 }
 
+// numberOf is the issue or the pull request that a path names, 0 for none.
+func (h *Hub) numberOf(r *http.Request) int {
+	if p := h.pullOf(r); p != nil {
+		return p.number
+	}
+	for _, i := range h.issues {
+		if strconv.Itoa(i.Number) == r.PathValue("n") {
+			return i.Number
+		}
+	}
+	return 0
+}
+
+// everything lists what is said on the whole of issues and pull requests.
+func (h *Hub) everything(*http.Request) (int, any) {
+	list := []any{}
+	for _, c := range h.comments {
+		if !c.wholeRequests {
+			continue
+		}
+		m, kind := c.show(), "issues"
+		if slices.ContainsFunc(h.pulls, func(p *hubPull) bool { return p.number == c.pull }) {
+			kind = "pull"
+		}
+		m["issue_url"] = fmt.Sprintf("%s/api/v3/repos/%s/issues/%d", h.git.URL, h.Slug, c.pull)
+		m["html_url"] = fmt.Sprintf("%s/%s/%s/%d#issuecomment-%d", h.git.URL, h.Slug, kind, c.pull, c.id)
+		list = append(list, m)
+	}
+	return 200, list
+}
+
+// permission is that of ada to write, and of anybody else to read.
+func (h *Hub) permission(r *http.Request) (int, any) {
+	level := map[string]string{"ada": "write"}[r.PathValue("who")]
+	if level == "" {
+		level = "read"
+	}
+	return 200, map[string]any{"permission": level, "user": person(r.PathValue("who"))}
+}
+
 // list gives one page of comments, and says where the next one is.
 func (h *Hub) list(r *http.Request, whole bool) (int, any) {
-	p := h.pullOf(r)
-	if p == nil {
+	number := h.numberOf(r)
+	if number == 0 {
 		return missing()
 	}
 	list := []any{}
 	for _, c := range h.comments {
-		if c.pull == p.number && c.wholeRequests == whole {
+		if c.pull == number && c.wholeRequests == whole {
 			list = append(list, c.show())
 		}
 	}
@@ -335,11 +377,11 @@ func (h *Hub) reply(r *http.Request) (int, any) {
 }
 
 func (h *Hub) say(r *http.Request) (int, any) {
-	p := h.pullOf(r)
-	if p == nil {
+	number := h.numberOf(r)
+	if number == 0 {
 		return missing()
 	}
-	return 201, h.add(hubComment{pull: p.number, body: read[struct{ Body string }](r).Body, user: Me, wholeRequests: true}).show()
+	return 201, h.add(hubComment{pull: number, body: read[struct{ Body string }](r).Body, user: Me, wholeRequests: true}).show()
 }
 
 func (h *Hub) edit(r *http.Request) (int, any) {
@@ -443,11 +485,28 @@ func (h *Hub) AddIssue(i Issue) {
 	h.issues = append(h.issues, i)
 }
 
-// Say has another person comment at a line, or on the whole where the path is "".
+// Say has another person, who may write, comment at a line, or on the whole where the path is "".
 func (h *Hub) Say(number int, path string, line int, text string) {
+	h.SayAs("ada", number, path, line, text)
+}
+
+// SayAs is Say of anybody.
+func (h *Hub) SayAs(who string, number int, path string, line int, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.add(hubComment{pull: number, path: path, line: line, body: text, user: "ada", wholeRequests: path == ""})
+	h.add(hubComment{pull: number, path: path, line: line, body: text, user: who, wholeRequests: path == ""})
+}
+
+// Said lists what the agent said of an issue or a pull request as a whole.
+func (h *Hub) Said(number int) (list []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range h.comments {
+		if c.pull == number && c.wholeRequests && c.user == Me {
+			list = append(list, c.body)
+		}
+	}
+	return list
 }
 
 // FromFork makes a pull request whose branch is in another repository. The branch is one here,

@@ -68,7 +68,7 @@ func call[T any](ctx context.Context, f *Forge, act string, do func(*gitea.Clien
 	return v, fault(act, resp, err)
 }
 
-// pages calls next for each page of a list until one is not full.
+// pages calls next for each page of a list until one is empty. A list that is too long is none.
 func pages[T any](ctx context.Context, f *Forge, act string, next func(*gitea.Client, gitea.ListOptions) ([]T, *gitea.Response, error)) (all []T, err error) {
 	for page := 1; ; page++ {
 		list, err := call(ctx, f, act, func(c *gitea.Client) ([]T, *gitea.Response, error) {
@@ -82,11 +82,14 @@ func pages[T any](ctx context.Context, f *Forge, act string, next func(*gitea.Cl
 		if len(list) == 0 {
 			return all, nil
 		}
+		if len(all) >= forge.MaxListed {
+			return nil, fmt.Errorf("%s: %w", act, forge.ErrTooLong)
+		}
 	}
 }
 
-// me is whose token it is.
-func (f *Forge) me(ctx context.Context) (string, error) {
+// Me is part of forge.People.
+func (f *Forge) Me(ctx context.Context) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.who != "" {
@@ -211,7 +214,7 @@ func (f *Forge) Label(ctx context.Context, number int, labels []string) error {
 
 // Threads is part of forge.Reviews. Gitea has no threads in its API: comments at one line are one.
 func (f *Forge) Threads(ctx context.Context, number int) ([]forge.Thread, error) {
-	me, err := f.me(ctx)
+	me, err := f.Me(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -298,7 +301,7 @@ func (f *Forge) Answer(ctx context.Context, number int, t forge.Thread, text str
 
 // Comments is part of forge.Reviews.
 func (f *Forge) Comments(ctx context.Context, number int) ([]forge.Comment, error) {
-	me, err := f.me(ctx)
+	me, err := f.Me(ctx)
 	if err != nil {
 		return nil, err
 	}

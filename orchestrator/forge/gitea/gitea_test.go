@@ -217,3 +217,28 @@ func TestJobsAndLogs(t *testing.T) {
 		t.Errorf("%q %v", s.sent, err)
 	}
 }
+
+// A list that never ends is no whole one; who may not be asked about may not write.
+func TestListsThatNeverEnd(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, "["+strings.Repeat(`{"id":1,"name":"a"},`, 49)+`{"id":2}]`)
+	}))
+	t.Cleanup(s.Close)
+	f, err := gitea.New(forge.Address{Base: s.URL, Owner: "o", Name: "r"}, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Label(t.Context(), 1, []string{"x"}); !errors.Is(err, forge.ErrTooLong) || asked > forge.MaxListed/50 {
+		t.Errorf("after %d pages: %v", asked, err)
+	}
+	known, _ := open(t, map[string]string{"GET /collaborators/ada/permission": `{"permission":"write"}`, "GET /collaborators/bo/permission": `{"permission":"read"}`})
+	for name, want := range map[string]bool{"ada": true, "bo": false, "nobody": false, "../ada": false} {
+		if may, err := known.MayWrite(t.Context(), name); err != nil || may != want {
+			t.Errorf("%s: %v %v", name, may, err)
+		}
+	}
+}

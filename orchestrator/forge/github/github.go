@@ -60,7 +60,7 @@ func fault(act string, resp *github.Response, err error) error {
 	return wire.Fault(act, status, err)
 }
 
-// pages calls next for each page of a list until there is no more.
+// pages calls next for each page of a list until there is no more. A list that is too long is none.
 func pages[T any](act string, next func(github.ListOptions) ([]T, *github.Response, error)) (all []T, err error) {
 	for o := (github.ListOptions{PerPage: perPage}); ; {
 		list, resp, err := next(o)
@@ -68,14 +68,18 @@ func pages[T any](act string, next func(github.ListOptions) ([]T, *github.Respon
 			return nil, fault(act, resp, err)
 		}
 		all = append(all, list...)
-		if o.Page = resp.NextPage; o.Page == 0 {
+		last := o.Page
+		switch o.Page = resp.NextPage; {
+		case o.Page == 0:
 			return all, nil
+		case len(all) >= forge.MaxListed || o.Page <= last || len(list) == 0: // also one that turns in a circle
+			return nil, fmt.Errorf("%s: %w", act, forge.ErrTooLong)
 		}
 	}
 }
 
-// me is whose token it is. That of an app has no user, and its comments are those of a bot.
-func (f *Forge) me(ctx context.Context) (string, error) {
+// Me is part of forge.People. That of an app has no user, and its comments are those of a bot.
+func (f *Forge) Me(ctx context.Context) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.who != "" {
@@ -169,7 +173,7 @@ func (f *Forge) Label(ctx context.Context, number int, labels []string) error {
 
 // Threads is part of forge.Reviews.
 func (f *Forge) Threads(ctx context.Context, number int) ([]forge.Thread, error) {
-	me, err := f.me(ctx)
+	me, err := f.Me(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +216,7 @@ func (f *Forge) Answer(ctx context.Context, number int, t forge.Thread, text str
 
 // Comments is part of forge.Reviews.
 func (f *Forge) Comments(ctx context.Context, number int) ([]forge.Comment, error) {
-	me, err := f.me(ctx)
+	me, err := f.Me(ctx)
 	if err != nil {
 		return nil, err
 	}

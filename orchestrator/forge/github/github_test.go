@@ -2,8 +2,11 @@ package github_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
+	"strings"
 	"testing"
 
 	"agent/orchestrator/forge"
@@ -76,5 +79,31 @@ func TestPagesAreFollowedAndAnAppHasNoUser(t *testing.T) {
 	list, err := f.Comments(t.Context(), 1)
 	if err != nil || len(list) != 2 || list[0].Mine || !list[1].Mine {
 		t.Errorf("%+v %v", list, err)
+	}
+}
+
+// A list that never ends, or turns in a circle, is no whole one.
+func TestListsThatNeverEnd(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]func(page int) int{"never ends": func(p int) int { return p + 1 }, "turns in a circle": func(p int) int { return p%3 + 1 }} {
+		asked := 0
+		mux := http.NewServeMux()
+		mux.HandleFunc("/api/v3/user", func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{"login":"agent"}`)) })
+		mux.HandleFunc("/api/v3/repos/o/r/issues/1/comments", func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			page, _ := strconv.Atoi(r.FormValue("page"))
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Link", fmt.Sprintf(`<http://%s%s?page=%d>; rel="next"`, r.Host, r.URL.Path, next(max(page, 1))))
+			w.Write([]byte("[" + strings.Repeat(`{"id":1,"body":"a","user":{"login":"ada"}},`, 99) + `{"id":2}]`))
+		})
+		s := httptest.NewServer(mux)
+		f, err := github.New(forge.Address{Base: s.URL, Owner: "o", Name: "r"}, "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list, err := f.Comments(t.Context(), 1); !errors.Is(err, forge.ErrTooLong) || len(list) != 0 || asked > forge.MaxListed/100 {
+			t.Errorf("%s: %d comments after %d pages, %v", name, len(list), asked, err)
+		}
+		s.Close()
 	}
 }

@@ -6,14 +6,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/getkin/kin-openapi/openapi3filter"
@@ -28,7 +31,7 @@ import (
 const description = "@octokit/openapi@23.0.2"
 
 // described loads GitHub's description, which is fetched once.
-func described(t *testing.T) routers.Router {
+func described(t *testing.T) (routers.Router, openapi3.Examples) {
 	t.Helper()
 	dir := os.Getenv("AGENT_TEST_FORGE")
 	if dir == "" {
@@ -56,14 +59,16 @@ func described(t *testing.T) routers.Router {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return router
+	return router, doc.Components.Examples
 }
 
 // A validator refuses what GitHub's description does not allow, and answers with its examples.
 type validator struct {
 	t      *testing.T
 	router routers.Router
-	did    []string // the operations that were asked for
+	// examples are those that others name.
+	examples openapi3.Examples
+	did      []string // the operations that were asked for
 }
 
 func (v *validator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -111,9 +116,8 @@ func (v *validator) answer(w http.ResponseWriter, op *openapi3.Operation, here s
 			return
 		}
 		example := media.Example
-		for _, e := range media.Examples {
-			example = e.Value.Value
-			break
+		if names := slices.Sorted(maps.Keys(media.Examples)); len(names) > 0 { // "default" is the first one
+			example = v.resolved(media.Examples[names[0]].Value.Value)
 		}
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.WriteHeader(code)
@@ -124,10 +128,21 @@ func (v *validator) answer(w http.ResponseWriter, op *openapi3.Operation, here s
 	}
 }
 
+// resolved is an example, which may be the name of another one.
+func (v *validator) resolved(example any) any {
+	named, _ := example.(map[string]any)
+	ref, _ := named["$ref"].(string)
+	if found := v.examples[path.Base(ref)]; found != nil {
+		return found.Value.Value
+	}
+	return example
+}
+
 // Everything that the driver sends is what GitHub's own description allows, and what it reads is
 // GitHub's own examples.
 func TestRequestsAreThoseOfTheDescription(t *testing.T) {
-	v := &validator{t: t, router: described(t)}
+	router, examples := described(t)
+	v := &validator{t: t, router: router, examples: examples}
 	s := httptest.NewServer(v)
 	defer s.Close()
 	f, err := github.New(forge.Address{Base: s.URL, Owner: "octocat", Name: "Hello-World"}, "t")
@@ -214,6 +229,20 @@ func TestRequestsAreThoseOfTheDescription(t *testing.T) {
 				t.Errorf("read %q", text)
 			}
 			return nil
+		}},
+		{"what somebody may do", []string{"repos/get-collaborator-permission-level"}, func() error {
+			may, err := f.MayWrite(ctx, "octocat")
+			if !may {
+				t.Error("an administrator may not write")
+			}
+			return err
+		}},
+		{"all that is said", []string{"issues/list-comments-for-repo"}, func() error {
+			said, err := f.Said(ctx, time.Now())
+			if len(said) == 0 || said[0].Number == 0 || said[0].Author == "" || said[0].Text == "" {
+				t.Errorf("read %+v", said)
+			}
+			return err
 		}},
 		{"a job again", []string{"actions/re-run-job-for-workflow-run"}, func() error { return f.Rerun(ctx, job) }},
 	} {

@@ -99,12 +99,15 @@ func pages[T any](ctx context.Context, f *Forge, act, path string, query url.Val
 		if err != nil || len(list) == 0 || n <= page {
 			return all, nil // the last one, or a list that turns in a circle
 		}
+		if len(all) >= forge.MaxListed {
+			return nil, fmt.Errorf("%s: %w", act, forge.ErrTooLong)
+		}
 		page = n
 	}
 }
 
-// me is whose token it is.
-func (f *Forge) me(ctx context.Context) (string, error) {
+// Me is part of forge.People.
+func (f *Forge) Me(ctx context.Context) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.who != "" {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"agent/orchestrator/forge"
 	"agent/orchestrator/forge/gitlab"
@@ -142,5 +143,43 @@ func TestAnAnswerThatIsRefusedIsNoAnswer(t *testing.T) {
 	}
 	if err := f.Answer(t.Context(), 1, forge.Thread{ID: "d2"}, "x", false); err != nil {
 		t.Error(err)
+	}
+}
+
+// Who is a developer or more may write, also by a group; everything else, and whom the server does not know, is nobody.
+func TestWhoMayWriteAndWhatIsSaidOfIssues(t *testing.T) {
+	t.Parallel()
+	f, s := open(t, map[string]string{
+		"GET /api/v4/users": `[{"id":7,"username":"ada"}]`, "GET /members/all/7": `{"access_level":30,"state":"active"}`,
+		"GET /issues/3/notes":  `[{"id":1,"body":"x","author":{"username":"ada"}},{"id":2,"body":"moved","system":true},{"id":3,"body":"y","author":{"username":"bot"}}]`,
+		"POST /issues/3/notes": `{}`,
+		"GET /events": `[{"note":{"id":9,"body":"/agent fix","author":{"username":"ada"},"noteable_type":"MergeRequest","noteable_iid":4}},
+			{"note":{"id":8,"body":"/agent run","author":{"username":"ada"},"noteable_type":"Issue","noteable_iid":3}},{"note":{"id":7,"noteable_type":"Snippet","noteable_iid":1}},{}]`,
+	})
+	if may, err := f.MayWrite(t.Context(), "ada"); err != nil || !may {
+		t.Errorf("%v %v", may, err)
+	}
+	if may, err := f.MayWrite(t.Context(), "Ada"); err != nil || may { // the server found another one
+		t.Errorf("%v %v", may, err)
+	}
+	for _, member := range []string{`{"access_level":20,"state":"active"}`, `{"access_level":50,"state":"blocked"}`, `{}`, `404:{}`} {
+		s.answers["GET /members/all/7"] = member
+		if may, err := f.MayWrite(t.Context(), "ada"); err != nil || may {
+			t.Errorf("%s: %v %v", member, may, err)
+		}
+	}
+	s.answers["GET /api/v4/users"] = `[]`
+	if may, err := f.MayWrite(t.Context(), "ada"); err != nil || may {
+		t.Errorf("%v %v", may, err)
+	}
+	if list, err := f.IssueComments(t.Context(), 3); err != nil || len(list) != 2 || list[0].Mine || !list[1].Mine {
+		t.Errorf("%+v %v", list, err)
+	}
+	if err := f.CommentIssue(t.Context(), 3, "done"); err != nil || len(s.sent) != 1 || !strings.Contains(s.sent[0], `{"body":"done"}`) {
+		t.Errorf("%q %v", s.sent, err)
+	}
+	said, err := f.Said(t.Context(), time.Now())
+	if err != nil || len(said) != 2 || said[0].Number != 3 || said[0].Pull || said[1].Number != 4 || !said[1].Pull || said[1].Author != "ada" {
+		t.Errorf("%+v %v", said, err)
 	}
 }

@@ -32,7 +32,7 @@ type discussion struct {
 
 // discussions lists what was said of a merge request, without what GitLab says itself.
 func (f *Forge) discussions(ctx context.Context, number int) (threads []forge.Thread, whole []forge.Comment, err error) {
-	me, err := f.me(ctx)
+	me, err := f.Me(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

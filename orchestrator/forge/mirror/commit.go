@@ -30,6 +30,8 @@ type NewCommit struct {
 	By      Person
 	At      time.Time
 	Changes []Change
+	// Like, where it is not "", is a commit with the very files that this one is to have, in place of Changes.
+	Like string
 }
 
 // Make makes a commit by a stream of git's own, with no work tree and no index; no
@@ -46,6 +48,13 @@ func (m *Mirror) Make(ctx context.Context, c NewCommit) (string, error) {
 	fmt.Fprintf(&in, "feature done\nreset %s\ncommit %s\nauthor %s\ncommitter %s\n", ref, ref, who, who)
 	data(&in, []byte(c.Message))
 	fmt.Fprintf(&in, "from %s\n", c.Parent)
+	if c.Like != "" {
+		tree, err := m.git(ctx, nil, "rev-parse", "--verify", "--end-of-options", c.Like+"^{tree}")
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&in, "M 040000 %s \"\"\n", strings.TrimSpace(string(tree)))
+	}
 	for _, ch := range c.Changes {
 		if !cleanPath(ch.Path) {
 			return "", fmt.Errorf("%q is no place for a file", ch.Path)

@@ -19,6 +19,7 @@ type FileChange struct {
 	At      time.Time
 	Model   string        // as Promoted has it
 	Verdict ReviewVerdict // of the last review, "" for none
+	Pull    string        // as Promoted has it
 	Op      workspace.Op
 	Path    string // the name of the file afterwards
 	From    string // the old name of a rename, else ""
@@ -75,7 +76,7 @@ func changesOf(ctx context.Context, tx pgx.Tx, dir, name string, until *FileChan
 		args["at"], args["run"] = until.At, until.Run
 	}
 	rows, err := tx.Query(ctx, `
-		select distinct on (p.at, p.run) p.run, coalesce(p.undo_of, '') as undo_of, p.at, coalesce(v.model, '') as model, coalesce(v.verdict, '') as verdict,
+		select distinct on (p.at, p.run) p.run, coalesce(p.undo_of, '') as undo_of, p.at, coalesce(v.model, '') as model, coalesce(v.verdict, '') as verdict, `+pullsOf("p.run")+` as pull,
 			f.op, f.path, coalesce(f.from_path, '') as "from", b.content as before, a.content as after
 		from promotion_file f join promotion p on p.run = f.run
 		join lateral (

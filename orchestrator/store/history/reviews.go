@@ -42,6 +42,13 @@ type Promoted struct {
 	Reviewer  string   // of the last review, "" for none
 	Verdict   ReviewVerdict
 	Comment   string
+	Pull      string // the pull requests that hold the change, as "shop/till#7, comment by ada", "" for none
+}
+
+// pullsOf is an expression of SQL: the pull requests that hold the change of a run.
+func pullsOf(run string) string {
+	return `coalesce((select string_agg(distinct n.repository || '#' || n.number || case n.part when 'build' then ', repair of its build' when 'comment' then ', comment by ' || n.author else '' end, '; ')
+		from v_pull_runs n where n.run = ` + run + `), '')`
 }
 
 // Promotions lists promotions for review, the oldest first: those that stand
@@ -52,7 +59,7 @@ func (h Reader) Promotions(ctx context.Context, filter ReviewFilter) ([]Promoted
 	err := h.db.Do(ctx, "list promotions for review", func(ctx context.Context) error {
 		rows, err := h.db.Pool.Query(ctx, `
 			select run, workspace, promoted as at, intent, approved_by as approved, coalesce(undone_by, '') as undone_by,
-				coalesce(model, '') as model, cost::float8, coalesce(reviewer, '') as reviewer, coalesce(verdict, '') as verdict, coalesce(comment, '') as comment
+				coalesce(model, '') as model, cost::float8, coalesce(reviewer, '') as reviewer, coalesce(verdict, '') as verdict, coalesce(comment, '') as comment, `+pullsOf("v.run")+` as pull
 			from v_reviews v
 			where undo_of is null and (@all or verdict is null and undone_by is null)
 				and (@workspace = '' or workspace = @workspace) and (@run = '' or run = @run)

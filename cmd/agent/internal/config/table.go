@@ -148,6 +148,13 @@ func remotes() []Setting {
 			scope: userOnly, kind: choice(forgeKinds(), func(*values, string) {}),
 		},
 		{Name: "forge.token", Env: "AGENT_FORGE_TOKEN", About: "what opens the forge; empty: what your own credential helper of git says", scope: userOnly, kind: secretText()},
+		{Name: "serve.secret", Env: "AGENT_SERVE_SECRET", About: "what the forge signs its webhooks with, as you told it; empty: none are taken", scope: userOnly, kind: secretText()},
+		{Name: "serve.label", Env: "AGENT_SERVE_LABEL", Default: "agent", About: "the label of issues and pull requests that asks `agent serve` for work", scope: userOnly, kind: text(nil)},
+		{Name: "serve.people", Env: "AGENT_SERVE_PEOPLE", Default: "[]", About: "who may ask `agent serve` for work beside those who may write to the repository", scope: userOnly, kind: list(nil)},
+		{Name: "serve.person_hour", Env: "AGENT_SERVE_PERSON_HOUR", Default: "5", About: "jobs that `agent serve` takes on for one person in an hour", scope: userOnly, kind: count[int](1, 10_000, nil)},
+		{Name: "serve.person_day", Env: "AGENT_SERVE_PERSON_DAY", Default: "20", About: "and in a day", scope: userOnly, kind: count[int](1, 10_000, nil)},
+		{Name: "serve.repository_hour", Env: "AGENT_SERVE_REPOSITORY_HOUR", Default: "10", About: "jobs that it takes on for one repository in an hour", scope: userOnly, kind: count[int](1, 10_000, nil)},
+		{Name: "serve.repository_day", Env: "AGENT_SERVE_REPOSITORY_DAY", Default: "50", About: "and in a day", scope: userOnly, kind: count[int](1, 10_000, nil)},
 	}
 }
 

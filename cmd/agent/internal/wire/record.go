@@ -89,7 +89,7 @@ func (s *Session) Timeline(ctx context.Context, dir, name, now string) (*blame.T
 	var changes []blame.Change
 	for _, r := range rows {
 		changes = append(changes, blame.Change{
-			Run: r.Run, UndoOf: r.UndoOf, Model: r.Model, Review: string(r.Verdict), At: r.At, Before: string(r.Before), After: string(r.After),
+			Run: r.Run, UndoOf: r.UndoOf, Model: r.Model, Review: string(r.Verdict), Pull: r.Pull, At: r.At, Before: string(r.Before), After: string(r.After),
 		})
 	}
 	return blame.NewTimeline(changes, now), nil

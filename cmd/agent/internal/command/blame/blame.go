@@ -30,11 +30,11 @@ func Command(line *cmdline.Line) *cli.Command {
 	return &cli.Command{
 		Name: "blame", Usage: "show which run last changed each line", ArgsUsage: "FILE",
 		Description: "Prints for each line the run that brought it, its model (patch for a patch that was given),\n" +
-			"what a person said of the run in `agent review`, and when. Lines that nobody's run brought\n" +
-			"are \"by hand\", with the time before which or since when that happened, or were there\n" +
-			"\"before\" the first run that the record knows. An undone run has no lines: they belong to\n" +
-			"whoever brought them first. FILE is relative to the workspace; a rename by a run is\n" +
-			"followed, one by hand is not.\n" + cmdline.PagedHelp + cmdline.Examples(
+			"what a person said of the run in `agent review`, when, and the pull request that holds it, with\n" +
+			"whose comment it was made for. Lines that nobody's run brought are \"by hand\", with the time\n" +
+			"before which or since when that happened, or were there \"before\" the first run that the record\n" +
+			"knows. An undone run has no lines: they belong to whoever brought them first. FILE is relative\n" +
+			"to the workspace; a rename by a run is followed, one by hand is not.\n" + cmdline.PagedHelp + cmdline.Examples(
 			"agent blame shop/stock.py", "every line",
 			"agent blame -w ~/src/shop --json shop/stock.py", "for an editor"),
 		Flags:  append([]cli.Flag{cmdline.WorkspaceFlag(), cmdline.JSONFlag(cmdline.Document[File]("blame", 1))}, cmdline.ViewFlags()...),
@@ -131,15 +131,19 @@ func (doc *File) read(arg string) (string, error) {
 // writes to memory, so no error of w is looked at.
 func (c command) printBlame(w io.Writer, doc File) error {
 	pal := c.Palette(c.Stdout)
-	model := 0 // the widest
+	model, pull := 0, 0 // the widest
 	for _, l := range doc.Lines {
-		model = max(model, ansi.StringWidth(term.CleanLine(l.Model)))
+		model, pull = max(model, ansi.StringWidth(term.CleanLine(l.Model))), max(pull, ansi.StringWidth(term.CleanLine(l.Pull)))
 	}
 	digits := len(fmt.Sprint(len(doc.Lines)))
 	for _, l := range doc.Lines {
 		name := term.CleanLine(l.Model)
 		name += strings.Repeat(" ", model-ansi.StringWidth(name))
 		head := fmt.Sprintf("%-12s %s %-9s %-25s", l.Who(), name, l.Review, when(l.Origin))
+		if pull > 0 {
+			of := term.CleanLine(l.Pull)
+			head += " " + of + strings.Repeat(" ", pull-ansi.StringWidth(of))
+		}
 		switch l.By {
 		case blame.ByRun:
 			head = pal.Accent(head)

@@ -55,13 +55,34 @@ func find(ctx *cli.Context, line *cmdline.Line, s *wire.Session, o order) (run.D
 	if s.Engine == nil {
 		return run.Document{}, fault.Infra("start the engine, then run again; see `agent doctor`", "a change has to be proved, and no container engine answers")
 	}
+	set, req, err := settled(ctx, line, o)
+	if err != nil {
+		return run.Document{}, err
+	}
+	defer req.Place.Close()
+	if req.Candidates, err = set.Candidates(); err != nil {
+		return run.Document{}, err
+	}
+	req.Goal, req.Given, req.Scope, req.NoFeature = o.goal, o.given, o.scope, true
+	// Standard output is for the result of the whole command.
+	told := cmdline.New(line.Getenv, line.Stdin, line.Stderr, line.Stderr)
+	a := &sandbox.Attempt{Line: told, Session: s, Settings: set, Guard: func(by *checkpoint.Approver) run.Approver { return guard{by, o.guarded, req.Allow} }}
+	err = a.Iterate(ctx, req)
+	if a.Ended == nil {
+		return run.Document{}, err
+	}
+	return *a.Ended, nil
+}
+
+// settled is what holds for the files of an order, and a request for them, whose Place the caller closes.
+func settled(ctx *cli.Context, line *cmdline.Line, o order) (config.Settings, run.Request, error) {
 	// The agent.toml of those files decides what is proved, within what the user allows.
 	if err := ctx.Set("workspace", o.dir); err != nil {
-		return run.Document{}, err
+		return nil, run.Request{}, err
 	}
 	set, err := config.Load(ctx, line.Getenv)
 	if err != nil {
-		return run.Document{}, err
+		return nil, run.Request{}, err
 	}
 	set = maps.Clone(set)
 	for name, text := range map[string]string{
@@ -73,24 +94,13 @@ func find(ctx *cli.Context, line *cmdline.Line, s *wire.Session, o order) (run.D
 	}
 	req, err := sandbox.BaseRequest(set)
 	if err != nil {
-		return run.Document{}, err
+		return nil, run.Request{}, err
 	}
-	defer req.Place.Close()
-	if req.Candidates, err = set.Candidates(); err != nil {
-		return run.Document{}, err
-	}
-	req.Goal, req.Given, req.Scope, req.NoFeature = o.goal, o.given, o.scope, true
 	if err := wire.CheckAnyModel(ctx.Context, set); err != nil {
-		return run.Document{}, err
+		req.Place.Close()
+		return nil, req, err
 	}
-	// Standard output is for the result of the whole command.
-	told := cmdline.New(line.Getenv, line.Stdin, line.Stderr, line.Stderr)
-	a := &sandbox.Attempt{Line: told, Session: s, Settings: set, Guard: func(by *checkpoint.Approver) run.Approver { return guard{by, o.guarded, req.Allow} }}
-	err = a.Iterate(ctx, req)
-	if a.Ended == nil {
-		return run.Document{}, err
-	}
-	return *a.Ended, nil
+	return set, req, nil
 }
 
 // A guard approves nothing of some kinds of hold that was not allowed in advance.

@@ -103,7 +103,7 @@ func (c command) fix(ctx *cli.Context) error {
 			return err
 		}
 		if err := t.leased(ctx, s, func() error { return f.run(interval, timeout, ctx.Int("rounds")) }); err != nil {
-			return forgeFault(err)
+			return ForgeFault(err)
 		}
 		return f.report(set.On("json"))
 	})

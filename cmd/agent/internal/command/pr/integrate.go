@@ -76,7 +76,10 @@ func (g *integrating) run() error {
 	if err != nil {
 		return err
 	}
-	tasks := pull.Tasks(threads, said, g.by)
+	tasks, err := g.wanted(ctx, pull.Tasks(threads, said, g.by))
+	if err != nil {
+		return err
+	}
 	for _, task := range tasks[:min(len(tasks), maxTasks)] {
 		row := store.ReviewComment{Thread: task.Thread, Comment: task.Comment, Author: task.Author, Path: task.Path, Line: task.Line, State: store.CommentOpen}
 		if i := slices.IndexFunc(rows, func(r store.ReviewComment) bool { return r.Thread == task.Thread && r.Comment == task.Comment }); i >= 0 {
@@ -91,6 +94,27 @@ func (g *integrating) run() error {
 		}
 	}
 	return nil
+}
+
+// wanted are the tasks of those whose comments count.
+func (g *integrating) wanted(ctx context.Context, all []pull.Task) (list []pull.Task, err error) {
+	if g.may == nil {
+		return all, nil
+	}
+	asked := map[string]bool{}
+	for _, task := range all {
+		may, known := asked[task.Author]
+		if !known {
+			if may, err = g.may(ctx, g.api, task.Author); err != nil {
+				return nil, err
+			}
+			asked[task.Author] = may
+		}
+		if may {
+			list = append(list, task)
+		}
+	}
+	return list, nil
 }
 
 // take brings one comment from where it is to its answer.

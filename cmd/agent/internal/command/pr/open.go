@@ -124,7 +124,7 @@ func (c command) open(ctx *cli.Context) error {
 		o := &opening{command: c, ctx: ctx, set: set, session: s, target: t, dir: dir, runs: ctx.StringSlice("run"), base: ctx.String("base")}
 		o.doc = Opened{Repository: t.address.Slug(), DryRun: ctx.Bool("dry-run"), Labels: append([]string{}, ctx.StringSlice("label")...), Commits: []OpenedCommit{}}
 		if err := o.run(ctx.Context); err != nil {
-			return forgeFault(err)
+			return ForgeFault(err)
 		}
 		if o.failed != nil {
 			return c.Report(*o.failed, set.On("json"))
@@ -219,19 +219,35 @@ func (o *opening) found(ctx context.Context, list []promoted) (bool, error) {
 		if i < 0 {
 			return false, fault.Policy("name another branch with --head", "branch %s is there already, and holds no commit of run %s: nothing on the forge is rewritten", o.doc.Head, p.work.Run)
 		}
+		// Those of the tasks before it are on the branch too.
+		for _, step := range p.steps {
+			if j := slices.IndexFunc(log, func(l mirror.Log) bool { return slices.Contains(pull.Runs([]string{l.Body}), step.work.Run) }); j >= 0 {
+				o.add(log[j].Commit, step.work)
+			}
+		}
 		o.add(log[i].Commit, p.work)
 	}
 	o.doc.Commit = at[1]
 	return true, nil
 }
 
-// made reports whether a commit is the change of a run on its own parent: its message is text that anybody who may push
-// can write.
+// made reports whether a commit is the change of a run on its own parent, or with those of the tasks before it on the parent of
+// the first: its message is text that anybody who may push can write.
 func (o *opening) made(ctx context.Context, commit string, p promoted) bool {
-	parent, err := o.mirror.Commit(ctx, commit+"^")
-	if err != nil {
-		return false
+	for back := 1; back <= max(1, len(p.steps)); back++ {
+		parent, err := o.mirror.Commit(ctx, fmt.Sprintf("%s~%d", commit, back))
+		if err != nil {
+			return false
+		}
+		if o.madeOn(ctx, parent, commit, p) {
+			return true
+		}
 	}
+	return false
+}
+
+// madeOn reports whether a commit has the files of parent with the change of a run.
+func (o *opening) madeOn(ctx context.Context, parent, commit string, p promoted) bool {
 	changes, err := o.onto(ctx, parent, p.changes)
 	if err != nil || len(changes) == 0 {
 		return false
@@ -282,10 +298,56 @@ func (o *opening) commit(ctx context.Context, parent string, p *promoted) (strin
 		}
 	}
 	commit, err := o.mirror.Make(ctx, mirror.NewCommit{Parent: parent, Message: pull.Message(p.work), By: by, At: p.detail.Ended, Changes: changes})
-	if err == nil {
+	if err != nil {
+		return "", err
+	}
+	if commit, err = o.inSteps(ctx, parent, commit, p); err == nil {
 		o.add(commit, p.work)
 	}
 	return commit, err
+}
+
+// inSteps makes of one commit on parent one a task, where the run delivered a plan of several: the last one has the files of
+// the whole, which is what was judged together. Where the tasks do not fit one by one, it stays one commit.
+func (o *opening) inSteps(ctx context.Context, parent, whole string, p *promoted) (string, error) {
+	if len(p.steps) < 2 {
+		return whole, nil
+	}
+	by, head := o.author(ctx), parent
+	var made []string
+	var works []pull.Work
+	for _, step := range p.steps[:len(p.steps)-1] {
+		changes, err := o.onto(ctx, head, step.changes)
+		var clash *fault.Error
+		if errors.As(err, &clash) {
+			return whole, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		if len(changes) == 0 {
+			continue
+		}
+		if head, err = o.mirror.Make(ctx, mirror.NewCommit{Parent: head, Message: pull.Message(step.work), By: by, At: step.detail.Ended, Changes: changes}); err != nil {
+			return "", err
+		}
+		made, works = append(made, head), append(works, step.work)
+	}
+	if same, err := o.mirror.Same(ctx, head, whole); err != nil || same || len(made) == 0 { // the last task would be a commit of nothing
+		return whole, err
+	}
+	// What is said of the whole is said with its last commit.
+	last := p.work
+	last.Intent = p.steps[len(p.steps)-1].work.Intent
+	commit, err := o.mirror.Make(ctx, mirror.NewCommit{Parent: head, Message: pull.Message(last), By: by, At: p.detail.Ended, Like: whole})
+	if err != nil {
+		return "", err
+	}
+	for i, w := range works {
+		o.add(made[i], w)
+	}
+	p.work = last
+	return commit, nil
 }
 
 // again judges what is between the files in dir and those of a commit.

@@ -17,10 +17,12 @@ import (
 	"agent/cmd/agent/internal/cmdline"
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/crew/builder"
 	"agent/orchestrator/forge/forgetest"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
+	"agent/orchestrator/store/history"
 	"agent/orchestrator/store/storetest"
 	"agent/sandbox/workspace"
 	"agent/verify"
@@ -39,6 +41,7 @@ type bench struct {
 	prove func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error)
 	find  func(ctx *cli.Context, s *wire.Session, o order) (run.Document, error)
 	sleep func(ctx context.Context, d time.Duration) error
+	carry func(ctx *cli.Context, s *wire.Session, o order) (builder.Result, error)
 }
 
 func newBench(t *testing.T, files map[string]string) *bench {
@@ -98,8 +101,8 @@ func (b *bench) agent(args ...string) (stdout, stderr string, err error) {
 	var out, told bytes.Buffer
 	line := cmdline.New(func(k string) string { return b.env[k] }, strings.NewReader(""), &out, &told)
 	group := Command(line)
-	if b.prove != nil || b.sleep != nil || b.find != nil {
-		group = command{line, b.prove, b.find, b.sleep}.group()
+	if b.prove != nil || b.sleep != nil || b.find != nil || b.carry != nil {
+		group = command{Line: line, prove: b.prove, find: b.find, carry: b.carry, sleep: b.sleep}.group()
 	}
 	app := &cli.App{Name: "agent", DisableSliceFlagSeparator: true, ExitErrHandler: func(*cli.Context, error) {}, Commands: []*cli.Command{group}}
 	err = app.RunContext(b.t.Context(), append([]string{"agent", "pr", args[0], "--workspace", b.dir}, args[1:]...))
@@ -172,6 +175,7 @@ func TestARunBecomesAPullRequestOnce(t *testing.T) {
 	if out := forgetest.Run(t, bare, "fsck", "--strict"); out != "" {
 		t.Error(out)
 	}
+	b.namesThePull(id)
 	// Text for people, and the working tree is as it was.
 	out, _, err := b.agent("open")
 	if err != nil || !strings.Contains(out, "pull request 1 is there already: "+b.git.URL) || !strings.Contains(out, "round prices up (run "+id+")") {
@@ -179,6 +183,25 @@ func TestARunBecomesAPullRequestOnce(t *testing.T) {
 	}
 	if got := forgetest.Run(t, b.dir, "status", "--short", "--branch"); !strings.Contains(got, "main") || !strings.Contains(got, "M till.py") {
 		t.Error(got)
+	}
+}
+
+// namesThePull has what `agent review` and `agent blame` read of a run name its pull request, and the review that it was made for.
+func (b *bench) namesThePull(id string) {
+	b.t.Helper()
+	ctx := b.t.Context()
+	list, err := b.db.Promotions(ctx, history.ReviewFilter{Run: id, All: true})
+	if err != nil || len(list) != 1 || list[0].Pull != "shop/till#1" {
+		b.t.Errorf("%+v %v", list, err)
+	}
+	here := store.Repository{Host: strings.TrimPrefix(b.git.URL, "http://"), Slug: "shop/till"}
+	said := store.ReviewComment{Thread: "1", Comment: "2", Author: "ada", State: store.CommentAnswered, Run: id, FixCommit: "c"}
+	if err := b.db.SaveReviewComment(ctx, here, 1, said); err != nil {
+		b.t.Fatal(err)
+	}
+	past, err := b.db.FileHistory(ctx, cmdline.Resolved(b.dir), "till.py")
+	if err != nil || len(past) != 1 || past[0].Pull != "shop/till#1; shop/till#1, comment by ada" {
+		b.t.Errorf("%+v %v", past, err)
 	}
 }
 

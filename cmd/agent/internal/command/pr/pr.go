@@ -9,6 +9,8 @@ import (
 
 	"agent/cmd/agent/internal/cmdline"
 	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/crew/builder"
+	"agent/orchestrator/forge"
 	"agent/orchestrator/run"
 )
 
@@ -19,18 +21,28 @@ type command struct {
 	prove func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error)
 	// find has a change found, proved and written to a directory; see find.
 	find func(ctx *cli.Context, s *wire.Session, o order) (run.Document, error)
+	// carry has a plan made and carried out, as far as it was not; see carry.
+	carry func(ctx *cli.Context, s *wire.Session, o order) (builder.Result, error)
 	// sleep waits between two looks at a forge.
 	sleep func(ctx context.Context, d time.Duration) error
+	// may reports whose comments are taken up; nil for everybody's.
+	may func(ctx context.Context, api forge.Forge, name string) (bool, error)
 }
 
 // Command is the group of what is done with pull requests.
-func Command(line *cmdline.Line) *cli.Command {
+func Command(line *cmdline.Line) *cli.Command { return newCommand(line).group() }
+
+// newCommand has the gates, the models and the clock for its parts.
+func newCommand(line *cmdline.Line) command {
 	c := command{Line: line, sleep: pause}
 	c.prove = func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error) {
 		return judge(ctx, line, s, of, intent)
 	}
 	c.find = func(ctx *cli.Context, s *wire.Session, o order) (run.Document, error) { return find(ctx, line, s, o) }
-	return c.group()
+	c.carry = func(ctx *cli.Context, s *wire.Session, o order) (builder.Result, error) {
+		return carry(ctx, line, s, o)
+	}
+	return c
 }
 
 // group is the command with its subcommands.

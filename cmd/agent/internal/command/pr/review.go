@@ -115,14 +115,14 @@ func (c command) review(ctx *cli.Context) error {
 		var taken []TakenComment
 		if ctx.Bool("integrate") {
 			if taken, err = c.integrate(ctx, set, s, t, number); err != nil {
-				return forgeFault(err)
+				return ForgeFault(err)
 			}
 		} else if ctx.IsSet("author") {
 			return fault.Usage("add --integrate", "--author is about comments that are taken up")
 		}
 		doc, err := r.judged(ctx, s, number)
 		if err != nil {
-			return forgeFault(err)
+			return ForgeFault(err)
 		}
 		// What was not judged for a reason of the machine is no verdict on anybody's change.
 		if doc.State == run.Failed || doc.State == run.Cancelled {
@@ -132,7 +132,7 @@ func (c command) review(ctx *cli.Context) error {
 		r.doc.Comments = taken
 		if r.doc.DryRun = ctx.Bool("dry-run"); !r.doc.DryRun {
 			if err := r.say(ctx.Context); err != nil {
-				return forgeFault(err)
+				return ForgeFault(err)
 			}
 		}
 		if asJSON {

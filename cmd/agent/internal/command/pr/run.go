@@ -20,6 +20,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/crew"
 	"agent/orchestrator/forge"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
@@ -40,6 +41,7 @@ func (c command) runCommand() *cli.Command {
 			"not pass, 4 an approval is needed, 5 a bound is reached, 6 another process is at work on it.\n\n" + cmdline.Examples(
 			"agent pr run shop/till --goal 'round prices up'", "from the goal to the pull request",
 			"agent pr run https://github.com/shop/till --issue 12", "for an issue",
+			"agent pr run shop/till --issue 12 --planned", "by a plan, with a commit a task",
 			"agent pr run shop/till --resume", "go on where it stopped",
 			"agent pr run shop/till --goal 'round up' --dry-run", "what would be done; nothing is written"),
 		Flags: slices.Concat([]cli.Flag{
@@ -51,6 +53,7 @@ func (c command) runCommand() *cli.Command {
 			&cli.StringSliceFlag{Name: "author", Usage: "take up only comments of `NAME`; may be repeated"},
 			&cli.IntFlag{Name: "rounds", Value: maxRounds, Usage: "repair the build `N` times at most"},
 			&cli.BoolFlag{Name: "no-ci", Usage: "wait for no build server", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "planned", Usage: "plan the goal first, and do it task by task: one commit each", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "resume", Usage: "carry on the one that has not ended", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "reset", Usage: "give up the one that has not ended; with a goal begin anew", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "dry-run", Usage: "write nothing, here or on the forge", DisableDefaultText: true},
@@ -137,14 +140,14 @@ func (c command) whole(ctx *cli.Context) error {
 			return err
 		}
 		p := &passage{command: c, target: t, ctx: ctx, set: set, session: s, doc: Passage{Repository: t.address.Slug(), Runs: []string{}, DryRun: ctx.Bool("dry-run")}}
-		p.build = p.engineer
+		p.build = p.reachGoal
 		if p.doc.DryRun {
 			err = p.preview()
 		} else {
 			err = t.leased(ctx, s, p.run)
 		}
 		if err != nil {
-			return forgeFault(err)
+			return ForgeFault(err)
 		}
 		p.fill()
 		if asJSON {
@@ -322,21 +325,40 @@ func (p *passage) reach() (store.IntegrationState, error) {
 	return store.PROpen, err
 }
 
-// engineer reaches the goal by one run.
-func (p *passage) engineer() ([]string, error) {
-	given := ""
+// reachGoal reaches the goal by one run, or by a plan where that was asked for now or before.
+func (p *passage) reachGoal() ([]string, error) {
+	o := order{dir: p.row.Workspace, goal: p.row.Goal}
 	if p.row.Issue != 0 {
 		i, err := p.api.Issue(p.ctx.Context, p.row.Issue)
 		if err != nil {
 			return nil, err
 		}
-		given = issueText(i)
+		o.given = issueText(i)
 	}
 	limits, err := p.set.Budget()
 	if err != nil {
 		return nil, err
 	}
-	doc, err := p.find(p.ctx, p.session, order{dir: p.row.Workspace, goal: p.row.Goal, given: given, requests: limits.Requests, time: limits.RunTime})
+	o.requests, o.time = limits.Requests, limits.RunTime
+	begun, err := p.session.DB.Plans().Plans(p.ctx.Context, cmdline.Resolved(p.row.Workspace), 1)
+	if err != nil {
+		return nil, err
+	}
+	if p.ctx.Bool("planned") || len(begun) > 0 {
+		res, err := p.carry(p.ctx, p.session, o)
+		if err != nil {
+			return nil, err
+		}
+		if res.Plan.State != crew.Delivered || res.Plan.Run == "" {
+			why := cmp.Or(res.Plan.Why, "it came to no change")
+			if res.Error != nil {
+				why = res.Error.Message
+			}
+			return nil, &stop{cmp.Or(res.Exit, run.ExitFail), fmt.Sprintf("plan %d is %s: %s", res.Plan.ID, res.Plan.State, why)}
+		}
+		return []string{res.Plan.Run}, nil
+	}
+	doc, err := p.find(p.ctx, p.session, o)
 	if err != nil {
 		return nil, err
 	}

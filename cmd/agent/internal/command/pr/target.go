@@ -41,38 +41,10 @@ type target struct {
 	home string
 }
 
-// target finds the repository, and what opens it. The token is for the forge that the user
-// configured: a workspace whose remote is elsewhere is not followed there.
+// target finds the repository, what opens it, and its objects here.
 func (c command) target(ctx context.Context, set config.Settings, named string) (*target, error) {
-	t := &target{home: c.Getenv("HOME")}
-	text, err := t.remote(ctx, cmdline.Resolved(set["workspace"].Text), named)
+	t, token, err := c.connect(ctx, set, named)
 	if err != nil {
-		return nil, err
-	}
-	base := strings.TrimSuffix(set["forge.url"].Text, "/")
-	if named != "" && !strings.Contains(named, ":") {
-		text = base + "/" + named
-	}
-	if t.address, err = forge.ParseAddress(text, base); err != nil {
-		return nil, fault.Usage("name the repository: --repo OWNER/NAME, and its forge: AGENT_FORGE_URL", "%w", err)
-	}
-	const where = "AGENT_FORGE_URL (forge.url in your configuration) names the forge, AGENT_FORGE_TOKEN opens it"
-	switch {
-	case t.address.Base != base:
-		return nil, fault.Usage(where, "the repository is on %s, and the forge that is configured is %s", t.address.Base, base)
-	case !t.address.Private():
-		return nil, fault.Policy("use https", "%s would be shown the token in the clear", base)
-	}
-	if t.kind = forge.Kind(set["forge.kind"].Text); t.kind == "" {
-		t.kind = forge.KindOf(t.address.Host())
-	}
-	user, token := t.kind.User(), set["forge.token"].Text
-	if token == "" {
-		if user, token = git.Credential(ctx, t.home, t.address.URL()); token == "" {
-			return nil, fault.Usage("set AGENT_FORGE_TOKEN to a token of "+t.address.Host()+", or log in with your own credential helper of git", "nothing opens %s", t.address.Base)
-		}
-	}
-	if t.api, err = driver(t.kind, t.address, token); err != nil {
 		return nil, err
 	}
 	caches, err := os.UserCacheDir()
@@ -80,8 +52,48 @@ func (c command) target(ctx context.Context, set config.Settings, named string) 
 		return nil, fault.Infra("set HOME or XDG_CACHE_HOME", "no directory for a cache: %w", err)
 	}
 	t.cache = filepath.Join(caches, "agent", "forge", strings.ReplaceAll(t.address.Host(), ":", "_"), filepath.FromSlash(t.address.Slug()))
-	t.mirror, err = mirror.Open(ctx, filepath.Join(t.cache, "objects.git"), git.Remote{URL: t.address.URL(), User: user, Token: token, Getenv: c.Getenv})
+	t.mirror, err = mirror.Open(ctx, filepath.Join(t.cache, "objects.git"), git.Remote{URL: t.address.URL(), User: token.user, Token: token.text, Getenv: c.Getenv})
 	return t, err
+}
+
+// A login is what git opens a repository with.
+type login struct{ user, text string }
+
+// connect finds the repository, and what opens it. The token is for the forge that the user
+// configured: a workspace whose remote is elsewhere is not followed there.
+func (c command) connect(ctx context.Context, set config.Settings, named string) (*target, login, error) {
+	t := &target{home: c.Getenv("HOME")}
+	text, err := t.remote(ctx, cmdline.Resolved(set["workspace"].Text), named)
+	if err != nil {
+		return nil, login{}, err
+	}
+	base := strings.TrimSuffix(set["forge.url"].Text, "/")
+	if named != "" && !strings.Contains(named, ":") {
+		text = base + "/" + named
+	}
+	if t.address, err = forge.ParseAddress(text, base); err != nil {
+		return nil, login{}, fault.Usage("name the repository: --repo OWNER/NAME, and its forge: AGENT_FORGE_URL", "%w", err)
+	}
+	const where = "AGENT_FORGE_URL (forge.url in your configuration) names the forge, AGENT_FORGE_TOKEN opens it"
+	switch {
+	case t.address.Base != base:
+		return nil, login{}, fault.Usage(where, "the repository is on %s, and the forge that is configured is %s", t.address.Base, base)
+	case !t.address.Private():
+		return nil, login{}, fault.Policy("use https", "%s would be shown the token in the clear", base)
+	}
+	if t.kind = forge.Kind(set["forge.kind"].Text); t.kind == "" {
+		t.kind = forge.KindOf(t.address.Host())
+	}
+	user, token := t.kind.User(), set["forge.token"].Text
+	if token == "" {
+		if user, token = git.Credential(ctx, t.home, t.address.URL()); token == "" {
+			return nil, login{}, fault.Usage("set AGENT_FORGE_TOKEN to a token of "+t.address.Host()+", or log in with your own credential helper of git", "nothing opens %s", t.address.Base)
+		}
+	}
+	if t.api, err = driver(t.kind, t.address, token); err != nil {
+		return nil, login{}, err
+	}
+	return t, login{user, token}, nil
 }
 
 // driver is what speaks to a forge of that kind.
@@ -172,9 +184,9 @@ func (t *target) place(name string) string {
 	return t.prefix + "/" + name
 }
 
-// forgeFault turns an error of a forge, or of what is fetched from it, into one that says what
+// ForgeFault turns an error of a forge, or of what is fetched from it, into one that says what
 // to do next.
-func forgeFault(err error) error {
+func ForgeFault(err error) error {
 	var limit *forge.LimitError
 	var rejected *mirror.RejectedError
 	switch {

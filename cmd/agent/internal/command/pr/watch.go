@@ -82,7 +82,7 @@ func (c command) watch(ctx *cli.Context) error {
 	w := c.watching(t, number)
 	w.rerun = !ctx.Bool("no-rerun")
 	if err := w.wait(ctx.Context, interval, timeout); err != nil {
-		return forgeFault(err)
+		return ForgeFault(err)
 	}
 	return w.report(set.On("json"))
 }

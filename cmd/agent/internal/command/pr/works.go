@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,8 @@ type promoted struct {
 	detail   history.RunDetail
 	changes  workspace.Changeset
 	snapshot string
+	// steps are the tasks of the plan that the run delivered, in the order in which they landed; none for any other run.
+	steps []promoted
 }
 
 // promotions are the runs that were named, in the order in which they were promoted, else the
@@ -61,9 +64,39 @@ func promotions(ctx context.Context, s *wire.Session, dir string, names []string
 		if err != nil {
 			return nil, err
 		}
+		if p.steps, err = tasksOf(ctx, s, dir, d.ID); err != nil {
+			return nil, err
+		}
 		list = append(list, p)
 	}
 	return list, nil
+}
+
+// maxPlans is how many plans of a workspace are looked through.
+const maxPlans = 50
+
+// tasksOf reads the tasks of the plan that a run delivered, each with what its own run proved of it.
+func tasksOf(ctx context.Context, s *wire.Session, dir, id string) (steps []promoted, err error) {
+	list, err := s.DB.Plans().Plans(ctx, dir, maxPlans)
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(list, func(p crew.Plan) bool { return p.Run == id && p.State == crew.Delivered })
+	if i < 0 {
+		return nil, nil
+	}
+	for _, t := range list[i].Landed() {
+		d, err := s.DB.Run(ctx, t.Run)
+		if err != nil {
+			return nil, err
+		}
+		cand, err := s.DB.Proven(ctx, t.Run)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, promoted{detail: d, changes: cand.Changeset, work: pull.Work{Run: t.Run, Intent: cmp.Or(t.Message, t.Title), Judged: cand}})
+	}
+	return steps, nil
 }
 
 // tell reads what a pull request says of a run.

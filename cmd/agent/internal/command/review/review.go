@@ -78,6 +78,8 @@ type Reviewed struct {
 	Reviewer string                `json:"reviewer,omitempty"`
 	Verdict  history.ReviewVerdict `json:"verdict"`
 	Comment  string                `json:"comment,omitempty"`
+	// The pull requests that hold the change, and what it was made for there.
+	Pull string `json:"pull,omitempty"`
 
 	// What an undo needs, and no script.
 	changes workspace.Changeset
@@ -179,7 +181,7 @@ func reviewed(ctx context.Context, s *wire.Session, p history.Promoted) (Reviewe
 	// Lists are never null in JSON.
 	r := Reviewed{
 		Run: p.Run, Workspace: p.Workspace, At: p.At, Intent: p.Intent, Approved: p.Approved, UndoneBy: p.UndoneBy,
-		Model: p.Model, Cost: p.Cost, Gates: []verify.Gate{}, Unproven: []verify.Unproven{}, Reviewer: p.Reviewer, Verdict: p.Verdict, Comment: p.Comment,
+		Model: p.Model, Cost: p.Cost, Gates: []verify.Gate{}, Unproven: []verify.Unproven{}, Reviewer: p.Reviewer, Verdict: p.Verdict, Comment: p.Comment, Pull: p.Pull,
 	}
 	d, err := s.DB.Run(ctx, p.Run)
 	if err != nil {
@@ -267,6 +269,9 @@ func showReview(w io.Writer, pal term.Palette, r Reviewed) {
 	}
 	if r.Verdict != "" {
 		fmt.Fprintf(w, "%s by %s: %s\n", r.Verdict, term.CleanLine(r.Reviewer), term.CleanLine(r.Comment))
+	}
+	if r.Pull != "" {
+		fmt.Fprintf(w, "pull request %s\n", term.CleanLine(r.Pull))
 	}
 	if r.UndoneBy != "" {
 		fmt.Fprintf(w, "undone by run %s\n", r.UndoneBy)
