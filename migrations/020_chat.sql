@@ -1,6 +1,10 @@
 -- Conversations of people with models about a workspace. Requests to models and calls of tools are recorded under the
 -- name chat:N, as those of a run are under that of the run.
 
+alter table conversation drop constraint conversation_cause_check;
+alter table conversation add constraint conversation_cause_check check (cause in (
+    'finished', 'talked', 'repeated', 'errors', 'rounds', 'calls', 'output', 'interrupted'));
+
 create table chat (
     id        bigint      generated always as identity primary key,
     op        uuid        not null unique, -- names the attempt to record it, so that a retry finds it
