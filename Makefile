@@ -50,7 +50,7 @@ test: ready ## every test, with the race detector, on the real engine and the re
 	$(GO) vet ./...
 	CGO_ENABLED=1 $(GO) build -race ./...
 	@mkdir -p bin
-	env -u AGENT_TEST_ENGINE CGO_ENABLED=1 $(GO) run $(GOTESTSUM) --format standard-quiet --jsonfile bin/test.json -- -race -vet off -p 2 -count 1 -timeout 40m ./...; \
+	env -u AGENT_TEST_ENGINE CGO_ENABLED=1 $(GO) run $(GOTESTSUM) --format standard-quiet --jsonfile bin/test.json -- -race -vet off -p 2 -count 1 -timeout 75m ./...; \
 	code=$$?; echo 'the ten slowest tests:'; $(GO) run $(GOTESTSUM) tool slowest --jsonfile bin/test.json --num 10; exit $$code
 
 check: lint ## the lints, and every test that needs no engine: a look between two edits
