@@ -134,7 +134,7 @@ func (s *Session) restore() error {
 // Pending is the question that was asked and has no answer yet; nil for none.
 func (s *Session) Pending() *Turn { return s.pending }
 
-// Said is how many questions were asked.
+// Questions is how many were asked.
 func (s *Session) Questions() int { return s.turns }
 
 // Changes is the draft.

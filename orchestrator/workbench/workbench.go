@@ -53,7 +53,7 @@ type Workbench struct {
 	Tools []string
 	// Caps bound each conversation.
 	Caps conversation.Caps
-	// Hide takes the configured secrets out of what boxes wrote; nil hides nothing.
+	// Hide takes the configured secrets out of what tools answer; nil hides nothing.
 	Hide func(string) string
 
 	bench tools.Bench
@@ -75,7 +75,7 @@ func (w *Workbench) Chat(base *workspace.Manifest, frozen func(context.Context) 
 // on puts a conversation together.
 func (w *Workbench) on(base *workspace.Manifest, changes workspace.Changeset, frozen func(context.Context) (gate.Stage, *gate.Gate, error)) conversation.Conversation {
 	w.bench.Draft, w.bench.Symbols, w.bench.Only = draft.New(base.With(changes)), w.Symbols, w.Tools
-	w.bench.Fetch = w.Fetch
+	w.bench.Fetch, w.bench.Hide = w.Fetch, w.Hide
 	if w.Start != nil {
 		p := place{w, changes, frozen}
 		w.bench.Command, w.bench.Check = p.command, p.check

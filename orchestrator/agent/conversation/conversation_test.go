@@ -113,9 +113,13 @@ func talkOn(t testing.TB, files map[string]string, s *script, m *memory) (*Conve
 	c := &Conversation{
 		Model: s, Record: m, Bench: &tools.Bench{Draft: draft.New(base)}, Fence: agent.NewFence("0123456789abcdef"), Now: func() time.Time { return time.Unix(1e9, 0) },
 	}
+	c.Bench.Hide = func(text string) string { return strings.ReplaceAll(text, configured, "[hidden]") }
 	reply, err := c.Ask(t.Context(), question)
 	return c, reply, err
 }
+
+// configured is a credential of the user's configuration.
+const configured = "a-key-of-the-configuration"
 
 // question opens the conversations of these tests.
 var question = agent.Question{Step: "propose/1", Purpose: agent.Implement, System: "You are careful.", Text: "Do this: raise the rate", Temperature: 0.1}
@@ -392,5 +396,22 @@ func TestCallsAreTold(t *testing.T) {
 	}
 	if want := []string{"1 search a long text that goes on and on, far beyond what anybody wan", "2 finish x"}; !slices.Equal(told, want) {
 		t.Errorf("%q", told)
+	}
+}
+
+// A credential of the configuration that stands in a file is shown to no model and is on no record, be it read, searched for, or
+// part of what an edit answers.
+func TestAConfiguredCredentialIsInNoAnswer(t *testing.T) {
+	t.Parallel()
+	s, m := &script{answers: []string{
+		`read {"path": "keys.py"}` + "\n" + `search {"pattern": "KEY"}` + "\n" + `read {"path": "keys.py", "from": 1, "to": 1}`,
+		`edit {"path": "keys.py", "old": "NOWHERE", "new": "x"}`,
+	}}, &memory{}
+	_, _, _ = talkOn(t, map[string]string{"keys.py": "KEY = '" + configured + "'\nRATE = 19\n"}, s, m)
+	if len(m.calls) != 4 || len(s.asked) < 3 {
+		t.Fatalf("%d calls, %d questions", len(m.calls), len(s.asked))
+	}
+	if text := fmt.Sprintf("%+v %+v", m.calls, s.asked); strings.Contains(text, configured) || !strings.Contains(text, "[hidden]") {
+		t.Errorf("the credential is in\n%s", text)
 	}
 }

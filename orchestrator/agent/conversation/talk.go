@@ -276,7 +276,7 @@ func (t *talk) make(ctx context.Context, m *making) error {
 	if ok {
 		return t.remake(ctx, m, recorded)
 	}
-	if m.answer, err = m.tool.Run(ctx, t.Bench, m.call.Arguments); err != nil {
+	if m.answer, err = t.carryOut(ctx, m); err != nil {
 		return fmt.Errorf("call %s: %w", m.call.Name, err)
 	}
 	m.text = t.quoted(m.number, t.Bench.Keep(m.number, m.answer))
@@ -287,11 +287,20 @@ func (t *talk) make(ctx context.Context, m *making) error {
 	return nil
 }
 
+// carryOut calls a tool. A configured secret that stands in what it answers is shown to nobody and is on no record.
+func (t *talk) carryOut(ctx context.Context, m *making) (tools.Answer, error) {
+	a, err := m.tool.Run(ctx, t.Bench, m.call.Arguments)
+	if t.Bench.Hide != nil {
+		a.Text = t.Bench.Hide(a.Text)
+	}
+	return a, err
+}
+
 // remake answers a call as it was answered before. What changes the draft is done once more,
 // since the draft is nowhere else.
 func (t *talk) remake(ctx context.Context, m *making, c Call) (err error) {
 	if m.tool.Alone {
-		if m.answer, err = m.tool.Run(ctx, t.Bench, m.call.Arguments); err != nil {
+		if m.answer, err = t.carryOut(ctx, m); err != nil {
 			return fmt.Errorf("call %s again: %w", m.call.Name, err)
 		}
 		if m.answer.Failed != c.Failed {

@@ -29,6 +29,8 @@ type Bench struct {
 	Command Command
 	Check   Check
 	Fetch   Fetch
+	// Hide takes the configured secrets out of an answer; nil hides nothing.
+	Hide func(string) string
 	// Only are the tools that the role of the model has; nil for all.
 	Only []string
 

@@ -17,7 +17,6 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
-	"agent/orchestrator/agent"
 	"agent/orchestrator/chat"
 	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
@@ -202,6 +201,3 @@ func find(ctx context.Context, s *wire.Session, workspace string, id int64) (cha
 	}
 	return list[0], nil
 }
-
-// A printer's progress is that of a question.
-var _ func(agent.Progress) = (&printer{}).progress
