@@ -51,20 +51,25 @@ func Resolved(dir string) string {
 // input when name is "-". next says how to give it, for when it cannot
 // be read.
 func (c *Line) ReadPatch(ctx context.Context, name, next string) ([]byte, error) {
+	return c.ReadInput(ctx, "patch", name, next)
+}
+
+// ReadInput is ReadPatch for something else, which what names.
+func (c *Line) ReadInput(ctx context.Context, what, name, next string) ([]byte, error) {
 	// Who reads from a terminal needs to be told that something is
 	// expected, and how it ends.
 	from := c.Stdin
 	switch {
 	case name == "":
-		return nil, fault.Usage(next, "no patch was given")
+		return nil, fault.Usage(next, "no %s was given", what)
 	case name == "-":
 		if term.Terminal(c.Stdin) != nil {
-			fmt.Fprintln(c.Stderr, "paste the patch, then press Enter and Ctrl-D")
+			fmt.Fprintln(c.Stderr, "paste the "+what+", then press Enter and Ctrl-D")
 		}
 	default:
 		f, err := openPatch(name)
 		if err != nil {
-			return nil, fault.Usage(next, "read the patch: %w", err)
+			return nil, fault.Usage(next, "read the %s: %w", what, err)
 		}
 		defer f.Close() // it was only read
 		// A pipe whose writer hangs ends with the context as well.
@@ -76,11 +81,11 @@ func (c *Line) ReadPatch(ctx context.Context, name, next string) ([]byte, error)
 	data, err := term.Read(ctx, from, maxPatch)
 	switch {
 	case errors.Is(err, term.ErrTooLarge):
-		return nil, fault.Usage("split it", "the patch is larger than %d MiB", maxPatch>>20)
+		return nil, fault.Usage("split it", "the %s is larger than %d MiB", what, maxPatch>>20)
 	case err != nil:
-		return nil, fault.Usage(next, "read the patch: %w", err)
+		return nil, fault.Usage(next, "read the %s: %w", what, err)
 	case len(data) == 0:
-		return nil, fault.Usage(next, "the patch is empty")
+		return nil, fault.Usage(next, "the %s is empty", what)
 	}
 	return data, nil
 }

@@ -84,7 +84,7 @@ func (c command) loop(ctx *cli.Context) error {
 	}
 	var text []byte
 	if !ctx.Bool("resume") {
-		if text, err = c.ReadPatch(ctx.Context, ctx.Args().First(), next); err != nil {
+		if text, err = c.ReadInput(ctx.Context, "task file", ctx.Args().First(), next); err != nil {
 			return err
 		}
 		if _, _, err := crew.ReadTask("", text); err != nil { // before anything is started
