@@ -130,8 +130,8 @@ test-package: ready package ## install the package in fresh Debian containers, m
 lint: ## formatting, static analysis, dead code, licences, known vulnerabilities (GOVULNDB names a database), shell scripts
 	bash .ci/lint $(GOFUMPT) $(STATICCHECK) $(DEADCODE) $(GOVULNCHECK)
 
-bench: setup ## one table of figures, each beside a reference of the same run
-	$(GO) test -tags bench -run '^TestBench$$' -count 1 -timeout 30m -v ./cmd/agent
+bench: setup ## one table of figures, each beside a reference of the same run; BENCH=start or another part prints its rows alone
+	$(GO) test -tags bench -run '^TestBench$$/$(BENCH)' -count 1 -timeout 30m -v ./cmd/agent
 
 bench-edit: build ## score of the edit engine on the set EDIT_DEV: applied, wrong, microseconds, refusals that teach
 	@command -v python3 >/dev/null || { echo 'bench-edit: python3 is missing: install it' >&2; exit 1; }

@@ -27,23 +27,30 @@ import (
 func TestBench(t *testing.T) {
 	fmt.Println("| name | figure | reference | ratio | target | |")
 	fmt.Println("|---|--:|--:|--:|--:|---|")
-	benchStart(t)
-	benchHook(t)
-	benchWarmRun(t)
-	benchBox(t)
-	benchHardening(t)
-	benchRunsc(t)
-	benchPool(t)
-	benchDelta(t)
-	benchLarge(t)
-	benchTournament(t)
-	benchManifest(t)
-	benchHistory(t)
-	benchLedger(t)
-	benchEdit(t)
-	benchTypes(t)
-	benchWitness(t)
-	benchPlan(t)
+	for _, part := range []struct {
+		name string
+		rows func(*testing.T)
+	}{
+		{"start", benchStart},
+		{"hook", benchHook},
+		{"warmrun", benchWarmRun},
+		{"box", benchBox},
+		{"hardening", benchHardening},
+		{"runsc", benchRunsc},
+		{"pool", benchPool},
+		{"delta", benchDelta},
+		{"large", benchLarge},
+		{"tournament", benchTournament},
+		{"manifest", benchManifest},
+		{"history", benchHistory},
+		{"ledger", benchLedger},
+		{"edit", benchEdit},
+		{"types", benchTypes},
+		{"witness", benchWitness},
+		{"plan", benchPlan},
+	} {
+		t.Run(part.name, part.rows)
+	}
 }
 
 // row prints one line of the table: both in seconds, the target a bound on
