@@ -42,8 +42,11 @@ func TestAShellInABox(t *testing.T) {
 	p.Types(t, "echo sleep-$((3+4)); sleep 1000\r")
 	p.Sees(t, "sleep-7", 1)
 	p.Types(t, "\x03")
+	// A person types at a prompt.
+	p.Sees(t, ":/work$ ", 3)
 	p.Types(t, "echo ended-$?\r")
 	p.Sees(t, "ended-130", 1)
+	p.Sees(t, ":/work$ ", 4)
 	p.Types(t, "echo two >>notes.txt; printf '\\033[31mred\\033[0m\\n'; exit 7\r")
 	p.Sees(t, "\x1b[31mred\x1b[0m", 1)
 	p.Sees(t, "+two", 1)
