@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"agent/cmd/agent/internal/term"
@@ -24,8 +25,16 @@ type talker struct {
 	db *store.DB
 	f  *failpoint
 	// The answer of that number, from 1, never comes; 0 for none.
-	hangs int
-	asked chan int
+	hangs atomic.Int64
+	asked atomic.Pointer[chan int]
+}
+
+// phase has the answer of that number hang, 0 for none, and returns what is asked from now on.
+func (k *talker) phase(hangs int) <-chan int {
+	asked := make(chan int, 100)
+	k.asked.Store(&asked)
+	k.hangs.Store(int64(hangs))
+	return asked
 }
 
 // chatAnswers are those of the model, in their order.
@@ -46,11 +55,12 @@ func newTalker(t *testing.T) *talker {
 	t.Helper()
 	db, url := storetest.New(t)
 	top := t.TempDir()
-	k := &talker{work: filepath.Join(top, "shop"), db: db, f: newFailpoint(t, url), asked: make(chan int, 100)}
+	k := &talker{work: filepath.Join(top, "shop"), db: db, f: newFailpoint(t, url)}
+	k.phase(0)
 	k.Server = llmtest.Compatible().Choose(func(r llmtest.Request) llmtest.Step {
 		n := len(r.Messages)/2 + 1
-		k.asked <- n
-		if n == k.hangs {
+		*k.asked.Load() <- n
+		if int64(n) == k.hangs.Load() {
 			return llmtest.Step{Hang: true}
 		}
 		return chatAnswers()[n-1]
@@ -135,7 +145,7 @@ func TestKilledInEachPhaseOfAConversationNothingIsPaidForTwice(t *testing.T) {
 	k := newTalker(t)
 	for _, ph := range phases {
 		t.Run(strings.ReplaceAll(fmt.Sprintf("%s lost=%v hangs=%d", ph.place, ph.lost, ph.hangs), "/", "."), func(t *testing.T) {
-			k.hangs, k.asked = ph.hangs, make(chan int, 100)
+			asked := k.phase(ph.hangs)
 			if ph.place != "" {
 				k.f.set(t, ph.place)
 			}
@@ -152,7 +162,7 @@ func TestKilledInEachPhaseOfAConversationNothingIsPaidForTwice(t *testing.T) {
 				k.f.lift(t)
 				k.f.do(t, "begin; lock table chat_turn, model_call, tool_call in share row exclusive mode; commit") // until the last write is over
 			} else {
-				for n := range k.asked {
+				for n := range asked {
 					if n == ph.hangs {
 						break
 					}
@@ -238,7 +248,7 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 func (k *talker) resumes(t *testing.T) {
 	t.Helper()
 	calls, known, before := k.rows(t), k.answered(t), len(k.Requests())
-	k.hangs = 0
+	k.phase(0)
 	var out, told bytes.Buffer
 	cmd := k.chat("--resume")
 	cmd.Stdout, cmd.Stderr = &out, &told
