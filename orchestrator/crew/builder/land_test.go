@@ -12,7 +12,7 @@ import (
 	"agent/verify"
 )
 
-// arrivals are the plans of a record that say when so many changes of tasks have passed.
+// arrivals are the plans of a record where nobody goes on whose task has passed before so many have.
 type arrivals struct {
 	builder.Plans
 	mu    sync.Mutex
@@ -23,12 +23,13 @@ type arrivals struct {
 // SaveAttempt implements builder.Plans.
 func (a *arrivals) SaveAttempt(ctx context.Context, at builder.Attempt) error {
 	err := a.Plans.SaveAttempt(ctx, at)
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	if at.Kind == builder.TaskKind && at.Outcome == builder.Passed {
+		a.mu.Lock()
 		if a.left--; a.left == 0 {
 			close(a.there)
 		}
+		a.mu.Unlock()
+		<-a.there
 	}
 	return err
 }
@@ -65,13 +66,6 @@ func TestWhatWaitsLandsTogether(t *testing.T) {
 			}
 			a := &arrivals{Plans: s.DB.Plans(), left: 4, there: make(chan struct{})}
 			s.b.Plans, s.b.Parallel = a, 4
-			tell := s.b.Tell
-			s.b.Tell = func(n builder.Note) {
-				tell(n)
-				if strings.HasSuffix(n.Text, ": done") { // the first holds the others up until all have come
-					<-a.there
-				}
-			}
 			res := s.b.Build(t.Context(), s.request(), s.plan(t))
 			if res.Exit != 0 || states(res.Plan) != "1 done, 2 done, 3 done, 4 done" {
 				t.Fatalf("%s, exit %d: %+v\n%s", states(res.Plan), res.Exit, res.Error, strings.Join(s.notes, "\n"))
