@@ -128,7 +128,7 @@ func (x *Execution) reprove(ctx context.Context, req Request, of Proven, now *wo
 		return x.proveScanned(ctx, req)
 	case Skip:
 		end := End(Rejected, &Problem{
-			Kind: ProblemPolicy, Message: "skipped " + Whose(answer.By), Next: "nothing was written; `agent runs apply " + of.Record.ID + "` asks again",
+			Kind: ProblemPolicy, Message: "skipped " + ByWhom(answer.By), Next: "nothing was written; `agent runs apply " + of.Record.ID + "` asks again",
 		})
 		return end
 	}

@@ -97,7 +97,7 @@ func (x *Execution) awaiting(answer Answer, p Proposal) Ending {
 	x.doc.Outcome, x.doc.Left = OutcomeAwaiting, answer.Decision == Leave || answer.Expired
 	why := answer.By
 	if answer.Decision == Leave {
-		why = "it was left open " + Whose(answer.By)
+		why = "it was left open " + ByWhom(answer.By)
 	}
 	x.doc.Next = cmp.Or(answer.Next, "apply it later: `agent runs apply "+x.rec.ID+" --yes"+allowFlags(p.Candidate.Holds)+"`")
 	end := End(Rejected, &Problem{Kind: ProblemPolicy, Message: "awaiting approval: " + why, Next: x.doc.Next})
@@ -111,7 +111,7 @@ func (x *Execution) awaiting(answer Answer, p Proposal) Ending {
 // state of the run.
 func (x *Execution) skipped(by string) Ending {
 	end := End(Rejected, &Problem{
-		Kind: ProblemPolicy, Message: "skipped " + Whose(by),
+		Kind: ProblemPolicy, Message: "skipped " + ByWhom(by),
 		Next: "`agent runs apply " + x.rec.ID + "` applies it after all, `agent runs diff " + x.rec.ID + "` shows it",
 	})
 	end.Verdict = verify.Pass

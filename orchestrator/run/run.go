@@ -182,8 +182,8 @@ const (
 // only that approves what a policy may not.
 const ByTerminal = "terminal"
 
-// Whose says in a sentence who decided, an Answer's By: "at the terminal", "by --yes".
-func Whose(by string) string {
+// ByWhom says in a sentence who decided, an Answer's By: "at the terminal", "by --yes".
+func ByWhom(by string) string {
 	if by == ByTerminal {
 		return "at the terminal"
 	}

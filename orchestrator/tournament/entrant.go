@@ -132,7 +132,7 @@ func (c *tournament) noWinner() run.Ending {
 	// Nothing was asked, so the model is not to blame.
 	if last == nil && skipped {
 		return run.End(run.Rejected, &run.Problem{
-			Kind: run.ProblemPolicy, Message: "skipped " + run.Whose(run.ByTerminal) + " before the question was sent",
+			Kind: run.ProblemPolicy, Message: "skipped " + run.ByWhom(run.ByTerminal) + " before the question was sent",
 			Next: "run again with another --goal or --file",
 		})
 	}

@@ -156,9 +156,6 @@ func (p place) told(r guest.Result, limit time.Duration) tools.Ran {
 			ran.Output += s.name + text
 		}
 	}
-	if p.Hide != nil {
-		ran.Output = p.Hide(ran.Output)
-	}
 	return ran
 }
 
@@ -180,9 +177,6 @@ func (p place) check(ctx context.Context, draft workspace.Changeset) (bool, stri
 	report := cand.Report()
 	if cand.Verdict == verify.Infra {
 		report = "the gates could not judge it: " + cand.Because(cand.Verdict)
-	}
-	if p.Hide != nil {
-		report = p.Hide(report)
 	}
 	return cand.Verdict == verify.Pass, report, nil
 }

@@ -26,6 +26,14 @@ import (
 
 type command struct{ *cmdline.Line }
 
+// DeliveryFlags are those of a command that carries a plan out and delivers it; yes says what --yes does there.
+func DeliveryFlags(yes string) []cli.Flag {
+	return slices.Concat(cmdline.ModelFlags(), []cli.Flag{
+		cmdline.YesFlag(yes), config.FlagFor("no-promote", ""), cmdline.AllowFlag(), cmdline.NoInstallFlag(),
+		cmdline.JSONFlag(cmdline.Document[Built]("built", 1), cmdline.RunDocument()),
+	}, sandbox.CommitFlags())
+}
+
 // Command carries plans out.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
@@ -55,13 +63,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			&cli.BoolFlag{Name: "partial", Usage: "deliver what is done where tasks failed", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "no-review", Usage: "ask no model for a review of the whole", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "despite-review", Usage: "deliver what the review did not accept", DisableDefaultText: true},
-		}, cmdline.ModelFlags(), []cli.Flag{
-			cmdline.YesFlag("carry the plan out and write what passed without asking"),
-			config.FlagFor("no-promote", ""),
-			cmdline.AllowFlag(),
-			cmdline.NoInstallFlag(),
-			cmdline.JSONFlag(cmdline.Document[Built]("built", 1), cmdline.RunDocument()),
-		}, sandbox.CommitFlags()),
+		}, DeliveryFlags("carry the plan out and write what passed without asking")),
 		Action: c.build,
 	}
 }

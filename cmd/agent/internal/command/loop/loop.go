@@ -45,13 +45,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			&cli.BoolFlag{Name: "partial", Usage: "deliver what is done where the loops ended without an acceptance", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "no-review", Usage: "ask no model for reviews", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "despite-review", Usage: "deliver what meets the acceptance and the review did not accept", DisableDefaultText: true},
-		}, cmdline.ModelFlags(), []cli.Flag{
-			cmdline.YesFlag("write what passed without asking"),
-			config.FlagFor("no-promote", ""),
-			cmdline.AllowFlag(),
-			cmdline.NoInstallFlag(),
-			cmdline.JSONFlag(cmdline.Document[build.Built]("built", 1), cmdline.RunDocument()),
-		}, sandbox.CommitFlags()),
+		}, build.DeliveryFlags("write what passed without asking")),
 		Action: c.loop,
 	}
 }
