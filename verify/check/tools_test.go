@@ -126,16 +126,15 @@ func TestATraceNamesEachLineOnce(t *testing.T) {
 func TestManyDoubtfulTestsAreAllRunOnceMore(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]int{mostSingly: mostSingly, mostSingly + 1: 0} {
-		first := Outcome{Traced: &Trace{}, Seconds: 2, Peak: 9, Output: "first"}
-		for i := range n {
-			first.Tests = append(first.Tests, TestResult{ID: fmt.Sprint("a::", i), Outcome: "failed"})
-		}
-		first.Detail = "pytest: 0 passed, " + fmt.Sprint(n) + " failed; of one root"
 		for name, again := range map[string]Outcome{"lost": {Verdict: Infra}, "well": {Tests: []TestResult{{ID: "a::0", Outcome: "passed"}}, Seconds: 1, Peak: 3, Output: "again"}} {
+			first := Outcome{Traced: &Trace{}, Seconds: 2, Peak: 9, Output: "first"}
+			for i := range n {
+				first.Tests = append(first.Tests, TestResult{ID: fmt.Sprint("a::", i), Outcome: "failed"})
+			}
+			first.Detail = "pytest: 0 passed, " + fmt.Sprint(n) + " failed; of one root"
 			only := -1
 			out := Unmeasured(t.Context(), Bench{Lines: Lines{"a": {1}}}, TestResult.Bad, func(_ context.Context, b Bench) Outcome {
 				if len(b.Lines) > 0 {
-					first.Tests = slices.Clone(first.Tests)
 					return first
 				}
 				only = len(b.Only)

@@ -151,13 +151,8 @@ func (k *keyboard) key(ctx context.Context) (rune, error) {
 		return 0, err
 	case b == endOfInput:
 		return 0, io.EOF
-	case b == 0x1b: // a key with a sequence of its own: all of it has come at once
-		for waiting(k.tty) {
-			if _, err := read(); err != nil {
-				return 0, err
-			}
-		}
-		return 0, nil
+	case b == 0x1b:
+		return 0, skipSequence(func() bool { return waiting(k.tty) }, read)
 	case b < utf8.RuneSelf:
 		return rune(b), nil
 	}
@@ -171,6 +166,28 @@ func (k *keyboard) key(ctx context.Context) (rune, error) {
 	}
 	r, _ := utf8.DecodeRune(text)
 	return r, nil
+}
+
+// skipSequence reads the rest of a key that sends more than a character (ECMA-48, 5.4): what follows Escape has come with
+// it, and what was typed after it stays.
+func skipSequence(waiting func() bool, read func() (byte, error)) error {
+	if !waiting() {
+		return nil // Escape itself
+	}
+	b, err := read()
+	switch {
+	case err != nil:
+		return err
+	case b == 'O': // a function key: one more
+		if waiting() {
+			_, err = read()
+		}
+	case b == '[': // parameters, up to the final byte
+		for b = 0; err == nil && (b < 0x40 || b > 0x7e) && waiting(); {
+			b, err = read()
+		}
+	}
+	return err
 }
 
 // waiting reports whether a read of tty would give something at once.

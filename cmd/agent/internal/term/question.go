@@ -256,14 +256,15 @@ func (c *Console) AskText(ctx context.Context, prompt string) (string, error) {
 	return strings.TrimRight(text.String(), " \t\r\n"), nil
 }
 
-// AskLine asks for a line of text, which is "" where nothing was typed. The error is that
-// of ctx, or of the terminal; its end is no error.
+// AskLine asks for a line of text, which is "" where nothing was typed. What was typed before the question was there is no
+// answer, as the Enter after the key of the one before. The error is that of ctx, or of the terminal; its end is no error.
 func (c *Console) AskLine(ctx context.Context, text string) (string, error) {
 	k := c.keyboard()
 	if k == nil {
 		return "", io.EOF
 	}
 	defer k.close()
+	_ = dropInput(int(k.tty.Fd())) // a terminal that cannot forget is asked all the same
 	fmt.Fprint(c.Stderr, text+" ")
 	line, err := ReadLine(ctx, k.tty)
 	switch {

@@ -2,6 +2,7 @@ package initialize
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -104,18 +105,16 @@ func (c command) askKey(ctx context.Context, v llm.Vendor, setting llm.Setting, 
 			return keys[0], nil
 		}
 	}
-	for {
-		text, err := c.hidden(ctx, "API key of "+v.Title)
-		if err != nil {
-			return llm.Key{}, err
-		}
+	var key llm.Key
+	err := c.AskHidden(ctx, "API key of "+v.Title, func(text string) error {
 		keys, err := llm.ParseKeys(text)
-		if err == nil && len(keys) > 0 {
-			values[v.Key(setting)] = config.ParseList(text)
-			return keys[0], nil
+		if err != nil || len(keys) == 0 {
+			return errors.New("that is no key; Ctrl-C leaves")
 		}
-		fmt.Fprintln(c.Stderr, "that is no key; Ctrl-C leaves")
-	}
+		values[v.Key(setting)], key = config.ParseList(text), keys[0]
+		return nil
+	})
+	return key, err
 }
 
 // try asks the model for a word.
