@@ -30,7 +30,7 @@ func TestABoxOffersNoSurface(t *testing.T) {
 	if err := json.Unmarshal(r.Stdout.Bytes(), &attempts); err != nil {
 		t.Fatalf("%v: %+v", err, r)
 	}
-	if len(attempts) < 43 {
+	if len(attempts) < 46 {
 		t.Errorf("only %d attempts were made", len(attempts))
 	}
 	refusals := map[string][]string{

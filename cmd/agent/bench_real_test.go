@@ -56,6 +56,7 @@ type realTrial struct {
 //	AGENT_REAL_REPOS     a directory of git directories, OWNER+NAME/repo; what is not there is cloned there by git
 //	AGENT_BENCH_REAL_N   commits of each repository, ten by default
 //	AGENT_BENCH_REAL     a regular expression for the names of repositories
+//	AGENT_BENCH_REAL_TABLE another table than testdata/real.tsv, of the same form: for repositories that nobody has tried
 //	AGENT_BENCH_REAL_LOG a file that keeps each result as it comes: what is in it is not judged again
 func TestBenchReal(t *testing.T) {
 	n, err := strconv.Atoi(cmp.Or(os.Getenv("AGENT_BENCH_REAL_N"), "10"))
@@ -72,7 +73,7 @@ func TestBenchReal(t *testing.T) {
 	}
 	_, dsn := storetest.New(t)
 	lab := realLab{mirrors: mirrors, dir: t.TempDir(), dsn: dsn}
-	list, packages := realCommits(t)
+	list, packages := realCommits(t, cmp.Or(os.Getenv("AGENT_BENCH_REAL_TABLE"), recordedCommits))
 	used := map[string]int{}
 	var all []realTrial
 	known, keep := realLog(t)

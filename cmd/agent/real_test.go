@@ -19,10 +19,13 @@ type realCommit struct {
 	forward, reversed, why string
 }
 
-// realCommits reads the recorded commits, and by repository the packages of Debian that its tests need.
-func realCommits(t *testing.T) (list []realCommit, packages map[string][]string) {
+// recordedCommits is the table of commits that the bench judges where nobody names another.
+const recordedCommits = "testdata/real.tsv"
+
+// realCommits reads a table of commits, and by repository the packages of Debian that its tests need.
+func realCommits(t *testing.T, table string) (list []realCommit, packages map[string][]string) {
 	t.Helper()
-	data, err := os.ReadFile("testdata/real.tsv")
+	data, err := os.ReadFile(table)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +40,7 @@ func realCommits(t *testing.T) (list []realCommit, packages map[string][]string)
 		case len(f) == 6:
 			list = append(list, realCommit{f[0], f[1], f[2], f[3], f[4], f[5]})
 		default:
-			t.Fatalf("testdata/real.tsv: %q is no row of six fields, nor one of packages", line)
+			t.Fatalf("%s: %q is no row of six fields, nor one of packages", table, line)
 		}
 	}
 	return list, packages
@@ -49,7 +52,7 @@ func TestRealCommitsAreWellFormed(t *testing.T) {
 	name, commit := regexp.MustCompile(`^[\w.-]+/[\w.-]+$`), regexp.MustCompile(`^[0-9a-f]{40}$`)
 	results := []string{"pass", "held", "refused", "unproven", "infra", "none"}
 	seen, repositories := map[string]bool{}, map[string]map[string]int{}
-	list, packages := realCommits(t)
+	list, packages := realCommits(t, recordedCommits)
 	for _, c := range list {
 		if !name.MatchString(c.repository) || !commit.MatchString(c.commit) || seen[c.commit] {
 			t.Errorf("%+v: no repository and commit, or twice", c)

@@ -31,7 +31,9 @@
 // open its memory or its end of the stream through /proc; every signal
 // that it could receive has the default disposition, which the kernel
 // never delivers to the first process of a PID namespace (package process); and every
-// child gets pipes of its own and no other descriptor. The host
+// child gets pipes of its own and no other descriptor. Where the kernel has Landlock a
+// program also writes nothing below /proc, so none changes the memory of another, such
+// as the one that runs the tests. The host
 // nevertheless treats each answer as hostile: see Answer.Check.
 //
 // The package refuses to be more: it knows no gate, no language, no

@@ -25,7 +25,7 @@ const drainTime = time.Second
 // run runs one command and returns when no process but this one is left
 // in the box. An error means that the command was not run. passed is given what it writes, nil where
 // that is not streamed; keys is what is typed on its terminal, nil where it has none.
-func run(ctx context.Context, c Command, score process.OOMScore, passed func(byte, []byte), keys *keyboard) (Result, error) {
+func run(ctx context.Context, c Command, forker *process.Forker, passed func(byte, []byte), keys *keyboard) (Result, error) {
 	if err := c.Check(); err != nil {
 		return Result{}, err
 	}
@@ -33,7 +33,7 @@ func run(ctx context.Context, c Command, score process.OOMScore, passed func(byt
 	// difference.
 	before, forks := readMemory(), readForks()
 	started := time.Now()
-	ch, err := start(c, score, passed, keys)
+	ch, err := start(c, forker, passed, keys)
 	if err != nil {
 		return Result{}, err
 	}
@@ -97,14 +97,14 @@ type child struct {
 }
 
 // start forks the command in a session of its own.
-func start(c Command, score process.OOMScore, passed func(byte, []byte), keys *keyboard) (*child, error) {
+func start(c Command, forker *process.Forker, passed func(byte, []byte), keys *keyboard) (*child, error) {
 	ch := &child{stdout: newCapture(c.MaxOutput), stderr: newCapture(c.MaxOutput), finder: &finder{}}
 	if passed != nil {
 		ch.stdout.passed = func(p []byte) { passed(1, p) }
 		ch.stderr.passed = func(p []byte) { passed(2, p) }
 	}
 	if keys != nil {
-		return ch, ch.startOnTerminal(c, score, keys)
+		return ch, ch.startOnTerminal(c, forker, keys)
 	}
 	if c.Watch != nil {
 		ch.finder.text = []byte(c.Watch.Text)
@@ -134,7 +134,7 @@ func start(c Command, score process.OOMScore, passed func(byte, []byte), keys *k
 		}
 		theirs, ch.pipes = append(theirs, w), append(ch.pipes, r)
 	}
-	if ch.pid, err = fork(c, theirs, score, &syscall.SysProcAttr{Setsid: true}); err != nil {
+	if ch.pid, err = fork(c, theirs, forker, &syscall.SysProcAttr{Setsid: true}); err != nil {
 		ch.close()
 		return nil, err
 	}
@@ -167,11 +167,8 @@ func openStdin(content []byte) (stdin, feed *os.File, err error) {
 	return stdin, feed, nil
 }
 
-// fork starts the program. Its OOM score is 1000 from its first
-// instruction on, because this process has that score for the moment of
-// the fork; so when memory runs out the kernel takes the command, not
-// the guest.
-func fork(c Command, files []*os.File, score process.OOMScore, attr *syscall.SysProcAttr) (int, error) {
+// fork starts the program with these files as its descriptors.
+func fork(c Command, files []*os.File, forker *process.Forker, attr *syscall.SysProcAttr) (int, error) {
 	fds := make([]uintptr, len(files))
 	for i, f := range files {
 		fds[i] = f.Fd() // Fd also makes the child's end blocking, as programs expect
@@ -180,19 +177,7 @@ func fork(c Command, files []*os.File, score process.OOMScore, attr *syscall.Sys
 	if err != nil {
 		return 0, err
 	}
-	if err := score.Set("1000"); err != nil {
-		return 0, err
-	}
-	pid, err := syscall.ForkExec(c.Args[0], c.Args, &syscall.ProcAttr{
-		Dir: c.Dir, Env: env, Files: fds, Sys: attr,
-	})
-	// With a score like the command's the guest could be taken in its place, and
-	// the box would be lost with the result.
-	if scoreErr := score.Set("0"); err == nil && scoreErr != nil {
-		_ = unix.Kill(pid, unix.SIGKILL)
-		_, _ = unix.Wait4(pid, nil, 0, nil)
-		err = scoreErr
-	}
+	pid, err := forker.Start(c.Args[0], c.Args, &syscall.ProcAttr{Dir: c.Dir, Env: env, Files: fds, Sys: attr})
 	if err != nil {
 		return 0, fmt.Errorf("start %s in %s: %w", c.Args[0], c.Dir, err)
 	}

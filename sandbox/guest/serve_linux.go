@@ -26,14 +26,14 @@ func Main(ctx context.Context, in io.Reader, out io.Writer) error {
 	if os.Getpid() != 1 {
 		return errors.New("the guest runs only as the first process of a box: start boxes with agent sandbox")
 	}
-	score, err := process.OpenOOMScore()
+	forker, err := process.OpenForker()
 	if err != nil {
 		return err
 	}
 	if err := process.Harden(); err != nil {
 		return err
 	}
-	s := &server{in: in, out: &lockedWriter{w: out}, work: workDir, score: score, frames: make(chan frame), ended: make(chan struct{})}
+	s := &server{in: in, out: &lockedWriter{w: out}, work: workDir, forker: forker, frames: make(chan frame), ended: make(chan struct{})}
 	// Before anything else runs here, and nothing keeps it.
 	kind, key, err := wire.ReadFrame(in, maxKey)
 	if err != nil {
@@ -51,10 +51,10 @@ func Main(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // A server answers the requests of one stream, one after the other.
 type server struct {
-	in    io.Reader
-	out   io.Writer
-	work  string
-	score process.OOMScore
+	in     io.Reader
+	out    io.Writer
+	work   string
+	forker *process.Forker
 	// frames carries what the host sends, from read to serve.
 	frames chan frame
 	// link is that of the command in progress, if it has a way out; typed is what comes for its
@@ -222,9 +222,9 @@ func (s *server) run(ctx context.Context, c Command) (Result, error) {
 		keys := newKeyboard()
 		s.typed.Store(keys)
 		defer s.typed.Store(nil)
-		return run(ctx, c, s.score, passed, keys)
+		return run(ctx, c, s.forker, passed, keys)
 	}
-	return run(ctx, c, s.score, passed, nil)
+	return run(ctx, c, s.forker, passed, nil)
 }
 
 // reply sends an answer. When the host has gone, nobody minds that it

@@ -126,7 +126,7 @@ func resize(f *os.File, size Size) error {
 
 // startOnTerminal forks the command with a terminal of its own, which is the controlling one of its
 // session, so that Ctrl-C typed there is its own.
-func (ch *child) startOnTerminal(c Command, score process.OOMScore, keys *keyboard) error {
+func (ch *child) startOnTerminal(c Command, forker *process.Forker, keys *keyboard) error {
 	host, program, err := openTerminal(*c.Terminal)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (ch *child) startOnTerminal(c Command, score process.OOMScore, keys *keyboa
 	defer program.Close()
 	ch.pipes = append(ch.pipes, host)
 	attr := &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
-	if ch.pid, err = fork(c, []*os.File{program, program, program}, score, attr); err != nil {
+	if ch.pid, err = fork(c, []*os.File{program, program, program}, forker, attr); err != nil {
 		ch.close()
 		return err
 	}

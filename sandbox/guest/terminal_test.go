@@ -46,15 +46,16 @@ func (s *shown) sees(text string) {
 // A program has a terminal of its own, whose keys, size and Ctrl-C come over the stream, and what it leaves
 // behind is read to its end.
 func TestAProgramHasATerminalOfItsOwn(t *testing.T) {
-	score, err := process.OpenOOMScore()
+	forker, err := process.OpenForker()
 	must(t, err)
+	defer forker.Close()
 	keys, screen := newKeyboard(), &shown{changed: make(chan struct{}, 1)}
 	c := Command{
 		Args:   []string{"/bin/sh", "-c", `stty size; read line; echo "got $line"; trap "stty size; exit 3" INT; until [ "$(stty size)" = "10 20" ]; do sleep 0.01; done; echo ready; while :; do sleep 0.01; done`},
 		Stream: true, Terminal: &Size{Rows: 30, Columns: 100}, Dir: "/",
 	}.WithDefaults()
 	must(t, c.Check())
-	ch, err := start(c, score, screen.write, keys)
+	ch, err := start(c, forker, screen.write, keys)
 	must(t, err)
 	screen.sees("30 100")
 	must(t, keys.take(wire.KindInput, []byte("hello\r")))
@@ -76,10 +77,11 @@ func TestAProgramHasATerminalOfItsOwn(t *testing.T) {
 }
 
 func TestAProgramThatIsNotThereGetsNoTerminal(t *testing.T) {
-	score, err := process.OpenOOMScore()
+	forker, err := process.OpenForker()
 	must(t, err)
+	defer forker.Close()
 	c := Command{Args: []string{"/no/such/program"}, Stream: true, Terminal: &Size{}, Dir: "/"}.WithDefaults()
-	if _, err := start(c, score, nil, newKeyboard()); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
+	if _, err := start(c, forker, nil, newKeyboard()); err == nil || !strings.Contains(err.Error(), "/no/such/program") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package process
 
 import (
 	"fmt"
-	"os"
 	"sync"
 	"unsafe"
 
@@ -82,27 +81,4 @@ func startThreads() error {
 		err = closeErr
 	}
 	return err
-}
-
-// An OOMScore is the way to this process's own OOM score. The file is
-// opened before the process becomes undumpable, since it belongs to
-// root afterwards.
-type OOMScore struct{ f *os.File }
-
-// OpenOOMScore opens it.
-func OpenOOMScore() (OOMScore, error) {
-	f, err := os.OpenFile("/proc/self/oom_score_adj", os.O_WRONLY, 0)
-	if err != nil {
-		return OOMScore{}, fmt.Errorf("open the OOM score: %w", err)
-	}
-	return OOMScore{f}, nil
-}
-
-// Set changes the score: 1000 makes this process, and those that it
-// forks meanwhile, the first that the kernel kills for memory.
-func (o OOMScore) Set(score string) error {
-	if _, err := o.f.WriteAt([]byte(score), 0); err != nil {
-		return fmt.Errorf("set the OOM score to %s: %w", score, err)
-	}
-	return nil
 }

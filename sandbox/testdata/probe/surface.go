@@ -64,6 +64,14 @@ func socket(family, kind, protocol int) func() error {
 	}
 }
 
+// openToWrite returns what opens a file to be written, and writes nothing.
+func openToWrite(path string) func() error {
+	return func() error {
+		_, err := unix.Open(path, unix.O_WRONLY|unix.O_CREAT, 0o600)
+		return err
+	}
+}
+
 // attempts are all that surface tries.
 func attempts() map[string]func() error {
 	params := new([256]byte)
@@ -98,13 +106,11 @@ func attempts() map[string]func() error {
 	for _, path := range []string{
 		"/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/sys/fs/cgroup/memory/release_agent",
 		"/sys/fs/cgroup/cgroup.procs", "/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/kernel/uevent_helper",
-		"/new", "/etc/new", "/bin/probe", "/agent/guest", "/snapshot/new", "/dev/new", "/proc/1/oom_score_adj",
+		"/proc/self/mem", "/proc/self/comm", "/new", "/etc/new", "/bin/probe", "/agent/guest", "/snapshot/new", "/dev/new", "/proc/1/oom_score_adj",
 	} {
-		all["write "+path] = func() error {
-			_, err := unix.Open(path, unix.O_WRONLY|unix.O_CREAT, 0o600)
-			return err
-		}
+		all["write "+path] = openToWrite(path)
 	}
+	all["write the parent's memory"] = openToWrite(fmt.Sprintf("/proc/%d/mem", os.Getppid()))
 	for _, address := range []string{"tcp 169.254.169.254:80", "tcp 172.17.0.1:5432", "tcp 8.8.8.8:53", "udp 8.8.8.8:53", "tcp [2001:db8::1]:80"} {
 		all["connect "+address] = func() error {
 			_, err := net.DialTimeout(address[:3], address[4:], time.Second)

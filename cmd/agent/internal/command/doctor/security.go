@@ -30,6 +30,7 @@ var probes = []probe{
 	{"root directory", `touch /probe 2>/dev/null && echo written; true`, `^$`, "read-only; /work, /tmp and /dev/shm lie in memory", "report this: the box's root must be read-only"},
 	{"network", `tail -n +3 /proc/net/dev | grep -v '^ *lo:'; true`, `^$`, "none but the loopback", "report this: a box must have no network"},
 	{"first process", `cat /proc/1/mem /proc/1/environ 2>/dev/null | head -c 1; true`, `^$`, "no program reads or writes its memory", "report this: the first process must not be dumpable"},
+	{"memory", `sh -c ': >/proc/self/comm' 2>/dev/null && echo written; true`, `^$`, "no program writes that of another, or its own, through /proc", "use a kernel with Landlock (5.19 or newer, and `landlock` in /sys/kernel/security/lsm)"},
 	{"processes", `ls /proc | grep -c '^[0-9]'`, `^[1-9]\n$`, "a box sees its own alone", "report this: a box must have its own processes"},
 }
 
@@ -95,7 +96,7 @@ func checkModules(info sandbox.Info) Check {
 	}
 	if list, err := os.ReadFile(modulesFile); err == nil && info.FreeBytes >= 0 { // on this machine
 		if slices.Contains(strings.Split(strings.TrimSpace(string(list)), ","), "landlock") {
-			has = append(has, "Landlock in the kernel, unused")
+			has = append(has, "Landlock, which confines every program in a box")
 		}
 	}
 	if has == nil {

@@ -19,6 +19,7 @@ func TestAProbeSeesAHole(t *testing.T) {
 		"root directory":  {"written\n"},
 		"network":         {"  eth0: 0 0\n"},
 		"first process":   {"P", "\x00"},
+		"memory":          {"written\n"},
 		"processes":       {"", "0\n", "12\n", "120\n"},
 	}
 	for _, p := range probes {
