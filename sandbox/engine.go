@@ -27,6 +27,10 @@ const oldestAPI = "1.41"
 // that hangs gets an answer too.
 const connectTime = 10 * time.Second
 
+// answerTime bounds what an engine needs for the head of an answer. The longest is the removal of a large image on a busy
+// disk.
+const answerTime = 5 * time.Minute
+
 // An Engine is a connection to a Docker engine. It implements
 // images.Engine. It is safe for concurrent use.
 type Engine struct {
@@ -89,7 +93,7 @@ func Connect(ctx context.Context) (*Engine, error) {
 	}
 	// Put around what the client made of its options: it looks into its own.
 	traffic := api.HTTPClient()
-	traffic.Transport = watching{traffic.Transport}
+	traffic.Transport = watching{traffic.Transport, answerTime}
 	if err := client.WithHTTPClient(traffic)(api); err != nil {
 		return nil, err
 	}

@@ -110,6 +110,27 @@ func TestConnectDoesNotWaitForAnEngineThatHangs(t *testing.T) {
 	}
 }
 
+func TestAnEngineThatIsStuckIsTold(t *testing.T) {
+	stuck := make(chan struct{})
+	listen(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Api-Version", "1.41")
+		if strings.HasSuffix(r.URL.Path, "/info") {
+			<-stuck
+		}
+	})
+	t.Cleanup(func() { close(stuck) })
+	engine, err := sandbox.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	if err := engine.Patience(10 * time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	_, err = engine.Info(t.Context())
+	mustBeUnavailable(t, err, "restart the engine")
+}
+
 // rootFS returns a tar with one file of this content.
 func rootFS(t *testing.T, content string) *bytes.Buffer {
 	t.Helper()

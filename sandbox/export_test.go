@@ -1,14 +1,27 @@
 package sandbox
 
 import (
+	"fmt"
 	"net"
 	"slices"
+	"time"
 
 	"github.com/docker/docker/client"
 )
 
 // Raw returns the Docker client, for tests that look at containers behind the engine's back.
 func (e *Engine) Raw() *client.Client { return e.api }
+
+// Patience sets how long the engine may take for the head of an answer.
+func (e *Engine) Patience(d time.Duration) error {
+	traffic := e.api.HTTPClient()
+	way, ok := traffic.Transport.(watching)
+	if !ok {
+		return fmt.Errorf("requests go by a %T", traffic.Transport)
+	}
+	traffic.Transport = watching{way.RoundTripper, d}
+	return client.WithHTTPClient(traffic)(e.api)
+}
 
 // Socket returns the connection of the box's stream, for tests that break it.
 func (b *Box) Socket() net.Conn { return b.stream.conn.Conn }

@@ -34,6 +34,9 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 // startHint is the cure for an engine that is not there.
 const startHint = "start Docker (on Debian: apt-get install docker.io), or set DOCKER_HOST to an engine elsewhere"
 
+// restartHint is the cure for an engine that is stuck.
+const restartHint = "restart the engine (on Debian: systemctl restart docker), and look at its log"
+
 // diagnose explains why an engine did not answer. The client hides the
 // cause of an unsuccessful dial in a sentence, so this dials once more.
 func diagnose(ctx context.Context, api *client.Client, err error) error {
@@ -65,7 +68,9 @@ func (e *Engine) wrap(act string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if engineGone(err) {
+	if errors.Is(err, errSilent) {
+		err = &UnavailableError{Host: e.api.DaemonHost(), Hint: restartHint, Err: err}
+	} else if engineGone(err) {
 		err = &UnavailableError{Host: e.api.DaemonHost(), Hint: startHint, Err: err}
 	}
 	return fmt.Errorf("%s: %w", act, err)

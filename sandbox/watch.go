@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net/http"
 	"time"
 
@@ -67,18 +69,56 @@ func called(ctx context.Context, method, path string, status int, began time.Tim
 
 // watching is the transport of the engine's client: no request goes another way,
 // but for streams, see hijacked.
-type watching struct{ http.RoundTripper }
+type watching struct {
+	http.RoundTripper
+	patience time.Duration // until the head of an answer, but for requests that carry a stream
+}
+
+// errSilent means that an engine took a request and never answered.
+var errSilent = errors.New("it took the request and does not answer")
 
 // RoundTrip makes the request and tells of it.
 func (t watching) RoundTrip(q *http.Request) (*http.Response, error) {
 	began := time.Now()
-	resp, err := t.RoundTripper.RoundTrip(q)
+	resp, err := t.patiently(q)
 	status := 0
 	if err == nil {
 		status = resp.StatusCode
 	}
 	called(q.Context(), q.Method, q.URL.Path, status, began)
 	return resp, err
+}
+
+// patiently makes the request. An engine that is stuck takes requests for ever: that is told, and nobody waits for it.
+func (t watching) patiently(q *http.Request) (*http.Response, error) {
+	if q.ContentLength < 0 { // a stream of unknown length, which takes its time
+		return t.RoundTripper.RoundTrip(q)
+	}
+	ctx, cancel := context.WithCancelCause(q.Context())
+	timer := time.AfterFunc(t.patience, func() { cancel(errSilent) })
+	resp, err := t.RoundTripper.RoundTrip(q.WithContext(ctx))
+	timer.Stop()
+	if err != nil {
+		if errors.Is(context.Cause(ctx), errSilent) {
+			err = errSilent
+		}
+		cancel(nil)
+		return nil, err
+	}
+	resp.Body = cancelling{resp.Body, cancel}
+	return resp, nil
+}
+
+// A cancelling body ends the context of its request when it is closed.
+type cancelling struct {
+	io.ReadCloser
+	cancel context.CancelCauseFunc
+}
+
+// Close closes the body.
+func (c cancelling) Close() error {
+	defer c.cancel(nil)
+	return c.ReadCloser.Close()
 }
 
 // hijacked tells of a request that becomes a stream, for which the client dials a
