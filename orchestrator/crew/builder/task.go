@@ -277,7 +277,11 @@ func (g *trial) read(doc run.Document) *run.Problem {
 	if doc.Error == nil {
 		return &run.Problem{Kind: run.ProblemInfra, Message: "the run ended without a word", Next: "run `agent doctor`, then " + resume}
 	}
-	return &run.Problem{Kind: doc.Error.Kind, Message: doc.Error.Message, Next: doc.Error.Next + "; " + resume}
+	problem := *doc.Error
+	if !strings.Contains(problem.Next, "--resume") { // which says it already, with what else has to be given
+		problem.Next += "; " + resume
+	}
+	return &problem
 }
 
 // maxFound is how many findings a later try is told of.
