@@ -118,7 +118,7 @@ func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Re
 // Scout returns who plans an iteration.
 func (s *Session) Scout(e *agent.Engineer, it loop.Iteration) *loop.Scout {
 	return &loop.Scout{
-		Engineer: e, Knowledge: s.DB, Orders: s.DB, Hotspots: forge.Hotspots, Fence: it.Fence, Last: it.Order.Last,
+		Engineer: e, Knowledge: s.DB, Orders: s.DB, Hotspots: forge.Hotspots, Fence: it.Fence, Last: it.Order.Last, Turns: it.Order.Turns,
 		Survey: s.Survey, Findings: s.examiner().Findings,
 	}
 }
