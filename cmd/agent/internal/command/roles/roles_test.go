@@ -104,3 +104,14 @@ func TestRolesOfAWorkspaceAreTrustedOnce(t *testing.T) {
 		t.Errorf("%q, %v", log, err)
 	}
 }
+
+// A file that is named after no role is told, and the table is shown all the same.
+func TestAFileOfNoRoleIsTold(t *testing.T) {
+	t.Parallel()
+	p := place{t.TempDir(), t.TempDir()}
+	put(t, filepath.Join(p.dir, ".agent/roles/workr.toml"), "tier = ")
+	table, told, err := p.says(t)
+	if err != nil || !strings.Contains(table, "  worker ") || !strings.Contains(told, "workr.toml in .agent/roles is ignored") {
+		t.Errorf("%v\n%s%s", err, told, table)
+	}
+}
