@@ -17,6 +17,7 @@ const (
 	Lead      = "lead"
 	Worker    = "worker"
 	Fixer     = "fixer"
+	Auditor   = "auditor"
 	Reviewer  = "reviewer"
 	Critic    = "critic"
 	Librarian = "librarian"
@@ -38,7 +39,9 @@ type Role struct {
 	Calls []string `toml:"calls" json:"calls"`
 	// Returns is what it must answer: change, plan, review or text.
 	Returns string `toml:"returns" json:"returns"`
-	Limits  Limits `toml:"limits" json:"limits"`
+	// Optional says that its tasks are reviews of a file, and done where nothing had to be changed.
+	Optional bool   `toml:"optional" json:"optional,omitempty"`
+	Limits   Limits `toml:"limits" json:"limits"`
 	// Talk are the caps of its conversations on a workbench.
 	Talk Talk `toml:"talk" json:"talk"`
 	// Layer is where it comes from: 0 for the first of those given to LoadRoles, -1 where it is built in; Text is its file.
