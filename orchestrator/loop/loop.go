@@ -57,6 +57,8 @@ type Loop struct {
 	Orders Orders
 	// WrapUp is after how many promotions the loop ends with a summary of them; 0 for never.
 	WrapUp int
+	// Steering is how others pause or cancel the loop; nil for nobody.
+	Steering Steering
 	// Quiet are hours in which no iteration begins.
 	Quiet Quiet
 	// Rest is the pause between two iterations.
@@ -218,6 +220,9 @@ func (l *Loop) progress(p agent.Progress) {
 // trouble turns an error of the loop into a problem with the next thing to do.
 func (l *Loop) trouble(ctx context.Context, err error) *run.Problem {
 	if p := l.late(ctx); p != nil {
+		return p
+	}
+	if p := asked(ctx); p != nil {
 		return p
 	}
 	switch {

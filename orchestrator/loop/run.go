@@ -33,10 +33,12 @@ func (l *Loop) Run(ctx context.Context, req run.Request, start Start) Result {
 	}
 	ctx, stop := l.bounded(ctx, it.Order)
 	defer stop()
+	ctx, idle, end := l.steered(ctx, it.Order.Loop)
+	defer end()
 	for {
 		res.Loop = it.Order.Loop
-		if err := l.awake(ctx); err != nil {
-			return res.fail(l.trouble(ctx, err))
+		if err := l.awake(idle); err != nil {
+			return res.fail(l.trouble(idle, err))
 		}
 		round, doc, err := l.round(ctx, it, req)
 		res.Iterations = append(res.Iterations, round)
@@ -49,6 +51,9 @@ func (l *Loop) Run(ctx context.Context, req run.Request, start Start) Result {
 		if p := l.late(ctx); p != nil {
 			return res.fail(p)
 		}
+		if p := asked(ctx); p != nil { // cancelled in the middle of it
+			return res.fail(p)
+		}
 		next := it.Order.after(*it)
 		if done, err := l.wrapUp(ctx, &res, next); done || err != nil {
 			if err != nil {
@@ -59,8 +64,8 @@ func (l *Loop) Run(ctx context.Context, req run.Request, start Start) Result {
 		if res.over(l, it, next, doc) {
 			return res
 		}
-		if err := l.rest(ctx); err != nil {
-			return res.fail(l.trouble(ctx, err))
+		if err := l.rest(idle); err != nil {
+			return res.fail(l.trouble(idle, err))
 		}
 		// Trouble that is nobody's fault leaves the iteration open: it is
 		// tried again, with the answers that were paid for.

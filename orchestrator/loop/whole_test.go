@@ -307,3 +307,41 @@ func TestALoopWaitsInQuietHours(t *testing.T) {
 		}
 	}
 }
+
+// A person elsewhere pauses a loop, which ends behind the iteration that it is at, or ends it now; both are carried on.
+func TestALoopIsSteeredFromElsewhere(t *testing.T) {
+	t.Parallel()
+	for wanted, promoted := range map[string]int{"pause": 1, "cancel": 0} {
+		c := school(t, nil, map[string]string{
+			"1 target": "a.py", "1 propose/1": runtest.Only("x = 1", "x = 2"), "1 memory/UM": "- x is two", "2 target": "b.py", "2 propose/1": "NOTHING",
+		})
+		c.loop.Steering, c.loop.Rest = c.DB, time.Hour
+		asked := false
+		c.Runner.Verifier = runtest.Judge(func(ctx context.Context, req verify.Request) (verify.Report, error) {
+			if !asked {
+				asked = true
+				it, _, err := c.DB.LastIteration(ctx, c.Dir)
+				if err == nil {
+					err = c.DB.WantLoop(ctx, it.Order.Loop, wanted)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				if wanted == "cancel" { // until it is heard
+					<-ctx.Done()
+					return verify.Report{}, ctx.Err()
+				}
+			}
+			return runtest.Says(verify.Pass)(ctx, req)
+		})
+		// An hour's rest ends by the pause alone.
+		res := c.sail(t.Context(), loop.Start{Order: loop.Order{Iterations: 2, UntilClean: true}})
+		if res.Exit != run.ExitCancelled || res.Promoted != promoted || len(res.Iterations) != 1 || !strings.Contains(res.Stopped, "from elsewhere") {
+			t.Fatalf("%s: exit %d, %s: %s", wanted, res.Exit, outcomes(res), res.Stopped)
+		}
+		c.loop.Rest = 0
+		if res = c.sail(t.Context(), loop.Start{Resume: true}); res.Exit != run.ExitDone || c.Tree(t)["a.py"] != "x = 2\n" {
+			t.Errorf("%s, resumed: exit %d, %s: %s", wanted, res.Exit, outcomes(res), res.Stopped)
+		}
+	}
+}

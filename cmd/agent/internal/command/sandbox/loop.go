@@ -91,7 +91,7 @@ func (c command) sandboxLoop(ctx *cli.Context) error {
 		}
 		defer board.Close()
 		l.Rest, l.MaxFailures, l.MaxWall = ctx.Duration("rest"), ctx.Int("max-failures"), set.Wall()
-		l.WrapUp = ctx.Int("wrap-up")
+		l.WrapUp, l.Steering = ctx.Int("wrap-up"), s.DB
 		if ctx.String("replay") == "" {
 			l.Quiet, l.Pending, l.Orders, l.Features = set.Quiet(), l.Runner.Proposals, s.DB, req.Features
 			if c.Attended() && !set.On("yes") {

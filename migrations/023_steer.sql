@@ -1,3 +1,8 @@
+-- Loops that are paused or ended from elsewhere, and who wrote what a plan delivered that takes its answers from another one.
+
+alter table iteration add column wanted text not null default '' -- what somebody asked of the process that works on its loop
+    constraint iteration_wanted_check check (wanted in ('', 'pause', 'cancel'));
+
 -- Who wrote what a plan delivered that was carried out again from its record: no model was asked then, and the answers are those of the plan before.
 
 create or replace view v_reviews as
