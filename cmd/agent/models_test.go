@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -49,7 +50,7 @@ func TestAWorkspaceMayLowerABudgetAndNothingElse(t *testing.T) {
 	env, dir := home(t, user, "[budget]\ncost = 0.25\nday_cost = 1\nrequests = 7\ntime = \"10m\"\nidle = \"20s\"\n")
 	limits, err := settled(t, env, "-w", dir).Budget()
 	want := llm.Limits{Attempts: 16, Requests: 7, RunTime: 10 * time.Minute, Total: 15 * time.Minute, Idle: 20 * time.Second, Tokens: 1000, RunCost: 250000, DayCost: 1000000}
-	if err != nil || limits != want {
+	if err != nil || !reflect.DeepEqual(limits, want) {
 		t.Errorf("%+v, %v; want %+v", limits, err, want)
 	}
 }

@@ -245,6 +245,10 @@ func TestAGoalOfEightTasksIsBuilt(t *testing.T) {
 	if !strings.Contains(told, "plan 1 carried out again: identical") {
 		t.Errorf("told is\n%s", told)
 	}
+	// Who wrote it is who wrote what was carried out again.
+	if blamed := h.says(t, "blame", "ledger/money.py"); !strings.Contains(blamed, "gemini") {
+		t.Errorf("blame names no model:\n%s", blamed)
+	}
 	gitSays(t, h.work, "add", "-A")
 	if tree := gitSays(t, h.work, "write-tree"); tree != built {
 		t.Errorf("the tree is %s, and was %s", tree, built)
@@ -264,25 +268,31 @@ func gitSays(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// planKills is how often the work on a plan is killed, unless AGENT_PLAN_KILLS says otherwise.
+// planKills is how often the work on a plan is killed, unless the variable of the test says otherwise.
 const planKills = 6
 
-// The work on a plan is killed at random instants, again and again: the workspace is as it was until it is as it should be, and no question that
-// was answered is paid for twice.
-func TestAPlanThatIsKilledIsCarriedOn(t *testing.T) {
-	t.Parallel()
-	h := newPlannedHouse(t)
-	h.says(t, "plan", "prices and reports have a currency")
-	before := snapshotOf(t, h.work)
-	kills := planKills
-	if n, err := strconv.Atoi(os.Getenv("AGENT_PLAN_KILLS")); err == nil {
-		kills = n
+// killsOf is how often a test kills: as the variable says, or else n times.
+func killsOf(variable string, n int) int {
+	if given, err := strconv.Atoi(os.Getenv(variable)); err == nil {
+		return given
 	}
+	return n
+}
+
+// killed runs commands that are killed at random instants, one after the other, and then one that is not, until one comes to its end. command names the next one,
+// none where the work is done already. The workspace is as before until it is as whole says that it should be.
+func (h *plannedHouse) killed(t *testing.T, kills int, before string, whole func() bool, command func() []string) {
+	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	chance := rand.New(rand.NewPCG(seed, 0))
 	for i := 0; ; i++ {
-		cmd := h.command("build", "--plan", "1", "--yes", "--parallel", "2")
+		args := command()
+		if args == nil {
+			t.Logf("done after %d kills", i)
+			return
+		}
+		cmd := h.command(args...)
 		var out strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &out
 		if err := cmd.Start(); err != nil {
@@ -300,7 +310,6 @@ func TestAPlanThatIsKilledIsCarriedOn(t *testing.T) {
 				t.Fatalf("%v\n%s", err, &out)
 			}
 			t.Logf("done after %d kills", i)
-			h.finished(t, "1")
 			return
 		case <-time.After(patience):
 			if i >= kills {
@@ -314,7 +323,7 @@ func TestAPlanThatIsKilledIsCarriedOn(t *testing.T) {
 		// Killed in its last moments it may have written all, and never a part.
 		if got := snapshotOf(t, h.work); got != before {
 			h.says(t, "runs", "list") // settles a journal
-			if text, err := os.ReadFile(filepath.Join(h.work, "ledger/rates.py")); err == nil && strings.Contains(string(text), "USD") {
+			if whole() {
 				continue
 			}
 			if snapshotOf(t, h.work) != before {
@@ -322,4 +331,20 @@ func TestAPlanThatIsKilledIsCarriedOn(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The work on a plan is killed at random instants, again and again: the workspace is as it was until it is as it should be, and no question that
+// was answered is paid for twice.
+func TestAPlanThatIsKilledIsCarriedOn(t *testing.T) {
+	t.Parallel()
+	h := newPlannedHouse(t)
+	h.says(t, "plan", "prices and reports have a currency")
+	whole := func() bool {
+		text, err := os.ReadFile(filepath.Join(h.work, "ledger/rates.py"))
+		return err == nil && strings.Contains(string(text), "USD")
+	}
+	h.killed(t, killsOf("AGENT_PLAN_KILLS", planKills), snapshotOf(t, h.work), whole, func() []string {
+		return []string{"build", "--plan", "1", "--yes", "--parallel", "2"}
+	})
+	h.finished(t, "1")
 }

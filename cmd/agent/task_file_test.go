@@ -131,3 +131,79 @@ func TestATaskFileIsCarriedOutInLoops(t *testing.T) {
 		t.Errorf("the reviews see\n%s\n%s", reviews[0], reviews[1])
 	}
 }
+
+// loopKills is how often the work on a task file is killed, unless AGENT_LOOP_KILLS says otherwise.
+const loopKills = 5
+
+// steadily answers as the model of TestATaskFileIsCarriedOutInLoops does, by what stands in the question alone, so that one that is asked again gets the same answer.
+func steadily(q llmtest.Request) llmtest.Step {
+	first, round := q.Messages[0].Text, len(q.Messages)
+	if strings.HasPrefix(first, "Review this change") {
+		next := map[string]string{"After loop 1.": `{"title": "a test", "goal": "LIMA test show()", "files": ["tests/test_money.py"]}`, "After loop 2.": `{"title": "the README", "goal": "MIKE it tells of currencies", "files": ["README.md"]}`}
+		for loop, step := range next {
+			if strings.Contains(first, loop) {
+				return llmtest.Step{Text: `{"accepted": false, "findings": [{"severity": "blocker", "text": "something is missing"}], "next": [` + step + `]}`}
+			}
+		}
+		return llmtest.Step{Text: `{"accepted": true, "findings": [], "next": []}`}
+	}
+	for loop, call := range map[string]llmtest.Call{
+		"This is loop 1 of": called("edit", "path", "ledger/money.py", "old", "def show(amount):\n    return f\"{amount:.2f}\"", "new", "def show(amount, currency=\"EUR\"):\n    return f\"{amount:.2f} {currency}\""),
+		"This is loop 2 of": called("create", "path", "tests/test_money.py", "content", "from ledger.money import show\n\n\ndef test_the_currency_is_shown():\n    assert show(2, \"USD\") == \"2.00 USD\"\n"),
+		"This is loop 3 of": called("edit", "path", "README.md", "old", "Amounts, entries and reports.", "new", "Amounts with their currency, entries and reports."),
+	} {
+		switch {
+		case !strings.Contains(first, loop):
+		case round == 1:
+			return llmtest.Step{Calls: []llmtest.Call{called("list"), called("read", "path", "README.md")}}
+		case round == 3:
+			return llmtest.Step{Calls: []llmtest.Call{call}}
+		default:
+			return llmtest.Step{Calls: []llmtest.Call{called("finish", "summary", "STATUS: COMPLETE")}}
+		}
+	}
+	return llmtest.Step{Status: 400, Message: "no answer to " + first[:min(len(first), 60)]}
+}
+
+// The work on a task file is killed at random instants, again and again: the workspace is as it was until it is as it should be, the same loops are done, and no
+// question that was answered is paid for twice.
+func TestATaskFileThatIsKilledIsCarriedOn(t *testing.T) {
+	t.Parallel()
+	h := newPlannedHouse(t)
+	h.env = append(h.env, "AGENT_MODE=tools")
+	h.model.Choose(steadily)
+	file := filepath.Join(t.TempDir(), "TASK.md")
+	if err := os.WriteFile(file, []byte(strings.Replace(ledgerTask, "iterations = 3", "iterations = 9", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	whole := func() bool {
+		text, err := os.ReadFile(filepath.Join(h.work, "README.md"))
+		return err == nil && strings.Contains(string(text), "with their currency")
+	}
+	h.killed(t, killsOf("AGENT_LOOP_KILLS", loopKills), snapshotOf(t, h.work), whole, func() []string {
+		switch h.value(t, "select coalesce((select state from v_plans), 'none')") {
+		case "none": // it was killed before there was a row
+			return []string{"loop", file, "--yes"}
+		case "delivered": // and here behind the last one
+			return nil
+		}
+		return []string{"loop", "--resume", "--yes"}
+	})
+	for query, want := range map[string]string{
+		"select state || ' ' || ending from v_plans":                                                           "delivered accepted",
+		"select string_agg(task || ' ' || state, '; ' order by task) from v_tasks":                             "1 done; 2 done; 3 done",
+		"select count(*) from v_promotions where status = 'committed'":                                         "1",
+		"select count(*) from v_model_calls where ended is not null and error_kind is null and purpose = 'RW'": "3",
+		// Three questions an execution: none that was answered was paid for twice.
+		"select count(*) from v_model_calls where ended is not null and error_kind is null and purpose <> 'RW'": "9",
+	} {
+		if got := h.value(t, query); got != want {
+			t.Errorf("%s gives %s, want %s", query, got, want)
+		}
+	}
+	for name, want := range map[string]string{"ledger/money.py": "currency=\"EUR\"", "tests/test_money.py": "2.00 USD", "README.md": "with their currency"} {
+		if text, err := os.ReadFile(filepath.Join(h.work, name)); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s holds %q, %v", name, text, err)
+		}
+	}
+}

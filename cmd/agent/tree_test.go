@@ -76,7 +76,7 @@ var allowed = map[string][]string{
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/crew",
 	},
 	"cmd/agent/internal/command/jobs": {
-		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/plan", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/crew", "orchestrator/run", "orchestrator/store/plans",
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/plan", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire", "orchestrator/crew", "orchestrator/loop", "orchestrator/run", "orchestrator/store/plans",
 	},
 	"orchestrator/chat": {
 		"orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/agent/tools", "orchestrator/llm", "sandbox/workspace",
@@ -211,7 +211,7 @@ var allowed = map[string][]string{
 		"orchestrator/forge/revision", "orchestrator/run", "sandbox/workspace", "verify",
 	},
 	"cmd/agent/internal/config": {
-		"cmd/agent/internal/fault", "images/dependencies", "orchestrator/exec/recipe", "orchestrator/forge", "orchestrator/gateway", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify",
+		"cmd/agent/internal/fault", "images/dependencies", "orchestrator/exec/recipe", "orchestrator/forge", "orchestrator/gateway", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify",
 		"verify/policy",
 	},
 	"cmd/agent/internal/fault": {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store/database", "orchestrator/store/query", "sandbox"},

@@ -2,6 +2,7 @@ package crew_test
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -29,7 +30,7 @@ func loaded(t *testing.T) crew.Roles {
 func TestTheTableOfRolesIsKeptByCode(t *testing.T) {
 	t.Parallel()
 	roles := loaded(t)
-	may := map[string][]string{"lead": {"planner", "worker", "fixer", "librarian", "reviewer", "critic"}}
+	may := map[string][]string{"lead": {"planner", "worker", "fixer", "librarian", "reviewer", "critic", "auditor"}}
 	for _, from := range append(roles.Names(), "nobody") {
 		for _, to := range append(roles.Names(), "nobody") {
 			err := roles.Delegate(from, to)
@@ -43,7 +44,7 @@ func TestTheTableOfRolesIsKeptByCode(t *testing.T) {
 	}
 	changing := []string{"edit", "create", "delete", "rename", "run", "check"}
 	for name, lacks := range map[string][]string{
-		"planner": changing, "lead": changing, "reviewer": changing, "critic": changing, "librarian": {"run", "check", "delete"}, "worker": nil, "fixer": nil,
+		"planner": changing, "lead": changing, "reviewer": changing, "critic": changing, "librarian": {"run", "check", "delete"}, "worker": nil, "fixer": nil, "auditor": nil,
 	} {
 		for _, tool := range tools.Names() {
 			none := len(roles[name].Tools) == 0
@@ -96,17 +97,21 @@ func TestARoleThatSaysWhatNothingKeepsIsRefused(t *testing.T) {
 	}
 }
 
-// A file that is named after no role would change nothing, unseen.
-func TestAFileOfNoRoleIsRefused(t *testing.T) {
+// A file that is named after no role changes nothing, and is listed.
+func TestAFileOfNoRoleIsListed(t *testing.T) {
 	t.Parallel()
-	_, err := crew.LoadRoles(tools.Names(), nil, fstest.MapFS{"workr.toml": {Data: []byte("tier = 3\n")}, "notes.md": {}})
-	if err == nil || !strings.Contains(err.Error(), "there is no role of the file workr.toml: name it after one of planner, lead") {
-		t.Error(err)
+	layers := []fs.FS{fstest.MapFS{"notes.md": {}, "worker.toml": {Data: []byte(roleFile)}}, nil, fstest.MapFS{"workr.toml": {Data: []byte("tier = ")}}}
+	roles, err := crew.LoadRoles(tools.Names(), layers...)
+	if err != nil || roles[crew.Worker].Layer != 0 {
+		t.Fatalf("%+v, %v", roles[crew.Worker], err)
 	}
-	if _, err := crew.LoadRoles(tools.Names(), fstest.MapFS{"notes.md": {}}); err != nil {
-		t.Error(err)
+	if list, err := crew.Strangers(roles, layers...); err != nil || !slices.Equal(list, []crew.Stranger{{Layer: 2, File: "workr.toml"}}) {
+		t.Errorf("%+v, %v", list, err)
 	}
 }
+
+// roleFile is one that holds.
+const roleFile = "tier = 3\nabout = \"x\"\nreturns = \"change\"\n"
 
 // twin is a plan of two tasks, the second after the first.
 func twin() crew.Plan {

@@ -17,6 +17,7 @@ const (
 	Lead      = "lead"
 	Worker    = "worker"
 	Fixer     = "fixer"
+	Auditor   = "auditor"
 	Reviewer  = "reviewer"
 	Critic    = "critic"
 	Librarian = "librarian"
@@ -38,7 +39,9 @@ type Role struct {
 	Calls []string `toml:"calls" json:"calls"`
 	// Returns is what it must answer: change, plan, review or text.
 	Returns string `toml:"returns" json:"returns"`
-	Limits  Limits `toml:"limits" json:"limits"`
+	// Optional says that its tasks are reviews of a file, and done where nothing had to be changed.
+	Optional bool   `toml:"optional" json:"optional,omitempty"`
+	Limits   Limits `toml:"limits" json:"limits"`
 	// Talk are the caps of its conversations on a workbench.
 	Talk Talk `toml:"talk" json:"talk"`
 	// Layer is where it comes from: 0 for the first of those given to LoadRoles, -1 where it is built in; Text is its file.
@@ -115,7 +118,7 @@ func (r Roles) Names() (names []string) {
 }
 
 // LoadRoles reads the roles. Each layer holds files such as worker.toml, whole; the first layer that has one counts,
-// and nil holds none. tools are the names that there are. A file that says what nothing keeps is an error that names it.
+// and nil holds none. tools are the names that there are. A file that says what nothing keeps is an error that names it; see Strangers for those of no role.
 func LoadRoles(tools []string, layers ...fs.FS) (Roles, error) {
 	roles := Roles{}
 	shipped, err := fs.Glob(builtIn, "roles/*.toml")
@@ -135,9 +138,6 @@ func LoadRoles(tools []string, layers ...fs.FS) (Roles, error) {
 		}
 		roles[name] = role
 	}
-	if err := strangers(roles, layers); err != nil {
-		return nil, err
-	}
 	for _, name := range roles.Names() {
 		if err := roles[name].check(roles, tools); err != nil {
 			return nil, fmt.Errorf("the role %s.toml: %w", name, err)
@@ -146,23 +146,30 @@ func LoadRoles(tools []string, layers ...fs.FS) (Roles, error) {
 	return roles, nil
 }
 
-// strangers is an error where a layer has a file of a role that there is not: a name that is misspelt would change nothing, unseen.
-func strangers(roles Roles, layers []fs.FS) error {
-	for _, layer := range layers {
+// Strangers lists the files of the layers that are named after no role, by layer and name. LoadRoles passes them over: a name that is misspelt changes nothing,
+// which somebody has to be told.
+func Strangers(roles Roles, layers ...fs.FS) (list []Stranger, err error) {
+	for i, layer := range layers {
 		if layer == nil {
 			continue
 		}
 		files, err := fs.Glob(layer, "*.toml")
 		if err != nil {
-			return fmt.Errorf("list the roles: %w", err)
+			return nil, fmt.Errorf("list the roles: %w", err)
 		}
 		for _, file := range files {
 			if _, ok := roles[strings.TrimSuffix(file, ".toml")]; !ok {
-				return fmt.Errorf("there is no role of the file %s: name it after one of %s", file, strings.Join(roles.Names(), ", "))
+				list = append(list, Stranger{i, file})
 			}
 		}
 	}
-	return nil
+	return list, nil
+}
+
+// A Stranger is a file of a layer that is named after no role.
+type Stranger struct {
+	Layer int
+	File  string
 }
 
 // roleText returns the file of a role, and its layer.

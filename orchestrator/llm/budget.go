@@ -25,6 +25,8 @@ type Limits struct {
 	// Scope is what the caps of a run are of, for people: "run" unless it is set.
 	// The journal decides which records they count, see Journal.Spent.
 	Scope string
+	// Names are those of caps that have one of their own, by what they are called otherwise: "cost of a run".
+	Names map[string]string
 }
 
 // assumedAnswer is how many tokens an answer is reckoned to have before it is
@@ -77,7 +79,7 @@ func (l Limits) check(run, day Spent, o Outcome) error {
 		{"cost of a day", int64(l.DayCost), int64(day.Cost), int64(o.Cost), showMoney},
 	} {
 		if c.limit > 0 && c.have+c.add > c.limit {
-			e := &BudgetError{Scope: scope, Cap: c.name, Limit: c.shown(c.limit), Have: c.shown(c.have), Run: run, Day: day}
+			e := &BudgetError{Scope: scope, Cap: c.name, Name: l.Names[c.name], Limit: c.shown(c.limit), Have: c.shown(c.have), Run: run, Day: day}
 			if c.have < c.limit {
 				e.Add = c.shown(c.add)
 			}
@@ -96,6 +98,7 @@ func showMoney(n int64) string { return Money(n).String() }
 type BudgetError struct {
 	Scope string // what the caps are of: "run", "loop"; "" for a run
 	Cap   string // which one: "cost of a run"
+	Name  string // of the cap, as Limits has it; "" for none of its own
 	Limit string // what it is set to
 	Have  string // what was spent of it
 	Add   string // what the request may take of it, by estimate; "" when nothing is left
@@ -105,7 +108,11 @@ type BudgetError struct {
 
 // Error names the cap and what was spent.
 func (e *BudgetError) Error() string {
-	text := fmt.Sprintf("the cap on the %s is reached: %s of %s spent", e.Cap, e.Have, e.Limit)
+	text := ""
+	if e.Name != "" {
+		text = e.Name + ": "
+	}
+	text += fmt.Sprintf("the cap on the %s is reached: %s of %s spent", e.Cap, e.Have, e.Limit)
 	if e.Add != "" {
 		text += ", and the next request may take " + e.Add
 	}

@@ -182,6 +182,11 @@ func (l *Loop) execute(ctx context.Context, it *Iteration, req run.Request) run.
 	req.Workspace, req.Patch, req.Iteration = it.Workspace, nil, it.ID
 	req.Goal, req.Scope, req.Candidates, req.Reviewed = o.Goal, o.Scope, o.Candidates, o.Clean
 	req.NoFeature = req.NoFeature || o.UntilClean
+	req, err := l.resumed(ctx, it.Workspace, o, req)
+	if err != nil {
+		p := l.trouble(ctx, err)
+		return run.Document{Workspace: it.Workspace, Error: p, Exit: run.ExitOf(p)}
+	}
 	return find.Run(ctx, req)
 }
 

@@ -68,8 +68,14 @@ type Order struct {
 	Failures int `json:"failures"`
 	// Began is when the loop did, zero in records from before it was kept.
 	Began time.Time `json:"began,omitzero"`
-	// Last is the target of the one before, which is not chosen again.
-	Last string `json:"last,omitempty"`
+	// Promoted counts those that promoted something, since a person has looked at them.
+	Promoted int `json:"promoted,omitempty"`
+	// Proposal is the kept proposal that this one takes up, 0 for none; Had are those that the loop has come to.
+	Proposal int64   `json:"proposal,omitempty"`
+	Had      []int64 `json:"had,omitempty"`
+	// Last is the target of the one before, which is not chosen again, and Turns are those that have had their turn: the others come first.
+	Last  string   `json:"last,omitempty"`
+	Turns []string `json:"turns,omitempty"`
 	// Clean are the files that the loop reviewed without finding anything, with
 	// the SHA-256 of the content reviewed: as they are, they are not reviewed again.
 	Clean map[string]string `json:"clean,omitempty"`

@@ -48,6 +48,19 @@ type Loop struct {
 	Attended bool
 	// MaxWall is how long the loop may take from its beginning, in all its processes; 0 for any time.
 	MaxWall time.Duration
+	// Pending are the kept proposals, of which each iteration takes the next one up before it looks for anything else; nil for none. Ask is asked about each,
+	// and nil takes up what has a patch. Features takes up features, too, that nobody has written.
+	Pending  run.Proposals
+	Ask      func(ctx context.Context, p run.KeptProposal) (run.Decision, error)
+	Features bool
+	// Orders tells which directives are settled, which come before; nil when nobody knows, and then all are open.
+	Orders Orders
+	// WrapUp is after how many promotions the loop ends with a summary of them; 0 for never.
+	WrapUp int
+	// Steering is how others pause or cancel the loop; nil for nobody.
+	Steering Steering
+	// Quiet are hours in which no iteration begins.
+	Quiet Quiet
 	// Rest is the pause between two iterations.
 	Rest time.Duration
 	// MaxFailures is how many failures in a row end the loop; 0 means 3.
@@ -55,6 +68,10 @@ type Loop struct {
 	// Tell is told of every round: at its start, when its run has ended, and
 	// when it is settled. nil for nobody.
 	Tell func(Round, *run.Document)
+
+	// What follows is for tests; nil is the real one.
+	Now   func() time.Time
+	Sleep func(context.Context, time.Duration) error
 }
 
 // defaultFailures is how many failures in a row end a loop. A model that fails
@@ -94,9 +111,13 @@ type Result struct {
 	Iterations []Round `json:"iterations"`
 	Promoted   int     `json:"promoted"`
 	// Stopped says why the loop ended.
-	Stopped string       `json:"stopped"`
-	Error   *run.Problem `json:"error"`
-	Exit    int          `json:"-"`
+	Stopped string `json:"stopped"`
+	// WrapUp are all the iterations of the loop that promoted something, in whatever process, where it ended to be looked at.
+	WrapUp []Round `json:"wrap_up,omitempty"`
+	// Next is what to do with what was promoted, "" for nothing in particular.
+	Next  string       `json:"next,omitempty"`
+	Error *run.Problem `json:"error"`
+	Exit  int          `json:"-"`
 }
 
 // The outcomes of an iteration.
@@ -157,14 +178,7 @@ func (l *Loop) rest(ctx context.Context) error {
 		return ctx.Err()
 	}
 	l.note(fmt.Sprintf("rest %s before the next iteration", l.Rest))
-	t := time.NewTimer(l.Rest)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
+	return sleepFor(ctx, l.Rest)
 }
 
 // errLate is the cause of a context that the cap on the time of the loop has ended.
@@ -206,6 +220,9 @@ func (l *Loop) progress(p agent.Progress) {
 // trouble turns an error of the loop into a problem with the next thing to do.
 func (l *Loop) trouble(ctx context.Context, err error) *run.Problem {
 	if p := l.late(ctx); p != nil {
+		return p
+	}
+	if p := asked(ctx); p != nil {
 		return p
 	}
 	switch {

@@ -73,7 +73,7 @@ func school(t *testing.T, j runtest.Judge, answers map[string]string) *course {
 		Runner: c.Runner, Iterations: c.DB, Knowledge: c.DB, Attended: true,
 		Crew: func(it loop.Iteration, _ func(agent.Progress)) tournament.Crew {
 			e := &agent.Engineer{Model: pupil{c, it}, Prompts: prompts}
-			return tournament.Crew{Engineer: e, Planner: &loop.Scout{Engineer: e, Knowledge: c.DB, Fence: it.Fence, Last: it.Order.Last}}
+			return tournament.Crew{Engineer: e, Planner: &loop.Scout{Engineer: e, Knowledge: c.DB, Fence: it.Fence, Last: it.Order.Last, Turns: it.Order.Turns}}
 		},
 	}
 	return c

@@ -2,6 +2,7 @@ package loop
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 )
 
@@ -35,4 +36,19 @@ func compareStanding(a, b standing) int {
 		first(a.size <= maxData, b.size <= maxData),
 		cmp.Compare(b.size, a.size), cmp.Compare(a.depth, b.depth), strings.Compare(a.path, b.path),
 	)
+}
+
+// due are the files whose turn it is: those that the loop has not worked on, or else the half whose turn was longest ago. Without a goal a loop should go round,
+// and not polish two files by turns.
+func (s *Scout) due(files []string) []string {
+	var had []string
+	for _, p := range s.Turns {
+		if slices.Contains(files, p) {
+			had = append(had, p)
+		}
+	}
+	if len(had) == len(files) {
+		return had[:(len(had)+1)/2]
+	}
+	return slices.DeleteFunc(slices.Clone(files), func(p string) bool { return slices.Contains(had, p) })
 }

@@ -33,8 +33,13 @@ func (l *Loop) Run(ctx context.Context, req run.Request, start Start) Result {
 	}
 	ctx, stop := l.bounded(ctx, it.Order)
 	defer stop()
+	ctx, idle, end := l.steered(ctx, it.Order.Loop)
+	defer end()
 	for {
 		res.Loop = it.Order.Loop
+		if err := l.awake(idle); err != nil {
+			return res.fail(l.trouble(idle, err))
+		}
 		round, doc, err := l.round(ctx, it, req)
 		res.Iterations = append(res.Iterations, round)
 		if err != nil {
@@ -46,12 +51,21 @@ func (l *Loop) Run(ctx context.Context, req run.Request, start Start) Result {
 		if p := l.late(ctx); p != nil {
 			return res.fail(p)
 		}
+		if p := asked(ctx); p != nil { // cancelled in the middle of it
+			return res.fail(p)
+		}
 		next := it.Order.after(*it)
+		if done, err := l.wrapUp(ctx, &res, next); done || err != nil {
+			if err != nil {
+				return res.fail(l.trouble(ctx, err))
+			}
+			return res
+		}
 		if res.over(l, it, next, doc) {
 			return res
 		}
-		if err := l.rest(ctx); err != nil {
-			return res.fail(l.trouble(ctx, err))
+		if err := l.rest(idle); err != nil {
+			return res.fail(l.trouble(idle, err))
 		}
 		// Trouble that is nobody's fault leaves the iteration open: it is
 		// tried again, with the answers that were paid for.
@@ -123,7 +137,7 @@ func (l *Loop) open(ctx context.Context, dir string, start Start) (*Iteration, *
 		if order = last.Order.after(last); !ok || order.Iterations > 0 && order.Done >= order.Iterations {
 			return nil, nil
 		}
-		order.Failures = 0 // somebody has looked at them
+		order.Failures, order.Promoted = 0, 0 // somebody has looked at them
 	}
 	it, err := l.begin(ctx, dir, order)
 	if err != nil {
@@ -172,6 +186,10 @@ func (l *Loop) interrupted(ctx context.Context, it *Iteration, start Start) (aga
 
 // begin records the next iteration.
 func (l *Loop) begin(ctx context.Context, dir string, order Order) (Iteration, error) {
+	order, err := l.takeUp(ctx, dir, order)
+	if err != nil {
+		return Iteration{}, err
+	}
 	it := Iteration{
 		ID: run.NewID(time.Now()), Workspace: dir, Owner: sandbox.Owner(), Order: order, Fence: NewFenceWord(), Phase: Work, Started: time.Now(),
 	}
@@ -185,8 +203,11 @@ func (l *Loop) begin(ctx context.Context, dir string, order Order) (Iteration, e
 func (o Order) after(it Iteration) Order {
 	if it.Phase == Settled {
 		o.Done++
-		o.Last = it.target()
+		o.Last, o.Turns = it.target(), o.turned(it.target())
 		o.Clean = it.cleared()
+	}
+	if it.Phase == Settled && it.Outcome == outcomePromoted {
+		o.Promoted++
 	}
 	if failure(it.Outcome) {
 		o.Failures++

@@ -44,8 +44,9 @@ type Scout struct {
 	// Findings returns what lint and types say of a file before any change, as
 	// [survey.Examiner.Findings] does; nil for nobody.
 	Findings func(ctx context.Context, base *workspace.Manifest, rules gate.Rules, path string) (string, error)
-	// Last is the target of the iteration before, which is not chosen again.
-	Last string
+	// Last is the target of the iteration before, which is not chosen again, and Turns are those that had their turn before: the others come first.
+	Last  string
+	Turns []string
 	// Explores says that the model looks around by tools: of a goal it finds the files
 	// itself.
 	Explores bool
@@ -193,6 +194,9 @@ func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, known surv
 		return nil
 	}
 	files := s.fresh(open)
+	if b.Goal == "" {
+		files = s.due(files)
+	}
 	// Of a directive it is of more interest whose order it is than who chose
 	// the file for it.
 	why, err := s.pick(ctx, base, known, files, &plan.Task)

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"agent/orchestrator/crew"
+	"agent/orchestrator/crew/builder"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
@@ -98,6 +101,35 @@ func TestAReviewTellsModelAndCost(t *testing.T) {
 	}
 	if found[1].Model != "patch" || found[1].Cost != nil || found[1].Intent != "patch good.xml" || found[1].Approved != "--yes" {
 		t.Errorf("the run of a patch is %+v", found[1])
+	}
+}
+
+// What a plan delivered has the models that worked on its tasks; one that was carried out again from its record has those of that plan, and cost nothing.
+func TestADeliveredPlanHasTheModelsOfItsTasks(t *testing.T) {
+	t.Parallel()
+	db, _ := storetest.New(t)
+	plan := func(replays int64, task, deliver, id string) int64 {
+		n, err := db.Plans().AddPlan(t.Context(), crew.Plan{Workspace: "/w", Goal: "g", State: crew.Drafted, Replays: replays})
+		must(t, err)
+		for attempt, kind := range map[string]builder.Kind{task: builder.TaskKind, deliver: builder.DeliverKind} {
+			must(t, db.Plans().SaveAttempt(t.Context(), builder.Attempt{ID: attempt, Plan: n, Kind: kind, Fence: "f", Outcome: builder.Passed, Started: time.Unix(1, 0)}))
+		}
+		asked := record(id)
+		asked.Patch, asked.Iteration = nil, deliver
+		must(t, db.Create(t.Context(), asked))
+		must(t, db.SavePromotion(t.Context(), id, 1, run.Promotion{Status: run.Committed, Changeset: changes()}))
+		must(t, db.Finish(t.Context(), id, 1, run.Ending{State: run.Promoted, Verdict: verify.Pass}))
+		return n
+	}
+	first := plan(0, "01task", "01deliver", "01a")
+	n, err := db.Begin(t.Context(), llm.Record{Run: "01task", Step: "propose/1", Attempt: 1, Vendor: "v", Model: "m", Purpose: "IF", Request: []byte("{}"), Begun: time.Unix(1, 0)})
+	must(t, err)
+	must(t, db.End(t.Context(), n, llm.Outcome{Cost: 500_000, Priced: true}))
+	plan(first, "02task", "02deliver", "01b")
+	found, err := db.Promotions(t.Context(), history.ReviewFilter{})
+	must(t, err)
+	if len(found) != 2 || found[0].Model != "v/m" || found[1].Model != "v/m" || found[0].Cost == nil || found[1].Cost != nil {
+		t.Errorf("%+v", found)
 	}
 }
 

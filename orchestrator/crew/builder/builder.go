@@ -151,6 +151,8 @@ type Builder struct {
 	Outside, Despite, Partial, NoReview bool
 	// Step, where it is not nil, is asked before each task and before the delivery.
 	Step func(ctx context.Context, s Step) (StepAnswer, error)
+	// Notices are told before anything else.
+	Notices []string
 	// Tell is told what happens, one at a time; nil for nobody.
 	Tell func(Note)
 	// Owner names this process; see sandbox.Owner.
@@ -170,6 +172,13 @@ const (
 	maxReviewed     = 96 << 10 // bytes of the change that a reviewer is shown
 	maxAsked        = 3        // answers of a planner that are not accepted
 )
+
+// begins tells of the notices.
+func (b *Builder) begins(p crew.Plan) {
+	for _, text := range b.Notices {
+		b.tell(p, 0, text)
+	}
+}
 
 // tell tells of a plan; the copy keeps the receiver from what goes on.
 func (b *Builder) tell(p crew.Plan, task int, text string) {

@@ -231,3 +231,20 @@ func TestALoopIsCarriedOn(t *testing.T) {
 		s.holds(t, map[string]string{"a.py": "x = 3\n", "TASK.md": strings.ReplaceAll(text, "4", "9")})
 	}
 }
+
+// What has to be known of the roles is told first, of a plan that is made and of one that is carried out.
+func TestNoticesAreToldFirst(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil, nil)
+	s.b.Notices = []string{"workr.toml is ignored"}
+	s.model.planner = []string{planOf(1, "one|a.py")}
+	s.model.work["one"] = []string{edits("a.py", "x = 1", "x = 2")}
+	p := s.plan(t)
+	if len(s.notes) == 0 || !strings.Contains(s.notes[0], "workr.toml is ignored") {
+		t.Errorf("planning begins with\n%s", strings.Join(s.notes, "\n"))
+	}
+	s.notes = nil
+	if res := s.b.Build(t.Context(), s.request(), p); res.Exit != 0 || !strings.Contains(s.notes[0], "workr.toml is ignored") {
+		t.Errorf("exit %d; building begins with\n%s", res.Exit, strings.Join(s.notes, "\n"))
+	}
+}

@@ -25,6 +25,7 @@ func (b *Builder) Plan(ctx context.Context, req run.Request, goal, extra string)
 	if p.ID, err = b.Plans.AddPlan(ctx, p); err != nil {
 		return p, trouble(ctx, "record the plan", err)
 	}
+	b.begins(p)
 	b.tell(p, 0, fmt.Sprintf("plan %d: ask the planner", p.ID))
 	w := &work{Builder: b, plan: p}
 	brief, err := b.Overview(ctx, base, goal, true)

@@ -21,6 +21,7 @@ type trial struct {
 	proof   Proof
 	outcome Outcome
 	why     string
+	nothing bool // the model saw nothing to change
 }
 
 // carry carries a task out: it is tried, landed where it passed, tried again where it did not, and at last
@@ -44,6 +45,9 @@ func (w *work) carry(ctx context.Context, n int) *run.Problem {
 			if got, problem = w.land(ctx, n, got); problem != nil || got.outcome == Passed {
 				return problem
 			}
+		}
+		if got.nothing && role.Optional {
+			return w.unneeded(ctx, n, got)
 		}
 		if got.outcome == Outside {
 			return w.give(ctx, n, crew.Held, got)
@@ -103,9 +107,23 @@ func (w *work) give(ctx context.Context, n int, to crew.TaskState, got trial) *r
 	return troubleIf(ctx, "record the plan", err)
 }
 
+// unneeded ends a task for which nothing had to be changed. The row is written before the attempt ends: an attempt that passed has a change which is yet to land.
+func (w *work) unneeded(ctx context.Context, n int, got trial) *run.Problem {
+	err := w.update(ctx, func(p *crew.Plan) {
+		t := p.Task(n)
+		t.State, t.Why, t.Run = crew.Done, "nothing had to be changed", got.run
+	})
+	if err == nil {
+		got.attempt.Run = "" // which proved nothing
+		err = w.end(ctx, got.attempt, Passed, got.why)
+	}
+	w.say(n, fmt.Sprintf("task %d: nothing had to be changed", n))
+	return troubleIf(ctx, "record the task", err)
+}
+
 // otherwise has a task that was tried often enough planned anew, or gives it up.
 func (w *work) otherwise(ctx context.Context, n int) *run.Problem {
-	if w.plan.Loop != nil {
+	if w.plan.Loop != nil || w.role(n).Optional {
 		t, _ := w.task(n)
 		return w.give(ctx, n, crew.Undone, trial{why: t.Why, run: t.Run})
 	}
@@ -161,6 +179,9 @@ func (w *work) try(ctx context.Context, n int, role crew.Role) (trial, *run.Prob
 			return got, problem
 		}
 	}
+	if got.nothing && role.Optional {
+		return got, nil
+	}
 	return got, troubleIf(ctx, "record the task", w.end(ctx, got.attempt, got.outcome, got.why))
 }
 
@@ -193,6 +214,9 @@ func (w *work) run(ctx context.Context, t crew.Task, role crew.Role, got *trial)
 	req.Patch, req.Commit, req.Approver, req.NoPromote, req.NoFeature = nil, nil, nil, true, true
 	req.Iteration, req.Goal, req.Candidates, req.Proposal = got.attempt.ID, w.goal(t), 1, nil
 	about := briefed{role: role.Prompt, memory: retold(t.Why)}
+	if role.Optional { // a review, which has no goal
+		req.Goal = ""
+	}
 	if req.Scope = t.Files; w.plan.Loop != nil {
 		var problem *run.Problem
 		if about.memory, problem = w.harness(ctx, t); problem != nil {
@@ -266,7 +290,7 @@ func (g *trial) read(doc run.Document) *run.Problem {
 	switch doc.Exit {
 	case run.ExitDone:
 		if g.outcome = Passed; doc.State != run.Done {
-			g.outcome, g.why = Refused, "the model saw nothing to change"
+			g.outcome, g.why, g.nothing = Refused, "the model saw nothing to change", true
 		}
 		return nil
 	case run.ExitFail, run.ExitApproval:
@@ -277,7 +301,11 @@ func (g *trial) read(doc run.Document) *run.Problem {
 	if doc.Error == nil {
 		return &run.Problem{Kind: run.ProblemInfra, Message: "the run ended without a word", Next: "run `agent doctor`, then " + resume}
 	}
-	return &run.Problem{Kind: doc.Error.Kind, Message: doc.Error.Message, Next: doc.Error.Next + "; " + resume}
+	problem := *doc.Error
+	if !strings.Contains(problem.Next, "--resume") { // which says it already, with what else has to be given
+		problem.Next += "; " + resume
+	}
+	return &problem
 }
 
 // maxFound is how many findings a later try is told of.

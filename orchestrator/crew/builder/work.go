@@ -55,6 +55,7 @@ func (b *Builder) Build(ctx context.Context, req run.Request, p crew.Plan) Resul
 	if err != nil {
 		return failed(p, trouble(ctx, "take the plan up", err))
 	}
+	b.begins(taken)
 	w := &work{Builder: b, req: req, plan: taken, before: map[int]int{}}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -177,3 +177,29 @@ func progress(it loop.Iteration) pgx.NamedArgs {
 		"phase": string(it.Phase), "outcome": database.Clean(it.Outcome), "session": database.Clean(it.Session),
 	}
 }
+
+// LoopWanted implements [loop.Steering]: it returns what somebody asked of the process that works on a loop.
+func (b Base) LoopWanted(ctx context.Context, id string) (wanted string, err error) {
+	err = b.db.Do(ctx, "look what is wanted of loop "+id, func(ctx context.Context) error {
+		// To cancel says more than to pause, and comes first by name.
+		return b.db.Pool.QueryRow(ctx, `select coalesce((select wanted from iteration where loop = @loop and wanted <> '' order by wanted limit 1), '')`,
+			pgx.NamedArgs{"loop": database.Clean(id)}).Scan(&wanted)
+	})
+	return wanted, err
+}
+
+// WantLoop implements [loop.Steering]: it asks something of the process that works on a loop, in place of what was asked before.
+func (b Base) WantLoop(ctx context.Context, id, wanted string) error {
+	return b.db.Do(ctx, "ask for loop "+id, func(ctx context.Context) error {
+		_, err := b.db.Pool.Exec(ctx, `update iteration set wanted = case when n = (select max(n) from iteration where loop = @loop) then @wanted else '' end
+			where loop = @loop and (wanted <> '' or n = (select max(n) from iteration where loop = @loop))`,
+			pgx.NamedArgs{"loop": database.Clean(id), "wanted": wanted})
+		return err
+	})
+}
+
+// Loops lists the newest iteration of every loop that began one in the last 30 days, the newest first; single runs are none.
+func (b Base) Loops(ctx context.Context) ([]loop.Iteration, error) {
+	return b.iterations(ctx, "list the loops", `i where "order" ->> 'single' is null and started > now() - interval '30 days'
+		and not exists (select from iteration later where later.loop = i.loop and later.n > i.n) order by started desc`, pgx.NamedArgs{})
+}

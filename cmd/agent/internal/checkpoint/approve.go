@@ -264,9 +264,13 @@ func (a *Approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer,
 	// As at every checkpoint: the board rests, and no key of before counts.
 	defer a.Board.Pause()()
 	pal := a.Palette(a.Stderr)
-	fmt.Fprintf(a.Stderr, "\n%s for %s\n\n%s\n\n", pal.Good("A feature is proposed"), term.CleanLine(p.Path), strings.TrimRight(term.Clean(p.Text), "\n"))
+	what, question := "A feature is proposed", "Implement this feature?"
+	if p.Patch != nil {
+		what, question = fmt.Sprintf("Proposal %d is a change (%s)", p.ID, p.Kind), "Take it up again?"
+	}
+	fmt.Fprintf(a.Stderr, "\n%s for %s\n\n%s\n\n", pal.Good(what), term.CleanLine(p.Path), strings.TrimRight(term.Clean(p.Text), "\n"))
 	a.Alert("a proposed feature waits for your decision")
-	key, err := a.Ask(ctx, term.Question{Text: "Implement this feature?", Wait: a.Wait.Time, Expires: "is kept as a proposal", Choices: []term.Choice{
+	key, err := a.Ask(ctx, term.Question{Text: question, Wait: a.Wait.Time, Expires: "is kept as a proposal", Choices: []term.Choice{
 		{Key: 'p', Name: "proceed", Help: "have it implemented and judged; a question follows before anything is written", More: "y"},
 		{Key: 's', Name: "skip", Help: "keep it as a proposal", More: "n"},
 		{Key: 'd', Name: "delete", Help: "forget it"},

@@ -15,6 +15,7 @@ import (
 	"agent/images/dependencies"
 	"agent/orchestrator/forge"
 	"agent/orchestrator/llm"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/sandbox/egress"
 	"agent/verify"
@@ -33,6 +34,7 @@ type values struct {
 	question   llm.Money
 	wall       time.Duration
 	fetch      egress.List
+	quiet      loop.Quiet
 }
 
 // A kind is the type of a setting: how a file holds it, and what its text must be.
@@ -241,6 +243,14 @@ func unbounded(field func(*values) *time.Duration) kind {
 	k := number[string](parseCountdown, field)
 	k.bounds = "0, or 1s or more"
 	return k
+}
+
+// quietHours are two times of the day.
+func quietHours() kind {
+	return text(func(v *values, text string) (err error) {
+		v.quiet, err = loop.ParseQuiet(text)
+		return err
+	})
 }
 
 // parseCountdown reads how long something may take; 0 is for ever.

@@ -13,6 +13,7 @@ import (
 
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/llm"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/sandbox/egress"
 	"agent/verify"
@@ -110,6 +111,15 @@ func (s Settings) Wall() time.Duration {
 		return 0
 	}
 	return v.wall
+}
+
+// Quiet are the hours in which a loop begins nothing.
+func (s Settings) Quiet() loop.Quiet {
+	v, err := s.resolve(table)
+	if err != nil { // Load has checked it
+		return loop.Quiet{}
+	}
+	return v.quiet
 }
 
 // Fetched are the hosts whose web pages a model may read, none for no such tool.

@@ -230,6 +230,7 @@ func budget() []Setting {
 			Name: "budget.wall", Flag: "max-wall", Env: "AGENT_MAX_WALL", Default: "0", About: "cap on the time that a loop as a whole takes from its beginning, pauses and gates included; 0: none",
 			scope: lower, kind: unbounded(func(v *values) *time.Duration { return &v.wall }), usage: "end the loop after `TIME` (e.g. 8h)",
 		},
+		{Name: "loop.quiet", Env: "AGENT_LOOP_QUIET", About: "hours of the day, as 22:00-07:00, in which a loop begins no iteration; empty: none", scope: userOnly, kind: quietHours()},
 		{Name: "budget.request", Env: "AGENT_MAX_REQUEST", Default: "15m0s", About: "cap on the time of one request", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.limits.Total })},
 		{Name: "budget.idle", Env: "AGENT_MAX_IDLE", Default: "5m0s", About: "how long a model may say nothing in a request", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.limits.Idle })},
 		{Name: "prices", Default: "{}", About: "prices of a million tokens by VENDOR/NAME or VENDOR/*, before those that `agent models` knows", scope: userOnly, kind: priceList()},

@@ -183,8 +183,17 @@ func (s summary) Loop(r loop.Result) {
 			s.Line("      " + s.Palette.Warn(CleanLine(note)))
 		}
 	}
-	if r.Error != nil {
+	if len(r.WrapUp) > 0 {
+		s.Line(s.Palette.Bold("what the loop promoted") + ", in all its processes")
+	}
+	for _, i := range r.WrapUp {
+		s.Line(fmt.Sprintf("  %s  %s  %s", i.Run, CleanLine(i.Target), s.Palette.Dim(Headline(i.Why))))
+	}
+	switch {
+	case r.Error != nil:
 		s.Line("next: " + CleanLine(r.Error.Next))
+	case r.Next != "":
+		s.Line("next: " + CleanLine(r.Next))
 	}
 }
 

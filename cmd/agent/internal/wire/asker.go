@@ -155,15 +155,18 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// raise says how a cap that was reached is raised. What a loop spent counts for
-// all of it: to carry it on with the same caps would end at once.
+// raise says how a cap that was reached is raised. What a loop or a plan spent counts for all of it: to carry it on with the same caps would end at once.
 func raise(capped *llm.BudgetError) string {
 	what, _, _ := strings.Cut(capped.Cap, " ")
-	value, ok := map[string]string{"requests": "N", "tokens": "N", "cost": "AMOUNT", "time": "TIME"}[what]
-	if capped.Scope != "loop" || !ok || strings.HasSuffix(capped.Cap, "of a day") {
+	value := map[string]string{"requests": "N", "tokens": "N", "cost": "AMOUNT", "time": "TIME"}[what]
+	command := map[string]string{"loop": "agent sandbox loop", "plan": "agent build"}[capped.Scope]
+	switch {
+	case value == "" || command == "" || strings.HasSuffix(capped.Cap, "of a day"):
 		return capped.Next()
+	case capped.Name != "":
+		command = "agent loop"
 	}
-	return fmt.Sprintf("what the loop spent so far counts; `agent sandbox loop --resume --max-%s %s` carries it on with a higher cap", what, value)
+	return fmt.Sprintf("what the %s spent so far counts; `%s --resume --max-%s %s` carries it on with a higher cap", capped.Scope, command, what, value)
 }
 
 // A Recorded iteration answers as it did: its plan, and the name that its

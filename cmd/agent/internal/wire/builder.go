@@ -47,6 +47,10 @@ func (s *Session) PlanBuilder(set config.Settings) (*builder.Builder, error) {
 	if err != nil {
 		return nil, err
 	}
+	strange, err := StrangeRoles(roles, set["workspace"].Text, s.home)
+	if err != nil {
+		return nil, err
+	}
 	own := set
 	if models := roles[crew.Critic].Models; len(models) > 0 { // they take the place of those of the settings
 		own = set.With("critic", strings.Join(models, ","), "roles/critic.toml")
@@ -58,7 +62,7 @@ func (s *Session) PlanBuilder(set config.Settings) (*builder.Builder, error) {
 	t := &team{Session: s, set: set, prompts: prompts, critics: critics, chains: map[string]*llm.Chain{}}
 	return &builder.Builder{
 		Runner: func(emit func(run.Event)) *run.Runner { return s.Runner(emit) },
-		Plans:  s.DB.Plans(), Roles: roles, Crew: t.crew, Ask: t.ask, Overview: t.overview, Proof: t.proof, RunOf: s.DB.RunOf, Actions: s.actions, Owner: sandbox.Owner(),
+		Plans:  s.DB.Plans(), Roles: roles, Crew: t.crew, Ask: t.ask, Overview: t.overview, Proof: t.proof, RunOf: s.DB.RunOf, Actions: s.actions, Owner: sandbox.Owner(), Notices: strange,
 	}, nil
 }
 

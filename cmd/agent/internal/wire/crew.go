@@ -60,7 +60,7 @@ func (s *Session) newChain(set config.Settings, scope, replay string) (*llm.Chai
 	if err != nil {
 		return nil, err
 	}
-	limits.Scope = scope
+	limits.Scope, limits.Names = scope, namedCaps(set, scope)
 	conf := llm.Config{Limits: limits, Journal: &loggedJournal{Journal: s.DB, open: map[int64]llm.Record{}}, States: s.DB.Keys(), Replay: replay}
 	// A replay asks nobody, so it needs no key and no model.
 	if replay == "" {
@@ -75,6 +75,17 @@ func (s *Session) newChain(set config.Settings, scope, replay string) (*llm.Chai
 		return nil, fault.Usage("set the price in [prices] of the user configuration, or remove the cap on cost", "%w", err)
 	}
 	return chain, nil
+}
+
+// namedCaps are the names of those caps of a scope that a task file has set, see [Tightened].
+func namedCaps(set config.Settings, scope string) map[string]string {
+	names := map[string]string{}
+	for _, what := range []string{"requests", "tokens", "cost", "time"} {
+		if set["budget."+what].Origin == taskFile {
+			names[what+" of a "+scope] = "limits." + what
+		}
+	}
+	return names
 }
 
 // replays returns who answers each iteration as the recorded one was.
@@ -107,7 +118,7 @@ func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Re
 // Scout returns who plans an iteration.
 func (s *Session) Scout(e *agent.Engineer, it loop.Iteration) *loop.Scout {
 	return &loop.Scout{
-		Engineer: e, Knowledge: s.DB, Orders: s.DB, Hotspots: forge.Hotspots, Fence: it.Fence, Last: it.Order.Last,
+		Engineer: e, Knowledge: s.DB, Orders: s.DB, Hotspots: forge.Hotspots, Fence: it.Fence, Last: it.Order.Last, Turns: it.Order.Turns,
 		Survey: s.Survey, Findings: s.examiner().Findings,
 	}
 }

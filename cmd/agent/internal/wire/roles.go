@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -30,15 +31,33 @@ func UserRoles(home string) string {
 
 // LoadRoles returns the roles for a workspace: its own, the user's, those that are built in.
 func LoadRoles(dir, home string) (crew.Roles, error) {
-	layers := []fs.FS{promptFiles(filepath.Join(dir, rolesDir)), nil}
-	if own := UserRoles(home); own != "" {
-		layers[OfUser] = promptFiles(own)
-	}
-	roles, err := crew.LoadRoles(tools.Names(), layers...)
+	roles, err := crew.LoadRoles(tools.Names(), roleLayers(dir, home)...)
 	if err != nil {
 		return nil, fault.Usage("fix or remove that file of "+rolesDir+", or of your own roles", "%w", err)
 	}
 	return roles, nil
+}
+
+// roleLayers are where roles may be besides those that are built in, by OfWorkspace and OfUser.
+func roleLayers(dir, home string) []fs.FS {
+	layers := []fs.FS{promptFiles(filepath.Join(dir, rolesDir)), nil}
+	if own := UserRoles(home); own != "" {
+		layers[OfUser] = promptFiles(own)
+	}
+	return layers
+}
+
+// StrangeRoles says of each file that is named after no role that it is ignored, a line each.
+func StrangeRoles(roles crew.Roles, dir, home string) (lines []string, err error) {
+	list, err := crew.Strangers(roles, roleLayers(dir, home)...)
+	for _, s := range list {
+		in := rolesDir
+		if s.Layer == OfUser {
+			in = "your own roles"
+		}
+		lines = append(lines, fmt.Sprintf("%s in %s is ignored, for it is named after no role: there are %s", s.File, in, strings.Join(roles.Names(), ", ")))
+	}
+	return lines, err
 }
 
 // UnallowedRoles lists the roles of the workspace whose text the user has not allowed: a role says what a model may do, so that whoever can

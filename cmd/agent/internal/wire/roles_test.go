@@ -108,10 +108,7 @@ func TestFilesThatAreNoRoles(t *testing.T) {
 		"a field":     func(file string) error { return os.WriteFile(file, []byte(roleText("")+"shell = true\n"), 0o644) },
 		"a directory": func(file string) error { return os.Mkdir(file, 0o755) },
 		"a link out":  func(file string) error { return os.Symlink("/etc/passwd", file) },
-		"no such role": func(file string) error {
-			return os.WriteFile(strings.Replace(file, "worker", "my.worker", 1), []byte(roleText("")), 0o644)
-		},
-		"a pipe": func(file string) error { return syscall.Mkfifo(file, 0o644) },
+		"a pipe":      func(file string) error { return syscall.Mkfifo(file, 0o644) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -126,6 +123,30 @@ func TestFilesThatAreNoRoles(t *testing.T) {
 				t.Errorf("%+v, %v", roles[crew.Worker], err)
 			}
 		})
+	}
+}
+
+// A file that is named after no role keeps nobody from planning: it is told, by its place, before anything is done.
+func TestARoleThatIsNoneIsTold(t *testing.T) {
+	t.Parallel()
+	dir, home := t.TempDir(), filepath.Join(t.TempDir(), "agent", "config.toml")
+	rolesIn(t, filepath.Join(dir, rolesDir), map[string]string{"workr": "tier = "})
+	rolesIn(t, UserRoles(home), map[string]string{"fixr": roleText("")})
+	db, _ := storetest.New(t)
+	set := config.Settings{}
+	for _, v := range config.Table() {
+		set[v.Name] = config.Value{Text: v.Default}
+	}
+	set["workspace"], set["mode"], set["model"] = config.Value{Text: dir}, config.Value{Text: "question"}, config.Value{Text: "ollama/first", Origin: "a test"}
+	b, err := (&Session{DB: db, home: home, Builder: &images.Builder{}}).PlanBuilder(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := strings.Join(b.Notices, "\n")
+	for _, want := range []string{"workr.toml in .agent/roles is ignored, for it is named after no role: there are planner, lead", "fixr.toml in your own roles is ignored"} {
+		if !strings.Contains(told, want) {
+			t.Errorf("%q is not told:\n%s", want, told)
+		}
 	}
 }
 

@@ -169,7 +169,7 @@ func (j *job) carry(p crew.Plan) error {
 	}
 	var err error
 	if p.Loop != nil {
-		if j.set, err = tightened(j.set, p.Loop.Limits); err != nil {
+		if j.set, err = wire.Tightened(j.set, p.Loop.Limits, j.ctx.Bool("resume")); err != nil {
 			return err
 		}
 	}

@@ -112,7 +112,23 @@ func (c command) examine(ctx context.Context, set config.Settings, security bool
 		return checks
 	}
 	checks = append(checks, c.checkDatabase(ctx, set, engine, builder)...)
-	return append(checks, CheckModels(set), checkEgress(set))
+	return append(append(checks, CheckModels(set), checkEgress(set)), checkRoles(set["workspace"].Text, config.UserPath(c.Getenv))...)
+}
+
+// checkRoles tells of files of roles that keep plans from being made, or change nothing; none where all is well.
+func checkRoles(dir, home string) (checks []Check) {
+	roles, err := wire.LoadRoles(dir, home)
+	if err != nil {
+		return []Check{{"roles", Warn, err.Error(), "plans need them: `agent roles`"}}
+	}
+	strange, err := wire.StrangeRoles(roles, dir, home)
+	if err != nil {
+		strange = []string{err.Error()}
+	}
+	for _, line := range strange {
+		checks = append(checks, Check{"roles", Warn, line, "rename that file, or remove it"})
+	}
+	return checks
 }
 
 // checkEgress tells what the programs in boxes may reach.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -145,6 +147,31 @@ func TestTheLastLineSaysWhetherItWorks(t *testing.T) {
 	} {
 		if got := conclude(checks); !strings.HasPrefix(got, want) {
 			t.Errorf("%+v: %q, want %q", checks, got, want)
+		}
+	}
+}
+
+// A file that is named after no role is a warning of its own; where all is well nothing is said.
+func TestTheDoctorTellsOfRolesThatAreNone(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if checks := checkRoles(dir, ""); len(checks) > 0 {
+		t.Errorf("%+v", checks)
+	}
+	roles := filepath.Join(dir, ".agent", "roles")
+	if err := os.MkdirAll(roles, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"workr.toml": "workr.toml in .agent/roles is ignored", "worker.toml": "worker.toml"} {
+		if err := os.WriteFile(filepath.Join(roles, name), []byte("tier = "), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		checks := checkRoles(dir, "")
+		if len(checks) != 1 || checks[0].Status != Warn || !strings.Contains(checks[0].Detail, want) {
+			t.Errorf("%s: %+v", name, checks)
+		}
+		if err := os.Remove(filepath.Join(roles, name)); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -28,16 +28,16 @@ func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	ask := func(name, usage, example, wanted, told string) *cli.Command {
 		return &cli.Command{
-			Name: name, Usage: usage, ArgsUsage: "N", Description: cmdline.Examples("agent jobs "+name+" 3", example),
+			Name: name, Usage: usage, ArgsUsage: "N|LOOP", Description: cmdline.Examples("agent jobs "+name+" 3", example),
 			Flags:  []cli.Flag{cmdline.JSONFlag(cmdline.Document[Job]("job", 1))},
 			Action: func(ctx *cli.Context) error { return c.want(ctx, wanted, told) },
 		}
 	}
 	return &cli.Command{
-		Name: "jobs", Usage: "plans at work, in whatever process: list, pause, resume, cancel",
+		Name: "jobs", Usage: "plans and loops at work, in whatever process: list, pause, resume, cancel",
 		Subcommands: []*cli.Command{
 			{
-				Name: "list", Usage: "list the plans that are carried out or stand still, the newest first",
+				Name: "list", Usage: "list the plans that are carried out or stand still, the newest first, and the loops at work",
 				Description: cmdline.Examples("agent jobs list", "of all workspaces"),
 				Flags:       []cli.Flag{cmdline.JSONFlag(cmdline.Document[[]Job]("jobs", 1))},
 				Action:      c.list,
@@ -55,21 +55,22 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// A Job is work that goes on, as --json prints it.
+// A Job is work that goes on, as --json prints it: a plan, or a loop.
 type Job struct {
-	Plan crew.Plan `json:"plan"`
+	Plan *crew.Plan `json:"plan"`
+	Loop *Loop      `json:"loop,omitempty"`
 	// Owner is the process that works on it, "" for none; Alive says that it runs on this machine.
 	Owner string `json:"owner"`
 	Alive bool   `json:"alive"`
 }
 
 // newJob tells of a plan who works on it.
-func newJob(p crew.Plan) Job { return Job{p, p.Owner, wire.OwnerAlive(p.Owner)} }
+func newJob(p crew.Plan) Job { return Job{Plan: &p, Owner: p.Owner, Alive: wire.OwnerAlive(p.Owner)} }
 
 // stands says in a word whether a job is at work.
 func (j Job) stands() string {
 	switch {
-	case j.Plan.State == crew.Building && j.Alive:
+	case j.Plan == nil, j.Plan.State == crew.Building && j.Alive:
 		return "at work"
 	case j.Plan.State == crew.Building:
 		return "died"
@@ -92,6 +93,11 @@ func (c command) list(ctx *cli.Context) error {
 		for _, p := range found {
 			list = append(list, newJob(p))
 		}
+		loops, err := loops(ctx.Context, s)
+		if err != nil {
+			return err
+		}
+		list = append(list, loops...)
 		if set.On("json") {
 			return term.PrintJSON(c.Stdout, list)
 		}
@@ -101,9 +107,10 @@ func (c command) list(ctx *cli.Context) error {
 		}
 		return term.Print(c.Stdout, func(w io.Writer) error {
 			t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-			fmt.Fprintln(t, "PLAN\tSTATE\tPROCESS\tWORKSPACE\tGOAL")
+			fmt.Fprintln(t, "JOB\tSTATE\tPROCESS\tWORKSPACE\tGOAL")
 			for _, j := range list {
-				fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\n", j.Plan.ID, j.stands(), term.CleanLine(j.Owner), term.CleanLine(j.Plan.Workspace), term.Headline(j.Plan.Goal))
+				name, dir, goal := j.told()
+				fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", name, j.stands(), term.CleanLine(j.Owner), term.CleanLine(dir), term.Headline(goal))
 			}
 			return t.Flush()
 		})
@@ -135,12 +142,15 @@ func (c command) show(ctx *cli.Context) error {
 			return term.PrintJSON(c.Stdout, j)
 		}
 		fmt.Fprintf(c.Stderr, "%s %s\n", j.stands(), term.CleanLine(j.Owner))
-		return plan.Print(c.Stdout, c.Palette(c.Stdout), j.Plan)
+		return plan.Print(c.Stdout, c.Palette(c.Stdout), *j.Plan)
 	})
 }
 
 // want asks the process that works on a plan for something; told says what it was asked for.
 func (c command) want(ctx *cli.Context, wanted, told string) error {
+	if ofLoop(ctx.Args().First()) {
+		return c.wantLoop(ctx, wanted, told)
+	}
 	return c.named(ctx, func(ctx context.Context, s *wire.Session, set config.Settings, j Job) error {
 		next := fmt.Sprintf("`agent build --plan %d` carries it on", j.Plan.ID)
 		if j.Plan.State.Over() {

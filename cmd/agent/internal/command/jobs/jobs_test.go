@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"agent/cmd/agent/internal/cmdline"
 	"agent/cmd/agent/internal/cmdline/cmdlinetest"
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/crew"
+	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/storetest"
@@ -138,5 +140,35 @@ func TestWhoIsAskedForWhat(t *testing.T) {
 	}
 	if got, err := o.db.Plans().Wanted(t.Context(), 1); got != "cancel" || err != nil {
 		t.Errorf("%q is wanted of the first in the end, %v", got, err)
+	}
+}
+
+// A loop whose process lives is listed, and asked by the beginning of its name; one that has died is not.
+func TestALoopIsSteered(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	for id, owner := range map[string]string{"1ngalive0000": sandbox.Owner(), "1ngdead00000": "nobody"} {
+		it := loop.Iteration{ID: id, Workspace: "/w/" + id, Owner: owner, Order: loop.Order{Loop: id, Done: 2, Goal: "round\x1b[2J"}, Fence: "f", Phase: loop.Work, Started: time.Now()}
+		if _, err := o.db.StartIteration(t.Context(), it); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, _, err := o.says(t, "list")
+	if err != nil || !strings.Contains(out, "1ngalive0000  at work") || !strings.Contains(out, "a loop, at iteration 3: round") || strings.Contains(out, "1ngdead") || strings.Contains(out, "\x1b") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, c := range []struct{ act, wanted string }{{"pause", "pause"}, {"cancel", "cancel"}, {"resume", ""}} {
+		if out, _, err := o.says(t, c.act, "1nga"); err != nil || !strings.HasPrefix(out, "loop 1ngalive0000: ") {
+			t.Errorf("%s: %q, %v", c.act, out, err)
+		}
+		if got, err := o.db.LoopWanted(t.Context(), "1ngalive0000"); got != c.wanted || err != nil {
+			t.Errorf("%s: %q is wanted, %v", c.act, got, err)
+		}
+	}
+	for _, name := range []string{"1ngdead00000", "1ngnone", "loop"} {
+		_, _, err := o.says(t, "pause", name)
+		if problem, code := fault.Classify(t.Context(), err); code != run.ExitUsage || !strings.Contains(problem.Next, "agent jobs list") {
+			t.Errorf("%s: exit %d, %v", name, code, err)
+		}
 	}
 }

@@ -45,11 +45,13 @@ func Command(line *cmdline.Line) *cli.Command {
 			"@FILE for a file of one.\n\n" + cmdline.Examples(
 			"agent plan 'add a currency to every price'", "make one",
 			"agent plan --from-report", "of what the analyzers of `agent analyze --report` find",
+			"agent plan --review", "a review of all files, to be approved and applied as one change",
 			"agent plan show", "the newest one, as a tree",
 			"agent plan edit 3", "in $EDITOR",
 			"agent build --plan 3", "carry it out"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
+			&cli.BoolFlag{Name: "review", Usage: fmt.Sprintf("review every file, a task each, %d at most: no GOAL, and no planner is asked", crew.MaxTasks), DisableDefaultText: true},
 			&cli.BoolFlag{Name: "from-report", Usage: "show the planner how the project stands; without GOAL the goal is to mend the worst of it", DisableDefaultText: true},
 		}, cmdline.ModelFlags(), []cli.Flag{cmdline.JSONFlag(cmdline.Document[crew.Plan]("plan", 1))}),
 		Action: func(ctx *cli.Context) error { return c.make(ctx) },
@@ -124,8 +126,12 @@ func (c command) make(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	goal, reported := reportGoal, ctx.Bool("from-report")
-	if !reported || ctx.Args().Present() {
+	goal, reported, audit := reportGoal, ctx.Bool("from-report"), ctx.Bool("review")
+	switch {
+	case audit && (reported || ctx.Args().Present()):
+		return fault.Usage("leave it out: a review has no goal", "--review goes with no goal and no report")
+	case audit: // it has none
+	case !reported || ctx.Args().Present():
 		if goal, err = Goal(ctx, c.Line); err != nil {
 			return err
 		}
@@ -145,7 +151,11 @@ func (c command) make(ctx *cli.Context) error {
 				return err
 			}
 		}
-		p, err := Make(ctx.Context, c.Line, s, set, req, goal, extra)
+		make := func() (crew.Plan, error) { return Make(ctx.Context, c.Line, s, set, req, goal, extra) }
+		if audit {
+			make = func() (crew.Plan, error) { return c.audit(ctx.Context, s, set, req) }
+		}
+		p, err := make()
 		if err != nil {
 			return err
 		}
@@ -185,17 +195,39 @@ func (c command) report(ctx context.Context, s *wire.Session, req run.Request) (
 	return crew.Clip(report.Analyze(facts, nil).Hidden(s.Hide).Text(report.Look{Details: 10, Notes: true}), maxReport), nil
 }
 
+// audit makes a plan that reviews every file.
+func (c command) audit(ctx context.Context, s *wire.Session, set config.Settings, req run.Request) (crew.Plan, error) {
+	b, err := s.PlanBuilder(set)
+	if err != nil {
+		return crew.Plan{}, err
+	}
+	b.Tell = told(c.Line)
+	p, more, problem := b.Audit(ctx, req)
+	if problem != nil {
+		return p, fault.Of(problem)
+	}
+	if more > 0 {
+		fmt.Fprintf(c.Stderr, "agent: %s have no place in one plan; another one reviews those that come first then\n", run.Count(more, "file"))
+	}
+	return p, nil
+}
+
+// told tells on stderr what a builder is at.
+func told(c *cmdline.Line) func(builder.Note) {
+	return func(n builder.Note) {
+		if n.Text != "" {
+			fmt.Fprintln(c.Stderr, term.CleanLine(n.Text))
+		}
+	}
+}
+
 // Make has a plan made, and tells on stderr how that goes. extra is what the planner is shown besides, "" for nothing.
 func Make(ctx context.Context, c *cmdline.Line, s *wire.Session, set config.Settings, req run.Request, goal, extra string) (crew.Plan, error) {
 	b, err := s.PlanBuilder(set)
 	if err != nil {
 		return crew.Plan{}, err
 	}
-	b.Tell = func(n builder.Note) {
-		if n.Text != "" {
-			fmt.Fprintln(c.Stderr, term.CleanLine(n.Text))
-		}
-	}
+	b.Tell = told(c)
 	p, problem := b.Plan(ctx, req, goal, extra)
 	return p, fault.Of(problem)
 }

@@ -61,6 +61,13 @@ func (c command) roles(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	strange, err := wire.StrangeRoles(all, set["workspace"].Text, home)
+	if err != nil {
+		return err
+	}
+	for _, line := range strange {
+		fmt.Fprintln(c.Stderr, "agent: "+term.CleanLine(line))
+	}
 	if ctx.Bool("trust") {
 		left, err := wire.UnallowedRoles(all, home)
 		if err == nil && len(left) > 0 {

@@ -46,7 +46,7 @@ func TestARoleIsTakenFromTheTableAndPutBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"planner", "lead", "worker", "librarian", "fixer", "reviewer", "critic"} {
+	for _, name := range []string{"planner", "lead", "worker", "librarian", "fixer", "reviewer", "critic", "auditor"} {
 		text, _, err := p.says(t, name)
 		if err != nil || !strings.Contains(table, "  "+name+" ") {
 			t.Errorf("%s: %v\n%s", name, err, table)
@@ -54,13 +54,13 @@ func TestARoleIsTakenFromTheTableAndPutBack(t *testing.T) {
 		put(t, filepath.Join(p.home, ".config/agent/roles", name+".toml"), text+"# mine\n")
 	}
 	mine, _, err := p.says(t)
-	if err != nil || mine != strings.ReplaceAll(table, "built in", "yours   ") && strings.Count(mine, " yours ") != 7 || strings.Contains(mine, "built in") {
+	if err != nil || mine != strings.ReplaceAll(table, "built in", "yours   ") && strings.Count(mine, " yours ") != 8 || strings.Contains(mine, "built in") {
 		t.Errorf("%v\n%s", err, mine)
 	}
 	for _, args := range [][]string{{"--json"}, {"--json", "worker"}} {
 		var list []crew.Role
 		out, _, err := p.says(t, args...)
-		if err != nil || json.Unmarshal([]byte(out), &list) != nil || len(list) != []int{7, 1}[len(args)-1] || strings.Contains(out, "null") {
+		if err != nil || json.Unmarshal([]byte(out), &list) != nil || len(list) != []int{8, 1}[len(args)-1] || strings.Contains(out, "null") {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
 	}
@@ -102,5 +102,16 @@ func TestRolesOfAWorkspaceAreTrustedOnce(t *testing.T) {
 	p.home = ""
 	if _, log, err := p.says(t, "--trust"); err == nil || strings.Contains(log, "trusted") {
 		t.Errorf("%q, %v", log, err)
+	}
+}
+
+// A file that is named after no role is told, and the table is shown all the same.
+func TestAFileOfNoRoleIsTold(t *testing.T) {
+	t.Parallel()
+	p := place{t.TempDir(), t.TempDir()}
+	put(t, filepath.Join(p.dir, ".agent/roles/workr.toml"), "tier = ")
+	table, told, err := p.says(t)
+	if err != nil || !strings.Contains(table, "  worker ") || !strings.Contains(told, "workr.toml in .agent/roles is ignored") {
+		t.Errorf("%v\n%s%s", err, told, table)
 	}
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -23,18 +24,20 @@ import (
 func (c command) loopCommand() *cli.Command {
 	return &cli.Command{
 		Name: "loop", Usage: "find and prove changes, iteration after iteration",
-		Description: "Each iteration chooses a file (for your next directive, else one that uses what was just changed,\n" +
-			"else the model's choice), has a model review it, proves the change in throwaway containers, has it repaired, writes\n" +
+		Description: "Each iteration takes the next thing up (your next directive, else the oldest kept proposal from before, else\n" +
+			"a file that uses what was just changed, else the model's choice of those whose turn it is), has a model review it, proves the change in throwaway containers, has it repaired, writes\n" +
 			"back what passed, and remembers what was done. Without a terminal it needs --yes.\n" +
 			"With --yes nothing is invented: a review that finds nothing proposes no feature. Without it one\n" +
 			"is kept for `agent proposals list`, and only a person at the terminal, `agent sandbox run\n" +
 			"--proposal N` or --features has it written. A question that nobody answers ends the loop.\n" +
+			"With --wrap-up it ends after so many promotions; in the hours of loop.quiet it begins nothing.\n" +
 			"It ends when told, after failures in a row, when every file was reviewed since it last\n" +
 			"changed, or when a cap is reached. Caps hold for the loop as a whole, what it spent before\n" +
 			"--resume included. --resume carries it on where it stood, and no answer of a model is paid\n" +
 			"for twice.\n\n" + cmdline.Examples(
 			"agent sandbox loop --iterations 3 --yes", "three changes at most",
 			"agent sandbox loop --until-clean --yes --max-wall 8h", "review every file that is due, for a night at most",
+			"agent sandbox loop --wrap-up 8 --yes", "eight changes to look at, and a pull request of them",
 			"agent sandbox loop --resume --yes", "after Ctrl-C or a reboot; after a cap with a higher one",
 			"agent sandbox loop --replay 1k3 --yes", "a recorded loop again, no model asked"),
 		Flags: slices.Concat([]cli.Flag{
@@ -42,6 +45,7 @@ func (c command) loopCommand() *cli.Command {
 			&cli.IntFlag{Name: "iterations", Aliases: []string{"n"}, Usage: "end after `N` iterations; 0 goes on until nothing is left to review"},
 			&cli.BoolFlag{Name: "until-clean", Usage: "review every file that is due, and end when none is; propose no features", DisableDefaultText: true},
 			&cli.DurationFlag{Name: "rest", Value: 120 * time.Second, Usage: "pause for `TIME` between iterations"},
+			&cli.IntFlag{Name: "wrap-up", Usage: "end after `N` promotions, with a summary and the command that makes a pull request of them; 0 never does"},
 			&cli.IntFlag{Name: "max-failures", Value: 3, Usage: "end after `N` failures in a row"},
 			&cli.BoolFlag{Name: "resume", Usage: "carry on the last loop of the workspace", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "fresh", Usage: "discard the interrupted iteration and start over", DisableDefaultText: true},
@@ -87,7 +91,13 @@ func (c command) sandboxLoop(ctx *cli.Context) error {
 		}
 		defer board.Close()
 		l.Rest, l.MaxFailures, l.MaxWall = ctx.Duration("rest"), ctx.Int("max-failures"), set.Wall()
-		if ctx.String("replay") != "" {
+		l.WrapUp, l.Steering = ctx.Int("wrap-up"), s.DB
+		if ctx.String("replay") == "" {
+			l.Quiet, l.Pending, l.Orders, l.Features = set.Quiet(), l.Runner.Proposals, s.DB, req.Features
+			if c.Attended() && !set.On("yes") {
+				l.Ask = asksAbout(req.Approver)
+			}
+		} else {
 			l.Rest = 0 // it is for the vendor's sake
 		}
 		asJSON := set.On("json")
@@ -115,7 +125,7 @@ func loopStart(ctx *cli.Context, set config.Settings) (loop.Start, error) {
 	if start.Resume {
 		return start, excludes(ctx, "resume", "the loop that is carried on has it", "fresh", "iterations", "until-clean", "goal", "file", "candidates", "replay")
 	}
-	for _, flag := range []string{"iterations", "max-failures"} {
+	for _, flag := range []string{"iterations", "max-failures", "wrap-up"} {
 		if ctx.Int(flag) < 0 {
 			return start, fault.Usage("give a number from 0", "--%s is %d", flag, ctx.Int(flag))
 		}
@@ -131,6 +141,14 @@ func loopStart(ctx *cli.Context, set config.Settings) (loop.Start, error) {
 		UntilClean: ctx.Bool("until-clean"), Candidates: n,
 	}
 	return start, err
+}
+
+// asksAbout asks a person whether a kept proposal is taken up.
+func asksAbout(approver run.Approver) func(context.Context, run.KeptProposal) (run.Decision, error) {
+	return func(ctx context.Context, p run.KeptProposal) (run.Decision, error) {
+		answer, err := approver.Approve(ctx, run.Proposal{Workspace: p.Workspace, Feature: &p})
+		return answer.Decision, err
+	}
 }
 
 // reportLoop prints what the loop did and ends with its exit code.

@@ -1,0 +1,42 @@
+package builder
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	"agent/orchestrator/crew"
+	"agent/orchestrator/run"
+)
+
+// auditGoal is what a plan of reviews is for, as whoever reviews the whole is told.
+const auditGoal = "Every file is reviewed, and what is wrong is mended: bugs, wrong results, unhandled errors. No matter of taste, and no feature."
+
+// Audit records a plan that reviews the files of a workspace, a task each, as drafted; no planner is asked. [Builder.Build] does it: all that is mended is approved
+// once and applied at once. more is how many files have no place in it, the last of those that overview lists.
+func (b *Builder) Audit(ctx context.Context, req run.Request) (p crew.Plan, more int, problem *run.Problem) {
+	base, problem := b.scan(ctx, req)
+	if problem != nil {
+		return crew.Plan{}, 0, problem
+	}
+	brief, err := b.Overview(ctx, base, auditGoal, true)
+	if err != nil {
+		return crew.Plan{}, 0, trouble(ctx, "look at the workspace", err)
+	}
+	p = crew.Plan{Workspace: base.Root, Goal: auditGoal, Summary: "a review of all files", State: crew.Drafted}
+	for i, file := range brief.Files[:min(len(brief.Files), crew.MaxTasks)] {
+		t := crew.Task{N: i + 1, Title: "review " + crew.Clip(file, 100), Goal: "Review " + file + " and mend what is wrong with it.", Files: []string{file}, Role: crew.Auditor, State: crew.Waiting}
+		t.Message, t.Accept.Text = "mend "+path.Base(file), "what was wrong in the file is mended"
+		p.Tasks = append(p.Tasks, t)
+	}
+	if wrong := p.Check(exists(base), b.Roles); len(wrong) > 0 {
+		return p, 0, &run.Problem{Kind: run.ProblemUsage, Message: "no plan of reviews: " + wrong[0], Next: "see `agent roles`"}
+	}
+	if p.ID, err = b.Plans.AddPlan(ctx, p); err != nil {
+		return p, 0, trouble(ctx, "record the plan", err)
+	}
+	b.begins(p)
+	more = len(brief.Files) - len(p.Tasks) + brief.Unlisted
+	b.tell(p, 0, fmt.Sprintf("plan %d: %s", p.ID, run.Count(len(p.Tasks), "review")))
+	return p, more, nil
+}

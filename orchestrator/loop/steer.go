@@ -1,0 +1,87 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"agent/orchestrator/run"
+)
+
+// A Steering tells the process that works on a loop what somebody elsewhere asked for: "" for nothing, "pause" to begin no other iteration, "cancel" to end now.
+// *store.DB is one.
+type Steering interface {
+	// LoopWanted returns what is wanted of a loop.
+	LoopWanted(ctx context.Context, loop string) (string, error)
+	// WantLoop asks for something, or with "" for nothing any more.
+	WantLoop(ctx context.Context, loop, wanted string) error
+}
+
+// The causes of contexts that somebody elsewhere has ended.
+var (
+	errPaused    = errors.New("paused from elsewhere")
+	errCancelled = errors.New("cancelled from elsewhere")
+)
+
+// wantedEvery is how often a loop looks whether it is asked for something.
+const wantedEvery = time.Second
+
+// steered returns ctx until the loop is cancelled from elsewhere, and with it idle, which a pause ends too: what is waited for between two iterations is waited for
+// with that. What was asked before is forgotten. end stops to look, and has to be called.
+func (l *Loop) steered(ctx context.Context, id string) (_, idle context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	idle, pause := context.WithCancelCause(ctx)
+	if l.Steering == nil {
+		return ctx, idle, func() { pause(nil); cancel(nil) }
+	}
+	l.forget(ctx, id)
+	looking, stop := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	all.Go(func() {
+		tick := time.NewTicker(wantedEvery)
+		defer tick.Stop()
+		for {
+			// A database that is away for a moment is no wish.
+			switch wanted, _ := l.Steering.LoopWanted(looking, id); wanted {
+			case "cancel":
+				cancel(errCancelled)
+				return
+			case "pause":
+				pause(errPaused)
+			}
+			select {
+			case <-looking.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	return ctx, idle, func() {
+		stop()
+		all.Wait()
+		if asked(idle) != nil {
+			l.forget(ctx, id)
+		}
+		pause(nil)
+		cancel(nil)
+	}
+}
+
+// forget takes back what was asked of a loop. One that cannot be taken back is heard again, and said again.
+func (l *Loop) forget(ctx context.Context, id string) {
+	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), run.SettleFor)
+	defer cancel()
+	if err := l.Steering.WantLoop(settled, id, ""); err != nil {
+		l.note("what was asked of the loop is still asked: " + err.Error())
+	}
+}
+
+// asked is the problem of a loop that somebody elsewhere has ended, nil for any other.
+func asked(ctx context.Context) *run.Problem {
+	cause := context.Cause(ctx)
+	if !errors.Is(cause, errPaused) && !errors.Is(cause, errCancelled) {
+		return nil
+	}
+	return &run.Problem{Kind: run.ProblemCancelled, Message: cause.Error() + "; what was promoted stays", Next: "`agent sandbox loop --resume` carries on"}
+}

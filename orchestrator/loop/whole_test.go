@@ -1,0 +1,347 @@
+package loop_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"agent/orchestrator/loop"
+	"agent/orchestrator/run"
+	"agent/orchestrator/run/runtest"
+	"agent/orchestrator/tournament"
+	"agent/verify"
+)
+
+// kept leaves a proposal of a change that turns x = 1 of a.py into x = n, and returns its number.
+func (c *course) kept(t *testing.T, kind run.ProposalKind, path string, patch bool) int64 {
+	t.Helper()
+	p := run.KeptProposal{Workspace: c.Dir, Kind: kind, Path: path, Text: "change " + path, Reason: "a test", Run: ""}
+	if patch {
+		p.Patch = fmt.Appendf(nil, "diff --git a/%[1]s b/%[1]s\n--- a/%[1]s\n+++ b/%[1]s\n@@ -1 +1 @@\n-x = 1\n+x = 5\n", path)
+	}
+	id, err := c.DB.AddProposal(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// pending is a course whose loop takes kept proposals up.
+func pending(t *testing.T, answers map[string]string) *course {
+	t.Helper()
+	c := school(t, runtest.Says(verify.Pass), answers)
+	c.Runner.Proposals, c.loop.Pending, c.loop.Orders = c.DB, c.DB, c.DB
+	return c
+}
+
+// What is pending comes before what a loop looks for, once each: a change that passed is judged again with no model asked, a feature that nobody has written is left
+// unless it is wanted, and so is what the loop leaves itself.
+func TestPendingProposalsComeFirst(t *testing.T) {
+	t.Parallel()
+	c := pending(t, map[string]string{
+		"1 memory/UM": "- x is five", "2 target": "b.py", "2 propose/1": "NOTHING", "2 feature/1": runtest.Wish, "3 target": "a.py", "3 propose/1": "NOTHING", "3 feature/1": runtest.Wish,
+	})
+	first := c.kept(t, run.PeerReview, "a.py", true)
+	c.kept(t, run.Feature, "b.py", false)
+	gone := c.kept(t, run.FailedPeerReview, "gone.py", true)
+	res := c.sail(t.Context(), loop.Start{Order: loop.Order{Iterations: 3}})
+	if res.Exit != run.ExitDone || !strings.HasPrefix(outcomes(res), "a.py promoted, ") || len(res.Iterations) != 3 {
+		t.Fatalf("exit %d, %s: %s %+v", res.Exit, outcomes(res), res.Stopped, res.Error)
+	}
+	if why := res.Iterations[0].Why; why != fmt.Sprintf("proposal %d", first) {
+		t.Errorf("the first is done for %q", why)
+	}
+	for _, why := range []string{res.Iterations[1].Why, res.Iterations[2].Why} {
+		if strings.Contains(why, "proposal") {
+			t.Errorf("taken up: %q", why)
+		}
+	}
+	if got := c.Tree(t)["a.py"]; got != "x = 5\n" {
+		t.Errorf("a.py holds %q", got)
+	}
+	list, _ := c.Open(t)
+	for _, p := range list {
+		if p.ID == first {
+			t.Error("it is still open")
+		}
+	}
+	if len(list) == 0 || list[1].ID != gone {
+		t.Errorf("open are %+v", list)
+	}
+	if strings.Contains(strings.Join(c.paid, " "), "1 propose") || strings.Contains(strings.Join(c.paid, " "), "1 target") {
+		t.Errorf("paid for %v", c.paid)
+	}
+}
+
+// What did not pass in a loop is left to a person, or to another loop: the same models would only fail again.
+func TestALoopLeavesItsOwnFailures(t *testing.T) {
+	t.Parallel()
+	answers := map[string]string{}
+	for n := 1; n <= 3; n++ {
+		answers[fmt.Sprintf("%d target", n)], answers[fmt.Sprintf("%d propose/1", n)] = "a.py", runtest.Only("x = 1", fmt.Sprintf("x = %d", n+1))
+		for h := 1; h <= 3; h++ {
+			answers[fmt.Sprintf("%d heal/1.%d", n, h)] = runtest.Only("x = 1", fmt.Sprintf("x = %d%d", n, h))
+		}
+	}
+	c := pending(t, answers)
+	c.Runner.Verifier = runtest.Says(verify.Fail)
+	if err := os.Remove(filepath.Join(c.Dir, "b.py")); err != nil {
+		t.Fatal(err)
+	}
+	res := c.sail(t.Context(), loop.Start{Order: loop.Order{Iterations: 2}})
+	for _, r := range res.Iterations {
+		if r.Outcome != "rejected" || strings.Contains(r.Why, "proposal") {
+			t.Errorf("%s for %q", r.Outcome, r.Why)
+		}
+	}
+	if _, names := c.Open(t); !strings.Contains(names, "FAILED_PEER_REVIEW a.py") || len(res.Iterations) != 2 {
+		t.Errorf("%s; open are %q", outcomes(res), names)
+	}
+	// Another loop begins with it.
+	if res = c.sail(t.Context(), loop.Start{Order: loop.Order{Iterations: 1}}); len(res.Iterations) != 1 || !strings.HasPrefix(res.Iterations[0].Why, "proposal ") {
+		t.Errorf("%+v", res.Iterations)
+	}
+}
+
+// A person proceeds with a proposal, skips it or deletes it, and is asked about each once.
+func TestAPersonDecidesAboutPendingProposals(t *testing.T) {
+	t.Parallel()
+	c := pending(t, map[string]string{"1 memory/UM": "- x is five", "2 target": "b.py", "2 propose/1": "NOTHING"})
+	decisions := map[int64]run.Decision{
+		c.kept(t, run.PeerReview, "b.py", true): run.Skip, c.kept(t, run.FailedPeerReview, "b.py", true): run.Drop, c.kept(t, run.FailedPeerReview, "a.py", true): run.Apply,
+	}
+	var asked []int64
+	c.loop.Ask = func(_ context.Context, p run.KeptProposal) (run.Decision, error) {
+		asked = append(asked, p.ID)
+		return decisions[p.ID], nil
+	}
+	res := c.sail(t.Context(), loop.Start{Order: loop.Order{Iterations: 2, UntilClean: true}})
+	list, names := c.Open(t)
+	if outcomes(res) != "a.py promoted, b.py clean" || len(asked) != 3 || names != "PEER_REVIEW b.py" || len(list) != 1 {
+		t.Errorf("%s; asked about %v, open are %q", outcomes(res), asked, names)
+	}
+}
+
+// A directive of a person comes before anything that is pending, and so does a goal.
+func TestADirectiveComesBeforeWhatIsPending(t *testing.T) {
+	t.Parallel()
+	for name, order := range map[string]loop.Order{"directive": {Iterations: 1}, "goal": {Iterations: 1, Goal: "x is two", Scope: []string{"a.py"}}, "file": {Iterations: 1, Scope: []string{"a.py"}}} {
+		c := pending(t, map[string]string{"1 propose/1": runtest.Only("x = 1", "x = 2"), "1 memory/UM": "- x is two"})
+		c.kept(t, run.PeerReview, "a.py", true)
+		if name == "directive" {
+			if err := os.Mkdir(filepath.Join(c.Dir, ".agent"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			c.Write(t, tournament.DirectivesFile, "- a.py: x is two\n")
+		}
+		res := c.sail(t.Context(), loop.Start{Order: order})
+		if outcomes(res) != "a.py promoted" || c.Tree(t)["a.py"] != "x = 2\n" {
+			t.Errorf("%s: %s, a.py holds %q: %+v", name, outcomes(res), c.Tree(t)["a.py"], res.Error)
+		}
+	}
+}
+
+// A loop that is killed takes the same proposal up again.
+func TestAPendingProposalIsTakenUpAgain(t *testing.T) {
+	t.Parallel()
+	c := pending(t, map[string]string{"1 memory/UM": "- x is five"})
+	c.kept(t, run.PeerReview, "a.py", true)
+	ctx, cancel := context.WithCancel(t.Context())
+	judge := c.Runner.Verifier
+	c.Runner.Verifier = runtest.Judge(func(context.Context, verify.Request) (verify.Report, error) {
+		cancel()
+		return verify.Report{}, context.Canceled
+	})
+	if res := c.sail(ctx, loop.Start{Order: loop.Order{Iterations: 1}}); res.Exit != run.ExitCancelled {
+		t.Fatalf("exit %d: %s", res.Exit, res.Stopped)
+	}
+	c.Runner.Verifier = judge
+	if res := c.sail(t.Context(), loop.Start{Resume: true}); outcomes(res) != "a.py promoted" || c.Tree(t)["a.py"] != "x = 5\n" {
+		t.Errorf("%s: %+v", outcomes(res), res.Error)
+	}
+}
+
+// A loop that promoted enough ends with all of it, also what a process before did; somebody who has it go on has looked at it.
+func TestALoopWrapsUp(t *testing.T) {
+	t.Parallel()
+	answers := map[string]string{}
+	for n := 1; n <= 4; n++ {
+		answers[fmt.Sprintf("%d target", n)] = "a.py"
+		answers[fmt.Sprintf("%d propose/1", n)] = runtest.Only(fmt.Sprintf("x = %d", n), fmt.Sprintf("x = %d", n+1))
+		answers[fmt.Sprintf("%d memory/UM", n)], answers[fmt.Sprintf("%d memory/RM", n)] = "- a.py", "- a.py"
+	}
+	c := school(t, runtest.Says(verify.Pass), answers)
+	if err := os.Remove(filepath.Join(c.Dir, "b.py")); err != nil {
+		t.Fatal(err)
+	}
+	c.loop.WrapUp = 2
+	ctx, cancel := context.WithCancel(t.Context())
+	c.onAsk = func(step string) error {
+		if step == "2 propose/1" {
+			cancel()
+		}
+		return ctx.Err()
+	}
+	c.sail(ctx, loop.Start{Order: loop.Order{Iterations: 4}})
+	c.onAsk = nil
+	res := c.sail(t.Context(), loop.Start{Resume: true})
+	if res.Exit != run.ExitDone || len(res.WrapUp) != 2 || res.Stopped != "wrapped up: 2 promotions since somebody looked at them" || len(res.Iterations) != 1 {
+		t.Fatalf("exit %d, %s: %s, %+v", res.Exit, outcomes(res), res.Stopped, res.WrapUp)
+	}
+	if want := fmt.Sprintf("agent pr open --run %s --run %s", res.WrapUp[0].Run, res.WrapUp[1].Run); !strings.Contains(res.Next, want) {
+		t.Errorf("next is %q, without %s", res.Next, want)
+	}
+	if res = c.sail(t.Context(), loop.Start{Resume: true}); len(res.Iterations) != 2 || c.Tree(t)["a.py"] != "x = 5\n" {
+		t.Errorf("%s: %s", outcomes(res), res.Stopped)
+	}
+}
+
+// Targets go round: no file has another turn before the others had theirs.
+func TestTargetsGoRound(t *testing.T) {
+	t.Parallel()
+	answers := map[string]string{}
+	for n := 1; n <= 6; n++ {
+		// A model that always wants the same file has its way where that is due.
+		answers[fmt.Sprintf("%d target", n)] = "a.py"
+		answers[fmt.Sprintf("%d propose/1", n)] = "I cannot say."
+		for h := 1; h <= 3; h++ {
+			answers[fmt.Sprintf("%d heal/1.%d", n, h)] = "Still not."
+		}
+	}
+	c := school(t, runtest.Says(verify.Pass), answers)
+	c.Write(t, "c.py", "import b\n")
+	c.loop.MaxFailures = 9
+	res := c.sail(t.Context(), loop.Start{Order: loop.Order{Iterations: 6}})
+	var got []string
+	for _, r := range res.Iterations {
+		got = append(got, r.Target)
+	}
+	if len(got) != 6 {
+		t.Fatalf("%v: %s", got, res.Stopped)
+	}
+	for i := 0; i < 6; i += 3 {
+		if got[i] == got[i+1] || got[i+1] == got[i+2] || got[i] == got[i+2] {
+			t.Errorf("the targets are %v", got)
+		}
+	}
+}
+
+func TestQuietHours(t *testing.T) {
+	t.Parallel()
+	at := func(text string) time.Time {
+		tm, err := time.ParseInLocation("2006-01-02 15:04", text, time.UTC)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tm
+	}
+	for _, c := range []struct{ hours, now, until string }{
+		{"", "2026-03-01 12:00", ""},
+		{"22:00-07:00", "2026-03-01 21:59", ""},
+		{"22:00-07:00", "2026-03-01 22:00", "2026-03-02 07:00"},
+		{"22:00-07:00", "2026-12-31 23:30", "2027-01-01 07:00"},
+		{"22:00-07:00", "2026-03-01 06:59", "2026-03-01 07:00"},
+		{"22:00-07:00", "2026-03-01 07:00", ""},
+		{"09:00 - 17:30", "2026-03-01 09:00", "2026-03-01 17:30"},
+		{"09:00-17:30", "2026-03-01 17:30", ""},
+	} {
+		q, err := loop.ParseQuiet(c.hours)
+		until, quiet := q.Until(at(c.now))
+		if err != nil || quiet != (c.until != "") || quiet && !until.Equal(at(c.until)) {
+			t.Errorf("%q at %s: %s, %v, %v", c.hours, c.now, until, quiet, err)
+		}
+	}
+	for _, bad := range []string{"22:00", "22-7", "25:00-07:00", "07:00-07:00", "-", "22:00-07:00-09:00", "nights"} {
+		if q, err := loop.ParseQuiet(bad); err == nil {
+			t.Errorf("%q is %+v", bad, q)
+		}
+	}
+}
+
+// In quiet hours a loop begins nothing, says until when, and can be cancelled.
+func TestALoopWaitsInQuietHours(t *testing.T) {
+	t.Parallel()
+	answers := map[string]string{"1 target": "a.py", "1 propose/1": runtest.Only("x = 1", "x = 2"), "1 memory/UM": "- x is two"}
+	for _, cancelled := range []bool{false, true} {
+		c := school(t, runtest.Says(verify.Pass), answers)
+		var err error
+		if c.loop.Quiet, err = loop.ParseQuiet("22:00-07:00"); err != nil {
+			t.Fatal(err)
+		}
+		var notes []string
+		c.Runner.Emit = func(e run.Event) { notes = append(notes, e.Note) }
+		now := time.Date(2026, 5, 1, 23, 0, 0, 0, time.UTC)
+		ctx, cancel := context.WithCancel(t.Context())
+		c.loop.Now = func() time.Time { return now }
+		c.loop.Sleep = func(ctx context.Context, d time.Duration) error {
+			if len(c.paid) > 0 {
+				t.Error("something was begun")
+			}
+			if now = now.Add(d); cancelled && now.Hour() == 3 {
+				cancel()
+			}
+			return ctx.Err()
+		}
+		res := c.sail(ctx, loop.Start{Order: loop.Order{Iterations: 1}})
+		cancel()
+		if told := strings.Count(strings.Join(notes, "\n"), "quiet hours: nothing is begun until 07:00"); told != 1 {
+			t.Errorf("told %d times:\n%s", told, strings.Join(notes, "\n"))
+		}
+		switch {
+		case cancelled && (res.Exit != run.ExitCancelled || len(c.paid) > 0 || !errors.Is(ctx.Err(), context.Canceled)):
+			t.Errorf("exit %d, paid for %v", res.Exit, c.paid)
+		case !cancelled && (outcomes(res) != "a.py promoted" || now.Hour() != 7):
+			t.Errorf("%s at %s", outcomes(res), now)
+		}
+		if cancelled {
+			// It is carried on from where it stands.
+			c.loop.Quiet = loop.Quiet{}
+			if res = c.sail(t.Context(), loop.Start{Resume: true}); outcomes(res) != "a.py promoted" {
+				t.Errorf("resumed: %s, %s", outcomes(res), res.Stopped)
+			}
+		}
+	}
+}
+
+// A person elsewhere pauses a loop, which ends behind the iteration that it is at, or ends it now; both are carried on.
+func TestALoopIsSteeredFromElsewhere(t *testing.T) {
+	t.Parallel()
+	for wanted, promoted := range map[string]int{"pause": 1, "cancel": 0} {
+		c := school(t, nil, map[string]string{
+			"1 target": "a.py", "1 propose/1": runtest.Only("x = 1", "x = 2"), "1 memory/UM": "- x is two", "2 target": "b.py", "2 propose/1": "NOTHING",
+		})
+		c.loop.Steering, c.loop.Rest = c.DB, time.Hour
+		asked := false
+		c.Runner.Verifier = runtest.Judge(func(ctx context.Context, req verify.Request) (verify.Report, error) {
+			if !asked {
+				asked = true
+				it, _, err := c.DB.LastIteration(ctx, c.Dir)
+				if err == nil {
+					err = c.DB.WantLoop(ctx, it.Order.Loop, wanted)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				if wanted == "cancel" { // until it is heard
+					<-ctx.Done()
+					return verify.Report{}, ctx.Err()
+				}
+			}
+			return runtest.Says(verify.Pass)(ctx, req)
+		})
+		// An hour's rest ends by the pause alone.
+		res := c.sail(t.Context(), loop.Start{Order: loop.Order{Iterations: 2, UntilClean: true}})
+		if res.Exit != run.ExitCancelled || res.Promoted != promoted || len(res.Iterations) != 1 || !strings.Contains(res.Stopped, "from elsewhere") {
+			t.Fatalf("%s: exit %d, %s: %s", wanted, res.Exit, outcomes(res), res.Stopped)
+		}
+		c.loop.Rest = 0
+		if res = c.sail(t.Context(), loop.Start{Resume: true}); res.Exit != run.ExitDone || c.Tree(t)["a.py"] != "x = 2\n" {
+			t.Errorf("%s, resumed: exit %d, %s: %s", wanted, res.Exit, outcomes(res), res.Stopped)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"agent/orchestrator/run"
+)
+
+// maxTurns bounds the targets that an order remembers as having had their turn; the oldest of them may have another one then.
+const maxTurns = 500
+
+// turned returns the targets that have had their turn, with another one.
+func (o Order) turned(target string) []string {
+	if target == "" {
+		return o.Turns
+	}
+	turns := append(slices.DeleteFunc(slices.Clone(o.Turns), func(p string) bool { return p == target }), target)
+	return turns[max(0, len(turns)-maxTurns):]
+}
+
+// wrapUp ends a loop that has promoted as much as a person wants to look at in one go, with all of it. next is the order after the last iteration.
+func (l *Loop) wrapUp(ctx context.Context, r *Result, next Order) (bool, error) {
+	if l.WrapUp <= 0 || next.Promoted < l.WrapUp {
+		return false, nil
+	}
+	list, err := l.Iterations.LoopIterations(ctx, next.Loop)
+	if err != nil {
+		return false, fmt.Errorf("read what the loop did: %w", err)
+	}
+	r.Next = "look at it with `agent review`; `agent pr open"
+	for _, it := range list {
+		if it.Outcome == outcomePromoted {
+			r.WrapUp = append(r.WrapUp, it.round())
+			r.Next += " --run " + it.Run
+		}
+	}
+	r.Next += "` makes a pull request of it, `agent sandbox loop --resume` goes on"
+	r.Stopped = fmt.Sprintf("wrapped up: %s since somebody looked at them", run.Count(next.Promoted, "promotion"))
+	return true, nil
+}
