@@ -27,7 +27,7 @@ type Group struct {
 // Groups lists every topic, in the order in which a new user would read them.
 func Groups() []Group {
 	return []Group{
-		{"Using it", []string{"quickstart", "installation", "patches", "goals", "chat", "questions", "directives", "loops", "plans", "task-files", "proposed-changes", "applied-changes", "git", "ci", "pull-requests", "serve", "edit-only", "workbench", "agents", "scripts", "exit-codes", "commands"}},
+		{"Using it", []string{"quickstart", "installation", "patches", "goals", "chat", "questions", "directives", "loops", "plans", "task-files", "proposed-changes", "applied-changes", "git", "ci", "pull-requests", "serve", "edit-only", "workbench", "agents", "editors", "scripts", "exit-codes", "commands"}},
 		{"What is judged", []string{"gates", "findings", "testing", "unproven", "projects", "own-gates", "report", "dependencies", "network"}},
 		{"What is safe", []string{"protection", "approvals", "changed-tests", "isolation", "secrets"}},
 		{"Models", []string{"asking-models", "budgets", "context-size", "knowledge"}},

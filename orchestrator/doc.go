@@ -29,6 +29,7 @@
 //	cmd/agent/internal/command/jobs       agent jobs: list, show, pause, resume, cancel
 //	cmd/agent/internal/command/keys       agent keys
 //	cmd/agent/internal/command/loop       agent loop: a task file, loop after loop
+//	cmd/agent/internal/command/lsp        agent lsp: what the gates find, in editors
 //	cmd/agent/internal/command/mcp        agent mcp: served, and put into the configuration of clients
 //	cmd/agent/internal/command/models     agent models
 //	cmd/agent/internal/command/memory     agent memory: show, edit, clear

@@ -81,7 +81,7 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 		},
 		"all are skipped": {
 			files: map[string]string{"lib.py": "x = 1\n", "test_lib.py": skipping}, patch: map[string]string{"lib.py": "x = 2\n"},
-			want: "tests all-skipped none: no test ran: pytest skipped all of its 1 tests",
+			want: "tests all-skipped none: no test ran: pytest skipped all of its tests, 1",
 			held: true,
 		},
 		"none loads": {

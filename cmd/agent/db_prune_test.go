@@ -42,7 +42,7 @@ func TestPruneAsksAndTells(t *testing.T) {
 	} {
 		h.ask(t, exit, append([]string{"db", "prune"}, strings.Fields(args)...)...)
 	}
-	if got := h.ask(t, run.ExitDone, "db", "prune", "--older-than", "90d", "--dry-run"); !strings.Contains(got.stdout, "would remove") || !strings.Contains(got.stdout, ": 1 runs, ") {
+	if got := h.ask(t, run.ExitDone, "db", "prune", "--older-than", "90d", "--dry-run"); !strings.Contains(got.stdout, "would remove") || !strings.Contains(got.stdout, ": 1 run, ") {
 		t.Errorf("it would do %q", got.stdout)
 	}
 	// A person says no, then yes; Enter is neither.
@@ -60,7 +60,7 @@ func TestPruneAsksAndTells(t *testing.T) {
 		if exit := <-got; exit != c.exit {
 			t.Errorf("after %q: exit code %d, want %d\n%s", c.typed, exit, c.exit, p.Screen())
 		}
-		p.Sees(t, "Remove 1 runs, 0 requests", 1)
+		p.Sees(t, "Remove 1 run, 0 requests", 1)
 		if got := h.ask(t, run.ExitDone, "sql", "--csv", "select count(*) as n from v_runs"); got.stdout != "n\n"+c.left+"\n" {
 			t.Errorf("after %q: %q runs", c.typed, got.stdout)
 		}

@@ -39,6 +39,7 @@ var stands = map[string]struct {
 	"hook install": {noneNeeded, []string{"-w", "REPO"}}, "hook uninstall": {noneNeeded, []string{"-w", "REPO"}}, "hook status": {noneNeeded, []string{"-w", "REPO"}},
 	"hook pre-commit": {noneNeeded, []string{"-w", "REPO"}}, "hook pre-push": {noneNeeded, []string{"-w", "REPO"}}, // nothing is staged or pushed
 	"watch":       {needsEngine, []string{"-w", "REPO", "--once"}},
+	"lsp":         {noneNeeded, []string{"-w", "REPO"}},                                                                                                          // no editor speaks
 	"hook claude": {noneNeeded, []string{"-w", "REPO"}}, "hook codex": {noneNeeded, []string{"-w", "REPO"}}, "hook gemini": {noneNeeded, []string{"-w", "REPO"}}, // no event came
 	"sandbox ls": {needsEngine, nil}, "sandbox gc": {needsEngine, nil},
 	"edit":      {noneNeeded, []string{"PATCH", "-w", "SHOP"}},

@@ -26,8 +26,9 @@ type failpoint struct {
 	key  int64
 }
 
-// newFailpoint makes the triggers, which are idle at first.
-func newFailpoint(t *testing.T, url string) *failpoint {
+// newFailpoint makes the triggers, which are idle at first; more are tables beside those of a run. A row that has a column
+// answered, and is, is in a place of its own.
+func newFailpoint(t *testing.T, url string, more ...string) *failpoint {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
@@ -37,7 +38,8 @@ func newFailpoint(t *testing.T, url string) *failpoint {
 	f := &failpoint{conn, rand.Int64N(1 << 31)}
 	f.do(t, `create table failpoint (place text, full_disk boolean)`)
 	f.do(t, fmt.Sprintf(`create function stop_at_failpoint() returns trigger language plpgsql as $$ declare
-		here text := tg_table_name || ' ' || coalesce(to_jsonb(new) ->> 'state', to_jsonb(new) ->> 'status', '');
+		here text := tg_table_name || ' ' || coalesce(to_jsonb(new) ->> 'state', to_jsonb(new) ->> 'status', '')
+			|| case when (to_jsonb(new) ->> 'answered')::boolean then ' answered' else '' end;
 	begin
 		if exists (select from failpoint where place = here and full_disk) then
 			raise exception 'could not extend file: No space left on device' using errcode = 'disk_full';
@@ -46,7 +48,7 @@ func newFailpoint(t *testing.T, url string) *failpoint {
 		end if;
 		return new;
 	end $$`, f.key))
-	for _, table := range []string{"run_state", "candidate", "promotion"} {
+	for _, table := range append([]string{"run_state", "candidate", "promotion"}, more...) {
 		f.do(t, fmt.Sprintf("create trigger failpoint before insert or update on %s for each row execute function stop_at_failpoint()", table))
 	}
 	return f

@@ -133,6 +133,9 @@ var allowed = map[string][]string{
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "cmd/agent/internal/wire",
 		"orchestrator/llm",
 	},
+	"cmd/agent/internal/command/lsp": {
+		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/watch", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/proof", "cmd/agent/internal/term",
+	},
 	"cmd/agent/internal/command/mcp": {
 		"cmd/agent/internal/clients", "cmd/agent/internal/cmdline", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/term", "orchestrator/serve/mcp",
 	},
@@ -380,6 +383,7 @@ var uses = map[string][]string{
 	"apply":   {"sandbox"},
 	"doctor":  {"images"},
 	"hook":    {"mcp"},
+	"lsp":     {"watch"},
 	"pr":      {"plan", "sandbox"},
 	"review":  {"undo"},
 	"runs":    {"apply", "replay"},

@@ -133,7 +133,15 @@ func (f *File) summary() string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, k.many))
 		}
 	}
-	return strings.Join(append(parts, fmt.Sprintf("%d lines", f.Lines)), ", ") + "."
+	return strings.Join(append(parts, counted(f.Lines, "line")), ", ") + "."
+}
+
+// counted words a number of things.
+func counted(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // project describes the workspace by its languages.
@@ -153,7 +161,7 @@ func (l *Ledger) project() string {
 	for i, n := range names {
 		names[i] = fmt.Sprintf("%s (%d)", n, count[n])
 	}
-	return fmt.Sprintf("%d files with %d definitions. Languages by files: %s.", len(l.files), definitions, cmp.Or(strings.Join(names, ", "), "none"))
+	return fmt.Sprintf("%s with %s. Languages by files: %s.", counted(len(l.files), "file"), counted(definitions, "definition"), cmp.Or(strings.Join(names, ", "), "none"))
 }
 
 // Symbols is what SYMBOLS.json holds.

@@ -95,10 +95,10 @@ func (r *ring) pick(ctx context.Context, model string) (key Key, rest *Error, wa
 	case chosen != nil:
 		return key, nil, time.Time{}, r.save(ctx, KeyState{Key: key.ID, Used: used})
 	case first != nil:
-		detail := fmt.Sprintf("all %d keys rest, the first until %s", len(r.keys), first.Until.UTC().Format(time.RFC3339))
+		detail := fmt.Sprintf("%s at rest, the first until %s", count(len(r.keys), "key"), first.Until.UTC().Format(time.RFC3339))
 		return Key{}, NewError(first.Reason, r.vendor, model, detail), first.Until, nil
 	}
-	return Key{}, NewError(last.Retired, r.vendor, model, fmt.Sprintf("all %d keys are retired", len(r.keys))), time.Time{}, nil
+	return Key{}, NewError(last.Retired, r.vendor, model, count(len(r.keys), "key")+" retired"), time.Time{}, nil
 }
 
 // rest leaves the key alone for d, within reason.

@@ -130,7 +130,7 @@ func TestAQuarantineIsNotWaitedFor(t *testing.T) {
 	if got := b.provider(0).keys(b); got != "a b" {
 		t.Errorf("keys %s, want a b", got)
 	}
-	if !strings.Contains(err.Error(), "all 2 keys rest, the first until 2026-11-21T12:20:00Z") {
+	if !strings.Contains(err.Error(), "2 keys at rest, the first until 2026-11-21T12:20:00Z") {
 		t.Errorf("error %q", err)
 	}
 }
@@ -143,7 +143,7 @@ func TestRetiredKeysStayRetired(t *testing.T) {
 		if !errors.As(err, &gone) || !gone.Wake.IsZero() {
 			t.Fatalf("error %v, want an ExhaustedError and no time at which a key wakes", err)
 		}
-		if i > 0 && !strings.Contains(err.Error(), "all 2 keys are retired") {
+		if i > 0 && !strings.Contains(err.Error(), "2 keys retired") {
 			t.Errorf("error %q", err)
 		}
 		b.pass(1000 * time.Hour)

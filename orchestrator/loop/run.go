@@ -101,7 +101,7 @@ func (r *Result) over(l *Loop, it *Iteration, next Order, doc *run.Document) boo
 	case it.Outcome == outcomeHeld && (!l.Attended || doc.Left):
 		r.Stopped, r.Error, r.Exit = doc.Error.Message, doc.Error, doc.Exit
 	case next.Failures >= most:
-		r.Stopped = fmt.Sprintf("%d iterations failed in a row", next.Failures)
+		r.Stopped = run.Count(next.Failures, "iteration") + " failed in a row"
 		r.Exit = run.ExitFail
 		if doc != nil && doc.Error != nil {
 			r.Error, r.Exit = doc.Error, doc.Exit

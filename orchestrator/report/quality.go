@@ -44,7 +44,7 @@ func (f *Facts) density(what, gate string, keep func(check.Standing) bool) value
 	v := value{score: 1 / (1 + per/denseAt), details: details, words: fmt.Sprintf("%s of %s", some(len(details), "finding"), what)}
 	if len(details) > 0 && v.score < 0.5 {
 		v.details = append(v.details, Detail{
-			Status: Warn, Message: fmt.Sprintf("%s find %d things in %d lines", what, len(details), n),
+			Status: Warn, Message: fmt.Sprintf("%s find %s in %s", what, some(len(details), "thing"), some(n, "line")),
 			Next: "fix the commonest rule first, or switch off in the tool's configuration what you do not want to hear: " + commonest(judged),
 		})
 	}

@@ -34,6 +34,9 @@ type CommitAbout struct {
 	Said []string
 }
 
+// CommitText is one text of what was said of several commits, oldest first; "" of none.
+func CommitText(said []string) string { return strings.Join(said, "\n\n") }
+
 // A DocumentCommit is a commit in a Document.
 type DocumentCommit struct {
 	ID string `json:"id"`

@@ -84,9 +84,12 @@ func (x *Execution) proveScanned(ctx context.Context, req Request) Ending {
 }
 
 // ProveTaken takes a changeset that a command made on a stage through the gate and to the checkpoint,
-// as the patch that its diff is.
+// as the patch that its diff is. What was said of commits there is on record as what the candidate says of itself.
 func (x *Execution) ProveTaken(ctx context.Context, req Request, st gate.Stage, cs workspace.Changeset) Ending {
 	cand, rejected := x.Gate(req).Take(st.Base, cs)
+	if x.doc.Command != nil {
+		cand.Thought = CommitText(x.doc.Command.Commits)
+	}
 	if rejected != nil {
 		_, end := x.reject(ctx, cand, rejection(rejected))
 		return *end

@@ -151,7 +151,7 @@ func (c *tournament) noWinner() run.Ending {
 	case last.gaveUp != "":
 		end.Error.Message, end.Error.Next = last.gaveUp+last.fate(), "`agent runs calls "+c.ID()+"` shows what it did; say more in --goal, or try another --model, or --mode question"
 	default:
-		end.Error.Message = fmt.Sprintf("no candidate passed, %d repairs included; the last: %s", last.heals, end.Error.Message)
+		end.Error.Message = fmt.Sprintf("no candidate passed, %s included; the last: %s", run.Count(last.heals, "repair"), end.Error.Message)
 		end.Error.Next = "`agent runs show " + c.ID() + "` shows every candidate; say more in --goal, or try another --model"
 	}
 	return run.Lacking(end, last.absent, last.cand)

@@ -251,7 +251,7 @@ func (t *tests) judge(key string, s *suite) {
 	case s.broken != "":
 		u.Kind, u.Reason = NotCollected, s.runner+" could not load "+s.broken
 	case s.skipped > 0:
-		u.Kind, u.Reason = AllSkipped, fmt.Sprintf("%s skipped all of its %d tests%s", s.runner, s.skipped, where)
+		u.Kind, u.Reason = AllSkipped, fmt.Sprintf("%s skipped all of its tests, %d%s", s.runner, s.skipped, where)
 	case s.runner != "":
 		u.Kind, u.Reason = NoneFound, found+" and "+s.runner+" ran none of them"
 	case len(unrun) > 0:

@@ -193,7 +193,7 @@ func (b *Bot) stop(ctx context.Context, j Job) error {
 	if err := b.GiveUp(ctx, j); err != nil {
 		return err
 	}
-	b.Tell(fmt.Sprintf("job %d: %s stops %d jobs on %s %d", j.ID, j.By, n, j.Repository, j.Number))
+	b.Tell(fmt.Sprintf("job %d: %s stops %s on %s %d", j.ID, j.By, run.Count(n, "job"), j.Repository, j.Number))
 	why := "nothing was at work or waited"
 	if n > 0 {
 		why = fmt.Sprintf("%d stopped", n)

@@ -168,10 +168,7 @@ func (s summary) kept(d run.Document) {
 //	  2  shop/tax.py    rejected  run 1k3mzq8b7x1d
 func (s summary) Loop(r loop.Result) {
 	// What it was all for stands first; the runs were printed one by one.
-	what := fmt.Sprintf("%d iterations", len(r.Iterations))
-	if len(r.Iterations) == 1 {
-		what = "1 iteration"
-	}
+	what := run.Count(len(r.Iterations), "iteration")
 	s.Line(fmt.Sprintf("%s, %d promoted: %s", s.Palette.Bold(what), r.Promoted, CleanLine(r.Stopped)))
 	for _, i := range r.Iterations {
 		text := fmt.Sprintf("  %2d  %s  %s", i.N, CleanLine(i.Target), i.Outcome)

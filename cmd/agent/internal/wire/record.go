@@ -8,6 +8,7 @@ import (
 
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/blame"
+	"agent/orchestrator/run"
 	"agent/orchestrator/store/database"
 	"agent/orchestrator/store/history"
 	"agent/verify"
@@ -40,7 +41,7 @@ func (s *Session) NamedIn(ctx context.Context, name, workspace string) (history.
 		case len(found) == 0:
 			return history.RunDetail{}, fault.Usage("`agent sandbox run --patch FILE` makes one", "there is no run yet")
 		case len(found) < back:
-			return history.RunDetail{}, fault.Usage("see `agent runs list`", "there are only %d runs: %s names none", len(found), name)
+			return history.RunDetail{}, fault.Usage("see `agent runs list`", "%s names none: the record has only %s", name, run.Count(len(found), "run"))
 		}
 		name, workspace = found[back-1].ID, ""
 	}

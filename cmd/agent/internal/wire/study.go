@@ -38,7 +38,7 @@ func (s *Session) Survey(ctx context.Context, base *workspace.Manifest) (survey.
 	book, err := s.Analyst().Study(ctx, base, func(found []ledger.Ripple) error {
 		// Told before it is done: a queue that is away is an error of its own.
 		if s.Notify != nil {
-			s.Notify(run.Event{Note: fmt.Sprintf("queued %d files that use what changed", len(found))})
+			s.Notify(run.Event{Note: "queued " + run.Count(len(found), "file") + " with uses of what changed"})
 		}
 		return loop.Cascade(ctx, s.DB, base.Root, loop.Label("edit"), nil)(found)
 	})

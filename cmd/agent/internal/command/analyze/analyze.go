@@ -107,7 +107,7 @@ func (c command) analyze(ctx *cli.Context) error {
 		}
 		// On a terminal the first line of the text says it.
 		if term.Terminal(c.Stdout) == nil || set.On("json") {
-			fmt.Fprintf(c.Stderr, "%d files, %d definitions, %.1f s\n", len(found.Ledger.Paths()), found.Ledger.Count(), time.Since(started).Seconds())
+			fmt.Fprintf(c.Stderr, "%s, %s, %.1f s\n", run.Count(len(found.Ledger.Paths()), "file"), run.Count(found.Ledger.Count(), "definition"), time.Since(started).Seconds())
 		}
 		return c.printAnalysis(ctx.Context, base.Root, found, ctx.Bool("export"), set.On("json"))
 	})

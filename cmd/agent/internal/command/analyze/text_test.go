@@ -28,7 +28,7 @@ func TestATerminalIsGivenText(t *testing.T) {
 	p.Sees(t, "imports", 1)
 	p.Sees(t, "…", 1)
 	shown := ansi.Strip(p.Screen())
-	for _, want := range []string{"1 files with 1 definitions", "shop/st␛[2Jock.py", "  What is on the shelf.", "  classes    Stock"} {
+	for _, want := range []string{"1 file with 1 definition", "shop/st␛[2Jock.py", "  What is on the shelf.", "  classes    Stock"} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("no %q in\n%s", want, shown)
 		}

@@ -3,6 +3,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +85,11 @@ func (c command) apply(ctx *cli.Context) error {
 			return err
 		}
 		req.Found = found
-		sandbox.Describe(req.Commit, ctx.String("message"), "Apply run "+d.ID, s.DB)
+		said, err := saidInBox(ctx.Context, s.DB, of.Origin())
+		if err != nil {
+			return err
+		}
+		sandbox.Describe(req.Commit, cmp.Or(ctx.String("message"), said), "Apply run "+d.ID, s.DB)
 		return c.promote(ctx.Context, s, set, req, of)
 	})
 }
@@ -122,6 +127,26 @@ func proven(ctx context.Context, s *wire.Session, d history.RunDetail) (of run.P
 	}
 	origin, err := s.DB.Run(ctx, of.Origin())
 	return of, origin.Patch == nil, err
+}
+
+// A record tells what runs were made of. *store.DB is one.
+type record interface {
+	Run(ctx context.Context, id string) (history.RunDetail, error)
+	Plan(ctx context.Context, run string) (plan []byte, asked string, err error)
+}
+
+// saidInBox returns what was said of the commits in whose box the change of a run was made, "" for none: it has neither a
+// patch nor a plan of a model then. What a model says of its own change is no message of a commit.
+func saidInBox(ctx context.Context, db record, id string) (string, error) {
+	origin, err := db.Run(ctx, id)
+	if err != nil || origin.Patch != nil || len(origin.Candidates) == 0 {
+		return "", err
+	}
+	plan, _, err := db.Plan(ctx, id)
+	if err != nil || plan != nil {
+		return "", err
+	}
+	return origin.Candidates[0].Thought, nil
 }
 
 // promote takes what was proved through the checkpoint, and reports the run.

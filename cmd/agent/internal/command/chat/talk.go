@@ -54,7 +54,7 @@ func (t *talk) hold() error {
 	p := t.Palette(t.Stderr)
 	fmt.Fprintf(t.Stderr, "%s\n", p.Dim(fmt.Sprintf("conversation %d with %s; /help lists what you can do, Ctrl-D leaves", t.chat.Chat.ID, wire.FirstModel(t.set))))
 	if t.chat.Questions() > 0 {
-		fmt.Fprintf(t.Stderr, "%s\n", p.Dim(fmt.Sprintf("%s, %d questions so far", term.CleanLine(t.chat.Chat.Title), t.chat.Questions())))
+		fmt.Fprintf(t.Stderr, "%s\n", p.Dim(fmt.Sprintf("%s, %s so far", term.CleanLine(t.chat.Chat.Title), count(t.chat.Questions(), "question"))))
 	}
 	if t.chat.Pending() != nil {
 		fmt.Fprintln(t.Stderr, p.Warn("going on with the question that was cut off: ")+term.Headline(t.chat.Pending().Typed))

@@ -15,6 +15,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 )
 
@@ -131,8 +132,8 @@ func (c command) printPruned(asJSON bool, p prunedRow) error {
 // The size is that of the texts and contents. The database gives it back to the file
 // system, if at all, after its own cleaning.
 func tellPruned(p store.Pruned) string {
-	return fmt.Sprintf("%d runs, %d requests to models, %d contents of files, %d cached results, %.1f MiB",
-		p.Runs, p.Requests, p.Contents, p.Cached, float64(p.Bytes)/(1<<20))
+	return fmt.Sprintf("%s, %s to models, %s of files, %s, %.1f MiB",
+		run.Count(int(p.Runs), "run"), run.Count(int(p.Requests), "request"), run.Count(int(p.Contents), "content"), run.Count(int(p.Cached), "cached result"), float64(p.Bytes)/(1<<20))
 }
 
 // parseAge reads an age: days, which are 24 hours, or a duration of Go.

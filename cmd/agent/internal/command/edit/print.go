@@ -75,11 +75,7 @@ func (e *editing) trust(pal term.Palette, s match.Strategy) string {
 // conclude says in one line what became of the files, and what would write
 // them.
 func (e *editing) conclude() {
-	n := len(e.doc.Files)
-	files := fmt.Sprintf("%d files", n)
-	if n == 1 {
-		files = "1 file"
-	}
+	files := run.Count(len(e.doc.Files), "file")
 	if e.doc.Written {
 		fmt.Fprintf(e.Stderr, "wrote %s, unproved\n", files)
 		return

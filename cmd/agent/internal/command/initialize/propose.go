@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
 )
@@ -40,9 +41,9 @@ func propose(ctx context.Context, root string) (string, error) {
 	for _, l := range lang.All() {
 		switch n := files[l.ID]; {
 		case n > 0 && tests[l.ID] > 0:
-			fmt.Fprintf(&b, "# %s: %d files, %d of tests\n", l.ID, n, tests[l.ID])
+			fmt.Fprintf(&b, "# %s: %s, %d of tests\n", l.ID, run.Count(n, "file"), tests[l.ID])
 		case n > 0:
-			fmt.Fprintf(&b, "# %s: %d files, no tests found; format, syntax, lint and smoke judge\n", l.ID, n)
+			fmt.Fprintf(&b, "# %s: %s, no tests found; format, syntax, lint and smoke judge\n", l.ID, run.Count(n, "file"))
 		}
 	}
 	if len(files) == 0 {

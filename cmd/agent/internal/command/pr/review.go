@@ -287,6 +287,6 @@ func (r *reviewing) print(w io.Writer) error {
 		fmt.Fprintf(w, "%s\n", term.CleanLine(c.told()))
 	}
 	would := map[bool]string{true: "would be ", false: ""}[d.DryRun]
-	fmt.Fprintf(w, "%d comments %sposted, %d there already, %d %sanswered as fixed\n", d.Posted, would, d.Known, d.Fixed, would)
+	fmt.Fprintf(w, "%s %sposted, %d there already, %d %sanswered as fixed\n", run.Count(d.Posted, "comment"), would, d.Known, d.Fixed, would)
 	return nil
 }

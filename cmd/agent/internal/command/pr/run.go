@@ -501,7 +501,7 @@ func (p *passage) print(w io.Writer) error {
 		fmt.Fprintf(w, "  review: %s\n", term.CleanLine(d.Status))
 	}
 	if d.Build != nil {
-		fmt.Fprintf(w, "  build: %s, %d repairs\n", d.Build.Outcome, len(d.Build.Rounds))
+		fmt.Fprintf(w, "  build: %s, %s\n", d.Build.Outcome, run.Count(len(d.Build.Rounds), "repair"))
 	}
 	for _, c := range d.Comments {
 		fmt.Fprintf(w, "  %s\n", term.CleanLine(c.told()))

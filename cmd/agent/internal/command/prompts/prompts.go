@@ -18,6 +18,7 @@ import (
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/agent"
+	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 )
 
@@ -276,6 +277,6 @@ func (c command) allow(ctx *cli.Context) error {
 	if err := wire.Allow(home, left); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Stderr, "allowed: %d prompts, as they are now\n", len(left))
+	fmt.Fprintf(c.Stderr, "allowed: %s, as now\n", run.Count(len(left), "prompt"))
 	return nil
 }

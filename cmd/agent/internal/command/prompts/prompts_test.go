@@ -124,7 +124,7 @@ func TestEachTextOfAWorkspaceIsAllowedOnce(t *testing.T) {
 	if out, _, err := d.run("allow"); err == nil || !strings.Contains(out, "+Obey the files.") || left() != 1 {
 		t.Errorf("without a person: %v\n%s", err, out)
 	}
-	if _, log, err := d.run("allow", "--yes"); err != nil || !strings.Contains(log, "allowed: 1 prompts") || left() != 0 || !d.rows()["system"].Allowed {
+	if _, log, err := d.run("allow", "--yes"); err != nil || !strings.Contains(log, "allowed: 1 prompt,") || left() != 0 || !d.rows()["system"].Allowed {
 		t.Errorf("%v: %s", err, log)
 	}
 	if _, log, err := d.run("allow", "--yes"); err != nil || !strings.Contains(log, "no prompts that are not allowed") {

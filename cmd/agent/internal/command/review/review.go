@@ -263,7 +263,7 @@ func showReview(w io.Writer, pal term.Palette, r Reviewed) {
 		cost = fmt.Sprintf("cost %.4f", *r.Cost)
 	}
 	fmt.Fprintf(w, "%s, %s, approved by %s\n", term.CleanLine(r.Model), cost, term.CleanLine(r.Approved))
-	fmt.Fprintf(w, "%s; %d findings fixed\n", pal.Good(checkpoint.GatesLine(r.Gates, r.Unproven)), r.Fixed)
+	fmt.Fprintf(w, "%s; %s fixed\n", pal.Good(checkpoint.GatesLine(r.Gates, r.Unproven)), run.Count(r.Fixed, "finding"))
 	for _, u := range r.Unproven {
 		fmt.Fprintf(w, "%s %s\n", pal.Warn("not judged:"), term.CleanLine(u.Reason))
 	}

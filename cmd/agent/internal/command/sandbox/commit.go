@@ -79,7 +79,7 @@ func Describe(order *run.CommitOrder, text, subject string, models asked) {
 		if len(c.Besides) > 0 {
 			caveat = strings.TrimPrefix(caveat+"; judged together with edits of "+besides(c.Besides)+" that are not in it", "; ")
 		}
-		return commit.Message(cmp.Or(text, strings.Join(c.Said, "\n\n"), subject), append(trailers, [2]string{"Agent-Unproven", caveat}))
+		return commit.Message(cmp.Or(text, run.CommitText(c.Said), subject), append(trailers, [2]string{"Agent-Unproven", caveat}))
 	}
 }
 

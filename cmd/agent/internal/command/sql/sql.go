@@ -20,6 +20,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/cmd/agent/internal/term"
 	"agent/cmd/agent/internal/wire"
+	"agent/orchestrator/run"
 	"agent/orchestrator/store/query"
 	"agent/sandbox/workspace/lazyregexp"
 )
@@ -141,7 +142,7 @@ func (c command) sqlQuery(ctx *cli.Context, db query.Runner, query string, asJSO
 		return err
 	}
 	if most > 0 && n > most {
-		fmt.Fprintf(c.Stderr, "agent: showing the first %d rows; use SELECT … LIMIT\n", most)
+		fmt.Fprintf(c.Stderr, "agent: showing the first %s; use SELECT … LIMIT\n", run.Count(most, "row"))
 	}
 	return nil
 }
@@ -452,6 +453,6 @@ func (p *tableRows) end() error {
 	if p.columns == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintln(p.w, p.palette.Dim(fmt.Sprintf("(%d rows)", p.rows)))
+	_, err := fmt.Fprintln(p.w, p.palette.Dim("("+run.Count(p.rows, "row")+")"))
 	return err
 }

@@ -83,17 +83,34 @@ func (c command) watch(ctx *cli.Context) error {
 		return fault.Usage("use e.g. 500ms or 2s", "invalid duration %q (minimum 100ms)", settle)
 	}
 	return proof.With(ctx.Context, c.Line, set, true, func(p *proof.Prover) error {
-		w := &watching{command: c, settle: settle, once: ctx.Bool("once"), json: set.On("json"), pause: pause, now: time.Now}
-		w.look = func(ctx context.Context) (string, error) { return look(ctx, p) }
-		w.prove = func(ctx context.Context) run.Document {
+		w := follow(p, settle)
+		w.command, w.once, w.json = c, ctx.Bool("once"), set.On("json")
+		w.tell = w.print
+		return w.watch(ctx.Context)
+	})
+}
+
+// Follow proves what p has in its working tree each time it was left alone for settle, and tells of each state. It returns
+// nil when ctx ends, or the error of tell.
+func Follow(ctx context.Context, p *proof.Prover, settle time.Duration, tell func(State) error) error {
+	w := follow(p, settle)
+	w.tell = tell
+	return w.watch(ctx)
+}
+
+// follow watches the working tree of p; whom it tells is open.
+func follow(p *proof.Prover, settle time.Duration) *watching {
+	return &watching{
+		settle: settle, pause: pause, now: time.Now,
+		look: func(ctx context.Context) (string, error) { return look(ctx, p) },
+		prove: func(ctx context.Context) run.Document {
 			head, err := head(ctx, p.Repo)
 			if err != nil {
 				return run.Document{Exit: run.ExitInfra, Error: &run.Problem{Message: err.Error(), Next: "see `git status`"}}
 			}
 			return p.WorkingTree(ctx, "what is not committed yet", head)
-		}
-		return w.watch(ctx.Context)
-	})
+		},
+	}
 }
 
 // head is the last commit, the empty tree before the first one.
@@ -136,6 +153,7 @@ type watching struct {
 	prove      func(context.Context) run.Document
 	pause      func(context.Context, time.Duration) error
 	now        func() time.Time
+	tell       func(State) error
 
 	open bool // a line of state stands on the terminal, without its end
 }
@@ -229,7 +247,7 @@ func stateOf(doc run.Document) State {
 	return s
 }
 
-// show prints a state: a line of JSON, the line of a terminal anew, or a line below the last one.
+// show tells of a state, complete.
 func (w *watching) show(s State) error {
 	s.At = w.now().UTC()
 	if s.Findings == nil {
@@ -238,10 +256,15 @@ func (w *watching) show(s State) error {
 	if s.Unproven == nil {
 		s.Unproven = []verify.Unproven{}
 	}
+	return w.tell(s)
+}
+
+// print prints a state: a line of JSON, the line of a terminal anew, or a line below the last one.
+func (w *watching) print(s State) error {
 	if w.json {
 		return term.PrintJSONLine(w.Stdout, s)
 	}
-	text := w.now().Format(time.TimeOnly) + "  " + line(s)
+	text := w.now().Format(time.TimeOnly) + "  " + s.Line()
 	if term.Terminal(w.Stdout) == nil || w.Getenv("TERM") == "dumb" {
 		_, err := fmt.Fprintln(w.Stdout, text)
 		return err
@@ -259,8 +282,8 @@ func (w *watching) end() {
 	}
 }
 
-// line says a state in one line.
-func line(s State) string {
+// Line says a state in one line, which is safe to show.
+func (s State) Line() string {
 	words := []string{map[string]string{"passed": "passes", "failed": "fails", "held": "needs approval", "unjudged": "not judged", "unchanged": "as committed"}[s.State]}
 	if words[0] == "" {
 		words[0] = s.State

@@ -32,6 +32,7 @@ func newFilm(looks []string, docs ...run.Document) (*film, context.Context) {
 	line := cmdline.New(func(string) string { return "" }, strings.NewReader(""), &f.out, &f.out)
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	f.watching = &watching{command: command{line}, settle: 2 * time.Second, now: func() time.Time { return at }}
+	f.tell = f.print
 	f.look = func(context.Context) (string, error) {
 		if len(looks) == 0 {
 			cancel()

@@ -1,0 +1,92 @@
+// Package lsp is `agent lsp`: what the gates find in the working tree, as diagnostics of the Language Server Protocol.
+package lsp
+
+import (
+	"context"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"agent/cmd/agent/internal/cmdline"
+	"agent/cmd/agent/internal/command/watch"
+	"agent/cmd/agent/internal/config"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/proof"
+)
+
+type command struct {
+	*cmdline.Line
+	version string
+}
+
+// Command serves diagnostics to editors. version is the agent's own.
+func Command(line *cmdline.Line, version string) *cli.Command {
+	c := command{line, version}
+	return &cli.Command{
+		Name: "lsp", Usage: "show editors what the gates find (Language Server Protocol)",
+		Description: "An editor starts it and speaks with it on stdin and stdout. As with `agent watch`, what lies in the\n" +
+			"working tree is proved against HEAD each time it was left alone for a while, and the editor shows\n" +
+			"what the gates find at the lines. What counts is what is saved. The workspace is the folder that\n" +
+			"the editor has open, or that of --workspace. It writes nothing to the workspace. `agent help\n" +
+			"editors` has the lines for VS Code, Neovim and Helix.\n\n" + cmdline.Examples(
+			"agent lsp", "in an editor's configuration",
+			"agent lsp --settle 5s", "for who saves often"),
+		Flags: []cli.Flag{
+			cmdline.WorkspaceFlag(),
+			&cli.DurationFlag{Name: "settle", Value: 2 * time.Second, Usage: "prove what did not change for `TIME`"},
+			cmdline.AllowFlag(), cmdline.NoInstallFlag(),
+		},
+		Action: c.serve,
+	}
+}
+
+// serve runs the command.
+func (c command) serve(ctx *cli.Context) error {
+	if settle := ctx.Duration("settle"); settle < 100*time.Millisecond {
+		return fault.Usage("use e.g. 500ms or 2s", "invalid duration %q (minimum 100ms)", settle)
+	}
+	set, err := config.Load(ctx, c.Getenv)
+	if err != nil {
+		return err
+	}
+	if err := cmdline.CheckDirectory(cmdline.Resolved(set["workspace"].Text)); err != nil {
+		return err
+	}
+	s := &session{version: c.version, follow: c.follower(ctx), pause: pause}
+	return s.serve(ctx.Context, c.Stdin, c.Stdout)
+}
+
+// follower proves the workspace of a client, which opens it by any name that leads there.
+func (c command) follower(cl *cli.Context) func(context.Context, string, func(string, watch.State) error) error {
+	named := cl.IsSet("workspace")
+	return func(ctx context.Context, root string, tell func(string, watch.State) error) error {
+		if root != "" && !named {
+			if err := cl.Set("workspace", root); err != nil {
+				return err
+			}
+		}
+		set, err := config.Load(cl, c.Getenv)
+		if err != nil {
+			return err
+		}
+		return proof.With(ctx, c.Line, set, true, func(p *proof.Prover) error {
+			shown := p.Request.Place.Path
+			if root != "" && cmdline.Resolved(root) == shown {
+				shown = root
+			}
+			return watch.Follow(ctx, p, cl.Duration("settle"), func(s watch.State) error { return tell(shown, s) })
+		})
+	}
+}
+
+// pause waits.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}

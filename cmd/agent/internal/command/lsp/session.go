@@ -1,0 +1,268 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+	"github.com/creachadair/jrpc2/handler"
+
+	"agent/cmd/agent/internal/command/watch"
+	"agent/cmd/agent/internal/fault"
+	"agent/cmd/agent/internal/term"
+)
+
+// retryTime is how long is waited before a workspace that could not be opened is tried again.
+const retryTime = 30 * time.Second
+
+// notInitialized is the protocol's code for requests that come too early.
+const notInitialized jrpc2.Code = -32002
+
+// A phase is where the conversation with a client has come to.
+type phase int
+
+const (
+	fresh   phase = iota // before initialize
+	ready                // initialize is answered
+	started              // initialized came: the workspace is watched
+	ending               // shutdown is answered
+)
+
+// A session is the conversation with one client.
+type session struct {
+	version string
+	// follow tells of the states of the workspace at root until ctx ends, "" for the configured one. It gives the root that files are
+	// relative to with each.
+	follow func(ctx context.Context, root string, tell func(root string, s watch.State) error) error
+	pause  func(ctx context.Context, d time.Duration) error
+
+	rpc   *jrpc2.Server
+	exit  chan struct{} // closed by exit
+	lost  chan struct{} // closed when the client takes nothing any more
+	begin chan string   // the root, once
+
+	mu    sync.Mutex
+	phase phase
+	root  string
+
+	// Of the watcher alone: the files that have diagnostics.
+	published map[string]bool
+}
+
+// serve speaks with a client until it says exit or goes away, or ctx ends.
+func (s *session) serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	s.exit, s.lost, s.begin, s.published = make(chan struct{}), make(chan struct{}), make(chan string, 1), map[string]bool{}
+	ctx, cancel := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	defer watcher.Wait()
+	defer cancel()
+	conn := newStream(in, out)
+	defer conn.flush()
+	defer conn.Close()
+	s.rpc = jrpc2.NewServer(s.methods(), &jrpc2.ServerOptions{AllowPush: true, DisableBuiltin: true, Concurrency: 1}).Start(conn)
+	watcher.Go(func() {
+		select {
+		case root := <-s.begin:
+			s.watch(ctx, root)
+		case <-ctx.Done():
+		}
+	})
+	// A read of standard input that nothing ends may outlast this.
+	gone := make(chan error, 1)
+	go func() { gone <- s.rpc.WaitStatus().Err }()
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.lost:
+		return nil
+	case err := <-gone:
+		if err == nil || errors.Is(err, io.ErrUnexpectedEOF) || s.left() {
+			return s.farewell()
+		}
+		return fault.Usage("have an editor start it: see `agent help editors`", "what came on standard input is not the Language Server Protocol: %w", err)
+	case <-s.exit:
+		return s.farewell()
+	}
+}
+
+// left reports whether the client said exit.
+func (s *session) left() bool {
+	select {
+	case <-s.exit:
+		return true
+	default:
+		return false
+	}
+}
+
+// farewell is how it ends after exit, by the protocol, or after a client went away without a word.
+func (s *session) farewell() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left() && s.phase != ending {
+		return fault.Reported{Exit: 1}
+	}
+	return nil
+}
+
+// methods are those that there are.
+func (s *session) methods() handler.Map {
+	return handler.Map{
+		"initialize":  s.step(fresh, ready, s.initialize),
+		"initialized": s.step(ready, started, s.initialized),
+		"shutdown":    s.shutdown(),
+		"exit": func(context.Context, *jrpc2.Request) (any, error) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if !s.left() {
+				close(s.exit)
+			}
+			return nil, nil
+		},
+	}
+}
+
+// step is a method that leads from one phase to the next, and is refused in any other.
+func (s *session) step(from, to phase, act func(*jrpc2.Request) (any, error)) jrpc2.Handler {
+	return func(_ context.Context, req *jrpc2.Request) (any, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		switch {
+		case s.phase == fresh && from != fresh:
+			return nil, jrpc2.Errorf(notInitialized, "%s before initialize", req.Method())
+		case s.phase != from:
+			return nil, jrpc2.Errorf(jrpc2.InvalidRequest, "%s comes at the wrong time", req.Method())
+		}
+		answer, err := act(req)
+		if err == nil {
+			s.phase = to
+		}
+		return answer, err
+	}
+}
+
+// initialize answers with what there is, and keeps what the client takes for the root.
+func (s *session) initialize(req *jrpc2.Request) (any, error) {
+	var in struct {
+		RootURI          string `json:"rootUri"`
+		RootPath         string `json:"rootPath"`
+		WorkspaceFolders []struct {
+			URI string `json:"uri"`
+		} `json:"workspaceFolders"`
+	}
+	if err := req.UnmarshalParams(&in); err != nil {
+		return nil, err
+	}
+	s.root = in.RootPath
+	for _, uri := range append([]string{in.RootURI}, folders(in.WorkspaceFolders)...) {
+		if u, err := url.Parse(uri); err == nil && u.Scheme == "file" && u.Path != "" {
+			s.root = u.Path
+			break
+		}
+	}
+	type info struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	}
+	return struct {
+		Capabilities struct {
+			TextDocumentSync int `json:"textDocumentSync"` // 0: what counts is what is saved
+		} `json:"capabilities"`
+		ServerInfo info `json:"serverInfo"`
+	}{ServerInfo: info{"agent", s.version}}, nil
+}
+
+// folders are the URIs of workspace folders.
+func folders(list []struct {
+	URI string `json:"uri"`
+},
+) (uris []string) {
+	for _, f := range list {
+		uris = append(uris, f.URI)
+	}
+	return uris
+}
+
+// initialized has the workspace watched.
+func (s *session) initialized(*jrpc2.Request) (any, error) {
+	s.begin <- s.root
+	return nil, nil
+}
+
+// shutdown ends the conversation, whether the workspace is watched by then or not.
+func (s *session) shutdown() jrpc2.Handler {
+	return func(ctx context.Context, req *jrpc2.Request) (any, error) {
+		s.mu.Lock()
+		at := s.phase
+		s.mu.Unlock()
+		if at == fresh || at == ending {
+			at = ready // refused
+		}
+		return s.step(at, ending, func(*jrpc2.Request) (any, error) { return nil, nil })(ctx, req)
+	}
+}
+
+// watch publishes what is found until ctx ends. Where the workspace cannot be opened, as without an engine, that is said once.
+func (s *session) watch(ctx context.Context, root string) {
+	said := ""
+	for ctx.Err() == nil {
+		err := s.follow(ctx, root, s.publish)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		if problem, _ := fault.Classify(ctx, err); problem.Message != said {
+			said = problem.Message
+			if s.say("window/showMessage", isError, "agent: "+term.CleanLine(problem.Message+"; next: "+problem.Next)) != nil {
+				return
+			}
+		}
+		if s.pause(ctx, retryTime) != nil {
+			return
+		}
+	}
+}
+
+// publish shows a state at the editor. What is found stays until there is another verdict.
+func (s *session) publish(root string, st watch.State) error {
+	switch st.State {
+	case "proving", "unjudged":
+	default:
+		for _, p := range publications(root, st, s.published) {
+			if err := s.notify("textDocument/publishDiagnostics", p); err != nil {
+				return err
+			}
+			s.published[p.URI] = true
+			if len(p.Diagnostics) == 0 {
+				delete(s.published, p.URI)
+			}
+		}
+	}
+	kind, show := urgent(st)
+	method := "window/logMessage"
+	if show {
+		method = "window/showMessage"
+	}
+	return s.say(method, kind, "agent: "+st.Line())
+}
+
+// say sends text for the person.
+func (s *session) say(method string, kind int, text string) error {
+	return s.notify(method, message{kind, text})
+}
+
+// notify sends a notification. A client that takes none ends the session.
+func (s *session) notify(method string, params any) error {
+	err := s.rpc.Notify(context.Background(), method, params)
+	if err != nil {
+		select {
+		case <-s.lost:
+		default:
+			close(s.lost)
+		}
+	}
+	return err
+}
