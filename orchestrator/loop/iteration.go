@@ -78,11 +78,12 @@ func (it Iteration) last() bool {
 }
 
 // cleared returns what the loop has reviewed without finding anything, this
-// iteration included: paths with the digest of what was reviewed.
+// iteration included: paths with the digest of what was reviewed. A file that was read for a
+// directive alone is due all the same.
 func (it Iteration) cleared() map[string]string {
 	p, err := tournament.RecordedPlan(it.Plan).Read()
 	b := p.Task.Brief
-	if err != nil || !nothingFound(it.Outcome) || b.Target == "" {
+	if err != nil || !nothingFound(it.Outcome) || b.Target == "" || p.Directive != "" {
 		return it.Order.Clean
 	}
 	all := maps.Clone(it.Order.Clean)
@@ -182,6 +183,7 @@ func (l *Loop) execute(ctx context.Context, it *Iteration, req run.Request) run.
 	req.Workspace, req.Patch, req.Iteration = it.Workspace, nil, it.ID
 	req.Goal, req.Scope, req.Candidates, req.Reviewed = o.Goal, o.Scope, o.Candidates, o.Clean
 	req.NoFeature = req.NoFeature || o.UntilClean
+	req.MayFindNothing = !o.Single
 	return find.Run(ctx, req)
 }
 

@@ -97,13 +97,14 @@ func (r RecordedPlan) Read() (Plan, error) {
 	return p, nil
 }
 
-// SettleReview notes whether a review is the last that a loop has to do: done says that
-// the target needs none, left are the files that need one besides.
+// SettleReview notes whether a review, for a goal or without, is the last that a loop has to do:
+// done says that the target needs none, left are the files that need one besides.
+// A directive is never the last: the review of the files comes after it.
 func (p *Plan) SettleReview(done bool, left []string) {
-	b := &p.Task.Brief
-	p.Final = b.Goal == "" && len(left) == 0
+	p.Final = p.Directive == "" && len(left) == 0
 	if done {
-		b.Target, p.Why = "", "all that there is to review was reviewed since it last changed"
+		b := &p.Task.Brief
+		b.Target, b.Goal, p.Why = "", "", "all that there is to review was reviewed since it last changed"
 	}
 }
 
