@@ -288,6 +288,8 @@ type Runner struct {
 	Orphans  Recovering
 	Images   gate.Snapshotter
 	Verifier gate.Verifier
+	// Repairer has linters repair what models wrote; nil for nobody.
+	Repairer gate.Repairer
 	// Boxes has boxes ready for candidates when the model has answered; nil where
 	// each is started when it is needed.
 	Boxes Warmer

@@ -32,6 +32,8 @@ type Plan struct {
 	Proposal *run.KeptProposal
 	// Critics are who reviews what passed, nil for nobody; a replay asks the same.
 	Critics *critic.Seats `json:",omitempty"`
+	// Repairs is that of the crew.
+	Repairs bool `json:",omitempty"`
 	// Final says that the target is the last file that the loop has to review;
 	// without a target and a goal, that all of them were.
 	Final bool
@@ -56,6 +58,8 @@ type Crew struct {
 	Planner  Planner
 	// Critics review what passed before anybody decides on it; nobody where it has no members.
 	Critics critic.Panel
+	// Repairs has linters repair what they can of a candidate before the engineer is asked to; a replay does as was done.
+	Repairs bool
 	// Workbench returns where the model works on one line of candidates, for a task whose
 	// brief has tools.
 	Workbench func(ctx context.Context, base *workspace.Manifest, task agent.Task) (Workbench, error)

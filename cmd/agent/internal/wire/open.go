@@ -15,6 +15,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/turns"
 	"agent/verify"
+	"agent/verify/repair"
 )
 
 // A Session is what the commands stand on, opened by one function and
@@ -160,6 +161,7 @@ func (s *Session) Runner(emit func(run.Event)) *run.Runner {
 	if s.Engine != nil {
 		r.Images = s.Builder
 		r.Boxes, r.Verifier = s.Boxes(), &verify.Verifier{Boxes: s.Boxes(), Cache: s.DB, Turns: turns.New(), Hide: s.Hide}
+		r.Repairer = &repair.Repairer{Boxes: s.Boxes()}
 	}
 	return r
 }
