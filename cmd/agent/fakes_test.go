@@ -102,6 +102,17 @@ func (f fakes) told(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// keeps checks how many cached contents a vendor holds, and how many it ever made: keeps gemini 0 1.
+func (f fakes) keeps(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 || f[args[0]] == nil {
+		ts.Fatalf("usage: keeps VENDOR HELD MADE")
+	}
+	kept, made := f[args[0]].Kept()
+	if strconv.Itoa(len(kept)) != args[1] || strconv.Itoa(made) != args[2] {
+		ts.Fatalf("%s holds %q and made %d", args[0], kept, made)
+	}
+}
+
 // gone stops a vendor: gone gemini.
 func (f fakes) gone(ts *testscript.TestScript, _ bool, args []string) {
 	f[args[0]].Close()

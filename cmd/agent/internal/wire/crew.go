@@ -73,6 +73,9 @@ func (s *Session) newChain(set config.Settings, scope, replay string) (*llm.Chai
 	if err != nil {
 		return nil, fault.Usage("set the price in [prices] of the user configuration, or remove the cap on cost", "%w", err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.chains = append(s.chains, chain)
 	return chain, nil
 }
 
