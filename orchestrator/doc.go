@@ -159,6 +159,7 @@
 //	verify/node                   those of JavaScript and TypeScript
 //	verify/node/glob              the patterns by which runners of tests name files
 //	verify/node/npmscript         the scripts of package.json, read as lists of commands
+//	verify/node/lintreport        the reports of linters that packages bring
 //	verify/node/tap               reports of the Test Anything Protocol
 //	verify/mutate                 programs with one slip in them, to measure tests by
 //	verify/trial                  the tests as they were and as they are, on either program
@@ -167,6 +168,7 @@
 //	verify/shell                  that of shell scripts
 //	verify/syntax                 a parser for every touched file
 //	verify/format                 the formatters
+//	verify/repair                 what linters repair by themselves of a candidate, in boxes
 //	verify/room                   how large boxes must be for a workspace; pure
 //	verify/smoke                  the program, started and watched
 //	verify/symbols                what files define and refer to, for the ledger

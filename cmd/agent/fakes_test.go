@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -75,6 +77,39 @@ func (f fakes) asked(ts *testscript.TestScript, neg bool, args []string) {
 		if r.KeyInURL {
 			ts.Fatalf("a key is in the URL")
 		}
+	}
+}
+
+// told checks what a vendor was sent last: told gemini 'image/png'. A picture reads as its type and size, as "[image/png, 8 bytes]".
+func (f fakes) told(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 || f[args[0]] == nil {
+		ts.Fatalf("usage: told VENDOR PATTERN")
+	}
+	list := f[args[0]].Requests()
+	if len(list) == 0 {
+		ts.Fatalf("%s was sent nothing", args[0])
+	}
+	last := list[len(list)-1]
+	text := last.System
+	for _, m := range last.Messages {
+		text += "\n" + m.Role + ": " + m.Text
+		for _, p := range m.Pictures {
+			text += fmt.Sprintf(" [%s, %d bytes]", p.Type, len(p.Data))
+		}
+	}
+	if regexp.MustCompile(`(?m)`+args[1]).MatchString(text) == neg {
+		ts.Fatalf("%s was sent:\n%s", args[0], text)
+	}
+}
+
+// keeps checks how many cached contents a vendor holds, and how many it ever made: keeps gemini 0 1.
+func (f fakes) keeps(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 || f[args[0]] == nil {
+		ts.Fatalf("usage: keeps VENDOR HELD MADE")
+	}
+	kept, made := f[args[0]].Kept()
+	if strconv.Itoa(len(kept)) != args[1] || strconv.Itoa(made) != args[2] {
+		ts.Fatalf("%s holds %q and made %d", args[0], kept, made)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 				Setup: func(env *testscript.Env) error { return setUp(env, url) },
 				Cmds: map[string]func(*testscript.TestScript, bool, []string){
 					"exits": exits, "field": field, "keep": keep, "kept": kept, "holding": holding, "fifo": fifo, "example": example,
-					"model": models.start, "asked": models.asked, "gone": models.gone, "forge": hosts.start, "commit": hosts.commit, "pulls": hosts.pulls,
+					"model": models.start, "asked": models.asked, "told": models.told, "keeps": models.keeps, "gone": models.gone, "forge": hosts.start, "commit": hosts.commit, "pulls": hosts.pulls,
 					"opened": hosts.opened, "builds": hosts.builds,
 					"at": atTerminal(t),
 				},

@@ -24,7 +24,7 @@ const patience = 10 * time.Minute
 // atTerminal returns the command of scripts that has a person at a terminal of so many columns: at COLUMNS CODE SESSION ARG….
 // Each line of the file SESSION is a text that the terminal must show, and behind ` => ` what is typed then, as a string of
 // Go without its quotes. A text that a line has again must be shown once more. What the terminal showed at the end, its
-// colours taken away, is the file "screen". An ARG of <FILE is the input of the command, which leaves the terminal to questions.
+// colours taken away, is the file "screen", and what was written to it as it came the file "written". An ARG of <FILE is the input of the command, which leaves the terminal to questions.
 func atTerminal(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) < 4 {
@@ -51,6 +51,7 @@ func atTerminal(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		cmd.Env = append(os.Environ(), "TERM=xterm", "COLUMNS=", "VISUAL=", "PAGER=cat")
 		for _, name := range []string{
 			"AGENT_DATABASE_URL", "AGENT_GUEST", "AGENT_COUNTDOWN", "AGENT_MODE", "HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "DOCKER_HOST", "EDITOR", "NO_COLOR", "OLLAMA_HOST",
+			"TERM", "AGENT_MODEL", "GEMINI_API_KEYS", "GEMINI_BASE_URL",
 		} {
 			if value := ts.Getenv(name); value != "" {
 				cmd.Env = append(cmd.Env, name+"="+value)
@@ -75,6 +76,7 @@ func atTerminal(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		}
 		screen := termtest.Plain(t, p.Whole(), columns, lines)
 		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs("."), "screen"), []byte(screen), 0o644))
+		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs("."), "written"), []byte(p.Whole()), 0o644))
 		if want := args[1]; strconv.Itoa(code) != want {
 			ts.Fatalf("exit code %d, want %s\n%s", code, want, screen)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"agent/images"
 	"agent/images/dependencies"
+	"agent/sandbox/workspace"
 	"agent/verify"
 	"agent/verify/policy"
 )
@@ -44,6 +45,11 @@ type Snapshotter interface {
 // A Verifier judges a candidate. *verify.Verifier is one.
 type Verifier interface {
 	Verify(ctx context.Context, req verify.Request, emit func(verify.Event)) (verify.Report, error)
+}
+
+// A Repairer has linters repair what they alone have against a candidate. *repair.Repairer is one.
+type Repairer interface {
+	Repair(ctx context.Context, req verify.Request, gates []verify.Gate) (cs workspace.Changeset, what string, err error)
 }
 
 // A Background does work that its caller does not wait for. Its owner does,
@@ -75,6 +81,8 @@ type Rules struct {
 type Gate struct {
 	Images   Snapshotter
 	Verifier Verifier
+	// Repairer repairs candidates before a model is asked to; nil for nobody.
+	Repairer Repairer
 	Rules    Rules
 	// Run is the label of the boxes.
 	Run string

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"agent/images"
@@ -38,11 +39,9 @@ func (g *Gate) Judge(ctx context.Context, st Stage, cand *Candidate, w Watch) er
 		return err
 	}
 	var lost error // of what has to be recorded before anything is judged
-	report, err := g.Verifier.Verify(ctx, verify.Request{
-		Run: g.Run, Lease: time.Now().Add(LeaseFor), Snapshot: st.Image.ID, Delta: st.Delta, Installed: st.Image.Installed, Patched: patched,
-		Toolchain: st.Tools.ID, Versions: st.Tools.Versions, Base: st.Base, Changeset: cand.Changeset, Config: g.Rules.Config, Allow: g.Rules.Allow, Model: g.Rules.Model,
-		Rank: w.Rank, Settled: w.Settled, Earlier: g.Earlier,
-	}, func(e verify.Event) {
+	req := g.request(st, *cand)
+	req.Patched, req.Rank, req.Settled, req.Earlier = patched, w.Rank, w.Settled, g.Earlier
+	report, err := g.Verifier.Verify(ctx, req, func(e verify.Event) {
 		if w.Event != nil {
 			lost = cmp.Or(lost, w.Event(e))
 		}
@@ -68,6 +67,40 @@ func (g *Gate) Judge(ctx context.Context, st Stage, cand *Candidate, w Watch) er
 	}
 	cand.seal(report.Changeset, holds)
 	return ctx.Err()
+}
+
+// request asks about a candidate on a stage.
+func (g *Gate) request(st Stage, cand Candidate) verify.Request {
+	return verify.Request{
+		Run: g.Run, Lease: time.Now().Add(LeaseFor), Snapshot: st.Image.ID, Delta: st.Delta, Installed: st.Image.Installed,
+		Toolchain: st.Tools.ID, Versions: st.Tools.Versions, Base: st.Base, Changeset: cand.Changeset, Config: g.Rules.Config, Allow: g.Rules.Allow, Model: g.Rules.Model,
+	}
+}
+
+// Repair returns what linters make of a candidate that failed for nothing but what they repair by themselves, with what they did
+// in a sentence: another candidate, which is yet to be judged. It is "" where a model has to be asked.
+func (g *Gate) Repair(ctx context.Context, st Stage, cand Candidate) (repaired Candidate, what string, err error) {
+	if g.Repairer == nil || cand.Verdict != verify.Fail || cand.Changeset.Empty() {
+		return cand, "", nil
+	}
+	cs, what, err := g.Repairer.Repair(ctx, g.request(st, cand), cand.Gates)
+	if err != nil || what == "" {
+		return cand, "", err
+	}
+	// Like a changeset that was taken, it is a patch of its own to the workspace.
+	repaired = Candidate{Thought: cand.Thought, Edits: cand.Edits}
+	g.Seal(&repaired, cs)
+	repaired.Origin = Origin{Response: []byte(repaired.Diff), Asked: repaired.Digest}
+	return repaired, what, nil
+}
+
+// Note adds what was done to a candidate to the first of its gates that is called name, or to the first of all.
+func (c *Candidate) Note(name, text string) {
+	if len(c.Gates) == 0 {
+		return
+	}
+	g := &c.Gates[max(0, slices.IndexFunc(c.Gates, func(g verify.Gate) bool { return g.Name == name }))]
+	g.Detail = strings.TrimPrefix(g.Detail+"; "+text, "; ")
 }
 
 // keepBaseline keeps what only the next run will ask for, also when the run that

@@ -98,6 +98,17 @@ func New(c Config) (*Chain, error) {
 	return chain, nil
 }
 
+// Release has the vendors keep nothing of the chain's conversations any more. What is not released ends by itself, within an hour.
+func (c *Chain) Release(ctx context.Context) error {
+	var errs []error
+	for _, l := range c.conf.Links {
+		if r, ok := l.Provider.(Releaser); ok {
+			errs = append(errs, r.Release(ctx))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // check refuses a link whose cost would be unknown under a cap, or absurd.
 func (l Link) check(limits Limits) error {
 	if l.Price != nil {

@@ -34,6 +34,12 @@ type Lister interface {
 	Models(ctx context.Context, key Key) ([]Model, error)
 }
 
+// A Releaser is a Provider that has its vendor keep something between questions. Release has it keep that no longer; the
+// provider may be asked again, and then released again.
+type Releaser interface {
+	Release(ctx context.Context) error
+}
+
 // A Model is what a vendor tells of one of its models.
 type Model struct {
 	Name    string // the vendor's own, as in Request.Model

@@ -78,11 +78,12 @@ func (it Iteration) last() bool {
 }
 
 // cleared returns what the loop has reviewed without finding anything, this
-// iteration included: paths with the digest of what was reviewed.
+// iteration included: paths with the digest of what was reviewed. A file that was read for a
+// directive alone is due all the same.
 func (it Iteration) cleared() map[string]string {
 	p, err := tournament.RecordedPlan(it.Plan).Read()
 	b := p.Task.Brief
-	if err != nil || !nothingFound(it.Outcome) || b.Target == "" {
+	if err != nil || !nothingFound(it.Outcome) || b.Target == "" || p.Directive != "" {
 		return it.Order.Clean
 	}
 	all := maps.Clone(it.Order.Clean)
@@ -187,6 +188,7 @@ func (l *Loop) execute(ctx context.Context, it *Iteration, req run.Request) run.
 		p := l.trouble(ctx, err)
 		return run.Document{Workspace: it.Workspace, Error: p, Exit: run.ExitOf(p)}
 	}
+	req.MayFindNothing = !o.Single
 	return find.Run(ctx, req)
 }
 

@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"agent/orchestrator/agent"
+	"agent/orchestrator/gate"
 	"agent/orchestrator/ledger"
 	"agent/orchestrator/loop"
 	"agent/orchestrator/run"
 	"agent/orchestrator/run/runtest"
 	"agent/orchestrator/tournament"
+	"agent/sandbox/workspace"
 	"agent/verify"
 )
 
@@ -341,6 +343,85 @@ func TestALoopReviewsAgainWhatChanged(t *testing.T) {
 	// a.py was found clean before the loop was stopped; b.py has changed.
 	if outcomes(res) != "b.py promoted, b.py clean" || res.Exit != run.ExitDone || !strings.HasPrefix(res.Stopped, "clean: every file") {
 		t.Errorf("%s, exit %d: %s", outcomes(res), res.Exit, res.Stopped)
+	}
+}
+
+// A loop with a goal, or with directives, in which nothing is left to change ends well and says so. Each file is looked at
+// once for the goal as it is; a directive that needs nothing is attended to and no failure.
+func TestALoopWithAGoalEndsWhenNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	nothing := func(from, to int) map[string]string {
+		answers := map[string]string{"1 target": "a.py", "2 target": "b.py", "3 target": "b.py", "4 target": "a.py", "5 target": "a.py"}
+		for n := from; n <= to; n++ {
+			answers[fmt.Sprintf("%d propose/1", n)] = "NOTHING"
+		}
+		return answers
+	}
+	first := nothing(2, 5)
+	first["1 propose/1"], first["1 memory/UM"] = runtest.Only("x = 1", "x = 2"), "- x is two"
+	for name, c := range map[string]struct {
+		answers    map[string]string
+		order      loop.Order
+		directives string
+		explores   bool
+		rounds     string
+		stopped    string
+	}{
+		"every file": {answers: first, order: loop.Order{Goal: "numbers are even"}, rounds: "a.py promoted, b.py clean, a.py clean", stopped: "clean: every file was reviewed for the goal"},
+		"nothing at all": {
+			answers: nothing(1, 5), order: loop.Order{Goal: "g", UntilClean: true, Candidates: 2}, rounds: "a.py clean, b.py clean", stopped: "clean: every file was reviewed for the goal",
+		},
+		"a file":   {answers: first, order: loop.Order{Goal: "x is two", Scope: []string{"a.py"}, UntilClean: true}, rounds: "a.py promoted, a.py clean", stopped: "clean: every file was reviewed for the goal"},
+		"by tools": {answers: first, order: loop.Order{Goal: "x is two", UntilClean: true}, explores: true, rounds: "promoted, clean", stopped: "clean: the model sees nothing left to change for the goal"},
+		"directives": {
+			answers: nothing(1, 5), order: loop.Order{UntilClean: true}, directives: "- a.py: x is one\n- b.py: import a\n- a.py: no y\n",
+			rounds: "a.py clean, b.py clean, a.py clean, b.py clean, a.py clean", stopped: "clean: every file was reviewed since it last changed",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for step, text := range c.answers {
+				if n, propose := strings.CutSuffix(step, " propose/1"); propose && c.order.Candidates > 1 {
+					c.answers[n+" propose/2"] = text
+				}
+			}
+			s := school(t, runtest.Says(verify.Pass), c.answers)
+			if c.directives != "" {
+				if err := os.Mkdir(filepath.Join(s.Dir, ".agent"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				s.Write(t, tournament.DirectivesFile, c.directives)
+			}
+			crew := s.loop.Crew
+			s.loop.Crew = func(it loop.Iteration, emit func(agent.Progress)) tournament.Crew {
+				made := crew(it, emit)
+				scout := made.Planner.(*loop.Scout)
+				scout.Orders, scout.Explores = s.DB, c.explores
+				made.Workbench = func(context.Context, *workspace.Manifest, agent.Task) (tournament.Workbench, error) {
+					return explorer{pupil{s, it}}, nil
+				}
+				return made
+			}
+			res := s.sail(t.Context(), loop.Start{Order: c.order})
+			if res.Exit != run.ExitDone || res.Error != nil || outcomes(res) != c.rounds || !strings.HasPrefix(res.Stopped, c.stopped) {
+				t.Errorf("exit %d, %s: %s", res.Exit, outcomes(res), res.Stopped)
+			}
+		})
+	}
+}
+
+// An explorer stands for a workbench: it answers as a pupil does.
+type explorer struct{ pupil }
+
+func (e explorer) On(workspace.Changeset, gate.Stage, *gate.Gate) agent.Model { return e.pupil }
+
+// A single run was asked for a change: that there is none is no good end of it.
+func TestASingleRunForAGoalWithoutAChangeFails(t *testing.T) {
+	t.Parallel()
+	c := school(t, runtest.Says(verify.Pass), map[string]string{"1 target": "a.py", "1 propose/1": "NOTHING"})
+	res := c.sail(t.Context(), loop.Start{Order: loop.Order{Goal: "g", Single: true, Iterations: 1}})
+	if res.Exit != run.ExitFail || res.Error == nil || outcomes(res) != "a.py rejected" {
+		t.Errorf("exit %d, %s: %s", res.Exit, outcomes(res), res.Stopped)
 	}
 }
 

@@ -107,7 +107,7 @@ func (r *Result) over(l *Loop, it *Iteration, next Order, doc *run.Document) boo
 			r.Error, r.Exit = doc.Error, doc.Exit
 		}
 	case nothingFound(it.Outcome) && it.last() && !it.served() && !next.Single:
-		r.Stopped = "clean: every file was reviewed since it last changed, and nothing waits"
+		r.Stopped = it.clean()
 	case next.Iterations > 0 && next.Done >= next.Iterations:
 		r.Stopped = fmt.Sprintf("all of %s done", run.Count(next.Iterations, "iteration"))
 		if next.Failures >= next.Iterations && doc != nil {
@@ -117,6 +117,17 @@ func (r *Result) over(l *Loop, it *Iteration, next Order, doc *run.Document) boo
 		return false
 	}
 	return true
+}
+
+// clean says why nothing is left to do after an iteration that found nothing and was the last.
+func (it Iteration) clean() string {
+	switch {
+	case it.Order.Goal == "":
+		return "clean: every file was reviewed since it last changed, and nothing waits"
+	case it.target() == "":
+		return "clean: the model sees nothing left to change for the goal"
+	}
+	return "clean: every file was reviewed for the goal since it last changed"
 }
 
 // open finds or starts the iteration that the loop begins with; nil when there

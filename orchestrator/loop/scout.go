@@ -155,7 +155,7 @@ func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, known surv
 			return &agent.StopError{Message: b.Target + " is not in the workspace", Next: "name a file of it with --file, or a --goal that creates it"}
 		}
 		plan.Why = "as asked"
-		if req.Goal == "" && req.Proposal == nil {
+		if req.Proposal == nil {
 			plan.SettleReview(reviewed(base, req, b.Target), nil)
 		}
 		return nil
@@ -174,19 +174,22 @@ func (s *Scout) choose(ctx context.Context, base *workspace.Manifest, known surv
 	}
 	if s.Explores && b.Goal != "" {
 		plan.Why = cmp.Or(plan.Why, "the model looks around")
+		plan.SettleReview(false, nil)
 		return nil
 	}
 	all := s.candidates(base)
 	if len(all) == 0 {
 		if b.Goal != "" {
 			plan.Why = cmp.Or(plan.Why, "an empty workspace")
+			plan.SettleReview(false, nil)
 			return nil // the goal may create the first file
 		}
 		return &agent.StopError{Message: "the workspace has no file to work on", Next: "say with --goal what to create"}
 	}
-	// A goal may concern any file; a review that found nothing would find nothing again.
+	// A review that found nothing, for the goal of the loop where it has one, would find nothing
+	// again; a directive may concern any file.
 	open := all
-	if b.Goal == "" {
+	if plan.Directive == "" {
 		open = slices.DeleteFunc(slices.Clone(all), func(p string) bool { return reviewed(base, req, p) })
 	}
 	if len(open) == 0 {

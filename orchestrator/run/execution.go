@@ -62,7 +62,7 @@ func (x *Execution) Workspace() string { return x.rec.Workspace }
 // Gate returns the gate of the run for a request.
 func (x *Execution) Gate(req Request) *gate.Gate {
 	return &gate.Gate{
-		Images: x.runner.Images, Verifier: x.runner.Verifier, Rules: req.Rules(), Run: x.rec.ID, Alongside: &x.alongside,
+		Images: x.runner.Images, Verifier: x.runner.Verifier, Repairer: x.runner.Repairer, Rules: req.Rules(), Run: x.rec.ID, Alongside: &x.alongside,
 		Note: func(text string) { x.Notify(Event{Note: text}) }, Earlier: x.earlierText,
 	}
 }

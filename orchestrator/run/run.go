@@ -288,6 +288,8 @@ type Runner struct {
 	Orphans  Recovering
 	Images   gate.Snapshotter
 	Verifier gate.Verifier
+	// Repairer has linters repair what models wrote; nil for nobody.
+	Repairer gate.Repairer
 	// Boxes has boxes ready for candidates when the model has answered; nil where
 	// each is started when it is needed.
 	Boxes Warmer
@@ -339,6 +341,9 @@ type Request struct {
 	// Reviewed are files that need no review as they are: paths with the SHA-256
 	// of the content that one found nothing in.
 	Reviewed map[string]string
+	// MayFindNothing has a run end well whose model sees nothing to change for the goal: in a loop
+	// that is an answer, where a single run was asked for a change and has none.
+	MayFindNothing bool
 	// NoFeature keeps a review that finds nothing to mend from asking for a
 	// feature.
 	NoFeature bool

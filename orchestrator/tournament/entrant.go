@@ -119,7 +119,7 @@ func (k *entrant) fate() string {
 
 // noWinner is the ending of a tournament that nobody won.
 // What it says depends on how far it came: a person skipped all questions, the model saw nothing to change, or the last
-// candidate failed. Without a goal, nothing to change is a good end: the review found nothing.
+// candidate failed. Without a goal, and in a loop, nothing to change is a good end: the review found nothing.
 func (c *tournament) noWinner() run.Ending {
 	var last *entrant // that came to a candidate
 	skipped := false
@@ -137,7 +137,7 @@ func (c *tournament) noWinner() run.Ending {
 		})
 	}
 	if last == nil {
-		if c.plan.Task.Brief.Goal == "" {
+		if c.plan.Task.Brief.Goal == "" || c.req.MayFindNothing {
 			return run.Ending{State: run.Rejected, Verdict: verify.Pass, Exit: run.ExitDone}
 		}
 		return run.End(run.Rejected, &run.Problem{

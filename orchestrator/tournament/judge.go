@@ -28,7 +28,11 @@ func (c *tournament) judge(ctx context.Context, live []*entrant) *run.Ending {
 		return &end
 	}
 	c.prepareRound(ctx, live)
-	if problem := c.judgeAll(ctx, live); problem != nil {
+	problem := c.judgeAll(ctx, live)
+	if problem == nil {
+		problem = c.repairAll(ctx, live)
+	}
+	if problem != nil {
 		end := run.End(run.Failed, problem)
 		return &end
 	}
@@ -48,7 +52,12 @@ func (c *tournament) judge(ctx context.Context, live []*entrant) *run.Ending {
 // judgeAll has the candidates judged as a round, and records each when it and those before
 // it are, while others are still at work. Their turns go by the order of asking.
 // Each goroutine writes to its own entrant and its own place in errs, and is waited for.
-func (c *tournament) judgeAll(ctx context.Context, live []*entrant) (problem *run.Problem) {
+func (c *tournament) judgeAll(ctx context.Context, live []*entrant) *run.Problem {
+	return c.judgeRound(ctx, live, nil)
+}
+
+// judgeRound is judgeAll of candidates that linters have repaired, as done says in their lint gate.
+func (c *tournament) judgeRound(ctx context.Context, live []*entrant, done map[*entrant]string) (problem *run.Problem) {
 	h, each, stop := newRound(ctx, live)
 	defer stop()
 	errs, ended := make([]error, len(live)), make([]sync.WaitGroup, len(live))
@@ -69,6 +78,9 @@ func (c *tournament) judgeAll(ctx context.Context, live []*entrant) (problem *ru
 				Event: func(e verify.Event) error { h.told(i, e); return nil },
 			})
 			k.changes = k.cand.Changeset // as the format gate left it
+			if what := done[k]; what != "" {
+				k.cand.Note(lintGate, what)
+			}
 			if errs[i] != nil && c.eliminated(each[i], k, n) {
 				errs[i] = nil
 			}
@@ -88,6 +100,35 @@ func (c *tournament) judgeAll(ctx context.Context, live []*entrant) (problem *ru
 		}
 	}
 	return problem
+}
+
+// repairAll has linters repair those candidates of a round that failed for nothing else, where none has passed, and has what they
+// make judged in their place. The model is asked about the rest. What was repaired stays in the record beside it.
+func (c *tournament) repairAll(ctx context.Context, live []*entrant) *run.Problem {
+	if !c.plan.Repairs || len(c.passed()) > 0 {
+		return nil
+	}
+	var repaired []*entrant
+	done := map[*entrant]string{}
+	for _, k := range live {
+		cand, what, err := c.gate.Repair(ctx, c.stage, k.cand)
+		switch {
+		case ctx.Err() != nil:
+			return c.Trouble(ctx, "have a candidate repaired", ctx.Err())
+		case err != nil: // the model can repair it as well
+			c.Notify(run.Event{Note: err.Error()})
+			continue
+		case what == "":
+			continue
+		}
+		c.Notify(run.Event{Note: what + "; it is judged anew"})
+		k.cand, done[k] = cand, what
+		repaired = append(repaired, k)
+	}
+	if len(repaired) == 0 {
+		return nil
+	}
+	return c.judgeRound(ctx, repaired, done)
 }
 
 // prepareRound has as many boxes ready as the candidates of a round will be judged in, where
@@ -143,6 +184,9 @@ func (k *entrant) settle(base *workspace.Manifest) {
 	})
 	k.done = k.heals >= agent.MaxHeals || k.same >= mostSame || k.gaveUp != ""
 }
+
+// lintGate is the gate of what linters find, and repair.
+const lintGate = "lint"
 
 // mostSame is how often a model may give the answer that it gave before: after the first it is asked in another way.
 const mostSame = 2

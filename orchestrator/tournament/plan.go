@@ -32,6 +32,8 @@ type Plan struct {
 	Proposal *run.KeptProposal
 	// Critics are who reviews what passed, nil for nobody; a replay asks the same.
 	Critics *critic.Seats `json:",omitempty"`
+	// Repairs is that of the crew.
+	Repairs bool `json:",omitempty"`
 	// Final says that the target is the last file that the loop has to review;
 	// without a target and a goal, that all of them were.
 	Final bool
@@ -56,6 +58,8 @@ type Crew struct {
 	Planner  Planner
 	// Critics review what passed before anybody decides on it; nobody where it has no members.
 	Critics critic.Panel
+	// Repairs has linters repair what they can of a candidate before the engineer is asked to; a replay does as was done.
+	Repairs bool
 	// Workbench returns where the model works on one line of candidates, for a task whose
 	// brief has tools.
 	Workbench func(ctx context.Context, base *workspace.Manifest, task agent.Task) (Workbench, error)
@@ -97,13 +101,14 @@ func (r RecordedPlan) Read() (Plan, error) {
 	return p, nil
 }
 
-// SettleReview notes whether a review is the last that a loop has to do: done says that
-// the target needs none, left are the files that need one besides.
+// SettleReview notes whether a review, for a goal or without, is the last that a loop has to do:
+// done says that the target needs none, left are the files that need one besides.
+// A directive is never the last: the review of the files comes after it.
 func (p *Plan) SettleReview(done bool, left []string) {
-	b := &p.Task.Brief
-	p.Final = b.Goal == "" && len(left) == 0
+	p.Final = p.Directive == "" && len(left) == 0
 	if done {
-		b.Target, p.Why = "", "all that there is to review was reviewed since it last changed"
+		b := &p.Task.Brief
+		b.Target, b.Goal, p.Why = "", "", "all that there is to review was reviewed since it last changed"
 	}
 }
 

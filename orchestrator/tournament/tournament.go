@@ -84,7 +84,7 @@ func (r *Runner) pursue(ctx context.Context, x *run.Execution, req run.Request) 
 	if err != nil {
 		return stopped(ctx, x, "plan the work", err)
 	}
-	plan.Critics = crew.Critics.Seats()
+	plan.Critics, plan.Repairs = crew.Critics.Seats(), crew.Repairs
 	if plan.Candidates == 0 {
 		plan.Candidates = max(1, req.Candidates)
 	}

@@ -20,3 +20,12 @@ type Formatter struct {
 	// Style decides for files that the patch creates: 1 when they are formatted.
 	Style func(ctx context.Context, b Bench) (int, Outcome)
 }
+
+// A Fixer is what one linter repairs of its own findings, those that are [Finding.Fixable].
+type Fixer struct {
+	// The check whose findings it repairs, and the group of boxes that has it.
+	Check, Group string
+	// Fix returns one text with what its makers call safe of the repairs for rules, by the configuration that holds at
+	// its path in the box, which has the base; nil where it does not accept the text.
+	Fix func(ctx context.Context, b Bench, name string, text []byte, rules []string) ([]byte, Outcome)
+}

@@ -24,15 +24,15 @@ func NewDiff(cs workspace.Changeset, v check.View) check.Diff {
 			continue
 		}
 		d.Touched[c.Path] = true
-		d.Hunks[c.Path] = regions(c.Before, c.After)
+		d.Hunks[c.Path] = Regions(c.Before, c.After)
 		addDefinitions(d, c, d.Hunks[c.Path])
 	}
 	return d
 }
 
-// regions lists the rewritten places between two texts, in order and without
+// Regions lists the rewritten places between two texts, in order and without
 // overlap. Pure insertions and deletions are regions too, with one side empty.
-func regions(before, after []byte) []check.Region {
+func Regions(before, after []byte) []check.Region {
 	var list []check.Region
 	shift := 0 // lines that the text has grown by so far
 	for _, e := range udiff.Lines(string(before), string(after)) {

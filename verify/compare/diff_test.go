@@ -36,7 +36,7 @@ func TestRegionsMapOldLinesToNewOnes(t *testing.T) {
 				}
 			}
 		}
-		for _, r := range regions([]byte(before), []byte(after)) {
+		for _, r := range Regions([]byte(before), []byte(after)) {
 			check(r.OldFrom, r.NewFrom)
 			shiftOld, shiftNew = r.OldTo, r.NewTo
 		}

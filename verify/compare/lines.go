@@ -19,7 +19,7 @@ func Lines(c workspace.Change) (list []int) {
 	l := lang.Detect(c.Path, string(c.After))
 	code := codeLines(l, c.After)
 	before := codeLines(l, c.Before)
-	for _, r := range regions(c.Before, c.After) {
+	for _, r := range Regions(c.Before, c.After) {
 		wrote := false
 		for n := r.NewFrom; n < r.NewTo; n++ {
 			if at(code, n) {
@@ -65,7 +65,7 @@ func at(code []bool, n int) bool { return n > 0 && n <= len(code) && code[n-1] }
 // those of the same lines after.
 func Kept(c workspace.Change) (before, after []int) {
 	o, n := 1, 1
-	for _, r := range append(regions(c.Before, c.After), check.Region{NewFrom: countLines(string(c.After)) + 1}) {
+	for _, r := range append(Regions(c.Before, c.After), check.Region{NewFrom: countLines(string(c.After)) + 1}) {
 		for ; n < r.NewFrom; o, n = o+1, n+1 {
 			before, after = append(before, o), append(after, n)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/node/lintreport"
 	"agent/verify/verifytest"
 )
 
@@ -46,7 +47,7 @@ func FuzzFindings(f *testing.F) {
 	f.Add(2, []byte("a.ts(1,2): error TS2322: m\n  more\nerror TS18003: no inputs\n"))
 	f.Fuzz(func(t *testing.T, exit int, data []byte) {
 		for name, parse := range map[string]func(int, []byte) ([]check.Finding, string){
-			"eslint": parseESLint, "stylelint": parseStylelint,
+			"eslint": lintreport.ESLint, "stylelint": lintreport.Stylelint,
 			"compiler": func(exit int, data []byte) ([]check.Finding, string) {
 				return parseCompiler(verifytest.Ended(exit, data, nil))
 			},

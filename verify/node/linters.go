@@ -1,12 +1,12 @@
 package node
 
 import (
-	"cmp"
+	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
+	"path"
 
 	"agent/verify/check"
+	"agent/verify/node/lintreport"
 )
 
 // ESLintName is the name of its check.
@@ -14,7 +14,7 @@ const ESLintName = "eslint"
 
 // eslint lints JavaScript and TypeScript.
 var eslint = packageLinter{
-	name: ESLintName, kinds: []string{"lint"}, status: 1, look: ".", parse: parseESLint, planted: plantedESLint, faulty: "a.js", rule: "no-undef",
+	name: ESLintName, kinds: []string{"lint"}, status: 1, look: ".", parse: lintreport.ESLint, planted: plantedESLint, faulty: "a.js", rule: "no-undef",
 	config: []string{
 		"eslint.config.js", "eslint.config.mjs", "eslint.config.cjs", "eslint.config.ts", "eslint.config.mts", "eslint.config.cts", ".eslintignore",
 		".eslintrc", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.json", ".eslintrc.yml", ".eslintrc.yaml",
@@ -35,48 +35,34 @@ var eslint = packageLinter{
 	},
 }
 
-// An eslintFile is what eslint's formatter json writes of a file, the fields that
-// are used here.
-type eslintFile struct {
-	// Absolute.
-	Path     string `json:"filePath"`
-	Errors   int    `json:"errorCount"`
-	Messages []struct {
-		// Null for what does not parse.
-		Rule string `json:"ruleId"`
-		// 2 is an error; warnings are not asked for.
-		Severity int    `json:"severity"`
-		Message  string `json:"message"`
-		Line     int    `json:"line"`
-		Column   int    `json:"column"`
-		// How it would repair the finding; null when it cannot.
-		Fix *struct{} `json:"fix"`
-	} `json:"messages"`
-}
+// ESLintFix repairs what the eslint of a package finds.
+var ESLintFix = check.Fixer{Check: ESLintName, Group: ESLintName, Fix: eslintFix}
 
-// parseESLint reads what eslint's formatter json wrote.
-func parseESLint(exit int, data []byte) (found []check.Finding, trouble string) {
-	var files []eslintFile
-	if err := json.Unmarshal(data, &files); err != nil || exit > 1 {
-		return nil, unread
+// eslintFix has the eslint of the package that a file is part of repair one text. Rules cannot be chosen.
+func eslintFix(ctx context.Context, b check.Bench, name string, text []byte, _ []string) ([]byte, check.Outcome) {
+	uses := map[string]packageUse{}
+	for _, u := range eslint.uses(b.View) {
+		uses[u.root] = u
 	}
-	for _, f := range files {
-		n := 0
-		for _, m := range f.Messages {
-			if m.Severity != 2 {
-				continue
-			}
-			n++
-			found = append(found, check.Finding{
-				File: check.Relative(f.Path, check.Work), Line: max(m.Line, 0), Column: max(m.Column, 0),
-				Rule: cmp.Or(check.Shorten(m.Rule), "parse"), Message: check.Shorten(m.Message), Fixable: m.Fix != nil,
-			})
-		}
-		if n != f.Errors {
-			return nil, fmt.Sprintf("eslint counts %d errors and tells of %d", f.Errors, n)
-		}
+	u, ok := uses[check.Nearest(uses, path.Dir(name))]
+	if !ok {
+		return nil, check.Outcome{}
 	}
-	return found, ""
+	found, out, done := installed(ctx, b, ESLintName, ESLintName, []packageUse{u})
+	if !done || found[0] == nil {
+		return nil, out
+	}
+	cmd := useCommand(b, u, *found[0], append(without(u.args, eslint.options), "--fix-dry-run", "--format=json", "--stdin", "--stdin-filename="+path.Join(check.Work, name))...)
+	cmd.Stdin, cmd.MaxOutput = text, check.MaxToolOutput
+	res, out, done := b.Command(ctx, cmd)
+	var files []struct {
+		// Absent where it repaired nothing.
+		Output string `json:"output"`
+	}
+	if !done || json.Unmarshal(res.Stdout.Head, &files) != nil || len(files) != 1 || files[0].Output == "" {
+		return nil, out
+	}
+	return []byte(files[0].Output), out
 }
 
 // plantedESLint is the report of the planted package.
@@ -91,7 +77,7 @@ const stylelintFailed = 2
 
 // stylelint lints CSS and its dialects.
 var stylelint = packageLinter{
-	name: StylelintName, kinds: []string{"lint", "stylelint"}, status: stylelintFailed, look: "**/*.css", parse: parseStylelint, planted: plantedStylelint, faulty: "a.css",
+	name: StylelintName, kinds: []string{"lint", "stylelint"}, status: stylelintFailed, look: "**/*.css", parse: lintreport.Stylelint, planted: plantedStylelint, faulty: "a.css",
 	rule: "color-no-invalid-hex",
 	config: []string{
 		"stylelint.config.js", "stylelint.config.mjs", "stylelint.config.cjs", "stylelint.config.ts", ".stylelintignore",
@@ -106,53 +92,6 @@ var stylelint = packageLinter{
 	args: func(report string) []string {
 		return []string{"--quiet", "--allow-empty-input", "--formatter=json", "--output-file=" + report}
 	},
-}
-
-// A stylelintFile is what stylelint's formatter json writes of a file, the fields
-// that are used here.
-type stylelintFile struct {
-	// Absolute.
-	Path string `json:"source"`
-	// It has errors, or options that no rule takes.
-	Errored  bool                    `json:"errored"`
-	Options  []struct{ Text string } `json:"invalidOptionWarnings"`
-	Warnings []struct {
-		Line   int    `json:"line"`
-		Column int    `json:"column"`
-		Rule   string `json:"rule"`
-		// "error" or "warning"; the latter are not asked for.
-		Severity string `json:"severity"`
-		// Ends with the rule in parentheses.
-		Text string `json:"text"`
-	} `json:"warnings"`
-}
-
-// parseStylelint reads what stylelint's formatter json wrote.
-func parseStylelint(exit int, data []byte) (found []check.Finding, trouble string) {
-	var files []stylelintFile
-	if err := json.Unmarshal(data, &files); err != nil || exit != 0 && exit != stylelintFailed {
-		return nil, unread
-	}
-	for _, f := range files {
-		n := len(f.Options)
-		for _, o := range f.Options {
-			found = append(found, check.Finding{File: check.Relative(f.Path, check.Work), Rule: "options", Message: check.Shorten(o.Text)})
-		}
-		for _, w := range f.Warnings {
-			if w.Severity != "error" {
-				continue
-			}
-			n++
-			found = append(found, check.Finding{
-				File: check.Relative(f.Path, check.Work), Line: max(w.Line, 0), Column: max(w.Column, 0), Rule: check.Shorten(w.Rule),
-				Message: check.Shorten(strings.TrimSuffix(w.Text, " ("+w.Rule+")")),
-			})
-		}
-		if f.Errored != (n > 0) {
-			return nil, fmt.Sprintf("stylelint says %t of errors in a file and tells of %d", f.Errored, n)
-		}
-	}
-	return found, ""
 }
 
 // plantedStylelint is the report of the planted package.

@@ -14,6 +14,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
+	"agent/verify/node/lintreport"
 	"agent/verify/node/npmscript"
 )
 
@@ -45,9 +46,6 @@ type packageLinter struct {
 	// What the planted package reports of a file of that name, and by which rule.
 	planted, faulty, rule string
 }
-
-// unread is the trouble with a report that is none.
-const unread = "no report"
 
 // check makes the check of a linter.
 func (l packageLinter) check() check.Check {
@@ -195,7 +193,7 @@ func (l packageLinter) counted(u packageUse, found []check.Finding) (counted []c
 func (l packageLinter) read(res guest.Result, report string) (found []check.Finding, trouble string) {
 	found, trouble = l.parse(res.Exit, res.Files[report])
 	switch {
-	case trouble == unread:
+	case trouble == lintreport.Unread:
 		return nil, strings.TrimSuffix(fmt.Sprintf("%s ended with exit status %d: %s", l.name, res.Exit, nodeComplaint(res)), ": ")
 	case trouble != "":
 		return nil, trouble

@@ -145,6 +145,10 @@ type biomeAnswer struct {
 				Column int `json:"column"`
 			} `json:"start"`
 		} `json:"location"`
+		// What it advises, a repair among it.
+		Advices []struct {
+			Text string `json:"text"`
+		} `json:"advices"`
 	} `json:"diagnostics"`
 }
 
@@ -172,6 +176,9 @@ func parseBiome(res guest.Result, root string) ([]check.Finding, error) {
 			File: check.Relative(path.Join(check.Work, root, d.Location.Path), check.Work), Line: max(d.Location.Start.Line, 0),
 			Column: max(d.Location.Start.Column, 0), Rule: rule, Message: check.Shorten(d.Message),
 		}
+		for _, a := range d.Advices {
+			f.Fixable = f.Fixable || strings.HasPrefix(a.Text, "Safe fix: ")
+		}
 		if isRule {
 			f.Help = biomeHelp(path.Base(rule))
 		}
@@ -193,4 +200,36 @@ var capital = lazyregexp.New(`[A-Z]`)
 func biomeHelp(rule string) string {
 	kebab := capital.ReplaceAllStringFunc(rule, func(s string) string { return "-" + strings.ToLower(s) })
 	return check.Link("https://biomejs.dev/linter/rules/" + kebab)
+}
+
+// BiomeFix repairs what biome finds.
+var BiomeFix = check.Fixer{Check: BiomeName, Group: check.GroupStatic, Fix: biomeFix}
+
+// biomeFix has biome repair one text, its safe repairs alone, in the project that the file is part of.
+func biomeFix(ctx context.Context, b check.Bench, name string, text []byte, rules []string) ([]byte, check.Outcome) {
+	roots, own := biomeRoots(b.View), true
+	if len(roots) == 0 {
+		roots, own = []string{"."}, false
+	}
+	known := map[string]bool{}
+	for _, r := range roots {
+		known[r] = true
+	}
+	root := check.Nearest(known, path.Dir(name))
+	if !known[root] {
+		return nil, check.Outcome{}
+	}
+	args := []string{b.Tools.Packages + "/biome/biome", "lint", "--write", "--colors=off", "--stdin-file-path=" + check.Relative(path.Join(check.Work, name), path.Join(check.Work, root))}
+	for _, r := range rules {
+		args = append(args, "--only="+r)
+	}
+	if !own {
+		args = append(args, "--config-path="+b.Tools.Biome)
+	}
+	res, out, done := b.Command(ctx, guest.Command{Args: args, Dir: path.Join(check.Work, root), Stdin: text, MaxOutput: check.MaxToolOutput})
+	// What it could not repair it tells by its status, and prints what it repaired all the same.
+	if !done || res.Exit > 1 || res.Stdout.Dropped > 0 || len(res.Stdout.Head) == 0 {
+		return nil, out
+	}
+	return res.Stdout.Head, out
 }

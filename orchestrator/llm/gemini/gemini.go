@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/generative-ai-go/genai"
 	"google.golang.org/api/iterator"
@@ -31,12 +32,15 @@ const BaseURL = "https://generativelanguage.googleapis.com"
 type Options struct {
 	BaseURL   string            // scheme and host, and a path before /v1beta if there is one; "" for BaseURL
 	Transport http.RoundTripper // sends the requests; nil for one with a connection per call and proxies from the environment
+	Now       func() time.Time  // the clock; nil for the machine's
 }
 
 // A Provider asks Gemini. It is an [llm.Provider].
 type Provider struct {
 	base string
 	send http.RoundTripper
+	now  func() time.Time
+	held holdings
 }
 
 // New returns a provider. The error is that of a base URL which is none, or
@@ -52,7 +56,10 @@ func New(o Options) (*Provider, error) {
 	if o.Transport == nil {
 		o.Transport = wire.NewTransport()
 	}
-	return &Provider{base: base, send: o.Transport}, nil
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Provider{base: base, send: o.Transport, now: o.Now}, nil
 }
 
 // Vendor returns "gemini".

@@ -18,7 +18,8 @@ import (
 // tools and forms of an answer in JSON schema, and with the signatures of thoughts.
 // Source: GenerateContentRequest of generativelanguage v1beta.
 type body struct {
-	Model    string      `json:"model,omitempty"` // of a question in a count
+	Model    string      `json:"model,omitempty"`         // of a question in a count
+	Cached   string      `json:"cachedContent,omitempty"` // what the question goes on from, see holding
 	System   *content    `json:"systemInstruction,omitempty"`
 	Contents []content   `json:"contents"`
 	Tools    []tools     `json:"tools,omitempty"`
@@ -165,7 +166,18 @@ func said(model string, m llm.Message, names map[string]string) (list []part) {
 
 // converse is Generate for a question that the library cannot write.
 func (p *Provider) converse(ctx context.Context, key llm.Key, req llm.Request, yield func(string) error) (llm.Answer, error) {
-	q, stream, err := p.post(ctx, key, req, "streamGenerateContent", func(b body) any { return b })
+	var held *holding
+	made := false
+	q, stream, err := p.post(ctx, key, req, "streamGenerateContent", func(b body) any {
+		held, made = p.hold(ctx, key, req, b)
+		return b.after(held)
+	})
+	// Ended before its time, or nothing for this model: the question is asked whole.
+	if err != nil && held != nil && lost(q.call) {
+		p.held.end(held)
+		made = false
+		q, stream, err = p.post(ctx, key, req, "streamGenerateContent", func(b body) any { return b })
+	}
 	if err != nil {
 		return llm.Answer{}, err
 	}
@@ -178,7 +190,11 @@ func (p *Provider) converse(ctx context.Context, key llm.Key, req llm.Request, y
 	if err != nil {
 		return llm.Answer{}, err
 	}
-	return q.answer(req, text.String())
+	a, err := q.answer(req, text.String())
+	if made { // to make it was paid like the question itself
+		a.Usage.Written, a.Usage.Cached = a.Usage.Cached, 0
+	}
+	return a, err
 }
 
 // count is CountTokens for a question that the library cannot write.

@@ -11,10 +11,10 @@ import (
 )
 
 // Gemini starts a server that speaks the Generative Language API (v1beta) over
-// REST: streamGenerateContent as a JSON array, countTokens, and a model's entry.
-func Gemini(steps ...Step) *Server { return newServer(gemini{}, steps) }
+// REST: streamGenerateContent as a JSON array, countTokens, a model's entry, and cached contents.
+func Gemini(steps ...Step) *Server { return newServer(gemini{&keptContents{}}, steps) }
 
-type gemini struct{}
+type gemini struct{ kept *keptContents }
 
 func (gemini) header() (name, prefix string) { return "X-Goog-Api-Key", "" }
 
@@ -23,12 +23,21 @@ func (gemini) frame(Request, Step) (contentType, open, between, end string) {
 }
 
 // read reads /v1beta/models/NAME:METHOD.
-func (gemini) read(r *http.Request, body map[string]any) (Request, string) {
+func (g gemini) read(r *http.Request, body map[string]any) (Request, string) {
 	_, rest, _ := strings.Cut(r.URL.Path, "/v1beta/models/")
 	model, method, _ := strings.Cut(rest, ":")
 	what := map[string]string{"streamGenerateContent": "answer", "countTokens": "count", "": "show"}[method]
 	if r.URL.Path == "/v1beta/models" {
 		what = "models"
+	}
+	if name, ok := strings.CutPrefix(r.URL.Path, "/v1beta/cachedContents"); ok {
+		return Request{}, g.kept.handle(r.Method, name, body)
+	}
+	if name := word(body["cachedContent"]); name != "" {
+		var trouble string
+		if body, trouble = g.kept.whole(name, model, body); trouble != "" {
+			return Request{Model: model}, trouble
+		}
 	}
 	// The API takes the question of a count whole, in a field of its own.
 	if inner, ok := body["generateContentRequest"].(map[string]any); ok {
@@ -68,6 +77,9 @@ func text(content any) string {
 
 // info counts a token per word.
 func (gemini) info(what string, q Request) (int, string) {
+	if status, text := keptAnswer(what); text != "" {
+		return status, text
+	}
 	switch what {
 	case "answer":
 		return 0, ""

@@ -105,7 +105,7 @@ func (t *team) crew(a builder.Attempt, role crew.Role, emit func(agent.Progress)
 			return tournament.Crew{}, err
 		}
 	}
-	return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: t.workbenches(model, "", role.Tools, caps(role.Talk)), Critics: t.critics(a.ID, emit)}, nil
+	return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: t.workbenches(model, "", role.Tools, caps(role.Talk)), Critics: t.critics(a.ID, emit), Repairs: true}, nil
 }
 
 // caps are those of a role as conversations have them.
@@ -126,7 +126,7 @@ func (t *team) recorded(a builder.Attempt, role crew.Role, emit func(agent.Progr
 	model := &asker{chain: chain, run: a.ID, emit: emit}
 	return tournament.Crew{
 		Engineer: &agent.Engineer{Model: model, Prompts: t.prompts}, Planner: tournament.RecordedPlan(a.Recorded),
-		Workbench: t.workbenches(model, a.Of, role.Tools, caps(role.Talk)), Critics: plan.Critics.Panel(model, t.prompts),
+		Workbench: t.workbenches(model, a.Of, role.Tools, caps(role.Talk)), Critics: plan.Critics.Panel(model, t.prompts), Repairs: plan.Repairs,
 	}, nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/agent"
 	"agent/orchestrator/agent/conversation"
-	"agent/orchestrator/agent/critic"
 	"agent/orchestrator/forge"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/vendors"
@@ -49,7 +48,7 @@ func (s *Session) Crews(set config.Settings, scope string, before func(context.C
 		engineer := &agent.Engineer{Model: model, Prompts: prompts, Window: Window(set), Budget: QuestionBudget(set).Bytes, Before: before}
 		scout := s.Scout(engineer, it)
 		scout.Explores = explores
-		return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: s.workbenches(model, "", nil, conversation.Caps{}), Critics: critics(it.ID, emit)}
+		return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: s.workbenches(model, "", nil, conversation.Caps{}), Critics: critics(it.ID, emit), Repairs: true}
 	}, nil
 }
 
@@ -74,6 +73,9 @@ func (s *Session) newChain(set config.Settings, scope, replay string) (*llm.Chai
 	if err != nil {
 		return nil, fault.Usage("set the price in [prices] of the user configuration, or remove the cap on cost", "%w", err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.chains = append(s.chains, chain)
 	return chain, nil
 }
 
@@ -93,13 +95,13 @@ func namedCaps(set config.Settings, scope string) map[string]string {
 // The chains are opened before the first iteration, so that a record which cannot
 // be read is told at once and not in the middle of a loop.
 func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Recorded) (func(loop.Iteration, func(agent.Progress)) tournament.Crew, error) {
-	chains, seats := make([]*llm.Chain, len(recs)), make([]*critic.Seats, len(recs))
+	chains, plans := make([]*llm.Chain, len(recs)), make([]tournament.Plan, len(recs))
 	for i, rec := range recs {
 		plan, err := tournament.RecordedPlan(rec.Plan).Read()
 		if err != nil {
 			return nil, err
 		}
-		seats[i] = plan.Critics
+		plans[i] = plan
 		if chains[i], err = s.newChain(set, "run", rec.Asked); err != nil {
 			return nil, err
 		}
@@ -110,7 +112,7 @@ func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Re
 		model := &asker{chain: chains[n], run: it.ID, emit: emit}
 		return tournament.Crew{
 			Engineer: &agent.Engineer{Model: model, Prompts: prompts}, Planner: tournament.RecordedPlan(recs[n].Plan), Workbench: s.workbenches(model, recs[n].Asked, nil, conversation.Caps{}),
-			Critics: seats[n].Panel(model, prompts),
+			Critics: plans[n].Critics.Panel(model, prompts), Repairs: plans[n].Repairs,
 		}
 	}, nil
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"agent/cmd/agent/internal/config"
 	"agent/images"
+	"agent/orchestrator/llm"
 	"agent/orchestrator/run"
 	"agent/orchestrator/store"
 	"agent/orchestrator/store/database"
@@ -15,6 +17,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/turns"
 	"agent/verify"
+	"agent/verify/repair"
 )
 
 // A Session is what the commands stand on, opened by one function and
@@ -42,6 +45,9 @@ type Session struct {
 	exports bool
 	// What goes on when a run has ended.
 	background sync.WaitGroup
+	// What asks models, to be released at the end.
+	mu     sync.Mutex // guards chains
+	chains []*llm.Chain
 	// Made by Analyst, on demand.
 	analyst *survey.Analyst
 	// Notify is given what goes on outside of a run; nil for nobody.
@@ -160,6 +166,7 @@ func (s *Session) Runner(emit func(run.Event)) *run.Runner {
 	if s.Engine != nil {
 		r.Images = s.Builder
 		r.Boxes, r.Verifier = s.Boxes(), &verify.Verifier{Boxes: s.Boxes(), Cache: s.DB, Turns: turns.New(), Hide: s.Hide}
+		r.Repairer = &repair.Repairer{Boxes: s.Boxes()}
 	}
 	return r
 }
@@ -172,9 +179,27 @@ func (s *Session) Boxes() *sandbox.Pool {
 	return s.Pool
 }
 
+// releaseFor bounds how long vendors are asked to keep nothing any more.
+const releaseFor = 10 * time.Second
+
+// release has vendors keep nothing of the session, also when it was cancelled.
+func (s *Session) release() {
+	ctx, cancel := context.WithTimeout(context.Background(), releaseFor)
+	defer cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.chains {
+		if err := c.Release(ctx); err != nil && s.Notify != nil {
+			s.Notify(run.Event{Note: "what a vendor keeps of the conversation ends by itself within the hour: " + err.Error()})
+		}
+	}
+	s.chains = nil
+}
+
 // Close gives everything back.
 func (s *Session) Close() {
 	s.background.Wait()
+	s.release()
 	if s.analyst != nil {
 		if err := s.analyst.Close(); err != nil && s.Notify != nil {
 			s.Notify(run.Event{Note: err.Error()})
