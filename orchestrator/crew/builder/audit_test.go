@@ -101,8 +101,7 @@ func TestAllFilesAreReviewedIntoOneChange(t *testing.T) {
 func TestAReviewThatDoesNotPassIsLeftOut(t *testing.T) {
 	t.Parallel()
 	answers := map[string]string{"a.py": edits("a.py", "x = 1", "x = 2"), "b.py": edits("b.py", "y = 1", "y = ("), "c.py": "NOTHING"}
-	var s *site
-	s = audited(t, answers, func(ctx context.Context, req verify.Request) (verify.Report, error) {
+	s := audited(t, answers, func(ctx context.Context, req verify.Request) (verify.Report, error) {
 		if text, err := req.Base.With(req.Changeset).ReadFile("b.py"); err == nil && strings.Contains(string(text), "(") {
 			return runtest.Says(verify.Fail)(ctx, req)
 		}
