@@ -429,6 +429,23 @@ func TestWhatTouchesOtherFilesIsHeld(t *testing.T) {
 	}
 }
 
+// What is planned anew may wait for a task that is yet to be done, and not for one that goes with what failed.
+func TestWhatIsPlannedAnewWaitsForOtherTasks(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"b.py": "b = 1\n", "c.py": "c = 1\n"}, nil)
+	s.b.Parallel = 1
+	s.model.planner = []string{planOf(1, "one|a.py", "two|b.py", "three|c.py||1"), planOf(20, "other|a.py||3"), planOf(20, "other|a.py||2")}
+	s.model.work = map[string][]string{
+		"one": {edits("a.py", "x = 9", "x = 2")}, "two": {edits("b.py", "b = 1", "b = 2")}, "other": {edits("a.py", "x = 1", "x = 3", "b.py", "b = 2", "b = 3")},
+	}
+	s.b.Outside = true
+	res := s.b.Build(t.Context(), s.request(), s.plan(t))
+	if res.Exit != 0 || states(res.Plan) != "1 replaced, 2 done, 3 replaced, 4 done" || !s.told(`depends on "3", which is no task`) {
+		t.Fatalf("%s, exit %d: %+v\n%s", states(res.Plan), res.Exit, res.Error, strings.Join(s.notes, "\n"))
+	}
+	s.holds(t, map[string]string{"a.py": "x = 3\n", "b.py": "b = 3\n", "c.py": "c = 1\n"})
+}
+
 // A task whose test is not there is not done, whatever the gates say; the others go on, and what waits for it is blocked.
 func TestAFailedTaskBlocksWhatDependsOnIt(t *testing.T) {
 	t.Parallel()

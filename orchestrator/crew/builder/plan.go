@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"agent/orchestrator/agent"
@@ -127,9 +128,11 @@ func (w *work) replan(ctx context.Context, n int) (bool, *run.Problem) {
 	brief.Tasks = p.Text()
 	brief.Failure = agent.Failure{Gate: fmt.Sprintf("why task %d failed", n), Text: t.Why}
 	w.say(n, fmt.Sprintf("task %d: ask the planner for another way", n))
+	// What else is done or will be, whatever comes first: what depends on the one that failed goes with it.
+	gone := append([]int{n}, p.After(n)...)
 	var after []int
 	for _, t := range p.Tasks {
-		if t.State == crew.Done {
+		if (t.State == crew.Done || t.State == crew.Running || t.State == crew.Waiting) && !slices.Contains(gone, t.N) {
 			after = append(after, t.N)
 		}
 	}
