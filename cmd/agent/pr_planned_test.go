@@ -51,7 +51,7 @@ func TestAnIssueIsPlannedAndBecomesAPullRequest(t *testing.T) {
 		t.Errorf("report.py is %q", text)
 	}
 	shown := hub.Shown()
-	if len(shown) != 1 || len(shown[0].Comments) != 1 || !strings.HasPrefix(shown[0].Comments[0], "## Passed") || strings.Contains(shown[0].Title+shown[0].Head, "gnore") {
+	if len(shown) != 1 || len(shown[0].Comments) != 1 || !strings.HasPrefix(shown[0].Comments[0], "## Passed") || strings.Contains(shown[0].Title+shown[0].Head, "gnore") || shown[0].Title != "Resolve #12: a currency" {
 		t.Errorf("people see %+v", shown)
 	}
 	for _, task := range tasks {

@@ -55,6 +55,11 @@ func Title(works []Work) string {
 	return title
 }
 
+// IssueTitle is the title of a pull request for an issue, whose own is a text from outside.
+func IssueTitle(number int, title string) string {
+	return subject(fmt.Sprintf("Resolve #%d: %s", number, title), maxTitle)
+}
+
 // subject is the first line of a text, cut at a word.
 func subject(text string, most int) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
@@ -178,7 +183,9 @@ func longest(text string) (most int) {
 type Body struct {
 	// Template is the project's own, which stands first, as it is.
 	Template string
-	Works    []Work
+	// Issue is the number of the one that it resolves, which is closed with it; 0 for none.
+	Issue int
+	Works []Work
 	// Left is what of the repository no gate saw, as a submodule.
 	Left []string
 }
@@ -191,6 +198,9 @@ func (d Body) Markdown() string {
 	var b strings.Builder
 	if text := strings.TrimSpace(comment.ReplaceAllString(d.Template, "")); text != "" {
 		b.WriteString(text + "\n\n")
+	}
+	if d.Issue != 0 {
+		fmt.Fprintf(&b, "Closes #%d\n\n", d.Issue)
 	}
 	b.WriteString("## What was proved\n\nEach commit was judged in throwaway containers against the files before it.\n\n")
 	for _, w := range d.Works {

@@ -99,6 +99,7 @@ type opening struct {
 	dir      string   // the workspace
 	runs     []string // whose changes the commits are; none for the last promoted one
 	base     string   // the branch that it goes to, "" for the repository's default
+	issue    int      // that it resolves, 0 for none
 	branches map[string]string
 	works    []pull.Work
 	left     []string
@@ -425,7 +426,7 @@ var templates = []string{
 
 // describe decides on title, body and draft.
 func (o *opening) describe(ctx context.Context) {
-	body := pull.Body{Works: o.works, Left: o.left}
+	body := pull.Body{Works: o.works, Left: o.left, Issue: o.issue}
 	for _, name := range templates {
 		if text, _, ok := o.mirror.File(ctx, o.branches[o.doc.Base], name); ok {
 			body.Template = string(text)
@@ -433,6 +434,11 @@ func (o *opening) describe(ctx context.Context) {
 		}
 	}
 	o.doc.Title = cmp.Or(o.ctx.String("title"), pull.Title(o.works))
+	if o.issue != 0 {
+		if i, err := o.api.Issue(ctx, o.issue); err == nil { // one that went away names nothing
+			o.doc.Title = pull.IssueTitle(o.issue, i.Title)
+		}
+	}
 	o.doc.Body, o.doc.Draft = body.Markdown(), o.ctx.Bool("draft") || pull.Draft(o.works) || len(o.left) > 0
 }
 

@@ -261,7 +261,7 @@ func (p *passage) goal() error {
 	if !i.Open {
 		return fault.Usage("name one that is open", "issue %d of %s is closed", i.Number, p.address.Slug())
 	}
-	p.row.Goal = fmt.Sprintf("Resolve issue %d of this repository, which is quoted below, as far as that is a matter of its code.", i.Number)
+	p.row.Goal = fmt.Sprintf("Resolve issue %d\n\nIt is an issue of this repository and quoted below: resolve it as far as that is a matter of its code.", i.Number)
 	return nil
 }
 
@@ -394,7 +394,7 @@ func (p *passage) open() (store.IntegrationState, error) {
 	}
 	o := &opening{
 		command: p.command, ctx: p.ctx, set: set, session: p.session, target: p.target, dir: cmdline.Resolved(p.row.Workspace),
-		runs: strings.Fields(p.row.Runs), base: p.row.Base,
+		runs: strings.Fields(p.row.Runs), base: p.row.Base, issue: p.row.Issue,
 	}
 	o.doc = Opened{Repository: p.address.Slug(), Labels: append([]string{}, p.ctx.StringSlice("label")...), Commits: []OpenedCommit{}}
 	if err := o.run(p.ctx.Context); err != nil {

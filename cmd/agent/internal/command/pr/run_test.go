@@ -161,6 +161,9 @@ func TestAPassageStopsWhereItMust(t *testing.T) {
 	if exitOf(t, err) != run.ExitBudget || !strings.Contains(out, "stopped: the build servers said nothing for 1m0s") || !strings.Contains(out, "--resume` goes on") {
 		t.Errorf("%s %v", out, err)
 	}
+	if shown := b.hub.Shown()[0]; shown.Title != "Resolve #40: round up" || !strings.Contains(shown.Body, "\n\nCloses #40\n\n## What was proved") || strings.Contains(shown.Body, "Approve") {
+		t.Errorf("%+v", shown)
+	}
 	b.hub.Close(1, false)
 	if d, exit = b.passed("--resume", "shop/till"); exit != run.ExitFail || d.State != store.Broken || d.Why != "the pull request was closed" {
 		t.Errorf("%+v, exit code %d", d, exit)
