@@ -51,6 +51,7 @@
 //	cmd/agent/internal/command/uninstall  agent uninstall
 //	cmd/agent/internal/command/watch      agent watch
 //	cmd/agent/internal/config     settings: flags, environment, files, defaults
+//	cmd/agent/internal/config/credential  what of them is secret, and how it is shown
 //	cmd/agent/internal/document   what commands print with --json: names, versions, --jq and --template
 //	cmd/agent/internal/fault      errors with an exit code and the next thing to do
 //	cmd/agent/internal/page       help pages and topics, laid out for a terminal or as manual pages
@@ -65,7 +66,10 @@
 //	orchestrator/exec/recipe      how a program of others gets into a box and finds its model there: the known coding agents
 //	orchestrator/gateway          a vendor's API as a program in a box has it: the key outside, capped and recorded
 //	orchestrator/tournament       a change found by models: candidates side by side, repairs, proposals
-//	orchestrator/loop             iterations of runs: what to work on, the cascade, directives, memory
+//	orchestrator/loop             iterations of runs: what to work on, the cascade, memory
+//	orchestrator/loop/directive   the orders that a person left for a loop
+//	orchestrator/loop/quiet       the hours in which a loop begins nothing
+//	orchestrator/loop/related     what is worth reading beside the files to change
 //	orchestrator/crew             plans, roles, the task graph and the integration tree; pure
 //	orchestrator/crew/builder     a plan carried out: tasks side by side, landed, reviewed and delivered as one change
 //	orchestrator/replay           a recorded run judged again
@@ -88,6 +92,7 @@
 //	orchestrator/blame            which version brought a line, the timeline of a file, and merging; pure
 //	orchestrator/undo             what taking a run back comes to under later edits
 //	orchestrator/ledger           definitions, references and ripples of a workspace; pure
+//	orchestrator/ledger/decode    what the scanner found in files, read from a box; pure
 //	orchestrator/llm              questions to models: kinds of error, keys, fallbacks, caps
 //	orchestrator/llm/wire         what the vendors share: requests, streams, status codes
 //	orchestrator/llm/gemini       Gemini

@@ -214,11 +214,12 @@ var allowed = map[string][]string{
 		"orchestrator/forge/revision", "orchestrator/run", "sandbox/workspace", "verify",
 	},
 	"cmd/agent/internal/config": {
-		"cmd/agent/internal/fault", "images/dependencies", "orchestrator/exec/recipe", "orchestrator/forge", "orchestrator/gateway", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify",
+		"cmd/agent/internal/config/credential", "cmd/agent/internal/fault", "images/dependencies", "orchestrator/exec/recipe", "orchestrator/forge", "orchestrator/gateway", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/loop/quiet", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify",
 		"verify/policy",
 	},
-	"cmd/agent/internal/fault": {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store/database", "orchestrator/store/query", "sandbox"},
-	"cmd/agent/internal/page":  {"cmd/agent/internal/term"},
+	"cmd/agent/internal/config/credential": {"orchestrator/llm"},
+	"cmd/agent/internal/fault":             {"migrations", "orchestrator/agent", "orchestrator/run", "orchestrator/store/database", "orchestrator/store/query", "sandbox"},
+	"cmd/agent/internal/page":              {"cmd/agent/internal/term"},
 	"cmd/agent/internal/proof": {
 		"cmd/agent/internal/cmdline", "cmd/agent/internal/command/sandbox", "cmd/agent/internal/config", "cmd/agent/internal/fault", "cmd/agent/internal/wire",
 		"orchestrator/forge/revision", "orchestrator/run", "sandbox/workspace", "verify",
@@ -296,11 +297,14 @@ var allowed = map[string][]string{
 	},
 	"orchestrator/llm/wire": {"orchestrator/llm"},
 	"orchestrator/loop": {
-		"orchestrator/agent", "orchestrator/agent/retrieve", "orchestrator/gate", "orchestrator/ledger", "orchestrator/run", "orchestrator/survey",
-		"orchestrator/tournament", "sandbox", "sandbox/workspace", "sandbox/workspace/lang", "verify",
+		"orchestrator/agent", "orchestrator/agent/retrieve", "orchestrator/gate", "orchestrator/ledger", "orchestrator/loop/directive", "orchestrator/loop/quiet",
+		"orchestrator/loop/related", "orchestrator/run", "orchestrator/survey", "orchestrator/tournament", "sandbox", "sandbox/workspace", "sandbox/workspace/lang", "verify",
 	},
-	"orchestrator/pull":   {"orchestrator/forge", "orchestrator/gate", "verify", "verify/policy"},
-	"orchestrator/report": {"orchestrator/ledger", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check", "verify/policy/acting"},
+	"orchestrator/ledger/decode":  {"orchestrator/ledger"},
+	"orchestrator/loop/directive": {"orchestrator/agent", "orchestrator/tournament"},
+	"orchestrator/loop/related":   {"orchestrator/agent", "orchestrator/agent/retrieve", "orchestrator/ledger", "orchestrator/survey", "sandbox/workspace", "sandbox/workspace/lang"},
+	"orchestrator/pull":           {"orchestrator/forge", "orchestrator/gate", "verify", "verify/policy"},
+	"orchestrator/report":         {"orchestrator/ledger", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check", "verify/policy/acting"},
 	"orchestrator/report/gather": {
 		"images", "orchestrator/gate", "orchestrator/ledger", "orchestrator/report", "sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/lang",
 		"sandbox/workspace/secret", "verify", "verify/check",
@@ -323,7 +327,7 @@ var allowed = map[string][]string{
 	},
 	"orchestrator/store/knowledge": {"orchestrator/agent", "orchestrator/loop", "orchestrator/report", "orchestrator/run", "orchestrator/store/database", "orchestrator/survey"},
 	"orchestrator/store/query":     {"migrations", "orchestrator/store/database"},
-	"orchestrator/survey":          {"images", "orchestrator/agent", "orchestrator/gate", "orchestrator/ledger", "sandbox", "sandbox/workspace", "verify", "verify/symbols"},
+	"orchestrator/survey":          {"images", "orchestrator/agent", "orchestrator/gate", "orchestrator/ledger", "orchestrator/ledger/decode", "sandbox", "sandbox/workspace", "verify", "verify/symbols"},
 	"orchestrator/workbench": {
 		"orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/agent/draft", "orchestrator/agent/tools", "orchestrator/gate", "orchestrator/ledger",
 		"sandbox", "sandbox/guest", "sandbox/workspace", "verify", "verify/room",

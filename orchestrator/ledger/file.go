@@ -93,8 +93,8 @@ type Reference struct {
 	Lines []int `json:"lines"`
 }
 
-// normal brings the parts of f into the order that the package relies on: definitions by line, references by name.
-func (f *File) normal() {
+// Sort brings the parts of f into the order that the package relies on: definitions by line, references by name.
+func (f *File) Sort() {
 	slices.SortStableFunc(f.Definitions, func(a, b Definition) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Parent, b.Parent), cmp.Compare(a.Name, b.Name))
 	})

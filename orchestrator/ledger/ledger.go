@@ -143,7 +143,7 @@ func (l *Ledger) replace(changed []File, gone []string) {
 	for _, f := range changed {
 		// The slices are the caller's, and are sorted here.
 		f.Definitions, f.References = slices.Clone(f.Definitions), slices.Clone(f.References)
-		f.normal()
+		f.Sort()
 		old := l.files[f.Path]
 		if !first {
 			l.concerned(old, &f, again)

@@ -9,6 +9,7 @@ import (
 
 	"agent/images/imagestest"
 	"agent/orchestrator/ledger"
+	"agent/orchestrator/ledger/decode"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/symbols"
@@ -55,7 +56,7 @@ func scanIn(t testing.TB, box *sandbox.Box, paths []string) []ledger.File {
 	t.Helper()
 	var all []ledger.File
 	err := symbols.Scan(t.Context(), box, "/work", paths, func(paths []string, answer []byte) error {
-		files, err := ledger.Decode(bytes.NewReader(answer), paths)
+		files, err := decode.Files(bytes.NewReader(answer), paths)
 		all = append(all, files...)
 		return err
 	})

@@ -140,3 +140,10 @@ type Iterations interface {
 	// none was recorded.
 	RunOf(ctx context.Context, iteration string) (run string, state run.State, ok bool, err error)
 }
+
+// Orders tells which directives need no run any more. *store.DB is one.
+type Orders interface {
+	// Attended lists the texts of the directives that a run promoted something
+	// for, or was rejected with.
+	Attended(ctx context.Context, workspace string) ([]string, error)
+}

@@ -19,6 +19,7 @@ import (
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/ledger"
+	"agent/orchestrator/loop/quiet"
 	"agent/orchestrator/run"
 	"agent/orchestrator/tournament"
 )
@@ -60,7 +61,7 @@ type Loop struct {
 	// Steering is how others pause or cancel the loop; nil for nobody.
 	Steering Steering
 	// Quiet are hours in which no iteration begins.
-	Quiet Quiet
+	Quiet quiet.Hours
 	// Rest is the pause between two iterations.
 	Rest time.Duration
 	// MaxFailures is how many failures in a row end the loop; 0 means 3.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"agent/orchestrator/loop/directive"
 	"agent/orchestrator/run"
 )
 
@@ -60,7 +61,7 @@ func (l *Loop) fits(dir string, p run.KeptProposal) bool {
 
 // ordered reports whether a directive is open. A list that cannot be read counts as one: the iteration says what is wrong with it.
 func (l *Loop) ordered(ctx context.Context, dir string) (bool, error) {
-	list, err := Directives(dir)
+	list, err := directive.List(dir)
 	if err != nil {
 		return true, nil
 	}
@@ -70,7 +71,7 @@ func (l *Loop) ordered(ctx context.Context, dir string) (bool, error) {
 			return false, fmt.Errorf("read which directives were attended to: %w", err)
 		}
 	}
-	return slices.ContainsFunc(list, func(d Directive) bool { return !slices.Contains(attended, d.Text) }), nil
+	return slices.ContainsFunc(list, func(d directive.Directive) bool { return !slices.Contains(attended, d.Text) }), nil
 }
 
 // resumed is the request of an iteration that takes a proposal up: its change is judged first, where it has one, and repaired where it does not pass. One

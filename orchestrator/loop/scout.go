@@ -1,7 +1,6 @@
 package loop
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -10,12 +9,13 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/agent/retrieve"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/ledger"
+	"agent/orchestrator/loop/directive"
+	"agent/orchestrator/loop/related"
 	"agent/orchestrator/run"
 	"agent/orchestrator/survey"
 	"agent/orchestrator/tournament"
@@ -106,7 +106,7 @@ func (s *Scout) Plan(ctx context.Context, base *workspace.Manifest, req run.Requ
 	if err := s.describe(base, req, room, b); err != nil {
 		return tournament.Plan{}, err
 	}
-	b.Related = related(base, known, *b, room)
+	b.Related = related.Excerpts(base, known, *b, room)
 	if _, ok := base.Lookup(b.Target); ok {
 		b.Around, b.Lazy = known.Around(b.Target), known.Lazy(b.Target)
 		if b.Findings, err = s.findings(ctx, base, req, b.Target); err != nil {
@@ -301,7 +301,7 @@ func outlines(book *ledger.Ledger, hits []retrieve.Hit) string {
 // the model chose it by its name.
 func together(base *workspace.Manifest, paths []string) (files []agent.File) {
 	for _, p := range paths {
-		if text, err := read(base, p); err == nil {
+		if text, err := related.Text(base, p); err == nil {
 			files = append(files, agent.File{Path: p, Text: text})
 		}
 	}
@@ -378,14 +378,14 @@ func (s *Scout) describe(base *workspace.Manifest, req run.Request, room int, b 
 				Next:    "name another file with --file",
 			}
 		}
-		text, err := read(base, b.Target)
+		text, err := related.Text(base, b.Target)
 		if err != nil {
 			return err
 		}
 		b.Code = text
 	}
 	for _, name := range req.Scope[min(1, len(req.Scope)):] {
-		text, err := read(base, path.Clean(name))
+		text, err := related.Text(base, path.Clean(name))
 		if err != nil {
 			return err
 		}
@@ -401,30 +401,17 @@ func (s *Scout) describe(base *workspace.Manifest, req run.Request, room int, b 
 func Rules(base *workspace.Manifest, room int) (string, error) {
 	for _, name := range rulesFiles {
 		if e, ok := base.Lookup(name); ok && e.Kind == workspace.File && e.Size <= int64(max(maxRules, room/rulesShare)) {
-			return read(base, name)
+			return related.Text(base, name)
 		}
 	}
 	return "", nil
-}
-
-// read returns a text of the workspace.
-// One that is not UTF-8 is refused rather than repaired: an edit must find the very bytes that the model was shown.
-func read(base *workspace.Manifest, name string) (string, error) {
-	text, err := base.ReadFile(name)
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", name, err)
-	}
-	if bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text) {
-		return "", &agent.StopError{Message: name + " is not a text in UTF-8", Next: "name another file with --file"}
-	}
-	return string(text), nil
 }
 
 // order has the plan follow the first directive that no run attended to, and
 // reports whether there is one. Its words are those of the person in charge,
 // and so they are the goal.
 func (s *Scout) order(ctx context.Context, base *workspace.Manifest, plan *tournament.Plan) (bool, error) {
-	list, err := Directives(base.Root)
+	list, err := directive.List(base.Root)
 	if err != nil || len(list) == 0 {
 		return false, err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"agent/orchestrator/loop"
+	"agent/orchestrator/loop/quiet"
 	"agent/orchestrator/run"
 	"agent/orchestrator/run/runtest"
 	"agent/orchestrator/tournament"
@@ -231,38 +232,6 @@ func TestTargetsGoRound(t *testing.T) {
 	}
 }
 
-func TestQuietHours(t *testing.T) {
-	t.Parallel()
-	at := func(text string) time.Time {
-		tm, err := time.ParseInLocation("2006-01-02 15:04", text, time.UTC)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return tm
-	}
-	for _, c := range []struct{ hours, now, until string }{
-		{"", "2026-03-01 12:00", ""},
-		{"22:00-07:00", "2026-03-01 21:59", ""},
-		{"22:00-07:00", "2026-03-01 22:00", "2026-03-02 07:00"},
-		{"22:00-07:00", "2026-12-31 23:30", "2027-01-01 07:00"},
-		{"22:00-07:00", "2026-03-01 06:59", "2026-03-01 07:00"},
-		{"22:00-07:00", "2026-03-01 07:00", ""},
-		{"09:00 - 17:30", "2026-03-01 09:00", "2026-03-01 17:30"},
-		{"09:00-17:30", "2026-03-01 17:30", ""},
-	} {
-		q, err := loop.ParseQuiet(c.hours)
-		until, quiet := q.Until(at(c.now))
-		if err != nil || quiet != (c.until != "") || quiet && !until.Equal(at(c.until)) {
-			t.Errorf("%q at %s: %s, %v, %v", c.hours, c.now, until, quiet, err)
-		}
-	}
-	for _, bad := range []string{"22:00", "22-7", "25:00-07:00", "07:00-07:00", "-", "22:00-07:00-09:00", "nights"} {
-		if q, err := loop.ParseQuiet(bad); err == nil {
-			t.Errorf("%q is %+v", bad, q)
-		}
-	}
-}
-
 // In quiet hours a loop begins nothing, says until when, and can be cancelled.
 func TestALoopWaitsInQuietHours(t *testing.T) {
 	t.Parallel()
@@ -270,7 +239,7 @@ func TestALoopWaitsInQuietHours(t *testing.T) {
 	for _, cancelled := range []bool{false, true} {
 		c := school(t, runtest.Says(verify.Pass), answers)
 		var err error
-		if c.loop.Quiet, err = loop.ParseQuiet("22:00-07:00"); err != nil {
+		if c.loop.Quiet, err = quiet.Parse("22:00-07:00"); err != nil {
 			t.Fatal(err)
 		}
 		var notes []string
@@ -300,7 +269,7 @@ func TestALoopWaitsInQuietHours(t *testing.T) {
 		}
 		if cancelled {
 			// It is carried on from where it stands.
-			c.loop.Quiet = loop.Quiet{}
+			c.loop.Quiet = quiet.Hours{}
 			if res = c.sail(t.Context(), loop.Start{Resume: true}); outcomes(res) != "a.py promoted" {
 				t.Errorf("resumed: %s, %s", outcomes(res), res.Stopped)
 			}

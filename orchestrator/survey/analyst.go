@@ -13,6 +13,7 @@ import (
 	"agent/images"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/ledger"
+	"agent/orchestrator/ledger/decode"
 	"agent/verify"
 )
 
@@ -173,7 +174,7 @@ func (a *Analyst) loadPart(ctx context.Context, root, scanner string, paths []st
 		lines.Write(f.Doc)
 		lines.WriteByte('\n')
 	}
-	files, err := ledger.Decode(&lines, slices.Collect(maps.Keys(known)))
+	files, err := decode.Files(&lines, slices.Collect(maps.Keys(known)))
 	if err != nil {
 		return nil, fmt.Errorf("read the record of symbols: %w", err)
 	}

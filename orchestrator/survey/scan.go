@@ -11,6 +11,7 @@ import (
 	"agent/images"
 	"agent/orchestrator/gate"
 	"agent/orchestrator/ledger"
+	"agent/orchestrator/ledger/decode"
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/symbols"
@@ -157,7 +158,7 @@ func (s *scan) parse(ctx context.Context, sent workspace.Changeset) ([]ledger.Fi
 	}
 	var files []ledger.File
 	err := symbols.Scan(ctx, s.box, "/work", paths, func(paths []string, answer []byte) error {
-		part, err := ledger.Decode(bytes.NewReader(answer), paths)
+		part, err := decode.Files(bytes.NewReader(answer), paths)
 		files = append(files, part...)
 		return err
 	})

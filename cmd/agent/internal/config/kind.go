@@ -12,10 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"agent/cmd/agent/internal/config/credential"
 	"agent/images/dependencies"
 	"agent/orchestrator/forge"
 	"agent/orchestrator/llm"
-	"agent/orchestrator/loop"
+	"agent/orchestrator/loop/quiet"
 	"agent/orchestrator/run"
 	"agent/sandbox/egress"
 	"agent/verify"
@@ -34,7 +35,7 @@ type values struct {
 	question   llm.Money
 	wall       time.Duration
 	fetch      egress.List
-	quiet      loop.Quiet
+	quiet      quiet.Hours
 }
 
 // A kind is the type of a setting: how a file holds it, and what its text must be.
@@ -248,7 +249,7 @@ func unbounded(field func(*values) *time.Duration) kind {
 // quietHours are two times of the day.
 func quietHours() kind {
 	return text(func(v *values, text string) (err error) {
-		v.quiet, err = loop.ParseQuiet(text)
+		v.quiet, err = quiet.Parse(text)
 		return err
 	})
 }
@@ -417,7 +418,7 @@ func environment() kind {
 		}
 		return formatList(append([]string{}, slices.Sorted(maps.Keys(env))...))
 	}
-	k.secrets = environmentSecrets
+	k.secrets = credential.Environment
 	return k
 }
 
@@ -499,7 +500,7 @@ func databaseURL() kind {
 		}
 		return nil
 	})
-	k.shown, k.secrets = maskPassword, urlPassword
+	k.shown, k.secrets = credential.MaskPassword, credential.URLPassword
 	return k
 }
 
@@ -507,7 +508,7 @@ func databaseURL() kind {
 func secretText() kind {
 	k := text(nil)
 	k.shown = func(text string) string { return llm.NewKey(text).ID }
-	k.secrets = named
+	k.secrets = credential.Named
 	return k
 }
 
@@ -537,14 +538,14 @@ func checkDatabaseURL(text string) error {
 // address is a host or a URL where a vendor answers.
 func address() kind {
 	k := text(nil)
-	k.shown, k.secrets = maskHost, urlPassword
+	k.shown, k.secrets = credential.MaskHost, credential.URLPassword
 	return k
 }
 
 // keyList is credentials, with commas between as in the environment.
 func keyList() kind {
 	k := held(func(keys []string) string { return strings.Join(keys, ",") }, nil)
-	k.shown = keyIDs
+	k.shown = credential.KeyIDs
 	// A list that cannot be read was refused, or is of no use to anybody here.
 	k.secrets = func(_, text string) []llm.Key { keys, _ := llm.ParseKeys(text); return keys }
 	return k

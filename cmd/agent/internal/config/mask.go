@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/cmd/agent/internal/config/credential"
 	"agent/orchestrator/llm"
 	"agent/sandbox/workspace/secret"
 )
@@ -34,7 +35,7 @@ func (s Settings) LogMasker(getenv func(string) string, password string) func(st
 // A password that is an ordinary word is left: "postgres" stands in every other line of
 // a program that uses one, and who reads the output would learn nothing from a mark.
 func (s Settings) OutputMasker(getenv func(string) string, password string) func(string) string {
-	return llm.OutputMasker(slices.DeleteFunc(s.secrets(getenv, password), func(k llm.Key) bool { return ordinary(k.Secret()) })...)
+	return llm.OutputMasker(slices.DeleteFunc(s.secrets(getenv, password), func(k llm.Key) bool { return credential.Ordinary(k.Secret()) })...)
 }
 
 // secrets returns those that this process knows; password is as for LogMasker.
@@ -55,14 +56,14 @@ func (s Settings) secrets(getenv func(string) string, password string) []llm.Key
 			}
 		}
 	}
-	keys = append(keys, named("password of the database", password)...)
-	for _, name := range strings.Fields(secretVariables) {
-		keys = append(keys, named(name, getenv(name))...)
+	keys = append(keys, credential.Named("password of the database", password)...)
+	for _, name := range strings.Fields(credential.Variables) {
+		keys = append(keys, credential.Named(name, getenv(name))...)
 	}
-	for _, name := range strings.Fields(urlVariables + " " + strings.ToLower(urlVariables)) {
+	for _, name := range strings.Fields(credential.URLVariables + " " + strings.ToLower(credential.URLVariables)) {
 		list := strings.FieldsFunc(getenv(name), func(r rune) bool { return strings.ContainsRune(",| \t\n", r) })
 		for i, text := range list {
-			keys = append(keys, named(strings.TrimSuffix(fmt.Sprintf("password of %s %d", name, i+1), " 1"), passwordOf(text))...)
+			keys = append(keys, credential.Named(strings.TrimSuffix(fmt.Sprintf("password of %s %d", name, i+1), " 1"), credential.PasswordOf(text))...)
 		}
 	}
 	return keys

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"agent/cmd/agent/internal/config/credential"
 	"agent/orchestrator/exec/recipe"
 	"agent/orchestrator/gateway"
 	"agent/orchestrator/llm"
@@ -35,7 +36,7 @@ func recipeList() kind {
 		for _, program := range slices.Sorted(maps.Keys(recipes)) {
 			env, err := json.Marshal(recipes[program].Env)
 			if err == nil {
-				keys = append(keys, environmentSecrets(name+"."+program, string(env))...)
+				keys = append(keys, credential.Environment(name+"."+program, string(env))...)
 			}
 		}
 		return keys

@@ -13,7 +13,7 @@ import (
 
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/llm"
-	"agent/orchestrator/loop"
+	"agent/orchestrator/loop/quiet"
 	"agent/orchestrator/run"
 	"agent/sandbox/egress"
 	"agent/verify"
@@ -114,10 +114,10 @@ func (s Settings) Wall() time.Duration {
 }
 
 // Quiet are the hours in which a loop begins nothing.
-func (s Settings) Quiet() loop.Quiet {
+func (s Settings) Quiet() quiet.Hours {
 	v, err := s.resolve(table)
 	if err != nil { // Load has checked it
-		return loop.Quiet{}
+		return quiet.Hours{}
 	}
 	return v.quiet
 }

@@ -48,20 +48,6 @@ func TestNoPasswordIsShown(t *testing.T) {
 	}
 }
 
-func TestThePasswordOfAnAddressIsFound(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"": "", "h": "", "http://h:80/x": "", "http://me:p@h": "p", "me:p@h:80": "p", "http://tok@h": "tok", "tok@h": "tok", "http://me:@h": "",
-		"http://me:p%40q@h": "p@q", "http://:p@h": "p", "direct": "", "off": "", "http://h/a@b": "",
-		// Programs take these signs unescaped, and the parser of URLs does not.
-		"http://me:p%q@h": "p%q", "me:p%@h": "p%", "http://me:p/@x#y@h:80": "p/@x#y", "http://to%k@h": "to%k", "http://h/%zz": "", "%zz": "", "http://[::1": "",
-	} {
-		if got := passwordOf(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
 // Masks are made once for a process, and its boxes write at the same time.
 func TestSecretsOfTheEnvironmentAreMaskedFromEverywhere(t *testing.T) {
 	t.Parallel()

@@ -48,6 +48,7 @@ type Session struct {
 	// What asks models, to be released at the end.
 	mu     sync.Mutex // guards chains
 	chains []*llm.Chain
+	late   func(time.Duration) (context.Context, context.CancelFunc) // goes on when the command was cancelled
 	// Made by Analyst, on demand.
 	analyst *survey.Analyst
 	// Notify is given what goes on outside of a run; nil for nobody.
@@ -89,6 +90,9 @@ func Open(ctx context.Context, h Host, set config.Settings, needEngine bool) (*S
 			return nil, err
 		}
 		s = &Session{}
+	}
+	s.late = func(d time.Duration) (context.Context, context.CancelFunc) {
+		return context.WithTimeout(context.WithoutCancel(ctx), d)
 	}
 	s.exports, s.home = set.On("export.files"), config.UserPath(h.Getenv)
 	if err := s.openDatabase(ctx, set, h.Stderr); err != nil {
@@ -184,10 +188,13 @@ const releaseFor = 10 * time.Second
 
 // release has vendors keep nothing of the session, also when it was cancelled.
 func (s *Session) release() {
-	ctx, cancel := context.WithTimeout(context.Background(), releaseFor)
-	defer cancel()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.chains) == 0 {
+		return
+	}
+	ctx, cancel := s.late(releaseFor)
+	defer cancel()
 	for _, c := range s.chains {
 		if err := c.Release(ctx); err != nil && s.Notify != nil {
 			s.Notify(run.Event{Note: "what a vendor keeps of the conversation ends by itself within the hour: " + err.Error()})

@@ -41,9 +41,10 @@ type session struct {
 	pause  func(ctx context.Context, d time.Duration) error
 
 	rpc   *jrpc2.Server
-	exit  chan struct{} // closed by exit
-	lost  chan struct{} // closed when the client takes nothing any more
-	begin chan string   // the root, once
+	push  func(method string, params any) error // sends a notification
+	exit  chan struct{}                         // closed by exit
+	lost  chan struct{}                         // closed when the client takes nothing any more
+	begin chan string                           // the root, once
 
 	mu    sync.Mutex
 	phase phase
@@ -63,6 +64,8 @@ func (s *session) serve(ctx context.Context, in io.Reader, out io.Writer) error 
 	conn := newStream(in, out)
 	defer conn.flush()
 	defer conn.Close()
+	late := context.WithoutCancel(ctx) // what happened is told to the end
+	s.push = func(method string, params any) error { return s.rpc.Notify(late, method, params) }
 	s.rpc = jrpc2.NewServer(s.methods(), &jrpc2.ServerOptions{AllowPush: true, DisableBuiltin: true, Concurrency: 1}).Start(conn)
 	watcher.Go(func() {
 		select {
@@ -256,7 +259,7 @@ func (s *session) say(method string, kind int, text string) error {
 
 // notify sends a notification. A client that takes none ends the session.
 func (s *session) notify(method string, params any) error {
-	err := s.rpc.Notify(context.Background(), method, params)
+	err := s.push(method, params)
 	if err != nil {
 		select {
 		case <-s.lost:

@@ -1,4 +1,4 @@
-package ledger_test
+package decode_test
 
 import (
 	"encoding/json"
@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"agent/orchestrator/ledger"
+	"agent/orchestrator/ledger/decode"
 )
 
 const sound = `{"path":"a.py","language":"python","lines":3,"definitions":[{"name":"f","kind":"function","parent":"","line":1,"end":2,"signature":"()","digest":"00","exported":true}],"references":[{"name":"g","on":"","lines":[1,2]}],"imports":[{"module":"m","name":"g","alias":"g","line":1,"export":false}]}`
 
 func TestAnswerOfTheScannerIsNotTrusted(t *testing.T) {
-	if files, err := ledger.Decode(strings.NewReader(sound+"\n"), []string{"a.py"}); err != nil || len(files) != 1 || files[0].Definitions[0].Name != "f" {
+	if files, err := decode.Files(strings.NewReader(sound+"\n"), []string{"a.py"}); err != nil || len(files) != 1 || files[0].Definitions[0].Name != "f" {
 		t.Fatalf("%+v %v", files, err)
 	}
 	for what, swap := range map[string][2]string{
@@ -43,14 +44,14 @@ func TestAnswerOfTheScannerIsNotTrusted(t *testing.T) {
 		if text == sound {
 			t.Fatalf("%s: nothing was swapped", what)
 		}
-		if files, err := ledger.Decode(strings.NewReader(text), []string{"a.py"}); err == nil {
+		if files, err := decode.Files(strings.NewReader(text), []string{"a.py"}); err == nil {
 			t.Errorf("%s was accepted: %+v", what, files)
 		}
 	}
 }
 
 func TestFileWithoutAnswerHasAProblem(t *testing.T) {
-	files, err := ledger.Decode(strings.NewReader(sound+"\n"), []string{"c.py", "a.py", "b.py"})
+	files, err := decode.Files(strings.NewReader(sound+"\n"), []string{"c.py", "a.py", "b.py"})
 	if err != nil || len(files) != 3 || files[0].Problem != "" || files[1].Path != "b.py" || files[1].Problem == "" || files[2].Problem == "" {
 		t.Errorf("%+v %v", files, err)
 	}
@@ -63,7 +64,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(sound + "\n" + strings.Replace(sound, "a.py", "m.py", 1))
 	f.Fuzz(func(t *testing.T, text string) {
 		asked := []string{"a.py", "m.py", "x/index.ts"}
-		files, err := ledger.Decode(strings.NewReader(text), asked)
+		files, err := decode.Files(strings.NewReader(text), asked)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,5 @@
-package ledger
+// Package decode reads what the scanner of a box found in files, which may be anything, for the ledger.
+package decode
 
 import (
 	"bufio"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"agent/orchestrator/ledger"
 )
 
 // The bounds of a scan. The scanner keeps tighter ones for a file; these hold whatever it says.
@@ -45,10 +48,10 @@ func words(s string) map[string]bool {
 	return set
 }
 
-// Decode reads the scanner's answer, one JSON object a line, about the files at the asked paths. The answer comes out
+// Files reads the scanner's answer, one JSON object a line, about the files at the asked paths. The answer comes out
 // of a box in which hostile text was parsed: anything out of bounds, about another file, or said twice is an error. A
-// path without an answer gets a File with a Problem, so that the result has all of them, sorted by path.
-func Decode(r io.Reader, asked []string) ([]File, error) {
+// path without an answer gets a file with a Problem, so that the result has all of them, sorted by path.
+func Files(r io.Reader, asked []string) ([]ledger.File, error) {
 	if len(asked) > MaxFiles {
 		return nil, fmt.Errorf("scan of %d files, at most %d", len(asked), MaxFiles)
 	}
@@ -57,7 +60,7 @@ func Decode(r io.Reader, asked []string) ([]File, error) {
 	for _, p := range asked {
 		open[p] = true
 	}
-	var files []File
+	var files []ledger.File
 	lines := bufio.NewScanner(io.LimitReader(r, maxAnswer))
 	lines.Buffer(nil, maxRecord)
 	for n := 1; lines.Scan(); n++ {
@@ -81,36 +84,36 @@ func Decode(r io.Reader, asked []string) ([]File, error) {
 	// A scanner that died half-way must not look like a workspace in which files lost all their definitions: every user
 	// of them would be sent to mend what is whole. A Problem says that nothing is known.
 	for p := range open {
-		files = append(files, File{Path: p, Problem: "the scanner gave no answer"})
+		files = append(files, ledger.File{Path: p, Problem: "the scanner gave no answer"})
 	}
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(files, func(a, b ledger.File) int { return strings.Compare(a.Path, b.Path) })
 	return files, nil
 }
 
 // decodeFile reads one line. A field that is not known is an error: scanner and reader belong together.
 // For example {"path":"a.py","owner":"x"} is refused, since a newer scanner could mean by "owner" what this reader must
 // not pass over.
-func decodeFile(line []byte) (File, error) {
-	var f File
+func decodeFile(line []byte) (ledger.File, error) {
+	var f ledger.File
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&f); err != nil {
-		return File{}, err
+		return ledger.File{}, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return File{}, errors.New("more than one object")
+		return ledger.File{}, errors.New("more than one object")
 	}
-	if err := f.check(); err != nil {
-		return File{}, fmt.Errorf("%.100q: %w", f.Path, err)
+	if err := check(f); err != nil {
+		return ledger.File{}, fmt.Errorf("%.100q: %w", f.Path, err)
 	}
 	// The order is not the scanner's to choose: binary search relies on it, and a wrong one would hide references.
-	f.normal()
+	f.Sort()
 	return f, nil
 }
 
 // check returns the first thing in f that is out of bounds.
 // The path is not checked here: only one of those that were asked for is accepted, and they are ours.
-func (f *File) check() error {
+func check(f ledger.File) error {
 	if n := max(len(f.Imports), len(f.Definitions), len(f.References)); n > maxParts {
 		return fmt.Errorf("%d imports, definitions or references, at most %d", n, maxParts)
 	}

@@ -1,7 +1,7 @@
-package loop
+// Package directive reads the orders that a person left for a loop, from a file of the workspace.
+package directive
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,19 +32,12 @@ type Directive struct {
 	Rest string
 }
 
-// Orders tells which directives need no run any more. *store.DB is one.
-type Orders interface {
-	// Attended lists the texts of the directives that a run promoted something
-	// for, or was rejected with.
-	Attended(ctx context.Context, workspace string) ([]string, error)
-}
-
-// Directives reads the directives of the workspace at root that are not marked
+// List reads the directives of the workspace at root that are not marked
 // as done, in their order; none when there is no file.
 //
 // A file that cannot be trusted to be what the person wrote, as a link, is an
 // *agent.StopError: an order that is passed over without a word looks obeyed.
-func Directives(root string) ([]Directive, error) {
+func List(root string) ([]Directive, error) {
 	text, err := readDirectives(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

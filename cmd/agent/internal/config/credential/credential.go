@@ -1,4 +1,5 @@
-package config
+// Package credential knows what of settings and of an environment is secret, and how it is shown.
+package credential
 
 import (
 	"encoding/json"
@@ -10,21 +11,21 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// secretVariables are the variables of an environment that hold secrets and
+// Variables are the variables of an environment that hold secrets and
 // are no settings of the agent.
 // None is given to a box. But what a registry, a vendor or a database answers may quote
 // one, and the answer is kept.
-const secretVariables = "PGPASSWORD GITHUB_TOKEN GH_TOKEN GITLAB_TOKEN GOOGLE_API_KEY OPENAI_API_KEY ANTHROPIC_API_KEY " +
+const Variables = "PGPASSWORD GITHUB_TOKEN GH_TOKEN GITLAB_TOKEN GOOGLE_API_KEY OPENAI_API_KEY ANTHROPIC_API_KEY " +
 	"AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN NPM_TOKEN PYPI_TOKEN HF_TOKEN"
 
-// urlVariables are those whose URLs may hold a password, or a token in place of a name.
+// URLVariables are those whose URLs may hold a password, or a token in place of a name.
 // Some are lists. Each is looked for in small letters too, as the proxies and npm are.
-const urlVariables = "HTTP_PROXY HTTPS_PROXY ALL_PROXY FTP_PROXY NPM_CONFIG_REGISTRY NPM_CONFIG_PROXY NPM_CONFIG_HTTPS_PROXY " +
+const URLVariables = "HTTP_PROXY HTTPS_PROXY ALL_PROXY FTP_PROXY NPM_CONFIG_REGISTRY NPM_CONFIG_PROXY NPM_CONFIG_HTTPS_PROXY " +
 	"PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_PROXY UV_INDEX_URL UV_DEFAULT_INDEX UV_EXTRA_INDEX_URL GOPROXY"
 
-// passwordOf returns what of a URL is secret, "" for nothing.
+// PasswordOf returns what of a URL is secret, "" for nothing.
 // A name alone is a token; a proxy may be written without a scheme.
-func passwordOf(text string) string {
+func PasswordOf(text string) string {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
 	}
@@ -47,9 +48,9 @@ func passwordOf(text string) string {
 	return u.User.Username()
 }
 
-// ordinary reports whether a secret is a short word of one case with at most three digits
+// Ordinary reports whether a secret is a short word of one case with at most three digits
 // behind it, as documentation gives for local services.
-func ordinary(secret string) bool {
+func Ordinary(secret string) bool {
 	const wordLength = 12 // a random secret of letters alone has more
 	letters := func(r rune) bool { return r >= 'a' && r <= 'z' }
 	word := strings.TrimRight(strings.ToLower(secret), "0123456789!")
@@ -57,9 +58,9 @@ func ordinary(secret string) bool {
 	return len(secret) <= wordLength && rest <= 3 && strings.TrimFunc(word, letters) == "" && (word == secret[:len(word)] || strings.ToUpper(word) == secret[:len(word)])
 }
 
-// named is a secret under a name in place of a digest, from which a weak password could
+// Named is a secret under a name in place of a digest, from which a weak password could
 // be guessed; nothing for an empty one.
-func named(name, secret string) []llm.Key {
+func Named(name, secret string) []llm.Key {
 	key := llm.NewKey(secret)
 	if key.ID == "" {
 		return nil
@@ -68,26 +69,26 @@ func named(name, secret string) []llm.Key {
 	return []llm.Key{key}
 }
 
-// urlPassword is the password in the address of that setting.
-func urlPassword(name, text string) []llm.Key {
+// URLPassword is the password in the address of that setting.
+func URLPassword(name, text string) []llm.Key {
 	u, err := url.Parse(text)
 	if err != nil || u.User == nil {
 		return nil
 	}
 	password, _ := u.User.Password()
-	return named("password of "+name, password)
+	return Named("password of "+name, password)
 }
 
-// environmentSecrets are those of a box's environment that are called a secret:
+// Environment are those of a box's environment that are called a secret:
 // "production" is none.
-func environmentSecrets(name, text string) (keys []llm.Key) {
+func Environment(name, text string) (keys []llm.Key) {
 	var env map[string]string
 	if json.Unmarshal([]byte(text), &env) != nil {
 		return nil
 	}
 	for _, variable := range slices.Sorted(maps.Keys(env)) {
 		if secretName(variable) {
-			keys = append(keys, named(name+" "+variable, env[variable])...)
+			keys = append(keys, Named(name+" "+variable, env[variable])...)
 		}
 	}
 	return keys
@@ -105,8 +106,8 @@ func secretName(name string) bool {
 	return false
 }
 
-// maskPassword hides the password of a database URL.
-func maskPassword(text string) string {
+// MaskPassword hides the password of a database URL.
+func MaskPassword(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
 		return "***"
@@ -126,9 +127,9 @@ func maskPassword(text string) string {
 	return u.Redacted()
 }
 
-// keyIDs shows keys by their IDs. A list that cannot be read may hold
+// KeyIDs shows keys by their IDs. A list that cannot be read may hold
 // secrets all the same.
-func keyIDs(text string) string {
+func KeyIDs(text string) string {
 	keys, err := llm.ParseKeys(text)
 	if err != nil {
 		return "not readable"
@@ -140,9 +141,9 @@ func keyIDs(text string) string {
 	return strings.Join(ids, ",")
 }
 
-// maskHost hides what stands before the host or behind the path of an
+// MaskHost hides what stands before the host or behind the path of an
 // address, where people put passwords.
-func maskHost(text string) string {
+func MaskHost(text string) string {
 	if !strings.ContainsAny(text, "@?#") {
 		return text
 	}

@@ -1,9 +1,13 @@
-package loop
+// Package related finds what is worth reading beside the files to change.
+package related
 
 import (
+	"bytes"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/agent/retrieve"
@@ -23,9 +27,9 @@ const (
 	goalShare = 0.3
 )
 
-// related returns what is worth reading beside the files of a brief: the tests of its target, who uses it and what it uses, then
+// Excerpts returns what is worth reading beside the files of a brief: the tests of its target, who uses it and what it uses, then
 // files that fit the goal, each in parts where it is long.
-func related(base *workspace.Manifest, known survey.Survey, b agent.Brief, room int) []agent.Excerpt {
+func Excerpts(base *workspace.Manifest, known survey.Survey, b agent.Brief, room int) []agent.Excerpt {
 	left := min(room/relatedShare, maxRelated)
 	each := left / relatedEach
 	var shown []agent.Excerpt
@@ -34,10 +38,10 @@ func related(base *workspace.Manifest, known survey.Survey, b agent.Brief, room 
 			break
 		}
 		e, ok := base.Lookup(c.path)
-		if !ok || e.Kind != workspace.File || e.Size > maxTarget {
+		if !ok || e.Kind != workspace.File || e.Size > workspace.MaxContent {
 			continue
 		}
-		text, err := read(base, c.path)
+		text, err := Text(base, c.path)
 		if err != nil {
 			continue // what is no text shows nothing
 		}
@@ -122,4 +126,17 @@ func tests(test, file string) bool {
 		name = strings.TrimSuffix(name, affix)
 	}
 	return of != "" && name == of && test != file
+}
+
+// Text returns a text of the workspace.
+// One that is not UTF-8 is refused rather than repaired: an edit must find the very bytes that the model was shown.
+func Text(base *workspace.Manifest, name string) (string, error) {
+	text, err := base.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", name, err)
+	}
+	if bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text) {
+		return "", &agent.StopError{Message: name + " is not a text in UTF-8", Next: "name another file with --file"}
+	}
+	return string(text), nil
 }

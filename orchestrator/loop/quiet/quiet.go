@@ -1,0 +1,46 @@
+// Package quiet reads the hours of the day in which a loop begins nothing.
+package quiet
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Hours are times of each day, in the zone of a clock, in which a loop begins nothing. They may go over midnight. The zero value is none.
+type Hours struct {
+	from, to int // minutes since midnight
+}
+
+// Parse reads hours such as "22:00-07:00"; "" is none.
+func Parse(text string) (Hours, error) {
+	if text == "" {
+		return Hours{}, nil
+	}
+	from, to, ok := strings.Cut(text, "-")
+	var at [2]int
+	for i, s := range []string{from, to} {
+		t, err := time.Parse("15:04", strings.TrimSpace(s))
+		if err != nil || !ok {
+			return Hours{}, fmt.Errorf("invalid hours %q: use two times of the day, as 22:00-07:00", text)
+		}
+		at[i] = t.Hour()*60 + t.Minute()
+	}
+	if at[0] == at[1] {
+		return Hours{}, fmt.Errorf("invalid hours %q: they are none, or all of the day", text)
+	}
+	return Hours{at[0], at[1]}, nil
+}
+
+// Until returns when the quiet hours end that t lies in; false where it lies in none.
+func (q Hours) Until(t time.Time) (time.Time, bool) {
+	now := t.Hour()*60 + t.Minute()
+	day, within := t.Day(), q.from <= now && now < q.to
+	if q.from > q.to {
+		within = now >= q.from || now < q.to
+		if now >= q.from {
+			day++
+		}
+	}
+	return time.Date(t.Year(), t.Month(), day, 0, q.to, 0, 0, t.Location()), within
+}
