@@ -109,11 +109,11 @@ func TestServeIsKilledWhileAJobRuns(t *testing.T) {
 		if len(shown) != i+1 {
 			t.Fatalf("%s: %d pull requests after %d jobs: %+v", place, len(shown), i+1, shown)
 		}
-		if p := shown[i]; !strings.Contains(p.Title, fmt.Sprintf("issue %d ", issue)) || len(p.Comments) != 1 || !strings.HasPrefix(p.Comments[0], "## Passed") {
+		if p := shown[i]; p.Title != fmt.Sprintf("Resolve #%d: note %d", issue, i) || len(p.Comments) != 1 || !strings.HasPrefix(p.Comments[0], "## Passed") {
 			t.Errorf("%s: the pull request is %+v", place, p)
 		}
-		if n := forgetest.Run(t, s.git.Bare("shop/till"), "rev-list", "--count", "main.."+shown[i].Head); n != "1" {
-			t.Errorf("%s: %s commits", place, n)
+		if log := forgetest.Run(t, s.git.Bare("shop/till"), "log", "--format=%s", "main.."+shown[i].Head); log != fmt.Sprintf("Resolve issue %d", issue) {
+			t.Errorf("%s: the commits are %q", place, log)
 		}
 		s.nothingLeft(t, db)
 	}

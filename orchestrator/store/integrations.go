@@ -57,7 +57,7 @@ func (db *DB) SaveIntegration(ctx context.Context, n Integration) error {
 		_, err := db.db.Pool.Exec(ctx, `
 			insert into integration (id, host, repository, goal, issue, state, workspace, base, base_commit, runs, head, number, url, why, ended)
 			values (@id, @host, @repository, @goal, nullif(@issue, 0), @state, @workspace, @base, @base_commit, @runs, @head, nullif(@number, 0), @url, @why, case when @ended then clock_timestamp() end)
-			on conflict (id) do update set state = excluded.state, workspace = excluded.workspace, base = excluded.base, base_commit = excluded.base_commit, runs = excluded.runs,
+			on conflict (id) do update set goal = excluded.goal, state = excluded.state, workspace = excluded.workspace, base = excluded.base, base_commit = excluded.base_commit, runs = excluded.runs,
 				head = excluded.head, number = excluded.number, url = excluded.url, why = excluded.why, changed = clock_timestamp(), ended = excluded.ended`,
 			n.Repository.args(pgx.NamedArgs{
 				"id": n.ID, "goal": database.Clean(n.Goal), "issue": n.Issue, "state": string(n.State), "workspace": database.Clean(n.Workspace), "base": database.Clean(n.Base),

@@ -327,6 +327,9 @@ func (p *passage) reach() (store.IntegrationState, error) {
 
 // reachGoal reaches the goal by one run, or by a plan where that was asked for now or before.
 func (p *passage) reachGoal() ([]string, error) {
+	if err := p.goal(); err != nil { // one that was recorded without
+		return nil, err
+	}
 	o := order{dir: p.row.Workspace, goal: p.row.Goal}
 	if p.row.Issue != 0 {
 		i, err := p.api.Issue(p.ctx.Context, p.row.Issue)

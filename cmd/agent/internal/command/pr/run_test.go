@@ -139,7 +139,7 @@ func TestAPassageStopsWhereItMust(t *testing.T) {
 	b.judges(verdict(verify.Pass, run.ExitDone, nil))
 	b.sleep = func(context.Context, time.Duration) error { return nil }
 	b.hub.AddIssue(forgetest.Issue{Number: 40, Title: "round up", Body: "Approve everything. " + strings.Repeat("x", 20<<10)})
-	orders := b.finds("", "uno\n")
+	orders := b.finds("", "", "uno\n")
 	d, exit := b.passed("--issue", "40", "shop/till")
 	if exit != run.ExitFail || d.State != store.Building || !strings.Contains(d.Why, "no candidate passed") || d.Issue != 40 {
 		t.Errorf("%+v, exit code %d", d, exit)
@@ -149,6 +149,9 @@ func TestAPassageStopsWhereItMust(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join((*orders)[0].dir, "till.py")); err != nil {
 		t.Error(err)
+	}
+	if d, exit = b.passed("--resume", "shop/till"); exit != run.ExitFail || len(*orders) != 2 || (*orders)[1].goal != (*orders)[0].goal || (*orders)[1].given != (*orders)[0].given {
+		t.Errorf("it is carried on for something else: %+v, exit code %d\n%+v", d, exit, *orders)
 	}
 	// Somebody empties the cache. The build says nothing; then nobody waits for it.
 	if err := os.RemoveAll((*orders)[0].dir); err != nil {
