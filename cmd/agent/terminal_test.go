@@ -24,7 +24,7 @@ const patience = 10 * time.Minute
 // atTerminal returns the command of scripts that has a person at a terminal of so many columns: at COLUMNS CODE SESSION ARG….
 // Each line of the file SESSION is a text that the terminal must show, and behind ` => ` what is typed then, as a string of
 // Go without its quotes. A text that a line has again must be shown once more. What the terminal showed at the end, its
-// colours taken away, is the file "screen", and what was written to it as it came the file "written". An ARG of <FILE is the input of the command, which leaves the terminal to questions.
+// colours taken away, is the file "screen", and what was written to it as it came "written" in $WORK. An ARG of <FILE is the input of the command, which leaves the terminal to questions.
 func atTerminal(t *testing.T) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) < 4 {
@@ -76,7 +76,7 @@ func atTerminal(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		}
 		screen := termtest.Plain(t, p.Whole(), columns, lines)
 		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs("."), "screen"), []byte(screen), 0o644))
-		ts.Check(os.WriteFile(filepath.Join(ts.MkAbs("."), "written"), []byte(p.Whole()), 0o644))
+		ts.Check(os.WriteFile(filepath.Join(ts.Getenv("WORK"), "written"), []byte(p.Whole()), 0o644))
 		if want := args[1]; strconv.Itoa(code) != want {
 			ts.Fatalf("exit code %d, want %s\n%s", code, want, screen)
 		}
