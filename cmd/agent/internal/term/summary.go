@@ -459,7 +459,7 @@ func (s summary) next(d run.Document) {
 	case d.Outcome == run.OutcomeUnchanged:
 		fmt.Fprintln(s.Out, "next: nothing was written, and nothing needs to be: the command changed nothing that a patch can hold")
 	case d.State == run.Rejected && len(d.Candidates) == 0: // a review
-		fmt.Fprintln(s.Out, "next: nothing was found to change; say with --goal what is wanted")
+		fmt.Fprintln(s.Out, "next: nothing was found to change; say with --goal what is wanted, or in other words")
 	case d.State == run.Done:
 		fmt.Fprintf(s.Out, "next: nothing was written; `agent runs apply %s` writes it\n", d.Run)
 	}
