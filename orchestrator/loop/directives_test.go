@@ -16,19 +16,6 @@ import (
 	"agent/verify"
 )
 
-// orders makes a workspace with directives.
-func orders(t *testing.T, text string) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, ".agent"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, tournament.DirectivesFile), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 // heeded are the directives that runs attended to.
 type heeded struct {
 	texts []string
