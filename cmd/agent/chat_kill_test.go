@@ -129,46 +129,59 @@ func (k *talker) answered(t *testing.T) (n int) {
 	return n
 }
 
+// A phase is where the program is killed.
+type phase struct {
+	place string // the write before which it is killed, "" where it waits for an answer
+	lost  bool   // the write is not made; else it is, and the program never knows
+	hangs int    // the answer that never comes, from 1; 0 for none
+}
+
+// String is the phase as a name of a test.
+func (ph phase) String() string {
+	return strings.ReplaceAll(fmt.Sprintf("%s lost=%v hangs=%d", ph.place, ph.lost, ph.hangs), "/", ".")
+}
+
+// killedIn starts what command gives and kills it in a phase, and returns once its last write to these tables is over.
+func (k *talker) killedIn(t *testing.T, ph phase, command func() *exec.Cmd, tables string) {
+	t.Helper()
+	asked := k.phase(ph.hangs)
+	if ph.place != "" {
+		k.f.set(t, ph.place)
+	}
+	cmd := command()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if ph.place == "" {
+		for n := range asked {
+			if n == ph.hangs {
+				break
+			}
+		}
+		kill(t, cmd)
+		return
+	}
+	pid := k.f.reached(t)
+	kill(t, cmd)
+	if ph.lost {
+		k.f.do(t, "select pg_terminate_backend($1)", pid)
+	}
+	k.f.lift(t)
+	k.f.do(t, "begin; lock table "+tables+" in share row exclusive mode; commit")
+}
+
 // The program is killed in each phase of a conversation with tools. The next one carries the question on: what was answered is not
 // asked for again, what was called is not called again, and the draft is what it would have been.
 func TestKilledInEachPhaseOfAConversationNothingIsPaidForTwice(t *testing.T) {
 	t.Parallel()
-	type phase struct {
-		place string // the write before which it is killed, "" where it waits for an answer
-		lost  bool   // the write is not made; else it is, and the program never knows
-		hangs int
-	}
 	phases := []phase{{place: "chat_turn insert"}, {place: "chat_turn update", lost: true}, {place: "chat_turn update"}}
 	phases = append(phases, phase{hangs: 2}, phase{hangs: 4}, phase{place: "model_call insert turn/1/r1", lost: true},
 		phase{place: "model_call update turn/1/r1", lost: true}, phase{place: "model_call update turn/1/r2"}, phase{place: "model_call update turn/1/r3", lost: true},
 		phase{place: "tool_call insert turn/1", lost: true}, phase{place: "tool_call insert turn/1"})
 	k := newTalker(t)
 	for _, ph := range phases {
-		t.Run(strings.ReplaceAll(fmt.Sprintf("%s lost=%v hangs=%d", ph.place, ph.lost, ph.hangs), "/", "."), func(t *testing.T) {
-			asked := k.phase(ph.hangs)
-			if ph.place != "" {
-				k.f.set(t, ph.place)
-			}
-			cmd := k.chat("say names")
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			if ph.place != "" {
-				pid := k.f.reached(t)
-				kill(t, cmd)
-				if ph.lost {
-					k.f.do(t, "select pg_terminate_backend($1)", pid)
-				}
-				k.f.lift(t)
-				k.f.do(t, "begin; lock table chat_turn, model_call, tool_call in share row exclusive mode; commit") // until the last write is over
-			} else {
-				for n := range asked {
-					if n == ph.hangs {
-						break
-					}
-				}
-				kill(t, cmd)
-			}
+		t.Run(ph.String(), func(t *testing.T) {
+			k.killedIn(t, ph, func() *exec.Cmd { return k.chat("say names") }, "chat_turn, model_call, tool_call")
 			k.resumes(t)
 		})
 	}

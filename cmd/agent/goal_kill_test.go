@@ -40,11 +40,7 @@ func TestKilledInEachPhaseOfAGoalNothingIsPaidForTwice(t *testing.T) {
 		}
 		return goalAnswers()[n-1]
 	})
-	for i, ph := range []struct {
-		place string // the write before which it is killed, "" where it waits for an answer
-		lost  bool   // the write is not made; else it is, and the program never knows
-		hangs int
-	}{
+	for i, ph := range []phase{
 		{place: "model_call insert propose/1/r1", lost: true},
 		{place: "model_call update propose/1/r1", lost: true},
 		{place: "model_call update propose/1/r2"},
@@ -53,35 +49,12 @@ func TestKilledInEachPhaseOfAGoalNothingIsPaidForTwice(t *testing.T) {
 		{place: "tool_call insert propose/1"},
 		{place: "model_call update propose/1/r4"},
 	} {
-		t.Run(strings.ReplaceAll(fmt.Sprintf("%s lost=%v hangs=%d", ph.place, ph.lost, ph.hangs), "/", "."), func(t *testing.T) {
+		t.Run(ph.String(), func(t *testing.T) {
 			k.work = filepath.Join(t.TempDir(), fmt.Sprint("shop", i))
 			if err := os.CopyFS(k.work, os.DirFS("testdata/example")); err != nil {
 				t.Fatal(err)
 			}
-			asked := k.phase(ph.hangs)
-			if ph.place != "" {
-				k.f.set(t, ph.place)
-			}
-			cmd := k.loop("--iterations", "1", "--goal", "say names")
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			if ph.place != "" {
-				pid := k.f.reached(t)
-				kill(t, cmd)
-				if ph.lost {
-					k.f.do(t, "select pg_terminate_backend($1)", pid)
-				}
-				k.f.lift(t)
-				k.f.do(t, "begin; lock table model_call, tool_call in share row exclusive mode; commit") // until the last write is over
-			} else {
-				for n := range asked {
-					if n == ph.hangs {
-						break
-					}
-				}
-				kill(t, cmd)
-			}
+			k.killedIn(t, ph, func() *exec.Cmd { return k.loop("--iterations", "1", "--goal", "say names") }, "model_call, tool_call")
 			k.reaches(t)
 		})
 	}

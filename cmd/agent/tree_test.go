@@ -332,7 +332,7 @@ var allowed = map[string][]string{
 		"orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/agent/draft", "orchestrator/agent/tools", "orchestrator/gate", "orchestrator/ledger",
 		"sandbox", "sandbox/guest", "sandbox/workspace", "verify", "verify/room",
 	},
-	"orchestrator/tournament":     {"orchestrator/agent/critic", "orchestrator/agent", "orchestrator/edit/parse", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify"},
+	"orchestrator/tournament":     {"orchestrator/agent/critic", "orchestrator/agent", "orchestrator/edit/parse", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify", "verify/check"},
 	"orchestrator/undo":           {"orchestrator/blame", "sandbox/workspace"},
 	"sandbox":                     {"sandbox/guest", "sandbox/guest/sealed", "sandbox/guest/wire", "sandbox/owner", "sandbox/workbench", "sandbox/workspace"},
 	"sandbox/guest":               {"sandbox/guest/process", "sandbox/guest/sealed", "sandbox/guest/wire"},

@@ -12,6 +12,7 @@ import (
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/check"
 )
 
 // judge verifies the candidates of a round at the same time, each in boxes of
@@ -79,7 +80,7 @@ func (c *tournament) judgeRound(ctx context.Context, live []*entrant, done map[*
 			})
 			k.changes = k.cand.Changeset // as the format gate left it
 			if what := done[k]; what != "" {
-				k.cand.Note(lintGate, what)
+				k.cand.Note(check.GateLint, what)
 			}
 			if errs[i] != nil && c.eliminated(each[i], k, n) {
 				errs[i] = nil
@@ -184,9 +185,6 @@ func (k *entrant) settle(base *workspace.Manifest) {
 	})
 	k.done = k.heals >= agent.MaxHeals || k.same >= mostSame || k.gaveUp != ""
 }
-
-// lintGate is the gate of what linters find, and repair.
-const lintGate = "lint"
 
 // mostSame is how often a model may give the answer that it gave before: after the first it is asked in another way.
 const mostSame = 2

@@ -52,7 +52,7 @@ func (c command) serve(ctx *cli.Context) error {
 	if err := cmdline.CheckDirectory(cmdline.Resolved(set["workspace"].Text)); err != nil {
 		return err
 	}
-	s := &session{version: c.version, follow: c.follower(ctx), pause: pause}
+	s := &session{version: c.version, follow: c.follower(ctx), pause: cmdline.Pause}
 	return s.serve(ctx.Context, c.Stdin, c.Stdout)
 }
 
@@ -76,17 +76,5 @@ func (c command) follower(cl *cli.Context) func(context.Context, string, func(st
 			}
 			return watch.Follow(ctx, p, cl.Duration("settle"), func(s watch.State) error { return tell(shown, s) })
 		})
-	}
-}
-
-// pause waits.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
 }

@@ -160,8 +160,12 @@ func (s *session) initialize(req *jrpc2.Request) (any, error) {
 	if err := req.UnmarshalParams(&in); err != nil {
 		return nil, err
 	}
+	uris := []string{in.RootURI}
+	for _, f := range in.WorkspaceFolders {
+		uris = append(uris, f.URI)
+	}
 	s.root = in.RootPath
-	for _, uri := range append([]string{in.RootURI}, folders(in.WorkspaceFolders)...) {
+	for _, uri := range uris {
 		if u, err := url.Parse(uri); err == nil && u.Scheme == "file" && u.Path != "" {
 			s.root = u.Path
 			break
@@ -177,17 +181,6 @@ func (s *session) initialize(req *jrpc2.Request) (any, error) {
 		} `json:"capabilities"`
 		ServerInfo info `json:"serverInfo"`
 	}{ServerInfo: info{"agent", s.version}}, nil
-}
-
-// folders are the URIs of workspace folders.
-func folders(list []struct {
-	URI string `json:"uri"`
-},
-) (uris []string) {
-	for _, f := range list {
-		uris = append(uris, f.URI)
-	}
-	return uris
 }
 
 // initialized has the workspace watched.

@@ -14,6 +14,7 @@ import (
 	"github.com/creachadair/jrpc2"
 	"github.com/creachadair/jrpc2/channel"
 
+	"agent/cmd/agent/internal/cmdline"
 	"agent/cmd/agent/internal/command/watch"
 	"agent/cmd/agent/internal/fault"
 	"agent/orchestrator/run"
@@ -213,7 +214,7 @@ func TestGarbage(t *testing.T) {
 		strings.Repeat("x", maxHeader+1):                 "too long",
 		strings.Repeat("A: b\r\n", maxFields+1):          "too long",
 	} {
-		s := &session{follow: idle, pause: pause}
+		s := &session{follow: idle, pause: cmdline.Pause}
 		err := s.serve(t.Context(), strings.NewReader(in), io.Discard)
 		if (says == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("%.60q: %v", in, err)
@@ -223,7 +224,7 @@ func TestGarbage(t *testing.T) {
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- (&session{follow: idle, pause: pause}).serve(t.Context(), in, out) }()
+	go func() { ended <- (&session{follow: idle, pause: cmdline.Pause}).serve(t.Context(), in, out) }()
 	go io.WriteString(toServer, frame("{")+frame("[]")+frame("7")+frame(`{"jsonrpc":"2.0","id":"a","result":1}`)+"x: y\r\n"+frame(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":[1]}`))
 	answers := channel.LSP(fromServer, toServer)
 	for n := 0; ; n++ {
@@ -255,7 +256,7 @@ func TestAClientThatDoesNotRead(t *testing.T) {
 		_, _ = unread.Read(make([]byte, 1)) // it is answered, and nothing more is read
 		_, _ = io.WriteString(typed, frame(`{"jsonrpc":"2.0","method":"initialized","params":{}}`))
 	}()
-	s := &session{pause: pause, follow: func(ctx context.Context, root string, tell func(string, watch.State) error) error {
+	s := &session{pause: cmdline.Pause, follow: func(ctx context.Context, root string, tell func(string, watch.State) error) error {
 		for {
 			if err := tell(root, watch.State{State: "passed"}); err != nil {
 				return err
@@ -270,20 +271,8 @@ func TestAClientThatDoesNotRead(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	in, typed = io.Pipe()
-	if err := (&session{follow: idle, pause: pause}).serve(ctx, in, io.Discard); err != nil {
+	if err := (&session{follow: idle, pause: cmdline.Pause}).serve(ctx, in, io.Discard); err != nil {
 		t.Error(err)
 	}
 	typed.Close()
-}
-
-func TestPauseEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	if err := pause(ctx, time.Nanosecond); err != nil {
-		t.Error(err)
-	}
-	cancel()
-	if err := pause(ctx, time.Hour); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
 }

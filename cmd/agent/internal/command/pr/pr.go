@@ -34,7 +34,7 @@ func Command(line *cmdline.Line) *cli.Command { return newCommand(line).group() 
 
 // newCommand has the gates, the models and the clock for its parts.
 func newCommand(line *cmdline.Line) command {
-	c := command{Line: line, sleep: pause}
+	c := command{Line: line, sleep: cmdline.Pause}
 	c.prove = func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error) {
 		return judge(ctx, line, s, of, intent)
 	}
@@ -50,18 +50,6 @@ func (c command) group() *cli.Command {
 	return &cli.Command{
 		Name: "pr", Usage: "open, review, watch and repair pull requests",
 		Subcommands: []*cli.Command{c.openCommand(), c.reviewCommand(), c.watchCommand(), c.fixCommand(), c.runCommand()},
-	}
-}
-
-// pause waits for that long, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

@@ -101,7 +101,7 @@ func Follow(ctx context.Context, p *proof.Prover, settle time.Duration, tell fun
 // follow watches the working tree of p; whom it tells is open.
 func follow(p *proof.Prover, settle time.Duration) *watching {
 	return &watching{
-		settle: settle, pause: pause, now: time.Now,
+		settle: settle, pause: cmdline.Pause, now: time.Now,
 		look: func(ctx context.Context) (string, error) { return look(ctx, p) },
 		prove: func(ctx context.Context) run.Document {
 			head, err := head(ctx, p.Repo)
@@ -130,18 +130,6 @@ func look(ctx context.Context, p *proof.Prover) (string, error) {
 	}
 	head, err := head(ctx, p.Repo)
 	return head + " " + files.Digest(), err
-}
-
-// pause waits.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // A watching is one run of the command.

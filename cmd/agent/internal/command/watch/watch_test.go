@@ -166,15 +166,3 @@ func TestATerminalHasOneLine(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
-
-func TestPauseEndsWithTheContext(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	if err := pause(ctx, time.Nanosecond); err != nil {
-		t.Error(err)
-	}
-	cancel()
-	if err := pause(ctx, time.Hour); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-}
