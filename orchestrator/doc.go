@@ -61,6 +61,7 @@
 //	cmd/agent/internal/wire       a session put together: engine, record, models, runner
 //	cmd/guest                     the main of the program that is PID 1 in every box
 //	orchestrator/gate             from a response to a verdict, without a record: freeze, candidate, judgement
+//	orchestrator/gate/batch       candidates that come at the same time, judged together
 //	orchestrator/run              the order of a run: states, lease, checkpoint, promotion, recovery, log
 //	orchestrator/exec             a change made by a command of the user's in a box: what it gets, and what is taken out
 //	orchestrator/exec/recipe      how a program of others gets into a box and finds its model there: the known coding agents

@@ -77,6 +77,8 @@ type Report struct {
 	// How many of the changed lines were executed, for each file of which that was
 	// measured; empty, not nil, for none.
 	Executed []Execution
+	// What all that was judged by, for who asks about a part of the changeset; nil where no gate ran.
+	Evidence *audit.Evidence `json:"-"`
 
 	// Baseline is what the gates found in a candidate that passed, to be kept for the
 	// run after its promotion; nil when nothing is worth it.

@@ -168,7 +168,7 @@ func (s *session) report() Report {
 	report.Holds = slices.Concat(report.Holds, r.silenced, r.configuring)
 	report.Verdict = overall(report.Gates)
 	known := r.evidence()
-	report.Unproven, report.Executed = known.Unproven(), known.Executions()
+	report.Unproven, report.Executed, report.Evidence = known.Unproven(), known.Executions(), known
 	if report.Verdict == check.Pass {
 		report.Holds = append(report.Holds, known.Hold(report.Unproven)...)
 	}

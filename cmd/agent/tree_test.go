@@ -88,7 +88,7 @@ var allowed = map[string][]string{
 		"orchestrator/blame", "sandbox/workspace",
 	},
 	"orchestrator/crew/builder": {
-		"orchestrator/agent", "orchestrator/crew", "orchestrator/forge/commit", "orchestrator/gate", "orchestrator/run", "orchestrator/tournament", "sandbox/workspace", "verify",
+		"orchestrator/agent", "orchestrator/crew", "orchestrator/forge/commit", "orchestrator/gate", "orchestrator/gate/batch", "orchestrator/run", "orchestrator/tournament", "sandbox/workspace", "verify",
 	},
 	"orchestrator/store/plans": {
 		"orchestrator/crew", "orchestrator/crew/builder", "orchestrator/run", "orchestrator/store/database",
@@ -284,6 +284,7 @@ var allowed = map[string][]string{
 		"images", "images/dependencies", "orchestrator/agent", "orchestrator/edit", "orchestrator/edit/parse", "orchestrator/edit/problem", "sandbox/workspace",
 		"verify", "verify/policy",
 	},
+	"orchestrator/gate/batch":     {"orchestrator/gate", "sandbox/workspace", "verify"},
 	"orchestrator/llm":            {"sandbox/workspace/secret"},
 	"orchestrator/llm/anthropic":  {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/catalog":    {"orchestrator/llm"},

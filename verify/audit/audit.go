@@ -7,6 +7,7 @@
 package audit
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,6 +28,19 @@ type Evidence struct {
 	Skipped map[string]string
 	// The commands of the workspace's own gates, by their names.
 	Own map[string][]string
+}
+
+// Part returns the evidence about a part of what was judged. without are the workspace's own gates, by name, that are about the
+// rest: what they executed says nothing of it.
+func (e *Evidence) Part(final workspace.Changeset, without map[string]bool) *Evidence {
+	part := *e
+	part.Final, part.Own, part.Judged = final, maps.Clone(e.Own), maps.Clone(e.Judged)
+	for name := range without {
+		delete(part.Own, name)
+		delete(part.Judged, name)
+	}
+	part.Checks = slices.DeleteFunc(slices.Clone(e.Checks), func(c check.Check) bool { return without[c.Name] })
+	return &part
 }
 
 // SyntaxStops is why programs are not run.

@@ -124,8 +124,11 @@ type Execution struct {
 func (e *Evidence) Executions() []Execution {
 	list := []Execution{}
 	trace := e.traced()
+	changed := func(p string) bool {
+		return slices.ContainsFunc(e.Final.Changes, func(c workspace.Change) bool { return c.Path == p })
+	}
 	for _, p := range slices.Sorted(maps.Keys(trace.Code)) {
-		if n := len(trace.Code[p]); n > 0 {
+		if n := len(trace.Code[p]); n > 0 && changed(p) {
 			list = append(list, Execution{Path: p, Lines: n, Executed: len(trace.Ran[p])})
 		}
 	}

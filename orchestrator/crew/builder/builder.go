@@ -8,6 +8,7 @@ import (
 	"agent/orchestrator/agent"
 	"agent/orchestrator/crew"
 	"agent/orchestrator/gate"
+	"agent/orchestrator/gate/batch"
 	"agent/orchestrator/run"
 	"agent/orchestrator/tournament"
 	"agent/sandbox/workspace"
@@ -146,6 +147,9 @@ type Builder struct {
 	Actions func(ctx context.Context, attempt string) (Actions, error)
 	// Parallel is how many tasks are at work at the same time; 0 means 2.
 	Parallel int
+	// Queue has the changes of tasks judged together that come at about the same time; nil for one as the machine can do with. It serves
+	// one plan at a time.
+	Queue *batch.Queue
 	// Outside lets tasks touch files that are not their own, Despite delivers what the review did not accept, Partial
 	// what is done of a plan of which tasks failed, NoReview asks for no review.
 	Outside, Despite, Partial, NoReview bool

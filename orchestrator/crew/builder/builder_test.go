@@ -20,6 +20,7 @@ import (
 	"agent/orchestrator/agent/tools"
 	"agent/orchestrator/crew"
 	"agent/orchestrator/crew/builder"
+	"agent/orchestrator/gate/batch"
 	"agent/orchestrator/run"
 	"agent/orchestrator/run/runtest"
 	"agent/orchestrator/tournament"
@@ -140,7 +141,7 @@ func (s *site) builder(t *testing.T) {
 			r.Emit = emit
 			return &r
 		},
-		Plans: s.DB.Plans(), Roles: roles, Owner: "test " + run.NewID(time.Now()), NoReview: true, Parallel: 2,
+		Plans: s.DB.Plans(), Roles: roles, Owner: "test " + run.NewID(time.Now()), NoReview: true, Parallel: 2, Queue: &batch.Queue{Slots: builder.MaxParallel},
 		Crew: func(a builder.Attempt, _ crew.Role, _ func(agent.Progress)) (tournament.Crew, error) {
 			return tournament.Crew{Engineer: &agent.Engineer{Model: voice{s.model, cmp.Or(a.Of, a.ID)}, Prompts: prompts}, Planner: planner{}}, nil
 		},

@@ -6,7 +6,8 @@
 //
 // What passed is added to the tree where that is as it was when the task began; where it moved,
 // the change is merged and judged again there. Up to Parallel tasks are at work where neither
-// depends on nor touches the other. In the end the whole is one changeset, which is judged once
+// depends on nor touches the other; what they come to at about the same time is judged together (package batch), and
+// lands together. In the end the whole is one changeset, which is judged once
 // more, reviewed, and promoted at once, by the same road as any other run. Until then the
 // workspace is not touched.
 //

@@ -1,11 +1,14 @@
 package builder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"agent/orchestrator/crew"
+	"agent/orchestrator/gate/batch"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 )
@@ -21,14 +24,26 @@ type arrival struct {
 	problem *run.Problem
 }
 
+// A company is those whose changes passed together. They land together, as that is all that was proved.
+type company struct {
+	left    int // that have neither arrived nor left
+	arrived []*arrival
+	broken  bool          // somebody left: nothing was proved of the others alone
+	whole   chan struct{} // closed when all have arrived or left
+}
+
 // land adds what a task changed to the integration tree: as it is where that has not moved since, else merged and judged again. Who arrives while
 // another change is judged waits, and all that wait then are merged and judged together.
 func (w *work) land(ctx context.Context, n int, got trial) (trial, *run.Problem) {
 	t, _ := w.task(n)
 	a := &arrival{task: t, got: got}
-	w.mu.Lock()
-	w.arrived = append(w.arrived, a)
-	w.mu.Unlock()
+	if whole := w.arrives(a); whole != nil {
+		select {
+		case <-whole:
+		case <-ctx.Done():
+			return got, trouble(ctx, "", ctx.Err())
+		}
+	}
 	w.landing.Lock()
 	defer w.landing.Unlock()
 	if !a.over {
@@ -46,17 +61,77 @@ func (w *work) land(ctx context.Context, n int, got trial) (trial, *run.Problem)
 	return a.got, a.problem
 }
 
-// landAll lands changes, the first of which may be made on the tree as it is.
+// arrives lets a change wait to land. Where it passed together with others it does so with them: the channel that it returns, else nil, is closed then.
+func (w *work) arrives(a *arrival) <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if a.got.with == nil {
+		w.arrived = append(w.arrived, a)
+		return nil
+	}
+	c := w.company(a.got.with)
+	c.arrived = append(c.arrived, a)
+	w.gathered(c)
+	return c.whole
+}
+
+// leave says of a try that of all that it was judged together with nothing lands but what got.with is.
+func (w *work) leave(got trial) {
+	if got.member == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, b := range got.member.Batches() {
+		if b != got.with {
+			c := w.company(b)
+			c.broken = true
+			w.gathered(c)
+		}
+	}
+}
+
+// company is that of a batch; mu is held.
+func (w *work) company(b *batch.Batch) *company {
+	c := w.batches[b]
+	if c == nil {
+		c = &company{left: len(b.Members), whole: make(chan struct{})}
+		w.batches[b] = c
+	}
+	return c
+}
+
+// gathered says that one more has arrived or left; mu is held.
+func (w *work) gathered(c *company) {
+	if c.left--; c.left > 0 {
+		return
+	}
+	slices.SortFunc(c.arrived, func(a, b *arrival) int { return cmp.Compare(a.task.N, b.task.N) })
+	w.arrived = append(w.arrived, c.arrived...)
+	close(c.whole)
+}
+
+// landAll lands changes: those that are proved on the tree as it is, then the others.
 func (w *work) landAll(ctx context.Context, all []*arrival) *run.Problem {
 	var rest []*arrival
+	proved := map[*batch.Batch]bool{} // those whose first one landed as it is
 	for _, a := range all {
-		tree, problem := w.tree(ctx, w.on(a))
-		if problem != nil {
-			return problem
+		ok := proved[a.got.with]
+		if !ok {
+			tree, problem := w.tree(ctx, w.on(a))
+			if problem != nil {
+				return problem
+			}
+			ok = w.proved(a, tree)
 		}
-		if tree.Digest() != a.got.proof.Snapshot {
+		if !ok {
 			rest = append(rest, a)
-		} else if problem := w.arrive(ctx, a); problem != nil {
+			continue
+		}
+		if a.got.with != nil {
+			proved[a.got.with] = true
+		}
+		if problem := w.arrive(ctx, a); problem != nil {
 			return problem
 		}
 	}
@@ -64,6 +139,23 @@ func (w *work) landAll(ctx context.Context, all []*arrival) *run.Problem {
 		return nil
 	}
 	return w.merge(ctx, rest)
+}
+
+// proved reports whether a change is proved on a tree, alone or with all the others of its company, which land with it.
+func (w *work) proved(a *arrival, tree *workspace.Manifest) bool {
+	same := tree.Digest() == a.got.proof.Snapshot
+	switch {
+	case w.again != nil:
+		_, merged := w.again.find(LandKind, a.task.N, a.got.attempt.Try)
+		return same || !merged // it was judged together with what landed before it, and is judged alone now
+	case a.got.unsure:
+		return false
+	case a.got.with != nil:
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return same && !w.company(a.got.with).broken
+	}
+	return same
 }
 
 // on is how many tasks the tree has the changes of that a change is to land on.
@@ -173,7 +265,10 @@ func (w *work) judge(ctx context.Context, all []*arrival) run.Document {
 		tasks, numbers = append(tasks, a.task), append(numbers, a.task.N)
 	}
 	req.Iteration, req.Config.Gates = all[0].at.ID, withAcceptance(req.Config.Gates, tasks...)
-	runner := w.Runner(func(e run.Event) { w.note(Note{Task: all[0].task.N, Run: e.Run, Event: &e}) })
+	runner, member := w.runner(all[0].task.N, "the merge of task "+crew.Numbers(numbers))
+	if member != nil {
+		defer member.Close()
+	}
 	return runner.ProveRevision(ctx, req, fmt.Sprintf("plan %d: merge task %s", w.plan.ID, crew.Numbers(numbers)), func(_ context.Context, disk *workspace.Manifest) (run.Revision, error) {
 		_, tree, err := crew.Integrate(disk, landed)
 		if err != nil {
@@ -182,6 +277,17 @@ func (w *work) judge(ctx context.Context, all []*arrival) run.Document {
 		whole, _, err := crew.Integrate(tree, own)
 		return run.Revision{Base: tree, Changes: whole}, err
 	})
+}
+
+// runner returns who does a run for a task, and who asks for its judgements, nil where each is judged alone. The latter is to be closed.
+func (w *work) runner(task int, name string) (*run.Runner, *batch.Member) {
+	r := w.Runner(func(e run.Event) { w.note(Note{Task: task, Run: e.Run, Event: &e}) })
+	if w.queue == nil {
+		return r, nil
+	}
+	m := w.queue.Join(name, r.Verifier, r.Hide)
+	r.Verifier = m
+	return r, m
 }
 
 // unfit says of a change that it did not land.

@@ -8,6 +8,7 @@ import (
 
 	"agent/orchestrator/agent"
 	"agent/orchestrator/crew"
+	"agent/orchestrator/gate/batch"
 	"agent/orchestrator/run"
 	"agent/orchestrator/tournament"
 	"agent/sandbox/workspace"
@@ -22,6 +23,11 @@ type trial struct {
 	outcome Outcome
 	why     string
 	nothing bool // the model saw nothing to change
+	// with is what the change was judged together with, nil for nothing. unsure says that an earlier process may have had it judged
+	// with others.
+	with   *batch.Batch
+	unsure bool
+	member *batch.Member // who asked for the judgement, nil where there is no queue
 }
 
 // carry carries a task out: it is tried, landed where it passed, tried again where it did not, and at last
@@ -38,6 +44,10 @@ func (w *work) carry(ctx context.Context, n int) *run.Problem {
 			return problem
 		}
 		got, problem := w.try(ctx, n, role)
+		if problem != nil || got.outcome != Passed {
+			got.with = nil
+		}
+		w.leave(got)
 		if problem != nil {
 			return problem
 		}
@@ -156,7 +166,7 @@ func (w *work) try(ctx context.Context, n int, role crew.Role) (trial, *run.Prob
 	w.say(n, fmt.Sprintf("task %d: %s", n, t.Title))
 	got := trial{attempt: a}
 	if kept {
-		got.run, got.outcome = a.Run, Passed
+		got.run, got.outcome, got.unsure = a.Run, Passed, true
 		problem := w.prove(ctx, t, &got)
 		return got, problem
 	}
@@ -166,7 +176,7 @@ func (w *work) try(ctx context.Context, n int, role crew.Role) (trial, *run.Prob
 	case err != nil:
 		return got, trouble(ctx, "look what became of the task", err)
 	case ok && state == run.Done:
-		got.run, got.outcome = id, Passed
+		got.run, got.outcome, got.unsure = id, Passed, true
 	default:
 		if problem := w.run(ctx, t, role, &got); problem != nil {
 			_ = w.end(ctx, got.attempt, outcomeOf(problem), problem.Message)
@@ -228,7 +238,10 @@ func (w *work) run(ctx context.Context, t crew.Task, role crew.Role, got *trial)
 		req.Scope = t.Creates[:1]
 	}
 	req.Config.Gates = withAcceptance(req.Config.Gates, t)
-	runner := w.Runner(func(e run.Event) { w.note(Note{Task: t.N, Run: e.Run, Event: &e}) })
+	runner, member := w.runner(t.N, fmt.Sprintf("task %d", t.N))
+	if got.member = member; member != nil {
+		defer member.Close()
+	}
 	var unable error
 	find := &tournament.Runner{Runner: runner, Crew: func(_ string, emit func(agent.Progress)) tournament.Crew {
 		c, err := w.Crew(got.attempt, role, emit)
@@ -340,6 +353,9 @@ func (w *work) prove(ctx context.Context, t crew.Task, got *trial) *run.Problem 
 	var err error
 	if got.proof, err = w.Proof(ctx, got.run); err != nil {
 		return trouble(ctx, fmt.Sprintf("read what run %s proved", got.run), err)
+	}
+	if got.member != nil {
+		got.with = got.member.Batch(got.proof.Candidate.Digest)
 	}
 	cs := got.proof.Candidate.Changeset
 	if w.plan.Loop != nil {

@@ -1,6 +1,7 @@
 package builder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"agent/orchestrator/crew"
+	"agent/orchestrator/gate/batch"
 	"agent/orchestrator/run"
 	"agent/sandbox/workspace"
 )
@@ -31,8 +33,11 @@ type work struct {
 	// Whether a person was told that the task file is another by now.
 	changed bool
 
-	// What passed and waits to land; see land.
+	// What passed and waits to land, and what passed together and has not arrived whole; see land.
 	arrived []*arrival
+	batches map[*batch.Batch]*company
+	// Who judges what tasks that are at work at the same time make; nil where each is judged alone.
+	queue *batch.Queue
 
 	landing sync.Mutex // the changes of one judgement land at a time
 }
@@ -56,7 +61,7 @@ func (b *Builder) Build(ctx context.Context, req run.Request, p crew.Plan) Resul
 		return failed(p, trouble(ctx, "take the plan up", err))
 	}
 	b.begins(taken)
-	w := &work{Builder: b, req: req, plan: taken, before: map[int]int{}}
+	w := &work{Builder: b, req: req, plan: taken, before: map[int]int{}, batches: map[*batch.Batch]*company{}}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	res := w.build(ctx, cancel)
@@ -91,6 +96,9 @@ func (w *work) build(ctx context.Context, cancel context.CancelCauseFunc) Result
 	}
 	if problem := w.start(ctx); problem != nil {
 		return w.stopped(problem)
+	}
+	if w.parallel() > 1 {
+		w.queue = cmp.Or(w.Queue, &batch.Queue{})
 	}
 	if res := w.promoted(ctx); res != nil {
 		return *res

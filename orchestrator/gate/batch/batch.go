@@ -1,0 +1,359 @@
+// Package batch has the gates judge candidates together that come at about the same time.
+//
+// The gates of one candidate keep two processors busy, so that four at the same time take as long as four one after the
+// other. Where candidates touch different files of one and the same base, as the tasks of a plan do that are carried out
+// side by side, what they come to together is judged once in place of each. This is the batch of a merge queue (bors,
+// Zuul, GitHub's): what passes together passes, and where it does not, each is judged alone, as if there were no queue.
+//
+// What was judged together is proved together and not alone: whoever promotes or merges one of such candidates does it with
+// all of its [Batch], or has it judged again.
+package batch
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"agent/orchestrator/gate"
+	"agent/sandbox/workspace"
+	"agent/verify"
+)
+
+// How long a candidate waits for others that are on their way: a share of what the last judgement took.
+const (
+	firstWait = 300 * time.Millisecond // before anything was judged
+	mostWait  = 5 * time.Second
+	waitShare = 4 // one part of so many
+)
+
+// A Queue has candidates judged, as many together as fit. It is safe for concurrent use.
+type Queue struct {
+	// Slots is how many judgements go on at the same time; 0 means one for every two processors.
+	Slots int
+	// Patience is how long a candidate waits for others that are on their way; 0 means a quarter of what the last judgement took.
+	Patience time.Duration
+
+	mu      sync.Mutex
+	members map[*Member]bool // true for those that may yet ask
+	waiting []*question      // the oldest first
+	busy    int
+	took    time.Duration // by the last judgement
+	timer   *time.Timer
+}
+
+// A Batch is what was judged together, and passed.
+type Batch struct {
+	// Base is the digest of the tree that all of it was judged on.
+	Base string
+	// Members are the names of those that asked, in the order of the questions.
+	Members []string
+}
+
+// A Member asks a Queue for one run. It implements gate.Verifier.
+type Member struct {
+	queue *Queue
+	name  string
+	judge gate.Verifier
+	hide  func(string) string
+	with  map[string]*Batch // by the digest of the changeset that passed
+}
+
+// A question is a candidate that waits for its judgement.
+type question struct {
+	member *Member
+	ctx    context.Context
+	req    verify.Request
+	emit   func(verify.Event)
+	at     time.Time
+
+	over   chan struct{} // closed when there is an answer
+	report verify.Report
+	err    error
+}
+
+// Join returns who asks v for a run. name tells it from others in what people are told, and hide takes the configured secrets out of a text, nil for
+// none. It is to be closed when the run has ended.
+func (q *Queue) Join(name string, v gate.Verifier, hide func(string) string) *Member {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.members == nil {
+		q.members = map[*Member]bool{}
+	}
+	m := &Member{queue: q, name: name, judge: v, hide: hide, with: map[string]*Batch{}}
+	q.members[m] = true
+	return m
+}
+
+// Close says that nothing more is asked.
+func (m *Member) Close() {
+	m.queue.mu.Lock()
+	defer m.queue.mu.Unlock()
+	delete(m.queue.members, m)
+	m.queue.dispatch()
+}
+
+// Batch returns with what a changeset was judged that passed, by its digest; nil where it was judged alone.
+func (m *Member) Batch(digest string) *Batch {
+	m.queue.mu.Lock()
+	defer m.queue.mu.Unlock()
+	return m.with[digest]
+}
+
+// Batches are all that changesets of it were judged together with and that passed, each once.
+func (m *Member) Batches() []*Batch {
+	m.queue.mu.Lock()
+	defer m.queue.mu.Unlock()
+	return slices.Collect(maps.Values(m.with))
+}
+
+// Verify implements gate.Verifier. The report of a candidate that was judged with others speaks of its own files.
+func (m *Member) Verify(ctx context.Context, req verify.Request, emit func(verify.Event)) (verify.Report, error) {
+	q := m.queue
+	ask := &question{member: m, ctx: ctx, req: req, emit: emit, at: time.Now(), over: make(chan struct{})}
+	if emit == nil {
+		ask.emit = func(verify.Event) {}
+	}
+	q.mu.Lock()
+	q.members[m] = false
+	q.waiting = append(q.waiting, ask)
+	q.dispatch()
+	q.mu.Unlock()
+	// Also when ctx has ended: boxes may be there until the judgement has.
+	<-ask.over
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, open := q.members[m]; open && ask.report.Verdict != verify.Pass { // it may be mended
+		q.members[m] = true
+	}
+	return ask.report, ask.err
+}
+
+// dispatch has as many judged as there are slots for; mu is held.
+func (q *Queue) dispatch() {
+	slots := q.Slots
+	if slots == 0 {
+		slots = max(1, runtime.NumCPU()/2)
+	}
+	for q.busy < slots && len(q.waiting) > 0 {
+		if rest := q.patience(slots) - time.Since(q.waiting[0].at); rest > 0 {
+			if q.timer != nil {
+				q.timer.Stop()
+			}
+			q.timer = time.AfterFunc(rest, func() {
+				q.mu.Lock()
+				defer q.mu.Unlock()
+				q.dispatch()
+			})
+			return
+		}
+		group := q.take()
+		q.busy++
+		go q.judge(group)
+	}
+}
+
+// patience is how long the oldest question waits for company: not at all where nobody else is on the way, or where there is a slot for everybody. mu is
+// held.
+func (q *Queue) patience(slots int) time.Duration {
+	coming := false
+	for _, asks := range q.members {
+		coming = coming || asks
+	}
+	switch {
+	case !coming || len(q.members) <= slots:
+		return 0
+	case q.Patience != 0:
+		return q.Patience
+	case q.took == 0:
+		return firstWait
+	}
+	return min(q.took/waitShare, mostWait)
+}
+
+// take takes the oldest question from those that wait, with all that can be judged with it; mu is held.
+func (q *Queue) take() (group []*question) {
+	q.waiting = slices.DeleteFunc(q.waiting, func(ask *question) bool {
+		if len(group) > 0 {
+			if _, ok := merge(append(slices.Clone(group), ask)); !ok {
+				return false
+			}
+		}
+		group = append(group, ask)
+		return true
+	})
+	return group
+}
+
+// judge answers questions that one slot was taken for.
+func (q *Queue) judge(group []*question) {
+	began := time.Now()
+	if len(group) == 1 || !q.together(group) {
+		for _, ask := range group {
+			began = time.Now()
+			ask.report, ask.err = ask.member.judge.Verify(ask.ctx, ask.req, ask.emit)
+			close(ask.over)
+		}
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.busy--
+	q.took = time.Since(began)
+	q.dispatch()
+}
+
+// together judges questions as one, and answers them where that passes for each. false says that nobody was answered.
+func (q *Queue) together(group []*question) bool {
+	req, _ := merge(group)
+	ctx, cancel := whileAny(group)
+	defer cancel()
+	tell := teller{group: group}
+	// Whoever is told of bytes is told when they are final, which they are with the verdict.
+	req.Settled = nil
+	report, err := group[0].member.judge.Verify(ctx, req, tell.event)
+	if err != nil || report.Verdict != verify.Pass || len(report.Holds) > 0 {
+		return false
+	}
+	batch := &Batch{Base: req.Base.Digest()}
+	for _, ask := range group {
+		batch.Members = append(batch.Members, ask.member.name)
+	}
+	var parts []verify.Report
+	left := len(report.Changeset.Changes)
+	for i := range group {
+		part, ok := part(group, i, report)
+		if !ok {
+			return false
+		}
+		left -= len(part.Changeset.Changes)
+		parts = append(parts, part)
+	}
+	if left != 0 {
+		return false
+	}
+	// What it found is the baseline of the tree with all of it, which is one.
+	parts[0].Baseline = report.Baseline
+	tell.ended()
+	q.mu.Lock()
+	for i, ask := range group {
+		ask.member.with[parts[i].Changeset.Digest()] = batch
+	}
+	q.mu.Unlock()
+	for i, ask := range group {
+		if ask.req.Settled != nil {
+			ask.req.Settled(parts[i].Changeset)
+		}
+		// One that somebody ended meanwhile has no answer, as when it is judged alone.
+		if ask.err = ask.ctx.Err(); ask.err == nil {
+			ask.report = parts[i]
+		}
+		close(ask.over)
+	}
+	return true
+}
+
+// merge returns what questions come to as one. ok is false where they cannot be judged together.
+func merge(group []*question) (one verify.Request, ok bool) {
+	one = group[0].req
+	one.Changeset, one.Config.Gates = workspace.Changeset{}, nil
+	taken := map[string]bool{}
+	for _, ask := range group {
+		r := ask.req
+		if !alike(one, r) {
+			return one, false
+		}
+		flat, err := r.Changeset.Flatten()
+		if err != nil || len(flat) == 0 {
+			return one, false
+		}
+		for _, c := range flat {
+			if taken[c.Path] {
+				return one, false
+			}
+			taken[c.Path] = true
+		}
+		one.Changeset.Changes = append(one.Changeset.Changes, r.Changeset.Changes...)
+		for _, g := range r.Config.Gates {
+			i := slices.IndexFunc(one.Config.Gates, func(o verify.CustomGate) bool { return o.Name == g.Name })
+			switch {
+			case i < 0:
+				one.Config.Gates = append(one.Config.Gates, g)
+			case !reflect.DeepEqual(one.Config.Gates[i], g):
+				return one, false
+			}
+		}
+	}
+	one.Changeset.Changes = one.Changeset.Sorted()
+	return one, len(one.Config.Gates) <= verify.MaxCustom && one.Changeset.Check() == nil && one.Changeset.CheckBounds() == nil
+}
+
+// alike reports whether two requests differ in nothing but their changes and the gates of their own.
+func alike(a, b verify.Request) bool {
+	a.Config.Gates, b.Config.Gates = nil, nil
+	return a.Patched == verify.Layer{} && b.Patched == verify.Layer{} && a.Base.Digest() == b.Base.Digest() && a.Toolchain == b.Toolchain && a.Installed == b.Installed &&
+		a.Model == b.Model && slices.Equal(a.Allow, b.Allow) && reflect.DeepEqual(a.Config, b.Config)
+}
+
+// part is what a report of all says of one of them. ok is false where that one is not proved by it: nothing that ran has executed its part of the change.
+func part(group []*question, i int, r verify.Report) (p verify.Report, ok bool) {
+	ask := group[i]
+	flat, err := ask.req.Changeset.Flatten()
+	if err != nil {
+		return p, false
+	}
+	own := map[string]bool{}
+	for _, c := range flat {
+		own[c.Path] = true
+	}
+	p = verify.Report{Verdict: r.Verdict, Skipped: r.Skipped, Unproven: r.Unproven, Executed: []verify.Execution{}}
+	for _, c := range r.Changeset.Changes {
+		if own[c.Path] {
+			p.Changeset.Changes = append(p.Changeset.Changes, c)
+		}
+	}
+	others := theirs(group, i)
+	for _, g := range r.Gates {
+		if !others[g.Name] {
+			p.Gates = append(p.Gates, g)
+		}
+	}
+	if len(p.Gates) > 0 {
+		first := &p.Gates[0]
+		first.Detail = join(first.Detail, "all gates judged it together with "+names(group, i))
+	}
+	for _, e := range r.Executed {
+		if own[e.Path] {
+			p.Executed = append(p.Executed, e)
+		}
+	}
+	if r.Evidence == nil {
+		return p, true
+	}
+	mine := r.Evidence.Part(p.Changeset, others)
+	list := mine.Unproven()
+	if len(mine.Hold(list)) > 0 {
+		return p, false
+	}
+	if ask.member.hide != nil {
+		list = verify.HiddenUnproven(list, ask.member.hide)
+	}
+	p.Unproven = list
+	return p, true
+}
+
+// theirs are the names of the gates that others of a group have and one has not.
+func theirs(group []*question, i int) map[string]bool {
+	list := map[string]bool{}
+	for _, ask := range group {
+		for _, g := range ask.req.Config.Gates {
+			list[g.Name] = true
+		}
+	}
+	for _, g := range group[i].req.Config.Gates {
+		delete(list, g.Name)
+	}
+	return list
+}

@@ -1,0 +1,321 @@
+package batch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"agent/orchestrator/gate/batch"
+	"agent/sandbox/workspace"
+	"agent/verify"
+	"agent/verify/audit"
+	"agent/verify/check"
+	"agent/verify/policy"
+	"agent/verify/verifytest"
+)
+
+// A court judges, and remembers what.
+type court struct {
+	mu     sync.Mutex
+	judged []string // the paths of each judgement
+	judge  func(verify.Request, func(verify.Event)) verify.Report
+}
+
+// Verify implements gate.Verifier.
+func (c *court) Verify(ctx context.Context, req verify.Request, emit func(verify.Event)) (verify.Report, error) {
+	if err := ctx.Err(); err != nil {
+		return verify.Report{}, err
+	}
+	c.mu.Lock()
+	c.judged = append(c.judged, paths(req.Changeset))
+	c.mu.Unlock()
+	r := c.judge(req, emit)
+	r.Changeset = req.Changeset
+	return r, nil
+}
+
+// passes lets everything pass.
+func passes(req verify.Request, emit func(verify.Event)) verify.Report {
+	r := verify.Report{Verdict: verify.Pass, Gates: []verify.Gate{{Name: "lint", Verdict: verify.Pass}}, Skipped: []verify.Skip{}, Unproven: []verify.Unproven{}, Executed: []verify.Execution{}}
+	for _, c := range req.Changeset.Changes {
+		r.Executed = append(r.Executed, verify.Execution{Path: c.Path, Lines: 1, Executed: 1})
+	}
+	for _, g := range req.Config.Gates {
+		r.Gates = append(r.Gates, verify.Gate{Name: g.Name, Verdict: verify.Pass})
+	}
+	for _, g := range r.Gates {
+		emit(verify.Event{Gate: g.Name})
+		emit(verify.Event{Gate: g.Name, Done: true, Verdict: verify.Pass})
+	}
+	return r
+}
+
+// paths names the files of a changeset.
+func paths(cs workspace.Changeset) string {
+	var list []string
+	for _, c := range cs.Changes {
+		list = append(list, c.Path)
+	}
+	return strings.Join(list, " ")
+}
+
+// files are those of the base of the tests.
+var files = map[string]string{"a.py": "a = 1\n", "b.py": "b = 1\n", "c.py": "c = 1\n"}
+
+// A candidate is one of a test.
+type candidate struct {
+	name  string
+	files map[string]string
+	req   func(*verify.Request)
+	ctx   context.Context
+}
+
+// An answer is what came of it.
+type answer struct {
+	report verify.Report
+	err    error
+	with   *batch.Batch
+	events string
+	final  []string // what Settled was told
+}
+
+// ask has candidates judged that come at the same time, in one slot.
+func ask(t *testing.T, c *court, base *workspace.Manifest, list ...candidate) []answer {
+	t.Helper()
+	q := &batch.Queue{Slots: 1, Patience: time.Minute}
+	answers := make([]answer, len(list))
+	var all sync.WaitGroup
+	var members []*batch.Member
+	for _, of := range list {
+		members = append(members, q.Join(of.name, c, nil))
+	}
+	for i, of := range list {
+		all.Go(func() {
+			m, a := members[i], &answers[i]
+			defer m.Close()
+			req := verify.Request{Base: base, Changeset: verifytest.Change(t, base, of.files), Settled: func(cs workspace.Changeset) { a.final = append(a.final, paths(cs)) }}
+			if of.req != nil {
+				of.req(&req)
+			}
+			ctx := t.Context()
+			if of.ctx != nil {
+				ctx = of.ctx
+			}
+			a.report, a.err = m.Verify(ctx, req, func(e verify.Event) { a.events += fmt.Sprintf("%s %t %s, ", e.Gate, e.Done, e.Verdict) })
+			a.with = m.Batch(a.report.Changeset.Digest())
+		})
+	}
+	all.Wait()
+	slices.Sort(c.judged)
+	return answers
+}
+
+// three are candidates that touch a file each.
+func three() []candidate {
+	return []candidate{
+		{name: "task 1", files: map[string]string{"a.py": "a = 2\n"}}, {name: "task 2", files: map[string]string{"b.py": "b = 2\n"}}, {name: "task 3", files: map[string]string{"c.py": "c = 2\n"}},
+	}
+}
+
+// What comes at the same time and fits is judged once, and each is told of its own files and gates.
+func TestWhatFitsIsJudgedOnce(t *testing.T) {
+	t.Parallel()
+	c := &court{judge: passes}
+	list := three()
+	list[1].req = func(r *verify.Request) {
+		r.Config.Gates = []verify.CustomGate{{Name: "accept-2", Command: []string{"true"}}}
+	}
+	base := verifytest.Scan(t, files)
+	got := ask(t, c, base, list...)
+	if len(c.judged) != 1 || c.judged[0] != "a.py b.py c.py" {
+		t.Fatalf("judged %q", c.judged)
+	}
+	for i, a := range got {
+		own := list[i].files
+		gates, executed := "", ""
+		for _, g := range a.report.Gates {
+			gates += g.Name + " "
+		}
+		for _, e := range a.report.Executed {
+			executed += e.Path
+		}
+		want := "lint "
+		if i == 1 {
+			want = "lint accept-2 "
+		}
+		name := paths(a.report.Changeset)
+		if a.err != nil || a.report.Verdict != verify.Pass || own[name] == "" || gates != want || executed != name || !slices.Equal(a.final, []string{name}) {
+			t.Errorf("%s: %+v, %v, settled %q", list[i].name, a.report, a.err, a.final)
+		}
+		if strings.Contains(a.events, "accept-2") != (i == 1) || !strings.HasPrefix(a.events, "lint false , ") || !strings.Contains(a.events, "lint true pass") {
+			t.Errorf("%s was told of %s", list[i].name, a.events)
+		}
+		if a.with == nil || a.with != got[0].with || len(a.with.Members) != 3 || a.with.Base != base.Digest() {
+			t.Errorf("%s was judged with %+v", list[i].name, a.with)
+		}
+		if text := a.report.Gates[0].Detail; !strings.HasPrefix(text, "all gates judged it together with task ") || strings.Contains(text, list[i].name) {
+			t.Errorf("%s says %q", list[i].name, text)
+		}
+	}
+}
+
+// Where all together do not pass, or somebody has to be asked about them, each is judged alone, and told of its own verdict alone.
+func TestWhatFailsTogetherIsJudgedAlone(t *testing.T) {
+	t.Parallel()
+	for name, judge := range map[string]func(verify.Request, verify.Report) verify.Report{
+		"a failure": func(_ verify.Request, r verify.Report) verify.Report { r.Verdict = verify.Fail; return r },
+		"trouble":   func(_ verify.Request, r verify.Report) verify.Report { r.Verdict = verify.Infra; return r },
+		"a hold": func(_ verify.Request, r verify.Report) verify.Report {
+			r.Holds = []policy.Hold{{Kind: policy.ChangedTest, Path: "a.py"}}
+			return r
+		},
+		"a part that nothing executed": func(req verify.Request, r verify.Report) verify.Report {
+			trace := &check.Trace{Code: check.Lines{"a.py": {1}, "b.py": {1}, "c.py": {1}}, Ran: check.Lines{"a.py": {1}, "b.py": {1}}}
+			r.Evidence = &audit.Evidence{
+				Base: req.Base, Final: req.Changeset, Checks: []check.Check{{Name: "pytest", Gate: check.GateTests}},
+				Candidate: map[string]check.Outcome{"pytest": {Traced: trace}}, Judged: map[string]check.Gate{"pytest": {Verdict: check.Pass}},
+			}
+			return r
+		},
+	} {
+		c := &court{judge: func(req verify.Request, emit func(verify.Event)) verify.Report {
+			r := passes(req, func(e verify.Event) {
+				if len(req.Changeset.Changes) > 1 {
+					e.Verdict = verify.Fail
+				}
+				emit(e)
+			})
+			if len(req.Changeset.Changes) > 1 {
+				r = judge(req, r)
+			}
+			return r
+		}}
+		got := ask(t, c, verifytest.Scan(t, files), three()...)
+		if !slices.Equal(c.judged, []string{"a.py", "a.py b.py c.py", "b.py", "c.py"}) {
+			t.Errorf("%s: judged %q", name, c.judged)
+		}
+		for _, a := range got {
+			if a.err != nil || a.report.Verdict != verify.Pass || a.with != nil || len(a.report.Changeset.Changes) != 1 || strings.Contains(a.events, "true fail") || len(a.report.Gates[0].Detail) > 0 {
+				t.Errorf("%s: %+v, %v with %+v after %s", name, a.report, a.err, a.with, a.events)
+			}
+		}
+	}
+}
+
+// What the gates executed of one part says nothing of another.
+func TestEachPartHasToBeExecuted(t *testing.T) {
+	t.Parallel()
+	c := &court{judge: func(req verify.Request, emit func(verify.Event)) verify.Report {
+		r := passes(req, emit)
+		trace := &check.Trace{Code: check.Lines{}, Ran: check.Lines{}}
+		for _, c := range req.Changeset.Changes {
+			trace.Code[c.Path], trace.Ran[c.Path] = []int{1}, []int{1}
+		}
+		r.Evidence = &audit.Evidence{
+			Base: req.Base, Final: req.Changeset, Checks: []check.Check{{Name: "pytest", Gate: check.GateTests}},
+			Candidate: map[string]check.Outcome{"pytest": {Traced: trace}}, Judged: map[string]check.Gate{"pytest": {Verdict: check.Pass}},
+		}
+		return r
+	}}
+	for _, a := range ask(t, c, verifytest.Scan(t, files), three()...) {
+		if len(c.judged) != 1 || a.with == nil || slices.ContainsFunc(a.report.Unproven, func(u verify.Unproven) bool { return u.Kind == audit.NotExecuted }) {
+			t.Errorf("judged %q, %+v", c.judged, a.report.Unproven)
+		}
+	}
+}
+
+// What cannot be judged as one is not.
+func TestWhatDoesNotFitIsJudgedApart(t *testing.T) {
+	t.Parallel()
+	gates := func(command string) func(*verify.Request) {
+		return func(r *verify.Request) {
+			r.Config.Gates = []verify.CustomGate{{Name: "own", Command: []string{command}}}
+		}
+	}
+	other := verifytest.Scan(t, map[string]string{"a.py": "a = 1\n", "b.py": "b = 1\n", "c.py": "c = 9\n"})
+	for name, list := range map[string][]candidate{
+		"the same file":          {{name: "1", files: map[string]string{"a.py": "a = 2\n"}}, {name: "2", files: map[string]string{"a.py": "a = 3\n", "b.py": "b = 2\n"}}},
+		"a file and a directory": {{name: "1", files: map[string]string{"d": "d\n"}}, {name: "2", files: map[string]string{"d/e.py": "e = 3\n"}}},
+		"another base":           {{name: "1", files: map[string]string{"a.py": "a = 2\n"}}, {name: "2", files: map[string]string{"b.py": "b = 2\n"}, req: func(r *verify.Request) { r.Base = other }}},
+		"another author":         {{name: "1", files: map[string]string{"a.py": "a = 2\n"}}, {name: "2", files: map[string]string{"b.py": "b = 2\n"}, req: func(r *verify.Request) { r.Model = true }}},
+		"other approvals":        {{name: "1", files: map[string]string{"a.py": "a = 2\n"}}, {name: "2", files: map[string]string{"b.py": "b = 2\n"}, req: func(r *verify.Request) { r.Allow = []string{"tests"} }}},
+		"other limits":           {{name: "1", files: map[string]string{"a.py": "a = 2\n"}}, {name: "2", files: map[string]string{"b.py": "b = 2\n"}, req: func(r *verify.Request) { r.Config.Timeout = 1 }}},
+		"a gate of two meanings": {{name: "1", files: map[string]string{"a.py": "a = 2\n"}, req: gates("true")}, {name: "2", files: map[string]string{"b.py": "b = 2\n"}, req: gates("false")}},
+		"its own dependencies":   {{name: "1", files: map[string]string{"a.py": "a = 2\n"}}, {name: "2", files: map[string]string{"b.py": "b = 2\n"}, req: func(r *verify.Request) { r.Patched.Snapshot = "x" }}},
+		"too many gates": {
+			{name: "1", files: map[string]string{"a.py": "a = 2\n"}, req: many("x")}, {name: "2", files: map[string]string{"b.py": "b = 2\n"}, req: many("y")},
+		},
+	} {
+		c := &court{judge: passes}
+		for _, a := range ask(t, c, verifytest.Scan(t, files), list...) {
+			if len(c.judged) != 2 || a.with != nil || a.report.Verdict != verify.Pass {
+				t.Errorf("%s: judged %q, %+v", name, c.judged, a.report)
+			}
+		}
+	}
+}
+
+// many gives a request nearly as many gates as there may be.
+func many(name string) func(*verify.Request) {
+	return func(r *verify.Request) {
+		for i := range verify.MaxCustom - 1 {
+			r.Config.Gates = append(r.Config.Gates, verify.CustomGate{Name: fmt.Sprint(name, i)})
+		}
+	}
+}
+
+// One that is ended takes nothing from the others, and has no answer.
+func TestOneThatIsEndedTakesNothingFromTheOthers(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	c := &court{judge: func(req verify.Request, emit func(verify.Event)) verify.Report {
+		cancel()
+		return passes(req, emit)
+	}}
+	list := three()
+	list[0].ctx = ctx
+	got := ask(t, c, verifytest.Scan(t, files), list...)
+	if len(c.judged) != 1 || !errors.Is(got[0].err, context.Canceled) || got[1].report.Verdict != verify.Pass || got[2].report.Verdict != verify.Pass {
+		t.Errorf("judged %q: %+v", c.judged, got)
+	}
+}
+
+// All that are ended end the judgement.
+func TestAllThatAreEndedEndTheJudgement(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c := &court{judge: passes}
+	list := three()
+	for i := range list {
+		list[i].ctx = ctx
+	}
+	for _, a := range ask(t, c, verifytest.Scan(t, files), list...) {
+		if !errors.Is(a.err, context.Canceled) || a.report.Verdict != "" {
+			t.Errorf("%+v", a)
+		}
+	}
+}
+
+// Somebody who is on the way and does not come holds nobody up for long, and who has failed is expected again.
+func TestNobodyWaitsForLong(t *testing.T) {
+	t.Parallel()
+	q, c := &batch.Queue{Slots: 1}, &court{judge: passes}
+	base := verifytest.Scan(t, files)
+	m, late := q.Join("task 1", c, nil), q.Join("task 2", c, nil)
+	defer late.Close()
+	defer m.Close()
+	for range 2 {
+		if r, err := m.Verify(t.Context(), verify.Request{Base: base, Changeset: verifytest.Change(t, base, map[string]string{"a.py": "a = 2\n"})}, nil); err != nil || r.Verdict != verify.Pass {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	if len(c.judged) != 2 || len(m.Batches()) != 0 {
+		t.Errorf("judged %q with %+v", c.judged, m.Batches())
+	}
+}
