@@ -85,7 +85,7 @@ func newApp(c *cmdline.Line) *cli.App {
 			return showPage(ctx.Context, c, commandPage(ctx.App.Name, nil, ctx.App))
 		},
 		Commands: []*cli.Command{
-			sandbox.Command(c), chat.Command(c), planning.Command(c), build.Command(c), loop.Command(c), roles.Command(c), jobs.Command(c), prove.Command(c), hook.Command(c), watch.Command(c), lsp.Command(c, built().Version), ci.Command(c), edit.Command(c), runs.Command(c), proposals.Command(c), review.Command(c), undo.Command(c), blame.Command(c), pr.Command(c), serve.Command(c),
+			sandbox.Command(c, self.Rebuilds(c)), chat.Command(c), planning.Command(c), build.Command(c), loop.Command(c), roles.Command(c), jobs.Command(c), prove.Command(c), hook.Command(c), watch.Command(c), lsp.Command(c, built().Version), ci.Command(c), edit.Command(c), runs.Command(c), proposals.Command(c), review.Command(c), undo.Command(c), blame.Command(c), pr.Command(c), serve.Command(c),
 			analyze.Command(c), context.Command(c), sql.Command(c), db.Command(c), images.Command(c), doctor.Command(c), config.Command(c), initialize.Command(c),
 			keys.Command(c), models.Command(c), memory.Command(c), prompts.Command(c), self.Command(c), uninstall.Command(c), mcp.Command(c, built().Version), schema.Command(c), helpCommand(c), manCommand(c),
 			completionCommand(c.Stdout), versionCommand(c),

@@ -135,6 +135,38 @@ func TestSelfRebuildForAGoal(t *testing.T) {
 	}
 }
 
+// TestALoopRebuildsTheAgent has a loop of two iterations change the source: each change that is written is the current image when the next iteration begins, and one
+// whose image falls ill ends the loop.
+func TestALoopRebuildsTheAgent(t *testing.T) {
+	s := newStandIn(t)
+	model := llmtest.Gemini(
+		llmtest.Step{Text: replace(good, good+" It has no state.")}, llmtest.Step{Text: "- the program has no state"},
+		llmtest.Step{Text: replace("const monitor = \"\"", "const monitor = \""+monitor(t, 3)+"\"")},
+	)
+	t.Cleanup(model.Close)
+	s.env["AGENT_MODE"], s.env["GEMINI_API_KEY"], s.env["GEMINI_BASE_URL"] = "question", "a-secret-of-the-test-0123456789", model.URL()
+	loop := func(more ...string) execution {
+		return commandIn(t, s.env, append([]string{"sandbox", "loop", "--self", "--workspace", s.dir, "--yes", "--allow", "unproven", "--rest", "0s"}, more...)...)
+	}
+	if got := commandIn(t, s.env, "sandbox", "loop", "--self", "--workspace", t.TempDir(), "--yes"); got.exit != run.ExitUsage || !strings.Contains(got.stderr, "is not the agent's repository") {
+		t.Errorf("in another directory it ends with %d: %s", got.exit, got.stderr)
+	}
+	s.env["AGENT_SELF_UNATTENDED"] = "true"
+	goal := []string{"--goal", "say what the program is", "--file", "cmd/agent/program.go", "--iterations", "3"}
+	got := loop(append(goal, "--trial", "60s")...)
+	state := s.state()
+	if got.exit == 0 || state.Current == nil || len(state.Past) != 2 || state.Past[1].Phase != selfbuild.Settled || state.Past[0].Phase != selfbuild.Trial || !strings.HasPrefix(state.Past[1].Intent, "iteration ") {
+		t.Fatalf("it ends with %d, %+v: %s\n%s", got.exit, state, got.stdout, got.stderr)
+	}
+	// The image is that of the first change; the second one was written, and is taken back as every change is.
+	if text, err := os.ReadFile(s.dir + "/cmd/agent/program.go"); err != nil || !strings.Contains(string(text), good+" It has no state.\n") {
+		t.Errorf("the program is %q, %v", text, err)
+	}
+	if !strings.Contains(got.stdout, "iteration") && !strings.Contains(got.stderr, "iteration 2") {
+		t.Errorf("there was no second iteration: %s", got.stderr)
+	}
+}
+
 // TestSelfKill kills the process as soon as it says that a step has begun.
 func TestSelfKill(t *testing.T) {
 	s := newStandIn(t)

@@ -109,8 +109,12 @@ func (l *Loop) work(ctx context.Context, it *Iteration, req run.Request) (*run.D
 	if err != nil {
 		return nil, err
 	}
+	var ended *run.Problem
 	if doc == nil {
-		ran := l.execute(ctx, it, req)
+		var ran run.Document
+		if ran, ended = l.around(ctx, it, req); ran.Run == "" && ended != nil { // which did not begin
+			return nil, endedError{ended}
+		}
 		doc = &ran
 	} else {
 		l.note(hadEnded(doc.Run, outcomeOf(*doc)))
@@ -126,7 +130,18 @@ func (l *Loop) work(ctx context.Context, it *Iteration, req run.Request) (*run.D
 	default:
 		it.Phase = Learn
 	}
-	return doc, l.keep(ctx, *it)
+	if err := l.keep(ctx, *it); err != nil || ended == nil {
+		return doc, err
+	}
+	return doc, endedError{ended}
+}
+
+// around does the iteration's run in the midst of what goes on around it.
+func (l *Loop) around(ctx context.Context, it *Iteration, req run.Request) (run.Document, *run.Problem) {
+	if l.Around == nil {
+		return l.execute(ctx, it, req), nil
+	}
+	return l.Around(ctx, *it, func() run.Document { return l.execute(ctx, it, req) })
 }
 
 // ended returns what is left of the document when the run of an interrupted

@@ -60,6 +60,8 @@ type Loop struct {
 	WrapUp int
 	// Steering is how others pause or cancel the loop; nil for nobody.
 	Steering Steering
+	// Around, where it is not nil, does the work of every iteration's run in the midst of its own.
+	Around Around
 	// Quiet are hours in which no iteration begins.
 	Quiet quiet.Hours
 	// Rest is the pause between two iterations.
@@ -74,6 +76,16 @@ type Loop struct {
 	Now   func() time.Time
 	Sleep func(context.Context, time.Duration) error
 }
+
+// An Around does something before and after the run of an iteration, which work does. The document is that of work. A problem ends the loop,
+// whatever the run came to; what it came to is recorded all the same.
+type Around func(ctx context.Context, it Iteration, work func() run.Document) (run.Document, *run.Problem)
+
+// An endedError is a problem that ends the loop.
+type endedError struct{ problem *run.Problem }
+
+// Error is its message.
+func (e endedError) Error() string { return e.problem.Message }
 
 // defaultFailures is how many failures in a row end a loop. A model that fails
 // three times on three targets will not do better on a fourth one.
@@ -225,6 +237,9 @@ func (l *Loop) trouble(ctx context.Context, err error) *run.Problem {
 	}
 	if p := asked(ctx); p != nil {
 		return p
+	}
+	if ended, ok := errors.AsType[endedError](err); ok {
+		return ended.problem
 	}
 	switch {
 	case errors.Is(err, run.ErrFenced):

@@ -314,3 +314,38 @@ func TestALoopIsSteeredFromElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// What goes on around the runs of a loop is done once for each, and a problem of it ends the loop, with what was written on record.
+func TestAroundTheRunsOfALoop(t *testing.T) {
+	t.Parallel()
+	c := school(t, runtest.Says(verify.Pass), map[string]string{
+		"1 target": "a.py", "1 propose/1": runtest.Only("x = 1", "x = 2"), "1 memory/UM": "- x is two",
+		"2 target": "a.py", "2 propose/1": runtest.Only("x = 2", "x = 3"), "2 memory/UM": "- x is three",
+	})
+	var seen []string
+	c.loop.Around = func(_ context.Context, it loop.Iteration, work func() run.Document) (run.Document, *run.Problem) {
+		before := c.Tree(t)["a.py"]
+		doc := work()
+		seen = append(seen, fmt.Sprintf("%s to %s", strings.TrimSpace(before), strings.TrimSpace(c.Tree(t)["a.py"])))
+		if len(seen) == 2 {
+			return doc, &run.Problem{Kind: run.ProblemPatch, Message: "the image fell ill", Next: "look"}
+		}
+		return doc, nil
+	}
+	res := c.sail(t.Context(), loop.Start{Order: loop.Order{Iterations: 5, Goal: "count", Scope: []string{"a.py"}}})
+	if strings.Join(seen, ", ") != "x = 1 to x = 2, x = 2 to x = 3" || res.Exit != run.ExitFail || res.Error == nil || res.Error.Message != "the image fell ill" {
+		t.Fatalf("%q, exit %d: %+v", seen, res.Exit, res.Error)
+	}
+	it, ok, err := c.DB.LastIteration(t.Context(), c.Dir)
+	if err != nil || !ok || it.Outcome != "promoted" || it.Phase != loop.Learn {
+		t.Errorf("on record is %+v, %v", it, err)
+	}
+	// Trouble before the run leaves the iteration as it was.
+	c.loop.Around = func(context.Context, loop.Iteration, func() run.Document) (run.Document, *run.Problem) {
+		return run.Document{}, &run.Problem{Kind: run.ProblemConflict, Message: "another rebuild goes on", Next: "wait"}
+	}
+	res = c.sail(t.Context(), loop.Start{Resume: true})
+	if res.Exit != run.ExitConflict || res.Error.Message != "another rebuild goes on" || c.Tree(t)["a.py"] != "x = 3\n" {
+		t.Errorf("exit %d: %+v", res.Exit, res.Error)
+	}
+}

@@ -19,9 +19,18 @@ import (
 	"agent/orchestrator/run"
 )
 
+// Rebuilds have each iteration of a loop make the next image of the agent, whose own source the workspace is; package self has them.
+type Rebuilds interface {
+	// Check refuses what can be no such loop, before anything is built.
+	Check(set config.Settings) error
+	// Around returns what goes on around the run of each iteration, and gives the request and the approver what that needs. Each new image is
+	// watched for the time of trial before it is kept.
+	Around(a *Attempt, req *run.Request, trial time.Duration) loop.Around
+}
+
 // loopCommand describes the loop. What aims and caps one run does the
 // same for each iteration here.
-func (c command) loopCommand() *cli.Command {
+func (c command) loopCommand(own Rebuilds) *cli.Command {
 	return &cli.Command{
 		Name: "loop", Usage: "find and prove changes, iteration after iteration",
 		Description: "Each iteration takes the next thing up (your next directive, else the oldest kept proposal from before, else\n" +
@@ -38,6 +47,7 @@ func (c command) loopCommand() *cli.Command {
 			"agent sandbox loop --iterations 3 --yes", "three changes at most",
 			"agent sandbox loop --until-clean --yes --max-wall 8h", "review every file that is due, for a night at most",
 			"agent sandbox loop --wrap-up 8 --yes", "eight changes to look at, and a pull request of them",
+			"agent sandbox loop --self --iterations 3 --yes", "the agent's own source: each change becomes its next image",
 			"agent sandbox loop --resume --yes", "after Ctrl-C or a reboot; after a cap with a higher one",
 			"agent sandbox loop --replay 1k3 --yes", "a recorded loop again, no model asked"),
 		Flags: slices.Concat([]cli.Flag{
@@ -46,6 +56,8 @@ func (c command) loopCommand() *cli.Command {
 			&cli.BoolFlag{Name: "until-clean", Usage: "review every file that is due, and end when none is; propose no features", DisableDefaultText: true},
 			&cli.DurationFlag{Name: "rest", Value: 120 * time.Second, Usage: "pause for `TIME` between iterations"},
 			&cli.IntFlag{Name: "wrap-up", Usage: "end after `N` promotions, with a summary and the command that makes a pull request of them; 0 never does"},
+			&cli.BoolFlag{Name: "self", Usage: "the workspace is the agent's own source: every change goes through what `agent self rebuild` does", DisableDefaultText: true},
+			&cli.DurationFlag{Name: "trial", Value: 30 * time.Second, Usage: "with --self: watch each new image for `TIME` before it is kept"},
 			&cli.IntFlag{Name: "max-failures", Value: 3, Usage: "end after `N` failures in a row"},
 			&cli.BoolFlag{Name: "resume", Usage: "carry on the last loop of the workspace", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "fresh", Usage: "discard the interrupted iteration and start over", DisableDefaultText: true},
@@ -58,12 +70,12 @@ func (c command) loopCommand() *cli.Command {
 			cmdline.NoInstallFlag(),
 			cmdline.JSONFlag(cmdline.RunDocument(), cmdline.Document[loop.Result]("loop", 1)),
 		}, cmdline.ConsentFlags()),
-		Action: c.sandboxLoop,
+		Action: func(ctx *cli.Context) error { return c.sandboxLoop(ctx, own) },
 	}
 }
 
 // sandboxLoop runs the loop and prints each run as it ends.
-func (c command) sandboxLoop(ctx *cli.Context) error {
+func (c command) sandboxLoop(ctx *cli.Context, own Rebuilds) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
@@ -71,6 +83,11 @@ func (c command) sandboxLoop(ctx *cli.Context) error {
 	start, err := loopStart(ctx, set)
 	if err != nil {
 		return err
+	}
+	if ctx.Bool("self") {
+		if err := own.Check(set); err != nil {
+			return err
+		}
 	}
 	req, err := BaseRequest(set)
 	if err == nil && ctx.String("replay") == "" {
@@ -85,11 +102,16 @@ func (c command) sandboxLoop(ctx *cli.Context) error {
 		a := &Attempt{Line: c.Line, Session: s, Settings: set}
 		// Nobody is there to say whether a feature is wanted.
 		req.NoFeature = set.On("yes") && !req.Features
+		var around loop.Around
+		if ctx.Bool("self") {
+			around = own.Around(a, &req, ctx.Duration("trial"))
+		}
 		l, board, err := a.newLoop(ctx, &req, &start)
 		if err != nil {
 			return err
 		}
 		defer board.Close()
+		l.Around = around
 		l.Rest, l.MaxFailures, l.MaxWall = ctx.Duration("rest"), ctx.Int("max-failures"), set.Wall()
 		l.WrapUp, l.Steering = ctx.Int("wrap-up"), s.DB
 		if ctx.String("replay") == "" {

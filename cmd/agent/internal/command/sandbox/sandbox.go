@@ -17,14 +17,14 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command is the group of what happens in boxes.
-func Command(line *cmdline.Line) *cli.Command {
+// Command is the group of what happens in boxes. own serves `loop --self`.
+func Command(line *cmdline.Line, own Rebuilds) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "sandbox", Usage: "prove patches in throwaway containers",
 		Subcommands: []*cli.Command{
 			c.sandboxRunCommand(),
-			c.loopCommand(),
+			c.loopCommand(own),
 			c.execCommand(),
 			c.shellCommand(),
 			{

@@ -132,10 +132,8 @@ func why(ended *run.Document, err error) error {
 // The string is the intent for the journal. The limits of the request are raised even
 // when the error is not nil, as nobody uses them then.
 func request(ctx *cli.Context, c *cmdline.Line, set config.Settings) (run.Request, string, error) {
-	// Refused and not ignored: whoever set it wants the workspace left alone, and the
-	// image on trial would be of a source that exists nowhere.
-	if set.On("no_promote") {
-		return run.Request{}, "", fault.Usage("leave no_promote out", "a rebuild of the agent writes its change to the workspace")
+	if err := checkPromotes(set); err != nil {
+		return run.Request{}, "", err
 	}
 	req, err := sandboxcmd.BaseRequest(set)
 	intent := "the workspace as it is"
@@ -150,16 +148,29 @@ func request(ctx *cli.Context, c *cmdline.Line, set config.Settings) (run.Reques
 		intent = "goal " + ctx.String("goal")
 		req, err = sandboxcmd.Request(ctx, c, set)
 	}
-	// More than a workspace may ask for, and no more than the user allows.
-	// Memory that somebody chose stays as it is, since it bounds the machine; processes
-	// and time are raised to what the agent's own tests take.
+	raise(&req)
+	return req, intent, err
+}
+
+// checkPromotes refuses no_promote and does not ignore it: whoever set it wants the workspace left alone, and the
+// image on trial would be of a source that exists nowhere.
+func checkPromotes(set config.Settings) error {
+	if set.On("no_promote") {
+		return fault.Usage("leave no_promote out", "a rebuild of the agent writes its change to the workspace")
+	}
+	return nil
+}
+
+// raise gives the boxes more than a workspace may ask for, and no more than the user allows.
+// Memory that somebody chose stays as it is, since it bounds the machine; processes
+// and time are raised to what the agent's own tests take.
+func raise(req *run.Request) {
 	limits := &req.Config.Limits
 	limits.Tmp, limits.PIDs = tmpBytes, max(limits.PIDs, processes)
 	if limits.Memory == 0 {
 		limits.Memory = memoryBytes
 	}
 	req.Config.Timeout = max(req.Config.Timeout, gateTime)
-	return req, intent, err
 }
 
 // run goes from the change to the settled image.
@@ -167,16 +178,7 @@ func request(ctx *cli.Context, c *cmdline.Line, set config.Settings) (run.Reques
 // image leaves the workspace as it was; after it the tags move. Only then can the trial
 // say no, and the change stays in the workspace for `agent undo`.
 func (r *rebuild) run(ctx *cli.Context) error {
-	// Every run of the session is guarded, also those that iterate begins.
-	r.attempt.Guard = func(a *checkpoint.Approver) run.Approver { return &approver{Approver: a, rebuild: r} }
-	r.work = selfbuild.Work{
-		Period: ctx.Duration("trial"), Every: healthEvery,
-		// Minutes pass in some phases: what goes on is told as it begins.
-		Tell: func(p selfbuild.Phase) { fmt.Fprintln(r.Stderr, "self:", p) },
-		HandOver: func(ctx context.Context) error {
-			return r.attempt.Session.Engine.HandOver(ctx, tags(r.Line)+":current", resumed)
-		},
-	}
+	r.prepare(ctx.Duration("trial"))
 	var err error
 	switch {
 	case r.req.Patch != nil:
@@ -186,6 +188,27 @@ func (r *rebuild) run(ctx *cli.Context) error {
 	default:
 		err = r.asItIs(ctx.Context)
 	}
+	return r.take(ctx.Context, err, r.req.Patch != nil || r.req.Goal != "")
+}
+
+// prepare makes ready for one attempt, whose image is on trial for that long.
+func (r *rebuild) prepare(trial time.Duration) {
+	// Every run of the session is guarded, also those that iterate begins.
+	r.attempt.Guard = func(a *checkpoint.Approver) run.Approver { return &approver{Approver: a, rebuild: r} }
+	r.proved, r.cause = false, nil
+	r.work = selfbuild.Work{
+		Period: trial, Every: healthEvery,
+		// Minutes pass in some phases: what goes on is told as it begins.
+		Tell: func(p selfbuild.Phase) { fmt.Fprintln(r.Stderr, "self:", p) },
+		HandOver: func(ctx context.Context) error {
+			return r.attempt.Session.Engine.HandOver(ctx, tags(r.Line)+":current", resumed)
+		},
+	}
+}
+
+// take makes the image current that proved itself before the change was written. err is that of the run, and changed says that
+// there was a change to be written.
+func (r *rebuild) take(ctx context.Context, err error, changed bool) error {
 	switch {
 	// It says more than the run does, for which the approver only declined.
 	case r.cause != nil:
@@ -196,16 +219,16 @@ func (r *rebuild) run(ctx *cli.Context) error {
 		return err
 	}
 	// A scratch schema of its own for the trial: the canary's was dropped when that ended.
-	err = r.copied(ctx.Context, func(p selfbuild.Prover) error {
+	err = r.copied(ctx, func(p selfbuild.Prover) error {
 		r.work.Healthy = func(ctx context.Context) error {
 			// Asked each time: the journal is what says which image is on trial.
 			to := r.journal.State().Attempt.To
 			return p.Healthy(ctx, to.Image, to.Source)
 		}
-		return refused(r.journal, r.journal.Take(ctx.Context, r.work))
+		return refused(r.journal, r.journal.Take(ctx, r.work))
 	})
 	var f *fault.Error
-	if err == nil || errors.As(err, &f) || r.journal.Succeeded() || r.req.Patch == nil && r.req.Goal == "" {
+	if err == nil || errors.As(err, &f) || r.journal.Succeeded() || !changed {
 		return err
 	}
 	// Whatever it was, the change lies in the workspace without an image.
