@@ -169,6 +169,7 @@
 //	verify/node/tap               reports of the Test Anything Protocol
 //	verify/mutate                 programs with one slip in them, to measure tests by
 //	verify/trial                  the tests as they were and as they are, on either program
+//	verify/typecache              what mypy knows, carried from one box to the next
 //	verify/web                    those of what a browser reads
 //	verify/witness                tests of the gate's own among those of a workspace, of which some must fail; pure
 //	verify/shell                  that of shell scripts

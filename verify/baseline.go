@@ -56,7 +56,7 @@ func (s *session) baseline(ctx context.Context, group string, defs []check.Check
 			}
 			known[def.Name] = out
 			s.results.baseline(def.Name, out)
-			if err := s.types.keep(ctx, out.Learned); err != nil {
+			if err := s.types.Keep(ctx, out.Learned); err != nil {
 				s.results.note(err.Error())
 			}
 		}
@@ -132,7 +132,7 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 		}
 		out.Traced = nil // it is about this patch
 		groups[def.Group][def.Name] = out
-		errs = append(errs, s.types.keep(ctx, out.Learned))
+		errs = append(errs, s.types.Keep(ctx, out.Learned))
 	}
 	for group, known := range groups {
 		// A group of which a check was skipped is stored in part, and made whole by

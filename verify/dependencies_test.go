@@ -130,8 +130,9 @@ func TestOutcomesAreKeptByWhatIsInstalled(t *testing.T) {
 	if standing("a", "") != "a" || standing("a", "one") == standing("a", "two") || standing("a", "one") == "a" {
 		t.Error("two workspaces are one in the cache")
 	}
-	cache := func() *typeCache { return &typeCache{key: "types"} }
-	if own.typesFor(cache()) != nil || base.typesFor(nil) != nil || base.typesFor(cache()).key == "types" {
+	view := check.OnBase(verifytest.Scan(t, map[string]string{"a.py": "x = 1\n"}))
+	kept, bare := newStore(verifytest.NewMemory(), "one", check.Toolchain, Config{}), Request{}
+	if own.types(kept, view) != nil || base.types(newStore(nil, "one", check.Toolchain, Config{}), view) != nil || base.types(kept, view).Key == bare.types(kept, view).Key {
 		t.Error("what mypy knows goes where other packages are")
 	}
 }

@@ -164,9 +164,10 @@
 //	baseline/<snapshot digest>/<toolchain image>/<definitions and configuration>/<group>
 //	proof/<toolchain image>/<definitions>
 //	types/<workspace's place>/<toolchain image>/<definitions and configuration>
+//	types/proof/<toolchain image>/<definitions>
 //
-// The last is no result: it is what mypy knows of the files' types, which it
-// checks against the files' hashes; see typeCache. Of the others
+// Types are no result: they are what mypy knows of the files, which it
+// checks against their hashes; see package typecache. A workspace begins with those of the proof. Of the others
 // only judgements are kept: what was late, out of memory or infra is tried again
 // next time. After a pass the candidate's own results are kept as the baseline of
 // the workspace that it becomes. A cache that does not answer makes a run slower,

@@ -8,6 +8,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/typecache"
 )
 
 // proof finds out whether the checks of this session work in this toolchain
@@ -26,7 +27,15 @@ func (s *session) proof(ctx context.Context, wanted []check.Check) {
 	todo := slices.DeleteFunc(slices.Clone(wanted), func(c check.Check) bool { return slices.Contains(known, c.Name) })
 	if len(todo) > 0 {
 		err := s.withBox(ctx, Layer{Snapshot: s.req.Toolchain}, "", "proof", func(box *sandbox.Box) {
-			reasons = prove(ctx, s.bench(box, check.View{}, check.Entry{}), todo)
+			b := s.bench(box, check.View{}, check.Entry{})
+			if row := typecache.OfProof(s.store.cache, s.req.Toolchain, s.store.proof); row != nil {
+				b.Known, b.Learn = row, func(packed []byte) {
+					if err := row.Keep(ctx, packed); err != nil {
+						s.results.note(err.Error())
+					}
+				}
+			}
+			reasons = prove(ctx, b, todo)
 		})
 		if err != nil {
 			for _, c := range todo {

@@ -16,6 +16,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/room"
+	"agent/verify/typecache"
 )
 
 // defaultTimeout bounds every command but the smoke test's, which has its own
@@ -33,7 +34,7 @@ type session struct {
 	tools   check.Tools
 	results *results
 	store   *store
-	types   *typeCache
+	types   *typecache.Row
 	hide    func(string) string // as Verifier.Hide
 	// As Verifier.weighFor.
 	weighFor time.Duration
@@ -68,7 +69,7 @@ func newSession(v *Verifier, req Request, emit func(Event)) *session {
 		settled: make(chan struct{}), final: req.Changeset, families: map[*check.Family]check.Reach{}, reach: map[string]check.Reach{},
 	}
 	s.store = newStore(v.Cache, req.Toolchain, tools, req.Config)
-	s.types = req.typesFor(newTypeCache(s.store, s.base))
+	s.types = req.types(s.store, s.base)
 	if emit != nil {
 		told := emit
 		emit = func(e Event) { told(e.Hidden(s.hide)) }

@@ -13,6 +13,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/egress"
 	"agent/verify/check"
+	"agent/verify/typecache"
 )
 
 // A store keeps outcomes in the cache under keys that name everything they
@@ -75,6 +76,15 @@ func (s *store) save(ctx context.Context, key string, v any) error {
 	return s.cache.Save(ctx, key, data)
 }
 
+// types is the row of what mypy knows of the workspace, as what is installed has it. With something
+// else on each side there is none: what mypy knows goes from one to the other.
+func (r Request) types(s *store, base check.View) *typecache.Row {
+	if r.patched().Installed != r.Installed {
+		return nil
+	}
+	return typecache.Of(s.cache, base, s.toolchain, standing(s.definitions, r.Installed), s.proof)
+}
+
 // standing names a workspace together with what is installed beside it, for the
 // cache: a test that fails without a package says nothing about one with it.
 func standing(snapshot, installed string) string {
@@ -86,7 +96,7 @@ func standing(snapshot, installed string) string {
 
 // definitions is raised whenever a gate's command or the reading of its output
 // changes: baselines and proofs of an older one are then made anew.
-const definitions = "15"
+const definitions = "16"
 
 // Definitions is the version of what the gates run and how they read it: judgements of
 // another may differ.

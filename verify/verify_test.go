@@ -11,6 +11,7 @@ import (
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/compare"
+	"agent/verify/typecache"
 	"agent/verify/verifytest"
 )
 
@@ -297,6 +298,10 @@ func TestResultBecomesTheBaselineAfterPromotion(t *testing.T) {
 				t.Errorf("%s was not kept among %q", key, cache.Saves)
 			}
 		}
+	}
+	// What mypy learns at its proof is what other workspaces begin with.
+	if key := typecache.OfProof(cache, s.lab.Toolchain.ID, newStore(nil, "", check.Toolchain, Config{}).proof).Key; !slices.Contains(cache.Saves, key) {
+		t.Errorf("%s was not kept among %q", key, cache.Saves)
 	}
 	cache.Saves, cache.Loads = nil, nil
 	s.verify(t, map[string]string{"stock.py": stock + "\nTWO = 2\n"})

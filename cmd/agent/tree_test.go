@@ -344,7 +344,7 @@ var allowed = map[string][]string{
 	"verify": {
 		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/turns", "sandbox/workspace", "sandbox/workspace/lang", "verify/audit", "verify/check", "verify/compare",
 		"verify/format", "verify/golang", "verify/mutate", "verify/node",
-		"verify/policy", "verify/python", "verify/room", "verify/shell", "verify/smoke", "verify/syntax", "verify/trial", "verify/web",
+		"verify/policy", "verify/python", "verify/room", "verify/shell", "verify/smoke", "verify/syntax", "verify/trial", "verify/typecache", "verify/web",
 	},
 	"verify/audit": {
 		"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/golang", "verify/node", "verify/policy", "verify/python", "verify/shell", "verify/smoke",
@@ -377,8 +377,9 @@ var allowed = map[string][]string{
 		"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/mutate", "verify/node", "verify/policy", "verify/python",
 		"verify/smoke",
 	},
-	"verify/web":     {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/syntax"},
-	"verify/witness": {"sandbox/workspace", "verify/check"},
+	"verify/typecache": {"verify/check", "verify/python"},
+	"verify/web":       {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/syntax"},
+	"verify/witness":   {"sandbox/workspace", "verify/check"},
 }
 
 // commands is where each command has its package. A command may import everything but the

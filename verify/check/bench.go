@@ -45,6 +45,8 @@ type Bench struct {
 	Entry Entry
 	// What mypy knows; nil where its cache is neither used nor kept.
 	Known CacheRow
+	// Of a proof: called with Outcome.Learned; nil where nobody keeps that.
+	Learn func(packed []byte)
 	// Of the tests gate: the IDs of the only tests to run; nil for all.
 	Only []string
 	// What the patch can affect, for a check of a family. The other packages come

@@ -29,7 +29,13 @@ func Proves(run func(context.Context, Bench) Outcome, want map[string]string) fu
 		if err := Judged(out); err != nil {
 			return err
 		}
-		return Exactly(out.Findings, want)
+		if err := Exactly(out.Findings, want); err != nil {
+			return err
+		}
+		if b.Learn != nil {
+			b.Learn(out.Learned)
+		}
+		return nil
 	}
 }
 

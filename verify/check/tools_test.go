@@ -167,9 +167,12 @@ func TestACheckThatProvesItselfFindsWhatIsPlanted(t *testing.T) {
 		"the box died":     {Verdict: Infra, Detail: "the box died", Blocked: "x"},
 		"no configuration": {Blocked: "no configuration", Findings: []Finding{fault("a.py", "F821")}},
 	} {
-		err := Proves(func(context.Context, Bench) Outcome { return out }, want)(t.Context(), Bench{})
-		if fmt.Sprint(err) != text {
-			t.Errorf("%v, want %s", err, text)
+		out.Learned = []byte("types")
+		learned := ""
+		b := Bench{Learn: func(packed []byte) { learned += string(packed) }}
+		err := Proves(func(context.Context, Bench) Outcome { return out }, want)(t.Context(), b)
+		if fmt.Sprint(err) != text || (learned == "types") != (err == nil) {
+			t.Errorf("%v, want %s; %q was learnt", err, text, learned)
 		}
 	}
 }

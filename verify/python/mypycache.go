@@ -22,9 +22,7 @@ const (
 	// in, as types_cache.py makes it.
 	typesDir    = "/tmp/mypy"
 	typesPacked = "/tmp/mypy.tar.gz"
-)
 
-const (
 	// What mypy keeps of a module: some times its source, in two files of whole pages.
 	keptOfByte, keptOfModule = 6, 12 << 10
 	// maxKept is what types_cache.py carries at most.

@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -53,10 +54,10 @@ func New(t testing.TB) (*store.DB, string) {
 // the migrations themselves.
 func Schema(t testing.TB) string {
 	t.Helper()
-	server := testDatabase(t)
 	// A schema takes the server milliseconds, a database half a second.
 	schema := "t_" + strings.ToLower(rand.Text()[:16])
-	if err := execute(t.Context(), server, "create schema "+schema); err != nil {
+	server, err := create(t, schema)
+	if err != nil {
 		t.Fatalf("create the test's schema: %v", err)
 	}
 	t.Cleanup(func() {
@@ -69,6 +70,25 @@ func Schema(t testing.TB) string {
 	// The path is part of the URL so that a program under test needs nothing
 	// else to find its schema.
 	return along(server, schema)
+}
+
+// found is the URL of the database in which the schemas of tests live, once it was asked for.
+var found struct {
+	mu  sync.Mutex
+	url string
+}
+
+// create makes a schema in the database for tests and returns the URL of that. To look whether the server runs takes it, and the
+// engine, longer than the schema does: that is done by the first test of a process, and again when the server has gone.
+func create(t testing.TB, schema string) (server string, err error) {
+	t.Helper()
+	found.mu.Lock()
+	defer found.mu.Unlock()
+	if found.url != "" && execute(t.Context(), found.url, "create schema "+schema) == nil {
+		return found.url, nil
+	}
+	found.url = testDatabase(t)
+	return found.url, execute(t.Context(), found.url, "create schema "+schema)
 }
 
 // testDatabase returns the URL of the database in which the schemas of tests live, and creates

@@ -63,9 +63,9 @@ func warmSchema(t testing.TB) (string, error) {
 	if warm.schema != "" {
 		return warm.schema, nil
 	}
-	server := testDatabase(t)
 	name := "warm_" + strings.ToLower(rand.Text()[:16])
-	if err := execute(t.Context(), server, "create schema "+name); err != nil {
+	server, err := create(t, name)
+	if err != nil {
 		return "", err
 	}
 	warm.server, warm.schema = server, name
