@@ -157,6 +157,7 @@
 //	verify                        the gates, the baseline and the verdict
 //	verify/audit                  what was not judged, and whether anything has executed it
 //	verify/check                  what a check is given and gives; findings
+//	verify/contrary               tests of the base with other values in their assertions, which must fail; pure
 //	verify/compare                findings and tests with a patch against those without it
 //	verify/crash                  crash reports of Python, node and Go
 //	verify/golang                 Go's checks
@@ -180,6 +181,7 @@
 //	verify/policy                 what of a changeset a person must see before it is written
 //	verify/policy/acting          the table of files that act outside the box
 //	verify/policy/checker         which tools a project says that it uses, of those that suppressions speak to; pure
+//	verify/policy/concealed       what of a text a person does not see as a machine reads it; pure
 //	verify/policy/directive       the comments by which a file has tools report less, or more; pure
 //	verify/policy/runner          the table of what code does that reaches for what runs its tests; pure
 //	verify/policy/signature       what the heads of functions say of types; pure

@@ -342,7 +342,7 @@ var allowed = map[string][]string{
 	"sandbox/workspace/secret":    {"sandbox/workspace/lang"},
 	"verify": {
 		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/turns", "sandbox/workspace", "sandbox/workspace/lang", "verify/audit", "verify/check", "verify/compare",
-		"verify/format", "verify/golang", "verify/mutate", "verify/node",
+		"verify/contrary", "verify/format", "verify/golang", "verify/mutate", "verify/node",
 		"verify/policy", "verify/python", "verify/room", "verify/shell", "verify/smoke", "verify/syntax", "verify/trial", "verify/web",
 	},
 	"verify/audit": {
@@ -353,15 +353,17 @@ var allowed = map[string][]string{
 	"verify/compare":         {"sandbox/workspace", "sandbox/workspace/lang", "verify/check"},
 	"verify/crash":           {"verify/check"},
 	"verify/format":          {"sandbox/workspace", "verify/check", "verify/compare", "verify/golang", "verify/python"},
+	"verify/contrary":        {"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/policy"},
 	"verify/golang":          {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/crash", "verify/witness"},
 	"verify/node":            {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node/glob", "verify/node/lintreport", "verify/node/npmscript", "verify/node/tap", "verify/witness"},
 	"verify/node/lintreport": {"verify/check"},
 	"verify/node/tap":        {"verify/check"},
 	"verify/mutate":          {"sandbox/workspace/lang"},
 	"verify/policy": {
-		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "verify/check", "verify/node", "verify/policy/acting", "verify/policy/checker", "verify/policy/directive", "verify/policy/runner", "verify/policy/signature", "verify/python",
+		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "verify/check", "verify/node", "verify/policy/acting", "verify/policy/checker", "verify/policy/concealed", "verify/policy/directive", "verify/policy/runner", "verify/policy/signature", "verify/python",
 	},
 	"verify/policy/acting":    {"sandbox/workspace"},
+	"verify/policy/concealed": {"sandbox/workspace/lang"},
 	"verify/policy/directive": {"sandbox/workspace/lang"},
 	"verify/policy/runner":    {"sandbox/workspace/lang"},
 	"verify/policy/signature": {"sandbox/workspace/lang", "sandbox/workspace/secret"},
