@@ -150,6 +150,7 @@
 //	sandbox/workspace/lazyregexp  regular expressions that are compiled at their first use; every package may import it
 //	sandbox/workspace/promotion   a changeset written to it: lock, journal, recovery
 //	sandbox/workspace/secret      what looks like a credential, hiding it, and masking known ones; pure
+//	sandbox/workspace/secret/disguise  credentials in pieces or in another notation; pure
 //	docs/schema                   the JSON schemas of what is printed with --json, generated
 //	images                        toolchain, database and snapshot images, through BuildKit
 //	images/dependencies           what a workspace wants installed, by its manifests and lock files; pure

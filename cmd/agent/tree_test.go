@@ -340,6 +340,8 @@ var allowed = map[string][]string{
 	"sandbox/workspace":           {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"sandbox/workspace/promotion": {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"sandbox/workspace/secret":    {"sandbox/workspace/lang"},
+
+	"sandbox/workspace/secret/disguise": {"sandbox/workspace/secret"},
 	"verify": {
 		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/turns", "sandbox/workspace", "sandbox/workspace/lang", "verify/audit", "verify/check", "verify/compare",
 		"verify/contrary", "verify/format", "verify/golang", "verify/mutate", "verify/node",
@@ -360,7 +362,7 @@ var allowed = map[string][]string{
 	"verify/node/tap":        {"verify/check"},
 	"verify/mutate":          {"sandbox/workspace/lang"},
 	"verify/policy": {
-		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "verify/check", "verify/node", "verify/policy/acting", "verify/policy/checker", "verify/policy/concealed", "verify/policy/directive", "verify/policy/runner", "verify/policy/signature", "verify/python",
+		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "sandbox/workspace/secret/disguise", "verify/check", "verify/node", "verify/policy/acting", "verify/policy/checker", "verify/policy/concealed", "verify/policy/directive", "verify/policy/runner", "verify/policy/signature", "verify/python",
 	},
 	"verify/policy/acting":    {"sandbox/workspace"},
 	"verify/policy/concealed": {"sandbox/workspace/lang"},
