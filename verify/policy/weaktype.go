@@ -127,7 +127,7 @@ func slotsOf(f sourceFile, into map[string][]mark) {
 			into[key] = append(into[key], f.mark(n.Line, "wide", codes, n.Wide || n.Part))
 		}
 	}
-	scope := ""
+	scope, others := "", signature.WideNames(f.lang, f.lines)
 	for i, line := range f.lines {
 		// A line of data annotates nothing.
 		if len(line.Code) > secret.MaxLine {
@@ -141,7 +141,7 @@ func slotsOf(f sourceFile, into map[string][]mark) {
 			if typ == "" || f.lang == lang.Go && slices.Contains(goWords, name) {
 				return
 			}
-			wide, codes := slices.Contains(form.wide, typ), ""
+			wide, codes := slices.Contains(form.wide, typ) || slices.Contains(others, typ), ""
 			if !wide && form.part.MatchString(typ) {
 				wide, codes = true, inPart
 			}

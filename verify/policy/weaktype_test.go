@@ -42,6 +42,12 @@ var weakerTypes = []textChange{
 	{"a.py", "async def f(\n    x: dict[str, int] = {},\n    *args: int,\n) -> str:\n    pass\n", "async def f(\n    x={},\n    *args: int,\n) -> str:\n    pass\n"},
 	{"a.py", "class A:\n    def f(self, x: int) -> str:\n        pass\n", "class A:\n    def f(self, x) -> str:\n        pass\n"},
 	{"a.py", "def f(x: int) -> str: pass\n\n\ndef f(x: str) -> int: pass\n", "def f(x: int) -> str: pass\n\n\ndef f(x) -> int: pass\n"},
+	{"a.py", "def f(x: int):\n    pass\n", "N = Any\n\n\ndef f(x: N):\n    pass\n"},
+	{"a.py", "def f(x: int):\n    pass\n", "from typing import Any as N\n\n\ndef f(x: N):\n    pass\n"},
+	{"a.py", "def f(x: int):\n    pass\n", "type N = typing.Any\n\n\ndef f(x: N):\n    pass\n"},
+	{"a.py", "def f(x: int):\n    pass\n", "N: TypeAlias = Any\n\n\ndef f(x: N):\n    pass\n"},
+	{"a.ts", "function f(x: string) {\n", "type N = any;\nfunction f(x: N) {\n"},
+	{"a.go", "func F(x int) {\n", "type n = any\n\nfunc F(x n) {\n"},
 	{"a.ts", "function f(x: string, y?: number): string {\n", "function f(x, y?: number): string {\n"},
 	{"a.ts", "export async function f<T>(\n  x: T,\n  y = 1,\n): Promise<T> {\n", "export async function f<T>(\n  x,\n  y = 1,\n): Promise<T> {\n"},
 	{"a.ts", "class A {\n  private f(x: Map<string, number>): void {\n  }\n}\n", "class A {\n  private f(x): void {\n  }\n}\n"},
@@ -105,6 +111,8 @@ func TestAStubThatSaysLessIsHeld(t *testing.T) {
 // sameTypes are changes after which no more is let through, or which are
 // everyday work.
 var sameTypes = []textChange{
+	{"a.py", "N = Any\n\n\ndef f(x: N):\n    pass\n", "N = Any\n\n\ndef f(x: N):\n    return x\n"},
+	{"a.py", "def f(x: int):\n    pass\n", "N = Any\nM = int\n\n\ndef f(x: M):\n    pass\n"},
 	{"a.ts", "function f(x: string): string {\n", "function f(x: string) {\n"},
 	{"a.ts", "list.map((x: number) => x);\n", "list.map((x) => x);\n"},
 	{"a.ts", "function f(x: string, y: number) {\n", "function f(x: string) {\n"},

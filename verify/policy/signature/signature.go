@@ -184,3 +184,26 @@ func Notes(lines []lang.Line) (notes []Note) {
 	}
 	return notes
 }
+
+// aliases match a statement that gives another name, group 1, to the type that lets everything through.
+var aliases = map[lang.Family]*lazyregexp.Regexp{
+	lang.Python: lazyregexp.New(`^(?:type\s+)?(\w+)\s*(?::\s*(?:\w+\.)?TypeAlias\s*)?=\s*(?:\w+\.)?Any\s*$|^from\s+typing\w*\s+import\b.*\bAny\s+as\s+(\w+)`),
+	lang.Script: lazyregexp.New(`^\s*(?:export\s+)?type\s+(\w+)\s*(?:<[^=]*>)?\s*=\s*any\s*;?\s*$`),
+	lang.Go:     lazyregexp.New(`^(?:type\s+|\t)(\w+)\s+=?\s*(?:any|interface\{\})\s*$`),
+}
+
+// WideNames lists what a file calls the type that lets everything through.
+func WideNames(family lang.Family, lines []lang.Line) (names []string) {
+	form := aliases[family]
+	if form == nil {
+		return nil
+	}
+	for _, line := range lines {
+		if len(line.Code) <= secret.MaxLine && (strings.Contains(line.Code, "ny") || strings.Contains(line.Code, "interface{")) {
+			if m := form.FindStringSubmatch(strings.TrimRight(line.Code, " \t")); m != nil {
+				names = append(names, strings.Join(m[1:], ""))
+			}
+		}
+	}
+	return names
+}
