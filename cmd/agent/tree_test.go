@@ -923,3 +923,17 @@ func TestEveryFuzzTargetIsRun(t *testing.T) {
 		t.Errorf("make fuzz runs %q, and there are %q", listed, there)
 	}
 }
+
+// The time of a fuzz target is for inputs: without a bound one that reaches something new is made smaller for a minute.
+func TestFuzzingTriesInputs(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\necho \"ran $*\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command("bash", ".ci/fuzz", "7s", "FuzzUnseal")
+	run.Dir, run.Env = root, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+	out, err := run.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "-fuzz ^FuzzUnseal$ -fuzztime 7s -fuzzminimizetime 10x -parallel 1") || strings.Count(string(out), "ran test") != 1 {
+		t.Errorf("%v: %s", err, out)
+	}
+}
