@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
 )
 
 // key is one of an issuer, and word a secret that nothing but its name tells; neither is anybody's.
