@@ -151,6 +151,7 @@
 //	sandbox/workspace/lazyregexp  regular expressions that are compiled at their first use; every package may import it
 //	sandbox/workspace/promotion   a changeset written to it: lock, journal, recovery
 //	sandbox/workspace/secret      what looks like a credential, hiding it, and masking known ones; pure
+//	sandbox/workspace/secret/disguise  credentials in pieces or in another notation; pure
 //	docs/schema                   the JSON schemas of what is printed with --json, generated
 //	images                        toolchain, database and snapshot images, through BuildKit
 //	images/dependencies           what a workspace wants installed, by its manifests and lock files; pure
@@ -158,6 +159,7 @@
 //	verify                        the gates, the baseline and the verdict
 //	verify/audit                  what was not judged, and whether anything has executed it
 //	verify/check                  what a check is given and gives; findings
+//	verify/contrary               tests of the base with other values in their assertions, which must fail; pure
 //	verify/compare                findings and tests with a patch against those without it
 //	verify/crash                  crash reports of Python, node and Go
 //	verify/golang                 Go's checks
@@ -182,6 +184,7 @@
 //	verify/policy                 what of a changeset a person must see before it is written
 //	verify/policy/acting          the table of files that act outside the box
 //	verify/policy/checker         which tools a project says that it uses, of those that suppressions speak to; pure
+//	verify/policy/concealed       what of a text a person does not see as a machine reads it; pure
 //	verify/policy/directive       the comments by which a file has tools report less, or more; pure
 //	verify/policy/runner          the table of what code does that reaches for what runs its tests; pure
 //	verify/policy/signature       what the heads of functions say of types; pure

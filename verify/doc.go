@@ -112,6 +112,7 @@
 //	                  program; only when the patch touches either
 //	predate-…         rewritten tests as they are now, on the program as it was
 //	weigh-…           rewritten tests on mutants of the program, as they were and as they are now
+//	contrary-…        tests that expect other values, with the patch; where they pass, without it as well
 //	bare-…            lint and types without the suppressions that the patch adds
 //	eslint, stylelint the workspace's own, for their configuration is code
 //	tsc               the workspace's own, for it is a package
@@ -150,6 +151,10 @@
 // programs with one slip in a line that the test executes and that the patch leaves alone. Where the test failed on one, as it
 // was before the patch or before the last promotions, and no test in the files that the patch writes does, that is held and blocks; see
 // trial/weigh.go. Mutants that do not compile and runs that come to no end count for nothing, and what cannot be measured is said.
+//
+// A test that passes whatever it expects says nothing (package contrary). When nothing speaks against a patch to the program,
+// tests of the base run once more with other values in their assertions. What passes so with the patch, again with further
+// values, and fails so without it is held (runner).
 //
 // A program that ends well and does less than before is held (idle): it listened or ran on, or it prints nothing or
 // half as much and, as the lines say that it executes in touched files, does less than half of what it did.
@@ -247,31 +252,6 @@
 // nothing is known when it was executed in a form without a source map, or in part when a process was killed or measured itself.
 // A file that nothing loaded was not executed, unless files without a source map that are no sources were. Tests that fail while
 // they are measured run again without.
-//
-// # Go
-//
-// gofmt keeps a file formatted that was. The compiler reports all errors of
-// packages and of their tests, not only the first ten; go vet and staticcheck
-// (its SA rules, or what staticcheck.conf of the base asks for) then look at the
-// packages that compile, and without its tests at one of which only these do not. The program is built, which is no start: only what
-// the built program does counts as a crash. go test is asked for events, and
-// tests are told apart by directory and name. The caches of the image are linked
-// into the box, so that the standard library is never compiled again. Which of the lines in
-// Bench.Lines are executed, go test -coverpkg tells, of their packages alone; tests that fail so, and
-// those that may skip themselves for it, are run once more without. While a package does not
-// compile those that need it are run apart. What a //line leads elsewhere, a build constraint leaves out, or
-// another process executes is not measured. No command
-// has a network or another toolchain; what go.mod asks for and nothing has
-// installed keeps Go's checks from judging, with a sentence that says so.
-//
-// # Other files
-//
-// Shell scripts are parsed by bash and linted by shellcheck. CSS, JSON, TOML,
-// YAML and XML are read by real parsers, with bounds on depth, size and
-// expansion; HTML by a tokenizer that knows which faults no browser mends.
-// A file that a template engine will read first is left out, with that as the
-// reason. References of static pages are followed only in a workspace that
-// nothing builds or serves, where a file's place is its address.
 //
 // # Monorepos
 //

@@ -64,6 +64,7 @@ func (s *session) run(ctx context.Context) {
 	s.repeat(ctx)
 	s.predate(ctx)
 	s.weigh(ctx)
+	s.contradict(ctx)
 	s.unsilence(ctx)
 }
 

@@ -46,8 +46,8 @@ type results struct {
 	trials map[string]*trial.Trial
 	// By check, what was approved of what its tests prove less than before.
 	approved map[string][]policy.Hold
-	// Suppressions of the candidate that were measured and hide nothing.
-	silenced []policy.Hold
+	// Suppressions of the candidate that were measured and hide nothing, and tests that pass whatever they expect.
+	silenced, contrary []policy.Hold
 	// The checks that judged with configuration as it was, and what is held for that.
 	partial     map[string]bool
 	configuring []policy.Hold

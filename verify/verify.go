@@ -165,7 +165,7 @@ func (s *session) report() Report {
 		}
 		report.Holds = append(report.Holds, r.approved[c.Name]...)
 	}
-	report.Holds = slices.Concat(report.Holds, r.silenced, r.configuring)
+	report.Holds = slices.Concat(report.Holds, r.contrary, r.silenced, r.configuring)
 	report.Verdict = overall(report.Gates)
 	known := r.evidence()
 	report.Unproven, report.Executed, report.Evidence = known.Unproven(), known.Executions(), known

@@ -18,13 +18,6 @@ const (
 	leastWeigh = 10 * time.Second
 )
 
-// How long the tests of one mutant may run, as a multiple of what they take without, and at least: what goes on
-// for longer is a loop without an end.
-const (
-	mutantFactor = 4
-	leastMutant  = 3 * time.Second
-)
-
 // weigh measures rewritten tests by mutants, when all else is done and nothing speaks against the candidate.
 func (s *session) weigh(ctx context.Context) {
 	if !s.results.passed() {
@@ -76,9 +69,9 @@ func (s *session) weighOne(ctx context.Context, def check.Check, w *trial.Weighi
 		if len(w.Tests[side]) == 0 || ctx.Err() != nil {
 			return
 		}
-		s.weighOn(ctx, def, w, side, func(m *mutants) {
-			if m.begin(ctx, lines) {
-				m.try(ctx, time.Now().Add(time.Duration(share*float64(budget))))
+		s.weighOn(ctx, def, w, side, func(m *trial.Mutants) {
+			if m.Begin(ctx, lines) {
+				m.Try(ctx, time.Now().Add(time.Duration(share*float64(budget))))
 			}
 		})
 	}
@@ -88,12 +81,12 @@ func (s *session) weighOne(ctx context.Context, def check.Check, w *trial.Weighi
 		on(trial.AsIs, w.LinesNow(), 0.4)
 	}
 	if i, found := w.Weaker(); found {
-		s.weighOn(ctx, def, w, w.ShownBy(i), func(m *mutants) { w.Confirmed(i, m.run(ctx, i)) })
+		s.weighOn(ctx, def, w, w.ShownBy(i), func(m *trial.Mutants) { w.Confirmed(i, m.Run(ctx, i)) })
 	}
 }
 
 // weighOn has use work in a box with the tests and the program of a side.
-func (s *session) weighOn(ctx context.Context, def check.Check, w *trial.Weighing, side trial.Side, use func(m *mutants)) {
+func (s *session) weighOn(ctx context.Context, def check.Check, w *trial.Weighing, side trial.Side, use func(m *trial.Mutants)) {
 	layer, cs := s.req.layer(), workspace.Changeset{}
 	switch side {
 	case trial.AsIs:
@@ -110,68 +103,11 @@ func (s *session) weighOn(ctx context.Context, def check.Check, w *trial.Weighin
 		}
 		b := s.bench(box, check.NewView(s.req.Base, cs), check.Entry{})
 		b.Only = w.Tests[side]
-		use(&mutants{w, def, side, b})
+		use(w.In(def, side, b))
 	})
 	if err != nil {
 		w.Fail(err.Error())
 	}
-}
-
-// mutants runs the tests of one side in one box.
-type mutants struct {
-	w     *trial.Weighing
-	def   check.Check
-	side  trial.Side
-	bench check.Bench
-}
-
-// begin runs them without a mutant, and reports whether there is anything to try.
-func (m *mutants) begin(ctx context.Context, lines check.Lines) bool {
-	b := m.bench
-	b.Lines = lines
-	out := m.def.Run(ctx, b)
-	m.bench.Timeout = min(m.bench.Timeout, max(leastMutant, mutantFactor*time.Duration(out.Seconds*float64(time.Second))))
-	return m.w.Began(out, m.side)
-}
-
-// try runs them on each mutant that is due, until one shows that they are weaker or the time is up. The first is tried whatever
-// the time.
-func (m *mutants) try(ctx context.Context, until time.Time) {
-	for n, i := range m.w.Due(m.side) {
-		if n > 0 && time.Now().After(until) {
-			m.w.Late()
-			return
-		}
-		out := m.run(ctx, i)
-		if ctx.Err() != nil {
-			return
-		}
-		m.w.Tried(i, m.side, out)
-		if _, found := m.w.Weaker(); found {
-			return
-		}
-	}
-}
-
-// run runs them on a mutant, and takes back what that makes of the box: byte code and records of the run before are none
-// of the next one's.
-func (m *mutants) run(ctx context.Context, i int) check.Outcome {
-	cs, ok := m.w.Change(i, m.side)
-	if !ok {
-		return check.Infraf("the mutant has no place")
-	}
-	b := m.bench
-	if err := b.Sweep(ctx); err != nil {
-		return check.Infraf("sweep the box: %v", err)
-	}
-	if err := b.Box.Apply(ctx, cs); err != nil {
-		return check.Infraf("apply the mutant: %v", err)
-	}
-	out := m.def.Run(ctx, b)
-	if err := b.Box.Apply(ctx, cs.Reverse()); err != nil {
-		return check.Infraf("take the mutant back: %v", err)
-	}
-	return out
 }
 
 // seconds is how long a check took with the patch.

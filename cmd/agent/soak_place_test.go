@@ -159,7 +159,7 @@ func (r *round) mountState() {
 
 // unmountState removes it, with what settles nothing any more.
 func (r *round) unmountState() {
-	if err := syscall.Unmount(r.stateDir(), 0); err != nil && !strings.Contains(err.Error(), "invalid argument") {
+	if err := unmount(r.stateDir()); err != nil && !strings.Contains(err.Error(), "invalid argument") {
 		r.t.Errorf("unmount %s: %v", r.stateDir(), err)
 	}
 }

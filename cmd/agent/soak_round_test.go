@@ -286,10 +286,23 @@ func (r *round) strip() {
 		r.unmountState()
 	}
 	if r.plan.tmpfs {
-		if err := syscall.Unmount(r.work, 0); err != nil {
+		if err := unmount(r.work); err != nil {
 			r.t.Errorf("unmount %s: %v", r.work, err)
 		}
 	}
+}
+
+// unmount takes a file system away. On a busy machine a program that was killed, or one of another that looks through
+// the directory, may be in it for a moment still. Where one stays the directory is given up, for the rounds behind this one
+// make it anew.
+func unmount(dir string) (err error) {
+	for range 100 {
+		if err = syscall.Unmount(dir, 0); !errors.Is(err, syscall.EBUSY) {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return errors.Join(err, syscall.Unmount(dir, syscall.MNT_DETACH))
 }
 
 // start starts a run of a patch, the first as the plan wants it.

@@ -341,9 +341,11 @@ var allowed = map[string][]string{
 	"sandbox/workspace":           {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"sandbox/workspace/promotion": {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"sandbox/workspace/secret":    {"sandbox/workspace/lang"},
+
+	"sandbox/workspace/secret/disguise": {"sandbox/workspace/secret"},
 	"verify": {
 		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/turns", "sandbox/workspace", "sandbox/workspace/lang", "verify/audit", "verify/check", "verify/compare",
-		"verify/format", "verify/golang", "verify/mutate", "verify/node",
+		"verify/contrary", "verify/format", "verify/golang", "verify/mutate", "verify/node",
 		"verify/policy", "verify/python", "verify/room", "verify/shell", "verify/smoke", "verify/syntax", "verify/trial", "verify/typecache", "verify/web",
 	},
 	"verify/audit": {
@@ -354,15 +356,17 @@ var allowed = map[string][]string{
 	"verify/compare":         {"sandbox/workspace", "sandbox/workspace/lang", "verify/check"},
 	"verify/crash":           {"verify/check"},
 	"verify/format":          {"sandbox/workspace", "verify/check", "verify/compare", "verify/golang", "verify/python"},
+	"verify/contrary":        {"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/policy"},
 	"verify/golang":          {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/crash", "verify/witness"},
 	"verify/node":            {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node/glob", "verify/node/lintreport", "verify/node/npmscript", "verify/node/tap", "verify/witness"},
 	"verify/node/lintreport": {"verify/check"},
 	"verify/node/tap":        {"verify/check"},
 	"verify/mutate":          {"sandbox/workspace/lang"},
 	"verify/policy": {
-		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "verify/check", "verify/node", "verify/policy/acting", "verify/policy/checker", "verify/policy/directive", "verify/policy/runner", "verify/policy/signature", "verify/python",
+		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "sandbox/workspace/secret/disguise", "verify/check", "verify/node", "verify/policy/acting", "verify/policy/checker", "verify/policy/concealed", "verify/policy/directive", "verify/policy/runner", "verify/policy/signature", "verify/python",
 	},
 	"verify/policy/acting":    {"sandbox/workspace"},
+	"verify/policy/concealed": {"sandbox/workspace/lang"},
 	"verify/policy/directive": {"sandbox/workspace/lang"},
 	"verify/policy/runner":    {"sandbox/workspace/lang"},
 	"verify/policy/signature": {"sandbox/workspace/lang", "sandbox/workspace/secret"},
@@ -919,5 +923,19 @@ func TestEveryFuzzTargetIsRun(t *testing.T) {
 	slices.Sort(there)
 	if len(there) < 30 || !slices.Equal(listed, there) {
 		t.Errorf("make fuzz runs %q, and there are %q", listed, there)
+	}
+}
+
+// The time of a fuzz target is for inputs: without a bound one that reaches something new is made smaller for a minute.
+func TestFuzzingTriesInputs(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "go"), []byte("#!/bin/sh\necho \"ran $*\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run := exec.Command("bash", ".ci/fuzz", "7s", "FuzzUnseal")
+	run.Dir, run.Env = root, append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
+	out, err := run.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "-fuzz ^FuzzUnseal$ -fuzztime 7s -fuzzminimizetime 10x -parallel 1") || strings.Count(string(out), "ran test") != 1 {
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -65,7 +65,7 @@ func put(dir, name, text string) error {
 // fill puts into a text of a case what is known only now. A credential stands in no archive, for that would be one.
 func (p place) fill(text string) string {
 	letters := strings.ToUpper(p.secret)
-	return strings.NewReplacer("@OUTSIDE@", p.beside(), "@AWS@", "AK"+"IA"+letters[:16], "@GITHUB@", "gh"+"p_"+p.secret[:36],
+	return strings.NewReplacer("@OUTSIDE@", p.beside(), "@AWS@", "AK"+"IA"+letters[:16], "@AWS-HEAD@", "AK"+"IA"+letters[:4], "@AWS-TAIL@", letters[4:16], "@GITHUB@", "gh"+"p_"+p.secret[:36],
 		"@BEGIN@", "-----BEGIN RSA "+"PRIVATE KEY-----", "@END@", "-----END RSA "+"PRIVATE KEY-----").Replace(text)
 }
 

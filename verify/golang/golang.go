@@ -1,6 +1,20 @@
 // Package golang holds Go's checks: gofmt, the compiler's errors, go vet, staticcheck and go
 // test. It owns their commands, the reading of what they print, which modules a workspace
 // has and what each needs of the others. It runs no program of the workspace but its tests.
+//
+// gofmt keeps a file formatted that was. The compiler reports all errors of
+// packages and of their tests, not only the first ten; go vet and staticcheck
+// (its SA rules, or what staticcheck.conf of the base asks for) then look at the
+// packages that compile, and without its tests at one of which only these do not. The program is built, which is no start: only what
+// the built program does counts as a crash. go test is asked for events, and
+// tests are told apart by directory and name. The caches of the image are linked
+// into the box, so that the standard library is never compiled again. Which of the lines in
+// Bench.Lines are executed, go test -coverpkg tells, of their packages alone; tests that fail so, and
+// those that may skip themselves for it, are run once more without. While a package does not
+// compile those that need it are run apart. What a //line leads elsewhere, a build constraint leaves out, or
+// another process executes is not measured. No command
+// has a network or another toolchain; what go.mod asks for and nothing has
+// installed keeps Go's checks from judging, with a sentence that says so.
 package golang
 
 import (

@@ -2,12 +2,16 @@ package policy
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
+	"unicode/utf16"
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/secret"
+	"agent/sandbox/workspace/secret/disguise"
 )
 
 // secretHolds lists the lines of a change that hold a credential which the
@@ -17,19 +21,52 @@ import (
 // Moving a line is not introducing it, and what stood in the file is no fault
 // of the patch.
 func secretHolds(c workspace.Change) (holds []Hold) {
-	if c.Op == workspace.Delete || bytes.Equal(c.Before, c.After) || workspace.IsBinary(c.After) || lockFile(c.Path) {
-		return nil
+	hold := func(f secret.Finding) {
+		holds = append(holds, Hold{Path: c.Path, Kind: Secret, Block: true, Reason: fmt.Sprintf("Line %d holds what looks like %s.", f.Line, f.Rule)})
 	}
+	if rule, ok := secret.OfForm(c.Path); ok && c.Op != workspace.Delete {
+		holds = append(holds, Hold{Path: c.Path, Kind: Secret, Block: true, Reason: fmt.Sprintf("Its name holds what looks like %s.", rule)})
+	}
+	if c.Op == workspace.Delete || bytes.Equal(c.Before, c.After) {
+		return holds
+	}
+	before, after := decodedText(c.Before), decodedText(c.After)
 	known := map[string]bool{}
-	for line := range bytes.Lines(c.Before) {
+	for line := range bytes.Lines(before) {
 		known[string(bytes.TrimSpace(line))] = true
 	}
-	for _, f := range secret.Find(c.After, known) {
-		holds = append(holds, Hold{
-			Path: c.Path, Kind: Secret, Block: true, Reason: fmt.Sprintf("Line %d holds what looks like %s.", f.Line, f.Rule),
-		})
+	// Digests look random, and so does what is no text: there only the forms of issuers count.
+	if lockFile(c.Path) || workspace.IsBinary(after) {
+		n := 0
+		for line := range bytes.Lines(after) {
+			n++
+			if rule, ok := secret.OfForm(string(line[:min(len(line), secret.MaxLine)])); ok && !known[string(bytes.TrimSpace(line))] {
+				hold(secret.Finding{Rule: rule, Line: n})
+			}
+		}
+		return holds
+	}
+	for _, f := range slices.Concat(secret.Find(after, known), disguise.Find(string(after), known)) {
+		hold(f)
 	}
 	return holds
+}
+
+// decodedText is a text of UTF-16 as one of UTF-8, and any other as it is.
+func decodedText(data []byte) []byte {
+	order := binary.ByteOrder(binary.LittleEndian)
+	switch {
+	case bytes.HasPrefix(data, []byte{0xff, 0xfe}):
+	case bytes.HasPrefix(data, []byte{0xfe, 0xff}):
+		order = binary.BigEndian
+	default:
+		return data
+	}
+	var units []uint16
+	for i := 2; i+1 < len(data); i += 2 {
+		units = append(units, order.Uint16(data[i:]))
+	}
+	return []byte(string(utf16.Decode(units)))
 }
 
 // lockFile reports whether a file is full of digests by its nature.

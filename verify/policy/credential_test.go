@@ -102,3 +102,41 @@ func Example_secretHolds() {
 	}
 	// Output: a.py secret true Line 3 holds what looks like a private key.
 }
+
+// A credential is found in whatever file and form it is brought; what only looks random is left alone there.
+func TestCredentialsInOtherFormsAreHeld(t *testing.T) {
+	t.Parallel()
+	key := "AKIA" + "Q3EGRTV7XLPWMNZ4"
+	wide := []byte{0xff, 0xfe}
+	for _, c := range []byte("id=" + key + "\n") {
+		wide = append(wide, c, 0)
+	}
+	for name, c := range map[string]struct {
+		path  string
+		after string
+		held  int
+	}{
+		"any lock file":          {"conf/prod.lock", "id = " + key + "\n", 1},
+		"a text of one byte":     {"conf/prod.ini", "# caf\xe9\nid = " + key + "\n", 1},
+		"among other bytes":      {"data.bin", "\x00\x01\n" + key + "\n", 1},
+		"a text of two bytes":    {"id.txt", string(wide), 1},
+		"a name of a file":       {"keys/" + key + ".txt", "x\n", 1},
+		"in pieces":              {"a.py", "k = (\n    \"" + key[:9] + "\"\n    \"" + key[9:] + "\"\n)\n", 1},
+		"digests of a lock file": {"poetry.lock", "hash = \"sha256:d2a84f4b8b650937ec8f73cd8be2c74add5a911ba64df27458ed8229da804a26\"\nsecret = \"q7Rk2vXm9TbL4wZp8NcY3hJd\"\n", 0},
+		"random bytes":           {"a.png", "\x89PNG\r\n\x00token = \"q7Rk2vXm9TbL4wZp8NcY3hJd\"", 0},
+		"an ordinary name":       {"keys/README.txt", "x\n", 0},
+	} {
+		held := 0
+		for _, h := range ReviewText(workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: c.path, After: []byte(c.after), Mode: 0o644}}}, nil) {
+			if h.Kind == Secret {
+				held++
+				if strings.Contains(h.Reason, key) || !h.Block {
+					t.Errorf("%s: %+v", name, h)
+				}
+			}
+		}
+		if held != c.held {
+			t.Errorf("%s: %d are held", name, held)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,7 +50,7 @@ func TestAHoldOnDependenciesListsThem(t *testing.T) {
 		{"requirements.txt", "", strings.Repeat("a", 200) + "\n", "added " + strings.Repeat("a", 100) + "…"},
 		{"setup.py", "a", "b", ""},
 	} {
-		holds := ReviewText(modify(c.file, c.before, c.after), nil)
+		holds := slices.DeleteFunc(ReviewText(modify(c.file, c.before, c.after), nil), func(h Hold) bool { return h.Kind == Unseen })
 		if len(holds) != 1 || holds[0].Kind != "dependencies" || !holds[0].Block {
 			t.Fatalf("%s: %+v", c.file, holds)
 		}

@@ -76,7 +76,7 @@ var kinds = []kind{
 	{Runner, "code of the program that reaches for what runs its tests, or ends their process", true},
 	{Unproven, "code that passed and that nothing has executed: no test, no gate of your own, no program", true},
 	{Idle, "a program that ends well and does less than before: it listened, ran on or printed", true},
-	{Unseen, "a file that no later run and no commit has", true},
+	{Unseen, "a file that no later run and no commit has, or text that a person does not see as a machine reads it", true},
 	{Protected, "a path that the project protects itself", true},
 	{Self, "what judges, builds or takes back the agent itself; a person decides", false},
 }

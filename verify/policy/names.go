@@ -77,7 +77,7 @@ var holdRules = compiled(slices.Concat(
 		{kind: Agent, reason: "It configures the agent itself.", block: true, names: []string{"agent.toml", ".agent.toml"}},
 		unseenRule,
 		// Python starts these by itself, in every program and in every tool.
-		{kind: Tooling, reason: "Python runs it at the start of every program that finds it.", block: true, names: []string{"sitecustomize.py", "usercustomize.py"}},
+		{kind: Tooling, reason: "Python runs it at the start of every program that finds it.", block: true, names: []string{"sitecustomize.py", "usercustomize.py", "sitecustomize/", "usercustomize/", "*._pth"}},
 	},
 	// The box can neither prove nor contain what runs elsewhere, with write access and tokens.
 	actingRules(acting.InCI, CI),
@@ -116,6 +116,10 @@ var holdRules = compiled(slices.Concat(
 		{kind: Tooling, reason: "It runs whenever the project is built or tested.", names: []string{
 			"makefile", "gnumakefile", "*.mk", "justfile", "taskfile.yml", "rakefile", "cmakelists.txt", "conftest.py",
 			"dockerfile", "dockerfile.*", "*.dockerfile", "containerfile", "vite.config.*", "webpack.config.*", "rollup.config.*", "next.config.*", "gulpfile.*", "gruntfile.*",
+			"astro.config.*", "svelte.config.*", "nuxt.config.*", "metro.config.*", "postcss.config.*", "tailwind.config.*", "/.eleventy.js",
+			"angular.json", "nx.json", "turbo.json", "lerna.json", "/mkdocs.yml", "book.toml", "docs/conf.py", "sconstruct", "/wscript", "meson.build",
+			"xmake.lua", "magefile.go", "guardfile", "thorfile", "/dodo.py", "/fabfile.py", "tiltfile", "skaffold.yaml", "docker-bake.hcl", "docker-bake.json", "mprocs.yaml",
+			"cmakepresets.json", "cmakeuserpresets.json", "buf.gen.yaml",
 		}},
 	},
 	actingRules(acting.OnInstall, Dependencies),
@@ -123,9 +127,26 @@ var holdRules = compiled(slices.Concat(
 		// It is loaded or linked where it is found, be it in the place of a module of that name.
 		{kind: Runner, reason: "It is machine code or assembly, which nothing here reads, and programs that find it load or link it.", block: true, names: []string{
 			"*.so", "*.so.*", "*.pyd", "*.dll", "*.dylib", "*.node", "*.a", "*.o", "*.obj", "*.lib", "*.syso", "*.s", "*.asm", "*.jar", "*.class", "*.whl", "*.egg", "*.exe",
+			"*.wasm", "*.phar", "*.war", "*.ear", "*.apk", "*.deb", "*.rpm", "*.msi", "*.pkl", "*.pickle", "*.joblib",
 		}},
+		// The table of what acts can never be whole, and tools keep what they act by at the top, in names that a listing does
+		// not show. So one is ordinary only where it is known to be.
+		{
+			kind: Tooling, reason: "Its name is hidden, as those of files are that tools act by, and nothing here knows it.", block: true, names: []string{"/.*/"}, except: plainHidden,
+		},
 	},
 ))
+
+// plainHidden are names at the top that no tool acts by on its own: .github has a rule itself, sites are built by some, others say what is left out, how text looks and which version is meant,
+// or are there to be copied.
+var plainHidden = []string{
+	"/.github/", "/.storybook/", "/.vitepress/", "/.vuepress/", "/.*ignore", "/.gitkeep", "/.keep", "/.git-blame-ignore-revs", "/.nojekyll", "/.well-known/", "/.aiexclude",
+	"/.env.example", "/.env.*.example", "/.env.sample", "/.env.template", "/.env.dist", "/.env-example",
+	"/.nvmrc", "/.node-version", "/.python-version", "/.ruby-version", "/.java-version", "/.go-version", "/.terraform-version",
+	"/.markdownlint.json", "/.markdownlint.yaml", "/.markdownlint.yml", "/.markdownlintrc", "/.yamllint", "/.yamllint.yml", "/.yamllint.yaml", "/.codespellrc", "/.cspell.json",
+	"/.browserslistrc", "/.all-contributorsrc", "/.clang-format", "/.jsbeautifyrc", "/.typos.toml", "/.vale.ini", "/.vale/", "/.hadolint.yaml", "/.sqlfluff", "/.npmpackagejsonlintrc.json",
+	"/.changeset/*.md", "/.changes/", "/.changelog/", "/.release-notes/", "/.zenodo.json", "/.cff", "/.licenserc.yaml", "/.reuse/", "/.hgtags", "/.tx/config", "/.weblate",
+}
 
 // ruleFor finds the first rule that fits name.
 func ruleFor(name string) (holdRule, bool) {

@@ -27,7 +27,7 @@ var acts = map[string]string{
 		railway.json nixpacks.toml serverless.yml serverless.ts app.yaml cloudbuild.yml
 		buildspec.yaml appspec.yml amplify.yml .ebextensions/x.config
 		.platform/hooks/predeploy/x.sh .platform.app.yaml wrangler.jsonc firebase.json
-		.firebaserc Pulumi.yaml`,
+		.firebaserc Pulumi.yaml Dangerfile dangerfile.ts fastlane/Fastfile ios/Fastfile jitpack.yml`,
 	Tooling: `.vs/tasks.vs.json tasks.vs.json launch.vs.json Run.run.xml .run/Server.run.xml
 		.helix/languages.toml .nova/Tasks/x.json x.sublime-project x.sublime-build .exrc
 		.vimrc .nvim.lua .nvimrc .lvimrc .vim/coc-settings.json .dir-locals.el
@@ -49,7 +49,10 @@ var acts = map[string]string{
 		a/b/QWEN.md .openhands/setup.sh .factory/settings.json WARP.md .amp/settings.json
 		.coderabbit.yaml .pr_agent.toml .github/copilot-instructions.md
 		.github/instructions/x.instructions.md .github/prompts/x.prompt.md
-		.github/agents/x.md .github/hooks/x.json`,
+		.github/agents/x.md .github/hooks/x.json .codebuddy/rules/x.md CODEBUDDY.md IFLOW.md
+		.iflow/settings.json skills/x/SKILL.md .env.leave .lite_project.lua .lazy.lua
+		.bsp/sbt.json .kateproject .user.ini .Renviron sitecustomize/__init__.py
+		usercustomize/x.py python312._pth`,
 	Dependencies: `.yarn/releases/yarn-4.9.2.cjs .yarn/plugins/x.cjs .yarn/sdks/typescript/lib/tsc.js
 		.pnp.cjs .pnp.loader.mjs .pnpmfile.mjs patches/left-pad+1.3.0.patch
 		patches/left-pad@1.3.0.patch binding.gyp rush.json
@@ -70,7 +73,10 @@ var acts = map[string]string{
 }
 
 // ordinary are names of source and documentation, some like those of acts.
-const ordinary = `README.md docs/README.md CHANGELOG.md CONTRIBUTING.md CONVENTIONS.md LICENSE
+const ordinary = `.dockerignore .npmignore .cursorignore .gitkeep .nvmrc .python-version .env.example .env.test.example
+		.well-known/security.txt .git-blame-ignore-revs .browserslistrc .changeset/new.md .storybook/preview.ts
+		docs/.hidden tests/data/.unknown src/.cache-key pkg/.golden skills/README.md docs/replit.md lib/fastlane/lane.rb
+		README.md docs/README.md CHANGELOG.md CONTRIBUTING.md CONVENTIONS.md LICENSE
 		llms.txt docs/llms.txt SECURITY.md docs/agent.md docs/models/qwen.md docs/warp.md
 		docs/rules.md src/main.py src/rules.py src/agent.py src/claude.py src/cursor.ts
 		src/husky.go cmd/yarn/main.go internal/vscode/launch.go pkg/procfile/parse.go
@@ -139,6 +145,22 @@ func TestBothEndsOfARenameAct(t *testing.T) {
 					t.Errorf("%s of %s: %+v, want %s", c.Op, name, holds, kind)
 				}
 			}
+		}
+	}
+}
+
+// At the top a hidden name that nothing here knows is held, whatever tool it belongs to; and so are some that act there alone.
+func TestUnknownHiddenNamesAtTheTopAreHeld(t *testing.T) {
+	t.Parallel()
+	for _, name := range strings.Fields(`.devin/x.md .tern-project .p4config .luarc.json .kokoro/build.cfg .rovodev/config.yml .SomethingNew .some/thing/new.json
+		replit.md startup.m`) {
+		for _, cs := range []workspace.Changeset{create(name, "x\n"), modify(name, "x\n", "y\n"), remove(name, "x\n")} {
+			if holds := ReviewText(cs, nil); len(holds) != 1 || holds[0].Kind != Tooling || !holds[0].Block {
+				t.Errorf("%s: %+v", name, holds)
+			}
+		}
+		if holds := ReviewText(create("docs/notes/"+name, "x\n"), nil); len(holds) > 0 {
+			t.Errorf("below: %s: %+v", name, holds)
 		}
 	}
 }

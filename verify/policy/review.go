@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/deps"
 	"agent/verify/check"
+	"agent/verify/policy/concealed"
 )
 
 // entryFiles are those whose loss ends a program; see ReviewText.
@@ -35,7 +37,7 @@ func Review(ctx context.Context, base *workspace.Manifest, cs workspace.Changese
 // attributes and modules, code owners, dependency manifests and lock files (with
 // the packages that change),
 // tool configuration, editor and agent hooks, agent.toml, the deletion or
-// emptying of an entry page, lines that introduce a credential, and what makes
+// emptying of an entry page, lines that introduce a credential or that show something else than a machine reads, and what makes
 // checks weaker: suppressions, tests that test less, and types and handlers
 // that let everything through. Those with Block are not to be written without
 // approval.
@@ -54,6 +56,7 @@ func ReviewText(cs workspace.Changeset, protect *Protection) []Hold {
 			})
 		}
 		holds = append(holds, secretHolds(c)...)
+		holds = append(holds, concealedHolds(c)...)
 	}
 	holds = append(holds, weakHolds(cs)...)
 	return append(holds, protect.holds(cs)...)
@@ -98,4 +101,16 @@ func packageChanges(c workspace.Change, name string) string {
 		}
 	}
 	return deps.Changes(name, before, after)
+}
+
+// concealedHolds lists the lines that a change brings and that say something else to a machine than to a person.
+func concealedHolds(c workspace.Change) (holds []Hold) {
+	if c.Op == workspace.Delete || workspace.IsBinary(c.After) {
+		return nil
+	}
+	after := string(c.After)
+	for _, line := range concealed.Find(string(c.Before), after, concealed.IsCode(c.Path, after)) {
+		holds = append(holds, Hold{Path: c.Path, Kind: Unseen, Block: true, Reason: fmt.Sprintf("Line %d %s: a person sees something else than a machine reads.", line.Number, line.What)})
+	}
+	return holds
 }

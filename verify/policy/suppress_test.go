@@ -48,6 +48,7 @@ var suppressed = map[string][]string{
 		"x = \"#\"  # noqa", "x = '\\''  # noqa", "x = f(  # noqa", "x = \"\"\"a\"\"\"  # noqa", "x = 'it' 's' # type: ignore", "x = 1 # a # noqa",
 		"it's broken # noqa", "x = f()  # ty: ignore", "x = f()  # ty: ignore[unresolved-attribute]", "x = f()  # pyrefly: ignore", "# pyrefly: ignore-errors",
 		"x = f()  # pyre-ignore[6]: why", "x = f()  # pyre-fixme", "# pyre-ignore-all-errors", "x = f()  # pyright: ignore[reportCallIssue]",
+		"x = f()  # NOSONAR", "x = f()  # gitleaks:allow", "x = f()  # pragma: allowlist secret", "x = f()  # checkov:skip=CKV_1: why", "x = f()  # trufflehog:ignore",
 	},
 	"a.ts": {
 		"// eslint-disable-next-line", "f() // eslint-disable-line no-console", "/* eslint-disable */", "/* eslint-disable no-console -- why */",
@@ -58,11 +59,12 @@ var suppressed = map[string][]string{
 		"// oxlint-disable-next-line no-console", "/* oxlint-disable */", "// tslint:disable-next-line:no-any", "/* tslint:disable */", "// deno-lint-ignore no-explicit-any",
 		"// deno-lint-ignore-file", "/* eslint no-console: 0 */", "/* eslint no-console: \"off\" */",
 		"/* eslint eqeqeq: 2, no-console: 0 */", "/* eslint no-console: [\"off\"] */", "/* eslint \"no-console\": \"warn\" */",
+		"f(); // NOSONAR", "f(); // nosemgrep", "f(); // nosemgrep: rules.x", "f(); // codeql[js/xss]", "f(); // lgtm[js/xss]", "/* gitleaks:allow */",
 		"return /'/ // @ts-ignore", "x = y => /`/ // @ts-ignore",
 	},
 	"a.go": {
 		"x := 1 //nolint", "x := 1 // nolint:errcheck // why", "x := 1 //nolint:all", "//lint:ignore SA1000 why", "//lint:file-ignore U1000 why",
-		"x := '\"' //nolint", "x := `a` //nolint", "x := f() // #nosec G304 -- why", "x := f() //nosec", "//revive:disable-next-line:exported", "//revive:disable",
+		"x := '\"' //nolint", "x := `a` //nolint", "x := f() // #nosec G304 -- why", "x := f() //nosec", "//revive:disable-next-line:exported", "//revive:disable", "x := f() // NOSONAR", "x := f() // nosemgrep", "x := f() // trivy:ignore:AVD-1",
 	},
 	"a.sh":   {"# shellcheck disable=SC2086", "  # shellcheck disable=all", "#shellcheck shell=sh\n# shellcheck source=x disable=SC1", "echo \"it's\"\n# shellcheck disable=SC1"},
 	"a.css":  {"/* stylelint-disable */", "a { } /* stylelint-disable-line color-no-invalid-hex */", "a { b: url(//x) } /* stylelint-disable-line */"},
@@ -84,7 +86,7 @@ var unsuppressed = map[string][]string{
 		"x = '# noqa'", "x = \"a # type: ignore\"", "x = \"\"\"\n# noqa\n\"\"\"", "x = '''\n# ruff: noqa'''", "# the noqa comment is not needed",
 		"# see type: ignore", "x: int = 1  # type: int", "# pyright: strict", "# pyright: reportAny=error", "# mypy: disallow-untyped-defs", "# mypy: no-implicit-reexport, warn-return-any", "# mypy: cannot see this", "# ruff: enable[F401]", "# fmt: off", "noqa = 1", "x = 'a\\\n# noqa'", "def f():\n    \"\"\"Say # noqa.\"\"\"",
 		"# isort: skip", "x = rb'# nosec'", "# noqaish", "pylint = disable = 1",
-		"# see ty: ignore", "# property: ignore", "# pyre is a fire",
+		"# see ty: ignore", "# NOSONARs", "# see gitleaks:allow", "# codeql is a scanner", "# pragma: once", "# property: ignore", "# pyre is a fire",
 	},
 	"a.ts": {
 		"x = '// eslint-disable-line'", "x = `\n// @ts-ignore\n`", "x = `${a}\n// @ts-ignore`", "// prettier-ignore", "// do not use eslint-disable here",

@@ -121,7 +121,13 @@ func slotsOf(f sourceFile, into map[string][]mark) {
 	if !ok {
 		return
 	}
-	scope := ""
+	if f.lang == lang.Script {
+		for _, n := range signature.Notes(f.lines) {
+			key, codes := f.path+"\x00@"+n.Under, map[bool]string{true: inPart}[n.Part]
+			into[key] = append(into[key], f.mark(n.Line, "wide", codes, n.Wide || n.Part))
+		}
+	}
+	scope, others := "", signature.WideNames(f.lang, f.lines)
 	for i, line := range f.lines {
 		// A line of data annotates nothing.
 		if len(line.Code) > secret.MaxLine {
@@ -135,7 +141,7 @@ func slotsOf(f sourceFile, into map[string][]mark) {
 			if typ == "" || f.lang == lang.Go && slices.Contains(goWords, name) {
 				return
 			}
-			wide, codes := slices.Contains(form.wide, typ), ""
+			wide, codes := slices.Contains(form.wide, typ) || slices.Contains(others, typ), ""
 			if !wide && form.part.MatchString(typ) {
 				wide, codes = true, inPart
 			}
@@ -179,7 +185,7 @@ func typeAt(text string, family lang.Family) string {
 	return strings.TrimSpace(text)
 }
 
-// bared returns the functions of Python whose heads say less than before: a type that a parameter, or the result, no longer has.
+// bared returns the functions of Python and TypeScript whose heads say less than before: a type that a parameter, or the result, no longer has.
 // Type checkers pass over a function without types, whatever it does.
 //
 // Functions of one name in one class are compared as a whole, where there are as many of them as before.
@@ -187,10 +193,10 @@ func bared(before, after []sourceFile) (list []mark) {
 	type key struct{ path, class, name string }
 	of := func(files []sourceFile, each func(sourceFile, key, signature.Head)) {
 		for _, f := range files {
-			if f.lang != lang.Python || strings.HasSuffix(f.path, ".pyi") { // of stubs looseStubs tells
+			if f.lang != lang.Python && f.lang != lang.Script || strings.HasSuffix(f.path, ".pyi") { // of stubs looseStubs tells
 				continue
 			}
-			for _, h := range signature.Of(f.lines) {
+			for _, h := range signature.Of(f.lang, f.lines) {
 				each(f, key{f.path, h.Class, h.Name}, h)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/node"
 	"agent/verify/python"
@@ -56,7 +57,8 @@ func isTestModule(p string) bool {
 type Split struct {
 	// What it does to the program, and what to tests and to what they are made of.
 	Program, Tests workspace.Changeset
-	// What of Tests is no test itself, sorted.
+	// What of Tests is no test itself, sorted; in a patch that brings nothing but new tests, those that may change the program
+	// for others.
 	Aids []string
 	// Some of Tests was there before, and still is; some is deleted.
 	Old, Deleted bool
@@ -72,14 +74,36 @@ func SplitPatch(base *workspace.Manifest, cs workspace.Changeset) (s Split) {
 		return isAid(p) && !test(p) || slices.Contains(plugins, p) || slices.Contains(helpers, p)
 	}
 	s.Tests, s.Program = check.SplitChanges(cs, func(p string) bool { return aid(p) || isTestModule(p) || test(p) })
+	var reaching []string
 	for _, c := range s.Tests.Changes {
+		if c.Op == workspace.Create && reaches(c.Path, string(c.After)) {
+			reaching = append(reaching, c.Path)
+		}
 		s.Old = s.Old || c.Op == workspace.Modify || c.Op == workspace.Rename
 		s.Deleted = s.Deleted || c.Op == workspace.Delete
 		if aid(c.Path) || aid(check.OldPath(c)) {
 			s.Aids = append(s.Aids, c.Path)
 		}
 	}
+	if len(s.Aids) == 0 && !s.Old {
+		s.Aids = reaching
+	}
 	return s
+}
+
+// reaching matches, in a new file of tests, what may change the program that the tests beside it run on as well: they share a
+// process, and what one puts into a variable of the program all others find there. It is matched generously, since
+// the run without the file tells.
+var reaching = map[lang.Family]*lazyregexp.Regexp{
+	lang.Go:     lazyregexp.New(`(?m)^func (?:init|TestMain)\(|^\t+[\w.]+(?:\[.*\])?\s*=[^=]|^(?:var\s+\(?\s*)?\t*_\s*=`),
+	lang.Python: lazyregexp.New(`(?m)^\s*[\w.]+\.\w+\s*(?:\[.*\]\s*)?=[^=]|\bsetattr\(|\bpatch\b|\bmodules\b|\b__dict__\b|\bvars\(|\bglobals\(`),
+	lang.Script: lazyregexp.New(`(?m)^[\w.]+\.\w+\s*=[^=>]|\b(?:defineProperty|assign)\(|\brequire\.cache\b|\bmock\b`),
+}
+
+// reaches reports whether a new file of tests may change the program for others.
+func reaches(p, text string) bool {
+	l := lang.Of(p)
+	return l != nil && isTestModule(p) && reaching[l.Family] != nil && reaching[l.Family].MatchString(text)
 }
 
 // Wanted reports whether the tests have to be run as they were. New tests beside the old

@@ -57,3 +57,35 @@ func TestWhatRunsBesideTestsIsNoData(t *testing.T) {
 		}
 	}
 }
+
+// A new file of tests is an aid where it may change the program for the tests beside it, and nothing else of the tests is touched:
+// their rewriting tells more.
+func TestNewTestsThatReachIntoTheProgram(t *testing.T) {
+	t.Parallel()
+	base := verifytest.Scan(t, map[string]string{"go.mod": "module m\n", "a.go": "package a\n", "a_test.go": "package a\n", "tests/test_a.py": "x = 1\n"})
+	for name, c := range map[string]struct {
+		path, text string
+		want       bool
+	}{
+		"an init":                {"b_test.go", "package a\n\nfunc init() {\n\timpl = good\n}\n", true},
+		"what runs all tests":    {"b_test.go", "package a\n\nfunc TestMain(m *testing.M) {\n\tos.Exit(m.Run())\n}\n", true},
+		"an assignment":          {"b_test.go", "package a\n\nfunc TestB(t *testing.T) {\n\timpl = good\n}\n", true},
+		"a variable that is run": {"b_test.go", "package a\n\nvar _ = set()\n", true},
+		"a test of Go":           {"b_test.go", "package a\n\nfunc TestB(t *testing.T) {\n\tif got := F(1); got != 2 {\n\t\tt.Error(got)\n\t}\n}\n", false},
+		"a module that is set":   {"tests/test_b.py", "import shop\n\nshop.price = good\n", true},
+		"by its name":            {"tests/test_b.py", "setattr(shop, 'price', good)\n", true},
+		"a test of Python":       {"tests/test_b.py", "from shop import price\n\n\ndef test_b():\n    got = price(2)\n    assert got == 2\n", false},
+		"a test of a script":     {"b.test.js", "test('b', () => {\n  const a = f(1);\n  expect(a).toBe(1);\n});\n", false},
+		"a prototype":            {"b.test.js", "Shop.prototype.price = good;\n", true},
+		"the program itself":     {"b.go", "package a\n\nfunc init() {\n\timpl = good\n}\n", false},
+	} {
+		cs := verifytest.Change(t, base, map[string]string{c.path: c.text})
+		if s := SplitPatch(base, cs); s.Wanted() != c.want || slices.Contains(s.Aids, c.path) != c.want {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	cs := verifytest.Change(t, base, map[string]string{"b_test.go": "package a\n\nfunc init() {\n\timpl = good\n}\n", "a_test.go": "package a\n\n// Other.\n"})
+	if s := SplitPatch(base, cs); len(s.Aids) != 0 || !s.Wanted() {
+		t.Errorf("beside a rewritten one: %+v", s)
+	}
+}

@@ -109,8 +109,15 @@ func Find(text []byte, known map[string]bool) (list []Finding) {
 
 // InLine returns the rule that a line falls under, in the words of Finding.Rule. ok is
 // false when there is no credential in it. The caller bounds the line by MaxLine.
-func InLine(line string) (rule string, ok bool) {
-	for i, r := range rules {
+func InLine(line string) (rule string, ok bool) { return inLine(line, rules) }
+
+// OfForm is InLine for the forms of issuers alone, which a name says nothing of: where digests stand, or what somebody
+// has put together.
+func OfForm(line string) (rule string, ok bool) { return inLine(line, rules[:len(rules)-1]) }
+
+// inLine tries some of the rules.
+func inLine(line string, among []rule) (rule string, ok bool) {
+	for i, r := range among {
 		if !slices.ContainsFunc(r.marks, func(m string) bool { return strings.Contains(line, m) }) {
 			continue
 		}

@@ -34,6 +34,10 @@ var byAgent = []Row{
 	{"Factory", []string{".factory/"}, "It instructs the agent of Factory, or gives it hooks and tools.", "https://docs.factory.ai/cli/configuration/settings"},
 	{"Warp", []string{"/warp.md", "WARP.md", ".warp/"}, "It instructs the agent of Warp, or gives it commands.", "https://docs.warp.dev/knowledge-and-collaboration/rules"},
 	{"Amp", []string{".amp/"}, "It configures the agent Amp, or gives it tools.", "https://ampcode.com/manual"},
+	{"CodeBuddy", []string{".codebuddy/", "/codebuddy.md", "CODEBUDDY.md"}, "It instructs the agent CodeBuddy, or gives it tools.", "https://www.codebuddy.ai/docs/cli/memory"},
+	{"iFlow", []string{".iflow/", "/iflow.md", "IFLOW.md"}, "It instructs the agent iFlow, or gives it tools.", "https://platform.iflow.cn/en/cli/configuration/iflow"},
+	{"Replit Agent", []string{"/replit.md"}, "It instructs the agent of Replit.", "https://docs.replit.com/replitai/replit-dot-md"},
+	{"Agent Skills", []string{"SKILL.md"}, "It instructs coding agents, with programs that they run.", "https://agentskills.io/specification"},
 	{"CodeRabbit", []string{".coderabbit.yaml", ".coderabbit.yml"}, "It instructs CodeRabbit, which reviews changes.", "https://docs.coderabbit.ai/guides/configure-coderabbit"},
 	{"PR-Agent", []string{".pr_agent.toml"}, "It instructs PR-Agent, which reviews changes.", "https://qodo-merge-docs.qodo.ai/usage-guide/configuration_options/"},
 }

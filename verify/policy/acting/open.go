@@ -65,7 +65,7 @@ var onOpen = []Row{
 	{"IRB", []string{".irbrc", "_irbrc"}, "IRB runs it when it is started in the directory.", "https://ruby.github.io/irb/Configurations_md.html"},
 	{"Pry", []string{".pryrc"}, "Pry runs it when it is started in the directory.", "https://github.com/pry/pry/wiki/Pry-rc"},
 	{"IEx", []string{".iex.exs"}, "IEx runs it when it is started in the directory.", "https://hexdocs.pm/iex/IEx.html"},
-	{"R", []string{".rprofile"}, "R runs it when it is started in the directory.", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Startup.html"},
+	{"R", []string{".rprofile", ".renviron"}, "R runs it when it is started in the directory.", "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Startup.html"},
 	{"GHCi", []string{".ghci"}, "GHCi runs it when it is started in the directory.", "https://downloads.haskell.org/ghc/latest/docs/users_guide/ghci.html"},
 	{"OCaml", []string{".ocamlinit"}, "OCaml's toplevel runs it when it is started in the directory.", "https://ocaml.org/manual/toplevel.html"},
 	{
@@ -90,5 +90,12 @@ var onOpen = []Row{
 		"https://learn.microsoft.com/en-us/windows/win32/shell/how-to-customize-folders-with-desktop-ini",
 	},
 	{"KDE and other desktops", []string{".directory", "*.desktop"}, "A file manager starts programs by it, in old versions when the folder is shown.", "https://kde.org/info/security/advisory-20190807-1.txt"},
+	{"autoenv", []string{".env.leave"}, "autoenv runs it when a shell leaves the directory.", "https://github.com/hyperupcall/autoenv"},
+	{"Lite XL", []string{".lite_project.lua", ".lite_project"}, "Lite XL runs it when the directory is opened.", "https://lite-xl.com/user-guide/settings/"},
+	{"lazy.nvim", []string{".lazy.lua"}, "lazy.nvim loads plugins by it when Neovim is started in the directory.", "https://lazy.folke.io/configuration"},
+	{"Build Server Protocol", []string{".bsp/"}, "Editors start the program that it names when the directory is opened.", "https://build-server-protocol.github.io/docs/overview/server-discovery"},
+	{"Kate", []string{".kateproject"}, "Kate takes commands, and the language servers that it starts, from it.", "https://docs.kde.org/stable5/en/kate/kate/kate-application-plugin-projects.html"},
+	{"MATLAB", []string{"/startup.m"}, "MATLAB runs it when it is started in the directory.", "https://www.mathworks.com/help/matlab/ref/startup.html"},
+	{"PHP", []string{".user.ini"}, "PHP takes the file that it runs before every other from it.", "https://www.php.net/manual/en/configuration.file.per-user.php"},
 	{"Octave", []string{".octaverc"}, "Octave runs it when it is started in the directory.", "https://docs.octave.org/latest/Startup-Files.html"},
 }

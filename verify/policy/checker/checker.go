@@ -16,7 +16,7 @@ var checkers = map[string]*lazyregexp.Regexp{
 	"eslint": lazyregexp.New(`(?i)eslint|oxlint|\bxo\b|\bstandard\b`), "tslint": lazyregexp.New(`(?i)tslint`), "deno-lint": lazyregexp.New(`(?i)\bdeno\b`),
 	"typescript": lazyregexp.New(`(?i)\btsc\b|typescript|checkJs`), "biome": lazyregexp.New(`(?i)biome`), "nolint": lazyregexp.New(`(?i)golangci`),
 	"staticcheck": lazyregexp.New(`(?i)staticcheck|golangci`), "revive": lazyregexp.New(`(?i)revive|golangci`), "shellcheck": lazyregexp.New(`(?i)shellcheck`),
-	"stylelint": lazyregexp.New(`(?i)stylelint`), "html-validate": lazyregexp.New(`(?i)html-?validate`),
+	"stylelint": lazyregexp.New(`(?i)stylelint`), "scanner": lazyregexp.New(`(?i)sonar|semgrep|gitleaks|trufflehog|ggshield|checkov|tfsec|trivy|kics|snyk|codeql|lgtm|detect-secrets`), "html-validate": lazyregexp.New(`(?i)html-?validate`),
 }
 
 // longestConfig bounds what is read of one file, in bytes.

@@ -19,6 +19,7 @@ func TestATool(t *testing.T) {
 		"noqa":          {map[string]string{"tox.ini": "commands = flake8 src"}, map[string]string{"tox.ini": "commands = pytest"}},
 		"type: ignore":  {map[string]string{".github/workflows/ci.yml": "- run: uvx ty check"}, map[string]string{"package.json": `{"description": "pretty empty"}`}},
 		"pylint":        {map[string]string{".pylintrc": ""}, map[string]string{"setup.cfg": "[flake8]"}},
+		"scanner":       {map[string]string{"ci.yml": "uses: gitleaks/gitleaks-action@v2"}, map[string]string{"ci.yml": "go vet ./..."}},
 		"nosec":         {map[string]string{"Makefile": "gosec ./..."}, map[string]string{"Makefile": "go vet ./..."}},
 		"eslint":        {map[string]string{"package.json": `{"scripts": {"test": "xo && ava"}}`}, map[string]string{"package.json": `{"scripts": {"test": "ava --boxo"}}`}},
 		"tslint":        {map[string]string{"tslint.json": "{}"}, map[string]string{"tsconfig.json": "{}"}},

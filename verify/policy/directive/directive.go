@@ -81,6 +81,12 @@ var suppressions = slices.Concat(
 		{"staticcheck", `^lint:file-ignore\s+(\S+)`},
 		{"revive", `^revive:disable(?:\s|:|$)(.*)`},
 	}),
+	// Scanners for weak places and for secrets, which have one comment for all languages.
+	suppressing([]lang.Family{lang.Python, lang.Script, lang.Markup, lang.Go, lang.Shell, lang.CSS, lang.Rust, lang.JVM}, false, [][2]string{
+		{"scanner", `(?i)^(?:(?:NOSONAR|gitleaks:allow|trufflehog:ignore|ggignore)\b|(?:checkov:skip|tfsec:ignore|trivy:ignore|kics-scan\s+ignore|snyk:ignore)\S*|(?:codeql|lgtm)\s*\[)`},
+		{"scanner", `(?i)^pragma:\s*(?:allow|white)list\b`},
+	}),
+	suppressing([]lang.Family{lang.Script, lang.Markup, lang.Go, lang.Shell, lang.CSS, lang.Rust, lang.JVM}, false, [][2]string{{"scanner", `(?i)^nosemgrep\b(.*)`}}),
 	suppressing([]lang.Family{lang.Shell}, false, [][2]string{{"shellcheck", `^shellcheck\s(?:.*\s)?disable=(\S+)`}}),
 	suppressing([]lang.Family{lang.CSS, lang.Markup}, false, [][2]string{{"stylelint", `^stylelint-disable-(?:next-)?line\b(.*)`}}),
 	suppressing([]lang.Family{lang.CSS, lang.Markup}, true, [][2]string{{"stylelint", `^stylelint-disable(?:\s(.*)|$|\*/)`}}),
@@ -106,7 +112,7 @@ func suppressing(langs []lang.Family, wide bool, forms [][2]string) (list []Row)
 
 // marks are what every suppression holds one of, in lower case: a
 // search for them spares most lines the expressions.
-var marks = []string{"noqa", "nosec", "nosemgrep", "ignore", "disable", "pyright", "pragma", "mypy", "pylint", "ts-", "nolint", "no_type_check", "allow", "expect", "suppress", "pyre", "eslint"}
+var marks = []string{"noqa", "nosec", "nosemgrep", "ignore", "disable", "pyright", "pragma", "mypy", "pylint", "ts-", "nolint", "no_type_check", "allow", "expect", "suppress", "pyre", "eslint", "nosonar", "gitleaks", "checkov", "codeql", "lgtm", "whitelist"}
 
 // In gives each suppression that a line of a language holds, with its codes.
 func In(family lang.Family, line lang.Line, give func(r Row, codes string)) {

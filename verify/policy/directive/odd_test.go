@@ -71,7 +71,7 @@ func TestTheFirstLookMissesNoRow(t *testing.T) {
 	forms := map[string]string{
 		"noqa": "noqa", "type: ignore": "type: ignore", "pylint": "pylint: disable=x", "no cover": "pragma: no cover", "nosec": "nosec", "eslint": "eslint-disable-line",
 		"tslint": "tslint:disable-line", "deno-lint": "deno-lint-ignore", "typescript": "@ts-ignore", "biome": "biome-ignore x", "coverage": "c8 ignore next",
-		"nolint": "nolint", "staticcheck": "lint:ignore X", "revive": "revive:disable-line", "shellcheck": "shellcheck disable=X", "stylelint": "stylelint-disable-line",
+		"scanner": "gitleaks:allow", "nolint": "nolint", "staticcheck": "lint:ignore X", "revive": "revive:disable-line", "shellcheck": "shellcheck disable=X", "stylelint": "stylelint-disable-line",
 		"html-validate": "[html-validate-disable-next x]", "allow": "", "SuppressWarnings": "",
 	}
 	names := map[lang.Family][2]string{

@@ -1,8 +1,9 @@
-// Package signature reads what the heads of Python's functions say of types. Heads are read by form and not parsed: a file that
+// Package signature reads what the heads of functions of Python and TypeScript, and the comments of JSDoc, say of types. Heads are read by form and not parsed: a file that
 // does not compile has to be looked at as well.
 package signature
 
 import (
+	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
@@ -15,8 +16,16 @@ const longestHead = 60
 
 var (
 	headName  = lazyregexp.New(`^(\s*)(?:async\s+)?def\s+([\pL\pM\pN_]+)\s*(?:\[.*?\]\s*)?\(`)
-	className = lazyregexp.New(`^\s*class\s+([\pL\pM\pN_]+)`)
+	className = lazyregexp.New(`^\s*(?:export\s+)?(?:default\s+)?(?:abstract\s+)?class\s+([\pL\pM\pN_$]+)`)
+	// scriptName matches a function that has a name: what is given to another takes its types from there. Its last group that
+	// matched is the name.
+	scriptName = lazyregexp.New(`^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?function\s*\*?\s*([\w$]+)\s*(?:<[^()]*>)?\(|` +
+		`^\s*(?:export\s+)?(?:const|let|var)\s+([\w$]+)\s*=\s*(?:async\s*)?(?:function\s*)?(?:<[^()]*>\s*)?\(|` +
+		`^\s+(?:(?:public|private|protected|static|async|override|readonly|get|set)\s+)*([\w$#]+)\s*(?:<[^()]*>)?\(`)
 )
+
+// scriptWords open a parenthesis and are no functions.
+var scriptWords = []string{"if", "for", "while", "switch", "catch", "return", "function", "await", "super", "with", "throw", "typeof", "new", "delete"}
 
 // A Head is that of a function.
 type Head struct {
@@ -29,9 +38,13 @@ type Head struct {
 	result bool
 }
 
-// Of lists the heads in a text, in order.
-func Of(lines []lang.Line) (heads []Head) {
-	class := ""
+// Of lists the heads in a text, in order: those of Python, or of scripts. Of the latter nothing is said of the result, which
+// compilers find out.
+func Of(family lang.Family, lines []lang.Line) (heads []Head) {
+	class, form := "", headName
+	if family == lang.Script {
+		form = scriptName
+	}
 	for i, line := range lines {
 		if line.Inside || len(line.Code) > secret.MaxLine {
 			continue
@@ -39,13 +52,21 @@ func Of(lines []lang.Line) (heads []Head) {
 		if m := className.FindStringSubmatch(line.Code); m != nil {
 			class = m[1]
 		}
-		m := headName.FindStringSubmatchIndex(line.Code)
+		m := form.FindStringSubmatchIndex(line.Code)
 		if m == nil {
 			continue
 		}
-		if h, ok := headAt(lines[i:min(len(lines), i+longestHead)], m[1]); ok {
-			h.Name, h.Line = line.Code[m[4]:m[5]], i
-			if m[3] > 0 {
+		at := 4
+		if family == lang.Script {
+			at = slices.IndexFunc([]int{m[2], m[4], m[6]}, func(at int) bool { return at >= 0 })*2 + 2
+		}
+		name := line.Code[m[at]:m[at+1]]
+		if family == lang.Script && slices.Contains(scriptWords, name) {
+			continue
+		}
+		if h, ok := headAt(family, lines[i:min(len(lines), i+longestHead)], m[1]); ok {
+			h.Name, h.Line = name, i
+			if len(line.Code) > len(strings.TrimLeft(line.Code, " \t")) {
 				h.Class = class
 			}
 			heads = append(heads, h)
@@ -89,7 +110,7 @@ func SaysLess(then, now []Head) bool {
 }
 
 // headAt reads a head from the byte of its first line behind the parenthesis that opens it. It is false for one without an end.
-func headAt(lines []lang.Line, from int) (h Head, ok bool) {
+func headAt(family lang.Family, lines []lang.Line, from int) (h Head, ok bool) {
 	h.params = map[string]bool{}
 	var param strings.Builder
 	depth, closed := 1, false
@@ -97,7 +118,7 @@ func headAt(lines []lang.Line, from int) (h Head, ok bool) {
 		// The default goes first: it may have a colon of its own.
 		said, _, _ := strings.Cut(param.String(), "=")
 		name, typ, typed := strings.Cut(said, ":")
-		if name = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(name), "*")); name != "" && name != "/" {
+		if name = strings.TrimSpace(strings.TrimLeft(strings.TrimRight(strings.TrimSpace(name), "? "), "*.")); name != "" && name != "/" {
 			h.params[name] = typed && strings.TrimSpace(typ) != ""
 		}
 		param.Reset()
@@ -107,7 +128,7 @@ func headAt(lines []lang.Line, from int) (h Head, ok bool) {
 		if n == 0 {
 			code = code[from:]
 		}
-		for _, c := range code {
+		for at, c := range code {
 			switch {
 			case strings.ContainsRune("([{", c):
 				depth++
@@ -115,6 +136,10 @@ func headAt(lines []lang.Line, from int) (h Head, ok bool) {
 				depth--
 			}
 			switch {
+			case family == lang.Script && !closed && depth == 0:
+				add()
+				behind := strings.TrimSpace(code[at+1:])
+				return h, behind != "" && strings.ContainsRune("{:=", rune(behind[0])) // a call has something else behind it
 			case closed && depth == 0 && c == ':':
 				h.result = strings.Contains(param.String(), "->")
 				return h, true
@@ -130,4 +155,55 @@ func headAt(lines []lang.Line, from int) (h Head, ok bool) {
 		param.WriteByte(' ')
 	}
 	return h, false
+}
+
+// A Note is a type that a comment of JSDoc says: under what, on which line, counted from 0, and whether it, or a part of
+// it, lets everything through.
+type Note struct {
+	Under      string
+	Line       int
+	Wide, Part bool
+}
+
+var (
+	docType = lazyregexp.New(`^[\s/*]*@(param|arg|argument|returns?|type|property|prop|typedef|this)\s*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\}\s*\[?([\w.$]*)`)
+	docAny  = lazyregexp.New(`\bany\b|(?:^|[<|,]\s*)\*`)
+)
+
+// Notes lists the types that the comments of a script say.
+func Notes(lines []lang.Line) (notes []Note) {
+	for i, line := range lines {
+		if strings.TrimSpace(line.Code) != "" || len(line.Raw) > secret.MaxLine || !strings.Contains(line.Raw, "@") {
+			continue
+		}
+		if m := docType.FindStringSubmatch(line.Raw); m != nil {
+			typ := strings.Trim(m[2], " ?!=.")
+			wide := typ == "any" || typ == "*" || typ == ""
+			notes = append(notes, Note{m[1] + " " + m[3], i, wide, !wide && docAny.MatchString(typ)})
+		}
+	}
+	return notes
+}
+
+// aliases match a statement that gives another name, group 1, to the type that lets everything through.
+var aliases = map[lang.Family]*lazyregexp.Regexp{
+	lang.Python: lazyregexp.New(`^(?:type\s+)?(\w+)\s*(?::\s*(?:\w+\.)?TypeAlias\s*)?=\s*(?:\w+\.)?Any\s*$|^from\s+typing\w*\s+import\b.*\bAny\s+as\s+(\w+)`),
+	lang.Script: lazyregexp.New(`^\s*(?:export\s+)?type\s+(\w+)\s*(?:<[^=]*>)?\s*=\s*any\s*;?\s*$`),
+	lang.Go:     lazyregexp.New(`^(?:type\s+|\t)(\w+)\s+=?\s*(?:any|interface\{\})\s*$`),
+}
+
+// WideNames lists what a file calls the type that lets everything through.
+func WideNames(family lang.Family, lines []lang.Line) (names []string) {
+	form := aliases[family]
+	if form == nil {
+		return nil
+	}
+	for _, line := range lines {
+		if len(line.Code) <= secret.MaxLine && (strings.Contains(line.Code, "ny") || strings.Contains(line.Code, "interface{")) {
+			if m := form.FindStringSubmatch(strings.TrimRight(line.Code, " \t")); m != nil {
+				names = append(names, strings.Join(m[1:], ""))
+			}
+		}
+	}
+	return names
 }

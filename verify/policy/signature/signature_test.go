@@ -12,7 +12,7 @@ import (
 )
 
 // heads reads the heads of a text.
-func heads(text string) []Head { return Of(lang.ByExtension("a.py").Lex(text)) }
+func heads(text string) []Head { return Of(lang.Python, lang.ByExtension("a.py").Lex(text)) }
 
 // told is a head for people: a parameter with a type has a colon behind it.
 func (h Head) told() string {
@@ -129,14 +129,56 @@ func FuzzOf(f *testing.F) {
 	f.Add("def f[T](*, /, **: int) ->:\n\ndef \xff(x):")
 	f.Fuzz(func(t *testing.T, text string) {
 		lines := lang.ByExtension("a.py").Lex(text)
-		found := Of(lines)
-		for i, h := range found {
-			if h.Name == "" || h.Line < 0 || h.Line >= len(lines) || i > 0 && found[i-1].Line >= h.Line {
-				t.Errorf("%+v in %q", h, text)
+		for _, family := range []lang.Family{lang.Python, lang.Script} {
+			found := Of(family, lines)
+			for i, h := range found {
+				if h.Name == "" || h.Line < 0 || h.Line >= len(lines) || i > 0 && found[i-1].Line >= h.Line {
+					t.Errorf("%+v in %q", h, text)
+				}
+			}
+			if SaysLess(found, found) {
+				t.Errorf("%q says less than itself", text)
 			}
 		}
-		if SaysLess(found, found) {
-			t.Errorf("%q says less than itself", text)
+		for _, n := range Notes(lines) {
+			if n.Line < 0 || n.Line >= len(lines) || n.Wide && n.Part {
+				t.Errorf("%+v in %q", n, text)
+			}
 		}
 	})
+}
+
+// Heads of scripts are those of functions that have a name, and what looks like one and is a call or a condition is none.
+func TestHeadsOfScripts(t *testing.T) {
+	t.Parallel()
+	of := func(text string) []Head { return Of(lang.Script, lang.ByExtension("a.ts").Lex(text)) }
+	for text, want := range map[string]string{
+		"function f(x: string, y) {\n}\n":                                    "f",
+		"export default async function g<T>(\n  x: T,\n): Promise<T> {\n}\n": "g",
+		"export const h = async (x: number) => x;\n":                         "h",
+		"class A {\n  private static m(x?: number): void {\n  }\n}\n":        "m",
+		"  call(a ? b : c);\n":                                               "",
+		"  if (a) {\n  }\n":                                                  "",
+		"list.map((x: number) => x);\n":                                      "",
+		"  return (a);\n":                                                    "",
+		"const a: F = (x) => x;\n":                                           "",
+	} {
+		heads := of(text)
+		if want == "" && len(heads) > 0 || want != "" && (len(heads) != 1 || heads[0].Name != want) {
+			t.Errorf("%q: %+v", text, heads)
+		}
+	}
+	if !SaysLess(of("function f(x: string) {\n"), of("function f(x) {\n")) || SaysLess(of("function f(x) {\n"), of("function f(x: string) {\n")) || SaysLess(of("function f(x: A): B {\n"), of("function f(x: A) {\n")) {
+		t.Error("what says less is another one")
+	}
+}
+
+func TestNotesOfJSDoc(t *testing.T) {
+	t.Parallel()
+	text := "/**\n * @param {string} x\n * @param {any} [y=1]\n * @param {Map<string, any>} z\n * @returns {*}\n */\nfunction f(x, y, z) {}\nconst a = 1; // @type {any}\n/** @type {{a: number}} */\n"
+	got := Notes(lang.ByExtension("a.js").Lex(text))
+	want := []Note{{"param x", 1, false, false}, {"param y", 2, true, false}, {"param z", 3, false, true}, {"returns ", 4, true, false}, {"type ", 8, false, false}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
 }

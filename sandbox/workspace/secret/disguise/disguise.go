@@ -1,0 +1,206 @@
+// Package disguise finds credentials that a text holds in pieces or in another notation: literals that stand side by side or in
+// a list, escapes, codes of characters, and what is turned round or encoded. It puts together what a line and those behind it
+// give, decodes it, and asks package secret for the forms of issuers. It executes nothing, and what is nested more than once
+// stays unknown.
+package disguise
+
+import (
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/hex"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"agent/sandbox/workspace/lazyregexp"
+	"agent/sandbox/workspace/secret"
+)
+
+// Bounds: a key is put together within a few lines.
+const (
+	mostLines    = 12
+	longestJoin  = 2 << 10
+	leastEncoded = 16
+	leastSecret  = 20
+)
+
+var (
+	// literal matches a string, without what stands in front of its quotes.
+	literal = lazyregexp.New(`"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|` + "`([^`\n]*)`")
+	// codes matches a list of numbers that may be those of characters, plain or in base 16.
+	codes = lazyregexp.New(`(?:(?:0x[0-9a-fA-F]{2}|\b\d{2,3})\s*,\s*){15,}(?:0x[0-9a-fA-F]{2}|\d{2,3})`)
+	// escaped matches one character by its number.
+	escaped = lazyregexp.New(`\\x([0-9a-fA-F]{2})|\\u00([0-9a-fA-F]{2})|\\u\{([0-9a-fA-F]{2})\}`)
+	// encoded matches what may be encoded text.
+	encoded = lazyregexp.New(`[0-9A-Za-z+/_-]{16,}={0,6}`)
+	// named matches a name that a secret is given to, in front of what it is given.
+	named = lazyregexp.New(`(?i)(?:password|passwd|secret|token|api_?key|access_?key|private_?key|auth_?key)\w*["']?\s*(?::=|=>|=|:)\s*\(?\s*(.*)$`)
+	// folded matches the head of a value that goes on in the lines below, in YAML.
+	folded = lazyregexp.New(`(?i)(?:password|passwd|secret|token|api_?key|access_?key|private_?key|auth_?key)\w*["']?\s*:\s*[>|][+-]?\s*$`)
+)
+
+// Find lists what is disguised in a text, at most one a line. Lines in known, without the space around them, were there before:
+// where nothing else is used, nothing is found.
+func Find(text string, known map[string]bool) (found []secret.Finding) {
+	lines := strings.Split(text, "\n")
+	fresh := func(line string) bool { return strings.TrimSpace(line) != "" && !known[strings.TrimSpace(line)] }
+	for i := 0; i < len(lines); i++ {
+		if len(lines[i]) > secret.MaxLine || len(lines[i]) < 5 || !fresh(lines[i]) || !strings.ContainsAny(lines[i], "\"'`,>|([=:+") {
+			continue
+		}
+		if _, plain := secret.InLine(lines[i]); plain {
+			continue // it is told without our help
+		}
+		rule, used := inWindow(lines[i:min(len(lines), i+mostLines)])
+		if rule != "" {
+			found = append(found, secret.Finding{Rule: rule + ", in pieces or encoded", Line: i + 1})
+			i += used - 1
+		}
+	}
+	return found
+}
+
+// inWindow looks at what a line gives by itself, and with those behind it that go on with it. used is how many were needed.
+func inWindow(lines []string) (rule string, used int) {
+	joined, plus := "", true
+	for n, line := range lines {
+		if n > 0 && (len(line) > secret.MaxLine || !continues(lines[n-1], line)) {
+			break
+		}
+		pieces := literal.FindAllStringSubmatch(line, -1)
+		for _, m := range pieces {
+			joined += m[1] + m[2] + m[3]
+		}
+		plus = plus && (!strings.Contains(line, ",") || !strings.Contains(literal.ReplaceAllString(line, ""), ","))
+		if len(joined) > longestJoin {
+			break
+		}
+		for _, form := range forms(line, joined) {
+			if rule, ok := secret.OfForm(form); ok {
+				return rule, n + 1
+			}
+		}
+		// What a name says is a secret, in pieces that are put together without a list.
+		if plus && (n > 0 || len(pieces) > 1) && len(joined) >= leastSecret && named.MatchString(lines[0]) {
+			if _, ok := secret.InLine(`secret = "` + joined + `"`); ok {
+				return "a secret given as a literal", n + 1
+			}
+		}
+	}
+	return inFolded(lines)
+}
+
+// inFolded looks at a value of YAML that stands in the lines below its key.
+func inFolded(lines []string) (rule string, used int) {
+	if !strings.ContainsAny(lines[0], ">|") || !folded.MatchString(lines[0]) {
+		return "", 0
+	}
+	value, depth := "", indentation(lines[0])
+	for n, line := range lines[1:] {
+		if strings.TrimSpace(line) == "" || indentation(line) <= depth {
+			break
+		}
+		value += strings.TrimSpace(line)
+		if _, ok := secret.InLine(`secret = "` + value + `"`); ok && len(value) >= leastSecret {
+			return "a secret given as a literal", n + 2
+		}
+	}
+	return "", 0
+}
+
+// indentation is the width of the blank space in front of a line.
+func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// continues reports whether a line goes on with the strings of the one above: it has nothing but literals, and signs that put
+// them together.
+func continues(above, line string) bool {
+	if !strings.ContainsAny(line, "\"'`") {
+		return false
+	}
+	rest := strings.TrimSpace(literal.ReplaceAllString(line, ""))
+	return literal.MatchString(line) && len(rest) <= 8 && !strings.ContainsFunc(rest, unicode.IsLetter) || literal.MatchString(line) && strings.HasSuffix(strings.TrimSpace(above), "(")
+}
+
+// forms are the texts that a line may stand for, with the strings so far put together.
+func forms(line, joined string) (list []string) {
+	add := func(text string) {
+		if printable(text) && len(text) >= leastEncoded {
+			list = append(list, text, reversed(text))
+		}
+	}
+	add(joined)
+	plain := joined
+	if strings.Contains(joined, `\`) {
+		plain = escaped.ReplaceAllStringFunc(joined, unescape)
+		add(plain)
+	}
+	if strings.Contains(plain, "%") {
+		if text, err := url.PathUnescape(plain); err == nil {
+			add(text)
+		}
+	}
+	if strings.Count(line, ",") >= leastEncoded-1 {
+		for _, m := range codes.FindAllString(line, 4) {
+			add(characters(m))
+		}
+	}
+	if plain != line {
+		plain += " " + line
+	}
+	for _, m := range encoded.FindAllString(plain, 16) {
+		for _, text := range decoded(m) {
+			add(text)
+		}
+	}
+	return list
+}
+
+// unescape is the character of one escape.
+func unescape(text string) string {
+	m := escaped.FindStringSubmatch(text)
+	n, err := strconv.ParseUint(m[1]+m[2]+m[3], 16, 8)
+	if err != nil {
+		return text
+	}
+	return string(rune(n))
+}
+
+// characters is the text of which a list has the numbers.
+func characters(list string) string {
+	var text strings.Builder
+	for _, field := range strings.Split(list, ",") {
+		n, err := strconv.ParseUint(strings.TrimSpace(field), 0, 8)
+		if err != nil {
+			return ""
+		}
+		text.WriteRune(rune(n))
+	}
+	return text.String()
+}
+
+// decoded are the texts for which one may stand, in the usual notations.
+func decoded(text string) (list []string) {
+	bare := strings.TrimRight(text, "=")
+	for _, decode := range []func(string) ([]byte, error){
+		hex.DecodeString, base64.RawStdEncoding.DecodeString, base64.RawURLEncoding.DecodeString, base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString,
+	} {
+		if data, err := decode(bare); err == nil {
+			list = append(list, string(data))
+		}
+	}
+	return list
+}
+
+// printable reports whether a text is one of ASCII, as credentials are.
+func printable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII || r < ' ' && r != '\n' && r != '\r' && r != '\t' })
+}
+
+// reversed is a text from its end.
+func reversed(text string) string {
+	list := []byte(text)
+	slices.Reverse(list)
+	return string(list)
+}

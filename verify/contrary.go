@@ -1,0 +1,81 @@
+package verify
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"agent/sandbox"
+	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/contrary"
+	"agent/verify/trial"
+)
+
+// contradict runs tests that expect other values than they did, when all else is done and nothing speaks against the candidate:
+// what passes whatever it expects says nothing.
+func (s *session) contradict(ctx context.Context) {
+	if !s.results.passed() {
+		return
+	}
+	todo := s.results.questions()
+	for _, name := range slices.Sorted(maps.Keys(todo)) {
+		q := todo[name]
+		for patched, cs, due := q.Next(); due && ctx.Err() == nil; patched, cs, due = q.Next() {
+			s.asksOtherwise(ctx, checkNamed(name), q, patched, cs)
+		}
+		s.results.contradicted(name, q)
+	}
+}
+
+// asksOtherwise makes the run of q that is due, on the patch or on the base.
+func (s *session) asksOtherwise(ctx context.Context, def check.Check, q *contrary.Question, patched bool, tests workspace.Changeset) {
+	layer, cs := s.req.layer(), workspace.Changeset{}
+	if patched {
+		layer, cs = s.req.patched(), s.seenBy(def, s.final)
+	}
+	give := s.turn(ctx)
+	defer give()
+	err := s.withBox(ctx, layer, "contrary-", def.Group, func(box *sandbox.Box) {
+		for _, part := range []workspace.Changeset{cs, tests} {
+			if err := box.Apply(ctx, part); err != nil {
+				q.Fail("tests with other values were not written: " + err.Error())
+				return
+			}
+		}
+		b := s.bench(box, check.NewView(s.req.Base, cs), check.Entry{})
+		b.Only = q.Tests
+		b.Timeout = min(b.Timeout, max(leastWeigh, 2*time.Duration(s.results.seconds(def.Name)*float64(time.Second))))
+		q.Ended(def.Run(ctx, b))
+	})
+	if err != nil {
+		q.Fail("tests with other values were not run: " + err.Error())
+	}
+}
+
+// questions prepares what is asked of the checks of tests that judged, by check.
+func (r *results) questions() map[string]*contrary.Question {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	todo := map[string]*contrary.Question{}
+	for name := range r.judged {
+		if def := r.named(name); def.Gate == check.GateTests && def.Repeats && def.Group == check.GroupTests {
+			program := trial.SplitPatch(r.request.Base, r.final).Program
+			if q := contrary.Ask(check.NewView(r.request.Base, workspace.Changeset{}), check.NewView(r.request.Base, r.final), r.base[name].Tests, program); q != nil {
+				todo[name] = q
+			}
+		}
+	}
+	return todo
+}
+
+// contradicted takes in what came of a question.
+func (r *results) contradicted(name string, q *contrary.Question) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.contrary = append(r.contrary, q.Holds()...)
+	g := r.judged[name]
+	g.Detail = check.Join([]string{g.Detail, q.Trouble()}, "; ")
+	r.judged[name] = g
+}

@@ -1,0 +1,176 @@
+// Package contrary asks whether tests still say anything of a patched program: it makes tests that expect other values
+// than they did, which then must fail. One that fails so on the program as it was, and passes with the patch, passes
+// whatever it expects: the program reads what its tests ask for, gives values that are equal to anything, or has put
+// something in the place of its tests.
+//
+// The package draws the values and decides what is run on which side, and what came of it. It runs nothing. A program
+// that knows the answers to its tests by heart gives them whatever is asked, and is not found here.
+package contrary
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lang"
+	"agent/verify/check"
+	"agent/verify/policy"
+)
+
+// Bounds of what is asked: a patch that deceives its tests deceives those that are nearest to it.
+const (
+	mostFiles = 2
+	mostTests = 200
+	mostBytes = 256 << 10 // of a file
+)
+
+// A Question is tests of the base that expect other values, to be run up to three times: on the patch; where some pass, on
+// the base with the same values; where these fail there, on the patch with other values again. Next says what is due, and
+// Ended takes in what came of it, until Next has nothing more.
+type Question struct {
+	// Tests are those to run, by their IDs.
+	Tests []string
+
+	base, cand check.View
+	program    []string // what the patch touches of the program
+	files      []string
+	texts      map[string]string // of the test files, as they were last drawn
+	step       int
+	passing    []string
+	trouble    string
+}
+
+// The steps of a question.
+const (
+	withPatch = iota
+	without
+	again
+	answered
+)
+
+// Ask prepares the question for a patch that passed; nil where it leaves the program alone, or where no test that passed before
+// names a value that it expects. tests are the results of the base, program the changes of the patch to what is no test.
+func Ask(base, cand check.View, tests []check.TestResult, program workspace.Changeset) *Question {
+	q := &Question{base: base, cand: cand}
+	families, words, dirs := map[lang.Family]bool{}, map[string]bool{}, map[string]bool{}
+	for _, c := range program.Changes {
+		l := lang.Of(c.Path)
+		if c.Op == workspace.Delete || l == nil || l.Values != lang.Code {
+			continue
+		}
+		q.program = append(q.program, c.Path)
+		families[l.Family], dirs[path.Dir(c.Path)] = true, true
+		words[strings.TrimSuffix(path.Base(c.Path), path.Ext(c.Path))] = true
+	}
+	passed := map[string][]string{}
+	for _, r := range tests {
+		if file, _, isTest := strings.Cut(r.ID, "::"); isTest && r.Outcome == "passed" {
+			passed[file] = append(passed[file], r.ID)
+		}
+	}
+	var near, far []string
+	for file := range passed {
+		l, text := lang.Of(file), base.Text(file)
+		switch {
+		case l == nil || !families[l.Family] || len(text) > mostBytes || otherwise(l, text) == text:
+		case l.Family == lang.Go && dirs[path.Dir(file)] || l.Family != lang.Go && slices.ContainsFunc(word.FindAllString(text, -1), func(w string) bool { return words[w] }):
+			near = append(near, file)
+		default:
+			far = append(far, file)
+		}
+	}
+	slices.Sort(near)
+	slices.Sort(far)
+	q.files = append(near, far...)
+	q.files = q.files[:min(len(q.files), mostFiles)]
+	for _, file := range q.files {
+		q.Tests = append(q.Tests, passed[file]...)
+	}
+	if len(q.Tests) == 0 {
+		return nil
+	}
+	q.Tests = q.Tests[:min(len(q.Tests), mostTests)]
+	q.draw()
+	return q
+}
+
+// draw makes texts that expect other values than the base, and than the last ones.
+func (q *Question) draw() {
+	q.texts = map[string]string{}
+	for _, file := range q.files {
+		q.texts[file] = otherwise(lang.Of(file), q.base.Text(file))
+	}
+}
+
+// Next is the run that is due: on the patch or on the base, and what makes the tests there expect other values. ok is
+// false when all is known.
+func (q *Question) Next() (patched bool, cs workspace.Changeset, ok bool) {
+	if q.step == answered {
+		return false, cs, false
+	}
+	v := q.cand
+	if q.step == without {
+		v = q.base
+	}
+	for _, file := range q.files {
+		c := workspace.Change{Op: workspace.Create, Path: file, After: []byte(q.texts[file]), Mode: 0o644}
+		if v.Has(file) {
+			c.Op, c.Before = workspace.Modify, []byte(v.Text(file))
+		}
+		if e, known := v.Base.Lookup(file); known {
+			c.Mode = e.Mode
+		}
+		if changed, is := v.Changed[file]; is && changed.Mode != 0 {
+			c.Mode = changed.Mode
+		}
+		cs.Changes = append(cs.Changes, c)
+	}
+	return q.step != without, cs, true
+}
+
+// Ended takes in how the tests ended in the run that was due.
+func (q *Question) Ended(out check.Outcome) {
+	if out.Verdict != "" {
+		q.trouble, q.step = fmt.Sprintf("tests with other values than they expect came to no end: %s", out.Verdict), answered
+		q.passing = nil
+		return
+	}
+	ended := map[string]check.TestResult{}
+	for _, r := range out.Tests {
+		ended[r.ID] = r
+	}
+	switch q.step {
+	case withPatch:
+		q.passing = slices.DeleteFunc(slices.Clone(q.Tests), func(id string) bool { return ended[id].Outcome != "passed" })
+	case without:
+		q.passing = slices.DeleteFunc(q.passing, func(id string) bool { return ended[id].Outcome != "failed" })
+		q.draw()
+	case again:
+		q.passing = slices.DeleteFunc(q.passing, func(id string) bool { return ended[id].Outcome != "passed" })
+	}
+	if q.step++; len(q.passing) == 0 {
+		q.step = answered
+	}
+}
+
+// Fail records why it could not be asked.
+func (q *Question) Fail(why string) { q.trouble, q.step, q.passing = why, answered, nil }
+
+// Holds are what speaks against the patch.
+func (q *Question) Holds() []policy.Hold {
+	if len(q.passing) == 0 || q.step != answered {
+		return nil
+	}
+	more := ""
+	if n := len(q.passing) - 1; n > 0 {
+		more = fmt.Sprintf("; so do %d more", n)
+	}
+	return []policy.Hold{{Path: slices.Min(q.program), Kind: policy.Runner, Block: true, Reason: fmt.Sprintf(
+		"%s passes with the patch whatever it expects: with other values in its assertions it fails on the program as it was, and passes on the patched one%s.",
+		check.Shorten(q.passing[0]), more)}}
+}
+
+// Trouble is a sentence that says why it was not found out; "" where it was.
+func (q *Question) Trouble() string { return q.trouble }

@@ -1,0 +1,98 @@
+package contrary
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
+)
+
+// word matches what a test may name a module by.
+var word = lazyregexp.New(`\w+`)
+
+// A value is a number or a string; within brackets and behind names it is the first one of what is expected.
+const (
+	number = `-?\d+(?:\.\d+)?`
+	quoted = `"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`
+	ends   = `(?:$|[^\w.])`
+	within = `(?:[\w.]*[\[({]\s*)*`
+)
+
+// expecting are the places in which a language's tests say what they expect, of which the only group is the value: where
+// they compare, what they give to an assertion, and what they call so. Only what is expected is changed, never what
+// a program is given: a patch may rightly take more than the program took.
+var expecting = map[lang.Family][]*lazyregexp.Regexp{
+	lang.Python: {
+		lazyregexp.New(`^\s*assert\b.*(?:==|\bis)\s*` + within + `(` + number + `|` + quoted + `)` + ends),
+		lazyregexp.New(`\bself\.assert\w+\(\s*(` + number + `|` + quoted + `)\s*,`),
+		lazyregexp.New(`\bself\.assert\w+\(.*,\s*(` + number + `|` + quoted + `)\s*\)\s*$`),
+		lazyregexp.New(`\bself\.assert\w+\(.*,\s*[\[({]\s*(` + number + `|` + quoted + `)[^()]*\)\s*$`),
+		lazyregexp.New(`\bmatch\s*=\s*r?(` + quoted + `)`),
+	},
+	lang.Go: {
+		lazyregexp.New(`^\s*(?:\}\s*else\s+)?if\b.*(?:!=|==)\s*(` + number + `|"(?:[^"\\\n]|\\.)*"|` + "`[^`\n]*`" + `)` + ends),
+		lazyregexp.New(`\b(?:[wW]ant|[eE]xpect|[eE]xpected|exp)\w*\s*(?::?=|:)\s*(` + number + `|"(?:[^"\\\n]|\\.)*"|` + "`[^`\n]*`" + `)` + ends),
+		lazyregexp.New(`\b(?:assert|require)\.\w+\(t,\s*(` + number + `|"(?:[^"\\\n]|\\.)*"),`),
+		lazyregexp.New(`\b(?:assert|require|is)\.\w+\(.*,\s*(` + number + `|"(?:[^"\\\n]|\\.)*")\)\s*$`),
+	},
+	lang.Script: {
+		lazyregexp.New(`\.(?:to\w+|equals?|eql?s?)\(\s*(?:[\[({]\s*|\w+:\s*)*(` + number + `|` + quoted + "|`[^`$\n]*`" + `)` + ends),
+		lazyregexp.New(`\b(?:assert|t)\b[\w.]*\(\s*(` + number + `|` + quoted + `)\s*,`),
+		lazyregexp.New(`\b(?:assert|t)\b[\w.]*\(.*,\s*(` + number + `|` + quoted + "|`[^`$\n]*`" + `)\s*\)\s*;?\s*$`),
+		lazyregexp.New(`\b(?:assert|t)\b[\w.]*\(.*,\s*[\[{]\s*(?:\w+:\s*)?(` + number + `|` + quoted + `)[^()]*\)\s*;?\s*$`),
+		lazyregexp.New(`\bassert\w*\(.*===?\s*(` + number + `|` + quoted + `)` + ends),
+	},
+}
+
+// otherwise is a text of tests in which each line that says what it expects expects something else. It is the text itself
+// where none does.
+func otherwise(l *lang.Language, text string) string {
+	forms := expecting[l.Family]
+	if forms == nil {
+		return text
+	}
+	raw, read := strings.Split(text, "\n"), l.Lex(text)
+	for i, line := range read {
+		if i >= len(raw) || line.Inside || i+1 < len(read) && read[i+1].Inside || strings.TrimSpace(line.Code) == "" || strings.TrimSuffix(raw[i], "\r") != line.Raw {
+			continue
+		}
+		for _, form := range forms {
+			if m := form.FindStringSubmatchIndex(raw[i]); m != nil {
+				raw[i] = raw[i][:m[2]] + other(raw[i][m[2]:m[3]]) + raw[i][m[3]:]
+				break
+			}
+		}
+	}
+	return strings.Join(raw, "\n")
+}
+
+// drawnLetters is how many letters a string is given.
+const drawnLetters = 8
+
+// other draws a value of the same kind: a number of a like size, so that it fits the same types, and a string that
+// begins otherwise.
+func other(value string) string {
+	if i := strings.IndexAny(value, "\"'`"); i == 0 {
+		letters := make([]byte, drawnLetters)
+		for k := range letters {
+			letters[k] = byte('a' + rand.IntN(26))
+		}
+		return value[:1] + string(letters) + value[1:]
+	}
+	m := digits.FindStringIndex(value)
+	n, err := strconv.ParseInt(value[m[0]:m[1]], 10, 64)
+	if err != nil {
+		return value
+	}
+	now := n/2 + rand.Int64N(max(1, n/2))
+	if n < 64 {
+		now = 64 + rand.Int64N(64)
+	}
+	return value[:m[0]] + fmt.Sprint(now) + value[m[1]:]
+}
+
+var digits = regexp.MustCompile(`\d+`)
