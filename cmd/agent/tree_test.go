@@ -366,7 +366,7 @@ var allowed = map[string][]string{
 	"verify/policy/runner":    {"sandbox/workspace/lang"},
 	"verify/policy/signature": {"sandbox/workspace/lang", "sandbox/workspace/secret"},
 	"verify/python":           {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/witness"},
-	"verify/shell":            {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare"},
+	"verify/shell":            {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/policy/acting", "verify/policy/checker"},
 	"verify/repair":           {"sandbox", "sandbox/guest", "sandbox/workspace", "verify", "verify/check", "verify/compare", "verify/node", "verify/python", "verify/room", "verify/web"},
 	"verify/room":             {"sandbox", "sandbox/workspace", "verify/check", "verify/golang", "verify/python"},
 	"verify/smoke":            {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/crash", "verify/golang", "verify/node", "verify/python"},
