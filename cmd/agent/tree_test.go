@@ -354,7 +354,7 @@ var allowed = map[string][]string{
 	"verify/crash":           {"verify/check"},
 	"verify/format":          {"sandbox/workspace", "verify/check", "verify/compare", "verify/golang", "verify/python"},
 	"verify/golang":          {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/crash", "verify/witness"},
-	"verify/node":            {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node/glob", "verify/node/lintreport", "verify/node/npmscript", "verify/node/tap", "verify/witness"},
+	"verify/node":            {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node/glob", "verify/node/lintreport", "verify/node/listing", "verify/node/npmscript", "verify/node/tap", "verify/witness"},
 	"verify/node/lintreport": {"verify/check"},
 	"verify/node/tap":        {"verify/check"},
 	"verify/mutate":          {"sandbox/workspace/lang"},
