@@ -77,10 +77,15 @@ const (
 // unassigned is the code of a name that nothing assigns: a warning, since it may come from the environment.
 const unassigned = 2154
 
-// strictnessOf asks the base, like everything about configuration: for a file that configures the tool, for a
-// build or a hook of commits that names it, and for a comment to it in a script.
-func strictnessOf(v check.View) strictness {
-	base := check.OnBase(v.Base)
+// AsksBase reports whether the check would have judged otherwise by what a changeset makes of the base: how much counts is
+// asked of the base, like everything about configuration.
+func AsksBase(name string, base, next check.View) bool {
+	return name == Name && strictnessOf(base) != strictnessOf(next)
+}
+
+// strictnessOf looks for a file that configures the tool, for a build or a hook of commits that names it, and for a
+// comment to it in a script.
+func strictnessOf(base check.View) strictness {
 	if slices.ContainsFunc(base.Paths(), func(p string) bool { return shellConfig[path.Base(p)] }) {
 		return everything
 	}
@@ -132,7 +137,7 @@ var shellConfig = map[string]bool{".shellcheckrc": true, "shellcheckrc": true}
 
 // runShell runs shellcheck over every script of the workspace.
 func runShell(ctx context.Context, b check.Bench) check.Outcome {
-	total, how := check.Outcome{Detail: "shellcheck over the workspace"}, strictnessOf(b.View)
+	total, how := check.Outcome{Detail: "shellcheck over the workspace"}, strictnessOf(check.OnBase(b.View.Base))
 	for batch := range slices.Chunk(shellScripts(b.View), shellBatch) {
 		res, out, done := b.Command(ctx, shellCommand(b, batch, how))
 		if total = check.AddCost(total, out); !done {

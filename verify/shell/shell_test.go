@@ -61,6 +61,18 @@ func TestAnswersOfShellcheckMustAgreeWithItsStatus(t *testing.T) {
 	}
 }
 
+// A result by what a project asked for until now is none by what it asks for from now on.
+func TestAResultIsKeptWhereAsMuchCounts(t *testing.T) {
+	t.Parallel()
+	base := verifytest.Scan(t, map[string]string{"a.sh": "#!/bin/sh\n", "Makefile": "all:\n"})
+	for text, want := range map[string]bool{"all:\n\tshellcheck a.sh\n": true, "all:\n\tsh a.sh\n": false} {
+		next := check.NewView(base, verifytest.Change(t, base, map[string]string{"Makefile": text}))
+		if got := AsksBase(Name, check.OnBase(base), next); got != want || AsksBase("ruff", check.OnBase(base), next) {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
 // What a project has agreed to is told by its configuration, its builds, its hooks of commits and its scripts; what is neither an error nor a
 // name without a value is advice, which a project that uses the tool nowhere has not asked for.
 func TestHowMuchOfShellcheckCounts(t *testing.T) {
