@@ -166,6 +166,7 @@
 //	verify/python                 Python's checks
 //	verify/node                   those of JavaScript and TypeScript
 //	verify/node/glob              the patterns by which runners of tests name files
+//	verify/node/listing           which files the configuration of a runner of tests lists
 //	verify/node/npmscript         the scripts of package.json, read as lists of commands
 //	verify/node/lintreport        the reports of linters that packages bring
 //	verify/node/tap               reports of the Test Anything Protocol

@@ -13,6 +13,7 @@ import (
 	"agent/verify/check"
 	"agent/verify/node"
 	"agent/verify/python"
+	"agent/verify/shell"
 	"agent/verify/smoke"
 )
 
@@ -147,11 +148,11 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 	return errors.Join(errs...)
 }
 
-// sawAll reports whether a check has judged all of a changeset: none of it is code
-// inside its tool, which stayed as it was, to the workspace's own tools none of it says which
-// files there are to check, and to those of Python what the project promises of itself.
+// sawAll reports whether a check has judged all of a changeset: none of it is code inside its tool, which stayed as
+// it was, to the workspace's own tools none of it says which files there are to check, and to those of Python and of
+// shell scripts what the project promises of itself.
 func (s *session) sawAll(def check.Check, final workspace.Changeset) bool {
-	if python.AsksBase(def.Name, final) || s.results.partial[def.Name] {
+	if python.AsksBase(def.Name, final) || shell.AsksBase(def.Name, s.base, check.NewView(s.req.Base, final)) || s.results.partial[def.Name] {
 		return false
 	}
 	own, rest := def.Unplug(s.base, check.NewView(s.req.Base, final), final)
@@ -160,9 +161,8 @@ func (s *session) sawAll(def check.Check, final workspace.Changeset) bool {
 	}))
 }
 
-// sameEntry reports whether the workspace after the patch would be started as
-// the candidate was. Its files cannot be read on the host yet, so only what
-// is known by name counts.
+// sameEntry reports whether the workspace after the patch would be started as the
+// candidate was. Its files cannot be read on the host yet, so only names count.
 func (s *session) sameEntry(next check.View) bool {
 	if len(s.req.Config.Smoke.Command) > 0 {
 		return true

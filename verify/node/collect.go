@@ -1,15 +1,14 @@
 package node
 
 import (
-	"encoding/json"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 
-	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/node/glob"
+	"agent/verify/node/listing"
 	"agent/verify/node/npmscript"
 )
 
@@ -81,59 +80,10 @@ func (r packageRunner) patterns(v check.View, u packageUse) []string {
 	return patterns
 }
 
-// A listing is where a runner has the patterns of its tests: keys of its part of package.json, and
-// of files of its own.
-var listings = map[string]struct {
-	files []string
-	keys  []string
-}{
-	MochaName:  {[]string{".mocharc.json", ".mocharc.jsonc", ".mocharc.yml", ".mocharc.yaml", ".mocharc.js", ".mocharc.cjs", ".mocharc.mjs"}, []string{"spec"}},
-	JestName:   {[]string{"jest.config.js", "jest.config.cjs", "jest.config.mjs", "jest.config.ts", "jest.config.json"}, []string{"testMatch"}},
-	VitestName: {[]string{"vitest.config.ts", "vitest.config.mts", "vitest.config.js", "vitest.config.mjs", "vite.config.ts", "vite.config.mts", "vite.config.js", "vite.config.mjs"}, []string{"include"}},
-	AvaName:    {[]string{"ava.config.js", "ava.config.cjs", "ava.config.mjs"}, []string{"files"}},
-	TapName:    {[]string{".taprc"}, []string{"include", "files", "test-files"}},
-}
-
-// configured reads the patterns that the configuration of a runner lists. Of what is code only
-// lists of texts are read; rootDir and the like stand for the package.
-func configured(v check.View, root, runner string) (patterns []string) {
-	l := listings[runner]
-	var manifest map[string]json.RawMessage
-	if json.Unmarshal([]byte(v.Text(path.Join(root, "package.json"))), &manifest) == nil {
-		patterns = listedIn(`{"`+runner+`":`+string(manifest[runner])+"}", l.keys)
-	}
-	for _, name := range l.files {
-		if len(patterns) == 0 {
-			patterns = listedIn(v.Text(path.Join(root, name)), l.keys)
-		}
-	}
-	return patterns
-}
-
-// quoted matches a text in quotes, or an element of a list in YAML.
-var quoted = lazyregexp.New(`"([^"\n]*)"|'([^'\n]*)'|\x60([^\x60\n]*)\x60|(?m:^\s*-\s+([^\s"'#][^\n#]*?)\s*$)`)
-
-// listedIn reads the value of the first of some keys in a text: one pattern or a list.
-func listedIn(text string, keys []string) (patterns []string) {
-	for _, key := range keys {
-		re := regexp.MustCompile(`(?:^|[\s{,"'])` + regexp.QuoteMeta(key) + `["']?\s*:\s*(\[(?:[^\]"'\x60]|"[^"]*"|'[^']*'|\x60[^\x60]*\x60)*\]|(?:\s*\n\s*-[ \t]+[^\n]+)+|"[^"\n]*"|'[^'\n]*'|[^\s{\[,][^\n,}]*)`)
-		m := re.FindStringSubmatch(text)
-		if m == nil {
-			continue
-		}
-		found := quoted.FindAllStringSubmatch(m[1], -1)
-		for _, q := range found {
-			patterns = append(patterns, strings.Join(q[1:], ""))
-		}
-		if len(found) == 0 {
-			patterns = append(patterns, strings.TrimSpace(m[1]))
-		}
-		for i, p := range patterns {
-			patterns[i] = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(p, "<rootDir>"), "/"), "./")
-		}
-		return patterns
-	}
-	return nil
+// configured reads the patterns that the configuration of a runner lists.
+func configured(v check.View, root, runner string) []string {
+	text := func(name string) string { return v.Text(path.Join(root, name)) }
+	return listing.Patterns(runner, text("package.json"), text)
 }
 
 // Collects tells which files of a view the runners collect by what its scripts and their

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"path"
 
 	"agent/verify/check"
@@ -30,9 +31,22 @@ var eslint = packageLinter{
 		"--fix": false, "--fix-dry-run": false, "-f": true, "--format": true, "-o": true, "--output-file": true, "--max-warnings": true, "--quiet": false,
 		"--cache": false, "--cache-file": true, "--cache-location": true, "--cache-strategy": true, "--color": false, "--no-color": false, "--debug": false,
 	},
-	args: func(report string) []string {
-		return []string{"--quiet", "--no-error-on-unmatched-pattern", "--format=json", "--output-file=" + report}
+	args: func(version, report string) []string {
+		args := []string{"--quiet", "--format=json", "--output-file=" + report}
+		if atLeast(version, 6, 8) {
+			args = append(args, "--no-error-on-unmatched-pattern") // what is older refuses an option that it does not know
+		}
+		return args
 	},
+}
+
+// atLeast compares a version with the first that has something. One that cannot be read is taken for new.
+func atLeast(version string, major, minor int) bool {
+	var a, b int
+	if n, _ := fmt.Sscanf(version, "%d.%d", &a, &b); n < 2 {
+		return true
+	}
+	return a > major || a == major && b >= minor
 }
 
 // ESLintFix repairs what the eslint of a package finds.
@@ -89,7 +103,7 @@ var stylelint = packageLinter{
 		"-q": false, "--quiet": false, "--cache": false, "--cache-location": true, "--cache-strategy": true, "--color": false, "--no-color": false,
 		"--suppress": false, "--suppress-location": true,
 	},
-	args: func(report string) []string {
+	args: func(_, report string) []string {
 		return []string{"--quiet", "--allow-empty-input", "--formatter=json", "--output-file=" + report}
 	},
 }

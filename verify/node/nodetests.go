@@ -206,7 +206,7 @@ func nodeCommand(b check.Bench, p nodeProject) guest.Command {
 		"--test-reporter="+b.Tools.NodeReporter, "--test-reporter-destination="+Record)
 	return guest.Command{
 		Args: append(args, p.files...), Dir: path.Join(check.Work, p.root),
-		Env: measured(b, npmscript.Joined(map[string]string{"NODE_ENV": "test"}, npmscript.Joined(p.env, map[string]string{"AGENT_WORKSPACE": check.Work}))), Collect: []string{Record},
+		Env: measured(b, npmscript.Joined(p.env, map[string]string{"AGENT_WORKSPACE": check.Work})), Collect: []string{Record},
 	}
 }
 

@@ -36,8 +36,8 @@ type packageLinter struct {
 	// The rules of faults that are certain, which alone count where nothing of the project
 	// starts the linter; nil for all.
 	certain []string
-	// args make it write its report, of errors only.
-	args func(report string) []string
+	// args make that version of it write its report, of errors only.
+	args func(version, report string) []string
 	// parse reads the report of what ended with an exit status, and says why it
 	// cannot be taken for an answer, "" when it can.
 	parse func(exit int, data []byte) (found []check.Finding, trouble string)
@@ -153,7 +153,7 @@ func (l packageLinter) run(ctx context.Context, b check.Bench) check.Outcome {
 		if len(args) == 0 {
 			args = []string{l.look}
 		}
-		cmd := useCommand(b, u, *found[i], append(args, l.args(report)...)...)
+		cmd := useCommand(b, u, *found[i], append(args, l.args(found[i].Version, report)...)...)
 		cmd.Collect = []string{report}
 		var kept []string
 		var res guest.Result

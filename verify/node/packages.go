@@ -227,9 +227,10 @@ func IsAbsent(tool string, out check.Outcome) bool {
 	return strings.HasPrefix(out.Blocked, tool+" of ")
 }
 
-// useCommand starts an installed tool as a use says, with other arguments.
+// useCommand starts an installed tool as a use says, with other arguments. NODE_ENV is what the use or the tool itself
+// says, as under npm: configurations of Babel and others read what is not set as development.
 func useCommand(b check.Bench, u packageUse, p installedPackage, args ...string) guest.Command {
-	env := map[string]string{"NODE_ENV": "test"}
+	env := map[string]string{}
 	maps.Copy(env, u.env)
 	env["CI"], env["FORCE_COLOR"] = "1", "0"
 	return guest.Command{

@@ -55,10 +55,24 @@ func testPlans(v check.View) []testPlan {
 					steps[i].Kind = npmscript.General
 				}
 			}
-			plans = append(plans, testPlan{r, steps})
+			p := testPlan{r, steps}
+			for i, s := range steps {
+				// The tests are there when the commands before have made them: nobody can name them yet.
+				if s.Kind == npmscript.RunsNode && len(p.made(i)) > 0 && namesNone(v, r.Dir, s) {
+					steps[i].Kind = npmscript.General
+				}
+			}
+			plans = append(plans, p)
 		}
 		return plans
 	})
+}
+
+// namesNone reports whether the patterns that a command gives to node's runner name no file of a view.
+func namesNone(v check.View, root string, s npmscript.Step) bool {
+	options, patterns := runnerPatterns(s.Words)
+	is := nodeCollects(patterns, options)
+	return len(patterns) > 0 && !slices.ContainsFunc(v.Paths(), func(p string) bool { return check.Below(path.Dir(p), root) && is(inside(p, root)) })
 }
 
 // tests reports whether a command tests something, here or elsewhere.

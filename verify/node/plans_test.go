@@ -43,6 +43,8 @@ func TestScriptsAreFollowedThroughThePackage(t *testing.T) {
 		"a browser":           {map[string]string{"test": "karma start && playwright test"}, "foreign karma start, foreign playwright test"},
 		"only other scripts":  {map[string]string{"test": "npm run lint", "lint": "xo", "test:unit": "mocha", "test:watch": "mocha -w"}, "look xo, tool mocha"},
 		"none of its own":     {map[string]string{"unit": "jest", "tests": "node t.js"}, "run node t.js, tool jest"},
+		"tests that are made": {map[string]string{"pretest": "tsc", "test": "node --test dist/*.js && node --test"}, "make tsc, run node --test dist/*.js, node node --test"},
+		"tests that are not":  {map[string]string{"test": "node --test dist/*.js && tsc"}, "node node --test dist/*.js, make tsc"},
 		"concurrently":        {map[string]string{"test": "concurrently \"npm:t:*\" 'node x.js'", "t:a": "jest"}, "tool jest, run node x.js"},
 	} {
 		var list []string

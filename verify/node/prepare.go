@@ -22,7 +22,7 @@ func stepCommand(b check.Bench, root string, s npmscript.Step) guest.Command {
 			break
 		}
 	}
-	env := map[string]string{"NODE_ENV": "test", "npm_lifecycle_event": s.Script}
+	env := map[string]string{"npm_lifecycle_event": s.Script}
 	maps.Copy(env, s.Env)
 	env["CI"], env["FORCE_COLOR"] = "1", "0"
 	return guest.Command{

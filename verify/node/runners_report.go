@@ -12,6 +12,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
+	"agent/verify/node/listing"
 	"agent/verify/witness"
 )
 
@@ -52,7 +53,7 @@ var jestRunner = lazyregexp.New(`\b(?:r|testR)unner["']?\s*:`)
 
 // jestUnlike reports whether a use has one: what that makes of a failure nobody here knows.
 func jestUnlike(v check.View, u packageUse) bool {
-	return slices.ContainsFunc(append([]string{"package.json"}, listings[JestName].files...), func(name string) bool {
+	return slices.ContainsFunc(append([]string{"package.json"}, listing.Files(JestName)...), func(name string) bool {
 		return jestRunner.MatchString(v.Text(path.Join(u.root, name)))
 	})
 }

@@ -117,6 +117,7 @@ func TestWhatRunnersCollectAreTests(t *testing.T) {
 		"jest":            {pkg("jest", "jest", ""), nil, "a.test.js"},
 		"testMatch":       {pkg("jest", "jest", ""), map[string]string{"jest.config.js": "module.exports = {\n  testMatch: ['<rootDir>/spec/**/*.[jt]s', '**/deep/*'],\n}\n"}, "test/deep/x.js spec/y.ts"},
 		"vitest":          {pkg("vitest", "vitest", ""), map[string]string{"vite.config.ts": "export default { test: { include: [\"lib/*.js\"] } }\n"}, "lib/z.js"},
+		"a bare group":    {pkg("vitest", "vitest", ""), map[string]string{"vitest.config.ts": "export default { test: { include: ['./**/*.(spec|test).[jt]s?(x)'], coverage: { include: ['lib/**'] } } }\n"}, "a.test.js"},
 		"node":            {pkg("x", "node --test test/*.js", ""), nil, "test/res.redirect.js test/_aid.js"},
 		"a command":       {pkg("x", "node bin/check.js", ""), nil, "bin/check.js"},
 		"no script":       {"{}", nil, ""},

@@ -143,6 +143,9 @@ func TestReportOfARunnerMustFitItsExit(t *testing.T) {
 		"more than failed":       {mocha, said(2, plantedMocha), "exit status 2"},
 		"mocha, cut":             {mocha, said(1, "{"), "report of mocha is broken"},
 		"mocha, another count":   {mocha, said(1, strings.Replace(plantedMocha, `"passes": 1`, `"passes": 2`, 1)), "its counts do not fit its 2 tests"},
+		"a file of no tests":     {tape, said(0, ""), ""},
+		"a file that ends badly": {tape, said(1, ""), "left no report: SyntaxError: Unexpected token"},
+		"no tests at all":        {ava, said(0, ""), "left no report"},
 		"mocha, only its counts": {mocha, said(0, `{"stats": null}`), "its counts do not fit its 0 tests"},
 	} {
 		if _, got := c.runner.read(c.res, "/r", ".", nil); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {

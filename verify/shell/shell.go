@@ -9,12 +9,15 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lang"
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
+	"agent/verify/policy/acting"
+	"agent/verify/policy/checker"
 )
 
 // Shellcheck lints shell scripts.
@@ -58,14 +61,68 @@ func shellApplies(v check.View) string {
 	return ""
 }
 
-// shellCommand is shellcheck on scripts. Warnings are what is almost always a
-// mistake; where the workspace configures the tool, all that it asks for counts.
-// What a script sources is not followed: it is a script of its own here, or not
+// A strictness is how much of what shellcheck says counts for a project.
+type strictness int
+
+const (
+	// A project that does not use the tool has agreed to none of its advice: what counts are faults, its errors and
+	// names that nothing assigns.
+	faults strictness = iota
+	// Warnings are what is almost always a mistake.
+	warnings
+	// Where the workspace configures the tool, all that it asks for counts.
+	everything
+)
+
+// unassigned is the code of a name that nothing assigns: a warning, since it may come from the environment.
+const unassigned = 2154
+
+// AsksBase reports whether the check would have judged otherwise by what a changeset makes of the base: how much counts is
+// asked of the base, like everything about configuration.
+func AsksBase(name string, base, next check.View) bool {
+	return name == Name && strictnessOf(base) != strictnessOf(next)
+}
+
+// strictnessOf looks for a file that configures the tool, for a build or a hook of commits that names it, and for a
+// comment to it in a script.
+func strictnessOf(base check.View) strictness {
+	if slices.ContainsFunc(base.Paths(), func(p string) bool { return shellConfig[path.Base(p)] }) {
+		return everything
+	}
+	if checker.Named(Name, func(yield func(p, text string) bool) {
+		for _, p := range base.Paths() {
+			if !strings.Contains("/"+p, "/node_modules/") && acting.NewPath(p).In(builds) && !yield(p, base.Text(p)) {
+				return
+			}
+		}
+	}) || slices.ContainsFunc(shellScripts(base), func(p string) bool { return directive.MatchString(base.Text(p)) }) {
+		return warnings
+	}
+	return faults
+}
+
+// directive matches a comment to shellcheck.
+var directive = lazyregexp.New(`(?m)#\s*shellcheck\s+[a-z-]+=`)
+
+// builds are the files that say what a project has checked: of build servers, of hooks of commits, and of what
+// starts tools by a name.
+var builds = acting.Compile(slices.Concat(named(acting.InCI), named(acting.OnCommit), []string{
+	"makefile", "gnumakefile", "*.mk", "justfile", "taskfile.yml", "taskfile.yaml", "package.json", "tox.ini", "noxfile.py", "pyproject.toml",
+}))
+
+// named lists the names of the files of a kind.
+func named(k acting.Kind) (list []string) {
+	for _, row := range acting.Rows(k) {
+		list = append(list, row.Names...)
+	}
+	return list
+}
+
+// shellCommand is shellcheck on scripts. What a script sources is not followed: it is a script of its own here, or not
 // of this workspace.
-func shellCommand(b check.Bench, scripts []string) guest.Command {
+func shellCommand(b check.Bench, scripts []string, how strictness) guest.Command {
 	args := []string{b.Tools.Shellcheck, "--format", "json1", "--extended-analysis=true"}
-	// Asked of the base, like everything about configuration.
-	if !slices.ContainsFunc(check.OnBase(b.View.Base).Paths(), func(p string) bool { return shellConfig[path.Base(p)] }) {
+	if how != everything {
 		args = append(args, "--severity", "warning")
 	}
 	args = append(args, "--")
@@ -80,13 +137,13 @@ var shellConfig = map[string]bool{".shellcheckrc": true, "shellcheckrc": true}
 
 // runShell runs shellcheck over every script of the workspace.
 func runShell(ctx context.Context, b check.Bench) check.Outcome {
-	total := check.Outcome{Detail: "shellcheck over the workspace"}
+	total, how := check.Outcome{Detail: "shellcheck over the workspace"}, strictnessOf(check.OnBase(b.View.Base))
 	for batch := range slices.Chunk(shellScripts(b.View), shellBatch) {
-		res, out, done := b.Command(ctx, shellCommand(b, batch))
+		res, out, done := b.Command(ctx, shellCommand(b, batch, how))
 		if total = check.AddCost(total, out); !done {
 			return total
 		}
-		found, err := parseShell(res)
+		found, err := parseShell(res, how)
 		if err != nil {
 			out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the output of shellcheck: %v", err)
 			return out
@@ -105,14 +162,15 @@ type shellAnswer struct {
 		File    string `json:"file"`
 		Line    int    `json:"line"`
 		Column  int    `json:"column"`
+		Level   string `json:"level"`
 		Code    int    `json:"code"`
 		Message string `json:"message"`
 	} `json:"comments"`
 }
 
-// parseShell reads shellcheck's findings. Status 0 must come with none and
+// parseShell reads those of shellcheck's findings that count. Status 0 must come with none and
 // status 1 with some; any other says that a file was not read.
-func parseShell(res guest.Result) ([]check.Finding, error) {
+func parseShell(res guest.Result, how strictness) ([]check.Finding, error) {
 	if res.Stdout.Dropped > 0 {
 		return nil, fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
 	}
@@ -123,14 +181,17 @@ func parseShell(res guest.Result) ([]check.Finding, error) {
 	}
 	var found []check.Finding
 	for _, c := range answer.Comments {
+		if how == faults && c.Level != "error" && c.Code != unassigned {
+			continue
+		}
 		found = append(found, check.Finding{
 			File: check.Relative(c.File, check.Work), Line: max(c.Line, 0), Column: max(c.Column, 0),
 			Rule: "SC" + strconv.Itoa(c.Code), Message: check.Shorten(c.Message),
 			Help: "https://www.shellcheck.net/wiki/SC" + strconv.Itoa(c.Code),
 		})
 	}
-	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {
-		return nil, fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), check.FirstLine(check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxMessage)))
+	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(answer.Comments) > 0) {
+		return nil, fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(answer.Comments), check.FirstLine(check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxMessage)))
 	}
 	return found, nil
 }

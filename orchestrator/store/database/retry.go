@@ -125,6 +125,7 @@ func Transient(err error) bool {
 		case "40001", "40P01", // serialization failure, deadlock
 			"57P01", "57P02", "57P03", // shut down, crashed, starting up
 			"25P03", // the server ended an idle transaction
+			"53200", // no memory, or no place among the locks that all sessions share
 			"53300": // too many connections
 			return true
 		}

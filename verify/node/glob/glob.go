@@ -48,7 +48,7 @@ func pattern(glob string) *regexp.Regexp {
 }
 
 // translated translates a glob: stars, question marks, sets, alternatives in braces, and the
-// groups of shells like +(a|b). One that excludes, !(a), stands for anything but a slash.
+// groups of shells like +(a|b), also without a sign before them. One that excludes, !(a), stands for anything but a slash.
 func translated(glob string) string {
 	var b strings.Builder
 	var closing []string // what ends the groups that are open
@@ -69,6 +69,9 @@ func translated(glob string) string {
 			b.WriteString("(?:")
 			closing = append(closing, ")"+strings.Trim(string(c), "@"))
 			i++
+		case c == '(' && strings.Contains(beforeEnd(rest), "|"):
+			b.WriteString("(?:")
+			closing = append(closing, ")")
 		case c == '*':
 			b.WriteString(`[^/]*`)
 		case c == '?':
@@ -93,4 +96,13 @@ func translated(glob string) string {
 		}
 	}
 	return b.String()
+}
+
+// beforeEnd is what stands between a parenthesis at the start of a text and the next one that closes.
+func beforeEnd(text string) string {
+	inner, _, closed := strings.Cut(text, ")")
+	if !closed {
+		return ""
+	}
+	return inner
 }
