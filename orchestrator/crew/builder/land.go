@@ -265,9 +265,11 @@ func (w *work) judge(ctx context.Context, all []*arrival) run.Document {
 		tasks, numbers = append(tasks, a.task), append(numbers, a.task.N)
 	}
 	req.Iteration, req.Config.Gates = all[0].at.ID, withAcceptance(req.Config.Gates, tasks...)
-	runner, member := w.runner(all[0].task.N, "the merge of task "+crew.Numbers(numbers))
-	if member != nil {
-		defer member.Close()
+	runner := w.runner(all[0].task.N)
+	if w.queue != nil {
+		m := w.queue.Alone(runner.Verifier)
+		defer m.Close()
+		runner.Verifier = m
 	}
 	return runner.ProveRevision(ctx, req, fmt.Sprintf("plan %d: merge task %s", w.plan.ID, crew.Numbers(numbers)), func(_ context.Context, disk *workspace.Manifest) (run.Revision, error) {
 		_, tree, err := crew.Integrate(disk, landed)
@@ -279,15 +281,9 @@ func (w *work) judge(ctx context.Context, all []*arrival) run.Document {
 	})
 }
 
-// runner returns who does a run for a task, and who asks for its judgements, nil where each is judged alone. The latter is to be closed.
-func (w *work) runner(task int, name string) (*run.Runner, *batch.Member) {
-	r := w.Runner(func(e run.Event) { w.note(Note{Task: task, Run: e.Run, Event: &e}) })
-	if w.queue == nil {
-		return r, nil
-	}
-	m := w.queue.Join(name, r.Verifier, r.Hide)
-	r.Verifier = m
-	return r, m
+// runner returns who does a run for a task.
+func (w *work) runner(task int) *run.Runner {
+	return w.Runner(func(e run.Event) { w.note(Note{Task: task, Run: e.Run, Event: &e}) })
 }
 
 // unfit says of a change that it did not land.

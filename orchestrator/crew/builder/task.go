@@ -238,9 +238,11 @@ func (w *work) run(ctx context.Context, t crew.Task, role crew.Role, got *trial)
 		req.Scope = t.Creates[:1]
 	}
 	req.Config.Gates = withAcceptance(req.Config.Gates, t)
-	runner, member := w.runner(t.N, fmt.Sprintf("task %d", t.N))
-	if got.member = member; member != nil {
-		defer member.Close()
+	runner := w.runner(t.N)
+	if w.queue != nil {
+		got.member = w.queue.Join(fmt.Sprintf("task %d", t.N), runner.Verifier, runner.Hide)
+		defer got.member.Close()
+		runner.Verifier = got.member
 	}
 	var unable error
 	find := &tournament.Runner{Runner: runner, Crew: func(_ string, emit func(agent.Progress)) tournament.Crew {

@@ -11,7 +11,6 @@ package batch
 
 import (
 	"context"
-	"maps"
 	"reflect"
 	"runtime"
 	"slices"
@@ -59,7 +58,9 @@ type Member struct {
 	name  string
 	judge gate.Verifier
 	hide  func(string) string
+	alone bool
 	with  map[string]*Batch // by the digest of the changeset that passed
+	all   []*Batch
 }
 
 // A question is a candidate that waits for its judgement.
@@ -88,6 +89,13 @@ func (q *Queue) Join(name string, v gate.Verifier, hide func(string) string) *Me
 	return m
 }
 
+// Alone returns who asks v for a run whose candidate is judged by itself, when there is a slot. It is to be closed when the run has ended.
+func (q *Queue) Alone(v gate.Verifier) *Member {
+	m := q.Join("", v, nil)
+	m.alone = true
+	return m
+}
+
 // Close says that nothing more is asked.
 func (m *Member) Close() {
 	m.queue.mu.Lock()
@@ -103,11 +111,11 @@ func (m *Member) Batch(digest string) *Batch {
 	return m.with[digest]
 }
 
-// Batches are all that changesets of it were judged together with and that passed, each once.
+// Batches are all that it was part of, in their order.
 func (m *Member) Batches() []*Batch {
 	m.queue.mu.Lock()
 	defer m.queue.mu.Unlock()
-	return slices.Collect(maps.Values(m.with))
+	return slices.Clone(m.all)
 }
 
 // Verify implements gate.Verifier. The report of a candidate that was judged with others speaks of its own files.
@@ -178,6 +186,9 @@ func (q *Queue) patience(slots int) time.Duration {
 func (q *Queue) take() (group []*question) {
 	q.waiting = slices.DeleteFunc(q.waiting, func(ask *question) bool {
 		if len(group) > 0 {
+			if group[0].member.alone {
+				return false
+			}
 			if _, ok := merge(append(slices.Clone(group), ask)); !ok {
 				return false
 			}
@@ -239,7 +250,8 @@ func (q *Queue) together(group []*question) bool {
 	tell.ended()
 	q.mu.Lock()
 	for i, ask := range group {
-		ask.member.with[parts[i].Changeset.Digest()] = batch
+		m := ask.member
+		m.with[parts[i].Changeset.Digest()], m.all = batch, append(m.all, batch)
 	}
 	q.mu.Unlock()
 	for i, ask := range group {
@@ -262,7 +274,7 @@ func merge(group []*question) (one verify.Request, ok bool) {
 	taken := map[string]bool{}
 	for _, ask := range group {
 		r := ask.req
-		if !alike(one, r) {
+		if ask.member.alone || !alike(one, r) {
 			return one, false
 		}
 		flat, err := r.Changeset.Flatten()

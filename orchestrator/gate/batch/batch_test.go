@@ -260,6 +260,38 @@ func TestWhatDoesNotFitIsJudgedApart(t *testing.T) {
 	}
 }
 
+// Who asks to be judged alone is, beside others who wait, and a candidate that passes twice with others was part of two batches.
+func TestSomeAreJudgedAlone(t *testing.T) {
+	t.Parallel()
+	q, c, base := &batch.Queue{Slots: 1, Patience: time.Minute}, &court{judge: passes}, verifytest.Scan(t, files)
+	one, two, alone := q.Join("task 1", c, nil), q.Join("task 2", c, nil), q.Alone(c)
+	for range 2 {
+		var all sync.WaitGroup
+		for m, name := range map[*batch.Member]string{one: "a.py", two: "b.py", alone: "c.py"} {
+			all.Go(func() {
+				cs := verifytest.Change(t, base, map[string]string{name: "x = 2\n"})
+				if r, err := m.Verify(t.Context(), verify.Request{Base: base, Changeset: cs}, nil); err != nil || paths(r.Changeset) != name {
+					t.Errorf("%+v, %v", r, err)
+				}
+				if with := m.Batch(cs.Digest()); (with != nil) != (m != alone) || with != nil && len(with.Members) != 2 {
+					t.Errorf("%s was judged with %+v", name, with)
+				}
+			})
+			// In any order: who has passed is expected no more, and so all three have to be there.
+		}
+		all.Wait()
+		for _, m := range []*batch.Member{one, two, alone} {
+			m.Expect()
+		}
+	}
+	if slices.Sort(c.judged); !slices.Equal(c.judged, []string{"a.py b.py", "a.py b.py", "c.py", "c.py"}) || len(one.Batches()) != 2 || len(two.Batches()) != 2 || len(alone.Batches()) != 0 {
+		t.Errorf("judged %q, batches %d, %d, %d", c.judged, len(one.Batches()), len(two.Batches()), len(alone.Batches()))
+	}
+	for _, m := range []*batch.Member{one, two, alone} {
+		m.Close()
+	}
+}
+
 // many gives a request nearly as many gates as there may be.
 func many(name string) func(*verify.Request) {
 	return func(r *verify.Request) {
