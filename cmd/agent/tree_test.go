@@ -284,7 +284,7 @@ var allowed = map[string][]string{
 		"images", "images/dependencies", "orchestrator/agent", "orchestrator/edit", "orchestrator/edit/parse", "orchestrator/edit/problem", "sandbox/workspace",
 		"verify", "verify/policy",
 	},
-	"orchestrator/gate/batch":     {"orchestrator/gate", "sandbox/workspace", "verify"},
+	"orchestrator/gate/batch":     {"orchestrator/gate", "sandbox/workspace", "verify", "verify/policy"},
 	"orchestrator/llm":            {"sandbox/workspace/secret"},
 	"orchestrator/llm/anthropic":  {"orchestrator/llm", "orchestrator/llm/wire"},
 	"orchestrator/llm/catalog":    {"orchestrator/llm"},

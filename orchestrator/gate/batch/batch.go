@@ -20,6 +20,7 @@ import (
 	"agent/orchestrator/gate"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/policy"
 )
 
 // How long a candidate waits for others that are on their way: a share of what the last judgement took.
@@ -66,10 +67,14 @@ type Member struct {
 // A question is a candidate that waits for its judgement.
 type question struct {
 	member *Member
-	ctx    context.Context
 	req    verify.Request
 	emit   func(verify.Event)
 	at     time.Time
+	// alone judges it by itself. ended says why nobody waits any more, whenDone calls act then, and values returns a context without that end.
+	alone    func() (verify.Report, error)
+	ended    func() error
+	whenDone func(act func()) (stop func() bool)
+	values   func() context.Context
 
 	over   chan struct{} // closed when there is an answer
 	report verify.Report
@@ -121,9 +126,15 @@ func (m *Member) Batches() []*Batch {
 // Verify implements gate.Verifier. The report of a candidate that was judged with others speaks of its own files.
 func (m *Member) Verify(ctx context.Context, req verify.Request, emit func(verify.Event)) (verify.Report, error) {
 	q := m.queue
-	ask := &question{member: m, ctx: ctx, req: req, emit: emit, at: time.Now(), over: make(chan struct{})}
 	if emit == nil {
-		ask.emit = func(verify.Event) {}
+		emit = func(verify.Event) {}
+	}
+	ask := &question{
+		member: m, req: req, emit: emit, at: time.Now(), over: make(chan struct{}),
+		alone:    func() (verify.Report, error) { return m.judge.Verify(ctx, req, emit) },
+		ended:    ctx.Err,
+		whenDone: func(act func()) func() bool { return context.AfterFunc(ctx, act) },
+		values:   func() context.Context { return context.WithoutCancel(ctx) },
 	}
 	q.mu.Lock()
 	q.members[m] = false
@@ -205,7 +216,7 @@ func (q *Queue) judge(group []*question) {
 	if len(group) == 1 || !q.together(group) {
 		for _, ask := range group {
 			began = time.Now()
-			ask.report, ask.err = ask.member.judge.Verify(ask.ctx, ask.req, ask.emit)
+			ask.report, ask.err = ask.alone()
 			close(ask.over)
 		}
 	}
@@ -225,7 +236,8 @@ func (q *Queue) together(group []*question) bool {
 	// Whoever is told of bytes is told when they are final, which they are with the verdict.
 	req.Settled = nil
 	report, err := group[0].member.judge.Verify(ctx, req, tell.event)
-	if err != nil || report.Verdict != verify.Pass || len(report.Holds) > 0 {
+	asks := func(h policy.Hold) bool { return h.Kind != policy.Unproven } // of that each part has its own
+	if err != nil || report.Verdict != verify.Pass || slices.ContainsFunc(report.Holds, asks) {
 		return false
 	}
 	batch := &Batch{Base: req.Base.Digest()}
@@ -235,8 +247,8 @@ func (q *Queue) together(group []*question) bool {
 	var parts []verify.Report
 	left := len(report.Changeset.Changes)
 	for i := range group {
-		part, ok := part(group, i, report)
-		if !ok {
+		part, err := part(group, i, report)
+		if err != nil {
 			return false
 		}
 		left -= len(part.Changeset.Changes)
@@ -259,7 +271,7 @@ func (q *Queue) together(group []*question) bool {
 			ask.req.Settled(parts[i].Changeset)
 		}
 		// One that somebody ended meanwhile has no answer, as when it is judged alone.
-		if ask.err = ask.ctx.Err(); ask.err == nil {
+		if ask.err = ask.ended(); ask.err == nil {
 			ask.report = parts[i]
 		}
 		close(ask.over)
@@ -309,12 +321,12 @@ func alike(a, b verify.Request) bool {
 		a.Model == b.Model && slices.Equal(a.Allow, b.Allow) && reflect.DeepEqual(a.Config, b.Config)
 }
 
-// part is what a report of all says of one of them. ok is false where that one is not proved by it: nothing that ran has executed its part of the change.
-func part(group []*question, i int, r verify.Report) (p verify.Report, ok bool) {
+// part is what a report of all says of one of them.
+func part(group []*question, i int, r verify.Report) (p verify.Report, err error) {
 	ask := group[i]
 	flat, err := ask.req.Changeset.Flatten()
 	if err != nil {
-		return p, false
+		return p, err
 	}
 	own := map[string]bool{}
 	for _, c := range flat {
@@ -342,18 +354,15 @@ func part(group []*question, i int, r verify.Report) (p verify.Report, ok bool) 
 		}
 	}
 	if r.Evidence == nil {
-		return p, true
+		return p, nil
 	}
 	mine := r.Evidence.Part(p.Changeset, others)
-	list := mine.Unproven()
-	if len(mine.Hold(list)) > 0 {
-		return p, false
+	p.Unproven = mine.Unproven()
+	p.Holds = mine.Hold(p.Unproven)
+	if hide := ask.member.hide; hide != nil {
+		p.Unproven, p.Holds = verify.HiddenUnproven(p.Unproven, hide), verify.HiddenHolds(p.Holds, hide)
 	}
-	if ask.member.hide != nil {
-		list = verify.HiddenUnproven(list, ask.member.hide)
-	}
-	p.Unproven = list
-	return p, true
+	return p, nil
 }
 
 // theirs are the names of the gates that others of a group have and one has not.

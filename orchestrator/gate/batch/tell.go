@@ -42,12 +42,12 @@ func (t *teller) tell(e verify.Event) {
 
 // whileAny returns a context that ends when those of all questions have. It has the values of the first.
 func whileAny(group []*question) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(group[0].ctx))
+	ctx, cancel := context.WithCancel(group[0].values())
 	var left atomic.Int32
 	left.Store(int32(len(group)))
 	var stops []func() bool
 	for _, ask := range group {
-		stops = append(stops, context.AfterFunc(ask.ctx, func() {
+		stops = append(stops, ask.whenDone(func() {
 			if left.Add(-1) == 0 {
 				cancel()
 			}
