@@ -10,7 +10,7 @@ import (
 )
 
 // What tests are started with is what npm starts them with, and what their script says: a NODE_ENV that nobody set has Babel and
-// others build something else.
+// others build something else, and libraries for colours test what they do by FORCE_COLOR.
 func TestNothingSaysToProgramsThatTheyAreTested(t *testing.T) {
 	t.Parallel()
 	b := check.Bench{Tools: check.Tools{Env: "/usr/bin/env", Node: "/usr/bin/node"}}
@@ -22,6 +22,9 @@ func TestNothingSaysToProgramsThatTheyAreTested(t *testing.T) {
 		} {
 			if got, ok := env["NODE_ENV"]; got != given["NODE_ENV"] || ok != (given != nil) {
 				t.Errorf("%s: NODE_ENV=%q where the script says %v", name, got, given)
+			}
+			if got, ok := env["FORCE_COLOR"]; ok {
+				t.Errorf("%s: FORCE_COLOR=%q, which nobody said", name, got)
 			}
 		}
 	}

@@ -228,11 +228,12 @@ func IsAbsent(tool string, out check.Outcome) bool {
 }
 
 // useCommand starts an installed tool as a use says, with other arguments. NODE_ENV is what the use or the tool itself
-// says, as under npm: configurations of Babel and others read what is not set as development.
+// says, as under npm: configurations of Babel and others read what is not set as development. Nor is it told whether to use
+// colours, which is what a library for them tests of itself: what is read of its output is cleaned of them.
 func useCommand(b check.Bench, u packageUse, p installedPackage, args ...string) guest.Command {
 	env := map[string]string{}
 	maps.Copy(env, u.env)
-	env["CI"], env["FORCE_COLOR"] = "1", "0"
+	env["CI"] = "1"
 	return guest.Command{
 		Args: slices.Concat([]string{b.Tools.Node}, u.options, []string{p.Program}, args), Dir: path.Join(check.Work, u.root), Env: env,
 	}

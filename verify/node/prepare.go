@@ -24,7 +24,7 @@ func stepCommand(b check.Bench, root string, s npmscript.Step) guest.Command {
 	}
 	env := map[string]string{"npm_lifecycle_event": s.Script}
 	maps.Copy(env, s.Env)
-	env["CI"], env["FORCE_COLOR"] = "1", "0"
+	env["CI"] = "1"
 	return guest.Command{
 		Args: []string{b.Tools.Env, "--", "sh", "-c", "PATH=\"$1$PATH\"; export PATH; eval \"$2\"", "sh", bin, s.Text},
 		Dir:  path.Join(check.Work, root, s.Dir), Env: measured(b, env), MaxOutput: maxStepOutput,
