@@ -160,6 +160,7 @@
 //	verify/audit                  what was not judged, and whether anything has executed it
 //	verify/check                  what a check is given and gives; findings
 //	verify/contrary               tests of the base with other values in their assertions, which must fail; pure
+//	verify/keylock                one at a time makes what several want the result of
 //	verify/compare                findings and tests with a patch against those without it
 //	verify/crash                  crash reports of Python, node and Go
 //	verify/golang                 Go's checks

@@ -22,6 +22,7 @@ import (
 // nothing against it.
 func (s *session) baseline(ctx context.Context, group string, defs []check.Check) {
 	key := s.store.baselineKey(standing(s.req.Base.Digest(), s.req.Installed), group)
+	defer s.store.making.Lock(ctx, key)()
 	known := map[string]check.Outcome{}
 	if _, err := s.store.load(ctx, key, &known); err != nil {
 		known = nil

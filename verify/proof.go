@@ -18,6 +18,7 @@ import (
 // new image is hardly slower; the checks are judged when it is done. A check that
 // nothing in the workspace needs is not proved, and so costs no one anything.
 func (s *session) proof(ctx context.Context, wanted []check.Check) {
+	defer s.store.making.Lock(ctx, s.store.proofKey())()
 	var known []string // names of the checks that are proved
 	if _, err := s.store.load(ctx, s.store.proofKey(), &known); err != nil {
 		known = nil

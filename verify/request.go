@@ -9,6 +9,7 @@ import (
 	"agent/sandbox/turns"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/keylock"
 )
 
 // A Layer is what the boxes of one side of a comparison stand on.
@@ -68,6 +69,8 @@ type Cache interface {
 type Verifier struct {
 	Boxes Launcher
 	Cache Cache
+	// Making has one at a time make a row of the cache, where several judge at the same time; nil for who judges alone.
+	Making *keylock.Locks
 	// Turns bounds the boxes of all verifiers on the machine; nil bounds only those of each candidate.
 	Turns *turns.Turns
 	// Hide takes the configured secrets out of a text. All that leaves a Verifier has gone

@@ -69,6 +69,7 @@ func newSession(v *Verifier, req Request, emit func(Event)) *session {
 		settled: make(chan struct{}), final: req.Changeset, families: map[*check.Family]check.Reach{}, reach: map[string]check.Reach{},
 	}
 	s.store = newStore(v.Cache, req.Toolchain, tools, req.Config)
+	s.store.making = v.Making
 	s.types = req.types(s.store, s.base)
 	if emit != nil {
 		told := emit

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/compare"
+	"agent/verify/keylock"
 	"agent/verify/verifytest"
 )
 
@@ -38,6 +40,27 @@ func TestFindingsOfTheBaseAreThoseOfTheBaseline(t *testing.T) {
 	gates, err = v.Findings(t.Context(), req, nil)
 	if err != nil || len(*started) != 1 || gates[0].Verdict != check.Infra || len(gates[0].Findings) != 0 {
 		t.Errorf("another configuration: %+v, %v, boxes %q", gates, err, *started)
+	}
+}
+
+// Of several who judge on one base at the same time one finds out what it says of itself, and the others read that.
+func TestABaselineIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, map[string]string{"a.py": "import os\n"})
+	boxes := &counter{Launcher: s.lab.Engine, started: map[string]int{}}
+	s.verifier = &Verifier{Boxes: boxes, Cache: s.lab.Cache, Making: &keylock.Locks{}}
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			gates, err := s.verifier.Findings(t.Context(), s.request(workspace.Changeset{}), nil)
+			if err != nil || len(gates) == 0 || len(gates[0].Findings) != 1 {
+				t.Errorf("%+v, %v", gates, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := boxes.started["baseline-"+check.GroupStatic]; n != 1 {
+		t.Errorf("%d boxes", n)
 	}
 }
 

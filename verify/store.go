@@ -13,6 +13,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/egress"
 	"agent/verify/check"
+	"agent/verify/keylock"
 	"agent/verify/typecache"
 )
 
@@ -28,6 +29,8 @@ type store struct {
 	definitions string
 	// The same without it: the planted files have none.
 	proof string
+	// As Verifier.Making.
+	making *keylock.Locks
 }
 
 func newStore(cache Cache, toolchain string, tools check.Tools, cfg Config) *store {

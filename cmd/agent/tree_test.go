@@ -230,7 +230,7 @@ var allowed = map[string][]string{
 		"orchestrator/agent/critic", "cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "images/dependencies", "orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/agent/tools", "orchestrator/blame", "orchestrator/chat", "orchestrator/crew", "orchestrator/crew/builder", "orchestrator/export",
 		"orchestrator/forge", "orchestrator/gate", "orchestrator/gateway", "orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/catalog", "orchestrator/llm/emulated", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/report/gather", "orchestrator/run", "orchestrator/store",
 		"orchestrator/store/database", "orchestrator/store/history", "orchestrator/store/query", "orchestrator/survey", "orchestrator/tournament", "orchestrator/workbench", "sandbox", "sandbox/turns", "sandbox/workspace",
-		"sandbox/workspace/secret", "verify", "verify/repair",
+		"sandbox/workspace/secret", "verify", "verify/keylock", "verify/repair",
 	},
 	"cmd/guest":                       {"sandbox/guest"},
 	"images":                          {"images/dependencies", "images/registries", "sandbox/guest/sealed"},
@@ -345,7 +345,7 @@ var allowed = map[string][]string{
 	"sandbox/workspace/secret/disguise": {"sandbox/workspace/secret"},
 	"verify": {
 		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/turns", "sandbox/workspace", "sandbox/workspace/lang", "verify/audit", "verify/check", "verify/compare",
-		"verify/contrary", "verify/format", "verify/golang", "verify/mutate", "verify/node",
+		"verify/contrary", "verify/format", "verify/golang", "verify/keylock", "verify/mutate", "verify/node",
 		"verify/policy", "verify/python", "verify/room", "verify/shell", "verify/smoke", "verify/syntax", "verify/trial", "verify/typecache", "verify/web",
 	},
 	"verify/audit": {

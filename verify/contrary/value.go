@@ -3,7 +3,6 @@ package contrary
 import (
 	"fmt"
 	"math/rand/v2"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -95,4 +94,4 @@ func other(value string) string {
 	return value[:m[0]] + fmt.Sprint(now) + value[m[1]:]
 }
 
-var digits = regexp.MustCompile(`\d+`)
+var digits = lazyregexp.New(`\d+`)

@@ -17,6 +17,7 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/turns"
 	"agent/verify"
+	"agent/verify/keylock"
 	"agent/verify/repair"
 )
 
@@ -45,6 +46,8 @@ type Session struct {
 	exports bool
 	// What goes on when a run has ended.
 	background sync.WaitGroup
+	// Who makes which row of the cache of judgements.
+	making keylock.Locks
 	// What asks models, to be released at the end.
 	mu     sync.Mutex // guards chains
 	chains []*llm.Chain
@@ -169,7 +172,7 @@ func (s *Session) Runner(emit func(run.Event)) *run.Runner {
 	// Undo needs no boxes, and gets none.
 	if s.Engine != nil {
 		r.Images = s.Builder
-		r.Boxes, r.Verifier = s.Boxes(), &verify.Verifier{Boxes: s.Boxes(), Cache: s.DB, Turns: turns.New(), Hide: s.Hide}
+		r.Boxes, r.Verifier = s.Boxes(), &verify.Verifier{Boxes: s.Boxes(), Cache: s.DB, Making: &s.making, Turns: turns.New(), Hide: s.Hide}
 		r.Repairer = &repair.Repairer{Boxes: s.Boxes()}
 	}
 	return r

@@ -65,7 +65,7 @@ func (s *Session) examiner() *survey.Examiner {
 	// The cache is the one that the run's own verifier uses: what is found
 	// out here it need not find out again.
 	return &survey.Examiner{
-		Images: s.Builder, Inspector: &verify.Verifier{Boxes: s.Engine, Cache: s.DB, Hide: s.Hide}, Run: "analyze",
+		Images: s.Builder, Inspector: &verify.Verifier{Boxes: s.Engine, Cache: s.DB, Making: &s.making, Hide: s.Hide}, Run: "analyze",
 		Gate: func(e verify.Event) {
 			if s.Notify != nil {
 				s.Notify(run.Event{Gate: &e})
@@ -92,7 +92,7 @@ func (s *Session) Gatherer(boxes bool, why string) *gather.Gatherer {
 		Gate: s.examiner().Gate,
 	}
 	if boxes {
-		g.Images, g.Inspector = s.Builder, &verify.Verifier{Boxes: s.Engine, Cache: s.DB, Turns: turns.New(), Hide: s.Hide}
+		g.Images, g.Inspector = s.Builder, &verify.Verifier{Boxes: s.Engine, Cache: s.DB, Making: &s.making, Turns: turns.New(), Hide: s.Hide}
 	}
 	return g
 }
