@@ -42,11 +42,11 @@ func (l *Loop) Run(ctx context.Context, req run.Request, start Start) Result {
 		}
 		round, doc, err := l.round(ctx, it, req)
 		res.Iterations = append(res.Iterations, round)
+		if it.Outcome == outcomePromoted { // which it stays, whatever came behind it
+			res.Promoted++
+		}
 		if err != nil {
 			return res.fail(l.trouble(ctx, err))
-		}
-		if it.Outcome == outcomePromoted {
-			res.Promoted++
 		}
 		if p := l.late(ctx); p != nil {
 			return res.fail(p)

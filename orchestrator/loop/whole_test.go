@@ -333,7 +333,7 @@ func TestAroundTheRunsOfALoop(t *testing.T) {
 		return doc, nil
 	}
 	res := c.sail(t.Context(), loop.Start{Order: loop.Order{Iterations: 5, Goal: "count", Scope: []string{"a.py"}}})
-	if strings.Join(seen, ", ") != "x = 1 to x = 2, x = 2 to x = 3" || res.Exit != run.ExitFail || res.Error == nil || res.Error.Message != "the image fell ill" {
+	if strings.Join(seen, ", ") != "x = 1 to x = 2, x = 2 to x = 3" || res.Exit != run.ExitFail || res.Error == nil || res.Error.Message != "the image fell ill" || res.Promoted != 2 {
 		t.Fatalf("%q, exit %d: %+v", seen, res.Exit, res.Error)
 	}
 	it, ok, err := c.DB.LastIteration(t.Context(), c.Dir)
