@@ -47,8 +47,6 @@ type Queue struct {
 
 // A Batch is what was judged together, and passed.
 type Batch struct {
-	// Base is the digest of the tree that all of it was judged on.
-	Base string
 	// Members are the names of those that asked, in the order of the questions.
 	Members []string
 }
@@ -240,7 +238,7 @@ func (q *Queue) together(group []*question) bool {
 	if err != nil || report.Verdict != verify.Pass || slices.ContainsFunc(report.Holds, asks) {
 		return false
 	}
-	batch := &Batch{Base: req.Base.Digest()}
+	batch := &Batch{}
 	for _, ask := range group {
 		batch.Members = append(batch.Members, ask.member.name)
 	}
