@@ -58,10 +58,9 @@ func (s *session) asksOtherwise(ctx context.Context, def check.Check, q *contrar
 func (r *results) questions() map[string]*contrary.Question {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	todo := map[string]*contrary.Question{}
+	todo, program := map[string]*contrary.Question{}, trial.SplitPatch(r.request.Base, r.final).Program
 	for name := range r.judged {
 		if def := r.named(name); def.Gate == check.GateTests && def.Repeats && def.Group == check.GroupTests {
-			program := trial.SplitPatch(r.request.Base, r.final).Program
 			if q := contrary.Ask(check.NewView(r.request.Base, workspace.Changeset{}), check.NewView(r.request.Base, r.final), r.base[name].Tests, program); q != nil {
 				todo[name] = q
 			}
