@@ -107,7 +107,9 @@ func Open(ctx context.Context, h Host, set config.Settings, needEngine bool) (*S
 	// Before anything else is done: the next run must find the
 	// workspace whole, and a list must not show as running what is
 	// dead.
+	told := tellLate(h.Stderr, lateAfter, "agent: still removing what dead processes left; the engine takes long (does `docker ps` answer?)")
 	settled, err := s.Recover(ctx)
+	told()
 	// The person who comes back after a crash wants to know how it
 	// ended.
 	for _, r := range settled {
@@ -118,6 +120,23 @@ func Open(ctx context.Context, h Host, set config.Settings, needEngine bool) (*S
 		return nil, fmt.Errorf("settle what dead processes left: %w", err)
 	}
 	return s, nil
+}
+
+// lateAfter is how long a person hears nothing.
+const lateAfter = 5 * time.Second
+
+// tellLate writes a line when so much time has passed before done is called, which returns when nothing is written any more.
+func tellLate(w io.Writer, after time.Duration, line string) (done func()) {
+	over := make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		select {
+		case <-time.After(after):
+			fmt.Fprintln(w, line)
+		case <-over:
+		}
+	})
+	return func() { close(over); writing.Wait() }
 }
 
 // openDatabase opens the record: the database of the configuration, or
