@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"agent/orchestrator/agent"
 	"agent/orchestrator/crew/builder"
 	"agent/orchestrator/gate/batch"
 	"agent/orchestrator/run/runtest"
@@ -54,6 +56,19 @@ func three(t *testing.T, j *judgements) *site {
 		"one": {edits("a.py", "x = 1", "x = 2")}, "two": {edits("b.py", "b = 1", "b = 2")}, "three": {edits("c.py", "c = 1", "c = 2")}, "other": {edits("c.py", "c = 1", "c = 3")},
 	}
 	s.b.Parallel, s.b.Queue = 3, &batch.Queue{Slots: 1, Patience: time.Minute}
+	// All three are at work before any of them has a change.
+	var asked atomic.Int32
+	all := make(chan struct{})
+	s.model.before = func(q agent.Question) {
+		if q.Purpose != agent.Implement {
+			return
+		}
+		if n := asked.Add(1); n == 3 {
+			close(all)
+		} else if n < 3 {
+			<-all
+		}
+	}
 	return s
 }
 
@@ -132,12 +147,9 @@ func TestABatchOfADeadProcessIsJudgedAgain(t *testing.T) {
 	t.Parallel()
 	j := &judgements{}
 	s := three(t, j)
-	passed := 0
+	var passed atomic.Int32
 	m := &mortal{Plans: s.DB.Plans(), dies: func(builder.Attempt) bool { return false }, last: func(a builder.Attempt) bool {
-		if a.Kind == builder.TaskKind && a.Outcome == builder.Passed {
-			passed++
-		}
-		return passed == 1
+		return a.Kind == builder.TaskKind && a.Outcome == builder.Passed && passed.Add(1) == 1
 	}}
 	s.b.Plans = m
 	p := s.plan(t)
