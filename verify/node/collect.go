@@ -113,7 +113,7 @@ func Collects(v check.View) func(p string) bool {
 						add(p.Dir, s.Text, nodeCollects(patterns, options))
 					}
 				// What a command names is how it tests.
-				case s.Kind == npmscript.General && len(s.Words) > 0 && !aside(p.Dir):
+				case s.Kind == npmscript.General && len(s.Words) > 0:
 					add(path.Join(p.Dir, s.Dir), s.Text, named(s.Words))
 				}
 			}

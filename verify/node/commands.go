@@ -63,9 +63,6 @@ func testCommands(v check.View) []testCommand {
 
 // commands lists the commands of one package.
 func (p testPlan) commands() (list []testCommand) {
-	if aside(p.Dir) {
-		return nil
-	}
 	for i, s := range p.steps {
 		if s.Kind == npmscript.General {
 			list = append(list, testCommand{p.Dir, s, p.made(i)})
@@ -103,7 +100,7 @@ func runCommands(ctx context.Context, b check.Bench) check.Outcome {
 		result := check.TestResult{ID: c.id(), Outcome: "passed"}
 		if res.Exit != 0 || res.Signal != "" {
 			result.Outcome, result.File = "failed", path.Join(c.root, "package.json")
-			result.Message = check.Shorten(ended(res) + ": " + stepTail(res))
+			result.Message = check.Shorten(ended(res) + ": " + stepTold(res))
 		}
 		total.Tests = append(total.Tests, result)
 	}

@@ -86,7 +86,7 @@ func listNodeProjects(v check.View) (list []nodeProject) {
 	roots := map[string]bool{".": true} // directory: it has no script for tests, and no other runner
 	plans := testPlans(v)
 	for _, p := range plans {
-		roots[p.Dir] = len(p.steps) == 0 && !slices.ContainsFunc(packageRunners(), func(r packageRunner) bool { return p.needs[r.name] })
+		roots[p.Dir] = !p.aside && len(p.steps) == 0 && !slices.ContainsFunc(packageRunners(), func(r packageRunner) bool { return p.needs[r.name] })
 	}
 	// A package inside another one tests its own files.
 	slices.SortStableFunc(plans, func(a, b testPlan) int { return strings.Count(b.Dir+"/", "/") - strings.Count(a.Dir+"/", "/") })

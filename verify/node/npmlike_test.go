@@ -1,12 +1,20 @@
 package node
 
 import (
+	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"testing"
 
+	"agent/images/dependencies"
+	"agent/sandbox"
+	"agent/sandbox/guest"
+	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/checktest"
 	"agent/verify/node/npmscript"
+	"agent/verify/verifytest"
 )
 
 // What tests are started with is what npm starts them with, and what their script says: a NODE_ENV that nobody set has Babel and
@@ -37,5 +45,69 @@ func TestESLintIsAskedForWhatItsVersionHas(t *testing.T) {
 		if got := slices.Contains(args, "--no-error-on-unmatched-pattern"); got != want || !strings.Contains(strings.Join(args, " "), "--output-file=/r") {
 			t.Errorf("%s: %q", version, args)
 		}
+	}
+}
+
+// What a program of node shows above its error is the line of code that threw it, at times one of node's own.
+func TestTheComplaintIsTheErrorAndNoLineOfCode(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"node:internal/process/promises:394\n      triggerUncaughtException(err, true /* fromPromise */);\n      ^\n\nTypeError: no\n    at x\n": "TypeError: no",
+		"/work/a.js:1\nthrow new RangeError(1)\n^\n\nRangeError\n":                                                                               "RangeError",
+		"\u001b[31mError [ERR_X]: gone\u001b[39m\n":                                                                                              "Error [ERR_X]: gone",
+		"Exception in thread\n":             "Exception in thread",
+		"newException(a)\nsomething else\n": "newException(a)",
+	} {
+		if got := nodeComplaint(guest.Result{Stderr: guest.Output{Head: []byte(text)}}); got != want {
+			t.Errorf("%q is told as %q, want %q", text, got, want)
+		}
+	}
+}
+
+// The tests before and behind the one that failed are no part of the message.
+func TestACommandTellsTheTestThatFailed(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"# Subtest: a\n    ok 1 - fine\n    # Subtest: b\n    not ok 2 - b\n      ---\n      duration_ms: 1\n      error: |-\n        Expected 1\n        and 2\n      ...\nnot ok 1 - a\n  ---\n  error: '1 subtest failed'\n": "b: Expected 1",
+		"not ok 3 differs\n  ---\n  operator: equal\n  error: 'no'\n":    "differs: 'no'",
+		"not ok 3 differs\nok 4 behind\n# an error: of something else\n": "differs",
+		"make: *** [all] Error 2\n":                                      "make: *** [all] Error 2",
+	} {
+		if got := stepTold(guest.Result{Stdout: guest.Output{Head: []byte(text)}}); got != check.Shorten(want) {
+			t.Errorf("%q is told as %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestEveryMochaIsRead runs the same suite on versions with other options and other reports.
+func TestEveryMochaIsRead(t *testing.T) {
+	t.Parallel()
+	l := verifytest.Open(t)
+	files, manifests := map[string]string{}, map[string][]byte{}
+	for dir, version := range map[string]string{".": "6.2.3", "older": "5.2.0", "oldest": "3.5.3", "new": "10.8.2"} {
+		manifest := path.Join(dir, "package.json")
+		files[manifest] = fmt.Sprintf(`{"devDependencies": {"mocha": %q}, "scripts": {"test": "mocha --reporter dot spec"}}`, version)
+		manifests[manifest] = []byte(files[manifest])
+		files[path.Join(dir, "spec/a.js")] = "const assert = require('assert');\ndescribe('a', () => {\n  it('adds', () => assert.strictEqual(1, 1));\n  it('fails', () => { console.log('{'); assert.strictEqual(3, 4); });\n  it('later');\n});\n"
+	}
+	image, err := l.Builder.Install(t.Context(), l.Toolchain, dependencies.Read(manifests))
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := verifytest.Scan(t, files)
+	b := checktest.NewBenchOn(t, l.Snapshot(t, image, base).ID, base, workspace.Changeset{}, sandbox.Limits{})
+	out := mocha.run(t.Context(), b)
+	var got []string
+	for _, r := range out.Tests {
+		got = append(got, r.ID+" "+r.Outcome)
+	}
+	var want []string
+	for _, dir := range []string{".", "new", "older", "oldest"} {
+		file := path.Join(dir, "spec/a.js")
+		want = append(want, file+"::a > adds passed", file+"::a > fails failed", file+"::a > later skipped")
+	}
+	slices.Sort(got)
+	if slices.Sort(want); out.Blocked != "" || !slices.Equal(got, want) {
+		t.Errorf("%q %q, want %q\n%s", out.Blocked, got, want, out.Output)
 	}
 }

@@ -245,8 +245,8 @@ func nodeComplaint(res guest.Result) string {
 	return check.Shorten(cmp.Or(nodeError.FindString(text), check.FirstLine(text)))
 }
 
-// nodeError matches how node and its tools begin such a line.
-var nodeError = lazyregexp.New(`(?m)^\W*\w*(?:Error|Exception)\b.*$`)
+// nodeError matches how node and its tools begin such a line. A line of code with a call is none.
+var nodeError = lazyregexp.New(`(?m)^[^\w\n]*\w*(?:Error|Exception)(?:[^\w(].*)?$`)
 
 // judgeInstalled is compare.JudgeFindings for a tool that the workspace brings: a patch which
 // was allowed to change what is installed may do without it.
@@ -262,5 +262,16 @@ func judgeInstalled(tool string) func(base, cand check.Outcome, d check.Diff) ch
 // plantedRunner is the program of the planted package.
 const plantedRunner = `const report = process.argv.map((a) => /output(?:-?[fF]ile)?=(.*)/.exec(a)).find(Boolean)[1];
 require("node:fs").copyFileSync(__dirname + "/lib/report.json", report);
+process.exit(1);
+`
+
+// plantedEvents is that program for a runner which has a reporter of ours: it tells that what the report is to hold.
+const plantedEvents = `const list = process.argv, report = list.map((a) => /output=(.*)/.exec(a)).find(Boolean)[1];
+const Reporter = require(list[list.indexOf("--reporter") + 1]), runner = new (require("node:events"))();
+new Reporter(runner, { reporterOptions: { output: report } });
+const planted = require("./lib/report.json"), test = (t) => ({ ...t, fullTitle: () => t.fullTitle });
+for (const t of planted.passes) runner.emit("pass", test(t));
+for (const t of planted.failures) runner.emit("fail", test(t), new Error(t.err.message));
+runner.emit("end");
 process.exit(1);
 `

@@ -17,6 +17,8 @@ import (
 type testPlan struct {
 	Root
 	steps []npmscript.Step
+	// Nobody runs its scripts to test the workspace: it has no steps.
+	aside bool
 }
 
 // made lists the commands before the step i that make what tests use.
@@ -39,6 +41,10 @@ func testPlans(v check.View) []testPlan {
 	return check.Recall(v, "test plans", func() (plans []testPlan) {
 		roots := Roots(v)
 		for _, r := range roots {
+			if aside(r.Dir) { // its own: no test of another package
+				plans = append(plans, testPlan{Root: Root{Dir: r.Dir}, aside: true})
+				continue
+			}
 			steps := npmscript.Read(r.Scripts, "test")
 			if !slices.ContainsFunc(steps, tests) {
 				var others []string
@@ -55,7 +61,7 @@ func testPlans(v check.View) []testPlan {
 					steps[i].Kind = npmscript.General
 				}
 			}
-			p := testPlan{r, steps}
+			p := testPlan{Root: r, steps: steps}
 			for i, s := range steps {
 				// The tests are there when the commands before have made them: nobody can name them yet.
 				if s.Kind == npmscript.RunsNode && len(p.made(i)) > 0 && namesNone(v, r.Dir, s) {
@@ -90,9 +96,6 @@ type NotRun struct {
 func NotRunCommands(v check.View) map[string][]NotRun {
 	list := map[string][]NotRun{}
 	for _, p := range testPlans(v) {
-		if aside(p.Dir) {
-			continue
-		}
 		tested := slices.ContainsFunc(p.steps, tests)
 		for _, s := range p.steps {
 			if s.Kind == npmscript.Foreign || !tested {

@@ -6,8 +6,10 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/node/npmscript"
 )
@@ -52,10 +54,18 @@ func ended(res guest.Result) string {
 	return fmt.Sprintf("exit status %d", res.Exit)
 }
 
-// stepTail is the end of what a command wrote, for a message.
-func stepTail(res guest.Result) string {
-	return check.Shorten(check.Tail(check.Shown(res), check.MaxMessage/2))
+// stepTold is what a command wrote of its failing, for a message: the first test that failed, of a report in TAP,
+// which may go on behind it for long; else the end.
+func stepTold(res guest.Result) string {
+	text := check.Shown(res)
+	if m := tapFailed.FindStringSubmatch(text); m != nil {
+		return check.Shorten(strings.TrimSuffix(m[1]+": "+m[2], ": "))
+	}
+	return check.Shorten(check.Tail(text, check.MaxMessage/2))
 }
+
+// tapFailed matches a test that failed and, in the block behind it, what it says of that.
+var tapFailed = lazyregexp.New(`(?m)^\s*not ok \d+ (?:- )?(.+)$(?:(?:\n\s+.*)*?\n\s+error: (?:\|-\s+)?(.+)$)?`)
 
 // A preparation runs what makes the files that tests use, each command once in a box.
 type preparation struct{ done []string }
@@ -79,7 +89,7 @@ func (p *preparation) run(ctx context.Context, b check.Bench, root string, list 
 			manifest := path.Join(root, "package.json")
 			failed = append(failed, check.TestResult{
 				ID: fmt.Sprintf("%s (%s) %s", manifest, s.Script, s.Text), Outcome: "failed", File: manifest,
-				Message: check.Shorten(ended(res) + ": " + stepTail(res)),
+				Message: check.Shorten(ended(res) + ": " + stepTold(res)),
 			})
 		}
 	}

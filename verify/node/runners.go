@@ -32,6 +32,8 @@ type packageRunner struct {
 	stdout bool
 	// What it is started with by its version, besides; nil for nothing.
 	versioned func(version string) []string
+	// The reporter of ours that it is given in place of its own; nil for its own.
+	reporter func(t check.Tools) string
 	// What is set for it besides; nil for nothing.
 	env func(v check.View, u packageUse) map[string]string
 	// With which arguments it is run once more where its results do not fit what it wrote, which
@@ -102,12 +104,18 @@ var (
 	}
 	mocha = packageRunner{
 		name: MochaName, parse: parseMocha, planted: plantedMocha, defaults: []string{"test/*.{js,cjs,mjs}"}, values: mochaValues, keeps: []string{"-u", "-f"}, status: func(failures int) int { return min(failures, 255) },
-		witness: witness.MochaLike,
-		args: func(report string) []string {
-			return []string{"--no-watch", "--no-bail", "--full-trace", "--reporter=json", "--reporter-option=output=" + report}
-		},
+		witness: witness.MochaLike, versioned: mochaWhole, reporter: func(t check.Tools) string { return t.MochaReport },
+		args: func(report string) []string { return []string{"--full-trace", "-O", "output=" + report} },
 	}
 )
+
+// mochaWhole has mocha run all tests and end, whatever its configuration says; those before 6 know no such options.
+func mochaWhole(version string) []string {
+	if major, _, _ := strings.Cut(version, "."); len(major) == 1 && major < "6" {
+		return nil
+	}
+	return []string{"--no-watch", "--no-bail"}
+}
 
 // mochaValues are the options of mocha with a value.
 var mochaValues = []string{
@@ -267,6 +275,9 @@ func (r packageRunner) files(ctx context.Context, b check.Bench, u packageUse, p
 	args, collected := r.arguments(u), r.collected(b.View, u)
 	if r.versioned != nil {
 		args = append(args, r.versioned(p.Version)...)
+	}
+	if r.reporter != nil {
+		args = append(args, "--reporter", r.reporter(b.Tools))
 	}
 	runs := [][]string{files}
 	if r.perFile && len(collected) > 0 {

@@ -88,6 +88,9 @@ func (r packageRunner) plantedProgram() string {
 	if r.stdout {
 		return plantedPrinter
 	}
+	if r.reporter != nil {
+		return plantedEvents
+	}
 	return plantedRunner
 }
 
