@@ -157,10 +157,13 @@ func testUses(v check.View, tool string) (uses []packageUse) {
 }
 
 // without leaves out of a tool's arguments the options of these names, each with
-// its value where that is the next word and takes says that it has one.
+// its value where that is the next word and takes says that it has one, and two dashes.
 func without(args []string, takes map[string]bool) []string {
 	var kept []string
 	for i := 0; i < len(args); i++ {
+		if args[i] == "--" { // what is given behind it would be no option
+			continue
+		}
 		name, _, joined := strings.Cut(args[i], "=")
 		valued, dropped := takes[name]
 		if !dropped {

@@ -37,6 +37,7 @@ func TestUsesOfAToolAreFoundByScriptOrName(t *testing.T) {
 		"a second script":     {map[string]string{"package.json": pkg(has, "test", "npm run test:unit", "test:unit", "jest", "tests", "jest -x")}, []string{". map[] [] []"}},
 		"what it runs with":   {map[string]string{"package.json": pkg(has, "test", "tsc && cross-env NODE_OPTIONS='--x --y' npx jest --watch --config 'a b.js' --reporters x --bail=1 $MORE \"src\" | tee")}, []string{". map[NODE_OPTIONS:--x --y] [] [--config a b.js src]"}},
 		"by its own file":     {map[string]string{"package.json": pkg(has, "test", "A=1 node --import ./a.mjs --z node_modules/jest/bin/jest.js --ci")}, []string{". map[A:1] [--import ./a.mjs --z] [--ci]"}},
+		"behind dashes":       {map[string]string{"package.json": pkg(has, "test", "jest --ci -- src")}, []string{". map[] [] [--ci src]"}},
 		"beside a coverage":   {map[string]string{"package.json": pkg(has, "test", "nyc --all ./node_modules/.bin/jest")}, []string{". map[] [] []"}},
 		"an example":          {map[string]string{"package.json": pkg(""), "examples/a/package.json": pkg(has, "test", "jest"), "test/fixtures/b/package.json": pkg(has)}, nil},
 		"tools of a monorepo": {map[string]string{"package.json": pkg(has, "test", "turbo test"), "p/package.json": pkg("", "test", "jest"), "q/package.json": pkg("")}, []string{"p map[] [] []"}},

@@ -15,10 +15,10 @@ func TestACommandIsOfTheKindOfWhatItStarts(t *testing.T) {
 		},
 		Runs: {
 			"mocha", "npx mocha@10.2", "npx --yes -p mocha mocha", "yarn mocha", "pnpm dlx vitest run", "node_modules/.bin/jest", "./node_modules/.bin/ava", "node node_modules/mocha/bin/mocha.js", "node node_modules/.bin/_mocha x",
-			"node --import tsx node_modules/.bin/tape x", "tsx node_modules/tap/bin/tap.js", "node mocha", "env -u X uvu", "dotenv -e .env -- mocha", "nice -n 5 mocha", "c8 -r lcov mocha", "time tap",
+			"node --import tsx node_modules/.bin/tape x", "tsx node_modules/tap/bin/tap.js", "node mocha", "env -u X uvu", "dotenv -e .env -- mocha", "nice -n 5 mocha", "c8 -r lcov mocha", "time tap", "istanbul cover --report html _mocha -- test.js", "isparta cover node_modules/.bin/_mocha", "env-cmd -f .env jest", "dotenvx run -f .env -- vitest",
 		},
 		RunsNode:  {"node --test", "node --import tsx --test a.ts", "tsx --test", "c8 node --test", "node a.js --test", "cross-env A=1 node --test-reporter spec --test"},
-		Looks:     {"eslint .", "npx eslint", "yarn eslint", "tsc --noEmit", "tsc -p . --noEmit", "next lint", "vite check", "echo mocha", "exit 1", "npm ci", "c8 report", "nyc check-coverage", "./node_modules/.bin/xo", "yarn"},
+		Looks:     {"eslint .", "npx eslint", "yarn eslint", "tsc --noEmit", "tsc -p . --noEmit", "next lint", "vite check", "echo mocha", "exit 1", "npm ci", "c8 report", "istanbul report", "istanbul check-coverage --lines 90", "nyc check-coverage", "./node_modules/.bin/xo", "yarn"},
 		Makes:     {"tsc", "tsc -p .", "vite build", "rimraf dist", "make", "make lint", "npx rollup -c", "next build"},
 		Delegates: {"npm test -w a", "npm --workspaces test", "pnpm -r test", "yarn workspaces run test", "yarn --cwd web test", "npm --prefix=web test", "turbo run test", "nx test"},
 		Foreign:   {"karma start", "npx playwright test", "ng test", "cypress run", "electron-mocha"},

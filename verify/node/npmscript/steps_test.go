@@ -36,6 +36,18 @@ func TestSettingsReachTheCommands(t *testing.T) {
 	}
 }
 
+// Two dashes are for the wrapper, as npm and istanbul have it.
+func TestDashesOfAWrapperAreNoArgument(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]string{
+		"istanbul cover _mocha -- test.js -R dot": "[_mocha test.js -R dot]", "npm exec mocha -- a.js": "[mocha a.js]", "dotenvx run -- mocha -- a.js": "[mocha a.js]", "mocha -- a.js": "[mocha -- a.js]",
+	} {
+		if steps := Read(map[string]string{"test": script}, "test"); len(steps) != 1 || fmt.Sprint(steps[0].Words) != want {
+			t.Errorf("%s: %+v, want %s", script, steps, want)
+		}
+	}
+}
+
 func TestOptionsOfNodeAreToldFromThoseOfAProgram(t *testing.T) {
 	t.Parallel()
 	for words, want := range map[string]string{

@@ -14,18 +14,22 @@ import (
 var setting = lazyregexp.New(`^(\w+)=(.*)$`)
 
 // A wrapper is a program that starts another one. takes are its options with a value in the
-// next word; words may follow it before the program.
+// next word; words may follow it before the program, and with only must, which may then have
+// two dashes before its arguments.
 type wrapper struct {
 	takes []string
 	words []string
+	only  bool
 }
 
 // wrappers lists them, by name. What they do besides, as measuring coverage, proves nothing.
 var wrappers = map[string]wrapper{
 	"cross-env": {}, "env": {takes: []string{"-u", "--unset"}}, "time": {}, "nice": {takes: []string{"-n"}},
 	"npx": {takes: []string{"-p", "--package"}}, "bunx": {takes: []string{"-p", "--package"}},
-	"npm": {words: []string{"exec", "x"}}, "pnpm": {words: []string{"exec", "dlx"}}, "yarn": {words: []string{"exec", "run", "dlx"}},
+	"npm": {words: []string{"exec", "x"}, only: true}, "pnpm": {words: []string{"exec", "dlx"}}, "yarn": {words: []string{"exec", "run", "dlx"}},
 	"c8": {takes: coverageValues}, "nyc": {takes: coverageValues}, "dotenv": {takes: []string{"-e", "-v", "-c"}},
+	"istanbul": {takes: coverValues, words: []string{"cover", "test"}, only: true}, "isparta": {takes: coverValues, words: []string{"cover"}, only: true},
+	"env-cmd": {takes: []string{"-f", "--file", "-e", "--environments", "-r", "--rc-file"}}, "dotenvx": {takes: []string{"-f", "--env-file", "-e", "--env"}, words: []string{"run"}, only: true},
 }
 
 // coverageValues are the options of c8 and nyc with a value.
@@ -33,6 +37,9 @@ var coverageValues = []string{
 	"--reporter", "-r", "--exclude", "-x", "--include", "-n", "--lines", "--branches", "--functions", "--statements", "--temp-directory", "--temp-dir", "-t",
 	"--report-dir", "--reports-dir", "-o", "--src", "--extension", "-e", "--require", "-i", "--cwd", "--nycrc-path", "--config", "-c", "--exclude-node-modules",
 }
+
+// coverValues are those of istanbul before it was called nyc.
+var coverValues = []string{"--config", "--root", "-x", "--dir", "--report", "--print", "--default-excludes", "-i", "--context"}
 
 // ProgramName is the name of a program as a script calls it.
 func ProgramName(word string) string {
@@ -75,7 +82,7 @@ func unwrapped(words []string, scripts map[string]string) (inner []string, ok bo
 		case slices.Contains(w.words, words[1]) && (words[1] != "run" || len(words) > 2 && !hasScript(scripts, words[2])):
 			i = 2
 		// yarn and pnpm start a program where no script has that name.
-		case name == "npm" || strings.HasPrefix(words[1], "-") || hasScript(scripts, words[1]) || slices.Contains(managerWords, words[1]):
+		case w.only || strings.HasPrefix(words[1], "-") || hasScript(scripts, words[1]) || slices.Contains(managerWords, words[1]):
 			return nil, false
 		}
 	}
@@ -87,7 +94,10 @@ func unwrapped(words []string, scripts map[string]string) (inner []string, ok bo
 	if i >= len(words) || (name == "c8" || name == "nyc") && slices.Contains([]string{"report", "check-coverage", "merge", "instrument"}, words[i]) {
 		return nil, false
 	}
-	return words[i:], true
+	if inner = words[i:]; w.only && len(inner) > 1 && inner[1] == "--" {
+		inner = slices.Delete(slices.Clone(inner), 1, 2)
+	}
+	return inner, true
 }
 
 // hasScript reports whether there is a script of that name.
