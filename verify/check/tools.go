@@ -25,6 +25,6 @@ var Toolchain = Tools{
 	Packages: "/usr/lib/agent/npm", Pyright: "/usr/lib/agent/npm/pyright/index.js",
 	Syntax: "/agent/syntax.py", Tests: "/agent/run_tests.py", Trace: "/agent/trace_plan.py", Types: "/agent/types_cache.py", Plugins: "/agent/run_mypy.py", Links: "/agent/links.py",
 	Go:     "/usr/lib/agent/go/run",
-	Script: "/agent/typescript.cjs", NodeReporter: "/agent/node_reporter.mjs", VitestFaults: "/agent/vitest_faults.mjs", MochaReport: "/agent/mocha_report.cjs", Biome: "/agent/biome.json",
+	Script: "/agent/typescript.cjs", NodeReporter: "/agent/node_reporter.mjs", VitestFaults: "/agent/vitest_faults.mjs", MochaReport: "/agent/node_modules/mocha_report.cjs", Biome: "/agent/biome.json",
 	NodeLines: "/agent/node_lines.cjs", NodeLinesReport: "/agent/node_lines_report.cjs", ConfigLoads: "/agent/config_loads.cjs",
 }

@@ -229,6 +229,9 @@ const wholeModule = "go.mod"
 // trouble with its cache or the machine.
 var goOwn = lazyregexp.New(`go\.mod|go\.work|go\.sum|\bmodules?\b|vendor|import cycle`)
 
+// goProgress matches what the go command tells beside that.
+var goProgress = lazyregexp.New(`^(?:warning|downloading|finding|extracting|found|added|upgraded|creating)\b`)
+
 // goRefuses reports that the go command did not begin because of a file of the
 // workspace, with its reason.
 func goRefuses(status int, stderr string) (reason string, ok bool) {
@@ -236,12 +239,15 @@ func goRefuses(status int, stderr string) (reason string, ok bool) {
 		return "", false
 	}
 	for line := range strings.Lines(stderr) {
-		if text, cut := strings.CutPrefix(line, "go: "); cut && !strings.HasPrefix(text, "warning") {
+		if text, cut := strings.CutPrefix(line, "go: "); cut && !goProgress.MatchString(text) {
+			switch rest := check.FirstLine(stderr[strings.Index(stderr, line)+len(line):]); {
+			case strings.HasSuffix(text, " it:\n"): // the command that would
+				text += rest
 			// The heading of a list tells less than its first line.
-			if rest := check.FirstLine(stderr[strings.Index(stderr, line)+len(line):]); strings.HasSuffix(text, ":\n") && rest != "" {
+			case strings.HasSuffix(text, ":\n") && rest != "":
 				text = rest
 			}
-			return check.Shorten(strings.TrimSpace(text)), goOwn.MatchString(line)
+			return check.Shorten(text), goOwn.MatchString(line)
 		}
 	}
 	return "", false

@@ -110,9 +110,10 @@ func TestGoListThatIsNoAnswerIsTold(t *testing.T) {
 	}
 	// What is wrong with the module itself is a finding on its go.mod.
 	for stderr, want := range map[string]string{
-		"go: errors parsing go.mod:\ngo.mod:2: unknown directive: foo\n":                          "go.mod:2: unknown directive: foo",
-		"go: go.mod requires go >= 1.99 (running go 1.26.8; GOTOOLCHAIN=local)\n":                 "go.mod requires go >= 1.99 (running go 1.26.8; GOTOOLCHAIN=local)",
-		"go: inconsistent vendoring in /work:\n\ta@v1: is explicitly required in go.mod, but not": "a@v1: is explicitly required in go.mod, but not",
+		"go: errors parsing go.mod:\ngo.mod:2: unknown directive: foo\n":                                     "go.mod:2: unknown directive: foo",
+		"go: go.mod requires go >= 1.99 (running go 1.26.8; GOTOOLCHAIN=local)\n":                            "go.mod requires go >= 1.99 (running go 1.26.8; GOTOOLCHAIN=local)",
+		"go: downloading example.org/m v1.0.0\ngo: updates to go.mod needed; to update it:\n\tgo mod tidy\n": "updates to go.mod needed; to update it: go mod tidy",
+		"go: inconsistent vendoring in /work:\n\ta@v1: is explicitly required in go.mod, but not":            "a@v1: is explicitly required in go.mod, but not",
 	} {
 		list, err := parseGoList(verifytest.Ended(1, nil, []byte(stderr)))
 		if err != nil || len(list) != 1 {

@@ -25,7 +25,7 @@ func FuzzReports(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for name, parse := range map[string]func([]byte, reading) ([]check.TestResult, error){
-			"jest": parseJest, "mocha": parseMocha, "tap": parseTAP, "uvu": parseUvu,
+			"jest": parseJest, "mocha": parseMocha, "tap": parseTAP, "ava": parseAva, "uvu": parseUvu,
 		} {
 			results, err := parse(data, reading{place: place, ours: func(string) bool { return false }})
 			if err != nil {

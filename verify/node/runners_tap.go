@@ -15,7 +15,7 @@ import (
 // The runners that report in TAP.
 var (
 	ava = packageRunner{
-		name: AvaName, parse: parseTAP, stdout: true, planted: plantedTAP, attribute: avaFile,
+		name: AvaName, parse: parseAva, stdout: true, planted: plantedTAP, attribute: avaFile,
 		values: []string{"-c", "--concurrency", "-m", "--match", "-T", "--timeout", "--config", "--node-arguments"},
 		args:   func(string) []string { return []string{"--tap"} },
 		defaults: []string{
@@ -98,9 +98,17 @@ func (r packageRunner) plantedProgram() string {
 // the tests of that file; the others are told of the package.
 func parseTAP(data []byte, by reading) ([]check.TestResult, error) {
 	tests, err := tapreport.Read(data)
-	if err != nil {
-		return nil, err
-	}
+	return resultsOf(tests, by), err
+}
+
+// parseAva reads those of a report of ava.
+func parseAva(data []byte, by reading) ([]check.TestResult, error) {
+	tests, err := tapreport.ReadPoints(data)
+	return resultsOf(tests, by), err
+}
+
+// resultsOf are the tests of a report by themselves.
+func resultsOf(tests []tapreport.Test, by reading) []check.TestResult {
 	var l testList
 	var add func(file string, names []string, t tapreport.Test)
 	add = func(file string, names []string, t tapreport.Test) {
@@ -142,7 +150,7 @@ func parseTAP(data []byte, by reading) ([]check.TestResult, error) {
 			l.add(r)
 		}
 	}
-	return l.results, nil
+	return l.results
 }
 
 // scriptFile matches the names of files of JavaScript and TypeScript.

@@ -14,7 +14,7 @@ import (
 
 // What the runners wrote, shortened.
 const (
-	avaWritten = "TAP version 13\nok 1 - sub › b › other\nok 2 - a › later # SKIP\nnot ok 3 - a › sometime # TO" + "DO\nok 4 - a › adds\n#   hello\nnot ok 5 - a › fails\n" +
+	avaWritten = "TAP version 13\n# a › beforeEach hook for other\n#   hello\nok 1 - sub › b › other\nok 2 - a › later # SKIP\nnot ok 3 - a › sometime # TO" + "DO\nok 4 - a › adds\n#   hello\nnot ok 5 - a › fails\n" +
 		"  ---\n    name: AssertionError\n    values:\n      'Difference:': |-\n        - 1\n        + 2\n    message: ok 7\n    at: 'file:///work/web/test/a.js:3:5'\n  ...\n\n1..5\n# tests 4\n# pass 2\n# fail 2\n\n"
 	tapeWritten = "TAP version 13\n# one\nok 1 same\n# nested\nok 2 should be truthy\n# SKIP two\n# three\nok 3 first\nnot ok 4 differs\n  ---\n    operator: equal\n    stack: |-\n      Error: differs\n" +
 		"          at Test.<anonymous> (/work/web/test/a.js:4:28)\n  ...\nok 5 again\n\n1..5\n# tests 5\n# pass  4\n# fail  1\n\n"
@@ -50,7 +50,7 @@ func TestTAPIsReadTestByTest(t *testing.T) {
 			"web/test/n.js::loose passed :0 ", "web/test/n.js::skipped skipped :0 ", "web/test/o.js::loose passed :0 ", "web/test/p.js::held passed :0 ", "web/test/q.js error web/test/q.js:0 test/q.js: exitCode: 1",
 		}},
 	} {
-		results, err := parseTAP([]byte(c.written), reading{place: place})
+		results, err := c.runner.parse([]byte(c.written), reading{place: place})
 		var got []string
 		for _, r := range c.runner.located(results, "web", c.files) {
 			message, _, _ := strings.Cut(r.Message, " Test.<anonymous>")

@@ -49,13 +49,24 @@ var (
 type reader struct {
 	lines []string
 	at    int
+	// No comment names the points behind it.
+	unnamed bool
 }
 
 // Read reads a report, strictly: each level must have the plan that its points fulfil, so that
 // a run which broke off is none.
-func Read(data []byte) ([]Test, error) {
-	r := &reader{lines: strings.Split(string(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))), "\n")}
+func Read(data []byte) ([]Test, error) { return newReader(data).level("") }
+
+// ReadPoints reads one in which each point is a test, whatever comments stand before it: ava writes
+// in them what hooks and tests log.
+func ReadPoints(data []byte) ([]Test, error) {
+	r := newReader(data)
+	r.unnamed = true
 	return r.level("")
+}
+
+func newReader(data []byte) *reader {
+	return &reader{lines: strings.Split(string(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))), "\n")}
 }
 
 // level reads the tests at one indentation.
@@ -109,7 +120,7 @@ func (r *reader) level(indent string) (tests []Test, err error) {
 				last := &tests[len(tests)-1]
 				last.Message = cmp.Or(last.Message, check.Join([]string{text, said}, ": "))
 			}
-		case nameLine.MatchString(line):
+		case !r.unnamed && nameLine.MatchString(line):
 			name = strings.TrimSpace(line[2:])
 		}
 	}
