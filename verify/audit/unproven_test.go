@@ -113,6 +113,7 @@ func TestWhatDidNotRunIsToldByProject(t *testing.T) {
 		"no script":                {map[string]string{"a.spec.ts": spec}, nil, []string{"no-runner none a.spec.ts"}},
 		"a failing test ran":       {map[string]string{"a.test.js": spec}, map[string]check.Outcome{node.TestsName: nodeRan("a.test.js", "failed")}, nil},
 		"a runner that found none": {map[string]string{"package.json": pkg("node --test"), "a.test.js": spec}, map[string]check.Outcome{node.TestsName: {}}, []string{"none-found none node"}},
+		"none could begin":         {map[string]string{"test_a.py": "def test_x(): pass\n"}, map[string]check.Outcome{python.PytestName: {Roots: map[string]string{".": "no module", "b": ""}}}, []string{"not-judged none no module"}},
 		"expected to fail":         {map[string]string{"test_a.py": "def test_x(): pass\n"}, map[string]check.Outcome{python.PytestName: nodeRan("test_a.py", "xfailed")}, []string{"all-skipped none pytest"}},
 		"another language beside": {
 			map[string]string{"test_a.py": "def test_x(): pass\n", "a_test.rb": ""}, map[string]check.Outcome{python.PytestName: nodeRan("test_a.py", "passed")}, []string{"no-runner part Ruby"},
@@ -123,6 +124,9 @@ func TestWhatDidNotRunIsToldByProject(t *testing.T) {
 		e := evidenceOf(base, workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "x.json", After: []byte("1")}}})
 		for name, out := range c.ran {
 			e.Before[name], e.Candidate[name], e.Judged[name] = out, out, check.Gate{Verdict: check.Pass}
+			if out.AnyBlocked() {
+				e.Skipped[name] = fmt.Sprint(out.Roots)
+			}
 		}
 		list := e.Unproven()
 		ok := len(list) == len(c.want)

@@ -153,7 +153,7 @@ func (t *tests) count(c check.Check) {
 		switch {
 		case node.IsAbsent(c.Name, cand):
 			u.Kind, u.Reason = NotInstalled, cand.Blocked
-		case cand.Blocked == "" && cand.Verdict == "" && len(cand.Tests) == 0:
+		case !cand.AnyBlocked() && cand.Verdict == "" && len(cand.Tests) == 0:
 			u.Kind, u.Reason = NoneFound, c.Name+" found no tests"
 		case c.Name == node.CommandsName && strings.Contains(reason, notInBox):
 			u.Kind = NoRunner

@@ -154,7 +154,7 @@ func (r packageRunner) check() check.Check {
 // early, writes elsewhere, or looks at a part only. True for one with a value.
 var runnerOptions = map[string]bool{
 	"run": false, "watch": false, "dev": false, "-w": false, "--run": false, "--watch": false, "--watchAll": false, "--ui": false, "--open": false,
-	"--bail": false, "-b": false, "--coverage": false, "--collectCoverage": false, "--coverage.enabled": false, "--coverageReporters": true,
+	"--bail": false, "-b": false, "--coverage": false, "--collectCoverage": false, "--coverage.enabled": false, "--coverageReporters": true, "--coverageThreshold": true,
 	"--coverageDirectory": true, "--reporter": true, "--reporters": true, "-R": true, "--reporter-option": true, "--reporter-options": true, "-O": true,
 	"--json": false, "--outputFile": true, "--changed": false, "--changedSince": true, "--onlyChanged": false, "-o": false, "--onlyFailures": false,
 	"-f": false, "--lastCommit": false, "--shard": true, "-u": false, "--update": false, "--updateSnapshot": false, "--cacheDirectory": true,

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/lazyregexp"
 	shell "mvdan.cc/sh/v3/syntax"
 )
 
@@ -304,24 +305,36 @@ func (r *stepReader) push(s Step) {
 // unset variable here, in the box as well, is nothing; ok is false for all else.
 func literal(w *shell.Word) (text string, ok bool) {
 	var b strings.Builder
-	parts := w.Parts
-	for i := 0; i < len(parts); i++ {
-		switch part := parts[i].(type) {
+	ok = literals(&b, w.Parts, unescaped)
+	return b.String(), ok
+}
+
+// What a backslash stands before that a shell takes away, outside of quotes and between double ones.
+var (
+	unescaped = lazyregexp.New(`\\(?s:(.))`)
+	inQuotes  = lazyregexp.New("\\\\([$`\"\\\\])")
+)
+
+func literals(b *strings.Builder, parts []shell.WordPart, escapes *lazyregexp.Regexp) bool {
+	for _, part := range parts {
+		switch part := part.(type) {
 		case *shell.Lit:
-			b.WriteString(part.Value)
+			b.WriteString(escapes.ReplaceAllString(strings.ReplaceAll(part.Value, "\\\n", ""), "${1}"))
 		case *shell.SglQuoted:
 			b.WriteString(part.Value)
 		case *shell.DblQuoted:
-			parts = slices.Insert(slices.Clone(parts), i+1, part.Parts...)
+			if !literals(b, part.Parts, inQuotes) {
+				return false
+			}
 		case *shell.ParamExp:
 			if part.Exp != nil || part.Param.Value == "PWD" || part.Param.Value == "HOME" || strings.HasPrefix(part.Param.Value, "npm_") {
-				return "", false
+				return false
 			}
 		default:
-			return "", false
+			return false
 		}
 	}
-	return b.String(), true
+	return true
 }
 
 // Joined lays settings over others.

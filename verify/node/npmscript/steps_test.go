@@ -36,6 +36,19 @@ func TestSettingsReachTheCommands(t *testing.T) {
 	}
 }
 
+// What a shell takes away, no program is given.
+func TestBackslashesAreThoseOfAShell(t *testing.T) {
+	t.Parallel()
+	for script, want := range map[string]string{
+		`jest --a="{ \"b\": \\ \d }" \'x\' '\"'`: `["jest" "--a={ \"b\": \\ \\d }" "'x'" "\\\""]`,
+		"mocha \\\n a\\ b":                       `["mocha" "a b"]`,
+	} {
+		if steps := Read(map[string]string{"test": script}, "test"); len(steps) != 1 || fmt.Sprintf("%q", steps[0].Words) != want {
+			t.Errorf("%s: %+v, want %s", script, steps, want)
+		}
+	}
+}
+
 // Two dashes are for the wrapper, as npm and istanbul have it.
 func TestDashesOfAWrapperAreNoArgument(t *testing.T) {
 	t.Parallel()
