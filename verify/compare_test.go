@@ -251,7 +251,7 @@ func TestOverallVerdictIsTheWeightiest(t *testing.T) {
 			gates = append(gates, check.Gate{Verdict: order[k]})
 			best = min(best, k)
 		}
-		if got := overall(gates); got != order[best] {
+		if got := compare.Overall(gates); got != order[best] {
 			t.Fatalf("%v of %+v, want %v", got, gates, order[best])
 		}
 	})

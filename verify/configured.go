@@ -2,12 +2,15 @@ package verify
 
 import (
 	"context"
+	"path"
 	"slices"
 
+	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/policy"
 	"agent/verify/python"
+	"agent/verify/trial"
 )
 
 // configured runs a check on the candidate cs, which stands in the box, under the
@@ -124,6 +127,7 @@ func (s *session) beside(ctx context.Context, def check.Check, b check.Bench, cs
 	for _, f := range also.Findings {
 		if f.File != "" && v.Counts(f.File) && !told[at(f)] {
 			out.Findings = append(out.Findings, f)
+			s.results.keptBack(def.Name, nil)
 		}
 	}
 	return out
@@ -164,4 +168,62 @@ func (s *session) keep(ctx context.Context, b check.Bench, defs []check.Check, c
 		return "", nil
 	}
 	return python.KeepTree(ctx, b, cs)
+}
+
+// misconfigured reports whether a check speaks against the candidate under a configuration of the base that the patch
+// changes. It is called with mu held.
+func (r *results) misconfigured(def check.Check, g check.Gate) bool {
+	if g.Verdict != check.Fail || len(g.Findings) == 0 || def.Config == nil {
+		return false
+	}
+	config, _ := splitConfig(r.final)
+	return r.partial[def.Name] || slices.ContainsFunc(config.Changes, func(c workspace.Change) bool { return slices.Contains(def.Config, path.Base(c.Path)) })
+}
+
+// bring runs the checks that wait for it under the configuration of the patch, which somebody has approved in advance:
+// what only that of the base speaks against is then held, and no fault.
+func (s *session) bring(ctx context.Context) {
+	s.results.mu.Lock()
+	names := slices.Clone(s.results.waiting)
+	s.results.mu.Unlock()
+	for _, name := range names {
+		def, out := checkNamed(name), check.Outcome{}
+		give := s.turn(ctx)
+		err := s.withBox(ctx, s.req.patched(), "brought-", def.Group, func(box *sandbox.Box) {
+			if err := box.Apply(ctx, s.final); err != nil {
+				out = check.Infraf("apply the patch: %v", err)
+				return
+			}
+			b := s.bench(box, check.NewView(s.req.Base, s.final), check.Entry{})
+			b.Reach, b.Leave = s.reach[name], s.leaves(def)
+			out = def.Run(ctx, b)
+		})
+		give()
+		if err != nil {
+			out = check.Infraf("%v", err)
+		}
+		if ctx.Err() == nil {
+			s.results.bring(name, out)
+		}
+	}
+}
+
+// bring records what a check finds under the configuration of the patch, for which its judgement has waited.
+func (r *results) bring(name string, out check.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	g, reason := judge(r.named(name), r.base[name], out.Beside(r.base[name], r.left[name]), r.proof[name], r.diff)
+	r.brought[name] = reason == "" && g.Verdict == check.Pass
+	r.judge(name)
+}
+
+// asBrought is the judgement of a check whose findings are gone under the configuration of the patch.
+func asBrought(g check.Gate) check.Gate {
+	g.Verdict, g.Findings = check.Policy, slices.Clone(g.Findings)
+	for i := range g.Findings {
+		f := &g.Findings[i]
+		f.Message = check.Join([]string{f.Rule, f.Message}, ": ") + " (with the configuration before the patch; that of the patch allows it)"
+		f.Rule = trial.RuleConfigured
+	}
+	return g
 }

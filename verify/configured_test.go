@@ -3,7 +3,9 @@ package verify
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"agent/images/dependencies"
@@ -66,6 +68,48 @@ func TestWhatAConfigurationNamesIsThatOfTheBase(t *testing.T) {
 				t.Errorf("%s: %s %s, %+v\n%+v", c.gate, g.Verdict, g.Detail, g.Findings, r.Skipped)
 			}
 		})
+	}
+}
+
+// A commit that changes a linter's configuration and the code that goes with it has a way: whoever approves the one has it count,
+// and what is wrong under both stays wrong.
+func TestAnApprovedConfigurationCounts(t *testing.T) {
+	t.Parallel()
+	base := map[string]string{"ruff.toml": "extend = \"conf/house.toml\"\n", "conf/house.toml": "[lint]\nselect = [\"F\", \"T20\"]\n", "a.py": "x = 1\n", "a.sh": script}
+	printed := map[string]string{"conf/house.toml": "[lint]\nselect = [\"F\"]\n", "a.py": "x = 1\nprint(x)\n", "a.sh": script + "echo \"$z\"\n", ".shellcheckrc": "disable=SC2154\n"}
+	undefined := maps.Clone(printed)
+	undefined["a.py"] = "print(y)\n"
+	s := newSite(t, base)
+	for _, c := range []struct {
+		patch map[string]string
+		allow []string
+		want  check.Verdict
+		held  int
+	}{
+		{printed, nil, check.Fail, 0},
+		{printed, []string{policy.Suppression}, check.Fail, 0},
+		{printed, []string{policy.Tooling}, check.Pass, 2},
+		{undefined, []string{policy.Tooling}, check.Fail, 1},
+	} {
+		req := s.request(verifytest.Change(t, s.base, c.patch))
+		req.Allow = c.allow
+		r, err := s.verifier.Verify(t.Context(), req, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := find(t, r, check.GateLint)
+		if g.Verdict != c.want || strings.Contains(g.Detail, "--allow tooling") != (c.want == check.Fail && !slices.Contains(c.allow, policy.Tooling)) {
+			t.Errorf("%v: %s %s %+v", c.allow, g.Verdict, g.Detail, g.Findings)
+		}
+		said := 0
+		for _, h := range r.Holds {
+			if h.Kind == policy.Tooling && h.Block && strings.Contains(h.Reason, "(with the configuration before the patch; that of the patch allows it)") {
+				said++
+			}
+		}
+		if said != c.held {
+			t.Errorf("%v: %d findings are held: %+v", c.allow, said, r.Holds)
+		}
 	}
 }
 

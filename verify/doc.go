@@ -113,6 +113,7 @@
 //	predate-…         rewritten tests as they are now, on the program as it was
 //	weigh-…           rewritten tests on mutants of the program, as they were and as they are now
 //	contrary-…        tests that expect other values, with the patch; where they pass, without it as well
+//	brought-…         lint and types under the configuration that the patch brings, where that was approved
 //	bare-…            lint and types without the suppressions that the patch adds
 //	eslint, stylelint the workspace's own, for their configuration is code
 //	tsc               the workspace's own, for it is a package

@@ -191,7 +191,7 @@ func (s *session) without(ctx context.Context, defs []check.Check, bare workspac
 func (r *results) passed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return overall(slices.Collect(maps.Values(r.judged))) == check.Pass
+	return compare.Overall(slices.Collect(maps.Values(r.judged))) == check.Pass
 }
 
 // heeding lists the checks that judged and that heed suppressions, by the box that they share.

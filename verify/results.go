@@ -51,6 +51,9 @@ type results struct {
 	// The checks that judged with configuration as it was, and what is held for that.
 	partial     map[string]bool
 	configuring []policy.Hold
+	// The checks to be run under the configuration of the patch, and whether nothing speaks against it then.
+	waiting []string
+	brought map[string]bool
 	// Tests that may fail by chance, and what came of their repeats.
 	suspects    map[string][]compare.Suspect
 	repetitions map[string]*compare.Repetition
@@ -77,7 +80,7 @@ func newResults(emit func(Event), req Request) *results {
 	r := &results{
 		request: req, own: customChecks(req.Config.Gates, req.Changeset), emit: emit, told: map[string]bool{},
 		cand: map[string]check.Outcome{}, base: map[string]check.Outcome{}, ran: map[string]bool{}, skipped: map[string]string{}, judged: map[string]check.Gate{},
-		left: map[string]check.Reach{}, trials: map[string]*trial.Trial{}, approved: map[string][]policy.Hold{}, suspects: map[string][]compare.Suspect{}, repetitions: map[string]*compare.Repetition{}, partial: map[string]bool{},
+		left: map[string]check.Reach{}, trials: map[string]*trial.Trial{}, approved: map[string][]policy.Hold{}, suspects: map[string][]compare.Suspect{}, repetitions: map[string]*compare.Repetition{}, partial: map[string]bool{}, brought: map[string]bool{},
 	}
 	r.base[format.Name] = check.Outcome{} // formatting has no baseline
 	r.settle(req.Changeset)
@@ -209,7 +212,7 @@ func (r *results) compared(gate string) {
 		}
 	}
 	if len(parts) > 0 {
-		g := together(parts)
+		g := compare.Together(parts)
 		e.Verdict, e.Seconds, e.Detail = g.Verdict, g.Seconds, g.Detail
 	}
 	r.tell("done", e)
@@ -254,6 +257,16 @@ func (r *results) judge(name string) {
 			r.suspects[name] = list
 			return
 		}
+	}
+	switch passes, asked := r.brought[name]; {
+	case passes:
+		g = asBrought(g)
+	case reason != "" || asked || !r.misconfigured(def, g):
+	case slices.Contains(r.request.Allow, policy.Tooling):
+		r.waiting = append(r.waiting, name)
+		return
+	default:
+		g.Detail += "; --allow tooling has the configuration of the patch count"
 	}
 	if reason == "" && r.trials[name].Ask(g, base, cand, r.diff) {
 		return
@@ -326,35 +339,11 @@ func (r *results) gate(name string) (g check.Gate, reason string) {
 	if len(parts) == 0 {
 		return check.Gate{}, strings.Join(reasons, "; ")
 	}
-	g = together(parts)
+	g = compare.Together(parts)
 	for _, text := range unjudged {
 		g.Detail += "; " + text
 	}
 	return g, ""
-}
-
-// together makes one gate of what its checks say. The weightiest verdict counts,
-// and its detail comes first.
-func together(parts []check.Gate) check.Gate {
-	g := check.Gate{Name: parts[0].Name, Verdict: overall(parts), Findings: []check.Finding{}, OldFindings: []check.Finding{}}
-	if parts[0].Verdict == "" && g.Verdict == check.Pass {
-		g.Verdict = "" // a baseline is no judgement
-	}
-	var details, others, outputs, tools []string
-	for _, p := range parts {
-		if p.Verdict == g.Verdict {
-			details = append(details, p.Detail)
-		} else {
-			others = append(others, p.Detail)
-		}
-		outputs, tools = append(outputs, p.Output), append(tools, p.Tool)
-		g.Findings = append(g.Findings, p.Findings...)
-		g.OldFindings = append(g.OldFindings, p.OldFindings[:min(len(p.OldFindings), compare.MaxOld-len(g.OldFindings))]...)
-		g.Seconds, g.Old, g.Fixed, g.Peak = g.Seconds+p.Seconds, g.Old+p.Old, g.Fixed+p.Fixed, max(g.Peak, p.Peak)
-	}
-	g.Detail, g.Tool = check.Join(append(details, others...), "; "), check.Join(tools, ", ")
-	g.Output = check.Tail(check.Join(outputs, "\n"), check.MaxTail)
-	return g
 }
 
 // judge is the table of what may come together. It decides on one check, or gives
@@ -394,26 +383,6 @@ func judge(def check.Check, base, cand check.Outcome, unproven string, d check.D
 		return check.Gate{}, g.Detail // no judgement comes of the two
 	}
 	return g, ""
-}
-
-// verdictOrder ranks what one gate may say, the weightiest first. Fail comes
-// before all, since one certain fault needs no other evidence. OOM and timeout
-// are the patch's doing as well, but leave open what it would have done. Infra
-// comes next: nobody knows, so it is no pass, and a person's approval (policy)
-// would approve something that was not proved.
-var verdictOrder = []check.Verdict{check.Fail, check.OOM, check.Timeout, check.Infra, check.Policy}
-
-// overall is the verdict of a candidate: that of its weightiest gate, pass when
-// there is none that objects. The order of the gates does not matter.
-func overall(gates []check.Gate) check.Verdict {
-	for _, v := range verdictOrder {
-		for _, g := range gates {
-			if g.Verdict == v {
-				return v
-			}
-		}
-	}
-	return check.Pass
 }
 
 // leave records what the candidate's run of a check leaves out.

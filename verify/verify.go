@@ -79,7 +79,7 @@ func (v *Verifier) Findings(ctx context.Context, req Request, emit func(Event)) 
 			}
 		}
 		if len(parts) > 0 {
-			gates = append(gates, together(parts).Hidden(v.Hide))
+			gates = append(gates, compare.Together(parts).Hidden(v.Hide))
 		}
 	}
 	return gates, nil
@@ -166,7 +166,7 @@ func (s *session) report() Report {
 		report.Holds = append(report.Holds, r.approved[c.Name]...)
 	}
 	report.Holds = slices.Concat(report.Holds, r.contrary, r.silenced, r.configuring)
-	report.Verdict = overall(report.Gates)
+	report.Verdict = compare.Overall(report.Gates)
 	known := r.evidence()
 	report.Unproven, report.Executed, report.Evidence = known.Unproven(), known.Executions(), known
 	if report.Verdict == check.Pass {

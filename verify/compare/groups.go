@@ -7,9 +7,9 @@ import (
 	"agent/verify/check"
 )
 
-// generated matches what runners and loops put into the names of tests: parameters, and
+// generated matches what runners and loops put into the names of tests: parameters, addresses, and
 // numbers of cases, of subtests and of repetitions.
-var generated = lazyregexp.New(`\[.*\]$|\d+`)
+var generated = lazyregexp.New(`\[.*\]$|\b0x[0-9a-fA-F]+|\d+`)
 
 // groupOf is the name of a test without what is generated in it. Tests of one group have the
 // same text, and which of them is which may change with a line above.

@@ -143,7 +143,7 @@ var plainHidden = []string{
 	"/.github/", "/.storybook/", "/.vitepress/", "/.vuepress/", "/.*ignore", "/.gitkeep", "/.keep", "/.git-blame-ignore-revs", "/.nojekyll", "/.well-known/", "/.aiexclude",
 	"/.env.example", "/.env.*.example", "/.env.sample", "/.env.template", "/.env.dist", "/.env-example",
 	"/.nvmrc", "/.node-version", "/.python-version", "/.ruby-version", "/.java-version", "/.go-version", "/.terraform-version",
-	"/.markdownlint.json", "/.markdownlint.yaml", "/.markdownlint.yml", "/.markdownlintrc", "/.yamllint", "/.yamllint.yml", "/.yamllint.yaml", "/.codespellrc", "/.cspell.json",
+	"/.markdownlint.json", "/.markdownlint.yaml", "/.markdownlint.yml", "/.markdownlintrc", "/.yamllint", "/.yamllint.yml", "/.yamllint.yaml", "/.codespellrc", "/.cspell.json", "/.spell-dict", "/.spelling", "/.wordlist", "/.wordlist.txt", "/.dictionary", "/.dictionary.txt",
 	"/.browserslistrc", "/.all-contributorsrc", "/.clang-format", "/.jsbeautifyrc", "/.typos.toml", "/.vale.ini", "/.vale/", "/.hadolint.yaml", "/.sqlfluff", "/.npmpackagejsonlintrc.json",
 	"/.changeset/*.md", "/.changes/", "/.changelog/", "/.release-notes/", "/.zenodo.json", "/.cff", "/.licenserc.yaml", "/.reuse/", "/.hgtags", "/.tx/config", "/.weblate",
 }

@@ -9,9 +9,13 @@ import (
 	"agent/verify/smoke"
 )
 
+// RuleConfigured is the rule of what a check finds under the configuration of the base and not under that of the patch.
+const RuleConfigured = "configuration"
+
 // ApprovedBy are the kinds of hold whose approval in advance lets tests prove less than
-// before, or the program do less, by the rule of the finding.
+// before, the program do less, or the patch's own configuration count, by the rule of the finding.
 var ApprovedBy = map[string]string{
+	RuleConfigured:          policy.Tooling,
 	compare.RuleTestRemoved: policy.WeakerTest, compare.RuleTestSkipped: policy.WeakerTest, compare.RuleTestHelper: policy.ChangedTest,
 	smoke.RuleIdle: policy.Idle, smoke.RuleEnded: policy.Idle,
 }

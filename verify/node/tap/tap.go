@@ -69,6 +69,12 @@ func newReader(data []byte) *reader {
 	return &reader{lines: strings.Split(string(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))), "\n")}
 }
 
+// speaks reports whether a line is one of TAP. What a test prints stands between those, at any indentation.
+func speaks(line string) bool {
+	line = strings.TrimSpace(line)
+	return line == "}" || pointLine.MatchString(line) || planLine.MatchString(line) || subtestLine.MatchString(line) || strings.HasPrefix(line, "Bail out!")
+}
+
 // level reads the tests at one indentation.
 func (r *reader) level(indent string) (tests []Test, err error) {
 	planned, points, name := -1, 0, ""
@@ -80,7 +86,7 @@ func (r *reader) level(indent string) (tests []Test, err error) {
 	}
 	for ; r.at < len(r.lines); r.at++ {
 		line, ok := strings.CutPrefix(r.lines[r.at], indent)
-		if !ok && strings.TrimSpace(r.lines[r.at]) != "" {
+		if !ok && speaks(r.lines[r.at]) {
 			break
 		}
 		switch m := pointLine.FindStringSubmatch(line); {
@@ -156,7 +162,7 @@ func (r *reader) subtest(indent, comment string) (Test, error) {
 	t.Inner = inner
 	for ; r.at < len(r.lines); r.at++ {
 		line := strings.TrimPrefix(r.lines[r.at], indent)
-		if strings.TrimSpace(line) == "" {
+		if !speaks(line) {
 			continue
 		}
 		m := pointLine.FindStringSubmatch(line)

@@ -19,6 +19,8 @@ func TestBrokenTAPIsNoReport(t *testing.T) {
 		"one cut inside":   {"# Subtest: a\n    ok 1\n    1..2\nok 1 - a\n1..1\n", "in a: its plan of 2"},
 		"braces left open": {"ok 1 - a {\n    ok 1\n    1..1\n1..1\n", "has no end"},
 		"none planned":     {"1..0 # skip all\n", ""},
+		"printed in it":    {"# Subtest: a\n    ok 1\nprinted\n  {\n    1..1\n# log\nok 1 - a\n1..1\n", ""},
+		"points outside":   {"# Subtest: a\n    ok 1\nok 2\n    1..1\nok 1 - a\n1..1\n", "in a: its plan of -1"},
 		"plain":            {"ok\nnot ok\n1..2\n", ""},
 	} {
 		_, err := Read([]byte(c.text))
