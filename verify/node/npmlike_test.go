@@ -94,6 +94,10 @@ func TestEveryMochaIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// No test script says what makes this one's entry, as one that is compiled has it.
+	files["new/package.json"] = strings.Replace(files["new/package.json"], `{"test"`, `{"build": "node make.js", "test"`, 1)
+	files["new/make.js"] = "require('fs').writeFileSync('index.js', 'module.exports = 4;');\n"
+	files["new/spec/a.js"] = "require('..');\n" + files["new/spec/a.js"]
 	// What compiles files as they are loaded does so with all but those of packages.
 	files["test/mocha.opts"] = "--require ./hook.js\n"
 	files["hook.js"] = "const js = require.extensions['.js'];\nrequire.extensions['.js'] = (m, file) => { if (!/^\\/work|node_modules/.test(file)) throw new SyntaxError(file); js(m, file); };\n"

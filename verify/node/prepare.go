@@ -95,3 +95,28 @@ func (p *preparation) run(ctx context.Context, b check.Bench, root string, list 
 	}
 	return failed, out, true
 }
+
+// unloaded matches what runners say of a module that is not there.
+var unloaded = lazyregexp.New(`Cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|TS2307|Failed to resolve`)
+
+// makers are the scripts that make what a package is used by; npm runs the first ones when it installs a checkout.
+var makers = []string{"prepare", "prepublish", "build", "compile", "prepublishOnly", "prepack"}
+
+// build makes what a package is used by where its tests did not load for want of a module, and reports whether
+// there is something new for them: no test script says so, but whoever works on the project has done it before.
+func (p *preparation) build(ctx context.Context, b check.Bench, root string, results []check.TestResult, out check.Outcome) (built bool, cost check.Outcome) {
+	if !unloaded.MatchString(out.Blocked) && !slices.ContainsFunc(results, func(r check.TestResult) bool { return r.Outcome == "error" && unloaded.MatchString(r.Message) }) {
+		return false, cost
+	}
+	roots := Roots(b.View)
+	i := slices.IndexFunc(roots, func(r Root) bool { return r.Dir == root })
+	for _, name := range makers {
+		steps := npmscript.Read(roots[i].Scripts, name)
+		if steps = slices.DeleteFunc(steps, func(s npmscript.Step) bool { return s.Kind != npmscript.Makes }); len(steps) > 0 {
+			before := len(p.done)
+			failed, cost, done := p.run(ctx, b, root, steps)
+			return done && len(failed) == 0 && len(p.done) > before, cost
+		}
+	}
+	return false, cost
+}

@@ -235,7 +235,12 @@ func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
 			return total
 		}
 		version = " " + check.Shorten(found[i].Version)
-		results, out, done := r.use(ctx, b, u, *found[i], fmt.Sprintf("/tmp/agent-%s-%d", r.name, i), files)
+		report := fmt.Sprintf("/tmp/agent-%s-%d", r.name, i)
+		results, out, done := r.use(ctx, b, u, *found[i], report, files)
+		if built, cost := ready.build(ctx, b, u.root, results, out); done && built {
+			total = check.AddCost(total, plus(out, cost))
+			results, out, done = r.use(ctx, b, u, *found[i], report+"-built", files)
+		}
 		total.Output = check.Tail(total.Output+"\n"+out.Output, check.MaxTail)
 		total.Seconds, total.Peak = total.Seconds+out.Seconds, max(total.Peak, out.Peak)
 		if !done {
