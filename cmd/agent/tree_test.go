@@ -338,7 +338,7 @@ var allowed = map[string][]string{
 	"sandbox":                     {"sandbox/guest", "sandbox/guest/sealed", "sandbox/guest/wire", "sandbox/owner", "sandbox/workbench", "sandbox/workspace"},
 	"sandbox/guest":               {"sandbox/guest/process", "sandbox/guest/sealed", "sandbox/guest/wire"},
 	"sandbox/workbench":           {"sandbox/guest", "sandbox/guest/wire"},
-	"sandbox/workspace":           {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
+	"sandbox/workspace":           {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd", "sandbox/workspace/lang"},
 	"sandbox/workspace/promotion": {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},
 	"sandbox/workspace/secret":    {"sandbox/workspace/lang"},
 

@@ -151,3 +151,42 @@ func TestHeadNamesBranchAndCommit(t *testing.T) {
 		t.Errorf("outside a repository: %q", got)
 	}
 }
+
+// A key that the repository brings for its tests is no secret of whoever has a copy, and they do not run without; one that git
+// does not have, has otherwise or has elsewhere is.
+func TestKeysOfTestsThatGitHasAreTakenIn(t *testing.T) {
+	t.Parallel()
+	const key = "-----BEGIN PRIVATE KEY-----\n"
+	kept := []string{"a/test/tls/ca.key", "testdata/rsa.pem", "tests/x.pem", "tests/fixtures/.npmrc"}
+	left := []string{"deploy/x.pem", "tests/changed.pem", "tests/mine.pem", "tests/ignored.key"}
+	tree := treetest.Files{".gitignore": "ignored.key\n"}
+	for _, name := range append(slices.Clone(kept), left...) {
+		tree[name] = key
+	}
+	tree["tests/fixtures/.npmrc"] = "//registry.example.com/:_authToken=abc\n"
+	dir := treetest.New(t, tree)
+	if got := skipped(scan(t, dir)); len(got) != len(kept)+len(left) {
+		t.Errorf("without a repository %v", got)
+	}
+	treetest.Git(t, dir, "init", "-q")
+	treetest.Git(t, dir, append([]string{"add", "-f", "deploy/x.pem", "tests/changed.pem"}, kept...)...)
+	if err := os.WriteFile(filepath.Join(dir, "tests/changed.pem"), []byte(key+key), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m := scan(t, dir)
+	for _, name := range kept {
+		if _, ok := m.Lookup(name); !ok {
+			t.Errorf("%s is left out", name)
+		}
+	}
+	got := skipped(m)
+	for _, name := range left {
+		if got[name] != "secret!" && got[name] != "ignored by git" {
+			t.Errorf("%s: %q", name, got[name])
+		}
+	}
+	// A work tree below the top has the same.
+	if _, ok := scan(t, filepath.Join(dir, "a")).Lookup("test/tls/ca.key"); !ok {
+		t.Error("below the top it is left out")
+	}
+}

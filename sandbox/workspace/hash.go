@@ -6,13 +6,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"maps"
 	"os"
+	"path"
 	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
 
+	"agent/sandbox/workspace/git"
 	"agent/sandbox/workspace/internal/dirfd"
+	"agent/sandbox/workspace/lang"
 
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
@@ -26,7 +30,7 @@ const rereads = 8
 func (s *scanner) hash(ctx context.Context, todo []int) error {
 	seen := make([]reading, len(todo))
 	var next atomic.Int64
-	group, ctx := errgroup.WithContext(ctx)
+	group, working := errgroup.WithContext(ctx)
 	// Two at least: while one waits for the disk another can compute.
 	for range min(len(todo), max(2, runtime.GOMAXPROCS(0))) {
 		group.Go(func() error {
@@ -36,11 +40,11 @@ func (s *scanner) hash(ctx context.Context, todo []int) error {
 				if i >= len(todo) {
 					return nil
 				}
-				if err := ctx.Err(); err != nil {
+				if err := working.Err(); err != nil {
 					return err
 				}
 				var err error
-				if seen[i], err = hashFile(ctx, s.tree, &s.m.Entries[todo[i]], buf); err != nil {
+				if seen[i], err = hashFile(working, s.tree, &s.m.Entries[todo[i]], buf); err != nil {
 					return err
 				}
 			}
@@ -58,14 +62,45 @@ func (s *scanner) hash(ctx context.Context, todo []int) error {
 		// What turned out to be a secret leaves without a trace but its name.
 		if r.secret {
 			secret[name] = true
-			s.skip(name, "secret", false)
 		}
+	}
+	for _, name := range s.fixtures(ctx, secret) {
+		delete(secret, name)
+	}
+	for name := range secret {
+		s.skip(name, "secret", false)
 	}
 	if len(secret) > 0 {
 		s.m.Entries = slices.DeleteFunc(s.m.Entries, func(e Entry) bool { return secret[e.Path] })
 	}
 	s.m.Entries = slices.Clip(s.m.Entries)
 	return nil
+}
+
+// fixtures are those of some files with keys that lie among tests and that git has as they are: who made the
+// repository has published them for its tests, which cannot run without. Where git gives no answer there are none.
+func (s *scanner) fixtures(ctx context.Context, names map[string]bool) (list []string) {
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(names)), lang.BesideTests) {
+		return nil
+	}
+	repo, ok := git.Find(s.m.Root)
+	if !ok {
+		return nil
+	}
+	under, err := repo.Under(s.m.Root)
+	if err != nil {
+		return nil
+	}
+	objects, err := repo.OnDisk(ctx)
+	if err != nil {
+		return nil
+	}
+	for name := range names {
+		if _, as := objects[path.Join(under, name)]; as && lang.BesideTests(name) {
+			list = append(list, name)
+		}
+	}
+	return list
 }
 
 // A reading is what came out of reading a file, beside its digest.

@@ -16,6 +16,12 @@ var inTests = lazyregexp.New(`(?:^|/)(?:tests?|specs?|__tests__|e2e)/`)
 // InTests reports whether a path lies in a directory of tests.
 func InTests(p string) bool { return inTests.MatchString(p) }
 
+// testData matches a path in a directory of what tests read.
+var testData = lazyregexp.New(`(?:^|/)(?:testdata|fixtures|__fixtures__)/`)
+
+// BesideTests reports whether a path lies in a directory of tests or of what they read.
+func BesideTests(p string) bool { return InTests(p) || testData.MatchString(p) }
+
 // IsTest reports whether a file holds tests by its own name.
 func IsTest(p string) bool {
 	l := ByExtension(p)
