@@ -59,7 +59,7 @@ func TestRunnersAreStartedWithoutAWatch(t *testing.T) {
 		},
 		{
 			node.MochaName, "mocha -r ./a.js -R dot -b",
-			"/usr/bin/node /work/mocha.cjs -r ./a.js --no-watch --no-bail --full-trace --reporter=json --reporter-option=output=/tmp/agent-mocha-0.json",
+			"/usr/bin/node /work/mocha.cjs -r ./a.js --reporter /agent/node_modules/mocha_report.cjs --full-trace -O output=/tmp/agent-mocha-0.json",
 		},
 	} {
 		b, box := checktest.Replayed(works())

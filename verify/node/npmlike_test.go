@@ -79,6 +79,15 @@ func TestACommandTellsTheTestThatFailed(t *testing.T) {
 	}
 }
 
+func TestMochaIsAskedForWhatItsVersionHas(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]bool{"1.0.0": false, "5.2.0": false, "6.0.0": true, "10.8.2": true, "12.0.0-beta.1": true} {
+		if got := slices.Contains(mochaWhole(version), "--no-watch"); got != want {
+			t.Errorf("%s: %v, want %v", version, got, want)
+		}
+	}
+}
+
 // TestEveryMochaIsRead runs the same suite on versions with other options and other reports.
 func TestEveryMochaIsRead(t *testing.T) {
 	t.Parallel()
