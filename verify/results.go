@@ -263,7 +263,9 @@ func (r *results) judge(name string) {
 		g = asBrought(g)
 	case reason != "" || asked || !r.misconfigured(def, g):
 	case slices.Contains(r.request.Allow, policy.Tooling):
-		r.waiting = append(r.waiting, name)
+		if !slices.Contains(r.waiting, name) {
+			r.waiting = append(r.waiting, name)
+		}
 		return
 	default:
 		g.Detail += "; --allow tooling has the configuration of the patch count"
