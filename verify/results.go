@@ -268,7 +268,7 @@ func (r *results) judge(name string) {
 		}
 		return
 	default:
-		g.Detail += "; --allow tooling has the configuration of the patch count"
+		g.Detail += "; --allow tooling judges by the configuration of the patch instead"
 	}
 	if reason == "" && r.trials[name].Ask(g, base, cand, r.diff) {
 		return
