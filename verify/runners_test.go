@@ -50,7 +50,7 @@ func TestRunnersAreStartedWithoutAWatch(t *testing.T) {
 	}{
 		{
 			node.VitestName, "vitest run --coverage --reporter dot --config a.ts",
-			"/usr/bin/node /work/vitest.cjs --config a.ts --watch=false --coverage.enabled=false --bail=0 --passWithNoTests --reporter=json --outputFile=/tmp/agent-vitest-0.json",
+			"/usr/bin/node /work/vitest.cjs --config a.ts --bail=0 --watch=false --coverage=false --passWithNoTests --reporter=json --outputFile=/tmp/agent-vitest-0.json",
 		},
 		{
 			node.JestName, "node --experimental-vm-modules node_modules/.bin/jest --watchAll -u",

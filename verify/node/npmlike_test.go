@@ -79,11 +79,24 @@ func TestACommandTellsTheTestThatFailed(t *testing.T) {
 	}
 }
 
-func TestMochaIsAskedForWhatItsVersionHas(t *testing.T) {
+func TestRunnersAreAskedForWhatTheirVersionHas(t *testing.T) {
 	t.Parallel()
-	for version, want := range map[string]bool{"1.0.0": false, "5.2.0": false, "6.0.0": true, "10.8.2": true, "12.0.0-beta.1": true} {
-		if got := slices.Contains(mochaWhole(version), "--no-watch"); got != want {
-			t.Errorf("%s: %v, want %v", version, got, want)
+	for _, c := range []struct {
+		asked   func(version string) []string
+		option  string
+		without []string
+		with    []string
+	}{
+		{mochaWhole, "--no-watch", []string{"1.0.0", "5.2.0"}, []string{"6.0.0", "10.8.2", "12.0.0-beta.1"}},
+		{tapCoverage, "--no-esm", []string{"12.7.0", "15.2.3", "21.1.0"}, []string{"13.1.11", "14.11.0"}},
+		{vitestWhole, "--bail=0", []string{"0.5.9", "0.15.2", "0.30.1"}, []string{"0.31.4", "0.34.6", "1.6.1", "5.1.1"}},
+	} {
+		for i, versions := range [][]string{c.without, c.with} {
+			for _, version := range versions {
+				if got := slices.Contains(c.asked(version), c.option); got != (i == 1) {
+					t.Errorf("%s of %s: %v", c.option, version, got)
+				}
+			}
 		}
 	}
 }

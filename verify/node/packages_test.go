@@ -14,7 +14,7 @@ func TestScriptsAreReadAndNeverRun(t *testing.T) {
 	t.Parallel()
 	for script, want := range map[string]string{
 		"mocha":                                      "[] []",
-		"mocha 'a b' \"c\" d\\ e":                    `[] [a b c d\ e]`,
+		"mocha 'a b' \"c\" d\\ e":                    `[] [a b c d e]`,
 		"mocha $MORE \"$Z\" ok":                      "[] [ok]",
 		"mocha $(rm x) ok":                           "",
 		"mocha `rm y` ok":                            "",

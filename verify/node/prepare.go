@@ -1,17 +1,18 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
-	"strings"
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/node/npmscript"
+	tapreport "agent/verify/node/tap"
 )
 
 // stepCommand runs a command of a script as npm would: by a shell, with the programs of the
@@ -58,14 +59,8 @@ func ended(res guest.Result) string {
 // which may go on behind it for long; else the end.
 func stepTold(res guest.Result) string {
 	text := check.Shown(res)
-	if m := tapFailed.FindStringSubmatch(text); m != nil {
-		return check.Shorten(strings.TrimSuffix(m[1]+": "+m[2], ": "))
-	}
-	return check.Shorten(check.Tail(text, check.MaxMessage/2))
+	return check.Shorten(cmp.Or(tapreport.FirstFailed(text), check.Tail(text, check.MaxMessage/2)))
 }
-
-// tapFailed matches a test that failed and, in the block behind it, what it says of that.
-var tapFailed = lazyregexp.New(`(?m)^\s*not ok \d+ (?:- )?(.+)$(?:(?:\n\s+.*)*?\n\s+error: (?:\|-\s+)?(.+)$)?`)
 
 // A preparation runs what makes the files that tests use, each command once in a box.
 type preparation struct{ done []string }

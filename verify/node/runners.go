@@ -79,7 +79,7 @@ const (
 // The runners. That none is found is told by what was found before, test by test.
 var (
 	vitest = packageRunner{
-		name: VitestName, parse: parseJest, planted: plantedJest, defaults: []string{"**/*.{test,spec}.?(c|m)[jt]s?(x)"}, env: vitestEnv,
+		name: VitestName, parse: parseJest, planted: plantedJest, defaults: []string{"**/*.{test,spec}.?(c|m)[jt]s?(x)"}, env: vitestEnv, versioned: vitestWhole,
 		witness: witness.VitestLike, alone: vitestAlone, unlike: vitestTypes, beside: func(t check.Tools) []string { return []string{"--reporter=" + t.VitestFaults} },
 		again: func(written string) []string {
 			if typeTrouble.MatchString(written) {
@@ -88,7 +88,7 @@ var (
 			return nil
 		},
 		args: func(report string) []string {
-			return []string{"--watch=false", "--coverage.enabled=false", "--bail=0", "--passWithNoTests", "--reporter=json", "--outputFile=" + report}
+			return []string{"--watch=false", "--coverage=false", "--passWithNoTests", "--reporter=json", "--outputFile=" + report}
 		},
 	}
 	jest = packageRunner{
@@ -108,6 +108,16 @@ var (
 		args: func(report string) []string { return []string{"--full-trace", "-O", "output=" + report} },
 	}
 )
+
+// vitestWhole has vitest go on behind a failure, whatever its configuration says; those before 0.31 know no such option.
+func vitestWhole(version string) []string {
+	if minor, ok := strings.CutPrefix(version, "0."); ok {
+		if minor, _, _ = strings.Cut(minor, "."); len(minor) < 2 || minor < "31" {
+			return nil
+		}
+	}
+	return []string{"--bail=0"}
+}
 
 // mochaWhole has mocha run all tests and end, whatever its configuration says; those before 6 know no such options.
 func mochaWhole(version string) []string {

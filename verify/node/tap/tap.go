@@ -122,9 +122,18 @@ func (r *reader) level(indent string) (tests []Test, err error) {
 			} else {
 				current().point(outcome)
 			}
+			last := &tests[len(tests)-1]
 			if said := r.diagnosis(indent); outcome == "failed" {
-				last := &tests[len(tests)-1]
 				last.Message = cmp.Or(last.Message, check.Join([]string{text, said}, ": "))
+			}
+			// node-tap 12 to 14 opens the braces behind the block.
+			if r.at+1 < len(r.lines) && r.lines[r.at+1] == indent+"{" && last.closed {
+				r.at++
+				sub, err := r.buffered(indent, m)
+				if err != nil {
+					return nil, err
+				}
+				last.Inner = sub.Inner
 			}
 		case !r.unnamed && nameLine.MatchString(line):
 			name = strings.TrimSpace(line[2:])
@@ -134,6 +143,18 @@ func (r *reader) level(indent string) (tests []Test, err error) {
 		return nil, fmt.Errorf("its plan of %d does not fit its %d points", planned, points)
 	}
 	return tests, nil
+}
+
+// failedPoint matches a test that failed and, in the block behind it, what it says of that.
+var failedPoint = lazyregexp.New(`(?m)^\s*not ok \d+ (?:- )?(.+)$(?:(?:\n\s+.*)*?\n\s+error: (?:\|-\s+)?(.+)$)?`)
+
+// FirstFailed is what a report, or a part of one, says of the first test that failed; "" where none did.
+func FirstFailed(text string) string {
+	m := failedPoint.FindStringSubmatch(text)
+	if m == nil {
+		return ""
+	}
+	return strings.TrimSuffix(m[1]+": "+m[2], ": ")
 }
 
 // pointOutcome says how a point ends, and its text without what it says besides.

@@ -20,6 +20,8 @@ func TestBrokenTAPIsNoReport(t *testing.T) {
 		"braces left open": {"ok 1 - a {\n    ok 1\n    1..1\n1..1\n", "has no end"},
 		"none planned":     {"1..0 # skip all\n", ""},
 		"printed in it":    {"# Subtest: a\n    ok 1\nprinted\n  {\n    1..1\n# log\nok 1 - a\n1..1\n", ""},
+		"braces behind it": {"not ok 1 - a # time=1ms\n  ---\n  exitCode: 1\n  ...\n{\n    not ok 1 - b\n    1..1\n}\nok 2 - c\n1..2\n", ""},
+		"braces cut":       {"not ok 1 - a\n  ---\n  ...\n{\n    not ok 1 - b\n    1..1\n", "has no end"},
 		"points outside":   {"# Subtest: a\n    ok 1\nok 2\n    1..1\nok 1 - a\n1..1\n", "in a: its plan of -1"},
 		"plain":            {"ok\nnot ok\n1..2\n", ""},
 	} {
