@@ -124,11 +124,14 @@ func (s *session) beside(ctx context.Context, def check.Check, b check.Bench, cs
 	for _, f := range out.Findings {
 		told[at(f)] = true
 	}
+	known := len(out.Findings)
 	for _, f := range also.Findings {
 		if f.File != "" && v.Counts(f.File) && !told[at(f)] {
 			out.Findings = append(out.Findings, f)
-			s.results.keptBack(def.Name, nil)
 		}
+	}
+	if len(out.Findings) > known {
+		s.results.keptBack(def.Name, nil)
 	}
 	return out
 }
@@ -171,9 +174,9 @@ func (s *session) keep(ctx context.Context, b check.Bench, defs []check.Check, c
 }
 
 // misconfigured reports whether a check speaks against the candidate under a configuration of the base that the patch
-// changes. It is called with mu held.
+// changes, and a person wrote the patch: a model would switch off what refuses it. It is called with mu held.
 func (r *results) misconfigured(def check.Check, g check.Gate) bool {
-	if g.Verdict != check.Fail || len(g.Findings) == 0 || def.Config == nil {
+	if g.Verdict != check.Fail || len(g.Findings) == 0 || def.Config == nil || r.request.Model {
 		return false
 	}
 	config, _ := splitConfig(r.final)

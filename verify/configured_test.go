@@ -83,16 +83,18 @@ func TestAnApprovedConfigurationCounts(t *testing.T) {
 	for _, c := range []struct {
 		patch map[string]string
 		allow []string
+		model bool
 		want  check.Verdict
 		held  int
 	}{
-		{printed, nil, check.Fail, 0},
-		{printed, []string{policy.Suppression}, check.Fail, 0},
-		{printed, []string{policy.Tooling}, check.Pass, 2},
-		{undefined, []string{policy.Tooling}, check.Fail, 1},
+		{printed, nil, false, check.Fail, 0},
+		{printed, []string{policy.Suppression}, false, check.Fail, 0},
+		{printed, []string{policy.Tooling}, false, check.Pass, 2},
+		{printed, []string{policy.Tooling}, true, check.Fail, 0},
+		{undefined, []string{policy.Tooling}, false, check.Fail, 1},
 	} {
 		req := s.request(verifytest.Change(t, s.base, c.patch))
-		req.Allow = c.allow
+		req.Allow, req.Model = c.allow, c.model
 		r, err := s.verifier.Verify(t.Context(), req, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -22,8 +22,8 @@
 //   - what matches the exclude patterns, which have the syntax of a .dockerignore file.
 //
 // Left out and always shown: secrets (.env, private keys, .netrc and the like,
-// by name or by content; not a key among tests that git has as it is, which these
-// are made for), FIFOs, sockets, devices, names that are not UTF-8.
+// by name or by content), FIFOs, sockets, devices, names that are not UTF-8. A key
+// among tests is none where git has it as it is: the tests need it.
 //
 // Size and time of modification are not trusted: an editor or a tool may
 // restore both. A file that changes while it is read is read again, eight times

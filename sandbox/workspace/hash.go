@@ -77,14 +77,12 @@ func (s *scanner) hash(ctx context.Context, todo []int) error {
 	return nil
 }
 
-// fixtures are those of some files with keys that lie among tests and that git has as they are: who made the
-// repository has published them for its tests, which cannot run without. Where git gives no answer there are none.
-func (s *scanner) fixtures(ctx context.Context, names map[string]bool) (list []string) {
-	if !slices.ContainsFunc(slices.Collect(maps.Keys(names)), lang.BesideTests) {
-		return nil
-	}
+// fixtures are those of some files with keys that lie among tests and that git has as they are: they are the
+// repository's own, and its tests cannot run without. Where git gives no answer there are none.
+func (s *scanner) fixtures(ctx context.Context, names map[string]bool) []string {
+	list := slices.DeleteFunc(slices.Collect(maps.Keys(names)), func(name string) bool { return !lang.BesideTests(name) })
 	repo, ok := git.Find(s.m.Root)
-	if !ok {
+	if len(list) == 0 || !ok {
 		return nil
 	}
 	under, err := repo.Under(s.m.Root)
@@ -95,12 +93,7 @@ func (s *scanner) fixtures(ctx context.Context, names map[string]bool) (list []s
 	if err != nil {
 		return nil
 	}
-	for name := range names {
-		if _, as := objects[path.Join(under, name)]; as && lang.BesideTests(name) {
-			list = append(list, name)
-		}
-	}
-	return list
+	return slices.DeleteFunc(list, func(name string) bool { return objects[path.Join(under, name)] == "" })
 }
 
 // A reading is what came out of reading a file, beside its digest.
