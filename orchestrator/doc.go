@@ -171,6 +171,7 @@
 //	verify/node/npmscript         the scripts of package.json, read as lists of commands
 //	verify/node/lintreport        the reports of linters that packages bring
 //	verify/node/tap               reports of the Test Anything Protocol
+//	verify/node/testreport        the reports of runners that packages bring
 //	verify/mutate                 programs with one slip in them, to measure tests by
 //	verify/trial                  the tests as they were and as they are, on either program
 //	verify/typecache              what mypy knows, carried from one box to the next

@@ -80,13 +80,13 @@ func TestAJudgementWaitsForTheSecondRun(t *testing.T) {
 		if r.tried(golang.TestsName, outcome("failed", "passed")); len(r.judged) != 0 {
 			t.Errorf("%s: judged before it was asked: %+v", name, r.judged)
 		}
-		if ids := r.asked()[golang.TestsName]; !slices.Equal(ids, []string{"a_test.go::TestA"}) {
+		if ids := r.due((*trial.Trial).Asked)[golang.TestsName]; !slices.Equal(ids, []string{"a_test.go::TestA"}) {
 			t.Errorf("%s: asks %q", name, ids)
 		}
 		r.answered(golang.TestsName, c.out)
 		holds := r.trials[golang.TestsName].Holds
-		if g := r.judged[golang.TestsName]; g.Verdict != check.Pass || len(holds) != 1 || holds[0].Block != c.block || len(r.asked()) != 0 {
-			t.Errorf("%s: %+v, held %+v, asks %v", name, g, holds, r.asked())
+		if g := r.judged[golang.TestsName]; g.Verdict != check.Pass || len(holds) != 1 || holds[0].Block != c.block || len(r.due((*trial.Trial).Asked)) != 0 {
+			t.Errorf("%s: %+v, held %+v, asks %v", name, g, holds, r.due((*trial.Trial).Asked))
 		}
 	}
 }

@@ -56,11 +56,9 @@
 // patch wrote; a package that it sees no more, with no finding that says why, is
 // infra. Each go.mod is a module by itself, with the go.work that uses it.
 //
-// A few failing tests that passed before are repeated on both sides, by their names
-// with pytest and go test and by their files with the runners of JavaScript: with the patch one
-// time after the other, and without it all at once, which keeps the machine busy. One that fails
-// in some repeats without the patch and passes in some with it fails by chance, and
-// is told as old.
+// A few failing tests that passed before are repeated on both sides, by their names or, with the runners of JavaScript, by
+// their files: with the patch one time after the other, and without it all at once, which keeps the machine busy. One that fails
+// in some repeats without the patch and passes in some with it fails by chance, and is told as old.
 //
 // # Witnesses
 //
@@ -139,7 +137,7 @@
 // only, and fails on the patched program with what was there before. When the patch
 // rewrote the test itself, that is no verdict but a hold: what the
 // program is to do may have changed. The hold blocks where the test proves less, which is
-// measured: it passes on the program as it was as well, or nothing stands in its place. One that
+// measured: it passes on the program as it was as well, or nothing stands in its place, and it fails as it was each time. One that
 // fails there pins down the change, and one that lacks a name there is read by its text
 // (weaker-test): these are shown, unless fewer tests pass as they were than were
 // rewritten. A test that fails because what it calls has another name now is not counted. One that
@@ -172,12 +170,10 @@
 //	types/<workspace's place>/<toolchain image>/<definitions and configuration>
 //	types/proof/<toolchain image>/<definitions>
 //
-// Types are no result: they are what mypy knows of the files, which it
-// checks against their hashes; see package typecache. A workspace begins with those of the proof. Of the others
-// only judgements are kept: what was late, out of memory or infra is tried again
-// next time. After a pass the candidate's own results are kept as the baseline of
-// the workspace that it becomes. A cache that does not answer makes a run slower,
-// never wrong.
+// Types are no result: they are what mypy knows of the files, which it checks against their hashes (package typecache).
+// Of the others only judgements are kept: what was late, out of memory or infra is tried again next time. After a pass the
+// candidate's own results are kept as the baseline of the workspace that it becomes. A cache that does not answer makes a run
+// slower, never wrong.
 //
 // # Python
 //
@@ -207,11 +203,7 @@
 // configuration's addopts, and this is told; a test that needs such a plugin fails by itself,
 // before and after.
 //
-// Which of the lines in Bench.Lines are executed, the interpreter tells itself (sys.monitoring): in
-// the process of pytest, in all that tests start, and in the program of the smoke test, whatever
-// becomes of its environment or ends it. Nothing of the program is another text or other byte code for that, and
-// where nobody asks each interpreter looks for one file. One that is started with -S, or is of an environment
-// that the tests make, is not measured. See images/toolchain/trace_plan.py.
+// Which lines are executed the interpreter tells itself (sys.monitoring), in all that tests start: see images/toolchain/trace_plan.py.
 //
 // Data of tests, such as a fixture that is broken on purpose, need not parse; see
 // check.IsTestData. What a test or a program imports is no data.
@@ -247,12 +239,8 @@
 // exit status, in the words of the base; what makes files that tests use runs before them. What a
 // runner collects by the configuration of the base is a test and no helper.
 //
-// Where it is asked which lines the tests executed, V8 tells it in each process and thread of node
-// (images/toolchain/node_lines.cjs, by NODE_OPTIONS), and source maps take that back to the files: the text under test is
-// left as it is. A line counts by where its code begins, so one behind a call that throws counts with that call. Of a file
-// nothing is known when it was executed in a form without a source map, or in part when a process was killed or measured itself.
-// A file that nothing loaded was not executed, unless files without a source map that are no sources were. Tests that fail while
-// they are measured run again without.
+// Where it is asked which lines the tests executed, V8 tells it in each process and thread of node, and source maps take that
+// back to the files (images/toolchain/node_lines.cjs). Tests that fail while they are measured run again without.
 //
 // # Monorepos
 //
@@ -292,23 +280,6 @@
 // What the lock files name is in the box already, in a layer below the
 // snapshot (package images), and nothing in a box can fetch more. The layer is in
 // the keys of the cache. Plugins of pytest among them are not loaded.
-//
-// # A new check
-//
-// A language's package declares a variable of type check.Check and the table of gates.go
-// has a row for it. It needs:
-//
-//	Run      a command with absolute paths, read strictly: exit status, output and
-//	         findings must agree, or the outcome is infra
-//	Applies  why there is nothing to do in a workspace, for the report
-//	Config   the names of files by which the tool is configured; Variants or Closure where these
-//	         name more
-//	Planted  files with faults and files without, for Prove
-//	Inert    set only where the tool runs nothing of the workspace; Plugged where it has plugins
-//
-// TestEveryToolIsMissedWhenTheImageHasLostIt, the plan's and the proofs' tests
-// then ask for it by themselves. What it makes of an unpatched workspace is the
-// baseline, so a check that finds much in old code refuses nobody.
 //
 // # Limits
 //

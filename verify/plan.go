@@ -64,6 +64,7 @@ func (s *session) run(ctx context.Context) {
 	s.retrace(ctx)
 	s.repeat(ctx)
 	s.predate(ctx)
+	s.confirm(ctx)
 	s.weigh(ctx)
 	s.contradict(ctx)
 	s.unsilence(ctx)

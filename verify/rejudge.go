@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"agent/sandbox"
 	"agent/verify/check"
+	"agent/verify/compare"
 	"agent/verify/policy"
 	"agent/verify/trial"
 )
@@ -78,7 +80,7 @@ func (r *results) tried(name string, out check.Outcome) {
 // all else is done, and has the checks judged: a test that was made to accept both proves nothing.
 func (s *session) predate(ctx context.Context) {
 	parts := trial.SplitPatch(s.req.Base, s.final)
-	for name, ids := range s.results.asked() {
+	for name, ids := range s.results.due((*trial.Trial).Asked) {
 		def, out := checkNamed(name), check.Outcome{}
 		give := s.turn(ctx)
 		err := s.withBox(ctx, s.req.layer(), "predate-", def.Group, func(box *sandbox.Box) {
@@ -101,14 +103,41 @@ func (s *session) predate(ctx context.Context) {
 	}
 }
 
-// asked returns the tests by which checks wait to be run on the program as it was.
-func (r *results) asked() map[string][]string {
+// confirm runs tests again as they were on the patched program that would block for having failed there once.
+func (s *session) confirm(ctx context.Context) {
+	program := trial.SplitPatch(s.req.Base, s.final).Program
+	for name, ids := range s.results.due((*trial.Trial).Doubted) {
+		count, deadline := map[string]compare.Tally{}, time.Now().Add(s.req.Config.Timeout)
+		for i := range trial.Confirmations {
+			give := s.turn(ctx)
+			compare.Count(count, s.repeatOnce(ctx, checkNamed(name), program, ids, deadline))
+			give()
+			if !slices.ContainsFunc(ids, func(id string) bool { return count[id].Passed > i }) {
+				break
+			}
+		}
+		if ctx.Err() == nil {
+			s.results.confirmed(name, count)
+		}
+	}
+}
+
+// confirmed records how these tests ended, and has the check judged again.
+func (r *results) confirmed(name string, count map[string]compare.Tally) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trials[name].Confirm(count)
+	r.judge(name)
+}
+
+// due returns the tests that trials name for another run, by their checks.
+func (r *results) due(named func(*trial.Trial) []string) map[string][]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	todo := map[string][]string{}
 	for name, t := range r.trials {
-		if _, skipped := r.skipped[name]; !skipped && len(t.Asked()) > 0 {
-			todo[name] = t.Asked()
+		if _, skipped := r.skipped[name]; !skipped && len(named(t)) > 0 {
+			todo[name] = named(t)
 		}
 	}
 	return todo

@@ -358,9 +358,10 @@ var allowed = map[string][]string{
 	"verify/format":          {"sandbox/workspace", "verify/check", "verify/compare", "verify/golang", "verify/python"},
 	"verify/contrary":        {"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/policy"},
 	"verify/golang":          {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/crash", "verify/witness"},
-	"verify/node":            {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node/glob", "verify/node/lintreport", "verify/node/listing", "verify/node/npmscript", "verify/node/tap", "verify/witness"},
+	"verify/node":            {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node/glob", "verify/node/lintreport", "verify/node/listing", "verify/node/npmscript", "verify/node/tap", "verify/node/testreport", "verify/witness"},
 	"verify/node/lintreport": {"verify/check"},
 	"verify/node/tap":        {"verify/check"},
+	"verify/node/testreport": {"sandbox/workspace/lazyregexp", "verify/check", "verify/node/tap"},
 	"verify/mutate":          {"sandbox/workspace/lang"},
 	"verify/policy": {
 		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "sandbox/workspace/secret/disguise", "verify/check", "verify/node", "verify/policy/acting", "verify/policy/checker", "verify/policy/concealed", "verify/policy/directive", "verify/policy/runner", "verify/policy/signature", "verify/python",

@@ -63,7 +63,7 @@ func TestEnvironmentHoldsNothingOfTheGuests(t *testing.T) {
 	env, err := environment(Command{Env: map[string]string{"A": "b", "LANG": "C"}})
 	must(t, err)
 	slices.Sort(env)
-	want := []string{"A=b", "HOME=/tmp", "HOSTNAME=" + host, "LANG=C", "PATH=" + defaultPath}
+	want := []string{"A=b", "HOME=/tmp", "HOSTNAME=" + host, "LANG=C", "PATH=" + defaultPath, "PIP_RETRIES=0", "npm_config_fetch_retries=0"}
 	slices.Sort(want)
 	if diff := cmp.Diff(want, env); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)
@@ -71,6 +71,14 @@ func TestEnvironmentHoldsNothingOfTheGuests(t *testing.T) {
 	t.Setenv("PATH", "/opt/bin")
 	if env, err = environment(Command{}); err != nil || !slices.Contains(env, "PATH=/opt/bin") {
 		t.Errorf("the image's PATH: %q, %v", env, err)
+	}
+}
+
+func TestACommandWithAWayOutAsksAgain(t *testing.T) {
+	env, err := environment(Command{Egress: true})
+	must(t, err)
+	if slices.Contains(env, "npm_config_fetch_retries=0") || !slices.Contains(env, "HTTPS_PROXY="+egressURL) {
+		t.Errorf("environment: %q", env)
 	}
 }
 

@@ -21,7 +21,8 @@ type Command struct {
 	// Dir is where it starts, absolute; "" means /work.
 	Dir string `json:"dir,omitempty"`
 	// Env is added to PATH, HOME, HOSTNAME and LANG, which with the names of
-	// the proxy are all that a command gets otherwise. It may replace these.
+	// the proxy, or with how often npm and pip ask again where there is none,
+	// are all that a command gets otherwise. It may replace these.
 	Env map[string]string `json:"env,omitempty"`
 	// Stdin is what it reads; nil means /dev/null.
 	Stdin []byte `json:"stdin,omitempty"`

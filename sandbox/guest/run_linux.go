@@ -185,7 +185,7 @@ func fork(c Command, files []*os.File, forker *process.Forker, attr *syscall.Sys
 }
 
 // environment returns exactly PATH, HOME, HOSTNAME, LANG, the names of the way out
-// if there is one, and what was declared.
+// or that there is none, and what was declared.
 //
 // What the guest itself was started with is not handed on, but for PATH: a test
 // must not depend on how the box was made.
@@ -203,6 +203,8 @@ func environment(c Command) ([]string, error) {
 	}
 	if c.Egress {
 		maps.Copy(vars, egressEnv)
+	} else {
+		maps.Copy(vars, offlineEnv)
 	}
 	maps.Copy(vars, c.Env)
 	env := make([]string, 0, len(vars))

@@ -195,7 +195,7 @@ func TestRunSetsExactlyTheDeclaredEnvironment(t *testing.T) {
 	slices.Sort(got)
 	want := []string{
 		"DECLARED=a=b c", "HOME=/work", "HOSTNAME=localhost", "LANG=C.UTF-8",
-		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "PIP_RETRIES=0", "npm_config_fetch_retries=0",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("environment (-want +got):\n%s", diff)

@@ -4,6 +4,23 @@
 // language's checks share: roots of a monorepo, what a patch can reach, planted faults,
 // where the tools lie in the image. It starts no box, runs no tool by itself and gives a
 // candidate no verdict; packages compare and verify do.
+//
+// # A new check
+//
+// A language's package declares a variable of type Check and the table of verify/gates.go
+// has a row for it. It needs:
+//
+//	Run      a command with absolute paths, read strictly: exit status, output and
+//	         findings must agree, or the outcome is infra
+//	Applies  why there is nothing to do in a workspace, for the report
+//	Config   the names of files by which the tool is configured; Variants or Closure where these
+//	         name more
+//	Planted  files with faults and files without, for Prove
+//	Inert    set only where the tool runs nothing of the workspace; Plugged where it has plugins
+//
+// TestEveryToolIsMissedWhenTheImageHasLostIt, the plan's and the proofs' tests
+// then ask for it by themselves. What it makes of an unpatched workspace is the
+// baseline, so a check that finds much in old code refuses nobody.
 package check
 
 import (

@@ -10,6 +10,7 @@ import (
 	"agent/verify/node/glob"
 	"agent/verify/node/listing"
 	"agent/verify/node/npmscript"
+	"agent/verify/node/testreport"
 )
 
 // positionals splits arguments into options, with their values, and what stands beside them.
@@ -34,7 +35,7 @@ func positionals(args, values []string) (options, rest []string) {
 func (r packageRunner) collected(v check.View, u packageUse) (files []string) {
 	is := r.collects(v, u)
 	for _, p := range v.Paths() {
-		if check.Below(path.Dir(p), u.root) && !strings.Contains("/"+p, "/node_modules/") && is(inside(p, u.root)) && scriptFile.MatchString(p) {
+		if check.Below(path.Dir(p), u.root) && !strings.Contains("/"+p, "/node_modules/") && is(inside(p, u.root)) && testreport.ScriptFile.MatchString(p) {
 			files = append(files, inside(p, u.root))
 		}
 	}
@@ -95,7 +96,7 @@ func Collects(v check.View) func(p string) bool {
 		add := func(root, name string, is func(string) bool) {
 			if is != nil {
 				found[root+"\n"+name] = func(p string) bool {
-					return check.Below(path.Dir(p), root) && !strings.Contains("/"+p, "/node_modules/") && scriptFile.MatchString(p) && is(inside(p, root))
+					return check.Below(path.Dir(p), root) && !strings.Contains("/"+p, "/node_modules/") && testreport.ScriptFile.MatchString(p) && is(inside(p, root))
 				}
 			}
 		}
@@ -138,7 +139,7 @@ var customs = map[string][]string{
 func named(words []string) func(name string) bool {
 	var patterns []string
 	for _, w := range words[1:] {
-		if scriptFile.MatchString(w) {
+		if testreport.ScriptFile.MatchString(w) {
 			patterns = append(patterns, strings.TrimPrefix(w, "./"))
 		}
 	}

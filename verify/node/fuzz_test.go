@@ -7,6 +7,7 @@ import (
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/node/lintreport"
+	"agent/verify/node/testreport"
 	"agent/verify/verifytest"
 )
 
@@ -24,10 +25,10 @@ func FuzzReports(f *testing.F) {
 		return check.Relative(file, check.Work)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for name, parse := range map[string]func([]byte, reading) ([]check.TestResult, error){
-			"jest": parseJest, "mocha": parseMocha, "tap": parseTAP, "ava": parseAva, "uvu": parseUvu,
+		for name, parse := range map[string]func([]byte, testreport.Reading) ([]check.TestResult, error){
+			"jest": testreport.Jest, "mocha": testreport.Mocha, "tap": testreport.TAP, "ava": testreport.Ava, "uvu": testreport.Uvu,
 		} {
-			results, err := parse(data, reading{place: place, ours: func(string) bool { return false }})
+			results, err := parse(data, testreport.Reading{Place: place, Ours: func(string) bool { return false }})
 			if err != nil {
 				continue
 			}

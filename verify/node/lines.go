@@ -11,13 +11,14 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/node/npmscript"
+	"agent/verify/node/testreport"
 )
 
 // traced has a check of tests tell which of the lines that it is asked about they executed: each
 // process of node is given a script that asks V8 and writes that down when it ends. The program stays as it is.
 func traced(run func(context.Context, check.Bench) check.Outcome) func(context.Context, check.Bench) check.Outcome {
 	return func(ctx context.Context, b check.Bench) check.Outcome {
-		b.Lines = b.Lines.Only(scriptFile.MatchString)
+		b.Lines = b.Lines.Only(testreport.ScriptFile.MatchString)
 		return check.Unmeasured(ctx, b, check.TestResult.Bad, func(ctx context.Context, b check.Bench) check.Outcome {
 			if len(b.Lines) == 0 {
 				return run(ctx, b)
@@ -44,7 +45,7 @@ func measured(b check.Bench, env map[string]string) map[string]string {
 // Measured runs a command that may start programs of node, as run does, and says which of Bench.Lines these executed; nil
 // where nobody asks about JavaScript or it was not measured.
 func Measured(ctx context.Context, b check.Bench, cmd guest.Command, run func(guest.Command)) *check.Trace {
-	b.Lines = b.Lines.Only(scriptFile.MatchString)
+	b.Lines = b.Lines.Only(testreport.ScriptFile.MatchString)
 	if len(b.Lines) > 0 {
 		if _, ok := reportLines(ctx, b, "ask"); !ok {
 			b.Lines = nil

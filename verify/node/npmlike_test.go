@@ -116,10 +116,15 @@ func TestEveryMochaIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// No test script says what makes this one's entry, as one that is compiled has it.
+	// No test script says what makes this one's entry, as one that is compiled has it; a compiler that complains has
+	// written it all the same.
 	files["new/package.json"] = strings.Replace(files["new/package.json"], `{"test"`, `{"build": "node make.js", "test"`, 1)
-	files["new/make.js"] = "require('fs').writeFileSync('index.js', 'module.exports = 4;');\n"
+	files["new/make.js"] = "require('fs').writeFileSync('index.js', 'module.exports = 4;');\nprocess.exit(2);\n"
 	files["new/spec/a.js"] = "require('..');\n" + files["new/spec/a.js"]
+	// One that starts its runner itself, with something set.
+	files["older/package.json"] = strings.Replace(files["older/package.json"], `"mocha --`, `"node bin/run.js mocha --`, 1)
+	files["older/bin/run.js"] = "const { spawn } = require('child_process');\nspawn(process.argv[2], process.argv.slice(3), { stdio: 'inherit', shell: true, env: { ...process.env, SET: '1' } }).on('exit', (code) => process.exit(code));\n"
+	files["older/spec/a.js"] = "if (!process.env.SET) throw new Error('not set');\n" + files["older/spec/a.js"]
 	// What compiles files as they are loaded does so with all but those of packages.
 	files["test/mocha.opts"] = "--require ./hook.js\n"
 	files["hook.js"] = "const js = require.extensions['.js'];\nrequire.extensions['.js'] = (m, file) => { if (!/^\\/work|node_modules/.test(file)) throw new SyntaxError(file); js(m, file); };\n"

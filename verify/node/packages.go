@@ -67,6 +67,8 @@ type packageUse struct {
 	// What its script sets, gives to node and gives to the tool.
 	env           map[string]string
 	options, args []string
+	// The program of the project by which a script starts it; "" for none. Linters do without.
+	through string
 	// No script of its package starts it.
 	assumed bool
 	// Names its tests apart from those of an earlier use in the same package; "" for the first.
@@ -125,7 +127,7 @@ func packageUses(v check.View, tool string, kinds ...string) []packageUse {
 // stepUse is how a command starts a tool of a package.
 func stepUse(s npmscript.Step) packageUse {
 	options, args := npmscript.NodeOptions(s.Words)
-	return packageUse{env: s.Env, options: options, args: args}
+	return packageUse{env: s.Env, options: options, args: args, through: s.Through}
 }
 
 // testUses lists how the packages of a view have their tests run by a tool: each command

@@ -32,6 +32,10 @@ func TestScriptsAreReadAndNeverRun(t *testing.T) {
 		"node test/mocha.js a.js":                    "",
 		"node -r ./aid.js node_modules/.bin/mocha x": "[-r ./aid.js] [x]",
 		"node --import tsx -- mocha":                 "[--import tsx] []",
+		"node bin/run.js mocha a":                    "[] [a] by bin/run.js",
+		"node ./run.mjs cross-env A=1 mocha a --b":   "[] [a --b] by ./run.mjs",
+		"node bin/run.js mocha":                      "",
+		"node -r ./a.js bin/run.js mocha a":          "",
 		"npm run mocha":                              "",
 		"echo mocha":                                 "",
 		"mochawesome":                                "",
@@ -48,7 +52,11 @@ func TestScriptsAreReadAndNeverRun(t *testing.T) {
 		for _, s := range npmscript.Read(map[string]string{"test": script}, "test") {
 			if s.Kind == npmscript.Runs && s.Tool == "mocha" {
 				use := stepUse(s)
-				got = append(got, fmt.Sprint(use.options, " ", use.args))
+				text := fmt.Sprint(use.options, " ", use.args)
+				if use.through != "" {
+					text += " by " + use.through
+				}
+				got = append(got, text)
 			}
 		}
 		if strings.Join(got, ", ") != want {

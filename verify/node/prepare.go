@@ -18,20 +18,33 @@ import (
 // stepCommand runs a command of a script as npm would: by a shell, with the programs of the
 // packages at and above its own in front.
 func stepCommand(b check.Bench, root string, s npmscript.Step) guest.Command {
-	bin := ""
-	for dir := path.Join(check.Work, root); ; dir = path.Dir(dir) {
-		bin += dir + "/node_modules/.bin:"
-		if dir == check.Work || dir == "/" {
-			break
-		}
-	}
 	env := map[string]string{"npm_lifecycle_event": s.Script}
 	maps.Copy(env, s.Env)
 	env["CI"] = "1"
 	return guest.Command{
-		Args: []string{b.Tools.Env, "--", "sh", "-c", "PATH=\"$1$PATH\"; export PATH; eval \"$2\"", "sh", bin, s.Text},
+		Args: []string{b.Tools.Env, "--", "sh", "-c", "PATH=\"$1$PATH\"; export PATH; eval \"$2\"", "sh", programsOf(root), s.Text},
 		Dir:  path.Join(check.Work, root, s.Dir), Env: measured(b, env), MaxOutput: maxStepOutput,
 	}
+}
+
+// programsOf lists where the programs of the packages at and above a root lie, each with a colon behind it.
+func programsOf(root string) (bin string) {
+	for dir := path.Join(check.Work, root); ; dir = path.Dir(dir) {
+		bin += dir + "/node_modules/.bin:"
+		if dir == check.Work || dir == "/" {
+			return bin
+		}
+	}
+}
+
+// startedThrough has the project's own program start a runner where its script does so.
+func startedThrough(b check.Bench, u packageUse, cmd guest.Command) guest.Command {
+	if u.through != "" {
+		cmd.Args = append([]string{
+			b.Tools.Env, "--", "sh", "-c", "PATH=\"$1$PATH\"; export PATH; shift; exec \"$@\"", "sh", programsOf(u.root), b.Tools.Node, u.through,
+		}, cmd.Args...)
+	}
+	return cmd
 }
 
 // maxStepOutput bounds in bytes what is kept of what one command writes.
@@ -109,8 +122,9 @@ func (p *preparation) build(ctx context.Context, b check.Bench, root string, res
 		steps := npmscript.Read(roots[i].Scripts, name)
 		if steps = slices.DeleteFunc(steps, func(s npmscript.Step) bool { return s.Kind != npmscript.Makes }); len(steps) > 0 {
 			before := len(p.done)
-			failed, cost, done := p.run(ctx, b, root, steps)
-			return done && len(failed) == 0 && len(p.done) > before, cost
+			// A compiler that complains may have written all the same.
+			_, cost, done := p.run(ctx, b, root, steps)
+			return done && len(p.done) > before, cost
 		}
 	}
 	return false, cost

@@ -14,6 +14,7 @@ import (
 	"agent/verify/check"
 	"agent/verify/compare"
 	"agent/verify/node/npmscript"
+	"agent/verify/node/testreport"
 	"agent/verify/witness"
 )
 
@@ -49,7 +50,7 @@ type packageRunner struct {
 	// Each file is run by itself, since its report does not tell them apart.
 	perFile bool
 	// parse reads the report.
-	parse func(data []byte, r reading) ([]check.TestResult, error)
+	parse func(data []byte, r testreport.Reading) ([]check.TestResult, error)
 	// As package witness knows it, whose files are given witnesses; "" for none. Then what it is
 	// given besides, whether a run in which nothing but these failed ended with 1 for them alone, and
 	// where that cannot be told, so that there are none; nil for nothing.
@@ -79,7 +80,7 @@ const (
 // The runners. That none is found is told by what was found before, test by test.
 var (
 	vitest = packageRunner{
-		name: VitestName, parse: parseJest, planted: plantedJest, defaults: []string{"**/*.{test,spec}.?(c|m)[jt]s?(x)"}, env: vitestEnv, versioned: vitestWhole,
+		name: VitestName, parse: testreport.Jest, planted: plantedJest, defaults: []string{"**/*.{test,spec}.?(c|m)[jt]s?(x)"}, env: vitestEnv, versioned: vitestWhole,
 		witness: witness.VitestLike, alone: vitestAlone, unlike: vitestTypes, beside: func(t check.Tools) []string { return []string{"--reporter=" + t.VitestFaults} },
 		again: func(written string) []string {
 			if typeTrouble.MatchString(written) {
@@ -92,7 +93,7 @@ var (
 		},
 	}
 	jest = packageRunner{
-		name: JestName, parse: parseJest, planted: plantedJest, byPath: []string{"--runTestsByPath"},
+		name: JestName, parse: testreport.Jest, planted: plantedJest, byPath: []string{"--runTestsByPath"},
 		witness: witness.JestLike, alone: jestAlone, unlike: jestUnlike,
 		defaults: []string{"**/__tests__/**/*.?([mc])[jt]s?(x)", "**/?(*.)+(spec|test).?([mc])[jt]s?(x)"},
 		args: func(report string) []string {
@@ -103,7 +104,7 @@ var (
 		},
 	}
 	mocha = packageRunner{
-		name: MochaName, parse: parseMocha, planted: plantedMocha, defaults: []string{"test/*.{js,cjs,mjs}"}, values: mochaValues, keeps: []string{"-u", "-f"}, status: func(failures int) int { return min(failures, 255) },
+		name: MochaName, parse: testreport.Mocha, planted: plantedMocha, defaults: []string{"test/*.{js,cjs,mjs}"}, values: mochaValues, keeps: []string{"-u", "-f"}, status: func(failures int) int { return min(failures, 255) },
 		witness: witness.MochaLike, versioned: mochaWhole, reporter: func(t check.Tools) string { return t.MochaReport },
 		args: func(report string) []string { return []string{"--full-trace", "-O", "output=" + report} },
 	}
@@ -312,7 +313,7 @@ func (r packageRunner) files(ctx context.Context, b check.Bench, u packageUse, p
 		if i > 0 {
 			name = fmt.Sprintf("%s-%d.json", report, i)
 		}
-		cmd := useCommand(b, u, p, slices.Concat(args, r.args(name), one)...)
+		cmd := startedThrough(b, u, useCommand(b, u, p, slices.Concat(args, r.args(name), one)...))
 		cmd.Env = measured(b, cmd.Env)
 		found, out, ended := r.attempt(ctx, b, cmd, name, u.root, set)
 		if total = plus(total, out); !ended {
@@ -366,7 +367,7 @@ func (r packageRunner) attempt(ctx context.Context, b check.Bench, cmd guest.Com
 
 // located tells tests that are told of their package only of the files in which they stand.
 func (r packageRunner) located(results []check.TestResult, root string, files []string) []check.TestResult {
-	var l testList
+	var l testreport.List
 	for _, t := range results {
 		file, title, ok := strings.Cut(t.ID, "::")
 		if ok && r.stdout && file == path.Join(root, "package.json") {
@@ -382,9 +383,9 @@ func (r packageRunner) located(results []check.TestResult, root string, files []
 				t.ID = path.Join(root, at) + "::" + rest
 			}
 		}
-		l.add(t)
+		l.Add(t)
 	}
-	return l.results
+	return l.Results
 }
 
 // read reads what the runner left, and says why it cannot be taken for the result

@@ -1,21 +1,18 @@
 package node
 
 import (
-	"cmp"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
-	"agent/sandbox/workspace/lazyregexp"
-	"agent/verify/check"
-	tapreport "agent/verify/node/tap"
+	"agent/verify/node/testreport"
 )
 
 // The runners that report in TAP.
 var (
 	ava = packageRunner{
-		name: AvaName, parse: parseAva, stdout: true, planted: plantedTAP, attribute: avaFile,
+		name: AvaName, parse: testreport.Ava, stdout: true, planted: plantedTAP, attribute: avaFile,
 		values: []string{"-c", "--concurrency", "-m", "--match", "-T", "--timeout", "--config", "--node-arguments"},
 		args:   func(string) []string { return []string{"--tap"} },
 		defaults: []string{
@@ -24,7 +21,7 @@ var (
 		},
 	}
 	tap = packageRunner{
-		name: TapName, parse: parseTAP, stdout: true, planted: plantedTAP, versioned: tapCoverage,
+		name: TapName, parse: testreport.TAP, stdout: true, planted: plantedTAP, versioned: tapCoverage,
 		values: []string{"-t", "--timeout", "-j", "--jobs", "-g", "--grep", "-R", "--reporter", "-c", "--coverage-report", "--test-env", "--node-arg", "--before", "--after", "--include", "--exclude"},
 		args:   func(string) []string { return []string{"--reporter=tap"} },
 		defaults: []string{
@@ -33,7 +30,7 @@ var (
 		},
 	}
 	tape = packageRunner{
-		name: TapeName, parse: parseTAP, stdout: true, planted: plantedTAP, perFile: true,
+		name: TapeName, parse: testreport.TAP, stdout: true, planted: plantedTAP, perFile: true,
 		values: []string{"-r", "--require", "-i", "--ignore", "--ignore-pattern", "--import"},
 		args:   func(string) []string { return nil },
 	}
@@ -96,76 +93,4 @@ func (r packageRunner) plantedProgram() string {
 		return plantedEvents
 	}
 	return plantedRunner
-}
-
-// parseTAP reads the tests of a report. A subtest at the top that is named like a file holds
-// the tests of that file; the others are told of the package.
-func parseTAP(data []byte, by reading) ([]check.TestResult, error) {
-	tests, err := tapreport.Read(data)
-	return resultsOf(tests, by), err
-}
-
-// parseAva reads those of a report of ava.
-func parseAva(data []byte, by reading) ([]check.TestResult, error) {
-	tests, err := tapreport.ReadPoints(data)
-	return resultsOf(tests, by), err
-}
-
-// resultsOf are the tests of a report by themselves.
-func resultsOf(tests []tapreport.Test, by reading) []check.TestResult {
-	var l testList
-	var add func(file string, names []string, t tapreport.Test)
-	add = func(file string, names []string, t tapreport.Test) {
-		failed := false
-		for _, in := range t.Inner {
-			// Assertions of a subtest have no names of their own to go by.
-			if len(in.Inner) > 0 || t.Name == "" {
-				add(file, append(names[:len(names):len(names)], t.Name), in)
-				failed = failed || in.Outcome == "failed"
-			} else if in.Outcome == "failed" {
-				t.Message = cmp.Or(in.Message, t.Message)
-			}
-		}
-		if t.Outcome == "" {
-			return
-		}
-		r := check.TestResult{ID: file + "::" + strings.Join(append(names[:len(names):len(names)], t.Name), " > "), Outcome: t.Outcome, Within: failed && t.Outcome == "failed"}
-		if t.Outcome == "failed" {
-			r.File, r.Message = file, "failed"
-			r = told(r, t.Message, by.place)
-		}
-		l.add(r)
-	}
-	for _, t := range tests {
-		if !scriptFile.MatchString(t.Name) || strings.Contains(t.Name, " ") {
-			add(by.place(""), nil, t)
-			continue
-		}
-		file := by.place(t.Name)
-		for _, in := range t.Inner {
-			add(file, nil, in)
-		}
-		if t.Outcome == "failed" && !failedWithin(t) || len(t.Inner) == 0 {
-			r := check.TestResult{ID: file + "::script", Outcome: t.Outcome}
-			if t.Outcome == "failed" {
-				r.ID, r.Outcome, r.File, r.Message = file, "error", file, "the file failed"
-				r = told(r, t.Message, by.place)
-			}
-			l.add(r)
-		}
-	}
-	return l.results
-}
-
-// scriptFile matches the names of files of JavaScript and TypeScript.
-var scriptFile = lazyregexp.New(`\.(?:[cm]?[jt]s|[jt]sx)$`)
-
-// failedWithin reports whether something in a test failed.
-func failedWithin(t tapreport.Test) bool {
-	for _, in := range t.Inner {
-		if in.Outcome == "failed" {
-			return true
-		}
-	}
-	return false
 }

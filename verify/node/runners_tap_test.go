@@ -9,6 +9,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/node/testreport"
 	"agent/verify/verifytest"
 )
 
@@ -50,7 +51,7 @@ func TestTAPIsReadTestByTest(t *testing.T) {
 			"web/test/n.js::loose passed :0 ", "web/test/n.js::skipped skipped :0 ", "web/test/o.js::loose passed :0 ", "web/test/p.js::held passed :0 ", "web/test/q.js error web/test/q.js:0 test/q.js: exitCode: 1",
 		}},
 	} {
-		results, err := c.runner.parse([]byte(c.written), reading{place: place})
+		results, err := c.runner.parse([]byte(c.written), testreport.Reading{Place: place})
 		var got []string
 		for _, r := range c.runner.located(results, "web", c.files) {
 			message, _, _ := strings.Cut(r.Message, " Test.<anonymous>")
@@ -73,7 +74,7 @@ func TestUvuIsReadFileByFile(t *testing.T) {
 		}
 		return strings.TrimPrefix(file, "/work/")
 	}
-	results, err := parseUvu([]byte(written), reading{place: place})
+	results, err := testreport.Uvu([]byte(written), testreport.Reading{Place: place})
 	var got []string
 	for _, r := range uvu.located(results, ".", []string{"test/u.js", "test/v.js"}) {
 		got = append(got, fmt.Sprintf("%s %s %s:%d %s", r.ID, r.Outcome, r.File, r.Line, r.Message))
@@ -86,7 +87,7 @@ func TestUvuIsReadFileByFile(t *testing.T) {
 		t.Errorf("alone it is %q", alone[0].ID)
 	}
 	for _, cut := range []string{written[:len(written)-60], strings.Replace(written, "Passed:    4", "Passed:    5", 1), ""} {
-		if _, err := parseUvu([]byte(cut), reading{place: place}); err == nil {
+		if _, err := testreport.Uvu([]byte(cut), testreport.Reading{Place: place}); err == nil {
 			t.Errorf("%q is a report", cut)
 		}
 	}

@@ -1,80 +1,21 @@
 package node
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"agent/sandbox/workspace/lazyregexp"
-	"agent/verify/check"
+	"agent/verify/node/testreport"
 )
 
 // uvu tells nothing of a test that passes but a dot, so a file is one test.
 var uvu = packageRunner{
-	name: UvuName, parse: parseUvu, stdout: true, planted: plantedUvu, attribute: uvuFile,
+	name: UvuName, parse: testreport.Uvu, stdout: true, planted: plantedUvu, attribute: uvuFile,
 	proof:  []string{"package.json::true.js passed", "package.json::false.js failed"},
 	values: []string{"-i", "--ignore", "-r", "--require", "-C", "--cwd"},
 	args:   func(string) []string { return nil },
 	defaults: []string{
 		"**/{test,tests,__test__,__tests__}/**/*.{mjs,cjs,js,ts,jsx,tsx}", "**/*.{test,tests,spec}.{mjs,cjs,js,ts,jsx,tsx}", "{test,tests}.{mjs,cjs,js,ts,jsx,tsx}",
 	},
-}
-
-var (
-	uvuCount = lazyregexp.New(`\((\d+) / (\d+)\)\s*$`)
-	uvuFail  = lazyregexp.New(`^\s*FAIL\s+(.*)$`)
-	uvuTotal = lazyregexp.New(`^\s*(Total|Passed|Skipped):\s+(\d+)`)
-)
-
-// parseUvu reads what uvu wrote: behind the name of each file a line for each suite in it, with how
-// many passed of how many. Their sums must be those at its end.
-func parseUvu(data []byte, by reading) (results []check.TestResult, err error) {
-	file, sums, totals := "", map[string]int{}, map[string]int{}
-	var fault []string // the lines of the first failure in the file
-	end := func() {
-		if len(results) > 0 && len(fault) > 0 {
-			last := &results[len(results)-1]
-			last.File = by.place("")
-			*last = told(*last, strings.Join(fault, "\n"), by.place)
-		}
-		fault = nil
-	}
-	for line := range strings.Lines(check.Clean(data)) {
-		line = strings.TrimRight(line, "\n ")
-		name := strings.TrimSpace(line)
-		m := uvuCount.FindStringSubmatch(line)
-		switch {
-		case name != "" && scriptFile.MatchString(name) && name == line && !strings.Contains(name, " "):
-			end()
-			file = name
-		case m != nil:
-			passed, _ := strconv.Atoi(m[1])
-			all, _ := strconv.Atoi(m[2])
-			sums["Passed"], sums["Total"] = sums["Passed"]+passed, sums["Total"]+all
-			id := by.place("") + "::" + file
-			if file == "" {
-				id += "tests"
-			}
-			if n := len(results); n == 0 || results[n-1].ID != id {
-				results = append(results, check.TestResult{ID: id, Outcome: "passed"})
-			}
-			if passed != all {
-				results[len(results)-1].Outcome, results[len(results)-1].Message = "failed", "failed"
-			}
-		case uvuTotal.MatchString(line):
-			end()
-			t := uvuTotal.FindStringSubmatch(line)
-			totals[t[1]], _ = strconv.Atoi(t[2])
-		case uvuFail.MatchString(line) || len(fault) > 0:
-			fault = append(fault, name)
-		}
-	}
-	// Of what is skipped the files say nothing.
-	if len(totals) != 3 || sums["Passed"] != totals["Passed"] || sums["Total"] != totals["Total"] && sums["Total"] != totals["Total"]-totals["Skipped"] {
-		return nil, fmt.Errorf("its sums %v do not fit the counts of its files, %v", totals, sums)
-	}
-	return results, nil
 }
 
 // uvuFile finds a file by what uvu shows of it: its path in the directory that it was given.

@@ -39,6 +39,9 @@ type Trial struct {
 	shown     []policy.Hold
 	rewritten []rewriting
 	keptAs    int // tests that pass as they were
+	// See Doubted.
+	doubted   []string
+	confirmed bool
 }
 
 // Beside puts the results that the baseline has of what was left out beside those of the trial; see Outcome.Beside.
@@ -100,9 +103,14 @@ func (t *Trial) Judge(g check.Gate, base, cand check.Outcome, d check.Diff) chec
 	list, kept := t.rewritings(base, cand, d)
 	var rewritten []rewriting
 	results, used := t.results(), map[string]bool{}
+	t.doubted = nil
 	for _, x := range list {
 		x.proof, x.why = t.proofOf(x, results, used)
-		if !x.helped || x.proof == pinned && t.tells(x, d) {
+		told := !x.helped || x.proof == pinned && t.tells(x, d)
+		if !told || x.blocks() || len(list) > kept {
+			t.doubt(x)
+		}
+		if told {
 			rewritten = append(rewritten, x)
 		} else if len(g.Findings) < compare.MaxOld {
 			g.Findings, g.Verdict = append(g.Findings, t.helped(x)), check.Policy

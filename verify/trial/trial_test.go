@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,6 +129,41 @@ func TestMoreRewrittenThanKeptBlocks(t *testing.T) {
 		if h := tried.Holds; len(h) == 0 || h[0].Block != block || strings.Contains(h[0].Reason, "more expect") != block {
 			t.Errorf("%d kept: %+v", kept, h)
 		}
+	}
+}
+
+// What fails as it was in one run of three fails by chance, and speaks against nobody.
+func TestATestThatBlocksIsConfirmed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		passed  int
+		aids    []string
+		verdict check.Verdict
+		holds   int
+	}{
+		"fails again":             {0, nil, check.Pass, 1},
+		"passes once":             {1, nil, check.Pass, 1},
+		"by chance":               {2, nil, check.Pass, 0},
+		"fails again without aid": {0, []string{"conftest.py"}, check.Policy, 0},
+		"by chance without aid":   {2, []string{"conftest.py"}, check.Pass, 0},
+	} {
+		base := ended(append(kept, "a.py::t passed")...)
+		tried := &Trial{Aids: c.aids, Old: ended(append(kept, "a.py::t failed took 1098 ms")...), New: ended("a.py::t passed")}
+		judge := func() check.Gate { return tried.Judge(check.Gate{Verdict: check.Pass}, *base, *base, check.Diff{}) }
+		judge()
+		if ids := tried.Doubted(); !slices.Equal(ids, []string{"a.py::t"}) {
+			t.Fatalf("%s: doubts %q", name, ids)
+		}
+		tried.Confirm(map[string]compare.Tally{"a.py::t": {Passed: c.passed, Failed: Confirmations - c.passed}})
+		if g := judge(); g.Verdict != c.verdict || len(tried.Holds) != c.holds || tried.Doubted() != nil {
+			t.Errorf("%s: %+v %+v, doubts %q", name, g, tried.Holds, tried.Doubted())
+		}
+	}
+	// One that is seen to prove what the patch changes is no matter of doubt.
+	base := ended(append(kept, "a.py::t passed")...)
+	tried := &Trial{Old: ended(append(kept, "a.py::t failed assert 6 == 5")...), New: ended("a.py::t failed assert 5 == 6")}
+	if tried.Judge(check.Gate{Verdict: check.Pass}, *base, *base, check.Diff{}); tried.Doubted() != nil {
+		t.Errorf("doubts %q", tried.Doubted())
 	}
 }
 

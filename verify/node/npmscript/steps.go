@@ -31,6 +31,8 @@ type Step struct {
 	Env   map[string]string
 	Words []string
 	Whole bool
+	// The file of the project's own program for node which starts the words; "" for none.
+	Through string
 	// It stands in a script that by its name makes what others use.
 	prepares bool
 	// What it is for, and the tool that runs it where that is a known one; see Kind.
@@ -240,6 +242,7 @@ func (r *stepReader) call(s *shell.Stmt, c *shell.CallExpr) {
 		whole = whole && ok
 	}
 	own.Env, own.Words = unwrap(words, r.scripts)
+	own.throughOwn(r.scripts)
 	own.Whole = whole && len(own.Words) > 0
 	switch w := own.Words; {
 	case len(w) == 2 && w[0] == "cd":

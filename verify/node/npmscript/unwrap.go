@@ -67,6 +67,26 @@ func unwrap(words []string, scripts map[string]string) (env map[string]string, r
 	return env, words
 }
 
+// throughOwn takes off a step the project's own program that starts a runner or a linter, as in
+// "node scripts/run.js mocha test": what is told of that is then known of the step. A name with
+// nothing behind it may be anything.
+func (s *Step) throughOwn(scripts map[string]string) {
+	w := s.Words
+	if len(w) < 4 || w[0] != "node" || !ownProgram.MatchString(w[1]) || strings.Contains(w[1], "node_modules/") {
+		return
+	}
+	env, inner := unwrap(w[2:], scripts)
+	if len(inner) > 1 && (slices.Contains(Runners, inner[0]) || slices.Contains(ownLinters, inner[0])) {
+		s.Env, s.Through, s.Words = Joined(s.Env, env), w[1], inner
+	}
+}
+
+// ownLinters are the linters of packages that package node starts.
+var ownLinters = []string{"eslint", "stylelint"}
+
+// ownProgram matches a program of the project itself.
+var ownProgram = lazyregexp.New(`^(?:\./)?[\w.-]+(?:/[\w.-]+)*\.[cm]?js$`)
+
 // unwrapped takes off one wrapper with its options; ok is false where there is none.
 func unwrapped(words []string, scripts map[string]string) (inner []string, ok bool) {
 	name := ProgramName(words[0])

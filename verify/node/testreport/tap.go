@@ -1,0 +1,82 @@
+package testreport
+
+import (
+	"cmp"
+	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
+	"agent/verify/check"
+	tapreport "agent/verify/node/tap"
+)
+
+// TAP reads the tests of a report in the Test Anything Protocol. A subtest at the top that is named like a file holds
+// the tests of that file; the others are told of the package.
+func TAP(data []byte, by Reading) ([]check.TestResult, error) {
+	tests, err := tapreport.Read(data)
+	return resultsOf(tests, by), err
+}
+
+// Ava reads those of a report of ava.
+func Ava(data []byte, by Reading) ([]check.TestResult, error) {
+	tests, err := tapreport.ReadPoints(data)
+	return resultsOf(tests, by), err
+}
+
+// resultsOf are the tests of a report by themselves.
+func resultsOf(tests []tapreport.Test, by Reading) []check.TestResult {
+	var l List
+	var add func(file string, names []string, t tapreport.Test)
+	add = func(file string, names []string, t tapreport.Test) {
+		failed := false
+		for _, in := range t.Inner {
+			// Assertions of a subtest have no names of their own to go by.
+			if len(in.Inner) > 0 || t.Name == "" {
+				add(file, append(names[:len(names):len(names)], t.Name), in)
+				failed = failed || in.Outcome == "failed"
+			} else if in.Outcome == "failed" {
+				t.Message = cmp.Or(in.Message, t.Message)
+			}
+		}
+		if t.Outcome == "" {
+			return
+		}
+		r := check.TestResult{ID: file + "::" + strings.Join(append(names[:len(names):len(names)], t.Name), " > "), Outcome: t.Outcome, Within: failed && t.Outcome == "failed"}
+		if t.Outcome == "failed" {
+			r.File, r.Message = file, "failed"
+			r = Told(r, t.Message, by.Place)
+		}
+		l.Add(r)
+	}
+	for _, t := range tests {
+		if !ScriptFile.MatchString(t.Name) || strings.Contains(t.Name, " ") {
+			add(by.Place(""), nil, t)
+			continue
+		}
+		file := by.Place(t.Name)
+		for _, in := range t.Inner {
+			add(file, nil, in)
+		}
+		if t.Outcome == "failed" && !failedWithin(t) || len(t.Inner) == 0 {
+			r := check.TestResult{ID: file + "::script", Outcome: t.Outcome}
+			if t.Outcome == "failed" {
+				r.ID, r.Outcome, r.File, r.Message = file, "error", file, "the file failed"
+				r = Told(r, t.Message, by.Place)
+			}
+			l.Add(r)
+		}
+	}
+	return l.Results
+}
+
+// ScriptFile matches the names of files of JavaScript and TypeScript.
+var ScriptFile = lazyregexp.New(`\.(?:[cm]?[jt]s|[jt]sx)$`)
+
+// failedWithin reports whether something in a test failed.
+func failedWithin(t tapreport.Test) bool {
+	for _, in := range t.Inner {
+		if in.Outcome == "failed" {
+			return true
+		}
+	}
+	return false
+}
