@@ -33,7 +33,7 @@ func (o Outcome) Beside(base Outcome, r Reach) Outcome {
 		}
 	}
 	for _, w := range base.Witnesses {
-		if root, ok := r.Owner(w.Place); ok && !r[root] && !slices.ContainsFunc(o.Witnesses, func(own Witness) bool { return own.Place == w.Place }) {
+		if root, ok := r.Owner(w.Place); ok && !r[root] && !slices.ContainsFunc(o.Witnesses, func(own Witness) bool { return own.Place == w.Place && own.Use == w.Use }) {
 			o.Witnesses = append(o.Witnesses, w)
 		}
 	}

@@ -36,7 +36,9 @@ func (t TestResult) Ran() bool { return !t.Skipped() && strings.Contains(t.ID, "
 // A Witness is what came of the tests of the gate's own that ran among those of one place, a file
 // or a package: how many of them had to fail and how many to pass, and what they were told as.
 type Witness struct {
-	Place   string `json:"place"`
+	Place string `json:"place"`
+	// Use tells the runs of one place by several commands apart; "" for the first.
+	Use     string `json:"use,omitempty"`
 	Failing int    `json:"failing"`
 	Passing int    `json:"passing"`
 	// Of Failing, those that are told as passed; of Passing, those that are told as failed.

@@ -18,16 +18,18 @@ func witnessed(g *check.Gate, base, cand check.Outcome, d check.Diff) {
 	if slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return !TestPolicy[f.Rule] }) {
 		return
 	}
-	before, sound := map[string]check.Witness{}, len(base.Witnesses) > 0
+	before, drawn := map[[2]string]check.Witness{}, drawnPlaces(base.Witnesses)
+	sound := len(base.Witnesses) > 0
 	for _, w := range base.Witnesses {
-		before[d.NewID(w.Place)] = w
-		sound = sound && w.AsDrawn()
+		before[[2]string{d.NewID(w.Place), w.Use}] = w
+		sound = sound && drawn[w.Place]
 	}
 	ran := passing(cand, nil)
 	kept := passing(base, d.NewID)
 	var silent []string
+	drawn = drawnPlaces(cand.Witnesses)
 	for _, w := range cand.Witnesses {
-		was, known := before[w.Place]
+		was, known := before[[2]string{w.Place, w.Use}]
 		trusted := known && was.AsDrawn() || !known && sound
 		switch {
 		case w.Unlike() && trusted:
@@ -35,7 +37,7 @@ func witnessed(g *check.Gate, base, cand check.Outcome, d check.Diff) {
 		// That those in a file which was not there do not run may have a reason of its own.
 		case w.Absent() && trusted && ran[w.Place] && kept[w.Place]:
 			g.Findings = append(g.Findings, check.Finding{File: w.Place, Rule: RuleForged, Message: forged(w)})
-		case !w.AsDrawn() && ran[w.Place]:
+		case !drawn[w.Place] && ran[w.Place] && !slices.Contains(silent, w.Place):
 			silent = append(silent, w.Place)
 		}
 	}
@@ -45,6 +47,15 @@ func witnessed(g *check.Gate, base, cand check.Outcome, d check.Diff) {
 			g.Detail += fmt.Sprintf(" and %d more", n-3)
 		}
 	}
+}
+
+// drawnPlaces are those in which the witnesses ended as drawn in one run at least: a command may leave out what another runs.
+func drawnPlaces(list []check.Witness) map[string]bool {
+	places := map[string]bool{}
+	for _, w := range list {
+		places[w.Place] = places[w.Place] || w.AsDrawn()
+	}
+	return places
 }
 
 // forged says what is wrong with a record.

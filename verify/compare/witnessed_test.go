@@ -17,6 +17,7 @@ func TestARecordInWhichWitnessesEndOtherwiseIsForged(t *testing.T) {
 	with := func(place string, passed, failed, missing int) check.Witness {
 		return check.Witness{Place: place, Failing: 2, Passing: 2, Passed: passed, Failed: failed, Missing: missing}
 	}
+	by := func(use string, w check.Witness) check.Witness { w.Use = use; return w }
 	const old, fresh = "old_test.py", "new_test.py"
 	outcome := func(list ...check.Witness) check.Outcome {
 		out := check.Outcome{Witnesses: list, Tests: []check.TestResult{{ID: old + "::test_a", Outcome: "passed"}}}
@@ -45,6 +46,10 @@ func TestARecordInWhichWitnessesEndOtherwiseIsForged(t *testing.T) {
 		"a new file, others are not drawn":  {outcome(with(old, 0, 0, 4)), outcome(with(old, 0, 0, 4), with(fresh, 2, 0, 0)), "", "not witnessed in old_test.py, new_test.py"},
 		"no witnesses before":               {outcome(), outcome(with(old, 2, 0, 0)), "", "not witnessed in old_test.py"},
 		"no witnesses of it before":         {outcome(with("other_test.py", 0, 0, 0)), outcome(with(old, 0, 0, 4)), "none is in it", ""},
+		"one command leaves them out":       {outcome(with(old, 0, 0, 4), by("b", drawn)), outcome(with(old, 0, 0, 4), by("b", drawn)), "", ""},
+		"a command of two leaves them out":  {outcome(drawn, by("b", drawn)), outcome(with(old, 0, 0, 4), by("b", drawn)), "none is in it", ""},
+		"the second of two commands":        {outcome(with(old, 0, 0, 4), by("b", drawn)), outcome(with(old, 0, 0, 4), by("b", with(old, 1, 0, 0))), "1 are reported as passed", ""},
+		"a new file in one command of two":  {outcome(with(old, 0, 0, 4), by("b", drawn)), outcome(with(old, 0, 0, 4), by("b", drawn), by("b", with(fresh, 2, 0, 0))), "added to new_test.py", ""},
 		"a file of which no test is passed": {outcome(drawn), check.Outcome{Witnesses: []check.Witness{with("gone_test.py", 0, 0, 4)}, Tests: outcome().Tests}, "", ""},
 	} {
 		g := JudgeTests(c.base, c.cand, d)

@@ -245,7 +245,7 @@ func runNodeTests(ctx context.Context, b check.Bench) check.Outcome {
 		all.Results = append(all.Results, marked(results, p.mark)...)
 		total.Seconds, total.Peak = total.Seconds+out.Seconds, max(total.Peak, out.Peak)
 		total.Output = check.Tail(total.Output+"\n"+out.Output, check.MaxTail)
-		total.Witnesses = append(total.Witnesses, out.Witnesses...)
+		total.Witnesses = append(total.Witnesses, used(out.Witnesses, p.mark)...)
 		if !done {
 			out.Tests = all.Results
 			return out
@@ -285,6 +285,14 @@ func marked(results []check.TestResult, mark string) []check.TestResult {
 		}
 	}
 	return named
+}
+
+// used tells witnesses apart from those of an earlier command for the same files.
+func used(list []check.Witness, mark string) []check.Witness {
+	for i := range list {
+		list[i].Use = mark
+	}
+	return list
 }
 
 // nodeTrouble says why the record cannot be taken for the result of node's

@@ -258,7 +258,7 @@ func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
 			out.Tests = all.Results
 			return out
 		}
-		total.Blocked, total.Witnesses = cmp.Or(total.Blocked, out.Blocked), append(total.Witnesses, out.Witnesses...)
+		total.Blocked, total.Witnesses = cmp.Or(total.Blocked, out.Blocked), append(total.Witnesses, used(out.Witnesses, u.mark)...)
 		version += out.Detail
 		for _, t := range marked(results, u.mark) {
 			// The runner of a package finds the tests of those inside it as well.
