@@ -18,26 +18,29 @@ func witnessed(g *check.Gate, base, cand check.Outcome, d check.Diff) {
 	if slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return !TestPolicy[f.Rule] }) {
 		return
 	}
-	before, drawn := map[[2]string]check.Witness{}, drawnPlaces(base.Witnesses)
-	sound := len(base.Witnesses) > 0
+	before := map[[2]string]check.Witness{} // by place and use
+	sound := map[string]bool{}              // by use: all of it ended as drawn
 	for _, w := range base.Witnesses {
 		before[[2]string{d.NewID(w.Place), w.Use}] = w
-		sound = sound && drawn[w.Place]
+		all, seen := sound[w.Use]
+		sound[w.Use] = w.AsDrawn() && (all || !seen)
 	}
 	ran := passing(cand, nil)
 	kept := passing(base, d.NewID)
 	var silent []string
-	drawn = drawnPlaces(cand.Witnesses)
+	drawn := drawnPlaces(cand.Witnesses)
 	for _, w := range cand.Witnesses {
 		was, known := before[[2]string{w.Place, w.Use}]
-		trusted := known && was.AsDrawn() || !known && sound
+		trusted := known && was.AsDrawn() || !known && sound[w.Use]
 		switch {
 		case w.Unlike() && trusted:
 			g.Findings = append(g.Findings, check.Finding{File: w.Place, Rule: RuleForged, Message: forged(w)})
 		// That those in a file which was not there do not run may have a reason of its own.
 		case w.Absent() && trusted && ran[w.Place] && kept[w.Place]:
 			g.Findings = append(g.Findings, check.Finding{File: w.Place, Rule: RuleForged, Message: forged(w)})
-		case !drawn[w.Place] && ran[w.Place] && !slices.Contains(silent, w.Place):
+		// A command that never ran a place says nothing of it where another one does.
+		case w.Absent() && was.Absent() && drawn[w.Place]:
+		case !w.AsDrawn() && ran[w.Place] && !slices.Contains(silent, w.Place):
 			silent = append(silent, w.Place)
 		}
 	}
@@ -49,7 +52,7 @@ func witnessed(g *check.Gate, base, cand check.Outcome, d check.Diff) {
 	}
 }
 
-// drawnPlaces are those in which the witnesses ended as drawn in one run at least: a command may leave out what another runs.
+// drawnPlaces are those in which the witnesses ended as drawn in one run at least.
 func drawnPlaces(list []check.Witness) map[string]bool {
 	places := map[string]bool{}
 	for _, w := range list {

@@ -49,6 +49,8 @@ func TestARecordInWhichWitnessesEndOtherwiseIsForged(t *testing.T) {
 		"one command leaves them out":       {outcome(with(old, 0, 0, 4), by("b", drawn)), outcome(with(old, 0, 0, 4), by("b", drawn)), "", ""},
 		"a command of two leaves them out":  {outcome(drawn, by("b", drawn)), outcome(with(old, 0, 0, 4), by("b", drawn)), "none is in it", ""},
 		"the second of two commands":        {outcome(with(old, 0, 0, 4), by("b", drawn)), outcome(with(old, 0, 0, 4), by("b", with(old, 1, 0, 0))), "1 are reported as passed", ""},
+		"one of two commands loses them":    {outcome(with(old, 0, 0, 3), by("b", drawn)), outcome(with(old, 0, 0, 3), by("b", drawn)), "", "not witnessed in old_test.py"},
+		"a new file where none was drawn":   {outcome(with(old, 2, 0, 0), by("b", drawn)), outcome(with(old, 2, 0, 0), by("b", drawn), with(fresh, 2, 0, 0)), "", "not witnessed in old_test.py, new_test.py"},
 		"a new file in one command of two":  {outcome(with(old, 0, 0, 4), by("b", drawn)), outcome(with(old, 0, 0, 4), by("b", drawn), by("b", with(fresh, 2, 0, 0))), "added to new_test.py", ""},
 		"a file of which no test is passed": {outcome(drawn), check.Outcome{Witnesses: []check.Witness{with("gone_test.py", 0, 0, 4)}, Tests: outcome().Tests}, "", ""},
 	} {

@@ -115,7 +115,7 @@ func TestWhatFailedBeforeIsNamed(t *testing.T) {
 }
 
 // The reader of scripts knows the runners by the names that they have here.
-func TestRunnersAreKnownToTheReaderOfScripts(t *testing.T) {
+func TestToolsAreKnownToTheReaderOfScripts(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for _, r := range packageRunners() {
@@ -123,5 +123,12 @@ func TestRunnersAreKnownToTheReaderOfScripts(t *testing.T) {
 	}
 	if !slices.Equal(names, npmscript.Runners) {
 		t.Errorf("%q, want %q", names, npmscript.Runners)
+	}
+	names = nil
+	for _, l := range packageLinters() {
+		names = append(names, l.name)
+	}
+	if !slices.Equal(names, npmscript.Linters) {
+		t.Errorf("%q, want %q", names, npmscript.Linters)
 	}
 }

@@ -153,6 +153,9 @@ func nodeProgram(words []string) string {
 // Runners are the packages whose runners of tests package node knows.
 var Runners = []string{"vitest", "jest", "mocha", "ava", "tap", "tape", "uvu"}
 
+// Linters are the packages whose linters package node knows.
+var Linters = []string{"eslint", "stylelint"}
+
 // runnerOf is the known runner that a command starts, "" for none.
 func runnerOf(words []string) string {
 	for _, name := range Runners {

@@ -76,13 +76,10 @@ func (s *Step) throughOwn(scripts map[string]string) {
 		return
 	}
 	env, inner := unwrap(w[2:], scripts)
-	if len(inner) > 1 && (slices.Contains(Runners, inner[0]) || slices.Contains(ownLinters, inner[0])) {
+	if len(inner) > 1 && (slices.Contains(Runners, inner[0]) || slices.Contains(Linters, inner[0])) {
 		s.Env, s.Through, s.Words = Joined(s.Env, env), w[1], inner
 	}
 }
-
-// ownLinters are the linters of packages that package node starts.
-var ownLinters = []string{"eslint", "stylelint"}
 
 // ownProgram matches a program of the project itself.
 var ownProgram = lazyregexp.New(`^(?:\./)?[\w.-]+(?:/[\w.-]+)*\.[cm]?js$`)
