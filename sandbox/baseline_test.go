@@ -244,6 +244,14 @@ func TestLimitsDefaultAndRefuse(t *testing.T) {
 	if l := (Limits{Work: 1 << 30}).WithDefaults(); l.Memory != 2<<30 {
 		t.Errorf("a large workspace gets memory of %d", l.Memory)
 	}
+	if l := (Limits{Programs: 3 << 30, Work: 1 << 30}).WithDefaults(); l.Memory != 4<<30 {
+		t.Errorf("what is left to programs makes memory of %d", l.Memory)
+	}
+	for machine, want := range map[int64]int64{0: 1 << 30, 4 << 30: 1 << 30, 16 << 30: 2 << 30, 256 << 30: 4 << 30} {
+		if got := ForPrograms(machine); got != want {
+			t.Errorf("a machine of %d bytes leaves programs %d", machine, got)
+		}
+	}
 	for _, l := range []Limits{{Memory: -1}, {Memory: 1}, {PIDs: -1}, {PIDs: 2}, {CPUs: -1}, {Work: -1}, {Inodes: -1}, {Tmp: -1}, {MaxFile: -1}} {
 		if err := l.WithDefaults().check(); err == nil {
 			t.Errorf("%+v: accepted", l)

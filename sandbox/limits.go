@@ -6,8 +6,10 @@ import "fmt"
 // default in brackets.
 type Limits struct {
 	// Memory is in bytes and includes the files in Work and Tmp, which lie
-	// in memory. There is no swap. [1 GiB + Work]
+	// in memory. There is no swap. [Programs + Work]
 	Memory int64
+	// Programs is what is left beside Work where Memory says nothing, in bytes. [1 GiB]
+	Programs int64
 	// CPUs is how many processors' worth of time it gets. [2]
 	CPUs float64
 	// PIDs is how many processes and threads may exist at once. [256]
@@ -30,6 +32,19 @@ const (
 	leastPIDs = 32
 )
 
+// What programs get beside the files of /work: an eighth of the machine, within bounds. Suites of tests are
+// written on machines that give them all they have, and a box that stops them for want of memory has judged nothing.
+const (
+	leastPrograms   = 1 << 30
+	mostPrograms    = 4 << 30
+	shareOfPrograms = 8
+)
+
+// ForPrograms is what boxes on an engine whose machine has that much memory leave to programs, both in bytes.
+func ForPrograms(memory int64) int64 {
+	return min(max(memory/shareOfPrograms, leastPrograms), mostPrograms)
+}
+
 // WithDefaults returns l with its zero fields filled in.
 func (l Limits) WithDefaults() Limits {
 	if l.CPUs == 0 {
@@ -41,7 +56,8 @@ func (l Limits) WithDefaults() Limits {
 	l.Tmp = orDefault(l.Tmp, 64<<20)
 	l.MaxFile = orDefault(l.MaxFile, 100<<20)
 	// The kernel charges the files of a tmpfs to the box.
-	l.Memory = orDefault(l.Memory, 1<<30+l.Work)
+	l.Programs = orDefault(l.Programs, leastPrograms)
+	l.Memory = orDefault(l.Memory, l.Programs+l.Work)
 	return l
 }
 

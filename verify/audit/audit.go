@@ -51,18 +51,24 @@ func (e *Evidence) checksOf(gate string) []check.Check {
 	return slices.DeleteFunc(slices.Clone(e.Checks), func(c check.Check) bool { return c.Gate != gate })
 }
 
-// Tested reports whether a test ran that counts.
+// Tested reports whether a test ran that counts, and came to something: where all fail, as before the
+// patch, none can tell what it does.
 func (e *Evidence) Tested() bool { return slices.ContainsFunc(e.checksOf(check.GateTests), e.testedBy) }
 
 // testedBy reports whether a check ran a test that counts. Of a root that could not be judged
 // before the patch none does.
 func (e *Evidence) testedBy(c check.Check) bool {
-	_, judged := e.Judged[c.Name]
+	g, judged := e.Judged[c.Name]
 	roots := e.Before[c.Name].Roots
 	return judged && slices.ContainsFunc(e.Candidate[c.Name].Tests, func(t check.TestResult) bool {
 		file, _, _ := strings.Cut(t.ID, "::")
-		return t.Ran() && (len(roots) == 0 || roots[check.Nearest(roots, file)] == "")
+		return counts(g, t) && (len(roots) == 0 || roots[check.Nearest(roots, file)] == "")
 	})
+}
+
+// counts reports whether a test says something of the patch that a gate judged: one that passes, or that fails because of it.
+func counts(g check.Gate, t check.TestResult) bool {
+	return t.Ran() && (!t.Bad() || g.Verdict == check.Fail)
 }
 
 // An Unproven is something that the gates of a candidate did not judge. It changes no

@@ -97,13 +97,24 @@ func Asked(cs workspace.Changeset) check.Lines {
 	return lines
 }
 
-// traced is what all that ran and was judged says of the lines that it was asked about.
+// traced is what all that ran and was judged says of the lines that it was asked about. A line is worth
+// no more than the run that executed it: of tests that all fail as before the patch, and of
+// a project that could not be judged before it, none counts.
 func (e *Evidence) traced() check.Trace {
 	var sum *check.Trace
-	for name, out := range e.Candidate {
-		if _, judged := e.Judged[name]; judged {
-			sum = sum.With(out.Traced)
+	for _, c := range e.Checks {
+		trace := e.Candidate[c.Name].Traced
+		if _, judged := e.Judged[c.Name]; !judged || trace == nil {
+			continue
 		}
+		roots, ran := e.Before[c.Name].Roots, trace.Ran
+		switch {
+		case c.Gate == check.GateTests && !e.testedBy(c):
+			ran = nil
+		case len(roots) > 0:
+			ran = ran.Only(func(p string) bool { return roots[check.Nearest(roots, path.Dir(p))] == "" })
+		}
+		sum = sum.With(&check.Trace{Code: trace.Code, Ran: ran})
 	}
 	if sum == nil {
 		return check.Trace{}

@@ -66,6 +66,7 @@ func TestAChangeIsExecutedByItsOwnLanguage(t *testing.T) {
 		held   bool
 	}{
 		"its tests":                    {by: python.PytestName, out: ran("passed"), judged: true},
+		"tests that fail as before":    {by: python.PytestName, out: ran("failed"), judged: true, held: true},
 		"tests that were skipped":      {by: python.PytestName, out: ran("skipped"), judged: true, held: true},
 		"tests that nobody judged":     {by: python.PytestName, out: ran("passed"), held: true},
 		"tests of another language":    {by: golang.TestsName, out: ran("passed"), judged: true, held: true},
@@ -108,10 +109,14 @@ func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 		by             string // in front of the command
 		command        string
 		patch          map[string]string
+		end            string // of the test; "" is passed
+		blocked        string // the workspace before the patch
 		reason         string // of the hold
 		audit          int    // files of which nothing was executed, in a sentence
 	}{
 		"a line that ran":                {tests: trace(1)},
+		"a line of tests that all fail":  {tests: trace(1), end: "failed", reason: "no changed line: none of 1", audit: 1},
+		"a line of a blocked project":    {tests: trace(1), blocked: "no module", reason: "no changed line: none of 1", audit: 1},
 		"no line that ran":               {tests: trace(), reason: "no changed line: none of 1", audit: 1},
 		"one that the program ran":       {tests: trace(), program: trace(1)},
 		"the program, which did not":     {tests: trace(), program: trace(), reason: "no changed line: none of 1", audit: 1},
@@ -132,7 +137,8 @@ func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 			c.patch = map[string]string{"a.py": "x = 2\n"}
 		}
 		e := evidenceOf(base, verifytest.Change(t, base, c.patch))
-		e.Candidate[python.PytestName] = check.Outcome{Tests: []check.TestResult{{ID: "test_a.py::x", Outcome: "passed"}}, Traced: c.tests}
+		e.Candidate[python.PytestName] = check.Outcome{Tests: []check.TestResult{{ID: "test_a.py::x", Outcome: cmp.Or(c.end, "passed")}}, Traced: c.tests}
+		e.Before[python.PytestName] = check.Outcome{Roots: map[string]string{".": c.blocked}}
 		e.Judged[python.PytestName] = check.Gate{Verdict: check.Pass}
 		if c.program != nil || c.command != "" {
 			e.Candidate[smoke.ProgramName] = check.Outcome{Ending: &check.Ending{Command: []string{cmp.Or(c.by, "/usr/bin/python3"), c.command}}, Traced: c.program}

@@ -111,7 +111,7 @@ func TestWhatDidNotRunIsToldByProject(t *testing.T) {
 		"a script that only lints": {map[string]string{"package.json": pkg("eslint ."), "a.js": ""}, nil, []string{"script none package.json"}},
 		"npm's own script":         {map[string]string{"package.json": pkg(`echo "Error: no test specified" && exit 1`), "a.js": ""}, nil, []string{"no-tests none no tests"}},
 		"no script":                {map[string]string{"a.spec.ts": spec}, nil, []string{"no-runner none a.spec.ts"}},
-		"a failing test ran":       {map[string]string{"a.test.js": spec}, map[string]check.Outcome{node.TestsName: nodeRan("a.test.js", "failed")}, nil},
+		"all fail as before":       {map[string]string{"a.test.js": spec}, map[string]check.Outcome{node.TestsName: nodeRan("a.test.js", "failed")}, []string{"not-judged none node: each test that ran fails"}},
 		"a runner that found none": {map[string]string{"package.json": pkg("node --test"), "a.test.js": spec}, map[string]check.Outcome{node.TestsName: {}}, []string{"none-found none node"}},
 		"none could begin":         {map[string]string{"test_a.py": "def test_x(): pass\n"}, map[string]check.Outcome{python.PytestName: {Roots: map[string]string{".": "no module", "b": ""}}}, []string{"not-judged none no module"}},
 		"expected to fail":         {map[string]string{"test_a.py": "def test_x(): pass\n"}, map[string]check.Outcome{python.PytestName: nodeRan("test_a.py", "xfailed")}, []string{"all-skipped none pytest"}},
@@ -137,6 +137,9 @@ func TestWhatDidNotRunIsToldByProject(t *testing.T) {
 				return word == string(u.Kind)+" " && strings.Contains(u.Reason, text)
 			})
 			begins := map[bool]string{true: "not all tests ran: ", false: "no test ran: "}[u.Part]
+			if name == "all fail as before" {
+				begins = "no test judged the patch: "
+			}
 			ok = ok && strings.HasPrefix(u.Reason, begins)
 		}
 		if !ok {

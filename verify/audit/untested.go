@@ -28,7 +28,7 @@ type suite struct {
 	first  string
 	unsure []string
 	// How its tests ended that were judged.
-	ran, skipped int
+	ran, skipped, failed int
 	// What one of its modules that did not load says.
 	broken string
 	// Why its project could not be judged, "" for nothing.
@@ -179,9 +179,12 @@ func (t *tests) count(c check.Check) {
 		switch s := t.suiteOf(l, file); {
 		case s.blocked != "":
 			t.ran = t.ran || result.Ran()
-		case result.Ran():
+		case counts(g, result):
 			s.ran++
 			t.counts = true
+		case result.Ran():
+			s.failed, s.runner = s.failed+1, cmp.Or(s.runner, c.Name)
+			t.ran = true
 		case result.Skipped():
 			s.skipped++
 		default:
@@ -225,7 +228,7 @@ func (t *tests) judge(key string, s *suite) {
 	if s.ran > 0 || t.told[key] || t.e.ownGate(s.language, true) {
 		return
 	}
-	if t.read(s); s.files == 0 && s.skipped == 0 && s.broken == "" {
+	if t.read(s); s.files == 0 && s.skipped == 0 && s.failed == 0 && s.broken == "" {
 		return
 	}
 	t.told[key] = true
@@ -250,6 +253,8 @@ func (t *tests) judge(key string, s *suite) {
 		u.Kind, u.Reason = NotJudged, s.runner+where+": already before the patch, "+s.blocked
 	case s.broken != "":
 		u.Kind, u.Reason = NotCollected, s.runner+" could not load "+s.broken
+	case s.failed > 0:
+		u.Kind, u.Reason = NotJudged, fmt.Sprintf("%s: each test that ran%s fails as before the patch, %d of them", s.runner, where, s.failed)
 	case s.skipped > 0:
 		u.Kind, u.Reason = AllSkipped, fmt.Sprintf("%s skipped all of its tests, %d%s", s.runner, s.skipped, where)
 	case s.runner != "":

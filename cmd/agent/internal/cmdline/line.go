@@ -86,7 +86,7 @@ func (c *Line) Prepare(ctx context.Context, s *wire.Session, conf *verify.Config
 	if _, err := s.Builder.Ensure(ctx, images.Toolchain); err != nil {
 		return nil, fmt.Errorf("build the toolchain image: %w", err)
 	}
-	if err := s.SettleRuntime(ctx, conf, c.Stderr); err != nil {
+	if err := s.Settle(ctx, conf, c.Stderr); err != nil {
 		return nil, err
 	}
 	s.Builder.Progress = nil

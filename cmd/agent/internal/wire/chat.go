@@ -99,7 +99,7 @@ func (s *Session) frozen(req run.Request, base *workspace.Manifest, name string,
 		if g != nil {
 			return made, g, nil
 		}
-		if err := s.SettleRuntime(ctx, &req.Config, io.Discard); err != nil {
+		if err := s.Settle(ctx, &req.Config, io.Discard); err != nil {
 			return made, nil, err
 		}
 		tools, err := s.Builder.Ensure(ctx, images.Toolchain)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"agent/cmd/agent/internal/fault"
+	"agent/sandbox"
 	"agent/verify"
 )
 
@@ -18,16 +19,17 @@ const (
 	autoRuntime = "auto"
 )
 
-// SettleRuntime sees to it that the engine has the runtime that is asked for, and
-// puts its name in place of "auto". That this one is not there is said on told:
-// whoever wants to be sure names it.
-func (s *Session) SettleRuntime(ctx context.Context, config *verify.Config, told io.Writer) error {
-	if config.Runtime == "" {
-		return nil
-	}
+// Settle fits a configuration to the engine: boxes leave programs what its machine has for
+// them, and the runtime that is asked for is one that it has, with its name in place of "auto". That
+// this one is not there is said on told: whoever wants to be sure names it.
+func (s *Session) Settle(ctx context.Context, config *verify.Config, told io.Writer) error {
 	info, err := s.Engine.Info(ctx)
 	if err != nil {
 		return err
+	}
+	config.Limits.Programs = sandbox.ForPrograms(info.Memory)
+	if config.Runtime == "" {
+		return nil
 	}
 	wanted := config.Runtime
 	if wanted == autoRuntime {

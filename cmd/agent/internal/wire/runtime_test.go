@@ -38,9 +38,12 @@ func TestTheRuntimeIsOneThatTheEngineHas(t *testing.T) {
 	} {
 		var told strings.Builder
 		config := verify.Config{Runtime: name}
-		err := s.SettleRuntime(t.Context(), &config, &told)
+		err := s.Settle(t.Context(), &config, &told)
 		if config.Runtime != test.want || (told.Len() > 0) != test.warned || (err != nil) != test.refuse {
 			t.Errorf("%q: %q, said %q, %v", name, config.Runtime, told.String(), err)
+		}
+		if got := config.Limits.Programs; got != sandbox.ForPrograms(info.Memory) {
+			t.Errorf("%q: %d bytes for programs on a machine of %d", name, got, info.Memory)
 		}
 	}
 }
