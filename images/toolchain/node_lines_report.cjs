@@ -10,6 +10,7 @@
 //      "ran":    {"path": [line, …]},  and was
 //      "never":  ["path", …],          the files of these that nothing loaded
 //      "others": ["path", …],          what was loaded besides and has no source map
+//      "idle":   false,                processes told all they executed, and nothing of the workspace was
 //      "lost":   false}                whether a process left no record, or a broken one
 //
 // A file of which it cannot tell is in none of the first three. What has to be true of a line that is
@@ -48,6 +49,7 @@ function read(file) {
 class Runs {
   all = new Map();
   others = new Set();
+  heard = 0;
   lost = false;
 
   // addFile adds what one process recorded.
@@ -57,6 +59,7 @@ class Runs {
       if (lines.length === 0) this.lost = true;
       for (const line of lines) {
         const record = JSON.parse(line);
+        this.heard++;
         for (const other of record.others) this.others.add(path.relative(root, String(other)));
         for (const script of record.scripts) this.add(script);
       }
@@ -131,9 +134,11 @@ function answer() {
   for (const name of fs.readdirSync(DIRECTORY)) {
     if (name.endsWith(".jsonl")) runs.addFile(`${DIRECTORY}/${name}`);
   }
-  const all = { code: {}, ran: {}, never: [], others: [], lost: runs.lost };
-  // Nothing of the workspace was executed where it could be seen, so nothing can be told.
-  if (runs.all.size > 0 || runs.others.size > 0) {
+  const all = { code: {}, ran: {}, never: [], others: [], idle: false, lost: runs.lost };
+  const seen = runs.all.size > 0 || runs.others.size > 0;
+  all.idle = !seen && runs.heard > 0 && !runs.lost;
+  // Where nothing of the workspace was seen and something may have been missed, nothing can be told.
+  if (seen || all.idle) {
     const ts = require(path.join(process.argv[3], "lib/typescript.js"));
     for (const [file, lines] of Object.entries(asked)) traced(ts, all, file, lines, runs);
   }

@@ -74,6 +74,7 @@ func reportLines(ctx context.Context, b check.Bench, what string) (res guest.Res
 type lineAnswer struct {
 	check.Trace
 	Never  []string `json:"never"`
+	Idle   bool     `json:"idle"`
 	Others []string `json:"others"`
 }
 
@@ -105,6 +106,9 @@ var built = lazyregexp.New(`(^|/)(?:dist|build|out|bundles?)/`)
 // tells reports whether a file was not executed that nothing loaded under its name or by a source map. It may
 // have been as part of another one: of what was built, or of TypeScript that somebody compiled.
 func (a lineAnswer) tells(v check.View, p string) bool {
+	if a.Idle {
+		return true
+	}
 	loaded := slices.Clone(a.Others)
 	for q := range a.Code {
 		if !slices.Contains(a.Never, q) {

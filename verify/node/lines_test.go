@@ -190,6 +190,22 @@ func TestUnknownLinesAreNoneThatWereNotExecuted(t *testing.T) {
 	}
 }
 
+// A command that only looks at the program, as checkers of types do, has executed nothing of it.
+func TestACommandThatReadsSourcesExecutesNothing(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"package.json": `{"scripts": {"test": "node node_modules/checker/cli.js"}}`, "lib.js": "module.exports = (n) => n + 1; // not\n", "index.d.ts": "export default function (n: number): number;\n",
+		"node_modules/checker/package.json": `{"version": "1.0.0"}`, "node_modules/checker/cli.js": "require('node:fs').readFileSync('/work/lib.js');\n",
+	}
+	b := checktest.NewBench(t, files, sandbox.Limits{})
+	b.Lines = allLines(files, "lib.js")
+	out := Commands.Run(t.Context(), b)
+	if len(out.Tests) != 1 || out.Tests[0].Bad() {
+		t.Errorf("%+v", out)
+	}
+	expectTrace(t, out.Traced, files, "lib.js")
+}
+
 // forkingRunner runs the tests as vitest does: in a process and in a thread that it ends when they are over.
 const forkingRunner = `const { fork } = require('node:child_process');
 const { Worker, isMainThread, parentPort } = require('node:worker_threads');
@@ -245,10 +261,11 @@ func TestAnswersOfTheMeasureAreNeverMoreThanWasAsked(t *testing.T) {
 		answer string
 		want   string
 	}{
-		"no document":        {`{"code": `, "map[] map[]"},
-		"files nobody named": {`{"code": {"b.js": [1]}, "ran": {"b.js": [1]}}`, "map[] map[]"},
-		"other lines":        {`{"code": {"a.js": [2, 3, 9]}, "ran": {"a.js": [1, 2, 9]}}`, "map[a.js:[2 3]] map[a.js:[2]]"},
-		"nothing was loaded": {`{"code": {"a.js": [2, 3]}, "ran": {"a.js": []}, "never": ["a.js"]}`, "map[] map[]"},
+		"no document":          {`{"code": `, "map[] map[]"},
+		"files nobody named":   {`{"code": {"b.js": [1]}, "ran": {"b.js": [1]}}`, "map[] map[]"},
+		"other lines":          {`{"code": {"a.js": [2, 3, 9]}, "ran": {"a.js": [1, 2, 9]}}`, "map[a.js:[2 3]] map[a.js:[2]]"},
+		"nothing was executed": {`{"code": {"a.js": [2, 3]}, "ran": {"a.js": []}, "never": ["a.js"], "idle": true}`, "map[a.js:[2 3]] map[a.js:[]]"},
+		"nothing was loaded":   {`{"code": {"a.js": [2, 3]}, "ran": {"a.js": []}, "never": ["a.js"]}`, "map[] map[]"},
 	} {
 		b, _ := checktest.Replayed(map[string]guest.Result{"node_lines_report.cjs": verifytest.Ended(0, []byte(c.answer), nil)})
 		b.Lines = check.Lines{"a.js": {1, 2, 3}}

@@ -63,8 +63,9 @@ func testPlans(v check.View) []testPlan {
 			}
 			p := testPlan{Root: r, steps: steps}
 			for i, s := range steps {
-				// The tests are there when the commands before have made them: nobody can name them yet.
-				if s.Kind == npmscript.RunsNode && len(p.made(i)) > 0 && namesNone(v, r.Dir, s) {
+				// The tests are there when the commands before, or a program that stands for the runner, have made them:
+				// nobody can name them yet.
+				if s.Kind == npmscript.RunsNode && (len(p.made(i)) > 0 || s.StandIn) && namesNone(v, r.Dir, s) {
 					steps[i].Kind = npmscript.General
 				}
 			}

@@ -6,11 +6,10 @@ import (
 	"agent/sandbox"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
-	"agent/verify/golang"
 	"agent/verify/python"
 )
 
-// Build is the size of /tmp in bytes where Go builds programs and tests in it.
+// Build is the size of /tmp in bytes: Go builds programs and tests in it, and runners of JavaScript keep what they compiled.
 const Build = 512 << 20
 
 const (
@@ -19,7 +18,7 @@ const (
 	// spare is what the gates and the program may write besides the
 	// workspace: the size of /work for a small one.
 	spare = 256 << 20
-	// typesRoom is what mypy may keep in the usual /tmp, with as much again for all else there.
+	// typesRoom is left in /tmp beside what mypy keeps there.
 	typesRoom = 32 << 20
 	// spareInodes is the same in files.
 	spareInodes = 50_000
@@ -36,16 +35,13 @@ func For(lim sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
 		if check.IsPython(e.Path) {
 			modules, script = modules+1, script+e.Size
 		}
-		if lim.Tmp == 0 && golang.IsSource(e.Path) {
-			lim.Tmp = Build
-		}
 		// Every file takes whole pages.
 		bytes += (e.Size + pageSize - 1) / pageSize * pageSize
 		largest = max(largest, e.Size)
 	}
 	// What a project checks itself and what is looked at besides are kept apart.
-	if kept := 2 * python.TypesKept(modules, script); lim.Tmp == 0 && kept > typesRoom {
-		lim.Tmp = kept + typesRoom
+	if lim.Tmp == 0 {
+		lim.Tmp = max(Build, 2*python.TypesKept(modules, script)+typesRoom)
 	}
 	if lim.Work == 0 {
 		lim.Work = bytes + spare

@@ -17,7 +17,7 @@ func TestABoxHasForTheWorkspace(t *testing.T) {
 		{Path: "d", Kind: workspace.Dir},
 	}}
 	got := For(sandbox.Limits{}, base)
-	want := sandbox.Limits{Work: 300<<20 + 4096 + spare, Inodes: 3 + spareInodes, MaxFile: 300 << 20}
+	want := sandbox.Limits{Tmp: Build, Work: 300<<20 + 4096 + spare, Inodes: 3 + spareInodes, MaxFile: 300 << 20}
 	if got != want {
 		t.Errorf("limits %+v, want %+v", got, want)
 	}
@@ -46,7 +46,7 @@ func TestABoxHasForWhatMypyKeeps(t *testing.T) {
 
 func TestRoomKeepsWhatTheConfigurationSays(t *testing.T) {
 	t.Parallel()
-	tight := sandbox.Limits{Work: 1 << 20, Inodes: 10, MaxFile: 1 << 10, Memory: 64 << 20}
+	tight := sandbox.Limits{Work: 1 << 20, Inodes: 10, Tmp: 1 << 20, MaxFile: 1 << 10, Memory: 64 << 20}
 	if got := For(tight, &workspace.Manifest{}); got != tight {
 		t.Errorf("limits %+v, want %+v", got, tight)
 	}

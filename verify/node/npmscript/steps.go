@@ -33,6 +33,8 @@ type Step struct {
 	Whole bool
 	// The file of the project's own program for node which starts the words; "" for none.
 	Through string
+	// The words stand for those of a program that starts node's own runner itself.
+	StandIn bool
 	// It stands in a script that by its name makes what others use.
 	prepares bool
 	// What it is for, and the tool that runs it where that is a known one; see Kind.
@@ -243,6 +245,9 @@ func (r *stepReader) call(s *shell.Stmt, c *shell.CallExpr) {
 	}
 	own.Env, own.Words = unwrap(words, r.scripts)
 	own.throughOwn(r.scripts)
+	if words, ok := borpAsNode(own.Words); ok {
+		own.Words, own.StandIn = words, true
+	}
 	own.Whole = whole && len(own.Words) > 0
 	switch w := own.Words; {
 	case len(w) == 2 && w[0] == "cd":
