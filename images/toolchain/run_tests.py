@@ -8,9 +8,10 @@ print anything. Records, in the order in which they happen:
     {"kind": "collected", "ids": [...]}
     {"kind": "collect", "id", "outcome", "file", "line", "message"}
     {"kind": "start", "id"}
-    {"kind": "test", "id", "outcome", "file", "line", "message"}
+    {"kind": "test", "outcome", "file", "line", "message"}
     {"kind": "finished", "status": N, "tests": N}
 
+A test record is that of the test which started last, or names another in "id".
 The outcome of a test is passed, failed, error (in its set-up or tear-down),
 skipped or xfailed; that of a collect record is error or skipped. Without the
 last record the session did not come to its end, whatever its exit status.
@@ -41,6 +42,7 @@ class Recorder:
         self.paths = [os.path.normpath(os.path.join(self.top, path)) for path in paths]
         self.root = self.paths[0]
         self.owner = os.getpid()
+        self.started = ""
         self.worst = {}  # nodeid: record of the worst phase so far
         self.tests = 0
         self.files = os.environ.pop("AGENT_TEST_FILES", "").splitlines()
@@ -64,7 +66,8 @@ class Recorder:
             self.write("collect", id=self.named(report.nodeid), outcome=outcome, **self.crash(report))
 
     def pytest_runtest_logstart(self, nodeid, location):
-        self.write("start", id=self.named(nodeid))
+        self.started = self.named(nodeid)
+        self.write("start", id=self.started)
 
     def pytest_runtest_logreport(self, report):
         outcome = self.outcome(report)
@@ -76,7 +79,8 @@ class Recorder:
         if report.when == "teardown":
             self.tests += 1
             done = self.worst.pop(report.nodeid, {"outcome": "error", "message": "no result"})
-            self.write("test", id=self.named(report.nodeid), **done)
+            name = self.named(report.nodeid)
+            self.write("test", **({} if name == self.started else {"id": name}), **done)
 
     def pytest_sessionfinish(self, session, exitstatus):
         self.write("finished", status=int(exitstatus), tests=self.tests)

@@ -63,7 +63,8 @@ const (
 	MaxCollect = 16
 	// MaxCollectSize is the size of such a file in bytes; a larger one
 	// counts as absent.
-	MaxCollectSize = 8 << 20
+	// The longest known suites have some 60,000 tests, of which pytest's record is 14 MiB.
+	MaxCollectSize = 32 << 20
 	// MaxKept is the largest MaxOutput in bytes.
 	MaxKept = 16 << 20
 	// MaxStdin is the most bytes of Stdin.

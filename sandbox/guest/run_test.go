@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -440,14 +441,16 @@ func TestRunStaysHonestUnderAttack(t *testing.T) {
 // C08, C19: nothing that a box made is unpacked on the host, and of its files only plain and small ones come over.
 func TestRunCollectsOnlyPlainFiles(t *testing.T) {
 	t.Parallel()
-	box := newBox(t)
+	spec := boxtest.Spec(t)
+	spec.Limits.MaxFile = 2 * guest.MaxCollectSize
+	box := boxtest.Start(t, boxtest.Engine(t), spec)
 	for _, act := range [][]string{
 		{"mkdir", "/tmp/dir"},
 		{"write", "/tmp/dir/report.xml", "<ok/>"},
 		{"link", "/tmp/dir", "/tmp/link"},
 		{"link", "/tmp/dir/report.xml", "/tmp/report.xml"},
 		{"fifo", "/tmp/fifo"},
-		{"sparse", "/tmp/sparse", "12"},
+		{"sparse", "/tmp/sparse", strconv.Itoa(guest.MaxCollectSize>>20 + 1)},
 	} {
 		if r := boxtest.Run(t, box, act...); r.Exit != 0 {
 			t.Fatalf("%v: %s", act, r.Stderr.Head)

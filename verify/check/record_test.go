@@ -16,6 +16,7 @@ func TestARecordIsReadAsFarAsItGoes(t *testing.T) {
 		`{"kind": "collected", "ids": ["a::b", "a::c"]}` + "\n" + `{"kind": "collected"}` + "\n" + passed:          "1/2 1 passed",
 		`{"kind": "start", "id": "a::b"}` + "\n":                                                                   "0/0 0 passed, a::b runs",
 		`{"kind": "start", "id": "a::b"}` + "\n" + passed:                                                          "1/0 1 passed",
+		`{"kind": "start", "id": "a::b"}` + "\n" + `{"kind": "test", "outcome": "passed"}` + "\n":                  "1/0 1 passed, first a::b",
 		`{"kind": "start", "id": "a::b"}` + "\n" + `{"kind": "test", "id": "a`:                                     "0/0 0 passed, a::b runs",
 		`{"kind": "collect", "id": "a", "outcome": "error"}` + "\n" + passed:                                       "1/0 1 passed, 1 error",
 		strings.Replace(passed, "passed", "xfailed", 1) + strings.Replace(passed, "passed", "skipped", 1) + passed: "3/0 1 passed, 1 skipped, 1 xfailed",
@@ -38,6 +39,9 @@ func TestARecordIsReadAsFarAsItGoes(t *testing.T) {
 	} {
 		run, err := ParseRecord([]byte(text))
 		got := fmt.Sprintf("%d/%d %s", run.Ran, run.Collected, run.Summary())
+		if strings.Contains(want, "first") {
+			got += ", first " + run.Results[0].ID
+		}
 		if run.Running != "" {
 			got += ", " + run.Running + " runs"
 		}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -84,6 +85,7 @@ var outcomes = map[string][]string{
 // is what a killed session leaves, and no error.
 func ParseRecord(data []byte) (TestRun, error) {
 	var s TestRun
+	started := ""
 	for line := range bytes.Lines(data) {
 		var r struct {
 			TestResult
@@ -105,13 +107,14 @@ func ParseRecord(data []byte) (TestRun, error) {
 		case "collected":
 			s.Collected += len(r.IDs)
 		case "start":
-			s.Running = Shorten(r.ID)
+			s.Running, started = Shorten(r.ID), r.ID
 		case "collect", "test":
 			if !slices.Contains(outcomes[r.Kind], r.Outcome) {
 				return s, fmt.Errorf("a %s record ends as %q", r.Kind, Shorten(r.Outcome))
 			}
 			if r.Kind == "test" {
-				s.Ran, s.Running = s.Ran+1, ""
+				r.ID = cmp.Or(r.ID, started)
+				s.Ran, s.Running, started = s.Ran+1, "", ""
 			}
 			r.Message, r.File = Shorten(r.Message), Relative(r.File, Work)
 			s.Results = append(s.Results, r.TestResult)
