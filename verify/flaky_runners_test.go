@@ -28,7 +28,7 @@ var coins = map[string]struct {
 		"other/other_test.go": "package other\n\nimport \"testing\"\n\nfunc TestCoin(t *testing.T) {}\n",
 	}},
 	node.TestsName: {"web/coin.test.mjs::coin > toss", map[string]string{
-		"web/coin.test.mjs":  "import { describe, test } from \"node:test\";\nimport assert from \"node:assert\";\nimport fs from \"node:fs\";\n\ndescribe(\"coin\", () => {\n  test(\"toss\", () => assert.ok(fs.existsSync(\"/tmp/heads\"), \"tails\"));\n  test(\"two\", () => assert.ok(true));\n});\n",
+		"web/coin.test.mjs":  "import test from \"node:test\";\nimport assert from \"node:assert\";\nimport fs from \"node:fs\";\n\ntest(\"coin\", async (t) => {\n  await t.test(\"toss\", () => assert.ok(fs.existsSync(\"/tmp/heads\"), \"tails\"));\n  await t.test(\"two\", () => assert.ok(true));\n});\n",
 		"web/other.test.mjs": "import test from \"node:test\";\n\ntest(\"other\", () => {});\n",
 	}},
 }

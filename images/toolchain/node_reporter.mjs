@@ -6,11 +6,12 @@
 // of that of run_tests.py:
 //
 //     {"kind": "collect", "id", "outcome", "file", "line", "message"}
-//     {"kind": "test", "id", "outcome", "file", "line", "message"}
+//     {"kind": "test", "id", "outcome", "file", "line", "message", "within"}
 //     {"kind": "finished", "status": N, "tests": N}
 //
 // An id is "file::suite > name", with the file relative to AGENT_WORKSPACE or else to
-// the current directory. A file that does not come to its end is a collect
+// the current directory, and empty for a test that a helper outside of the workspace makes: node
+// does not say which file it stands in. A test that fails because of those in it is "within". A file that does not come to its end is a collect
 // record with the outcome error. The reporter runs in the runner's process and
 // the tests in others, so that none of them can end it or write in its name.
 
@@ -76,7 +77,8 @@ export default async function* record(source) {
     if (data.skip !== undefined && data.skip !== false) outcome = "skipped";
     else if (data.todo !== undefined && data.todo !== false) outcome = type === "test:pass" ? "skipped" : "xfailed";
     if (outcome === "failed") failed = true;
-    const where = type === "test:fail" ? { ...(place(error?.cause?.stack) ?? { file, line: data.line ?? 0 }), message: text(error?.cause, error?.message) } : {};
+    const within = error?.failureType === "subtestsFailed" ? { within: true } : {};
+    const where = type === "test:fail" ? { ...(place(error?.cause?.stack) ?? { file, line: data.line ?? 0 }), message: text(error?.cause, error?.message), ...within } : {};
     tests++;
     yield line({ kind: "test", id, outcome, ...where });
   }

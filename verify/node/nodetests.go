@@ -219,7 +219,7 @@ func selectedFiles(b check.Bench, root string, files []string) (list []string) {
 	for _, name := range files {
 		if slices.ContainsFunc(b.Only, func(id string) bool {
 			file, _, _ := strings.Cut(id, "::")
-			return file == path.Join(root, name)
+			return file == "" || file == path.Join(root, name) // as the reporter says where it does not know
 		}) {
 			list = append(list, name)
 		}

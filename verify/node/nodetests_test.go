@@ -78,3 +78,13 @@ func TestRecordOfNodeMustFitItsExit(t *testing.T) {
 		}
 	}
 }
+
+func TestATestOfNoFileIsLookedForInAll(t *testing.T) {
+	t.Parallel()
+	files := []string{"a.test.js", "b.test.js"}
+	for id, want := range map[string][]string{"p/b.test.js::x": {"b.test.js"}, "::x": files, "q/a.test.js::x": nil} {
+		if got := selectedFiles(check.Bench{Only: []string{id}}, "p", files); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", id, got, want)
+		}
+	}
+}
