@@ -63,7 +63,7 @@ func TestEveryPackageIsPinnedAndEveryToolIsAsked(t *testing.T) {
 	}
 	tools := mustLoad(t, Toolchain, nil).Tools
 	for _, want := range []string{
-		"python3", "ruff", "ty", "mypy", "pytest", "node", "ctags", "shellcheck", "git",
+		"python3", "ruff", "ty", "mypy", "pytest", "node", "node24", "ctags", "shellcheck", "git",
 		"go", "staticcheck", "tsc", "pyright", "biome", "npm", "pnpm", "yarn",
 	} {
 		if tools[want] == "" {

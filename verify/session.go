@@ -15,6 +15,7 @@ import (
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/node"
 	"agent/verify/room"
 	"agent/verify/typecache"
 )
@@ -59,13 +60,12 @@ type session struct {
 // newSession prepares a call; it starts nothing, so that there is nothing to
 // undo when the context has ended already.
 func newSession(v *Verifier, req Request, emit func(Event)) *session {
-	tools := check.Toolchain
-	if v.tools != nil {
-		tools = *v.tools
-	}
+	base := check.NewView(req.Base, workspace.Changeset{})
+	tools, versions := node.Suited(*cmp.Or(v.tools, &check.Toolchain), req.Versions, base)
+	req.Versions = versions
 	req.Config.Timeout = cmp.Or(req.Config.Timeout, defaultTimeout)
 	s := &session{
-		boxes: v.Boxes, take: v.Turns.Take, hide: v.Hide, weighFor: v.weighFor, req: req, tools: tools, base: check.NewView(req.Base, workspace.Changeset{}),
+		boxes: v.Boxes, take: v.Turns.Take, hide: v.Hide, weighFor: v.weighFor, req: req, tools: tools, base: base,
 		settled: make(chan struct{}), final: req.Changeset, families: map[*check.Family]check.Reach{}, reach: map[string]check.Reach{},
 	}
 	s.store = newStore(v.Cache, req.Toolchain, tools, req.Config)

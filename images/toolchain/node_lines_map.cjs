@@ -126,8 +126,8 @@ function place(name, file, script, text, read) {
     if (number >= 0) return placed(map, number, file, text);
   }
   if (!own) return null;
-  // Types that were blanked out leave everything in its place.
-  return text.length === file.length ? shifted(0) : undefined;
+  // Types that were blanked out leave everything in its place. Node itself, which does so, names the file behind it.
+  return text.replace(/\n\n\/\/# sourceURL=[^\n]*$/, "").length === file.length ? shifted(0) : undefined;
 }
 
 module.exports = { place };

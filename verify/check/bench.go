@@ -85,6 +85,10 @@ func (b Bench) Command(ctx context.Context, cmd guest.Command) (res guest.Result
 		cmd.Timeout = b.Timeout
 	}
 	cmd.Env = withoutCaches(cmd.Env)
+	// Scripts say `env node`, and find the one that the workspace asks for.
+	if b.Tools.Node != "" && b.Tools.Node != Toolchain.Node && cmd.Env["PATH"] == "" {
+		cmd.Env["PATH"] = path.Dir(b.Tools.Node) + ":" + imagePath
+	}
 	tool := cmd.Args[0]
 	start := time.Now()
 	res, err := b.Box.Run(ctx, cmd)
@@ -111,6 +115,9 @@ func (b Bench) Command(ctx context.Context, cmd guest.Command) (res guest.Result
 	}
 	return res, out, false
 }
+
+// imagePath is where the image has its programs.
+const imagePath = "/usr/local/bin:/usr/bin:/bin"
 
 // withoutCaches adds to an environment what keeps Python from believing byte
 // code that lies in the workspace: it says itself which source it was made of.

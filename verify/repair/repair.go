@@ -98,7 +98,7 @@ func (r *Repairer) inBox(ctx context.Context, req verify.Request, group string, 
 	}
 	b := check.Bench{Box: box, Tools: r.Tools, View: check.NewView(req.Base, workspace.Changeset{}), Timeout: req.Config.Timeout}
 	if r.Tools == (check.Tools{}) {
-		b.Tools = check.Toolchain
+		b.Tools, _ = node.Suited(check.Toolchain, nil, b.View)
 	}
 	use(b)
 	if err := box.Release(ctx); err != nil {

@@ -1,0 +1,139 @@
+package node
+
+import (
+	"encoding/json"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"go.yaml.in/yaml/v3"
+
+	"agent/sandbox/workspace/lazyregexp"
+	"agent/verify/check"
+)
+
+// The versions of node in the toolchain image: the usual one, that of the distribution, and the one for workspaces which
+// ask for more. A test compares them with the image's specification.
+const (
+	usualNode = "20.19.2"
+	newerNode = "24.21.0"
+)
+
+// newerPath is where the second one lies in a box.
+var newerPath = path.Join(check.Toolchain.Packages, "node24/bin/node")
+
+// Suited returns tools with the node that a workspace asks for, and the versions of an image's tools, by their names, with
+// that one's. A patch does not choose it: base is the workspace before.
+func Suited(tools check.Tools, versions map[string]string, base check.View) (check.Tools, map[string]string) {
+	if tools.Node != check.Toolchain.Node || !asksNewer(base) {
+		return tools, versions
+	}
+	tools.Node, versions = newerPath, maps.Clone(versions)
+	if version := versions["node24"]; version != "" {
+		versions["node"] = version
+	}
+	return tools, versions
+}
+
+// asksNewer reports whether a workspace is for a later node than the usual one: its engines leave that out, a
+// file that pins a version names a later one, or its continuous integration tests with none but later ones.
+func asksNewer(v check.View) bool {
+	var manifest struct {
+		Engines map[string]string `json:"engines"`
+		Volta   struct {
+			Node string `json:"node"`
+		} `json:"volta"`
+	}
+	_ = json.Unmarshal([]byte(v.Text("package.json")), &manifest) // one that cannot be read asks for nothing
+	if engines, err := semver.NewConstraint(manifest.Engines["node"]); err == nil && manifest.Engines["node"] != "" && !admits(engines, usualNode) {
+		return admits(engines, newerNode)
+	}
+	for _, pin := range []string{v.Text(".nvmrc"), v.Text(".node-version"), manifest.Volta.Node} {
+		if n := majorOf(pin); n > 0 {
+			return n > majorOf(usualNode)
+		}
+	}
+	list := testedWith(v)
+	return len(list) > 0 && slices.Min(list) > majorOf(usualNode)
+}
+
+// admits reports whether a range holds a version.
+func admits(r *semver.Constraints, version string) bool { return r.Check(semver.MustParse(version)) }
+
+var (
+	// majorVersion matches what begins with the number of a version.
+	majorVersion = lazyregexp.New(`^v?(\d{1,3})(?:\.|\s|$)`)
+	// oldNames are the long-term versions up to the usual one, by the names that version managers give them; all
+	// other names are those of later ones (github.com/nodejs/Release).
+	oldNames = lazyregexp.New(`(?i)^lts/(?:argon|boron|carbon|dubnium|erbium|fermium|gallium|hydrogen|iron)\b`)
+	newNames = lazyregexp.New(`(?i)^(?:lts|node|latest|current|stable)\b`)
+	// versionKey matches the keys of CI definitions that hold versions of node.
+	versionKey = regexp.MustCompile(`(?i)^node(?:js)?(?:[-_]?versions?)?$`)
+	workflow   = lazyregexp.New(`^\.github/workflows/[^/]+\.ya?ml$`)
+)
+
+// majorOf is the first number of a version of node as people write it, 0 for what is none.
+func majorOf(text string) int {
+	text = strings.TrimSpace(text)
+	if m := majorVersion.FindStringSubmatch(text); m != nil {
+		n, _ := strconv.Atoi(m[1]) // three digits
+		return n
+	}
+	switch {
+	case oldNames.MatchString(text):
+		return majorOf(usualNode)
+	case newNames.MatchString(text):
+		return majorOf(newerNode)
+	}
+	return 0
+}
+
+// mostOfWorkflow bounds the bytes of a definition that is read.
+const mostOfWorkflow = 256 << 10
+
+// testedWith lists the versions that the workflows of a workspace name.
+func testedWith(v check.View) (list []int) {
+	for _, p := range v.Paths() {
+		text := ""
+		if workflow.MatchString(p) {
+			text = v.Text(p)
+		}
+		var doc any
+		if text == "" || len(text) > mostOfWorkflow || yaml.Unmarshal([]byte(text), &doc) != nil {
+			continue
+		}
+		list = append(list, versionsIn(doc, false)...)
+	}
+	return list
+}
+
+// versionsIn lists them in a part of a document; below says that it is the value of such a key.
+func versionsIn(part any, below bool) (list []int) {
+	switch part := part.(type) {
+	case map[string]any:
+		for key, value := range part {
+			list = append(list, versionsIn(value, versionKey.MatchString(key))...)
+		}
+	case []any:
+		for _, value := range part {
+			list = append(list, versionsIn(value, below)...)
+		}
+	case string:
+		if n := majorOf(part); below && n > 0 {
+			list = append(list, n)
+		}
+	case int:
+		if below {
+			list = append(list, part)
+		}
+	case float64:
+		if below {
+			list = append(list, int(part))
+		}
+	}
+	return list
+}
