@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,7 +71,7 @@ var (
 	oldNames = lazyregexp.New(`(?i)^lts/(?:argon|boron|carbon|dubnium|erbium|fermium|gallium|hydrogen|iron)\b`)
 	newNames = lazyregexp.New(`(?i)^(?:lts|node|latest|current|stable)\b`)
 	// versionKey matches the keys of CI definitions that hold versions of node.
-	versionKey = regexp.MustCompile(`(?i)^node(?:js)?(?:[-_]?versions?)?$`)
+	versionKey = lazyregexp.New(`(?i)^node(?:js)?(?:[-_]?versions?)?$`)
 	workflow   = lazyregexp.New(`^\.github/workflows/[^/]+\.ya?ml$`)
 )
 
