@@ -27,7 +27,7 @@
 //
 // # Inside the toolchain
 //
-//	/usr/lib/agent/npm/NAME   archives of npm, with links in /usr/local/bin: tsc pyright biome npm pnpm yarn
+//	/usr/lib/agent/npm/NAME   archives of npm, with links in /usr/local/bin: tsc pyright biome node24 npm pnpm yarn
 //	/usr/lib/agent/go/run     how a gate starts Go and staticcheck
 //	/usr/lib/agent/go-cache   the standard library compiled, vetted and tested, for that
 //	/agent/guest     the guest, process 1 of every box, in the last layer
