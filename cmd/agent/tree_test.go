@@ -264,7 +264,7 @@ var allowed = map[string][]string{
 	},
 	"orchestrator/edit/indent": {"orchestrator/edit/document", "orchestrator/edit/lex"},
 	"orchestrator/edit/parse":  {"orchestrator/edit/lex", "orchestrator/edit/problem"},
-	"orchestrator/exec":        {"images", "orchestrator/gate", "orchestrator/run", "sandbox", "sandbox/guest", "sandbox/workbench", "sandbox/workspace", "verify/room"},
+	"orchestrator/exec":        {"images", "orchestrator/gate", "orchestrator/run", "sandbox", "sandbox/guest", "sandbox/workbench", "sandbox/workspace", "verify/node", "verify/room"},
 	"orchestrator/exec/recipe": {"sandbox/egress"},
 	"orchestrator/gateway": {
 		"orchestrator/llm", "orchestrator/llm/anthropic", "orchestrator/llm/compatible", "orchestrator/llm/gemini", "orchestrator/llm/openai", "orchestrator/llm/wire",
@@ -331,7 +331,7 @@ var allowed = map[string][]string{
 	"orchestrator/survey":          {"images", "orchestrator/agent", "orchestrator/gate", "orchestrator/ledger", "orchestrator/ledger/decode", "sandbox", "sandbox/workspace", "verify", "verify/symbols"},
 	"orchestrator/workbench": {
 		"orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/agent/draft", "orchestrator/agent/tools", "orchestrator/gate", "orchestrator/ledger",
-		"sandbox", "sandbox/guest", "sandbox/workspace", "verify", "verify/room",
+		"sandbox", "sandbox/guest", "sandbox/workspace", "verify", "verify/node", "verify/room",
 	},
 	"orchestrator/tournament":     {"orchestrator/agent/critic", "orchestrator/agent", "orchestrator/edit/parse", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify", "verify/check"},
 	"orchestrator/undo":           {"orchestrator/blame", "sandbox/workspace"},

@@ -21,6 +21,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workbench"
 	"agent/sandbox/workspace"
+	"agent/verify/node"
 	"agent/verify/room"
 )
 
@@ -177,6 +178,7 @@ func (r *Runner) take(ctx context.Context, x *run.Execution, req run.Request, st
 		}
 		box.AllowEgress(way)
 	}
+	w.Env = node.Environment(w.Env, st.Base)
 	result, err := r.attend(ctx, box, w)
 	if err != nil {
 		return stop(run.Failed, x.Trouble(ctx, "run the command", err))

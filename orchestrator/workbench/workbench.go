@@ -22,6 +22,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
 	"agent/verify"
+	"agent/verify/node"
 	"agent/verify/room"
 )
 
@@ -124,7 +125,7 @@ func (p place) command(ctx context.Context, draft workspace.Changeset, line stri
 	if err := box.Apply(ctx, whole); err != nil {
 		return ran, fmt.Errorf("put the draft into a box: %w", err)
 	}
-	result, err := box.Run(ctx, guest.Command{Args: []string{"/bin/sh", "-c", line}, Timeout: limit, MaxOutput: maxOutput})
+	result, err := box.Run(ctx, guest.Command{Args: []string{"/bin/sh", "-c", line}, Env: node.Environment(nil, st.Base), Timeout: limit, MaxOutput: maxOutput})
 	if err != nil {
 		return ran, fmt.Errorf("run a command: %w", err)
 	}

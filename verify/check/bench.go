@@ -86,8 +86,8 @@ func (b Bench) Command(ctx context.Context, cmd guest.Command) (res guest.Result
 	}
 	cmd.Env = withoutCaches(cmd.Env)
 	// Scripts say `env node`, and find the one that the workspace asks for.
-	if b.Tools.Node != "" && b.Tools.Node != Toolchain.Node && cmd.Env["PATH"] == "" {
-		cmd.Env["PATH"] = path.Dir(b.Tools.Node) + ":" + imagePath
+	if p := b.Tools.Path(); p != "" && cmd.Env["PATH"] == "" {
+		cmd.Env["PATH"] = p
 	}
 	tool := cmd.Args[0]
 	start := time.Now()
@@ -115,9 +115,6 @@ func (b Bench) Command(ctx context.Context, cmd guest.Command) (res guest.Result
 	}
 	return res, out, false
 }
-
-// imagePath is where the image has its programs.
-const imagePath = "/usr/local/bin:/usr/bin:/bin"
 
 // withoutCaches adds to an environment what keeps Python from believing byte
 // code that lies in the workspace: it says itself which source it was made of.

@@ -1,5 +1,7 @@
 package check
 
+import "path"
+
 // Tools are where the gates' programs lie in the toolchain image. Absolute
 // paths, because a workspace may hold a file of any name and could set PATH for
 // nobody but itself.
@@ -15,6 +17,14 @@ type Tools struct {
 	// Those for JavaScript and TypeScript, and what biome goes by where the
 	// workspace says nothing.
 	Script, NodeReporter, VitestFaults, MochaReport, NodeLines, NodeLinesReport, ConfigLoads, Biome string
+}
+
+// Path is the search path by which `env node` finds the node of t, "" where the image's own does.
+func (t Tools) Path() string {
+	if t.Node == "" || t.Node == Toolchain.Node {
+		return ""
+	}
+	return path.Dir(t.Node) + ":/usr/local/bin:/usr/bin:/bin"
 }
 
 // Toolchain is the layout of the image.

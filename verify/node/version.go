@@ -11,8 +11,10 @@ import (
 	"github.com/Masterminds/semver/v3"
 	"go.yaml.in/yaml/v3"
 
+	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
+	"agent/verify/node/npmscript"
 )
 
 // The versions of node in the toolchain image: the usual one, that of the distribution, and the one for workspaces which
@@ -36,6 +38,16 @@ func Suited(tools check.Tools, versions map[string]string, base check.View) (che
 		versions["node"] = version
 	}
 	return tools, versions
+}
+
+// Environment adds to the variables of a command of people or models in a box what has it find the node that a
+// workspace asks for. One that is set stays as it is.
+func Environment(env map[string]string, base *workspace.Manifest) map[string]string {
+	tools, _ := Suited(check.Toolchain, nil, check.NewView(base, workspace.Changeset{}))
+	if p := tools.Path(); p != "" && env["PATH"] == "" {
+		return npmscript.Joined(env, map[string]string{"PATH": p})
+	}
+	return env
 }
 
 // asksNewer reports whether a workspace is for a later node than the usual one: its engines leave that out, a

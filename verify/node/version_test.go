@@ -52,6 +52,19 @@ func TestAWorkspaceGetsTheNodeItAsksFor(t *testing.T) {
 	}
 }
 
+func TestCommandsFindTheNodeThatAWorkspaceAsksFor(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{"18\n": "", "24\n": "/usr/lib/agent/npm/node24/bin:/usr/local/bin:/usr/bin:/bin"} {
+		base := verifytest.Scan(t, map[string]string{".nvmrc": text})
+		if got := Environment(map[string]string{"A": "b"}, base); got["PATH"] != want || got["A"] != "b" {
+			t.Errorf("%q: %v", text, got)
+		}
+		if got := Environment(map[string]string{"PATH": "/own"}, base)["PATH"]; got != "/own" {
+			t.Errorf("%q: a path that is set becomes %s", text, got)
+		}
+	}
+}
+
 // The versions are those of the image.
 func TestTheVersionsOfNodeAreThoseOfTheImage(t *testing.T) {
 	t.Parallel()
