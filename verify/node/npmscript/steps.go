@@ -8,8 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"agent/sandbox/workspace/lazyregexp"
 	shell "mvdan.cc/sh/v3/syntax"
+
+	"agent/sandbox/workspace/lazyregexp"
 )
 
 // Bounds of what is read of the scripts of one package, which may call each other.
