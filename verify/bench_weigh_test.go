@@ -242,7 +242,7 @@ func TestBenchWeakenings(t *testing.T) {
 				files[e.Path] = check.OnBase(base).Text(e.Path)
 			}
 		}
-		s := scale{rig{checktest.NewBench(t, files, sandbox.Limits{Tmp: room.Build}), base, l.def}, cases}
+		s := scale{rig{checktest.NewBench(t, files, sandbox.Limits{Tmp: room.Tmp}), base, l.def}, cases}
 		s.trials(t)
 		for _, side := range []trial.Side{trial.AsWas, trial.Earlier, trial.AsIs} {
 			s.weigh(t, side, false)

@@ -91,7 +91,7 @@ func TestTestsThatAreAskedForAreRunAlone(t *testing.T) {
 	for name, c := range coins {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := checktest.NewBench(t, c.files, sandbox.Limits{Tmp: room.Build})
+			b := checktest.NewBench(t, c.files, sandbox.Limits{Tmp: room.Tmp})
 			b.Only = []string{c.id}
 			out := checkNamed(name).Run(t.Context(), b)
 			if out.Verdict != "" || out.Blocked != "" {

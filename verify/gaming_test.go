@@ -251,7 +251,7 @@ var assisted = map[string]string{
 
 func TestNoHelperOfNodeOrGoLetsABrokenProgramThrough(t *testing.T) {
 	t.Parallel()
-	r := rig{checktest.NewBench(t, assisted, sandbox.Limits{Tmp: room.Build}), verifytest.Scan(t, assisted), check.Check{}}
+	r := rig{checktest.NewBench(t, assisted, sandbox.Limits{Tmp: room.Tmp}), verifytest.Scan(t, assisted), check.Check{}}
 	for _, c := range []struct {
 		def                   check.Check
 		program, helper, weak string

@@ -36,7 +36,7 @@ var goSite = map[string]string{
 
 func TestGoChecksProveThemselves(t *testing.T) {
 	t.Parallel()
-	b := checktest.NewBench(t, nil, sandbox.Limits{Tmp: room.Build})
+	b := checktest.NewBench(t, nil, sandbox.Limits{Tmp: room.Tmp})
 	var list []check.Check
 	for _, c := range allChecks() {
 		switch c.Name {

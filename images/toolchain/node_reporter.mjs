@@ -11,8 +11,8 @@
 //
 // An id is "file::suite > name", with the file relative to AGENT_WORKSPACE or else to
 // the current directory, and empty for a test that a helper outside of the workspace makes: node
-// does not say which file it stands in. A test that fails because of those in it is "within". A file that does not come to its end is a collect
-// record with the outcome error. The reporter runs in the runner's process and
+// does not say which file it stands in. A test that fails because of those in it is "within". A file
+// that does not come to its end is a collect record with the outcome error. The reporter runs in the runner's process and
 // the tests in others, so that none of them can end it or write in its name.
 
 import path from "node:path";

@@ -287,7 +287,7 @@ func limits(set sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
 		l.Tmp = max(l.Tmp, tmpRoom)
 	}
 	if set.Memory == 0 {
-		l.Memory = memory + l.Work
+		l.Memory = max(memory, l.Programs) + l.Work
 	}
 	if set.PIDs == 0 {
 		l.PIDs = pids

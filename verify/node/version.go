@@ -84,7 +84,6 @@ var (
 	newNames = lazyregexp.New(`(?i)^(?:lts|node|latest|current|stable)\b`)
 	// versionKey matches the keys of CI definitions that hold versions of node.
 	versionKey = lazyregexp.New(`(?i)^node(?:js)?(?:[-_]?versions?)?$`)
-	workflow   = lazyregexp.New(`^\.github/workflows/[^/]+\.ya?ml$`)
 )
 
 // majorOf is the first number of a version of node as people write it, 0 for what is none.
@@ -109,15 +108,13 @@ const mostOfWorkflow = 256 << 10
 // testedWith lists the versions that the workflows of a workspace name.
 func testedWith(v check.View) (list []int) {
 	for _, p := range v.Paths() {
-		text := ""
-		if workflow.MatchString(p) {
-			text = v.Text(p)
-		}
-		var doc any
-		if text == "" || len(text) > mostOfWorkflow || yaml.Unmarshal([]byte(text), &doc) != nil {
+		if ext := path.Ext(p); path.Dir(p) != ".github/workflows" || ext != ".yml" && ext != ".yaml" {
 			continue
 		}
-		list = append(list, versionsIn(doc, false)...)
+		var doc any
+		if text := v.Text(p); len(text) <= mostOfWorkflow && yaml.Unmarshal([]byte(text), &doc) == nil {
+			list = append(list, versionsIn(doc, false)...)
+		}
 	}
 	return list
 }

@@ -9,8 +9,8 @@ import (
 	"agent/verify/python"
 )
 
-// Build is the size of /tmp in bytes: Go builds programs and tests in it, and runners of JavaScript keep what they compiled.
-const Build = 512 << 20
+// Tmp is the size of /tmp in bytes: Go builds programs and tests in it, and runners of JavaScript keep what they compiled.
+const Tmp = 512 << 20
 
 const (
 	// pageSize is what the smallest file takes in a tmpfs.
@@ -41,7 +41,7 @@ func For(lim sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
 	}
 	// What a project checks itself and what is looked at besides are kept apart.
 	if lim.Tmp == 0 {
-		lim.Tmp = max(Build, 2*python.TypesKept(modules, script)+typesRoom)
+		lim.Tmp = max(Tmp, 2*python.TypesKept(modules, script)+typesRoom)
 	}
 	if lim.Work == 0 {
 		lim.Work = bytes + spare

@@ -17,7 +17,7 @@ func TestABoxHasForTheWorkspace(t *testing.T) {
 		{Path: "d", Kind: workspace.Dir},
 	}}
 	got := For(sandbox.Limits{}, base)
-	want := sandbox.Limits{Tmp: Build, Work: 300<<20 + 4096 + spare, Inodes: 3 + spareInodes, MaxFile: 300 << 20}
+	want := sandbox.Limits{Tmp: Tmp, Work: 300<<20 + 4096 + spare, Inodes: 3 + spareInodes, MaxFile: 300 << 20}
 	if got != want {
 		t.Errorf("limits %+v, want %+v", got, want)
 	}
