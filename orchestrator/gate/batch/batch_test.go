@@ -206,7 +206,7 @@ func TestEachPartHasToBeExecuted(t *testing.T) {
 		trace := &check.Trace{Code: check.Lines{"a.py": {1}, "b.py": {1}, "c.py": {1}}, Ran: check.Lines{"a.py": {1}, "b.py": {1}}}
 		r.Evidence = &audit.Evidence{
 			Base: req.Base, Final: req.Changeset, Checks: []check.Check{{Name: "pytest", Gate: check.GateTests}},
-			Candidate: map[string]check.Outcome{"pytest": {Traced: trace}}, Judged: map[string]check.Gate{"pytest": {Verdict: check.Pass}},
+			Candidate: map[string]check.Outcome{"pytest": {Traced: trace, Tests: []check.TestResult{{ID: "test_a.py::test_a", Outcome: "passed"}}}}, Judged: map[string]check.Gate{"pytest": {Verdict: check.Pass}},
 		}
 		return r
 	}}
