@@ -136,6 +136,7 @@
 //	orchestrator/selfbuild        the agent's own image: its steps, journal, tags and battery
 //	sandbox                       the engine, boxes, limits, reaping, the agent's own Postgres
 //	sandbox/guest                 what runs inside a box, and the protocol with the host
+//	sandbox/guest/names           what localhost is in a box, answered by its guest
 //	sandbox/guest/process         how PID 1 supervises the other processes of a box
 //	sandbox/guest/sealed          a tree in files that only its key opens: what a snapshot has of a workspace
 //	sandbox/guest/wire            frames between host and guest, and connections beside them

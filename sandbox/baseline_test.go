@@ -41,7 +41,11 @@ func asked(t *testing.T) (*Engine, *container.Config, *container.HostConfig) {
 		}
 	})
 	config := containerConfig(Spec{Image: ref, Run: "golden", Purpose: "test"}, "nobody")
-	return engine, config, hostConfig(Limits{}.WithDefaults(), "", engine.seccomp, config.User)
+	host := hostConfig(Limits{}.WithDefaults(), "", engine.seccomp, config.User)
+	if err := engine.leaveNetworking(t.Context(), config, host); err != nil {
+		t.Fatal(err)
+	}
+	return engine, config, host
 }
 
 // created makes a container, as Start does, and returns what the engine says of it.
@@ -113,7 +117,7 @@ func normalised(t *testing.T, got container.InspectResponse) []byte {
 	}
 	text, err := json.MarshalIndent(map[string]any{
 		"HostConfig": host, "User": got.Config.User, "Entrypoint": got.Config.Entrypoint, "Cmd": got.Config.Cmd,
-		"Hostname": got.Config.Hostname, "WorkingDir": got.Config.WorkingDir,
+		"Hostname": got.Config.Hostname, "NetworkDisabled": got.Config.NetworkDisabled, "WorkingDir": got.Config.WorkingDir,
 		"Labels": got.Config.Labels, "StopSignal": got.Config.StopSignal, "Mounts": got.Mounts,
 		"StdinOnce": got.Config.StdinOnce, "Networks": len(got.NetworkSettings.Ports),
 	}, "", "  ")

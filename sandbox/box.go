@@ -112,6 +112,9 @@ func (e *Engine) Start(ctx context.Context, spec Spec) (*Box, error) {
 	}
 	config := containerConfig(spec, Owner())
 	host := hostConfig(spec.Limits, spec.Runtime, e.seccomp, config.User)
+	if err := e.leaveNetworking(ctx, config, host); err != nil {
+		return nil, fmt.Errorf("start box: %w", err)
+	}
 	b, err := e.create(ctx, config, host)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/docker/cli/cli/connhelper"
@@ -37,6 +38,8 @@ type Engine struct {
 	api *client.Client
 	// seccomp is the boxes' system call filter, as JSON.
 	seccomp string
+	// chosen is the runtime, a string, that the engine takes where none is asked for; kept from the first box on.
+	chosen atomic.Value
 }
 
 // Info is what doctor and the record want to know of an engine.

@@ -250,3 +250,21 @@ func TestNoProgramInABoxReadsTheStateBeforeThePatch(t *testing.T) {
 		}
 	}
 }
+
+// A box knows its own name and no other, and nothing of the machine's name servers.
+func TestNamesInABox(t *testing.T) {
+	t.Parallel()
+	box := boxtest.Start(t, boxtest.Engine(t), boxtest.Spec(t))
+	r := boxtest.Run(t, box, "names", "localhost", "x.localhost", "x.invalid", "example.com")
+	want := "localhost [127.0.0.1] false true\nx.localhost [127.0.0.1] false true\nx.invalid [] true false\nexample.com [] false false\n\"\" <nil>\n"
+	if boxtest.OwnKernel() { // the engine's networking brings the names there
+		want = "localhost [127.0.0.1"
+	}
+	if got := string(r.Stdout.Bytes()); !strings.HasPrefix(got, want) {
+		t.Errorf("%s%s", got, r.Stderr.Bytes())
+	}
+	again := boxtest.Run(t, box, "names", "localhost") // the server outlives a command
+	if !strings.HasPrefix(string(again.Stdout.Bytes()), "localhost [127.0.0.1]") {
+		t.Errorf("%s", again.Stdout.Bytes())
+	}
+}

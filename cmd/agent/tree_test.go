@@ -336,7 +336,7 @@ var allowed = map[string][]string{
 	"orchestrator/tournament":     {"orchestrator/agent/critic", "orchestrator/agent", "orchestrator/edit/parse", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify", "verify/check"},
 	"orchestrator/undo":           {"orchestrator/blame", "sandbox/workspace"},
 	"sandbox":                     {"sandbox/guest", "sandbox/guest/sealed", "sandbox/guest/wire", "sandbox/owner", "sandbox/workbench", "sandbox/workspace"},
-	"sandbox/guest":               {"sandbox/guest/process", "sandbox/guest/sealed", "sandbox/guest/wire"},
+	"sandbox/guest":               {"sandbox/guest/names", "sandbox/guest/process", "sandbox/guest/sealed", "sandbox/guest/wire"},
 	"sandbox/workbench":           {"sandbox/guest", "sandbox/guest/wire"},
 	"sandbox/workspace":           {"sandbox/workspace/git", "sandbox/workspace/internal/dirfd", "sandbox/workspace/lang"},
 	"sandbox/workspace/promotion": {"sandbox/workspace", "sandbox/workspace/git", "sandbox/workspace/internal/dirfd"},

@@ -11,6 +11,7 @@ import (
 	"os"
 	"sync/atomic"
 
+	"agent/sandbox/guest/names"
 	"agent/sandbox/guest/process"
 	"agent/sandbox/guest/wire"
 )
@@ -79,6 +80,9 @@ func (s *server) fill(snapshot string, key []byte) Ready {
 	_, ready.SeesOOM = readKills()
 	var err error
 	if ready.Digest, err = ownDigest(); err == nil {
+		err = names.Serve()
+	}
+	if err == nil {
 		err = fill(snapshot, s.work, key, &ready)
 	}
 	if err != nil {

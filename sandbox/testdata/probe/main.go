@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -60,6 +61,7 @@ func main() {
 		"evaluate":     func([]string) { evaluate() },
 		"serve":        serve,
 		"announce":     announce,
+		"names":        names,
 		"write":        write,
 		"processes":    processes,
 		"group":        group,
@@ -396,6 +398,17 @@ func announce(args []string) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	time.Sleep(time.Hour)
+}
+
+// names says what each name means, and what the box is told of name servers.
+func names(args []string) {
+	for _, name := range args {
+		found, err := net.LookupHost(name)
+		var wrong *net.DNSError
+		fmt.Println(name, found, errors.As(err, &wrong) && wrong.IsNotFound, err == nil)
+	}
+	servers, err := os.ReadFile("/etc/resolv.conf")
+	fmt.Printf("%q %v\n", servers, err)
 }
 
 // exit connects to where the box's way out begins and sends a text, as Go quotes it.
