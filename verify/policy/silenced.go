@@ -73,16 +73,16 @@ func addedSuppressions(before, after []sourceFile) (blocking []mark, shown []Hol
 			}
 		}
 	}
-	shown = notBlocking(counted, " (no gate fails by coverage; what was executed is told without it)")
-	return blocking, append(shown, notBlocking(tested, " (in a test, for one line)")...)
+	shown = notBlocking(Suppression, addsSuppression, counted, " (no gate fails by coverage; what was executed is told without it)")
+	return blocking, append(shown, notBlocking(Suppression, addsSuppression, tested, " (in a test, for one line)")...)
 }
 
 // coverageFamilies are those of suppressions that keep lines from being counted as not executed.
 var coverageFamilies = []string{"no cover", "coverage"}
 
-// notBlocking makes holds of suppressions that a person is shown and that need no approval.
-func notBlocking(marks []mark, why string) []Hold {
-	holds := holdsOf(Suppression, addsSuppression, marks)
+// notBlocking makes holds, as holdsOf, that a person is shown and that need no approval.
+func notBlocking(kind, what string, marks []mark, why string) []Hold {
+	holds := holdsOf(kind, what, marks)
 	for i := range holds {
 		holds[i].Block, holds[i].Reason = false, holds[i].Reason+why
 	}

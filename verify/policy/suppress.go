@@ -4,25 +4,32 @@ import (
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/lang"
 	"agent/verify/policy/directive"
 )
 
 // suppressionsIn returns the suppressions of a file.
 func suppressionsIn(f sourceFile) (list []mark) {
 	for i, line := range f.lines {
-		directive.In(f.lang, line, func(r directive.Row, codes string) { list = append(list, f.mark(i, r.Family, codes, r.Wide)) })
+		directive.In(f.lang, line, func(r directive.Row, codes string) {
+			if !f.created || r.Family != directive.Generated {
+				list = append(list, f.mark(i, r.Family, codes, r.Wide))
+			}
+		})
 	}
 	return list
 }
 
-// demandsIn returns where a file has tools report more than their configuration says.
-func demandsIn(f sourceFile) (list []mark) {
-	for i, line := range f.lines {
-		for _, what := range directive.Demands(f.lang, line) {
-			list = append(list, f.mark(i, what, "", true))
+// saying makes what lists where a file says something to a tool, by what it says.
+func saying(what func(lang.Family, lang.Line) []string) func(sourceFile) []mark {
+	return func(f sourceFile) (list []mark) {
+		for i, line := range f.lines {
+			for _, form := range what(f.lang, line) {
+				list = append(list, f.mark(i, form, "", true))
+			}
 		}
+		return list
 	}
-	return list
 }
 
 // dropped returns what files that are still there had tools report before, beyond their configuration.
@@ -30,7 +37,7 @@ func dropped(before, after []sourceFile) (list []mark) {
 	left := filter(before, func(f sourceFile) bool {
 		return slices.ContainsFunc(after, func(now sourceFile) bool { return now.path == f.path })
 	})
-	list, _ = surplus(each(after, demandsIn), each(left, demandsIn), byFile)
+	list, _ = surplus(each(after, saying(directive.Demands)), each(left, saying(directive.Demands)), byFile)
 	return list
 }
 

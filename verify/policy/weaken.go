@@ -9,11 +9,11 @@ import (
 	"agent/sandbox/workspace/lang"
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
+	"agent/verify/policy/directive"
 	"agent/verify/policy/runner"
 )
 
-// mostRead bounds what is read of the text before, in bytes. A file that is
-// larger counts as empty, so what it holds may be called new.
+// mostRead bounds what is read of the text before, in bytes. A file that is larger counts as empty, so what it holds may be called new.
 const mostRead = 4 * workspace.MaxContent
 
 // sides tells the files of a changeset apart, before and after. A file is
@@ -50,6 +50,8 @@ func weakHolds(cs workspace.Changeset) []Hold {
 	blocking, shown := addedSuppressions(before, after)
 	holds := append(holdsOf(Suppression, addsSuppression, blocking), shown...)
 	holds = append(holds, holdsOf(Suppression, "had a tool report more than its configuration says, and is gone", dropped(before, after))...)
+	commands, _ := surplus(each(before, saying(directive.Commands)), each(after, saying(directive.Commands)), byLine)
+	holds = append(holds, notBlocking(Tooling, "is run by `go generate`", commands, "")...)
 	holds = append(holds, testHolds(before, after)...)
 	return append(holds, typeHolds(before, after)...)
 }

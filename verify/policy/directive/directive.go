@@ -26,6 +26,10 @@ type Row struct {
 	Code bool
 }
 
+// Generated is the family of what says that a program has written the file: linters report less of it, and
+// who reviews hardly sees it. New files say so for good reasons.
+const Generated = "generated"
+
 // Suppressions lists the forms that keep a tool from reporting something.
 func Suppressions() []Row { return suppressions }
 
@@ -80,6 +84,7 @@ var suppressions = slices.Concat(
 	suppressing([]lang.Family{lang.Go}, true, [][2]string{
 		{"staticcheck", `^lint:file-ignore\s+(\S+)`},
 		{"revive", `^revive:disable(?:\s|:|$)(.*)`},
+		{Generated, `^Code generated .* DO NOT EDIT\.$`},
 	}),
 	// Scanners for weak places and for secrets, which have one comment for all languages.
 	suppressing([]lang.Family{lang.Python, lang.Script, lang.Markup, lang.Go, lang.Shell, lang.CSS, lang.Rust, lang.JVM}, false, [][2]string{
@@ -112,7 +117,7 @@ func suppressing(langs []lang.Family, wide bool, forms [][2]string) (list []Row)
 
 // marks are what every suppression holds one of, in lower case: a
 // search for them spares most lines the expressions.
-var marks = []string{"noqa", "nosec", "nosemgrep", "ignore", "disable", "pyright", "pragma", "mypy", "pylint", "ts-", "nolint", "no_type_check", "allow", "expect", "suppress", "pyre", "eslint", "nosonar", "gitleaks", "checkov", "codeql", "lgtm", "whitelist"}
+var marks = []string{"noqa", "nosec", "nosemgrep", "ignore", "disable", "pyright", "pragma", "mypy", "pylint", "ts-", "nolint", "no_type_check", "allow", "expect", "suppress", "pyre", "eslint", "nosonar", "gitleaks", "checkov", "codeql", "lgtm", "whitelist", "generated"}
 
 // In gives each suppression that a line of a language holds, with its codes.
 func In(family lang.Family, line lang.Line, give func(r Row, codes string)) {
@@ -131,6 +136,14 @@ func In(family lang.Family, line lang.Line, give func(r Row, codes string)) {
 			}
 		}
 	}
+}
+
+// Commands lists what a line has `go generate` run, on the machine of whoever calls it.
+func Commands(family lang.Family, line lang.Line) []string {
+	if command, ok := strings.CutPrefix(line.Raw, "//go:generate"); ok && family == lang.Go {
+		return []string{strings.TrimSpace(command)}
+	}
+	return nil
 }
 
 // Suppresses reports whether a comment by itself holds a suppression.
