@@ -64,7 +64,7 @@ func (d Set) Told(report string) (done, lacking []string) {
 	for _, o := range d.outcomes(report) {
 		where := path.Join(o.step.root, "package.json")
 		switch manager := o.step.manager(); {
-		case o.dropped != "" && manager == "npm":
+		case o.dropped != "" && o.step.language() == "node":
 			lacking = append(lacking, fmt.Sprintf("%.100q is not installed: the registry does not have it", o.dropped))
 		case o.dropped != "":
 			lacking = append(lacking, fmt.Sprintf("%.100q is not installed: the index has no wheel of it that fits", o.dropped))

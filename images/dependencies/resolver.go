@@ -138,10 +138,7 @@ func (s *step) resolve(d *Set, files map[string][]byte) {
 		s.settings = strings.Join(options, " ")
 		d.notef("%s is given %s, as %s says", manager, s.settings, rc)
 	}
-	s.may = mayRetry
-	if manager == "npm" {
-		s.may += "\n" + mayDrop
-	}
+	s.may = mayRetry + "\n" + mayDrop
 	if manager != "npm" || strings.Contains(s.settings, npmAdvice+"=true") {
 		return
 	}

@@ -126,15 +126,16 @@ END
 # missing leaves out a package that the registry does not have, where that may be: out of every list that names it and of the lock
 # file, and where only other packages want it, they get a link to nothing. It fails where there is nothing more to leave out.
 missing() {
-	[ "$kind" = npm ] || [ "$kind" = npm-unlocked ] || return 1
 	mkdir -p "$tmp/empty"
 	echo '{"name":"empty","version":"0.0.0"}' >"$tmp/empty/package.json"
-	python3 -I - "$tmp" "$index" "$may" <<'END'
-import json, os, re, sys
-tmp, index, may = sys.argv[1:]
+	python3 -I - "$tmp" "$index" "$may" "$kind" "$AGENT_NPM" <<'END'
+import json, os, re, sys, urllib.parse
+tmp, index, may, kind, registry = sys.argv[1:]
 said = open(tmp + "/said", errors="replace").read()
-m = re.search(r"404 +(?:The requested resource +)?'(@?[^@'\s]+)@|No matching version found for (@?[^@\s]+)@", said)
-name = m and (m[1] or m[2])
+m = re.search(r"404 +(?:The requested resource +)?'(@?[^@'\s]+)@|No matching version found for (@?[^@\s]+)@|Couldn't find (?:any versions for|package) \"(@?[^@\"]+)", said)
+name = m and (m[1] or m[2] or m[3])
+if not name and (m := re.search(re.escape(registry) + r"/([^\s:\"]+)[^\n]*(?:404|Not [Ff]ound)", said)):
+    name = urllib.parse.unquote(m[1]).split("/-/")[0]
 if not name or not {"*", name} & set(may.split("\n")[1:]):
     sys.exit(1)
 def change(path, edit):
@@ -149,8 +150,10 @@ lists = "dependencies", "devDependencies", "optionalDependencies", "peerDependen
 def unlist(doc):
     return [key for key in lists if isinstance(doc.get(key), dict) and doc[key].pop(name, None) is not None]
 def replace(doc):
-    given = doc.setdefault("overrides", {})
-    return name not in given and not given.update({name: f"file:{tmp}/empty"})
+    # npm and yarn give those who want it a link to nothing; pnpm forgets it.
+    place, to = {"pnpm": ("overrides", "-"), "yarn": ("resolutions", f"file:{tmp}/empty")}.get(kind.split("-")[0], ("overrides", f"file:{tmp}/empty"))
+    given = (doc.setdefault("pnpm", {}) if kind.startswith("pnpm") else doc).setdefault(place, {})
+    return name not in given and not given.update({name: to})
 def unlock(doc):
     places = doc.get("packages", {})
     gone = [p for p in places if re.search(rf"(^|/)node_modules/{re.escape(name)}(/|$)", p)]
@@ -166,6 +169,14 @@ if not done and not change("package.json", replace):
     sys.exit(1)
 if os.path.exists("package-lock.json"):
     change("package-lock.json", unlock)
+if done and os.path.exists("pnpm-lock.yaml"):
+    # Who asks for it stands before the packages, and what nobody asks for is not installed.
+    with open("pnpm-lock.yaml") as f:
+        asked, mark, rest = f.read().partition("\npackages:")
+    asked = re.sub(rf"(?m)^( +)(['\"]?){re.escape(name)}\2:.*\n(?:\1 +.*\n)*", "", asked + "\n")
+    asked = re.sub(r"(?m)^( *)(?:dev|optional)?[dD]ependencies:\n(?!\1 )", "", asked)
+    with open("pnpm-lock.yaml", "w") as f:
+        f.write(asked[:-1] + mark + rest)
 with open("/deps/.report", "a") as f:
     f.write(f"{index} without {name}\n")
 END

@@ -24,6 +24,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"agent/images"
 	"agent/orchestrator/store"
 	"agent/sandbox"
 )
@@ -107,7 +108,7 @@ func testDatabase(t testing.TB) string {
 }
 
 // serverURL finds the server, starting the agent's own when it does not run.
-// The newest image counts: it is the one that the last set-up built.
+// It takes the image that the agent of this tree does: of two that take turns each would replace the other's.
 func serverURL(t testing.TB) string {
 	t.Helper()
 	if given := os.Getenv("AGENT_TEST_DATABASE_URL"); given != "" {
@@ -119,11 +120,11 @@ func serverURL(t testing.TB) string {
 		t.Fatalf("this test needs Postgres: run `make setup`, or set AGENT_TEST_DATABASE_URL: %v", err)
 	}
 	defer engine.Close()
-	images, err := engine.ImagesLabelled(t.Context(), "agent.image=postgres")
-	if err != nil || len(images) == 0 {
-		t.Fatalf("this test needs the Postgres image: run `make setup`, or set AGENT_TEST_DATABASE_URL (found %d images, %v)", len(images), err)
+	image, err := images.New(engine, nil, nil).Find(t.Context(), images.Postgres)
+	if err != nil {
+		t.Fatalf("this test needs the Postgres image: run `make setup`, or set AGENT_TEST_DATABASE_URL: %v", err)
 	}
-	dsn, err := engine.Postgres(t.Context(), images[0])
+	dsn, err := engine.Postgres(t.Context(), image.ID)
 	if err != nil {
 		t.Fatalf("start Postgres for this test: %v", err)
 	}
