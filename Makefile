@@ -49,11 +49,12 @@ LONGEST     := ./cmd/agent ./verify ./verify/node ./images ./orchestrator/store 
 
 # Two packages at a time. No result is taken from the cache: the engine is part of what is tested. `go vet` ran before,
 # so the tests need not be vetted again. No debugger looks at the test programs: without what one wants they link in two thirds of the time.
+# With the race detector a program sleeps a second before it ends, for races that are yet to come: here it is as long as a race takes.
 test: ready ## every test, with the race detector, on the real engine and the real database
 	$(GO) vet ./...
 	CGO_ENABLED=1 $(GO) build -race -ldflags -w ./...
 	@mkdir -p bin
-	env -u AGENT_TEST_ENGINE CGO_ENABLED=1 $(GO) run $(GOTESTSUM) --format standard-quiet --jsonfile bin/test.json -- -race -vet off -ldflags -w -p 2 -count 1 -timeout 75m $(LONGEST) ./...; \
+	env -u AGENT_TEST_ENGINE CGO_ENABLED=1 GORACE=atexit_sleep_ms=20 $(GO) run $(GOTESTSUM) --format standard-quiet --jsonfile bin/test.json -- -race -vet off -ldflags -w -p 2 -count 1 -timeout 75m $(LONGEST) ./...; \
 	code=$$?; echo 'the ten slowest tests:'; $(GO) run $(GOTESTSUM) tool slowest --jsonfile bin/test.json --num 10; exit $$code
 
 check: lint ## the lints, and every test that needs no engine: a look between two edits

@@ -58,6 +58,7 @@ func setUp(env *testscript.Env, url string) error {
 	env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "home", "config"))
 	env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "home", "state"))
 	env.Setenv("DOCKER_HOST", os.Getenv("DOCKER_HOST"))
+	env.Setenv("GORACE", os.Getenv("GORACE"))
 	testdata, err := filepath.Abs("testdata")
 	env.Setenv("TESTDATA", testdata)
 	return err
