@@ -158,11 +158,12 @@ func (r *Request) carry(ctx context.Context, conn net.Conn, in *bufio.Reader, up
 	})
 	n, err := io.Copy(conn, up)
 	r.Received = n
+	cut := ctx.Err() != nil // asked before the program learns of the end, at which its command may end too
 	up.Close()
 	conn.Close()
 	asking.Wait()
 	switch {
-	case ctx.Err() != nil:
+	case cut:
 		return "cut off with its command"
 	case err == nil:
 		return "ended by the server"

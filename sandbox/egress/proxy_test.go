@@ -170,6 +170,18 @@ func TestThisMachineIsNotTheInternet(t *testing.T) {
 	}
 }
 
+// A hasty connection ends its command as soon as it is closed itself.
+type hasty struct {
+	net.Conn
+	cancel func()
+}
+
+// Close closes it.
+func (h hasty) Close() error {
+	defer h.cancel()
+	return h.Conn.Close()
+}
+
 // Whoever ends first, all is closed and the record says who.
 func TestTheEndOfAConnectionIsTold(t *testing.T) {
 	t.Parallel()
@@ -187,7 +199,7 @@ func TestTheEndOfAConnectionIsTold(t *testing.T) {
 		program, theirs := net.Pipe()
 		recorded := make(chan Request, 1)
 		p := &Proxy{Allow: parsed(t, l.Addr().String()), Record: func(r Request) { recorded <- r }}
-		go p.Serve(ctx, theirs)
+		go p.Serve(ctx, hasty{theirs, cancel})
 		fmt.Fprintf(program, "CONNECT %s HTTP/1.1\r\n\r\n", l.Addr())
 		server, err := l.Accept()
 		if err != nil {
