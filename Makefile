@@ -49,7 +49,7 @@ LONGEST     := ./cmd/agent ./verify ./verify/node ./images ./orchestrator/store 
 
 # Two packages at a time. No result is taken from the cache: the engine is part of what is tested. `go vet` ran before,
 # so the tests need not be vetted again. No debugger looks at the test programs: without what one wants they link in two thirds of the time.
-# With the race detector a program sleeps a second before it ends, for races that are yet to come: here it is as long as a race takes.
+# With the race detector a program sleeps before it ends, a second if nobody says otherwise: 20 ms here, since many programs are started.
 test: ready ## every test, with the race detector, on the real engine and the real database
 	$(GO) vet ./...
 	CGO_ENABLED=1 $(GO) build -race -ldflags -w ./...

@@ -57,7 +57,7 @@ func serve(conn net.PacketConn) {
 }
 
 // Answer returns the reply to a query of DNS, nil for what is none. localhost and the names below it are this
-// machine, by IPv4 as Docker and Debian's resolver prefer it; test and invalid are no names; of all others it
+// machine, by IPv4 alone, on which programs that listen for one address are; test and invalid are no names; of all others it
 // says that it failed, as a resolver does that reaches nobody.
 func Answer(query []byte) []byte {
 	var p dnsmessage.Parser
