@@ -54,7 +54,7 @@ test: ready ## every test, with the race detector, on the real engine and the re
 	$(GO) vet ./...
 	CGO_ENABLED=1 $(GO) build -race -ldflags -w ./...
 	@mkdir -p bin
-	env -u AGENT_TEST_ENGINE CGO_ENABLED=1 GORACE=atexit_sleep_ms=20 $(GO) run $(GOTESTSUM) --format standard-quiet --jsonfile bin/test.json -- -race -vet off -ldflags -w -p 2 -count 1 -timeout 75m $(LONGEST) ./...; \
+	env -u AGENT_TEST_ENGINE CGO_ENABLED=1 GORACE=atexit_sleep_ms=20 $(GO) run $(GOTESTSUM) --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped,output --jsonfile bin/test.json -- -race -vet off -ldflags -w -p 2 -count 1 -timeout 75m $(LONGEST) ./...; \
 	code=$$?; echo 'the ten slowest tests:'; $(GO) run $(GOTESTSUM) tool slowest --jsonfile bin/test.json --num 10; exit $$code
 
 check: lint ## the lints, and every test that needs no engine: a look between two edits

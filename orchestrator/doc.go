@@ -199,7 +199,7 @@
 // cmd/agent/internal/document/schematest (schemas of documents),
 // cmd/agent/internal/term/termtest, cmd/gatetest (hostile patches for any gate),
 // cmd/picturetest (the picture of the README),
-// cmd/modulestest (licences of modules), images/imagestest, orchestrator/forge/forgetest, orchestrator/llm/journaltest,
+// cmd/modulestest (licences of modules), cmd/systemstest (types on other systems), images/imagestest, orchestrator/forge/forgetest, orchestrator/llm/journaltest,
 // orchestrator/llm/llmtest, orchestrator/run/runtest, orchestrator/store/storetest,
 // sandbox/boxtest, sandbox/enginetest, sandbox/workspace/internal/treetest, sandbox/workspace/secret/secrettest,
 // verify/checktest and verify/verifytest.

@@ -1,0 +1,65 @@
+// Command systemstest type-checks every package, and all that they import, for the systems named: GOOS/GOARCH each.
+//
+// It reads the sources and compiles nothing, so that it takes seconds where a build for another system takes minutes; the
+// bodies of other modules' functions are left out, which is what makes the difference. What only a compiler sees, such as
+// assembly, is seen at the release, which builds each program for each system.
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+func main() {
+	if err := start(os.Args[1:], ".", os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// start prints a line for each system, and returns what is wrong with the tree in dir on any.
+func start(systems []string, dir string, out io.Writer) error {
+	if len(systems) == 0 {
+		return errors.New("name a system: systemstest darwin/arm64")
+	}
+	var wrong []error
+	for _, system := range systems {
+		goos, goarch, ok := strings.Cut(system, "/")
+		if !ok {
+			return fmt.Errorf("%q is no system: name it as darwin/arm64", system)
+		}
+		n, err := check(goos, goarch, dir)
+		wrong = append(wrong, err)
+		fmt.Fprintf(out, "%s: %d packages\n", system, n)
+	}
+	return errors.Join(wrong...)
+}
+
+// check type-checks the tree in dir for one system, and returns how many packages that are.
+func check(goos, goarch, dir string) (n int, err error) {
+	loaded, err := packages.Load(&packages.Config{
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
+			packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax | packages.NeedTypesInfo,
+		Dir: dir,
+		Env: append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0"),
+	}, "./...")
+	if err != nil {
+		return 0, fmt.Errorf("%s/%s: %w", goos, goarch, err)
+	}
+	var wrong []error
+	packages.Visit(loaded, nil, func(p *packages.Package) {
+		for _, e := range p.Errors {
+			wrong = append(wrong, fmt.Errorf("%s/%s: %s: %s", goos, goarch, cmp.Or(e.Pos, p.PkgPath), e.Msg))
+		}
+	})
+	if len(loaded) == 0 {
+		wrong = append(wrong, fmt.Errorf("%s/%s: no package", goos, goarch))
+	}
+	return len(loaded), errors.Join(wrong...)
+}
