@@ -61,7 +61,7 @@ func TestWhatAConfigurationNamesIsThatOfTheBase(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSiteOn(t, laid(t, c.base), c.base)
+			s := newSiteOn(t, laid(t, c.base), c.base).only(c.gate)
 			r := s.judge(t, verifytest.Change(t, s.base, c.patch))
 			g := find(t, r, c.gate)
 			if g.Verdict != check.Fail || !slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return f.Rule == c.rule }) {
@@ -140,7 +140,7 @@ func TestAPluginImportsNothingOfThePatch(t *testing.T) {
 					"tools/pkg/sub.py": "def found() -> None:\n    return None\n",
 				}
 				s := newSite(t, files)
-				r := s.judge(t, verifytest.Change(t, s.base, map[string]string{c.module: end, "stock.py": wrongType + "\n\nprice(1)\n"}))
+				r := s.only(check.GateTypes).judge(t, verifytest.Change(t, s.base, map[string]string{c.module: end, "stock.py": wrongType + "\n\nprice(1)\n"}))
 				g := find(t, r, check.GateTypes)
 				if g.Verdict != check.Fail || !slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return f.Rule == "return-value" }) {
 					t.Errorf("%s %s, %+v\n%s", g.Verdict, g.Detail, g.Findings, g.Output)
@@ -219,7 +219,7 @@ func TestWhatALinterLoadsIsThatOfTheBase(t *testing.T) {
 				files[c.helper] = c.before
 			}
 			s := newSiteOn(t, installed, files)
-			r := s.verify(t, map[string]string{c.helper: c.after, "sum.js": sound + "module.exports.more = (a) => a == 1;\n"})
+			r := s.only(check.GateLint).verify(t, map[string]string{c.helper: c.after, "sum.js": sound + "module.exports.more = (a) => a == 1;\n"})
 			g := find(t, r, check.GateLint)
 			if g.Verdict != check.Fail || !slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return f.Rule == "eqeqeq" }) {
 				t.Errorf("%s %s, %+v", g.Verdict, g.Detail, g.Findings)

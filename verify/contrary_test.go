@@ -31,7 +31,7 @@ func TestAProgramThatAnswersWhatIsAskedIsHeld(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newSite(t, priced)
+			s := newSite(t, priced).only(check.GateTests)
 			r := s.verify(t, files)
 			expect(t, r, check.Pass)
 			held := false
@@ -55,7 +55,7 @@ func TestAnHonestProgramIsNotHeldForItsTests(t *testing.T) {
 		"price.js":      "export function reduced(price, percent) {\n  const left = 100 - percent;\n  return Math.floor((price * left) / 100);\n}\n",
 	}
 	files["price_test.go"] = strings.Replace(priced["price_test.go"], "180", "181", 1)
-	s := newSite(t, priced)
+	s := newSite(t, priced).only(check.GateTests)
 	r := s.verify(t, maps.Clone(files))
 	expect(t, r, check.Pass)
 	for _, h := range r.Holds {

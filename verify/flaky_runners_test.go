@@ -46,7 +46,7 @@ func TestEveryRunnersFlakyTestIsShownAndNotHeldAgainstThePatch(t *testing.T) {
 			m, cache := &mint{Launcher: s.lab.Engine, started: map[string]int{}}, verifytest.NewMemory()
 			cache.Rows[proofKey(s.lab)] = allProved()
 			s.verifier = &Verifier{Boxes: m, Cache: cache}
-			r := s.verify(t, map[string]string{"notes.txt": "two\n"})
+			r := s.only(check.GateTests).verify(t, map[string]string{"notes.txt": "two\n"})
 			expect(t, r, check.Pass)
 			g := find(t, r, check.GateTests)
 			want := c.id + ": flaky: failed 1 of 3 times before the patch: "
@@ -77,7 +77,7 @@ func TestABrokenTestStaysTheFaultOfThePatch(t *testing.T) {
 			} else {
 				files["web/one.test.mjs"] = "import test from \"node:test\";\nimport assert from \"node:assert\";\nimport { one } from \"./one.mjs\";\n\ntest(\"one\", () => assert.equal(one, 1));\n"
 			}
-			r := newSite(t, files).verify(t, map[string]string{file: change[1]})
+			r := newSite(t, files).only(check.GateTests).verify(t, map[string]string{file: change[1]})
 			expect(t, r, check.Fail, check.GateTests)
 			if g := find(t, r, check.GateTests); len(g.Findings) != 1 || g.Findings[0].Rule != compare.RuleTestFailed {
 				t.Errorf("%+v", g.Findings)

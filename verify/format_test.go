@@ -106,7 +106,7 @@ func TestChangeOfModeAloneIsKept(t *testing.T) {
 func TestPatchThatTheFormatterUndoesPasses(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"a.py": "x = 1\n\n\ny = 2\n"})
-	r := s.verify(t, map[string]string{"a.py": "x = 1\n\n\n\ny = 2\n"})
+	r := s.only(check.GateFormat).verify(t, map[string]string{"a.py": "x = 1\n\n\n\ny = 2\n"})
 	expect(t, r, check.Pass)
 	if !r.Changeset.Empty() {
 		t.Errorf("%+v is left", r.Changeset)

@@ -50,7 +50,7 @@ func TestAGuessIsWatchedToTheEndWhereALookDoesNotTell(t *testing.T) {
 			boxes, cache := &counter{Launcher: s.lab.Engine, started: map[string]int{}}, verifytest.NewMemory()
 			cache.Rows[proofKey(s.lab)] = allProved()
 			s.verifier = &Verifier{Boxes: boxes, Cache: cache}
-			g := find(t, s.verify(t, map[string]string{"shop/work.py": c.after}), check.GateSmoke)
+			g := find(t, s.only(check.GateSmoke).verify(t, map[string]string{"shop/work.py": c.after}), check.GateSmoke)
 			if g.Verdict != c.verdict || (c.rule == "") != (len(g.Findings) == 0) || c.rule != "" && g.Findings[0].Rule != c.rule || !strings.Contains(g.Detail, "imported 1 of 1") {
 				t.Errorf("%s: %s %+v", g.Verdict, g.Detail, g.Findings)
 			}

@@ -68,6 +68,12 @@ func (s *site) judge(t *testing.T, cs workspace.Changeset) Report {
 	return report
 }
 
+// only has no gates asked but these, format and syntax.
+func (s *site) only(gates ...string) *site {
+	s.verifier.gates = gates
+	return s
+}
+
 // find returns the gate of that name.
 func find(t *testing.T, r Report, name string) check.Gate {
 	t.Helper()

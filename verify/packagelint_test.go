@@ -133,7 +133,7 @@ func TestToolsOfTheWorkspaceJudgeIt(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s := newSiteOn(t, installed, equipped)
+	s := newSiteOn(t, installed, equipped).only(check.GateLint, check.GateTests)
 	r := s.verify(t, map[string]string{
 		"sum.js":   strings.Replace(equipped["sum.js"], "a + b", "a - b", 1) + "var warned = 1;\nmodule.exports.more = (a) => a == warned;\n",
 		"rules.js": "module.exports = {};\n", "a.css": "b {}\ni { color: #xyz; }\n", "style.yml": "rules: {}\n",
@@ -156,7 +156,7 @@ func TestToolsOfTheWorkspaceJudgeIt(t *testing.T) {
 	if lint := find(t, r, check.GateLint); lint.Old != 2 || find(t, r, check.GateTests).Old != 1 {
 		t.Errorf("%+v", r.Gates)
 	}
-	bare := newSite(t, equipped).verify(t, map[string]string{"sum.js": equipped["sum.js"] + "// Sound.\n"})
+	bare := newSite(t, equipped).only(check.GateLint, check.GateTests).verify(t, map[string]string{"sum.js": equipped["sum.js"] + "// Sound.\n"})
 	if expect(t, bare, check.Pass); len(bare.Skipped) == 0 || !strings.Contains(fmt.Sprint(bare.Skipped), "mocha of package.json is not installed: commit a lock file") {
 		t.Errorf("%+v", bare)
 	}

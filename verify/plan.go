@@ -169,6 +169,9 @@ func (s *session) groups(cand check.View) map[string][]check.Check {
 
 // reason says why a gate has nothing to do on either side, or "".
 func (s *session) reason(def check.Check, cand check.View) string {
+	if s.gates != nil && !slices.Contains(s.gates, def.Gate) {
+		return "not asked"
+	}
 	if def.Name == smoke.ProgramName {
 		if len(s.after.Args) > 0 {
 			return ""

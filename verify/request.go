@@ -79,6 +79,8 @@ type Verifier struct {
 
 	// Other places of the tools, for tests of what a missing one means.
 	tools *check.Tools
+	// The gates that are asked beside format and syntax, for tests of what one of them says; nil for all.
+	gates []string
 	// The least time for mutants, 0 for leastWeigh: a busy machine would measure less in a test.
 	weighFor time.Duration
 }

@@ -31,6 +31,7 @@ const defaultTimeout = 5 * time.Minute
 type session struct {
 	boxes   Launcher
 	take    func(ctx context.Context, rank int) (give func(), err error)
+	gates   []string // as Verifier.gates
 	req     Request
 	tools   check.Tools
 	results *results
@@ -65,7 +66,7 @@ func newSession(v *Verifier, req Request, emit func(Event)) *session {
 	req.Versions = versions
 	req.Config.Timeout = cmp.Or(req.Config.Timeout, defaultTimeout)
 	s := &session{
-		boxes: v.Boxes, take: v.Turns.Take, hide: v.Hide, weighFor: v.weighFor, req: req, tools: tools, base: base,
+		boxes: v.Boxes, take: v.Turns.Take, gates: v.gates, hide: v.Hide, weighFor: v.weighFor, req: req, tools: tools, base: base,
 		settled: make(chan struct{}), final: req.Changeset, families: map[*check.Family]check.Reach{}, reach: map[string]check.Reach{},
 	}
 	s.store = newStore(v.Cache, req.Toolchain, tools, req.Config)

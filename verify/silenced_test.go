@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -15,43 +16,56 @@ import (
 // measured in real boxes, and where nobody can tell.
 func TestASuppressionBlocksOnlyWhereItHides(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{
-		"a.py": "def f(x: int) -> int:\n    return x\n", "mypy.ini": "[mypy]\ndisallow_untyped_defs = true\n", "old.py": "import sys\n",
-		".github/workflows/ci.yml": "run: bandit -r .\n", "run.sh": "echo hello\n",
-	}
-	s := newSite(t, files)
-	for name, c := range map[string]struct {
-		path, text string
-		blocks     string // the lines of those that block, as the formatter leaves them
+	const typed = "def f(x: int) -> int:\n    return x\n"
+	files := map[string]string{"mypy.ini": "[mypy]\ndisallow_untyped_defs = true\n", ".github/workflows/ci.yml": "run: bandit -r .\n"}
+	// Each in a file of its own: what is measured is told of files.
+	cases := map[string]struct {
+		before, after string
+		blocks        string // the lines of those that block, as the formatter leaves them
 	}{
-		"hides a fault of ruff":            {"a.py", "import os  # noqa: F401\n" + files["a.py"], "1"},
-		"hides one of mypy":                {"a.py", files["a.py"] + "f(\"\")  # type: ignore\n", "5"},
-		"hides one of shellcheck":          {"run.sh", "# shellcheck disable=SC2154\n[ $undefined = 1 ] && echo hello\n", "1"},
-		"hides what no gate counts":        {"a.py", files["a.py"] + "f(1)  # noqa: E501\n", ""},
-		"hides one by an option of mypy":   {"a.py", "# mypy: allow-untyped-defs\n" + files["a.py"] + "def g(x):\n    return x\n", "1"},
-		"an option that hides nothing":     {"a.py", "# mypy: allow-untyped-defs\n" + files["a.py"], ""},
-		"hides one of ruff by its own":     {"a.py", "import os  # ruff: ignore[F401]\n" + files["a.py"], "1"},
-		"hides nothing":                    {"a.py", files["a.py"] + "f(1)  # type: ignore\n", ""},
-		"hides what was there":             {"old.py", "import sys  # noqa: F401\n", ""},
-		"of a tool that nobody uses":       {"a.py", files["a.py"] + "f(1)  # pylint: disable=all-of-it\n", ""},
-		"of a tool that is not asked here": {"a.py", files["a.py"] + "f(1)  # nosec\n", "5"},
-		"of a file":                        {"a.py", "# ruff: noqa\n" + files["a.py"], "1"},
-		"one hides, one in its file":       {"a.py", "import os  # noqa: F401\n" + files["a.py"] + "f(1)  # noqa: E501\n", "1 8"},
-	} {
-		r := s.judge(t, verifytest.Change(t, s.base, map[string]string{c.path: c.text}))
-		var blocks []string
-		found := 0
+		"fault_of_ruff.py":         {typed, "import os  # noqa: F401\n" + typed, "1"},
+		"fault_of_mypy.py":         {typed, typed + "f(\"\")  # type: ignore\n", "5"},
+		"fault_of_shellcheck.sh":   {"echo hello\n", "# shellcheck disable=SC2154\n[ $undefined = 1 ] && echo hello\n", "1"},
+		"what_no_gate_counts.py":   {typed, typed + "f(1)  # noqa: E501\n", ""},
+		"by_an_option_of_mypy.py":  {typed, "# mypy: allow-untyped-defs\n" + typed + "def g(x):\n    return x\n", "1"},
+		"option_hides_nothing.py":  {typed, "# mypy: allow-untyped-defs\n" + typed, ""},
+		"by_ruffs_own.py":          {typed, "import os  # ruff: ignore[F401]\n" + typed, "1"},
+		"hides_nothing.py":         {typed, typed + "f(1)  # type: ignore\n", ""},
+		"hides_what_was_there.py":  {"import sys\n", "import sys  # noqa: F401\n", ""},
+		"tool_that_nobody_uses.py": {typed, typed + "f(1)  # pylint: disable=all-of-it\n", ""},
+		"tool_not_asked_here.py":   {typed, typed + "f(1)  # nosec\n", "5"},
+		"of_a_file.py":             {typed, "# ruff: noqa\n" + typed, "1"},
+		"one_hides_one_does.py":    {typed, "import os  # noqa: F401\n" + typed + "f(1)  # noqa: E501\n", "1 8"},
+	}
+	for name, c := range cases {
+		files[name] = c.before
+	}
+	s := newSite(t, files).only(check.GateLint, check.GateTypes)
+	// Of more than ten in one patch none is measured.
+	for names := range slices.Chunk(slices.Sorted(maps.Keys(cases)), 7) {
+		patch := map[string]string{}
+		for _, name := range names {
+			patch[name] = cases[name].after
+		}
+		r := s.judge(t, verifytest.Change(t, s.base, patch))
+		if r.Verdict != check.Pass {
+			t.Errorf("verdict %s: %+v", r.Verdict, r.Gates)
+		}
+		found, blocks := map[string]int{}, map[string][]string{}
 		for _, h := range policy.Review(t.Context(), s.base, r.Changeset, nil, r.Holds) {
-			if h.Kind == policy.Suppression {
-				found++
+			if h.Kind != policy.Suppression {
+				continue
 			}
-			if h.Kind == policy.Suppression && h.Block {
-				blocks = append(blocks, strings.Fields(h.Reason)[1])
+			found[h.Path]++
+			if h.Block {
+				blocks[h.Path] = append(blocks[h.Path], strings.Fields(h.Reason)[1])
 			}
 		}
-		slices.Sort(blocks)
-		if got := strings.Join(blocks, " "); r.Verdict != check.Pass || got != c.blocks || found == 0 {
-			t.Errorf("%s: %s, %d held, blocking %q: %+v %+v", name, r.Verdict, found, got, r.Holds, r.Gates)
+		for _, name := range names {
+			slices.Sort(blocks[name])
+			if got := strings.Join(blocks[name], " "); got != cases[name].blocks || found[name] == 0 {
+				t.Errorf("%s: %d held, blocking %q, want %q: %+v", name, found[name], got, cases[name].blocks, r.Holds)
+			}
 		}
 	}
 }

@@ -97,13 +97,9 @@ func standing(snapshot, installed string) string {
 	return snapshot + "+" + installed
 }
 
-// definitions is raised whenever a gate's command or the reading of its output
-// changes: baselines and proofs of an older one are then made anew.
-const definitions = "23"
-
-// Definitions is the version of what the gates run and how they read it: judgements of
-// another may differ.
-const Definitions = definitions
+// Definitions is raised whenever a gate's command or the reading of its output changes: judgements of
+// another may differ, and its baselines and proofs are made anew.
+const Definitions = "23"
 
 // definitionDigest identifies everything that shapes an outcome besides the
 // snapshot and the image, so that it can stand in a cache key. It covers the whole configuration for
@@ -121,7 +117,7 @@ func definitionDigest(tools check.Tools, cfg Config) string {
 		Gates       []CustomGate `json:",omitempty"`
 		Affected    bool         `json:",omitempty"`
 		Egress      egress.List  `json:",omitempty"`
-	}{definitions, tools, cfg.Smoke, cfg.Limits, cfg.Runtime, cfg.Timeout, cfg.Gates, cfg.AffectedTests, cfg.Egress})
+	}{Definitions, tools, cfg.Smoke, cfg.Limits, cfg.Runtime, cfg.Timeout, cfg.Gates, cfg.AffectedTests, cfg.Egress})
 	if err != nil {
 		return "" // not possible: the struct holds plain values
 	}

@@ -64,23 +64,23 @@ func TestEachFaultFailsItsGate(t *testing.T) {
 		}
 	})
 	t.Run("undefined name", func(t *testing.T) {
-		r := s.verify(t, map[string]string{"till.py": "from stock import price\n\n\ndef total() -> int:\n    return price(2, 3)\n\n\ndef tax():\n    return total() * rate\n"})
+		r := s.only(check.GateLint, check.GateTypes).verify(t, map[string]string{"till.py": "from stock import price\n\n\ndef total() -> int:\n    return price(2, 3)\n\n\ndef tax():\n    return total() * rate\n"})
 		expect(t, r, check.Fail, check.GateLint, check.GateTypes)
 		checktest.Single(t, find(t, r, check.GateLint), "F821", "till.py", 9)
 	})
 	t.Run("type error in a caller of another file", func(t *testing.T) {
-		r := s.verify(t, map[string]string{"stock.py": strings.Replace(stock, "each: int", "each: str", 1)})
+		r := s.only(check.GateTypes).verify(t, map[string]string{"stock.py": strings.Replace(stock, "each: int", "each: str", 1)})
 		g := find(t, r, check.GateTypes)
 		if !slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return f.File == "till.py" && f.Rule == "arg-type" && f.Line == 7 }) {
 			t.Errorf("types: %+v", g)
 		}
 	})
 	t.Run("arity of an untyped function changed", func(t *testing.T) {
-		r := s.verify(t, map[string]string{"stock.py": "def price(count):\n    return count\n"})
+		r := s.only(check.GateTypes).verify(t, map[string]string{"stock.py": "def price(count):\n    return count\n"})
 		checktest.Single(t, find(t, r, check.GateTypes), "call-arg", "till.py", 7)
 	})
 	t.Run("crash at start", func(t *testing.T) {
-		r := s.verify(t, map[string]string{"main.py": "from till import total\n\nif __name__ == \"__main__\":\n    print(total() / 0)\n"})
+		r := s.only(check.GateSmoke, check.GateTests).verify(t, map[string]string{"main.py": "from till import total\n\nif __name__ == \"__main__\":\n    print(total() / 0)\n"})
 		expect(t, r, check.Fail, check.GateSmoke)
 		f := checktest.Single(t, find(t, r, check.GateSmoke), "ZeroDivisionError", "main.py", 4)
 		if f.Source != "print(total() / 0)" || !strings.Contains(f.Message, "division by zero") {
@@ -88,7 +88,7 @@ func TestEachFaultFailsItsGate(t *testing.T) {
 		}
 	})
 	t.Run("entry exits 1", func(t *testing.T) {
-		r := s.verify(t, map[string]string{"main.py": "import sys\n\nif __name__ == \"__main__\":\n    print(\"no stock\")\n    sys.exit(1)\n"})
+		r := s.only(check.GateSmoke, check.GateTests).verify(t, map[string]string{"main.py": "import sys\n\nif __name__ == \"__main__\":\n    print(\"no stock\")\n    sys.exit(1)\n"})
 		expect(t, r, check.Fail, check.GateSmoke)
 		f := checktest.Single(t, find(t, r, check.GateSmoke), "exit", "", 0)
 		if !strings.Contains(f.Message, "exit status 1: no stock") {
@@ -96,7 +96,7 @@ func TestEachFaultFailsItsGate(t *testing.T) {
 		}
 	})
 	t.Run("failing test", func(t *testing.T) {
-		r := s.verify(t, map[string]string{"stock.py": strings.Replace(stock, "count * each", "count + each", 1)})
+		r := s.only(check.GateSmoke, check.GateTests).verify(t, map[string]string{"stock.py": strings.Replace(stock, "count * each", "count + each", 1)})
 		expect(t, r, check.Fail, check.GateTests)
 		f := checktest.Single(t, find(t, r, check.GateTests), compare.RuleTestFailed, "tests/test_till.py", 5)
 		if !strings.Contains(f.Message, "tests/test_till.py::test_total: assert 5 == 6") {
@@ -104,7 +104,7 @@ func TestEachFaultFailsItsGate(t *testing.T) {
 		}
 	})
 	t.Run("bad JSON, CSS, JavaScript and shell", func(t *testing.T) {
-		r := s.verify(t, map[string]string{"a.json": "{\"a\": }", "a.css": "a { color: red;", "a.js": "let = ;", "a.sh": "if true; then\n", "ok.json": "{}"})
+		r := s.only(check.GateLint).verify(t, map[string]string{"a.json": "{\"a\": }", "a.css": "a { color: red;", "a.js": "let = ;", "a.sh": "if true; then\n", "ok.json": "{}"})
 		if g := find(t, r, check.GateSyntax); r.Verdict != check.Fail || len(g.Findings) != 4 {
 			t.Errorf("%s %+v", r.Verdict, g)
 		}
@@ -134,17 +134,17 @@ func TestOldTroubleIsNotHeldAgainstThePatch(t *testing.T) {
 		}
 	})
 	t.Run("one new finding among old ones is the only one shown", func(t *testing.T) {
-		r := s.verify(t, map[string]string{"legacy.py": "import os\n\n\ndef f(n: int) -> str:\n    return n + missing\n\n\nf(1, 2)\nprint(nowhere)\n"})
+		r := s.only(check.GateLint, check.GateTypes).verify(t, map[string]string{"legacy.py": "import os\n\n\ndef f(n: int) -> str:\n    return n + missing\n\n\nf(1, 2)\nprint(nowhere)\n"})
 		expect(t, r, check.Fail, check.GateLint, check.GateTypes)
 		checktest.Single(t, find(t, r, check.GateLint), "F821", "legacy.py", 9)
 		checktest.Single(t, find(t, r, check.GateTypes), "name-defined", "legacy.py", 9)
 	})
 	t.Run("another crash than before fails", func(t *testing.T) {
-		r := s.verify(t, map[string]string{"main.py": "import sys\n\nif __name__ == \"__main__\":\n    print(1 / 0)\n    open(sys.argv[1])\n"})
+		r := s.only(check.GateSmoke).verify(t, map[string]string{"main.py": "import sys\n\nif __name__ == \"__main__\":\n    print(1 / 0)\n    open(sys.argv[1])\n"})
 		expect(t, r, check.Fail, check.GateSmoke)
 	})
 	t.Run("fixes are counted", func(t *testing.T) {
-		r := s.verify(t, map[string]string{"legacy.py": "def f(n: int) -> int:\n    return n\n\n\nf(1)\n", "tests/test_old.py": "def test_old():\n    assert 1 == 1\n"})
+		r := s.only(check.GateLint, check.GateTypes, check.GateTests).verify(t, map[string]string{"legacy.py": "def f(n: int) -> int:\n    return n\n\n\nf(1)\n", "tests/test_old.py": "def test_old():\n    assert 1 == 1\n"})
 		expect(t, r, check.Pass)
 		if g := find(t, r, check.GateLint); g.Fixed != 2 {
 			t.Errorf("lint fixed %d: %+v", g.Fixed, g)
@@ -163,34 +163,34 @@ func TestPatchCannotSwitchOffWhatRefusesIt(t *testing.T) {
 	bad := "from stock import price\n\n\ndef total() -> int:\n    return price(2, 3)\n\n\ndef tax():\n    return rate\n"
 
 	t.Run("configuration of the base counts", func(t *testing.T) {
-		r := s.verify(t, map[string]string{"till.py": bad, "ruff.toml": "exclude = [\"*.py\"]\n", "mypy.ini": "[mypy]\nignore_errors = True\n"})
+		r := s.only(check.GateLint, check.GateTypes).verify(t, map[string]string{"till.py": bad, "ruff.toml": "exclude = [\"*.py\"]\n", "mypy.ini": "[mypy]\nignore_errors = True\n"})
 		expect(t, r, check.Fail, check.GateLint, check.GateTypes)
 		checktest.Single(t, find(t, r, check.GateLint), "F821", "till.py", 9)
 	})
 	t.Run("broken configuration fails", func(t *testing.T) {
-		r := s.verify(t, map[string]string{"ruff.toml": "select = 5\n"})
+		r := s.only(check.GateLint).verify(t, map[string]string{"ruff.toml": "select = 5\n"})
 		expect(t, r, check.Fail, check.GateLint)
 		checktest.Single(t, find(t, r, check.GateLint), "config", "ruff.toml", 0)
 	})
 	t.Run("a harmless main does not replace the program", func(t *testing.T) {
 		files := map[string]string{"run.py": "if __name__ == \"__main__\":\n    print(1)\n"}
 		s := newSite(t, files)
-		r := s.verify(t, map[string]string{"run.py": "if __name__ == \"__main__\":\n    raise SystemExit(3)\n", "main.py": "print(1)\n"})
+		r := s.only(check.GateSmoke).verify(t, map[string]string{"run.py": "if __name__ == \"__main__\":\n    raise SystemExit(3)\n", "main.py": "print(1)\n"})
 		expect(t, r, check.Fail, check.GateSmoke)
 	})
 	t.Run("deleted and skipped tests need a person", func(t *testing.T) {
-		r := s.verify(t, map[string]string{"tests/test_till.py": "-"})
+		r := s.only(check.GateTests).verify(t, map[string]string{"tests/test_till.py": "-"})
 		expect(t, r, check.Policy, check.GateTests)
 		r = s.verify(t, map[string]string{"tests/test_till.py": "import pytest\n\n\n@pytest.mark.skip\ndef test_total():\n    assert False\n"})
 		expect(t, r, check.Policy, check.GateTests)
 		checktest.Single(t, find(t, r, check.GateTests), compare.RuleTestSkipped, "tests/test_till.py", 4)
 	})
 	t.Run("a test session that is cut short fails", func(t *testing.T) {
-		r := s.verify(t, map[string]string{"conftest.py": "import os\n\n\ndef pytest_collection_finish():\n    print(\"1 passed\")\n    os._exit(0)\n"})
+		r := s.only(check.GateTests).verify(t, map[string]string{"conftest.py": "import os\n\n\ndef pytest_collection_finish():\n    print(\"1 passed\")\n    os._exit(0)\n"})
 		expect(t, r, check.Fail, check.GateTests)
 	})
 	t.Run("a pytest.py in the workspace is not the test runner", func(t *testing.T) {
-		r := s.verify(t, map[string]string{
+		r := s.only(check.GateTests).verify(t, map[string]string{
 			"stock.py":  strings.Replace(stock, "count * each", "0", 1),
 			"pytest.py": "def main(*args, **kwargs):\n    return 0\n",
 		})
@@ -211,7 +211,7 @@ func TestMissingToolIsInfraNeverAPass(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tools := check.Toolchain
 			remove(&tools)
-			v := &Verifier{Boxes: s.lab.Engine, Cache: s.lab.Cache, tools: &tools}
+			v := &Verifier{Boxes: s.lab.Engine, Cache: s.lab.Cache, tools: &tools, gates: []string{name}}
 			r, err := v.Verify(t.Context(), s.request(verifytest.Change(t, s.base, map[string]string{"stock.py": stock + "\nONE = 1\n"})), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -228,7 +228,7 @@ func TestAToolThatSeesNothingIsNotProved(t *testing.T) {
 	s := newSite(t, shop())
 	tools := check.Toolchain
 	tools.Ruff, tools.Mypy = "/bin/true", "/bin/true"
-	v := &Verifier{Boxes: s.lab.Engine, Cache: s.lab.Cache, tools: &tools}
+	v := &Verifier{Boxes: s.lab.Engine, Cache: s.lab.Cache, tools: &tools, gates: []string{check.GateLint, check.GateTypes}}
 	r, err := v.Verify(t.Context(), s.request(verifytest.Change(t, s.base, map[string]string{"stock.py": stock + "\nONE = 1\n"})), nil)
 	if err != nil {
 		t.Fatal(err)

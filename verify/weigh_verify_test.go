@@ -66,7 +66,7 @@ func TestARewrittenTestIsWeighed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			files, after, earlier := weighed(t, c.rows)
-			s := newSite(t, files)
+			s := newSite(t, files).only(check.GateTests)
 			s.verifier.weighFor = 2 * time.Minute
 			req := s.request(verifytest.Change(t, s.base, after))
 			req.Earlier = func(_ context.Context, p string, now []byte) ([]byte, error) {
@@ -103,7 +103,7 @@ func TestNewTestsAreNotWeighed(t *testing.T) {
 		"JavaScript": {before: nt("assert.strictEqual(grade(90), 'good');"), after: nt("assert.strictEqual(grade(90), 'good');") +
 			"\ndescribe('more', () => {\n  it('is fair', () => {\n    assert.strictEqual(grade(60), 'fair');\n  });\n});\n"},
 	})
-	s := newSite(t, files)
+	s := newSite(t, files).only(check.GateTests)
 	r := s.verify(t, after)
 	expect(t, r, check.Pass)
 	if g := find(t, r, check.GateTests); strings.Contains(g.Detail, "mutants") || len(blocking(r)) > 0 {

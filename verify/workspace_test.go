@@ -56,7 +56,7 @@ func TestNodeProgramsAreStarted(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"server.js": "setInterval(() => {}, 1000);\n", "lib.js": "module.exports = 1;\n"})
 	s.config.Smoke.Seconds = 3
-	r := s.verify(t, map[string]string{"lib.js": "module.exports = 2;\n"})
+	r := s.only(check.GateTypes, check.GateSmoke).verify(t, map[string]string{"lib.js": "module.exports = 2;\n"})
 	expect(t, r, check.Pass)
 	if g := find(t, r, check.GateSmoke); !strings.Contains(g.Detail, "node server.js: still running") {
 		t.Errorf("detail %q", g.Detail)
@@ -73,7 +73,7 @@ func TestConfiguredProgramGetsItsCommandAndEnvironment(t *testing.T) {
 	s := newSite(t, map[string]string{"tool.py": "import os, sys\n\nsys.exit(0 if os.environ.get('MODE') == 'check' and sys.argv[1:] == ['--dry'] else 4)\n"})
 	patch := map[string]string{"note.txt": "x\n"}
 	s.config.Smoke = check.Smoke{Command: []string{"python3", "tool.py", "--dry"}, Env: map[string]string{"MODE": "check"}}
-	r := s.verify(t, patch)
+	r := s.only(check.GateSmoke).verify(t, patch)
 	expect(t, r, check.Pass)
 	if g := find(t, r, check.GateSmoke); g.Old != 0 || !strings.HasSuffix(g.Detail, "python3 tool.py --dry: exit status 0") {
 		t.Errorf("%+v", g)
@@ -108,7 +108,7 @@ func TestWorkspaceThatCannotBeJudgedBeforeIsNotBlamedOnThePatch(t *testing.T) {
 func TestPatchThatKeepsToolsFromJudgingFails(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n", "test_lib.py": "def test_x():\n    pass\n"})
-	r := s.verify(t, map[string]string{"pytest.ini": "[pytest]\naddopts = --no-such-option=lib\n"})
+	r := s.only(check.GateTests).verify(t, map[string]string{"pytest.ini": "[pytest]\naddopts = --no-such-option=lib\n"})
 	expect(t, r, check.Fail, check.GateTests)
 	if !slices.ContainsFunc(find(t, r, check.GateTests).Findings, func(f check.Finding) bool { return f.Rule == compare.RuleSession }) {
 		t.Errorf("%+v", find(t, r, check.GateTests))
@@ -118,7 +118,7 @@ func TestPatchThatKeepsToolsFromJudgingFails(t *testing.T) {
 func TestFileIsNotHiddenFromTheLinterByAnIgnoreFile(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n"})
-	r := s.verify(t, map[string]string{".gitignore": "*.py\n", ".ignore": "*.py\n", "lib.py": "def f():\n    return nothing\n"})
+	r := s.only(check.GateLint, check.GateTypes).verify(t, map[string]string{".gitignore": "*.py\n", ".ignore": "*.py\n", "lib.py": "def f():\n    return nothing\n"})
 	expect(t, r, check.Fail, check.GateLint, check.GateTypes)
 }
 
@@ -126,8 +126,8 @@ func TestStyleRulesApplyOnlyWhereTheWorkspaceAsksForThem(t *testing.T) {
 	t.Parallel()
 	unsorted := map[string]string{"lib.py": "import sys\nimport os\n\nprint(sys, os)\n"}
 	s := newSite(t, map[string]string{"lib.py": "x = 1\n"})
-	expect(t, s.verify(t, unsorted), check.Pass)
-	s = newSite(t, map[string]string{"lib.py": "x = 1\n", "pyproject.toml": "[tool.ruff.lint]\nselect = [\"I\"]\n"})
+	expect(t, s.only(check.GateLint).verify(t, unsorted), check.Pass)
+	s = newSite(t, map[string]string{"lib.py": "x = 1\n", "pyproject.toml": "[tool.ruff.lint]\nselect = [\"I\"]\n"}).only(check.GateLint)
 	r := s.verify(t, unsorted)
 	expect(t, r, check.Fail, check.GateLint)
 	checktest.Single(t, find(t, r, check.GateLint), "I001", "lib.py", 1)
@@ -169,7 +169,7 @@ func TestServerThatForksAndIgnoresTermLeavesNothing(t *testing.T) {
 	main := "import os, signal, time\n\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nif os.fork() == 0:\n    os.setsid()\nwhile True:\n    time.sleep(1)\n"
 	s := newSite(t, map[string]string{"main.py": main})
 	s.config.Smoke.Seconds = 3
-	expect(t, s.verify(t, map[string]string{"main.py": main + "# again\n"}), check.Pass)
+	expect(t, s.only(check.GateSmoke).verify(t, map[string]string{"main.py": main + "# again\n"}), check.Pass)
 	boxes, err := s.lab.Engine.Boxes(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestProgramThatEatsTheMemoryIsOOM(t *testing.T) {
 	s.config.Limits.Memory = 400 << 20
 	s.config.Smoke.Seconds = 60 // on a busy machine it does not get there in ten
 	// In large pages, where the machine has them: others cost a virtual machine that gives unused memory back too long.
-	r := s.verify(t, map[string]string{"main.py": "import mmap\n\nm = mmap.mmap(-1, 1 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\nm.madvise(mmap.MADV_HUGEPAGE)\n" +
+	r := s.only(check.GateSmoke).verify(t, map[string]string{"main.py": "import mmap\n\nm = mmap.mmap(-1, 1 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\nm.madvise(mmap.MADV_HUGEPAGE)\n" +
 		"for i in range(0, 1 << 30, 1 << 12):\n    m[i] = 1\n"})
 	expect(t, r, check.OOM, check.GateSmoke)
 }

@@ -243,7 +243,7 @@ func TestAnEditStaysInItsDirectory(t *testing.T) {
 		for _, late := range []bool{false, true} {
 			top := t.TempDir()
 			dir, aside, exit := filepath.Join(top, "work"), filepath.Join(top, "aside"), make(chan int, 1)
-			if err := os.CopyFS(dir, os.DirFS("testdata/example")); err != nil {
+			if err := os.CopyFS(dir, os.DirFS(scripts)); err != nil {
 				t.Fatal(err)
 			}
 			before := snapshotOf(t, dir)

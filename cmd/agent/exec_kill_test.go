@@ -2,9 +2,7 @@ package main
 
 import (
 	"bufio"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,9 +16,9 @@ import (
 func TestAnAgentInABoxIsKilledAtEveryPhase(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.Warm(t)
-	k := &killing{work: filepath.Join(t.TempDir(), "shop"), env: append(os.Environ(), "AGENT_DATABASE_URL="+url, "GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.org", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.org")}
+	k := newKilling(t, url)
 	f := newFailpoint(t, url)
-	const note = `echo "# Counted by hand." >>shop/stock.py; git commit -qam "Say who counts"; echo CHANGED`
+	const note = `echo "# Counted by hand." >>bin/words.sh; git commit -qam "Say who counts"; echo CHANGED`
 	// Enough for the extraction to take a while; it is held before anything of it is judged.
 	const much = `mkdir many; for i in $(seq 1 3000); do seq 1 2000 >many/$i.txt; done; echo CHANGED`
 	arguments := func(script string) []string {
@@ -44,7 +42,7 @@ func TestAnAgentInABoxIsKilledAtEveryPhase(t *testing.T) {
 		place        string // where the run is held
 		after        bool
 	}{
-		{`echo "# Half." >>shop/stock.py; echo WORKING; sleep 1000`, "WORKING", 0, "", false},
+		{`echo "# Half." >>bin/words.sh; echo WORKING; sleep 1000`, "WORKING", 0, "", false},
 		{much, "CHANGED", 100 * time.Millisecond, "run_state verifying", false},
 		{note, "", 0, "candidate ", false},
 		{note, "", 0, "promotion prepared", false},

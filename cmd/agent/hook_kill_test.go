@@ -48,9 +48,9 @@ func (h *hooked) prepare(t *testing.T, change string) {
 		h.git(t, args...)
 	}
 	for _, script := range []string{
-		"echo '# Kept for later.' >>main.py; git stash -q",
+		"echo '# Kept for later.' >>README.md; git stash -q",
 		change + "; git add -A; git commit -qm 'Not pushed'",
-		change + "; git add -A; echo '# Not staged.' >>main.py; echo untracked >notes.txt",
+		change + "; git add -A; echo '# Not staged.' >>README.md; echo untracked >notes.txt",
 	} {
 		cmd := exec.Command("sh", "-ec", script)
 		cmd.Env, cmd.Dir = h.env, h.work
@@ -115,10 +115,9 @@ func (h *hooked) start(t *testing.T, hook string) *exec.Cmd {
 func TestAHookIsKilledAtEveryPhase(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.Warm(t)
-	dir := t.TempDir()
-	h := &hooked{&killing{work: filepath.Join(dir, "shop"), env: append(os.Environ(), "AGENT_DATABASE_URL="+url, "GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.org", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.org")}, filepath.Join(dir, "remote")}
+	h := &hooked{newKilling(t, url), filepath.Join(t.TempDir(), "remote")}
 	f := newFailpoint(t, url)
-	const note, endless = "echo '# Counted by hand.' >>shop/stock.py", "printf 'import time\\n\\n\\ndef test_it():\\n    time.sleep(%s)\\n' 100$(git rev-list --count HEAD) >tests/test_slow.py"
+	const note, endless = "echo '# Counted by hand.' >>bin/words.sh", "mkdir -p tests; printf 'import time\\n\\n\\ndef test_it():\\n    time.sleep(%s)\\n' 100$(git rev-list --count HEAD) >tests/test_slow.py"
 	const all = "commit -qam All" // of it, the hook alone is killed: git goes on, and gives up
 	for i, hook := range []string{"claude", "commit -qm Staged", all, "pre-push"} {
 		for j, place := range []string{"run_state analyzing", "run_state verifying", "a box", "candidate ", "run_state done"} {

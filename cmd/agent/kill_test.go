@@ -19,16 +19,35 @@ import (
 	"agent/sandbox"
 )
 
-// kills is how many random instants of a run are tried.
-const kills = 50
+// kills is how many random instants of a run are tried: of one that has every gate, and of one that has what it takes to be
+// killed and no more, which is over in a fraction of the time.
+const kills, leanKills = 12, 40
 
 // The agent is killed without warning at random instants of a run. After the
 // next command, whichever it is, the tree is exactly before or after, every run is
 // at an end that tells which, and nothing that was made for a run is left on the engine.
 func TestKilledAtAnyInstantNothingHalfDoneIsLeft(t *testing.T) {
 	t.Parallel()
-	db, url := storetest.Warm(t)
-	k := &killing{work: filepath.Join(t.TempDir(), "shop"), env: append(os.Environ(), "AGENT_DATABASE_URL="+url)}
+	for name, c := range map[string]struct {
+		tree, patch string
+		kills       int
+	}{
+		"every gate": {"testdata/example", "testdata/patches/good.xml", kills},
+		"scripts":    {scripts, scriptsPatch, leanKills},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, url := storetest.Warm(t)
+			k := newKilling(t, url)
+			k.tree, k.patch = c.tree, c.patch
+			k.killed(t, db, c.kills)
+		})
+	}
+}
+
+// killed kills that many runs at random instants.
+func (k *killing) killed(t *testing.T, db *store.DB, kills int) {
+	t.Helper()
 	k.restore(t)
 	before := snapshotOf(t, k.work)
 
@@ -38,7 +57,7 @@ func TestKilledAtAnyInstantNothingHalfDoneIsLeft(t *testing.T) {
 	for range 2 {
 		k.restore(t)
 		started := time.Now()
-		if out, err := k.command("sandbox", "run", "--workspace", k.work, "--patch", "testdata/patches/good.xml", "--yes").CombinedOutput(); err != nil {
+		if out, err := k.command(k.run()...).CombinedOutput(); err != nil {
 			t.Fatalf("an undisturbed run: %v\n%s", err, out)
 		}
 		whole = time.Since(started)
@@ -71,6 +90,24 @@ func TestKilledAtAnyInstantNothingHalfDoneIsLeft(t *testing.T) {
 type killing struct {
 	work string
 	env  []string
+	// The directory of which the workspace is a copy, and a patch for it.
+	tree, patch string
+}
+
+// scripts is a workspace of shell scripts alone, and scriptsPatch changes several of its files: it is proved in a box as
+// any other is, by gates that take a second. Where it is not the verdict that is tested, that is enough.
+const scripts, scriptsPatch = "testdata/scripts", "testdata/patches/scripts.xml"
+
+// newKilling is a workspace of scripts beside the database of url; nothing of it is there before restore.
+func newKilling(t *testing.T, url string) *killing {
+	t.Helper()
+	env := append(os.Environ(), "AGENT_DATABASE_URL="+url, "GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.org", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.org")
+	return &killing{work: filepath.Join(t.TempDir(), "shop"), env: env, tree: scripts, patch: scriptsPatch}
+}
+
+// run is a run of the patch that is promoted.
+func (k *killing) run() []string {
+	return []string{"sandbox", "run", "--workspace", k.work, "--patch", k.patch, "--yes", "--json"}
 }
 
 func (k *killing) command(args ...string) *exec.Cmd {
@@ -79,13 +116,13 @@ func (k *killing) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// restore makes the workspace a fresh copy of the example.
+// restore makes the workspace a fresh copy.
 func (k *killing) restore(t *testing.T) {
 	t.Helper()
 	if err := os.RemoveAll(k.work); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.CopyFS(k.work, os.DirFS("testdata/example")); err != nil {
+	if err := os.CopyFS(k.work, os.DirFS(k.tree)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -95,7 +132,7 @@ func (k *killing) restore(t *testing.T) {
 func (k *killing) runAndKill(t *testing.T, at time.Duration) (took time.Duration, ended bool) {
 	t.Helper()
 	started := time.Now()
-	cmd := k.command("sandbox", "run", "--workspace", k.work, "--patch", "testdata/patches/good.xml", "--yes", "--json")
+	cmd := k.command(k.run()...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +167,7 @@ func (k *killing) nothingLeft(t *testing.T, db *store.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := db.Runs(t.Context(), history.RunFilter{Limit: 2 * kills})
+	rows, err := db.Runs(t.Context(), history.RunFilter{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

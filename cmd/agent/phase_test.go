@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -98,9 +97,9 @@ func (f *failpoint) lift(t *testing.T) {
 func TestEveryPhaseMayEndBadly(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.Warm(t)
-	k := &killing{work: filepath.Join(t.TempDir(), "shop"), env: append(os.Environ(), "AGENT_DATABASE_URL="+url)}
+	k := newKilling(t, url)
 	f := newFailpoint(t, url)
-	args := []string{"sandbox", "run", "--workspace", k.work, "--patch", "testdata/patches/good.xml", "--yes", "--json"}
+	args := k.run()
 	k.restore(t)
 	before := snapshotOf(t, k.work)
 	if out, err := k.command(args...).CombinedOutput(); err != nil {
@@ -160,13 +159,13 @@ func TestEveryPhaseMayEndBadly(t *testing.T) {
 func TestWithoutRoomForTheRecordNothingIsPromoted(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.Warm(t)
-	k := &killing{work: filepath.Join(t.TempDir(), "shop"), env: append(os.Environ(), "AGENT_DATABASE_URL="+url)}
+	k := newKilling(t, url)
 	f := newFailpoint(t, url)
 	k.restore(t)
 	before := snapshotOf(t, k.work)
 	for i, place := range []string{"run_state queued", "candidate ", "promotion prepared", "promotion committed", "run_state promoted"} {
 		f.do(t, "insert into failpoint values ($1, true)", place)
-		out, err := k.command("sandbox", "run", "--workspace", k.work, "--patch", "testdata/patches/good.xml", "--yes", "--json").CombinedOutput()
+		out, err := k.command(k.run()...).CombinedOutput()
 		var ended *exec.ExitError
 		if !errors.As(err, &ended) || ended.ExitCode() != run.ExitInfra || !strings.Contains(string(out), "No space left on device") {
 			t.Errorf("%s: %v\n%s", place, err, out)
@@ -185,10 +184,10 @@ func TestWithoutRoomForTheRecordNothingIsPromoted(t *testing.T) {
 
 // replacements put something else in the place of a workspace that was moved aside.
 var replacements = []func(dir, aside string) error{
-	func(dir, _ string) error { return os.CopyFS(dir, os.DirFS("testdata/example")) },
+	func(dir, _ string) error { return os.CopyFS(dir, os.DirFS(scripts)) },
 	func(dir, aside string) error { return os.Symlink(aside, dir) },
 	func(dir, _ string) error {
-		return errors.Join(os.CopyFS(dir+"-elsewhere", os.DirFS("testdata/example")), os.Symlink(dir+"-elsewhere", dir))
+		return errors.Join(os.CopyFS(dir+"-elsewhere", os.DirFS(scripts)), os.Symlink(dir+"-elsewhere", dir))
 	},
 }
 
@@ -198,7 +197,7 @@ var replacements = []func(dir, aside string) error{
 func TestAWorkspaceIsReplacedBetweenAnyTwoPhases(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.Warm(t)
-	k := &killing{work: filepath.Join(t.TempDir(), "shop"), env: append(os.Environ(), "AGENT_DATABASE_URL="+url)}
+	k := newKilling(t, url)
 	f := newFailpoint(t, url)
 	k.restore(t)
 	before := snapshotOf(t, k.work)
@@ -215,7 +214,7 @@ func TestAWorkspaceIsReplacedBetweenAnyTwoPhases(t *testing.T) {
 		k.restore(t)
 		f.set(t, place)
 		var told bytes.Buffer
-		cmd := k.command("sandbox", "run", "--workspace", k.work, "--patch", "testdata/patches/good.xml", "--yes", "--json")
+		cmd := k.command(k.run()...)
 		cmd.Stdout, cmd.Stderr = &told, &told
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

@@ -21,11 +21,11 @@ type served struct {
 	hub *forgetest.Hub
 }
 
-// newServed puts the example on a forge whose builds pass, beside a model that adds a file with each answer.
+// newServed puts a workspace on a forge whose builds pass, beside a model that adds a file with each answer.
 func newServed(t *testing.T, url string) *served {
 	t.Helper()
 	g, dir := forgetest.NewGit(t), filepath.Join(t.TempDir(), "shop")
-	if err := os.CopyFS(dir, os.DirFS("testdata/example")); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(scripts)); err != nil {
 		t.Fatal(err)
 	}
 	g.Repository(t, "shop/till", nil)
@@ -46,7 +46,7 @@ func newServed(t *testing.T, url string) *served {
 	env := append(os.Environ(),
 		"AGENT_DATABASE_URL="+url, "HOME="+home, "XDG_CACHE_HOME="+filepath.Join(home, "cache"), "AGENT_MODE=question", "GEMINI_API_KEY=a-secret-of-the-test-0123456789", "GEMINI_BASE_URL="+model.URL(),
 		"AGENT_FORGE_URL="+g.URL, "AGENT_FORGE_KIND=github", "AGENT_FORGE_TOKEN="+forgetest.Token, "AGENT_SERVE_SECRET=")
-	return &served{&killing{work: dir, env: env}, g, hub}
+	return &served{&killing{work: dir, env: env, tree: scripts, patch: scriptsPatch}, g, hub}
 }
 
 // serve starts the command, which asks the forge at once.

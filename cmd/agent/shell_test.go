@@ -69,7 +69,7 @@ func TestAShellInABox(t *testing.T) {
 func TestKilledWhileACommandWorksNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	db, url := storetest.Warm(t)
-	k := &killing{work: filepath.Join(t.TempDir(), "shop"), env: append(os.Environ(), "AGENT_DATABASE_URL="+url)}
+	k := newKilling(t, url)
 	k.restore(t)
 	before := snapshotOf(t, k.work)
 	const change = "echo VALUE = 1 >new.py; for i in $(seq 3000); do echo $i >data$i.txt; done; echo written; "

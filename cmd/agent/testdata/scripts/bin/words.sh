@@ -1,0 +1,5 @@
+#!/bin/sh
+# What a greeting is made of.
+say() {
+	echo "hello $1"
+}
