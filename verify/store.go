@@ -17,9 +17,8 @@ import (
 	"agent/verify/typecache"
 )
 
-// A store keeps outcomes in the cache under keys that name everything they
-// depend on: so nothing in it ever has to be thrown away for being out of date,
-// and two processes may write the same row, since they write the same.
+// A store keeps outcomes in the cache under keys that name everything they depend on: so nothing in it ever has to be
+// thrown away for being out of date, and two processes may write the same row, since they write the same.
 type store struct {
 	// Nil keeps nothing.
 	cache Cache
@@ -101,9 +100,8 @@ func standing(snapshot, installed string) string {
 // another may differ, and its baselines and proofs are made anew.
 const Definitions = "23"
 
-// definitionDigest identifies everything that shapes an outcome besides the
-// snapshot and the image, so that it can stand in a cache key. It covers the whole configuration for
-// every gate: configurations change rarely, and one digest is easy to trust.
+// definitionDigest identifies everything that shapes an outcome besides the snapshot and the image, for a cache key.
+// It covers the whole configuration for every gate: configurations change rarely, and one digest is easy to trust.
 func definitionDigest(tools check.Tools, cfg Config) string {
 	// What a strict gate said before the patch is nobody's business: each task of a plan has another one.
 	cfg.Gates = slices.DeleteFunc(slices.Clone(cfg.Gates), func(g CustomGate) bool { return g.Strict })
