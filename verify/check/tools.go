@@ -9,6 +9,8 @@ type Tools struct {
 	// The tools as the distribution installs them. Env finds a configured
 	// command in the box's PATH.
 	Ruff, Mypy, Ty, Python, Node, Env, Shellcheck, Gofmt string
+	// The node that starts fastest, for what is none of the workspace's: the project's own scripts, and pyright.
+	OwnNode string
 	// The directory of the packages of npm, and one of them.
 	Packages, Pyright string
 	// The project's own scripts, which the image carries. Go runs a command of Go
@@ -32,6 +34,7 @@ var Toolchain = Tools{
 	Ruff: "/usr/bin/ruff", Mypy: "/usr/bin/mypy", Ty: "/usr/bin/ty", Python: "/usr/bin/python3",
 	Node: "/usr/bin/node", Env: "/usr/bin/env", Shellcheck: "/usr/bin/shellcheck",
 	Gofmt:    "/usr/lib/go-1.26/bin/gofmt",
+	OwnNode:  "/usr/lib/agent/npm/node24/bin/node",
 	Packages: "/usr/lib/agent/npm", Pyright: "/usr/lib/agent/npm/pyright/index.js",
 	Syntax: "/agent/syntax.py", Tests: "/agent/run_tests.py", Trace: "/agent/trace_plan.py", Types: "/agent/types_cache.py", Plugins: "/agent/run_mypy.py", Links: "/agent/links.py",
 	Go:     "/usr/lib/agent/go/run",

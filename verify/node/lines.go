@@ -65,7 +65,7 @@ func reportLines(ctx context.Context, b check.Bench, what string) (res guest.Res
 		return res, false
 	}
 	res, _, ok = b.Command(ctx, guest.Command{
-		Args: []string{b.Tools.Node, b.Tools.NodeLinesReport, what, compilerPath(b.Tools)}, Dir: check.Work, Stdin: data, MaxOutput: check.MaxToolOutput,
+		Args: []string{b.Tools.OwnNode, b.Tools.NodeLinesReport, what, compilerPath(b.Tools)}, Dir: check.Work, Stdin: data, MaxOutput: check.MaxToolOutput,
 	})
 	return res, ok && res.Exit == 0 && res.Stdout.Dropped == 0
 }

@@ -28,7 +28,7 @@ func scriptCommand(tools check.Tools, compiler, what string, paths []string, apa
 		return guest.Command{}, err
 	}
 	return guest.Command{
-		Args: append([]string{tools.Node, tools.Script, compiler, what}, apart...),
+		Args: append([]string{tools.OwnNode, tools.Script, compiler, what}, apart...),
 		Dir:  check.Work, Stdin: list, MaxOutput: check.MaxToolOutput,
 	}, nil
 }

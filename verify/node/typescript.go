@@ -22,7 +22,7 @@ const ScriptName = "typescript"
 // wrong about a declaration in another file, in either language.
 var Script = check.Check{
 	Name: ScriptName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runScript, Applies: scriptApplies, Judge: compare.JudgeFindings,
-	Tools: []string{"tsc", "node"}, Inert: true, Config: compilerConfigs, Closure: &projectFiles,
+	Tools: []string{"tsc", "node24"}, Inert: true, Config: compilerConfigs, Closure: &projectFiles,
 	Planted: map[string]string{
 		"project/tsconfig.json":   "{\"compilerOptions\": {\"strict\": true, \"lib\": [\"es2020\"]}}\n",
 		"project/src/double.ts":   "export function double(n: number): number {\n  return 2 * n;\n}\n",

@@ -25,7 +25,7 @@ const (
 )
 
 // newerPath is where the second one lies in a box.
-var newerPath = path.Join(check.Toolchain.Packages, "node24/bin/node")
+var newerPath = check.Toolchain.OwnNode
 
 // Suited returns tools with the node that a workspace asks for, and the versions of an image's tools, by their names, with
 // that one's. A patch does not choose it: base is the workspace before.

@@ -44,7 +44,7 @@ func runPyright(ctx context.Context, b check.Bench) check.Outcome {
 // start Python on the workspace's files, and is no longer inert.
 func runPyrightIn(ctx context.Context, b check.Bench, root string) check.Outcome {
 	res, out, done := b.Command(ctx, guest.Command{
-		Args: []string{b.Tools.Node, b.Tools.Pyright, "--outputjson"}, Dir: path.Join(check.Work, root), MaxOutput: check.MaxToolOutput,
+		Args: []string{b.Tools.OwnNode, b.Tools.Pyright, "--outputjson"}, Dir: path.Join(check.Work, root), MaxOutput: check.MaxToolOutput,
 	})
 	if !done {
 		return out
