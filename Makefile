@@ -47,11 +47,10 @@ demo: setup ## the main job, on a copy of the example workspace
 # Those that take longest begin first, so that none is left to run alone at the end: packages begin in the order in which they are named.
 LONGEST     := ./cmd/agent ./verify ./verify/node ./images ./orchestrator/store ./orchestrator/run ./orchestrator/tournament ./orchestrator/crew/builder
 
-# Two packages at a time. No result is taken from the cache: the engine is part of what is tested. `go vet` ran before,
-# so the tests need not be vetted again. No debugger looks at the test programs: without what one wants they link in two thirds of the time.
+# Two packages at a time. No result is taken from the cache: the engine is part of what is tested. `make lint` vets all
+# of it, so the tests are not vetted again. No debugger looks at the test programs: without what one wants they link in two thirds of the time.
 # With the race detector a program sleeps before it ends, a second if nobody says otherwise: 20 ms here, since many programs are started.
 test: ready ## every test, with the race detector, on the real engine and the real database
-	$(GO) vet ./...
 	CGO_ENABLED=1 $(GO) build -race -ldflags -w ./...
 	@mkdir -p bin
 	env -u AGENT_TEST_ENGINE CGO_ENABLED=1 GORACE=atexit_sleep_ms=20 $(GO) run $(GOTESTSUM) --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped,output --jsonfile bin/test.json -- -race -vet off -ldflags -w -p 2 -count 1 -timeout 75m $(LONGEST) ./...; \

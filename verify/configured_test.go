@@ -153,16 +153,17 @@ func TestAPluginImportsNothingOfThePatch(t *testing.T) {
 // A stub takes a module out of the sight of a type checker, so the module is looked at without it.
 func TestAStubHidesNothingOfItsModule(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, strictTypes)
-	for name, patch := range map[string]map[string]string{
-		"beside it":          {"stock.py": wrongType, "stock.pyi": "def price(count: int) -> int: ...\ndef name() -> str: ...\n"},
-		"beside a new one":   {"till.py": wrongType, "till.pyi": "def name() -> str: ...\n"},
-		"in a package":       {"shop/__init__.py": "", "shop/till.py": wrongType, "shop/till.pyi": "def name() -> str: ...\n"},
-		"of the whole of it": {"shop/__init__.py": wrongType, "shop/__init__.pyi": "def name() -> str: ...\n"},
-	} {
-		r := s.judge(t, verifytest.Change(t, s.base, patch))
-		g := find(t, r, check.GateTypes)
-		if g.Verdict != check.Fail || !slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return f.Rule == "return-value" }) {
+	s := newSite(t, strictTypes).only(check.GateTypes)
+	// Beside the module, beside a new one, in a package, and of the whole of one.
+	const stub = "def name() -> str: ...\n"
+	wrong := []string{"stock.py", "till.py", "shop/till.py", "mall/__init__.py"}
+	patch := map[string]string{"stock.pyi": "def price(count: int) -> int: ...\n" + stub, "till.pyi": stub, "shop/__init__.py": "", "shop/till.pyi": stub, "mall/__init__.pyi": stub}
+	for _, name := range wrong {
+		patch[name] = wrongType
+	}
+	g := find(t, s.judge(t, verifytest.Change(t, s.base, patch)), check.GateTypes)
+	for _, name := range wrong {
+		if g.Verdict != check.Fail || !slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return f.Rule == "return-value" && f.File == name }) {
 			t.Errorf("%s: %s %s, %+v", name, g.Verdict, g.Detail, g.Findings)
 		}
 	}
@@ -262,7 +263,7 @@ func TestWhatNoConfigurationNamesIsThatOfThePatch(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSite(t, c.base)
+			s := newSite(t, c.base).only(check.GateLint, check.GateTypes)
 			r := s.judge(t, verifytest.Change(t, s.base, c.patch))
 			want := check.Pass
 			if c.rule != "" {

@@ -187,12 +187,16 @@ func (r packageRunner) uses(v check.View) []packageUse { return testUses(v, r.na
 // places lists their directories.
 func (r packageRunner) places(v check.View) []string { return dirs(r.uses(v), packageUse.dir) }
 
-// applies gives the reason why there are no tests to run, or "".
+// applies gives the reason why there are no tests to run, or "". It is the same for all, so that a report tells it once.
 func (r packageRunner) applies(v check.View) string {
 	if len(r.uses(v)) > 0 {
 		return ""
 	}
-	return "no package.json has its tests run by " + r.name
+	var names []string
+	for _, other := range packageRunners() {
+		names = append(names, other.name)
+	}
+	return "no package.json has its tests run by " + strings.Join(names, ", ")
 }
 
 // selected lists the arguments by which a package's tests that are asked for are run:
