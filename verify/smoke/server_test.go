@@ -91,7 +91,7 @@ func TestServersAreSeenAtWork(t *testing.T) {
 		seconds     int
 		want        string
 	}{
-		"trouble": {"page.py", "", 3, "still running when the watch was over, server responded on :8000 (500)"},
+		"trouble": {"page.py", "", 6, "still running when the watch was over, server responded on :8000 (500)"},
 		"path":    {"page.py", "port:8000/up", 0, "server responded on :8000 (200)"},
 		"text":    {"page.py", "at work", 0, "ready"},
 		"node":    {"server.js", "", 0, "server responded on :8001 (200)"},
