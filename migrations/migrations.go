@@ -94,6 +94,28 @@ func Up(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
+// Fill brings an empty schema that nobody else knows of yet to the latest version, in one transaction. Up lets one caller of a
+// database through at a time, whatever their schemas are: of many that make one each, all would wait for each other.
+func Fill(ctx context.Context, conn *pgx.Conn) error {
+	m, err := migrator(ctx, conn)
+	if err != nil {
+		return err
+	}
+	schema, err := currentSchema(ctx, conn)
+	if err != nil {
+		return err
+	}
+	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		for _, step := range m.Migrations {
+			if _, err := tx.Exec(ctx, step.UpSQL); err != nil {
+				return fmt.Errorf("migration %s: %w", step.Name, err)
+			}
+		}
+		_, err := tx.Exec(ctx, "update "+qualified(schema)+" set version = $1", len(m.Migrations))
+		return err
+	})
+}
+
 // migrator returns a tern migrator for the connection's schema, loaded with
 // the embedded files.
 func migrator(ctx context.Context, conn *pgx.Conn) (*migrate.Migrator, error) {

@@ -321,3 +321,39 @@ func along(t *testing.T, dsn, path string) string {
 	u.RawQuery = strings.ReplaceAll(q.Encode(), "+", "%20") // Postgres takes a plus for itself
 	return u.String()
 }
+
+// What tests work in is what Up makes: the same tables, columns, views, functions, triggers and rights, at the same version.
+func TestAFilledSchemaIsAMigratedOne(t *testing.T) {
+	t.Parallel()
+	up, filled := connect(t, storetest.Schema(t)), connect(t, storetest.Schema(t))
+	if err := migrations.Up(t.Context(), up); err != nil {
+		t.Fatal(err)
+	}
+	if err := migrations.Fill(t.Context(), filled); err != nil {
+		t.Fatal(err)
+	}
+	if v := version(t, filled); v != latest(t) {
+		t.Errorf("it is at version %d", v)
+	}
+	for _, question := range []string{
+		`select string_agg(concat_ws(' ', c.relname, c.relkind, c.relacl is null, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attnum), E'\n' order by c.relname, a.attnum)
+			from pg_class c left join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped where c.relnamespace = current_schema()::regnamespace`,
+		`select string_agg(viewname || ' ' || definition, E'\n' order by viewname) from pg_views where schemaname = current_schema()`,
+		`select string_agg(pg_get_constraintdef(oid), E'\n' order by conname) from pg_constraint where connamespace = current_schema()::regnamespace`,
+		`select string_agg(proname || ' ' || prosrc, E'\n' order by proname) from pg_proc where pronamespace = current_schema()::regnamespace`,
+		`select string_agg(tgname, E'\n' order by tgname) from pg_trigger t join pg_class c on c.oid = t.tgrelid where c.relnamespace = current_schema()::regnamespace and not tgisinternal`,
+	} {
+		var texts [2]*string
+		for i, conn := range []*pgx.Conn{up, filled} {
+			var own, text string
+			if err := conn.QueryRow(t.Context(), "select current_schema(), coalesce(("+question+"), '')").Scan(&own, &text); err != nil {
+				t.Fatalf("%s: %v", question, err)
+			}
+			text = strings.ReplaceAll(text, own, "SCHEMA")
+			texts[i] = &text
+		}
+		if *texts[0] == "" || *texts[0] != *texts[1] {
+			t.Errorf("%s: migrated\n%s\nfilled\n%s", question, *texts[0], *texts[1])
+		}
+	}
+}

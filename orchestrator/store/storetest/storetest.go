@@ -23,8 +23,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"agent/images"
+	"agent/migrations"
 	"agent/orchestrator/store"
 	"agent/sandbox"
 )
@@ -42,21 +44,50 @@ const (
 // until the test ends.
 func New(t testing.TB) (*store.DB, string) {
 	t.Helper()
-	dsn := Schema(t)
+	server, schema := newSchema(t)
+	dsn := along(server, schema)
+	return filled(t, server, schema, dsn), dsn
+}
+
+// filled brings an empty schema to the latest version, and opens what dsn names.
+func filled(t testing.TB, server, schema, dsn string) *store.DB {
+	t.Helper()
+	pool, err := poolOf(server)
+	if err == nil {
+		err = pool.AcquireFunc(t.Context(), func(c *pgxpool.Conn) error {
+			if _, err := c.Exec(t.Context(), "set search_path to "+schema); err != nil {
+				return err
+			}
+			filled := migrations.Fill(t.Context(), c.Conn())
+			_, err := c.Exec(context.WithoutCancel(t.Context()), "reset search_path")
+			return errors.Join(filled, err)
+		})
+	}
+	if err != nil {
+		t.Fatalf("migrate the test's schema: %v", err)
+	}
 	db, err := store.Open(t.Context(), dsn)
 	if err != nil {
 		t.Fatalf("open the test's schema: %v", err)
 	}
 	t.Cleanup(db.Close) // before the schema is dropped: the last one registered runs first
-	return db, dsn
+	return db
 }
 
 // Schema returns the URL of an empty schema of the test's own, for tests of
 // the migrations themselves.
 func Schema(t testing.TB) string {
 	t.Helper()
+	// The path is part of the URL so that a program under test needs nothing
+	// else to find its schema.
+	return along(newSchema(t))
+}
+
+// newSchema makes an empty schema of the test's own, and returns the URL of its database and its name.
+func newSchema(t testing.TB) (server, schema string) {
+	t.Helper()
 	// A schema takes the server milliseconds, a database half a second.
-	schema := "t_" + strings.ToLower(rand.Text()[:16])
+	schema = "t_" + strings.ToLower(rand.Text()[:16])
 	server, err := create(t, schema)
 	if err != nil {
 		t.Fatalf("create the test's schema: %v", err)
@@ -68,9 +99,7 @@ func Schema(t testing.TB) string {
 			t.Errorf("drop the test's schema: %v", err)
 		}
 	})
-	// The path is part of the URL so that a program under test needs nothing
-	// else to find its schema.
-	return along(server, schema)
+	return server, schema
 }
 
 // found is the URL of the database in which the schemas of tests live, once it was asked for.
@@ -155,16 +184,39 @@ func createDatabase(ctx context.Context, server string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// execute runs one statement on a connection of its own, outside of whatever
-// the test does to its pool.
+// pools are the connections by which schemas are made and dropped, by the URL of their database. They last as long as the
+// process: to connect costs the server more than most of these statements do.
+var pools struct {
+	mu sync.Mutex
+	of map[string]*pgxpool.Pool
+}
+
+// execute runs one statement, outside of whatever the test does to its pool.
 func execute(ctx context.Context, dsn, statement string) error {
-	conn, err := pgx.Connect(ctx, dsn)
+	pool, err := poolOf(dsn)
 	if err != nil {
 		return err
 	}
-	_, err = conn.Exec(ctx, statement)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", statement, err)
+	if _, err := pool.Exec(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
 	}
-	return errors.Join(err, conn.Close(ctx))
+	return nil
+}
+
+// poolOf returns the pool of a database, which connects on demand.
+func poolOf(dsn string) (*pgxpool.Pool, error) {
+	pools.mu.Lock()
+	defer pools.mu.Unlock()
+	if pool := pools.of[dsn]; pool != nil {
+		return pool, nil
+	}
+	pool, err := pgxpool.New(context.Background(), dsn)
+	if err != nil {
+		return nil, err
+	}
+	if pools.of == nil {
+		pools.of = map[string]*pgxpool.Pool{}
+	}
+	pools.of[dsn] = pool
+	return pool, nil
 }

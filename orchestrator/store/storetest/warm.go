@@ -29,17 +29,13 @@ func Warm(t testing.TB) (*store.DB, string) {
 	if err != nil {
 		t.Fatalf("create the schema of the shared cache: %v", err)
 	}
-	_, dsn := New(t)
+	server, own := newSchema(t)
+	dsn := along(server, own+","+shared)
+	db := filled(t, server, own, dsn)
 	// Without a table of that name in its own schema, the next one of the path is found.
-	if err := execute(t.Context(), dsn, "drop table cache"); err != nil {
+	if err := execute(t.Context(), server, "drop table "+own+".cache"); err != nil {
 		t.Fatal(err)
 	}
-	dsn = along(dsn, schemaOf(t, dsn)+","+shared)
-	db, err := store.Open(t.Context(), dsn)
-	if err != nil {
-		t.Fatalf("open the test's schema: %v", err)
-	}
-	t.Cleanup(db.Close)
 	return db, dsn
 }
 
