@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -49,6 +50,7 @@ type ailment struct {
 type trial struct {
 	dir, url string
 	model    *llmtest.Server
+	conn     *pgx.Conn // that of text, once it was asked for
 	env      []string
 
 	doc            run.Document
@@ -124,12 +126,15 @@ func (x *trial) run(t *testing.T, args ...string) {
 // text returns the rows of a query, a line each.
 func (x *trial) text(t *testing.T, sql string) string {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), x.url)
-	if err != nil {
-		t.Fatal(err)
+	if x.conn == nil {
+		conn, err := pgx.Connect(t.Context(), x.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close(context.WithoutCancel(t.Context())) })
+		x.conn = conn
 	}
-	defer conn.Close(t.Context())
-	rows, err := conn.Query(t.Context(), sql)
+	rows, err := x.conn.Query(t.Context(), sql)
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
 	}
