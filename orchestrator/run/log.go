@@ -76,6 +76,7 @@ type Log struct {
 	hide func(string) string
 
 	entering sync.Mutex // so that no entry overtakes another on its way in
+	last     time.Time  // of the entry before, under entering
 	entries  chan Entry
 	flushes  chan flush
 	closing  chan struct{} // closed by Close: the writer takes what is there and goes
@@ -112,7 +113,11 @@ func NewLog(ctx context.Context, store LogStore, hide func(string) string) *Log 
 func (l *Log) enter(run string, e Entry) {
 	l.entering.Lock()
 	defer l.entering.Unlock()
-	e.Run, e.At = run, time.Now()
+	// Where the machine's clock is set back meanwhile, what comes later is no earlier.
+	if now := time.Now().Round(0); now.After(l.last) {
+		l.last = now
+	}
+	e.Run, e.At = run, l.last
 	select {
 	case l.entries <- e:
 	case <-l.ended: // what comes after the end is nobody's any more
