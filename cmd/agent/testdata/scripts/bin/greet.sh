@@ -1,4 +1,3 @@
 #!/bin/sh
 # Greets whoever is named.
-. "$(dirname "$0")/words.sh"
-say "$1"
+exec "$(dirname "$0")/words.sh" "$1"

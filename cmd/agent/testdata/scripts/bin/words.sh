@@ -1,5 +1,3 @@
 #!/bin/sh
 # What a greeting is made of.
-say() {
-	echo "hello $1"
-}
+echo "hello $1"
