@@ -95,7 +95,7 @@ func Up(ctx context.Context, conn *pgx.Conn) error {
 }
 
 // Fill brings an empty schema that nobody else knows of yet to the latest version, in one transaction. Up lets one caller of a
-// database through at a time, whatever their schemas are: of many that make one each, all would wait for each other.
+// database through at a time, whatever their schemas are: of tests that make one each, all would wait for each other.
 func Fill(ctx context.Context, conn *pgx.Conn) error {
 	m, err := migrator(ctx, conn)
 	if err != nil {

@@ -68,10 +68,12 @@ func (s *site) judge(t *testing.T, cs workspace.Changeset) Report {
 	return report
 }
 
-// only has no gates asked but these, format and syntax.
+// only is the same site where no gates are asked but these, format and syntax.
 func (s *site) only(gates ...string) *site {
-	s.verifier.gates = gates
-	return s
+	some, verifier := *s, *s.verifier
+	verifier.gates = gates
+	some.verifier = &verifier
+	return &some
 }
 
 // find returns the gate of that name.

@@ -17,8 +17,8 @@ func TestTestsRunOnTheNodeThatAWorkspaceAsksFor(t *testing.T) {
 		"tool/main.mjs": "import { one } from \"../one.ts\";\n\nif (one(0) < 0) process.exit(1);\n",
 		"cli.cjs":       "import(\"./tool/main.mjs\");\n",
 	}
-	s := newSite(t, files)
-	r := s.only(check.GateTests).verify(t, map[string]string{"one.ts": strings.Replace(files["one.ts"], "n + 1", "1 + n", 1)})
+	s := newSite(t, files).only(check.GateTests)
+	r := s.verify(t, map[string]string{"one.ts": strings.Replace(files["one.ts"], "n + 1", "1 + n", 1)})
 	expect(t, r, check.Pass)
 	if g := find(t, r, check.GateTests); !strings.Contains(g.Detail, "node: 1 passed") || !strings.Contains(g.Detail, "test script: 1 passed") || len(r.Executed) != 1 || r.Executed[0].Executed != 1 {
 		t.Errorf("%s; executed %+v", g.Detail, r.Executed)

@@ -179,7 +179,8 @@ func TestPatchCannotSwitchOffWhatRefusesIt(t *testing.T) {
 		expect(t, r, check.Fail, check.GateSmoke)
 	})
 	t.Run("deleted and skipped tests need a person", func(t *testing.T) {
-		r := s.only(check.GateTests).verify(t, map[string]string{"tests/test_till.py": "-"})
+		s := s.only(check.GateTests)
+		r := s.verify(t, map[string]string{"tests/test_till.py": "-"})
 		expect(t, r, check.Policy, check.GateTests)
 		r = s.verify(t, map[string]string{"tests/test_till.py": "import pytest\n\n\n@pytest.mark.skip\ndef test_total():\n    assert False\n"})
 		expect(t, r, check.Policy, check.GateTests)

@@ -54,9 +54,9 @@ func TestPatchOfTextStillRunsWhatAppliesToTheWorkspace(t *testing.T) {
 
 func TestNodeProgramsAreStarted(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, map[string]string{"server.js": "setInterval(() => {}, 1000);\n", "lib.js": "module.exports = 1;\n"})
+	s := newSite(t, map[string]string{"server.js": "setInterval(() => {}, 1000);\n", "lib.js": "module.exports = 1;\n"}).only(check.GateTypes, check.GateSmoke)
 	s.config.Smoke.Seconds = 3
-	r := s.only(check.GateTypes, check.GateSmoke).verify(t, map[string]string{"lib.js": "module.exports = 2;\n"})
+	r := s.verify(t, map[string]string{"lib.js": "module.exports = 2;\n"})
 	expect(t, r, check.Pass)
 	if g := find(t, r, check.GateSmoke); !strings.Contains(g.Detail, "node server.js: still running") {
 		t.Errorf("detail %q", g.Detail)
@@ -71,10 +71,10 @@ func TestNodeProgramsAreStarted(t *testing.T) {
 
 func TestConfiguredProgramGetsItsCommandAndEnvironment(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, map[string]string{"tool.py": "import os, sys\n\nsys.exit(0 if os.environ.get('MODE') == 'check' and sys.argv[1:] == ['--dry'] else 4)\n"})
+	s := newSite(t, map[string]string{"tool.py": "import os, sys\n\nsys.exit(0 if os.environ.get('MODE') == 'check' and sys.argv[1:] == ['--dry'] else 4)\n"}).only(check.GateSmoke)
 	patch := map[string]string{"note.txt": "x\n"}
 	s.config.Smoke = check.Smoke{Command: []string{"python3", "tool.py", "--dry"}, Env: map[string]string{"MODE": "check"}}
-	r := s.only(check.GateSmoke).verify(t, patch)
+	r := s.verify(t, patch)
 	expect(t, r, check.Pass)
 	if g := find(t, r, check.GateSmoke); g.Old != 0 || !strings.HasSuffix(g.Detail, "python3 tool.py --dry: exit status 0") {
 		t.Errorf("%+v", g)

@@ -167,7 +167,7 @@ func (k *killing) nothingLeft(t *testing.T, db *store.DB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := db.Runs(t.Context(), history.RunFilter{Limit: 1000})
+	rows, err := db.Runs(t.Context(), history.RunFilter{Limit: 2 * (kills + leanKills)})
 	if err != nil {
 		t.Fatal(err)
 	}

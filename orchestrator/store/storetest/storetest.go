@@ -52,15 +52,15 @@ func New(t testing.TB) (*store.DB, string) {
 // filled brings an empty schema to the latest version, and opens what dsn names.
 func filled(t testing.TB, server, schema, dsn string) *store.DB {
 	t.Helper()
-	pool, err := poolOf(server)
+	pool, err := poolOf(t.Context(), server)
 	if err == nil {
 		err = pool.AcquireFunc(t.Context(), func(c *pgxpool.Conn) error {
 			if _, err := c.Exec(t.Context(), "set search_path to "+schema); err != nil {
 				return err
 			}
-			filled := migrations.Fill(t.Context(), c.Conn())
+			migrated := migrations.Fill(t.Context(), c.Conn())
 			_, err := c.Exec(context.WithoutCancel(t.Context()), "reset search_path")
-			return errors.Join(filled, err)
+			return errors.Join(migrated, err)
 		})
 	}
 	if err != nil {
@@ -193,7 +193,7 @@ var pools struct {
 
 // execute runs one statement, outside of whatever the test does to its pool.
 func execute(ctx context.Context, dsn, statement string) error {
-	pool, err := poolOf(dsn)
+	pool, err := poolOf(ctx, dsn)
 	if err != nil {
 		return err
 	}
@@ -204,13 +204,13 @@ func execute(ctx context.Context, dsn, statement string) error {
 }
 
 // poolOf returns the pool of a database, which connects on demand.
-func poolOf(dsn string) (*pgxpool.Pool, error) {
+func poolOf(ctx context.Context, dsn string) (*pgxpool.Pool, error) {
 	pools.mu.Lock()
 	defer pools.mu.Unlock()
 	if pool := pools.of[dsn]; pool != nil {
 		return pool, nil
 	}
-	pool, err := pgxpool.New(context.Background(), dsn)
+	pool, err := pgxpool.New(context.WithoutCancel(ctx), dsn)
 	if err != nil {
 		return nil, err
 	}
