@@ -23,7 +23,7 @@ CYCLONEDX   := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup ready demo test check test-ollama test-agents test-forge test-runsc test-self test-compose battery fuzz soak picture sbom install package release test-release test-package lint bench bench-edit bench-engineer bench-verify bench-weakenings bench-real schemas clean
+.PHONY: help build setup ready engine raced demo test check test-ollama test-agents test-forge test-runsc test-self test-compose battery fuzz soak picture sbom install package release test-release test-package lint bench bench-edit bench-engineer bench-verify bench-weakenings bench-real schemas clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -36,10 +36,15 @@ setup: ready ## install and start an engine when none answers, build the images 
 
 # The tests have schemas of their own on the agent's Postgres, which they start; its own record stays as it is, be it that of an older
 # or of a newer program.
-ready: ## the engine and the images, as tests need them; the machine's own record is not touched
-	bash images/engine.sh
-	@$(MAKE) --no-print-directory build
+ready: engine build ## the engine and the images, as tests need them; the machine's own record is not touched
 	$(AGENT) images build
+
+engine:
+	bash images/engine.sh
+
+# What the tests compile, before they run.
+raced: build
+	CGO_ENABLED=1 $(GO) build -race -ldflags -w ./...
 
 demo: setup ## the main job, on a copy of the example workspace
 	bash cmd/agent/testdata/demo.sh $(AGENT)
@@ -50,8 +55,9 @@ LONGEST     := ./cmd/agent ./verify ./verify/node ./images ./orchestrator/store 
 # Two packages at a time. No result is taken from the cache: the engine is part of what is tested. `make lint` vets all
 # of it, so the tests are not vetted again. No debugger looks at the test programs: without what one wants they link in two thirds of the time.
 # With the race detector a program sleeps before it ends, a second if nobody says otherwise: 20 ms here, since many programs are started.
-test: ready ## every test, with the race detector, on the real engine and the real database
-	CGO_ENABLED=1 $(GO) build -race -ldflags -w ./...
+# Images are made of what is fetched, so the compiler works meanwhile.
+test: ## every test, with the race detector, on the real engine and the real database
+	@$(MAKE) --no-print-directory -j 2 ready raced
 	@mkdir -p bin
 	env -u AGENT_TEST_ENGINE CGO_ENABLED=1 GORACE=atexit_sleep_ms=20 $(GO) run $(GOTESTSUM) --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped,output --jsonfile bin/test.json -- -race -vet off -ldflags -w -p 2 -count 1 -timeout 75m $(LONGEST) ./...; \
 	code=$$?; echo 'the ten slowest tests:'; $(GO) run $(GOTESTSUM) tool slowest --jsonfile bin/test.json --num 10; exit $$code

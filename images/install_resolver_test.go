@@ -12,9 +12,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,6 +52,47 @@ func packages(t *testing.T, all map[string]map[string]string) string {
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// breaking stands before a registry, and breaks off as many answers of addresses that end in a suffix as are given for it.
+func breaking(t *testing.T, registry string, broken map[string]int) string {
+	t.Helper()
+	target, err := url.Parse(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: target.Scheme, Host: target.Host})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		for suffix, left := range broken {
+			if strings.HasSuffix(r.URL.Path, suffix) && r.Method == http.MethodGet && left > 0 {
+				broken[suffix]--
+				panic(http.ErrAbortHandler)
+			}
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + target.Path
+}
+
+// More often than a package manager asks by itself, and less often than it is asked to.
+func TestAConnectionThatBreaksIsNoEnd(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	broken := map[string]int{"/core": 4, "/simple/planted/": 3}
+	b = from(b, map[string]string{"NPM_CONFIG_REGISTRY": breaking(t, packages(t, plugins), broken), "PIP_INDEX_URL": breaking(t, index(t), broken)})
+	d := dependencies.Read(texts("package.json", `{"name":"a","version":"1.0.0","dependencies":{"core":"^2.0.0"}}`, "requirements.txt", "planted==1.2.3\n"))
+	img, err := b.Install(t.Context(), toolchain, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { removeImage(t, e, img.ID) })
+	if done, lacking := d.Told(img.Report); len(done)+len(lacking) > 0 || broken["/core"]+broken["/simple/planted/"] > 0 {
+		t.Errorf("told %q, %q; not broken off %v", done, lacking, broken)
+	}
 }
 
 // archiveOf is a package of npm with nothing but its package.json.

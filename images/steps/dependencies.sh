@@ -73,6 +73,16 @@ run() {
 	return "$code"
 }
 
+# lost is whether a connection broke, or the registry was in trouble, and it may be tried once more: twice in all steps together, after
+# a moment. What was fetched whole by then is kept, so that an attempt begins where the one before it ended.
+lost() {
+	[ "$lost" -lt 2 ] && [ "$code" != 124 ] || return 1
+	grep -qaiE 'ECONNRESET|ETIMEDOUT|EAI_AGAIN|ERR_SOCKET_TIMEOUT|FETCH_ERROR|socket hang up|connection (reset|broken|aborted)|timed? ?out|tls handshake|unexpected eof|IncompleteRead|\b50[0234] [^\n]*(error|bad gateway|unavailable)' "$tmp/said" || return 1
+	lost=$((lost + 1))
+	echo "agent: the connection to $registry broke: once more" >&2
+	sleep "$((lost * 2))"
+}
+
 # refused ends the script, with what the first attempt said. A package manager that was killed, or that has no room, is
 # the machine's trouble.
 refused() {
@@ -193,6 +203,7 @@ attempt() {
 	rm -f "$tmp/first"
 	# shellcheck disable=SC2086 # they are words of a table
 	until run "$@" $words; do
+		! lost || continue
 		! foreign || continue
 		! missing || continue
 		why=$(grep -aoE "$conflict" "$tmp/said" | head -n 1) || why=
@@ -213,6 +224,7 @@ attempt() {
 	[ "$level" = 0 ] || echo "$index $level $reason" >>/deps/.report
 }
 
+lost=0
 scripts=--ignore-scripts
 binary=--only-binary=:all:
 if [ "$AGENT_SCRIPTS" = true ]; then
@@ -225,7 +237,7 @@ npm() {
 	registry=$AGENT_NPM/
 	attempt 'ERESOLVE|EUSAGE' "$1 $settings" "$retry" "$2" /usr/bin/node /usr/lib/agent/npm/npm/bin/npm-cli.js "$scripts" --no-audit --no-fund \
 		--no-update-notifier --registry "$AGENT_NPM/" --cache "$tmp/npm" --userconfig "$tmp/user.npmrc" --globalconfig "$tmp/global.npmrc" \
-		--fetch-retries 1 --fetch-timeout 60000 --loglevel error
+		--fetch-retries 2 --fetch-retry-mintimeout 1000 --fetch-timeout 20000 --loglevel error
 }
 
 if [ -d /media/node ]; then
@@ -279,6 +291,7 @@ while [ $# -gt 0 ]; do
 		until run /usr/bin/python3 -m pip install --isolated --no-input --no-cache-dir --disable-pip-version-check --no-warn-script-location \
 			--retries 1 --timeout 30 --index-url "$AGENT_PYPI" "$binary" --target /deps/python \
 			--requirement "$tmp/requirements.txt" --constraint /media/python/constraints.txt; do
+			! lost || continue
 			# What an index cannot give is left out, where others remain: the requirement itself, or the one that asks for it.
 			python3 -I - "$tmp" "$index" "$may" <<'END' || refused
 import re, sys
@@ -317,7 +330,9 @@ END
 		http*) ;;
 		*) answers() { :; } ;;
 		esac
-		run /usr/lib/go-1.26/bin/go mod download || refused
+		until run /usr/lib/go-1.26/bin/go mod download; do
+			lost || refused
+		done
 		find /deps/go/cache/download -name '*.zip' -delete
 		;;
 	esac

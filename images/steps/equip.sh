@@ -10,7 +10,14 @@ tmp=/opt/agent/.tmp
 mkdir -p "$tmp"
 export HOME="$tmp" TMPDIR="$tmp" LC_ALL=C.UTF-8 CI=true GIT_ALLOW_PROTOCOL=none
 [ ! -s /srv/ca.crt ] || export NODE_EXTRA_CA_CERTS=/srv/ca.crt
-/usr/bin/node /usr/lib/agent/npm/npm/bin/npm-cli.js install --prefix /opt/agent --ignore-scripts --no-audit --no-fund --no-update-notifier --no-package-lock \
-	--registry "$AGENT_NPM/" --cache "$tmp/npm" --userconfig "$tmp/user.npmrc" --globalconfig "$tmp/global.npmrc" --fetch-retries 1 \
-	--fetch-timeout 60000 --loglevel error -- "$@"
+# A connection that breaks is no end: what was fetched whole by then is kept, and the third attempt is the last.
+attempt=1
+until /usr/bin/node /usr/lib/agent/npm/npm/bin/npm-cli.js install --prefix /opt/agent --ignore-scripts --no-audit --no-fund --no-update-notifier --no-package-lock \
+	--registry "$AGENT_NPM/" --cache "$tmp/npm" --userconfig "$tmp/user.npmrc" --globalconfig "$tmp/global.npmrc" --fetch-retries 2 \
+	--fetch-retry-mintimeout 1000 \
+	--fetch-timeout 20000 --loglevel error -- "$@" 2>"$tmp/said"; do
+	cat "$tmp/said" >&2
+	[ "$attempt" -lt 3 ] && grep -qaiE 'ECONNRESET|ETIMEDOUT|EAI_AGAIN|ERR_SOCKET_TIMEOUT|timed? ?out|socket hang up' "$tmp/said" || exit 1
+	attempt=$((attempt + 1))
+done
 rm -rf "$tmp"
