@@ -29,6 +29,32 @@ var ledgerProject = map[string]string{
 	"tests/test_report.py": "from ledger.report import report\n\n\ndef test_a_report_ends_with_the_total():\n    assert report([(\"tea\", 2), (\"bread\", 3.5)]).splitlines()[-1].startswith(\"total: 5.50\")\n",
 }
 
+// ledgerScripts are the same as scripts, which a box judges in a fraction of the time: for what is killed or stopped again and again.
+var ledgerScripts = map[string]string{
+	"README.md":       ledgerProject["README.md"],
+	"ledger/money.sh": "#!/bin/sh\n# Shows an amount.\nprintf '%.2f\\n' \"$1\"\n",
+	"ledger/entry.sh": "#!/bin/sh\n# Shows an entry.\necho \"$1: $(sh ledger/money.sh \"$2\")\"\n",
+}
+
+// scriptChores are some of ledgerChores in ledgerScripts: two in a row, one that fails and is planned anew, and one of documents.
+func scriptChores() []ledgerChore {
+	all := ledgerChores()
+	money, entry, names, readme := all[0], all[1], all[6], all[7]
+	money.files, money.answers = "ledger/money.sh", []string{mend("ledger/money.sh", `printf '%.2f\n' "$1"`, `printf '%.2f %s\n' "$1" "${2:-EUR}"`)}
+	entry.files, entry.answers = "ledger/entry.sh", []string{mend("ledger/entry.sh", `echo "$1: $(sh ledger/money.sh "$2")"`, `echo "$1: $(sh ledger/money.sh "$2" "${3:-EUR}")"`)}
+	names.files, names.answers = "ledger/entry.sh", []string{mend("ledger/entry.sh", "nothing()", "nothing(x)")}
+	return []ledgerChore{money, entry, names, readme}
+}
+
+// otherwise is what the planner wants in place of the task that failed, in ledgerProject and in ledgerScripts.
+var otherwise = ledgerChore{"names are checked otherwise", "INDIA names are checked otherwise.", "ledger/entry.py", "", []int{2}, "worker", []string{
+	mend("ledger/entry.py", "    return f\"{name}: {show(amount, currency)}\"", "    return f\"{name.strip()}: {show(amount, currency)}\""),
+}}
+
+var otherwiseInScripts = ledgerChore{otherwise.title, otherwise.goal, "ledger/entry.sh", "", []int{2}, "worker", []string{
+	mend("ledger/entry.sh", `echo "$1: $(sh ledger/money.sh "$2" "${3:-EUR}")"`, `echo "${1:-?}: $(sh ledger/money.sh "$2" "${3:-EUR}")"`),
+}}
+
 // ledgerChore is a task of the plan for it: what it is told, and the answers of whoever carries it out, one try after the other.
 type ledgerChore struct {
 	title, goal, files, creates string
@@ -103,8 +129,16 @@ type plannedHouse struct {
 	model *llmtest.Server
 }
 
-// newPlannedHouse returns one whose planner makes the plan of ledgerChores.
+// newPlannedHouse returns one of ledgerProject, whose planner makes the plan of ledgerChores.
 func newPlannedHouse(t *testing.T) *plannedHouse {
+	t.Helper()
+	h := newHouseOf(t, ledgerProject)
+	h.model.Choose(h.answers(t, ledgerChores(), otherwise))
+	return h
+}
+
+// newHouseOf returns one of these files, whose model says nothing yet.
+func newHouseOf(t *testing.T, project map[string]string) *plannedHouse {
 	t.Helper()
 	_, url := storetest.Warm(t)
 	top := t.TempDir()
@@ -117,7 +151,7 @@ func newPlannedHouse(t *testing.T) *plannedHouse {
 	}
 	h.env = append(h.env, "AGENT_DATABASE_URL="+url, "XDG_CONFIG_HOME="+top, "AGENT_MODE=question",
 		"GIT_AUTHOR_NAME=n", "GIT_AUTHOR_EMAIL=e@x", "GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=e@x", "GEMINI_API_KEY=a-secret-of-the-test-0123456789", "GEMINI_BASE_URL="+h.model.URL())
-	for name, text := range ledgerProject {
+	for name, text := range project {
 		full := filepath.Join(h.work, name)
 		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
 			t.Fatal(err)
@@ -127,17 +161,13 @@ func newPlannedHouse(t *testing.T) *plannedHouse {
 		}
 	}
 	commitAll(t, h.work)
-	h.model.Choose(h.answers(t, ledgerChores()))
 	return h
 }
 
-// answers reads the question as a model does, so that a question that is asked again gets the same answer.
-func (h *plannedHouse) answers(t *testing.T, tasks []ledgerChore) func(llmtest.Request) llmtest.Step {
-	otherwise := ledgerChore{"names are checked otherwise", "INDIA names are checked otherwise.", "ledger/entry.py", "", []int{2}, "worker", []string{
-		mend("ledger/entry.py", "    return f\"{name}: {show(amount, currency)}\"", "    return f\"{name.strip()}: {show(amount, currency)}\""),
-	}}
+// answers reads the question as a model does, so that a question that is asked again gets the same answer: these tasks, and another in place of one that failed.
+func (h *plannedHouse) answers(t *testing.T, tasks []ledgerChore, otherwise ledgerChore) func(llmtest.Request) llmtest.Step {
 	plan, again := planText(t, 1, tasks...), planText(t, 20, otherwise)
-	tasks = append(tasks, otherwise)
+	tasks = append(slices.Clone(tasks), otherwise)
 	return func(q llmtest.Request) llmtest.Step {
 		text := q.Messages[len(q.Messages)-1].Text
 		switch {
@@ -188,7 +218,11 @@ func (h *plannedHouse) value(t *testing.T, query string) string {
 var asPlanned = map[string]string{
 	"ledger/money.py": "currency=\"EUR\"", "ledger/entry.py": "{name.strip()}: {show(amount, currency)}", "ledger/total.py": "round(sum(amounts), 2)",
 	"ledger/report.py": "total(a for _, a in entries), currency)", "ledger/rates.py": "\"USD\": 1.1", "tests/test_rates.py": "== 11.0", "README.md": "Amounts with their currency",
+	"ledger/money.sh": "${2:-EUR}", "ledger/entry.sh": `"${1:-?}: $(sh ledger/money.sh "$2" "${3:-EUR}")"`,
 }
+
+// plannedFiles are those of ledgerProject that the plan changes.
+var plannedFiles = slices.DeleteFunc(slices.Collect(maps.Keys(asPlanned)), func(name string) bool { return strings.HasSuffix(name, ".sh") })
 
 // finished checks what the plan of that number came to: these files are as planned, and its tasks ended so.
 func (h *plannedHouse) finished(t *testing.T, plan, tasks string, files ...string) {
@@ -224,7 +258,7 @@ func TestAGoalOfEightTasksIsBuilt(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	const tasks = "1 done; 2 done; 3 done; 4 done; 5 done; 6 done; 7 replaced; 8 done; 9 done"
-	h.finished(t, "1", tasks, slices.Collect(maps.Keys(asPlanned))...)
+	h.finished(t, "1", tasks, plannedFiles...)
 	for _, want := range []string{"planned anew", "plan 1: review: accepted, with 1 finding", "plan 1: delivered", "✓ done"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%q is not told:\n%s", want, out)
@@ -260,7 +294,7 @@ func TestAGoalOfEightTasksIsBuilt(t *testing.T) {
 	if tree := gitSays(t, h.work, "write-tree"); tree != built {
 		t.Errorf("the tree is %s, and was %s", tree, built)
 	}
-	h.finished(t, "2", tasks, slices.Collect(maps.Keys(asPlanned))...)
+	h.finished(t, "2", tasks, plannedFiles...)
 }
 
 // gitSays is what git prints.
@@ -309,7 +343,7 @@ func (h *plannedHouse) killed(t *testing.T, kills int, before string, whole func
 		go func() { ended <- cmd.Wait() }()
 		patience := 10 * time.Minute
 		if i < kills {
-			patience = time.Second + time.Duration(chance.Int64N(int64(9*time.Second)))
+			patience = 300*time.Millisecond + time.Duration(chance.Int64N(int64(3*time.Second)))
 		}
 		select {
 		case err := <-ended:
@@ -344,18 +378,15 @@ func (h *plannedHouse) killed(t *testing.T, kills int, before string, whole func
 // was answered is paid for twice.
 func TestAPlanThatIsKilledIsCarriedOn(t *testing.T) {
 	t.Parallel()
-	h := newPlannedHouse(t)
-	// A few of them are enough to be killed in: two in a row, one that fails and is planned anew, and one of documents.
-	all := ledgerChores()
-	chores := []ledgerChore{all[0], all[1], all[6], all[7]}
-	h.model.Choose(h.answers(t, chores))
+	h := newHouseOf(t, ledgerScripts)
+	h.model.Choose(h.answers(t, scriptChores(), otherwiseInScripts))
 	h.says(t, "plan", "prices and reports have a currency")
 	whole := func() bool {
-		text, err := os.ReadFile(filepath.Join(h.work, "ledger/money.py"))
+		text, err := os.ReadFile(filepath.Join(h.work, "ledger/money.sh"))
 		return err == nil && strings.Contains(string(text), "EUR")
 	}
 	h.killed(t, killsOf("AGENT_PLAN_KILLS", planKills), snapshotOf(t, h.work), whole, func() []string {
 		return []string{"build", "--plan", "1", "--yes", "--parallel", "2"}
 	})
-	h.finished(t, "1", "1 done; 2 done; 3 replaced; 4 done; 5 done", "ledger/money.py", "ledger/entry.py", "README.md")
+	h.finished(t, "1", "1 done; 2 done; 3 replaced; 4 done; 5 done", "ledger/money.sh", "ledger/entry.sh", "README.md")
 }

@@ -14,7 +14,7 @@ func TestAnIssueIsPlannedAndBecomesAPullRequest(t *testing.T) {
 	t.Parallel()
 	h := newPlannedHouse(t)
 	tasks := ledgerChores()[:4] // a diamond
-	h.model.Choose(h.answers(t, tasks))
+	h.model.Choose(h.answers(t, tasks, otherwise))
 	g := forgetest.NewGit(t)
 	g.Repository(t, "shop/ledger", nil)
 	forgetest.Run(t, h.work, "branch", "-M", "main")

@@ -32,23 +32,28 @@ iterations = 3
 calls_per_iteration = 2
 
 [accept]
-command = ["python3", "-m", "pytest", "-q", "tests/test_money.py"]
-tests = ["tests/test_money.py"]
+command = ["sh", "tests/money.sh"]
+tests = ["tests/money.sh"]
 text = "the README tells of it"
 +++
 
-show() in ledger/money.py takes a currency, EUR where none is given, and puts it behind the amount. There is a test of it.
+ledger/money.sh takes a currency, EUR where none is given, and puts it behind the amount. There is a test of it.
 `
+
+// The changes of the first two loops.
+var (
+	showsCurrency = called("edit", "path", "ledger/money.sh", "old", `printf '%.2f\n' "$1"`, "new", `printf '%.2f %s\n' "$1" "${2:-EUR}"`)
+	testsCurrency = called("create", "path", "tests/money.sh", "content", "#!/bin/sh\n# Tests the currency.\n[ \"$(sh ledger/money.sh 2 USD)\" = '2.00 USD' ]\n")
+)
 
 // Three loops in real boxes, with tools: the first calls itself complete and is not, which the acceptance and a review that hears nothing of it find; a cap
 // of the task file is reached and named; the workspace changes once.
 func TestATaskFileIsCarriedOutInLoops(t *testing.T) {
 	t.Parallel()
-	h := newPlannedHouse(t)
+	h := newHouseOf(t, ledgerScripts)
 	h.env = append(h.env, "AGENT_MODE=tools")
 	var mu sync.Mutex
 	var reviews []string
-	const test = "from ledger.money import show\n\n\ndef test_the_currency_is_shown():\n    assert show(2, \"USD\") == \"2.00 USD\"\n"
 	h.model.Choose(func(q llmtest.Request) llmtest.Step {
 		mu.Lock()
 		defer mu.Unlock()
@@ -57,7 +62,7 @@ func TestATaskFileIsCarriedOutInLoops(t *testing.T) {
 			reviews = append(reviews, first)
 			switch len(reviews) {
 			case 1:
-				return llmtest.Step{Text: `{"accepted": false, "findings": [{"severity": "blocker", "text": "there is no test"}], "next": [{"title": "a test", "goal": "tests/test_money.py tests show()", "files": ["tests/test_money.py"]}]}`}
+				return llmtest.Step{Text: `{"accepted": false, "findings": [{"severity": "blocker", "text": "there is no test"}], "next": [{"title": "a test", "goal": "tests/money.sh tests the amount", "files": ["tests/money.sh"]}]}`}
 			case 2:
 				return llmtest.Step{Text: `{"accepted": false, "findings": [{"severity": "major", "file": "README.md", "text": "it says nothing"}], "next": [{"title": "the README", "goal": "it tells of currencies", "files": ["README.md"]}]}`}
 			}
@@ -68,13 +73,13 @@ func TestATaskFileIsCarriedOutInLoops(t *testing.T) {
 		switch {
 		case strings.Contains(first, "This is loop 1 of"):
 			if round == 1 {
-				return llmtest.Step{Calls: []llmtest.Call{called("edit", "path", "ledger/money.py", "old", "def show(amount):\n    return f\"{amount:.2f}\"", "new", "def show(amount, currency=\"EUR\"):\n    return f\"{amount:.2f} {currency}\""), called("run", "command", "python3 -m pytest -q tests/test_money.py"), called("list")}}
+				return llmtest.Step{Calls: []llmtest.Call{showsCurrency, called("run", "command", "sh tests/money.sh"), called("list")}}
 			}
 			return finish
 		case strings.Contains(first, "This is loop 2 of"):
 			switch round {
 			case 1:
-				return llmtest.Step{Calls: []llmtest.Call{called("create", "path", "tests/test_money.py", "content", test)}}
+				return llmtest.Step{Calls: []llmtest.Call{testsCurrency}}
 			case 3:
 				return llmtest.Step{Calls: []llmtest.Call{called("read", "path", "README.md")}}
 			}
@@ -123,11 +128,11 @@ func TestATaskFileIsCarriedOutInLoops(t *testing.T) {
 		t.Errorf("README.md is %q, %v", text, err)
 	}
 	for i, r := range reviews {
-		if strings.Contains(r, "COMPLETE") || !strings.Contains(r, "+def show(amount, currency") {
+		if strings.Contains(r, "COMPLETE") || !strings.Contains(r, "+printf") {
 			t.Errorf("review %d sees\n%s", i+1, r)
 		}
 	}
-	if !strings.Contains(reviews[0], "run python3 -m pytest -q tests/test_money.py") || !strings.Contains(reviews[0], "It is not met: tests/test_money.py was to be there") || !strings.Contains(reviews[1], "limits.iterations") {
+	if !strings.Contains(reviews[0], "run sh tests/money.sh") || !strings.Contains(reviews[0], "It is not met: tests/money.sh was to be there") || !strings.Contains(reviews[1], "limits.iterations") {
 		t.Errorf("the reviews see\n%s\n%s", reviews[0], reviews[1])
 	}
 }
@@ -139,7 +144,7 @@ const loopKills = 5
 func steadily(q llmtest.Request) llmtest.Step {
 	first, round := q.Messages[0].Text, len(q.Messages)
 	if strings.HasPrefix(first, "Review this change") {
-		next := map[string]string{"After loop 1.": `{"title": "a test", "goal": "LIMA test show()", "files": ["tests/test_money.py"]}`, "After loop 2.": `{"title": "the README", "goal": "MIKE it tells of currencies", "files": ["README.md"]}`}
+		next := map[string]string{"After loop 1.": `{"title": "a test", "goal": "LIMA test the amount", "files": ["tests/money.sh"]}`, "After loop 2.": `{"title": "the README", "goal": "MIKE it tells of currencies", "files": ["README.md"]}`}
 		for loop, step := range next {
 			if strings.Contains(first, loop) {
 				return llmtest.Step{Text: `{"accepted": false, "findings": [{"severity": "blocker", "text": "something is missing"}], "next": [` + step + `]}`}
@@ -148,8 +153,8 @@ func steadily(q llmtest.Request) llmtest.Step {
 		return llmtest.Step{Text: `{"accepted": true, "findings": [], "next": []}`}
 	}
 	for loop, call := range map[string]llmtest.Call{
-		"This is loop 1 of": called("edit", "path", "ledger/money.py", "old", "def show(amount):\n    return f\"{amount:.2f}\"", "new", "def show(amount, currency=\"EUR\"):\n    return f\"{amount:.2f} {currency}\""),
-		"This is loop 2 of": called("create", "path", "tests/test_money.py", "content", "from ledger.money import show\n\n\ndef test_the_currency_is_shown():\n    assert show(2, \"USD\") == \"2.00 USD\"\n"),
+		"This is loop 1 of": showsCurrency,
+		"This is loop 2 of": testsCurrency,
 		"This is loop 3 of": called("edit", "path", "README.md", "old", "Amounts, entries and reports.", "new", "Amounts with their currency, entries and reports."),
 	} {
 		switch {
@@ -169,7 +174,7 @@ func steadily(q llmtest.Request) llmtest.Step {
 // question that was answered is paid for twice.
 func TestATaskFileThatIsKilledIsCarriedOn(t *testing.T) {
 	t.Parallel()
-	h := newPlannedHouse(t)
+	h := newHouseOf(t, ledgerScripts)
 	h.env = append(h.env, "AGENT_MODE=tools")
 	h.model.Choose(steadily)
 	file := filepath.Join(t.TempDir(), "TASK.md")
@@ -201,7 +206,7 @@ func TestATaskFileThatIsKilledIsCarriedOn(t *testing.T) {
 			t.Errorf("%s gives %s, want %s", query, got, want)
 		}
 	}
-	for name, want := range map[string]string{"ledger/money.py": "currency=\"EUR\"", "tests/test_money.py": "2.00 USD", "README.md": "with their currency"} {
+	for name, want := range map[string]string{"ledger/money.sh": "${2:-EUR}", "tests/money.sh": "2.00 USD", "README.md": "with their currency"} {
 		if text, err := os.ReadFile(filepath.Join(h.work, name)); err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s holds %q, %v", name, text, err)
 		}

@@ -83,7 +83,7 @@ func limitNames(limits reflect.Type) (names []string) {
 // as it was.
 func TestEachLimitOfATaskFileIsReachedAndNamed(t *testing.T) {
 	t.Parallel()
-	h := newPlannedHouse(t)
+	h := newHouseOf(t, ledgerScripts)
 	// What is priced can be held to a cap on cost.
 	own := ""
 	for _, v := range h.env {
