@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -192,6 +193,27 @@ func (e *testEngine) export(t testing.TB, img string, visit func(h *tar.Header, 
 	if err != nil {
 		t.Fatal(err)
 	}
+	read(t, stream, visit)
+}
+
+// below is export of what is at a place in an image, such as "usr/bin", by the same names: all of an image is over a gigabyte.
+func (e *testEngine) below(t testing.TB, img, place string, visit func(h *tar.Header, content []byte)) {
+	t.Helper()
+	id := e.create(t, &container.Config{Image: img, Cmd: []string{"none"}, NetworkDisabled: true}, nil)
+	stream, _, err := e.CopyFromContainer(t.Context(), id, "/"+place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	above := strings.TrimSuffix(place, path.Base(place))
+	read(t, stream, func(h *tar.Header, content []byte) {
+		h.Name = above + h.Name
+		visit(h, content)
+	})
+}
+
+// read shows what an archive holds, and of some files what they hold.
+func read(t testing.TB, stream io.ReadCloser, visit func(h *tar.Header, content []byte)) {
+	t.Helper()
 	defer stream.Close()
 	r := tar.NewReader(stream)
 	for {

@@ -151,7 +151,7 @@ func TestWhatNpmRefusesIsInstalledAsTheProjectDoes(t *testing.T) {
 			t.Errorf("%s: told %q, %q", name, got, lacking)
 		}
 		found := map[string]bool{}
-		e.export(t, img.ID, func(h *tar.Header, _ []byte) { found[strings.TrimSuffix(h.Name, "/")] = true })
+		e.below(t, img.ID, "deps", func(h *tar.Header, _ []byte) { found[strings.TrimSuffix(h.Name, "/")] = true })
 		if !found["deps/node/node_modules/core/package.json"] || !found["deps/node/node_modules/plugin/package.json"] {
 			t.Errorf("%s: not installed", name)
 		}
@@ -183,7 +183,7 @@ func TestRequirementsThatCannotBeHadAreLeftOutByName(t *testing.T) {
 		t.Errorf("told %q, %q", done, lacking)
 	}
 	found := false
-	e.export(t, img.ID, func(h *tar.Header, _ []byte) { found = found || h.Name == "deps/python/planted.py" })
+	e.below(t, img.ID, "deps", func(h *tar.Header, _ []byte) { found = found || h.Name == "deps/python/planted.py" })
 	if !found {
 		t.Error("the other one is not installed")
 	}
@@ -280,11 +280,14 @@ func TestPackagesOfDebianAreInstalled(t *testing.T) {
 	}
 	t.Cleanup(func() { removeImage(t, e, img.ID) })
 	found := map[string]bool{}
-	e.export(t, img.ID, func(h *tar.Header, _ []byte) {
+	look := func(h *tar.Header, _ []byte) {
 		if h.Name == "tmp/said" || h.Name == "usr/bin/hello" || strings.HasPrefix(h.Name, "var/lib/apt/lists/") && !strings.HasSuffix(h.Name, "/") {
 			found[h.Name] = true
 		}
-	})
+	}
+	for _, place := range []string{"tmp", "usr/bin", "var/lib/apt"} {
+		e.below(t, img.ID, place, look)
+	}
 	if !found["usr/bin/hello"] || len(found) > 1 {
 		t.Errorf("the image has %v", found)
 	}
@@ -321,7 +324,7 @@ func TestWhatAPackageWantsFromElsewhereIsLeftOut(t *testing.T) {
 		t.Errorf("told %q, %q", done, lacking)
 	}
 	var found []string
-	e.export(t, img.ID, func(h *tar.Header, _ []byte) {
+	e.below(t, img.ID, "deps", func(h *tar.Header, _ []byte) {
 		if name := strings.TrimSuffix(h.Name, "/"); strings.HasPrefix(name, "deps/node/") && strings.HasSuffix(name, "package.json") {
 			found = append(found, name)
 		}
@@ -379,7 +382,7 @@ func TestWhatTheRegistryDoesNotHaveIsLeftOut(t *testing.T) {
 			t.Errorf("%s: told %q, %q", name, done, lacking)
 		}
 		found := false
-		e.export(t, img.ID, func(h *tar.Header, _ []byte) {
+		e.below(t, img.ID, "deps", func(h *tar.Header, _ []byte) {
 			// pnpm links to it.
 			found = found || h.Name == "deps/node/node_modules/core/package.json" || h.Name == "deps/node/node_modules/core" && h.Typeflag == tar.TypeSymlink
 		})

@@ -145,7 +145,7 @@ func TestWhatAWorkspaceDependsOnIsInstalledOnce(t *testing.T) {
 		"deps/python/planted.py":                                                             "",
 		"usr/lib/python3/dist-packages/agent-dependencies.pth":                               "",
 	}
-	e.export(t, img.ID, func(h *tar.Header, _ []byte) {
+	look := func(h *tar.Header, _ []byte) {
 		name := strings.TrimSuffix(h.Name, "/")
 		if target, ok := want[name]; ok && target == h.Linkname {
 			delete(want, name)
@@ -157,7 +157,9 @@ func TestWhatAWorkspaceDependsOnIsInstalledOnce(t *testing.T) {
 		if strings.HasPrefix(name, "deps/") && h.Typeflag != tar.TypeSymlink && (h.Uid >= 20_000 || mode&0o444 != 0o444 || mode&0o022 != 0 || mode.IsDir() && mode&0o111 != 0o111) {
 			t.Errorf("%s has mode %v and owner %d: not for every user of a box to read, and for none to write", name, mode, h.Uid)
 		}
-	})
+	}
+	e.below(t, img.ID, "deps", look)
+	e.below(t, img.ID, "usr/lib/python3/dist-packages", look)
 	if len(want) > 0 {
 		t.Errorf("missing: %v", want)
 	}

@@ -64,7 +64,7 @@ func frozen(t *testing.T, e *testEngine, img Image) map[string]File {
 		t.Fatal(err)
 	}
 	files := make(map[string]File)
-	e.export(t, img.ID, func(h *tar.Header, content []byte) {
+	e.below(t, img.ID, "snapshot", func(h *tar.Header, content []byte) {
 		name, ok := strings.CutPrefix(strings.TrimSuffix(h.Name, "/"), "snapshot/")
 		if !ok {
 			return

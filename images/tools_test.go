@@ -138,7 +138,9 @@ func TestArchiveWithAnotherDigestIsNotBuiltIn(t *testing.T) {
 		}
 	})
 	seen := make(map[string]*tar.Header)
-	engine.export(t, ref, func(h *tar.Header, _ []byte) { seen[h.Name] = h })
+	for _, place := range []string{"usr/lib/agent", "usr/local/bin"} {
+		engine.below(t, ref, place, func(h *tar.Header, _ []byte) { seen[h.Name] = h })
+	}
 	file, link := seen["usr/lib/agent/npm/x/bin/x"], seen["usr/local/bin/x"]
 	if file == nil || file.Mode&0o7777 != 0o755 || file.Uid != 0 || link == nil || link.Linkname != "/usr/lib/agent/npm/x/bin/x" {
 		t.Errorf("the archive lies in the image as %+v, linked as %+v", file, link)
