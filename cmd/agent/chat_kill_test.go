@@ -53,7 +53,7 @@ func chatAnswers() []llmtest.Step {
 // newTalker starts a model that answers by what it was told, however often it is asked.
 func newTalker(t *testing.T) *talker {
 	t.Helper()
-	db, url := storetest.New(t)
+	db, url := storetest.Warm(t)
 	top := t.TempDir()
 	k := &talker{work: filepath.Join(top, "shop"), db: db, f: newFailpoint(t, url)}
 	k.phase(0)

@@ -37,7 +37,7 @@ var tables = []string{"run", "run_state", "event", "gate", "finding", "cache", "
 func TestNoOutputOfAGateHoldsAConfiguredKey(t *testing.T) {
 	t.Parallel()
 	key := "AIza" + "Sy-q7Rk2vXm9TbL4wZp8NcY3hJd6FsG1aVeU"
-	_, url := storetest.New(t)
+	_, url := storetest.Warm(t)
 	home, dir := t.TempDir(), t.TempDir()
 	env := func(name string) map[string]string {
 		return map[string]string{

@@ -21,7 +21,7 @@ import (
 
 // kills is how many random instants of a run are tried: of one that has every gate, and of one that has what it takes to be
 // killed and no more, which is over in a fraction of the time.
-const kills, leanKills = 12, 40
+const kills, leanKills = 4, 24
 
 // The agent is killed without warning at random instants of a run. After the
 // next command, whichever it is, the tree is exactly before or after, every run is

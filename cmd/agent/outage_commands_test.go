@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/urfave/cli/v2"
@@ -75,7 +76,7 @@ func withoutEngine(t *testing.T, url, path string) execution {
 		err = errors.Join(err, os.MkdirAll(filepath.Join(own, dir), 0o755))
 	}
 	if err := errors.Join(err, os.WriteFile(filepath.Join(own, "go.mod"), []byte("module agent\n"), 0o644)); err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 	args := strings.Fields(path)
 	for _, a := range stands[path].args {
@@ -92,9 +93,32 @@ func withoutEngine(t *testing.T, url, path string) execution {
 		"DOCKER_HOST=unix://" + filepath.Join(top, "docker.sock"),
 	}
 	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-		t.Fatal(err)
+		t.Error(err)
+		return execution{}
 	}
 	return execution{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// withoutAny runs every command by withoutEngine. Most of them do nothing but wait, so many do so at once.
+func withoutAny(t *testing.T, url string) map[string]execution {
+	t.Helper()
+	paths := leaves()
+	all := make([]execution, len(paths))
+	var wg sync.WaitGroup
+	free := make(chan struct{}, 12)
+	for i, path := range paths {
+		free <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-free }()
+			all[i] = withoutEngine(t, url, path)
+		})
+	}
+	wg.Wait()
+	done := map[string]execution{}
+	for i, path := range paths {
+		done[path] = all[i]
+	}
+	return done
 }
 
 // commitAll makes dir a repository with one commit.
@@ -138,33 +162,30 @@ func TestEveryCommandSaysWhatItStandsOn(t *testing.T) {
 func TestCommandsWithoutAnEngine(t *testing.T) {
 	t.Parallel()
 	_, url := storetest.New(t)
-	for _, path := range leaves() {
-		t.Run(path, func(t *testing.T) {
-			t.Parallel()
-			missing := func(got execution) bool {
-				return got.exit == run.ExitInfra && strings.Contains(got.stdout+got.stderr, "no Docker engine at unix://")
+	missing := func(got execution) bool {
+		return got.exit == run.ExitInfra && strings.Contains(got.stdout+got.stderr, "no Docker engine at unix://")
+	}
+	// With a database elsewhere.
+	for path, got := range withoutAny(t, url) {
+		switch needs := stands[path].on == needsEngine; {
+		case needs && path == "doctor":
+			if !missing(got) || !strings.Contains(got.stdout, "→ start Docker") {
+				t.Errorf("agent %s: %+v", path, got)
 			}
-			// With a database elsewhere.
-			got := withoutEngine(t, url, path)
-			switch needs := stands[path].on == needsEngine; {
-			case needs && path == "doctor":
-				if !missing(got) || !strings.Contains(got.stdout, "→ start Docker") {
-					t.Errorf("%+v", got)
-				}
-			case needs && (!missing(got) || !strings.Contains(got.stderr, "next: ")):
-				t.Errorf("it needs an engine: %+v", got)
-			case !needs && got.exit == run.ExitInfra:
-				t.Errorf("it needs no engine: %+v", got)
-			}
-			// The agent's own database lives on the engine.
-			got = withoutEngine(t, "", path)
-			switch needs := stands[path].on != noneNeeded || path == "db url" || path == "db down"; {
-			case needs && !missing(got):
-				t.Errorf("it needs the agent's own database: %+v", got)
-			case !needs && got.exit == run.ExitInfra:
-				t.Errorf("it needs no database: %+v", got)
-			}
-		})
+		case needs && (!missing(got) || !strings.Contains(got.stderr, "next: ")):
+			t.Errorf("agent %s needs an engine: %+v", path, got)
+		case !needs && got.exit == run.ExitInfra:
+			t.Errorf("agent %s needs no engine: %+v", path, got)
+		}
+	}
+	// The agent's own database lives on the engine.
+	for path, got := range withoutAny(t, "") {
+		switch needs := stands[path].on != noneNeeded || path == "db url" || path == "db down"; {
+		case needs && !missing(got):
+			t.Errorf("agent %s needs the agent's own database: %+v", path, got)
+		case !needs && got.exit == run.ExitInfra:
+			t.Errorf("agent %s needs no database: %+v", path, got)
+		}
 	}
 }
 
@@ -172,21 +193,17 @@ func TestCommandsWithoutAnEngine(t *testing.T) {
 func TestCommandsWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	const gone = "postgres://agent:canary-s3cret@127.0.0.1:1/agent"
-	for _, path := range leaves() {
-		t.Run(path, func(t *testing.T) {
-			t.Parallel()
-			got := withoutEngine(t, gone, path)
-			told := strings.Contains(got.stderr, "agent: database 127.0.0.1:1/agent not reachable, trying again (attempt ")
-			switch needs := stands[path].on == needsDatabase || path == "doctor"; {
-			case needs && (got.exit != run.ExitInfra || !told):
-				t.Errorf("it needs the database: %+v", got)
-			case !needs && told:
-				t.Errorf("it needs no database: %+v", got)
-			}
-			if strings.Contains(got.stderr, "canary") || strings.Contains(got.stdout, "canary") && path != "db url" {
-				t.Errorf("the password is told: %+v", got)
-			}
-		})
+	for path, got := range withoutAny(t, gone) {
+		told := strings.Contains(got.stderr, "agent: database 127.0.0.1:1/agent not reachable, trying again (attempt ")
+		switch needs := stands[path].on == needsDatabase || path == "doctor"; {
+		case needs && (got.exit != run.ExitInfra || !told):
+			t.Errorf("agent %s needs the database: %+v", path, got)
+		case !needs && told:
+			t.Errorf("agent %s needs no database: %+v", path, got)
+		}
+		if strings.Contains(got.stderr, "canary") || strings.Contains(got.stdout, "canary") && path != "db url" {
+			t.Errorf("agent %s tells the password: %+v", path, got)
+		}
 	}
 }
 

@@ -38,7 +38,7 @@ func newStandIn(t *testing.T) *standIn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, url := storetest.New(t)
+	_, url := storetest.Warm(t)
 	tags := fmt.Sprintf("agent-standin-%d-%d", os.Getpid(), time.Now().UnixNano())
 	s := &standIn{t, cmdline.Resolved(t.TempDir()), map[string]string{
 		"AGENT_DATABASE_URL": url, "XDG_STATE_HOME": t.TempDir(), "XDG_CONFIG_HOME": t.TempDir(), "AGENT_GUEST": os.Getenv("AGENT_GUEST"), "AGENT_SELF_TAGS": tags,

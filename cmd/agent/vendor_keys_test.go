@@ -39,7 +39,7 @@ func TestSecretsOfEveryVendorAreMasked(t *testing.T) {
 	rows := append(vendors.All(), llm.Vendor{Name: "third", Title: "Third", Settings: []llm.Setting{
 		{Kind: llm.KeyList, Name: "keys", Env: "THIRD_API_KEYS"}, {Kind: llm.Address, Name: "base_url", Env: "THIRD_BASE_URL"},
 	}})
-	_, database := storetest.New(t)
+	_, database := storetest.Warm(t)
 	env := map[string]string{"XDG_CONFIG_HOME": t.TempDir(), "AGENT_DATABASE_URL": database, "AGENT_RECORD_FILES": "false"}
 	var secrets, marks []string
 	plant := func(v llm.Vendor, s llm.Setting, form, mark string) {

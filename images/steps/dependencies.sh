@@ -77,7 +77,7 @@ run() {
 # a moment. What was fetched whole by then is kept, so that an attempt begins where the one before it ended.
 lost() {
 	[ "$lost" -lt 2 ] && [ "$code" != 124 ] || return 1
-	grep -qaiE 'ECONNRESET|ETIMEDOUT|EAI_AGAIN|ERR_SOCKET_TIMEOUT|FETCH_ERROR|socket hang up|connection (reset|broken|aborted)|timed? ?out|tls handshake|unexpected eof|IncompleteRead|\b50[0234] [^\n]*(error|bad gateway|unavailable)' "$tmp/said" || return 1
+	grep -qaiE 'ECONNRESET|ETIMEDOUT|EAI_AGAIN|ERR_SOCKET_TIMEOUT|FETCH_ERROR|socket hang up|connection (reset|broken|aborted)|timed? ?out|tls handshake|unexpected eof|IncompleteRead|\bE50[0234]\b|\b50[0234] .*(error|bad gateway|unavailable)' "$tmp/said" || return 1
 	lost=$((lost + 1))
 	echo "agent: the connection to $registry broke: once more" >&2
 	sleep "$((lost * 2))"
