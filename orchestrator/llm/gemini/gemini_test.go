@@ -14,6 +14,7 @@ import (
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/gemini"
 	"agent/orchestrator/llm/llmtest"
+	"agent/orchestrator/llm/wire"
 )
 
 var (
@@ -303,7 +304,7 @@ func TestACallIsOneConnectionAndReadsNoCredentials(t *testing.T) {
 
 func TestAnEventCostsMoreThanItsBytes(t *testing.T) {
 	_, err := ask(t, llmtest.Step{Keep: strings.Repeat("{},", 10_000)})
-	if kind(err) != llm.Malformed || !strings.Contains(err.Error(), "more than 262144 events") {
+	if kind(err) != llm.Malformed || !strings.Contains(err.Error(), wire.ErrEvents.Error()) {
 		t.Errorf("got %v", err)
 	}
 }

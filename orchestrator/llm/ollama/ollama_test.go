@@ -12,6 +12,7 @@ import (
 	"agent/orchestrator/llm"
 	"agent/orchestrator/llm/llmtest"
 	"agent/orchestrator/llm/ollama"
+	"agent/orchestrator/llm/wire"
 )
 
 var request = llm.Request{
@@ -194,7 +195,7 @@ func TestTheHostIsReadAsOllamaReadsIt(t *testing.T) {
 
 func TestALineCostsMoreThanItsBytes(t *testing.T) {
 	detail := fails(t, llm.Malformed, llmtest.Step{Keep: strings.Repeat("{}\n", 10_000)})
-	if !strings.Contains(detail, "more than 262144 events") {
+	if !strings.Contains(detail, wire.ErrEvents.Error()) {
 		t.Errorf("got %q", detail)
 	}
 }

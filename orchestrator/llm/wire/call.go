@@ -17,11 +17,11 @@ import (
 const (
 	// MaxBody bounds an answer. The longest answers of today's models are
 	// 65,536 tokens, about 20 MiB when every token is an event of its own.
-	MaxBody = 32 << 20
+	MaxBody = 32 << 20 >> min(raced, 1)
 	// MaxEvents bounds the events of an answer: four for each of those tokens,
 	// thoughts and counts among them. Reading an event costs far more than its
 	// bytes do, so many small ones would keep a processor busy for a minute.
-	MaxEvents = 1 << 18
+	MaxEvents = 1 << 18 >> raced
 	// maxFault bounds what is read of a body that only explains an error.
 	maxFault = 64 << 10
 	// maxHeader bounds the header of an answer.
