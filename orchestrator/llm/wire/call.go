@@ -17,11 +17,11 @@ import (
 const (
 	// MaxBody bounds an answer. The longest answers of today's models are
 	// 65,536 tokens, about 20 MiB when every token is an event of its own.
-	MaxBody = 32 << 20 >> min(raced, 1)
+	MaxBody = 32 << 20 >> lowerBody
 	// MaxEvents bounds the events of an answer: four for each of those tokens,
 	// thoughts and counts among them. Reading an event costs far more than its
 	// bytes do, so many small ones would keep a processor busy for a minute.
-	MaxEvents = 1 << 18 >> raced
+	MaxEvents = 1 << 18 >> lowerEvents
 	// maxFault bounds what is read of a body that only explains an error.
 	maxFault = 64 << 10
 	// maxHeader bounds the header of an answer.

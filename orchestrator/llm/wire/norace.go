@@ -2,5 +2,4 @@
 
 package wire
 
-// raced lowers no bound.
-const raced = 0
+const lowerBody, lowerEvents = 0, 0

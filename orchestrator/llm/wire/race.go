@@ -2,6 +2,6 @@
 
 package wire
 
-// raced lowers the bounds of an answer, by powers of two, in a program that is watched for races, which no user has: it takes ten
-// times as long to read up to them.
-const raced = 3
+// By how many powers of two the bounds of an answer are lower in a program that is watched for races, which no user has: reading up to
+// them takes ten times as long there.
+const lowerBody, lowerEvents = 1, 3
