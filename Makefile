@@ -23,7 +23,7 @@ CYCLONEDX   := github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.10.0
 EDIT_SCORE ?= ../shared/tools/edit_score.py
 EDIT_DEV   ?= ../shared/edit-dev/cases.jsonl.xz
 
-.PHONY: help build setup ready engine raced demo test check test-ollama test-agents test-forge test-runsc test-self test-compose battery fuzz soak picture sbom install package release test-release test-package lint bench bench-edit bench-engineer bench-verify bench-weakenings bench-real schemas clean
+.PHONY: help build setup ready engine raced demo test test-all check test-ollama test-agents test-forge test-runsc test-self test-compose battery fuzz soak picture sbom install package release test-release test-package lint bench bench-edit bench-engineer bench-verify bench-weakenings bench-real schemas clean
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
@@ -49,18 +49,31 @@ raced: build
 demo: setup ## the main job, on a copy of the example workspace
 	bash cmd/agent/testdata/demo.sh $(AGENT)
 
-# Those that take longest begin first, so that none is left to run alone at the end: packages begin in the order in which they are named.
-LONGEST     := ./cmd/agent ./verify ./verify/node ./images ./orchestrator/store ./orchestrator/run ./orchestrator/tournament ./orchestrator/crew/builder
+# What drives boxes: one package at a time, two tests of it. With two of these packages at once all of it takes a fifth longer: eight tests of
+# verify took 110 s two at a time, and 134 s four at a time. The others work beside each other; those that take longest begin first.
+BOXES       := ./cmd/agent ./verify ./verify/node ./verify/python ./verify/golang ./verify/smoke ./verify/repair ./images ./sandbox
+LONGEST     := ./orchestrator/store ./orchestrator/run ./orchestrator/tournament ./orchestrator/crew/builder ./cmd/agent/internal/command/pr
+OTHERS       = $(LONGEST) $$($(GO) list ./... | grep -vxF $(patsubst ./%,-e agent/%,$(BOXES)))
 
-# Two packages at a time. No result is taken from the cache: the engine is part of what is tested. `make lint` vets all
-# of it, so the tests are not vetted again. No debugger looks at the test programs: without what one wants they link in two thirds of the time.
+# No result is taken from the cache: the engine is part of what is tested. `make lint` vets all of it, so the tests are not vetted again. No
+# debugger looks at the test programs: without what one wants they link in two thirds of the time.
 # With the race detector a program sleeps before it ends, a second if nobody says otherwise: 20 ms here, since many programs are started.
+TESTING      = env -u AGENT_TEST_ENGINE CGO_ENABLED=1 GORACE=atexit_sleep_ms=20 $(GO) run $(GOTESTSUM) --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped,output
+TESTED       = -race -vet off -ldflags -w -count 1 -timeout 75m
+
 # Images are made of what is fetched, so the compiler works meanwhile.
 test: ## every test, with the race detector, on the real engine and the real database
 	@$(MAKE) --no-print-directory -j 2 ready raced
 	@mkdir -p bin
-	env -u AGENT_TEST_ENGINE CGO_ENABLED=1 GORACE=atexit_sleep_ms=20 $(GO) run $(GOTESTSUM) --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped,output --jsonfile bin/test.json -- -race -vet off -ldflags -w -p 2 -count 1 -timeout 75m $(LONGEST) ./...; \
-	code=$$?; echo 'the ten slowest tests:'; $(GO) run $(GOTESTSUM) tool slowest --jsonfile bin/test.json --num 10; exit $$code
+	@code=0; \
+	$(TESTING) --jsonfile bin/others.json -- $(TESTED) -p 2 $(OTHERS) || code=$$?; \
+	$(TESTING) --jsonfile bin/boxes.json -- $(TESTED) -p 1 $(BOXES) || code=$$?; \
+	cat bin/others.json bin/boxes.json >bin/test.json; \
+	echo 'the ten slowest tests:'; $(GO) run $(GOTESTSUM) tool slowest --jsonfile bin/test.json --num 10; exit $$code
+
+# Where cases of one kind are many and each takes a box or a run of its own, `make test` tries every second one or fewer.
+test-all: ## make test, with every case of the tests that draw some
+	AGENT_TEST_ALL=1 AGENT_TEST_FORGERIES=all $(MAKE) test
 
 check: lint ## the lints, and every test that needs no engine: a look between two edits
 	AGENT_TEST_ENGINE=none DOCKER_HOST=unix:///dev/null $(GO) test -vet off ./...

@@ -231,7 +231,10 @@ func TestWhatModelsAndTheWayToThemDoWrong(t *testing.T) {
 	var all sync.WaitGroup
 	free := make(chan bool, 12) // most of a trial is waiting, so more of them fit than there are processors
 	for _, list := range [][]ailment{limits(), statuses(), streams(), bodies(), answers(), connections()} {
-		for _, a := range list {
+		for i, a := range list {
+			if !drawn(i) {
+				continue
+			}
 			free <- true
 			all.Go(func() {
 				defer func() { <-free }()

@@ -20,8 +20,6 @@ mkdir -p /etc/dpkg/dpkg.cfg.d
 for dir in doc man info locale lintian; do
 	echo "path-exclude=/usr/share/$dir/*"
 done >/etc/dpkg/dpkg.cfg.d/agent
-# A build that is cut off leaves no image, so nothing here has to reach the disk by itself.
-echo force-unsafe-io >>/etc/dpkg/dpkg.cfg.d/agent
 
 # shellcheck source=/dev/null
 . /etc/os-release
