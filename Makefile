@@ -55,14 +55,30 @@ BOXES       := ./cmd/agent ./verify ./verify/node ./verify/python ./verify/golan
 LONGEST     := ./orchestrator/store ./orchestrator/run ./orchestrator/tournament ./orchestrator/crew/builder ./cmd/agent/internal/command/pr
 OTHERS       = $(LONGEST) $$($(GO) list ./... | grep -vxF $(patsubst ./%,-e agent/%,$(BOXES)))
 
+# The tests that take longest, and that have others beside them for what matters most: `make test-all` has them too.
+empty       :=
+LONG        := $(subst $(empty) $(empty),|,$(strip \
+	TestTheAgentIsBuiltFromItsWorkspaceAndRefusesAChangedGateWithoutAPerson TestAGoalOfEightTasksIsBuilt TestAHookIsKilledAtEveryPhase \
+	TestALoopIsKilledInEveryPhase TestServeIsKilledWhileAJobRuns TestAnAgentInABoxIsKilledAtEveryPhase TestTenRunsAreReplayedElsewhere \
+	TestKilledInEachPhaseOfAGoalNothingIsPaidForTwice TestAPlanThatIsKilledIsCarriedOn TestATaskFileThatIsKilledIsCarriedOn \
+	TestAPromotionWithoutATestSaysSo TestFiveKeysTakeTurnsRestAndReturn \
+	TestARewrittenTestBlocksOnlyWhereItProvesLess TestWhatALinterLoadsIsThatOfTheBase TestToolsOfTheWorkspaceJudgeIt \
+	TestWhatAConfigurationNamesIsThatOfTheBase TestCompilersOfTheWorkspaceJudgeIt TestOnlyAffectedModulesAreChecked \
+	TestWhatTheEngineLosesIsJudgedOnceMore TestAPluginImportsNothingOfThePatch TestMonorepoIsTypedAndLintedProjectByProject \
+	TestTestsRunOnTheNodeThatAWorkspaceAsksFor TestGoWorkspacesAreJudged TestEveryToolIsMissedWhenTheImageHasLostIt \
+	TestMonorepoIsTestedProjectByProject TestABoxHasWhatTheWorkspaceDependsOn \
+	TestNoForgedRecordOfScriptsPasses TestOrdinarySuitesOfScriptsAreAsWithoutWitnesses TestEveryMochaIsRead \
+	TestOneSourceIsOneAgentByteForByte TestWhatTheRegistryDoesNotHaveIsLeftOut TestWhatNpmRefusesIsInstalledAsTheProjectDoes \
+	TestALoopIsCarriedOn))
+
 # No result is taken from the cache: the engine is part of what is tested. `make lint` vets all of it, so the tests are not vetted again. No
 # debugger looks at the test programs: without what one wants they link in two thirds of the time.
 # With the race detector a program sleeps before it ends, a second if nobody says otherwise: 20 ms here, since many programs are started.
 TESTING      = env -u AGENT_TEST_ENGINE CGO_ENABLED=1 GORACE=atexit_sleep_ms=20 $(GO) run $(GOTESTSUM) --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped,output
-TESTED       = -race -vet off -ldflags -w -count 1 -timeout 75m
+TESTED       = -race -vet off -ldflags -w -count 1 -timeout 75m $(if $(AGENT_TEST_ALL),,-skip '^($(LONG))$$')
 
 # Images are made of what is fetched, so the compiler works meanwhile.
-test: ## every test, with the race detector, on the real engine and the real database
+test: ## the tests, with the race detector, on the real engine and the real database
 	@$(MAKE) --no-print-directory -j 2 ready raced
 	@mkdir -p bin
 	@code=0; \
@@ -72,7 +88,7 @@ test: ## every test, with the race detector, on the real engine and the real dat
 	echo 'the ten slowest tests:'; $(GO) run $(GOTESTSUM) tool slowest --jsonfile bin/test.json --num 10; exit $$code
 
 # Where cases of one kind are many and each takes a box or a run of its own, `make test` tries every second one or fewer.
-test-all: ## make test, with every case of the tests that draw some
+test-all: ## make test with the tests that take longest, and with every case of those that draw some
 	AGENT_TEST_ALL=1 AGENT_TEST_FORGERIES=all $(MAKE) test
 
 check: lint ## the lints, and every test that needs no engine: a look between two edits

@@ -146,6 +146,40 @@ func TestTheSuiteLeavesTheMachinesRecordAlone(t *testing.T) {
 	}
 }
 
+// What make test leaves to make test-all is there.
+func TestTheLongTestsAreThere(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(makefile), "\nLONG ")
+	list, _, _ = strings.Cut(list, "\n\n")
+	names := regexp.MustCompile(`\bTest\w+`).FindAllString(list, -1)
+	if len(names) == 0 {
+		t.Error("there are none")
+	}
+	missing := map[string]bool{}
+	for _, name := range names {
+		missing[name] = true
+	}
+	err = filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for name := range missing {
+			if strings.Contains(string(text), "\nfunc "+name+"(") {
+				delete(missing, name)
+			}
+		}
+		return err
+	})
+	if err != nil || len(missing) > 0 {
+		t.Errorf("%v: no test is called %v", err, missing)
+	}
+}
+
 // Every command that a text names with make is a target.
 func TestTheReadmeNamesTargetsThatAreThere(t *testing.T) {
 	t.Parallel()
