@@ -121,12 +121,6 @@ func TestAPluginImportsNothingOfThePatch(t *testing.T) {
 	t.Parallel()
 	const rest = "\n\ndef plugin(version: str) -> type[Plugin]:\n    return Own\n"
 	const own = "import sys\n\nfrom mypy.plugin import Plugin\n\nsys.path.append(\"tools\")\n%s\n\nclass Own(Plugin):\n    def get_function_hook(self, fullname: str) -> None:\n        %s\n" + rest
-	// Each ends the interpreter by one of two ways, in turn.
-	ends := 0
-	end := func() string {
-		ends++
-		return []string{"import os\n\nos._exit(0)\n", "import sys\n\nsys.exit(0)\n"}[ends%2]
-	}
 	for name, c := range map[string]struct{ top, lazy, module string }{
 		"from a package":          {"from pkg import sub", "return sub.found()", "tools/pkg/sub.py"},
 		"relative in the package": {"import pkg.rules", "return pkg.rules.found()", "tools/pkg/sub.py"},
@@ -138,19 +132,21 @@ func TestAPluginImportsNothingOfThePatch(t *testing.T) {
 		},
 		"one that comes first": {"try:\n    import early\nexcept ImportError:\n    early = None", "return None", "tools/early.py"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			files := map[string]string{
-				"mypy.ini": "[mypy]\nstrict = true\nplugins = tools/checker.py\nexclude = tools\n", "stock.py": strictTypes["stock.py"] + "\n\nprice(1)\n",
-				"tools/checker.py": fmt.Sprintf(own, c.top, c.lazy), "tools/pkg/__init__.py": "", "tools/pkg/rules.py": "from .sub import found\n\n__all__ = [\"found\"]\n",
-				"tools/pkg/sub.py": "def found() -> None:\n    return None\n",
-			}
-			s := newSite(t, files)
-			r := s.only(check.GateTypes).judge(t, verifytest.Change(t, s.base, map[string]string{c.module: end(), "stock.py": wrongType + "\n\nprice(1)\n"}))
-			g := find(t, r, check.GateTypes)
-			if g.Verdict != check.Fail || !slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return f.Rule == "return-value" }) {
-				t.Errorf("%s %s, %+v\n%s", g.Verdict, g.Detail, g.Findings, g.Output)
-			}
-		})
+		for _, end := range []string{"import os\n\nos._exit(0)\n", "import sys\n\nsys.exit(0)\n"} {
+			t.Run(name, func(t *testing.T) {
+				files := map[string]string{
+					"mypy.ini": "[mypy]\nstrict = true\nplugins = tools/checker.py\nexclude = tools\n", "stock.py": strictTypes["stock.py"] + "\n\nprice(1)\n",
+					"tools/checker.py": fmt.Sprintf(own, c.top, c.lazy), "tools/pkg/__init__.py": "", "tools/pkg/rules.py": "from .sub import found\n\n__all__ = [\"found\"]\n",
+					"tools/pkg/sub.py": "def found() -> None:\n    return None\n",
+				}
+				s := newSite(t, files)
+				r := s.only(check.GateTypes).judge(t, verifytest.Change(t, s.base, map[string]string{c.module: end, "stock.py": wrongType + "\n\nprice(1)\n"}))
+				g := find(t, r, check.GateTypes)
+				if g.Verdict != check.Fail || !slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return f.Rule == "return-value" }) {
+					t.Errorf("%s %s, %+v\n%s", g.Verdict, g.Detail, g.Findings, g.Output)
+				}
+			})
+		}
 	}
 }
 

@@ -68,9 +68,6 @@ func buildPrograms(dir string) error {
 	return os.Setenv("AGENT_GUEST", guest)
 }
 
-// drawn reports whether one of many cases of a kind is tried, by its number: every second one is, and all of them with AGENT_TEST_ALL.
-func drawn(i int) bool { return i%2 == 0 || os.Getenv("AGENT_TEST_ALL") != "" }
-
 // An execution is what one command printed and how it ended.
 type execution struct {
 	exit           int

@@ -232,7 +232,7 @@ func TestWhatModelsAndTheWayToThemDoWrong(t *testing.T) {
 	free := make(chan bool, 12) // most of a trial is waiting, so more of them fit than there are processors
 	for _, list := range [][]ailment{limits(), statuses(), streams(), bodies(), answers(), connections()} {
 		for i, a := range list {
-			if !drawn(i) {
+			if i%2 != 0 && os.Getenv("AGENT_TEST_ALL") == "" { // `make test-all` tries all of them
 				continue
 			}
 			free <- true

@@ -77,6 +77,7 @@ func withoutEngine(t *testing.T, url, path string) execution {
 	}
 	if err := errors.Join(err, os.WriteFile(filepath.Join(own, "go.mod"), []byte("module agent\n"), 0o644)); err != nil {
 		t.Error(err)
+		return execution{}
 	}
 	args := strings.Fields(path)
 	for _, a := range stands[path].args {

@@ -74,7 +74,7 @@ run() {
 }
 
 # lost is whether a connection broke, or the registry was in trouble, and it may be tried once more: twice in all steps together, after
-# a moment. What was fetched whole by then is kept, so that an attempt begins where the one before it ended.
+# a moment. What was fetched whole by then is kept, but by pip, which has no cache here.
 lost() {
 	[ "$lost" -lt 2 ] && [ "$code" != 124 ] || return 1
 	grep -qaiE 'ECONNRESET|ETIMEDOUT|EAI_AGAIN|ERR_SOCKET_TIMEOUT|FETCH_ERROR|socket hang up|connection (reset|broken|aborted)|timed? ?out|tls handshake|unexpected eof|IncompleteRead|\bE50[0234]\b|\b50[0234] .*(error|bad gateway|unavailable)' "$tmp/said" || return 1

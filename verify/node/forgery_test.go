@@ -109,8 +109,8 @@ func installedBench(t *testing.T, files map[string]string) check.Bench {
 	return checktest.NewBenchOn(t, l.Snapshot(t, image, base).ID, base, workspace.Changeset{}, sandbox.Limits{})
 }
 
-// TestNoForgedRecordOfScriptsPasses judges forgeries in one box for each runner. With AGENT_TEST_FORGERIES it judges all of them, and each
-// in a run without witnesses as well, where most are believed.
+// TestNoForgedRecordOfScriptsPasses judges forgeries in one box for each runner: with the witnesses,
+// and in a run without, where most of them are believed.
 func TestNoForgedRecordOfScriptsPasses(t *testing.T) {
 	t.Parallel()
 	for _, name := range slices.Sorted(maps.Keys(suites)) {
@@ -140,20 +140,16 @@ func TestNoForgedRecordOfScriptsPasses(t *testing.T) {
 			for _, r := range before.Tests {
 				ids = append(ids, r.ID)
 			}
-			all := os.Getenv("AGENT_TEST_FORGERIES") != ""
 			believed, caught := 0, 0
 			for i, f := range append([]forgery{{"", ""}}, s.forgeries...) {
-				if i%6 > 0 && !all {
+				if i%6 > 1 && os.Getenv("AGENT_TEST_FORGERIES") == "" {
 					continue
 				}
 				cs := verifytest.Change(t, base, map[string]string{"cart.js": unsoundCart + f.code + "\n"})
 				d := compare.NewDiff(cs, check.NewView(base, cs))
 				out := run(cs, nil)
 				with := s.check.Judge(before, out, d)
-				var alone check.Gate
-				if all {
-					alone = s.check.Judge(before, run(cs, ids), d)
-				}
+				alone := s.check.Judge(before, run(cs, ids), d)
 				var by []string
 				for _, one := range with.Findings {
 					by = append(by, one.Rule)

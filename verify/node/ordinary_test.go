@@ -36,7 +36,7 @@ var nodeOrdinary = []ordinary{
 	{"in functions", map[string]string{"b.test.js": "(function () {\n  const test = require('node:test');\n  const assert = require('node:assert');\n  test('b', () => assert.ok(1));\n})();\n"}, 1},
 }
 
-// TestOrdinarySuitesOfScriptsAreAsWithoutWitnesses runs suites with witnesses and without: all of them with AGENT_TEST_FORGERIES.
+// TestOrdinarySuitesOfScriptsAreAsWithoutWitnesses runs each suite with witnesses and without.
 func TestOrdinarySuitesOfScriptsAreAsWithoutWitnesses(t *testing.T) {
 	t.Parallel()
 	for _, name := range slices.Sorted(maps.Keys(suites)) {
@@ -44,7 +44,7 @@ func TestOrdinarySuitesOfScriptsAreAsWithoutWitnesses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := installedBench(t, s.files)
 			for i, o := range s.ordinary {
-				if i%6 != 0 && os.Getenv("AGENT_TEST_FORGERIES") == "" {
+				if i%4 != 0 && os.Getenv("AGENT_TEST_FORGERIES") == "" {
 					continue
 				}
 				cs := verifytest.Change(t, b.View.Base, o.files)
