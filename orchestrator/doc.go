@@ -192,6 +192,7 @@
 //	verify/policy/directive       the comments by which a file has tools report less, or more; pure
 //	verify/policy/runner          the table of what code does that reaches for what runs its tests; pure
 //	verify/policy/signature       what the heads of functions say of types; pure
+//	verify/policy/testform        how each language writes its tests; pure
 //	docs                          the topics of agent help, embedded
 //	migrations                    the schema, its views and roles
 //

@@ -146,6 +146,15 @@ func TestTestsAreComparedOneByOne(t *testing.T) {
 		{"lost without a touch", []check.TestResult{res("far.py::t", "passed")}, nil, check.Fail, compare.RuleTestLost},
 		{"module does not import", []check.TestResult{res("far.py::t", "passed")}, []check.TestResult{res("far.py", "error")}, check.Fail, compare.RuleTestError},
 		{"module skips itself", []check.TestResult{res("far.py::t", "passed")}, []check.TestResult{res("far.py", "skipped")}, check.Policy, compare.RuleTestRemoved},
+		{"new, and cannot begin as others could not", []check.TestResult{res("far.py::t", "error")}, []check.TestResult{res("far.py::t", "error"), res("a.py::u", "error")}, check.Pass, ""},
+		{"new, and cannot begin", []check.TestResult{res("far.py::t", "failed")}, []check.TestResult{res("far.py::t", "failed"), res("a.py::u", "error")}, check.Fail, compare.RuleTestError},
+		{"renamed, and neither can begin", []check.TestResult{res("a.py::t", "error")}, []check.TestResult{res("a.py::u", "error")}, check.Pass, ""},
+		{"one of two that cannot begin removed", []check.TestResult{res("a.py::t", "error"), res("a.py::u", "error")}, []check.TestResult{res("a.py::v", "error")}, check.Policy, compare.RuleTestRemoved},
+		{"passed, and its successor cannot begin as others could not", []check.TestResult{res("far.py::t", "error"), res("a.py::t", "passed")}, []check.TestResult{res("far.py::t", "error"), res("a.py::u", "error")}, check.Policy, compare.RuleTestRemoved},
+		{"passed, and its fixture fails as another did", []check.TestResult{res("far.py::t", "error"), res("a.py::t", "passed")}, []check.TestResult{res("far.py::t", "error"), res("a.py::t", "error")}, check.Fail, compare.RuleTestError},
+		{"module does not import as another did not", []check.TestResult{res("old.py", "error"), res("far.py::t", "passed")}, []check.TestResult{res("new.py", "error"), res("far.py", "error")}, check.Fail, compare.RuleTestError},
+		{"package does not build as another did not", []check.TestResult{res("x", "error"), res("far/a_test.go::t", "passed")}, []check.TestResult{res("x", "error"), res("far", "error")}, check.Fail, compare.RuleTestError},
+		{"new module that does not import as another did not", []check.TestResult{res("far.py", "error")}, []check.TestResult{res("far.py", "error"), res("a.py", "error")}, check.Pass, ""},
 		{"module imports again", []check.TestResult{res("far.py", "error")}, []check.TestResult{res("far.py::t", "passed")}, check.Pass, ""},
 	} {
 		g := compare.JudgeTests(check.Outcome{Tests: c.base}, check.Outcome{Tests: c.cand}, d)

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"path"
 	"strings"
 
 	"agent/sandbox/workspace/lazyregexp"
@@ -21,19 +22,53 @@ func groupOf(id string) string {
 	return file + "::" + generated.ReplaceAllString(name, "N")
 }
 
-// fresh counts the tests of a candidate that the baseline does not have and that pass, by
-// group and in the files that the patch wrote.
+// surroundings is what tests of the baseline say of the machine.
+type surroundings struct {
+	// missed has how tests ended that could not begin, for want of a fixture, a module or a
+	// service, in the words of whoever missed it.
+	missed map[string]bool
+	// places are the files of all tests and their folders, by their names now.
+	places map[string]bool
+}
+
+func newSurroundings(d check.Diff, base []check.TestResult) surroundings {
+	s := surroundings{map[string]bool{}, map[string]bool{}}
+	for _, r := range base {
+		file, _, _ := strings.Cut(d.NewID(r.ID), "::")
+		s.places[file], s.places[path.Dir(file)] = true, true
+		if r.Outcome == "error" && r.Message != "" {
+			s.missed[check.Unplaced(r.Message)] = true
+		}
+	}
+	return s
+}
+
+// lack reports whether a test could not begin, for want of what tests of the baseline missed too.
+// A file or package that does not load takes its tests with it, so one that had some lacks nothing.
+func (s surroundings) lack(r check.TestResult) bool {
+	return r.Outcome == "error" && s.missed[check.Unplaced(r.Message)] && !s.places[r.ID]
+}
+
+// fresh counts the tests of a candidate that the baseline does not have: those that pass, by
+// group and in the files that the patch wrote, and those that cannot begin here, by file.
 type fresh struct {
 	byGroup map[string]int
 	written int
+	idle    map[string]int
 }
 
 // newFresh counts them; before has the tests of the baseline under the names that they would have now.
-func newFresh(d check.Diff, before map[string]check.TestResult, cand []check.TestResult) *fresh {
-	f := &fresh{byGroup: map[string]int{}}
+func newFresh(d check.Diff, env surroundings, before map[string]check.TestResult, cand []check.TestResult) *fresh {
+	f := &fresh{byGroup: map[string]int{}, idle: map[string]int{}}
 	for _, r := range cand {
 		file, _, isTest := strings.Cut(r.ID, "::")
-		if _, known := before[r.ID]; known || !isTest || r.Outcome != "passed" {
+		if _, known := before[r.ID]; known || !isTest {
+			continue
+		}
+		if env.lack(r) {
+			f.idle[file]++
+		}
+		if r.Outcome != "passed" {
 			continue
 		}
 		f.byGroup[groupOf(r.ID)]++
@@ -54,6 +89,15 @@ func (f *fresh) replaced(d check.Diff, id string) bool {
 	if file, _, _ := strings.Cut(id, "::"); d.Touched[file] {
 		f.written--
 	}
+	return true
+}
+
+// unable reports whether a file has a new test that cannot begin here, and counts it.
+func (f *fresh) unable(file string) bool {
+	if f.idle[file] == 0 {
+		return false
+	}
+	f.idle[file]--
 	return true
 }
 

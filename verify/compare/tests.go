@@ -39,12 +39,17 @@ func JudgeTests(base, cand check.Outcome, d check.Diff) check.Gate {
 		// Under the name that the test would have now.
 		before[d.NewID(r.ID)] = r
 	}
+	env := newSurroundings(d, base.Tests)
 	after := map[string]check.TestResult{}
 	for _, r := range cand.Tests {
 		after[r.ID] = r
 		old, known := before[r.ID]
 		switch {
 		case r.Bad() && known && old.Bad() && (old.Outcome != "error" || check.SameMessage(old.Message, r.Message)):
+			g.Old++
+			g.OldFindings = oldTest(d, g.OldFindings, r)
+		case !known && env.lack(r):
+			// A test that is new and cannot begin here proves nothing, and nothing against the patch.
 			g.Old++
 			g.OldFindings = oldTest(d, g.OldFindings, r)
 		case r.Bad() && r.Within:
@@ -60,7 +65,7 @@ func JudgeTests(base, cand check.Outcome, d check.Diff) check.Gate {
 			g.Findings = append(g.Findings, f)
 		}
 	}
-	g.Findings = append(g.Findings, lostTests(d, before, base.Tests, cand.Tests, after)...)
+	g.Findings = append(g.Findings, lostTests(d, env, before, base.Tests, cand.Tests, after)...)
 	// Even when every test passed: nobody knows which ones did not get to run.
 	if cand.Blocked != "" {
 		g.Findings = append(g.Findings, check.Finding{Rule: RuleSession, Message: cand.Blocked})
@@ -84,14 +89,15 @@ func JudgeTests(base, cand check.Outcome, d check.Diff) check.Gate {
 // A test that has another number or another parameter now is not lost, as long as its group
 // has as many. Nor are tests that the patch removed where the files that it wrote have as many
 // others that pass: they were renamed, moved or split. Whether they assert as much is read off
-// the text (package policy), and those that were there run on the patched program too.
-func lostTests(d check.Diff, before map[string]check.TestResult, base, cand []check.TestResult, after map[string]check.TestResult) []check.Finding {
+// the text (package policy), and those that were there run on the patched program too. One that
+// could not begin here may have a successor that cannot either.
+func lostTests(d check.Diff, env surroundings, before map[string]check.TestResult, base, cand []check.TestResult, after map[string]check.TestResult) []check.Finding {
 	var removed, lost []check.Finding
-	others := newFresh(d, before, cand)
+	others := newFresh(d, env, before, cand)
 	for _, old := range base {
 		id := d.NewID(old.ID)
 		file, _, isTest := strings.Cut(id, "::") // or a module that was not collected
-		if _, there := after[id]; there || !isTest || after[file].Outcome == "error" || after[path.Dir(file)].Outcome == "error" || others.replaced(d, id) {
+		if _, there := after[id]; there || !isTest || after[file].Outcome == "error" || after[path.Dir(file)].Outcome == "error" || others.replaced(d, id) || env.lack(old) && others.unable(file) {
 			continue
 		}
 		// A person who deletes a test means it; one that vanishes from a file that

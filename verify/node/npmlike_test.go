@@ -106,7 +106,7 @@ func TestEveryMochaIsRead(t *testing.T) {
 	t.Parallel()
 	l := verifytest.Open(t)
 	files, manifests := map[string]string{}, map[string][]byte{}
-	for dir, version := range map[string]string{".": "6.2.3", "older": "5.2.0", "oldest": "3.5.3", "new": "10.8.2"} {
+	for dir, version := range map[string]string{".": "6.2.3", "older": "5.2.0", "oldest": "3.5.3", "new": "10.8.2", "made": "10.8.2"} {
 		manifest := path.Join(dir, "package.json")
 		files[manifest] = fmt.Sprintf(`{"devDependencies": {"mocha": %q}, "scripts": {"test": "mocha --reporter dot spec"}}`, version)
 		manifests[manifest] = []byte(files[manifest])
@@ -121,6 +121,9 @@ func TestEveryMochaIsRead(t *testing.T) {
 	files["new/package.json"] = strings.Replace(files["new/package.json"], `{"test"`, `{"build": "node make.js", "test"`, 1)
 	files["new/make.js"] = "require('fs').writeFileSync('index.js', 'module.exports = 4;');\nprocess.exit(2);\n"
 	files["new/spec/a.js"] = "require('..');\n" + files["new/spec/a.js"]
+	// The tests themselves are made, and no test script says by what.
+	files["made/package.json"] = strings.Replace(files["made/package.json"], `{"test": "mocha --reporter dot spec"}`, `{"compile": "node make.js", "test": "mocha --reporter dot \"out/**/*.js\" -s 0"}`, 1)
+	files["made/make.js"] = "require('fs').cpSync('spec', 'out/spec', { recursive: true });\n"
 	// One that starts its runner itself, with something set.
 	files["older/package.json"] = strings.Replace(files["older/package.json"], `"mocha --`, `"node bin/run.js mocha --`, 1)
 	files["older/bin/run.js"] = "const { spawn } = require('child_process');\nspawn(process.argv[2], process.argv.slice(3), { stdio: 'inherit', shell: true, env: { ...process.env, SET: '1' } }).on('exit', (code) => process.exit(code));\n"
@@ -136,8 +139,8 @@ func TestEveryMochaIsRead(t *testing.T) {
 		got = append(got, r.ID+" "+r.Outcome)
 	}
 	var want []string
-	for _, dir := range []string{".", "new", "older", "oldest"} {
-		file := path.Join(dir, "spec/a.js")
+	for _, dir := range []string{".", "made", "new", "older", "oldest"} {
+		file := path.Join(dir, map[bool]string{true: "out"}[dir == "made"], "spec/a.js")
 		want = append(want, file+"::a > adds passed", file+"::a > fails failed", file+"::a > later skipped")
 	}
 	slices.Sort(got)

@@ -104,13 +104,14 @@ func (p *preparation) run(ctx context.Context, b check.Bench, root string, list 
 	return failed, out, true
 }
 
-// unloaded matches what runners say of a module that is not there.
-var unloaded = lazyregexp.New(`Cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|TS2307|Failed to resolve`)
+// unloaded matches what runners say of a module that is not there, or of test files that are not: those that a
+// compiler writes.
+var unloaded = lazyregexp.New(`Cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|TS2307|Failed to resolve|[Nn]o test(?:s| files)? found|Couldn.t find any files to test|Could not find '`)
 
 // makers are the scripts that make what a package is used by; npm runs the first ones when it installs a checkout.
 var makers = []string{"prepare", "prepublish", "build", "compile", "prepublishOnly", "prepack"}
 
-// build makes what a package is used by where its tests did not load for want of a module, and reports whether
+// build makes what a package is used by where its tests did not load, or were not there, for want of that, and reports whether
 // there is something new for them: no test script says so, but whoever works on the project has done it before.
 func (p *preparation) build(ctx context.Context, b check.Bench, root string, results []check.TestResult, out check.Outcome) (built bool, cost check.Outcome) {
 	if !unloaded.MatchString(out.Blocked) && !slices.ContainsFunc(results, func(r check.TestResult) bool { return r.Outcome == "error" && unloaded.MatchString(r.Message) }) {

@@ -55,17 +55,19 @@ func AddsSuppression(cs workspace.Changeset) bool {
 }
 
 // addedSuppressions returns the suppressions that are new, and the holds of those that do not block: of coverage,
-// by which no gate fails, and of a line of a test that was there before, which hides nothing of the program. A
+// by which no gate fails, of how a program reads, and of a line of a test that was there before, which hides nothing of the program. A
 // file that comes with the changeset may have the name of a test and be a part of the program. Tests are
 // compared with tests: what a test no longer suppresses is no excuse for the program.
 func addedSuppressions(before, after []sourceFile) (blocking []mark, shown []Hold) {
-	var counted, tested []mark
+	var counted, tested, styled []mark
 	for _, tests := range []bool{false, true} {
 		of := func(f sourceFile) bool { return f.test == tests }
 		for _, m := range newSuppressions(each(filter(before, of), suppressionsIn), each(filter(after, of), suppressionsIn)) {
 			switch created := slices.ContainsFunc(after, func(f sourceFile) bool { return f.path == m.path && f.created }); {
 			case slices.Contains(coverageFamilies, m.form):
 				counted = append(counted, m)
+			case directive.OfStyle(m.form, m.codes):
+				styled = append(styled, m)
 			case tests && !m.wide && !created:
 				tested = append(tested, m)
 			default:
@@ -74,6 +76,7 @@ func addedSuppressions(before, after []sourceFile) (blocking []mark, shown []Hol
 		}
 	}
 	shown = notBlocking(Suppression, addsSuppression, counted, " (no gate fails by coverage; what was executed is told without it)")
+	shown = append(shown, notBlocking(Suppression, addsSuppression, styled, " (of what is about style alone)")...)
 	return blocking, append(shown, notBlocking(Suppression, addsSuppression, tested, " (in a test, for one line)")...)
 }
 

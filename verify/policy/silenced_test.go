@@ -68,6 +68,10 @@ func TestASuppressionThatHidesNothingOfTheProgramIsShown(t *testing.T) {
 		{"a_test.go", "package a\n", "package a //nolint:revive\n", false},
 		{"a.py", "x = 1\n", "if x:  # pragma: no cover\n    x = 1\n", false},
 		{"src/a.ts", "f();\n", "/* c8 ignore start */\nf();\n/* c8 ignore stop */\n", false},
+		{"a.go", "const A_B = 1\n", "const A_B = 1 //nolint:revive,stylecheck // as the protocol has it\n", false},
+		{"a.py", "def f(): pass\n", "def f(a, b, c): pass  # pylint: disable=too-many-arguments\n", false},
+		{"a.go", "f()\n", "f() //nolint:revive,errcheck\n", true},
+		{"a.py", "f()\n", "f()  # pylint: disable=no-member\n", true},
 		// For every line that is yet to come, of the program, or of what only has the name of a test.
 		{"tests/test_a.py", "x = 1\n", "# ruff: noqa\nx = 1\n", true},
 		{"src/a.test.ts", "f();\n", "// @ts-nocheck\nf(1);\n", true},

@@ -6,6 +6,7 @@ import (
 
 	"agent/sandbox/workspace/lang"
 	"agent/sandbox/workspace/lazyregexp"
+	"agent/verify/policy/testform"
 )
 
 var (
@@ -20,7 +21,7 @@ var (
 // results have it, in the text of the file at path. One that cannot be found, or asserts nothing by itself, does not.
 func SpeaksOnlyOf(path, text, test string, names map[string]bool) bool {
 	l := lang.Of(path)
-	if l == nil || !ReadsTests(path) {
+	if l == nil || !testform.Known(path) {
 		return false
 	}
 	f := sourceFile{path: path, lang: l.Family, test: true, lines: l.Lex(text)}
@@ -54,7 +55,7 @@ func (b *block) speaksOnlyOf(names map[string]bool) bool {
 	statements := slices.Concat(b.assertions, b.others)
 	slices.SortStableFunc(statements, func(x, y statement) int { return x.line - y.line })
 	for _, s := range statements {
-		if s.line == b.from && !testForms[b.file.lang].assertion.MatchString(s.code) {
+		if s.line == b.from && !testform.Of(b.file.lang).Assertion.MatchString(s.code) {
 			continue // the test's own name
 		}
 		code := b.file.joined(s)
@@ -64,10 +65,10 @@ func (b *block) speaksOnlyOf(names map[string]bool) bool {
 					made[w] = true
 				}
 			}
-		} else if asserting.MatchString(s.code) || b.file.lang == lang.Go && goHelper.MatchString(s.code) || testForms[b.file.lang].assertion.MatchString(s.code) {
+		} else if asserting.MatchString(s.code) || b.file.lang == lang.Go && goHelper.MatchString(s.code) || testform.Of(b.file.lang).Assertion.MatchString(s.code) {
 			return false
 		}
-		asserts = asserts || testForms[b.file.lang].assertion.MatchString(s.code)
+		asserts = asserts || testform.Of(b.file.lang).Assertion.MatchString(s.code)
 	}
 	return asserts
 }

@@ -6,6 +6,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lazyregexp"
+	"agent/verify/policy/testform"
 )
 
 // A suite is the tests and helpers on one side of a changeset.
@@ -84,7 +85,7 @@ func (s *suite) holds(old suite) bool {
 // no function. New tests beside the old ones touch nothing. ok is false for a file that is not read.
 func Rewritten(c workspace.Change) (names []string, all, ok bool) {
 	before, after := sides(workspace.Changeset{Changes: []workspace.Change{c}})
-	if len(before) == 0 || len(after) == 0 || !ReadsTests(c.Path) {
+	if len(before) == 0 || len(after) == 0 || !testform.Known(c.Path) {
 		return nil, false, false
 	}
 	was, now := textsOf(before[0]), textsOf(after[0])

@@ -5,6 +5,7 @@ import (
 
 	"agent/sandbox/workspace/lang"
 	"agent/sandbox/workspace/lazyregexp"
+	"agent/verify/policy/testform"
 )
 
 // A block is a function of a file of tests, or a call that takes one.
@@ -167,7 +168,7 @@ func record(open []*block, f sourceFile, i int, code string) {
 	// The line that opens a test may hold all of it.
 	for part := range strings.SplitSeq(code, ";") {
 		part = strings.TrimSpace(part)
-		if testForms[f.lang].assertion.MatchString(part) {
+		if testform.Of(f.lang).Assertion.MatchString(part) {
 			owner.assertions = append(owner.assertions, statement{i, part})
 		} else if part != "" {
 			owner.others = append(owner.others, statement{i, part})

@@ -7,6 +7,7 @@ import (
 
 	"agent/sandbox/workspace/lang"
 	"agent/sandbox/workspace/lazyregexp"
+	"agent/verify/policy/testform"
 )
 
 // Bounds of what is read of one assertion, in lines and in bytes, and of what one
@@ -28,7 +29,7 @@ func (f sourceFile) whole(a statement) (code, raw string) {
 	raw = strings.TrimSpace(f.lines[a.line].Raw)
 	for i := a.line + 1; i < min(len(f.lines), a.line+longestAssertion) && len(raw) < largestAssertion; i++ {
 		next := strings.TrimSpace(f.lines[i].Code)
-		if depth <= 0 && !strings.HasPrefix(next, ".") || testForms[f.lang].assertion.MatchString(next) {
+		if depth <= 0 && !strings.HasPrefix(next, ".") || testform.Of(f.lang).Assertion.MatchString(next) {
 			break
 		}
 		code, raw = code+" "+next, raw+" "+strings.TrimSpace(f.lines[i].Raw)

@@ -5,6 +5,7 @@ import (
 
 	"agent/sandbox/workspace/lang"
 	"agent/sandbox/workspace/lazyregexp"
+	"agent/verify/policy/testform"
 )
 
 // A deadForm is how a language keeps code from running.
@@ -42,7 +43,7 @@ var passes = lazyregexp.New(`^(?:pass|\.\.\.|continue|return(?:\s+None|\s+True)?
 // deadIn returns the lines of a file that keep assertions behind or in them from running,
 // and the handlers that take them.
 func deadIn(f sourceFile) (list []mark) {
-	form, forms := deadForms[f.lang], testForms[f.lang]
+	form, forms := deadForms[f.lang], testform.Of(f.lang)
 	// The line that leaves, and its indentation; -1 for none.
 	left, indent := -1, 0
 	for i, line := range f.lines {
@@ -65,7 +66,7 @@ func deadIn(f sourceFile) (list []mark) {
 		switch {
 		case form.leave.MatchString(code) && left < 0:
 			left, indent = i, in
-		case left >= 0 && in >= indent && forms.assertion.MatchString(code):
+		case left >= 0 && in >= indent && forms.Assertion.MatchString(code):
 			list = append(list, f.mark(left, "dead", "", false))
 			left = -1
 		}

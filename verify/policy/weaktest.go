@@ -3,11 +3,13 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"agent/verify/policy/testform"
 )
 
 // testHolds lists what weakens the tests of a changeset.
 func testHolds(before, after []sourceFile) []Hold {
-	isTest := func(f sourceFile) bool { _, known := testForms[f.lang]; return f.test && known }
+	isTest := func(f sourceFile) bool { return f.test && testform.Of(f.lang).Assertion != nil }
 	before, after = filter(before, isTest), filter(after, isTest)
 	var old, now suite
 	for _, f := range before {
@@ -47,13 +49,14 @@ func testHolds(before, after []sourceFile) []Hold {
 
 // skipsIn returns the marks of a file by which tests do not count.
 func skipsIn(f sourceFile) (list []mark) {
-	forms := testForms[f.lang]
+	forms, measures := testform.Of(f.lang), testform.Measures(f.lang, f.lines)
 	for i, line := range f.lines {
 		code := strings.TrimSpace(line.Code)
 		switch {
-		case forms.skip != nil && forms.skip.MatchString(code):
+		case measures(i):
+		case forms.Skip != nil && forms.Skip.MatchString(code):
 			list = append(list, f.mark(i, "skip", "", false))
-		case !f.created && forms.maybe.MatchString(code):
+		case !f.created && forms.Maybe.MatchString(code):
 			list = append(list, f.mark(i, "skip", maybe, false))
 		}
 	}
@@ -63,7 +66,7 @@ func skipsIn(f sourceFile) (list []mark) {
 // alwaysIn returns the assertions of a file that never fail.
 func alwaysIn(f sourceFile) (list []mark) {
 	for i, line := range f.lines {
-		if testForms[f.lang].always.MatchString(strings.TrimSpace(line.Code)) {
+		if testform.Of(f.lang).Always.MatchString(strings.TrimSpace(line.Code)) {
 			list = append(list, f.mark(i, "always", "", false))
 		}
 	}
@@ -142,7 +145,7 @@ func (s *suite) empties() (list []mark) {
 			continue
 		}
 		// A test of several lines is judged as if it stood on one.
-		if testForms[b.file.lang].empty.MatchString(strings.TrimSpace(strings.Join(b.code, " "))) {
+		if testform.Of(b.file.lang).Empty.MatchString(strings.TrimSpace(strings.Join(b.code, " "))) {
 			list = append(list, b.file.mark(b.from, noBody+b.name, "", false))
 		}
 	}

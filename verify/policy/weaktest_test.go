@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"agent/sandbox/workspace"
+	"agent/verify/policy/testform"
 
 	"pgregory.net/rapid"
 )
@@ -29,6 +30,11 @@ const skip = "t.Ski" + "p"
 
 func goTest(body string) string {
 	return "package cart\n\nfunc TestTotal(t *testing.T) {\n\tcart := New()\n\t" + body + "\n}\n"
+}
+
+// bench makes a benchmark of such a test.
+func bench(text string) string {
+	return strings.NewReplacer("TestTotal(t *testing.T)", "BenchmarkTotal(b *testing.B)", skip, "b"+skip[1:]).Replace(text)
 }
 
 // weakerTests are changes after which tests test less.
@@ -130,6 +136,8 @@ var sameTests = []textChange{
 	{"test_a.py", "@pytest.mark.skip\n" + pyTest("assert f()"), "@pytest.mark.skipif(WINDOWS)\n" + pyTest("assert f()")},
 	{"a.test.ts", strings.Replace(jsTest("f();"), "it(", "it.skip(", 1), jsTest("f();")},
 	{"test_a.py", "def test_a():\n    pass\n", "import os\n\ndef test_a():\n    pass\n"},
+	// Nobody runs a benchmark to see it pass.
+	{"a_test.go", bench(goTest("cart.Check(t)")), bench(goTest("if cart == nil {\n\t\t" + skip + "()\n\t}\n\tcart.Check(t)"))},
 	// No test.
 	{"src/a.py", "def test_total():\n    assert f()\n", "def test_total():\n    pass\n"},
 	{"src/a.ts", "assert(f());\n", "it.skip();\n"},
@@ -308,7 +316,7 @@ func TestANewTestIsSkippedOnAConditionBeyondItsParameters(t *testing.T) {
 func TestWhichTestsAreRead(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{"tests/test_a.py": true, "a.test.ts": true, "a_test.go": true, "a.zig": false, "tests/data.json": false, "run": false} {
-		if got := ReadsTests(name); got != want {
+		if got := testform.Known(name); got != want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

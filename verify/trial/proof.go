@@ -8,6 +8,7 @@ import (
 
 	"agent/verify/check"
 	"agent/verify/policy"
+	"agent/verify/policy/testform"
 )
 
 // A proof is what a rewritten test was seen to do on the program as it was, the better the
@@ -20,7 +21,7 @@ const (
 	// It passes with either program.
 	accepting
 	// It needs a name that only the patched program has, so nothing was measured. Whether it
-	// asserts as much is left to its text, see policy.ReadsTests.
+	// asserts as much is left to its text, see testform.Known.
 	unloaded
 	// It passes with either program, and fails on every mutant that the test failed on and on every one of what
 	// the patch writes.
@@ -133,7 +134,7 @@ func plural(n int) string {
 
 // blocks reports whether a rewritten test proves less than the one that was there, for all that is known.
 func (x rewriting) blocks() bool {
-	return x.proof < unloaded || x.proof == unloaded && !policy.ReadsTests(x.file())
+	return x.proof < unloaded || x.proof == unloaded && !testform.Known(x.file())
 }
 
 // mostSaid is the most that is shown of a test's message, in bytes.

@@ -1,0 +1,29 @@
+package directive
+
+import (
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
+)
+
+// styles match, by family, the codes that are about how a program reads: its names, length, order, spaces and comments.
+// Whoever hides one hides no fault. Tools that a gate runs need no row: what they report without it is measured. Linters of
+// Go are those that golangci-lint's documentation has as style, format or complexity; faults among what they report, go vet
+// and staticcheck find too, which do not read the comment. Of pylint they are the conventions and refactorings (C and R of
+// its list of messages).
+var styles = map[string]*lazyregexp.Regexp{
+	"nolint": lazyregexp.New(`^(?:asciicheck|containedctx|cyclop|decorder|dogsled|dupl|dupword|err113|errname|exhaustruct|funcorder|funlen|gci|gochecknoglobals|gochecknoinits|` +
+		`gocognit|goconst|gocyclo|godot|godox|goerr113|gofmt|gofumpt|goheader|goimports|golines|golint|gomnd|grouper|importas|inamedparam|interfacebloat|intrange|ireturn|` +
+		`lll|maintidx|misspell|mnd|nakedret|nestif|nlreturn|nolintlint|nonamedreturns|paralleltest|perfsprint|prealloc|revive|stylecheck|tagalign|tagliatelle|testpackage|` +
+		`thelper|unconvert|usestdlibvars|usetesting|varnamelen|whitespace|wrapcheck|wsl|wsl_v5)$`),
+	"pylint": lazyregexp.New(`^(?:[cr]\d{4}|too-(?:many|few)-[a-z-]+|missing-(?:module-|class-|function-)?docstring|invalid-name|line-too-long|disallowed-name|consider-(?:using|merging|iterating|swap)-[a-z-]+|` +
+		`no-else-[a-z]+|duplicate-code|wrong-import-(?:order|position)|ungrouped-imports|import-outside-toplevel|no-self-use|superfluous-parens|trailing-(?:whitespace|newlines)|` +
+		`unnecessary-(?:comprehension|lambda-assignment)|chained-comparison|simplifiable-[a-z-]+|useless-(?:return|object-inheritance))$`),
+}
+
+// OfStyle reports whether a suppression of a family hides only how a program reads, by its codes as In gives them.
+func OfStyle(family, codes string) bool {
+	form := styles[family]
+	return form != nil && codes != "" && !slices.ContainsFunc(strings.Fields(codes), func(c string) bool { return !form.MatchString(c) })
+}

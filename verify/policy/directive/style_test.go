@@ -1,0 +1,29 @@
+package directive
+
+import "testing"
+
+func TestStyleIsWhatEachCodeIsAbout(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		family, codes string
+		want          bool
+	}{
+		{"nolint", "revive", true},
+		{"nolint", "funlen gocognit revive", true},
+		{"nolint", "errcheck", false},
+		{"nolint", "gosec revive", false},
+		{"nolint", "staticcheck", false},
+		{"nolint", "", false},
+		{"pylint", "too-many-arguments", true},
+		{"pylint", "c0103 r0913", true},
+		{"pylint", "w0613", false},
+		{"pylint", "no-member", false},
+		{"pylint", "line-too-long no-member", false},
+		{"noqa", "e501", false}, // ruff is run without it
+		{"eslint", "revive", false},
+	} {
+		if got := OfStyle(c.family, c.codes); got != c.want {
+			t.Errorf("%s %q: %v", c.family, c.codes, got)
+		}
+	}
+}

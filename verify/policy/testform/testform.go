@@ -1,0 +1,79 @@
+// Package testform is the table of how each language writes its tests: what asserts, what keeps a test from
+// counting, and what an empty one looks like. Text is read by form, line for line; what becomes of a changeset that
+// makes a test weaker is the business of package policy.
+package testform
+
+import (
+	"strings"
+
+	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
+)
+
+// A Form is how a language writes what weakens a test. Each part is matched against the code of a line without
+// its strings, comments and the space around it.
+type Form struct {
+	// A statement that may make a test fail.
+	Assertion *lazyregexp.Regexp
+	// An assertion that never does.
+	Always *lazyregexp.Regexp
+	// A mark that keeps a test from counting, or others beside it; nil where there is none.
+	Skip *lazyregexp.Regexp
+	// A condition or a call that may: of no weight in a new file.
+	Maybe *lazyregexp.Regexp
+	// What an empty test looks like, on one line.
+	Empty *lazyregexp.Regexp
+}
+
+// forms are those that are known.
+var forms = map[lang.Family]Form{
+	lang.Python: {
+		Assertion: lazyregexp.New(`^assert\b|\.(?:assert|fail)\w*\s*\(|^(?:with\s+)?(?:pytest\.)?(?:raises|warns|fail)\s*\(|^with\s+pytest\.(?:raises|warns)|^(?:\w+\.)*assert_\w+\s*\(`),
+		Always:    lazyregexp.New(`^assert\s*\(?\s*(?:True|not False|[1-9][0-9]*|"")\s*\)?\s*(?:,.*)?$|^assert\s+(?:True\s*==\s*True|1\s*==\s*1|True is True)|\.assertTrue\(\s*True\b|\.assertFalse\(\s*False\b|^assert\b.*\bor True\s*$|^assert\s*\([^()]*,\s*""\s*\)$`),
+		Skip:      lazyregexp.New(`\bmark\.(?:skip|xfail)\b|@(?:unittest\.)?(?:skip|expectedFailure)\b|^@?xfail\b|^__test__\s*=\s*False|^collect_ignore(?:_glob)?\b`),
+		Maybe:     lazyregexp.New(`\bmark\.skipif\b|@(?:unittest\.)?skip(?:If|Unless)\b|\bpytest\.(?:skip|xfail|importorskip)\s*\(|\.skipTest\(|\bSkipTest\b`),
+		Empty:     lazyregexp.New(`^(?:async\s+)?def\s.*:\s*(?:""\s*)?(?:pass|\.\.\.|return|return None|"")?\s*$`),
+	},
+	lang.Script: {
+		Assertion: lazyregexp.New(`\b(?:expect|assert)\b[\w.]*\s*\(|\.should\b`),
+		Always:    lazyregexp.New(`\bexpect\(\s*(?:true\s*\)\.(?:toBe|toEqual|toStrictEqual)\(\s*true|true\s*\)\.toBeTruthy\(|false\s*\)\.(?:toBe|toEqual|toStrictEqual)\(\s*false|false\s*\)\.toBeFalsy\(|1\s*\)\.(?:toBe|toEqual)\(\s*1)\s*\)|\bassert(?:\.ok)?\(\s*(?:true|1)\s*[,)]|\bassert\.(?:\w*[eE]qual)\(\s*(?:true\s*,\s*true|1\s*,\s*1)\s*[,)]`),
+		Skip:      lazyregexp.New(`\b(?:it|test|describe|suite|context|specify|bench)(?:\.\w+)*\.(?:skip|only|todo|fixme|fails|failing)\b|^(?:xit|xtest|xdescribe|xcontext|fit|fdescribe|fcontext)\s*\(|[{,]\s*(?:skip|only|todo)\s*:\s*(?:true\b|"")`),
+		Maybe:     lazyregexp.New(`\.(?:skipIf|runIf)\s*\(|\b(?:t|this|ctx|test)\.(?:skip|todo)\s*\(`),
+		Empty:     lazyregexp.New(`^(?:it|test|specify)\b[\w.]*\s*\(.*(?:=>\s*\{\s*\}|function\s*\w*\s*\([^)]*\)\s*\{\s*\})\s*(?:,[^,]*)?\)\s*;?$`),
+	},
+	lang.Go: {
+		Assertion: lazyregexp.New(`\b(?:t|b|f|tb|tt|c)\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\b(?:assert|require|is|qt)\.\w+\(`),
+		Always:    lazyregexp.New(`\b(?:assert|require)\.(?:True\(\s*t\s*,\s*true|False\(\s*t\s*,\s*false|Equal\(\s*t\s*,\s*(?:1\s*,\s*1|true\s*,\s*true))\s*[,)]`),
+		Maybe:     lazyregexp.New(`\b(?:t|b|f|tb)\.Skip(?:f|Now)?\(`),
+		Empty:     lazyregexp.New(`^func\s+Test\w*\([^)]*\)\s*\{\s*\}$`),
+	},
+}
+
+// Of returns the form of a language; of one whose tests are not read, one without an expression.
+func Of(family lang.Family) Form { return forms[family] }
+
+// Known reports whether the text of tests in a file of that name is read for what makes
+// them weaker.
+func Known(name string) bool {
+	l := lang.Of(name)
+	return l != nil && Of(l.Family).Assertion != nil
+}
+
+// goFunc matches the head of a function or method of Go that has a name; benchmark matches that of a benchmark.
+var (
+	goFunc    = lazyregexp.New(`\bfunc\s*(?:\([^)]*\))?\s*[\pL_][\pL\pN_]*\s*[\[(]`)
+	benchmark = lazyregexp.New(`^func Benchmark\w*\(\w+ \*\w+\.B\) \{$`)
+)
+
+// Measures reports line by line whether it only measures time: a benchmark of Go is no test, and runs only
+// where somebody asks for it.
+func Measures(family lang.Family, lines []lang.Line) func(i int) bool {
+	measures := make([]bool, len(lines))
+	for i, within := 0, false; family == lang.Go && i < len(lines); i++ {
+		if goFunc.MatchString(lines[i].Code) {
+			within = benchmark.MatchString(strings.TrimRight(lines[i].Code, " \t\r"))
+		}
+		measures[i] = within
+	}
+	return func(i int) bool { return measures[i] }
+}

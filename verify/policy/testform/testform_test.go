@@ -1,0 +1,50 @@
+package testform
+
+import (
+	"fmt"
+	"testing"
+
+	"agent/sandbox/workspace/lang"
+)
+
+func TestEachLanguageOfTestsIsRead(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{"a_test.py": true, "a.test.ts": true, "a_test.go": true, "a.sh": false, "a.rs": false, "a": false, "": false} {
+		if got := Known(name); got != want {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+	for family, f := range forms {
+		if f.Assertion == nil || f.Always == nil || f.Maybe == nil || f.Empty == nil {
+			t.Errorf("%s lacks an expression", family)
+		}
+	}
+}
+
+func TestABenchmarkIsNoTest(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"func BenchmarkA(b *testing.B) {\n\tx()\n}\nfunc TestA(t *testing.T) {\n\tx()\n}": "[true true true false false false]",
+		"func BenchmarkA(t *testing.T) {\n\tx()\n}":                                       "[false false false]",
+		"func (s *S) BenchmarkA(b *testing.B) {\n}":                                       "[false false]",
+		"func BenchmarkA(b *testing.B) { }; func TestA(t *testing.T) {\n\tx()":            "[false false]",
+		"func BenchmarkA(b *testing.B) {\n} ; func (S) TestA(t *testing.T) {\n\tx()":      "[true false false]",
+		"func BenchmarkA(b *testing.B) {\n\tb.Run(x, func(b *testing.B) {\n\t\tx()":       "[true true true]",
+		"func TestA(t *testing.T) {\n/*\nfunc BenchmarkA(b *testing.B) {\n*/\n\tx()":      "[false false false false false]",
+		"func TestA(t *testing.T) {\n\t_ = `\nfunc BenchmarkA(b *testing.B) {\n`\n\tx()":  "[false false false false false]",
+		"": "[]",
+	} {
+		lines := lang.Named("go").Lex(text)
+		measures := Measures(lang.Go, lines)
+		got := make([]bool, len(lines))
+		for i := range lines {
+			got[i] = measures(i)
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%q: %v, want %s", text, got, want)
+		}
+		if len(lines) > 0 && Measures(lang.Python, lines)(0) {
+			t.Errorf("%q measures in Python", text)
+		}
+	}
+}
