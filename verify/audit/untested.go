@@ -157,6 +157,8 @@ func (t *tests) count(c check.Check) {
 			u.Kind, u.Reason = NoneFound, c.Name+" found no tests"
 		case c.Name == node.CommandsName && strings.Contains(reason, notInBox):
 			u.Kind = NoRunner
+		case cand.Verdict == check.Timeout:
+			u.Reason += "; with more time (AGENT_TIMEOUT=20m, or timeout in your own configuration) it may"
 		}
 		if !t.e.ownGate(l, true) {
 			t.list = append(t.list, u)
