@@ -71,18 +71,20 @@ func runnerHolds(base check.View, cs workspace.Changeset) (holds []Hold) {
 			}
 		}
 		holds = append(holds, shapeHolds(f, was)...)
+		was, now := runner.Plain(f.lang, was), runner.Plain(f.lang, f.lines)
 		for _, r := range runner.Rows(f.lang) {
 			if r.Helpers && helping.MatchString(f.path) {
 				continue
 			}
 			var marks []mark
-			for i, line := range f.lines {
+			for i, line := range now {
 				if r.Found(line) {
 					marks = append(marks, f.mark(i, r.What, "", false))
 				}
 			}
 			if len(marks) > 0 && !slices.ContainsFunc(was, r.Found) && !doesAlready(base, f.lang, r) {
-				holds = append(holds, holdsOf(Runner, r.What, marks)...)
+				// Its shape may have told the same.
+				holds = append(holds, slices.DeleteFunc(holdsOf(Runner, r.What, marks), func(h Hold) bool { return slices.Contains(holds, h) })...)
 			}
 		}
 	}
@@ -129,7 +131,7 @@ func doesAlready(base check.View, family lang.Family, r runner.Row) bool {
 		if l == nil || l.Family != family || l.MayTest(p) || aidsTests(p) || check.Installed(p) {
 			continue
 		}
-		if text := base.Text(p); r.In([]byte(text)) && slices.ContainsFunc(l.Lex(text), r.Found) {
+		if text := base.Text(p); r.In([]byte(text)) && slices.ContainsFunc(runner.Plain(l.Family, l.Lex(text)), r.Found) {
 			return true
 		}
 	}

@@ -44,18 +44,18 @@ var table = slices.Concat(
 		{
 			asks, ``,
 			`PYTEST_(?:CURRENT_TEST|VERSION|XDIST)|startswith\(\s*["']PYTEST|["'](?:_?pytest|unittest)["']\s+(?:not\s+)?in\s+(?:sys\s*\.\s*)?modules\b|` +
-				`["'][^"']*\b(?:pytest|unittest)\b[^"']*["']\s+(?:not\s+)?in\s.*\b(?:argv|orig_argv|modules|environ)\b|\b(?:argv|orig_argv|environ)\b.*["'][^"']*\b(?:pytest|unittest)\b`,
+				`["'][^"']*\b(?:pytest|unittest|conftest)\b[^"']*["']\s+(?:not\s+)?in\s.*\b(?:argv|orig_argv|modules|environ)\b|\b(?:argv|orig_argv|environ)\b.*["'][^"']*\b(?:pytest|unittest)\b`,
 		},
 		{reaches, `^\s*(?:import|from)\s+(?:(?:_pytest|pytest|pluggy)\b|unittest(?:\s|$|\.(?:case|suite|runner|result|main|loader)\b))`, `import_module\(\s*["'](?:_pytest|pytest|pluggy|unittest)\b|__import__\(\s*["'](?:_pytest|pytest|pluggy|unittest)\b|modules\s*[[(.].*["'](?:_pytest|pytest|unittest|__main__)\b|agent-tests`},
 		{
 			ends,
-			`\bos\s*\.\s*(?:_exit|abort|exec[lv]\w*|killpg)\b|\bfrom\s+os\s+import\b.*\b(?:_exit|abort|exec[lv]\w*|killpg)\b|\bos\s*\.\s*kill\(\s*os\s*\.\s*getp?pid|\braise_signal\(|\bpthread_kill\(|^\s*(?:import|from)\s+(?:posix|nt|_testcapi|_posixsubprocess)\b`,
-			`getattr\(\s*os\s*,\s*["']_exit`,
+			`(?:^|[^.\w]|\b\w+\s*\.\s*)_exit\b|\bfaulthandler\s*\.\s*_\w+|\bos\s*\.\s*(?:abort|exec[lv]\w*|killpg)\b|\bfrom\s+os\s+import\b.*\b(?:abort|exec[lv]\w*|killpg)\b|\bos\s*\.\s*kill\(\s*os\s*\.\s*getp?pid|\braise_signal\(|\bpthread_kill\(|^\s*(?:import|from)\s+(?:posix|nt|_testcapi|_posixsubprocess)\b`,
+			`getattr\([^,()]*,\s*["']_exit`,
 		},
 		{
 			inspects,
-			`\bgc\s*\.\s*(?:get_objects|get_referrers|get_referents|callbacks)\b|\bsys\s*\.\s*(?:_getframe\w*|_current_frames|settrace|setprofile|monitoring|addaudithook)\b|\bthreading\s*\.\s*(?:settrace|setprofile)|\binspect\s*\.\s*(?:stack|currentframe|getouterframes)\(|` +
-				`\.(?:f_back|f_locals|f_globals|f_builtins|tb_frame|gi_frame|cr_frame|ag_frame)\b|\bobject\s*\.\s*__subclasses__|__(?:base|bases|mro)__.*__subclasses__|\bmodules\s*\.\s*(?:values|items|copy)\(|\.__code__\s*=[^=]|\bos\s*\.\s*getppid\(`,
+			`\bgc\s*\.\s*(?:get_objects|get_referrers|get_referents|callbacks)\b|\b(?:_getframe\w*|_current_frames|settrace|setprofile|addaudithook)\b|\bsys\s*\.\s*monitoring\b|\btraceback\s*\.\s*(?:extract|walk)_stack\b|\binspect\s*\.\s*(?:stack|currentframe|getouterframes)\(|` +
+				`\.(?:f_back|f_code|f_locals|f_globals|f_builtins|tb_frame|gi_frame|cr_frame|ag_frame)\b|\bobject\s*\.\s*__subclasses__|__(?:base|bases|mro)__.*__subclasses__|\bmodules\s*\.\s*(?:values|items|copy)\(|\.__code__\s*=[^=]|\bos\s*\.\s*getppid\(`,
 			procFiles,
 		},
 		{
@@ -68,7 +68,7 @@ var table = slices.Concat(
 		{beyond, `\bctypes\s*\.\s*(?:CDLL|PyDLL|cdll|pythonapi|memmove|memset|py_object|string_at)\b|\bfrom\s+ctypes\s+import\b.*\b(?:CDLL|PyDLL|cdll|pythonapi|memmove|memset|py_object)\b`, ``},
 	}),
 	rows(lang.Go, []row{
-		{asks, `\btesting\s*\.\s*(?:Testing|CoverMode)\(`, `(?:Lookup|Set)\(\s*["\x60]test\.|["\x60]-test\.|HasSuffix\(\s*os\.Args\[0\],\s*["\x60]\.test|os\.Args\[0\].*["\x60][^"\x60]*\.test\b`},
+		{asks, `\btesting\s*\.\s*(?:Testing|CoverMode)\(`, `(?:Lookup|Set)\(\s*["\x60]test\.|["\x60]-test\.|HasSuffix\(\s*os\.Args\[0\],\s*["\x60]\.test|os\.Args\[0\].*["\x60][^"\x60]*\.test\b|["\x60]testing\.(?:tRunner|\(\*)|\bflag\.VisitAll\(.*["\x60]test\.`},
 		{reaches, `\btesting\s*\.\s*(?:Main|MainStart|RunTests|Init)\(`, `^\s*(?:import\s+)?(?:\w+\s+)?"(?:testing|testing/internal.*)"\s*$|\\x16|\\u0016|\\026`},
 		{ends, `\bsyscall\s*\.\s*(?:Exit|Exec|Kill|SYS_EXIT\w*)\b|\bunix\s*\.\s*(?:Exit|Exec|Kill)\(`, ``},
 		{inspects, `\b(?:syscall|unix)\s*\.\s*Mprotect\b|\bruntime\s*\.\s*(?:FuncForPC|Callers?|CallersFrames)\(|\b\w+\s*\.\s*Getppid\(`, procFiles},
@@ -77,13 +77,13 @@ var table = slices.Concat(
 		{beyond, `\b(?:syscall|unix)\s*\.\s*(?:Raw)?Syscall\w*\(`, `^\s*(?:import\s+)?(?:\w+\s+)?"(?:unsafe|C)"\s*$|^//go:(?:linkname|cgo_)`},
 	}),
 	rows(lang.Script, []row{
-		{asks, `\btypeof\s+(?:describe|it|test|expect|jest|vi|mocha|suite|beforeEach)\b`, `\b(?:NODE_TEST_CONTEXT|VITEST(?:_\w+)?|JEST_WORKER_ID|MOCHA_\w+|AVA_PATH)\b|\bimport\s*\.\s*meta\s*\.\s*vitest\b|\b(?:execArgv|argv)\b.*["']--test\b`},
+		{asks, `\btypeof\s+(?:describe|it|test|expect|jest|vi|mocha|suite|beforeEach)\b`, `["'](?:describe|it|test|expect|beforeEach)["']\s+in\s+global|\.stack\b.*["'\x60][^"'\x60]*(?:\btest\b|\bspec\b|mocha|jest|vitest)|\bargv\b.*["'\x60][^"'\x60]*(?:mocha|jest|vitest|\bava\b)|\b(?:NODE_TEST_CONTEXT|VITEST(?:_\w+)?|JEST_WORKER_ID|MOCHA_\w+|AVA_PATH)\b|\bimport\s*\.\s*meta\s*\.\s*vitest\b|\b(?:execArgv|argv)\b.*["']--test\b`},
 		{
 			reaches, `\bglobal(?:This)?\s*\.\s*(?:expect|jest|vi|it|test|describe|mocha)\b`,
 			`(?:from|require\(|import\(|import)\s*["'](?:node:test|vitest|@vitest/|@jest/|jest|mocha|chai|expect|ava|tap|uvu)\b|\bglobal(?:This)?\s*\[\s*["'](?:expect|jest|vi|it|test|describe|mocha)["']|\bgetBuiltinModule\(\s*["'](?:node:)?(?:assert|test|module|inspector|vm|v8)\b`,
 		},
 		{
-			ends, `\bprocess\s*\.\s*(?:reallyExit|abort|binding|dlopen|_\w+)\b|\bprocess\s*\.\s*kill\(\s*process\s*\.\s*p?pid`,
+			ends, `\breallyExit\b|\bprocess\s*\.\s*(?:abort|binding|dlopen|_\w+)\b|\bprocess\s*\.\s*kill\(\s*process\s*\.\s*p?pid`,
 			`\bprocess\s*(?:\?\.)?\s*\[\s*(?:["'](?:reallyExit|abort|binding|dlopen|kill|exit|emit|_)|["'][^"']*["']\s*\+|[^"'\s\]])`,
 		},
 		{
@@ -94,7 +94,7 @@ var table = slices.Concat(
 			replaces,
 			`\bprocess\s*\.\s*(?:exit|emit|(?:stdout|stderr)\s*\.\s*_?write)\s*=[^=>]|\bassert\s*(?:\.\s*\w+)+\s*=[^=>]|\b(?:Object|Function|Promise|Error|AssertionError|Array|String|Number|RegExp|Map|Set|Date)\s*\.\s*prototype\s*(?:\.\s*\w+|\[[^\]]*\])\s*=[^=>]|` +
 				`\b(?:Object|Array|Number|JSON|Math|Reflect)\s*\.\s*\w+\s*=[^=>]|\bglobal(?:This)?\s*\.\s*(?:Promise|Error|process|Object|Array|JSON|Math|Proxy|Reflect|setTimeout|setInterval|setImmediate|queueMicrotask|console)\s*=[^=>]`,
-			`defineProperty\(\s*(?:process|assert|Object\.prototype|Error)\b`,
+			`(?:defineProperty|defineProperties|setPrototypeOf|Object\s*\.\s*assign|Reflect\s*\.\s*set)\(\s*(?:process|assert|(?:Object|Array|String|Function|Promise|Error|Map|Set|Number|RegExp)\.prototype|Error)\b`,
 		},
 		{evals, `(?:[=(:?&|!+]\s*|\b(?:return|await|void|typeof)\s+)eval\(|(?:^|[^.\w$])eval\([^()]*(?:\([^()]*\)[^()]*)*\)\s*(?:[;}),.]|$)|\(0,\s*eval\)|\bnew\s+Function\(|\bvm\s*\.\s*(?:run\w+|Script|compileFunction|SourceTextModule)\b`, ``},
 		{beyond, `\bWebAssembly\s*\.\s*instantiate`, `require\(\s*["'](?:ffi-napi|koffi|ref-napi)\b|from\s*["'](?:ffi-napi|koffi|bun:ffi)\b`},

@@ -78,7 +78,7 @@ func TestOnlyCodeIsFound(t *testing.T) {
 		{lang.Python, "sys.exit == f", ""},
 		{lang.Python, "os.environ == x", ""},
 		{lang.Python, "setattr(sys, 'exit', f)", replaces},
-		{lang.Python, "оs._exit(0)", ""}, // its first letter is Cyrillic
+		{lang.Python, "оs._exit(0)", ends}, // its first letter is Cyrillic
 		{lang.Go, "//go:linkname fail testing.(*common).Fail", beyond},
 		{lang.Go, " //go:linkname fail testing.(*common).Fail", ""},
 		{lang.Go, "// go:linkname fail testing.(*common).Fail", ""},

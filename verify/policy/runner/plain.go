@@ -1,0 +1,205 @@
+package runner
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
+)
+
+// A naming is how code of a language gives what the table speaks of another name.
+type naming struct {
+	// A module or an object as a whole, and parts that are taken out of it. The groups are the module and the new name, or
+	// the list of the parts; or nothing, the name or the list, and the module.
+	whole, parts []*lazyregexp.Regexp
+	// How one of the parts is renamed: its name and the new one.
+	part *lazyregexp.Regexp
+	// An expression for a module where it is used; its first group that matched is the module.
+	inline *lazyregexp.Regexp
+	// Two literals that are one: what stands between them.
+	joined *lazyregexp.Regexp
+	// What all of a module, taken at once, brings of what the table speaks of.
+	all map[string]string
+}
+
+// What the table speaks of by the name of a module or an object.
+const (
+	pythonRoots = `(os|sys|gc|inspect|builtins|signal|threading|ctypes|types|marshal)`
+	scriptRoots = `(process|assert|module|vm)`
+	scriptThing = `(process|assert|globalThis|global|Object|Array|Function|Promise|Error|JSON|Math|Reflect)`
+)
+
+var namings = map[lang.Family]naming{
+	lang.Python: {
+		whole: patterns(`\bimport\s+(?:[\w.]+(?:\s+as\s+\w+)?\s*,\s*)*`+pythonRoots+`\s+as\s+(\w+)`, `^\s*(?:\w+\s*=\s*)*()(\w+)\s*=\s*`+pythonRoots+`\s*(?:;|$)`),
+		parts: patterns(`^\s*from\s+` + pythonRoots + `\s+import\s+\(?([\w\s,*]+)`),
+		part:  lazyregexp.New(`^(\w+|\*)(?:\s+as\s+(\w+))?$`),
+		inline: lazyregexp.New(`\b__import__\(\s*["']` + pythonRoots + `["'][^()]*\)|\b(?:importlib\s*\.\s*)?import_module\(\s*["']` + pythonRoots + `["'][^()]*\)|` +
+			`\bsys\s*\.\s*modules\s*\[\s*["']` + pythonRoots + `["']\s*\]|\bsys\s*\.\s*modules\s*\.\s*get\(\s*["']` + pythonRoots + `["']\s*\)`),
+		joined: lazyregexp.New(`(?:""|''|["']\s*\+?\s*[rbfuRBFU]?["'])`),
+		all: map[string]string{
+			"os": "_exit abort execl execle execlp execlpe execv execve execvp execvpe kill killpg getpid getppid dup2 closerange", "signal": "raise_signal pthread_kill",
+			"sys": "_getframe _current_frames settrace setprofile addaudithook monitoring modules meta_path path_hooks", "inspect": "stack currentframe getouterframes", "gc": "get_objects get_referrers get_referents callbacks",
+		},
+	},
+	lang.Script: {
+		whole: patterns(`\bimport\s+(?:\*\s*as\s+)?()([\w$]+)\s+from\s*["'](?:node:)?`+scriptRoots+`(?:/strict)?["']`,
+			`\b(?:const|let|var)\s+()([\w$]+)\s*=\s*(?:await\s+import|require)\(\s*["'](?:node:)?`+scriptRoots+`(?:/strict)?["']\s*\)`,
+			`\b(?:const|let|var)\s+()([\w$]+)\s*=\s*(?:globalThis\s*\.\s*)?`+scriptThing+`\s*(?:;|,|$)`),
+		parts: patterns(`\b(?:const|let|var)\s*()\{([^{}]*)\}\s*=\s*(?:globalThis\s*\.\s*)?`+scriptThing+`\b`,
+			`\b(?:const|let|var)\s*()\{([^{}]*)\}\s*=\s*(?:await\s+import|require)\(\s*["'](?:node:)?`+scriptRoots+`(?:/strict)?["']`, `\bimport\s*()\{([^{}]*)\}\s*from\s*["'](?:node:)?`+scriptRoots+`(?:/strict)?["']`),
+		part:   lazyregexp.New(`^([\w$]+)(?:\s*(?::|\bas\b)\s*([\w$]+))?$`),
+		inline: lazyregexp.New(`\brequire\(\s*["'](?:node:)?` + scriptRoots + `(?:/strict)?["']\s*\)`),
+		joined: lazyregexp.New("[\"'`]\\s*\\+\\s*[\"'`]"),
+	},
+	lang.Go: {
+		whole:  patterns(`^\s*(?:import\s+)?()([\pL_][\pL\pN_]*)\s+"(?:[\w./]*/)?(os|syscall|testing|runtime|unix|flag|debug)"`),
+		parts:  patterns(`^\s*(?:import\s+)?()(\.)\s+"(?:[\w./]*/)?(os|syscall|testing|runtime|unix|flag|debug)"`),
+		part:   lazyregexp.New(`^(\.)()$`),
+		joined: lazyregexp.New("[\"`]\\s*\\+\\s*[\"`]"),
+		all: map[string]string{
+			"os": "Stdout Stderr Args Getppid NewFile Getpid FindProcess", "syscall": "Exit Exec Kill Mprotect Getppid Dup2 Dup3 Syscall RawSyscall", "unix": "Exec Kill Mprotect Getppid Dup2 Dup3 Syscall RawSyscall",
+			"testing": "Testing CoverMode Main MainStart RunTests Init", "runtime": "FuncForPC Caller Callers CallersFrames", "flag": "Lookup Set VisitAll",
+		},
+	},
+}
+
+// patterns compiles expressions when they are needed.
+func patterns(list ...string) (made []*lazyregexp.Regexp) {
+	for _, text := range list {
+		made = append(made, lazyregexp.New(text))
+	}
+	return made
+}
+
+// mostNamed bounds the new names of a file.
+const mostNamed = 256
+
+// quoted is a literal that ends on its line.
+var quoted = lazyregexp.New("\"(?:[^\"\\\\]|\\\\.)*\"|'(?:[^'\\\\]|\\\\.)*'")
+
+// Plain returns lines of a file as the table reads them: what has another name there under its own, and literals that are
+// put together as one. Whoever hides what code reaches for begins with these two.
+func Plain(family lang.Family, lines []lang.Line) []lang.Line {
+	n, known := namings[family]
+	if !known {
+		return lines
+	}
+	plain, names := slices.Clone(lines), map[string]string{}
+	for i := range plain {
+		if line := &plain[i]; !line.Inside && len(line.Raw) <= longestLine {
+			n.join(line)
+			named := *line
+			n.inPlace(&named)
+			n.bind(withoutNotes(named), names)
+		}
+	}
+	used := anyOf(names)
+	for i := range plain {
+		line := &plain[i]
+		if used != nil && len(line.Raw) <= longestLine {
+			line.Raw, line.Code = renamed(line.Raw, used, names), renamed(line.Code, used, names)
+		}
+		if !line.Inside && len(line.Raw) <= longestLine {
+			n.inPlace(line)
+		}
+	}
+	return plain
+}
+
+// anyOf matches any of some names by itself; nil for none. What stands behind a dot is the name of something else.
+func anyOf(names map[string]string) *regexp.Regexp {
+	var words []string
+	for name := range names {
+		words = append(words, regexp.QuoteMeta(name))
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	slices.Sort(words)
+	return regexp.MustCompile(`(^|[^.\w$])(` + strings.Join(words, "|") + `)\b`)
+}
+
+// renamed puts what names stand for in their place, but where they get another value: that is something else then.
+func renamed(text string, used *regexp.Regexp, names map[string]string) string {
+	var b strings.Builder
+	at := 0
+	for _, m := range used.FindAllStringSubmatchIndex(text, -1) {
+		name := text[m[4]:m[5]]
+		if rest := strings.TrimLeft(text[m[5]:], " \t"); strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "==") {
+			continue
+		}
+		b.WriteString(text[at:m[4]])
+		b.WriteString(names[name])
+		at = m[5]
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+// rootOf is the module of a match of a naming.
+func rootOf(m []string) string {
+	if len(m) > 3 {
+		return m[3]
+	}
+	return m[1]
+}
+
+// join puts the literals of a line together.
+func (n naming) join(line *lang.Line) {
+	if strings.ContainsAny(line.Raw, "\"'`") {
+		line.Raw = n.joined.ReplaceAllStringFunc(line.Raw, func(between string) string {
+			if between == `""` || between == "''" {
+				return between // an empty one, or the mark of a long one
+			}
+			return ""
+		})
+	}
+}
+
+// inPlace puts a module in the place of what names it by a literal.
+func (n naming) inPlace(line *lang.Line) {
+	if n.inline == nil || !n.inline.MatchString(line.Raw) {
+		return
+	}
+	line.Raw = n.inline.ReplaceAllString(line.Raw, "$1$2$3$4")
+	line.Code = quoted.ReplaceAllString(withoutNotes(*line), `""`)
+}
+
+// longestLine bounds in bytes the lines that are looked into: nobody reads a longer one.
+const longestLine = 4096
+
+// bind takes in the new names that a line gives.
+func (n naming) bind(text string, names map[string]string) {
+	give := func(as, what string) {
+		if as != "" && as != what && len(names) < mostNamed {
+			names[as] = what
+		}
+	}
+	for _, form := range n.whole {
+		for _, m := range form.FindAllStringSubmatch(text, mostImports) {
+			give(m[2], rootOf(m))
+		}
+	}
+	for _, form := range n.parts {
+		for _, m := range form.FindAllStringSubmatch(text, mostImports) {
+			root := rootOf(m)
+			for one := range strings.SplitSeq(m[2], ",") {
+				p := n.part.FindStringSubmatch(strings.TrimSpace(one))
+				switch {
+				case p == nil:
+				case p[1] == "*" || p[1] == ".":
+					for _, name := range strings.Fields(n.all[root]) {
+						give(name, root+"."+name)
+					}
+				case p[2] != "":
+					give(p[2], root+"."+p[1])
+				default:
+					give(p[1], root+"."+p[1])
+				}
+			}
+		}
+	}
+}

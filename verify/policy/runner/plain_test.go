@@ -1,0 +1,145 @@
+package runner
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"agent/sandbox/workspace/lang"
+)
+
+// plainWhats lists what a text does once it is read plainly, each sentence once.
+func plainWhats(family lang.Family, text string) string {
+	var found []string
+	for _, r := range Rows(family) {
+		if slices.ContainsFunc(Plain(family, lex(family, text)), r.Found) {
+			found = append(found, r.What)
+		}
+	}
+	return strings.Join(found, ", ")
+}
+
+// A thing is found under whatever name code gives it.
+func TestAnotherNameHidesNothing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		family lang.Family
+		text   string
+		want   string
+	}{
+		{lang.Python, "import os as o\no.abort()", ends},
+		{lang.Python, "import re, os as o, json\no.abort()", ends},
+		{lang.Python, "import os\no = os\no.abort()", ends},
+		{lang.Python, "a = o = __import__('os')\no.abort()", ends},
+		{lang.Python, "__import__('os')._exit(0)", ends},
+		{lang.Python, "importlib.import_module('os').abort()", ends},
+		{lang.Python, "from importlib import import_module\nimport_module('os').abort()", ends},
+		{lang.Python, "sys.modules['os'].abort()", ends},
+		{lang.Python, "sys.modules.get('os').abort()", ends},
+		{lang.Python, "import sys as s\ns.modules['os']._exit(0)", ends},
+		{lang.Python, "from os import (\n    _exit as leave,\n)\nleave(0)", ends},
+		{lang.Python, "from os import *\nabort()", ends},
+		{lang.Python, "from signal import *\nraise_signal(9)", ends},
+		{lang.Python, "getattr(o, '_ex' + 'it')(0)", ends},
+		{lang.Python, "getattr(o, '_ex' 'it')(0)", ends},
+		{lang.Python, "import faulthandler; faulthandler._sigsegv()", ends},
+		{lang.Python, "from sys import _getframe\nx = _getframe(1)", inspects},
+		{lang.Python, "from sys import (settrace)\nsettrace(f)", inspects},
+		{lang.Python, "from inspect import stack as s\nx = s()", inspects},
+		{lang.Python, "from inspect import *\nx = stack()", inspects},
+		{lang.Python, "import inspect as i\nx = i.currentframe()", inspects},
+		{lang.Python, "x = traceback.extract_stack()", inspects},
+		{lang.Python, "x = e.f_code.co_filename", inspects},
+		{lang.Python, "if 'py' + 'test' in sys.modules: pass", asks},
+		{lang.Python, "if 'py' 'test' in sys.modules: pass", asks},
+		{lang.Python, "if 'conftest' in sys.modules: pass", asks},
+		{lang.Python, "if os.environ.get('PYTEST' + '_CURRENT_TEST'): pass", asks},
+		{lang.Python, "m = __import__('py' + 'test')", reaches},
+		{lang.Python, "import ctypes as c\nc.CDLL(None)", beyond},
+		{lang.Python, "from types import CodeType as C\nC(1)", evals},
+		{lang.Python, "import builtins as b\nb.print = f", replaces},
+		{lang.Script, "const p = process;\np.abort()", ends},
+		{lang.Script, "import * as p from 'node:process'\np.abort()", ends},
+		{lang.Script, "const p = require('process')\np.abort()", ends},
+		{lang.Script, "require('node:process').abort()", ends},
+		{lang.Script, "const { abort: a } = process;\na()", ends},
+		{lang.Script, "import { abort as a } from 'process';\na()", ends},
+		{lang.Script, "p.reallyExit(0)", ends},
+		{lang.Script, "const a = require('node:assert');\na.strictEqual = () => {}", replaces},
+		{lang.Script, "import a from 'assert/strict';\na.ok = f", replaces},
+		{lang.Script, "Object.assign(require('assert'), { ok() {} })", replaces},
+		{lang.Script, "Object.assign(Array.prototype, x)", replaces},
+		{lang.Script, "const O = Object;\nO.defineProperty(Promise.prototype, x)", replaces},
+		{lang.Script, "Reflect.set(assert, 'ok', f)", replaces},
+		{lang.Script, "Object.setPrototypeOf(assert, x)", replaces},
+		{lang.Script, "const g = globalThis;\ng.Promise = f", replaces},
+		{lang.Script, "if (process.env['NODE_TEST' + '_CONTEXT']) x()", asks},
+		{lang.Script, "if (new Error().stack.includes('.test.')) x()", asks},
+		{lang.Script, "if (process.argv[1].includes('mo' + 'cha')) x()", asks},
+		{lang.Script, "if ('describe' in globalThis) x()", asks},
+		{lang.Script, "globalThis['des' + 'cribe']", reaches},
+		{lang.Script, "await import('node:te' + 'st')", reaches},
+		{lang.Go, "import o \"os\"\no.Stdout = f", replaces},
+		{lang.Go, "import s \"syscall\"\ns.Exit(0)", ends},
+		{lang.Go, "\tu \"golang.org/x/sys/unix\"\nu.Kill(1, 9)", ends},
+		{lang.Go, "import . \"syscall\"\nfunc f() { Exit(0) }", ends},
+		{lang.Go, "if strings.HasSuffix(os.Args[0], \".te\"+\"st\") {", asks},
+		{lang.Go, "bytes.Contains(debug.Stack(), []byte(\"testing.tRunner\"))", asks},
+		{lang.Go, "flag.VisitAll(func(f *flag.Flag) { x = x || f.Name == \"test.v\" })", asks},
+	} {
+		if got := plainWhats(c.family, c.text+"\n"); got != c.want {
+			t.Errorf("%s %q: %q, want %q", c.family, c.text, got, c.want)
+		}
+	}
+}
+
+// What only has such a name, or is given another value, is itself.
+func TestOrdinaryNamesStayThemselves(t *testing.T) {
+	t.Parallel()
+	for family, texts := range map[lang.Family][]string{
+		lang.Python: {
+			"from os import path\npath = 'x'\nf(path='y')\nfor path in path.split(): pass",
+			"import os as o\nself.o._x()\nno.abort()",
+			"'''\nfrom os import *\n'''\nabort(404)",
+			"from flask import abort\nabort(404)",
+			"x = ''  + ''\ny = \"\"\"a\"\"\" + 'b'",
+			"from sys import argv, exit\nexit(1)",
+		},
+		lang.Script: {
+			"const { env, exit } = process;\nexit(env.CODE)",
+			"import { strict as assert } from 'node:assert';\nassert.ok(x)",
+			"if (error.stack && /\\n\\s{4}at /.test(error.stack)) x()",
+			"const o = { ...Object };\nObject.assign({}, x)",
+		},
+		lang.Go: {"import x \"example.com/os/exec\"\nx.Exit(0)", "import o \"os\"\no.Exit(0)"},
+	} {
+		for _, text := range texts {
+			if got := plainWhats(family, text+"\n"); got != "" {
+				t.Errorf("%s %q: %q", family, text, got)
+			}
+		}
+	}
+	lines := lex(lang.Python, "import os as o\n")
+	if Plain(lang.Python, lines); lines[0].Raw != "import os as o" {
+		t.Errorf("the lines given are changed: %q", lines[0].Raw)
+	}
+	if lines := lex(lang.Go, "x := 1\n"); len(Plain("other", lines)) != len(lines) || len(Plain(lang.Go, nil)) != 0 {
+		t.Error("lines come or go")
+	}
+}
+
+// As long as lines may be, and as many names.
+func TestHostileNamesAreReadToAnEnd(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		strings.Repeat("from os import *\n", 20_000), "from os import " + strings.Repeat("a as b, ", 1000), strings.Repeat("'' + ", 100_000), strings.Repeat("'a' 'b' ", 400),
+		strings.Repeat("import os as o\no.o.o = o\n", 5_000), "const {" + strings.Repeat("a:b,", 900) + "} = process",
+	} {
+		for family := range written {
+			lines := lex(family, text)
+			if got := Plain(family, lines); len(got) != len(lines) {
+				t.Errorf("%.20q: %d lines of %d", text, len(got), len(lines))
+			}
+		}
+	}
+}
