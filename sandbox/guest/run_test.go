@@ -373,7 +373,7 @@ func TestRunOutlivesAForkBomb(t *testing.T) {
 func TestRunReapsZombies(t *testing.T) {
 	t.Parallel()
 	box := newBox(t)
-	orphans := "2000"
+	orphans := "800"
 	if boxtest.OwnKernel() { // which starts programs ten times as slowly
 		orphans = "500"
 	}

@@ -267,8 +267,8 @@ func TestAnAssertionThatAsksAsMuchIsNotHeld(t *testing.T) {
 // It ends, or the run of the tests does not.
 func TestHostileAssertionsAreComparedToAnEnd(t *testing.T) {
 	t.Parallel()
-	deep := "def test_a():\n    assert " + strings.Repeat("(", 100_000) + "\n"
-	many := "def test_a():\n" + strings.Repeat("    assert (x == 1 and (y or\n", 20_000)
+	deep := "def test_a():\n    assert " + strings.Repeat("(", 40_000) + "\n"
+	many := "def test_a():\n" + strings.Repeat("    assert (x == 1 and (y or\n", 8_000)
 	weakOf(modify("test_a.py", deep, many))
 	weakOf(modify("test_a.py", many, deep))
 }
