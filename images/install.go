@@ -260,22 +260,43 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d de
 	return installError(err, d, from)
 }
 
-// debian installs the packages of Debian that d names, as root: the archive is that of the image, and apt believes only what
-// is signed. Nothing that the image has is removed for them.
+// debian installs the packages of Debian that d names, and those that stand in for others, as root: the archive is that of the
+// image, and apt believes only what is signed. Nothing that the image has is removed for them.
 func debian(root llb.State, d dependencies.Set, out llb.RunOption) (llb.State, error) {
-	names, at := d.Debian()
-	if len(names) == 0 {
-		return root, nil
-	}
 	install, err := specs.ReadFile(packagesStep)
 	if err != nil {
 		return root, err
 	}
-	script := "exec 3>&1 >/tmp/said 2>&1\n" +
-		"trap 'code=$?; [ $code = 0 ] || { cat /tmp/said; echo \"" + notInstalled + strconv.Itoa(at) + "\"; grep \"^E: \" /tmp/said; } >&3; rm -f /tmp/said; exit $code' EXIT\n" +
-		"set -- '' '' --no-remove \"$@\"\n" + string(install)
-	return step(root, "[dependencies] install "+strings.Join(names, " "), stepMark, script, names, llb.AddEnv("PATH", buildPath), out).Root(), nil
+	add := func(begin string, names []string, at int) {
+		if len(names) == 0 {
+			return
+		}
+		script := "exec 3>&1 >/tmp/said 2>&1\n" +
+			"trap 'code=$?; [ $code = 0 ] || { cat /tmp/said; echo \"" + notInstalled + strconv.Itoa(at) + "\"; grep \"^E: \" /tmp/said; } >&3; rm -f /tmp/said; exit $code' EXIT\n" +
+			begin + string(install)
+		root = step(root, "[dependencies] install "+strings.Join(names, " "), stepMark, script, names, llb.AddEnv("PATH", buildPath), out).Root()
+	}
+	names, at := d.Debian()
+	add("set -- '' '' --no-remove \"$@\"\n", names, at)
+	groups, at := d.OnStandby()
+	add(whatThereIs, groups, at)
+	return root, nil
 }
+
+// whatThereIs makes of groups of names the first of each that the archive has. What the image has in some version stays as it is.
+const whatThereIs = `apt-get -q -o Acquire::Check-Valid-Until=false -o Acquire::Retries=3 -o APT::Update::Error-Mode=any update
+found=
+for group; do
+	for name in $(echo "$group" | tr '|' ' '); do
+		if apt-cache policy "$name" | grep -q 'Candidate: [^(]'; then
+			found="$found $name"
+			break
+		fi
+	done
+done
+[ -n "$found" ] || { rm -rf /var/lib/apt/lists/*; exit 0; }
+set -- '' '' --no-remove --no-upgrade $found
+`
 
 // installEnv is the environment of the installing step.
 func installEnv(d dependencies.Set, from registries.Set, patience time.Duration) []llb.RunOption {

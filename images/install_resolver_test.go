@@ -303,6 +303,56 @@ func TestPackagesOfDebianAreInstalled(t *testing.T) {
 	}
 }
 
+// Where no index answers, Debian's packages stand in for those of pip, as far as there are any.
+func TestPackagesOfDebianStandInForThoseOfPip(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	b = from(b, map[string]string{"PIP_INDEX_URL": "http://127.0.0.1:9/simple"})
+	wanted := dependencies.Read(texts("requirements.txt", "PyYAML==1.0\npython-dateutil>=2 ; python_version < '3'\nno-such-package-here\n"))
+	var lacking *InstallError
+	if _, err := b.Install(t.Context(), toolchain, wanted); !errors.As(err, &lacking) || lacking.Registry == "" {
+		t.Fatalf("an index that nobody serves: %v", err)
+	}
+	d, ok := wanted.Standby(lacking.Step)
+	if groups, at := d.OnStandby(); !ok || at != 0 || len(groups) != 3 || len(d.Files()) > 0 {
+		t.Fatalf("%v, %q at %d, files %v", ok, groups, at, d.Files())
+	}
+	img, err := b.Install(t.Context(), toolchain, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { removeImage(t, e, img.ID) })
+	done, left := d.Told(img.Report)
+	if told := strings.Join(done, "; "); len(left) > 0 || !strings.Contains(told, "python3-yaml ") || !strings.Contains(told, "python3-dateutil ") || strings.Contains(told, "no-such") {
+		t.Errorf("told %q, %q", done, left)
+	}
+	found := false
+	for _, place := range []string{"usr/lib/python3/dist-packages", "var/lib/apt"} {
+		e.below(t, img.ID, place, func(h *tar.Header, _ []byte) {
+			found = found || strings.HasSuffix(h.Name, "dist-packages/yaml/__init__.py")
+			if strings.HasPrefix(h.Name, "var/lib/apt/lists/") && !strings.HasSuffix(h.Name, "/") {
+				t.Errorf("%s is left", h.Name)
+			}
+		})
+	}
+	if !found {
+		t.Error("the image has no module of python3-yaml")
+	}
+	// Where the archive has none of them, nothing is installed.
+	none, _ := dependencies.Read(texts("requirements.txt", "no-such-package-here\n")).Standby(0)
+	img, err = b.Install(t.Context(), toolchain, none)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { removeImage(t, e, img.ID) })
+	if done, left := none.Told(img.Report); len(done)+len(left) > 0 {
+		t.Errorf("told %q, %q", done, left)
+	}
+	if _, ok := dependencies.Read(texts("go.mod", "module a\n\nrequire example.com/b v1.0.0\n")).Standby(0); ok {
+		t.Error("Debian stands in for Go")
+	}
+}
+
 // What a package of the registry wants from a repository of git is left out alone; nobody looks for where that is.
 func TestWhatAPackageWantsFromElsewhereIsLeftOut(t *testing.T) {
 	t.Parallel()
@@ -377,7 +427,7 @@ func TestWhatTheRegistryDoesNotHaveIsLeftOut(t *testing.T) {
 		if name == "another version" {
 			missing = "tool"
 		}
-		if done, lacking := d.Told(img.Report); len(done) > 0 != (name == "yarn of another package") || strings.Join(lacking, "; ") != fmt.Sprintf("%q is not installed: the registry does not have it", missing) {
+		if done, lacking := d.Told(img.Report); len(done) > 0 != (name == "yarn of another package") || strings.Join(lacking, "; ") != fmt.Sprintf("%q of npm is not installed: the registry does not have it; set NPM_CONFIG_REGISTRY to one that does, or ask for another version", missing) {
 			t.Errorf("%s: told %q, %q", name, done, lacking)
 		}
 		found := false

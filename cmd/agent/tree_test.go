@@ -386,7 +386,7 @@ var allowed = map[string][]string{
 	},
 	"verify/typecache": {"verify/check", "verify/python"},
 	"verify/web":       {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/syntax"},
-	"verify/witness":   {"sandbox/workspace", "verify/check"},
+	"verify/witness":   {"sandbox/workspace", "sandbox/workspace/lang", "verify/check"},
 }
 
 // commands is where each command has its package. A command may import everything but the

@@ -50,7 +50,7 @@ type Set struct {
 
 // A step is one run of a package manager.
 type step struct {
-	kind string // apt, npm, pnpm, yarn, pip, go
+	kind string // apt, apt-standby, npm, pnpm, yarn, pip, go
 	root string // directory in the workspace; "." for pip, which installs for all at once
 
 	// The options that it is given of what the workspace says, and those of a second attempt, with the file that has
@@ -83,7 +83,7 @@ func (d Set) Managers() []string {
 	return names
 }
 
-// Steps are the runs of package managers in order, two words each: the kind (apt, npm, pnpm,
+// Steps are the runs of package managers in order, two words each: the kind (apt, apt-standby, npm, pnpm,
 // yarn, each also with -unlocked, pip, go) and the directory below that of its language.
 func (d Set) Steps() []string {
 	var words []string

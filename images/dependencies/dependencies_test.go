@@ -150,6 +150,11 @@ func TestRequirementsOfAllProjectsAreGathered(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{requirementsFile: "a\n", constraintsFile: "a==2\n"}, d.held()); diff != "" || len(d.Notes) > 0 {
 		t.Error(diff, d.Notes)
 	}
+	// A project's own name asks for its extras, and for nothing that is published of it.
+	d = Read(texts("pyproject.toml", "[project]\nname = 'My_Own'\n[project.optional-dependencies]\ndev = ['my-own[all, cli]', 'e']\nall = ['my.own[cli,all]', 'f']\ncli = ['g>=1']\ndocs = ['h']\n"))
+	if diff := cmp.Diff(map[string]string{requirementsFile: "e\nf\ng>=1\n", constraintsFile: ""}, d.held()); diff != "" || len(d.Notes) > 0 {
+		t.Error(diff, d.Notes)
+	}
 	// pip takes a digest for everything or for nothing.
 	digest := " --hash=sha256:" + strings.Repeat("0", 64)
 	d = Read(texts("requirements.txt", "a==1 \\\n   "+digest+"\n", "pyproject.toml", "[project]\ndependencies = ['b']\n"))

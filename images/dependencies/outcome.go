@@ -31,6 +31,7 @@ type outcome struct {
 	step    step
 	dropped string // a requirement that was left out, "" for none
 	foreign string // a package that another one wants from elsewhere, and that one; "" for none
+	debian  string // a package of Debian and its version that has the place of one of pip; "" for none
 	level   int    // the attempt, from 1
 	reason  string // the package manager's word for why the first attempt was refused
 }
@@ -45,12 +46,17 @@ func (d Set) outcomes(report string) (list []outcome) {
 			continue
 		}
 		o := outcome{step: d.steps[i]}
-		if word == "without" {
+		switch word {
+		case "without":
 			o.dropped = rest
-		} else if word == "foreign" {
+		case "foreign":
 			o.foreign = rest
-		} else if o.level, err = strconv.Atoi(word); err != nil {
-			continue
+		case "debian":
+			o.debian = rest
+		default:
+			if o.level, err = strconv.Atoi(word); err != nil {
+				continue
+			}
 		}
 		o.reason = rest
 		list = append(list, o)
@@ -61,13 +67,16 @@ func (d Set) outcomes(report string) (list []outcome) {
 // Told says in sentences what an installation did that its first attempt could not, and what it left out, by the
 // report in its image.
 func (d Set) Told(report string) (done, lacking []string) {
+	var stead []string
 	for _, o := range d.outcomes(report) {
 		where := path.Join(o.step.root, "package.json")
 		switch manager := o.step.manager(); {
+		case o.debian != "":
+			stead = append(stead, fmt.Sprintf("%.100s", o.debian))
 		case o.dropped != "" && o.step.language() == "node":
-			lacking = append(lacking, fmt.Sprintf("%.100q is not installed: the registry does not have it", o.dropped))
+			lacking = append(lacking, fmt.Sprintf("%.100q of npm is not installed: the registry does not have it; set NPM_CONFIG_REGISTRY to one that does, or ask for another version", o.dropped))
 		case o.dropped != "":
-			lacking = append(lacking, fmt.Sprintf("%.100q is not installed: the index has no wheel of it that fits", o.dropped))
+			lacking = append(lacking, fmt.Sprintf("%.100q of Python is not installed: the index has no wheel of it that fits; set PIP_INDEX_URL to an index that has one, or ask for another version", o.dropped))
 		case o.foreign != "":
 			name, wants, _ := strings.Cut(o.foreign, " ")
 			done = append(done, fmt.Sprintf("%.100q wants %.100q from elsewhere than the registry: it is left out", wants, name))
@@ -80,6 +89,9 @@ func (d Set) Told(report string) (done, lacking []string) {
 		default:
 			done = append(done, fmt.Sprintf("the lock file beside %s does not fit it (%s): npm chose the versions that differ", where, o.reason))
 		}
+	}
+	if len(stead) > 0 {
+		done = append(done, "of Debian, in the place of what pip could not be asked for, in whatever version: "+strings.Join(stead, ", "))
 	}
 	return done, lacking
 }
@@ -103,7 +115,7 @@ func (d Set) Limited(base Set, report string) Set {
 		level, dropped := 0, []string{}
 		for _, o := range base.outcomes(report) {
 			switch {
-			case !o.step.same(s) || o.foreign != "":
+			case !o.step.same(s) || o.foreign != "" || o.debian != "":
 			case o.dropped != "":
 				dropped = append(dropped, o.dropped)
 			default:
@@ -177,7 +189,7 @@ func (d Set) Without(i int) Set {
 // language is the directory below which the files of a step lie.
 func (s step) language() string {
 	switch s.kind {
-	case "apt":
+	case "apt", standby:
 		return ""
 	case "pip":
 		return "python"

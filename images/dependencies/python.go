@@ -131,9 +131,19 @@ func (w *pythonWants) project(name string) {
 		return
 	}
 	others := otherSources(p)
-	for _, r := range wants(p) {
+	list, read := wants(p), map[string]bool{}
+	for i := 0; i < len(list); i++ {
+		r := list[i]
 		m := requirement.FindStringSubmatch(r)
 		switch {
+		case m != nil && p.Project.Name != "" && deps.PythonName(m[1]) == deps.PythonName(p.Project.Name):
+			// What is published of the project is not what is judged, but its extras are asked for.
+			for extra := range strings.FieldsFuncSeq(m[2], func(r rune) bool { return strings.ContainsRune("[], \t", r) }) {
+				if !read[extra] {
+					list = append(list, p.Project.Optional[extra]...)
+				}
+				read[extra] = true
+			}
 		case m == nil || others[deps.PythonName(m[1])] == "":
 			w.add(name, r, &w.requirements)
 		case others[deps.PythonName(m[1])] != "workspace":

@@ -119,7 +119,7 @@ func TestAPatchIsInstalledWithNoMoreThanTheBaseNeeded(t *testing.T) {
 	if want := []string{"npm refused what package.json asks for (ERESOLVE): installed with --legacy-peer-deps, as npm advises"}; !cmp.Equal(done, want) {
 		t.Error(done)
 	}
-	if len(lacking) != 1 || !strings.HasPrefix(lacking[0], `"b==2" is not installed`) {
+	if len(lacking) != 1 || !strings.HasPrefix(lacking[0], `"b==2" of Python is not installed`) {
 		t.Error(lacking)
 	}
 }

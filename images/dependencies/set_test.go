@@ -150,7 +150,7 @@ func TestAReportIsToldInSentences(t *testing.T) {
 		at(index["b"], "2 EUSAGE"):                    "the lock file beside b/package.json does not fit it (EUSAGE): npm chose the versions that differ",
 		at(index["c"], "1 OUTDATED"):                  "the lock file beside c/package.json does not fit it (OUTDATED): pnpm chose the versions that differ",
 		at(index["b"], "foreign one github:evil/x"):   `"github:evil/x" wants "one" from elsewhere than the registry: it is left out`,
-		at(index["."], "without x\x1b[2J"):            `"x\x1b[2J" is not installed: the index has no wheel of it that fits`,
+		at(index["."], "without x\x1b[2J"):            `"x\x1b[2J" of Python is not installed: the index has no wheel of it that fits; set PIP_INDEX_URL to an index that has one, or ask for another version`,
 		"-1 1 x\n9 1 x\n":                             "",
 		"99999999999999999999 1 x\n":                  "",
 		at(index["a"], "first ERESOLVE") + "\n \n1\n": "",

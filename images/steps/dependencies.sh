@@ -3,14 +3,14 @@
 #
 #	dependencies.sh [KIND ROOT SETTINGS RETRY MAY]…
 #
-# KIND is npm, npm-unlocked, pnpm, pnpm-unlocked, yarn, pip, go, or apt, which is installed already; ROOT is the directory in the workspace. SETTINGS are
+# KIND is npm, npm-unlocked, pnpm, pnpm-unlocked, yarn, pip, go, or apt and apt-standby, which are installed already; ROOT is the directory in the workspace. SETTINGS are
 # options, RETRY those of a second attempt, each from a table of the caller's; MAY says how many other attempts there may
 # be of Node's, and behind it, or alone of Python's, which requirements may be left out, one a line, or * for any. Under /media lie the manifests and lock files, in
 # node, python and go, and under /srv the host's certificates. AGENT_NPM and AGENT_PYPI are the registries, and GOPROXY
 # that of Go. AGENT_SCRIPTS=true lets packages run code of theirs. AGENT_SECONDS bounds each run of a package manager.
 #
-# What did not succeed at once stands in /deps/.report: the number of the step, then the attempt and why, or "without" and
-# a requirement. A step that cannot be installed ends the script with a line "agent: not installed: NUMBER" and what its
+# What did not succeed at once stands in /deps/.report: the number of the step, then the attempt and why, "without" and
+# a requirement, or "debian" and what stands in for one. A step that cannot be installed ends the script with a line "agent: not installed: NUMBER" and what its
 # package manager says.
 set -eu
 umask 022
@@ -48,7 +48,7 @@ probe() {
 	while [ $# -gt 0 ]; do
 		index=$((index + 1))
 		case $1 in
-		apt) registry=off ;;
+		apt | apt-standby) registry=off ;;
 		pip) registry=$AGENT_PYPI ;;
 		go) registry=${GOPROXY%%[,|]*} ;;
 		*) registry=$AGENT_NPM/ ;;
@@ -317,6 +317,17 @@ END
 		done
 		# These would run in every interpreter, also in that of a gate.
 		rm -rf /deps/python/sitecustomize* /deps/python/usercustomize* /deps/python/__pycache__
+		;;
+	apt-standby)
+		for group in $settings; do
+			for name in $(echo "$group" | tr '|' ' '); do
+				# shellcheck disable=SC2016 # the marks are dpkg's
+				state=$(dpkg-query -W -f '${Status} ${Version}' "$name" 2>/dev/null) || continue
+				[ "$state" != "${state#install ok installed }" ] || continue
+				echo "$index debian $name ${state#install ok installed }" >>/deps/.report
+				break
+			done
+		done
 		;;
 	go)
 		[ -d "$tmp/go" ] || cp -R /media/go "$tmp/go"

@@ -21,16 +21,28 @@ the workspace's own patterns match. AGENT_TEST_PATHS names the directory to run
 pytest from, below the one that this is started in, the workspace, and others that
 its tests import from. IDs and files are told from the workspace all the same.
 
+Plugins of pytest that are installed are loaded, as pytest does it by itself: the image
+has none, so they are what the workspace depends on. Left out are those that report,
+order, spread, repeat, end or measure tests, or lint: their work is done otherwise here,
+and some take the record apart. Where pytest does not start with them, it is started
+without; AGENT_TEST_PLUGINS=off says so.
+
 The recorder is handed to pytest as an object, so nothing of this directory is
 importable by the tests.
 """
 
+import importlib.metadata
 import json
 import os
 import re
 import sys
 
 MAX_MESSAGE = 600  # characters
+APART = re.compile(
+    r"(?:^|[-_.])(?:cov|xdist|looponfail|randomly|random|reverse|order|ordering|sugar|html|\w*report\w*|timeout|rerunfailures|retry|flaky|forked|instafail"
+    r"|testmon|picked|splits?|shard|parallel|clarity|pretty|icdiff|tap|allure|memray|codspeed|profiling|monitor|mypy|flake8|ruff|black|pycodestyle"
+    r"|isort|pylint|nbval|repeat|spec|emoji|qt|twisted|nunit|github|azurepipelines|watch|xvfb)(?:$|[-_.])"
+)
 FRAME = re.compile(r'^(?:E\s+)?(?:File "([^"\n]+)", line (\d+)|([^\s:]+):(\d+): )', re.M)
 
 
@@ -142,7 +154,16 @@ class Recorder:
         return path[len(self.top) + 1 :] if inside else ""
 
 
+def plugins():
+    """The options that load what is installed, by the names of its entry points."""
+    if os.environ.pop("AGENT_TEST_PLUGINS", "") == "off":
+        return []
+    names = {e.name for e in importlib.metadata.entry_points(group="pytest11")}
+    return ["-p" + name for name in sorted(names) if re.fullmatch(r"[\w.-]+", name) and not APART.search(name)]
+
+
 def main():
+    env, top = dict(os.environ), os.getcwd()
     recorder = Recorder(sys.argv[1])
     # pytest comes from where it is installed, whatever the workspace calls its
     # files; after that, as `python3 -m pytest` does, the workspace comes first.
@@ -152,6 +173,8 @@ def main():
     except ImportError as e:
         print(f"pytest: {e}", file=sys.stderr)
         return 127
+    # The workspace is not on the path yet: what it says of itself loads nothing.
+    loaded = plugins()
     os.chdir(recorder.root)
     roots = recorder.paths
     if recorder.root == recorder.top and os.path.isdir(os.path.join(recorder.root, "src")):
@@ -159,11 +182,16 @@ def main():
     sys.path[:0] = roots
     os.environ["PYTHONPATH"] = os.pathsep.join(roots)  # for programs that tests start
     try:
-        return pytest.main(sys.argv[2:], plugins=[recorder])
+        code = pytest.main(loaded + sys.argv[2:], plugins=[recorder])
     finally:
         # Where warnings are errors, a file that is left open would have the last
         # word, over what pytest itself said.
         recorder.out.close()
+    if loaded and code == pytest.ExitCode.USAGE_ERROR and not os.path.getsize(sys.argv[1]):
+        os.remove(sys.argv[1])
+        os.chdir(top)
+        os.execve(sys.executable, [sys.executable, "-B", *sys.argv], {**env, "AGENT_TEST_PLUGINS": "off"})
+    return code
 
 
 if __name__ == "__main__":

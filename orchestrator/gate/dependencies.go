@@ -102,12 +102,22 @@ func (g *Gate) installMost(ctx context.Context, tools images.Image, d dependenci
 			steps = make([]int, len(d.Steps())/2)
 		}
 		for _, step := range steps {
+			// What stands in for something else may be missing as well as that.
+			if _, at := d.OnStandby(); at == step {
+				d = d.Without(step)
+				continue
+			}
 			if step >= len(d.Steps())/2 || g.Rules.InstallAll || !excused(d.Part(step)) {
 				return i, err
 			}
 			part := d.Part(step)
 			i.failed = append(i.failed, part)
 			i.lack(g, fmt.Sprintf("without the packages of %s, which %s could not install: %s; %s", part, part.Manager, oneLine(lacking.Error()), lacking.Next()))
+			if other, ok := d.Standby(step); ok && lacking.Step >= 0 && lacking.Registry != "" {
+				g.note("look for packages of Debian in their place, which may take a minute the first time")
+				d = other
+				continue
+			}
 			d = d.Without(step)
 		}
 	}
@@ -123,7 +133,7 @@ func (g *Gate) installMost(ctx context.Context, tools images.Image, d dependenci
 		if g.Rules.InstallAll {
 			return i, &images.InstallError{Step: -1, Said: text, Err: errors.New(text)}
 		}
-		i.lack(g, "without a package of Python: "+text+"; set PIP_INDEX_URL to an index that has one, or ask for another version")
+		i.lack(g, "without a package: "+text)
 	}
 	return i, nil
 }

@@ -51,8 +51,8 @@ func testsApply(v check.View) string {
 
 // testsCommand runs every test to its end: a first failure or a module that
 // cannot be imported does not hide the rest, whatever the workspace's options
-// say. Plugins are not loaded by themselves, since which ones the image happens
-// to hold is no business of the workspace.
+// say. Plugins are not loaded by pytest itself but by run_tests.py, which leaves out those
+// that would take the record apart.
 //
 // It is run from one of the roots, on what is not in a root inside it, and not where a
 // link leads back.

@@ -32,7 +32,7 @@ const (
 )
 
 // pluginOptions are options of pytest's better-known plugins: the plugin, and whether a
-// value follows. Plugins are not loaded here, so pytest knows none of them.
+// value follows. These are not loaded here (run_tests.py), or need not be there, so pytest knows none of them.
 var pluginOptions = map[string]struct {
 	plugin string
 	value  int
@@ -48,7 +48,7 @@ var pluginOptions = map[string]struct {
 	"--benchmark-skip": {"benchmark", noValue}, "--benchmark-disable": {"benchmark", noValue}, "--benchmark-only": {"benchmark", noValue},
 	"--benchmark-columns": {"benchmark", oneValue}, "--benchmark-autosave": {"benchmark", noValue}, "--benchmark-sort": {"benchmark", oneValue},
 	"--benchmark-group-by": {"benchmark", oneValue}, "--benchmark-warmup": {"benchmark", mayHaveValue},
-	"--codspeed": {"codspeed", noValue}, "--asyncio-mode": {"pytest_asyncio", oneValue}, "--mypy": {"mypy", noValue}, "--flake8": {"flake8", noValue},
+	"--codspeed": {"codspeed", noValue}, "--mypy": {"mypy", noValue}, "--flake8": {"flake8", noValue},
 	"--pycodestyle": {"pycodestyle", noValue}, "--ruff": {"ruff", noValue}, "--ruff-format": {"ruff", noValue}, "--black": {"black", noValue}, "--isort": {"isort", noValue},
 	"--reruns": {"rerunfailures", oneValue}, "--reruns-delay": {"rerunfailures", oneValue}, "--force-sugar": {"sugar", noValue}, "--old-summary": {"sugar", noValue},
 	"--html": {"html", oneValue}, "--self-contained-html": {"html", noValue}, "--ds": {"django", oneValue}, "--reuse-db": {"django", noValue},

@@ -57,6 +57,7 @@ func TestWitnessesOfPythonAreInTheFormOfTheirFile(t *testing.T) {
 		"unittest":                {"import unittest\n\n\nclass PriceTest(unittest.TestCase):\n    def test_a(self):\n        self.assertEqual(1, 1)\n", `^\n\nclass [A-Z]\w+\(unittest\.TestCase\):\n    def test_\w+\(self\):\n        .*\n        self\.assertEqual\(`, "assert ", 2},
 		"a name of unittest":      {"from unittest import mock, TestCase\n\n\nclass TestA(TestCase):\n    def test_a(self):\n        self.fail()\n", `class Test[A-Z]\w+\(TestCase\):`, "__import__", 2},
 		"a class of a framework":  {"class A(web.TestCase):\n    def test_a(self):\n        self.assertIn(1, [])\n", `\(__import__\("unittest"\)\.TestCase\):`, "web", 2},
+		"unittest in a text":      {"from harness import TestCase\n\n\nclass TestA(TestCase):\n    def test_a(self):\n        self.flakes(\"\"\"\n        class B(unittest.TestCase): pass\nfrom unittest import TestCase\nimport pytest\n\"\"\")\n", `\(__import__\("unittest"\)\.TestCase\):`, "pytest", 2},
 		"both":                    {"import unittest\n\n\ndef test_b():\n    pass\n\n\nclass TestA(unittest.TestCase):\n    def test_a(self):\n        pass\n", `(?s)\n\ndef test_.*\n\nclass Test`, "pytest", 4},
 		"methods of no known one": {"class A(Other):\n    def test_a(self):\n        pass\n", ``, "", 0},
 		"no tests":                {"def check(): pass\n", ``, "", 0},

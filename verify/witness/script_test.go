@@ -65,6 +65,9 @@ var scriptTexts = map[string]struct {
 	"another global": {
 		MochaLike, "const assert = require('assert');\nconst it = require('./it');\nit('b', () => assert.ok(1));\n", nil,
 	},
+	"an import in a text": {
+		MochaLike, "const f = `\nimport { it } from './it';\nimport { expect } from 'other';\n`;\nit('b', () => assert.ok(f));\n", []string{"\nit("},
+	},
 	"should": {
 		MochaLike, "require('chai').should();\nsuite('a', () => { test('b', () => { (1).should.equal(1); }); });\n",
 		[]string{"\nsuite(", "\n  test(", ").should.equal("},

@@ -17,8 +17,26 @@ import (
 	"unicode/utf8"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
 )
+
+// written is a text of the file at p without the lines that begin within a string: programs that tests hold as text import
+// and declare nothing.
+func written(p, text string) string {
+	l := lang.Of(p)
+	if l == nil {
+		return text
+	}
+	var b strings.Builder
+	for _, line := range l.Lex(text) {
+		if !line.Inside {
+			b.WriteString(line.Raw)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
 
 // MaxFile is the size in bytes up to which a file is given witnesses.
 const MaxFile = 256 << 10

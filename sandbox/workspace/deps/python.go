@@ -88,6 +88,7 @@ type Pyproject struct {
 		Requires []string `toml:"requires"`
 	} `toml:"build-system"`
 	Project struct {
+		Name         string              `toml:"name"`
 		Dependencies []string            `toml:"dependencies"`
 		Optional     map[string][]string `toml:"optional-dependencies"`
 	} `toml:"project"`
