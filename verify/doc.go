@@ -197,8 +197,8 @@
 // library, and its packages are imported, each in an interpreter of its own. A main guard below the
 // top that nothing declares is a guess: it is looked at for 3 s, longer only where it listens, the patch
 // touches it, or it ends on one side and not on the other. pytest runs every
-// test, those of unittest in files with other names as well, with no plugin that
-// the workspace does not name. Examples in documentation are tests where a command of the
+// test, those of unittest in files with other names as well, with the plugins that the
+// workspace names or depends on (images/toolchain/run_tests.py says which stay out). Examples in documentation are tests where a command of the
 // project runs them so. Options of plugins that are not loaded are left out of the
 // configuration's addopts, and this is told; a test that needs such a plugin fails by itself,
 // before and after.
@@ -279,7 +279,7 @@
 //
 // What the lock files name is in the box already, in a layer below the
 // snapshot (package images), and nothing in a box can fetch more. The layer is in
-// the keys of the cache. Plugins of pytest among them are not loaded.
+// the keys of the cache.
 //
 // # Limits
 //
