@@ -12,9 +12,9 @@ import (
 // numbers of cases, of subtests and of repetitions.
 var generated = lazyregexp.New(`\[.*\]$|\b0x[0-9a-fA-F]+|\d+`)
 
-// groupOf is the name of a test without what is generated in it. Tests of one group have the
+// GroupOf is the name of a test without what is generated in it. Tests of one group have the
 // same text, and which of them is which may change with a line above.
-func groupOf(id string) string {
+func GroupOf(id string) string {
 	file, name, isTest := strings.Cut(id, "::")
 	if !isTest {
 		return id
@@ -71,7 +71,7 @@ func newFresh(d check.Diff, env surroundings, before map[string]check.TestResult
 		if r.Outcome != "passed" {
 			continue
 		}
-		f.byGroup[groupOf(r.ID)]++
+		f.byGroup[GroupOf(r.ID)]++
 		if d.Touched[file] {
 			f.written++
 		}
@@ -81,7 +81,7 @@ func newFresh(d check.Diff, env surroundings, before map[string]check.TestResult
 
 // replaced reports whether a test that is gone has come back within its group, and counts it.
 func (f *fresh) replaced(d check.Diff, id string) bool {
-	group := groupOf(id)
+	group := GroupOf(id)
 	if f.byGroup[group] == 0 {
 		return false
 	}
@@ -111,11 +111,11 @@ func Successors(d check.Diff, base, cand []check.TestResult) func(id string) []s
 	groups, files := map[string][]string{}, map[string][]string{}
 	for _, r := range cand {
 		if file, _, isTest := strings.Cut(r.ID, "::"); isTest && !known[r.ID] && r.Outcome == "passed" {
-			groups[groupOf(r.ID)], files[file] = append(groups[groupOf(r.ID)], r.ID), append(files[file], r.ID)
+			groups[GroupOf(r.ID)], files[file] = append(groups[GroupOf(r.ID)], r.ID), append(files[file], r.ID)
 		}
 	}
 	return func(id string) []string {
-		if list := groups[groupOf(id)]; len(list) > 0 {
+		if list := groups[GroupOf(id)]; len(list) > 0 {
 			return list
 		}
 		file, _, _ := strings.Cut(id, "::")

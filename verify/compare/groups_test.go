@@ -44,7 +44,7 @@ func TestGeneratedPartsOfNamesAreNoNames(t *testing.T) {
 		"a.py::t_plain":        "a.py::t_plain",
 		"module_7.py":          "module_7.py",
 	} {
-		if got := groupOf(id); got != want {
+		if got := GroupOf(id); got != want {
 			t.Errorf("%s is of %s, want %s", id, got, want)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
+	"agent/verify/compare"
 	"agent/verify/policy"
 )
 
@@ -39,7 +40,9 @@ type Question struct {
 	texts      map[string]string // of the test files, as they were last drawn
 	step       int
 	passing    []string
-	trouble    string
+	// How many tests passed on the patch, and on the base, by their group.
+	with, without map[string]int
+	trouble       string
 }
 
 // The steps of a question.
@@ -141,14 +144,28 @@ func (q *Question) Ended(out check.Outcome) {
 	for _, r := range out.Tests {
 		ended[r.ID] = r
 	}
+	// Which parameter of a test is which may be another one in each run, as the order of a set is. How many of a group pass
+	// stays the same.
+	passed := map[string]int{}
+	for _, id := range q.Tests {
+		if ended[id].Outcome == "passed" {
+			passed[compare.GroupOf(id)]++
+		}
+	}
 	switch q.step {
 	case withPatch:
-		q.passing = slices.DeleteFunc(slices.Clone(q.Tests), func(id string) bool { return ended[id].Outcome != "passed" })
+		q.passing, q.with = slices.DeleteFunc(slices.Clone(q.Tests), func(id string) bool { return ended[id].Outcome != "passed" }), passed
 	case without:
-		q.passing = slices.DeleteFunc(q.passing, func(id string) bool { return ended[id].Outcome != "failed" })
+		q.passing, q.without = slices.DeleteFunc(q.passing, func(id string) bool {
+			group := compare.GroupOf(id)
+			return ended[id].Outcome != "failed" || passed[group] >= q.with[group]
+		}), passed
 		q.draw()
 	case again:
-		q.passing = slices.DeleteFunc(q.passing, func(id string) bool { return ended[id].Outcome != "passed" })
+		q.passing = slices.DeleteFunc(q.passing, func(id string) bool {
+			group := compare.GroupOf(id)
+			return ended[id].Outcome != "passed" || passed[group] <= q.without[group]
+		})
 	}
 	if q.step++; len(q.passing) == 0 {
 		q.step = answered

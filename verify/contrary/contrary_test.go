@@ -173,3 +173,32 @@ func TestWhatIsHeld(t *testing.T) {
 		})
 	}
 }
+
+// Which test has which of the parameters of a set is drawn anew by each process.
+func TestParametersThatTradePlacesSayNothing(t *testing.T) {
+	t.Parallel()
+	const one, two = "tests/test_price.py::test_one[set0]", "tests/test_price.py::test_one[set1]"
+	first, second := map[string]string{one: "passed", two: "failed"}, map[string]string{one: "failed", two: "passed"}
+	both, none := map[string]string{one: "passed", two: "passed"}, map[string]string{one: "failed", two: "failed"}
+	for name, c := range map[string]struct {
+		runs []map[string]string
+		held bool
+	}{
+		"trade places":            {[]map[string]string{first, second}, false},
+		"pass all with the patch": {[]map[string]string{both, second, both}, true},
+		"passed by chance":        {[]map[string]string{both, second, first}, false},
+		"one with the patch":      {[]map[string]string{first, none, first}, true},
+	} {
+		q := question(t, map[string]string{"price.py": "def reduced(a, b):\n    return a + 0\n"})
+		q.Tests = []string{one, two}
+		for i, ends := range c.runs {
+			if _, _, ok := q.Next(); !ok {
+				t.Fatalf("%s: run %d is not due", name, i)
+			}
+			q.Ended(ended(ends))
+		}
+		if _, _, more := q.Next(); more || (len(q.Holds()) > 0) != c.held {
+			t.Errorf("%s: more %v, %+v", name, more, q.Holds())
+		}
+	}
+}
