@@ -136,6 +136,8 @@ var sameTests = []textChange{
 	{"test_a.py", "@pytest.mark.skip\n" + pyTest("assert f()"), "@pytest.mark.skipif(WINDOWS)\n" + pyTest("assert f()")},
 	{"a.test.ts", strings.Replace(jsTest("f();"), "it(", "it.skip(", 1), jsTest("f();")},
 	{"test_a.py", "def test_a():\n    pass\n", "import os\n\ndef test_a():\n    pass\n"},
+	// Where it takes effect, the tests gate sees it.
+	{"test_a.py", pyTest("assert f()"), "@skipIf(sys.version_info >= (3, 14), 'not there')\n" + pyTest("assert f()")},
 	// Nobody runs a benchmark to see it pass.
 	{"a_test.go", bench(goTest("cart.Check(t)")), bench(goTest("if cart == nil {\n\t\t" + skip + "()\n\t}\n\tcart.Check(t)"))},
 	// No test.

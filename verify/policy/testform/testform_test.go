@@ -48,3 +48,29 @@ func TestABenchmarkIsNoTest(t *testing.T) {
 		}
 	}
 }
+
+func TestASkipElsewhereDependsOnTheVersionOrTheSystemAlone(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"@skipIf(version_info >= (3, 14), 'in 3.14+ this is a SyntaxError')":       true,
+		"@unittest.skipUnless(sys.version_info > (3, 9), \"old\")":                 true,
+		"    @pytest.mark.skipif(sys.platform == 'win32', reason='no fork',)":      true,
+		"@pytest.mark.skipif(sys.implementation.name != 'cpython', reason='slow')": true,
+		"@pytest.mark.skipif(sys.version_info >= (3, 8))":                          true,
+		"@pytest.mark.skipif(sys.version_info >= (3, 8) or True, reason='')":       false,
+		"@pytest.mark.skipif(sys.version_info >= MIN, reason='')":                  false,
+		"@pytest.mark.skipif(os.environ.get('CI'), reason='')":                     false,
+		"@skipIf(True, 'later')":                  false,
+		"@pytest.mark.skip(reason='later')":       false,
+		"@skipIf(version_info >= (3, 14), why())": false,
+		"@skipIf(version_info >= (3, 14), 'a'); pytestmark = pytest.mark.skipif(x, reason='b')": false,
+	} {
+		lines := lang.Named("python").Lex(text)
+		if got := Elsewhere(lang.Python, lines[0].Code); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+		if Elsewhere(lang.Script, lines[0].Code) {
+			t.Errorf("%s is one of another language", text)
+		}
+	}
+}
