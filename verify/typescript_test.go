@@ -112,6 +112,20 @@ func TestScriptsAreJudgedByWhatIsCertain(t *testing.T) {
 	}
 }
 
+// Where packages are installed, a program without a configuration has the names of Node and of test runners as well.
+func TestInstalledPackagesTakeNoNamesAway(t *testing.T) {
+	t.Parallel()
+	b := checktest.NewBench(t, map[string]string{
+		"package.json": `{"devDependencies": {"x": "1"}}`, "node_modules/x/package.json": `{"name": "x", "version": "1.0.0"}`,
+		"a.js": "describe('x', () => Buffer.from(process.argv[2]));\nconsole.log(typo);\n",
+	}, sandbox.Limits{})
+	b.Timeout = defaultTimeout
+	out := node.Script.Run(t.Context(), b)
+	if len(out.Findings) != 1 || out.Findings[0].Line != 2 || out.Findings[0].Rule != "undeclared-name" || out.Verdict != "" || out.Blocked != "" {
+		t.Errorf("%+v", out)
+	}
+}
+
 func TestNameFromOutOfSightIsOneFact(t *testing.T) {
 	t.Parallel()
 	at := func(file, name string) check.Finding {

@@ -190,9 +190,10 @@ function judgeCertain(program, files, globals) {
   }
 }
 
-// build makes a program; ambient names are added where no package could bring them.
-function build(files, options, directory, references) {
-  const names = installed(directory) ? files : [...files, ambient];
+// build makes a program; ambient names are added where no package could bring them, and where the types of packages
+// are left out.
+function build(files, options, directory, references, untyped = false) {
+  const names = installed(directory) && !untyped ? files : [...files, ambient];
   return ts.createProgram({ rootNames: names, options, projectReferences: references, host: makeHost(options) });
 }
 
@@ -232,7 +233,7 @@ function project(config, globals, queue) {
   const directory = path.dirname(config);
   if (unknown) {
     answer.notes.push(`${name} extends a configuration that is not installed: only certain faults count there`);
-    const program = build(parsed.fileNames, { ...checking(), baseUrl: parsed.options.baseUrl, paths: parsed.options.paths }, directory);
+    const program = build(parsed.fileNames, { ...checking(), baseUrl: parsed.options.baseUrl, paths: parsed.options.paths }, directory, undefined, true);
     const files = own(program, (n) => parsed.fileNames.includes(n));
     judgeCertain(program, files, globals);
     for (const f of files) covered.add(f.fileName);
@@ -295,7 +296,7 @@ function types(paths) {
     judgeFully(program, mild(), own(program, (n) => free.includes(n)));
   }
   if (other.length) {
-    const program = build(other, checking(), root);
+    const program = build(other, checking(), root, undefined, true);
     judgeCertain(program, own(program, (n) => other.includes(n)), globals);
   }
   for (const p of [...covered, ...rest]) answer.checked.push(path.relative(root, p));
