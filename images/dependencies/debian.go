@@ -47,7 +47,12 @@ func (d Set) WithDebian(names []string) Set {
 
 // Debian lists the packages of Debian that are to be installed, sorted, and the place of their step; -1 for none.
 func (d Set) Debian() (names []string, at int) {
-	at = slices.IndexFunc(d.steps, func(s step) bool { return s.kind == "apt" })
+	return d.wordsOf("apt")
+}
+
+// wordsOf lists what the step of a kind is given, and the place of that step; -1 for none.
+func (d Set) wordsOf(kind string) (words []string, at int) {
+	at = slices.IndexFunc(d.steps, func(s step) bool { return s.kind == kind })
 	if at < 0 {
 		return nil, at
 	}

@@ -50,9 +50,5 @@ func debianNames(name string) string {
 
 // OnStandby lists what a step that stands in for pip looks for, each as the names that it may have, and the place of the step; -1 for none.
 func (d Set) OnStandby() (groups []string, at int) {
-	at = slices.IndexFunc(d.steps, func(s step) bool { return s.kind == standby })
-	if at < 0 {
-		return nil, at
-	}
-	return strings.Fields(d.steps[at].settings), at
+	return d.wordsOf(standby)
 }

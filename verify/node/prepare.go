@@ -111,7 +111,7 @@ var unloaded = lazyregexp.New(`Cannot find (?:module|package)|ERR_MODULE_NOT_FOU
 // makers are the scripts that make what a package is used by; npm runs the first ones when it installs a checkout.
 var makers = []string{"prepare", "prepublish", "build", "compile", "prepublishOnly", "prepack"}
 
-// build makes what a package is used by where its tests did not load, or were not there, for want of that, and reports whether
+// build makes what a package is used by where its tests did not load without it, or were not there, and reports whether
 // there is something new for them: no test script says so, but whoever works on the project has done it before.
 func (p *preparation) build(ctx context.Context, b check.Bench, root string, results []check.TestResult, out check.Outcome) (built bool, cost check.Outcome) {
 	if !unloaded.MatchString(out.Blocked) && !slices.ContainsFunc(results, func(r check.TestResult) bool { return r.Outcome == "error" && unloaded.MatchString(r.Message) }) {

@@ -71,7 +71,7 @@ func runnerHolds(base check.View, cs workspace.Changeset) (holds []Hold) {
 			}
 		}
 		holds = append(holds, shapeHolds(f, was)...)
-		was, now := runner.Plain(f.lang, was), runner.Plain(f.lang, f.lines)
+		was, now := runner.Resolve(f.lang, was), runner.Resolve(f.lang, f.lines)
 		for _, r := range runner.Rows(f.lang) {
 			if r.Helpers && helping.MatchString(f.path) {
 				continue
@@ -131,7 +131,7 @@ func doesAlready(base check.View, family lang.Family, r runner.Row) bool {
 		if l == nil || l.Family != family || l.MayTest(p) || aidsTests(p) || check.Installed(p) {
 			continue
 		}
-		if text := base.Text(p); r.In([]byte(text)) && slices.ContainsFunc(runner.Plain(l.Family, l.Lex(text)), r.Found) {
+		if text := base.Text(p); r.In([]byte(text)) && slices.ContainsFunc(runner.Resolve(l.Family, l.Lex(text)), r.Found) {
 			return true
 		}
 	}

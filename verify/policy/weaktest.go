@@ -56,7 +56,7 @@ func skipsIn(f sourceFile) (list []mark) {
 		case measures(i):
 		case forms.Skip != nil && forms.Skip.MatchString(code):
 			list = append(list, f.mark(i, "skip", "", false))
-		case !f.created && forms.Maybe.MatchString(code) && !testform.Elsewhere(f.lang, code):
+		case !f.created && forms.Maybe.MatchString(code) && !testform.SkipsElsewhere(f.lang, code):
 			list = append(list, f.mark(i, "skip", maybe, false))
 		}
 	}

@@ -75,7 +75,7 @@ func (s *Set) Python(d *Draw, v check.View, p string, quiet bool) bool {
 	if len(text) > MaxFile {
 		return false
 	}
-	text = written(p, text)
+	text = outsideStrings(p, text)
 	var functions, methods, classes []string
 	for _, m := range pythonTest.FindAllStringSubmatch(text, -1) {
 		if m[1] == "" {

@@ -227,7 +227,7 @@ func (s *Set) AppendScripts(d *Draw, v check.View, runner string, files []string
 
 // script draws what is put behind the text of a file.
 func (d *Draw) script(r scriptRunner, place, text string, most int) (added string, tests []Test) {
-	file := readScript(written(place, text))
+	file := readScript(outsideStrings(place, text))
 	calls, suites, titles := file.tests(r)
 	forms, awaits := file.forms()
 	if len(calls) == 0 || len(forms) == 0 {

@@ -21,9 +21,9 @@ import (
 	"agent/verify/check"
 )
 
-// written is a text of the file at p without the lines that begin within a string: programs that tests hold as text import
+// outsideStrings is a text of the file at p without the lines that begin within a string: programs that tests hold as text import
 // and declare nothing.
-func written(p, text string) string {
+func outsideStrings(p, text string) string {
 	l := lang.Of(p)
 	if l == nil {
 		return text

@@ -18,9 +18,12 @@ func lex(family lang.Family, text string) []lang.Line {
 }
 
 // whats lists what a text does, each sentence once.
-func whats(family lang.Family, text string) (found []string) {
+func whats(family lang.Family, text string) []string { return whatsOf(family, lex(family, text)) }
+
+// whatsOf lists what lines do, each sentence once.
+func whatsOf(family lang.Family, lines []lang.Line) (found []string) {
 	for _, r := range Rows(family) {
-		if slices.ContainsFunc(lex(family, text), r.Found) {
+		if slices.ContainsFunc(lines, r.Found) {
 			found = append(found, r.What)
 		}
 	}

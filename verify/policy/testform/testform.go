@@ -68,9 +68,9 @@ var (
 // version matches a skip of Python that depends on the interpreter's version or the system alone, whose reason is a literal.
 var version = lazyregexp.New(`^@(?:\w+\.)*(?:skipif|skipIf|skipUnless)\(\s*(?:sys\s*\.\s*)?(?:version_info|platform|implementation\s*\.\s*name)\s*(?:[<>]=?|[=!]=)\s*(?:\(\s*\d+(?:\s*,\s*\d+)*\s*,?\s*\)|"")\s*(?:,\s*(?:reason\s*=\s*)?"")?\s*,?\s*\)$`)
 
-// Elsewhere reports whether a mark keeps a test from counting on some versions or systems alone. Where it does so here, the
+// SkipsElsewhere reports whether a mark keeps a test from counting on some versions or systems alone. Where it does so here, the
 // tests gate sees a test that ran before and is skipped now; elsewhere nobody looked before either.
-func Elsewhere(family lang.Family, code string) bool {
+func SkipsElsewhere(family lang.Family, code string) bool {
 	return family == lang.Python && version.MatchString(strings.TrimSpace(code))
 }
 

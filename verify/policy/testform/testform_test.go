@@ -66,10 +66,10 @@ func TestASkipElsewhereDependsOnTheVersionOrTheSystemAlone(t *testing.T) {
 		"@skipIf(version_info >= (3, 14), 'a'); pytestmark = pytest.mark.skipif(x, reason='b')": false,
 	} {
 		lines := lang.Named("python").Lex(text)
-		if got := Elsewhere(lang.Python, lines[0].Code); got != want {
+		if got := SkipsElsewhere(lang.Python, lines[0].Code); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
-		if Elsewhere(lang.Script, lines[0].Code) {
+		if SkipsElsewhere(lang.Script, lines[0].Code) {
 			t.Errorf("%s is one of another language", text)
 		}
 	}

@@ -1,22 +1,15 @@
 package runner
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"agent/sandbox/workspace/lang"
 )
 
-// plainWhats lists what a text does once it is read plainly, each sentence once.
-func plainWhats(family lang.Family, text string) string {
-	var found []string
-	for _, r := range Rows(family) {
-		if slices.ContainsFunc(Plain(family, lex(family, text)), r.Found) {
-			found = append(found, r.What)
-		}
-	}
-	return strings.Join(found, ", ")
+// resolvedWhats lists what a text does once its names are resolved, each sentence once.
+func resolvedWhats(family lang.Family, text string) string {
+	return strings.Join(whatsOf(family, Resolve(family, lex(family, text))), ", ")
 }
 
 // A thing is found under whatever name code gives it.
@@ -87,7 +80,7 @@ func TestAnotherNameHidesNothing(t *testing.T) {
 		{lang.Go, "bytes.Contains(debug.Stack(), []byte(\"testing.tRunner\"))", asks},
 		{lang.Go, "flag.VisitAll(func(f *flag.Flag) { x = x || f.Name == \"test.v\" })", asks},
 	} {
-		if got := plainWhats(c.family, c.text+"\n"); got != c.want {
+		if got := resolvedWhats(c.family, c.text+"\n"); got != c.want {
 			t.Errorf("%s %q: %q, want %q", c.family, c.text, got, c.want)
 		}
 	}
@@ -114,16 +107,16 @@ func TestOrdinaryNamesStayThemselves(t *testing.T) {
 		lang.Go: {"import x \"example.com/os/exec\"\nx.Exit(0)", "import o \"os\"\no.Exit(0)"},
 	} {
 		for _, text := range texts {
-			if got := plainWhats(family, text+"\n"); got != "" {
+			if got := resolvedWhats(family, text+"\n"); got != "" {
 				t.Errorf("%s %q: %q", family, text, got)
 			}
 		}
 	}
 	lines := lex(lang.Python, "import os as o\n")
-	if Plain(lang.Python, lines); lines[0].Raw != "import os as o" {
+	if Resolve(lang.Python, lines); lines[0].Raw != "import os as o" {
 		t.Errorf("the lines given are changed: %q", lines[0].Raw)
 	}
-	if lines := lex(lang.Go, "x := 1\n"); len(Plain("other", lines)) != len(lines) || len(Plain(lang.Go, nil)) != 0 {
+	if lines := lex(lang.Go, "x := 1\n"); len(Resolve("other", lines)) != len(lines) || len(Resolve(lang.Go, nil)) != 0 {
 		t.Error("lines come or go")
 	}
 }
@@ -137,7 +130,7 @@ func TestHostileNamesAreReadToAnEnd(t *testing.T) {
 	} {
 		for family := range written {
 			lines := lex(family, text)
-			if got := Plain(family, lines); len(got) != len(lines) {
+			if got := Resolve(family, lines); len(got) != len(lines) {
 				t.Errorf("%.20q: %d lines of %d", text, len(got), len(lines))
 			}
 		}

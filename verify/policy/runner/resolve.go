@@ -60,7 +60,7 @@ var namings = map[lang.Family]naming{
 		part:   lazyregexp.New(`^(\.)()$`),
 		joined: lazyregexp.New("[\"`]\\s*\\+\\s*[\"`]"),
 		all: map[string]string{
-			"os": "Stdout Stderr Args Getppid NewFile Getpid FindProcess", "syscall": "Exit Exec Kill Mprotect Getppid Dup2 Dup3 Syscall RawSyscall", "unix": "Exec Kill Mprotect Getppid Dup2 Dup3 Syscall RawSyscall",
+			"os": "Stdout Stderr Args Getppid NewFile", "syscall": "Exit Exec Kill Mprotect Getppid Dup2 Dup3 Syscall RawSyscall", "unix": "Exec Kill Mprotect Getppid Dup2 Dup3 Syscall RawSyscall",
 			"testing": "Testing CoverMode Main MainStart RunTests Init", "runtime": "FuncForPC Caller Callers CallersFrames", "flag": "Lookup Set VisitAll",
 		},
 	},
@@ -80,9 +80,9 @@ const mostNamed = 256
 // quoted is a literal that ends on its line.
 var quoted = lazyregexp.New("\"(?:[^\"\\\\]|\\\\.)*\"|'(?:[^'\\\\]|\\\\.)*'")
 
-// Plain returns lines of a file as the table reads them: what has another name there under its own, and literals that are
+// Resolve returns lines of a file as the table reads them: what has another name there under its own, and literals that are
 // put together as one. Whoever hides what code reaches for begins with these two.
-func Plain(family lang.Family, lines []lang.Line) []lang.Line {
+func Resolve(family lang.Family, lines []lang.Line) []lang.Line {
 	n, known := namings[family]
 	if !known {
 		return lines
