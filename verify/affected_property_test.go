@@ -162,6 +162,9 @@ func TestTrialLeavesOutTheSame(t *testing.T) {
 		s.results.baseline(golang.TestsName, passed("low", "own"))
 		s.results.candidate(golang.TestsName, passed("low"))
 		s.results.tried(golang.TestsName, c.trial)
+		for name := range s.results.due((*trial.Trial).Asked) {
+			s.results.answered(name, passed("low", "own")) // with either program
+		}
 		g := s.results.judged[golang.TestsName]
 		var rules []string
 		for _, f := range g.Findings {

@@ -198,7 +198,7 @@ func (r rig) judged(t *testing.T, base check.Outcome, cs workspace.Changeset) (c
 		return g, nil
 	}
 	old := r.with(t, parts.Program, r.def.Run)
-	tried := &trial.Trial{Aids: parts.Aids, Old: &old}
+	tried := &trial.Trial{Aids: parts.Aids, Values: parts.Values, Old: &old}
 	if tried.Ask(g, base, cand, d) {
 		only := r
 		only.Only = tried.Asked()
@@ -220,7 +220,7 @@ func TestNoPatchGamesTheTests(t *testing.T) {
 		g, holds := r.judged(t, before, verifytest.Change(t, base, c.files))
 		if held := slices.ContainsFunc(holds, func(h policy.Hold) bool {
 			return h.Kind == policy.ChangedTest && h.Path == "tests/test_stock.py" && h.Block
-		}); held != (c.rule == policy.ChangedTest) {
+		}); held != (c.rule == policy.ChangedTest) && g.Verdict == check.Pass {
 			t.Errorf("%s: holds %+v", c.name, holds)
 		}
 		if c.rule == policy.ChangedTest {

@@ -27,17 +27,17 @@ import (
 func (e *Evidence) Hold(list []Unproven) []policy.Hold {
 	trace := e.traced()
 	var open []workspace.Change
-	missed := 0
+	missed, imports := 0, 0
 	for _, c := range toExecute(e.Final.Changes) {
 		l := programOf(c)
 		code, measured := trace.Code[c.Path]
 		switch {
-		case e.ownGate(l.Tests, true) || len(trace.Ran[c.Path]) > 0 || e.starts(c.Path):
+		case e.ownGate(l.Tests, true) || len(trace.Ran[c.Path]) > 0 && !onlyImports(l, c, code, trace.Ran[c.Path]) || e.starts(c.Path):
 			return nil
 		case measured && len(code) == 0:
 			continue
 		case measured:
-			missed += len(code)
+			missed, imports = missed+len(code), imports+len(trace.Ran[c.Path])
 		case e.executes(l):
 			return nil
 		}
@@ -49,12 +49,38 @@ func (e *Evidence) Hold(list []Unproven) []policy.Hold {
 	reason := "Nothing that ran has executed the change"
 	if i := slices.IndexFunc(list, func(u Unproven) bool { return u.Gate == check.GateTests && u.Kind != NotExecuted }); i >= 0 {
 		reason += ": " + list[i].Reason
+	} else if imports > 0 {
+		reason = fmt.Sprintf("The tests ran, and executed no changed line but %d that import something, of %d", imports, missed)
 	} else if missed > 0 {
 		reason = fmt.Sprintf("The tests ran, and executed no changed line: none of %d", missed)
 	} else {
 		reason += ": the tests that ran are of another language"
 	}
 	return []policy.Hold{{Path: open[0].Path, Kind: policy.Unproven, Reason: strings.TrimSuffix(reason, ".") + ".", Block: true}}
+}
+
+// importLine matches where a statement begins that gives names of other modules to this one, by language.
+var importLine = map[lang.Family]*lazyregexp.Regexp{
+	lang.Python: lazyregexp.New(`^\s*(?:import|from)\s`),
+	lang.Script: lazyregexp.New(`^\s*(?:import\b[^(]|export\s*(?:\*|\{).*(?:\bfrom\b|[{,]\s*$)|(?:const|let|var)\s+(?:\w+|\{[^}]*\})\s*=\s*require\()`),
+}
+
+// onlyImports reports whether of the changed lines of a file none ran but imports, which loading it executes, and others
+// would have had to. It takes the file after the patch by l, and the numbers of its changed lines with code and of those that ran.
+func onlyImports(l *lang.Language, c workspace.Change, code, ran []int) bool {
+	begin := importLine[l.Family]
+	if begin == nil {
+		return false
+	}
+	imports, depth := map[int]bool{}, 0
+	for i, line := range l.Lex(string(c.After)) {
+		if depth > 0 || begin.MatchString(line.Code) {
+			imports[i+1] = true
+			depth = max(0, depth+strings.Count(line.Code, "(")+strings.Count(line.Code, "{")-strings.Count(line.Code, ")")-strings.Count(line.Code, "}"))
+		}
+	}
+	no := func(n int) bool { return !imports[n] }
+	return slices.ContainsFunc(code, no) && !slices.ContainsFunc(ran, no)
 }
 
 // toExecute are the changes of which one has to be executed: those of the program, and those of
@@ -135,23 +161,31 @@ type Execution struct {
 func (e *Evidence) Executions() []Execution {
 	list := []Execution{}
 	trace := e.traced()
-	changed := func(p string) bool {
-		return slices.ContainsFunc(e.Final.Changes, func(c workspace.Change) bool { return c.Path == p })
-	}
 	for _, p := range slices.Sorted(maps.Keys(trace.Code)) {
-		if n := len(trace.Code[p]); n > 0 && changed(p) {
+		if n := len(trace.Code[p]); n > 0 && e.changeOf(p) != nil {
 			list = append(list, Execution{Path: p, Lines: n, Executed: len(trace.Ran[p])})
 		}
 	}
 	return list
 }
 
-// unexecutedFiles tells of changed files of which no line was executed.
+// changeOf is the change of the file at p, nil for none.
+func (e *Evidence) changeOf(p string) *workspace.Change {
+	i := slices.IndexFunc(e.Final.Changes, func(c workspace.Change) bool { return c.Path == p })
+	if i < 0 {
+		return nil
+	}
+	return &e.Final.Changes[i]
+}
+
+// unexecutedFiles tells of changed files of which no line was executed, but imports.
 func (e *Evidence) unexecutedFiles() []Unproven {
 	var files []string
-	for _, e := range e.Executions() {
-		if e.Executed == 0 {
-			files = append(files, e.Path)
+	trace := e.traced()
+	for _, x := range e.Executions() {
+		c := e.changeOf(x.Path)
+		if l := programOf(*c); x.Executed == 0 || l != nil && onlyImports(l, *c, trace.Code[x.Path], trace.Ran[x.Path]) {
+			files = append(files, x.Path)
 		}
 	}
 	if len(files) == 0 {

@@ -8,6 +8,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"agent/sandbox/workspace"
+	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
 	"agent/verify/golang"
 	"agent/verify/python"
@@ -124,13 +125,17 @@ func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 		"that file, measured":            {program: trace(), command: "a.py", reason: "no changed line: none of 1", audit: 1},
 		"that file, which ran it":        {program: trace(1), command: "a.py"},
 		"a program of another file":      {tests: trace(), command: "b.py", reason: "no changed line: none of 1", audit: 1},
-		"nothing that could run":         {tests: &check.Trace{Code: check.Lines{"a.py": {}}}},
-		"nothing measured":               {},
-		"one of two files":               {tests: trace(), patch: map[string]string{"a.py": "x = 2\n", "b.py": "y = 2\n"}, audit: 1},
-		"a program of Go":                {tests: goTrace, command: "/tmp/program", by: "go", patch: map[string]string{"c.go": "package main\n\nfunc main() {}\n"}, audit: 1},
-		"a library of Go beside it":      {tests: goTrace, command: "/tmp/program", by: "go", patch: map[string]string{"c.go": "package c\n\nvar C = 1\n"}, reason: "no changed line: none of 1", audit: 1},
-		"a test beside it that ran":      {tests: trace(), patch: map[string]string{"a.py": "x = 2\n", "test_a.py": "y = 2\n"}, reason: "no changed line: none of 1", audit: 1},
-		"tests alone":                    {patch: map[string]string{"test_a.py": "y = 2\n"}},
+		"an import that ran": {
+			tests: &check.Trace{Code: check.Lines{"a.py": {1, 3}}, Ran: check.Lines{"a.py": {1}}},
+			patch: map[string]string{"a.py": "import b\n\nx = b.y if b else 1\n"}, reason: "no changed line but 1 that import something, of 2", audit: 1,
+		},
+		"nothing that could run":    {tests: &check.Trace{Code: check.Lines{"a.py": {}}}},
+		"nothing measured":          {},
+		"one of two files":          {tests: trace(), patch: map[string]string{"a.py": "x = 2\n", "b.py": "y = 2\n"}, audit: 1},
+		"a program of Go":           {tests: goTrace, command: "/tmp/program", by: "go", patch: map[string]string{"c.go": "package main\n\nfunc main() {}\n"}, audit: 1},
+		"a library of Go beside it": {tests: goTrace, command: "/tmp/program", by: "go", patch: map[string]string{"c.go": "package c\n\nvar C = 1\n"}, reason: "no changed line: none of 1", audit: 1},
+		"a test beside it that ran": {tests: trace(), patch: map[string]string{"a.py": "x = 2\n", "test_a.py": "y = 2\n"}, reason: "no changed line: none of 1", audit: 1},
+		"tests alone":               {patch: map[string]string{"test_a.py": "y = 2\n"}},
 	} {
 		base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n", "b.py": "y = 1\n", "test_a.py": "y = 1\n"})
 		if c.patch == nil {
@@ -151,6 +156,33 @@ func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 		}
 		if len(list) != c.audit {
 			t.Errorf("%s: %+v", name, list)
+		}
+	}
+}
+
+// An import runs when its file is loaded, and says nothing of the rest.
+func TestAnImportDoesNotSpeakForTheRest(t *testing.T) {
+	t.Parallel()
+	const (
+		python = "import os\nfrom a import (\n    b,\n)\n\n\ndef f():\n    return b(os)\n"
+		script = "import a from 'a';\nimport {\n  b,\n} from 'b';\nexport {c} from 'c';\nconst d = require('d');\nexport const f = () => {\n  return a(b, d);\n};\nconst e = await import('e');\n"
+	)
+	for _, c := range []struct {
+		name, text string
+		code, ran  []int
+		want       bool
+	}{
+		{"a.py", python, []int{1, 8}, []int{1}, true},
+		{"a.py", python, []int{2, 3, 4, 8}, []int{2, 3, 4}, true},
+		{"a.py", python, []int{1, 8}, []int{1, 8}, false},
+		{"a.py", python, []int{1, 2}, []int{1}, false}, // there is no more to it
+		{"a.js", script, []int{1, 2, 3, 4, 5, 6, 8}, []int{1, 2, 3, 4, 5, 6}, true},
+		{"a.ts", script, []int{1, 8}, []int{1, 8}, false},
+		{"a.mjs", script, []int{8, 10}, []int{10}, false},
+		{"a.go", "package a\n\nimport \"os\"\n\nfunc F() {\n\tos.Exit(0)\n}\n", []int{3, 6}, []int{3}, false}, // nothing runs it
+	} {
+		if got := onlyImports(lang.Of(c.name), workspace.Change{Op: workspace.Create, Path: c.name, After: []byte(c.text)}, c.code, c.ran); got != c.want {
+			t.Errorf("%s %v of %v: %v", c.name, c.ran, c.code, got)
 		}
 	}
 }

@@ -60,6 +60,8 @@ type Split struct {
 	// What of Tests is no test itself, sorted; in a patch that brings nothing but new tests, those that may change the program
 	// for others.
 	Aids []string
+	// Of Aids the code of which it changes nothing but values that stand there as they are, as in a table.
+	Values []string
 	// Some of Tests was there before, and still is; some is deleted.
 	Old, Deleted bool
 }
@@ -83,6 +85,9 @@ func SplitPatch(base *workspace.Manifest, cs workspace.Changeset) (s Split) {
 		s.Deleted = s.Deleted || c.Op == workspace.Delete
 		if aid(c.Path) || aid(check.OldPath(c)) {
 			s.Aids = append(s.Aids, c.Path)
+			if onlyValues(c) {
+				s.Values = append(s.Values, c.Path)
+			}
 		}
 	}
 	if len(s.Aids) == 0 && !s.Old {

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,9 +45,9 @@ func (w *Weighing) Began(out check.Outcome, side Side) bool {
 }
 
 // Wanted reports whether there is anything to try with the patch: a mutant that some test failed on, or a test that
-// passes with either program and that nothing else can speak for.
+// nothing else can speak for.
 func (w *Weighing) Wanted() bool {
-	return w.trouble == "" && (len(w.accepting) > 0 || len(w.Due(AsIs)) > 0)
+	return w.trouble == "" && (len(w.silent) > 0 || len(w.Due(AsIs)) > 0)
 }
 
 // draw picks the mutants of executed lines of the base that stand there with the patch as well.
@@ -67,7 +68,7 @@ func (w *Weighing) draw(ran check.Lines) {
 // drawFresh picks those of executed lines that the patch writes, where a test has to be spoken for, and some of
 // others that it executes.
 func (w *Weighing) drawFresh() {
-	if len(w.accepting) == 0 {
+	if len(w.silent) == 0 {
 		return
 	}
 	var fresh, others []mutate.Mutant
@@ -86,18 +87,27 @@ func (w *Weighing) drawFresh() {
 	for _, m := range mutate.Draw(others, mostExtra) {
 		w.mutants = append(w.mutants, &mutation{Mutant: m, path: m.Path, line: m.Line})
 	}
+	if slices.ContainsFunc(w.silent, func(x rewriting) bool { return len(x.aids) > 0 }) {
+		w.mutants = append(w.mutants, &mutation{same: true})
+	}
 }
 
-// asStrong reports whether what stands in the place of a test that passes with either program proves as much: it
-// fails on all that the test failed on, and on every mutant of the lines that the patch writes and that are executed.
+// asStrong reports whether what stands in the place of a test that nothing else can speak for proves as much: it
+// fails on all that the test failed on, and, unless it was seen to fail on the program as it was, on every mutant of the lines
+// that the patch writes and that are executed. Where aids of the patch could tell the programs apart it also passes on one
+// that is the same but for an empty line, or it looks at the text.
 func (w *Weighing) asStrong(x rewriting) bool {
-	fresh, killed := 0, 0
+	fresh, killed, alike := 0, 0, len(x.aids) == 0
 	for _, m := range w.mutants {
 		if m.before && !slices.Contains(m.killers, x.oldID) || !m.before && !m.asked {
 			continue
 		}
 		fails := slices.ContainsFunc(m.failing, func(id string) bool { return slices.Contains(x.now, id) })
-		if !fails && (m.before || m.fresh) {
+		if m.same {
+			alike = alike || !fails
+			continue
+		}
+		if !fails && (m.before || m.fresh && x.proof != pinned) {
 			return false
 		}
 		if fails {
@@ -107,7 +117,7 @@ func (w *Weighing) asStrong(x rewriting) bool {
 			fresh++
 		}
 	}
-	return w.trouble == "" && !w.late && fresh > 0 && killed >= leastKilled
+	return w.trouble == "" && !w.late && alike && (fresh > 0 || x.proof == pinned) && killed >= leastKilled
 }
 
 // now is where a line of the base stands with the patch; line 0 where the patch wrote it anew.
@@ -131,6 +141,9 @@ func (w *Weighing) now(p string, line int) (string, int) {
 // Change makes the mutant i of a side; ok is false where it has no place there.
 func (w *Weighing) Change(i int, side Side) (cs workspace.Changeset, ok bool) {
 	m, v, p, line := w.mutants[i], w.base, w.mutants[i].Path, w.mutants[i].Line
+	if m.same {
+		return w.lengthened()
+	}
 	if side == AsIs {
 		v, p, line = w.cand, m.path, m.line
 	}
@@ -139,14 +152,29 @@ func (w *Weighing) Change(i int, side Side) (cs workspace.Changeset, ok bool) {
 	if !ok {
 		return cs, false
 	}
-	c := workspace.Change{Op: workspace.Modify, Path: p, Before: []byte(text), After: []byte(mutated), Mode: 0o644}
+	return workspace.Changeset{Changes: []workspace.Change{modified(v, p, mutated)}}, true
+}
+
+// modified is the change of a file of a view to another text.
+func modified(v check.View, p, text string) workspace.Change {
+	c := workspace.Change{Op: workspace.Modify, Path: p, Before: []byte(v.Text(p)), After: []byte(text), Mode: 0o644}
 	if e, known := v.Base.Lookup(p); known {
 		c.Mode = e.Mode
 	}
 	if changed, is := v.Changed[p]; is {
 		c.Mode = changed.Mode
 	}
-	return workspace.Changeset{Changes: []workspace.Change{c}}, true
+	return c
+}
+
+// lengthened adds an empty line to the files of the program that the patch writes, or that a mutant is of.
+func (w *Weighing) lengthened() (cs workspace.Changeset, ok bool) {
+	for _, p := range slices.Sorted(maps.Keys(w.LinesNow())) {
+		if w.cand.Has(p) {
+			cs.Changes = append(cs.Changes, modified(w.cand, p, w.cand.Text(p)+"\n"))
+		}
+	}
+	return cs, len(cs.Changes) > 0
 }
 
 // Due lists the mutants that are to be tried on a side: all that stand there before the patch, those that no test failed
@@ -226,6 +254,9 @@ func (w *Weighing) Fail(why string) { w.trouble = why }
 func (w *Weighing) Said() string {
 	tried, killed, still, others := 0, 0, 0, 0
 	for _, m := range w.mutants {
+		if m.same {
+			continue
+		}
 		if len(m.killers) > 0 {
 			killed++
 			if m.asked && len(m.failing) > 0 {
@@ -264,7 +295,7 @@ func (w *Weighing) LinesNow() check.Lines {
 	}
 	for p := range w.diff.Hunks {
 		l := lang.Of(p)
-		if len(w.accepting) == 0 || l == nil || l.Values != lang.Code || l.MayTest(p) || lang.InTests(p) {
+		if len(w.silent) == 0 || l == nil || l.Values != lang.Code || l.MayTest(p) || lang.InTests(p) || isAid(p) {
 			continue
 		}
 		for n := range min(strings.Count(w.cand.Text(p), "\n")+1, mostAskedOf) {
@@ -283,7 +314,11 @@ func (w *Weighing) LinesNow() check.Lines {
 func (t *Trial) Weighed(w *Weighing) {
 	list := slices.Clone(t.rewritten)
 	for i, x := range list {
-		if x.proof == accepting && w.asStrong(x) {
+		if x.proof != accepting && len(x.aids) == 0 || !w.asStrong(x) {
+			continue
+		}
+		list[i].aids = nil
+		if x.proof == accepting {
 			list[i].proof = asStrong
 		}
 	}

@@ -101,7 +101,9 @@ func holds(list []rewriting, kept int) (told []policy.Hold) {
 	most := len(list) > kept
 	for len(list) > 0 {
 		first, all := list[0], len(list)
-		list = slices.DeleteFunc(list, func(x rewriting) bool { return x.file() == first.file() && x.proof == first.proof })
+		list = slices.DeleteFunc(list, func(x rewriting) bool {
+			return x.file() == first.file() && x.proof == first.proof && slices.Equal(x.aids, first.aids)
+		})
 		h := policy.Hold{Path: first.file(), Kind: policy.ChangedTest, Block: most || first.blocks(), Reason: first.reason()}
 		if n := all - len(list) - 1; n > 0 {
 			h.Reason += fmt.Sprintf("; the same of %s in this file", plural(n))
@@ -134,7 +136,7 @@ func plural(n int) string {
 
 // blocks reports whether a rewritten test proves less than the one that was there, for all that is known.
 func (x rewriting) blocks() bool {
-	return x.proof < unloaded || x.proof == unloaded && !testform.Known(x.file())
+	return len(x.aids) > 0 || x.proof < unloaded || x.proof == unloaded && !testform.Known(x.file())
 }
 
 // mostSaid is the most that is shown of a test's message, in bytes.
@@ -145,6 +147,9 @@ func (x rewriting) reason() string {
 	text := said[x.proof]
 	if strings.Contains(text, "%s") {
 		text = fmt.Sprintf(text, brief(x.why))
+	}
+	if len(x.aids) > 0 {
+		text += fmt.Sprintf("; it passes only with what the patch makes of %s, and no mutants show that it proves as much so", check.Shorten(strings.Join(x.aids, ", ")))
 	}
 	return fmt.Sprintf("%s expects something else now: as it was it fails on the patched program (%s), %s", check.Shorten(x.id), brief(x.was.Message), text)
 }

@@ -18,6 +18,8 @@ import (
 type Trial struct {
 	// What of the patch is taken back that is no test itself, sorted.
 	Aids []string
+	// Of Aids the code in which the patch changes values alone; see Split.Values.
+	Values []string
 	// The tests as they were on the patched program; nil until they ran.
 	Old *check.Outcome
 	// The tests that Ask names on the program as it was; nil until they ran.
@@ -74,9 +76,7 @@ func (t *Trial) Ask(g check.Gate, base, cand check.Outcome, d check.Diff) bool {
 	}
 	list, _ := t.rewritings(base, cand, d)
 	for _, x := range list {
-		if !x.helped || t.tells(x, d) {
-			t.asked = append(t.asked, x.now...)
-		}
+		t.asked = append(t.asked, x.now...)
 	}
 	slices.Sort(t.asked)
 	t.asked = slices.Compact(t.asked)
@@ -106,7 +106,10 @@ func (t *Trial) Judge(g check.Gate, base, cand check.Outcome, d check.Diff) chec
 	t.doubted = nil
 	for _, x := range list {
 		x.proof, x.why = t.proofOf(x, results, used)
-		told := !x.helped || x.proof == pinned && t.tells(x, d)
+		told := !x.helped || x.proof == pinned || x.proof == unloaded
+		if x.helped && (x.proof == unloaded || !t.tells(x, d)) {
+			x.aids = t.Aids
+		}
 		if !told || x.blocks() || len(list) > kept {
 			t.doubt(x)
 		}
@@ -148,6 +151,8 @@ type rewriting struct {
 
 	proof proof
 	why   string // of the proof
+	// The aids that it needs, where these might tell the two programs apart by themselves: mutants have to speak for it.
+	aids []string
 }
 
 // file is where the test is now.
@@ -197,9 +202,9 @@ func (t *Trial) rewritings(base, cand check.Outcome, d check.Diff) (list []rewri
 	return list, kept
 }
 
-// tells reports whether the second run can clear a test that needs the patch's aids: the test
+// tells reports whether the second run alone can clear a test that needs the patch's aids: the test
 // itself was rewritten too, or the aids are data. Code beside it could tell the
 // two programs apart and let each fail as it likes.
 func (t *Trial) tells(x rewriting, d check.Diff) bool {
-	return d.Touched[x.file()] || !slices.ContainsFunc(t.Aids, func(p string) bool { return !isData(p) })
+	return d.Touched[x.file()] || !slices.ContainsFunc(t.Aids, func(p string) bool { return !isData(p) && !slices.Contains(t.Values, p) })
 }

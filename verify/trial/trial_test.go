@@ -52,7 +52,12 @@ func TestARewrittenTestIsMeasured(t *testing.T) {
 		"another name that proves":      {now: "a.py::better", new: ended("a.py::better failed x"), want: "fails on the program as it was"},
 		"gone":                          {now: "c.py::other", block: true, want: "nothing in its place"},
 		"helped by code, and rewritten": {aids: []string{"conftest.py"}, new: ended("a.py::t failed x"), want: "fails on the program as it was"},
-		"helped by data, not rewritten": {id: "c.py::t", now: "c.py::t", aids: []string{"tests/a.json"}, new: ended("c.py::t failed x"), want: "fails on the program as it was"},
+		"helped by code, not rewritten": {id: "c.py::t", now: "c.py::t", aids: []string{"conftest.py"}, new: ended("c.py::t failed x"), block: true, want: "only with what the patch makes of conftest.py"},
+		"helped by code and data, not rewritten": {
+			id: "c.py::t", now: "c.py::t", aids: []string{"tests/a.json", "tests/helpers.py"}, new: ended("c.py::t failed x"), block: true, want: "only with what the patch makes of tests/a.json, tests/helpers.py",
+		},
+		"helped by code with a name that is missing": {aids: []string{"conftest.py"}, new: ended("a.py error ImportError: x"), block: true, want: "does not run on the program as it was"},
+		"helped by data, not rewritten":              {id: "c.py::t", now: "c.py::t", aids: []string{"tests/a.json"}, new: ended("c.py::t failed x"), want: "fails on the program as it was"},
 	} {
 		if c.id == "" {
 			c.id = "a.py::t"
@@ -96,11 +101,9 @@ func TestWhatOnlyHelpersExplainIsRefused(t *testing.T) {
 		touched bool
 		new     *check.Outcome
 	}{
-		"code, of another file":          {[]string{"conftest.py"}, false, ended("a.py::t failed x")},
-		"data and code, of another file": {[]string{"tests/a.json", "tests/helpers.py"}, false, ended("a.py::t failed x")},
-		"accepts both":                   {[]string{"tests/a.json"}, true, ended("a.py::t passed")},
-		"a name is missing":              {[]string{"conftest.py"}, true, ended("a.py error ImportError: x")},
-		"came to no end":                 {[]string{"tests/a.json"}, true, ended()},
+		"code, accepts both": {[]string{"conftest.py"}, true, ended("a.py::t passed")},
+		"accepts both":       {[]string{"tests/a.json"}, true, ended("a.py::t passed")},
+		"came to no end":     {[]string{"tests/a.json"}, true, ended()},
 	} {
 		base, d := ended(append(kept, "a.py::t passed")...), check.Diff{Touched: map[string]bool{"a.py": c.touched}}
 		tried := &Trial{Aids: c.aids, Old: ended(append(kept, "a.py::t failed assert 6 == 5")...), New: c.new}
@@ -214,7 +217,6 @@ func TestNothingIsAskedWithoutNeed(t *testing.T) {
 		"a failure":             {&Trial{Old: failing}, check.Fail},
 		"all pass as they were": {&Trial{Old: base}, check.Pass},
 		"no first run":          {&Trial{Old: &check.Outcome{Verdict: check.Infra}}, check.Pass},
-		"code decides":          {&Trial{Old: failing, Aids: []string{"conftest.py"}}, check.Pass},
 		"answered":              {&Trial{Old: failing, New: ended()}, check.Pass},
 	} {
 		if c.tried.Ask(check.Gate{Verdict: c.verdict}, *base, *base, check.Diff{}) || c.tried.Asked() != nil {

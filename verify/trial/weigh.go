@@ -31,9 +31,10 @@ type Weighing struct {
 	diff       check.Diff
 	// Of Was those that pass on the patched program as they were: nothing that they ask of it
 	// has changed. Of the others it is told which passes with either program.
-	kept      map[string]bool
-	alone     bool // the patch leaves the program alone
-	accepting map[string]rewriting
+	kept  map[string]bool
+	alone bool // the patch leaves the program alone
+	// Tests that nothing but mutants can speak for.
+	silent []rewriting
 
 	mutants []*mutation
 	// By side the tests that pass without any mutant.
@@ -63,6 +64,8 @@ type mutation struct {
 	before bool
 	// The patch writes the line; where neither is true it shows no more than that a test asserts something.
 	fresh bool
+	// No mutant: the program of the patch with an empty line at the end of its files.
+	same  bool
 	tried bool // without the patch
 	// Of the tests as they were those that fail on it, of which side, and whether those of now were asked and pass all.
 	killers  []string
@@ -90,7 +93,7 @@ func (t *Trial) Weigh(base, cand check.Outcome, d check.Diff, cs workspace.Chang
 	if t == nil || t.OnlyRemoved || t.Old == nil || t.Old.Verdict != "" || t.Before.Base == nil {
 		return nil
 	}
-	w := &Weighing{base: t.Before, cand: v, diff: d, kept: map[string]bool{}, accepting: map[string]rewriting{}}
+	w := &Weighing{base: t.Before, cand: v, diff: d, kept: map[string]bool{}}
 	text := policy.ReviewText(cs, nil)
 	alone, written, tested := byID(t.Old.Tests), map[string]bool{}, []string{}
 	for _, c := range SplitPatch(t.Before.Base, cs).Tests.Changes {
@@ -110,13 +113,22 @@ func (t *Trial) Weigh(base, cand check.Outcome, d check.Diff, cs workspace.Chang
 			w.Tests[AsWas], tested = append(w.Tests[AsWas], was...), append(tested, check.OldPath(c))
 		}
 	}
+	for _, x := range t.rewritten {
+		if len(x.aids) > 0 { // its own text need not have changed
+			if !slices.Contains(w.Tests[AsWas], x.oldID) {
+				file, _, _ := strings.Cut(x.oldID, "::")
+				w.Tests[AsWas], tested = append(w.Tests[AsWas], x.oldID), append(tested, file)
+			}
+			if !written[x.file()] {
+				w.Tests[AsIs] = append(w.Tests[AsIs], x.now...)
+			}
+		} else if x.proof != accepting || !slices.Contains(w.Tests[AsWas], x.oldID) {
+			continue
+		}
+		w.silent = append(w.silent, x)
+	}
 	if len(w.Tests[AsWas]) == 0 {
 		return nil
-	}
-	for _, x := range t.rewritten {
-		if x.proof == accepting && slices.Contains(w.Tests[AsWas], x.oldID) {
-			w.accepting[x.oldID] = x
-		}
 	}
 	for _, r := range cand.Tests {
 		if file, _, isTest := strings.Cut(r.ID, "::"); isTest && written[file] && r.Outcome == "passed" {

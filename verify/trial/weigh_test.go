@@ -60,8 +60,12 @@ func (p weighedPatch) weighing(t *testing.T) (*Trial, *Weighing) {
 
 // measure runs a measure: fails says which test fails on a text of the program, "" for none and "?" for one that does not compile.
 func measure(w *Weighing, late bool, fails func(side Side, program string) string) {
-	// With the patch the tests come no further than the second line.
-	traced := map[Side]*check.Trace{AsWas: {Ran: check.Lines{"grade.py": {2, 3}}}, AsIs: {Ran: check.Lines{"grade.py": {2}}}}
+	measureOf(w, late, check.Lines{"grade.py": {2}}, fails) // with the patch the tests come no further than the second line
+}
+
+// measureOf does so where the tests execute these lines with the patch.
+func measureOf(w *Weighing, late bool, now check.Lines, fails func(side Side, program string) string) {
+	traced := map[Side]*check.Trace{AsWas: {Ran: check.Lines{"grade.py": {2, 3}}}, AsIs: {Ran: now}}
 	for _, side := range []Side{AsWas, Earlier, AsIs} {
 		if len(w.Tests[side]) == 0 || side == AsIs && !w.Wanted() {
 			continue
@@ -235,6 +239,68 @@ func TestATestThatAcceptsBothIsSpokenFor(t *testing.T) {
 		measure(w, c.late, c.fails)
 		if tried.Weighed(w); len(tried.Holds) != 1 || tried.Holds[0].Block != c.block {
 			t.Errorf("%s: %+v: %s", name, tried.Holds, w.Said())
+		}
+	}
+}
+
+// A test that needs code of the patch beside it is spoken for by mutants, whether its own file changed or not: it fails on those
+// that it failed on, and passes on the program with an empty line more.
+func TestMutantsSpeakForATestThatNeedsAnAid(t *testing.T) {
+	t.Parallel()
+	const helper = "def best():\n    return 'good'\n"
+	test := "from conftest import best\n" + strings.Replace(weighedTest, "'good'", "best()", 1)
+	base := verifytest.Scan(t, map[string]string{"grade.py": weighedProgram, "test_grade.py": test, "conftest.py": helper})
+	cs := verifytest.Change(t, base, map[string]string{
+		"grade.py": strings.Replace(weighedProgram, "'good'", "'excellent'", 1), "conftest.py": "def best():\n    word = 'excellent'\n    return word\n",
+	})
+	for name, c := range map[string]struct {
+		new    string // how it ends with the aid on the program as it was
+		misses int    // of the mutants that it failed on, so many it passes on with the patch
+		fresh  bool   // it fails on mutants of the lines that the patch writes
+		text   bool   // it fails where the text of the program is another one
+		late   bool
+		block  bool
+	}{
+		"as strong":              {new: one + " failed x"},
+		"misses one":             {new: one + " failed x", misses: 1, block: true},
+		"goes by the text":       {new: one + " failed x", text: true, fresh: true, block: true},
+		"too late":               {new: one + " failed x", late: true, block: true},
+		"a name, and as strong":  {new: "test_grade.py error ImportError: x", fresh: true},
+		"a name, and less":       {new: "test_grade.py error ImportError: x", block: true},
+		"a name, and the text's": {new: "test_grade.py error ImportError: x", fresh: true, text: true, block: true},
+	} {
+		both := ended(one+" passed", two+" passed")
+		v := check.NewView(base, cs)
+		d := compare.NewDiff(cs, v)
+		tried := &Trial{Old: ended(one+" failed AssertionError: x", two+" passed"), Aids: []string{"conftest.py"}, Before: check.OnBase(base)}
+		if !tried.Ask(check.Gate{Verdict: check.Pass}, *both, *both, d) {
+			t.Fatal("nothing is asked")
+		}
+		tried.New = ended(c.new)
+		if g := tried.Judge(check.Gate{Verdict: check.Pass}, *both, *both, d); g.Verdict != check.Pass || len(tried.Holds) != 1 || !tried.Holds[0].Block {
+			t.Fatalf("%s: %+v %+v", name, g, tried.Holds)
+		}
+		w := tried.Weigh(*both, *both, d, cs, v)
+		if w == nil || !slices.Equal(w.Tests[AsWas], []string{one}) || !slices.Equal(w.Tests[AsIs], []string{one}) {
+			t.Fatalf("%s: %+v", name, w)
+		}
+		missed := 0
+		measureOf(w, c.late, check.Lines{"grade.py": {2, 3}}, func(side Side, program string) string {
+			mutant := strings.TrimSpace(program) != strings.TrimSpace(v.Text("grade.py"))
+			switch {
+			case side != AsIs || c.text:
+				return one
+			case !mutant, !c.fresh && !strings.Contains(program, "'excellent'"):
+				return ""
+			case missed < c.misses:
+				missed++
+				return ""
+			}
+			return one
+		})
+		tried.Weighed(w)
+		if h := tried.Holds; len(h) == 0 || h[0].Block != c.block {
+			t.Errorf("%s: %+v\n%s", name, h, w.Said())
 		}
 	}
 }

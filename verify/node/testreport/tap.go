@@ -2,6 +2,7 @@ package testreport
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lazyregexp"
@@ -16,11 +17,30 @@ func TAP(data []byte, by Reading) ([]check.TestResult, error) {
 	return resultsOf(tests, by), err
 }
 
-// Ava reads those of a report of ava.
+// Ava reads those of a report of ava. A file that crashed is an error of that file, which says what was thrown before.
 func Ava(data []byte, by Reading) ([]check.TestResult, error) {
 	tests, err := tapreport.ReadPoints(data)
-	return resultsOf(tests, by), err
+	var crashed List
+	said := ""
+	tests = slices.DeleteFunc(tests, func(t tapreport.Test) bool {
+		m := crash.FindStringSubmatch(t.Name)
+		if t.Outcome != "failed" || m == nil {
+			said = t.Message
+			return false
+		}
+		file := by.Place(m[1] + m[2])
+		crashed.Add(Told(check.TestResult{ID: file, Outcome: "error", File: file}, cmp.Or(thrown.FindString(said), t.Message), by.Place))
+		said = ""
+		return true
+	})
+	return append(resultsOf(tests, by), crashed.Results...), err
 }
+
+// crash matches what ava tells of a file as a whole: "a.test.js exited with a non-zero exit code: 1".
+var crash = lazyregexp.New(`^(?:No tests found in ([^\s,]+\.\w+)(?:,.*)?|([^\s,]+\.\w+) exited (?:with|due to) .+)$`)
+
+// thrown matches the message of an error that no test caught.
+var thrown = lazyregexp.New(`(?s)^\w*(?:Error|Exception)\b.*`)
 
 // resultsOf are the tests of a report by themselves.
 func resultsOf(tests []tapreport.Test, by Reading) []check.TestResult {
