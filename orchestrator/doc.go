@@ -173,6 +173,8 @@
 //	verify/node/lintreport        the reports of linters that packages bring
 //	verify/node/tap               reports of the Test Anything Protocol
 //	verify/node/testreport        the reports of runners that packages bring
+//	verify/near                   the files of tests that a patch is about; pure
+//	verify/owngate                the gates that a workspace defines
 //	verify/mutate                 programs with one slip in them, to measure tests by
 //	verify/trial                  the tests as they were and as they are, on either program
 //	verify/typecache              what mypy knows, carried from one box to the next

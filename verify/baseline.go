@@ -126,7 +126,7 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 		if def.Name == smoke.ProgramName && !s.sameEntry(v) || r.repetitions[def.Name] != nil {
 			continue // what failed by chance must not count as failing from now on
 		}
-		if !s.sawAll(def, final) {
+		if !s.sawAll(def, final) || r.near[def.Name] != "" {
 			continue
 		}
 		if groups[def.Group] == nil {

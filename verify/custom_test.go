@@ -1,16 +1,15 @@
 package verify
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"agent/sandbox/guest"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/owngate"
 	"agent/verify/policy"
 )
 
@@ -48,34 +47,6 @@ func TestGatesThatNobodyCanMeanAreRefused(t *testing.T) {
 	}
 }
 
-func TestGateRunsForFilesOfItsLanguages(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name      string
-		languages []string
-		when      string
-		change    workspace.Change
-		runs      bool
-	}{
-		{"no language", nil, "", workspace.Change{Path: "a.py"}, true},
-		{"its language", []string{"go", "python"}, "", workspace.Change{Path: "x/a.PY"}, true},
-		{"its extension", []string{".Proto"}, "touched", workspace.Change{Path: "a.proto"}, true},
-		{"another language", []string{"go"}, "", workspace.Change{Path: "a.py"}, false},
-		{"no extension", []string{"go"}, "", workspace.Change{Path: "go"}, false},
-		{"deleted", []string{"go"}, "", workspace.Change{Op: workspace.Delete, Path: "a.go"}, true},
-		{"renamed away", []string{"go"}, "", workspace.Change{Op: workspace.Rename, From: "a.go", Path: "a.txt"}, true},
-		{"by its name", []string{"dockerfile"}, "", workspace.Change{Path: "web/Dockerfile"}, true},
-		{"by its name, with an extension too", []string{"ruby"}, "", workspace.Change{Path: "Gemfile"}, true},
-		{"always", []string{"go"}, WhenAlways, workspace.Change{Path: "a.py"}, true},
-	} {
-		g := CustomGate{Languages: c.languages, When: c.when}
-		reason := g.idle(workspace.Changeset{Changes: []workspace.Change{c.change}})
-		if (reason == "") != c.runs {
-			t.Errorf("%s: %q", c.name, reason)
-		}
-	}
-}
-
 func TestGateIsJudgedByHowItsCommandEndedBefore(t *testing.T) {
 	t.Parallel()
 	exit := func(n int) check.Outcome { return check.Outcome{Ending: &check.Ending{Exit: n}, Detail: "x"} }
@@ -105,7 +76,7 @@ func TestGateIsJudgedByHowItsCommandEndedBefore(t *testing.T) {
 		{"box died before", check.Infraf("gone"), exit(0), check.Infra, 0},
 	} {
 		g := CustomGate{Name: "own", Command: []string{"x"}}
-		def := customChecks([]CustomGate{g}, workspace.Changeset{})[0]
+		def := owngate.Checks([]CustomGate{g}, workspace.Changeset{})[0]
 		got, reason := judge(def, c.base, c.cand, "", check.Diff{})
 		if got.Verdict != c.want || got.Fixed != c.fixed || (reason != "") != (c.want == "") {
 			t.Errorf("%s: %+v %q", c.name, got, reason)
@@ -129,36 +100,9 @@ func TestAStrictGateIsNotComparedWithHowItEndedBefore(t *testing.T) {
 		"late both times": {late, late, check.Timeout}, "box died before": {check.Infraf("gone"), exit(0), check.Pass}, "box died now": {exit(0), check.Infraf("gone"), check.Infra},
 	} {
 		g := CustomGate{Name: "own", Command: []string{"x"}, Strict: true}
-		def := customChecks([]CustomGate{g}, workspace.Changeset{})[0]
+		def := owngate.Checks([]CustomGate{g}, workspace.Changeset{})[0]
 		if got, _ := judge(def, c.base, c.cand, "", check.Diff{}); got.Verdict != c.want {
 			t.Errorf("%s: %+v", name, got)
-		}
-	}
-}
-
-func TestEveryEndOfAGatesCommandIsToldApart(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		res     guest.Result
-		verdict check.Verdict
-		exit    int
-	}{
-		"well":          {guest.Result{}, "", 0},
-		"fails":         {guest.Result{Exit: 4}, "", 4},
-		"not there":     {guest.Result{Exit: 127}, "", 127},
-		"by a signal":   {guest.Result{Exit: -1, Signal: "SIGABRT"}, "", -1},
-		"late":          {guest.Result{TimedOut: true, Exit: -1, Signal: "SIGTERM"}, check.Timeout, 0},
-		"late, exit 0":  {guest.Result{TimedOut: true}, check.Timeout, 0},
-		"out of memory": {guest.Result{OOM: true}, check.OOM, 0},
-		"with its box":  {guest.Result{Killed: true, Exit: -1, Signal: "SIGKILL"}, check.Infra, 0},
-	} {
-		b, box := checktest.Replayed(map[string]guest.Result{"own": c.res})
-		out := CustomGate{Name: "a", Command: []string{"own"}, Timeout: 9 * time.Second}.run(context.Background(), b)
-		if out.Verdict != c.verdict || (out.Ending != nil) != (c.verdict == "") || out.Ending != nil && out.Ending.Exit != c.exit {
-			t.Errorf("%s: %+v", name, out)
-		}
-		if box.Ran[0].Timeout != 9*time.Second {
-			t.Errorf("%s: runs for %s", name, box.Ran[0].Timeout)
 		}
 	}
 }

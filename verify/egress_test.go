@@ -15,6 +15,7 @@ import (
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/owngate"
 	"agent/verify/verifytest"
 )
 
@@ -92,7 +93,7 @@ func TestProgramsReachWhatIsAllowed(t *testing.T) {
 // A tool that looks at the workspace may run code of it, and has no business elsewhere.
 func TestOnlyProgramsReachOut(t *testing.T) {
 	t.Parallel()
-	for _, def := range append(allChecks(), customChecks([]CustomGate{{Name: "static"}}, workspace.Changeset{})...) {
+	for _, def := range append(allChecks(), owngate.Checks([]CustomGate{{Name: "static"}}, workspace.Changeset{})...) {
 		if want := def.Gate == check.GateSmoke || def.Gate == check.GateTests || def.Gate == "static"; reachesOut(def.Group) != want {
 			t.Errorf("%s of gate %s: %v", def.Name, def.Gate, !want)
 		}

@@ -59,6 +59,7 @@ func (s *session) run(ctx context.Context) {
 	programs, stop := context.WithCancel(ctx)
 	defer stop()
 	s.work(ctx, programs, s.plan(stop))
+	s.narrow(ctx)
 	s.bring(ctx)
 	s.rewatch(ctx)
 	s.retrace(ctx)

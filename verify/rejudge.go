@@ -40,6 +40,10 @@ func (s *session) unaided(ctx context.Context, def check.Check) {
 		s.results.tried(def.Name, check.Outcome{})
 		return
 	}
+	if s.results.late(def.Name) {
+		s.results.tried(def.Name, check.Outcome{Verdict: check.Timeout}) // see narrow
+		return
+	}
 	err := s.withBox(ctx, s.req.patched(), "unaided-", def.Group, func(box *sandbox.Box) {
 		select {
 		case <-s.settled:

@@ -10,6 +10,7 @@ import (
 	"agent/verify/audit"
 	"agent/verify/check"
 	"agent/verify/node"
+	"agent/verify/owngate"
 	"agent/verify/policy"
 )
 
@@ -26,6 +27,8 @@ type (
 	Skip = check.Skip
 	// Smoke says how the smoke test starts the program.
 	Smoke = check.Smoke
+	// A CustomGate is a gate that the workspace defines.
+	CustomGate = owngate.Gate
 	// An Unproven is something that the gates of a candidate did not judge.
 	Unproven = audit.Unproven
 	// An UnprovenKind says why something was not judged.
@@ -41,6 +44,20 @@ const (
 	NotJudged      = audit.NotJudged
 	NoGate         = audit.NoGate
 )
+
+// When a gate of the workspace runs, and how many there may be.
+const (
+	WhenTouched = owngate.WhenTouched
+	WhenAlways  = owngate.WhenAlways
+	MaxCustom   = owngate.Most
+)
+
+// CheckGates refuses gates of a workspace that cannot be what somebody meant.
+func CheckGates(list []CustomGate) error {
+	return owngate.Check(list, func(name string) bool {
+		return name == "edit" || slices.Contains(gateOrder, name) || checkNamed(name).Name != ""
+	})
+}
 
 // Inert reports whether a changeset changes nothing that is run or read by a tool; see audit.Inert.
 func Inert(cs workspace.Changeset) bool { return audit.Inert(cs) }

@@ -14,6 +14,7 @@ import (
 	"agent/verify/compare"
 	"agent/verify/format"
 	"agent/verify/node"
+	"agent/verify/owngate"
 	"agent/verify/policy"
 	"agent/verify/smoke"
 	"agent/verify/syntax"
@@ -57,6 +58,9 @@ type results struct {
 	// Tests that may fail by chance, and what came of their repeats.
 	suspects    map[string][]compare.Suspect
 	repetitions map[string]*compare.Repetition
+	// By check of tests, what is said of a run of the files that the patch is about, since all of them come to no end in time; "" for
+	// a check of which there are none.
+	near map[string]string
 	// A program that was cut short on one side has been watched to the end.
 	watched bool
 	// Check to the reason why it is not proven; nil until the proof is done.
@@ -78,9 +82,9 @@ func newResults(emit func(Event), req Request) *results {
 		emit = func(Event) {}
 	}
 	r := &results{
-		request: req, own: customChecks(req.Config.Gates, req.Changeset), emit: emit, told: map[string]bool{},
+		request: req, own: owngate.Checks(req.Config.Gates, req.Changeset), emit: emit, told: map[string]bool{},
 		cand: map[string]check.Outcome{}, base: map[string]check.Outcome{}, ran: map[string]bool{}, skipped: map[string]string{}, judged: map[string]check.Gate{},
-		left: map[string]check.Reach{}, trials: map[string]*trial.Trial{}, approved: map[string][]policy.Hold{}, suspects: map[string][]compare.Suspect{}, repetitions: map[string]*compare.Repetition{}, partial: map[string]bool{}, brought: map[string]bool{},
+		left: map[string]check.Reach{}, trials: map[string]*trial.Trial{}, approved: map[string][]policy.Hold{}, near: map[string]string{}, suspects: map[string][]compare.Suspect{}, repetitions: map[string]*compare.Repetition{}, partial: map[string]bool{}, brought: map[string]bool{},
 	}
 	r.base[format.Name] = check.Outcome{} // formatting has no baseline
 	r.settle(req.Changeset)
@@ -241,6 +245,9 @@ func (r *results) judge(name string) {
 	}
 	def, again := r.named(name), r.repetitions[name]
 	left := r.left[name]
+	if r.isLong(def, base) {
+		return
+	}
 	if _, unequal := smoke.Unequal(base, cand); unequal && !r.watched {
 		return
 	}
@@ -281,6 +288,7 @@ func (r *results) judge(name string) {
 		if left != nil {
 			g.Detail = check.Join([]string{g.Detail, left.Note(def.Family.Unit)}, "; ")
 		}
+		g.Detail = check.Join([]string{g.Detail, r.near[name]}, "; ")
 		for _, list := range [][]check.Finding{g.Findings, g.OldFindings} {
 			for i := range list {
 				list[i].Tool = name
@@ -455,6 +463,6 @@ func (r *results) evidence() *audit.Evidence {
 		own[g.Name] = g.Command
 	}
 	return &audit.Evidence{
-		Base: r.request.Base, Final: r.final, Checks: r.all(), Candidate: r.cand, Before: r.base, Judged: r.judged, Skipped: r.skipped, Own: own,
+		Base: r.request.Base, Final: r.final, Checks: r.all(), Candidate: r.cand, Before: r.base, Judged: r.judged, Skipped: r.skipped, Own: own, Near: r.near,
 	}
 }

@@ -346,7 +346,7 @@ var allowed = map[string][]string{
 	"sandbox/workspace/secret/disguise": {"sandbox/workspace/secret"},
 	"verify": {
 		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/turns", "sandbox/workspace", "sandbox/workspace/lang", "verify/audit", "verify/check", "verify/compare",
-		"verify/contrary", "verify/format", "verify/golang", "verify/keylock", "verify/mutate", "verify/node",
+		"verify/contrary", "verify/format", "verify/golang", "verify/keylock", "verify/mutate", "verify/near", "verify/node", "verify/owngate",
 		"verify/policy", "verify/python", "verify/room", "verify/shell", "verify/smoke", "verify/syntax", "verify/trial", "verify/typecache", "verify/web",
 	},
 	"verify/audit": {
@@ -364,6 +364,8 @@ var allowed = map[string][]string{
 	"verify/node/tap":        {"verify/check"},
 	"verify/node/testreport": {"sandbox/workspace/lazyregexp", "verify/check", "verify/node/tap"},
 	"verify/mutate":          {"sandbox/workspace/lang"},
+	"verify/near":            {"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/golang", "verify/node", "verify/python"},
+	"verify/owngate":         {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/shell", "verify/smoke"},
 	"verify/policy": {
 		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "sandbox/workspace/secret/disguise", "verify/check", "verify/node", "verify/policy/acting", "verify/policy/checker", "verify/policy/concealed", "verify/policy/directive", "verify/policy/runner", "verify/policy/signature", "verify/policy/testform", "verify/python",
 	},
@@ -381,7 +383,7 @@ var allowed = map[string][]string{
 	"verify/symbols":          {"sandbox", "sandbox/guest", "verify/check"},
 	"verify/syntax":           {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/golang"},
 	"verify/trial": {
-		"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/mutate", "verify/node", "verify/policy", "verify/policy/testform", "verify/python",
+		"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/mutate", "verify/near", "verify/node", "verify/policy", "verify/policy/testform", "verify/python",
 		"verify/smoke",
 	},
 	"verify/typecache": {"verify/check", "verify/python"},

@@ -28,6 +28,8 @@ type Evidence struct {
 	Skipped map[string]string
 	// The commands of the workspace's own gates, by their names.
 	Own map[string][]string
+	// What is said of the checks of tests of which a part was run, since all came to no end in time; "" where none was.
+	Near map[string]string
 }
 
 // Part returns the evidence about a part of what was judged. without are the workspace's own gates, by name, that are about the

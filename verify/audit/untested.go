@@ -158,7 +158,7 @@ func (t *tests) count(c check.Check) {
 		case c.Name == node.CommandsName && strings.Contains(reason, notInBox):
 			u.Kind = NoRunner
 		case cand.Verdict == check.Timeout:
-			u.Reason += "; with more time (AGENT_TIMEOUT=20m, or timeout in your own configuration) it may"
+			u.Reason += moreTime
 		}
 		if !t.e.ownGate(l, true) {
 			t.list = append(t.list, u)
@@ -170,6 +170,12 @@ func (t *tests) count(c check.Check) {
 	}
 	if c.Name == node.CommandsName && !t.e.ownGate(l, true) {
 		t.commandsBefore()
+	}
+	if said := t.e.Near[c.Name]; said != "" && !t.e.ownGate(l, true) {
+		t.list = append(t.list, Unproven{Kind: NotRun, Reason: c.Name + ": " + said + moreTime})
+		for _, root := range places {
+			t.told[l.Name+" "+root] = true
+		}
 	}
 	for _, root := range places {
 		s := t.suiteAt(l, root)
@@ -194,6 +200,9 @@ func (t *tests) count(c check.Check) {
 		}
 	}
 }
+
+// moreTime is what may help where tests do not end in time.
+const moreTime = "; with more time (AGENT_TIMEOUT=20m, or timeout in your own configuration) they may"
 
 // look finds the files that hold tests by their names.
 func (t *tests) look() {

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"path"
+	"slices"
 	"time"
 
 	"agent/sandbox/guest"
@@ -49,6 +50,8 @@ type Bench struct {
 	Learn func(packed []byte)
 	// Of the tests gate: the IDs of the only tests to run; nil for all.
 	Only []string
+	// Of the tests gate: the files of tests to run, which are in View, with all that a run of the whole has; nil for all.
+	Files []string
 	// What the patch can affect, for a check of a family. The other packages come
 	// last, or are left out.
 	Reach Reach
@@ -76,6 +79,17 @@ func (b Bench) Sweep(ctx context.Context) error {
 
 // Witnessed reports whether witnesses are to stand among the tests: in runs of all of them.
 func (b Bench) Witnessed() bool { return len(b.Only) == 0 && !b.Unwitnessed }
+
+// Picks reports whether the tests in the file at p are among those to run.
+func (b Bench) Picks(p string) bool { return len(b.Files) == 0 || slices.Contains(b.Files, p) }
+
+// Asked are the tests to run, by their IDs or by their files; nil for all.
+func (b Bench) Asked() []string {
+	if len(b.Only) > 0 {
+		return b.Only
+	}
+	return b.Files
+}
 
 // Command runs one tool and sorts out every end that is no answer: done is
 // false and out says what it means. Otherwise the tool ran to its own end.

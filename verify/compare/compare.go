@@ -189,7 +189,8 @@ func JudgeFindings(base, cand check.Outcome, d check.Diff) check.Gate {
 		return g
 	}
 	fresh, old, fixed := Findings(base.Findings, cand.Findings, d)
-	aside := func(f check.Finding) bool { return f.Unasked && !concerns(d, f) }
+	usual := habit(base.Findings, d)
+	aside := func(f check.Finding) bool { return f.Unasked && !concerns(d, f) || usual(f) }
 	old += len(fresh)
 	fresh = slices.DeleteFunc(fresh, aside)
 	old -= len(fresh)

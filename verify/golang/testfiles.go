@@ -34,8 +34,8 @@ func newGoTestFiles(v check.View) *goTestFiles {
 // that ran, and none to be found.
 var goTestFunc = lazyregexp.New(`(?m)^func[ \t]+((?:Test|Fuzz|Example|Benchmark)\w*)[ \t]*\(`)
 
-// witnesses draws those of the packages in some directories: each is tested in a process of its own.
-func (g *goTestFiles) witnesses(dirs map[string]string) *witness.Set {
+// witnesses draws those of the packages in some directories, of which a file is picked: each is tested in a process of its own.
+func (g *goTestFiles) witnesses(dirs map[string]string, picks func(p string) bool) *witness.Set {
 	tests := map[string][]string{}
 	for _, p := range g.view.Paths() {
 		if IsTest(p) {
@@ -44,7 +44,7 @@ func (g *goTestFiles) witnesses(dirs map[string]string) *witness.Set {
 	}
 	d, set := witness.NewDraw(), &witness.Set{}
 	for _, dir := range slices.Sorted(maps.Values(dirs)) {
-		if g.any(dir) {
+		if g.any(dir) && slices.ContainsFunc(tests[dir], picks) {
 			set.Go(d, g.view, dir, tests[dir])
 		}
 	}

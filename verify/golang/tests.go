@@ -57,11 +57,11 @@ func IsTest(p string) bool { return path.Ext(p) == ".go" && lang.IsTest(p) && !I
 // goSelected lists the arguments of go test for the tests that are asked for in a module:
 // their functions and their packages. Without any that is all of them.
 func goSelected(b check.Bench, root string) []string {
-	if len(b.Only) == 0 {
+	if len(b.Asked()) == 0 {
 		return []string{"./..."}
 	}
 	var dirs, tests []string
-	for _, id := range b.Only {
+	for _, id := range b.Asked() {
 		file, test, _ := strings.Cut(id, "::")
 		// A test that no file of its package declares goes by the directory.
 		dir := file
@@ -80,7 +80,10 @@ func goSelected(b check.Bench, root string) []string {
 		return nil
 	}
 	slices.Sort(dirs)
-	return append([]string{"-run=^(" + strings.Join(tests, "|") + ")$"}, slices.Compact(dirs)...)
+	if dirs = slices.Compact(dirs); len(b.Only) == 0 {
+		return dirs // packages, whole
+	}
+	return append([]string{"-run=^(" + strings.Join(tests, "|") + ")$"}, dirs...)
 }
 
 // runGoTests runs the tests of every module to their end, one after the other, or those
@@ -103,7 +106,7 @@ func runGoTests(ctx context.Context, b check.Bench, t *tracer) check.Outcome {
 			continue
 		}
 		if b.Witnessed() {
-			files.own = files.witnesses(dirs)
+			files.own = files.witnesses(dirs, b.Picks)
 		}
 		var run goTestRun
 		if err := files.own.During(ctx, b.Box, func() { run, out, done = t.test(ctx, goTests{b, root, dirs, files}, selected) }); err != nil {

@@ -45,9 +45,11 @@ func witnesses(b check.Bench, runner, root string, files []string) *witness.Set 
 	if !b.Witnessed() {
 		return nil
 	}
-	set, places := &witness.Set{}, make([]string, len(files))
-	for i, name := range files {
-		places[i] = path.Join(root, name)
+	set, places := &witness.Set{}, make([]string, 0, len(files))
+	for _, name := range files {
+		if p := path.Join(root, name); b.Picks(p) {
+			places = append(places, p)
+		}
 	}
 	set.AppendScripts(witness.NewDraw(), b.View, runner, places, mostForms)
 	return set

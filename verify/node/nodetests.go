@@ -213,11 +213,11 @@ func nodeCommand(b check.Bench, p nodeProject) guest.Command {
 // selectedFiles leaves of a project's files those with tests that are asked for; without
 // any that is all of them.
 func selectedFiles(b check.Bench, root string, files []string) (list []string) {
-	if len(b.Only) == 0 {
+	if len(b.Asked()) == 0 {
 		return files
 	}
 	for _, name := range files {
-		if slices.ContainsFunc(b.Only, func(id string) bool {
+		if slices.ContainsFunc(b.Asked(), func(id string) bool {
 			file, _, _ := strings.Cut(id, "::")
 			return file == "" || file == path.Join(root, name) // as the reporter says where it does not know
 		}) {

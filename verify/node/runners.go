@@ -203,10 +203,10 @@ func (r packageRunner) applies(v check.View) string {
 // their files, since titles need not be unique. It reports whether there are any; without
 // tests that are asked for there are no arguments, and all are run.
 func (r packageRunner) selected(b check.Bench, roots map[string]string, root string) (args []string, ok bool) {
-	if len(b.Only) == 0 {
+	if len(b.Asked()) == 0 {
 		return nil, true
 	}
-	for _, id := range b.Only {
+	for _, id := range b.Asked() {
 		file, _, _ := strings.Cut(id, "::")
 		// It is told of no file: all are run.
 		if r.stdout && file == path.Join(root, "package.json") {

@@ -66,7 +66,7 @@ func testsCommand(b check.Bench, roots []string, root string, o testOptions, to 
 		"--color=no", "--tb=short", "-o", "cache_dir=/tmp/pytest_cache",
 	}
 	args = slices.Concat(args, o.forced, o.asked)
-	if root != "." || len(b.Only) > 0 || len(o.paths) > 0 {
+	if root != "." || len(b.Asked()) > 0 || len(o.paths) > 0 {
 		// pytest would else count IDs from the directory that the tests have in
 		// common, or from that of a configuration above.
 		args = append(args, "--rootdir="+path.Join(check.Work, root))
@@ -81,10 +81,10 @@ func testsCommand(b check.Bench, roots []string, root string, o testOptions, to 
 	for _, inner := range slices.Concat(check.InsideOf(roots, root), b.View.LoopsInside(root)) {
 		args = append(args, "--ignore="+path.Join(check.Work, inner))
 	}
-	if len(b.Only) == 0 {
+	if len(b.Asked()) == 0 {
 		args = append(args, o.paths...)
 	}
-	for _, id := range ownedBy(roots, root, b.Only) {
+	for _, id := range ownedBy(roots, root, b.Asked()) {
 		if root != "." {
 			id = "./" + strings.TrimPrefix(id, root+"/") // which is no option
 		}
@@ -107,7 +107,7 @@ func ownedBy(roots []string, root string, names []string) (own []string) {
 func runTests(ctx context.Context, b check.Bench) check.Outcome {
 	roots := TestRoots(b.View)
 	run := slices.DeleteFunc(slices.Clone(roots), func(root string) bool {
-		return len(b.Only) > 0 && len(ownedBy(roots, root, b.Only)) == 0
+		return len(b.Asked()) > 0 && len(ownedBy(roots, root, b.Asked())) == 0
 	})
 	tracer := NewTracer(ctx, b)
 	out := b.OverRoots(roots, run, func(b check.Bench, root string) check.Outcome { return runPytest(ctx, b, tracer, roots, root) })
@@ -226,7 +226,7 @@ func witnesses(b check.Bench, roots []string, root string) *witness.Set {
 	named := unittests(b.View)
 	files := slices.DeleteFunc(ownedBy(roots, root, b.View.Paths()), func(p string) bool {
 		within := len(from) == 0 || slices.ContainsFunc(from, func(dir string) bool { return check.Below(p, path.Join(root, dir)) })
-		return !within || !IsTest(p) && !slices.Contains(named, p) || check.Installed(p) || check.InTestData(p)
+		return !within || !b.Picks(p) || !IsTest(p) && !slices.Contains(named, p) || check.Installed(p) || check.InTestData(p)
 	})
 	d, set := witness.NewDraw(), &witness.Set{}
 	touched := func(p string) bool { _, ok := b.View.Changed[p]; return ok }

@@ -3,13 +3,12 @@ package trial
 import (
 	"path"
 	"regexp"
-	"slices"
-	"strings"
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
+	"agent/verify/near"
 )
 
 // A module that tests assert by is what tests are made of, wherever it lies: a patch that empties it has every test
@@ -48,7 +47,7 @@ func assertedBy(base *workspace.Manifest, cs workspace.Changeset) (files []strin
 
 // onlyTestsName reports whether tests name a module, and neither the program nor the project's manifests do.
 func onlyTestsName(base check.View, l *lang.Language, p string) bool {
-	naming := imports(l.Family, p)
+	naming := near.Imports(l.Family, p)
 	if naming == nil {
 		return false
 	}
@@ -63,7 +62,7 @@ func onlyTestsName(base check.View, l *lang.Language, p string) bool {
 				return false
 			}
 		case path.Base(q) == "pyproject.toml" || path.Base(q) == "setup.py" || path.Base(q) == "setup.cfg" || path.Base(q) == "package.json":
-			if regexp.MustCompile(`[\w"'/.]\b` + regexp.QuoteMeta(stem(p)) + `\b`).MatchString(base.Text(q)) {
+			if regexp.MustCompile(`[\w"'/.]\b` + regexp.QuoteMeta(near.Stem(p)) + `\b`).MatchString(base.Text(q)) {
 				return false // as a plugin, or what others are given
 			}
 		case other == nil || other.Family != l.Family || !naming.MatchString(base.Text(q)):
@@ -74,31 +73,4 @@ func onlyTestsName(base check.View, l *lang.Language, p string) bool {
 		}
 	}
 	return named
-}
-
-// stem is the name by which a module is imported.
-func stem(p string) string {
-	name := strings.TrimSuffix(path.Base(p), path.Ext(p))
-	if slices.Contains([]string{"__init__", "index", "mod"}, name) {
-		name = path.Base(path.Dir(p))
-	}
-	return name
-}
-
-// imports matches a line that imports the module at p, nil where it has no name to go by.
-func imports(family lang.Family, p string) *regexp.Regexp {
-	name := regexp.QuoteMeta(stem(p))
-	switch family {
-	case lang.Python:
-		return regexp.MustCompile(`(?m)^\s*(?:from|import)\b.*\b` + name + `\b|^\s*from\s+\S+\s+import\s*\((?:[^)]*\b)?` + name + `\b`)
-	case lang.Go:
-		dir := regexp.QuoteMeta(path.Base(path.Dir(p)))
-		if dir == `\.` {
-			return nil
-		}
-		return regexp.MustCompile(`(?m)^\s*(?:import\s+)?(?:[\w.]+\s+)?"(?:[^"\n]*/)?` + dir + `"\s*$`)
-	case lang.Script:
-		return regexp.MustCompile(`(?:from|import|require\(|import\()\s*["'](?:[^"'\n]*/)?` + name + `(?:\.\w+)?["']`)
-	}
-	return nil
 }

@@ -1,7 +1,10 @@
-package verify
+// Package owngate makes checks of the gates that a workspace defines in its agent.toml. It owns what such a gate may
+// be, when one has anything to do, and how it is compared with itself before the patch. It starts no box; package verify does.
+package owngate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -23,7 +26,7 @@ const (
 	WhenAlways  = "always"  // on every patch
 )
 
-// A CustomGate is a gate that the workspace defines: a command that ends with
+// A Gate is one that the workspace defines: a command that ends with
 // status 0 when all is well. It runs in a box of its own, after the patch is
 // applied, and stands in the report under its own name behind the built-in gates.
 //
@@ -32,7 +35,7 @@ const (
 // planted faults, since only the workspace knows what it must find; and like the
 // tests it may run workspace code. A patch that rewrites what the command starts, a script
 // or a Makefile, is held, and judged with that as it was before the patch as well.
-type CustomGate struct {
+type Gate struct {
 	Name string
 	// Program and arguments, looked up in the box's PATH without a shell.
 	Command []string
@@ -51,14 +54,14 @@ type CustomGate struct {
 // Bounds of what a workspace may define: each gate costs a box, and a second one
 // for its baseline.
 const (
-	MaxCustom  = 16
+	Most       = 16
 	minTimeout = time.Second
 	maxTimeout = time.Hour
 )
 
-// customName is what a gate's name may look like. It stands in tables, labels
+// gateName is what a gate's name may look like. It stands in tables, labels
 // of boxes and keys of the cache.
-var customName = lazyregexp.New(`^[a-z][a-z0-9-]{0,39}$`)
+var gateName = lazyregexp.New(`^[a-z][a-z0-9-]{0,39}$`)
 
 // extensions are those of a language that a gate names, nil for none.
 func extensions(language string) []string {
@@ -77,21 +80,26 @@ func languages() (names []string) {
 	return names
 }
 
-// CheckGates refuses gates that cannot be what somebody meant.
-func CheckGates(list []CustomGate) error {
-	if len(list) > MaxCustom {
-		return fmt.Errorf("%d gates are more than %d", len(list), MaxCustom)
+// Check refuses gates that cannot be what somebody meant. taken reports whether a name is that of a gate or a check that is
+// there without them.
+func Check(list []Gate, taken func(name string) bool) error {
+	if len(list) > Most {
+		return fmt.Errorf("%d gates are more than %d", len(list), Most)
 	}
 	seen := map[string]bool{}
 	for _, g := range list {
-		if !customName.MatchString(g.Name) {
+		if !gateName.MatchString(g.Name) {
 			return fmt.Errorf("a gate is named %q: a name is of small letters, digits and hyphens, 40 at most, and begins with a letter", g.Name)
 		}
 		if seen[g.Name] {
 			return fmt.Errorf("two gates are named %q", g.Name)
 		}
 		seen[g.Name] = true
-		if err := g.check(); err != nil {
+		err := g.check()
+		if taken(g.Name) {
+			err = errors.New("the agent has a gate or a check of that name")
+		}
+		if err != nil {
 			return fmt.Errorf("gate %q: %w", g.Name, err)
 		}
 	}
@@ -99,10 +107,8 @@ func CheckGates(list []CustomGate) error {
 }
 
 // check refuses one gate whose name is sound.
-func (g CustomGate) check() error {
+func (g Gate) check() error {
 	switch {
-	case g.Name == "edit" || slices.Contains(gateOrder, g.Name) || checkNamed(g.Name).Name != "":
-		return fmt.Errorf("the agent has a gate or a check of that name")
 	case len(g.Command) == 0 || strings.TrimSpace(g.Command[0]) == "":
 		return fmt.Errorf("it has no command")
 	case g.Timeout != 0 && (g.Timeout < minTimeout || g.Timeout > maxTimeout):
@@ -118,9 +124,9 @@ func (g CustomGate) check() error {
 	return nil
 }
 
-// customChecks makes the checks of the gates that a workspace defines, for one
+// Checks makes the checks of the gates that a workspace defines, for one
 // changeset.
-func customChecks(list []CustomGate, cs workspace.Changeset) []check.Check {
+func Checks(list []Gate, cs workspace.Changeset) []check.Check {
 	var made []check.Check
 	for _, g := range list {
 		reason := g.idle(cs)
@@ -134,7 +140,7 @@ func customChecks(list []CustomGate, cs workspace.Changeset) []check.Check {
 }
 
 // idle gives the reason why the gate has nothing to do with a changeset, or "".
-func (g CustomGate) idle(cs workspace.Changeset) string {
+func (g Gate) idle(cs workspace.Changeset) string {
 	if g.When == WhenAlways || len(g.Languages) == 0 {
 		return ""
 	}
@@ -147,7 +153,7 @@ func (g CustomGate) idle(cs workspace.Changeset) string {
 }
 
 // judges reports whether a file is of the gate's languages.
-func (g CustomGate) judges(p string) bool {
+func (g Gate) judges(p string) bool {
 	ext, of := strings.ToLower(path.Ext(p)), lang.Of(p)
 	return slices.ContainsFunc(g.Languages, func(l string) bool {
 		return of != nil && of.ID == l || ext != "" && (ext == strings.ToLower(l) || slices.Contains(extensions(l), ext))
@@ -155,14 +161,14 @@ func (g CustomGate) judges(p string) bool {
 }
 
 // variants is the candidate with what the gate itself is made of as it was.
-func (g CustomGate) variants(base, _ check.View) []check.Variant {
+func (g Gate) variants(base, _ check.View) []check.Variant {
 	own := shell.Started(base, g.Command)
 	return []check.Variant{{Back: func(p string) bool { return slices.Contains(own, p) }, Counts: func(string) bool { return false }}}
 }
 
 // run runs the command. However it ends, even by a signal, is its answer; only
 // the box's own death and a deadline are not.
-func (g CustomGate) run(ctx context.Context, b check.Bench) check.Outcome {
+func (g Gate) run(ctx context.Context, b check.Bench) check.Outcome {
 	timeout := b.Timeout
 	if g.Timeout > 0 {
 		timeout = min(timeout, g.Timeout)
@@ -187,7 +193,7 @@ func (g CustomGate) run(ctx context.Context, b check.Bench) check.Outcome {
 }
 
 // judge holds a failure against the patch when the command succeeded without it.
-func (g CustomGate) judge(base, cand check.Outcome, _ check.Diff) check.Gate {
+func (g Gate) judge(base, cand check.Outcome, _ check.Diff) check.Gate {
 	v := check.GateOf(g.Name, cand)
 	failed := base.Verdict != "" || base.Ending != nil && base.Ending.Crashed()
 	absent := base.Ending != nil && base.Ending.Exit == smoke.ExitNotFound

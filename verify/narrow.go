@@ -1,0 +1,102 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"agent/sandbox"
+	"agent/sandbox/workspace"
+	"agent/verify/audit"
+	"agent/verify/check"
+	"agent/verify/near"
+	"agent/verify/node"
+	"agent/verify/trial"
+)
+
+// narrow runs the files of tests that the patch is about, on both sides, where all tests came to no end in time before it:
+// a suite that takes longer than the limit would else say nothing of any patch.
+func (s *session) narrow(ctx context.Context) {
+	for _, name := range s.results.long() {
+		def, files := checkNamed(name), near.Files(s.base, check.NewView(s.req.Base, s.final), s.final)
+		run := func(on Layer, side string, cs workspace.Changeset) (out check.Outcome) {
+			v := check.NewView(s.req.Base, cs)
+			there := slices.DeleteFunc(slices.Clone(files), func(p string) bool { return !v.Has(p) })
+			if len(there) == 0 {
+				return out
+			}
+			defer s.turn(ctx)()
+			err := s.withBox(ctx, on, side, def.Group, func(box *sandbox.Box) {
+				if err := box.Apply(ctx, cs); err != nil {
+					out = check.Infraf("apply the patch: %v", err)
+					return
+				}
+				b := s.bench(box, v, check.Entry{})
+				b.Files, b.Lines = there, audit.Asked(cs)
+				out = def.Run(ctx, b)
+			})
+			if err != nil {
+				return check.Infraf("%v", err)
+			}
+			return out
+		}
+		var base, cand, old check.Outcome
+		if len(files) > 0 {
+			cand = run(s.req.patched(), "near-", s.final)
+		}
+		if cand.Verdict == "" && len(files) > 0 {
+			base = run(s.req.layer(), "near-base-", workspace.Changeset{})
+			old = run(s.req.patched(), "near-unaided-", trial.SplitPatch(s.req.Base, s.final).Program)
+		}
+		if ctx.Err() == nil {
+			s.results.narrowed(name, len(files), base, cand, old)
+		}
+	}
+}
+
+// isLong reports whether the judgement of a check waits for narrow. It is called with mu held.
+func (r *results) isLong(def check.Check, base check.Outcome) bool {
+	_, tried := r.near[def.Name]
+	return def.Repeats && def.Name != node.CommandsName && base.Verdict == check.Timeout && !tried
+}
+
+// long lists the checks that wait for it.
+func (r *results) long() (names []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(r.base)) {
+		_, have := r.cand[name]
+		if _, skipped := r.skipped[name]; have && !skipped && r.isLong(r.named(name), r.base[name]) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// late reports whether a check came to no end in time on either side.
+func (r *results) late(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.cand[name].Verdict == check.Timeout || r.base[name].Verdict == check.Timeout
+}
+
+// narrowed takes in how some files of tests ended and has the check judged by them: without any, or where these come to no
+// end either, by what was there before.
+func (r *results) narrowed(name string, files int, base, cand, old check.Outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.near[name] = ""
+	if files > 0 && len(base.Tests)+len(cand.Tests) > 0 && base.Verdict == "" && cand.Verdict == "" {
+		said := "the file of tests that the patch is about"
+		if files > 1 {
+			said = fmt.Sprintf("the %d files of tests that the patch is about", files)
+		}
+		r.near[name] = fmt.Sprintf("nothing ran but %s, since all tests did not end within %s before it", said, r.request.Config.Timeout)
+		r.base[name], r.cand[name] = base, cand
+		if t := r.trials[name]; t != nil {
+			t.Old = &old
+		}
+	}
+	r.judge(name)
+}

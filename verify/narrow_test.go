@@ -1,0 +1,66 @@
+package verify
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agent/verify/audit"
+	"agent/verify/check"
+)
+
+// longSuites are workspaces with a test that comes to no end in time, which has nothing to do with the program.
+func longSuites() map[string]map[string]string {
+	return map[string]map[string]string{
+		"python": {
+			"price.py": "def price(count):\n    return count * 3\n", "test_price.py": "from price import price\n\n\ndef test_price():\n    assert price(2) == 6\n",
+			"test_long.py": "import time\n\n\ndef test_long():\n    time.sleep(900)\n",
+		},
+		"go": {
+			"go.mod": "module m\n\ngo 1.24\n", "price.go": "package m\n\nfunc Price(count int) int {\n\treturn count * 3\n}\n",
+			"price_test.go":     "package m\n\nimport \"testing\"\n\nfunc TestPrice(t *testing.T) {\n\tif Price(2) != 6 {\n\t\tt.Error(\"no\")\n\t}\n}\n",
+			"long/long_test.go": "package long\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nfunc TestLong(t *testing.T) { time.Sleep(15 * time.Minute) }\n",
+		},
+		"node": {
+			"package.json": "{\"type\": \"module\", \"scripts\": {\"test\": \"node --test\"}}\n", "price.js": "export function price(count) {\n  return count * 3;\n}\n",
+			"price.test.js": "import assert from 'node:assert';\nimport test from 'node:test';\nimport { price } from './price.js';\n\ntest('price', () => assert.equal(price(2), 6));\n",
+			"long.test.js":  "import test from 'node:test';\n\ntest('long', () => new Promise((end) => setTimeout(end, 900_000)));\n",
+		},
+	}
+}
+
+// narrowed judges a fault in such a workspace, and where asked an honest change, by the tests that are about them.
+func narrowed(t *testing.T, language, program string, honest bool) {
+	t.Helper()
+	files := longSuites()[language]
+	s := newSite(t, files).only(check.GateTests)
+	s.config.Timeout = 15 * time.Second
+	r := s.verify(t, map[string]string{program: strings.Replace(files[program], "count * 3", "count * 4", 1)})
+	i := slices.IndexFunc(r.Gates, func(g Gate) bool { return g.Name == check.GateTests })
+	if r.Verdict != Fail || i < 0 || len(r.Gates[i].Findings) != 1 || !strings.Contains(r.Gates[i].Detail, "nothing ran but the file of tests that the patch is about, since all tests did not end within 15s") {
+		t.Errorf("%s, a fault: %+v", language, r)
+	}
+	if !honest {
+		return
+	}
+	r = s.verify(t, map[string]string{program: strings.Replace(files[program], "count * 3", "3 * count", 1)})
+	if r.Verdict != Pass || len(r.Holds) > 0 || !slices.ContainsFunc(r.Unproven, func(u Unproven) bool {
+		return u.Kind == audit.NotRun && u.Part && strings.Contains(u.Reason, "the file of tests that the patch is about") && strings.Contains(u.Reason, "AGENT_TIMEOUT")
+	}) {
+		t.Errorf("%s, no fault: %+v", language, r)
+	}
+}
+
+// Where all tests come to no end in time before a patch, those that it is about judge it, and what did not run is said.
+func TestALongSuiteIsJudgedByWhatThePatchIsAbout(t *testing.T) {
+	t.Parallel()
+	narrowed(t, "python", "price.py", false)
+}
+
+func TestLongSuitesOfEachLanguageAreJudgedByWhatThePatchIsAbout(t *testing.T) {
+	t.Parallel()
+	for language, program := range map[string]string{"python": "price.py", "go": "price.go", "node": "price.js"} {
+		narrowed(t, language, program, true)
+	}
+}

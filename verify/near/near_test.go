@@ -1,0 +1,55 @@
+package near
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"agent/sandbox/workspace"
+	"agent/verify/check"
+	"agent/verify/verifytest"
+)
+
+// Of the tests there are those are found that the patch changes, that name what it changes, or that are called after it or lie beside it.
+func TestFilesThatAPatchIsAbout(t *testing.T) {
+	t.Parallel()
+	base := verifytest.Scan(t, map[string]string{
+		"package.json":  `{"scripts": {"test": "vitest"}, "devDependencies": {"vitest": "1"}}`,
+		"shop/price.py": "x = 1\n", "shop/__init__.py": "", "shop/stock.py": "", "tests/test_price.py": "import other\n", "tests/test_all.py": "from shop import (\n    price,\n)\n",
+		"tests/test_stock.py": "from shop.stock import x\n", "tests/conftest.py": "from shop import price\n", "tests/test_word.py": "# the price\nx = 'import price'\n",
+		"src/cart.ts": "", "src/cart.test.ts": "import {a} from '.'\n", "src/sum.test.ts": "import {b} from './cart'\n", "src/other.test.ts": "import {b} from './carts'\n",
+		"a/a.go": "package a\n", "a/a_test.go": "package a\n", "b/b_test.go": "package b\n\nimport (\n\t\"m/a\"\n)\n", "c/c_test.go": "package c\n\nimport \"m/b\"\n",
+	})
+	for _, c := range []struct {
+		files map[string]string
+		want  []string
+	}{
+		{map[string]string{"shop/price.py": "x = 2\n"}, []string{"tests/test_all.py", "tests/test_price.py"}},
+		{map[string]string{"shop/price.py": "x = 2\n", "tests/test_stock.py": "x = 1\n", "tests/test_new.py": ""}, []string{"tests/test_new.py", "tests/test_stock.py", "tests/test_all.py", "tests/test_price.py"}},
+		{map[string]string{"src/cart.ts": "x\n"}, []string{"src/sum.test.ts", "src/cart.test.ts"}},
+		{map[string]string{"a/a.go": "package a\n\nvar x int\n"}, []string{"b/b_test.go", "a/a_test.go"}},
+		{map[string]string{"README.md": "x\n"}, nil},
+	} {
+		cs := verifytest.Change(t, base, c.files)
+		if got := Files(check.OnBase(base), check.NewView(base, cs), cs); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %q, want %q", c.files, got, c.want)
+		}
+	}
+	gone := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Delete, Path: "tests/test_all.py", Before: []byte("x"), Mode: 0o644}}}
+	if got := Files(check.OnBase(base), check.NewView(base, gone), gone); len(got) > 0 {
+		t.Errorf("a test that is gone: %q", got)
+	}
+}
+
+func TestFilesAreBounded(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"price.py": "x = 1\n"}
+	for i := range 3 * Most {
+		files[fmt.Sprintf("test_%d.py", i)] = "import price\n"
+	}
+	base := verifytest.Scan(t, files)
+	cs := verifytest.Change(t, base, map[string]string{"price.py": "x = 2\n", "test_99.py": "import price  # now\n"})
+	if got := Files(check.OnBase(base), check.NewView(base, cs), cs); len(got) != Most || got[0] != "test_99.py" {
+		t.Errorf("%d: %q", len(got), got)
+	}
+}
