@@ -77,7 +77,7 @@ func pruneCache(ctx context.Context, client *bk.Client, word string, opts ...bk.
 
 // Marks are the labels of all images that this package makes.
 func Marks() []string {
-	return []string{labelSnapshot, labelDependencies, labelEquipment, labelProgram, labelImage}
+	return []string{labelSnapshot, labelDependencies, labelEquipment, labelCompiled, labelProgram, labelImage}
 }
 
 // Forget takes away what the agent's own images and workspaces, which are gone, left in the engine's build cache.

@@ -68,8 +68,17 @@ const dependenciesStep = "steps/dependencies.sh"
 // Install returns the image of the toolchain with these dependencies below /deps, for Snapshot to stand
 // on: the toolchain itself for none. It is found by its digest, or built by one step with a network, in
 // which nothing of the workspace but names and versions takes part. What cannot be installed is an *InstallError; trouble
-// of the engine or of the machine is none.
+// of the engine or of the machine is none. What the Go files of the workspace import is compiled there too; see Set.Importing.
 func (b *Builder) Install(ctx context.Context, toolchain Image, d dependencies.Set) (Image, error) {
+	img, err := b.installOnly(ctx, toolchain, d)
+	if err != nil {
+		return img, err
+	}
+	return b.compiled(ctx, img, d)
+}
+
+// installOnly returns the image in which nothing is compiled.
+func (b *Builder) installOnly(ctx context.Context, toolchain Image, d dependencies.Set) (Image, error) {
 	if d.Empty() {
 		return installed(d, toolchain, registries.Set{})
 	}

@@ -225,7 +225,7 @@ func (b *Builder) prune(ctx context.Context, keep int) ([]string, error) {
 	if err != nil {
 		return removed, err
 	}
-	for _, label := range []string{labelDependencies, labelEquipment} {
+	for _, label := range []string{labelEquipment, labelCompiled, labelDependencies} {
 		gone, err := b.pruneUnused(ctx, label)
 		removed = append(removed, gone...)
 		if err != nil {

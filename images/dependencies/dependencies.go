@@ -46,6 +46,8 @@ type Set struct {
 	node []string
 	// Packages of the workspace by the path where others of it look for them; see nodeSpace.
 	members map[string]string
+	// See Importing.
+	imports map[string][]string
 }
 
 // A step is one run of a package manager.

@@ -11,13 +11,16 @@ export GOPATH="${GOPATH:-/tmp/go}" GOCACHE="${GOCACHE:-/tmp/go-cache}" STATICCHE
 # Modules of a workspace, where any are installed.
 [ ! -d /deps/go ] || export GOMODCACHE=/deps/go
 
-# link CACHE DIRECTORY makes the directory with the links. The fresh trim.txt keeps Go from looking for entries that nobody
+# link NAME DIRECTORY makes the directory with links to the image's cache of that name, or to that which holds what the workspace
+# imports as well. The fresh trim.txt keeps Go from looking for entries that nobody
 # has used for days, which are all of them. Of two that make it at once one wins.
 link() {
 	[ -d "$2" ] && return
-	cp -rs "$1" "$2.$$" && rm -f "$2.$$/trim.txt" && date +%s >"$2.$$/trim.txt" || exit 1
+	from=/usr/lib/agent/$1
+	[ ! -d "/usr/lib/agent-go/$1" ] || from=/usr/lib/agent-go/$1
+	cp -rs "$from" "$2.$$" && rm -f "$2.$$/trim.txt" && date +%s >"$2.$$/trim.txt" || exit 1
 	mv -T "$2.$$" "$2" 2>/dev/null || rm -rf "$2.$$"
 }
-link /usr/lib/agent/go-cache "$GOCACHE"
-link /usr/lib/agent/staticcheck-cache "$STATICCHECK_CACHE"
+link go-cache "$GOCACHE"
+link staticcheck-cache "$STATICCHECK_CACHE"
 exec "$@"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -25,8 +26,11 @@ func DependenciesOf(base *workspace.Manifest, rules Rules) (dependencies.Set, er
 	// By the manifest, so that what is installed is what the snapshot says: a
 	// lock file that changes meanwhile is an error, and the scan made again.
 	files := map[string][]byte{}
-	var notes []string
+	var notes, sources []string
 	for _, e := range base.Entries {
+		if e.Kind == workspace.File && path.Ext(e.Path) == ".go" && e.Size <= dependencies.MaxFile {
+			sources = append(sources, e.Path)
+		}
 		if e.Kind != workspace.File || !dependencies.Concerns(e.Path) {
 			continue
 		}
@@ -46,7 +50,7 @@ func DependenciesOf(base *workspace.Manifest, rules Rules) (dependencies.Set, er
 	}
 	d = d.WithDebian(rules.Packages)
 	d.Scripts, d.Notes = rules.InstallScripts, append(notes, d.Notes...)
-	return d, nil
+	return d.Importing(sources, base.ReadFile), nil
 }
 
 // announce says what is installed, and what is not.

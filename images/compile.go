@@ -1,0 +1,114 @@
+package images
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/moby/buildkit/client/llb"
+	gateway "github.com/moby/buildkit/frontend/gateway/client"
+	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
+	"github.com/tonistiigi/fsutil"
+
+	"agent/images/dependencies"
+)
+
+// labelCompiled is the digest of what was compiled for an image, and for which. A snapshot on it has it too.
+const labelCompiled = "agent.compiled"
+
+// compileStep is the script that compiles.
+const compileStep = "steps/compile.sh"
+
+// compiled returns the image of on, in which d is installed, with what the workspace imports of other modules of Go compiled, found
+// or built: on itself where there is nothing to compile, and where that fails, since boxes can do it themselves. Installed stays
+// as it is: no verdict hangs on it. The error is that of a ctx that ended, or of the engine.
+func (b *Builder) compiled(ctx context.Context, on Image, d dependencies.Set) (Image, error) {
+	if len(d.Imports()) == 0 {
+		return on, nil
+	}
+	script, err := specs.ReadFile(compileStep)
+	if err != nil {
+		return on, err
+	}
+	files := compileFiles(d)
+	key, err := json.Marshal([]any{on.ID, hash(script), treeOf(files).Digest()})
+	if err != nil {
+		return on, err
+	}
+	digest := hash(key)
+	img := on
+	img.ID, img.Ref = "", "agent-compiled:"+digest[:12]
+	if ok, err := b.findCompiled(ctx, &img, digest); ok || err != nil {
+		return img, err
+	}
+	unlock, err := lock(ctx, "compiled-"+digest[:1])
+	if err != nil {
+		return on, err
+	}
+	defer unlock()
+	if ok, err := b.findCompiled(ctx, &img, digest); ok || err != nil {
+		return img, err
+	}
+	if b.failures.recent(digest) != nil {
+		return on, nil
+	}
+	labels, err := b.toolchainLabels(ctx, on)
+	if err != nil {
+		return on, err
+	}
+	labels[labelCompiled], labels[labelTaken] = digest, time.Now().UTC().Format(time.RFC3339Nano)
+	building, cancel := context.WithTimeoutCause(ctx, installTime, errInstallTime)
+	defer cancel()
+	const source, title = "agent-compile", "[dependencies] "
+	err = b.solve(building, img.Ref, map[string]fsutil.FS{source: newTreeFS(treeOf(files))}, func(context.Context, gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
+		root := llb.Image(on.Ref, llb.ResolveModePreferLocal, llb.WithCustomName(title+"take "+on.Ref))
+		media := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName(title+"transfer the names of imported packages"))
+		// No script of a package that was installed has come to the place: the boxes of gates believe what lies there.
+		asRoot := []llb.RunOption{llb.AddEnv("PATH", buildPath), llb.User("0:0"), llb.Network(llb.NetModeNone)}
+		root = step(root, title+"make a place for what is compiled", stepMark, "mkdir /usr/lib/agent-go && chown "+installer+" /usr/lib/agent-go\n", nil, asRoot...).Root()
+		root = step(root, title+"compile what is imported", stepMark, string(script), slices.Sorted(maps.Keys(d.Imports())),
+			llb.AddEnv("PATH", "/usr/local/bin:/usr/bin:/bin"), llb.AddMount("/media", media, llb.Readonly), llb.User(installer), llb.Network(llb.NetModeNone)).Root()
+		return root, ocispecs.ImageConfig{User: installer, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, WorkingDir: "/work", Labels: labels}, nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return on, context.Cause(ctx)
+	case err != nil:
+		_ = b.failures.keep(digest, &InstallError{Step: -1, Said: err.Error(), Err: err})
+		return on, nil
+	}
+	if ok, err := b.findCompiled(ctx, &img, digest); !ok {
+		return on, errors.Join(err)
+	}
+	_, err = b.pruneUnused(ctx, labelCompiled)
+	return img, err
+}
+
+// compileFiles are what the compiling step is given: the manifests of all modules, and by module what it imports.
+func compileFiles(d dependencies.Set) map[string][]byte {
+	files := map[string][]byte{}
+	for name, content := range d.Files() {
+		if rest, ok := strings.CutPrefix(name, "go/"); ok {
+			files[rest] = content
+		}
+	}
+	for root, names := range d.Imports() {
+		files[path.Join(root, ".imports")] = []byte(strings.Join(names, "\n") + "\n")
+	}
+	return files
+}
+
+// findCompiled completes img if the engine has it.
+func (b *Builder) findCompiled(ctx context.Context, img *Image, digest string) (bool, error) {
+	id, labels, err := b.engine.ImageLabels(ctx, img.Ref)
+	if err != nil || id == "" || labels[labelCompiled] != digest {
+		return false, err
+	}
+	img.ID = id
+	return true, nil
+}

@@ -1,0 +1,49 @@
+package dependencies
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What is compiled ahead is what files of a module import of others: nothing of the standard library, of the module itself, of modules that
+// nothing is installed for, and nothing that is no path.
+func TestImportsOfOtherModulesAreFound(t *testing.T) {
+	t.Parallel()
+	const requires = "\n\ngo 1.24\n\nrequire example.com/a v1.0.0\n"
+	files := map[string][]byte{
+		"go.mod": []byte("module example.com/own" + requires), "sub/go.mod": []byte("module example.com/own/sub" + requires), "bare/go.mod": []byte("module example.com/bare\n"),
+		"a.go":        []byte("package own\n\nimport (\n\t\"fmt\"\n\t\"example.com/own/x\"\n\t_ \"example.com/a/b\"\n\tc \"example.com/a/c\"\n)\n\nfunc F() {\n"),
+		"a_test.go":   []byte("package own\n\nimport \"example.com/a/b\"\nimport \"example.com/t\"\n"),
+		"in/b.go":     []byte("package in\n\nimport \"-example.com/x\"\nimport \"example.com/$(x)\"\nimport \"example.com/ownother\"\n"),
+		"sub/c.go":    []byte("package sub\n\nimport \"example.com/a\"\nimport \"example.com/own/x\"\n"),
+		"bare/d.go":   []byte("package bare\n\nimport \"example.com/z\"\n"),
+		"broken.go":   []byte("packge\n"),
+		"README.md":   nil,
+		"missing.go":  nil,
+		"package.txt": nil,
+	}
+	d := Read(files)
+	got := d.Importing(slices.Sorted(maps.Keys(files)), func(p string) ([]byte, error) {
+		if p == "missing.go" {
+			return nil, errors.New("gone")
+		}
+		return files[p], nil
+	})
+	want := map[string][]string{
+		".":   {"example.com/a/b", "example.com/a/c", "example.com/ownother", "example.com/t"},
+		"sub": {"example.com/a", "example.com/own/x"},
+	}
+	if diff := cmp.Diff(want, got.Imports()); diff != "" {
+		t.Errorf("imports (-want +got):\n%s", diff)
+	}
+	if !got.Equal(d) {
+		t.Error("what is imported changes what is to be installed")
+	}
+	if none := Read(map[string][]byte{"package.json": []byte("{}")}).Importing([]string{"a.go"}, nil).Imports(); len(none) > 0 {
+		t.Errorf("without a module: %v", none)
+	}
+}

@@ -1,0 +1,36 @@
+#!/bin/sh
+# Compiles, vets and analyses what the modules of a workspace import of others, without a network: boxes would else do so,
+# each anew.
+#
+#	compile.sh ROOT…
+#
+# Below /media lie go.mod and go.sum of each ROOT, and .imports with the paths of packages, one a line. Nothing of them is run.
+# What cannot be compiled is left to the boxes.
+set -eu
+umask 022
+run=/usr/lib/agent/go/run
+cache=/usr/lib/agent-go
+tmp=$(mktemp -d)
+export HOME="$tmp" GOCACHE=$cache/go-cache STATICCHECK_CACHE=$cache/staticcheck-cache GOWORK=off
+for root; do
+	rm -rf "$tmp/all"
+	cp -R /media "$tmp/all"
+	chmod -R u+w "$tmp/all"
+	cd "$tmp/all/$root"
+	# For other systems there may be no file of a package.
+	# shellcheck disable=SC2046 # words on purpose
+	$run go list -e -find -f '{{if .GoFiles}}{{if ne .Name "main"}}{{.ImportPath}}{{end}}{{end}}' $(cat .imports) >.found || continue
+	[ -s .found ] || continue
+	{
+		echo 'package warm'
+		sed 's/.*/import _ "&"/' .found
+	} >warm.go
+	printf 'package warm\n\nimport "testing"\n\nfunc Test(*testing.T) {}\n' >warm_test.go
+	for command in build vet 'vet -json' 'test -c -o /dev/null'; do
+		# shellcheck disable=SC2086 # words on purpose
+		$run go $command . || :
+	done
+	$run staticcheck -tests -checks inherit . || :
+done
+rm -rf "$tmp" $cache/go-cache/trim.txt
+chmod -R a+rX $cache
