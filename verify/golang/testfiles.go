@@ -18,6 +18,8 @@ type goTestFiles struct {
 	view check.View
 	// By directory, then by the name of the function.
 	known map[string]map[string]string
+	// The functions of a directory that both packages in it have, the one under test and the one beside it.
+	twice map[string]map[string]bool
 	// The gate's own among the tests.
 	own *witness.Set
 }
@@ -25,7 +27,7 @@ type goTestFiles struct {
 // newGoTestFiles reads nothing yet: most directories of a workspace are never
 // asked about.
 func newGoTestFiles(v check.View) *goTestFiles {
-	return &goTestFiles{view: v, known: map[string]map[string]string{}}
+	return &goTestFiles{view: v, known: map[string]map[string]string{}, twice: map[string]map[string]bool{}}
 }
 
 // goTestFunc matches the declaration of what go test runs.
@@ -51,6 +53,16 @@ func (g *goTestFiles) witnesses(dirs map[string]string, picks func(p string) boo
 	return set
 }
 
+// besidePackage matches the clause of a file of tests that see a package from outside.
+var besidePackage = lazyregexp.New(`(?m)^package[ \t]+\w+_test\b`)
+
+// both reports whether both packages in a directory have a test: go test then runs two of one name.
+func (g *goTestFiles) both(dir, test string) bool {
+	name, _, _ := strings.Cut(test, "/")
+	g.in(dir)
+	return g.twice[dir][name]
+}
+
 // of gives the file of a test in a directory; the directory itself when no file
 // has it. Of two files with the same function, for two systems, the first counts.
 func (g *goTestFiles) of(dir, test string) string {
@@ -66,8 +78,9 @@ func (g *goTestFiles) in(dir string) map[string]string {
 	if known := g.known[dir]; known != nil {
 		return known
 	}
-	known := map[string]string{}
-	g.known[dir] = known
+	known, twice := map[string]string{}, map[string]bool{}
+	g.known[dir], g.twice[dir] = known, twice
+	beside := map[string]bool{} // of known those that are in the package beside
 	for _, p := range g.view.Paths() {
 		if path.Dir(p) != dir || !IsTest(p) {
 			continue
@@ -77,9 +90,11 @@ func (g *goTestFiles) in(dir string) map[string]string {
 			continue // its tests keep the directory as their place, on both sides
 		}
 		for _, m := range goTestFunc.FindAllSubmatch(data, -1) {
-			if name := string(m[1]); known[name] == "" {
-				known[name] = p
+			name, outside := string(m[1]), besidePackage.Match(data)
+			if known[name] == "" {
+				known[name], beside[name] = p, outside
 			}
+			twice[name] = twice[name] || beside[name] != outside
 		}
 	}
 	return known

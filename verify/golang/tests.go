@@ -181,6 +181,8 @@ type goUnit struct {
 	output []byte
 	// It fails, and so does a test in it, which tells why.
 	within bool
+	// How many of its name have ended.
+	ends int
 }
 
 // maxGoOutput is how much of one test's output is looked at for a place, in bytes.
@@ -282,19 +284,24 @@ func (r *goTestReader) event(e goEvent) bool {
 		units[e.Test] = u
 		r.tests[e.Package] = append(r.tests[e.Package], e.Test)
 	}
+	// Two tests of one name are told as one, which ends as the worse of them.
+	open := u.outcome == "" || u.ends == 1 && e.Test != "" && r.files.both(r.dirs[e.Package], e.Test)
 	switch e.Action {
 	case "start", "run", "pause", "cont", "bench", "attr", "artifacts":
-		return u.outcome == ""
+		return open
 	case "output":
 		u.output = appendTail(u.output, e.Output)
 		return true
 	}
 	end, ok := goEnds[e.Action]
 	// A second end would be somebody else's word.
-	if !ok || u.outcome != "" {
+	if !ok || !open {
 		return false
 	}
-	u.outcome = end
+	u.ends++
+	if u.outcome == "" || end == "failed" || end == "passed" && u.outcome == "skipped" {
+		u.outcome = end
+	}
 	if e.Test == "" && e.FailedBuild != "" {
 		r.failed[e.Package] = e.FailedBuild
 	}

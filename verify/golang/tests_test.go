@@ -17,10 +17,11 @@ import (
 // goTestsOf reads a recorded go test of the module m at the root of a workspace.
 func goTestsOf(res guest.Result) goTestRun {
 	files := newGoTestFiles(checktest.View(map[string]string{
-		"lib/a_test.go": "package lib\n\nfunc TestA(t *testing.T) {\n",
-		"lib/b_test.go": "package lib\n\nfunc TestB(t *testing.T) {}\nfunc TestA (t *testing.T) {}\nfunc  ExampleX() {}\n",
+		"lib/a_test.go":  "package lib\n\nfunc TestA(t *testing.T) {\n",
+		"lib/b_test.go":  "package lib\n\nfunc TestB(t *testing.T) {}\nfunc TestA (t *testing.T) {}\nfunc  ExampleX() {}\n",
+		"twin/a_test.go": "package twin\n\nfunc TestA(t *testing.T) {}\n", "twin/b_test.go": "package twin_test\n\nfunc TestA(t *testing.T) {}\nfunc TestB(t *testing.T) {}\n",
 	}))
-	return parseGoTests(res, ".", map[string]string{"m/lib": "lib", "m/app": "app", "m/cmd": "cmd"}, files)
+	return parseGoTests(res, ".", map[string]string{"m/lib": "lib", "m/app": "app", "m/cmd": "cmd", "m/twin": "twin"}, files)
 }
 
 // events makes go test's lines of "action package test text".
@@ -81,6 +82,11 @@ func TestGoTestRunsThatAreNoResultAreTold(t *testing.T) {
 		"no test to blame":      {verifytest.Ended(1, events("start lib", "run lib TestA", "pass lib TestA", "output lib  bye", "fail lib"), nil), "", "lib/a_test.go::TestA passed, lib failed"},
 		"a package with no end": {verifytest.Ended(1, events("start lib", "run lib TestA", "pass lib TestA"), nil), "", "lib/a_test.go::TestA passed, lib failed"},
 		"two ends":              {verifytest.Ended(1, events("start lib", "run lib TestA", "fail lib TestA", "pass lib TestA", "fail lib"), nil), "broken", "lib/a_test.go::TestA failed, lib failed"},
+		"two of one name":       {verifytest.Ended(0, events("start twin", "run twin TestA", "run twin TestA/s", "pass twin TestA/s", "pass twin TestA", "run twin TestA", "run twin TestA/s", "pass twin TestA/s", "pass twin TestA", "pass twin"), nil), "", "twin/a_test.go::TestA passed, twin/a_test.go::TestA/s passed"},
+		"the second fails":      {verifytest.Ended(1, events("start twin", "run twin TestA", "pass twin TestA", "run twin TestA", "fail twin TestA", "fail twin"), nil), "", "twin/a_test.go::TestA failed"},
+		"the first fails":       {verifytest.Ended(1, events("start twin", "run twin TestA", "run twin TestA", "fail twin TestA", "pass twin TestA", "fail twin"), nil), "", "twin/a_test.go::TestA failed"},
+		"three of one name":     {verifytest.Ended(1, events("start twin", "run twin TestA", "fail twin TestA", "pass twin TestA", "pass twin TestA", "fail twin"), nil), "broken", "twin/a_test.go::TestA failed, twin failed"},
+		"two of another name":   {verifytest.Ended(1, events("start twin", "run twin TestB", "fail twin TestB", "pass twin TestB", "fail twin"), nil), "broken", "twin/b_test.go::TestB failed, twin failed"},
 		"a foreign package":     {verifytest.Ended(0, append(sound, events("pass other TestA")...), nil), "broken", "lib/a_test.go::TestA passed"},
 		"another word":          {verifytest.Ended(0, append(sound, events("xpass lib TestA")...), nil), "broken", "lib/a_test.go::TestA passed"},
 		"text":                  {verifytest.Ended(0, append(sound, "ok\n"...), nil), "broken", "lib/a_test.go::TestA passed"},
