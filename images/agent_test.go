@@ -47,7 +47,13 @@ func main() {
 // says runs an image and returns what it prints.
 func (e *testEngine) says(t *testing.T, image string) string {
 	t.Helper()
-	id := e.create(t, &container.Config{Image: image, NetworkDisabled: true}, &container.HostConfig{CapDrop: []string{"ALL"}, ReadonlyRootfs: true})
+	return e.prints(t, &container.Config{Image: image, NetworkDisabled: true}, &container.HostConfig{CapDrop: []string{"ALL"}, ReadonlyRootfs: true})
+}
+
+// prints runs a container and returns what it prints.
+func (e *testEngine) prints(t *testing.T, config *container.Config, host *container.HostConfig) string {
+	t.Helper()
+	id := e.create(t, config, host)
 	done, errs := e.ContainerWait(t.Context(), id, container.WaitConditionNextExit)
 	if err := e.ContainerStart(t.Context(), id, container.StartOptions{}); err != nil {
 		t.Fatal(err)

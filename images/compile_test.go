@@ -1,0 +1,45 @@
+package images
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/docker/docker/api/types/container"
+
+	"agent/images/dependencies"
+)
+
+// What Go files import of another module is compiled in the image, once: a box builds, vets and tests with it and compiles nothing of
+// that module. What has no files for this system does not keep the rest from it.
+func TestWhatGoFilesImportIsCompiledOnce(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	const source = "package a\n\nimport \"github.com/google/uuid\"\n\nvar ID = uuid.New()\n"
+	files := texts("go.mod", uuidModule, "go.sum", uuidSums, "a.go", source, "b_windows.go", "package a\n\nimport _ \"github.com/google/nothing\"\n")
+	d := dependencies.Read(files)
+	plain, err := b.Install(t.Context(), toolchain, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { removeImage(t, e, plain.ID) })
+	d = d.Importing([]string{"a.go", "b_windows.go"}, func(p string) ([]byte, error) { return files[p], nil })
+	img, err := b.Install(t.Context(), toolchain, d)
+	if err != nil || img.ID == plain.ID || img.Installed != plain.Installed {
+		t.Fatalf("%v: %+v, without imports %+v", err, img, plain)
+	}
+	t.Cleanup(func() { removeImage(t, e, img.ID) })
+	const try = `mkdir /tmp/a && cd /tmp/a && printf '%s' "$1" >go.mod && printf '%s' "$2" >go.sum && printf '%s' "$3" >a.go &&
+printf 'package a\n\nimport "testing"\n\nfunc TestA(t *testing.T) {}\n' >a_test.go
+for command in 'build -v' 'vet -x' 'test -v -x'; do /usr/lib/agent/go/run go $command . 2>&1; done; /usr/lib/agent/go/run staticcheck . && echo well`
+	for image, compiles := range map[string]bool{plain.ID: true, img.ID: false} {
+		text := e.prints(t, &container.Config{Image: image, Entrypoint: []string{"/bin/sh", "-c", try, "sh", uuidModule, uuidSums, source}, NetworkDisabled: true}, nil)
+		compiled := strings.Contains(text, "github.com/google/uuid\n") || strings.Contains(text, "-p github.com/google/uuid ")
+		if compiled != compiles || !strings.Contains(text, "PASS: TestA") || !strings.HasSuffix(text, "well") {
+			t.Errorf("compiles the module: %v, want %v\n%s", compiled, compiles, text)
+		}
+	}
+	again, err := b.Install(t.Context(), toolchain, d)
+	if err != nil || again.ID != img.ID {
+		t.Errorf("the second time: %v, %+v", err, again)
+	}
+}
