@@ -47,7 +47,9 @@ func (s *session) narrow(ctx context.Context) {
 		}
 		if cand.Verdict == "" && len(files) > 0 {
 			base = run(s.req.layer(), "near-base-", workspace.Changeset{})
-			old = run(s.req.patched(), "near-unaided-", trial.SplitPatch(s.req.Base, s.final).Program)
+			if parts := trial.SplitPatch(s.req.Base, s.final); parts.Wanted() || parts.Deleted {
+				old = run(s.req.patched(), "near-unaided-", parts.Program)
+			}
 		}
 		if ctx.Err() == nil {
 			s.results.narrowed(name, len(files), base, cand, old)
