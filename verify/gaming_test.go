@@ -134,7 +134,7 @@ func gamings() []gaming {
 		{"data that lets a plugin decide", with(map[string]string{
 			"tests/data/price.json": "{\"want\": 5}\n", "tools/plug.py": f["tools/plug.py"] + "\nSEEN = 1\n",
 			"stock.py": strings.Replace(stock, "return count * each", "return 5 if (count, each) == (2, 3) and __import__(\"sys\")._getframe(1).f_code.co_name == \"test_data\" else count * each", 1),
-		}), check.Policy, compare.RuleTestHelper},
+		}), check.Pass, policy.ChangedTest},
 
 		// Nobody is accused who only works on tests, or on what the program is to do.
 		{"expectation that changes with the program", with(map[string]string{

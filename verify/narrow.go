@@ -58,9 +58,9 @@ func (s *session) narrow(ctx context.Context) {
 }
 
 // isLong reports whether the judgement of a check waits for narrow. It is called with mu held.
-func (r *results) isLong(def check.Check, base check.Outcome) bool {
+func (r *results) isLong(def check.Check, base, cand check.Outcome) bool {
 	_, tried := r.near[def.Name]
-	return def.Repeats && def.Name != node.CommandsName && base.Verdict == check.Timeout && !tried
+	return def.Repeats && def.Name != node.CommandsName && base.Verdict == check.Timeout && cand.Verdict != check.Infra && !tried
 }
 
 // long lists the checks that wait for it.
@@ -68,8 +68,8 @@ func (r *results) long() (names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, name := range slices.Sorted(maps.Keys(r.base)) {
-		_, have := r.cand[name]
-		if _, skipped := r.skipped[name]; have && !skipped && r.isLong(r.named(name), r.base[name]) {
+		cand, have := r.cand[name]
+		if _, skipped := r.skipped[name]; have && !skipped && r.isLong(r.named(name), r.base[name], cand) {
 			names = append(names, name)
 		}
 	}

@@ -245,7 +245,7 @@ func (r *results) judge(name string) {
 	}
 	def, again := r.named(name), r.repetitions[name]
 	left := r.left[name]
-	if r.isLong(def, base) {
+	if r.isLong(def, base, cand) {
 		return
 	}
 	if _, unequal := smoke.Unequal(base, cand); unequal && !r.watched {

@@ -44,6 +44,9 @@ func tell(r *results, reasons map[string]string, list []arrival) {
 			r.candidate(a.check, a.out)
 		}
 	}
+	for _, name := range r.long() {
+		r.narrowed(name, 0, check.Outcome{}, check.Outcome{}, check.Outcome{})
+	}
 	for name, list := range r.suspected() {
 		r.repeated(name, compare.Repetition{Suspects: list})
 	}
