@@ -114,7 +114,7 @@ func (t *Trial) Weigh(base, cand check.Outcome, d check.Diff, cs workspace.Chang
 		}
 	}
 	for _, x := range t.rewritten {
-		if len(x.aids) > 0 { // its own text need not have changed
+		if x.helped { // its own text need not say what has changed
 			if !slices.Contains(w.Tests[AsWas], x.oldID) {
 				file, _, _ := strings.Cut(x.oldID, "::")
 				w.Tests[AsWas], tested = append(w.Tests[AsWas], x.oldID), append(tested, file)
@@ -122,7 +122,8 @@ func (t *Trial) Weigh(base, cand check.Outcome, d check.Diff, cs workspace.Chang
 			if !written[x.file()] {
 				w.Tests[AsIs] = append(w.Tests[AsIs], x.now...)
 			}
-		} else if x.proof != accepting || !slices.Contains(w.Tests[AsWas], x.oldID) {
+		}
+		if len(x.aids) == 0 && (x.proof != accepting || !slices.Contains(w.Tests[AsWas], x.oldID)) {
 			continue
 		}
 		w.silent = append(w.silent, x)

@@ -304,3 +304,34 @@ func TestMutantsSpeakForATestThatNeedsAnAid(t *testing.T) {
 		}
 	}
 }
+
+// A word in the file of a test does not make code beside it speak for it: mutants show that it proves less.
+func TestATouchedTestThatAnAidHollowsOutIsHeld(t *testing.T) {
+	t.Parallel()
+	test := "from conftest import best\n" + strings.Replace(weighedTest, "'good'", "best()", 1)
+	base := verifytest.Scan(t, map[string]string{"grade.py": weighedProgram, "test_grade.py": test, "conftest.py": "def best():\n    return 'good'\n"})
+	cs := verifytest.Change(t, base, map[string]string{
+		"grade.py": strings.Replace(weighedProgram, "'good'", "'bad'", 1), "test_grade.py": test + "# touched\n", "conftest.py": "def best():\n    return Anything()\n",
+	})
+	both, v := ended(one+" passed", two+" passed"), check.NewView(base, cs)
+	d := compare.NewDiff(cs, v)
+	for _, hollow := range []bool{true, false} {
+		tried := &Trial{Old: ended(one+" failed AssertionError: x", two+" passed"), Aids: []string{"conftest.py"}, Before: check.OnBase(base), New: ended(one + " failed x")}
+		if tried.Judge(check.Gate{Verdict: check.Pass}, *both, *both, d); len(tried.Holds) != 1 || tried.Holds[0].Block {
+			t.Fatalf("%+v", tried.Holds)
+		}
+		w := tried.Weigh(*both, *both, d, cs, v)
+		if w == nil {
+			t.Fatal("not weighed")
+		}
+		measureOf(w, false, check.Lines{"grade.py": {2, 3}}, func(side Side, _ string) string {
+			if side == AsIs && hollow {
+				return ""
+			}
+			return one
+		})
+		if tried.Weighed(w); tried.Holds[0].Block != hollow || hollow && !strings.Contains(tried.Holds[0].Reason, "proves less than before") {
+			t.Errorf("hollow %v: %+v", hollow, tried.Holds)
+		}
+	}
+}
