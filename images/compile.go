@@ -3,7 +3,6 @@ package images
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"path"
 	"slices"
@@ -31,18 +30,10 @@ func (b *Builder) compiled(ctx context.Context, on Image, d dependencies.Set) (I
 	if len(d.Imports()) == 0 {
 		return on, nil
 	}
-	script, err := specs.ReadFile(compileStep)
+	img, digest, script, err := planCompiled(on, d)
 	if err != nil {
 		return on, err
 	}
-	files := compileFiles(d)
-	key, err := json.Marshal([]any{on.ID, hash(script), treeOf(files).Digest()})
-	if err != nil {
-		return on, err
-	}
-	digest := hash(key)
-	img := on
-	img.ID, img.Ref = "", "agent-compiled:"+digest[:12]
 	if ok, err := b.findCompiled(ctx, &img, digest); ok || err != nil {
 		return img, err
 	}
@@ -65,13 +56,13 @@ func (b *Builder) compiled(ctx context.Context, on Image, d dependencies.Set) (I
 	building, cancel := context.WithTimeoutCause(ctx, installTime, errInstallTime)
 	defer cancel()
 	const source, title = "agent-compile", "[dependencies] "
-	err = b.solve(building, img.Ref, map[string]fsutil.FS{source: newTreeFS(treeOf(files))}, func(context.Context, gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
+	err = b.solve(building, img.Ref, map[string]fsutil.FS{source: newTreeFS(treeOf(compileFiles(d)))}, func(context.Context, gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
 		root := llb.Image(on.Ref, llb.ResolveModePreferLocal, llb.WithCustomName(title+"take "+on.Ref))
 		media := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName(title+"transfer the names of imported packages"))
 		// No script of a package that was installed has come to the place: the boxes of gates believe what lies there.
 		asRoot := []llb.RunOption{llb.AddEnv("PATH", buildPath), llb.User("0:0"), llb.Network(llb.NetModeNone)}
 		root = step(root, title+"make a place for what is compiled", stepMark, "mkdir /usr/lib/agent-go && chown "+installer+" /usr/lib/agent-go\n", nil, asRoot...).Root()
-		root = step(root, title+"compile what is imported", stepMark, string(script), slices.Sorted(maps.Keys(d.Imports())),
+		root = step(root, title+"compile what is imported", stepMark, script, slices.Sorted(maps.Keys(d.Imports())),
 			llb.AddEnv("PATH", "/usr/local/bin:/usr/bin:/bin"), llb.AddMount("/media", media, llb.Readonly), llb.User(installer), llb.Network(llb.NetModeNone)).Root()
 		return root, ocispecs.ImageConfig{User: installer, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, WorkingDir: "/work", Labels: labels}, nil
 	})
@@ -83,10 +74,34 @@ func (b *Builder) compiled(ctx context.Context, on Image, d dependencies.Set) (I
 		return on, nil
 	}
 	if ok, err := b.findCompiled(ctx, &img, digest); !ok {
-		return on, errors.Join(err)
+		return on, err
 	}
 	_, err = b.pruneUnused(ctx, labelCompiled)
 	return img, err
+}
+
+// planCompiled is what is known of the image before it is built: its digest, and the script that makes it.
+func planCompiled(on Image, d dependencies.Set) (img Image, digest, script string, err error) {
+	text, err := specs.ReadFile(compileStep)
+	if err != nil {
+		return img, "", "", err
+	}
+	key, err := json.Marshal([]any{on.ID, hash(text), treeOf(compileFiles(d)).Digest()})
+	digest, img = hash(key), on
+	img.ID, img.Ref = "", "agent-compiled:"+digest[:12]
+	return img, digest, string(text), err
+}
+
+// hasCompiled reports whether compiled would find what it is to compile, or has nothing to.
+func (b *Builder) hasCompiled(ctx context.Context, on Image, d dependencies.Set) (bool, error) {
+	if len(d.Imports()) == 0 {
+		return true, nil
+	}
+	img, digest, _, err := planCompiled(on, d)
+	if err != nil || b.failures.recent(digest) != nil {
+		return true, err
+	}
+	return b.findCompiled(ctx, &img, digest)
 }
 
 // compileFiles are what the compiling step is given: the manifests of all modules, and by module what it imports.

@@ -23,6 +23,9 @@ func TestWhatGoFilesImportIsCompiledOnce(t *testing.T) {
 	}
 	t.Cleanup(func() { removeImage(t, e, plain.ID) })
 	d = d.Importing([]string{"a.go", "b_windows.go"}, func(p string) ([]byte, error) { return files[p], nil })
+	if has, err := b.Has(t.Context(), toolchain, d); has || err != nil {
+		t.Errorf("it is there before it was made: %v, %v", has, err)
+	}
 	img, err := b.Install(t.Context(), toolchain, d)
 	if err != nil || img.ID == plain.ID || img.Installed != plain.Installed {
 		t.Fatalf("%v: %+v, without imports %+v", err, img, plain)
@@ -37,6 +40,9 @@ for command in 'build -v' 'vet -x' 'test -v -x'; do /usr/lib/agent/go/run go $co
 		if compiled != compiles || !strings.Contains(text, "PASS: TestA") || !strings.HasSuffix(text, "well") {
 			t.Errorf("compiles the module: %v, want %v\n%s", compiled, compiles, text)
 		}
+	}
+	if has, err := b.Has(t.Context(), toolchain, d); !has || err != nil {
+		t.Errorf("it is not there: %v", err)
 	}
 	again, err := b.Install(t.Context(), toolchain, d)
 	if err != nil || again.ID != img.ID {

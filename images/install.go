@@ -173,7 +173,10 @@ func (b *Builder) Has(ctx context.Context, toolchain Image, d dependencies.Set) 
 	if err != nil {
 		return false, nil //nolint:nilerr // Install says what is wrong
 	}
-	return b.findInstalled(ctx, &img, d)
+	if ok, err := b.findInstalled(ctx, &img, d); !ok || err != nil {
+		return false, err
+	}
+	return b.hasCompiled(ctx, img, d)
 }
 
 // Planned returns the image that Install would make, without an ID: what it would be called and what it would hold.
