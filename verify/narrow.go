@@ -19,7 +19,7 @@ import (
 // a suite that takes longer than the limit would else say nothing of any patch.
 func (s *session) narrow(ctx context.Context) {
 	for _, name := range s.results.long() {
-		def, files := checkNamed(name), near.Files(s.base, check.NewView(s.req.Base, s.final), s.final)
+		def, files := checkNamed(name), near.Files(check.NewView(s.req.Base, s.final), s.final)
 		run := func(on Layer, side string, cs workspace.Changeset) (out check.Outcome) {
 			v := check.NewView(s.req.Base, cs)
 			there := slices.DeleteFunc(slices.Clone(files), func(p string) bool { return !v.Has(p) })

@@ -23,16 +23,18 @@ const (
 	mostModules = 60
 )
 
-// Files lists the files of tests that a changeset is about, by their paths before it or, where it brings them, after it: at most
-// Most of them, those that it changes first. There are none where nothing of it is named by a test.
-func Files(base, after check.View, cs workspace.Changeset) []string {
+// Files lists the files of tests that a changeset is about, of the workspace after it, and by the paths before it those that it
+// moves or takes away: at most Most of them, those that it changes first. There are none where no test names anything of it.
+func Files(after check.View, cs workspace.Changeset) []string {
 	script := node.Collects(after)
 	is := func(p string) bool { return python.IsTest(p) || golang.IsTest(p) || node.IsTest(p) || script(p) }
 	var found, naming, beside []string
 	var modules []module
 	for _, c := range cs.Changes {
-		if c.Op != workspace.Delete && is(c.Path) {
-			found = append(found, c.Path)
+		for _, p := range []string{c.Path, check.OldPath(c)} {
+			if is(p) && !slices.Contains(found, p) {
+				found = append(found, p)
+			}
 		}
 		if l := lang.Of(c.Path); l != nil && l.Values == lang.Code && !is(c.Path) && len(modules) < mostModules {
 			modules = append(modules, module{l.Family, check.OldPath(c), Imports(l.Family, check.OldPath(c))})
@@ -54,7 +56,7 @@ func Files(base, after check.View, cs workspace.Changeset) []string {
 			switch {
 			case m.namedBy != nil && m.namedBy.MatchString(text):
 				naming = append(naming, p)
-			case path.Dir(p) == path.Dir(m.path) && (l.Family == lang.Go || titled(p, m.path)), titled(p, m.path):
+			case l.Family == lang.Go && path.Dir(p) == path.Dir(m.path), titled(p, m.path):
 				beside = append(beside, p)
 			default:
 				continue

@@ -31,13 +31,17 @@ func TestFilesThatAPatchIsAbout(t *testing.T) {
 		{map[string]string{"README.md": "x\n"}, nil},
 	} {
 		cs := verifytest.Change(t, base, c.files)
-		if got := Files(check.OnBase(base), check.NewView(base, cs), cs); !slices.Equal(got, c.want) {
+		if got := Files(check.NewView(base, cs), cs); !slices.Equal(got, c.want) {
 			t.Errorf("%v: %q, want %q", c.files, got, c.want)
 		}
 	}
 	gone := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Delete, Path: "tests/test_all.py", Before: []byte("x"), Mode: 0o644}}}
-	if got := Files(check.OnBase(base), check.NewView(base, gone), gone); len(got) > 0 {
-		t.Errorf("a test that is gone: %q", got)
+	if got := Files(check.NewView(base, gone), gone); !slices.Equal(got, []string{"tests/test_all.py"}) {
+		t.Errorf("a test that is gone, and ran before: %q", got)
+	}
+	moved := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Rename, From: "tests/test_all.py", Path: "tests/test_some.py", Before: []byte("x"), After: []byte("x"), Mode: 0o644}}}
+	if got := Files(check.NewView(base, moved), moved); !slices.Equal(got, []string{"tests/test_some.py", "tests/test_all.py"}) {
+		t.Errorf("a test that moved: %q", got)
 	}
 }
 
@@ -49,7 +53,7 @@ func TestFilesAreBounded(t *testing.T) {
 	}
 	base := verifytest.Scan(t, files)
 	cs := verifytest.Change(t, base, map[string]string{"price.py": "x = 2\n", "test_99.py": "import price  # now\n"})
-	if got := Files(check.OnBase(base), check.NewView(base, cs), cs); len(got) != Most || got[0] != "test_99.py" {
+	if got := Files(check.NewView(base, cs), cs); len(got) != Most || got[0] != "test_99.py" {
 		t.Errorf("%d: %q", len(got), got)
 	}
 }
