@@ -34,7 +34,7 @@ func (b *Builder) compiled(ctx context.Context, on Image, d dependencies.Set) (I
 	if err != nil {
 		return on, err
 	}
-	if ok, err := b.findCompiled(ctx, &img, digest); ok || err != nil {
+	if ok, err := b.findLabelled(ctx, &img, labelCompiled, digest); ok || err != nil {
 		return img, err
 	}
 	unlock, err := lock(ctx, "compiled-"+digest[:1])
@@ -42,7 +42,7 @@ func (b *Builder) compiled(ctx context.Context, on Image, d dependencies.Set) (I
 		return on, err
 	}
 	defer unlock()
-	if ok, err := b.findCompiled(ctx, &img, digest); ok || err != nil {
+	if ok, err := b.findLabelled(ctx, &img, labelCompiled, digest); ok || err != nil {
 		return img, err
 	}
 	if b.failures.recent(digest) != nil {
@@ -73,7 +73,7 @@ func (b *Builder) compiled(ctx context.Context, on Image, d dependencies.Set) (I
 		_ = b.failures.keep(digest, &InstallError{Step: -1, Said: err.Error(), Err: err})
 		return on, nil
 	}
-	if ok, err := b.findCompiled(ctx, &img, digest); !ok {
+	if ok, err := b.findLabelled(ctx, &img, labelCompiled, digest); !ok {
 		return on, err
 	}
 	_, err = b.pruneUnused(ctx, labelCompiled)
@@ -101,7 +101,7 @@ func (b *Builder) hasCompiled(ctx context.Context, on Image, d dependencies.Set)
 	if err != nil || b.failures.recent(digest) != nil {
 		return true, err
 	}
-	return b.findCompiled(ctx, &img, digest)
+	return b.findLabelled(ctx, &img, labelCompiled, digest)
 }
 
 // compileFiles are what the compiling step is given: the manifests of all modules, and by module what it imports.
@@ -116,14 +116,4 @@ func compileFiles(d dependencies.Set) map[string][]byte {
 		files[path.Join(root, ".imports")] = []byte(strings.Join(names, "\n") + "\n")
 	}
 	return files
-}
-
-// findCompiled completes img if the engine has it.
-func (b *Builder) findCompiled(ctx context.Context, img *Image, digest string) (bool, error) {
-	id, labels, err := b.engine.ImageLabels(ctx, img.Ref)
-	if err != nil || id == "" || labels[labelCompiled] != digest {
-		return false, err
-	}
-	img.ID = id
-	return true, nil
 }

@@ -66,7 +66,7 @@ func (b *Builder) Equip(ctx context.Context, on Image, q Equipment) (Image, erro
 	}
 	img := on
 	img.ID, img.Ref = "", "agent-equip:"+digest[:12]
-	if ok, err := b.findEquipped(ctx, &img, digest); ok || err != nil {
+	if ok, err := b.findLabelled(ctx, &img, labelEquipment, digest); ok || err != nil {
 		return img, err
 	}
 	unlock, err := lock(ctx, "equip-"+digest[:1])
@@ -74,7 +74,7 @@ func (b *Builder) Equip(ctx context.Context, on Image, q Equipment) (Image, erro
 		return Image{}, err
 	}
 	defer unlock()
-	if ok, err := b.findEquipped(ctx, &img, digest); ok || err != nil {
+	if ok, err := b.findLabelled(ctx, &img, labelEquipment, digest); ok || err != nil {
 		return img, err
 	}
 	labels, err := b.toolchainLabels(ctx, on)
@@ -91,7 +91,7 @@ func (b *Builder) Equip(ctx context.Context, on Image, q Equipment) (Image, erro
 	if err := b.solve(ctx, img.Ref, map[string]fsutil.FS{caSource: newTreeFS(certificates(from))}, plan); err != nil {
 		return Image{}, fmt.Errorf("install %s: %w", strings.Join(slices.Concat(q.NPM, q.Debian), ", "), err)
 	}
-	if ok, err := b.findEquipped(ctx, &img, digest); !ok {
+	if ok, err := b.findLabelled(ctx, &img, labelEquipment, digest); !ok {
 		return Image{}, cmp.Or(err, fmt.Errorf("equipment %s: %w", img.Ref, ErrAbsent))
 	}
 	_, err = b.pruneUnused(ctx, labelEquipment)
@@ -108,13 +108,13 @@ func equipDigest(on Image, q Equipment, registry string) (string, error) {
 	return hash(key), err
 }
 
-// findEquipped completes img if the engine has it.
-func (b *Builder) findEquipped(ctx context.Context, img *Image, digest string) (bool, error) {
+// findLabelled completes img if the engine has it, made of what the digest under a label says.
+func (b *Builder) findLabelled(ctx context.Context, img *Image, label, digest string) (bool, error) {
 	id, labels, err := b.engine.ImageLabels(ctx, img.Ref)
 	if err != nil {
-		return false, fmt.Errorf("look for the equipment: %w", err)
+		return false, fmt.Errorf("look for image %s: %w", img.Ref, err)
 	}
-	if id == "" || labels[labelEquipment] != digest {
+	if id == "" || labels[label] != digest {
 		return false, nil
 	}
 	img.ID = id

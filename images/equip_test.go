@@ -15,11 +15,11 @@ func TestEquipmentIsFoundByWhatItIsMadeOf(t *testing.T) {
 	}
 	e := labelled{images: map[string]map[string]string{"agent-equip:" + digest[:12]: {labelEquipment: digest}}}
 	img := Image{Ref: "agent-equip:" + digest[:12]}
-	if ok, err := New(e, nil, nil).findEquipped(t.Context(), &img, digest); !ok || err != nil || img.ID == "" {
+	if ok, err := New(e, nil, nil).findLabelled(t.Context(), &img, labelEquipment, digest); !ok || err != nil || img.ID == "" {
 		t.Errorf("not found: %+v, %v", img, err)
 	}
 	// The beginning of a digest is no proof.
-	if ok, err := New(e, nil, nil).findEquipped(t.Context(), &img, digest[:12]+strings.Repeat("0", 52)); ok || err != nil {
+	if ok, err := New(e, nil, nil).findLabelled(t.Context(), &img, labelEquipment, digest[:12]+strings.Repeat("0", 52)); ok || err != nil {
 		t.Errorf("another one was found, %v", err)
 	}
 	for name, change := range map[string]func(*Image, *Equipment, *string){
