@@ -153,7 +153,7 @@ func Concerns(p string) bool {
 	base := path.Base(p)
 	switch base {
 	case "package.json", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "yarn.lock",
-		"pyproject.toml", "poetry.lock", "uv.lock", "pdm.lock", "Pipfile", "Pipfile.lock", "go.mod", "go.sum", "go.work", "go.work.sum":
+		"pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "tox.toml", "hatch.toml", "noxfile.py", "poetry.lock", "uv.lock", "pdm.lock", "Pipfile", "Pipfile.lock", "go.mod", "go.sum", "go.work", "go.work.sum":
 		return true
 	case "modules.txt":
 		// Only that it is there counts.
@@ -162,8 +162,7 @@ func Concerns(p string) bool {
 	if base == ".npmrc" || isCI(p) || unread(base) != nil {
 		return true
 	}
-	text := path.Ext(p) == ".txt"
-	return text && (strings.HasPrefix(base, "requirements") || strings.HasPrefix(base, "constraints") || path.Base(path.Dir(p)) == "requirements")
+	return isRequirements(p) || path.Ext(p) == ".txt" && strings.HasPrefix(base, "constraints")
 }
 
 // Read finds out what is to be installed from the files of a workspace, by slash-separated path, that Concerns

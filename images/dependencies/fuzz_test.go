@@ -8,7 +8,7 @@ import (
 // fuzzedNames are manifests and lock files that Read knows.
 var fuzzedNames = []string{
 	"package.json", "package-lock.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "yarn.lock", ".npmrc", "requirements.txt", "pyproject.toml",
-	"poetry.lock", "uv.lock", "Pipfile", "Pipfile.lock", "setup.cfg", "go.mod", "go.sum", "tox.ini", ".github/workflows/ci.yml",
+	"poetry.lock", "uv.lock", "Pipfile", "Pipfile.lock", "setup.cfg", "setup.py", "tox.toml", "hatch.toml", "noxfile.py", "go.mod", "go.sum", "tox.ini", ".github/workflows/ci.yml",
 }
 
 // FuzzRead reads any two files as manifests and lock files. What it makes of them is the same each time, and is no more

@@ -42,6 +42,12 @@ type pythonWants struct {
 	seen         map[string]bool // files that were read
 	hashed       bool
 	d            *Set
+	// What definitions of tests and lines of requirements ask of the projects of the workspace, by their directory.
+	asked map[string]*demand
+	// The plain names of these projects.
+	own map[string]bool
+	// What such definitions ask of an index, and whose definitions they are.
+	later []laterLine
 }
 
 // readPython finds the requirements of every file. Those with the digests of a lock file stand for the
@@ -50,17 +56,17 @@ func (d *Set) readPython(files map[string][]byte) {
 	// One place for all of them, because one run of the tests imports from all:
 	// projects that want two versions of a package cannot be tested together,
 	// and pip says so.
-	w := &pythonWants{files: files, seen: map[string]bool{}, d: d}
+	w := &pythonWants{files: files, seen: map[string]bool{}, d: d, asked: map[string]*demand{}, own: map[string]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if path.Ext(name) == ".txt" && strings.HasPrefix(path.Base(name), "requirements") || path.Base(path.Dir(name)) == "requirements" {
+		if isRequirements(name) {
 			w.read(name, &w.requirements)
 		}
 	}
 	w.pipenv()
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if path.Base(name) == "pyproject.toml" && !w.hashed {
-			w.project(name)
-		}
+	if !w.hashed {
+		w.definitions()
+		w.projects()
+		w.others()
 	}
 	if len(w.requirements) == 0 {
 		return
@@ -74,6 +80,12 @@ func (d *Set) readPython(files map[string][]byte) {
 func text(lines []string) []byte {
 	lines = slices.Compact(slices.Sorted(slices.Values(lines)))
 	return []byte(strings.Join(append(lines, ""), "\n"))
+}
+
+// isRequirements reports whether a file lists requirements, by its name: requirements-dev.txt, test-requirements.txt,
+// requirements/tests.txt.
+func isRequirements(p string) bool {
+	return path.Ext(p) == ".txt" && (strings.Contains(path.Base(p), "requirements") || path.Base(path.Dir(p)) == "requirements")
 }
 
 // read takes in a requirements file. What is no requirement is noted, if it says where packages come from, or else
@@ -90,8 +102,9 @@ func (w *pythonWants) read(name string, into *[]string) {
 		option, value, _ := strings.Cut(strings.Replace(line, "=", " ", 1), " ")
 		value = path.Join(path.Dir(name), strings.TrimSpace(value))
 		switch {
-		// The workspace itself lies on the path already.
-		case line == "." || strings.HasPrefix(line, "./") || option == "-e" || option == "--editable":
+		case option == "-e" || option == "--editable":
+			w.local(path.Dir(name), strings.TrimSpace(strings.TrimPrefix(line, option)))
+		case w.local(path.Dir(name), line):
 		case option == "-r" || option == "--requirement":
 			w.read(value, into)
 		case option == "-c" || option == "--constraint":
@@ -121,70 +134,6 @@ func (w *pythonWants) add(name, line string, into *[]string) {
 // elsewhere notes a package that an index does not have, or has another one of its name.
 func (w *pythonWants) elsewhere(file, name string) {
 	w.d.notef("%s: %.80q is not installed: it comes from elsewhere than an index: ask for a version in one, or keep it in the workspace", file, name)
-}
-
-// project takes in a pyproject.toml, with the versions of the lock file beside it.
-func (w *pythonWants) project(name string) {
-	p, err := deps.ReadPyproject(w.files[name])
-	if err != nil {
-		w.d.notef("%s: its dependencies are not installed: it is not readable", name)
-		return
-	}
-	others := otherSources(p)
-	list, read := wants(p), map[string]bool{}
-	for i := 0; i < len(list); i++ {
-		r := list[i]
-		m := requirement.FindStringSubmatch(r)
-		switch {
-		case m != nil && p.Project.Name != "" && deps.PythonName(m[1]) == deps.PythonName(p.Project.Name):
-			// What is published of the project is not what is judged, but its extras are asked for.
-			for extra := range strings.FieldsFuncSeq(m[2], func(r rune) bool { return strings.ContainsRune("[], \t", r) }) {
-				if !read[extra] {
-					list = append(list, p.Project.Optional[extra]...)
-				}
-				read[extra] = true
-			}
-		case m == nil || others[deps.PythonName(m[1])] == "":
-			w.add(name, r, &w.requirements)
-		case others[deps.PythonName(m[1])] != "workspace":
-			w.elsewhere(name, m[1])
-		}
-	}
-	for _, lock := range []string{"uv.lock", "poetry.lock", "pdm.lock"} {
-		w.constraints = append(w.constraints, pinned(w.files[path.Join(path.Dir(name), lock)])...)
-	}
-}
-
-// forTests reports whether a group of that name is what the tests of a project need.
-func forTests(name string) bool {
-	return slices.Contains([]string{"dev", "test", "tests", "testing"}, strings.ToLower(name))
-}
-
-// wants lists what a project needs to run and to be tested. Poetry's own notation of versions is left to its lock
-// file.
-func wants(p deps.Pyproject) []string {
-	// Extras and groups that are for something else, as for its documentation,
-	// are often large and never imported by a test.
-	list := slices.Clone(p.Project.Dependencies)
-	for _, name := range slices.Sorted(maps.Keys(p.Project.Optional)) {
-		if forTests(name) {
-			list = append(list, p.Project.Optional[name]...)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(p.Groups)) {
-		for _, item := range p.Groups[name] {
-			if text, ok := item.(string); ok && forTests(name) {
-				list = append(list, text)
-			}
-		}
-	}
-	poetry := slices.Sorted(maps.Keys(p.Tool.Poetry.Dependencies))
-	for _, name := range slices.Sorted(maps.Keys(p.Tool.Poetry.Group)) {
-		if forTests(name) {
-			poetry = append(poetry, slices.Sorted(maps.Keys(p.Tool.Poetry.Group[name].Dependencies))...)
-		}
-	}
-	return append(list, slices.DeleteFunc(poetry, func(name string) bool { return name == "python" })...)
 }
 
 // otherSources says which packages the tools of a project do not take from an index, by their plain names: from the

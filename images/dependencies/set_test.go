@@ -72,7 +72,7 @@ func TestFilesThatTakePartAreKnownByTheirNames(t *testing.T) {
 		"package.json": true, "a b/ü/package.json": true, "Package.json": false, "package.json/x": false, "xpackage.json": false,
 		"vendor/modules.txt": true, "a/vendor/modules.txt": true, "modules.txt": false, "vendor/x/modules.txt": false,
 		"requirements.txt": true, "requirements-dev.txt": true, "requirements.in": false, "requirements/base.txt": true, "requirements/base.md": false,
-		"constraints.txt": true, "notes.txt": false, "setup.py": false, ".npmrc": true, "npmrc": false,
+		"constraints.txt": true, "notes.txt": false, "test-requirements.txt": true, "setup.py": true, "setup.cfg": true, "sub/tox.ini": true, "tox.toml": true, "hatch.toml": true, "noxfile.py": true, "setup.pyc": false, ".npmrc": true, "npmrc": false,
 		".github/workflows/ci.yml": true, "sub/.github/workflows/ci.yaml": true, ".github/ci.yml": false, ".github/workflows/sub/ci.yml": false,
 		".circleci/config.yml": true, "x/.circleci/config.yml": false, "Dockerfile": true, "Dockerfile.dev": false, "bun.lockb": true, "": false, ".": false, "/": false,
 	} {

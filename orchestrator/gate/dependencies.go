@@ -17,7 +17,10 @@ import (
 
 // TouchesDependencies reports whether the candidate changes what is to be installed.
 func (c Candidate) TouchesDependencies() bool {
-	return slices.ContainsFunc(c.Holds, func(h policy.Hold) bool { return h.Kind == policy.Dependencies })
+	return slices.ContainsFunc(c.Holds, func(h policy.Hold) bool {
+		// What tox and nox install stands in files that configure these.
+		return h.Kind == policy.Dependencies || h.Kind == policy.Tooling && dependencies.Concerns(h.Path)
+	})
 }
 
 // DependenciesOf reads what a workspace wants to have installed; rules say whether and how. The error comes

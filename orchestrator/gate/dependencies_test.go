@@ -18,6 +18,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/verify"
 	"agent/verify/node"
+	"agent/verify/policy"
 )
 
 // installer is an image builder that installs as a test wants, and else tells
@@ -287,5 +288,24 @@ func TestAPackageIsTheCauseWhereTheFailureNamesIt(t *testing.T) {
 	end := run.Lacking(run.End(run.Rejected, &run.Problem{Kind: run.ProblemPatch}), "one", cand)
 	if !strings.Contains(end.Error.Next, "it is gone") || strings.Contains(end.Error.Next, "do without") {
 		t.Errorf("%+v", end.Error)
+	}
+}
+
+// Whatever decides what is installed is held: a patch that nobody looked at would else choose what the next run stands on.
+func TestWhatDecidesWhatIsInstalledIsHeld(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"package.json", "a/package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "yarn.lock", ".npmrc", "bun.lock",
+		"pyproject.toml", "poetry.lock", "uv.lock", "pdm.lock", "Pipfile", "Pipfile.lock", "setup.cfg", "setup.py", "tox.ini", "tox.toml", "hatch.toml", "noxfile.py",
+		"requirements.txt", "requirements-dev.txt", "test-requirements.txt", "dev_requirements.txt", "requirements/tests.txt", "a/requirements/base.txt", "constraints.txt",
+		"go.mod", "go.sum", "go.work", "go.work.sum", ".github/workflows/ci.yml", ".gitlab-ci.yml", "vendor/modules.txt",
+	} {
+		if !dependencies.Concerns(name) {
+			t.Errorf("%s is not read", name)
+		}
+		cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: name, Before: []byte("a\n"), After: []byte("b\n")}}}
+		if !slices.ContainsFunc(policy.ReviewText(cs, nil), func(h policy.Hold) bool { return h.Path == name && h.Block }) {
+			t.Errorf("a change of %s is not held", name)
+		}
 	}
 }

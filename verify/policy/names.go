@@ -40,7 +40,7 @@ func actingRules(when acting.Kind, kind string) (rules []holdRule) {
 
 // toolConfig are the files that configure the tools which judge a patch.
 var toolConfig = []string{
-	"ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", "pytest.ini", ".pytest.ini", "tox.ini", "noxfile.py", ".flake8", ".pylintrc", "pylintrc", ".coveragerc",
+	"ruff.toml", ".ruff.toml", "mypy.ini", ".mypy.ini", "pytest.ini", ".pytest.ini", "tox.ini", "tox.toml", "noxfile.py", ".flake8", ".pylintrc", "pylintrc", ".coveragerc",
 	"pyrightconfig.json", "ty.toml", ".isort.cfg", ".bandit",
 	".eslintrc", ".eslintrc.*", "eslint.config.*", ".eslintignore", "tsconfig*.json", "jsconfig*.json", "biome.json", "biome.jsonc",
 	".prettierrc", ".prettierrc.*", "prettier.config.*", ".prettierignore", ".stylelintrc", ".stylelintrc.*", "stylelint.config.*", ".htmlvalidate.json",

@@ -13,7 +13,7 @@ import (
 // maxPackages is how many changed packages a hold lists.
 const maxPackages = 20
 
-// listers read the packages of a file by the pattern of its name, in
+// listers read the packages of a file by the pattern of its name, or of that with its directory, in
 // the order of the list.
 var listers = []struct {
 	pattern string
@@ -24,8 +24,10 @@ var listers = []struct {
 	{"npm-shrinkwrap.json", listNpmLock},
 	{"pnpm-lock.yaml", listPnpmLock},
 	{"yarn.lock", listYarnLock},
-	{"requirements*.txt", listRequirements},
-	{"requirements*.in", listRequirements},
+	{"*requirements*.txt", listRequirements},
+	{"*requirements*.in", listRequirements},
+	{"requirements/*.txt", listRequirements},
+	{"requirements/*.in", listRequirements},
 	{"constraints*.txt", listRequirements},
 	{"pyproject.toml", listPyproject},
 	{"poetry.lock", listLocked},
@@ -41,8 +43,13 @@ var listers = []struct {
 // sort that is not read. before and after are its content; nil where there is no file.
 func Changes(name string, before, after []byte) string {
 	base := strings.ToLower(path.Base(name))
+	below := path.Join(strings.ToLower(path.Base(path.Dir(name))), base)
 	for _, r := range listers {
-		if ok, err := path.Match(r.pattern, base); !ok || err != nil {
+		of := base
+		if strings.Contains(r.pattern, "/") {
+			of = below
+		}
+		if ok, err := path.Match(r.pattern, of); !ok || err != nil {
 			continue
 		}
 		old, err := readPackages(r.read, before)

@@ -2,7 +2,6 @@ package deps
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"path"
 	"reflect"
@@ -131,42 +130,12 @@ func splitPyproject(text []byte) (parts, error) {
 	return p, nil
 }
 
-// The lines of setup.cfg, as configparser of Python has them.
-var (
-	setupSection = lazyregexp.New(`^\[([^\]]+)\]\s*$`)
-	setupKey     = lazyregexp.New(`^([\w.-]+)\s*[=:]\s*(.*)$`)
-)
-
-// errUnusualSetup says that a setup.cfg is not read: another reader might see other sections in it.
-var errUnusualSetup = errors.New("setup.cfg has a line that is no section, no key and no value")
-
 // splitSetup takes a setup.cfg apart. A value that has another file read, or code of the project run, is no mere word of it.
 func splitSetup(text []byte) (parts, error) {
 	p := parts{rest: map[string]any{}, tools: map[string]any{}}
-	sections, order := map[string]map[string]any{}, ""
-	key := ""
-	for line := range strings.Lines(string(text)) {
-		bare := strings.TrimSpace(line)
-		if bare == "" || strings.HasPrefix(bare, "#") || strings.HasPrefix(bare, ";") {
-			continue
-		}
-		indented := strings.TrimLeft(line, " \t") != line
-		if m := setupSection.FindStringSubmatch(bare); m != nil && !indented && sections[m[1]] == nil {
-			order, key = m[1], ""
-			sections[order] = map[string]any{}
-			continue
-		}
-		switch m := setupKey.FindStringSubmatch(bare); {
-		case strings.HasPrefix(bare, "["), order == "":
-			return p, errUnusualSetup
-		case indented && key != "":
-			sections[order][key] = sections[order][key].(string) + "\n" + bare
-		case !indented && m != nil:
-			key = strings.ToLower(m[1])
-			sections[order][key] = m[2]
-		default:
-			return p, errUnusualSetup
-		}
+	sections, err := Sections(text)
+	if err != nil {
+		return p, err
 	}
 	for name, section := range sections {
 		tool, _, _ := strings.Cut(strings.TrimPrefix(name, "tool:"), ":")
@@ -175,8 +144,8 @@ func splitSetup(text []byte) (parts, error) {
 		case slices.Contains(checkers, tool):
 			p.tools[tool] = addSection(p.tools[tool], name, section)
 		case name == "metadata":
-			maps.DeleteFunc(section, func(key string, value any) bool {
-				return slices.Contains(setupAbout, strings.ReplaceAll(key, "-", "_")) && !strings.Contains(value.(string), "attr:")
+			maps.DeleteFunc(section, func(key, value string) bool {
+				return slices.Contains(setupAbout, strings.ReplaceAll(key, "-", "_")) && !strings.Contains(value, "attr:")
 			})
 			fallthrough
 		default:
@@ -187,7 +156,7 @@ func splitSetup(text []byte) (parts, error) {
 }
 
 // addSection adds a section to those of a tool, which may have several.
-func addSection(of any, name string, section map[string]any) map[string]any {
+func addSection(of any, name string, section map[string]string) map[string]any {
 	all, ok := of.(map[string]any)
 	if !ok {
 		all = map[string]any{}

@@ -97,13 +97,21 @@ type Pyproject struct {
 	Tool   struct {
 		Poetry struct {
 			Dependencies map[string]any `toml:"dependencies"`
+			Dev          map[string]any `toml:"dev-dependencies"`
 			Group        map[string]struct {
 				Dependencies map[string]any `toml:"dependencies"`
 			} `toml:"group"`
 		} `toml:"poetry"`
 		UV struct {
 			Sources map[string]any `toml:"sources"`
+			Dev     []string       `toml:"dev-dependencies"`
 		} `toml:"uv"`
+		PDM struct {
+			Dev map[string][]string `toml:"dev-dependencies"`
+		} `toml:"pdm"`
+		// Tables of tools that run tests, which differ much.
+		Hatch any `toml:"hatch"`
+		Tox   any `toml:"tox"`
 	} `toml:"tool"`
 }
 
@@ -135,10 +143,14 @@ func listPyproject(text []byte) (packages, error) {
 			}
 		}
 	}
+	lines = append(lines, doc.Tool.UV.Dev...)
+	for _, list := range doc.Tool.PDM.Dev {
+		lines = append(lines, list...)
+	}
 	for _, line := range lines {
 		found.addRequirement(line)
 	}
-	poetry := []map[string]any{doc.Tool.Poetry.Dependencies}
+	poetry := []map[string]any{doc.Tool.Poetry.Dependencies, doc.Tool.Poetry.Dev}
 	for _, group := range doc.Tool.Poetry.Group {
 		poetry = append(poetry, group.Dependencies)
 	}

@@ -7,7 +7,7 @@ var rows = []*Language{
 		ID: "python", Prompt: "python", Family: Python, Extensions: []string{".py", ".pyi", ".pyw"}, Shebangs: []string{"python", "pypy"},
 		Syntax: pythonic, Flow: Braces, Offside: true, Values: Code, Tests: pythonTests, Checked: true, Parsed: true,
 		Manifests: []string{
-			"pyproject.toml", "setup.py", "setup.cfg", "requirements*.txt", "requirements*.in", "constraints*.txt", "pipfile", "pipfile.lock",
+			"pyproject.toml", "setup.py", "setup.cfg", "*requirements*.txt", "*requirements*.in", "requirements/*.txt", "requirements/*.in", "constraints*.txt", "pipfile", "pipfile.lock",
 			"poetry.lock", "uv.lock", "pdm.lock", "environment.yml", "environment.yaml", "pip.conf", ".pip.conf", "uv.toml",
 		},
 	},

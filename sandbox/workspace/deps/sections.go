@@ -1,0 +1,47 @@
+package deps
+
+import (
+	"errors"
+	"strings"
+
+	"agent/sandbox/workspace/lazyregexp"
+)
+
+// The lines of a file of sections.
+var (
+	sectionLine = lazyregexp.New(`^\[([^\]]+)\]\s*$`)
+	keyLine     = lazyregexp.New(`^([^\s=:][^=:]*?)\s*[=:]\s*(.*)$`)
+)
+
+// errUnusual says that a file of sections is not read: another reader might see other sections in it.
+var errUnusual = errors.New("there is a line that is no section, no key and no value")
+
+// Sections reads setup.cfg, tox.ini and what else Python's configparser reads: the values by section and by key, which is in small
+// letters. A value of several lines has "\n" between them, and no comments that have a line of their own.
+func Sections(text []byte) (map[string]map[string]string, error) {
+	sections, in, key := map[string]map[string]string{}, "", ""
+	for line := range strings.Lines(string(text)) {
+		bare := strings.TrimSpace(line)
+		if bare == "" || strings.HasPrefix(bare, "#") || strings.HasPrefix(bare, ";") {
+			continue
+		}
+		indented := strings.TrimLeft(line, " \t") != line
+		if m := sectionLine.FindStringSubmatch(bare); m != nil && !indented && sections[m[1]] == nil {
+			in, key = m[1], ""
+			sections[in] = map[string]string{}
+			continue
+		}
+		switch m := keyLine.FindStringSubmatch(bare); {
+		case strings.HasPrefix(bare, "["), in == "":
+			return nil, errUnusual
+		case indented && key != "":
+			sections[in][key] += "\n" + bare
+		case !indented && m != nil:
+			key = strings.ToLower(m[1])
+			sections[in][key] = m[2]
+		default:
+			return nil, errUnusual
+		}
+	}
+	return sections, nil
+}
