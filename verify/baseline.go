@@ -36,9 +36,12 @@ func (s *session) baseline(ctx context.Context, group string, defs []check.Check
 	var todo []check.Check
 	for _, def := range defs {
 		out, ok := known[def.Name]
+		late, since := s.timedOut(def)
 		switch {
 		case ok:
 			s.results.baseline(def.Name, out)
+		case since:
+			s.results.baseline(def.Name, late)
 		case def.Name == smoke.ProgramName && len(s.before.Args) == 0 || def.Applies != nil && def.Applies(s.base) != "":
 			s.results.baseline(def.Name, check.Outcome{})
 		default:

@@ -11,7 +11,6 @@ import (
 	"agent/verify/audit"
 	"agent/verify/check"
 	"agent/verify/near"
-	"agent/verify/node"
 	"agent/verify/trial"
 )
 
@@ -52,6 +51,7 @@ func (s *session) narrow(ctx context.Context) {
 			}
 		}
 		if ctx.Err() == nil {
+			s.keepLong(ctx, name)
 			s.results.narrowed(name, len(files), base, cand, old)
 		}
 	}
@@ -60,7 +60,7 @@ func (s *session) narrow(ctx context.Context) {
 // isLong reports whether the judgement of a check waits for narrow. It is called with mu held.
 func (r *results) isLong(def check.Check, base, cand check.Outcome) bool {
 	_, tried := r.near[def.Name]
-	return def.Repeats && def.Name != node.CommandsName && base.Verdict == check.Timeout && cand.Verdict != check.Infra && !tried
+	return mayBeLong(def) && base.Verdict == check.Timeout && cand.Verdict != check.Infra && !tried
 }
 
 // long lists the checks that wait for it.
@@ -76,11 +76,12 @@ func (r *results) long() (names []string) {
 	return names
 }
 
-// late reports whether a check came to no end in time on either side.
-func (r *results) late(name string) bool {
+// late reports whether a check came to no end in time on either side, or on both.
+func (r *results) late(name string, both bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.cand[name].Verdict == check.Timeout || r.base[name].Verdict == check.Timeout
+	cand, base := r.cand[name].Verdict == check.Timeout, r.base[name].Verdict == check.Timeout
+	return cand && base || (cand || base) && !both
 }
 
 // narrowed takes in how some files of tests ended and has the check judged by them: without any, or where these come to no

@@ -8,6 +8,7 @@ import (
 
 	"agent/verify/audit"
 	"agent/verify/check"
+	"agent/verify/verifytest"
 )
 
 // longSuites are workspaces with a test that comes to no end in time, which has nothing to do with the program.
@@ -63,4 +64,34 @@ func TestLongSuitesOfEachLanguageAreJudgedByWhatThePatchIsAbout(t *testing.T) {
 	for language, program := range map[string]string{"python": "price.py", "go": "price.go", "node": "price.js"} {
 		narrowed(t, language, program, true)
 	}
+}
+
+// That a suite does not end in time is remembered for a day: the next patch is judged by what it is about at once.
+func TestThatASuiteIsLongIsRememberedForADay(t *testing.T) {
+	t.Parallel()
+	files := longSuites()["python"]
+	s := newSite(t, files).only(check.GateTests)
+	cache, boxes := verifytest.NewMemory(), &counter{Launcher: s.lab.Engine}
+	cache.Rows[proofKey(s.lab)] = allProved()
+	s.verifier.Cache, s.verifier.Boxes, s.config.Timeout = cache, boxes, 15*time.Second
+	judge := func(why, with string, whole bool) {
+		t.Helper()
+		boxes.started = map[string]int{}
+		r := s.verify(t, map[string]string{"price.py": strings.Replace(files["price.py"], "count * 3", with, 1)})
+		i := slices.IndexFunc(r.Gates, func(g Gate) bool { return g.Name == check.GateTests })
+		if i < 0 || !strings.Contains(r.Gates[i].Detail, "nothing ran but the file of tests that the patch is about") || (r.Verdict == Pass) != (with != "count * 4") {
+			t.Errorf("%s: %+v", why, r)
+		}
+		if got := boxes.started["baseline-"+check.GroupTests] > 0; got != whole {
+			t.Errorf("%s: all tests ran on the base: %v; boxes %v", why, got, boxes.started)
+		}
+	}
+	judge("first", "3 * count", true)
+	judge("soon after", "count * 4", false)
+	for key := range cache.Rows {
+		if strings.HasPrefix(key, "long/") {
+			cache.Rows[key] = []byte(`"` + time.Now().Add(-longFor).Format(time.RFC3339) + `"`)
+		}
+	}
+	judge("a day after", "count * (2 + 1)", true)
 }

@@ -58,6 +58,7 @@ func (s *session) run(ctx context.Context) {
 	// Programs are not worth starting once a touched file does not parse.
 	programs, stop := context.WithCancel(ctx)
 	defer stop()
+	s.recallLong(ctx)
 	s.work(ctx, programs, s.plan(stop))
 	s.narrow(ctx)
 	s.bring(ctx)
@@ -328,6 +329,11 @@ func (s *session) program(ctx context.Context, def check.Check) {
 	if s.idle(def) {
 		s.results.begin(def.Name, false)
 		s.results.candidate(def.Name, check.Outcome{Detail: def.Name})
+		return
+	}
+	if out, ok := s.timedOut(def); ok {
+		s.results.note(fmt.Sprintf("not all tests are run: %s did not end within %s at %s; they are tried again a day after", def.Name, s.req.Config.Timeout, s.since[def.Name].UTC().Format("15:04 UTC")))
+		s.results.candidate(def.Name, out)
 		return
 	}
 	err := s.withBox(ctx, s.req.patched(), "", def.Group, func(box *sandbox.Box) {

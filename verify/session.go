@@ -49,6 +49,9 @@ type session struct {
 	families map[*check.Family]check.Reach
 	reach    map[string]check.Reach
 
+	// When checks came to no end in time, of those that are not run as a whole; written before all else.
+	since map[string]time.Time
+
 	// The engine went away, or a box that nothing in it had ended.
 	lost atomic.Bool
 
@@ -67,7 +70,7 @@ func newSession(v *Verifier, req Request, emit func(Event)) *session {
 	req.Config.Timeout = cmp.Or(req.Config.Timeout, defaultTimeout)
 	s := &session{
 		boxes: v.Boxes, take: v.Turns.Take, gates: v.gates, hide: v.Hide, weighFor: v.weighFor, req: req, tools: tools, base: base,
-		settled: make(chan struct{}), final: req.Changeset, families: map[*check.Family]check.Reach{}, reach: map[string]check.Reach{},
+		settled: make(chan struct{}), final: req.Changeset, families: map[*check.Family]check.Reach{}, reach: map[string]check.Reach{}, since: map[string]time.Time{},
 	}
 	s.store = newStore(v.Cache, req.Toolchain, tools, req.Config)
 	s.store.making = v.Making
