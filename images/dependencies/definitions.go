@@ -70,9 +70,8 @@ func (w *pythonWants) others() {
 	}
 }
 
-// arguments takes in what an installer is given: requirements, files of them, groups, extras and projects of the workspace.
-func (w *pythonWants) arguments(file string, args []string) {
-	dir := path.Dir(file)
+// arguments takes in what an installer is given in dir by a file: requirements, files of them, groups, extras and projects of the workspace.
+func (w *pythonWants) arguments(file, dir string, args []string) {
 	own := w.ask(dir)
 	for i := 0; i < len(args); i++ {
 		arg := strings.TrimSpace(args[i])
@@ -99,12 +98,28 @@ func (w *pythonWants) arguments(file string, args []string) {
 		case "--extra":
 			own.extras = append(own.extras, value)
 		default:
-			if !strings.HasPrefix(arg, "-") && !w.local(dir, arg) {
+			switch {
+			case strings.HasPrefix(arg, "-"):
+				// The value of an option that is not known is no package.
+				if !ok && !installFlag.MatchString(arg) {
+					i++
+				}
+			case !w.local(dir, arg) && !notTested(arg):
 				w.later = append(w.later, laterLine{file, arg})
 			}
 		}
 	}
 }
+
+// notTested reports whether an argument is nothing that a test imports: a tool that builds, publishes and reports, or what only a
+// shell or CI knows.
+func notTested(arg string) bool {
+	m := requirement.FindStringSubmatch(arg)
+	return m == nil && strings.ContainsAny(arg, "$`{}<>*?") || m != nil && slices.Contains(ciTools, deps.PythonName(m[1]))
+}
+
+// installFlag matches options of installers that have no value. (pip.pypa.io/en/stable/cli/pip_install)
+var installFlag = lazyregexp.New(`^(?:-[UIqv]+|--(?:upgrade|quiet|verbose|pre|user|system|force-reinstall|ignore-installed|no-[a-z-]+|disable-[a-z-]+|prefer-binary|break-system-packages|require-hashes|use-pep517|frozen|locked|active|inexact|all-extras|all-groups|dev|isolated|only-dev))$`)
 
 var (
 	// toxFactor is the condition in front of a line of tox, as in "py3{1,2}: pytest".
@@ -152,9 +167,9 @@ func (w *pythonWants) tox(name string, text []byte) {
 		for _, line := range lines(values["deps"], 0) {
 			option, rest, _ := strings.Cut(line, " ")
 			if strings.HasPrefix(line, "-") && rest != "" {
-				w.arguments(name, []string{option, rest})
+				w.arguments(name, path.Dir(name), []string{option, rest})
 			} else {
-				w.arguments(name, []string{line})
+				w.arguments(name, path.Dir(name), []string{line})
 			}
 		}
 		for _, line := range lines(values["extras"], 0) {
@@ -185,7 +200,7 @@ func (w *pythonWants) environments(name string, tool map[string]any) {
 			switch texts := stringsOf(list); key {
 			case "deps", "dependencies", "extra-dependencies":
 				for _, line := range texts {
-					w.arguments(name, []string{toxTop.Replace(line)})
+					w.arguments(name, path.Dir(name), []string{toxTop.Replace(line)})
 				}
 			case "extras", "features":
 				own.extras = append(own.extras, texts...)
@@ -235,7 +250,7 @@ func (w *pythonWants) nox(name, text string) {
 				}
 				list = list[2:]
 			}
-			w.arguments(name, list)
+			w.arguments(name, path.Dir(name), list)
 		}
 	}
 }
@@ -248,4 +263,31 @@ func literalsOf(text string) (found []string) {
 		}
 	}
 	return found
+}
+
+var (
+	// ciInstall is a line of a CI definition that installs packages of Python.
+	ciInstall = lazyregexp.New(`(?m)(?:^|[\s;&|"'(])(?:pip3?|(?:uv|python[\d.]*\s+-m)\s+pip)\s+install\s+([^\n;&|]*)`)
+	// ciValue is what CI puts there, as of a matrix.
+	ciValue = lazyregexp.New(`\$\{\{[^{}]*\}\}`)
+	// ciWord is a word of a shell, in quotes or not.
+	ciWord = lazyregexp.New(`"([^"\n]*)"|'([^'\n]*)'|([^\s"']+)`)
+	// ciTools build, publish and report.
+	ciTools = strings.Fields("pip setuptools wheel build twine tox tox-uv tox-gh-actions tox-gh nox uv poetry hatch hatchling flit pdm pre-commit codecov coveralls virtualenv pipenv")
+)
+
+// ci reads what CI definitions have pip install. It is what is left where a project says nowhere else what its tests need.
+func (w *pythonWants) ci() {
+	for _, name := range slices.Sorted(maps.Keys(w.files)) {
+		if !isCI(name) {
+			continue
+		}
+		for _, m := range ciInstall.FindAllStringSubmatch(strings.ReplaceAll(string(w.files[name]), "\\\n", " "), -1) {
+			var args []string
+			for _, word := range ciWord.FindAllStringSubmatch(requirementComment(ciValue.ReplaceAllString(m[1], "$$")), -1) {
+				args = append(args, word[1]+word[2]+word[3])
+			}
+			w.arguments(name, ".", args)
+		}
+	}
 }

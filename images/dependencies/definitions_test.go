@@ -44,7 +44,12 @@ func TestWhatTestsNeedIsFoundWhereTheProjectSaysIt(t *testing.T) {
 		"nox":                           {texts("pyproject.toml", project, "noxfile.py", "import nox\n@nox.session\ndef tests(session):\n    session.install('-e', '.[http2]', \"t>1\", *more, f'{no}', '-r', 'requirements-x.txt') # 'no'\n    session.install(*nox.project.dependency_groups(PYPROJECT, 'tests'))\n    session.run('pytest', 'no')\n    session.run('uv', 'sync', '--group=g')\ndef docs(session):\n    session.install('no')\n"), "a h2 t>1"},
 		"extras in a requirements file": {texts("pyproject.toml", project, "requirements.txt", "-e .[http2, gone]\nr\n"), "a h2 r"},
 		"a project below":               {texts("lib/setup.cfg", "[options.extras_require]\nall = x\n", "dev-requirements.txt", "./lib[all]\n"), "x"},
-		"what another line names":       {texts("requirements.txt", "T.x==1\n", "tox.ini", "[testenv]\ndeps = t-x>2\n  t_y\n  t-y<3\n"), "T.x==1 t_y"},
+		"CI, where nothing else says it": {
+			texts("pyproject.toml", project, ".github/workflows/test.yml", "jobs:\n  a:\n    steps:\n    - run: python -m pip install --upgrade pip tox && pip install -e '.[http2]' \"t>1\" --extra-index-url https://no.example -t no u \\\n          v ${{ matrix.no }} $no # no\n    - run: echo pipx install no; uv pip install --system w || true\n"),
+			"a h2 t>1 u v w",
+		},
+		"CI, where something does": {texts("pyproject.toml", "[dependency-groups]\ntest = ['t']\n", ".gitlab-ci.yml", "a:\n  script: pip install no\n"), "t"},
+		"what another line names":  {texts("requirements.txt", "T.x==1\n", "tox.ini", "[testenv]\ndeps = t-x>2\n  t_y\n  t-y<3\n"), "T.x==1 t_y"},
 	} {
 		d := Read(c.files)
 		if got := strings.Join(strings.Fields(d.held()[requirementsFile]), " "); got != c.want || len(d.Notes) > 0 {

@@ -85,6 +85,12 @@ func (w *pythonWants) projects() {
 			w.d.notef("%s: its dependencies are not installed: it is not readable", name)
 		}
 	}
+	for _, p := range dirs {
+		w.tested = w.tested || slices.ContainsFunc(slices.Concat(slices.Collect(maps.Keys(p.extras)), slices.Collect(maps.Keys(p.groups))), forTests)
+	}
+	if !w.tested && len(w.later) == 0 {
+		w.ci()
+	}
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
 		w.project(dir, dirs[dir])
 	}

@@ -48,6 +48,8 @@ type pythonWants struct {
 	own map[string]bool
 	// What such definitions ask of an index, and whose definitions they are.
 	later []laterLine
+	// The workspace says what its tests need, in an extra, a group or a file of requirements of such a name.
+	tested bool
 }
 
 // readPython finds the requirements of every file. Those with the digests of a lock file stand for the
@@ -60,6 +62,7 @@ func (d *Set) readPython(files map[string][]byte) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if isRequirements(name) {
 			w.read(name, &w.requirements)
+			w.tested = w.tested || testRequirements.MatchString(path.Base(name))
 		}
 	}
 	w.pipenv()
@@ -81,6 +84,9 @@ func text(lines []string) []byte {
 	lines = slices.Compact(slices.Sorted(slices.Values(lines)))
 	return []byte(strings.Join(append(lines, ""), "\n"))
 }
+
+// testRequirements matches names of files that list what tests need.
+var testRequirements = lazyregexp.New(`dev|test`)
 
 // isRequirements reports whether a file lists requirements, by its name: requirements-dev.txt, test-requirements.txt,
 // requirements/tests.txt.

@@ -18,8 +18,8 @@ import (
 // TouchesDependencies reports whether the candidate changes what is to be installed.
 func (c Candidate) TouchesDependencies() bool {
 	return slices.ContainsFunc(c.Holds, func(h policy.Hold) bool {
-		// What tox and nox install stands in files that configure these.
-		return h.Kind == policy.Dependencies || h.Kind == policy.Tooling && dependencies.Concerns(h.Path)
+		// What tox, nox and CI install stands in files that are held for what else they do.
+		return h.Kind == policy.Dependencies || dependencies.Concerns(h.Path)
 	})
 }
 
