@@ -161,6 +161,7 @@
 //	verify/audit                  what was not judged, and whether anything has executed it
 //	verify/check                  what a check is given and gives; findings
 //	verify/contrary               tests of the base with other values in their assertions, which must fail; pure
+//	verify/kept                   what checks found out, in the cache under keys that name what it depends on
 //	verify/keylock                one at a time makes what several want the result of
 //	verify/compare                findings and tests with a patch against those without it
 //	verify/crash                  crash reports of Python, node and Go

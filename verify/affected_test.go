@@ -302,7 +302,7 @@ func TestOnlyAffectedModulesAreChecked(t *testing.T) {
 	expect(t, s.judge(t, cs), check.Pass)
 	for group, want := range map[string]string{check.GroupStatic: "own/bad/bad.go own/own.go own/own.go", check.GroupTests: "own/bad own/own_test.go::TestKeep"} {
 		var known map[string]check.Outcome
-		key := newStore(nil, s.lab.Toolchain.ID, check.Toolchain, withTimeout(s.config)).baselineKey(s.base.With(cs).Digest(), group)
+		key := newStore(nil, s.lab.Toolchain.ID, check.Toolchain, withTimeout(s.config)).BaselineKey(s.base.With(cs).Digest(), group)
 		data, _, _ := s.lab.Cache.Load(t.Context(), key)
 		if err := json.Unmarshal(data, &known); err != nil {
 			t.Fatal(err)

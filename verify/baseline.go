@@ -21,10 +21,10 @@ import (
 // the cache, or in a box of its own. A gate that has nothing to do there has
 // nothing against it.
 func (s *session) baseline(ctx context.Context, group string, defs []check.Check) {
-	key := s.store.baselineKey(standing(s.req.Base.Digest(), s.req.Installed), group)
-	defer s.store.making.Lock(ctx, key)()
+	key := s.store.BaselineKey(standing(s.req.Base.Digest(), s.req.Installed), group)
+	defer s.store.Making.Lock(ctx, key)()
 	known := map[string]check.Outcome{}
-	if _, err := s.store.load(ctx, key, &known); err != nil {
+	if _, err := s.store.Load(ctx, key, &known); err != nil {
 		known = nil
 		s.results.note(fmt.Sprintf("baseline not read from the cache: %v", err))
 	}
@@ -74,7 +74,7 @@ func (s *session) baseline(ctx context.Context, group string, defs []check.Check
 		return
 	}
 	if lasting := lasting(s.base, s.harmless(known)); ctx.Err() == nil && len(lasting) > 0 {
-		if err := s.store.save(ctx, key, lasting); err != nil {
+		if err := s.store.Save(ctx, key, lasting); err != nil {
 			s.results.note(fmt.Sprintf("baseline not kept: %v", err))
 		}
 	}
@@ -145,7 +145,7 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 		if known = lasting(check.NewView(s.req.Base, final), s.harmless(known)); len(known) == 0 {
 			continue
 		}
-		if err := s.store.save(ctx, s.store.baselineKey(standing(next.Digest(), s.req.patched().Installed), group), known); err != nil {
+		if err := s.store.Save(ctx, s.store.BaselineKey(standing(next.Digest(), s.req.patched().Installed), group), known); err != nil {
 			errs = append(errs, fmt.Errorf("result not kept as the next baseline: %w", err))
 		}
 	}

@@ -80,8 +80,8 @@ func TestKnownResultsNeedNoBox(t *testing.T) {
 	base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n"})
 	cache := verifytest.NewMemory()
 	s, started := offline(base, cache, workspace.Changeset{})
-	cache.Rows[s.store.proofKey()] = allProved()
-	cache.Rows[s.store.baselineKey(base.Digest(), check.GroupStatic)] = []byte(`{"ruff": {"blocked": "b"}, "shellcheck": {}, "mypy": {"findings": [{"file": "a.py", "message": "m"}]}}`)
+	cache.Rows[s.store.ProofKey()] = allProved()
+	cache.Rows[s.store.BaselineKey(base.Digest(), check.GroupStatic)] = []byte(`{"ruff": {"blocked": "b"}, "shellcheck": {}, "mypy": {"findings": [{"file": "a.py", "message": "m"}]}}`)
 	s.baseline(t.Context(), check.GroupStatic, []check.Check{python.Ruff, shell.Shellcheck, python.Mypy})
 	s.proof(t.Context(), allChecks())
 	if len(*started) != 0 || s.results.base[python.RuffName].Blocked != "b" || len(s.results.base[python.MypyName].Findings) != 1 || s.results.proof == nil {
@@ -97,9 +97,9 @@ func TestARowIsCompletedAndNonsenseIsNone(t *testing.T) {
 	} {
 		cache := verifytest.NewMemory()
 		s, started := offline(base, cache, workspace.Changeset{})
-		cache.Rows[s.store.baselineKey(base.Digest(), check.GroupStatic)] = []byte(row)
+		cache.Rows[s.store.BaselineKey(base.Digest(), check.GroupStatic)] = []byte(row)
 		for _, proved := range []string{"true", "null", `["ruf"]`, `{"ruff": true}`, ""} {
-			cache.Rows[s.store.proofKey()] = []byte(proved)
+			cache.Rows[s.store.ProofKey()] = []byte(proved)
 			s.proof(t.Context(), allChecks())
 		}
 		s.baseline(t.Context(), check.GroupStatic, []check.Check{python.Ruff, shell.Shellcheck, python.Mypy})
@@ -222,7 +222,7 @@ func TestKeysAreDistinct(t *testing.T) {
 		draw := func() (parts, string, string) {
 			p := parts{name.Draw(t, "image"), name.Draw(t, "snapshot"), rapid.SampledFrom([]string{check.GroupStatic, check.GroupSmoke}).Draw(t, "group"), rapid.IntRange(0, 2).Draw(t, "seconds")}
 			st := newStore(nil, p.image, check.Toolchain, Config{Smoke: check.Smoke{Seconds: p.seconds}})
-			return p, st.baselineKey(p.snapshot, p.group), st.proofKey()
+			return p, st.BaselineKey(p.snapshot, p.group), st.ProofKey()
 		}
 		p, key, proof := draw()
 		q, other, otherProof := draw()

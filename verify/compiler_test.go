@@ -45,7 +45,7 @@ func TestCompilerOfTheWorkspaceIsThatOfTheBase(t *testing.T) {
 // of what is wrong with the regular expression only those from 5.5 on.
 var sundry = map[string]string{
 	"package.json":       `{"private": true, "workspaces": ["first", "sixth", "native", "old"]}`,
-	"first/package.json": `{"name": "first", "devDependencies": {"typescript": "5.0.4"}}`, "first/tsconfig.json": `{"compilerOptions": {"strict": true, "target": "es2022"}}`,
+	"first/package.json": `{"name": "first", "devDependencies": {"typescript": "5.0.4"}}`, "first/tsconfig.json": `{"compilerOptions": {"strict": true, "target": "es2022", "traceResolution": true}}`,
 	"first/a.ts":         "export const old: number = '1';\n",
 	"sixth/package.json": `{"name": "sixth", "devDependencies": {"typescript": "6.0.3"}}`, "sixth/tsconfig.json": `{"compilerOptions": {"lib": ["esnext"]}}`,
 	"sixth/a.ts":          "export const old: number = '1';\n",

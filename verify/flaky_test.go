@@ -61,7 +61,7 @@ func TestFlakyTestIsShownAndNotHeldAgainstThePatch(t *testing.T) {
 		t.Errorf("%d boxes for repeats", n)
 	}
 	// What failed by chance is no measure for the next patch.
-	key := newStore(nil, s.lab.Toolchain.ID, check.Toolchain, withTimeout(s.config)).baselineKey(s.base.With(r.Changeset).Digest(), check.GroupTests)
+	key := newStore(nil, s.lab.Toolchain.ID, check.Toolchain, withTimeout(s.config)).BaselineKey(s.base.With(r.Changeset).Digest(), check.GroupTests)
 	if slices.Contains(cache.Saves, key) {
 		t.Error("the failing test is kept as the next baseline")
 	}

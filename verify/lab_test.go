@@ -112,7 +112,7 @@ func withTimeout(cfg Config) Config {
 
 // proofKey is where the proof of this lab's image is kept.
 func proofKey(l *verifytest.Lab) string {
-	return newStore(nil, l.Toolchain.ID, check.Toolchain, Config{}).proofKey()
+	return newStore(nil, l.Toolchain.ID, check.Toolchain, Config{}).ProofKey()
 }
 
 // allProved is the row of a cache in which every check has proved itself.

@@ -2,52 +2,71 @@ package verify
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"slices"
-	"strings"
-	"time"
 
 	"agent/verify/check"
 	"agent/verify/node"
 )
 
-// longFor is how long it is believed of a suite that it does not end in time: a machine may have been busy, and suites change.
-const longFor = 24 * time.Hour
-
 // mayBeLong reports whether a check is one that some files of tests can stand for.
 func mayBeLong(def check.Check) bool { return def.Repeats && def.Name != node.CommandsName }
-
-// longKey names what is remembered of a suite that did not end in time: by the directory and what lies at its top, since each
-// commit has another digest, and nothing but time depends on it that longFor does not bound.
-func (s *session) longKey(name string) string {
-	tops := map[string]bool{}
-	for _, p := range s.base.Paths() {
-		top, _, _ := strings.Cut(p, "/")
-		tops[top] = true
-	}
-	sum := sha256.Sum256([]byte(s.req.Base.Root + "\x00" + strings.Join(slices.Sorted(maps.Keys(tops)), "\x00")))
-	return strings.Join([]string{"long", hex.EncodeToString(sum[:12]), s.store.toolchain, s.store.definitions, name}, "/")
-}
 
 // recallLong finds out which checks came to no end in time on both sides, not long ago. These are not run as a whole: narrow
 // runs some files of them at once.
 func (s *session) recallLong(ctx context.Context) {
 	known := map[string]check.Outcome{}
 	// What is known of this very base is better.
-	if _, err := s.store.load(ctx, s.store.baselineKey(standing(s.req.Base.Digest(), s.req.Installed), check.GroupTests), &known); err != nil {
+	if _, err := s.store.Load(ctx, s.store.BaselineKey(standing(s.req.Base.Digest(), s.req.Installed), check.GroupTests), &known); err != nil {
 		return
 	}
 	for _, def := range checks() {
-		var since time.Time
 		if _, ended := known[def.Name]; ended || !mayBeLong(def) {
 			continue
 		}
-		if ok, err := s.store.load(ctx, s.longKey(def.Name), &since); ok && err == nil && time.Since(since) < longFor {
+		if since, ok := s.store.Long(ctx, s.req.Base.Root, s.base.Paths(), def.Name); ok {
 			s.since[def.Name] = since
 		}
 	}
+}
+
+// hurried reports whether the candidate of a check that runs no tests came to no end in time, as its base did in time: boxes of the
+// same judgement may have kept the machine busy. It is called with mu held.
+func (r *results) hurried(def check.Check, base, cand check.Outcome) bool {
+	static := def.Group == check.GroupStatic || slices.Contains(node.OwnGroups, def.Group)
+	return static && cand.Verdict == check.Timeout && base.Verdict == "" && !r.retimed[def.Name]
+}
+
+// retime runs checks of which hurried says so once more, when no other box of this judgement is at work.
+func (s *session) retime(ctx context.Context) {
+	for _, def := range s.results.hurriedAway() {
+		out, ran := s.without(ctx, "alone-", []check.Check{def}, s.final)[def.Name]
+		s.results.ranAlone(def.Name, out, ran && ctx.Err() == nil)
+	}
+}
+
+// hurriedAway lists the checks that wait for retime.
+func (r *results) hurriedAway() (defs []check.Check) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(r.cand)) {
+		_, skipped := r.skipped[name]
+		if base, compared := r.base[name]; compared && !skipped && r.hurried(r.named(name), base, r.cand[name]) {
+			defs = append(defs, r.named(name))
+		}
+	}
+	return defs
+}
+
+// ranAlone takes in how a check ended alone, where it ran, and has it judged.
+func (r *results) ranAlone(name string, out check.Outcome, ran bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.retimed[name] = true
+	if ran {
+		r.cand[name] = out
+	}
+	r.judge(name)
 }
 
 // timedOut is the outcome of a check on either side that came to no end in time a while ago; ok is false of others.
@@ -61,7 +80,7 @@ func (s *session) keepLong(ctx context.Context, name string) {
 	if _, known := s.since[name]; known || !s.results.late(name, true) {
 		return
 	}
-	if err := s.store.save(ctx, s.longKey(name), time.Now()); err != nil {
+	if err := s.store.SaveLong(ctx, s.req.Base.Root, s.base.Paths(), name); err != nil {
 		s.results.note(err.Error())
 	}
 }

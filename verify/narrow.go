@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -52,6 +53,12 @@ func (s *session) narrow(ctx context.Context) {
 		}
 		if ctx.Err() == nil {
 			s.keepLong(ctx, name)
+			for _, out := range []check.Outcome{cand, base} {
+				if out.Verdict != "" {
+					s.results.note(fmt.Sprintf("the files of tests that the patch is about, %d, did not judge it either: %s", len(files), cmp.Or(out.Detail, string(out.Verdict))))
+					break
+				}
+			}
 			s.results.narrowed(name, len(files), base, cand, old)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"agent/verify/audit"
 	"agent/verify/check"
+	"agent/verify/kept"
 	"agent/verify/verifytest"
 )
 
@@ -90,7 +91,7 @@ func TestThatASuiteIsLongIsRememberedForADay(t *testing.T) {
 	judge("soon after", "count * 4", false)
 	for key := range cache.Rows {
 		if strings.HasPrefix(key, "long/") {
-			cache.Rows[key] = []byte(`"` + time.Now().Add(-longFor).Format(time.RFC3339) + `"`)
+			cache.Rows[key] = []byte(`"` + time.Now().Add(-kept.LongFor).Format(time.RFC3339) + `"`)
 		}
 	}
 	judge("a day after", "count * (2 + 1)", true)

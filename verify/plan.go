@@ -61,6 +61,7 @@ func (s *session) run(ctx context.Context) {
 	s.recallLong(ctx)
 	s.work(ctx, programs, s.plan(stop))
 	s.narrow(ctx)
+	s.retime(ctx)
 	s.bring(ctx)
 	s.rewatch(ctx)
 	s.retrace(ctx)

@@ -18,9 +18,9 @@ import (
 // new image is hardly slower; the checks are judged when it is done. A check that
 // nothing in the workspace needs is not proved, and so costs no one anything.
 func (s *session) proof(ctx context.Context, wanted []check.Check) {
-	defer s.store.making.Lock(ctx, s.store.proofKey())()
+	defer s.store.Making.Lock(ctx, s.store.ProofKey())()
 	var known []string // names of the checks that are proved
-	if _, err := s.store.load(ctx, s.store.proofKey(), &known); err != nil {
+	if _, err := s.store.Load(ctx, s.store.ProofKey(), &known); err != nil {
 		known = nil
 		s.results.note(fmt.Sprintf("proof not read from the cache: %v", err))
 	}
@@ -29,7 +29,7 @@ func (s *session) proof(ctx context.Context, wanted []check.Check) {
 	if len(todo) > 0 {
 		err := s.withBox(ctx, Layer{Snapshot: s.req.Toolchain}, "", "proof", func(box *sandbox.Box) {
 			b := s.bench(box, check.View{}, check.Entry{})
-			if row := typecache.OfProof(s.store.cache, s.req.Toolchain, s.store.proof); row != nil {
+			if row := typecache.OfProof(s.store.Cache, s.req.Toolchain, s.store.Proof); row != nil {
 				b.Known, b.Learn = row, func(packed []byte) {
 					if err := row.Keep(ctx, packed); err != nil {
 						s.results.note(err.Error())
@@ -54,7 +54,7 @@ func (s *session) proof(ctx context.Context, wanted []check.Check) {
 		}
 	}
 	slices.Sort(known)
-	if err := s.store.save(ctx, s.store.proofKey(), known); err != nil {
+	if err := s.store.Save(ctx, s.store.ProofKey(), known); err != nil {
 		s.results.note(fmt.Sprintf("proof not kept: %v", err))
 	}
 }

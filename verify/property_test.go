@@ -95,12 +95,12 @@ func TestOutcomeSurvivesTheCache(t *testing.T) {
 	}
 	cache := verifytest.NewMemory()
 	st := newStore(cache, "image", check.Toolchain, Config{})
-	key := st.baselineKey("digest", check.GroupTests)
-	if err := st.save(t.Context(), key, map[string]check.Outcome{check.GateTests: out}); err != nil {
+	key := st.BaselineKey("digest", check.GroupTests)
+	if err := st.Save(t.Context(), key, map[string]check.Outcome{check.GateTests: out}); err != nil {
 		t.Fatal(err)
 	}
 	back := map[string]check.Outcome{}
-	ok, err := st.load(t.Context(), key, &back)
+	ok, err := st.Load(t.Context(), key, &back)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -109,8 +109,8 @@ func TestOutcomeSurvivesTheCache(t *testing.T) {
 	if string(got) != string(want) {
 		t.Errorf("%s, want %s", got, want)
 	}
-	for _, other := range []string{st.baselineKey("digest", check.GroupSmoke), st.baselineKey("other", check.GroupTests), newStore(cache, "new", check.Toolchain, Config{}).baselineKey("digest", check.GroupTests)} {
-		if ok, err := st.load(t.Context(), other, &back); ok || err != nil {
+	for _, other := range []string{st.BaselineKey("digest", check.GroupSmoke), st.BaselineKey("other", check.GroupTests), newStore(cache, "new", check.Toolchain, Config{}).BaselineKey("digest", check.GroupTests)} {
+		if ok, err := st.Load(t.Context(), other, &back); ok || err != nil {
 			t.Errorf("%s is found: %v", other, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"agent/sandbox/turns"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/kept"
 	"agent/verify/keylock"
 )
 
@@ -58,12 +59,8 @@ type Launcher interface {
 	Start(ctx context.Context, spec sandbox.Spec) (*sandbox.Box, error)
 }
 
-// A Cache keeps results that stay true: baselines by snapshot, image and gate, and the proof of each gate by image and
-// gate. Load answers ok false for an unknown key.
-type Cache interface {
-	Load(ctx context.Context, key string) (data []byte, ok bool, err error)
-	Save(ctx context.Context, key string, data []byte) error
-}
+// A Cache keeps results that stay true.
+type Cache = kept.Cache
 
 // A Verifier judges candidates. It is safe for concurrent use.
 type Verifier struct {

@@ -142,7 +142,7 @@ func (s *session) unsilence(ctx context.Context) {
 	}
 	d, told := compare.NewDiff(bare, check.NewView(s.req.Base, bare)), map[string]bool{}
 	for _, defs := range s.results.heeding() {
-		outs := s.without(ctx, defs, bare)
+		outs := s.without(ctx, "bare-", defs, bare)
 		for _, def := range defs {
 			if out, ran := outs[def.Name]; !ran || !s.results.report(def, out, d, told) {
 				return // not measured: they all block
@@ -157,12 +157,12 @@ func (s *session) unsilence(ctx context.Context) {
 	}
 }
 
-// without runs checks that share a box on the candidate without its suppressions, bare.
-func (s *session) without(ctx context.Context, defs []check.Check, bare workspace.Changeset) map[string]check.Outcome {
+// without runs checks that share a box once more, in one for purpose: on the candidate without its suppressions, or as it is.
+func (s *session) without(ctx context.Context, purpose string, defs []check.Check, bare workspace.Changeset) map[string]check.Outcome {
 	outs := map[string]check.Outcome{}
 	give := s.turn(ctx)
 	defer give()
-	err := s.withBox(ctx, s.req.patched(), "bare-", defs[0].Group, func(box *sandbox.Box) {
+	err := s.withBox(ctx, s.req.patched(), purpose, defs[0].Group, func(box *sandbox.Box) {
 		_, cs := splitConfig(bare)
 		if defs[0].Group != check.GroupStatic {
 			cs = s.seenBy(defs[0], bare)
@@ -172,7 +172,7 @@ func (s *session) without(ctx context.Context, defs []check.Check, bare workspac
 			err = box.Apply(ctx, cs)
 		}
 		if err != nil {
-			s.results.note(fmt.Sprintf("suppressions not measured: %v", err))
+			s.results.note(fmt.Sprintf("%s not run once more: %v", defs[0].Name, err))
 			return
 		}
 		for _, def := range defs {

@@ -61,6 +61,8 @@ type results struct {
 	// By check of tests, what is said of a run of the files that the patch is about, since all of them come to no end in time; "" for
 	// a check of which there are none.
 	near map[string]string
+	// Checks that ran alone, see retime.
+	retimed map[string]bool
 	// A program that was cut short on one side has been watched to the end.
 	watched bool
 	// Check to the reason why it is not proven; nil until the proof is done.
@@ -84,7 +86,7 @@ func newResults(emit func(Event), req Request) *results {
 	r := &results{
 		request: req, own: owngate.Checks(req.Config.Gates, req.Changeset), emit: emit, told: map[string]bool{},
 		cand: map[string]check.Outcome{}, base: map[string]check.Outcome{}, ran: map[string]bool{}, skipped: map[string]string{}, judged: map[string]check.Gate{},
-		left: map[string]check.Reach{}, trials: map[string]*trial.Trial{}, approved: map[string][]policy.Hold{}, near: map[string]string{}, suspects: map[string][]compare.Suspect{}, repetitions: map[string]*compare.Repetition{}, partial: map[string]bool{}, brought: map[string]bool{},
+		left: map[string]check.Reach{}, trials: map[string]*trial.Trial{}, approved: map[string][]policy.Hold{}, near: map[string]string{}, retimed: map[string]bool{}, suspects: map[string][]compare.Suspect{}, repetitions: map[string]*compare.Repetition{}, partial: map[string]bool{}, brought: map[string]bool{},
 	}
 	r.base[format.Name] = check.Outcome{} // formatting has no baseline
 	r.settle(req.Changeset)
@@ -245,7 +247,7 @@ func (r *results) judge(name string) {
 	}
 	def, again := r.named(name), r.repetitions[name]
 	left := r.left[name]
-	if r.isLong(def, base, cand) {
+	if r.isLong(def, base, cand) || r.hurried(def, base, cand) {
 		return
 	}
 	if _, unequal := smoke.Unequal(base, cand); unequal && !r.watched {

@@ -47,6 +47,9 @@ func tell(r *results, reasons map[string]string, list []arrival) {
 	for _, name := range r.long() {
 		r.narrowed(name, 0, check.Outcome{}, check.Outcome{}, check.Outcome{})
 	}
+	for _, def := range r.hurriedAway() {
+		r.ranAlone(def.Name, check.Outcome{}, false)
+	}
 	for name, list := range r.suspected() {
 		r.repeated(name, compare.Repetition{Suspects: list})
 	}
@@ -315,5 +318,39 @@ func TestEachFindingNamesItsCheck(t *testing.T) {
 	g := r.judged[python.RuffName]
 	if len(g.Findings) != 1 || g.Findings[0].Tool != python.RuffName || len(g.OldFindings) != 1 || g.OldFindings[0].Tool != python.RuffName {
 		t.Errorf("%+v", g)
+	}
+}
+
+// A check that runs no tests and came to no end in time, as it did before the patch, is judged by how it ends alone.
+func TestWhatWasInAHurryIsJudgedByHowItEndsAlone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		base, alone check.Outcome
+		ran         bool
+		waits       bool
+		want        check.Verdict
+	}{
+		"it ends":                        {alone: check.Outcome{Seconds: 1}, ran: true, waits: true, want: check.Pass},
+		"it finds something":             {alone: check.Outcome{Findings: []check.Finding{{File: "a.py", Line: 1, Rule: "F1", Message: "m"}}}, ran: true, waits: true, want: check.Fail},
+		"it does not end alone either":   {alone: check.Outcome{Verdict: check.Timeout}, ran: true, waits: true, want: check.Timeout},
+		"no box could be had":            {waits: true, want: check.Timeout},
+		"it did not end before in time,": {base: check.Outcome{Verdict: check.Timeout}},
+	} {
+		r := empty(nil).results
+		r.proven(map[string]string{})
+		r.baseline(python.RuffName, c.base)
+		r.candidate(python.RuffName, check.Outcome{Verdict: check.Timeout, Detail: "late"})
+		if got := len(r.hurriedAway()) == 1; got != c.waits {
+			t.Errorf("%s: it waits: %v", name, got)
+		}
+		if _, judged := r.judged[python.RuffName]; judged && c.waits {
+			t.Errorf("%s: judged before", name)
+		}
+		for _, def := range r.hurriedAway() {
+			r.ranAlone(def.Name, c.alone, c.ran)
+		}
+		if g := r.judged[python.RuffName]; g.Verdict != c.want || len(r.hurriedAway()) > 0 {
+			t.Errorf("%s: %+v", name, g)
+		}
 	}
 }

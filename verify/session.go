@@ -15,6 +15,7 @@ import (
 	"agent/sandbox/egress"
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/kept"
 	"agent/verify/node"
 	"agent/verify/room"
 	"agent/verify/typecache"
@@ -35,7 +36,7 @@ type session struct {
 	req     Request
 	tools   check.Tools
 	results *results
-	store   *store
+	store   *kept.Store
 	types   *typecache.Row
 	hide    func(string) string // as Verifier.Hide
 	// As Verifier.weighFor.
@@ -73,7 +74,7 @@ func newSession(v *Verifier, req Request, emit func(Event)) *session {
 		settled: make(chan struct{}), final: req.Changeset, families: map[*check.Family]check.Reach{}, reach: map[string]check.Reach{}, since: map[string]time.Time{},
 	}
 	s.store = newStore(v.Cache, req.Toolchain, tools, req.Config)
-	s.store.making = v.Making
+	s.store.Making = v.Making
 	s.types = req.types(s.store, s.base)
 	if emit != nil {
 		told := emit

@@ -24,7 +24,7 @@ func TestFindingsOfTheBaseAreThoseOfTheBaseline(t *testing.T) {
 	cache := verifytest.NewMemory()
 	s, started := offline(base, cache, workspace.Changeset{})
 	req := s.req
-	cache.Rows[s.store.baselineKey(base.Digest(), check.GroupStatic)] = []byte(`{"ruff": {"findings": [{"file": "a.py", "line": 1, "rule": "E1", "message": "m"}]}, "mypy": {}}`)
+	cache.Rows[s.store.BaselineKey(base.Digest(), check.GroupStatic)] = []byte(`{"ruff": {"findings": [{"file": "a.py", "line": 1, "rule": "E1", "message": "m"}]}, "mypy": {}}`)
 	v := &Verifier{Boxes: closedEngine{started}, Cache: cache}
 	gates, err := v.Findings(t.Context(), req, nil)
 	if err != nil || len(gates) != 2 || gates[0].Name != check.GateLint || len(gates[0].Findings) != 1 || gates[1].Findings == nil || len(*started) != 0 {

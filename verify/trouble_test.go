@@ -49,11 +49,11 @@ func TestRowThatCannotBeReadIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{"lib.py": "x = nothing\n"})
 	st := newStore(nil, s.lab.Toolchain.ID, check.Toolchain, withTimeout(s.config))
-	key := st.baselineKey(s.base.Digest(), check.GroupStatic)
+	key := st.BaselineKey(s.base.Digest(), check.GroupStatic)
 	for name, row := range map[string]string{"garbage": "{", "of an older shape": "{\"lint\": {}}"} {
 		cache := verifytest.NewMemory()
 		cache.Rows[key] = []byte(row)
-		cache.Rows[st.proofKey()] = allProved()
+		cache.Rows[st.ProofKey()] = allProved()
 		s.verifier.Cache = cache
 		r := s.verify(t, map[string]string{"lib.py": "x = nothing\ny = 1\n"})
 		expect(t, r, check.Pass)
@@ -69,10 +69,10 @@ func TestRowOfTheCacheIsUsed(t *testing.T) {
 	st := newStore(nil, s.lab.Toolchain.ID, check.Toolchain, withTimeout(s.config))
 	cache := verifytest.NewMemory()
 	// The row says that the finding which the patch brings was there before.
-	cache.Rows[st.baselineKey(s.base.Digest(), check.GroupStatic)] = []byte(`{
+	cache.Rows[st.BaselineKey(s.base.Digest(), check.GroupStatic)] = []byte(`{
 		"ruff": {"findings": [{"file": "lib.py", "rule": "F821", "message": "Undefined name ` + "`nothing`" + `", "source": "return nothing"}]},
 		"mypy": {"findings": [{"file": "lib.py", "rule": "name-defined", "message": "Name \"nothing\" is not defined", "source": "return nothing"}]}}`)
-	cache.Rows[st.proofKey()] = allProved()
+	cache.Rows[st.ProofKey()] = allProved()
 	s.verifier.Cache = cache
 	expect(t, s.verify(t, map[string]string{"lib.py": "x = 1\n\n\ndef y() -> int:\n    return nothing\n"}), check.Pass)
 }

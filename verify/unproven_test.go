@@ -43,6 +43,14 @@ func TestAPassWithoutATestSaysSo(t *testing.T) {
 			files: map[string]string{"lib.rb": "X = 1\n", "notes.json": "1\n", "spec/lib_spec.rb": "describe(1) {}\n", "spec/b_spec.rb": "describe(2) {}\n"}, patch: map[string]string{"notes.json": "2\n"},
 			want: "tests no-runner none: no test ran: 2 test files of Ruby were found (spec/b_spec.rb) and nothing here runs them",
 		},
+		"no runner for them in several projects": {
+			files: map[string]string{
+				"package.json": `{"workspaces": ["a", "b"]}`, "notes.json": "1\n", "a/package.json": `{"name": "a"}`, "b/package.json": `{"name": "b"}`,
+				"a/x.test.js": "describe('x', () => {});\n", "b/x.test.js": "describe('x', () => {});\n", "b/y.test.js": "describe('y', () => {});\n",
+			},
+			patch: map[string]string{"notes.json": "2\n"},
+			want:  "tests no-runner none: no test ran: 3 test files of JavaScript were found in 2 projects (a, b) and nothing here runs them",
+		},
 		"and a language that nothing reads": {
 			files: map[string]string{"src/main.rs": "fn main() {}\n\n#[test]\nfn x() {}\n"}, patch: map[string]string{"src/main.rs": "fn main() { }\n\n#[test]\nfn x() {}\n"},
 			want: "tests no-runner none: no test ran: 1 test file of Rust was found (src/main.rs)\nsyntax no-gate none: no gate reads Rust: src/main.rs",

@@ -59,7 +59,7 @@ func (v *Verifier) Findings(ctx context.Context, req Request, emit func(Event)) 
 	known := map[string]check.Outcome{}
 	if s.boxes == nil {
 		// A cache that does not answer knows nothing.
-		_, _ = s.store.load(ctx, s.store.baselineKey(standing(req.Base.Digest(), req.Installed), check.GroupStatic), &known)
+		_, _ = s.store.Load(ctx, s.store.BaselineKey(standing(req.Base.Digest(), req.Installed), check.GroupStatic), &known)
 	} else {
 		s.baseline(ctx, check.GroupStatic, defs)
 		known = s.results.base

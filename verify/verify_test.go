@@ -295,13 +295,13 @@ func TestResultBecomesTheBaselineAfterPromotion(t *testing.T) {
 	for _, group := range []string{check.GroupStatic, check.GroupSmoke, check.GroupTests} {
 		st := newStore(nil, s.lab.Toolchain.ID, check.Toolchain, withTimeout(s.config))
 		for _, m := range []*workspace.Manifest{s.base, next} {
-			if key := st.baselineKey(m.Digest(), group); !slices.Contains(cache.Saves, key) {
+			if key := st.BaselineKey(m.Digest(), group); !slices.Contains(cache.Saves, key) {
 				t.Errorf("%s was not kept among %q", key, cache.Saves)
 			}
 		}
 	}
 	// What mypy learns at its proof is what other workspaces begin with.
-	if key := typecache.OfProof(cache, s.lab.Toolchain.ID, newStore(nil, "", check.Toolchain, Config{}).proof).Key; !slices.Contains(cache.Saves, key) {
+	if key := typecache.OfProof(cache, s.lab.Toolchain.ID, newStore(nil, "", check.Toolchain, Config{}).Proof).Key; !slices.Contains(cache.Saves, key) {
 		t.Errorf("%s was not kept among %q", key, cache.Saves)
 	}
 	cache.Saves, cache.Loads = nil, nil

@@ -346,7 +346,7 @@ var allowed = map[string][]string{
 	"sandbox/workspace/secret/disguise": {"sandbox/workspace/secret"},
 	"verify": {
 		"sandbox", "sandbox/egress", "sandbox/guest", "sandbox/turns", "sandbox/workspace", "sandbox/workspace/lang", "verify/audit", "verify/check", "verify/compare",
-		"verify/contrary", "verify/format", "verify/golang", "verify/keylock", "verify/mutate", "verify/near", "verify/node", "verify/owngate",
+		"verify/contrary", "verify/format", "verify/golang", "verify/kept", "verify/keylock", "verify/mutate", "verify/near", "verify/node", "verify/owngate",
 		"verify/policy", "verify/python", "verify/room", "verify/shell", "verify/smoke", "verify/syntax", "verify/trial", "verify/typecache", "verify/web",
 	},
 	"verify/audit": {
@@ -356,6 +356,7 @@ var allowed = map[string][]string{
 	"verify/check":           {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang"},
 	"verify/compare":         {"sandbox/workspace", "sandbox/workspace/lang", "verify/check"},
 	"verify/crash":           {"verify/check"},
+	"verify/kept":            {"verify/keylock"},
 	"verify/format":          {"sandbox/workspace", "verify/check", "verify/compare", "verify/golang", "verify/python"},
 	"verify/contrary":        {"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/policy"},
 	"verify/golang":          {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/crash", "verify/witness"},

@@ -84,7 +84,11 @@ const textOf = (d) => ts.flattenDiagnosticMessageText(d.messageText, " ");
 // Declarations of libraries are read once for all projects, as `tsc --build` does.
 const libraries = new Map();
 
+// What a project has the compiler tell of its own work (traceResolution) is no part of the answer.
+ts.sys.write = () => {};
+
 function makeHost(options) {
+  options.traceResolution = false;
   const host = ts.createCompilerHost(options);
   const read = host.getSourceFile;
   host.getSourceFile = (name, how, onError, fresh) => {

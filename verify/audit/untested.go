@@ -48,6 +48,8 @@ type tests struct {
 	commands map[string][]node.NotRun
 	// What was not judged; the words in front come last.
 	list []Unproven
+	// Suites that nothing here runs.
+	unrun []*suite
 	// Names of suites of which the list tells.
 	told map[string]bool
 	// Tests ran and count, or ran and do not.
@@ -98,6 +100,7 @@ func (t *tests) untested() []Unproven {
 	for _, key := range slices.Sorted(maps.Keys(t.suites)) {
 		t.judge(key, t.suites[key])
 	}
+	t.notRun()
 	for _, root := range slices.Sorted(maps.Keys(t.commands)) {
 		t.script(root)
 	}
@@ -243,22 +246,15 @@ func (t *tests) judge(key string, s *suite) {
 		return
 	}
 	t.told[key] = true
-	where, found := "", fmt.Sprintf("%d test files of %s were found", s.files, s.language.Name)
-	if s.files == 1 {
-		found = fmt.Sprintf("1 test file of %s was found", s.language.Name)
-	}
+	where, found := "", s.found()
 	if s.root != "." {
 		where = " in " + s.root
-		found += where
-	}
-	if s.first != "" {
-		found += " (" + check.Shorten(s.first) + ")"
 	}
 	unrun := t.commands[s.root]
 	if s.language.Name != "JavaScript" {
 		unrun = nil
 	}
-	u := Unproven{Kind: NoRunner, Reason: found + " and nothing here runs them; a [[gate]] in agent.toml can"}
+	var u Unproven
 	switch {
 	case s.blocked != "":
 		u.Kind, u.Reason = NotJudged, s.runner+where+": already before the patch, "+s.blocked
@@ -272,8 +268,53 @@ func (t *tests) judge(key string, s *suite) {
 		u.Kind, u.Reason = NoneFound, found+" and "+s.runner+" ran none of them"
 	case len(unrun) > 0:
 		u.Kind, u.Reason = unrunKinds[node.Cannot(unrun)], found+" and "+node.WhyNotRun(unrun)
+	default:
+		t.unrun = append(t.unrun, s)
+		return
 	}
 	t.list = append(t.list, u)
+}
+
+// found says how many files of a suite are tests, where they are, and the first of them.
+func (s *suite) found() string {
+	text := fmt.Sprintf("%d test files of %s were found", s.files, s.language.Name)
+	if s.files == 1 {
+		text = fmt.Sprintf("1 test file of %s was found", s.language.Name)
+	}
+	if s.root != "." {
+		text += " in " + s.root
+	}
+	if s.first != "" {
+		text += " (" + check.Shorten(s.first) + ")"
+	}
+	return text
+}
+
+// maxNamed is how many projects are named of those whose tests nothing runs.
+const maxNamed = 5
+
+// notRun tells of the suites that nothing here runs, of those of one language at once: a workspace may have an example in each of
+// twenty directories.
+func (t *tests) notRun() {
+	byLanguage := map[string][]*suite{}
+	for _, s := range t.unrun {
+		byLanguage[s.language.Name] = append(byLanguage[s.language.Name], s)
+	}
+	for _, name := range slices.Sorted(maps.Keys(byLanguage)) {
+		list := byLanguage[name]
+		found := list[0].found()
+		if len(list) > 1 {
+			files, roots := 0, []string{}
+			for _, s := range list {
+				files, roots = files+s.files, append(roots, s.root)
+			}
+			if more := len(roots) - maxNamed; more > 0 {
+				roots = append(roots[:maxNamed], fmt.Sprintf("%d more", more))
+			}
+			found = fmt.Sprintf("%d test files of %s were found in %d projects (%s)", files, name, len(list), strings.Join(roots, ", "))
+		}
+		t.list = append(t.list, Unproven{Kind: NoRunner, Reason: found + " and nothing here runs them; a [[gate]] in agent.toml can"})
+	}
 }
 
 // unrunKinds are the kinds of what node.WhyNotRun says, by node.Cannot.
