@@ -115,3 +115,51 @@ func TestRunnersProveThemselves(t *testing.T) {
 		t.Errorf("%s: %s", name, reason)
 	}
 }
+
+// Where the runner of a package gives nothing, as with a configuration that only the top can use, the runner of the package around it
+// tells how its tests end, be it all of them or some files.
+func TestTestsOfAPackageAreThoseThatTheOneAroundItRan(t *testing.T) {
+	t.Parallel()
+	report := func(files ...string) []byte {
+		var list []string
+		for _, f := range files {
+			list = append(list, fmt.Sprintf(`{"name": "/work/%s", "status": "passed", "assertionResults": [{"ancestorTitles": [], "title": "t", "fullName": "t", "status": "passed"}]}`, f))
+		}
+		return fmt.Appendf(nil, `{"numTotalTests": %d, "numFailedTests": 0, "testResults": [%s]}`, len(list), strings.Join(list, ","))
+	}
+	said := func(name string, data []byte) guest.Result {
+		res := verifytest.Ended(0, nil, nil)
+		res.Files = map[string][]byte{"/tmp/" + name: data}
+		return res
+	}
+	uses := `{"workspaces": ["p/*"], "devDependencies": {"jest": "29"}, "scripts": {"test": "jest"}}`
+	files := map[string]string{"package.json": uses, "b.test.js": "", "p/x/package.json": `{"scripts": {"test": "jest"}}`, "p/x/a.test.js": ""}
+	for name, c := range map[string]struct {
+		only    []string
+		beyond  string
+		want    []string
+		blocked string
+	}{
+		"all":              {nil, "p/x/a.test.js", []string{"b.test.js::t passed", "p/x/a.test.js::t passed", "p/x/package.json::jest error"}, ""},
+		"nothing ran them": {nil, "b.test.js", []string{"b.test.js::t passed"}, "left no report"},
+		"some files":       {[]string{"p/x/a.test.js"}, "", []string{"p/x/a.test.js::t passed", "p/x/package.json::jest error"}, ""},
+	} {
+		answers := works()
+		answers["jest"] = verifytest.Ended(0, []byte(`[{"program": "/work/jest.cjs", "version": "29.0.0"}, {"program": "/work/jest.cjs", "version": "29.0.0"}]`), nil)
+		answers["agent-jest-1.json"] = said("agent-jest-1.json", report(slices.Compact([]string{"b.test.js", c.beyond})...))
+		answers["agent-jest-0.json"] = verifytest.Ended(1, nil, []byte("no configuration\n"))
+		answers["agent-jest-around-p-x.json"] = said("agent-jest-around-p-x.json", report("p/x/a.test.js"))
+		answers["./p/x/a.test.js"] = answers["agent-jest-around-p-x.json"]
+		answers["./a.test.js"] = answers["agent-jest-0.json"]
+		b, box := checktest.Replayed(answers)
+		b.View, b.Files = check.NewView(verifytest.Scan(t, files), workspace.Changeset{}), c.only
+		out := checkNamed(node.JestName).Run(t.Context(), b)
+		var got []string
+		for _, r := range out.Tests {
+			got = append(got, r.ID+" "+r.Outcome)
+		}
+		if !slices.Equal(got, c.want) || !strings.Contains(out.Blocked, c.blocked) || (out.Blocked == "") != (c.blocked == "") {
+			t.Errorf("%s: %q, blocked %q; ran %v", name, got, out.Blocked, box.Ran)
+		}
+	}
+}

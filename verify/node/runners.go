@@ -234,6 +234,7 @@ func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
 	}
 	var all check.TestRun
 	var ready preparation
+	rest := remainder{map[string]string{}, map[string][]check.TestResult{}}
 	version := ""
 	for i, u := range check.InOrder(b, uses, packageUse.dir) {
 		if found[i] == nil {
@@ -262,16 +263,21 @@ func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
 			out.Tests = all.Results
 			return out
 		}
-		total.Blocked, total.Witnesses = cmp.Or(total.Blocked, out.Blocked), append(total.Witnesses, used(out.Witnesses, u.mark)...)
+		total.Witnesses = append(total.Witnesses, used(out.Witnesses, u.mark)...)
 		version += out.Detail
-		for _, t := range marked(results, u.mark) {
-			// The runner of a package finds the tests of those inside it as well.
-			file, _, _ := strings.Cut(t.ID, "::")
-			if inner := check.Nearest(roots, path.Dir(file)); inner == u.root || !strings.HasPrefix(path.Join(check.Work, inner), path.Join(check.Work, u.root)+"/") {
-				all.Results = append(all.Results, t)
-			}
+		if out.Blocked != "" && len(results) == 0 && around(uses, u.root) >= 0 {
+			rest.refused[u.root] = cmp.Or(rest.refused[u.root], out.Blocked)
+		} else {
+			total.Blocked = cmp.Or(total.Blocked, out.Blocked)
 		}
+		all.Results = append(all.Results, rest.sort(marked(results, u.mark), u.root, roots)...)
 	}
+	out, done := rest.asked(ctx, b, r, uses, found, roots)
+	if total = check.AddCost(total, out); !done {
+		return total
+	}
+	more, blocked := rest.settle(r.name)
+	all.Results, total.Blocked, total.Witnesses = append(all.Results, more...), cmp.Or(total.Blocked, blocked), append(total.Witnesses, out.Witnesses...)
 	total.Tests, total.Detail = all.Results, r.name+version+": "+all.Summary()
 	return total
 }
