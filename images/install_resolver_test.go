@@ -172,22 +172,28 @@ func TestRequirementsThatCannotBeHadAreLeftOutByName(t *testing.T) {
 	b, toolchain, e := newBuilder(t)
 	b = from(b, map[string]string{"PIP_INDEX_URL": index(t)})
 	d := dependencies.Read(texts("requirements.txt", "planted==1.2.3\nnonesuch>=4 ; python_version > '3'\n"))
-	img, err := b.Install(t.Context(), toolchain, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { removeImage(t, e, img.ID) })
-	done, lacking := d.Told(img.Report)
-	if len(done) > 0 || len(lacking) != 1 || !strings.Contains(lacking[0], "nonesuch") {
-		t.Errorf("told %q, %q", done, lacking)
-	}
-	found := false
-	e.below(t, img.ID, "deps", func(h *tar.Header, _ []byte) { found = found || h.Name == "deps/python/planted.py" })
-	if !found {
-		t.Error("the other one is not installed")
+	for name, d := range map[string]dependencies.Set{
+		"nonesuch": d,
+		// It does not fit with the other one.
+		"greedy": dependencies.Read(texts("requirements.txt", "planted==1.2.3\n", "tox.ini", "[testenv]\ndeps = greedy\n")),
+	} {
+		img, err := b.Install(t.Context(), toolchain, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { removeImage(t, e, img.ID) })
+		done, lacking := d.Told(img.Report)
+		if len(done) > 0 || len(lacking) != 1 || !strings.Contains(lacking[0], name) {
+			t.Errorf("told %q, %q", done, lacking)
+		}
+		found := false
+		e.below(t, img.ID, "deps", func(h *tar.Header, _ []byte) { found = found || h.Name == "deps/python/planted.py" })
+		if !found {
+			t.Errorf("the other one is not installed beside %s", name)
+		}
 	}
 	var refused *InstallError
-	if _, err = b.Install(t.Context(), toolchain, d.Limited(dependencies.Read(texts("requirements.txt", "planted==1.2.3\n")), "")); !errors.As(err, &refused) || refused.Registry != "" || !strings.Contains(refused.Said, "nonesuch") {
+	if _, err := b.Install(t.Context(), toolchain, d.Limited(dependencies.Read(texts("requirements.txt", "planted==1.2.3\n")), "")); !errors.As(err, &refused) || refused.Registry != "" || !strings.Contains(refused.Said, "nonesuch") {
 		t.Errorf("of a patch: %v", err)
 	}
 }

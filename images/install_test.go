@@ -49,16 +49,19 @@ const (
 		"github.com/google/uuid v1.6.0/go.mod h1:TIyPZe4MgqvfeYDBFedMoGGpEw/LqOeaOT+nhxU+yHo=\n"
 )
 
-// wheel is a package of Python with one module.
-func wheel(t *testing.T, name, version, module string) []byte {
+// wheel is a package of Python with one module, and what it requires.
+func wheel(t *testing.T, name, version, module string, requires ...string) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
-	info := fmt.Sprintf("%s-%s.dist-info/", name, version)
+	info, required := fmt.Sprintf("%s-%s.dist-info/", name, version), ""
+	for _, r := range requires {
+		required += "Requires-Dist: " + r + "\n"
+	}
 	for _, f := range [][2]string{
 		{name + ".py", module},
 		{"sitecustomize.py", "raise SystemExit('it ran')\n"},
-		{info + "METADATA", fmt.Sprintf("Metadata-Version: 2.1\nName: %s\nVersion: %s\n", name, version)},
+		{info + "METADATA", fmt.Sprintf("Metadata-Version: 2.1\nName: %s\nVersion: %s\n%s", name, version, required)},
 		{info + "WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
 		{info + "RECORD", ""},
 	} {
@@ -76,12 +79,17 @@ func wheel(t *testing.T, name, version, module string) []byte {
 	return out.Bytes()
 }
 
-// index serves one package as an index of Python does.
+// index serves two packages as an index of Python does, one of which wants an older one of the other than there is.
 func index(t *testing.T) string {
 	t.Helper()
 	file := wheel(t, "planted", "1.2.3", "ANSWER = 42\n")
+	greedy := wheel(t, "greedy", "1.0", "", "planted<1")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
+		case "/simple/greedy/":
+			fmt.Fprint(w, `<!DOCTYPE html><a href="/greedy-1.0-py3-none-any.whl">greedy-1.0-py3-none-any.whl</a>`)
+		case "/greedy-1.0-py3-none-any.whl":
+			_, _ = w.Write(greedy)
 		case "/simple/planted/":
 			fmt.Fprint(w, `<!DOCTYPE html><a href="/planted-1.2.3-py3-none-any.whl">planted-1.2.3-py3-none-any.whl</a>`)
 		case "/planted-1.2.3-py3-none-any.whl":

@@ -66,7 +66,7 @@ func (w *pythonWants) others() {
 		if m != nil {
 			named[deps.PythonName(m[1])] = true
 		}
-		w.add(l.file, l.text, &w.requirements)
+		w.add(l.file, l.text, &w.tests)
 	}
 }
 

@@ -1,6 +1,7 @@
 package dependencies
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,7 +53,7 @@ func TestWhatTestsNeedIsFoundWhereTheProjectSaysIt(t *testing.T) {
 		"what another line names":  {texts("requirements.txt", "T.x==1\n", "tox.ini", "[testenv]\ndeps = t-x>2\n  t_y\n  t-y<3\n"), "T.x==1 t_y"},
 	} {
 		d := Read(c.files)
-		if got := strings.Join(strings.Fields(d.held()[requirementsFile]), " "); got != c.want || len(d.Notes) > 0 {
+		if got := all(d); got != c.want || len(d.Notes) > 0 {
 			t.Errorf("%s: %q, not %q; %q", name, got, c.want, d.Notes)
 		}
 	}
@@ -90,4 +91,9 @@ func TestLiteralsAreReadInBoundedTime(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
+}
+
+// all are the requirements of a set.
+func all(d Set) string {
+	return strings.Join(slices.Sorted(strings.FieldsSeq(d.held()[requirementsFile]+d.held()[laterFile])), " ")
 }

@@ -15,6 +15,7 @@ import (
 // Where the script finds what pip is to install, and which versions it is to take.
 const (
 	requirementsFile = "python/requirements.txt"
+	laterFile        = "python/later.txt" // what may be left out where it does not fit with these
 	constraintsFile  = "python/constraints.txt"
 )
 
@@ -38,6 +39,7 @@ var hashOption = lazyregexp.New(`[ \t]--hash=(sha256|sha384|sha512):[0-9a-f]+\b`
 type pythonWants struct {
 	files        map[string][]byte
 	requirements []string
+	tests        []string // what only definitions of tests ask for
 	constraints  []string
 	seen         map[string]bool // files that were read
 	hashed       bool
@@ -71,10 +73,13 @@ func (d *Set) readPython(files map[string][]byte) {
 		w.projects()
 		w.others()
 	}
-	if len(w.requirements) == 0 {
+	if len(w.requirements)+len(w.tests) == 0 {
 		return
 	}
 	d.add(requirementsFile, text(w.requirements))
+	if len(w.tests) > 0 {
+		d.add(laterFile, text(w.tests))
+	}
 	d.add(constraintsFile, text(w.constraints))
 	d.steps = append(d.steps, step{kind: "pip", root: ".", may: mayDrop})
 }

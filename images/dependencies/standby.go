@@ -18,7 +18,7 @@ func (d Set) Standby(i int) (Set, bool) {
 		return d, false
 	}
 	var groups []string
-	for line := range strings.Lines(string(d.files[requirementsFile])) {
+	for line := range strings.Lines(string(d.files[requirementsFile]) + string(d.files[laterFile])) {
 		m := requirement.FindStringSubmatch(strings.TrimSpace(hashOption.ReplaceAllString(line, "")))
 		if m == nil {
 			continue

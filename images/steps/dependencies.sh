@@ -288,24 +288,28 @@ while [ $# -gt 0 ]; do
 	pip)
 		registry=$AGENT_PYPI
 		cat /media/python/requirements.txt >"$tmp/requirements.txt"
+		[ ! -f /media/python/later.txt ] || cat /media/python/later.txt >>"$tmp/requirements.txt"
 		until run /usr/bin/python3 -m pip install --isolated --no-input --no-cache-dir --disable-pip-version-check --no-warn-script-location \
 			--retries 1 --timeout 30 --index-url "$AGENT_PYPI" "$binary" --target /deps/python \
 			--requirement "$tmp/requirements.txt" --constraint /media/python/constraints.txt; do
 			! lost || continue
-			# What an index cannot give is left out, where others remain: the requirement itself, or the one that asks for it.
+			# What an index cannot give is left out, where others remain: the requirement itself, or the one that asks for it. What
+			# does not fit together is tried without what definitions of tests alone ask for.
 			python3 -I - "$tmp" "$index" "$may" <<'END' || refused
-import re, sys
+import os, re, sys
 tmp, index, may = sys.argv[1:]
 plain = lambda name: re.sub(r"[-_.]+", "-", name).lower()
 said = open(tmp + "/said", errors="replace").read()
 m = re.search(r"satisfies the requirement ([\w.-]+)[^\n]*", said)
-if not m or "No matching distribution found" not in said:
-    sys.exit(1)
-gone = {plain(m[1])}
-for asks in re.findall(r"\(from (?!versions)([^()]*)\)", m[0]):
-    gone |= {plain(name) for name in re.findall(r"[A-Za-z0-9][\w.-]*", asks)}
+gone, later = set(), set()
+if m and "No matching distribution found" in said:
+    gone = {plain(m[1])}
+    for asks in re.findall(r"\(from (?!versions)([^()]*)\)", m[0]):
+        gone |= {plain(name) for name in re.findall(r"[A-Za-z0-9][\w.-]*", asks)}
+elif os.path.exists("/media/python/later.txt") and re.search("ResolutionImpossible|conflicting|resolution-too-deep", said):
+    later = set(open("/media/python/later.txt").read().splitlines())
 lines = open(tmp + "/requirements.txt").read().splitlines()
-drop = [line for line in lines if plain(re.match(r"[\w.-]+", line)[0]) in gone]
+drop = [line for line in lines if line in later or plain(re.match(r"[\w.-]+", line)[0]) in gone]
 names = [line.split(" --hash=")[0] for line in drop]
 if not drop or len(drop) == len(lines) or may != "*" and not set(names) <= set(may.split("\n")):
     sys.exit(1)
