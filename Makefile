@@ -70,7 +70,7 @@ LONG        := $(subst $(empty) $(empty),|,$(strip \
 	TestNoForgedRecordOfScriptsPasses TestOrdinarySuitesOfScriptsAreAsWithoutWitnesses TestEveryMochaIsRead \
 	TestOneSourceIsOneAgentByteForByte TestWhatTheRegistryDoesNotHaveIsLeftOut TestWhatNpmRefusesIsInstalledAsTheProjectDoes \
 	TestALoopIsCarriedOn \
-	TestLongSuitesOfEachLanguageAreJudgedByWhatThePatchIsAbout))
+	TestLongSuitesOfEachLanguageAreJudgedByWhatThePatchIsAbout TestThatASuiteIsLongIsRememberedForADay))
 
 # No result is taken from the cache: the engine is part of what is tested. `make lint` vets all of it, so the tests are not vetted again. No
 # debugger looks at the test programs: without what one wants they link in two thirds of the time.

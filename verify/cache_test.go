@@ -306,3 +306,35 @@ func (s serial) Start(ctx context.Context, spec sandbox.Spec) (*sandbox.Box, err
 	defer func() { <-s.lock }()
 	return s.Launcher.Start(ctx, spec)
 }
+
+// Tests that did not end in time a while ago get no box for all of them, on either side, unless this very base is known.
+func TestALongSuiteGetsNoBoxForAllOfIt(t *testing.T) {
+	t.Parallel()
+	base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n", "test_a.py": "import a\n\n\ndef test_a():\n    assert a.x\n"})
+	cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Modify, Path: "a.py", Before: []byte("x = 1\n"), After: []byte("x = 2\n"), Mode: 0o644}}}
+	for name, c := range map[string]struct{ long, known, whole bool }{"nothing is known": {whole: true}, "it is long": {long: true}, "this base is known": {long: true, known: true, whole: true}} {
+		cache := verifytest.NewMemory()
+		s, started := offline(base, cache, cs)
+		if c.long {
+			if err := s.store.SaveLong(t.Context(), base.Root, s.base.Paths(), python.PytestName); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.known {
+			known := map[string]check.Outcome{python.PytestName: {Tests: []check.TestResult{{ID: "test_a.py::test_a", Outcome: "passed"}}}}
+			if err := s.store.Save(t.Context(), s.store.BaselineKey(base.Digest(), check.GroupTests), known); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.recallLong(t.Context())
+		for _, j := range s.plan(func() {}) {
+			j.do(t.Context())
+		}
+		if got := slices.Contains(*started, check.GroupTests); got != c.whole {
+			t.Errorf("%s: a box for all tests: %v; %q", name, got, *started)
+		}
+		if cand := s.results.cand[python.PytestName]; c.whole == (cand.Verdict == check.Timeout) {
+			t.Errorf("%s: %+v", name, cand)
+		}
+	}
+}
