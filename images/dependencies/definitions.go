@@ -15,6 +15,9 @@ import (
 // A laterLine is what a definition of tests asks an index for. It counts where nothing else names that package.
 type laterLine struct{ file, text string }
 
+// maxLater bounds these, and how often a tox.ini may name the value of another section.
+const maxLater = 1000
+
 // testEnv matches the names of environments in which tox, nox and hatch run tests.
 var testEnv = lazyregexp.New(`^(?:py(?:py|thon)?[\d.{},]*(?:-.*)?|(?:hatch[-_])?(?:unit[-_]?)?tests?(?:[-_].*)?|pytest|unit|coverage|cov|default|dev)$`)
 
@@ -104,7 +107,7 @@ func (w *pythonWants) arguments(file, dir string, args []string) {
 				if !ok && !installFlag.MatchString(arg) {
 					i++
 				}
-			case !w.local(dir, arg) && !notTested(arg):
+			case len(w.later) < maxLater && !w.local(dir, arg) && !notTested(arg):
 				w.later = append(w.later, laterLine{file, arg})
 			}
 		}
@@ -135,7 +138,7 @@ func (w *pythonWants) tox(name string, text []byte) {
 	if err != nil {
 		return // as tox would
 	}
-	own := w.ask(path.Dir(name))
+	own, named := w.ask(path.Dir(name)), 0
 	var lines func(value string, depth int) []string
 	lines = func(value string, depth int) (found []string) {
 		for line := range strings.Lines(value) {
@@ -147,7 +150,7 @@ func (w *pythonWants) tox(name string, text []byte) {
 				line = m[2]
 			}
 			if m := toxValue.FindStringSubmatch(line); m != nil {
-				if depth < maxLiteral {
+				if named++; depth < maxLiteral && named <= maxLater {
 					found = append(found, lines(sections[m[1]][m[2]], depth+1)...)
 				}
 				continue

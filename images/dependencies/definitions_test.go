@@ -91,6 +91,9 @@ func TestLiteralsAreReadInBoundedTime(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
+	if d := Read(texts("tox.ini", "[testenv]\ndeps =\n"+strings.Repeat("  {[testenv]deps}\n", 1000)+"  a\n")); len(d.Files()[laterFile]) > 1000 {
+		t.Errorf("a section that names itself: %d bytes", len(d.Files()[laterFile]))
+	}
 }
 
 // all are the requirements of a set.

@@ -91,14 +91,20 @@ func (w *pythonWants) projects() {
 	if !w.tested && len(w.later) == 0 {
 		w.ci()
 	}
+	named := map[string][]string{}
+	for _, l := range w.later {
+		if m := requirement.FindStringSubmatch(l.text); m != nil {
+			named[deps.PythonName(m[1])] = append(named[deps.PythonName(m[1])], words(strings.Trim(m[2], "[]"))...)
+		}
+	}
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
-		w.project(dir, dirs[dir])
+		w.project(dir, dirs[dir], named)
 	}
 }
 
-// project takes in what the project in dir needs to run and to be tested. Extras and groups that are for something else, as
-// for its documentation, are often large and never imported by a test.
-func (w *pythonWants) project(dir string, p *pythonProject) {
+// project takes in what the project in dir needs to run and to be tested; named has the extras of packages that definitions ask for, of
+// which it may be one. Extras and groups that are for something else, as for its documentation, are often large and never imported by a test.
+func (w *pythonWants) project(dir string, p *pythonProject, named map[string][]string) {
 	name, list, read := path.Join(dir, "pyproject.toml"), p.needs, map[string]bool{}
 	extra := func(name string) {
 		if key := deps.PythonName(name); !read["["+key] {
@@ -125,10 +131,8 @@ func (w *pythonWants) project(dir string, p *pythonProject) {
 	}
 	own := w.ask(dir)
 	w.own[deps.PythonName(p.name)] = true
-	for _, l := range w.later { // tox may name a project where it means its extras
-		if m := requirement.FindStringSubmatch(l.text); m != nil && p.name != "" && deps.PythonName(m[1]) == deps.PythonName(p.name) {
-			own.extras = append(own.extras, words(strings.Trim(m[2], "[]"))...)
-		}
+	if p.name != "" {
+		own.extras = append(own.extras, named[deps.PythonName(p.name)]...)
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.extras)) {
 		if forTests(key) {

@@ -20,6 +20,12 @@ var errUnusual = errors.New("there is a line that is no section, no key and no v
 // letters. A value of several lines has "\n" between them, and no comments that have a line of their own.
 func Sections(text []byte) (map[string]map[string]string, error) {
 	sections, in, key := map[string]map[string]string{}, "", ""
+	var value []string
+	keep := func() {
+		if key != "" {
+			sections[in][key] = strings.Join(value, "\n")
+		}
+	}
 	for line := range strings.Lines(string(text)) {
 		bare := strings.TrimSpace(line)
 		if bare == "" || strings.HasPrefix(bare, "#") || strings.HasPrefix(bare, ";") {
@@ -27,6 +33,7 @@ func Sections(text []byte) (map[string]map[string]string, error) {
 		}
 		indented := strings.TrimLeft(line, " \t") != line
 		if m := sectionLine.FindStringSubmatch(bare); m != nil && !indented && sections[m[1]] == nil {
+			keep()
 			in, key = m[1], ""
 			sections[in] = map[string]string{}
 			continue
@@ -35,13 +42,14 @@ func Sections(text []byte) (map[string]map[string]string, error) {
 		case strings.HasPrefix(bare, "["), in == "":
 			return nil, errUnusual
 		case indented && key != "":
-			sections[in][key] += "\n" + bare
+			value = append(value, bare)
 		case !indented && m != nil:
-			key = strings.ToLower(m[1])
-			sections[in][key] = m[2]
+			keep()
+			key, value = strings.ToLower(m[1]), []string{m[2]}
 		default:
 			return nil, errUnusual
 		}
 	}
+	keep()
 	return sections, nil
 }
