@@ -17,18 +17,23 @@ import (
 	"agent/verify/python"
 )
 
-// Most is how many files are found at most, and how many of the changed modules are looked for.
+// Most is how many files are found at most, and how many of the changed modules are looked for. Of a suite that ends in no time
+// a fifth at most is worth a try: a module at the heart of a program is named by all of its tests.
 const (
 	Most        = 40
+	least       = 4
+	share       = 5
 	mostModules = 60
 )
 
 // Files lists the files of tests that a changeset is about, of the workspace after it, and by the paths before it those that it
-// moves or takes away: at most Most of them, those that it changes first. There are none where no test names anything of it.
+// moves or takes away: those that it changes, then those that are called after what it changes or lie beside it, then those that name it, as
+// far as they are no more than a fifth of all, or a few. There are none where no test is about anything of it.
 func Files(after check.View, cs workspace.Changeset) []string {
 	script := node.Collects(after)
 	is := func(p string) bool { return python.IsTest(p) || golang.IsTest(p) || node.IsTest(p) || script(p) }
 	var found, naming, beside []string
+	all := 0
 	var modules []module
 	for _, c := range cs.Changes {
 		for _, p := range []string{c.Path, check.OldPath(c)} {
@@ -42,10 +47,13 @@ func Files(after check.View, cs workspace.Changeset) []string {
 	}
 	for _, p := range after.Paths() {
 		l := lang.Of(p)
-		if l == nil || check.Installed(p) || !is(p) || slices.Contains(found, p) {
+		if l == nil || check.Installed(p) || !is(p) {
 			continue
 		}
-		text := ""
+		if all++; slices.Contains(found, p) {
+			continue
+		}
+		text, named := "", false
 		for _, m := range modules {
 			if m.family != l.Family {
 				continue
@@ -53,19 +61,19 @@ func Files(after check.View, cs workspace.Changeset) []string {
 			if text == "" {
 				text = after.Text(p)
 			}
-			switch {
-			case m.namedBy != nil && m.namedBy.MatchString(text):
-				naming = append(naming, p)
-			case l.Family == lang.Go && path.Dir(p) == path.Dir(m.path), titled(p, m.path):
-				beside = append(beside, p)
-			default:
-				continue
+			if l.Family == lang.Go && path.Dir(p) == path.Dir(m.path) || titled(p, m.path) {
+				beside, named = append(beside, p), false
+				break
 			}
-			break
+			named = named || m.namedBy != nil && m.namedBy.MatchString(text)
+		}
+		if named {
+			naming = append(naming, p)
 		}
 	}
-	found = slices.Concat(found, naming, beside)
-	return found[:min(len(found), Most)]
+	most := max(len(found), least, all/share)
+	found = slices.Concat(found, beside, naming)
+	return found[:min(len(found), most, Most)]
 }
 
 // A module is a changed file of the program.

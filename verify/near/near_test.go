@@ -24,10 +24,10 @@ func TestFilesThatAPatchIsAbout(t *testing.T) {
 		files map[string]string
 		want  []string
 	}{
-		{map[string]string{"shop/price.py": "x = 2\n"}, []string{"tests/test_all.py", "tests/test_price.py"}},
-		{map[string]string{"shop/price.py": "x = 2\n", "tests/test_stock.py": "x = 1\n", "tests/test_new.py": ""}, []string{"tests/test_new.py", "tests/test_stock.py", "tests/test_all.py", "tests/test_price.py"}},
-		{map[string]string{"src/cart.ts": "x\n"}, []string{"src/sum.test.ts", "src/cart.test.ts"}},
-		{map[string]string{"a/a.go": "package a\n\nvar x int\n"}, []string{"b/b_test.go", "a/a_test.go"}},
+		{map[string]string{"shop/price.py": "x = 2\n"}, []string{"tests/test_price.py", "tests/test_all.py"}},
+		{map[string]string{"shop/price.py": "x = 2\n", "tests/test_stock.py": "x = 1\n", "tests/test_new.py": ""}, []string{"tests/test_new.py", "tests/test_stock.py", "tests/test_price.py", "tests/test_all.py"}},
+		{map[string]string{"src/cart.ts": "x\n"}, []string{"src/cart.test.ts", "src/sum.test.ts"}},
+		{map[string]string{"a/a.go": "package a\n\nvar x int\n"}, []string{"a/a_test.go", "b/b_test.go"}},
 		{map[string]string{"README.md": "x\n"}, nil},
 	} {
 		cs := verifytest.Change(t, base, c.files)
@@ -47,13 +47,15 @@ func TestFilesThatAPatchIsAbout(t *testing.T) {
 
 func TestFilesAreBounded(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{"price.py": "x = 1\n"}
-	for i := range 3 * Most {
-		files[fmt.Sprintf("test_%d.py", i)] = "import price\n"
-	}
-	base := verifytest.Scan(t, files)
-	cs := verifytest.Change(t, base, map[string]string{"price.py": "x = 2\n", "test_99.py": "import price  # now\n"})
-	if got := Files(check.NewView(base, cs), cs); len(got) != Most || got[0] != "test_99.py" {
-		t.Errorf("%d: %q", len(got), got)
+	for all, want := range map[int]int{3: 3, 10: 4, 60: 12, 6 * Most: Most} {
+		files := map[string]string{"price.py": "x = 1\n"}
+		for i := range all {
+			files[fmt.Sprintf("test_%d.py", i)] = "import price\n"
+		}
+		base := verifytest.Scan(t, files)
+		cs := verifytest.Change(t, base, map[string]string{"price.py": "x = 2\n", "test_2.py": "import price  # now\n"})
+		if got := Files(check.NewView(base, cs), cs); len(got) != want || got[0] != "test_2.py" {
+			t.Errorf("of %d, %d: %q", all, len(got), got)
+		}
 	}
 }
