@@ -15,18 +15,24 @@ func mayBeLong(def check.Check) bool { return def.Repeats && def.Name != node.Co
 // recallLong finds out which checks came to no end in time on both sides, not long ago. These are not run as a whole: narrow
 // runs some files of them at once.
 func (s *session) recallLong(ctx context.Context) {
-	known := map[string]check.Outcome{}
-	// What is known of this very base is better.
-	if _, err := s.store.Load(ctx, s.store.BaselineKey(standing(s.req.Base.Digest(), s.req.Installed), check.GroupTests), &known); err != nil {
-		return
-	}
 	for _, def := range checks() {
-		if _, ended := known[def.Name]; ended || !mayBeLong(def) {
+		if !mayBeLong(def) {
 			continue
 		}
 		if since, ok := s.store.Long(ctx, s.req.Base.Root, s.base.Paths(), def.Name); ok {
 			s.since[def.Name] = since
 		}
+	}
+	if len(s.since) == 0 {
+		return
+	}
+	// What is known of this very base is better.
+	known := map[string]check.Outcome{}
+	if _, err := s.store.Load(ctx, s.store.BaselineKey(standing(s.req.Base.Digest(), s.req.Installed), check.GroupTests), &known); err != nil {
+		s.results.note(err.Error())
+	}
+	for name := range known {
+		delete(s.since, name)
 	}
 }
 

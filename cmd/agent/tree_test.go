@@ -235,7 +235,7 @@ var allowed = map[string][]string{
 	},
 	"cmd/guest":                       {"sandbox/guest"},
 	"images":                          {"images/dependencies", "images/registries", "sandbox/guest/sealed"},
-	"images/dependencies":             {"sandbox/workspace/deps"},
+	"images/dependencies":             {"sandbox/workspace/deps", "sandbox/workspace/lang"},
 	"orchestrator/agent":              {"sandbox/workspace/lang"},
 	"orchestrator/agent/retrieve":     {"orchestrator/ledger", "sandbox/workspace/lang"},
 	"orchestrator/archive":            {"orchestrator/replay", "orchestrator/run", "sandbox/workspace", "verify"},

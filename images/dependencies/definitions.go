@@ -9,6 +9,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"agent/sandbox/workspace/deps"
+	"agent/sandbox/workspace/lang"
 	"agent/sandbox/workspace/lazyregexp"
 )
 
@@ -25,6 +26,9 @@ var testEnv = lazyregexp.New(`^(?:py(?:py|thon)?[\d.{},]*(?:-.*)?|(?:hatch[-_])?
 func (w *pythonWants) definitions() {
 	for _, name := range slices.Sorted(maps.Keys(w.files)) {
 		text := w.files[name]
+		if lang.BesideTests(name) {
+			continue
+		}
 		switch path.Base(name) {
 		case "tox.ini", "setup.cfg":
 			w.tox(name, text)

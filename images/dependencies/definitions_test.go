@@ -31,6 +31,8 @@ func TestWhatTestsNeedIsFoundWhereTheProjectSaysIt(t *testing.T) {
 			texts("setup.py", "from setuptools import setup\nrequires = ['a', # a comment with ']'\n  \"b>\" '1']\ntests = ('t',)\nsetup(name='own', install_requires=requires, tests_require=tests,\n  extras_require={'Dev': [*tests, 'd'], 'docs': ['no'], f'{x}': ['no']}, entry_points={'x': ['no']})\n"),
 			"a b>1 d t",
 		},
+		"what tests work on":       {texts("tests/data/setup.py", "setup(install_requires=['no'])\n", "test/x/pyproject.toml", project, "tests/tox.ini", "[testenv]\ndeps = no\n", "tests/requirements.txt", "t\n"), "t"},
+		"an extension has a name":  {texts("setup.py", "e = Extension(name='a')\nsetup(name='own', install_requires=['a', 'own[x]'], extras_require={'x': ['b']})\n"), "a b"},
 		"a setup.py that computes": {texts("setup.py", "setup(install_requires=read('x'), tests_require=[x for x in open('r')], extras_require=dict(test=['no']), name=NAME[0])\n"), ""},
 		"tox.ini": {
 			texts("pyproject.toml", project, "tox.ini", "[base]\ndeps = b\n[testenv]\nextras = http2\ndeps =\n  {[base]deps}\n  t>1 # why\n  -r{toxinidir}/requirements/x.txt\n  !lint: n\n  py27: no\n  own\n  a==0\n  {env:X:no}\n[testenv:docs]\ndeps = no\n[testenv:py3{8,9}-x]\ndeps = y\n",

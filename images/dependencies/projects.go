@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"agent/sandbox/workspace/deps"
+	"agent/sandbox/workspace/lang"
 	"agent/sandbox/workspace/lazyregexp"
 )
 
 // A pythonProject is what the files of one directory say that a project of Python needs. Names of extras and of groups are plain.
 type pythonProject struct {
 	name   string
+	file   string // the first of them
 	needs  []string
 	extras map[string][]string
 	// Of dependency groups: an entry that is no string includes another one (PEP 735).
@@ -74,12 +76,12 @@ func (w *pythonWants) projects() {
 		read, ok := map[string]func(string, *pythonProject) bool{
 			"pyproject.toml": w.pyproject, "setup.cfg": w.setupConfig, "setup.py": w.setupScript,
 		}[path.Base(name)]
-		if !ok {
+		if !ok || lang.BesideTests(name) { // there they are what tests work on
 			continue
 		}
 		dir := path.Dir(name)
 		if dirs[dir] == nil {
-			dirs[dir] = &pythonProject{extras: map[string][]string{}, groups: map[string][]any{}}
+			dirs[dir] = &pythonProject{file: name, extras: map[string][]string{}, groups: map[string][]any{}}
 		}
 		if !read(name, dirs[dir]) {
 			w.d.notef("%s: its dependencies are not installed: it is not readable", name)
@@ -105,7 +107,7 @@ func (w *pythonWants) projects() {
 // project takes in what the project in dir needs to run and to be tested; named has the extras of packages that definitions ask for, of
 // which it may be one. Extras and groups that are for something else, as for its documentation, are often large and never imported by a test.
 func (w *pythonWants) project(dir string, p *pythonProject, named map[string][]string) {
-	name, list, read := path.Join(dir, "pyproject.toml"), p.needs, map[string]bool{}
+	name, list, read := p.file, p.needs, map[string]bool{}
 	extra := func(name string) {
 		if key := deps.PythonName(name); !read["["+key] {
 			read["["+key] = true

@@ -16,7 +16,7 @@ func (w *pythonWants) setupScript(name string, into *pythonProject) bool {
 	if len(text) > maxScript {
 		return false
 	}
-	names := 0
+	names, call := 0, max(strings.Index(text, "setup("), 0)
 	for _, at := range setupArgument.FindAllStringSubmatchIndex(text, 64) {
 		r := literals{text: text, at: at[1], names: &names}
 		value := r.value(0)
@@ -25,7 +25,7 @@ func (w *pythonWants) setupScript(name string, into *pythonProject) bool {
 		}
 		switch key := text[at[2]:at[3]]; v := value.(type) {
 		case string:
-			if key == "name" && into.name == "" {
+			if key == "name" && into.name == "" && at[0] > call {
 				into.name = v
 			}
 		case []string:
