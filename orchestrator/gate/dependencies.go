@@ -17,10 +17,7 @@ import (
 
 // TouchesDependencies reports whether the candidate changes what is to be installed.
 func (c Candidate) TouchesDependencies() bool {
-	return slices.ContainsFunc(c.Holds, func(h policy.Hold) bool {
-		// What tox, nox and CI install stands in files that are held for what else they do.
-		return h.Kind == policy.Dependencies || dependencies.Concerns(h.Path)
-	})
+	return slices.ContainsFunc(c.Holds, func(h policy.Hold) bool { return h.Kind == policy.Dependencies })
 }
 
 // DependenciesOf reads what a workspace wants to have installed; rules say whether and how. The error comes

@@ -55,6 +55,8 @@ one==1
 one==2
 </REPLACE></EDIT>`
 
+const toxPatch = "<EDIT file=\"tox.ini\"><SEARCH>\ndeps = two\n</SEARCH><REPLACE>\ndeps = three\n</REPLACE></EDIT>"
+
 // A patch that changes what is installed is judged beside it only when that was
 // approved before; one that is held is judged beside what the base has.
 func TestAPatchIsJudgedBesideItsOwnDependenciesWhenTheyAreApproved(t *testing.T) {
@@ -71,6 +73,8 @@ func TestAPatchIsJudgedBesideItsOwnDependenciesWhenTheyAreApproved(t *testing.T)
 		"approved":     {dependencyPatch, []string{"dependencies"}, false, "1", "2", run.ExitDone},
 		"held":         {dependencyPatch, nil, false, "1", "", run.ExitApproval},
 		"a remark":     {strings.ReplaceAll(dependencyPatch, "one==2", "one==1  # sic"), []string{"dependencies"}, false, "1", "", run.ExitDone},
+		"tox":          {toxPatch, []string{"dependencies", "tooling"}, false, "1", "2", run.ExitDone},
+		"tox, held":    {toxPatch, []string{"tooling"}, false, "1", "", run.ExitDone},
 		"switched off": {dependencyPatch, []string{"dependencies"}, true, "", "", run.ExitDone},
 	} {
 		var got verify.Request
@@ -79,6 +83,7 @@ func TestAPatchIsJudgedBesideItsOwnDependenciesWhenTheyAreApproved(t *testing.T)
 			return runtest.Says(verify.Pass)(ctx, req)
 		})
 		b.Write(t, "requirements.txt", "one==1\n")
+		b.Write(t, "tox.ini", "[testenv]\ndeps = two\n")
 		b.Runner.Images = &installer{}
 		req := b.Request()
 		req.Patch, req.Allow, req.NoInstall = []byte(c.patch), c.allow, c.off

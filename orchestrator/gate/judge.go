@@ -120,7 +120,9 @@ func (g *Gate) keepBaseline(ctx context.Context, report verify.Report) {
 // the candidate judged.
 func (g *Gate) reinstall(ctx context.Context, st Stage, cand *Candidate) (layer verify.Layer, lacking []verify.Unproven, ok bool, err error) {
 	lacking = st.Dependencies.unproven()
-	if !cand.TouchesDependencies() || !slices.Contains(g.Rules.Allow, policy.Dependencies) {
+	// What tox, nox and CI install stands in files that are held for what else they do.
+	touches := cand.TouchesDependencies() || slices.ContainsFunc(cand.Holds, func(h policy.Hold) bool { return dependencies.Concerns(h.Path) })
+	if !touches || !slices.Contains(g.Rules.Allow, policy.Dependencies) {
 		return layer, lacking, true, nil
 	}
 	// Most patches to a manifest leave what is installed as it is: scripts,
