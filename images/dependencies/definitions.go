@@ -286,7 +286,7 @@ var (
 // ci reads what CI definitions have pip install. It is what is left where a project says nowhere else what its tests need.
 func (w *pythonWants) ci() {
 	for _, name := range slices.Sorted(maps.Keys(w.files)) {
-		if !isCI(name) {
+		if !isCI(name) || path.Base(name) == "Dockerfile" { // an image is made to run a program
 			continue
 		}
 		for _, m := range ciInstall.FindAllStringSubmatch(strings.ReplaceAll(string(w.files[name]), "\\\n", " "), -1) {

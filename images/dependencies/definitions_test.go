@@ -51,6 +51,8 @@ func TestWhatTestsNeedIsFoundWhereTheProjectSaysIt(t *testing.T) {
 			texts("pyproject.toml", project, ".github/workflows/test.yml", "jobs:\n  a:\n    steps:\n    - run: python -m pip install --upgrade pip tox && pip install -e '.[http2]' \"t>1\" --extra-index-url https://no.example -t no u \\\n          v ${{ matrix.no }} $no # no\n    - run: echo pipx install no; uv pip install --system w || true\n"),
 			"a h2 t>1 u v w",
 		},
+		"CI of another language":   {texts("go.mod", "module x\n", ".gitlab-ci.yml", "a:\n  script: pip install no\n"), ""},
+		"a Dockerfile":             {texts("pyproject.toml", project, "Dockerfile", "RUN pip install no\n"), "a"},
 		"CI, where something does": {texts("pyproject.toml", "[dependency-groups]\ntest = ['t']\n", ".gitlab-ci.yml", "a:\n  script: pip install no\n"), "t"},
 		"what another line names":  {texts("requirements.txt", "T.x==1\n", "tox.ini", "[testenv]\ndeps = t-x>2\n  t_y\n  t-y<3\n"), "T.x==1 t_y"},
 	} {

@@ -90,7 +90,8 @@ func (w *pythonWants) projects() {
 	for _, p := range dirs {
 		w.tested = w.tested || slices.ContainsFunc(slices.Concat(slices.Collect(maps.Keys(p.extras)), slices.Collect(maps.Keys(p.groups))), forTests)
 	}
-	if !w.tested && len(w.later) == 0 {
+	// What CI of another language installs besides is no need of tests in Python.
+	if !w.tested && len(w.later) == 0 && len(dirs)+len(w.requirements) > 0 {
 		w.ci()
 	}
 	named := map[string][]string{}
