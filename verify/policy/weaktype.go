@@ -241,14 +241,19 @@ const longestPassage = 4 << 10
 // ends one: what stands in the block are passages of their own.
 func (f sourceFile) passages() (list []passage) {
 	var all passage
-	depth, held := 0, 0
+	depth, held, opened := 0, 0, f.opened()
 	for i, line := range f.lines {
 		if len(line.Code) > secret.MaxLine {
 			all, depth, held = passage{}, 0, 0
 			continue
 		}
 		code := strings.TrimSpace(line.Code)
-		list = append(list, passage{i, code, line.Raw})
+		// What closes brackets is that of which line opened them: all closing lines are alike.
+		if o := opened[i]; o >= 0 {
+			list = append(list, passage{i, strings.TrimSpace(f.lines[o].Code) + " " + code, f.lines[o].Raw + "\n" + line.Raw})
+		} else {
+			list = append(list, passage{i, code, line.Raw})
+		}
 		all.code, all.raw, held = all.code+" "+code, all.raw+"\n"+line.Raw, held+1
 		depth += strings.Count(code, "(") + strings.Count(code, "[") - strings.Count(code, ")") - strings.Count(code, "]")
 		if depth > 0 && !strings.HasSuffix(code, "{") && len(all.code) < longestPassage {
@@ -261,6 +266,28 @@ func (f sourceFile) passages() (list []passage) {
 		all, depth, held = passage{}, 0, 0
 	}
 	return list
+}
+
+// opened says of each line that begins with closing brackets which line opened the last of them; -1 of others.
+func (f sourceFile) opened() []int {
+	var open []int
+	at := make([]int, len(f.lines))
+	for i, line := range f.lines {
+		at[i] = -1
+		begins := true
+		for _, c := range strings.TrimSpace(line.Code[:min(len(line.Code), secret.MaxLine)]) {
+			closing := strings.ContainsRune(")]}", c)
+			if begins = begins && closing; strings.ContainsRune("([{", c) {
+				open = append(open, i)
+			} else if n := len(open); closing && n > 0 {
+				if begins {
+					at[i] = open[n-1]
+				}
+				open = open[:n-1]
+			}
+		}
+	}
+	return at
 }
 
 // newCasts returns the passages that are as before but for a cast, be it in the place of a type.
