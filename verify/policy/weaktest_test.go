@@ -138,6 +138,8 @@ var sameTests = []textChange{
 	{"test_a.py", "def test_a():\n    pass\n", "import os\n\ndef test_a():\n    pass\n"},
 	// Where it takes effect, the tests gate sees it.
 	{"test_a.py", pyTest("assert f()"), "@skipIf(sys.version_info >= (3, 14), 'not there')\n" + pyTest("assert f()")},
+	{"a_test.go", goTest("cart.Check(t)"), goTest("if runtime.GOOS == \"windows\" {\n\t\t" + skip + "()\n\t}\n\tcart.Check(t)")},
+	{"a.test.ts", jsTest("f();"), "const it2 = process.platform === 'win32' ? it.skip : it;\n" + strings.Replace(jsTest("f();"), "it(", "it2(", 1)},
 	// Nobody runs a benchmark to see it pass.
 	{"a_test.go", bench(goTest("cart.Check(t)")), bench(goTest("if cart == nil {\n\t\t" + skip + "()\n\t}\n\tcart.Check(t)"))},
 	// No test.

@@ -65,13 +65,42 @@ var (
 	benchmark = lazyregexp.New(`^func Benchmark\w*\(\w+ \*\w+\.B\) \{$`)
 )
 
-// version matches a skip of Python that depends on the interpreter's version or the system alone, whose reason is a literal.
-var version = lazyregexp.New(`^@(?:\w+\.)*(?:skipif|skipIf|skipUnless)\(\s*(?:sys\s*\.\s*)?(?:version_info|platform|implementation\s*\.\s*name)\s*(?:[<>]=?|[=!]=)\s*(?:\(\s*\d+(?:\s*,\s*\d+)*\s*,?\s*\)|"")\s*(?:,\s*(?:reason\s*=\s*)?"")?\s*,?\s*\)$`)
+// A systemForm is how a language skips a test on some versions or systems alone.
+type systemForm struct {
+	// The mark of one, which has its condition with it and no reason but a literal; nil for none.
+	mark *lazyregexp.Regexp
+	// A branch on such a condition, and the skip that stands in it; nil for none.
+	branch, skip *lazyregexp.Regexp
+}
 
-// SkipsElsewhere reports whether a mark keeps a test from counting on some versions or systems alone. Where it does so here, the
-// tests gate sees a test that ran before and is skipped now; elsewhere nobody looked before either.
-func SkipsElsewhere(family lang.Family, code string) bool {
-	return family == lang.Python && version.MatchString(strings.TrimSpace(code))
+// What versions and systems are called, and what they are compared with: all literals are empty here.
+var systemForms = map[lang.Family]systemForm{
+	lang.Python: {
+		lazyregexp.New(`^@(?:\w+\.)*(?:skipif|skipIf|skipUnless)\(\s*(?:sys\s*\.\s*)?(?:version_info|platform|implementation\s*\.\s*name)\s*(?:[<>]=?|[=!]=)\s*(?:\(\s*\d+(?:\s*,\s*\d+)*\s*,?\s*\)|"")\s*(?:,\s*(?:reason\s*=\s*)?"")?\s*,?\s*\)$`),
+		lazyregexp.New(`^if\s+sys\.(?:version_info|platform|implementation\.name)\s*(?:[<>]=?|[=!]=)\s*(?:\(\s*\d+(?:\s*,\s*\d+)*\s*,?\s*\)|"")\s*:$`),
+		lazyregexp.New(`^(?:pytest\.skip|self\.skipTest)\(\s*(?:reason\s*=\s*)?""\s*\)$`),
+	},
+	lang.Script: {
+		lazyregexp.New(`^(?:it|test|describe|suite)(?:\.\w+)*\.(?:skipIf|runIf)\(\s*process\.(?:platform|arch)\s*[!=]==?\s*""\s*\)\(` +
+			`|^(?:const|let|var)\s+\w+\s*=\s*process\.(?:platform|arch)\s*[!=]==?\s*""\s*\?\s*(?:it|test|describe)(?:\.skip)?\s*:\s*(?:it|test|describe)(?:\.skip)?\s*;?$` +
+			`|^if\s*\(\s*process\.(?:platform|arch)\s*[!=]==?\s*""\s*\)\s*\{?\s*(?:return\s+)?(?:this|t|ctx)\.skip\(\s*(?:"")?\s*\)\s*;?\s*\}?$`),
+		lazyregexp.New(`^if\s*\(\s*process\.(?:platform|arch)\s*[!=]==?\s*""\s*\)\s*\{$`),
+		lazyregexp.New(`^(?:return\s+)?(?:this|t|ctx)\.skip\(\s*(?:"")?\s*\)\s*;?$`),
+	},
+	lang.Go: {
+		nil,
+		lazyregexp.New(`^if\s+runtime\.GO(?:OS|ARCH)\s*[!=]=\s*""(?:\s*(?:\|\||&&)\s*runtime\.GO(?:OS|ARCH)\s*[!=]=\s*"")*\s*\{$`),
+		lazyregexp.New(`^\w+\.(?:SkipNow\(\)|Skipf?\([^()]*\))$`),
+	},
+}
+
+// SkipsElsewhere reports whether a line of code keeps a test from counting on some versions or systems alone, by itself or in the branch that
+// the line of code above it opens. Where it does so here, the tests gate sees a test that ran before and is skipped now; elsewhere nobody
+// looked before either.
+func SkipsElsewhere(family lang.Family, above, code string) bool {
+	f, ok := systemForms[family]
+	above, code = strings.TrimSpace(above), strings.TrimSpace(code)
+	return ok && (f.mark != nil && f.mark.MatchString(code) || f.branch.MatchString(above) && f.skip.MatchString(code))
 }
 
 // Measures reports line by line whether it only measures time: a benchmark of Go is no test, and runs only

@@ -66,11 +66,46 @@ func TestASkipElsewhereDependsOnTheVersionOrTheSystemAlone(t *testing.T) {
 		"@skipIf(version_info >= (3, 14), 'a'); pytestmark = pytest.mark.skipif(x, reason='b')": false,
 	} {
 		lines := lang.Named("python").Lex(text)
-		if got := SkipsElsewhere(lang.Python, lines[0].Code); got != want {
+		if got := SkipsElsewhere(lang.Python, "", lines[0].Code); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
-		if SkipsElsewhere(lang.Script, lines[0].Code) {
+		if SkipsElsewhere(lang.Script, "", lines[0].Code) {
 			t.Errorf("%s is one of another language", text)
+		}
+	}
+	for _, c := range []struct {
+		language, text string // the last line is asked about
+		want           bool
+	}{
+		{"go", "if runtime.GOOS == \"windows\" {\n\tt.Skip(\"no links\")", true},
+		{"go", "if runtime.GOOS == \"windows\" || runtime.GOARCH != \"amd64\" {\n\tt.Skipf(\"no %s\", x)", true},
+		{"go", "if runtime.GOOS == \"windows\" || true {\n\tt.Skip(\"no links\")", false},
+		{"go", "if testing.Short() {\n\tt.Skip(\"slow\")", false},
+		{"go", "if runtime.GOOS == name() {\n\tt.Skip(\"no links\")", false},
+		{"go", "t.Skip(\"later\")", false},
+		{"go", "if runtime.GOOS == \"windows\" {\n\tt.Skip(why())", false},
+		{"python", "if sys.platform == 'win32':\n    pytest.skip('no fork')", true},
+		{"python", "if x:\n    pytest.skip('no fork')", false},
+		{"python", "if sys.platform == 'win32' or 1:\n    pytest.skip('no fork')", false},
+		{"javascript", "it.skipIf(process.platform === 'win32')('links', () => {", true},
+		{"javascript", "test.concurrent.runIf(process.platform !== \"win32\")('links', () => {", true},
+		{"javascript", "it.skipIf(process.platform === 'win32' || x)('links', () => {", false},
+		{"javascript", "it.skipIf(process.env.CI)('links', () => {", false},
+		{"javascript", "const it2 = process.platform === 'win32' ? it.skip : it;", true},
+		{"javascript", "const it2 = process.env.CI ? it.skip : it;", false},
+		{"javascript", "it.skip('links', () => {", false},
+		{"javascript", "if (process.platform === 'win32') {\n  this.skip();", true},
+		{"javascript", "if (process.platform === 'win32') return t.skip('no links');", true},
+		{"javascript", "if (slow) {\n  this.skip();", false},
+		{"typescript", "describe.skipIf(process.arch === `arm64`)('links', () => {", true},
+	} {
+		lines := lang.Named(c.language).Lex(c.text)
+		above := ""
+		if len(lines) > 1 {
+			above = lines[len(lines)-2].Code
+		}
+		if got := SkipsElsewhere(lang.Named(c.language).Family, above, lines[len(lines)-1].Code); got != c.want {
+			t.Errorf("%s: %v; %q", c.text, got, lines[len(lines)-1].Code)
 		}
 	}
 }
