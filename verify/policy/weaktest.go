@@ -50,15 +50,10 @@ func testHolds(before, after []sourceFile) []Hold {
 // skipsIn returns the marks of a file by which tests do not count.
 func skipsIn(f sourceFile) (list []mark) {
 	forms, measures := testform.Of(f.lang), testform.Measures(f.lang, f.lines)
-	above := ""
 	for i, line := range f.lines {
 		code := strings.TrimSpace(line.Code)
-		elsewhere := testform.SkipsElsewhere(f.lang, above, code)
-		if code != "" {
-			above = code
-		}
 		switch {
-		case measures(i), elsewhere:
+		case measures(i), testform.SkipsElsewhere(f.lang, f.lines, i):
 		case forms.Skip != nil && forms.Skip.MatchString(code):
 			list = append(list, f.mark(i, "skip", "", false))
 		case !f.created && forms.Maybe.MatchString(code):

@@ -94,14 +94,32 @@ var systemForms = map[lang.Family]systemForm{
 	},
 }
 
-// SkipsElsewhere reports whether a line of code keeps a test from counting on some versions or systems alone, by itself or in the branch that
-// the line of code above it opens. Where it does so here, the tests gate sees a test that ran before and is skipped now; elsewhere nobody
-// looked before either.
-func SkipsElsewhere(family lang.Family, above, code string) bool {
+// mostJoined is how many lines a mark takes at most.
+const mostJoined = 8
+
+// SkipsElsewhere reports whether the line at i keeps a test from counting on some versions or systems alone, by itself, with the lines that its
+// brackets hold, or in the branch that the line of code above it opens. Where it does so here, the tests gate sees a test that ran before
+// and is skipped now; elsewhere nobody looked before either.
+func SkipsElsewhere(family lang.Family, lines []lang.Line, i int) bool {
 	f, ok := systemForms[family]
-	above, code = strings.TrimSpace(above), strings.TrimSpace(code)
-	return ok && (f.mark != nil && f.mark.MatchString(code) || f.branch.MatchString(above) && f.skip.MatchString(code))
+	code := strings.TrimSpace(lines[i].Code)
+	if !ok || code == "" || len(code) > longestMark {
+		return false
+	}
+	if f.skip.MatchString(code) {
+		for i--; i >= 0 && strings.TrimSpace(lines[i].Code) == ""; i-- {
+		}
+		return i >= 0 && f.branch.MatchString(strings.TrimSpace(lines[i].Code))
+	}
+	open := func(code string) int { return strings.Count(code, "(") - strings.Count(code, ")") }
+	for k := i + 1; k < min(len(lines), i+mostJoined) && open(code) > 0 && len(code) < longestMark; k++ {
+		code += strings.TrimSpace(lines[k].Code)
+	}
+	return f.mark != nil && f.mark.MatchString(code)
 }
+
+// longestMark is how long such a line is at most, in bytes.
+const longestMark = 400
 
 // Measures reports line by line whether it only measures time: a benchmark of Go is no test, and runs only
 // where somebody asks for it.

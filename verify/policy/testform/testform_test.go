@@ -52,24 +52,26 @@ func TestABenchmarkIsNoTest(t *testing.T) {
 func TestASkipElsewhereDependsOnTheVersionOrTheSystemAlone(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		"@skipIf(version_info >= (3, 14), 'in 3.14+ this is a SyntaxError')":       true,
-		"@unittest.skipUnless(sys.version_info > (3, 9), \"old\")":                 true,
-		"    @pytest.mark.skipif(sys.platform == 'win32', reason='no fork',)":      true,
-		"@pytest.mark.skipif(sys.implementation.name != 'cpython', reason='slow')": true,
-		"@pytest.mark.skipif(sys.version_info >= (3, 8))":                          true,
-		"@pytest.mark.skipif(sys.version_info >= (3, 8) or True, reason='')":       false,
-		"@pytest.mark.skipif(sys.version_info >= MIN, reason='')":                  false,
-		"@pytest.mark.skipif(os.environ.get('CI'), reason='')":                     false,
+		"@skipIf(version_info >= (3, 14), 'in 3.14+ this is a SyntaxError')":                true,
+		"@unittest.skipUnless(sys.version_info > (3, 9), \"old\")":                          true,
+		"    @pytest.mark.skipif(sys.platform == 'win32', reason='no fork',)":               true,
+		"@pytest.mark.skipif(sys.implementation.name != 'cpython', reason='slow')":          true,
+		"@pytest.mark.skipif(sys.version_info >= (3, 8))":                                   true,
+		"@pytest.mark.skipif(sys.version_info >= (3, 8) or True, reason='')":                false,
+		"@pytest.mark.skipif(sys.version_info >= MIN, reason='')":                           false,
+		"@pytest.mark.skipif(os.environ.get('CI'), reason='')":                              false,
+		"@pytest.mark.skipif(\n    sys.platform == 'win32',\n    reason='no fork',\n)":      true,
+		"@pytest.mark.skipif(\n    sys.platform == 'win32' or x,\n    reason='no fork',\n)": false,
 		"@skipIf(True, 'later')":                  false,
 		"@pytest.mark.skip(reason='later')":       false,
 		"@skipIf(version_info >= (3, 14), why())": false,
 		"@skipIf(version_info >= (3, 14), 'a'); pytestmark = pytest.mark.skipif(x, reason='b')": false,
 	} {
 		lines := lang.Named("python").Lex(text)
-		if got := SkipsElsewhere(lang.Python, "", lines[0].Code); got != want {
+		if got := SkipsElsewhere(lang.Python, lines, 0); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
-		if SkipsElsewhere(lang.Script, "", lines[0].Code) {
+		if SkipsElsewhere(lang.Script, lines, 0) {
 			t.Errorf("%s is one of another language", text)
 		}
 	}
@@ -100,11 +102,7 @@ func TestASkipElsewhereDependsOnTheVersionOrTheSystemAlone(t *testing.T) {
 		{"typescript", "describe.skipIf(process.arch === `arm64`)('links', () => {", true},
 	} {
 		lines := lang.Named(c.language).Lex(c.text)
-		above := ""
-		if len(lines) > 1 {
-			above = lines[len(lines)-2].Code
-		}
-		if got := SkipsElsewhere(lang.Named(c.language).Family, above, lines[len(lines)-1].Code); got != c.want {
+		if got := SkipsElsewhere(lang.Named(c.language).Family, lines, len(lines)-1); got != c.want {
 			t.Errorf("%s: %v; %q", c.text, got, lines[len(lines)-1].Code)
 		}
 	}
