@@ -359,7 +359,7 @@ var allowed = map[string][]string{
 	"verify/kept":            {"verify/keylock"},
 	"verify/format":          {"sandbox/workspace", "verify/check", "verify/compare", "verify/golang", "verify/python"},
 	"verify/contrary":        {"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/policy"},
-	"verify/golang":          {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/crash", "verify/witness"},
+	"verify/golang":          {"sandbox/guest", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/crash", "verify/witness"},
 	"verify/node":            {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/node/glob", "verify/node/lintreport", "verify/node/listing", "verify/node/npmscript", "verify/node/tap", "verify/node/testreport", "verify/witness"},
 	"verify/node/lintreport": {"verify/check"},
 	"verify/node/tap":        {"verify/check"},

@@ -52,6 +52,7 @@ func TestDependenciesAreReadFromEachKindOfProject(t *testing.T) {
 		"pnpm before npm":         {texts("package.json", numberPackage, "package-lock.json", numberLock, "pnpm-lock.yaml", "lockfileVersion: '9.0'\n"), []string{"pnpm", "."}},
 		"yarn":                    {texts("package.json", numberPackage, "yarn.lock", "# yarn lockfile v1\n"), []string{"yarn", "."}},
 		"go":                      {texts("go.mod", uuidModule, "go.sum", uuidSums, "tools/go.mod", "module b\n"), []string{"go", "."}},
+		"go that go passes over":  {texts("_examples/x/go.mod", uuidModule, "a/testdata/b/go.mod", uuidModule), nil},
 		"go with a vendor":        {texts("go.mod", uuidModule, "vendor/modules.txt", "# x\n"), nil},
 		"go work":                 {texts("go.work", "go 1.22\nuse ./a\n", "a/go.mod", uuidModule), []string{"go", "."}},
 		"requirements":            {texts("requirements.txt", "a==1\n", "sub/requirements-dev.txt", "b\n"), []string{"pip", "."}},

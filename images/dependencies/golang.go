@@ -28,7 +28,7 @@ func (d *Set) readGo(files map[string][]byte) {
 			if err != nil && !vendored {
 				d.notef("the modules of %s are not installed: it is not readable", name)
 			}
-			if needs && !vendored {
+			if needs && !vendored && !deps.GoIgnores(dir) { // no check works there
 				roots = append(roots, dir)
 			}
 		}

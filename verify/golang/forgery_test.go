@@ -44,8 +44,8 @@ func rewrite(r io.Reader, w io.Writer) {
 }
 `
 
-// deps is what the testing package asks of who starts it.
-const deps = `
+// testDeps is what the testing package asks of who starts it.
+const testDeps = `
 type deps struct{}
 
 func (deps) MatchString(pat, str string) (bool, error) { return true, nil }
@@ -123,9 +123,9 @@ var forgeries = []forgery{
 	{"without the tests, by an argument", "fmt os", record + "func init() { os.Args = append(os.Args, \"-test.run=^$\"); fmt.Print(record[:len(record)-6]) }", ""},
 	{"without the tests, by a flag", "fmt flag testing", record + "func init() { testing.Init(); flag.Set(\"test.skip\", \".\"); fmt.Print(record[:len(record)-6]) }", ""},
 	{"with all but the tests skipped", "fmt os", record + "func init() { os.Args = append(os.Args, \"-test.skip=Test\"); fmt.Print(record[:len(record)-6]) }", ""},
-	{"with tests of its own", "flag io os reflect testing time", deps + "func init() { testing.Init(); flag.Parse(); os.Exit(testing.MainStart(deps{}, tests, nil, nil, nil).Run()) }", ""},
-	{"with tests of its own, by the old call", "flag io reflect testing time", deps + "var _ io.Writer\nfunc init() { testing.Init(); flag.Parse(); testing.Main(deps{}.MatchString, tests, nil, nil) }", ""},
-	{"with tests of its own, run and no more", "flag fmt io os reflect testing time", deps + "var _ io.Writer\nfunc init() { testing.Init(); flag.Parse(); testing.RunTests(deps{}.MatchString, tests); fmt.Print(\"\\x16PASS\\n\"); os.Exit(0) }", ""},
+	{"with tests of its own", "flag io os reflect testing time", testDeps + "func init() { testing.Init(); flag.Parse(); os.Exit(testing.MainStart(deps{}, tests, nil, nil, nil).Run()) }", ""},
+	{"with tests of its own, by the old call", "flag io reflect testing time", testDeps + "var _ io.Writer\nfunc init() { testing.Init(); flag.Parse(); testing.Main(deps{}.MatchString, tests, nil, nil) }", ""},
+	{"with tests of its own, run and no more", "flag fmt io os reflect testing time", testDeps + "var _ io.Writer\nfunc init() { testing.Init(); flag.Parse(); testing.RunTests(deps{}.MatchString, tests); fmt.Print(\"\\x16PASS\\n\"); os.Exit(0) }", ""},
 	{"in the code of what fails a test", "reflect runtime syscall testing unsafe", code + "func init() { write(\"testing.(*common).Fail\") }", ""},
 	{"in the code of each assertion", "reflect runtime syscall testing unsafe", code + "func init() { for _, n := range []string{\"Errorf\", \"Error\", \"Fatal\", \"Fatalf\"} { write(\"testing.(*common).\" + n) } }", ""},
 	{"to the go command's own output", "fmt os syscall", "func init() { f, _ := os.OpenFile(fmt.Sprintf(\"/proc/%d/fd/1\", os.Getppid()), os.O_WRONLY, 0); for _, n := range []string{\"TestPriceOfTwo\", \"TestPriceOfNone\"} { fmt.Fprintf(f, \"{\\\"Action\\\":\\\"run\\\",\\\"Package\\\":\\\"example.com/shop\\\",\\\"Test\\\":%q}\\n{\\\"Action\\\":\\\"pass\\\",\\\"Package\\\":\\\"example.com/shop\\\",\\\"Test\\\":%q}\\n\", n, n) }; syscall.Exit(0) }", ""},

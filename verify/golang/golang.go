@@ -27,6 +27,7 @@ import (
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/deps"
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 )
@@ -57,14 +58,7 @@ func listGoRoots(v check.View) []string {
 }
 
 // Ignored reports whether the go command leaves a directory out of "./...".
-func Ignored(dir string) bool {
-	for part := range strings.SplitSeq(dir, "/") {
-		if part == "testdata" || part == "vendor" || part == "node_modules" || part != "." && strings.ContainsAny(part[:1], "._") {
-			return true
-		}
-	}
-	return false
-}
+func Ignored(dir string) bool { return deps.GoIgnores(dir) }
 
 // goWork finds the go.work that holds for the module at root, as GOWORK wants it:
 // "off" for a module that no such file uses, which the go command would refuse.

@@ -73,3 +73,13 @@ func listSums(text []byte) (packages, error) {
 	}
 	return found, nil
 }
+
+// GoIgnores reports whether the go command leaves a directory, by its slash-separated path, out of "./...".
+func GoIgnores(dir string) bool {
+	for part := range strings.SplitSeq(dir, "/") {
+		if part == "testdata" || part == "vendor" || part == "node_modules" || part != "." && strings.HasPrefix(part, ".") || strings.HasPrefix(part, "_") {
+			return true
+		}
+	}
+	return false
+}
