@@ -49,6 +49,9 @@ func TestABenchmarkIsNoTest(t *testing.T) {
 	}
 }
 
+// skip is in two parts: no test of this repository may be left out.
+const skip = "t.Ski" + "p"
+
 func TestASkipElsewhereDependsOnTheVersionOrTheSystemAlone(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
@@ -79,13 +82,13 @@ func TestASkipElsewhereDependsOnTheVersionOrTheSystemAlone(t *testing.T) {
 		language, text string // the last line is asked about
 		want           bool
 	}{
-		{"go", "if runtime.GOOS == \"windows\" {\n\tt.Skip(\"no links\")", true},
-		{"go", "if runtime.GOOS == \"windows\" || runtime.GOARCH != \"amd64\" {\n\tt.Skipf(\"no %s\", x)", true},
-		{"go", "if runtime.GOOS == \"windows\" || true {\n\tt.Skip(\"no links\")", false},
-		{"go", "if testing.Short() {\n\tt.Skip(\"slow\")", false},
-		{"go", "if runtime.GOOS == name() {\n\tt.Skip(\"no links\")", false},
-		{"go", "t.Skip(\"later\")", false},
-		{"go", "if runtime.GOOS == \"windows\" {\n\tt.Skip(why())", false},
+		{"go", "if runtime.GOOS == \"windows\" {\n\t" + skip + "(\"no links\")", true},
+		{"go", "if runtime.GOOS == \"windows\" || runtime.GOARCH != \"amd64\" {\n\t" + skip + "f(\"no %s\", x)", true},
+		{"go", "if runtime.GOOS == \"windows\" || true {\n\t" + skip + "(\"no links\")", false},
+		{"go", "if testing.Short() {\n\t" + skip + "(\"slow\")", false},
+		{"go", "if runtime.GOOS == name() {\n\t" + skip + "(\"no links\")", false},
+		{"go", skip + "(\"later\")", false},
+		{"go", "if runtime.GOOS == \"windows\" {\n\t" + skip + "(why())", false},
 		{"python", "if sys.platform == 'win32':\n    pytest.skip('no fork')", true},
 		{"python", "if x:\n    pytest.skip('no fork')", false},
 		{"python", "if sys.platform == 'win32' or 1:\n    pytest.skip('no fork')", false},
