@@ -36,8 +36,8 @@ func (s *session) recallLong(ctx context.Context) {
 	}
 }
 
-// hurried reports whether the candidate of a check that runs no tests came to no end in time, as its base did in time: boxes of the
-// same judgement may have kept the machine busy. It is called with mu held.
+// hurried reports whether a check that runs no tests did not end in time with the patch, and did without it: boxes of the same
+// judgement may have kept the machine busy. It is called with mu held.
 func (r *results) hurried(def check.Check, base, cand check.Outcome) bool {
 	static := def.Group == check.GroupStatic || slices.Contains(node.OwnGroups, def.Group)
 	return static && cand.Verdict == check.Timeout && base.Verdict == "" && !r.retimed[def.Name]
@@ -46,7 +46,7 @@ func (r *results) hurried(def check.Check, base, cand check.Outcome) bool {
 // retime runs checks of which hurried says so once more, when no other box of this judgement is at work.
 func (s *session) retime(ctx context.Context) {
 	for _, def := range s.results.hurriedAway() {
-		out, ran := s.without(ctx, "alone-", []check.Check{def}, s.final)[def.Name]
+		out, ran := s.rerun(ctx, "alone-", []check.Check{def}, s.final)[def.Name]
 		s.results.ranAlone(def.Name, out, ran && ctx.Err() == nil)
 	}
 }
@@ -83,7 +83,7 @@ func (s *session) timedOut(def check.Check) (out check.Outcome, ok bool) {
 
 // keepLong remembers that a check came to no end in time on both sides, unless that is what it was told.
 func (s *session) keepLong(ctx context.Context, name string) {
-	if _, known := s.since[name]; known || !s.results.late(name, true) {
+	if _, known := s.since[name]; known || s.results.late(name) < 2 {
 		return
 	}
 	if err := s.store.SaveLong(ctx, s.req.Base.Root, s.base.Paths(), name); err != nil {

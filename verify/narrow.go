@@ -83,12 +83,16 @@ func (r *results) long() (names []string) {
 	return names
 }
 
-// late reports whether a check came to no end in time on either side, or on both.
-func (r *results) late(name string, both bool) bool {
+// late is on how many sides a check came to no end in time.
+func (r *results) late(name string) (sides int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	cand, base := r.cand[name].Verdict == check.Timeout, r.base[name].Verdict == check.Timeout
-	return cand && base || (cand || base) && !both
+	for _, out := range []check.Outcome{r.cand[name], r.base[name]} {
+		if out.Verdict == check.Timeout {
+			sides++
+		}
+	}
+	return sides
 }
 
 // narrowed takes in how some files of tests ended and has the check judged by them: without any, or where these come to no

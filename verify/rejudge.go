@@ -40,7 +40,7 @@ func (s *session) unaided(ctx context.Context, def check.Check) {
 		s.results.tried(def.Name, check.Outcome{})
 		return
 	}
-	if s.since[def.Name] != (time.Time{}) || s.results.late(def.Name, false) {
+	if _, long := s.timedOut(def); long || s.results.late(def.Name) > 0 {
 		s.results.tried(def.Name, check.Outcome{Verdict: check.Timeout}) // see narrow
 		return
 	}

@@ -142,7 +142,7 @@ func (s *session) unsilence(ctx context.Context) {
 	}
 	d, told := compare.NewDiff(bare, check.NewView(s.req.Base, bare)), map[string]bool{}
 	for _, defs := range s.results.heeding() {
-		outs := s.without(ctx, "bare-", defs, bare)
+		outs := s.rerun(ctx, "bare-", defs, bare)
 		for _, def := range defs {
 			if out, ran := outs[def.Name]; !ran || !s.results.report(def, out, d, told) {
 				return // not measured: they all block
@@ -157,15 +157,15 @@ func (s *session) unsilence(ctx context.Context) {
 	}
 }
 
-// without runs checks that share a box once more, in one for purpose: on the candidate without its suppressions, or as it is.
-func (s *session) without(ctx context.Context, purpose string, defs []check.Check, bare workspace.Changeset) map[string]check.Outcome {
+// rerun runs checks that share a box once more, in one for purpose, on a form of the candidate: without its suppressions, or as it is.
+func (s *session) rerun(ctx context.Context, purpose string, defs []check.Check, form workspace.Changeset) map[string]check.Outcome {
 	outs := map[string]check.Outcome{}
 	give := s.turn(ctx)
 	defer give()
 	err := s.withBox(ctx, s.req.patched(), purpose, defs[0].Group, func(box *sandbox.Box) {
-		_, cs := splitConfig(bare)
+		_, cs := splitConfig(form)
 		if defs[0].Group != check.GroupStatic {
-			cs = s.seenBy(defs[0], bare)
+			cs = s.seenBy(defs[0], form)
 		}
 		kept, err := s.keep(ctx, s.bench(box, s.base, check.Entry{}), defs, cs)
 		if err == nil {

@@ -321,7 +321,7 @@ func TestEachFindingNamesItsCheck(t *testing.T) {
 	}
 }
 
-// A check that runs no tests and came to no end in time, as it did before the patch, is judged by how it ends alone.
+// A check that runs no tests, did not end in time with the patch and did without it, is judged by how it ends alone.
 func TestWhatWasInAHurryIsJudgedByHowItEndsAlone(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -145,8 +145,8 @@ func (w *pythonWants) tox(name string, text []byte) {
 	own, named := w.ask(path.Dir(name)), 0
 	var lines func(value string, depth int) []string
 	lines = func(value string, depth int) (found []string) {
-		for line := range strings.Lines(value) {
-			line = toxTop.Replace(strings.TrimSpace(requirementComment(line)))
+		for _, line := range deps.Requirements([]byte(value)) {
+			line = toxTop.Replace(line)
 			if m := toxFactor.FindStringSubmatch(line); m != nil {
 				if !strings.HasPrefix(m[1], "!") && !slices.Contains([]string{"py", "test", "tests"}, m[1]) {
 					continue // for some environments alone
@@ -186,15 +186,6 @@ func (w *pythonWants) tox(name string, text []byte) {
 			own.groups = append(own.groups, words(line)...)
 		}
 	}
-}
-
-// requirementComment is a line without its comment.
-func requirementComment(line string) string {
-	if strings.HasPrefix(line, "#") {
-		return ""
-	}
-	before, _, _ := strings.Cut(line, " #")
-	return before
 }
 
 // environments reads the tables of tox and of hatch in which tests run. (hatch.pypa.io/latest/config/environment)
@@ -291,8 +282,10 @@ func (w *pythonWants) ci() {
 		}
 		for _, m := range ciInstall.FindAllStringSubmatch(strings.ReplaceAll(string(w.files[name]), "\\\n", " "), -1) {
 			var args []string
-			for _, word := range ciWord.FindAllStringSubmatch(requirementComment(ciValue.ReplaceAllString(m[1], "$$")), -1) {
-				args = append(args, word[1]+word[2]+word[3])
+			for _, line := range deps.Requirements([]byte(ciValue.ReplaceAllString(m[1], "$$"))) {
+				for _, word := range ciWord.FindAllStringSubmatch(line, -1) {
+					args = append(args, word[1]+word[2]+word[3])
+				}
 			}
 			w.arguments(name, ".", args)
 		}

@@ -115,7 +115,12 @@ func SkipsElsewhere(family lang.Family, lines []lang.Line, i int) bool {
 	for k := i + 1; k < min(len(lines), i+mostJoined) && open(code) > 0 && len(code) < longestMark; k++ {
 		code += strings.TrimSpace(lines[k].Code)
 	}
-	return f.mark != nil && f.mark.MatchString(code)
+	if f.mark == nil || !f.mark.MatchString(code) {
+		return false
+	}
+	// Another mark behind it is no part of it.
+	rest, form := f.mark.ReplaceAllString(code, ""), Of(family)
+	return !form.Skip.MatchString(rest) && !form.Maybe.MatchString(rest)
 }
 
 // longestMark is how long such a line is at most, in bytes.

@@ -95,6 +95,7 @@ func TestASkipElsewhereDependsOnTheVersionOrTheSystemAlone(t *testing.T) {
 		{"javascript", "it.skipIf(process.platform === 'win32')('links', () => {", true},
 		{"javascript", "test.concurrent.runIf(process.platform !== \"win32\")('links', () => {", true},
 		{"javascript", "it.skipIf(process.platform === 'win32' || x)('links', () => {", false},
+		{"javascript", "it.skipIf(process.platform === 'win32')('links', f); it.only('x', g);", false},
 		{"javascript", "it.skipIf(process.env.CI)('links', () => {", false},
 		{"javascript", "const it2 = process.platform === 'win32' ? it.skip : it;", true},
 		{"javascript", "const it2 = process.env.CI ? it.skip : it;", false},
