@@ -256,12 +256,20 @@ func forks([]string) {
 	}
 }
 
-// zombies makes args[0] orphans that end at once: they are left to the first process.
+// zombies makes args[0] orphans that end at once, which are left to the first process, and ends when
+// none of them is there any more.
 func zombies(args []string) {
 	for left := number(args[0]); left > 0; {
 		if exec.Command("/bin/probe", "abandon", "10").Run() == nil {
 			left -= 10
 		} else {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	for left := 1; left > 0; { // the last of them may still be at their end
+		processes, err := filepath.Glob("/proc/[0-9]*")
+		die(err)
+		if left = len(processes) - 2; left > 0 { // the box's first and this one stay
 			time.Sleep(time.Millisecond)
 		}
 	}
