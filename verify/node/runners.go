@@ -339,12 +339,7 @@ func (r packageRunner) files(ctx context.Context, b check.Bench, u packageUse, p
 			total.Detail = " with " + strings.Join(r.again(out.Output), " ")
 		}
 		total.Blocked = cmp.Or(total.Blocked, out.Blocked)
-		if r.perFile && len(collected) > 0 {
-			collected = []string{strings.TrimPrefix(one[0], "./")}
-			results = append(results, r.located(found, u.root, collected)...)
-			continue
-		}
-		results = append(results, r.located(found, u.root, collected)...)
+		results = append(results, r.located(found, u.root, ran(one, collected))...)
 	}
 	return results, total, true
 }
@@ -373,6 +368,19 @@ func (r packageRunner) attempt(ctx context.Context, b check.Bench, cmd guest.Com
 	}
 	found, out.Blocked = r.read(res, report, root, set)
 	return found, out, true
+}
+
+// ran are the files of tests that a run of a runner with these arguments came to, of those that it collects by itself.
+func ran(args, collected []string) (files []string) {
+	for _, arg := range args {
+		if file, ok := strings.CutPrefix(arg, "./"); ok {
+			files = append(files, file)
+		}
+	}
+	if len(files) == 0 {
+		return collected
+	}
+	return files
 }
 
 // located tells tests that are told of their package only of the files in which they stand.

@@ -65,6 +65,25 @@ func TestTAPIsReadTestByTest(t *testing.T) {
 	}
 }
 
+func TestATitleWithoutAFileIsOfTheOnlyOneThatRan(t *testing.T) {
+	t.Parallel()
+	told := []check.TestResult{{ID: "web/package.json::adds › twice", Outcome: "passed"}}
+	all := []string{"test/a.js", "test/sub/b.test.js"}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "web/package.json"},
+		{[]string{"./test/a.js"}, "web/test/a.js"},
+		{[]string{"--only", "./test/new.js"}, "web/test/new.js"},
+		{[]string{"./test/a.js", "./test/sub/b.test.js"}, "web/package.json"},
+	} {
+		if got := ava.located(told, "web", ran(c.args, all)); len(got) != 1 || got[0].ID != c.want+"::adds › twice" {
+			t.Errorf("%q: %+v, want it in %s", c.args, got, c.want)
+		}
+	}
+}
+
 func TestUvuIsReadFileByFile(t *testing.T) {
 	t.Parallel()
 	const written = "\x1b[1mu.js\x1b[22m\n mine • ✘   (1 / 2)\n\n   FAIL  mine \"b\"\n    Expected values to be equal:\n    at Object.handler (/work/test/u.js:2:69)\n\n\n• •   (2 / 2)\n\nv.js\n•   (1 / 1)\n\n  Total:     6\n  Passed:    4\n  Skipped:   1\n  Duration:  1.28ms\n\n"
