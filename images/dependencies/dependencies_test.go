@@ -221,3 +221,24 @@ func TestAPackageFromElsewhereIsLeftOutAlone(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Where a workspace keeps patches of packages, these are taken as the registry has them.
+func TestPatchedPackagesAreTakenWithoutTheirPatches(t *testing.T) {
+	t.Parallel()
+	manifest := `{"dependencies":{"is-number":"patch:is-number@npm%3A^7.0.0#~/.yarn/patches/is-number.patch","@a/b":"patch:@a/b@1.2.3#./b.patch"},"resolutions":{"c@npm:^4":"patch:c@npm:4.0.2#~/c.patch","d":"patch:d@npm%3Ahttp%3A%2F%2Fevil#p"}}`
+	d := Read(texts("package.json", manifest, "yarn.lock", "__metadata:\n  version: 8\n"))
+	want := `{"dependencies":{"@a/b":"1.2.3","is-number":"^7.0.0"},"resolutions":{"c@npm:^4":"4.0.2"}}`
+	if got := d.held()["node/package.json"]; got != want || fmt.Sprint(d.Steps()) != "[npm-unlocked .]" || !strings.Contains(strings.Join(d.Notes, "\n"), `package.json: without the patch of "is-number" that the workspace keeps`) {
+		t.Errorf("%s, steps %v, noted %q", got, d.Steps(), d.Notes)
+	}
+	lock := "lockfileVersion: '9.0'\npatchedDependencies:\n  is-number@7.0.0:\n    hash: abc\n    path: patches/is-number.patch\nimporters:\n  .:\n    dependencies:\n      is-number:\n        specifier: ^7.0.0\n        version: 7.0.0(patch_hash=abc)(x@1)\n" +
+		"snapshots:\n  is-number@7.0.0(patch_hash=abc)(x@1): {}\n"
+	d = Read(texts("package.json", numberPackage, "pnpm-lock.yaml", lock))
+	got := d.held()["node/pnpm-lock.yaml"]
+	if strings.Contains(got, "patch") || !strings.Contains(got, "version: 7.0.0(x@1)\n") || !strings.Contains(got, "is-number@7.0.0(x@1): {}") || fmt.Sprint(d.Steps()) != "[pnpm .]" {
+		t.Errorf("%s, steps %v", got, d.Steps())
+	}
+	if len(d.Notes) != 1 || d.Notes[0] != `pnpm-lock.yaml: without the patch of "is-number@7.0.0" that the workspace keeps` {
+		t.Errorf("%q", d.Notes)
+	}
+}

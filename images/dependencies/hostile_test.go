@@ -1,7 +1,9 @@
 package dependencies
 
 import (
+	"cmp"
 	"fmt"
+	"path"
 	"strings"
 	"testing"
 )
@@ -104,7 +106,7 @@ func TestAddressesInLockFilesOfPnpm(t *testing.T) {
 		"packages:\n  node@1.0.0:\n    resolution: {type: variations, variants: [{resolution: {url: 'http://evil'}}]}\n": "elsewhere",
 		"packages:\n  'x@https://evil/x':\n    version: 1.0.0\n":                                                         "elsewhere",
 		"packages:\n  x@1.0.0:\n    resolution: {gitHosted: true}\n":                                                     "elsewhere",
-		"patchedDependencies:\n  x: {path: p, hash: a}\n":                                                                "it has patched packages",
+		"patchedDependencies:\n  x: {path: p, hash: a}\n":                                                                `without the patch of "x"`,
 		"a: [\n":         "pnpm-lock.yaml",
 		"a: 1\n\tb: 2\n": "pnpm-lock.yaml",
 		"a: &a [*a]\n":   "it has an alias",
@@ -113,8 +115,21 @@ func TestAddressesInLockFilesOfPnpm(t *testing.T) {
 		"packages:\n  a@file:p:\n    resolution: {directory: p, type: directory, tarball: 'file:p'}\n": "",
 	} {
 		d := Read(texts("package.json", numberPackage, "pnpm-lock.yaml", text))
-		if got := strings.Join(d.Notes, "\n"); d.Empty() != (note != "") || !strings.Contains(got, note) || note == "" && got != "" {
+		unlocked := note == "elsewhere"
+		if got := strings.Join(d.Notes, "\n"); !strings.Contains(got, note) || note == "" && got != "" || unlocked != strings.Contains(got, "pnpm-lock.yaml is not used, and versions come from package.json") {
 			t.Errorf("%q: noted %q, want %q", text, got, note)
+		}
+		want := map[bool]string{true: "[pnpm-unlocked .]", false: "[pnpm .]"}[unlocked]
+		if note == "pnpm-lock.yaml" || note == "it has an alias" {
+			want = "[]"
+		}
+		if got := fmt.Sprint(d.Steps()); got != want {
+			t.Errorf("%q: steps %s, want %s", text, got, want)
+		}
+		for name, content := range d.held() {
+			if strings.Contains(content, "evil") || strings.Contains(content, "patchedDependencies") || unlocked && path.Base(name) == "pnpm-lock.yaml" {
+				t.Errorf("%q: pnpm is given %s: %s", text, name, content)
+			}
 		}
 	}
 }
@@ -145,10 +160,11 @@ func TestAddressesInLockFilesOfNpm(t *testing.T) {
 		"\xff\xfe{\x00}\x00": "package-lock.json",
 	} {
 		d := Read(texts("package.json", numberPackage, "package-lock.json", text))
-		if got := strings.Join(d.Notes, "\n"); d.Empty() != (note != "") || !strings.Contains(got, note) || note == "" && got != "" {
-			t.Errorf("%s: noted %q, want %q", text, got, note)
+		want := map[string]string{"": "[npm .]", "elsewhere": "[npm-unlocked .]"}[note]
+		if got := strings.Join(d.Notes, "\n"); !strings.Contains(got, note) || note == "" && got != "" || fmt.Sprint(d.Steps()) != cmp.Or(want, "[]") {
+			t.Errorf("%s: noted %q, want %q; steps %s", text, got, note, d.Steps())
 		}
-		if lock := d.held()["node/package-lock.json"]; strings.Contains(lock, "evil") || strings.Contains(lock, "npmjs.org") {
+		if lock := d.held()["node/package-lock.json"]; note == "elsewhere" && lock != "" || strings.Contains(lock, "evil") || strings.Contains(lock, "npmjs.org") {
 			t.Errorf("%s: npm is given %s", text, lock)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -95,7 +96,13 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 	// image keeps it until the manifest changes, so that two runs see the same.
 	lock := lockIn(files, root)
 	settings, pnpm := files[path.Join(root, "pnpm-workspace.yaml")]
-	kind, asks := lock.kind, false
+	locked, foreignLocked, lockErr := cleanLock(lock, files[path.Join(root, lock.name)])
+	asks, unused := false, ""
+	if errors.Is(lockErr, errElsewhere) {
+		unused = fmt.Sprintf("%s is not used, and versions come from package.json: %v", path.Join(root, lock.name), lockErr)
+		pnpm, lock, lockErr = pnpm || lock.kind == "pnpm", lockFile{}, nil
+	}
+	kind := lock.kind
 	switch {
 	case kind == "" && pnpm:
 		kind = "pnpm-unlocked"
@@ -129,22 +136,26 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 	if !asks {
 		return Set{Notes: part.Notes}, nil
 	}
-	if lock.kind != "" {
-		content, foreign, err := cleanLock(lock, files[path.Join(root, lock.name)])
-		if err != nil {
-			return part, fmt.Errorf("%s: %w", lock.name, err)
-		}
+	switch {
+	case lockErr != nil:
+		return part, fmt.Errorf("%s: %w", lock.name, lockErr)
+	case unused != "":
+		part.notef("%s", unused)
+	case lock.kind != "":
 		if len(part.Notes) == 0 { // else they are most likely the same
-			for _, why := range foreign {
+			for _, why := range foreignLocked {
 				part.notef("%s: without %v", path.Join(root, lock.name), why)
 			}
 		}
-		part.add(path.Join("node", root, lock.name), content)
+		part.add(path.Join("node", root, lock.name), locked)
 	}
-	if pnpm && strings.HasPrefix(kind, "pnpm") {
-		members, err := cleanMembers(settings)
+	if settings != nil && strings.HasPrefix(kind, "pnpm") {
+		members, foreign, err := cleanMembers(settings)
 		if err != nil {
 			return part, fmt.Errorf("pnpm-workspace.yaml: %w", err)
+		}
+		for _, why := range foreign {
+			part.notef("%s: without %v", path.Join(root, "pnpm-workspace.yaml"), why)
 		}
 		part.add(path.Join("node", root, "pnpm-workspace.yaml"), members)
 	}
@@ -171,13 +182,8 @@ func cleanPackage(content []byte) (clean []byte, foreign []error, err error) {
 			kept[name] = v
 		}
 	}
-	for _, name := range deps.PackageLists {
-		foreign = append(foreign, dropForeign(kept[name])...)
-	}
 	for _, name := range npmLists {
-		if err := cleanSpecs(kept[name]); err != nil {
-			return nil, nil, err
-		}
+		foreign = append(foreign, dropForeign(kept[name])...)
 	}
 	// pnpm reads these from a field of its own, and compares them with its lock file.
 	if own, ok := fields["pnpm"].(map[string]any); ok {
@@ -187,26 +193,43 @@ func cleanPackage(content []byte) (clean []byte, foreign []error, err error) {
 				settings[name] = v
 			}
 		}
-		if err := cleanSpecs(settings["overrides"]); err != nil {
-			return nil, nil, err
-		}
+		foreign = append(foreign, dropForeign(settings["overrides"])...)
 		kept["pnpm"] = settings
 	}
 	clean, err = json.Marshal(kept)
 	return clean, foreign, err
 }
 
-// dropForeign takes out of a list of packages those that do not come from the registry, and says why.
+// dropForeign takes out of a list of packages those that do not come from the registry, and says why. Overrides lie in each other
+// to any depth. What is neither a list nor a text is for the package manager to complain about.
 func dropForeign(list any) (foreign []error) {
 	packages, _ := list.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
 		spec, isText := packages[name].(string)
-		if err := cleanSpec(spec); isText && err != nil {
+		if version, ok := unpatched(spec); ok {
+			packages[name] = version
+			foreign = append(foreign, fmt.Errorf("the patch of %.100q that the workspace keeps", name))
+		} else if err := cleanSpec(spec); isText && err != nil {
 			delete(packages, name)
 			foreign = append(foreign, fmt.Errorf("%.100q, which %w", name, err))
 		}
+		foreign = append(foreign, dropForeign(packages[name])...)
 	}
 	return foreign
+}
+
+// patched matches a version as Yarn 2 and newer write it of a package of the registry that the workspace keeps a patch of, or
+// Yarn itself: "patch:NAME@npm%3A^1.2.3#PATH".
+var patched = lazyregexp.New(`^patch:@?[^@]+@(?:npm(?::|%3A))?([^#:/]+)#`)
+
+// unpatched is the version in the registry of such a package; ok is false of others.
+func unpatched(spec string) (version string, ok bool) {
+	m := patched.FindStringSubmatch(spec)
+	if m == nil {
+		return "", false
+	}
+	version, err := url.PathUnescape(m[1])
+	return version, err == nil && cleanSpec(version) == nil
 }
 
 // dropLocked takes the same packages out of a package-lock.json, with what lies below them: npm finds it in step with the
@@ -240,26 +263,12 @@ func dropLocked(doc map[string]any) (foreign []error) {
 	return foreign
 }
 
-// cleanSpecs refuses every package that does not come from the registry or from the workspace itself.
-func cleanSpecs(list any) error {
-	// Overrides lie in each other to any depth. What is neither a list nor a
-	// text is for the package manager to complain about.
-	switch list := list.(type) {
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(list)) {
-			if err := cleanSpecs(list[name]); err != nil {
-				return fmt.Errorf("%q %w", name, err)
-			}
-		}
-	case string:
-		return cleanSpec(list)
-	}
-	return nil
-}
+// errElsewhere is wrapped by what elsewhere says.
+var errElsewhere = errors.New("comes from elsewhere than the registry")
 
 // elsewhere says that a version is an address, and the cure.
 func elsewhere(address string) error {
-	return fmt.Errorf("comes from elsewhere than the registry (%.80q): ask for a version of it there, or keep it in the workspace", address)
+	return fmt.Errorf("%w (%.80q): ask for a version of it there, or keep it in the workspace", errElsewhere, address)
 }
 
 // cleanSpec judges one version as a package.json has it.
@@ -292,12 +301,14 @@ func cleanAddress(address string) (string, error) {
 }
 
 // cleanLock lets every address in a lock file be one in the user's registry. What a lock file says of the content,
-// a digest, stays, so that nothing but what was locked is taken. Of npm's, foreign says what was left out.
+// a digest, stays, so that nothing but what was locked is taken. foreign says what was left out. An address of elsewhere that cannot
+// be left out is an errElsewhere.
 func cleanLock(lock lockFile, content []byte) (clean []byte, foreign []error, err error) {
 	switch lock.kind {
+	case "":
+		return nil, nil, nil
 	case "pnpm":
-		clean, err = cleanPnpm(content)
-		return clean, nil, err
+		return cleanPnpm(content)
 	case "yarn":
 		clean, err = cleanYarn(content)
 		return clean, nil, err
@@ -371,58 +382,81 @@ func cleanLists(list any) error {
 	return nil
 }
 
-// cleanPnpm walks a pnpm-lock.yaml. Packages of the registry have no address there unless it is an odd one.
-func cleanPnpm(content []byte) ([]byte, error) {
+// patchHash is what stands behind a version in a pnpm-lock.yaml where the workspace keeps a patch of that package.
+var patchHash = lazyregexp.New(`\(patch_hash=[^()]*\)`)
+
+// cleanPnpm walks a pnpm-lock.yaml. Packages of the registry have no address there unless it is an odd one. Those of which the
+// workspace keeps patches are taken as the registry has them: the patches are files that are not sent.
+func cleanPnpm(content []byte) (clean []byte, foreign []error, err error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(content, &doc); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	// The tree of nodes and not a map: what is not touched is written as it was
-	// read, whatever this version of pnpm puts there.
-	var walk func(n *yaml.Node) error
-	walk = func(n *yaml.Node) error {
-		// An alias may multiply a small file into one that no memory holds.
-		if n.Kind == yaml.AliasNode {
-			return errors.New("it has an alias, as no lock file needs")
+	if doc.Kind == yaml.DocumentNode && doc.Content[0].Kind == yaml.MappingNode {
+		foreign = dropPatches(doc.Content[0])
+	}
+	if err := cleanPnpmNode(&doc, len(foreign) > 0); err != nil {
+		return nil, nil, err
+	}
+	clean, err = yaml.Marshal(&doc)
+	return clean, foreign, err
+}
+
+// dropPatches takes the list of patches out of a pnpm-lock.yaml, and says of which packages.
+func dropPatches(top *yaml.Node) (foreign []error) {
+	for i := 0; i+1 < len(top.Content); i += 2 {
+		if top.Content[i].Value != "patchedDependencies" {
+			continue
 		}
-		for i, child := range n.Content {
-			if n.Kind == yaml.MappingNode && i%2 == 0 && i+1 < len(n.Content) {
-				value := n.Content[i+1]
-				switch {
-				case child.Value == "tarball" && !strings.HasPrefix(value.Value, "file:"):
-					address, err := cleanAddress(value.Value)
-					if err != nil {
-						return err
-					}
-					value.SetString(address)
-				// The archive of a program, as of Node itself. A package may be called so too.
-				case child.Value == "url" && strings.Contains(value.Value, "://"):
-					return fmt.Errorf("a package %w", elsewhere(value.Value))
-				case child.Value == "repo" || child.Value == "gitHosted" || strings.Contains(child.Value, "://"):
-					return fmt.Errorf("a package %w", elsewhere(child.Value))
-				// The patches are files that are not sent.
-				case child.Value == "patchedDependencies":
-					return errors.New("it has patched packages")
+		for k, list := 0, top.Content[i+1].Content; k < len(list); k += 2 {
+			foreign = append(foreign, fmt.Errorf("the patch of %.100q that the workspace keeps", list[k].Value))
+		}
+		top.Content = slices.Delete(top.Content, i, i+2)
+		break
+	}
+	return foreign
+}
+
+// cleanPnpmNode walks one node, of the tree of nodes and not of a map: what is not touched is written as it was read, whatever this
+// version of pnpm puts there. patches says whether some were taken out.
+func cleanPnpmNode(n *yaml.Node, patches bool) error {
+	// An alias may multiply a small file into one that no memory holds.
+	if n.Kind == yaml.AliasNode {
+		return errors.New("it has an alias, as no lock file needs")
+	}
+	if patches && n.Kind == yaml.ScalarNode {
+		n.Value = patchHash.ReplaceAllString(n.Value, "")
+	}
+	for i, child := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 0 && i+1 < len(n.Content) {
+			value := n.Content[i+1]
+			switch {
+			case child.Value == "tarball" && !strings.HasPrefix(value.Value, "file:"):
+				address, err := cleanAddress(value.Value)
+				if err != nil {
+					return err
 				}
-			}
-			if err := walk(child); err != nil {
-				return err
+				value.SetString(address)
+			// The archive of a program, as of Node itself. A package may be called so too.
+			case child.Value == "url" && strings.Contains(value.Value, "://"):
+				return fmt.Errorf("a package %w", elsewhere(value.Value))
+			case child.Value == "repo" || child.Value == "gitHosted" || strings.Contains(child.Value, "://"):
+				return fmt.Errorf("a package %w", elsewhere(child.Value))
 			}
 		}
-		return nil
+		if err := cleanPnpmNode(child, patches); err != nil {
+			return err
+		}
 	}
-	if err := walk(&doc); err != nil {
-		return nil, err
-	}
-	return yaml.Marshal(&doc)
+	return nil
 }
 
 // cleanMembers keeps of a pnpm-workspace.yaml which packages are its members, and which versions they share: pnpm
 // takes settings from this file too.
-func cleanMembers(content []byte) ([]byte, error) {
+func cleanMembers(content []byte) (clean []byte, foreign []error, err error) {
 	var all, kept map[string]any
 	if err := yaml.Unmarshal(content, &all); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	kept = make(map[string]any)
 	for _, name := range []string{"packages", "catalog", "catalogs", "overrides"} {
@@ -430,12 +464,11 @@ func cleanMembers(content []byte) ([]byte, error) {
 			kept[name] = v
 		}
 		if name != "packages" {
-			if err := cleanSpecs(kept[name]); err != nil {
-				return nil, err
-			}
+			foreign = append(foreign, dropForeign(kept[name])...)
 		}
 	}
-	return yaml.Marshal(kept)
+	clean, err = yaml.Marshal(kept)
+	return clean, foreign, err
 }
 
 // resolved is the line of a yarn.lock with a package's address.

@@ -111,8 +111,8 @@ func TestOfAFileThatCannotBeReadThereIsANote(t *testing.T) {
 		"a package":              {texts("a/package.json", "{", "a/yarn.lock", ""), "the packages of a/package.json are not installed: a/package.json: unexpected end of JSON input"},
 		"a package of a member":  {texts("a/package.json", `{"workspaces":["*"],"dependencies":{"x":"1"}}`, "a/b/package.json", "[1"), "a/b/package.json is left out of the install:"},
 		"members":                {texts("a/package.json", numberPackage, "a/pnpm-workspace.yaml", "a: [\n"), "the packages of a/package.json are not installed: pnpm-workspace.yaml:"},
-		"a catalog":              {texts("a/package.json", numberPackage, "a/pnpm-workspace.yaml", "catalogs: {x: {y: 'github:evil/y'}}\n"), `pnpm-workspace.yaml: "x" "y" comes from elsewhere than the registry`},
-		"overrides of pnpm":      {texts("a/package.json", `{"dependencies":{"x":"1"},"pnpm":{"overrides":{"y":"http://evil/y"}}}`), `a/package.json: "y" comes from elsewhere`},
+		"a catalog":              {texts("a/package.json", numberPackage, "a/pnpm-workspace.yaml", "catalogs: {x: {y: 'github:evil/y'}}\n"), `a/pnpm-workspace.yaml: without "y", which comes from elsewhere than the registry`},
+		"overrides of pnpm":      {texts("a/package.json", `{"dependencies":{"x":"1"},"pnpm":{"overrides":{"y":"http://evil/y"}}}`), `a/package.json: without "y", which comes from elsewhere`},
 		"a lock of poetry":       {texts("a/pyproject.toml", "[project]\ndependencies = ['b']\n", "a/poetry.lock", "[["), ""},
 	} {
 		for other, text := range texts("go.mod", uuidModule, "z/requirements.txt", "fine==1\n") {
