@@ -1,6 +1,7 @@
 package images
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -20,8 +21,14 @@ import (
 // labelCompiled is the digest of what was compiled for an image, and for which. A snapshot on it has it too.
 const labelCompiled = "agent.compiled"
 
-// compileStep is the script that compiles.
-const compileStep = "steps/compile.sh"
+// The scripts that compile, and that look for what is written in C among it.
+const (
+	compileStep = "steps/compile.sh"
+	findCStep   = "steps/find_c.sh"
+)
+
+// cCompiler are the packages of Debian that compile what is.
+var cCompiler = []string{"gcc", "libc6-dev"}
 
 // compiled returns the image of on, in which d is installed, with what the workspace imports of other modules of Go compiled, found
 // or built: on itself where there is nothing to compile, and where that fails, since boxes can do it themselves. Installed stays
@@ -30,7 +37,7 @@ func (b *Builder) compiled(ctx context.Context, on Image, d dependencies.Set) (I
 	if len(d.Imports()) == 0 {
 		return on, nil
 	}
-	img, digest, script, err := planCompiled(on, d)
+	img, digest, err := planCompiled(on, d)
 	if err != nil {
 		return on, err
 	}
@@ -53,18 +60,18 @@ func (b *Builder) compiled(ctx context.Context, on Image, d dependencies.Set) (I
 		return on, err
 	}
 	labels[labelCompiled], labels[labelTaken] = digest, time.Now().UTC().Format(time.RFC3339Nano)
+	out, err := b.outside(ctx)
+	if err != nil {
+		return on, err
+	}
 	building, cancel := context.WithTimeoutCause(ctx, installTime, errInstallTime)
 	defer cancel()
-	const source, title = "agent-compile", "[dependencies] "
-	err = b.solve(building, img.Ref, map[string]fsutil.FS{source: newTreeFS(treeOf(compileFiles(d)))}, func(context.Context, gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
-		root := llb.Image(on.Ref, llb.ResolveModePreferLocal, llb.WithCustomName(title+"take "+on.Ref))
-		media := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName(title+"transfer the names of imported packages"))
-		// No script of a package that was installed has come to the place: the boxes of gates believe what lies there.
-		asRoot := []llb.RunOption{llb.AddEnv("PATH", buildPath), llb.User("0:0"), llb.Network(llb.NetModeNone)}
-		root = step(root, title+"make a place for what is compiled", stepMark, "mkdir /usr/lib/agent-go && chown "+installer+" /usr/lib/agent-go\n", nil, asRoot...).Root()
-		root = step(root, title+"compile what is imported", stepMark, script, slices.Sorted(maps.Keys(d.Imports())),
-			llb.AddEnv("PATH", "/usr/local/bin:/usr/bin:/bin"), llb.AddMount("/media", media, llb.Readonly), llb.User(installer), llb.Network(llb.NetModeNone)).Root()
-		return root, ocispecs.ImageConfig{User: installer, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, WorkingDir: "/work", Labels: labels}, nil
+	const source = "agent-compile"
+	err = b.solve(building, img.Ref, map[string]fsutil.FS{source: newTreeFS(treeOf(compileFiles(d)))}, func(ctx context.Context, c gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
+		config := ocispecs.ImageConfig{User: installer, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, WorkingDir: "/work", Labels: labels}
+		media := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName("[dependencies] transfer the names of imported packages"))
+		root, err := compileOn(ctx, c, llb.Image(on.Ref, llb.ResolveModePreferLocal, llb.WithCustomName("[dependencies] take "+on.Ref)), media, slices.Sorted(maps.Keys(d.Imports())), out)
+		return root, config, err
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -80,16 +87,47 @@ func (b *Builder) compiled(ctx context.Context, on Image, d dependencies.Set) (I
 	return img, err
 }
 
-// planCompiled is what is known of the image before it is built: its digest, and the script that makes it.
-func planCompiled(on Image, d dependencies.Set) (img Image, digest, script string, err error) {
-	text, err := specs.ReadFile(compileStep)
-	if err != nil {
-		return img, "", "", err
+// compileOn compiles in an image with dependencies what is imported below the roots in media. Where some of it is written in C, that image
+// gets a compiler for it first, and the boxes on it too; out is the way to Debian's archive.
+func compileOn(ctx context.Context, c gateway.Client, root, media llb.State, roots []string, out llb.RunOption) (llb.State, error) {
+	const title = "[dependencies] "
+	find, err1 := specs.ReadFile(findCStep)
+	compile, err2 := specs.ReadFile(compileStep)
+	install, err3 := specs.ReadFile(packagesStep)
+	if err := cmp.Or(err1, err2, err3); err != nil {
+		return root, err
 	}
-	key, err := json.Marshal([]any{on.ID, hash(text), treeOf(compileFiles(d)).Digest()})
+	asRoot := []llb.RunOption{llb.AddEnv("PATH", buildPath), llb.User("0:0")}
+	alone := append(slices.Clone(asRoot), llb.Network(llb.NetModeNone))
+	asInstaller := []llb.RunOption{llb.AddEnv("PATH", "/usr/local/bin:/usr/bin:/bin"), llb.AddMount("/media", media, llb.Readonly), llb.User(installer), llb.Network(llb.NetModeNone)}
+	// No script of a package that was installed has come to the place: the boxes of gates believe what lies there.
+	root = step(root, title+"make a place for what is compiled", stepMark, "mkdir /usr/lib/agent-go && chown "+installer+" /usr/lib/agent-go\n", nil, alone...).Root()
+	root = step(root, title+"look for what is written in C", stepMark, string(find), roots, asInstaller...).Root()
+	inC, err := readBuilt(ctx, c, root, "usr/lib/agent-go/found")
+	if err != nil {
+		return root, err
+	}
+	if strings.TrimSpace(inC) != "" {
+		root = step(root, title+"install "+strings.Join(cCompiler, " "), stepMark, "set -- '' '' --no-remove \"$@\"\n"+string(install), cCompiler, append(asRoot, out)...).Root()
+		root = step(root, title+"let what is written in C be compiled", stepMark, "touch /usr/lib/agent-go/cgo && chown "+installer+" /usr/lib/agent-go/cgo\n", nil, alone...).Root()
+	}
+	return step(root, title+"compile what is imported", stepMark, string(compile), roots, asInstaller...).Root(), nil
+}
+
+// planCompiled is what is known of the image before it is built, and its digest.
+func planCompiled(on Image, d dependencies.Set) (img Image, digest string, err error) {
+	parts := []any{on.ID, treeOf(compileFiles(d)).Digest(), cCompiler}
+	for _, name := range []string{findCStep, compileStep} {
+		text, err := specs.ReadFile(name)
+		if err != nil {
+			return img, "", err
+		}
+		parts = append(parts, hash(text))
+	}
+	key, err := json.Marshal(parts)
 	digest, img = hash(key), on
 	img.ID, img.Ref = "", "agent-compiled:"+digest[:12]
-	return img, digest, string(text), err
+	return img, digest, err
 }
 
 // hasCompiled reports whether compiled would find what it is to compile, or has nothing to.
@@ -97,7 +135,7 @@ func (b *Builder) hasCompiled(ctx context.Context, on Image, d dependencies.Set)
 	if len(d.Imports()) == 0 {
 		return true, nil
 	}
-	img, digest, _, err := planCompiled(on, d)
+	img, digest, err := planCompiled(on, d)
 	if err != nil || b.failures.recent(digest) != nil {
 		return true, err
 	}

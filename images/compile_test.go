@@ -31,7 +31,8 @@ func TestWhatGoFilesImportIsCompiledOnce(t *testing.T) {
 		t.Fatalf("%v: %+v, without imports %+v", err, img, plain)
 	}
 	t.Cleanup(func() { removeImage(t, e, img.ID) })
-	const try = `mkdir /tmp/a && cd /tmp/a && printf '%s' "$1" >go.mod && printf '%s' "$2" >go.sum && printf '%s' "$3" >a.go &&
+	const try = `! command -v gcc || exit 1
+mkdir /tmp/a && cd /tmp/a && printf '%s' "$1" >go.mod && printf '%s' "$2" >go.sum && printf '%s' "$3" >a.go &&
 printf 'package a\n\nimport "testing"\n\nfunc TestA(t *testing.T) {}\n' >a_test.go
 for command in 'build -v' 'vet -x' 'test -v -x'; do /usr/lib/agent/go/run go $command . 2>&1; done; /usr/lib/agent/go/run staticcheck . && echo well`
 	for image, compiles := range map[string]bool{plain.ID: true, img.ID: false} {
@@ -47,5 +48,25 @@ for command in 'build -v' 'vet -x' 'test -v -x'; do /usr/lib/agent/go/run go $co
 	again, err := b.Install(t.Context(), toolchain, d)
 	if err != nil || again.ID != img.ID {
 		t.Errorf("the second time: %v, %+v", err, again)
+	}
+}
+
+// Where a workspace or what it imports is written in C, its boxes have a compiler for it. Others have none, and need none.
+func TestWhatIsWrittenInCIsCompiled(t *testing.T) {
+	t.Parallel()
+	b, toolchain, e := newBuilder(t)
+	const source = "package a\n\n// int twice(int x) { return 2 * x; }\nimport \"C\"\n\nimport \"github.com/google/uuid\"\n\nvar ID = uuid.New()\n\nfunc Twice(x int) int { return int(C.twice(C.int(x))) }\n"
+	files := texts("go.mod", uuidModule, "go.sum", uuidSums, "a.go", source)
+	d := dependencies.Read(files).Importing([]string{"a.go"}, func(p string) ([]byte, error) { return files[p], nil })
+	img, err := b.Install(t.Context(), toolchain, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { removeImage(t, e, img.ID) })
+	const try = `mkdir /tmp/a && cd /tmp/a && printf '%s' "$1" >go.mod && printf '%s' "$2" >go.sum && printf '%s' "$3" >a.go &&
+printf 'package a\n\nimport "testing"\n\nfunc TestTwice(t *testing.T) {\n\tif Twice(21) != 42 {\n\t\tt.Fail()\n\t}\n}\n' >a_test.go
+/usr/lib/agent/go/run go vet . && /usr/lib/agent/go/run go test -v . 2>&1`
+	if text := e.prints(t, &container.Config{Image: img.ID, Entrypoint: []string{"/bin/sh", "-c", try, "sh", uuidModule, uuidSums, source}, NetworkDisabled: true}, nil); !strings.Contains(text, "PASS: TestTwice") {
+		t.Error(text)
 	}
 }

@@ -48,7 +48,7 @@ func (d Set) Importing(paths []string, read func(p string) ([]byte, error)) Set 
 			name, err := strconv.Unquote(spec.Path.Value)
 			first, _, _ := strings.Cut(name, "/")
 			// A path that no module can have is none to hand to a command.
-			if err == nil && strings.Contains(first, ".") && importPath(name) && name != own[root] && !strings.HasPrefix(name, own[root]+"/") {
+			if err == nil && (name == "C" || strings.Contains(first, ".") && importPath(name)) && name != own[root] && !strings.HasPrefix(name, own[root]+"/") {
 				if found[root] == nil {
 					found[root] = map[string]bool{}
 				}
@@ -63,7 +63,7 @@ func (d Set) Importing(paths []string, read func(p string) ([]byte, error)) Set 
 	return d
 }
 
-// Imports are what Importing has found: by the directory of a module the packages of others, sorted.
+// Imports are what Importing has found: by the directory of a module the packages of others, sorted, and "C" where its files hold some.
 func (d Set) Imports() map[string][]string { return d.imports }
 
 // moduleOf is the directory of the module that a file belongs to.

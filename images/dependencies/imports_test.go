@@ -10,7 +10,7 @@ import (
 )
 
 // What is compiled ahead is what files of a module import of others: nothing of the standard library, of the module itself, of modules that
-// nothing is installed for, and nothing that is no path.
+// nothing is installed for, and nothing that is no path. That files hold C is one more.
 func TestImportsOfOtherModulesAreFound(t *testing.T) {
 	t.Parallel()
 	const requires = "\n\ngo 1.24\n\nrequire example.com/a v1.0.0\n"
@@ -19,7 +19,7 @@ func TestImportsOfOtherModulesAreFound(t *testing.T) {
 		"a.go":        []byte("package own\n\nimport (\n\t\"fmt\"\n\t\"example.com/own/x\"\n\t_ \"example.com/a/b\"\n\tc \"example.com/a/c\"\n)\n\nfunc F() {\n"),
 		"a_test.go":   []byte("package own\n\nimport \"example.com/a/b\"\nimport \"example.com/t\"\n"),
 		"in/b.go":     []byte("package in\n\nimport \"-example.com/x\"\nimport \"example.com/$(x)\"\nimport \"example.com/ownother\"\n"),
-		"sub/c.go":    []byte("package sub\n\nimport \"example.com/a\"\nimport \"example.com/own/x\"\n"),
+		"sub/c.go":    []byte("package sub\n\nimport \"example.com/a\"\nimport \"example.com/own/x\"\nimport \"C\"\n"),
 		"bare/d.go":   []byte("package bare\n\nimport \"example.com/z\"\n"),
 		"broken.go":   []byte("packge\n"),
 		"README.md":   nil,
@@ -35,7 +35,7 @@ func TestImportsOfOtherModulesAreFound(t *testing.T) {
 	})
 	want := map[string][]string{
 		".":   {"example.com/a/b", "example.com/a/c", "example.com/ownother", "example.com/t"},
-		"sub": {"example.com/a", "example.com/own/x"},
+		"sub": {"C", "example.com/a", "example.com/own/x"},
 	}
 	if diff := cmp.Diff(want, got.Imports()); diff != "" {
 		t.Errorf("imports (-want +got):\n%s", diff)

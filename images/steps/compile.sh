@@ -12,6 +12,17 @@ run=/usr/lib/agent/go/run
 cache=/usr/lib/agent-go
 tmp=$(mktemp -d)
 export HOME="$tmp" GOCACHE=$cache/go-cache STATICCHECK_CACHE=$cache/staticcheck-cache GOWORK=off
+# What does not compile with a compiler of C, for a header that is missing, may have another form without one.
+if [ -e $cache/cgo ]; then
+	cp -R /media "$tmp/all"
+	chmod -R u+w "$tmp/all"
+	while read -r name root; do
+		if [ "$name" != C ] && ! (cd "$tmp/all/$root" && $run go build "$name" </dev/null); then
+			rm -f $cache/cgo
+			break
+		fi
+	done <$cache/found
+fi
 for root; do
 	rm -rf "$tmp/all"
 	cp -R /media "$tmp/all"
@@ -19,7 +30,7 @@ for root; do
 	cd "$tmp/all/$root"
 	# For other systems there may be no file of a package.
 	# shellcheck disable=SC2046 # words on purpose
-	$run go list -e -find -f '{{if .GoFiles}}{{if ne .Name "main"}}{{.ImportPath}}{{end}}{{end}}' $(cat .imports) >.found || continue
+	$run go list -e -find -f '{{if or .GoFiles .CgoFiles}}{{if ne .Name "main"}}{{.ImportPath}}{{end}}{{end}}' $(grep -vx C .imports) >.found || continue
 	[ -s .found ] || continue
 	{
 		echo 'package warm'
@@ -32,5 +43,5 @@ for root; do
 	done
 	$run staticcheck -tests -checks inherit . || :
 done
-rm -rf "$tmp" $cache/go-cache/trim.txt
+rm -rf "$tmp" $cache/found $cache/go-cache/trim.txt
 chmod -R a+rX $cache

@@ -6,7 +6,9 @@
 # links are enough for it: some thousand in /tmp, made in a tenth of a second by the first command of a box.
 # What is compiled depends on these variables; with others it would be compiled anew.
 export PATH="/usr/lib/go-1.26/bin:/usr/lib/agent/go:${PATH:-/usr/local/bin:/usr/bin:/bin}"
-export CGO_ENABLED=0 GOENV=off GOFLAGS=-buildvcs=false GOPROXY=off GOSUMDB=off GOTELEMETRY=off GOTOOLCHAIN=local
+cgo=0
+[ ! -e /usr/lib/agent-go/cgo ] || cgo=1 # what is imported needs it, and there is a compiler for it
+export CGO_ENABLED=$cgo GOENV=off GOFLAGS=-buildvcs=false GOPROXY=off GOSUMDB=off GOTELEMETRY=off GOTOOLCHAIN=local
 export GOPATH="${GOPATH:-/tmp/go}" GOCACHE="${GOCACHE:-/tmp/go-cache}" STATICCHECK_CACHE="${STATICCHECK_CACHE:-/tmp/staticcheck-cache}"
 # Modules of a workspace, where any are installed.
 [ ! -d /deps/go ] || export GOMODCACHE=/deps/go

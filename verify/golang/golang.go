@@ -103,9 +103,9 @@ func goUses(text string) []string {
 }
 
 // Command is a command of Go in the module at root. The image's own script sets
-// up what every one of them needs: no network, no other toolchain, no cgo, and the
-// standard library compiled ahead. Modules come from the layer of dependencies, or
-// from a vendor directory.
+// up what every one of them needs: no network, no other toolchain, cgo only where the
+// image has a compiler for it (see images/steps/find_c.sh), and the standard library
+// compiled ahead. Modules come from the layer of dependencies, or from a vendor directory.
 func Command(b check.Bench, root string, args ...string) guest.Command {
 	return guest.Command{
 		Args: append([]string{b.Tools.Go}, args...), Dir: path.Join(check.Work, root), MaxOutput: check.MaxToolOutput,
@@ -143,7 +143,7 @@ const goTemplate = `{{if or .Error (not .Standard)}}{{printf "%q %q %q" .ImportP
 
 // goList compiles all packages of a module and their tests and lists them. The
 // compiler tells all of its errors, not the first ten. No code of the workspace
-// runs: cgo is off, and nothing is generated. A module that cannot be listed at
+// runs: nothing is generated. A module that cannot be listed at
 // all, for its go.mod, gives one package that says so.
 func goList(ctx context.Context, b check.Bench, root string) ([]goPackage, check.Outcome, bool) {
 	cmd := Command(b, root, "go", "list", "-e", "-test", "-deps", "-export", "-gcflags=-e", "-f", goTemplate, "./...")

@@ -14,6 +14,9 @@ func TestAnswersOfBiomeMustAgree(t *testing.T) {
 	t.Parallel()
 	const diagnostic = `{"severity":"error","message":"Can't assign x.","category":"lint/correctness/noConstAssign","location":{"path":"a.js","start":{"line":2,"column":1},"end":{"line":2,"column":2}},"advices":[]}`
 	const info = `{"severity":"info","message":"Skipped file with syntax errors","category":"parse","location":{"path":"b.css"},"advices":[]}`
+	unread := func(file string) string {
+		return `{"severity":"error","message":"stream did not contain valid UTF-8","category":"fs/io","location":{"path":"` + file + `","start":{"line":0,"column":0}},"advices":[]}`
+	}
 	answer := func(errors, unshown, list string) string {
 		return `{"summary":{"errors":` + errors + `,"diagnosticsNotPrinted":` + unshown + `},"diagnostics":[` + list + `],"command":"lint"}`
 	}
@@ -25,6 +28,11 @@ func TestAnswersOfBiomeMustAgree(t *testing.T) {
 		"one":                  {1, answer("1", "0", diagnostic), 1},
 		"none":                 {0, answer("0", "0", ""), 0},
 		"a file skipped":       {0, answer("0", "0", info), 0},
+		"a drawing unread":     {0, answer("0", "0", unread("a.svg")), 0},
+		"nothing but that":     {1, answer("0", "0", unread("a.svg")), 0},
+		"one beside it":        {1, answer("1", "0", unread("a.svg")+","+diagnostic), 1},
+		"a script unread":      {0, answer("0", "0", unread("a.ts")), 1},
+		"unread and ended":     {2, answer("0", "0", unread("a.svg")), -1},
 		"one, said sound":      {0, answer("1", "0", diagnostic), -1},
 		"none, said faulty":    {1, answer("0", "0", ""), -1},
 		"one of two":           {1, answer("2", "0", diagnostic), -1},
@@ -39,7 +47,7 @@ func TestAnswersOfBiomeMustAgree(t *testing.T) {
 		if (err != nil) != (c.want < 0) || err == nil && len(found) != c.want {
 			t.Errorf("%s: %+v, %v", name, found, err)
 		}
-		if len(found) == 1 && (found[0].File != "pkg/a.js" || found[0].Line != 2 || found[0].Rule != "correctness/noConstAssign" ||
+		if len(found) == 1 && found[0].Rule != "fs/io" && (found[0].File != "pkg/a.js" || found[0].Line != 2 || found[0].Rule != "correctness/noConstAssign" ||
 			found[0].Help != "https://biomejs.dev/linter/rules/no-const-assign") {
 			t.Errorf("%s: %+v", name, found[0])
 		}
