@@ -117,6 +117,10 @@ func TestRootsShareTheTimeOfOne(t *testing.T) {
 	if out.Verdict != Timeout || out.Detail != "too late, what was left for a of the time that all directories share" || len(ran) != 2 {
 		t.Errorf("%q: %+v", ran, out)
 	}
+	// The first of them had all of it.
+	if out := (Bench{Timeout: time.Minute}).OverRoots(roots, roots, do(".")); out.Verdict != Timeout || out.Detail != "too late" {
+		t.Errorf("%+v", out)
+	}
 	if one := (Bench{Timeout: time.Minute}).OverRoots(roots, roots[1:2], do("")); one.Roots != nil || len(one.Tests) != 1 || one.Tests[0].ID != "a/x.py::t" {
 		t.Errorf("%+v", one)
 	}

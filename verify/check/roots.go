@@ -71,7 +71,7 @@ func (b Bench) OverRoots(roots, run []string, do func(b Bench, root string) Outc
 		total.Tests, total.Findings = append(total.Tests, out.Tests...), append(total.Findings, out.Findings...)
 		total.Witnesses = append(total.Witnesses, out.Witnesses...)
 		total.Roots[root] = out.Blocked
-		if out.Verdict == Timeout {
+		if out.Verdict == Timeout && i > 0 {
 			total.Detail += fmt.Sprintf(", what was left for %s of the time that all directories share", root)
 		}
 		if out.Verdict != "" {
