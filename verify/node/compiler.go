@@ -39,10 +39,11 @@ var Compiler = check.Check{
 // plantedNeed is the package.json of the planted projects.
 const plantedNeed = `{"devDependencies": {"typescript": "1"}}`
 
-// Major versions of the package typescript: the first that has all of the API
+// Major versions of the package typescript: the first whose program checks any project without writing anything, the first that has all of the API
 // that images/toolchain/typescript.cjs uses, and the first that has none, being a program.
 const (
-	oldestCompiler = 5
+	oldestCompiler = 4
+	apiCompiler    = 5
 	nativeCompiler = 7
 )
 
@@ -127,8 +128,8 @@ func runCompiler(ctx context.Context, b check.Bench) check.Outcome {
 	for _, root := range slices.Sorted(maps.Keys(configs)) {
 		c := list[root]
 		run := c.script
-		if c.major >= nativeCompiler {
-			run = c.native
+		if c.major < apiCompiler || c.major >= nativeCompiler {
+			run = c.program
 		}
 		out := run(ctx, b, configs[root])
 		total = check.AddCost(total, out)
@@ -179,9 +180,9 @@ var (
 	ofSetup = lazyregexp.New(`^TS(?:505[56]|5101|5107|5110|6059|630[567]|6310|6504|18003)$`)
 )
 
-// native checks projects with the program of a compiler. One that refers to others
+// program checks projects with the program of a compiler. One that refers to others
 // is built with them, in the box: it is made of what their build declares.
-func (c installedCompiler) native(ctx context.Context, b check.Bench, configs []string) check.Outcome {
+func (c installedCompiler) program(ctx context.Context, b check.Bench, configs []string) check.Outcome {
 	var total check.Outcome
 	for _, config := range configs {
 		args := []string{"-p", config, "--noEmit", "--composite", "false", "--incremental", "false", "--skipLibCheck", "--pretty", "false"}
