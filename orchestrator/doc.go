@@ -172,6 +172,7 @@
 //	verify/node/listing           which files the configuration of a runner of tests lists
 //	verify/node/npmscript         the scripts of package.json, read as lists of commands
 //	verify/node/lintreport        the reports of linters that packages bring
+//	verify/node/failing           which tests a command says have failed
 //	verify/node/tap               reports of the Test Anything Protocol
 //	verify/node/testreport        the reports of runners that packages bring
 //	verify/near                   the files of tests that a patch is about; pure

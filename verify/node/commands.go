@@ -9,6 +9,7 @@ import (
 
 	"agent/verify/check"
 	"agent/verify/compare"
+	"agent/verify/node/failing"
 	"agent/verify/node/npmscript"
 )
 
@@ -84,7 +85,7 @@ func runCommands(ctx context.Context, b check.Bench) check.Outcome {
 	var total check.Outcome
 	var ready preparation
 	for _, c := range check.InOrder(b, testCommands(b.View), testCommand.dir) {
-		if len(b.Only) > 0 && !slices.Contains(b.Only, c.id()) {
+		if len(b.Only) > 0 && !slices.ContainsFunc(b.Only, func(id string) bool { return failing.Command(id) == c.id() }) {
 			continue
 		}
 		failed, out, done := ready.run(ctx, b, c.root, c.before)
@@ -102,16 +103,20 @@ func runCommands(ctx context.Context, b check.Bench) check.Outcome {
 			result.Outcome, result.File = "failed", path.Join(c.root, "package.json")
 			result.Message = check.Shorten(ended(res) + ": " + stepTold(res))
 		}
-		total.Tests = append(total.Tests, result)
+		total.Tests = append(append(total.Tests, result), failing.Results(result, string(check.Bytes(res.Stdout))+"\n"+string(check.Bytes(res.Stderr)), b.Only)...)
 	}
 	total.Detail = "test script: " + (check.TestRun{Results: total.Tests}).Summary()
 	return total
 }
 
 // judgeCommands is compare.JudgeTests, but that commands which all failed before the patch as
-// well judge nothing.
+// well judge nothing. Of one that failed on both sides the tests count that it names; of others how they ended tells all.
 func judgeCommands(base, cand check.Outcome, d check.Diff) check.Gate {
-	if why := FailedBefore(base, cand); cand.Verdict == "" && len(why) > 0 && len(why) == len(cand.Tests) {
+	base.Tests, cand.Tests = failing.Compared(base.Tests, cand.Tests)
+	isOld := func(t check.TestResult) bool {
+		return t.Bad() && slices.ContainsFunc(base.Tests, func(was check.TestResult) bool { return was.ID == t.ID && was.Bad() })
+	}
+	if why := FailedBefore(base, cand); cand.Verdict == "" && len(why) > 0 && !slices.ContainsFunc(cand.Tests, func(t check.TestResult) bool { return !isOld(t) }) {
 		return check.Gate{Detail: "not judged: already before the patch, " + why[0]}
 	}
 	return compare.JudgeTests(base, cand, d)
@@ -125,7 +130,7 @@ func FailedBefore(base, cand check.Outcome) (list []string) {
 		old[t.ID] = t.Bad()
 	}
 	for _, t := range cand.Tests {
-		if t.Bad() && old[t.ID] {
+		if t.Bad() && old[t.ID] && failing.Command(t.ID) == t.ID {
 			_, name, ok := strings.Cut(t.ID, " > ")
 			if !ok { // what makes files for it
 				_, name, _ = strings.Cut(t.ID, ") ")

@@ -8,6 +8,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/verify/check"
+	"agent/verify/node/failing"
 	"agent/verify/node/npmscript"
 	"agent/verify/verifytest"
 )
@@ -85,8 +86,9 @@ func TestTestCommandsComeFromTheBase(t *testing.T) {
 // A command is one test, however it ends, and one that was broken before proves nothing.
 func TestCommandsAreTestsByTheirExit(t *testing.T) {
 	t.Parallel()
-	ends := func(outcome string) check.Outcome {
-		return check.Outcome{Tests: []check.TestResult{{ID: "package.json::test > node a.js", Outcome: outcome, Message: "exit status 1"}}}
+	ends := func(outcome string, named ...string) check.Outcome {
+		command := check.TestResult{ID: "package.json::test > node a.js", Outcome: outcome, Message: "exit status 1"}
+		return check.Outcome{Tests: append([]check.TestResult{command}, failing.Results(command, "not ok 1 - "+strings.Join(named, "\nnot ok 2 - "), nil)...)}
 	}
 	for name, c := range map[string]struct {
 		base, cand check.Outcome
@@ -97,6 +99,13 @@ func TestCommandsAreTestsByTheirExit(t *testing.T) {
 		"was broken":  {ends("failed"), ends("failed"), ""},
 		"is repaired": {ends("failed"), ends("passed"), check.Pass},
 		"is new":      {check.Outcome{}, ends("failed"), check.Fail},
+		// Of one that was broken the tests count that it names.
+		"fails as before":  {ends("failed", "x", "y"), ends("failed", "x", "y"), ""},
+		"fails elsewhere":  {ends("failed", "x"), ends("failed", "y"), check.Fail},
+		"fails once more":  {ends("failed", "x"), ends("failed", "x", "y"), check.Fail},
+		"fails less":       {ends("failed", "x", "y"), ends("failed", "y"), ""},
+		"named none":       {ends("failed"), ends("failed", "y"), check.Fail},
+		"is repaired, all": {ends("failed", "x", "y"), ends("passed"), check.Pass},
 	} {
 		if g := judgeCommands(c.base, c.cand, check.Diff{Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))}); g.Verdict != c.want {
 			t.Errorf("%s: %q %s", name, g.Verdict, g.Detail)
