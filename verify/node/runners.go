@@ -38,7 +38,7 @@ type packageRunner struct {
 	// What is set for it besides; nil for nothing.
 	env func(v check.View, u packageUse) map[string]string
 	// With which arguments it is run once more where its results do not fit what it wrote, which
-	// the report then says; nil for none.
+	// the report then says, and one more test that fails; nil for none.
 	again func(written string) []string
 	// Its options with a value in the next word, and the files that it collects where neither
 	// its arguments nor its configuration say so; see collects.
@@ -82,12 +82,7 @@ var (
 	vitest = packageRunner{
 		name: VitestName, parse: testreport.Jest, planted: plantedJest, defaults: []string{"**/*.{test,spec}.?(c|m)[jt]s?(x)"}, env: vitestEnv, versioned: vitestWhole,
 		witness: witness.VitestLike, alone: vitestAlone, unlike: vitestTypes, beside: func(t check.Tools) []string { return []string{"--reporter=" + t.VitestFaults} },
-		again: func(written string) []string {
-			if typeTrouble.MatchString(written) {
-				return []string{"--typecheck.enabled=false"}
-			}
-			return nil
-		},
+		again: vitestAgain,
 		args: func(report string) []string {
 			return []string{"--watch=false", "--coverage=false", "--passWithNoTests", "--reporter=json", "--outputFile=" + report}
 		},
@@ -334,6 +329,10 @@ func (r packageRunner) files(ctx context.Context, b check.Bench, u packageUse, p
 			second, more, ended := r.attempt(ctx, b, cmd, name, u.root, set)
 			if total = plus(total, more); !ended {
 				return results, total, false
+			}
+			if more.Blocked == "" { // a patch that brings this about is seen
+				manifest := path.Join(u.root, "package.json")
+				second = append(second, check.TestResult{ID: manifest + "::" + r.name, Outcome: "failed", File: manifest, Message: out.Blocked})
 			}
 			found, out.Blocked = second, more.Blocked
 			total.Detail = " with " + strings.Join(r.again(out.Output), " ")

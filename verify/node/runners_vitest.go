@@ -44,6 +44,21 @@ func vitestEnv(v check.View, u packageUse) map[string]string {
 // typeTrouble matches what vitest writes when its compiler cannot keep what it found out.
 var typeTrouble = lazyregexp.New(`EROFS|read-only file system|TS5033`)
 
+// typesTested matches what vitest writes where it tests types.
+var typesTested = lazyregexp.New(`Testing types with .* is an experimental feature`)
+
+// vitestAgain takes its compiler away where that cannot work. Else its compiler may have something against the program, which fails
+// vitest beside its tests; that is the types gate's.
+func vitestAgain(written string) []string {
+	switch {
+	case typeTrouble.MatchString(written):
+		return []string{"--typecheck.enabled=false"}
+	case typesTested.MatchString(written):
+		return []string{"--typecheck.ignoreSourceErrors"}
+	}
+	return nil
+}
+
 // faultsSuffix is what stands behind the name of vitest's report in that of vitest_faults.mjs.
 const faultsSuffix = ".faults"
 
