@@ -63,7 +63,7 @@
 // Go's environment (steps/go_run.sh) and gives the box a cache of links to that of the image, some 5,000 in
 // /tmp, where 64 MiB are then nearly free: a small module is built, vetted and tested in under a second each, and in
 // 120 MB of memory. What the workspace brings is compiled there, so that a large one needs a larger /tmp. There is no
-// cgo, no race detector and no network: modules that are neither vendored nor installed (see Dependencies) are missing. Other build flags than
+// cgo but where it is needed (steps/find_c.sh), no race detector and no network: modules that are neither vendored nor installed (see Dependencies) are missing. Other build flags than
 // -json and -cover compile the standard library anew, which takes a minute.
 //
 // # Where tools come from

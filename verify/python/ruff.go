@@ -26,7 +26,7 @@ const (
 
 // Ruff lints Python.
 var Ruff = check.Check{
-	Name: RuffName, Gate: check.GateLint, Group: check.GroupStatic, Run: RunRuff, Applies: applies, Judge: compare.JudgeFindings,
+	Name: RuffName, Gate: check.GateLint, Group: check.GroupStatic, Run: RunRuff, Applies: applies, Judge: judgeRuff,
 	Tools: []string{"ruff"}, Inert: true, Config: ruffFiles, Variants: check.Extending(ruffFiles, []string{".py", ".pyi", ".ipynb"}),
 	Planted: map[string]string{
 		"undefined.py": "def area(r):\n    return pi * r * r\n",
@@ -40,10 +40,7 @@ var ruffFiles = []string{"ruff.toml", ".ruff.toml", "pyproject.toml"}
 
 // applies gives the reason why a tool of Python has nothing to do, or "".
 func applies(v check.View) string {
-	if v.Python() {
-		return ""
-	}
-	return "the workspace has no Python file"
+	return map[bool]string{false: "the workspace has no Python file"}[v.Python()]
 }
 
 // lintCommand is ruff over the whole workspace. Files that .gitignore or .ignore names are checked too: the snapshot has none
@@ -67,8 +64,7 @@ func ruffConfigured(v check.View) bool {
 		case "ruff.toml", ".ruff.toml":
 			return true
 		case "pyproject.toml":
-			// Most of them belong to other tools. A file that cannot be read
-			// counts as none: ruff, which reads it in the box, decides.
+			// Most of them belong to other tools. A file that cannot be read counts as none: ruff, which reads it in the box, decides.
 			if data, err := v.Read(p); err == nil && bytes.Contains(data, []byte("[tool.ruff")) {
 				return true
 			}
@@ -77,8 +73,7 @@ func ruffConfigured(v check.View) bool {
 	return false
 }
 
-// RunRuff runs ruff and reads its findings. The whole workspace, not only the
-// touched files: removing a name breaks the files that import it.
+// RunRuff runs ruff and reads its findings. The whole workspace, not only the touched files: removing a name breaks the files that import it.
 func RunRuff(ctx context.Context, b check.Bench) check.Outcome {
 	res, out, done := b.Command(ctx, lintCommand(b))
 	if !done {
@@ -108,27 +103,33 @@ func RunRuff(ctx context.Context, b check.Bench) check.Outcome {
 	return out
 }
 
+// judgeRuff is compare.JudgeFindings. A patch that changes how ruff is configured is judged by what was there before: a suppression
+// that is of no use then may be for a rule of the new one.
+func judgeRuff(base, cand check.Outcome, d check.Diff) check.Gate {
+	if slices.ContainsFunc(slices.Collect(maps.Keys(d.Touched)), func(p string) bool { return slices.Contains(ruffFiles, path.Base(p)) }) {
+		cand.Findings = slices.DeleteFunc(slices.Clone(cand.Findings), func(f check.Finding) bool {
+			return f.Rule == "RUF100" && strings.Contains(f.Message, "(non-enabled:")
+		})
+	}
+	return compare.JudgeFindings(base, cand, d)
+}
+
 // withoutData leaves out that data of tests do not parse.
 func withoutData(v check.View, found []check.Finding) []check.Finding {
 	known := map[string]bool{}
 	return slices.DeleteFunc(found, func(f check.Finding) bool {
-		if f.Rule != "invalid-syntax" && f.Rule != "" {
-			return false
+		broken := f.Rule == "invalid-syntax" || f.Rule == ""
+		if _, asked := known[f.File]; broken && !asked {
+			known[f.File] = check.IsTestData(v, f.File)
 		}
-		is, asked := known[f.File]
-		if !asked {
-			is = check.IsTestData(v, f.File)
-			known[f.File] = is
-		}
-		return is
+		return broken && known[f.File]
 	})
 }
 
 // ruffConfig matches a cause that ruff names a configuration file in.
 var ruffConfig = lazyregexp.New(`\.?ruff\.toml|pyproject\.toml`)
 
-// ruffRefuses reports that ruff did not start because of a configuration file
-// in the workspace, with its reason.
+// ruffRefuses reports that ruff did not start because of a configuration file in the workspace, with its reason.
 func ruffRefuses(res guest.Result) (reason string, ok bool) {
 	text := check.Clean(check.Bytes(res.Stderr))
 	if res.Exit != 2 || !strings.HasPrefix(text, "ruff failed\n") {
@@ -145,8 +146,7 @@ func ruffRefuses(res guest.Result) (reason string, ok bool) {
 	return "ruff does not accept the workspace's configuration: " + reason, ruffConfig.MatchString(reason)
 }
 
-// A ruffLine is one finding as ruff prints it with --output-format json-lines,
-// the fields that are used here.
+// A ruffLine is one finding as ruff prints it with --output-format json-lines, the fields that are used here.
 type ruffLine struct {
 	// "F821", or "invalid-syntax" for what does not parse.
 	Code string `json:"code"`
@@ -167,8 +167,7 @@ type ruffLine struct {
 	URL string `json:"url"`
 }
 
-// parseRuff reads ruff's findings. Status 0 must come with none and status 1
-// with some: anything else is no answer.
+// parseRuff reads ruff's findings. Status 0 must come with none and status 1 with some: anything else is no answer.
 func parseRuff(res guest.Result) ([]check.Finding, error) {
 	if res.Stdout.Dropped > 0 {
 		return nil, fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)

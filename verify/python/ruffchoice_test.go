@@ -6,6 +6,8 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/compare"
+	"agent/verify/verifytest"
 )
 
 func TestOnlyRulesThatTheProjectHasChosenCount(t *testing.T) {
@@ -51,5 +53,21 @@ func TestRuffSaysNothingOfDataThatDoesNotParse(t *testing.T) {
 	got := withoutData(v, []check.Finding{{File: "tests/data/bad.py", Rule: "invalid-syntax"}, {File: "tests/data/bad.py", Rule: "F401"}, {File: "pkg/bad2.py", Rule: "invalid-syntax"}})
 	if len(got) != 2 || got[0].Rule != "F401" || got[1].File != "pkg/bad2.py" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A suppression for a rule that the patch's own configuration brings is of no use by the one before it, and no fault.
+func TestSuppressionsForANewConfigurationAreNoFault(t *testing.T) {
+	t.Parallel()
+	base := verifytest.Scan(t, map[string]string{"pyproject.toml": "[tool.ruff]\n", "a.py": "x = 1\n"})
+	out := check.Outcome{Findings: []check.Finding{{File: "a.py", Line: 1, Rule: "RUF100", Message: "Unused `noqa` directive (non-enabled: `A001`)"}}}
+	for want, files := range map[check.Verdict]map[string]string{
+		check.Pass: {"a.py": "x = 2\n", "pyproject.toml": "[tool.ruff.lint]\nextend-select = ['A']\n"},
+		check.Fail: {"a.py": "x = 2\n"},
+	} {
+		cs := verifytest.Change(t, base, files)
+		if g := judgeRuff(check.Outcome{}, out, compare.NewDiff(cs, check.NewView(base, cs))); g.Verdict != want {
+			t.Errorf("%v: %s, want %s", files, g.Verdict, want)
+		}
 	}
 }

@@ -15,12 +15,13 @@ import (
 const most = 1000
 
 // lines match a line with the name of one failing test, as it stands in what these print: TAP, jest, vitest, node's and ava's own reporters, karma,
-// pytest, unittest and go test.
+// pytest, unittest and go test. Linters mark their lines with some of the same signs, and count lines and findings there.
 var lines = []*lazyregexp.Regexp{
-	lazyregexp.New(`^\s*not ok \d+ (?:- )?([^#]+)$`),
+	lazyregexp.New(`^\s*not ok \d+ (?:- )?([^#]+?)(?: # time=\S+)?$`),
 	lazyregexp.New(`^\s*● ([^●]+ › [^●]+)$`),
-	lazyregexp.New(`^\s*(?:FAIL|×)\s+(\S.* > .+)$`),
-	lazyregexp.New(`^\s*✖ (.+[^:])$`),
+	lazyregexp.New(`^\s*FAIL\s+(\S.* > .+)$`),
+	lazyregexp.New(`^\s*✖ (.+ \(\d+(?:\.\d+)?m?s\))$`),
+	lazyregexp.New(`^\s*[✖✘] \[fail\]: (.+)$`),
 	lazyregexp.New(`^\S.* \([^()]*\):? (.+) FAILED$`),
 	lazyregexp.New(`^(?:FAILED|ERROR) (\S+::.+?)(?: - .*)?$`),
 	lazyregexp.New(`^(?:FAIL|ERROR): (\S+ \(.+\))$`),
