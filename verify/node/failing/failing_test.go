@@ -2,6 +2,7 @@ package failing
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,4 +63,21 @@ func TestOfACommandTheTestsThatAreAskedForHaveResults(t *testing.T) {
 	if list := Results(command, "not ok 1 - a\n", nil); len(list) != 0 {
 		t.Errorf("of one that passed: %+v", list)
 	}
+}
+
+// FuzzTests gives whatever a command may print.
+func FuzzTests(f *testing.F) {
+	f.Add("  2 failing\n\n  1) a\n       b:\n  2) c:\n")
+	f.Add("Failures:\n1) a\nnot ok 1 - b # time=1ms\n● a › b\n FAIL  x > y\n✖ n (1ms)\n✘ [fail]: t\nC 1 (L) t FAILED\nFAILED a::b - c\nFAIL: a (b)\n--- FAIL: T (\n")
+	f.Fuzz(func(t *testing.T, printed string) {
+		names := Tests(printed)
+		if len(names) > most {
+			t.Errorf("%d names", len(names))
+		}
+		for i, name := range names {
+			if name == "" || slices.Contains(names[:i], name) {
+				t.Errorf("%q", names)
+			}
+		}
+	})
 }
