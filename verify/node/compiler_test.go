@@ -5,11 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"agent/images/dependencies"
-	"agent/sandbox"
-	"agent/sandbox/workspace"
 	"agent/verify/check"
-	"agent/verify/checktest"
 	"agent/verify/verifytest"
 )
 
@@ -56,19 +52,12 @@ func TestCompilerIsThatOfThePackagesThatNameIt(t *testing.T) {
 // One whose API lacks what the script of ours asks is asked by its program, which writes nothing.
 func TestAnOlderCompilerIsAskedByItsProgram(t *testing.T) {
 	t.Parallel()
-	l := verifytest.Open(t)
-	files := map[string]string{
+	out := runCompiler(t.Context(), installedBench(t, map[string]string{
 		"package.json":  `{"devDependencies": {"typescript": "4.9.5"}}`,
 		"tsconfig.json": `{"compilerOptions": {"strict": true, "composite": true, "outDir": "dist", "plugins": [{"name": "x"}]}, "include": ["*.ts"]}`,
 		"a.ts":          "export const n: number = 'a';\n",
 		"b.ts":          "import { n } from './a';\n\nexport const m = n + 1;\n",
-	}
-	image, err := l.Builder.Install(t.Context(), l.Toolchain, dependencies.Read(map[string][]byte{"package.json": []byte(files["package.json"])}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	base := verifytest.Scan(t, files)
-	out := runCompiler(t.Context(), checktest.NewBenchOn(t, l.Snapshot(t, image, base).ID, base, workspace.Changeset{}, sandbox.Limits{}))
+	}))
 	if len(out.Findings) != 1 || out.Findings[0].Rule != "TS2322" || out.Findings[0].File != "a.ts" || out.Blocked != "" || !strings.Contains(out.Detail, "TypeScript 4.9.5") {
 		t.Errorf("%+v", out)
 	}

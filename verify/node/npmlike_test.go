@@ -154,20 +154,13 @@ func TestEveryMochaIsRead(t *testing.T) {
 // Where vitest tests types and its compiler has something against the program itself, its tests count all the same, and so does that.
 func TestVitestIsReadThoughItsCompilerComplains(t *testing.T) {
 	t.Parallel()
-	l := verifytest.Open(t)
-	files := map[string]string{
+	out := vitest.run(t.Context(), installedBench(t, map[string]string{
 		"package.json":  `{"type": "module", "devDependencies": {"vitest": "3.2.4", "typescript": "5.9.3"}, "scripts": {"test": "vitest run --typecheck"}}`,
 		"tsconfig.json": `{"compilerOptions": {"strict": true, "module": "esnext", "moduleResolution": "bundler", "target": "es2022", "skipLibCheck": true}, "include": ["*.ts"]}`,
 		"n.ts":          "export const n: number = 4;\nexport const wrong: number = 'a';\n",
 		"n.test.ts":     "import { expect, it } from 'vitest';\nimport { n } from './n';\n\nit('is four', () => expect(n).toBe(4));\n",
 		"n.test-d.ts":   "import { expectTypeOf, it } from 'vitest';\nimport { n } from './n';\n\nit('is a number', () => expectTypeOf(n).toBeNumber());\n",
-	}
-	image, err := l.Builder.Install(t.Context(), l.Toolchain, dependencies.Read(map[string][]byte{"package.json": []byte(files["package.json"])}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	base := verifytest.Scan(t, files)
-	out := vitest.run(t.Context(), checktest.NewBenchOn(t, l.Snapshot(t, image, base).ID, base, workspace.Changeset{}, sandbox.Limits{}))
+	}))
 	var got []string
 	for _, r := range out.Tests {
 		got = append(got, r.ID+" "+r.Outcome)
