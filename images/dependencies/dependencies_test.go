@@ -98,6 +98,7 @@ func TestAWorkspaceDecidesNeitherWherePackagesComeFromNorWhatRuns(t *testing.T) 
 		"pnpm tarball":       {texts("package.json", numberPackage, "pnpm-lock.yaml", "packages:\n  x@1.0.0:\n    resolution: {tarball: 'http://evil/x'}\n"), "elsewhere"},
 		"pnpm git":           {texts("package.json", numberPackage, "pnpm-lock.yaml", "packages:\n  x@1.0.0:\n    resolution: {repo: 'git@evil', commit: a, type: git}\n"), "elsewhere"},
 		"pnpm alias":         {texts("package.json", numberPackage, "pnpm-lock.yaml", "a: &a {b: c}\nd: *a\n"), "alias"},
+		"pnpm extension":     {texts("package.json", `{"dependencies":{"x":"1"},"pnpm":{"packageExtensions":{"x@1":{"dependencies":{"y":"https://evil/y.tgz"}}}}}`, "pnpm-workspace.yaml", "packages: [p]\n"), `without "y", which comes from elsewhere`},
 		"pnpm elsewhere":     {texts("package.json", numberPackage, "pnpm-lock.yaml", "packages:\n  x@1.0.0:\n    resolution: {tarball: 'http://evil.example/x/-/x-1.0.0.tgz'}\n"), ""},
 		"pip index":          {texts("requirements.txt", "--index-url http://evil.example\na\n"), "PIP_INDEX_URL"},
 		"pip index, short":   {texts("requirements.txt", "-ihttp://evil.example\na\n"), "PIP_INDEX_URL"},

@@ -191,9 +191,9 @@ func cleanPackage(content []byte) (clean []byte, foreign []error, err error) {
 		for _, name := range []string{"overrides", "packageExtensions"} {
 			if v, ok := own[name]; ok {
 				settings[name] = v
+				foreign = append(foreign, dropForeign(v)...)
 			}
 		}
-		foreign = append(foreign, dropForeign(settings["overrides"])...)
 		kept["pnpm"] = settings
 	}
 	clean, err = json.Marshal(kept)
