@@ -1,8 +1,11 @@
 package dependencies
 
 import (
+	"bytes"
+	"go/build"
 	"go/parser"
 	"go/token"
+	"io"
 	"maps"
 	"path"
 	"slices"
@@ -10,13 +13,15 @@ import (
 	"strings"
 
 	"golang.org/x/mod/modfile"
+
+	"agent/sandbox/workspace/deps"
 )
 
 // mostGoFiles bounds the files of Go of which it is read what they import.
 const mostGoFiles = 5000
 
 // Importing is d with what the Go files of a workspace import of other modules, so that these are compiled once and not in each
-// box. It takes the paths of files, and what reads one; what cannot be read imports nothing. It is no part of what is to be
+// box; and whether any is written in C, in whatever module. It takes the paths of files, and what reads one; what cannot be read imports nothing. It is no part of what is to be
 // installed: Equal does not look at it.
 func (d Set) Importing(paths []string, read func(p string) ([]byte, error)) Set {
 	own := map[string]string{} // the name of the module in a directory, of those that are installed for
@@ -27,17 +32,27 @@ func (d Set) Importing(paths []string, read func(p string) ([]byte, error)) Set 
 	}
 	found := map[string]map[string]bool{}
 	left := mostGoFiles
+	// By directory the module that it belongs to, where files of it hold C; and which have another form for want of a compiler: what C needs
+	// besides nobody knows here.
+	inC, without := map[string]string{}, map[string]bool{}
+	add := func(root, name string) {
+		if found[root] == nil {
+			found[root] = map[string]bool{}
+		}
+		found[root][name] = true
+	}
 	for _, p := range paths {
-		if path.Ext(p) != ".go" || len(own) == 0 || left == 0 {
+		if path.Ext(p) != ".go" || left == 0 {
 			continue
 		}
-		root, ok := d.moduleOf(p)
-		if name := own[root]; !ok || name == "" {
-			continue
-		}
+		root, installed := d.moduleOf(p)
+		installed = installed && own[root] != ""
 		left--
 		text, err := read(p)
-		if err != nil {
+		if err == nil && bytes.Contains(text, []byte("!cgo")) && compiled(p, text, false) && !compiled(p, text, true) {
+			without[path.Dir(p)] = true
+		}
+		if err != nil || !installed && !bytes.Contains(text, []byte(`"C"`)) {
 			continue
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), p, text, parser.ImportsOnly)
@@ -47,13 +62,19 @@ func (d Set) Importing(paths []string, read func(p string) ([]byte, error)) Set 
 		for _, spec := range f.Imports {
 			name, err := strconv.Unquote(spec.Path.Value)
 			first, _, _ := strings.Cut(name, "/")
+			switch {
+			case err != nil:
+			case name == "C" && compiled(p, text, true):
+				inC[path.Dir(p)] = root
 			// A path that no module can have is none to hand to a command.
-			if err == nil && (name == "C" || strings.Contains(first, ".") && importPath(name)) && name != own[root] && !strings.HasPrefix(name, own[root]+"/") {
-				if found[root] == nil {
-					found[root] = map[string]bool{}
-				}
-				found[root][name] = true
+			case installed && strings.Contains(first, ".") && importPath(name) && name != own[root] && !strings.HasPrefix(name, own[root]+"/"):
+				add(root, name)
 			}
+		}
+	}
+	for dir, root := range inC {
+		if !without[dir] {
+			add(root, "C")
 		}
 	}
 	d.imports = map[string][]string{}
@@ -63,7 +84,17 @@ func (d Set) Importing(paths []string, read func(p string) ([]byte, error)) Set 
 	return d
 }
 
-// Imports are what Importing has found: by the directory of a module the packages of others, sorted, and "C" where its files hold some.
+// compiled reports whether the go command compiles a file on this system, with a compiler of C or without one.
+func compiled(p string, text []byte, inC bool) bool {
+	system := build.Default
+	system.GOOS, system.CgoEnabled = "linux", inC
+	system.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
+	ok, err := system.MatchFile(path.Dir(p), path.Base(p))
+	// What is vendored is compiled where it is imported.
+	return ok && err == nil && !deps.GoIgnores(strings.ReplaceAll("/"+path.Dir(p)+"/", "/vendor/", "/"))
+}
+
+// Imports are what Importing has found: by the directory of a module the packages of others, sorted, and "C" where its files hold some and have no other form.
 func (d Set) Imports() map[string][]string { return d.imports }
 
 // moduleOf is the directory of the module that a file belongs to.

@@ -21,6 +21,7 @@ func TestImportsOfOtherModulesAreFound(t *testing.T) {
 		"in/b.go":     []byte("package in\n\nimport \"-example.com/x\"\nimport \"example.com/$(x)\"\nimport \"example.com/ownother\"\n"),
 		"sub/c.go":    []byte("package sub\n\nimport \"example.com/a\"\nimport \"example.com/own/x\"\nimport \"C\"\n"),
 		"bare/d.go":   []byte("package bare\n\nimport \"example.com/z\"\n"),
+		"sub/d.go":    []byte("//go:build windows\n\npackage sub\n\nimport \"C\"\nimport \"example.com/w\"\n"),
 		"broken.go":   []byte("packge\n"),
 		"README.md":   nil,
 		"missing.go":  nil,
@@ -35,7 +36,7 @@ func TestImportsOfOtherModulesAreFound(t *testing.T) {
 	})
 	want := map[string][]string{
 		".":   {"example.com/a/b", "example.com/a/c", "example.com/ownother", "example.com/t"},
-		"sub": {"C", "example.com/a", "example.com/own/x"},
+		"sub": {"C", "example.com/a", "example.com/own/x", "example.com/w"},
 	}
 	if diff := cmp.Diff(want, got.Imports()); diff != "" {
 		t.Errorf("imports (-want +got):\n%s", diff)
@@ -43,7 +44,36 @@ func TestImportsOfOtherModulesAreFound(t *testing.T) {
 	if !got.Equal(d) {
 		t.Error("what is imported changes what is to be installed")
 	}
-	if none := Read(map[string][]byte{"package.json": []byte("{}")}).Importing([]string{"a.go"}, nil).Imports(); len(none) > 0 {
+	if none := Read(map[string][]byte{"package.json": []byte("{}")}).Importing([]string{"a.go"}, func(string) ([]byte, error) { return files["a.go"], nil }).Imports(); len(none) > 0 {
 		t.Errorf("without a module: %v", none)
+	}
+}
+
+// A compiler of C is needed by what is compiled here, be it installed for or vendored, and by nothing else.
+func TestWhatIsWrittenInCIsFound(t *testing.T) {
+	t.Parallel()
+	for p, text := range map[string]string{
+		"a.go": "package a\n\nimport \"C\"\n", "vendor/x.org/y/z.go": "package y\n\n// #include <x.h>\nimport \"C\"\n", "b_linux.go": "//go:build cgo\n\npackage a\n\nimport \"C\"\n",
+	} {
+		if got := Read(nil).Importing([]string{p}, func(string) ([]byte, error) { return []byte(text), nil }).Imports(); len(got) != 1 || !slices.Equal(got["."], []string{"C"}) {
+			t.Errorf("%s: %v", p, got)
+		}
+	}
+	for p, text := range map[string]string{
+		"a_windows.go": "package a\n\nimport \"C\"\n", "b.go": "//go:build !cgo\n\npackage a\n\nimport \"C\"\n", "c.go": "//go:build ignore\n\npackage a\n\nimport \"C\"\n",
+		"testdata/d.go": "package a\n\nimport \"C\"\n", "_x/e.go": "package a\n\nimport \"C\"\n", "f.go": "package a\n\nvar c = \"C\"\n", "g.go": "package a\n\nimport \"x.org/y\"\n", "h.txt": "import \"C\"\n",
+	} {
+		if got := Read(nil).Importing([]string{p}, func(string) ([]byte, error) { return []byte(text), nil }).Imports(); len(got) != 0 {
+			t.Errorf("%s: %v", p, got)
+		}
+	}
+	both := map[string]string{"a/c.go": "package a\n\nimport \"C\"\n", "a/go.go": "//go:build !cgo\n\npackage a\n"}
+	read := func(p string) ([]byte, error) { return []byte(both[p]), nil }
+	if got := Read(nil).Importing([]string{"a/c.go", "a/go.go"}, read).Imports(); len(got) != 0 {
+		t.Errorf("with another form: %v", got)
+	}
+	both["a/go.go"] = "//go:build !cgo && windows\n\npackage a\n"
+	if got := Read(nil).Importing([]string{"a/c.go", "a/go.go"}, read).Imports(); len(got) != 1 {
+		t.Errorf("with another form for other systems: %v", got)
 	}
 }

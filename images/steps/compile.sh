@@ -23,6 +23,26 @@ if [ -e $cache/cgo ]; then
 		fi
 	done <$cache/found
 fi
+# warm compiles, vets and analyses the package in the current directory, and so what it imports.
+warm() {
+	printf 'package warm\n\nimport "testing"\n\nfunc Test(*testing.T) {}\n' >warm_test.go
+	for command in build vet 'vet -json' 'test -c -o /dev/null'; do
+		# shellcheck disable=SC2086 # words on purpose
+		$run go $command . || :
+	done
+	$run staticcheck -tests -checks inherit . || :
+}
+# Some of the standard library is another one with C.
+if [ -e $cache/cgo ]; then
+	mkdir "$tmp/std"
+	cd "$tmp/std"
+	printf 'module warm\n\ngo 1.26\n' >go.mod
+	{
+		printf 'package warm\n\nimport "C"\n'
+		$run go list std | grep -Ev '(^|/)(internal|vendor)(/|$)|^builtin$' | sed 's/.*/import _ "&"/'
+	} >warm.go
+	warm
+fi
 for root; do
 	rm -rf "$tmp/all"
 	cp -R /media "$tmp/all"
@@ -36,12 +56,7 @@ for root; do
 		echo 'package warm'
 		sed 's/.*/import _ "&"/' .found
 	} >warm.go
-	printf 'package warm\n\nimport "testing"\n\nfunc Test(*testing.T) {}\n' >warm_test.go
-	for command in build vet 'vet -json' 'test -c -o /dev/null'; do
-		# shellcheck disable=SC2086 # words on purpose
-		$run go $command . || :
-	done
-	$run staticcheck -tests -checks inherit . || :
+	warm
 done
 rm -rf "$tmp" $cache/found $cache/go-cache/trim.txt
 chmod -R a+rX $cache
