@@ -31,16 +31,34 @@ const (
 var cCompiler = []string{"gcc", "libc6-dev"}
 
 // compiled returns the image of on, in which d is installed, with what the workspace imports of other modules of Go compiled, found
-// or built: on itself where there is nothing to compile, and where that fails, since boxes can do it themselves. Installed stays
-// as it is: no verdict hangs on it. The error is that of a ctx that ended, or of the engine.
+// or built: on itself where there is nothing to compile, and where that fails, since boxes can do it themselves. Where Debian's archive does
+// not give a compiler of C it does without, for an hour. Installed stays as it is: no verdict hangs on it. The error is that of a ctx that
+// ended, or of the engine.
 func (b *Builder) compiled(ctx context.Context, on Image, d dependencies.Set) (Image, error) {
 	if len(d.Imports()) == 0 {
 		return on, nil
 	}
-	img, digest, err := planCompiled(on, d)
+	img, digest, err := planCompiled(on, d, true)
 	if err != nil {
 		return on, err
 	}
+	mark := markOf(digest)
+	if !mark.recent() {
+		img, err := b.compiledAs(ctx, img, digest, on, d, true)
+		if img.ID != on.ID || err != nil {
+			return img, err
+		}
+		mark.leave()
+	}
+	if img, digest, err = planCompiled(on, d, false); err != nil {
+		return on, err
+	}
+	return b.compiledAs(ctx, img, digest, on, d, false)
+}
+
+// compiledAs finds or builds the image img with that digest, for what is written in C too, or as if there were no compiler for it; on where
+// it cannot be built.
+func (b *Builder) compiledAs(ctx context.Context, img Image, digest string, on Image, d dependencies.Set, inC bool) (Image, error) {
 	if ok, err := b.findLabelled(ctx, &img, labelCompiled, digest); ok || err != nil {
 		return img, err
 	}
@@ -70,7 +88,7 @@ func (b *Builder) compiled(ctx context.Context, on Image, d dependencies.Set) (I
 	err = b.solve(building, img.Ref, map[string]fsutil.FS{source: newTreeFS(treeOf(compileFiles(d)))}, func(ctx context.Context, c gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
 		config := ocispecs.ImageConfig{User: installer, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, WorkingDir: "/work", Labels: labels}
 		media := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName("[dependencies] transfer the names of imported packages"))
-		root, err := compileOn(ctx, c, llb.Image(on.Ref, llb.ResolveModePreferLocal, llb.WithCustomName("[dependencies] take "+on.Ref)), media, slices.Sorted(maps.Keys(d.Imports())), out)
+		root, err := compileOn(ctx, c, llb.Image(on.Ref, llb.ResolveModePreferLocal, llb.WithCustomName("[dependencies] take "+on.Ref)), media, slices.Sorted(maps.Keys(d.Imports())), inC, out)
 		return root, config, err
 	})
 	switch {
@@ -88,8 +106,8 @@ func (b *Builder) compiled(ctx context.Context, on Image, d dependencies.Set) (I
 }
 
 // compileOn compiles in an image with dependencies what is imported below the roots in media. Where some of it is written in C, that image
-// gets a compiler for it first, and the boxes on it too; out is the way to Debian's archive.
-func compileOn(ctx context.Context, c gateway.Client, root, media llb.State, roots []string, out llb.RunOption) (llb.State, error) {
+// gets a compiler for it first if inC, and the boxes on it too; out is the way to Debian's archive.
+func compileOn(ctx context.Context, c gateway.Client, root, media llb.State, roots []string, inC bool, out llb.RunOption) (llb.State, error) {
 	const title = "[dependencies] "
 	find, err1 := specs.ReadFile(findCStep)
 	compile, err2 := specs.ReadFile(compileStep)
@@ -103,20 +121,20 @@ func compileOn(ctx context.Context, c gateway.Client, root, media llb.State, roo
 	// No script of a package that was installed has come to the place: the boxes of gates believe what lies there.
 	root = step(root, title+"make a place for what is compiled", stepMark, "mkdir /usr/lib/agent-go && chown "+installer+" /usr/lib/agent-go\n", nil, alone...).Root()
 	root = step(root, title+"look for what is written in C", stepMark, string(find), roots, asInstaller...).Root()
-	inC, err := readBuilt(ctx, c, root, "usr/lib/agent-go/found")
+	found, err := readBuilt(ctx, c, root, "usr/lib/agent-go/found")
 	if err != nil {
 		return root, err
 	}
-	if strings.TrimSpace(inC) != "" {
+	if inC && strings.TrimSpace(found) != "" {
 		root = step(root, title+"install "+strings.Join(cCompiler, " "), stepMark, "set -- '' '' --no-remove \"$@\"\n"+string(install), cCompiler, append(asRoot, out)...).Root()
 		root = step(root, title+"let what is written in C be compiled", stepMark, "touch /usr/lib/agent-go/cgo && chown "+installer+" /usr/lib/agent-go/cgo\n", nil, alone...).Root()
 	}
 	return step(root, title+"compile what is imported", stepMark, string(compile), roots, asInstaller...).Root(), nil
 }
 
-// planCompiled is what is known of the image before it is built, and its digest.
-func planCompiled(on Image, d dependencies.Set) (img Image, digest string, err error) {
-	parts := []any{on.ID, treeOf(compileFiles(d)).Digest(), cCompiler}
+// planCompiled is what is known of the image before it is built, for what is written in C too or not, and its digest.
+func planCompiled(on Image, d dependencies.Set, inC bool) (img Image, digest string, err error) {
+	parts := []any{on.ID, treeOf(compileFiles(d)).Digest(), cCompiler, inC}
 	for _, name := range []string{findCStep, compileStep} {
 		text, err := specs.ReadFile(name)
 		if err != nil {
@@ -135,11 +153,16 @@ func (b *Builder) hasCompiled(ctx context.Context, on Image, d dependencies.Set)
 	if len(d.Imports()) == 0 {
 		return true, nil
 	}
-	img, digest, err := planCompiled(on, d)
-	if err != nil || b.failures.recent(digest) != nil {
-		return true, err
+	for _, inC := range []bool{true, false} {
+		img, digest, err := planCompiled(on, d, inC)
+		if err != nil || b.failures.recent(digest) != nil {
+			return true, err
+		}
+		if !inC || !markOf(digest).recent() {
+			return b.findLabelled(ctx, &img, labelCompiled, digest)
+		}
 	}
-	return b.findLabelled(ctx, &img, labelCompiled, digest)
+	return false, nil
 }
 
 // compileFiles are what the compiling step is given: the manifests of all modules, and by module what it imports.

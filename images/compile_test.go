@@ -1,6 +1,7 @@
 package images
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -68,6 +69,26 @@ func TestWhatIsWrittenInCIsCompiled(t *testing.T) {
 printf 'package a\n\nimport "testing"\n\nfunc TestTwice(t *testing.T) {\n\tif Twice(21) != 42 {\n\t\tt.Fail()\n\t}\n}\n' >a_test.go
 /usr/lib/agent/go/run go vet . && /usr/lib/agent/go/run go test -v -x . 2>&1`
 	if text := e.prints(t, &container.Config{Image: img.ID, Entrypoint: []string{"/bin/sh", "-c", try, "sh", module, source}, NetworkDisabled: true}, nil); !strings.Contains(text, "PASS: TestTwice") || strings.Contains(text, "-p net ") {
+		t.Error(text)
+	}
+	// Where there was no compiler to be had a while ago it is not asked for again, and does not keep the rest from being made.
+	plain, err := b.installOnly(t.Context(), toolchain, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, digest, err := planCompiled(plain, d, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := markOf(digest)
+	mark.leave()
+	t.Cleanup(func() { _ = os.Remove(string(mark)) })
+	without, err := b.Install(t.Context(), toolchain, d)
+	if err != nil || without.ID == img.ID || without.ID == plain.ID {
+		t.Fatalf("%v: %+v", err, without)
+	}
+	t.Cleanup(func() { removeImage(t, e, without.ID) })
+	if text := e.prints(t, &container.Config{Image: without.ID, Entrypoint: []string{"/bin/sh", "-c", "command -v gcc || echo none"}, NetworkDisabled: true}, nil); strings.TrimSpace(text) != "none" {
 		t.Error(text)
 	}
 }

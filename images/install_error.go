@@ -167,7 +167,8 @@ func (l *failureLog) keep(key string, err error) error {
 	return err
 }
 
-// A slowMark is a file that is there after an installation has run out of time, so that the next runs wait less.
+// A slowMark is a file that is there after an installation has run out of time, or what it could do without was not to be had, so that the
+// next runs wait less.
 type slowMark string
 
 // markOf is the mark of the dependencies with this digest, "" where there is no place for one.
@@ -181,10 +182,24 @@ func markOf(digest string) slowMark {
 
 // patience is how long a package manager may take.
 func (m slowMark) patience() time.Duration {
-	if info, err := os.Stat(string(m)); err == nil && time.Since(info.ModTime()) < spareSlow {
+	if m.recent() {
 		return shortTime
 	}
 	return managerTime
+}
+
+// recent reports whether the mark was left within spareSlow.
+func (m slowMark) recent() bool {
+	info, err := os.Stat(string(m))
+	return err == nil && time.Since(info.ModTime()) < spareSlow
+}
+
+// leave makes the mark. Where that fails, only time is lost.
+func (m slowMark) leave() {
+	if m != "" {
+		_ = os.WriteFile(string(m), nil, 0o600)
+		_ = os.Chtimes(string(m), time.Time{}, time.Now())
+	}
 }
 
 // set makes or removes the mark, by how an installation ended. Where that fails, only time is lost.
@@ -195,7 +210,6 @@ func (m slowMark) set(err error) {
 	case !errors.As(err, &lacking) || !strings.Contains(lacking.Said, outOfTime):
 		_ = os.Remove(string(m))
 	case m.patience() == managerTime: // else the hour would never end
-		_ = os.WriteFile(string(m), nil, 0o600)
-		_ = os.Chtimes(string(m), time.Time{}, time.Now())
+		m.leave()
 	}
 }
