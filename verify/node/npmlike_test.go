@@ -121,8 +121,9 @@ func TestEveryMochaIsRead(t *testing.T) {
 	files["new/package.json"] = strings.Replace(files["new/package.json"], `{"test"`, `{"build": "node make.js", "test"`, 1)
 	files["new/make.js"] = "require('fs').writeFileSync('index.js', 'module.exports = 4;');\nprocess.exit(2);\n"
 	files["new/spec/a.js"] = "require('..');\n" + files["new/spec/a.js"]
-	// One file that cannot be loaded keeps none of the others from it.
+	// One file that cannot be loaded, or a suite that cannot be described, keeps none of the others from it.
 	files["new/spec/b.js"] = "require('./gone');\nit('never');\n"
+	files["new/spec/c.js"] = "describe('c', () => {\n  describe('within', () => {\n    it('fine', () => {});\n    require('./gone');\n  });\n});\n"
 	// The tests themselves are made, and no test script says by what.
 	files["made/package.json"] = strings.Replace(files["made/package.json"], `{"test": "mocha --reporter dot spec"}`, `{"compile": "node make.js", "test": "mocha --reporter dot \"out/**/*.js\" -s 0"}`, 1)
 	files["made/make.js"] = "require('fs').cpSync('spec', 'out/spec', { recursive: true });\n"
@@ -140,7 +141,7 @@ func TestEveryMochaIsRead(t *testing.T) {
 	for _, r := range out.Tests {
 		got = append(got, r.ID+" "+r.Outcome)
 	}
-	want := []string{"new/spec/b.js error"}
+	want := []string{"new/spec/b.js error", "new/spec/c.js error", "new/spec/c.js::c within > fine passed"}
 	for _, dir := range []string{".", "made", "new", "older", "oldest"} {
 		file := path.Join(dir, map[bool]string{true: "out"}[dir == "made"], "spec/a.js")
 		want = append(want, file+"::a > adds passed", file+"::a > fails failed", file+"::a > later skipped")
