@@ -58,7 +58,7 @@ func (b *Builder) compiled(ctx context.Context, on Image, d dependencies.Set) (I
 
 // compiledAs finds or builds the image img with that digest, for what is written in C too, or as if there were no compiler for it; on where
 // it cannot be built.
-func (b *Builder) compiledAs(ctx context.Context, img Image, digest string, on Image, d dependencies.Set, inC bool) (Image, error) {
+func (b *Builder) compiledAs(ctx context.Context, img Image, digest string, on Image, d dependencies.Set, cgo bool) (Image, error) {
 	if ok, err := b.findLabelled(ctx, &img, labelCompiled, digest); ok || err != nil {
 		return img, err
 	}
@@ -88,7 +88,7 @@ func (b *Builder) compiledAs(ctx context.Context, img Image, digest string, on I
 	err = b.solve(building, img.Ref, map[string]fsutil.FS{source: newTreeFS(treeOf(compileFiles(d)))}, func(ctx context.Context, c gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
 		config := ocispecs.ImageConfig{User: installer, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, WorkingDir: "/work", Labels: labels}
 		media := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName("[dependencies] transfer the names of imported packages"))
-		root, err := compileOn(ctx, c, llb.Image(on.Ref, llb.ResolveModePreferLocal, llb.WithCustomName("[dependencies] take "+on.Ref)), media, slices.Sorted(maps.Keys(d.Imports())), inC, out)
+		root, err := compileOn(ctx, c, llb.Image(on.Ref, llb.ResolveModePreferLocal, llb.WithCustomName("[dependencies] take "+on.Ref)), media, slices.Sorted(maps.Keys(d.Imports())), cgo, out)
 		return root, config, err
 	})
 	switch {
@@ -106,8 +106,8 @@ func (b *Builder) compiledAs(ctx context.Context, img Image, digest string, on I
 }
 
 // compileOn compiles in an image with dependencies what is imported below the roots in media. Where some of it is written in C, that image
-// gets a compiler for it first if inC, and the boxes on it too; out is the way to Debian's archive.
-func compileOn(ctx context.Context, c gateway.Client, root, media llb.State, roots []string, inC bool, out llb.RunOption) (llb.State, error) {
+// gets a compiler for it first if cgo, and the boxes on it too; out is the way to Debian's archive.
+func compileOn(ctx context.Context, c gateway.Client, root, media llb.State, roots []string, cgo bool, out llb.RunOption) (llb.State, error) {
 	const title = "[dependencies] "
 	find, err1 := specs.ReadFile(findCStep)
 	compile, err2 := specs.ReadFile(compileStep)
@@ -125,7 +125,7 @@ func compileOn(ctx context.Context, c gateway.Client, root, media llb.State, roo
 	if err != nil {
 		return root, err
 	}
-	if inC && strings.TrimSpace(found) != "" {
+	if cgo && strings.TrimSpace(found) != "" {
 		root = step(root, title+"install "+strings.Join(cCompiler, " "), stepMark, "set -- '' '' --no-remove \"$@\"\n"+string(install), cCompiler, append(asRoot, out)...).Root()
 		root = step(root, title+"let what is written in C be compiled", stepMark, "touch /usr/lib/agent-go/cgo && chown "+installer+" /usr/lib/agent-go/cgo\n", nil, alone...).Root()
 	}
@@ -133,8 +133,8 @@ func compileOn(ctx context.Context, c gateway.Client, root, media llb.State, roo
 }
 
 // planCompiled is what is known of the image before it is built, for what is written in C too or not, and its digest.
-func planCompiled(on Image, d dependencies.Set, inC bool) (img Image, digest string, err error) {
-	parts := []any{on.ID, treeOf(compileFiles(d)).Digest(), cCompiler, inC}
+func planCompiled(on Image, d dependencies.Set, cgo bool) (img Image, digest string, err error) {
+	parts := []any{on.ID, treeOf(compileFiles(d)).Digest(), cCompiler, cgo}
 	for _, name := range []string{findCStep, compileStep} {
 		text, err := specs.ReadFile(name)
 		if err != nil {
@@ -153,12 +153,12 @@ func (b *Builder) hasCompiled(ctx context.Context, on Image, d dependencies.Set)
 	if len(d.Imports()) == 0 {
 		return true, nil
 	}
-	for _, inC := range []bool{true, false} {
-		img, digest, err := planCompiled(on, d, inC)
+	for _, cgo := range []bool{true, false} {
+		img, digest, err := planCompiled(on, d, cgo)
 		if err != nil || b.failures.recent(digest) != nil {
 			return true, err
 		}
-		if !inC || !markOf(digest).recent() {
+		if !cgo || !markOf(digest).recent() {
 			return b.findLabelled(ctx, &img, labelCompiled, digest)
 		}
 	}

@@ -84,10 +84,10 @@ func (d Set) Importing(paths []string, read func(p string) ([]byte, error)) Set 
 	return d
 }
 
-// compiled reports whether the go command compiles a file on this system, with a compiler of C or without one.
-func compiled(p string, text []byte, inC bool) bool {
+// compiled reports whether the go command compiles a file on this system, with cgo or without.
+func compiled(p string, text []byte, cgo bool) bool {
 	system := build.Default
-	system.GOOS, system.CgoEnabled = "linux", inC
+	system.GOOS, system.CgoEnabled = "linux", cgo
 	system.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
 	ok, err := system.MatchFile(path.Dir(p), path.Base(p))
 	// What is vendored is compiled where it is imported.
