@@ -31,8 +31,8 @@ var scriptWords = []string{"if", "for", "while", "switch", "catch", "return", "f
 type Head struct {
 	// The class that it stands in or after, "" at the top of a file, and its name.
 	Class, Name string
-	// The line on which it begins, counted from 0.
-	Line int
+	// The lines on which it begins and ends, counted from 0.
+	Line, Last int
 	// Its parameters, each with whether it says its type, and whether the result does.
 	params map[string]bool
 	result bool
@@ -65,7 +65,7 @@ func Of(family lang.Family, lines []lang.Line) (heads []Head) {
 			continue
 		}
 		if h, ok := headAt(family, lines[i:min(len(lines), i+longestHead)], m[1]); ok {
-			h.Name, h.Line = name, i
+			h.Name, h.Line, h.Last = name, i, i+h.Last
 			if len(line.Code) > len(strings.TrimLeft(line.Code, " \t")) {
 				h.Class = class
 			}
@@ -73,6 +73,17 @@ func Of(family lang.Family, lines []lang.Line) (heads []Head) {
 		}
 	}
 	return heads
+}
+
+// Lines says of which lines, counted from 0, the heads in a text consist: those that Of lists.
+func Lines(family lang.Family, lines []lang.Line) map[int]bool {
+	of := map[int]bool{}
+	for _, h := range Of(family, lines) {
+		for i := h.Line; i <= h.Last; i++ {
+			of[i] = true
+		}
+	}
+	return of
 }
 
 // SaysLess reports whether functions of one name say of a parameter that they still have, or of their result, less often than
@@ -109,7 +120,7 @@ func SaysLess(then, now []Head) bool {
 	return false
 }
 
-// headAt reads a head from the byte of its first line behind the parenthesis that opens it. It is false for one without an end.
+// headAt reads a head from the byte of its first line behind the parenthesis that opens it; Last counts from that line. It is false for one without an end.
 func headAt(family lang.Family, lines []lang.Line, from int) (h Head, ok bool) {
 	h.params = map[string]bool{}
 	var param strings.Builder
@@ -125,6 +136,7 @@ func headAt(family lang.Family, lines []lang.Line, from int) (h Head, ok bool) {
 	}
 	for n, line := range lines {
 		code := line.Code
+		h.Last = n
 		if n == 0 {
 			code = code[from:]
 		}
