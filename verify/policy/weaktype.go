@@ -128,7 +128,7 @@ func slotsOf(f sourceFile, into map[string][]mark) {
 		}
 	}
 	scope, others := "", signature.WideNames(f.lang, f.lines)
-	var heads map[int]bool // what a helper of a test takes is no promise: what the test proves shows when it runs
+	var heads map[int]bool                        // what a helper of a test takes is no promise: what the test proves shows when it runs
 	if f.lang != lang.Go && lang.IsTest(f.path) { // Go compiles by these types, so that they decide what runs
 		heads = signature.Lines(f.lang, f.lines)
 	}
