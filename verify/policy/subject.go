@@ -52,9 +52,7 @@ func (b *block) speaksOnlyOf(names map[string]bool) bool {
 	about := func(code string) bool {
 		return slices.ContainsFunc(anyWord.FindAllString(code, -1), func(w string) bool { return names[w] || made[w] })
 	}
-	statements := slices.Concat(b.assertions, b.others)
-	slices.SortStableFunc(statements, func(x, y statement) int { return x.line - y.line })
-	for _, s := range statements {
+	for _, s := range b.statements() {
 		if s.line == b.from && !testform.Of(b.file.lang).Assertion.MatchString(s.code) {
 			continue // the test's own name
 		}
@@ -71,6 +69,19 @@ func (b *block) speaksOnlyOf(names map[string]bool) bool {
 		asserts = asserts || testform.Of(b.file.lang).Assertion.MatchString(s.code)
 	}
 	return asserts
+}
+
+// statements are those of a block, in order.
+func (b *block) statements() []statement {
+	return slices.SortedStableFunc(slices.Values(slices.Concat(b.assertions, b.others)), func(x, y statement) int { return x.line - y.line })
+}
+
+// joined are the statements of a block, in order, each on one line.
+func (b *block) joined() (list []string) {
+	for _, s := range b.statements() {
+		list = append(list, b.file.joined(s))
+	}
+	return list
 }
 
 // mostJoined bounds the lines of one statement.
@@ -90,10 +101,9 @@ func (f sourceFile) joined(s statement) string {
 // open counts the brackets of a piece of code that stay open.
 func open(code string) (n int) {
 	for _, c := range code {
-		switch c {
-		case '(', '[', '{':
+		if strings.ContainsRune("([{", c) {
 			n++
-		case ')', ']', '}':
+		} else if strings.ContainsRune(")]}", c) {
 			n--
 		}
 	}

@@ -196,13 +196,14 @@ func (b *block) lostIn(now *block, moved map[string]int, words, helpers map[stri
 		old[a.code]--
 		added = added || old[a.code] < 0
 	}
+	whole := testform.Whole(b.file.lang, b.joined(), now.joined())
 	for _, a := range b.assertions {
 		if old[a.code] <= 0 || moved[a.code] >= 0 || len(list) == drop {
 			continue
 		}
 		old[a.code]--
 		moved[a.code]++
-		if added && restated(a.code, words) || a.trivial(b.file.lang) && len(now.assertions) > 0 {
+		if added && (restated(a.code, words) || whole(b.file.joined(a))) || a.trivial(b.file.lang) && len(now.assertions) > 0 {
 			continue
 		}
 		// The line is that of the text before: after, there is none.

@@ -56,6 +56,13 @@ var weakerTests = []textChange{
 	{"test_a.py", "def test_a():\n    text = \"\"\"\na\n\"\"\".strip()\n    assert f()\n    assert g()\n", "def test_a():\n    text = \"\"\"\na\n\"\"\".strip()\n    assert f()\n"},
 	{"test_a.py", "def test_a(\n    x,\n):\n    assert f()\n    assert g()\n", "def test_a(\n    x,\n):\n    assert f()\n"},
 	{"test_a.py", "class TestA:\n    def test_x(self):\n        assert a()\nclass TestB:\n    def test_x(self):\n        assert b()\n        assert c()\n", "class TestA:\n    def test_x(self):\n        assert a()\nclass TestB:\n    def test_x(self):\n        assert b()\n"},
+	// The whole is compared, but of another value, with anything, or with itself.
+	{"test_a.py", pyTest("text = show(cart, 1)\nlines = text.split()\nassert lines[0] == 'a'\nassert lines[1] == 'b'"), pyTest("assert show(cart, 2) == 'a b'")},
+	{"test_a.py", pyTest("text = show(cart, 1)\nlines = text.split()\nassert lines[0] == 'a'\nassert lines[1] == 'b'"), pyTest("assert show(cart, 1) == ANY")},
+	{"test_a.py", pyTest("text = show(cart, 1)\nlines = text.split()\nassert lines[0] == 'a'\nassert lines[1] == 'b'"), pyTest("want = show(cart, 1)\nassert show(cart, 1) == want")},
+	{"test_a.py", pyTest("text = show(cart, 1)\nlines = text.split()\nassert lines[0] == 'a'\nassert cart.count == 1"), pyTest("assert show(cart, 1) == 'a b'")},
+	{"test_a.py", pyTest("text = show(cart, 1)\nlines = read(text)\nassert lines[0] == 'a'\nassert lines[1] == 'b'"), pyTest("assert show(cart, 1) == 'a b'")},
+	{"a.test.ts", jsTest("const text = show(cart); expect(text.length).toBe(3); expect(text[0]).toBe('a');"), jsTest("expect(show(cart)).toContain('a');")},
 	// A program of tests has no extension.
 	{"tests/run", "#!/usr/bin/env python3\n" + pyTest("assert cart.total() == 3"), "#!/usr/bin/env python3\n" + pyTest("print(cart.total())")},
 	// One that is always true.
@@ -122,6 +129,10 @@ var sameTests = []textChange{
 	{"a_test.go", goTest("if cart.A != 1 {\n\t\tt.Error(cart.A)\n\t}\n\tif cart.B != 1 {\n\t\tt.Error(cart.B)\n\t}"), goTest("same(t, cart)")},
 	{"a.test.ts", jsTest("expect(cart.a).toBe(1);\n    expect(cart.b).toBe(2);"), jsTest("expect(cart).toEqual({ a: 1, b: 2 });")},
 	{"a.test.ts", jsTest("expect(cart.a).toBe(1);\n    expect(cart.b).toBe(2);"), jsTest("expectCart(cart);")},
+	// Of what was asserted in parts the whole is compared with a constant.
+	{"test_a.py", pyTest("text = show(cart, 1)\nlines = text.strip().splitlines()\nassert lines[0].rstrip().endswith('a')\nassert lines[1] == 'b'"), pyTest("want = 'a\\nb'\nassert show(cart, 1) == want")},
+	{"test_a.py", pyTest("text = show(\n    cart,\n    1,\n)\nassert len(text) == 3\nassert text[0] == 'a'\nassert 'b' in text"), pyTest("text = show(\n    cart,\n    1,\n)\nself.assertEqual(text, {'a': 1, 'b': None})")},
+	{"a.test.ts", jsTest("const text = show(cart);\n    expect(text.length).toBe(3);\n    expect(text[0]).toBe('a');"), jsTest("expect(show(cart)).toEqual(['a', 'b', 'c']);")},
 	// Text that only looks like it.
 	{"test_a.py", pyTest("assert f()"), pyTest("assert f() == \"it.skip(\"")},
 	{"test_a.py", pyTest("assert f()"), "# @pytest.mark.skip\n" + pyTest("assert f()")},
