@@ -221,10 +221,7 @@ function obeyMain(recorder) {
 // watchSignals has the process write before a signal ends it. Where the program has a listener
 // of its own, the signal is left to that. No listener of ours is seen.
 function watchSignals(recorder) {
-  const { noDeprecation } = process;
-  process.noDeprecation = true;
-  const { Signal } = process.binding("signal_wrap");
-  process.noDeprecation = noDeprecation;
+  const Signal = signalHandle();
   const names = require("node:os").constants.signals;
   for (const [name, number] of Object.entries(names).filter(([, n]) => SIGNALS.includes(n))) {
     const watch = new Signal();
@@ -237,6 +234,23 @@ function watchSignals(recorder) {
     };
     watch.start(number);
   }
+}
+
+// signalHandle is node's own class of what watches a signal. Node makes one when it is told of a first listener, as here of
+// one that nobody adds, and closes it when that is gone; it gives the class away nowhere else.
+function signalHandle() {
+  let found;
+  const hook = require("node:async_hooks").createHook({
+    init: (id, type, trigger, resource) => (found = type === "SIGNALWRAP" ? resource.constructor : found),
+  });
+  hook.enable();
+  try {
+    process.emit("newListener", "SIGWINCH");
+    process.emit("removeListener", "SIGWINCH");
+  } finally {
+    hook.disable();
+  }
+  return found;
 }
 
 try {

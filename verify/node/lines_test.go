@@ -127,16 +127,21 @@ func expectTrace(t *testing.T, got *check.Trace, files map[string]string, names 
 
 func TestLinesThatTestsOfNodeExecuteAreTold(t *testing.T) {
 	t.Parallel()
-	b := checktest.NewBench(t, traceFiles, sandbox.Limits{})
 	known := []string{"lib/main.js", "lib/thread.js", "lib/child.js", "lib/quit.js", "lib/never.js", "lib/typed.ts", "lib/compiled.ts", "lib/only_types.ts"}
-	b.Lines = allLines(traceFiles, append(known, "lib/unknown.py", "lib/broken.js")...)
-	out := Tests.Run(t.Context(), b)
-	for _, r := range out.Tests {
-		if r.Bad() {
-			t.Errorf("%s: %s", r.ID, r.Message)
+	for _, pinned := range []string{"20", "24"} {
+		files := maps.Clone(traceFiles)
+		files[".nvmrc"] = pinned
+		b := checktest.NewBench(t, files, sandbox.Limits{})
+		b.Tools, _ = Suited(b.Tools, nil, b.View)
+		b.Lines = allLines(files, append(known, "lib/unknown.py", "lib/broken.js")...)
+		out := Tests.Run(t.Context(), b)
+		for _, r := range out.Tests {
+			if r.Bad() {
+				t.Errorf("%s: %s", r.ID, r.Message)
+			}
 		}
+		expectTrace(t, out.Traced, files, known...)
 	}
-	expectTrace(t, out.Traced, traceFiles, known...)
 }
 
 func TestProcessesAreMeasuredOnlyWhenLinesAreAsked(t *testing.T) {
