@@ -158,6 +158,8 @@ func TestGoInABoxCompilesOnlyWhatIsNew(t *testing.T) {
 		printf 'package m\n\nimport "net/http"\n\nfunc unused() { _ = http.StatusOK }\n' >m.go
 		printf 'package m\n\nimport "testing"\n\nfunc TestM(*testing.T) {}\n' >m_test.go
 		go=/usr/lib/agent/go/run
+		/usr/local/bin/go vet -x . 2>&1
+		[ "$(/usr/local/bin/go env GOPROXY) $(GOPROXY=direct /usr/local/bin/go env GOPROXY)" = "off direct" ]
 		for command in 'build' 'vet' 'vet -json' 'test'; do $go go $command -x . 2>&1; done
 		$go staticcheck . && exit 1
 		echo end`}}, &container.HostConfig{

@@ -3,14 +3,17 @@
 #
 #	go.sh RUN
 #
-# RUN is the text of go_run.sh, which becomes /usr/lib/agent/go/run. The source of the tools is in /media.
+# RUN is the text of go_run.sh, which becomes /usr/lib/agent/go/run. The source of the tools is in /media. The go that commands of people, of
+# models and of the workspace's own gates find is started by it too: there is no network from which it could get modules.
 set -eu
 umask 022
 agent=/usr/lib/agent
 mkdir -p $agent/go $agent/go-cache $agent/staticcheck-cache /tmp/warm
 printf '%s' "$1" >$agent/go/run
 chmod 0555 $agent/go/run
-ln -s /usr/lib/go-1.26/bin/go /usr/lib/go-1.26/bin/gofmt /usr/local/bin/
+ln -s /usr/lib/go-1.26/bin/gofmt /usr/local/bin/
+printf '#!/bin/sh\nexec %s/go/run go "$@"\n' $agent >/usr/local/bin/go
+chmod 0555 /usr/local/bin/go
 
 # Every command that a gate gives has entries of its own in the cache: they are filled by giving it to a program
 # that imports all of the standard library.
@@ -18,7 +21,7 @@ cd /tmp/warm
 printf 'module warm\n\ngo 1.26\n' >go.mod
 {
 	printf 'package main\n\nimport (\n'
-	go list std | grep -Ev '(^|/)(internal|vendor)(/|$)|^builtin$' | sed 's/.*/\t_ "&"/'
+	/usr/lib/go-1.26/bin/go list std | grep -Ev '(^|/)(internal|vendor)(/|$)|^builtin$' | sed 's/.*/\t_ "&"/'
 	printf ')\n\nfunc main() {}\n'
 } >main.go
 printf 'package main\n\nimport "testing"\n\nfunc Test(*testing.T) {}\n' >main_test.go
