@@ -167,6 +167,7 @@
 //	verify/crash                  crash reports of Python, node and Go
 //	verify/golang                 Go's checks
 //	verify/python                 Python's checks
+//	verify/python/requires        what a workspace of Python asks to have installed
 //	verify/node                   those of JavaScript and TypeScript
 //	verify/node/glob              the patterns by which runners of tests name files
 //	verify/node/listing           which files the configuration of a runner of tests lists

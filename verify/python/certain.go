@@ -1,12 +1,11 @@
 package python
 
 import (
-	"regexp"
-	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
+	"agent/verify/python/requires"
 )
 
 // Where a project does not check its types, or not those of a file, an annotation
@@ -108,17 +107,14 @@ func (s surroundings) unnamedImport(f check.Finding) bool {
 		return m == nil
 	}
 	top, _, _ := strings.Cut(m[1], ".")
-	name := regexp.MustCompile(`(?i)\b` + strings.ReplaceAll(regexp.QuoteMeta(top), "_", "[-_.]") + `\b`)
-	return !slices.ContainsFunc(requirementFiles(s.view), func(p string) bool { return name.MatchString(s.view.Text(p)) })
+	return !requires.Names(s.view, top)
 }
 
-// requirementName matches the files in which a project names what it needs.
-var requirementName = lazyregexp.New(`(?:^|/)(?:pyproject\.toml|setup\.py|setup\.cfg|tox\.ini|Pipfile|environment\.ya?ml|[\w-]*requirements[\w-]*\.(?:txt|in)|requirements/[^/]+\.(?:txt|in))$`)
-
-func requirementFiles(v check.View) []string {
-	return check.Recall(v, "requirement files", func() []string {
-		return slices.DeleteFunc(slices.Clone(v.Paths()), func(p string) bool { return !requirementName.MatchString(p) })
-	})
+// absent reports whether a finding is that a module is not installed which the workspace asked for before the patch: where
+// the project runs mypy it is.
+func absent(v check.View, f check.Finding) bool {
+	m := missingModule.FindStringSubmatch(f.Message)
+	return f.Rule == "import-not-found" && m != nil && !strings.Contains(m[1], ".") && requires.Names(check.OnBase(v.Base), m[1])
 }
 
 var (

@@ -121,7 +121,7 @@ func runMypy(ctx context.Context, b check.Bench, roots []string, root string) ch
 		return out
 	}
 	own := mypyOnce(ctx, b, typesCommand(b, roots, root, &promise, cacheDir(b.View)))
-	own.Findings = slices.DeleteFunc(promised(own.Findings, promise.blind), func(f check.Finding) bool { return f.File != "" && !promise.covers(f.File) })
+	own.Findings = slices.DeleteFunc(promised(own.Findings, promise.blind), func(f check.Finding) bool { return f.File != "" && !promise.covers(f.File) || absent(b.View, f) })
 	own.Detail = "mypy as the project runs it"
 	if own.Verdict != "" || own.Blocked != "" || promise.everything {
 		return own

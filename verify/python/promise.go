@@ -11,6 +11,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
+	"agent/verify/python/requires"
 )
 
 // A typePromise is how a project checks its types itself.
@@ -177,7 +178,7 @@ func AsksBase(name string, cs workspace.Changeset) bool {
 // by it as it was has not judged by what the patch makes of it.
 func saysPromise(p string) bool {
 	_, read := definition(p)
-	return read != nil || pinnedFiles.MatchString(p) || requirementName.MatchString(p)
+	return read != nil || pinnedFiles.MatchString(p) || requires.In(p)
 }
 
 // asksForWarnings reports whether a command of a root makes a tool's warnings count: its

@@ -181,3 +181,18 @@ func TestUnittestsAreThoseThatTheProjectRuns(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestAModuleThatTheProjectAskedForIsNoFindingOfMypys(t *testing.T) {
+	t.Parallel()
+	base := viewOf(t, map[string]string{"pyproject.toml": "[project]\ndependencies = ['feed-sgml (>=1, <2)', 'requests']\n", "a.py": ""}).Base
+	v := check.NewView(base, workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "requirements.txt", After: []byte("fresh\n")}}})
+	for module, want := range map[string]bool{"feed_sgml": true, "requests": true, "fresh": false, "nowhere": false, "requests.nowhere": false} {
+		f := check.Finding{Rule: "import-not-found", Message: `Cannot find implementation or library stub for module named "` + module + `"`}
+		if got := absent(v, f); got != want {
+			t.Errorf("%s: %t", module, got)
+		}
+		if f.Rule = "import-untyped"; absent(v, f) {
+			t.Errorf("%s: %s", module, f.Rule)
+		}
+	}
+}
