@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -85,11 +86,12 @@ func traceOf(ctx context.Context, b check.Bench) *check.Trace {
 	if !ok || json.Unmarshal(res.Stdout.Head, &a) != nil {
 		return &check.Trace{}
 	}
-	for _, p := range a.Never {
-		if !a.tells(b.View, p) {
-			delete(a.Code, p)
-		}
-	}
+	a.Others = slices.DeleteFunc(a.Others, ofConfig.MatchString)
+	maps.DeleteFunc(a.Code, func(p string, _ []int) bool {
+		// What was loaded as it stands, and as part of what was built as well, may have been executed there.
+		never, bundled := slices.Contains(a.Never, p), slices.ContainsFunc(a.Others, built.MatchString)
+		return never && !a.tells(b.View, p) || len(a.Ran[p]) == 0 && bundled
+	})
 	t := check.Trace{Code: check.Lines{}, Ran: check.Lines{}}
 	for p, list := range a.Code {
 		if asked, ok := b.Lines[p]; ok {
@@ -99,6 +101,9 @@ func traceOf(ctx context.Context, b check.Bench) *check.Trace {
 	}
 	return &t
 }
+
+// ofConfig matches the file that Vite makes of its configuration.
+var ofConfig = lazyregexp.New(`\.timestamp-\d+-[0-9a-f]+\.mjs$`)
 
 // built matches the files that come of others.
 var built = lazyregexp.New(`(^|/)(?:dist|build|out|bundles?)/`)

@@ -195,6 +195,27 @@ func TestUnknownLinesAreNoneThatWereNotExecuted(t *testing.T) {
 	}
 }
 
+// A file that is loaded for one thing may be executed for another in what was built of it.
+func TestWhatABundleMayHaveExecutedIsUnknown(t *testing.T) {
+	t.Parallel()
+	lib := "exports.f = () =>\n  1;\nexports.g = 2;\n"
+	for dir, known := range map[string]bool{"lib": true, "dist": false} {
+		files := map[string]string{
+			"package.json": `{"scripts": {"test": "node check.js"}}`, "src/lib.js": lib,
+			"check.js": "require('./src/lib').g;\nrequire('node:fs').mkdirSync('" + dir + "');\nrequire('node:fs').copyFileSync('src/lib.js', '" + dir + "/lib.js');\nrequire('./" + dir + "/lib').f();\n",
+		}
+		b := checktest.NewBench(t, files, sandbox.Limits{})
+		b.Lines = check.Lines{"src/lib.js": {2}}
+		out := Commands.Run(t.Context(), b)
+		if out.Traced == nil || len(out.Tests) != 1 || out.Tests[0].Bad() {
+			t.Fatalf("%+v", out)
+		}
+		if _, told := out.Traced.Code["src/lib.js"]; told != known {
+			t.Errorf("%s: %+v", dir, out.Traced)
+		}
+	}
+}
+
 // A command that only looks at the program, as checkers of types do, has executed nothing of it.
 func TestACommandThatReadsSourcesExecutesNothing(t *testing.T) {
 	t.Parallel()
