@@ -31,7 +31,8 @@
 //	/usr/lib/agent/go/run     how a gate starts Go and staticcheck
 //	/usr/lib/agent/go-cache   the standard library compiled, vetted and tested, for that
 //	/agent/guest     the guest, process 1 of every box, in the last layer
-//	/agent/*         the files of toolchain/, read-only; one of them, trace.pth, is where interpreters of Python look
+//	/agent/*         the files of toolchain/, read-only; one of them, trace.pth, is where interpreters of Python look,
+//	                 and has them know the workspace's own distributions
 //	/snapshot        empty here, the workspace in a snapshot, sealed
 //	/work            empty; a box mounts a tmpfs there, and works in it
 //

@@ -1,0 +1,130 @@
+"""The distributions that a workspace is itself, for importlib.metadata: nothing installs them in a box.
+
+    distributions(context)
+
+It is what a finder answers with (docs.python.org/3/library/importlib.metadata, "Extending the search algorithm"); trace.pth has one in
+every interpreter of a box. What is really installed is found before. Names, versions and entry points are those of pyproject.toml,
+setup.cfg and setup.py in the workspace's directory and two levels below, of which nothing is run. A version that is found
+out when the project is built is looked for in its modules, and is 0.0.0 where it is not there. Entry points of
+pytest are left out: a patch that writes one would have its code in pytest before any test.
+"""
+
+import configparser
+import glob
+import importlib.metadata
+import os
+import pathlib
+import re
+
+WORK = "/work"
+MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py")
+LEFT_OUT = "pytest11"
+MAX_FILE = 1 << 20  # bytes
+MAX_PROJECTS = 100
+VERSION_FILES = ("__init__.py", "_version.py", "version.py", "__version__.py", "__about__.py", "about.py")
+VERSION = re.compile(r"""^(?:__version__|version|VERSION|__VERSION__)\s*(?::\s*\w+\s*)?=\s*['"]([^'"\n]{1,100})['"]""", re.M)
+
+
+class Own(importlib.metadata.Distribution):
+    """A distribution of which no file is installed."""
+
+    def __init__(self, root, texts):
+        self.root, self.texts = root, texts
+
+    def read_text(self, filename):
+        return self.texts.get(filename)
+
+    def locate_file(self, path):
+        return pathlib.Path(self.root) / path
+
+
+def distributions(context=None):
+    """Yields those that a context asks for: by name, and not where it names other places to look in."""
+    if context is not None and "path" in vars(context):
+        return
+    wanted = getattr(context, "name", None)
+    for root in roots():
+        try:
+            project = read(root)
+        except Exception:  # whatever a workspace holds is no reason to fail
+            continue
+        if project["name"] and (wanted is None or plain(project["name"]) == plain(wanted)):
+            yield Own(root, texts(project))
+
+
+def roots():
+    found = set()
+    for above in ("", "*/", "*/*/"):
+        for name in MANIFESTS:
+            found.update(map(os.path.dirname, glob.iglob(f"{WORK}/{above}{name}")))
+    return sorted(found, key=lambda root: (root.count("/"), root))[:MAX_PROJECTS]
+
+
+def plain(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def text(*path):
+    name = os.path.join(*path)
+    if not os.path.isfile(name) or os.path.getsize(name) > MAX_FILE:
+        return ""
+    with open(name, encoding="utf-8", errors="replace") as f:
+        return f.read()
+
+
+def read(root):
+    """What the manifests of one directory say; the first that says something has it."""
+    project = {"name": "", "version": "", "summary": "", "groups": {}}
+    place = ""
+    if found := text(root, "pyproject.toml"):
+        import tomllib
+
+        doc = tomllib.loads(found)
+        own, tool = doc.get("project", {}), doc.get("tool", {})
+        poetry = tool.get("poetry", {})
+        for key, name in ("name", "name"), ("version", "version"), ("summary", "description"):
+            project[key] = str(own.get(name) or poetry.get(name) or "")
+        groups = {**own.get("entry-points", {}), **poetry.get("plugins", {}), "console_scripts": {**poetry.get("scripts", {}), **own.get("scripts", {})}}
+        groups["gui_scripts"] = own.get("gui-scripts", {})
+        project["groups"] = {g: {k: str(v) for k, v in points.items()} for g, points in groups.items()}
+        place = str(tool.get("hatch", {}).get("version", {}).get("path") or tool.get("pdm", {}).get("version", {}).get("path") or "")
+    if found := text(root, "setup.cfg"):
+        config = configparser.RawConfigParser(strict=False)
+        config.read_string(found)
+        for key, name in ("name", "name"), ("version", "version"), ("summary", "description"):
+            value = config.get("metadata", name, fallback="")
+            if not project[key] and not re.match(r"(?:attr|file)\s*:", value):
+                project[key] = value
+        if config.has_section("options.entry_points"):
+            for group, points in config.items("options.entry_points"):
+                project["groups"].setdefault(group, dict(re.split(r"\s*=\s*", line.strip(), maxsplit=1) for line in points.splitlines() if "=" in line))
+    if not project["name"]:
+        script = text(root, "setup.py")
+        for key in "name", "version":
+            if found := re.search(rf"""\b{key}\s*=\s*['"]([\w.+!-]{{1,100}})['"]""", script):
+                project[key] = project[key] or found[1]
+    if not re.match(r"v?\d", project["version"]):
+        project["version"] = built_version(root, project["name"], place)
+    return project
+
+
+def built_version(root, name, place):
+    module = re.sub(r"[-.]+", "_", name)
+    files = [place] if place else []
+    for top in "src", "", "lib":
+        for directory in module, module.lower():
+            files += [os.path.join(top, directory, f) for f in VERSION_FILES] + [os.path.join(top, directory + ".py")]
+    for file in files:
+        if found := VERSION.search(text(root, file)):
+            return found[1]
+    return "0.0.0"
+
+
+def texts(project):
+    line = lambda value: " ".join(value.split())
+    points = "".join(
+        f"[{line(group)}]\n" + "".join(f"{line(name)} = {line(to)}\n" for name, to in names.items()) + "\n"
+        for group, names in project["groups"].items() if names and group != LEFT_OUT
+    )
+    head = f"Metadata-Version: 2.1\nName: {line(project['name'])}\nVersion: {line(project['version'])}\nSummary: {line(project['summary'])}\n"
+    return {"METADATA": head, "entry_points.txt": points}

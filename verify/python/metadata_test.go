@@ -1,0 +1,65 @@
+package python
+
+import (
+	"strings"
+	"testing"
+
+	"agent/sandbox"
+	"agent/verify/checktest"
+)
+
+// metadataTests ask importlib.metadata for the projects of the workspace, as programs do for their own version.
+const metadataTests = `import importlib.metadata as m
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("name, version", [
+    ("shop-cart", "1.2.3"), ("Shop.Cart", "1.2.3"), ("tax", "4.5"), ("old_style", "2.0"), ("rated", "0.7"), ("script", "3.1"), ("unknown", "0.0.0"),
+])
+def test_version(name, version):
+    assert m.version(name) == version
+
+
+def test_child():
+    assert subprocess.check_output([sys.executable, "-c", "import importlib.metadata as m; print(m.version('shop-cart'))"]) == b"1.2.3\n"
+
+
+def test_installed_first():
+    assert m.version("pytest") != "0.1"
+    assert not [e for e in m.entry_points(group="pytest11") if "shop" in e.value]
+    assert [d.version for d in m.distributions(name="tax", path=["/nowhere"])] == []
+
+
+def test_entry_points():
+    assert [e.value for e in m.entry_points(group="shop.plugins")] == ["shop_cart.plug:Plug"]
+    assert {e.name for e in m.entry_points(group="console_scripts")} >= {"cart", "old"}
+    assert m.metadata("shop-cart")["Summary"] == "A cart."
+    with pytest.raises(m.PackageNotFoundError):
+        m.version("broken")
+`
+
+func TestAWorkspaceIsADistribution(t *testing.T) {
+	t.Parallel()
+	b := checktest.NewBench(t, map[string]string{
+		"pyproject.toml": "[project]\nname = 'shop-cart'\nversion = '1.2.3'\ndescription = \"A\\ncart.\"\n[project.scripts]\ncart = 'shop_cart:main'\n" +
+			"[project.entry-points.'shop.plugins']\nplug = 'shop_cart.plug:Plug'\n[project.entry-points.pytest11]\nshop = 'shop_cart.testing'\n",
+		"test_metadata.py":        metadataTests,
+		"libs/tax/pyproject.toml": "[project]\nname = 'tax'\ndynamic = ['version']\n[tool.hatch.version]\npath = 'src/about_tax.py'\n", "libs/tax/src/about_tax.py": "__version__ = '4.5'\n",
+		"libs/old/setup.cfg":   "[metadata]\nname = old-style\nversion = 2.0\n[options.entry_points]\nconsole_scripts =\n    old = old:main\n",
+		"libs/rated/setup.cfg": "[metadata]\nname = rated\nversion = attr: rated.__version__\n", "libs/rated/rated/__init__.py": "__version__: str = \"0.7\"\n",
+		"libs/script/setup.py":        "from setuptools import setup\nsetup(name='script', version='3.1')\nraise SystemExit('not run')\n",
+		"libs/unknown/pyproject.toml": "[tool.poetry]\nname = 'unknown'\n", "libs/broken/pyproject.toml": "[project\nname = 'broken'\n", "libs/pytest/pyproject.toml": "[project]\nname = 'pytest'\nversion = '0.1'\n",
+	}, sandbox.Limits{})
+	out := Pytest.Run(t.Context(), b)
+	if !strings.Contains(out.Detail, "10 passed") {
+		t.Errorf("%s: %s", out.Detail, out.Output)
+	}
+	for _, r := range out.Tests {
+		if r.Bad() {
+			t.Errorf("%s: %s", r.ID, r.Message)
+		}
+	}
+}
