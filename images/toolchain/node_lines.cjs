@@ -12,10 +12,11 @@
 // The text is that of the file with this name in the directory: the path as it was then, or what a loader
 // made of it, or of something else with a source map that names a file that is asked for.
 // others are the files of the workspace that were executed besides and have no source map. A
-// file that stays empty is that of a process which was killed, or could not be measured.
+// file without any is that of a process which was killed, or could not be measured.
 //
 // Nothing of the program is changed. A process that a signal ends is ended by the same one once it
-// has written, and a thread is terminated once it has. One that takes V8's coverage by
+// has written, and a thread is terminated once it has. A process that has begun to write, for which it puts down an empty line, is
+// killed by its parent only when it is done: runners end theirs so half a second after they asked them to. One that takes V8's coverage by
 // itself would find it reset, so it is left alone.
 "use strict";
 
@@ -24,15 +25,16 @@ const ROOT = "/work/";
 const MAX_TEXT = 8 << 20; // characters of one text
 const MAX_OTHERS = 5000;
 const MAX_THREADS = 1024;
-const PATIENCE = 2000; // milliseconds that a thread has to write before it is terminated
+const PATIENCE = 2000; // milliseconds that a thread has to write before it is terminated, and a process that has begun to
 const SIGNALS = [1, 2, 15]; // HUP, INT, TERM
+const BEGUN = "\n"; // what a process writes before its record
 
 const fs = require("node:fs");
 const path = require("node:path");
 const threads = require("node:worker_threads");
 
 // What the program may put something else in the place of.
-const { readFileSync, writeFileSync, appendFileSync, existsSync } = fs;
+const { readFileSync, writeFileSync, appendFileSync, existsSync, readdirSync, statSync } = fs;
 const { parse, stringify } = JSON;
 const { kill, pid } = process;
 
@@ -65,6 +67,7 @@ function start() {
     flush();
   });
   if (threads.isMainThread) watchSignals(recorder);
+  watchChildren();
 }
 
 class Recorder {
@@ -80,6 +83,7 @@ class Recorder {
   take() {
     try {
       let result = [];
+      appendFileSync(this.file, BEGUN);
       this.session.post("Profiler.takePreciseCoverage", (error, answer) => (result = error ? [] : answer.result));
       const record = { scripts: [], others: [] };
       const texts = new Map(); // path and length: the record of such a text
@@ -216,6 +220,24 @@ function obeyMain(recorder) {
   };
   channel.unref();
   return done;
+}
+
+// watchChildren has children that write what they executed be killed after that.
+function watchChildren() {
+  const { ChildProcess } = require("node:child_process");
+  const end = ChildProcess.prototype.kill;
+  const still = new Int32Array(new SharedArrayBuffer(4));
+  const writes = (child) =>
+    readdirSync(DIRECTORY).some((name) => name.startsWith(`${child}-0-`) && statSync(`${DIRECTORY}/${name}`).size === BEGUN.length);
+  ChildProcess.prototype.kill = function (...args) {
+    try {
+      const until = Date.now() + PATIENCE;
+      while (["SIGKILL", 9].includes(args[0]) && Date.now() < until && writes(this.pid)) Atomics.wait(still, 0, 0, 5);
+    } catch {
+      // Who cannot be waited for is killed as the program wants it.
+    }
+    return end.apply(this, args);
+  };
 }
 
 // watchSignals has the process write before a signal ends it. Where the program has a listener

@@ -195,6 +195,36 @@ func TestUnknownLinesAreNoneThatWereNotExecuted(t *testing.T) {
 	}
 }
 
+// killingTests kill a process that has begun to say what it executed, and is slow to.
+const killingTests = `const { spawn } = require('node:child_process');
+const fs = require('node:fs');
+const c = spawn(process.execPath, ['child.js']);
+c.stdout.once('data', () => {
+  c.kill();
+  setInterval(() => {
+    const begun = fs.readdirSync('/tmp/agent-lines').some((f) => f.startsWith(c.pid + '-') && fs.statSync('/tmp/agent-lines/' + f).size > 0);
+    if (begun) c.kill('SIGKILL');
+  }, 1);
+});
+c.on('exit', () => process.exit(0));
+`
+
+func TestAProcessThatTellsItsLinesIsKilledAfterThat(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"package.json": `{"scripts": {"test": "node check.js"}}`, "check.js": killingTests,
+		"child.js": "require('./slow');\nrequire('./lib')();\nconsole.log('ready');\nsetInterval(() => {}, 1000);\n", "lib.js": "function f() { // ran\n  return 1; // ran\n}\nmodule.exports = f; // ran\n",
+		"slow.js": "const { Session } = require('node:inspector');\nconst { post } = Session.prototype;\nSession.prototype.post = function (...args) {\n  for (const end = Date.now() + 300; Date.now() < end;);\n  return post.apply(this, args);\n};\n",
+	}
+	b := checktest.NewBench(t, files, sandbox.Limits{})
+	b.Lines = allLines(files, "lib.js")
+	out := Commands.Run(t.Context(), b)
+	if len(out.Tests) != 1 || out.Tests[0].Bad() {
+		t.Errorf("%+v", out)
+	}
+	expectTrace(t, out.Traced, files, "lib.js")
+}
+
 // A file that is loaded for one thing may be executed for another in what was built of it.
 func TestWhatABundleMayHaveExecutedIsUnknown(t *testing.T) {
 	t.Parallel()
