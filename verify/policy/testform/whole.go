@@ -30,8 +30,10 @@ var equalities = map[lang.Family][]*lazyregexp.Regexp{
 		lazyregexp.New(`^self\.assertEqual\(\s*(.+),\s*([^,]+?),?\s*\)$`),
 	},
 	lang.Script: {
-		lazyregexp.New(`^expect\(\s*(.+?)\s*\)\.(?:toBe|toEqual|toStrictEqual)\(\s*(.+?)\s*\);?$`),
-		lazyregexp.New(`^assert\.(?:strictEqual|deepStrictEqual|deepEqual)\(\s*(.+),\s*([^,]+?)\s*\);?$`),
+		// Of objects toEqual compares no more than what can be enumerated, so `{}` is equal to many.
+		lazyregexp.New(`^expect\(\s*(.+?)\s*\)\.(?:toBe|toStrictEqual)\(\s*(.+?)\s*\);?$`),
+		lazyregexp.New(`^expect\(\s*(.+?)\s*\)\.toEqual\(\s*([^{]+?)\s*\);?$`),
+		lazyregexp.New(`^assert\.(?:strictEqual|deepStrictEqual)\(\s*(.+),\s*([^,]+?)\s*\);?$`),
 	},
 }
 
