@@ -10,6 +10,7 @@ pytest are left out: a patch that writes one would have its code in pytest befor
 """
 
 import configparser
+import functools
 import glob
 import importlib.metadata
 import os
@@ -52,7 +53,9 @@ def distributions(context=None):
             yield Own(root, texts(project))
 
 
+@functools.cache
 def roots():
+    """The directories with a manifest, which are looked for once in a process: many ask many times."""
     found = set()
     for above in ("", "*/", "*/*/"):
         for name in MANIFESTS:
@@ -121,7 +124,9 @@ def built_version(root, name, place):
 
 
 def texts(project):
-    line = lambda value: " ".join(value.split())
+    def line(value):
+        return " ".join(value.split())
+
     points = "".join(
         f"[{line(group)}]\n" + "".join(f"{line(name)} = {line(to)}\n" for name, to in names.items()) + "\n"
         for group, names in project["groups"].items() if names and group != LEFT_OUT
