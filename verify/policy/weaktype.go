@@ -127,14 +127,14 @@ func slotsOf(f sourceFile, into map[string][]mark) {
 			into[key] = append(into[key], f.mark(n.Line, "wide", codes, n.Wide || n.Part))
 		}
 	}
-	scope, others := "", signature.WideNames(f.lang, f.lines)
-	var heads map[int]bool                        // what a helper of a test takes is no promise: what the test proves shows when it runs
-	if f.lang != lang.Go && lang.IsTest(f.path) { // Go compiles by these types, so that they decide what runs
+	scope, others, heads := "", signature.WideNames(f.lang, f.lines), map[int]bool{}
+	// What a helper of a test takes is no promise: what the test proves shows when it runs. Go compiles by these types.
+	if f.lang != lang.Go && lang.IsTest(f.path) {
 		heads = signature.Lines(f.lang, f.lines)
 	}
 	for i, line := range f.lines {
 		// A line of data annotates nothing.
-		if len(line.Code) > secret.MaxLine || heads[i] {
+		if len(line.Code) > secret.MaxLine {
 			continue
 		}
 		if m := form.scope.FindStringSubmatch(line.Code); m != nil {
@@ -142,7 +142,7 @@ func slotsOf(f sourceFile, into map[string][]mark) {
 		}
 		add := func(name string, at int) {
 			typ := typeAt(line.Code[at:], f.lang)
-			if typ == "" || f.lang == lang.Go && slices.Contains(goWords, name) {
+			if typ == "" || heads[i] || f.lang == lang.Go && slices.Contains(goWords, name) {
 				return
 			}
 			wide, codes := slices.Contains(form.wide, typ) || slices.Contains(others, typ), ""
