@@ -5,7 +5,8 @@
 It is what a finder answers with (docs.python.org/3/library/importlib.metadata, "Extending the search algorithm"); trace.pth has one in
 every interpreter of a box. What is really installed is found before. Names, versions and entry points are those of pyproject.toml,
 setup.cfg and setup.py in the workspace's directory and two levels below, of which nothing is run. A version that is found
-out when the project is built is looked for in its modules, and is 0.0.0 where it is not there. Entry points of
+out when the project is built is looked for in its modules, and is 0.0.0 where it is not there. Only the project
+in the workspace's own directory has entry points, to modules that are there: those of others nothing would find. Entry points of
 pytest are left out: a patch that writes one would have its code in pytest before any test.
 """
 
@@ -50,7 +51,7 @@ def distributions(context=None):
         except Exception:  # whatever a workspace holds is no reason to fail
             continue
         if project["name"] and (wanted is None or plain(project["name"]) == plain(wanted)):
-            yield Own(root, texts(project))
+            yield Own(root, texts(root, project))
 
 
 @functools.cache
@@ -123,13 +124,17 @@ def built_version(root, name, place):
     return "0.0.0"
 
 
-def texts(project):
+def texts(root, project):
     def line(value):
         return " ".join(value.split())
 
+    def there(to):
+        module = re.split(r"[.:\s]", to.strip(), maxsplit=1)[0]
+        return root == WORK and any(os.path.exists(os.path.join(root, top, module + end)) for top in ("", "src", "lib") for end in ("/__init__.py", ".py"))
+
     points = "".join(
-        f"[{line(group)}]\n" + "".join(f"{line(name)} = {line(to)}\n" for name, to in names.items()) + "\n"
-        for group, names in project["groups"].items() if names and group != LEFT_OUT
+        f"[{line(group)}]\n" + "".join(f"{line(name)} = {line(to)}\n" for name, to in names.items() if there(to)) + "\n"
+        for group, names in project["groups"].items() if group != LEFT_OUT
     )
     head = f"Metadata-Version: 2.1\nName: {line(project['name'])}\nVersion: {line(project['version'])}\nSummary: {line(project['summary'])}\n"
     return {"METADATA": head, "entry_points.txt": points}
