@@ -70,6 +70,10 @@ class Recorder:
             self.out.flush()
 
     def pytest_collection_finish(self, session):
+        # Before a patch and with it the same examples are tried: what is found by chance alone is no patch's.
+        core = sys.modules.get("hypothesis.core")
+        if core is not None and getattr(core, "global_force_seed", 0) is None:
+            core.global_force_seed = 0
         self.write("collected", ids=[self.named(item.nodeid) for item in session.items])
 
     def pytest_collectreport(self, report):

@@ -50,3 +50,14 @@ func TestUnittestsRunAndSomeTestsAreAskedForAlone(t *testing.T) {
 		t.Errorf("asked for %s alone, ran\n%s", stock, got)
 	}
 }
+
+func TestExamplesAreTheSameOnBothSides(t *testing.T) {
+	t.Parallel()
+	b := checktest.NewBench(t, map[string]string{
+		"hypothesis/__init__.py": "", "hypothesis/core.py": "global_force_seed = None\n",
+		"test_seed.py": "import hypothesis.core\n\n\ndef test_seed():\n    assert hypothesis.core.global_force_seed == 0\n",
+	}, sandbox.Limits{})
+	if out := Pytest.Run(t.Context(), b); !strings.Contains(out.Detail, "1 passed") {
+		t.Errorf("%s: %s", out.Detail, out.Output)
+	}
+}
