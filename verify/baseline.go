@@ -51,12 +51,10 @@ func (s *session) baseline(ctx context.Context, group string, defs []check.Check
 	if len(todo) == 0 {
 		return // not worth a row: it costs nothing to find out again
 	}
-	large := s.large.Load()
 	err := s.withBox(ctx, s.req.layer(), "baseline-", group, func(box *sandbox.Box) {
 		for i, def := range todo {
 			s.results.begin(def.Name, true)
 			out := def.Run(ctx, s.warm(s.bench(box, s.base, s.before), todo[:i]))
-			out = s.again(ctx, s.req.layer(), "baseline-", group, large, out, func(box *sandbox.Box) check.Outcome { return def.Run(ctx, s.bench(box, s.base, s.before)) })
 			// What a cancelled command left behind is no outcome.
 			if ctx.Err() != nil {
 				return

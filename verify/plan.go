@@ -337,7 +337,6 @@ func (s *session) program(ctx context.Context, def check.Check) {
 		s.results.candidate(def.Name, out)
 		return
 	}
-	large := s.large.Load()
 	err := s.withBox(ctx, s.req.patched(), "", def.Group, func(box *sandbox.Box) {
 		select {
 		case <-s.settled:
@@ -358,13 +357,6 @@ func (s *session) program(ctx context.Context, def check.Check) {
 			b.Timeout = s.results.patience(def.Name, b.Timeout)
 		}
 		out := s.configured(ctx, def, b, cs)
-		out = s.again(ctx, s.req.patched(), "", def.Group, large, out, func(box *sandbox.Box) check.Outcome {
-			if err := box.Apply(ctx, cs); err != nil {
-				return check.Infraf("apply the patch: %v", err)
-			}
-			b.Box = box
-			return s.configured(ctx, def, b, cs)
-		})
 		if ctx.Err() == nil {
 			s.results.candidate(def.Name, out)
 		}

@@ -21,7 +21,8 @@ import (
 	"agent/verify/typecache"
 )
 
-// defaultTimeout bounds every command but the smoke test's, which has its own watch: a whole test suite has to fit.
+// defaultTimeout bounds every command but the smoke test's, which has its own
+// watch. It is long, because a whole test suite has to fit.
 const defaultTimeout = 5 * time.Minute
 
 // A session is one call of Verify. Its data goes one way: plan decides which
@@ -53,8 +54,7 @@ type session struct {
 	since map[string]time.Time
 
 	// The engine went away, or a box that nothing in it had ended.
-	lost  atomic.Bool
-	large atomic.Bool // tests ran out of memory, and have more from then on
+	lost atomic.Bool
 
 	// Closed when the changeset is final. final may be read after that only, but
 	// for the static box, which sets it.
@@ -84,7 +84,8 @@ func newSession(v *Verifier, req Request, emit func(Event)) *session {
 	return s
 }
 
-// turn waits for a turn among the boxes of this machine, and returns what gives it back. Without one all are slower, no more.
+// turn waits for a turn among the boxes of this machine, and returns what gives it
+// back. One that cannot be had costs nobody the verdict: all are only slower then.
 func (s *session) turn(ctx context.Context) (give func()) {
 	give, err := s.take(ctx, s.req.Rank)
 	if err == nil {
@@ -96,7 +97,8 @@ func (s *session) turn(ctx context.Context) (give func()) {
 	return func() {}
 }
 
-// bench prepares what a gate works with on one side: v is what stands in the box at that moment, e the program of that side.
+// bench prepares what a gate works with on one side: v is what stands in the
+// box at that moment, e the program of that side.
 func (s *session) bench(box check.Runner, v check.View, e check.Entry) check.Bench {
 	return check.Bench{Box: box, Tools: s.tools, View: v, Timeout: s.req.Config.Timeout, Smoke: s.req.Config.Smoke, Entry: e}
 }
@@ -106,12 +108,9 @@ func (s *session) bench(box check.Runner, v check.View, e check.Entry) check.Ben
 // The error is that of the start. A box that does not close is remarked on, not
 // more: its label and its lease let anyone remove it later.
 func (s *session) withBox(ctx context.Context, on Layer, side, group string, use func(box *sandbox.Box)) error {
-	purpose, limits := side+group, s.req.Config.Limits
-	if group == check.GroupTests && s.large.Load() {
-		limits, _ = room.More(limits)
-	}
+	purpose := side + group
 	box, err := s.boxes.Start(ctx, sandbox.Spec{
-		Image: on.Snapshot, Delta: on.Delta, Run: s.req.Run, Purpose: purpose, Lease: s.req.Lease, Limits: room.For(limits, s.req.Base), Runtime: s.req.Config.Runtime,
+		Image: on.Snapshot, Delta: on.Delta, Run: s.req.Run, Purpose: purpose, Lease: s.req.Lease, Limits: room.For(s.req.Config.Limits, s.req.Base), Runtime: s.req.Config.Runtime,
 	})
 	if err != nil {
 		var away *sandbox.UnavailableError
@@ -135,25 +134,16 @@ func (s *session) withBox(ctx context.Context, on Layer, side, group string, use
 	return nil
 }
 
-// again runs tests that ran out of memory once more, in a box with more of it; large says that they had it already.
-func (s *session) again(ctx context.Context, on Layer, side, group string, large bool, out check.Outcome, run func(box *sandbox.Box) check.Outcome) check.Outcome {
-	if _, more := room.More(s.req.Config.Limits); !more || large || group != check.GroupTests || out.Verdict != check.OOM {
-		return out
-	}
-	s.large.Store(true)
-	s.results.note("the tests ran out of the box's memory, and are run again with more")
-	_ = s.withBox(ctx, on, side, group, func(box *sandbox.Box) { out = run(box) })
-	return out
-}
-
 // reachesOut reports whether the checks of a group are for programs that may have a
 // way out: the workspace's own, not the tools that look at it.
 func reachesOut(group string) bool {
 	return group == check.GroupSmoke || group == check.GroupTests || strings.HasPrefix(group, check.GroupOwn)
 }
 
-// settle fixes the bytes of the candidate: the programs may start. It is called exactly once in a session that starts a static
-// box, also when the formatter did not work: a job that waits for ever would be worse than one that runs for a verdict of infra.
+// settle fixes the bytes of the candidate: the programs may start. It is called
+// exactly once in a session that starts a static box, also when the formatter
+// did not work, because a job that waits for ever would be worse than one that
+// runs for a verdict that is infra anyway.
 func (s *session) settle(cs workspace.Changeset) {
 	s.final = cs
 	s.results.settle(cs)
@@ -163,8 +153,9 @@ func (s *session) settle(cs workspace.Changeset) {
 	}
 }
 
-// seenBy is what a check in a box of its own sees of a changeset: all of it, but for one with a configuration, which stays as it
-// was with all that it reads.
+// seenBy is what a check in a box of its own sees of a changeset: all of
+// it, but for one with a configuration, which stays as it was with all that it
+// reads.
 func (s *session) seenBy(def check.Check, cs workspace.Changeset) workspace.Changeset {
 	if def.Config == nil {
 		return cs
@@ -175,7 +166,8 @@ func (s *session) seenBy(def check.Check, cs workspace.Changeset) workspace.Chan
 	return rest
 }
 
-// warm lends a bench the types cache when every check that ran before it in its box is one that runs no code of the workspace.
+// warm lends a bench the types cache when every check that ran before it in its
+// box is one that runs no code of the workspace.
 func (s *session) warm(b check.Bench, earlier []check.Check) check.Bench {
 	if s.types != nil && !slices.ContainsFunc(earlier, func(c check.Check) bool { return !c.Inert }) {
 		b.Known = s.types

@@ -24,19 +24,6 @@ const (
 	spareInodes = 50_000
 )
 
-// moreMemory is how many times as much tests get that ran out of memory: of the eighth of a machine that programs have otherwise,
-// tests before a patch and with it leave a quarter.
-const moreMemory = 3
-
-// More returns limits with more memory for programs; ok is false where somebody has set it.
-func More(lim sandbox.Limits) (more sandbox.Limits, ok bool) {
-	if lim.Memory != 0 || lim.Programs == 0 {
-		return lim, false
-	}
-	lim.Programs *= moreMemory
-	return lim, true
-}
-
 // For returns the limits of the boxes that package verify asks for when they must hold
 // base, so that others can start them ahead. A workspace that is larger than the
 // usual /work gets a larger one, so that its size is never charged to the patch.

@@ -98,7 +98,7 @@ func general() []Setting {
 		{Name: "protect.paths", Default: "[]", About: "patterns of paths that need an approval of their own (--allow protected)", scope: add, kind: protectedPaths()},
 		{Name: "exclude", Env: "AGENT_EXCLUDE", Default: "[]", About: "patterns left out of the snapshot", scope: free, kind: list(nil)},
 		{Name: "timeout", Env: "AGENT_TIMEOUT", Default: "5m0s", About: "time limit of each gate but smoke", scope: lower, kind: duration(func(v *values) *time.Duration { return &v.verify.Timeout }), owned: true},
-		{Name: "limits.memory", Env: "AGENT_MEMORY", About: "memory of a box; empty: an eighth of the machine, 1 to 4 GiB (thrice that for tests that ran out of it), and the size of /work", scope: lower, kind: memory(), owned: true, held: "1280MiB"},
+		{Name: "limits.memory", Env: "AGENT_MEMORY", About: "memory of a box; empty: an eighth of the machine, 1 to 4 GiB, and the size of /work", scope: lower, kind: memory(), owned: true, held: "1280MiB"},
 		{Name: "limits.cpus", Env: "AGENT_CPUS", Default: "2", About: "processors of a box", scope: lower, kind: processors(), owned: true},
 		{Name: "limits.pids", Env: "AGENT_PIDS", Default: "256", About: "processes in a box", scope: lower, kind: processes(), owned: true},
 		{
