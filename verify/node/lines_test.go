@@ -125,6 +125,18 @@ func expectTrace(t *testing.T, got *check.Trace, files map[string]string, names 
 	}
 }
 
+// traceOfScript is what the one command of a test script, which has to pass, says of the lines that it is asked about.
+func traceOfScript(t *testing.T, files map[string]string, asked check.Lines) *check.Trace {
+	t.Helper()
+	b := checktest.NewBench(t, files, sandbox.Limits{})
+	b.Lines = asked
+	out := Commands.Run(t.Context(), b)
+	if len(out.Tests) != 1 || out.Tests[0].Bad() {
+		t.Errorf("%+v", out)
+	}
+	return out.Traced
+}
+
 func TestLinesThatTestsOfNodeExecuteAreTold(t *testing.T) {
 	t.Parallel()
 	known := []string{"lib/main.js", "lib/thread.js", "lib/child.js", "lib/quit.js", "lib/never.js", "lib/typed.ts", "lib/compiled.ts", "lib/only_types.ts"}
@@ -184,13 +196,7 @@ func TestUnknownLinesAreNoneThatWereNotExecuted(t *testing.T) {
 				"package.json": `{"scripts": {"build": "node make.js", "test": "npm run build && node check.js"}}`, "make.js": "require('./other');\n", "lib.js": lib, "other.js": "module.exports = 1; // not\n",
 				"whole.js": "module.exports = 1; // ran\n", "check.js": "require('./whole');\n" + c.test,
 			}
-			b := checktest.NewBench(t, files, sandbox.Limits{})
-			b.Lines = allLines(files, "lib.js", "whole.js", "other.js")
-			out := Commands.Run(t.Context(), b)
-			if len(out.Tests) != 1 || out.Tests[0].Bad() {
-				t.Errorf("%+v", out)
-			}
-			expectTrace(t, out.Traced, files, c.known...)
+			expectTrace(t, traceOfScript(t, files, allLines(files, "lib.js", "whole.js", "other.js")), files, c.known...)
 		})
 	}
 }
@@ -216,13 +222,7 @@ func TestAProcessThatTellsItsLinesIsKilledAfterThat(t *testing.T) {
 		"child.js": "require('./slow');\nrequire('./lib')();\nconsole.log('ready');\nsetInterval(() => {}, 1000);\n", "lib.js": "function f() { // ran\n  return 1; // ran\n}\nmodule.exports = f; // ran\n",
 		"slow.js": "const { Session } = require('node:inspector');\nconst { post } = Session.prototype;\nSession.prototype.post = function (...args) {\n  for (const end = Date.now() + 300; Date.now() < end;);\n  return post.apply(this, args);\n};\n",
 	}
-	b := checktest.NewBench(t, files, sandbox.Limits{})
-	b.Lines = allLines(files, "lib.js")
-	out := Commands.Run(t.Context(), b)
-	if len(out.Tests) != 1 || out.Tests[0].Bad() {
-		t.Errorf("%+v", out)
-	}
-	expectTrace(t, out.Traced, files, "lib.js")
+	expectTrace(t, traceOfScript(t, files, allLines(files, "lib.js")), files, "lib.js")
 }
 
 // A file that is loaded for one thing may be executed for another in what was built of it.
@@ -234,14 +234,12 @@ func TestWhatABundleMayHaveExecutedIsUnknown(t *testing.T) {
 			"package.json": `{"scripts": {"test": "node check.js"}}`, "src/lib.js": lib,
 			"check.js": "require('./src/lib').g;\nrequire('node:fs').mkdirSync('" + dir + "');\nrequire('node:fs').copyFileSync('src/lib.js', '" + dir + "/lib.js');\nrequire('./" + dir + "/lib').f();\n",
 		}
-		b := checktest.NewBench(t, files, sandbox.Limits{})
-		b.Lines = check.Lines{"src/lib.js": {2}}
-		out := Commands.Run(t.Context(), b)
-		if out.Traced == nil || len(out.Tests) != 1 || out.Tests[0].Bad() {
-			t.Fatalf("%+v", out)
+		got := traceOfScript(t, files, check.Lines{"src/lib.js": {2}})
+		if got == nil {
+			t.Fatalf("%s: nothing was measured", dir)
 		}
-		if _, told := out.Traced.Code["src/lib.js"]; told != known {
-			t.Errorf("%s: %+v", dir, out.Traced)
+		if _, told := got.Code["src/lib.js"]; told != known {
+			t.Errorf("%s: %+v", dir, got)
 		}
 	}
 }
@@ -253,13 +251,7 @@ func TestACommandThatReadsSourcesExecutesNothing(t *testing.T) {
 		"package.json": `{"scripts": {"test": "node node_modules/checker/cli.js"}}`, "lib.js": "module.exports = (n) => n + 1; // not\n", "index.d.ts": "export default function (n: number): number;\n",
 		"node_modules/checker/package.json": `{"version": "1.0.0"}`, "node_modules/checker/cli.js": "require('node:fs').readFileSync('/work/lib.js');\n",
 	}
-	b := checktest.NewBench(t, files, sandbox.Limits{})
-	b.Lines = allLines(files, "lib.js")
-	out := Commands.Run(t.Context(), b)
-	if len(out.Tests) != 1 || out.Tests[0].Bad() {
-		t.Errorf("%+v", out)
-	}
-	expectTrace(t, out.Traced, files, "lib.js")
+	expectTrace(t, traceOfScript(t, files, allLines(files, "lib.js")), files, "lib.js")
 }
 
 // forkingRunner runs the tests as vitest does: in a process and in a thread that it ends when they are over.

@@ -120,7 +120,8 @@ func SaysLess(then, now []Head) bool {
 	return false
 }
 
-// headAt reads a head from the byte of its first line behind the parenthesis that opens it; Last counts from that line. It is false for one without an end.
+// headAt reads a head from the byte of its first line behind the parenthesis that opens it; Last counts from that line. It is
+// false for one without an end.
 func headAt(family lang.Family, lines []lang.Line, from int) (h Head, ok bool) {
 	h.params = map[string]bool{}
 	var param strings.Builder
