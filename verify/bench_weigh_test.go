@@ -230,8 +230,12 @@ func (s scale) weigh(t *testing.T, side trial.Side, confirm bool) {
 // A test that is weakened is held, also in two steps, and one that is rewritten honestly is not: over all rows of
 // the tables, in three languages. AGENT_BENCH_WEAKENINGS names one of them. It takes minutes.
 func TestBenchWeakenings(t *testing.T) {
+	only := os.Getenv("AGENT_BENCH_WEAKENINGS")
+	if only != "" && !slices.ContainsFunc(weighedLanguages(), func(l weighedLanguage) bool { return l.name == only }) {
+		t.Fatalf("AGENT_BENCH_WEAKENINGS=%s: no language is called that", only)
+	}
 	for _, l := range weighedLanguages() {
-		if only := os.Getenv("AGENT_BENCH_WEAKENINGS"); only != "" && only != l.name {
+		if only != "" && only != l.name {
 			continue
 		}
 		began := time.Now()
