@@ -12,15 +12,13 @@ import (
 	"agent/sandbox/workbench"
 )
 
-// What may go through one box's way out: connections, and bytes of all of them in
-// both directions.
+// What may go through one box's way out: connections, and bytes of all of them in both directions.
 const (
 	maxConnections = 1000
 	maxEgress      = 256 << 20
 )
 
-// ReachedEgress is in Result.Reached when a command wanted more than that. Only the
-// host counts, so no guest can say it.
+// ReachedEgress is in Result.Reached when a command wanted more than that. Only the host counts, so no guest can say it.
 const ReachedEgress = "its way out (1000 connections, 256 MiB)"
 
 // errSpent ends the connections of a box that has had its share.
@@ -28,8 +26,7 @@ var errSpent = errors.New("the box has had all that may go through its way out")
 
 // An Egress serves the connections that leave a box. *egress.Proxy is one.
 type Egress interface {
-	// Serve serves one connection to its end, and returns soon after that of ctx. It
-	// need not close it.
+	// Serve serves one connection to its end, and returns soon after that of ctx. It need not close it.
 	Serve(ctx context.Context, conn net.Conn)
 }
 
@@ -41,9 +38,8 @@ type way struct {
 	spent  atomic.Bool
 }
 
-// AllowEgress gives the commands that follow a way out of the box, to what e serves,
-// and tells them by HTTP_PROXY and the like; nil takes it away. A box has none
-// otherwise. What goes through is bounded for the box as a whole.
+// AllowEgress gives the commands that follow a way out of the box, to what e serves, and tells them by HTTP_PROXY and
+// the like; nil takes it away. A box has none otherwise. What goes through is bounded for the box as a whole.
 func (b *Box) AllowEgress(e Egress) {
 	b.way = nil
 	if e != nil {
@@ -51,14 +47,16 @@ func (b *Box) AllowEgress(e Egress) {
 	}
 }
 
-// answer reads the answer to a command, and serves the connections that come before
-// it. None of them is left when it returns.
+// answer reads the answer to a command, and serves the connections that come before it. None of them is left when it
+// returns.
 func (b *Box) answer(ctx context.Context, limit int, a *guest.Answer, at workbench.Console) error {
 	if b.way == nil {
 		return wire.ReadJSONAfter(b.stream, wire.KindEnded, limit, a, at.Show)
 	}
 	link := wire.NewLink(b.stream)
 	var serving sync.WaitGroup
+	// A place on the link is free once the bytes are through: what served them may not have returned yet.
+	places := make(chan struct{}, wire.MaxChannels)
 	ctx, cancel := context.WithCancel(ctx)
 	err := wire.ReadJSONAfter(b.stream, wire.KindEnded, limit, a, func(kind wire.Kind, payload []byte) error {
 		if kind == wire.KindOutput {
@@ -74,9 +72,12 @@ func (b *Box) answer(ctx context.Context, limit int, a *guest.Answer, at workben
 		inner, outer := net.Pipe()
 		serving.Go(func() {
 			defer outer.Close()
-			if b.way.admit() {
-				b.way.to.Serve(ctx, outer)
+			if !b.way.admit() {
+				return
 			}
+			places <- struct{}{}
+			defer func() { <-places }()
+			b.way.to.Serve(ctx, outer)
 		})
 		return link.Carry(number, metered{inner, b.way}, nil)
 	})
