@@ -105,6 +105,8 @@ const (
 	NoDependencies Kind = "no-dependencies"
 	// It was measured, and no changed line of the file was executed.
 	NotExecuted Kind = "not-executed"
+	// Tests of the language ran, and of no line of the file it could be measured whether they executed it.
+	NotMeasured Kind = "not-measured"
 	Unknown     Kind = "unknown" // it was not recorded
 )
 

@@ -47,7 +47,9 @@ func (e *Evidence) Hold(list []Unproven) []policy.Hold {
 		return nil
 	}
 	reason := "Nothing that ran has executed the change"
-	if i := slices.IndexFunc(list, func(u Unproven) bool { return u.Gate == check.GateTests && u.Kind != NotExecuted }); i >= 0 {
+	if i := slices.IndexFunc(list, func(u Unproven) bool {
+		return u.Gate == check.GateTests && u.Kind != NotExecuted && u.Kind != NotMeasured
+	}); i >= 0 {
 		reason += ": " + list[i].Reason
 	} else if imports > 0 {
 		reason = fmt.Sprintf("The tests ran, and executed no changed line but %d that import something, of %d", imports, missed)
@@ -194,6 +196,26 @@ func (e *Evidence) unexecutedFiles() []Unproven {
 	return []Unproven{{
 		Gate: check.GateTests, Kind: NotExecuted, Part: true,
 		Reason: fmt.Sprintf("nothing that ran executes what the patch changes in %s", some(files)),
+	}}
+}
+
+// unmeasuredFiles tells of changed files of the program of which nothing says which lines ran, though tests of their language
+// did, and had been asked: then Hold takes these tests' word, and this is what says so.
+func (e *Evidence) unmeasuredFiles() []Unproven {
+	var files []string
+	trace, asked := e.traced(), Asked(e.Final)
+	for _, p := range slices.Sorted(maps.Keys(asked)) {
+		_, measured := trace.Code[p]
+		if l := programOf(*e.changeOf(p)); !measured && l != nil && e.executes(l) && !e.ownGate(l.Tests, true) && !e.starts(p) {
+			files = append(files, p)
+		}
+	}
+	if len(files) == 0 {
+		return nil
+	}
+	return []Unproven{{
+		Gate: check.GateTests, Kind: NotMeasured, Part: true,
+		Reason: fmt.Sprintf("the tests passed; whether they execute what the patch changes in %s could not be measured", some(files)),
 	}}
 }
 

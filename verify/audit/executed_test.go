@@ -114,6 +114,7 @@ func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 		blocked        string // the workspace before the patch
 		reason         string // of the hold
 		audit          int    // files of which nothing was executed, in a sentence
+		unmeasured     string // what the sentence says of files of which it is not known
 	}{
 		"a line that ran":                {tests: trace(1)},
 		"a line of tests that all fail":  {tests: trace(1), end: "failed", reason: "no changed line: none of 1", audit: 1},
@@ -130,8 +131,10 @@ func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 			patch: map[string]string{"a.py": "import b\n\nx = b.y if b else 1\n"}, reason: "no changed line but 1 that import something, of 2", audit: 1,
 		},
 		"nothing that could run":    {tests: &check.Trace{Code: check.Lines{"a.py": {}}}},
-		"nothing measured":          {},
-		"one of two files":          {tests: trace(), patch: map[string]string{"a.py": "x = 2\n", "b.py": "y = 2\n"}, audit: 1},
+		"nothing measured":          {unmeasured: "in a.py could not"},
+		"nothing of either":         {patch: map[string]string{"a.py": "x = 2\n", "b.py": "y = 2\n"}, unmeasured: "in a.py and 1 more could not"},
+		"a comment and code":        {patch: map[string]string{"a.py": "# x\nx = 1\n", "b.py": "y = 2\n"}, unmeasured: "in b.py could not"},
+		"one of two files":          {tests: trace(), patch: map[string]string{"a.py": "x = 2\n", "b.py": "y = 2\n"}, audit: 1, unmeasured: "in b.py could not"},
 		"a program of Go":           {tests: goTrace, command: "/tmp/program", by: "go", patch: map[string]string{"c.go": "package main\n\nfunc main() {}\n"}, audit: 1},
 		"a library of Go beside it": {tests: goTrace, command: "/tmp/program", by: "go", patch: map[string]string{"c.go": "package c\n\nvar C = 1\n"}, reason: "no changed line: none of 1", audit: 1},
 		"a test beside it that ran": {tests: trace(), patch: map[string]string{"a.py": "x = 2\n", "test_a.py": "y = 2\n"}, reason: "no changed line: none of 1", audit: 1},
@@ -156,6 +159,10 @@ func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 		}
 		if len(list) != c.audit {
 			t.Errorf("%s: %+v", name, list)
+		}
+		unknown := e.unmeasuredFiles()
+		if len(unknown) > 0 != (c.unmeasured != "") || len(unknown) > 0 && (unknown[0].Kind != NotMeasured || !unknown[0].Part || !strings.Contains(unknown[0].Reason, c.unmeasured)) {
+			t.Errorf("%s: %+v", name, unknown)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (e *Evidence) Unproven() []Unproven {
 	list = append(append(list, e.inert()...), t.untested()...)
 	// Where no test ran that is the news, and says this too.
 	if e.Tested() {
-		list = append(list, e.unexecutedFiles()...)
+		list = append(append(list, e.unexecutedFiles()...), e.unmeasuredFiles()...)
 	}
 	list = append(list, e.unread()...)
 	return append(list, e.unjudged()...)
