@@ -296,16 +296,24 @@ func debian(root llb.State, d dependencies.Set, out llb.RunOption) (llb.State, e
 }
 
 // whatThereIs makes of groups of names the first of each that the archive has. What the image has in some version stays as it is.
+// Where Debian's own packages are built, dh-python has a table of which package is which of the index: what it names comes before
+// the guesses of a group, whose first is the name in the index behind "python3-".
 const whatThereIs = `apt-get -q -o Acquire::Check-Valid-Until=false -o Acquire::Retries=3 -o APT::Update::Error-Mode=any update
+(cd /tmp && apt-get -q download dh-python && dpkg-deb --fsys-tarfile dh-python_*.deb | tar -xO ./usr/share/dh-python/dist/cpython3_fallback |
+	awk 'NF == 2 && $2 ~ /^python3-[a-z0-9.+-]+$/ { name = tolower($1); gsub(/[-_.]+/, "-", name); print name, $2 }' >names) || :
+touch /tmp/names
 found=
 for group; do
-	for name in $(echo "$group" | tr '|' ' '); do
+	index=${group%%|*}
+	for name in $(awk -v name="${index#python3-}" '$1 == name { print $2 }' /tmp/names) $(echo "$group" | tr '|' ' '); do
 		if apt-cache policy "$name" | grep -q 'Candidate: [^(]'; then
 			found="$found $name"
 			break
 		fi
 	done
 done
+rm -f /tmp/names /tmp/dh-python_*.deb
+echo "$found" >/usr/lib/agent/standby
 [ -n "$found" ] || { rm -rf /var/lib/apt/lists/*; exit 0; }
 set -- '' '' --no-remove --no-upgrade $found
 `

@@ -323,14 +323,12 @@ END
 		rm -rf /deps/python/sitecustomize* /deps/python/usercustomize* /deps/python/__pycache__
 		;;
 	apt-standby)
-		for group in $settings; do
-			for name in $(echo "$group" | tr '|' ' '); do
-				# shellcheck disable=SC2016 # the marks are dpkg's
-				state=$(dpkg-query -W -f '${Status} ${Version}' "$name" 2>/dev/null) || continue
-				[ "$state" != "${state#install ok installed }" ] || continue
-				echo "$index debian $name ${state#install ok installed }" >>/deps/.report
-				break
-			done
+		# The step that installed them found out what they are called.
+		for name in $(cat /usr/lib/agent/standby); do
+			# shellcheck disable=SC2016 # the marks are dpkg's
+			state=$(dpkg-query -W -f '${Status} ${Version}' "$name" 2>/dev/null) || continue
+			[ "$state" != "${state#install ok installed }" ] || continue
+			echo "$index debian $name ${state#install ok installed }" >>/deps/.report
 		done
 		;;
 	go)
