@@ -1,9 +1,10 @@
 """The distributions that a workspace is itself, for importlib.metadata: nothing installs them in a box.
 
     distributions(context)
+    write_scripts(directory, paths)
 
-It is what a finder answers with (docs.python.org/3/library/importlib.metadata, "Extending the search algorithm"); trace.pth has one in
-every interpreter of a box. What is really installed is found before. Names, versions and entry points are those of pyproject.toml,
+The first is what a finder answers with (docs.python.org/3/library/importlib.metadata, "Extending the search algorithm"); trace.pth has one in
+every interpreter of a box. The second makes the commands of a project as pip does when it installs one, for tests that start them. What is really installed is found before. Names, versions and entry points are those of pyproject.toml,
 setup.cfg and setup.py in the workspace's directory and two levels below, of which nothing is run. A version that is found
 out when the project is built is looked for in its modules, and is 0.0.0 where it is not there. Only the project
 in the workspace's own directory has entry points, to modules that are there: those of others nothing would find. Entry points of
@@ -102,14 +103,63 @@ def read(root):
         if config.has_section("options.entry_points"):
             for group, points in config.items("options.entry_points"):
                 project["groups"].setdefault(group, dict(re.split(r"\s*=\s*", line.strip(), maxsplit=1) for line in points.splitlines() if "=" in line))
+    script = text(root, "setup.py")
     if not project["name"]:
-        script = text(root, "setup.py")
         for key in "name", "version":
             if found := re.search(rf"""\b{key}\s*=\s*['"]([\w.+!-]{{1,100}})['"]""", script):
                 project[key] = project[key] or found[1]
+    for group, points in written(script).items():
+        project["groups"].setdefault(group, points)
     if not re.match(r"v?\d", project["version"]):
         project["version"] = built_version(root, project["name"], place)
     return project
+
+
+def written(script):
+    """The entry points that a setup.py spells out, by group."""
+    import ast
+
+    groups = {}
+    for node in ast.walk(ast.parse(script)) if "entry_points" in script else ():
+        if isinstance(node, ast.keyword) and node.arg == "entry_points":
+            try:
+                found = ast.literal_eval(node.value)
+            except ValueError:  # it is computed
+                continue
+            if isinstance(found, str):
+                config = configparser.RawConfigParser(strict=False, delimiters="=")
+                config.optionxform = str
+                config.read_string(found)
+                found = {group: "\n".join(f"{k} = {v}" for k, v in config.items(group)) for group in config.sections()}
+            for group, lines in found.items():
+                lines = lines.splitlines() if isinstance(lines, str) else lines
+                groups[group] = dict(re.split(r"\s*=\s*", line.strip(), maxsplit=1) for line in lines if "=" in line)
+    return groups
+
+
+SCRIPT = """#!{python}
+import sys
+sys.path[:0] = {paths!r}
+from {module} import {first}
+sys.exit({call}())
+"""
+
+
+def write_scripts(directory, paths):
+    """Makes the commands of the project in the workspace's own directory, which find its modules in paths. Returns their names."""
+    import sys
+
+    names = []
+    for point in (e for own in distributions() if own.root == WORK for e in own.entry_points if e.group in ("console_scripts", "gui_scripts")):
+        found = re.fullmatch(r"([\w.]+)\s*:\s*([A-Za-z_][\w.]*)(?:\s*\[.*\])?", point.value)
+        if not found or not re.fullmatch(r"\w[\w.+-]*", point.name):
+            continue
+        os.makedirs(directory, exist_ok=True)
+        with open(os.path.join(directory, point.name), "w", encoding="utf-8") as f:
+            os.fchmod(f.fileno(), 0o755)
+            f.write(SCRIPT.format(python=sys.executable, paths=paths, module=found[1], first=found[2].split(".")[0], call=found[2]))
+        names.append(point.name)
+    return names
 
 
 def built_version(root, name, place):

@@ -38,6 +38,7 @@ import re
 import sys
 
 MAX_MESSAGE = 600  # characters
+COMMANDS = "/tmp/agent-commands"
 APART = re.compile(
     r"(?:^|[-_.])(?:cov|xdist|looponfail|randomly|random|reverse|order|ordering|sugar|html|\w*report\w*|timeout|rerunfailures|retry|flaky|forked|instafail"
     r"|testmon|picked|splits?|shard|parallel|clarity|pretty|icdiff|tap|allure|memray|codspeed|profiling|monitor|mypy|flake8|ruff|black|pycodestyle"
@@ -166,6 +167,18 @@ def plugins():
     return ["-p" + name for name in sorted(names) if re.fullmatch(r"[\w.-]+", name) and not APART.search(name)]
 
 
+def add_commands(paths):
+    """Puts the commands that the workspace's project has when it is installed in front of others."""
+    own = {"__name__": "agent_own_metadata"}
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "own_metadata.py"), encoding="utf-8") as f:
+        exec(compile(f.read(), f.name, "exec"), own)  # not imported: nothing of this directory is
+    try:
+        if own["write_scripts"](COMMANDS, paths):
+            os.environ["PATH"] = COMMANDS + os.pathsep + os.environ.get("PATH", os.defpath)
+    except Exception as e:  # whatever a workspace holds, its tests run
+        print(f"commands of the project: {e}", file=sys.stderr)
+
+
 def main():
     env, top = dict(os.environ), os.getcwd()
     recorder = Recorder(sys.argv[1])
@@ -185,6 +198,7 @@ def main():
         roots.append(os.path.join(recorder.root, "src"))
     sys.path[:0] = roots
     os.environ["PYTHONPATH"] = os.pathsep.join(roots)  # for programs that tests start
+    add_commands(roots)
     try:
         code = pytest.main(loaded + sys.argv[2:], plugins=[recorder])
     finally:

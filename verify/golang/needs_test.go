@@ -2,6 +2,7 @@ package golang
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"agent/sandbox/guest"
@@ -33,5 +34,17 @@ func TestModuleThatNeverCompiledBlocksNobody(t *testing.T) {
 	base := check.Outcome{Findings: out.Findings, Unjudged: out.Unjudged}
 	if g := judgeGoTypes(base, out.Beside(base, b.Reach), check.Diff{}); g.Verdict != check.Pass || g.Old != 1 {
 		t.Errorf("%+v", g)
+	}
+}
+
+// Of packages whose imports lie in modules that are not there the go command lists no directory: each has its own all the same.
+func TestPackagesOfNoDirectoryAreToldApart(t *testing.T) {
+	t.Parallel()
+	listed := verifytest.Ended(0, []byte(`"m.com/far" "" "" false 0 "" ""`+"\n"+`"m.com/far/a" "" "" false 0 "" ""`+"\n"+`"m.com/far/b" "`+check.Work+`/far/b" "" false 0 "" ""`+"\n"+`"m.com/farther" "" "" false 0 "" ""`+"\n"), nil)
+	b, _ := checktest.Replayed(map[string]guest.Result{"list": listed})
+	b.View = checktest.View(map[string]string{"far/go.mod": "module m.com/far\n\ngo 1.24\n"})
+	dirs, out, done := goDirs(t.Context(), b, "far")
+	if want := map[string]string{"m.com/far": "far", "m.com/far/a": "far/a", "m.com/far/b": "far/b", "m.com/farther": "."}; !done || !maps.Equal(dirs, want) {
+		t.Errorf("%v, %+v", dirs, out)
 	}
 }

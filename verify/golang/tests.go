@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/mod/modfile"
+
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lang"
 	"agent/sandbox/workspace/lazyregexp"
@@ -160,9 +162,15 @@ func goDirs(ctx context.Context, b check.Bench, root string) (map[string]string,
 		out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the output of go list: %v", err)
 		return nil, out, false
 	}
-	dirs := map[string]string{}
+	dirs, module := map[string]string{}, modfile.ModulePath([]byte(b.View.Text(path.Join(root, "go.mod"))))
 	for _, p := range packages {
-		if p.path != wholeModule {
+		below, own := strings.CutPrefix(p.path+"/", module+"/")
+		switch {
+		case p.path == wholeModule:
+		// Of a package whose imports lie in modules that are not there nothing but its name is listed.
+		case p.dir == "" && own:
+			dirs[p.path] = path.Join(root, below)
+		default:
 			dirs[p.path] = path.Join(".", check.Relative(p.dir, check.Work))
 		}
 	}

@@ -94,6 +94,7 @@ func TestGoTestRunsThatAreNoResultAreTold(t *testing.T) {
 		"nothing":               {verifytest.Ended(1, nil, nil), "does not fit", ""},
 		"too much":              {guest.Result{Stdout: guest.Output{Head: sound, Dropped: 1}}, "more than", "lib/a_test.go::TestA passed"},
 		"not installed":         {verifytest.Ended(1, []byte(`{"ImportPath":"u","Action":"build-output","Output":"a.go:3:8: module lookup disabled by GOPROXY=off\n"}`+"\n"+`{"Action":"fail","Package":"m/lib","FailedBuild":"u"}`+"\n"), nil), "", "lib skipped"},
+		"its go.mod alone":      {verifytest.Ended(1, []byte(`{"ImportPath":"u","Action":"build-output","Output":"open /deps/go/cache/download/example.com/a/@v/v1.0.0.lock: permission denied\n"}`+"\n"+`{"Action":"fail","Package":"m/lib","FailedBuild":"u"}`+"\n"), nil), "", "lib skipped"},
 	} {
 		run := goTestsOf(c.res)
 		var ids []string

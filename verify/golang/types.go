@@ -16,8 +16,8 @@ import (
 )
 
 // goAbsent matches the errors of a module that is asked for rightly and is not on
-// this machine, which a patch is not to be blamed for.
-var goAbsent = lazyregexp.New(`missing go\.sum entry|module lookup disabled|GOPROXY|cannot query module`)
+// this machine, which a patch is not to be blamed for. Where only its go.mod is there, the go command would fetch the rest.
+var goAbsent = lazyregexp.New(`missing go\.sum entry|module lookup disabled|GOPROXY|cannot query module|/cache/download/\S+\.lock: permission denied`)
 
 // The rules of Go's types check. That a module is absent is one fact for all
 // packages, see key in package check.

@@ -65,3 +65,44 @@ func TestAWorkspaceIsADistribution(t *testing.T) {
 		}
 	}
 }
+
+// commandTests start the commands of the project, as those of programs for a terminal do.
+const commandTests = `import os
+import subprocess
+
+import pytest
+
+
+@pytest.mark.parametrize("command, status, said", [(["cart", "apple"], 0, b"1 apple\n"), (["Cart.Deep"], 7, b"deep\n")])
+def test_command(command, status, said, tmp_path):
+    ended = subprocess.run(command, cwd=tmp_path, env={"PATH": os.environ["PATH"]}, capture_output=True)
+    assert (ended.stdout, ended.stderr, ended.returncode) == (said, b"", status)
+
+
+@pytest.mark.parametrize("command", ["gone", "nothing", "../out"])
+def test_none(command):
+    with pytest.raises(FileNotFoundError):
+        subprocess.run([command])
+`
+
+func TestTestsFindTheCommandsOfTheirProject(t *testing.T) {
+	t.Parallel()
+	for name, manifest := range map[string][2]string{
+		"pyproject": {"pyproject.toml", "[project]\nname = 'shop-cart'\n[project.scripts]\ncart = 'shop_cart:main'\n'Cart.Deep' = 'shop_cart.deep:App.run [extra]'\ngone = 'gone:main'\nnothing = 'shop_cart'\n'../out' = 'shop_cart:main'\n"},
+		"list":      {"setup.py", "from setuptools import setup\nsetup(name='shop-cart', entry_points={'console_scripts': ['cart=shop_cart:main', 'Cart.Deep = shop_cart.deep:App.run [extra]', 'gone = gone:main']})\n"},
+		"text":      {"setup.py", "import setuptools\nsetuptools.setup(name='shop-cart', entry_points='''\n[console_scripts]\ncart = shop_cart:main\nCart.Deep = shop_cart.deep:App.run\n''')\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := checktest.NewBench(t, map[string]string{
+				manifest[0]: manifest[1], "test_commands.py": commandTests,
+				"src/shop_cart/__init__.py": "import sys\n\n\ndef main():\n    print(len(sys.argv[1:]), *sys.argv[1:])\n",
+				"src/shop_cart/deep.py":     "class App:\n    @staticmethod\n    def run():\n        print('deep')\n        return 7\n",
+			}, sandbox.Limits{})
+			out := Pytest.Run(t.Context(), b)
+			if !strings.Contains(out.Detail, "5 passed") || len(out.Tests) != 5 {
+				t.Errorf("%s: %s", out.Detail, out.Output)
+			}
+		})
+	}
+}
