@@ -51,12 +51,13 @@ func installDigest(d dependencies.Set, toolchain Image, from registries.Set) (st
 	}
 	// The certificates are no part of it: they decide whether a registry is
 	// believed, not what a lock file names.
-	if names, _ := d.Debian(); len(names) > 0 {
+	names, _ := d.Debian()
+	if groups, _ := d.OnStandby(); len(names)+len(groups) > 0 {
 		more, err := specs.ReadFile(packagesStep)
 		if err != nil {
 			return "", err
 		}
-		script = slices.Concat(script, more)
+		script = slices.Concat(script, more, []byte(whatThereIs))
 	}
 	key, err := json.Marshal([]any{toolchain.ID, hash(script), d.Scripts, d.Steps(), d.Options(), treeOf(d.Files()).Digest(), d.Links(), from.NPM, from.PyPI, from.GoProxy, from.GoSums})
 	return hash(key), err

@@ -2,6 +2,7 @@ package golang
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -252,5 +253,34 @@ func TestAPackageOfBrokenTestsAloneIsNotLinted(t *testing.T) {
 	out := runVet(t.Context(), b)
 	if out.Verdict != "" || len(box.Ran) != 1 || !slices.Contains(out.Unjudged, "half/*_test.go") {
 		t.Errorf("%+v, commands: %v", out, box.Ran)
+	}
+}
+
+// What staticcheck says of tests counts where a project runs it, and what it says of the program everywhere.
+func TestStaticcheckSpeaksOfTestsWhereTheProjectRunsIt(t *testing.T) {
+	t.Parallel()
+	said := func(file string) []byte {
+		return fmt.Appendf(nil, "{\"code\":\"SA5001\",\"severity\":\"error\",\"location\":{\"file\":\"/work/%s\",\"line\":3,\"column\":2},\"message\":\"m\"}\n", file)
+	}
+	for name, c := range map[string]struct {
+		more map[string]string
+		want int
+	}{
+		"nothing":         {nil, 1},
+		"a CI definition": {map[string]string{".github/workflows/lint.yml": "run: staticcheck ./..."}, 2},
+		"a Makefile":      {map[string]string{"Makefile": "lint:\n\tgolangci-lint run\n"}, 2},
+		"golangci-lint":   {map[string]string{".golangci.yaml": "version: 2\n"}, 2},
+		"a configuration": {map[string]string{"staticcheck.conf": "checks = ['SA*']\n"}, 2},
+		"a README":        {map[string]string{"README.md": "We like staticcheck.\n"}, 1},
+		"an import":       {map[string]string{"tools.go": "package a\n\nimport _ \"honnef.co/go/tools/cmd/staticcheck\"\n"}, 1},
+	} {
+		b, _ := checktest.Replayed(map[string]guest.Result{"list": goListed("a", ""), "staticcheck": verifytest.Ended(1, append(said("a/a.go"), said("a/a_test.go")...), nil)})
+		files := map[string]string{"go.mod": "module m.com\n\ngo 1.24\n", "a/a.go": "package a\n", "a/a_test.go": "package a\n"}
+		maps.Copy(files, c.more)
+		b.View = check.OnBase(verifytest.Scan(t, files))
+		out := runStatic(t.Context(), b)
+		if len(out.Findings) != c.want || out.Verdict != "" || strings.Contains(out.Detail, "but for tests") != (c.want == 1) {
+			t.Errorf("%s: %+v", name, out)
+		}
 	}
 }

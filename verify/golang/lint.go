@@ -16,6 +16,7 @@ import (
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
+	"agent/verify/policy/checker"
 )
 
 // Vet is Go's own check for what compiles and is a mistake.
@@ -51,8 +52,8 @@ var plantedGoLint = map[string]string{
 const staticcheckConf = "staticcheck.conf"
 
 // staticRules are what is certainly a mistake, where the workspace does not say
-// itself what it wants. That something is deprecated is none, nor is an empty branch, nor what could be written shorter.
-const staticRules = "SA*,-SA1019,-SA4001,-SA4021,-SA9003"
+// itself what it wants. That something is deprecated is none, nor is an empty branch, nor what could be written shorter or be faster.
+const staticRules = "SA*,-SA1019,-SA4001,-SA4021,-SA6*,-SA9003"
 
 // goBatch is how many packages one command is given by name: a command may have a
 // bounded number of bytes.
@@ -212,19 +213,34 @@ func parseVet(res guest.Result, packages int) (found []check.Finding, blocked st
 	return found, "", nil
 }
 
-// runStatic runs staticcheck, with the workspace's own choice where it has made one.
+// runStatic runs staticcheck, with the workspace's own choice where it has made one. Of tests, which are run, it counts where the
+// project itself runs it: what a test does in a way that may go wrong is no fault of the program.
 func runStatic(ctx context.Context, b check.Bench) check.Outcome {
 	args := []string{"staticcheck", "-f", "json"}
 	// Asked of the base, like everything about configuration.
-	if !slices.ContainsFunc(check.OnBase(b.View.Base).Paths(), func(p string) bool { return path.Base(p) == staticcheckConf }) {
-		args = append(args, "-checks", staticRules)
+	base := check.OnBase(b.View.Base)
+	if slices.ContainsFunc(base.Paths(), func(p string) bool { return path.Base(p) == staticcheckConf }) {
+		return overWorkspace(lintGo(ctx, b, args, parseStatic), "")
 	}
+	args = append(args, "-checks", staticRules)
 	out := lintGo(ctx, b, args, parseStatic)
+	if checker.Runs(StaticcheckName, base.Paths(), base.Text) || slices.ContainsFunc(base.Paths(), isGolangci) {
+		return overWorkspace(out, "")
+	}
+	out.Findings = slices.DeleteFunc(out.Findings, func(f check.Finding) bool { return lang.IsTest(f.File) })
+	return overWorkspace(out, " but for tests: nothing of the project runs it")
+}
+
+// overWorkspace says what staticcheck looked at.
+func overWorkspace(out check.Outcome, but string) check.Outcome {
 	if out.Verdict == "" {
-		out.Detail = "staticcheck over the workspace"
+		out.Detail = "staticcheck over the workspace" + but
 	}
 	return out
 }
+
+// isGolangci reports whether a file configures golangci-lint, which runs staticcheck unless told otherwise.
+func isGolangci(p string) bool { return strings.HasPrefix(path.Base(p), ".golangci.") }
 
 // A staticLine is one finding as staticcheck prints it with -f json.
 type staticLine struct {

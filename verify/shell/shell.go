@@ -9,14 +9,12 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"agent/sandbox/guest"
 	"agent/sandbox/workspace/lang"
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
-	"agent/verify/policy/acting"
 	"agent/verify/policy/checker"
 )
 
@@ -89,13 +87,7 @@ func strictnessOf(base check.View) strictness {
 	if slices.ContainsFunc(base.Paths(), func(p string) bool { return shellConfig[path.Base(p)] }) {
 		return everything
 	}
-	if checker.Named(Name, func(yield func(p, text string) bool) {
-		for _, p := range base.Paths() {
-			if !strings.Contains("/"+p, "/node_modules/") && acting.NewPath(p).In(builds) && !yield(p, base.Text(p)) {
-				return
-			}
-		}
-	}) || slices.ContainsFunc(shellScripts(base), func(p string) bool { return directive.MatchString(base.Text(p)) }) {
+	if checker.Runs(Name, base.Paths(), base.Text) || slices.ContainsFunc(shellScripts(base), func(p string) bool { return directive.MatchString(base.Text(p)) }) {
 		return warnings
 	}
 	return faults
@@ -103,20 +95,6 @@ func strictnessOf(base check.View) strictness {
 
 // directive matches a comment to shellcheck.
 var directive = lazyregexp.New(`(?m)#\s*shellcheck\s+[a-z-]+=`)
-
-// builds are the files that say what a project has checked: of build servers, of hooks of commits, and of what
-// starts tools by a name.
-var builds = acting.Compile(slices.Concat(named(acting.InCI), named(acting.OnCommit), []string{
-	"makefile", "gnumakefile", "*.mk", "justfile", "taskfile.yml", "taskfile.yaml", "package.json", "tox.ini", "noxfile.py", "pyproject.toml",
-}))
-
-// named lists the names of the files of a kind.
-func named(k acting.Kind) (list []string) {
-	for _, row := range acting.Rows(k) {
-		list = append(list, row.Names...)
-	}
-	return list
-}
 
 // shellCommand is shellcheck on scripts. What a script sources is not followed: it is a script of its own here, or not
 // of this workspace.

@@ -4,8 +4,11 @@ package checker
 
 import (
 	"iter"
+	"slices"
+	"strings"
 
 	"agent/sandbox/workspace/lazyregexp"
+	"agent/verify/policy/acting"
 )
 
 // checkers match what a project says of itself that has other tools check what comments of a family hide.
@@ -38,4 +41,30 @@ func Named(family string, files iter.Seq2[string, string]) bool {
 		}
 	}
 	return false
+}
+
+// builds are the files that say what a project has checked: of build servers, of hooks of commits, and of what
+// starts tools by a name.
+var builds = acting.Compile(slices.Concat(named(acting.InCI), named(acting.OnCommit), []string{
+	"makefile", "gnumakefile", "*.mk", "justfile", "taskfile.yml", "taskfile.yaml", "magefile.go", "package.json", "tox.ini", "noxfile.py", "pyproject.toml",
+}))
+
+// named lists the names of the files of a kind.
+func named(k acting.Kind) (list []string) {
+	for _, row := range acting.Rows(k) {
+		list = append(list, row.Names...)
+	}
+	return list
+}
+
+// Runs reports whether a build, a hook of commits or a CI definition of a project, given by its paths and their texts, names a tool
+// that obeys a family of suppressions.
+func Runs(family string, paths []string, text func(p string) string) bool {
+	return Named(family, func(yield func(p, text string) bool) {
+		for _, p := range paths {
+			if !strings.Contains("/"+p, "/node_modules/") && acting.NewPath(p).In(builds) && !yield(p, text(p)) {
+				return
+			}
+		}
+	})
 }
