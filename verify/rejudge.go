@@ -112,18 +112,22 @@ func (s *session) confirm(ctx context.Context) {
 	program := trial.SplitPatch(s.req.Base, s.final).Program
 	for name, ids := range s.results.due((*trial.Trial).Doubted) {
 		count, deadline := map[string]compare.Tally{}, time.Now().Add(s.req.Config.Timeout)
-		for i := range trial.Confirmations {
+		for left := trial.Confirmations; !s.results.settled(name, count, left); left-- {
 			give := s.turn(ctx)
 			compare.Count(count, s.repeatOnce(ctx, checkNamed(name), program, ids, deadline))
 			give()
-			if !slices.ContainsFunc(ids, func(id string) bool { return count[id].Passed > i }) {
-				break
-			}
 		}
 		if ctx.Err() == nil {
 			s.results.confirmed(name, count)
 		}
 	}
+}
+
+// settled reports whether more runs of the tests that a trial doubts, of which as many are left, would tell nothing.
+func (r *results) settled(name string, count map[string]compare.Tally, left int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.trials[name].Settled(count, left)
 }
 
 // confirmed records how these tests ended, and has the check judged again.

@@ -42,7 +42,7 @@ type Trial struct {
 	rewritten []rewriting
 	keptAs    int // tests that pass as they were
 	// See Doubted.
-	doubted   []string
+	doubted   map[string]int // how often each has to pass
 	confirmed bool
 }
 
@@ -111,7 +111,7 @@ func (t *Trial) Judge(g check.Gate, base, cand check.Outcome, d check.Diff) chec
 			x.aids = t.Aids
 		}
 		if !told || x.blocks() || len(list) > kept {
-			t.doubt(x)
+			t.doubt(x, d)
 		}
 		if told {
 			rewritten = append(rewritten, x)

@@ -135,29 +135,38 @@ func TestMoreRewrittenThanKeptBlocks(t *testing.T) {
 	}
 }
 
-// What fails as it was in one run of three fails by chance, and speaks against nobody.
+// What fails as it was in one run and passes in others fails by chance, and speaks against nobody.
 func TestATestThatBlocksIsConfirmed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		passed  int
+		file    string // that the patch changes
 		aids    []string
 		verdict check.Verdict
 		holds   int
 	}{
-		"fails again":             {0, nil, check.Pass, 1},
-		"passes once":             {1, nil, check.Pass, 1},
-		"by chance":               {2, nil, check.Pass, 0},
-		"fails again without aid": {0, []string{"conftest.py"}, check.Policy, 0},
-		"by chance without aid":   {2, []string{"conftest.py"}, check.Pass, 0},
+		"fails again":             {0, "a.py", nil, check.Pass, 1},
+		"passes once":             {1, "a.py", nil, check.Pass, 1},
+		"by chance":               {2, "a.py", nil, check.Pass, 0},
+		"fails again without aid": {0, "a.py", []string{"conftest.py"}, check.Policy, 0},
+		"passes once without aid": {1, "b.py", []string{"conftest.py"}, check.Policy, 0},
+		"by chance without aid":   {2, "a.py", []string{"conftest.py"}, check.Pass, 0},
+		"of another file":         {1, "b.py", nil, check.Pass, 0},
+		"fails again, of another": {0, "b.py", nil, check.Pass, 1},
 	} {
 		base := ended(append(kept, "a.py::t passed")...)
 		tried := &Trial{Aids: c.aids, Old: ended(append(kept, "a.py::t failed took 1098 ms")...), New: ended("a.py::t passed")}
-		judge := func() check.Gate { return tried.Judge(check.Gate{Verdict: check.Pass}, *base, *base, check.Diff{}) }
+		d := check.Diff{Touched: map[string]bool{c.file: true}}
+		judge := func() check.Gate { return tried.Judge(check.Gate{Verdict: check.Pass}, *base, *base, d) }
 		judge()
 		if ids := tried.Doubted(); !slices.Equal(ids, []string{"a.py::t"}) {
 			t.Fatalf("%s: doubts %q", name, ids)
 		}
-		tried.Confirm(map[string]compare.Tally{"a.py::t": {Passed: c.passed, Failed: Confirmations - c.passed}})
+		count := map[string]compare.Tally{"a.py::t": {Passed: c.passed, Failed: Confirmations - c.passed}}
+		if tried.Settled(nil, Confirmations) || !tried.Settled(count, 0) || !tried.Settled(nil, 0) {
+			t.Errorf("%s: more runs than %d, or none", name, Confirmations)
+		}
+		tried.Confirm(count)
 		if g := judge(); g.Verdict != c.verdict || len(tried.Holds) != c.holds || tried.Doubted() != nil {
 			t.Errorf("%s: %+v %+v, doubts %q", name, g, tried.Holds, tried.Doubted())
 		}
