@@ -4,11 +4,13 @@
     write_scripts(directory, paths)
 
 The first is what a finder answers with (docs.python.org/3/library/importlib.metadata, "Extending the search algorithm"); trace.pth has one in
-every interpreter of a box. The second makes the commands of a project as pip does when it installs one, for tests that start them. What is really installed is found before. Names, versions and entry points are those of pyproject.toml,
-setup.cfg and setup.py in the workspace's directory and two levels below, of which nothing is run. A version that is found
-out when the project is built is looked for in its modules, and is 0.0.0 where it is not there. Only the project
-in the workspace's own directory has entry points, to modules that are there: those of others nothing would find. Entry points of
-pytest are left out: a patch that writes one would have its code in pytest before any test.
+every interpreter of a box. The second makes the commands of a project as pip does when it installs one, for tests that start them.
+
+What is really installed is found before. Names, versions and entry points are those of pyproject.toml, setup.cfg and setup.py in
+the workspace's directory and two levels below, of which nothing is run. A version that is found out when the project is built is
+looked for in its modules, and is 0.0.0 where it is not there. Only the project in the workspace's own directory has entry points,
+to modules that are there: those of others nothing would find. Entry points of pytest are left out: a patch that writes one would
+have its code in pytest before any test.
 """
 
 import configparser
@@ -102,17 +104,21 @@ def read(root):
                 project[key] = value
         if config.has_section("options.entry_points"):
             for group, points in config.items("options.entry_points"):
-                project["groups"].setdefault(group, dict(re.split(r"\s*=\s*", line.strip(), maxsplit=1) for line in points.splitlines() if "=" in line))
+                project["groups"][group] = project["groups"].get(group) or points_of(points.splitlines())
     script = text(root, "setup.py")
     if not project["name"]:
         for key in "name", "version":
             if found := re.search(rf"""\b{key}\s*=\s*['"]([\w.+!-]{{1,100}})['"]""", script):
                 project[key] = project[key] or found[1]
     for group, points in written(script).items():
-        project["groups"].setdefault(group, points)
+        project["groups"][group] = project["groups"].get(group) or points
     if not re.match(r"v?\d", project["version"]):
         project["version"] = built_version(root, project["name"], place)
     return project
+
+
+def points_of(lines):
+    return dict(re.split(r"\s*=\s*", line.strip(), maxsplit=1) for line in lines if "=" in line)
 
 
 def written(script):
@@ -120,20 +126,20 @@ def written(script):
     import ast
 
     groups = {}
-    for node in ast.walk(ast.parse(script)) if "entry_points" in script else ():
-        if isinstance(node, ast.keyword) and node.arg == "entry_points":
-            try:
-                found = ast.literal_eval(node.value)
-            except ValueError:  # it is computed
-                continue
+    if "entry_points" not in script:
+        return groups
+    try:
+        named = [node.value for node in ast.walk(ast.parse(script)) if isinstance(node, ast.keyword) and node.arg == "entry_points"]
+        for found in map(ast.literal_eval, named):
             if isinstance(found, str):
                 config = configparser.RawConfigParser(strict=False, delimiters="=")
                 config.optionxform = str
                 config.read_string(found)
-                found = {group: "\n".join(f"{k} = {v}" for k, v in config.items(group)) for group in config.sections()}
+                found = {group: [f"{name} = {to}" for name, to in config.items(group)] for group in config.sections()}
             for group, lines in found.items():
-                lines = lines.splitlines() if isinstance(lines, str) else lines
-                groups[group] = dict(re.split(r"\s*=\s*", line.strip(), maxsplit=1) for line in lines if "=" in line)
+                groups[group] = points_of(lines.splitlines() if isinstance(lines, str) else lines)
+    except Exception:  # of another version of Python, or computed
+        pass
     return groups
 
 

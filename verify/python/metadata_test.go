@@ -1,6 +1,7 @@
 package python
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -52,7 +53,7 @@ func TestAWorkspaceIsADistribution(t *testing.T) {
 		"libs/tax/pyproject.toml": "[project]\nname = 'tax'\ndynamic = ['version']\n[tool.hatch.version]\npath = 'src/about_tax.py'\n", "libs/tax/src/about_tax.py": "__version__ = '4.5'\n",
 		"libs/old/setup.cfg":   "[metadata]\nname = old-style\nversion = 2.0\n[options.entry_points]\nconsole_scripts =\n    old = old:main\n",
 		"libs/rated/setup.cfg": "[metadata]\nname = rated\nversion = attr: rated.__version__\n", "libs/rated/rated/__init__.py": "__version__: str = \"0.7\"\n",
-		"libs/script/setup.py":        "from setuptools import setup\nsetup(name='script', version='3.1')\nraise SystemExit('not run')\n",
+		"libs/script/setup.py":        "from setuptools import setup\nsetup(name='script', version='3.1', entry_points={})\nprint 'of Python 2'\nraise SystemExit('not run')\n",
 		"libs/unknown/pyproject.toml": "[tool.poetry]\nname = 'unknown'\n", "libs/broken/pyproject.toml": "[project\nname = 'broken'\n", "libs/pytest/pyproject.toml": "[project]\nname = 'pytest'\nversion = '0.1'\n",
 	}, sandbox.Limits{})
 	out := Pytest.Run(t.Context(), b)
@@ -87,18 +88,22 @@ def test_none(command):
 
 func TestTestsFindTheCommandsOfTheirProject(t *testing.T) {
 	t.Parallel()
-	for name, manifest := range map[string][2]string{
-		"pyproject": {"pyproject.toml", "[project]\nname = 'shop-cart'\n[project.scripts]\ncart = 'shop_cart:main'\n'Cart.Deep' = 'shop_cart.deep:App.run [extra]'\ngone = 'gone:main'\nnothing = 'shop_cart'\n'../out' = 'shop_cart:main'\n"},
-		"list":      {"setup.py", "from setuptools import setup\nsetup(name='shop-cart', entry_points={'console_scripts': ['cart=shop_cart:main', 'Cart.Deep = shop_cart.deep:App.run [extra]', 'gone = gone:main']})\n"},
-		"text":      {"setup.py", "import setuptools\nsetuptools.setup(name='shop-cart', entry_points='''\n[console_scripts]\ncart = shop_cart:main\nCart.Deep = shop_cart.deep:App.run\n''')\n"},
+	const commands = "cart = shop_cart:main\n    Cart.Deep = shop_cart.deep:App.run\n"
+	for name, manifests := range map[string]map[string]string{
+		"pyproject": {"pyproject.toml": "[project]\nname = 'shop-cart'\n[project.scripts]\ncart = 'shop_cart:main'\n'Cart.Deep' = 'shop_cart.deep:App.run [extra]'\ngone = 'gone:main'\nnothing = 'shop_cart'\n'../out' = 'shop_cart:main'\n"},
+		"setup.cfg": {"pyproject.toml": "[build-system]\nrequires = ['setuptools']\n", "setup.cfg": "[metadata]\nname = shop-cart\n[options.entry_points]\nconsole_scripts =\n    " + commands},
+		"list":      {"setup.py": "from setuptools import setup\nsetup(name='shop-cart', entry_points={'console_scripts': ['cart=shop_cart:main', 'Cart.Deep = shop_cart.deep:App.run [extra]', 'gone = gone:main']})\n"},
+		"text":      {"setup.py": "import setuptools\nsetuptools.setup(name='shop-cart', entry_points='''\n[console_scripts]\n" + strings.ReplaceAll(commands, "    ", "") + "''')\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := checktest.NewBench(t, map[string]string{
-				manifest[0]: manifest[1], "test_commands.py": commandTests,
+			files := map[string]string{
+				"test_commands.py":          commandTests,
 				"src/shop_cart/__init__.py": "import sys\n\n\ndef main():\n    print(len(sys.argv[1:]), *sys.argv[1:])\n",
 				"src/shop_cart/deep.py":     "class App:\n    @staticmethod\n    def run():\n        print('deep')\n        return 7\n",
-			}, sandbox.Limits{})
+			}
+			maps.Copy(files, manifests)
+			b := checktest.NewBench(t, files, sandbox.Limits{})
 			out := Pytest.Run(t.Context(), b)
 			if !strings.Contains(out.Detail, "5 passed") || len(out.Tests) != 5 {
 				t.Errorf("%s: %s", out.Detail, out.Output)
