@@ -167,6 +167,7 @@
 //	verify/crash                  crash reports of Python, node and Go
 //	verify/golang                 Go's checks
 //	verify/python                 Python's checks
+//	verify/python/mypyhelp        where mypy's documentation explains its codes
 //	verify/python/requires        what a workspace of Python asks to have installed
 //	verify/node                   those of JavaScript and TypeScript
 //	verify/node/glob              the patterns by which runners of tests name files

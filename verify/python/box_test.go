@@ -2,6 +2,7 @@ package python
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,5 +98,21 @@ func TestTypesAreFoundInEveryLayout(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A file that mypy cannot read keeps nobody else from being judged, unless others import it.
+func TestFilesThatCannotBeReadAreLeftOut(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"docs/old.py": "print 'x'\n", "docs/older.py": "try:\n    pass\nexcept (A), e:\n    pass\n", "a.py": "def f(n):\n    return n\n\n\nf(1, 2)\n",
+	}
+	out := runTypes(t.Context(), checktest.NewBench(t, files, sandbox.Limits{}))
+	if out.Verdict != "" || out.Blocked != "" || len(out.Findings) != 1 || out.Findings[0].Rule != "call-arg" || !strings.Contains(out.Detail, "docs/old.py") || !strings.Contains(out.Detail, "docs/older.py") {
+		t.Errorf("%+v", out)
+	}
+	files["b.py"] = "import docs.old\n"
+	if out = runTypes(t.Context(), checktest.NewBench(t, files, sandbox.Limits{})); out.Blocked == "" {
+		t.Errorf("%+v", out)
 	}
 }

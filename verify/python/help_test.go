@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"agent/verify/check"
+	"agent/verify/python/mypyhelp"
 	"agent/verify/verifytest"
 )
 
 func TestOnlyPlainAddressesAreLinks(t *testing.T) {
 	t.Parallel()
-	for _, good := range []string{ruffRules + "unused-import", mypyDocs + "2.html#code-type-arg", "https://a.example/b%20c?d=e"} {
+	for _, good := range []string{ruffRules + "unused-import", mypyhelp.Of("type-arg"), "https://a.example/b%20c?d=e"} {
 		if got := check.Link(good); got != good {
 			t.Errorf("%q becomes %q", good, got)
 		}
@@ -21,18 +22,6 @@ func TestOnlyPlainAddressesAreLinks(t *testing.T) {
 	} {
 		if got := check.Link(bad); got != "" {
 			t.Errorf("%q is a link: %q", bad, got)
-		}
-	}
-}
-
-func TestMypyCodesAreLinkedWhereTheyAreListed(t *testing.T) {
-	t.Parallel()
-	for code, want := range map[string]string{
-		"arg-type": mypyDocs + ".html#code-arg-type", "type-arg": mypyDocs + "2.html#code-type-arg",
-		"": "", "no-such-code": "", "arg-type#x": "",
-	} {
-		if got := mypyHelp(code); got != want || got != "" && check.Link(got) != got {
-			t.Errorf("%q: %q, want %q", code, got, want)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/compare"
+	"agent/verify/python/mypyhelp"
 	"agent/verify/verifytest"
 )
 
@@ -93,7 +94,7 @@ func TestMypyTextIsReadInAllItsForms(t *testing.T) {
 		"a.py:99999999999999999999: error: far  [x]":            {File: "a.py", Line: math.MaxInt, Rule: "x", Message: "far"},
 		"note first\na.py:1: note: x\na.py:3: error: y  [z]\n:": {File: "a.py", Line: 3, Rule: "z", Message: "y"},
 	} {
-		want.Help = mypyHelp(want.Rule)
+		want.Help = mypyhelp.Of(want.Rule)
 		got, blocked, err := parseMypy(verifytest.Ended(2, nil, []byte(text)))
 		if d := cmp.Diff([]check.Finding{want}, got); d != "" || err != nil || !strings.HasSuffix(blocked, want.Message) {
 			t.Errorf("%q: %v %q %s", text, err, blocked, d)

@@ -17,6 +17,7 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
+	"agent/verify/python/mypyhelp"
 )
 
 // Mypy checks the types of Python. The planted caller passes a wrong
@@ -115,7 +116,7 @@ func runTypes(ctx context.Context, b check.Bench) check.Outcome {
 func runMypy(ctx context.Context, b check.Bench, roots []string, root string) check.Outcome {
 	promise, uses := mypyPromise(b.View, root)
 	if !uses {
-		out := mypyOnce(ctx, b, typesCommand(b, roots, root, nil, cacheDir(b.View)))
+		out := mypyReadable(ctx, b, root, typesCommand(b, roots, root, nil, cacheDir(b.View)))
 		out.Findings = certain(b.View, out.Findings)
 		out.Detail += ", which the project does not use: faults that are certain"
 		return out
@@ -128,7 +129,7 @@ func runMypy(ctx context.Context, b check.Bench, roots []string, root string) ch
 	}
 	// What keeps it from looking at more than the project does is nobody's fault.
 	// Its other options make what it knows of a file another thing.
-	rest := mypyOnce(ctx, b, typesCommand(b, roots, root, nil, below(cacheDir(b.View), "rest")))
+	rest := mypyReadable(ctx, b, root, typesCommand(b, roots, root, nil, below(cacheDir(b.View), "rest")))
 	if rest.Verdict == check.Timeout || rest.Verdict == check.OOM || rest.Blocked != "" {
 		own.Detail += "; elsewhere it could not look for faults: " + check.Join([]string{rest.Blocked, rest.Detail}, ", ")
 		return own
@@ -137,6 +138,31 @@ func runMypy(ctx context.Context, b check.Bench, roots []string, root string) ch
 	own.Findings = alsoFound(own.Findings, certain(b.View, rest.Findings))
 	own.Detail += ", and elsewhere for faults that are certain"
 	return own
+}
+
+// mostUnread is without how many files that mypy cannot read it is run, which takes a run for each.
+const mostUnread = 10
+
+// mypyReadable runs mypy over what the project does not ask it to judge. A file that it cannot read, such as one of Python 2, would keep
+// it from saying anything of all the others: that one is left out. What the patch writes is read by the syntax gate.
+func mypyReadable(ctx context.Context, b check.Bench, root string, cmd guest.Command) check.Outcome {
+	var left []string
+	out := mypyOnce(ctx, b, cmd)
+	for out.Blocked != "" && len(left) < mostUnread {
+		i := slices.IndexFunc(out.Findings, func(f check.Finding) bool {
+			return f.Rule == "syntax" && f.File != "" && !slices.Contains(left, f.File)
+		})
+		if i < 0 {
+			break // it is what others import, or no file
+		}
+		left = append(left, out.Findings[i].File)
+		cmd.Args = append(slices.Clone(cmd.Args), "--exclude", "^"+regexp.QuoteMeta(within(root, left[len(left)-1]))+"$")
+		out = check.AddCost(mypyOnce(ctx, b, cmd), out)
+	}
+	if out.Blocked == "" && len(left) > 0 {
+		out.Detail += ", but for what it cannot read: " + check.Shorten(strings.Join(left, ", "))
+	}
+	return out
 }
 
 // alsoFound adds the findings at places of which nothing is said yet by the same rule.
@@ -239,7 +265,7 @@ func parseMypy(res guest.Result) (found []check.Finding, blocked string, err err
 		}
 		found = append(found, check.Finding{
 			File: check.Relative(l.File, check.Work), Line: max(l.Line, 0), Column: max(l.Column+1, 0),
-			Rule: l.Code, Message: check.Shorten(l.Message), Help: mypyHelp(l.Code),
+			Rule: l.Code, Message: check.Shorten(l.Message), Help: mypyhelp.Of(l.Code),
 		})
 	}
 	if res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) {
@@ -274,7 +300,7 @@ func parseBlocked(stderr, stdout string) (found []check.Finding, blocked string,
 		if m[1] == "mypy" {
 			file = "" // its own name in front of what is wrong with an option
 		}
-		found = append(found, check.Finding{File: file, Line: number, Column: column, Rule: m[5], Message: check.Shorten(m[4]), Help: mypyHelp(m[5])})
+		found = append(found, check.Finding{File: file, Line: number, Column: column, Rule: m[5], Message: check.Shorten(m[4]), Help: mypyhelp.Of(m[5])})
 	}
 	if len(found) == 0 {
 		return nil, "", fmt.Errorf("exit status 2: %s", check.FirstLine(stderr))

@@ -8,6 +8,7 @@ import (
 
 	"agent/sandbox/guest"
 	"agent/verify/check"
+	"agent/verify/python/mypyhelp"
 	"agent/verify/verifytest"
 )
 
@@ -82,11 +83,11 @@ func TestMypyFindingsAreRead(t *testing.T) {
 		t.Fatal(err, blocked)
 	}
 	want := []check.Finding{
-		{File: "lib.py", Line: 5, Column: 1, Rule: "no-redef", Message: `Name "f" already defined on line 1`, Help: mypyDocs + ".html#code-no-redef"},
-		{File: "lib.py", Line: 6, Column: 12, Rule: "return-value", Message: `Incompatible return value type (got "str", expected "int")`, Help: mypyDocs + ".html#code-return-value"},
-		{File: "src/pkg/m.py", Line: 1, Column: 1, Rule: "import-not-found", Message: `Cannot find implementation or library stub for module named "nosuch"`, Help: mypyDocs + ".html#code-import-not-found"},
-		{File: "caller.py", Line: 4, Column: 3, Rule: "arg-type", Message: `Argument 1 to "f" has incompatible type "str"; expected "int"`, Help: mypyDocs + ".html#code-arg-type"},
-		{File: "caller.py", Line: 5, Column: 14, Rule: "name-defined", Message: `Name "nothing" is not defined`, Help: mypyDocs + ".html#code-name-defined"},
+		{File: "lib.py", Line: 5, Column: 1, Rule: "no-redef", Message: `Name "f" already defined on line 1`, Help: mypyhelp.Of("no-redef")},
+		{File: "lib.py", Line: 6, Column: 12, Rule: "return-value", Message: `Incompatible return value type (got "str", expected "int")`, Help: mypyhelp.Of("return-value")},
+		{File: "src/pkg/m.py", Line: 1, Column: 1, Rule: "import-not-found", Message: `Cannot find implementation or library stub for module named "nosuch"`, Help: mypyhelp.Of("import-not-found")},
+		{File: "caller.py", Line: 4, Column: 3, Rule: "arg-type", Message: `Argument 1 to "f" has incompatible type "str"; expected "int"`, Help: mypyhelp.Of("arg-type")},
+		{File: "caller.py", Line: 5, Column: 14, Rule: "name-defined", Message: `Name "nothing" is not defined`, Help: mypyhelp.Of("name-defined")},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -96,7 +97,7 @@ func TestMypyFindingsAreRead(t *testing.T) {
 func TestMypyBlockingErrorsAreFindings(t *testing.T) {
 	t.Parallel()
 	got, blocked, err := parseMypy(verifytest.Ended(2, verifytest.Golden(t, "mypy-blocked.txt"), nil))
-	want := []check.Finding{{File: "bad.py", Line: 1, Rule: "syntax", Message: "invalid syntax", Help: mypyDocs + ".html#code-syntax"}}
+	want := []check.Finding{{File: "bad.py", Line: 1, Rule: "syntax", Message: "invalid syntax", Help: mypyhelp.Of("syntax")}}
 	if d := cmp.Diff(want, got); d != "" || err != nil || blocked != "bad.py: invalid syntax" {
 		t.Error(d, err, blocked)
 	}

@@ -53,7 +53,11 @@ func mypyPromise(v check.View, root string) (p typePromise, uses bool) {
 		p.flags = flags
 	}
 	slices.Sort(p.targets)
-	p.targets = slices.Compact(p.targets)
+	all := slices.Compact(p.targets)
+	// One that several commands give, by itself and in a directory, would be two modules of one name.
+	p.targets = slices.DeleteFunc(slices.Clone(all), func(t string) bool {
+		return slices.ContainsFunc(all, func(above string) bool { return above != t && check.Below(t, above) })
+	})
 	if len(p.targets) > 0 {
 		p.hooks = nil
 	}

@@ -60,6 +60,11 @@ func TestMypyIsAPromiseWhereTheProjectMakesIt(t *testing.T) {
 			true,
 			typePromise{flags: []string{"--strict"}, targets: []string{"src"}},
 		},
+		"by itself and in a directory": {
+			map[string]string{"src/a.py": "", "src2.py": "", "tox.ini": "[testenv]\ncommands =\n  mypy src/a.py\n  mypy src\n  mypy src2.py\n"},
+			true,
+			typePromise{targets: []string{"src", "src2.py"}},
+		},
 		"blind": {map[string]string{"Makefile": "a:\n\tmypy --ignore-missing-imports .\n"}, true, typePromise{flags: []string{"--ignore-missing-imports"}, targets: []string{"."}, blind: true}},
 	} {
 		got, uses := mypyPromise(viewOf(t, c.files), ".")

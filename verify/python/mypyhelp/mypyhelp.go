@@ -1,17 +1,17 @@
-package python
+// Package mypyhelp has the addresses of what mypy's documentation says of its codes, which mypy itself does not name.
+package mypyhelp
 
 import (
 	"slices"
 	"strings"
 )
 
-// mypyDocs is where mypy's documentation lists its codes, one anchor each, on
+// docs is where mypy's documentation lists its codes, one anchor each, on
 // two pages: those that it checks by default, and those to be switched on.
-const mypyDocs = "https://mypy.readthedocs.io/en/stable/error_code_list"
+const docs = "https://mypy.readthedocs.io/en/stable/error_code_list"
 
-// The codes with an anchor on the first page. mypy's output names no address,
-// so only what stands there is linked.
-var mypyDefault = strings.Fields(`
+// The codes with an anchor on the first page.
+var onFirst = strings.Fields(`
 	abstract annotation-unchecked arg-type assert-type assignment attr-defined await-not-async call-arg call-overload
 	dict-item empty-body exit-return func-returns-value has-type import import-not-found import-untyped index list-item
 	literal-required method-assign misc name-defined name-match no-overload-impl no-redef operator overload-cannot-match
@@ -20,19 +20,18 @@ var mypyDefault = strings.Fields(`
 	typeddict-unknown-key union-attr unused-coroutine used-before-def valid-newtype valid-type var-annotated`)
 
 // And those on the second.
-var mypyOptional = strings.Fields(`
+var onSecond = strings.Fields(`
 	comparison-overlap explicit-override ignore-without-code mutable-override narrowed-type-not-subtype no-any-return
 	no-any-unimported no-untyped-call no-untyped-def possibly-undefined redundant-cast redundant-expr redundant-self
 	truthy-bool truthy-iterable type-arg unimported-reveal unreachable unused-awaitable unused-ignore`)
 
-// mypyHelp returns the address of what mypy's documentation says of a code, ""
-// for one that it does not list.
-func mypyHelp(code string) string {
+// Of returns the address of what mypy's documentation says of a code, "" for one that it does not list.
+func Of(code string) string {
 	switch {
-	case slices.Contains(mypyDefault, code):
-		return mypyDocs + ".html#code-" + code
-	case slices.Contains(mypyOptional, code):
-		return mypyDocs + "2.html#code-" + code
+	case slices.Contains(onFirst, code):
+		return docs + ".html#code-" + code
+	case slices.Contains(onSecond, code):
+		return docs + "2.html#code-" + code
 	}
 	return ""
 }
