@@ -242,6 +242,9 @@ func (e *Evidence) starts(p string) bool {
 	return slices.Contains(end.Command, p)
 }
 
+// declaration matches the names of files that hold types alone, which no interpreter loads.
+var declaration = lazyregexp.New(`\.(?:pyi|d\.[cm]?ts)$`)
+
 // programOf is the language of the code that a change makes different, nil for none.
 func programOf(c workspace.Change) *lang.Language {
 	name := c.Path
@@ -249,7 +252,7 @@ func programOf(c workspace.Change) *lang.Language {
 	if c.Op == workspace.Delete {
 		l = lang.Detect(name, string(c.Before))
 	}
-	if l == nil || l.Tests == nil || l.Values != lang.Code {
+	if l == nil || l.Tests == nil || l.Values != lang.Code || declaration.MatchString(name) {
 		return nil
 	}
 	if c.Op == workspace.Modify && code(l, c.Before) == code(l, c.After) {

@@ -39,6 +39,9 @@ func TestOnlyCodeThatIsDifferentHasToBeExecuted(t *testing.T) {
 		"blank space at the end":      {change(workspace.Modify, "a.go", "package a\n", "package a  \n\n"), ""},
 		"data":                        {change(workspace.Create, "a.json", "", "{}\n"), ""},
 		"a page":                      {change(workspace.Create, "a.html", "", "<p>\n"), ""},
+		"a stub of Python":            {change(workspace.Create, "a.pyi", "", "def f() -> int: ...\n"), ""},
+		"declarations of TypeScript":  {change(workspace.Modify, "a.d.mts", "export const a: number\n", "export const a: string\n"), ""},
+		"a name like it":              {change(workspace.Create, "build.ts", "", "f();\n"), "JavaScript"},
 		"prose":                       {change(workspace.Create, "README.md", "", "text\n"), ""},
 	} {
 		got := ""

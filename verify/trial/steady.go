@@ -46,8 +46,9 @@ func (t *Trial) Confirm(count map[string]compare.Tally) {
 	t.Old = &old
 }
 
-// doubt notes a test whose single failure as it was speaks against the patch. It has to pass in two runs of the three; where the
-// patch changes neither its file nor what tests are made of, as it was is as it is now, and passed: once is enough.
+// doubt notes a test whose single failure as it was speaks against the patch. It has to pass in two runs of the three. Where the
+// patch changes nothing that tests are made of, and nothing in its file that was there, as it was is as it is now, and passed: once
+// is enough. What the patch adds elsewhere to let it pass is not there in these runs.
 func (t *Trial) doubt(x rewriting, d check.Diff) {
 	if !x.ran || x.was.Outcome != "failed" {
 		return
@@ -56,7 +57,12 @@ func (t *Trial) doubt(x rewriting, d check.Diff) {
 		t.doubted = map[string]int{}
 	}
 	t.doubted[x.oldID] = 2
-	if len(t.Aids) == 0 && !d.Touched[x.file()] && x.id == x.oldID && slices.Equal(x.now, []string{x.id}) {
+	if len(t.Aids) == 0 && intact(d, x.file()) && x.id == x.oldID && slices.Equal(x.now, []string{x.id}) {
 		t.doubted[x.oldID] = 1
 	}
+}
+
+// intact reports whether each line that a file had is still there, in its order.
+func intact(d check.Diff, file string) bool {
+	return !d.Touched[file] || !d.Deleted[file] && len(d.Hunks[file]) > 0 && !slices.ContainsFunc(d.Hunks[file], func(r check.Region) bool { return r.OldTo > r.OldFrom })
 }

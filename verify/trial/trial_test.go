@@ -140,7 +140,7 @@ func TestATestThatBlocksIsConfirmed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		passed  int
-		file    string // that the patch changes
+		file    string // that the patch changes, or adds to
 		aids    []string
 		verdict check.Verdict
 		holds   int
@@ -152,11 +152,18 @@ func TestATestThatBlocksIsConfirmed(t *testing.T) {
 		"passes once without aid": {1, "b.py", []string{"conftest.py"}, check.Policy, 0},
 		"by chance without aid":   {2, "a.py", []string{"conftest.py"}, check.Pass, 0},
 		"of another file":         {1, "b.py", nil, check.Pass, 0},
+		"beside new ones":         {1, "+a.py", nil, check.Pass, 0},
+		"fails beside new ones":   {0, "+a.py", nil, check.Pass, 1},
 		"fails again, of another": {0, "b.py", nil, check.Pass, 1},
 	} {
 		base := ended(append(kept, "a.py::t passed")...)
 		tried := &Trial{Aids: c.aids, Old: ended(append(kept, "a.py::t failed took 1098 ms")...), New: ended("a.py::t passed")}
-		d := check.Diff{Touched: map[string]bool{c.file: true}}
+		file, adds := strings.CutPrefix(c.file, "+")
+		hunk := check.Region{OldFrom: 3, OldTo: 4, NewFrom: 3, NewTo: 6}
+		if adds {
+			hunk.OldTo = 3
+		}
+		d := check.Diff{Touched: map[string]bool{file: true}, Hunks: map[string][]check.Region{file: {{OldFrom: 1, OldTo: 1, NewFrom: 1, NewTo: 2}, hunk}}}
 		judge := func() check.Gate { return tried.Judge(check.Gate{Verdict: check.Pass}, *base, *base, d) }
 		judge()
 		if ids := tried.Doubted(); !slices.Equal(ids, []string{"a.py::t"}) {
