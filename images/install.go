@@ -296,7 +296,8 @@ func debian(root llb.State, d dependencies.Set, out llb.RunOption) (llb.State, e
 	return root, nil
 }
 
-// whatThereIs makes of groups of names the first of each that the archive has. What the image has in some version stays as it is.
+// whatThereIs makes of groups of names the first of each that the archive has, and that goes with those before it: the image knows
+// newer suites too, where there may be one for another Python. What the image has in some version stays as it is.
 // Where Debian's own packages are built, dh-python has a table of which package is which of the index: what it names comes before
 // the guesses of a group, whose first is the name in the index behind "python3-".
 const whatThereIs = `apt-get -q -o Acquire::Check-Valid-Until=false -o Acquire::Retries=3 -o APT::Update::Error-Mode=any update
@@ -314,6 +315,14 @@ for group; do
 	done
 done
 rm -f /tmp/names /tmp/dh-python_*.deb
+fits() { apt-get -s -q -y --no-install-recommends --no-remove --no-upgrade install "$@" >/dev/null 2>&1; }
+if ! fits $found; then
+	all=$found
+	found=
+	for name in $all; do
+		if fits $found "$name"; then found="$found $name"; fi
+	done
+fi
 echo "$found" >/usr/lib/agent/standby
 [ -n "$found" ] || { rm -rf /var/lib/apt/lists/*; exit 0; }
 set -- '' '' --no-remove --no-upgrade $found
