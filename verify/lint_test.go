@@ -30,8 +30,11 @@ func TestARuleOfStyleIsAskedForOnlyByTheWorkspace(t *testing.T) {
 		}
 		return strings.Join(list, " ")
 	}
-	if got := rules(&workspace.Manifest{}, files); got != "E711 F821" {
+	if got := rules(&workspace.Manifest{}, files); got != "F821" {
 		t.Errorf("by itself ruff finds %q", got)
+	}
+	if got := rules(verifytest.Scan(t, map[string]string{".github/workflows/lint.yml": "jobs:\n  lint:\n    steps:\n    - run: ruff check\n"}), files); got != "E711 F821" {
+		t.Errorf("where the workspace runs it ruff finds %q", got)
 	}
 	// What the base configures stands, and is what the box has.
 	config := map[string]string{"ruff.toml": "[lint]\nselect = [\"E4\", \"E7\"]\n"}

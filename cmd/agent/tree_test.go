@@ -378,7 +378,7 @@ var allowed = map[string][]string{
 	"verify/policy/runner":    {"sandbox/workspace/lang"},
 	"verify/policy/signature": {"sandbox/workspace/lang", "sandbox/workspace/secret"},
 	"verify/policy/testform":  {"sandbox/workspace/lang"},
-	"verify/python":           {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/python/mypyhelp", "verify/python/requires", "verify/witness"},
+	"verify/python":           {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/policy/checker", "verify/python/mypyhelp", "verify/python/requires", "verify/witness"},
 	"verify/python/requires":  {"sandbox/workspace/lazyregexp", "verify/check"},
 	"verify/shell":            {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/policy/checker"},
 	"verify/repair":           {"sandbox", "sandbox/guest", "sandbox/workspace", "verify", "verify/check", "verify/compare", "verify/node", "verify/python", "verify/room", "verify/web"},

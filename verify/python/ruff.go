@@ -14,13 +14,16 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
+	"agent/verify/policy/checker"
 )
 
-// lintRules are ruff's long-standing default: errors of syntax and of names, and the few statements that are almost always
-// mistakes. unlintRules are those of them that are opinions on style: an import that is not at the top, two statements on a line,
-// a lambda with a name, a name of one letter, all names of a module. Both apply where the workspace configures nothing itself.
+// lintRules are ruff's long-standing default: errors of syntax and of names, and how comparisons and statements are written.
+// unlintRules are those of them that are opinions on style: an import that is not at the top, two statements on a line,
+// a lambda with a name, a name of one letter, all names of a module. Both apply where the workspace runs ruff or flake8 and configures no
+// ruff; where nothing of it names one of these, faults alone do, since "== None" may be what a library asks for.
 const (
 	lintRules   = "E4,E7,E9,F"
+	faultRules  = "E9,F"
 	unlintRules = "E402,E701,E731,E741,F403,F405"
 )
 
@@ -48,9 +51,14 @@ func applies(v check.View) string {
 func lintCommand(b check.Bench) guest.Command {
 	args := []string{b.Tools.Ruff, "check", "--no-cache", "--no-respect-gitignore", "--output-format", "json-lines"}
 	// Asked of the base, like everything about configuration.
-	if !ruffConfigured(check.OnBase(b.View.Base)) {
-		args = append(args, "--select", lintRules, "--ignore", unlintRules)
-	} else if !slices.ContainsFunc(slices.Collect(maps.Values(ruffChoices(check.OnBase(b.View.Base)))), func(c ruffChoice) bool { return c.selects }) {
+	base := check.OnBase(b.View.Base)
+	if !ruffConfigured(base) {
+		rules := faultRules
+		if checker.Runs("noqa", base.Paths(), base.Text) || base.Has(".flake8") {
+			rules = lintRules
+		}
+		args = append(args, "--select", rules, "--ignore", unlintRules)
+	} else if !slices.ContainsFunc(slices.Collect(maps.Values(ruffChoices(base))), func(c ruffChoice) bool { return c.selects }) {
 		// Whoever selects nothing has the classic default, which this version may have left.
 		args = append(args, "--extend-select", lintRules)
 	}
@@ -114,15 +122,15 @@ func judgeRuff(base, cand check.Outcome, d check.Diff) check.Gate {
 	return compare.JudgeFindings(base, cand, d)
 }
 
-// withoutData leaves out that data of tests do not parse.
+// withoutData leaves out that data of tests do not parse, and all else about them where the project does not say what ruff looks at.
 func withoutData(v check.View, found []check.Finding) []check.Finding {
-	known := map[string]bool{}
+	known, anything := map[string]bool{}, !ruffConfigured(check.OnBase(v.Base))
 	return slices.DeleteFunc(found, func(f check.Finding) bool {
-		broken := f.Rule == "invalid-syntax" || f.Rule == ""
-		if _, asked := known[f.File]; broken && !asked {
+		about := anything || f.Rule == "invalid-syntax" || f.Rule == ""
+		if _, asked := known[f.File]; about && !asked {
 			known[f.File] = check.IsTestData(v, f.File)
 		}
-		return broken && known[f.File]
+		return about && known[f.File]
 	})
 }
 

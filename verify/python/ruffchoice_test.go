@@ -49,9 +49,14 @@ func TestOnlyRulesThatTheProjectHasChosenCount(t *testing.T) {
 
 func TestRuffSaysNothingOfDataThatDoesNotParse(t *testing.T) {
 	t.Parallel()
-	v := viewOf(t, map[string]string{"tests/data/bad.py": "", "pkg/bad2.py": ""})
-	got := withoutData(v, []check.Finding{{File: "tests/data/bad.py", Rule: "invalid-syntax"}, {File: "tests/data/bad.py", Rule: "F401"}, {File: "pkg/bad2.py", Rule: "invalid-syntax"}})
-	if len(got) != 2 || got[0].Rule != "F401" || got[1].File != "pkg/bad2.py" {
+	files := map[string]string{"tests/data/bad.py": "", "pkg/bad2.py": ""}
+	found := []check.Finding{{File: "tests/data/bad.py", Rule: "invalid-syntax"}, {File: "tests/data/bad.py", Rule: "F401"}, {File: "pkg/bad2.py", Rule: "invalid-syntax"}, {File: "pkg/bad2.py", Rule: "F401"}}
+	if got := withoutData(viewOf(t, files), slices.Clone(found)); len(got) != 2 || got[0].File != "pkg/bad2.py" || got[1].File != "pkg/bad2.py" {
+		t.Errorf("%+v", got)
+	}
+	// Who configures it says what it looks at.
+	files["ruff.toml"] = "line-length = 100\n"
+	if got := withoutData(viewOf(t, files), slices.Clone(found)); len(got) != 3 || got[0].Rule != "F401" {
 		t.Errorf("%+v", got)
 	}
 }
