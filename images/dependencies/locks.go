@@ -48,9 +48,12 @@ func unread(base string) *lockFile {
 // metadata begins a yarn.lock of Yarn 2 or newer, which has another form and other digests than the one that is understood.
 var metadata = []byte("\n__metadata:")
 
+// isBerry reports whether a yarn.lock is of Yarn 2 or newer.
+func isBerry(content []byte) bool { return bytes.Contains(append([]byte("\n"), content...), metadata) }
+
 // reads reports whether the content of a lock file is understood.
 func (l lockFile) reads(content []byte) bool {
-	return l.kind != "" && (l.kind != "yarn" || !bytes.Contains(append([]byte("\n"), content...), metadata))
+	return l.kind != "" && (l.kind != "yarn" || !isBerry(content))
 }
 
 // lockIn is the lock file of Node in dir that counts, zero for none.
@@ -81,6 +84,10 @@ func (d *Set) noteUnread(files map[string][]byte) {
 			from := l.manifest
 			if l.manifest == "package.json" {
 				from = cmp.Or(lockIn(files, dir).name, from)
+			}
+			if l.kind == "yarn" && from == l.manifest {
+				d.notef("%s is read for what %s names alone: all else comes as the registry has it: %s", what, path.Join(dir, from), l.cure)
+				continue
 			}
 			d.notef("%s is not read: versions come from %s: %s", what, path.Join(dir, from), l.cure)
 		}

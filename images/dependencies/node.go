@@ -109,6 +109,10 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 	case kind == "":
 		kind = "npm-unlocked"
 	}
+	var chosen map[string]string
+	if yarn := files[path.Join(root, "yarn.lock")]; strings.HasSuffix(kind, "-unlocked") && isBerry(yarn) {
+		chosen = pins(yarn)
+	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		dir := path.Dir(name)
 		if path.Base(name) != "package.json" || !below(dir, root) {
@@ -130,7 +134,7 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 			content = workspaceSpec.ReplaceAll(content, []byte(`:"*"`))
 		}
 		asks = asks || lists(content, space.members)
-		part.add(path.Join("node", name), content)
+		part.add(path.Join("node", name), pinPackage(content, chosen))
 		part.node = append(part.node, dir)
 	}
 	if !asks {
