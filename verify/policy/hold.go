@@ -1,14 +1,13 @@
 // Package policy reads off a changeset what a person should see before it is written,
 // and which of it must not be written without approval: each such thing is a Hold.
 //
-// Review is the one list of them all. ReviewText judges the text of a changeset and nothing
-// else: names of files that act outside the box or configure the tools that judge, packages
-// that are installed, credentials, paths that the project protects itself, and places where
-// the text makes a check weaker, by a suppression, a test that tests less, a type that lets
-// everything through. The last are read off the lines, without running anything, and counted
-// over the whole changeset, so that moving is no weakening. With the workspace come the code
-// and the configuration of the tools that judge, and what git would hide from every later
-// run. What only a gate can tell comes from package verify, as the same Hold.
+// Review is the one list of them all. ReviewText judges the text of a changeset and nothing else: names of files that
+// act outside the box or configure the tools that judge, packages that are installed, credentials, paths that the
+// project protects itself, and places where the text makes a check weaker, by a suppression, a test that tests less,
+// a type that lets everything through. The last are read off the lines, without running anything, and counted over
+// the whole changeset, so that moving is no weakening. With the workspace come the code and the configuration of the
+// tools that judge, and what git would hide from every later run. What only a gate can tell comes from package
+// verify, as the same Hold.
 //
 // Nothing of a text is believed or executed, whatever it holds is read in bounded time,
 // and no reason shows a credential or what a terminal obeys. Whether somebody approves is
@@ -17,10 +16,9 @@ package policy
 
 // A Hold is a change that a person should see before it is written.
 //
-// Block tells the two sorts apart. Changes that act outside the box, on the
-// person's machine or on a server, or that soften the gates, block: without
-// approval they are not written. The rest belongs to everyday patches (a
-// Makefile, a conftest.py, a Dockerfile) and is listed at the checkpoint.
+// Block tells the two sorts apart. Changes that act outside the box, on the person's machine or on a server, or that
+// soften the gates, block: without approval they are not written. The rest belongs to everyday patches (a Makefile, a
+// conftest.py, a Dockerfile) and is listed at the checkpoint.
 type Hold struct {
 	Path string `json:"path"`
 	// One of the kinds, as CI.

@@ -16,12 +16,11 @@ import (
 // entryFiles are those whose loss ends a program; see ReviewText.
 var entryFiles = []string{"main.jsx", "main.tsx", "index.html", "vite.config.js", "vite.config.ts"}
 
-// Review lists all that a person should see of cs, a changeset to base, before it is written:
-// what its text tells, then gates, which verify found while it judged, then what changes the
-// tools that judge, then code that reaches for what runs its tests, then what the repository's configuration has git read or run, then what
-// git hides. protect and gates may be nil. What git gives no
-// answer about is held too. What gates measured takes the place of what the text tells of the
-// same suppression.
+// Review lists all that a person should see of cs, a changeset to base, before it is written: what its text tells,
+// then gates, which verify found while it judged, then what changes the tools that judge, then code that reaches for
+// what runs its tests, then what the repository's configuration has git read or run, then what git hides. protect and
+// gates may be nil. What git gives no answer about is held too. What gates measured takes the place of what the text
+// tells of the same suppression.
 func Review(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset, protect *Protection, gates []Hold) []Hold {
 	tools := toolHolds(base, cs)
 	// What a gate saw a tool load is often what the text names as well.
@@ -32,15 +31,12 @@ func Review(ctx context.Context, base *workspace.Manifest, cs workspace.Changese
 	return slices.Concat(measured(ReviewText(cs, protect), gates), found, tools, reaching, gitHolds(ctx, base, cs), hiddenHolds(ctx, base, cs))
 }
 
-// ReviewText lists what the text of cs alone tells, in the order of the paths, then what
-// weakens a check, then what protect names, which may be nil: CI definitions, git
-// attributes and modules, code owners, dependency manifests and lock files (with
-// the packages that change),
-// tool configuration, editor and agent hooks, agent.toml, the deletion or
-// emptying of an entry page, lines that introduce a credential or that show something else than a machine reads, and what makes
-// checks weaker: suppressions, tests that test less, and types and handlers
-// that let everything through. Those with Block are not to be written without
-// approval.
+// ReviewText lists what the text of cs alone tells, in the order of the paths, then what weakens a check, then what
+// protect names, which may be nil: CI definitions, git attributes and modules, code owners, dependency manifests and
+// lock files (with the packages that change), tool configuration, editor and agent hooks, agent.toml, the deletion or
+// emptying of an entry page, lines that introduce a credential or that show something else than a machine reads, and
+// what makes checks weaker: suppressions, tests that test less, and types and handlers that let everything through.
+// Those with Block are not to be written without approval.
 func ReviewText(cs workspace.Changeset, protect *Protection) []Hold {
 	var holds []Hold
 	for _, c := range cs.Sorted() {

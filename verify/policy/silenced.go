@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"path"
 	"slices"
 	"strings"
 
@@ -12,8 +13,7 @@ import (
 	"agent/verify/policy/directive"
 )
 
-// A Silenced is a suppression of one line that a changeset adds, and that can be taken out again, so that
-// what it hides can be measured.
+// A Silenced is a suppression of one line that a changeset adds, and that can be taken out again, so that what it hides can be measured.
 type Silenced struct {
 	// As ReviewText has it.
 	Hold Hold
@@ -21,9 +21,8 @@ type Silenced struct {
 	Family string
 }
 
-// SilencedBy lists them, and returns the changeset without them, line for line. What counts for more than
-// its line hides what is yet to be written too, and what stands in the code is part of it:
-// neither is in the list, nor is what does not block.
+// SilencedBy lists them, and returns the changeset without them, line for line. What counts for more than its line hides what is yet to
+// be written too, and what stands in the code is part of it: neither is in the list, nor is what does not block.
 func SilencedBy(cs workspace.Changeset) (list []Silenced, bare workspace.Changeset) {
 	marks, _ := addedSuppressions(sides(cs))
 	all := holdsOf(Suppression, addsSuppression, slices.Clone(marks))
@@ -54,21 +53,21 @@ func AddsSuppression(cs workspace.Changeset) bool {
 	return len(blocking)+len(shown) > 0
 }
 
-// addedSuppressions returns the suppressions that are new, and the holds of those that do not block: of coverage,
-// by which no gate fails, of how a program reads, and of a line of a test that was there before, which hides nothing of the program. A
-// file that comes with the changeset may have the name of a test and be a part of the program. Tests are
-// compared with tests: what a test no longer suppresses is no excuse for the program.
+// addedSuppressions returns the suppressions that are new, and the holds of those that do not block: of coverage, by which no gate fails,
+// of how a program reads, and of a line of a test, which hides nothing of the program. A file that comes with the changeset may have the
+// name of a test and be a part of the program, which then names it. Tests are compared with tests: what one no longer suppresses is no
+// excuse for the program.
 func addedSuppressions(before, after []sourceFile) (blocking []mark, shown []Hold) {
 	var counted, tested, styled []mark
 	for _, tests := range []bool{false, true} {
 		of := func(f sourceFile) bool { return f.test == tests }
 		for _, m := range newSuppressions(each(filter(before, of), suppressionsIn), each(filter(after, of), suppressionsIn)) {
-			switch created := slices.ContainsFunc(after, func(f sourceFile) bool { return f.path == m.path && f.created }); {
+			switch program := slices.ContainsFunc(after, func(f sourceFile) bool { return f.path == m.path && f.created && partOfProgram(after, f) }); {
 			case slices.Contains(coverageFamilies, m.form):
 				counted = append(counted, m)
 			case directive.OfStyle(m.form, m.codes):
 				styled = append(styled, m)
-			case tests && !m.wide && !created:
+			case tests && !m.wide && !program:
 				tested = append(tested, m)
 			default:
 				blocking = append(blocking, m)
@@ -78,6 +77,14 @@ func addedSuppressions(before, after []sourceFile) (blocking []mark, shown []Hol
 	shown = notBlocking(Suppression, addsSuppression, counted, " (no gate fails by coverage; what was executed is told without it)")
 	shown = append(shown, notBlocking(Suppression, addsSuppression, styled, " (of what is about style alone)")...)
 	return blocking, append(shown, notBlocking(Suppression, addsSuppression, tested, " (in a test, for one line)")...)
+}
+
+// partOfProgram reports whether one of the files that are no tests names a new file.
+func partOfProgram(files []sourceFile, f sourceFile) bool {
+	stem := strings.TrimSuffix(path.Base(f.path), path.Ext(f.path))
+	return slices.ContainsFunc(files, func(o sourceFile) bool {
+		return !o.test && slices.ContainsFunc(o.lines, func(l lang.Line) bool { return strings.Contains(l.Raw, stem) })
+	})
 }
 
 // coverageFamilies are those of suppressions that keep lines from being counted as not executed.
@@ -92,8 +99,7 @@ func notBlocking(kind, what string, marks []mark, why string) []Hold {
 	return holds
 }
 
-// uncommented is the text of a change without the comments of a line that hold suppressions, and
-// reports whether that is all of them.
+// uncommented is the text of a change without the comments of a line that hold suppressions, and reports whether that is all of them.
 func uncommented(m mark, c workspace.Change) ([]byte, bool) {
 	lines := bytes.Split(c.After, []byte("\n"))
 	l := lang.Detect(c.Path, string(c.After))
@@ -114,8 +120,7 @@ func uncommented(m mark, c workspace.Change) ([]byte, bool) {
 	return bytes.Join(lines, []byte("\n")), true
 }
 
-// Checks reports whether the project has what a family of suppressions hides checked, for all that the
-// names and the text of its configuration and its build files say.
+// Checks reports whether the project has what a family of suppressions hides checked, for all that its configuration and builds say.
 func Checks(base check.View, family string) bool {
 	return checker.Named(family, func(yield func(p, text string) bool) {
 		for _, p := range base.Paths() {

@@ -54,7 +54,7 @@ func TestASuppressionIsTakenOutOfItsLine(t *testing.T) {
 	}
 }
 
-// What hides nothing of the program is shown and does not block: a line of a test that was there, and what coverage
+// What hides nothing of the program is shown and does not block: a line of a test, and what coverage
 // leaves out. It is no mere comment all the same.
 func TestASuppressionThatHidesNothingOfTheProgramIsShown(t *testing.T) {
 	t.Parallel()
@@ -77,7 +77,8 @@ func TestASuppressionThatHidesNothingOfTheProgramIsShown(t *testing.T) {
 		{"src/a.test.ts", "f();\n", "// @ts-nocheck\nf(1);\n", true},
 		{"a.py", "x = 1\n", "x = f(1)  # type: ignore[arg-type]\n", true},
 		{"src/testimony.py", "x = 1\n", "x = f(1)  # noqa\n", true},
-		{"test_a.py", "", "x = f(1)  # type: ignore[arg-type]\n", true},
+		{"test_a.py", "", "x = f(1)  # type: ignore[arg-type]\n", false},
+		{"a.py", "", "x = f(1)  # type: ignore[arg-type]\n", true},
 	} {
 		cs := modify(c.name, c.before, c.after)
 		if c.before == "" {
@@ -93,6 +94,12 @@ func TestASuppressionThatHidesNothingOfTheProgramIsShown(t *testing.T) {
 		if !AddsSuppression(cs) || AddsSuppression(cs.Reverse()) {
 			t.Errorf("%s: %q: a suppression is %v, its removal %v", c.name, c.after, AddsSuppression(cs), AddsSuppression(cs.Reverse()))
 		}
+	}
+	// What only has the name of a test is named by the program.
+	named := create("src/b.test.ts", "// @ts-expect-error\nf(1);\n")
+	named.Changes = append(named.Changes, modify("src/a.ts", "f();\n", "import './b.test.js';\nf();\n").Changes...)
+	if held := ReviewText(named, nil); len(held) != 1 || !held[0].Block {
+		t.Errorf("one that the program names: %+v", held)
 	}
 	// The sum decides: one of a test that moves into the program is new there.
 	cs := modify("tests/test_a.py", "x = f(1)  # noqa: E501\n", "x = f(1)\n")
