@@ -1,6 +1,7 @@
 package python
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"agent/verify/check"
 	"agent/verify/checktest"
 	"agent/verify/compare"
+	"agent/verify/verifytest"
 )
 
 func TestTestsRunToTheirEnd(t *testing.T) {
@@ -101,18 +103,35 @@ func TestTypesAreFoundInEveryLayout(t *testing.T) {
 	}
 }
 
-// A file that mypy cannot read keeps nobody else from being judged, unless others import it.
+// A file that mypy cannot read keeps nobody else from being judged, unless others import it or the patch breaks it: a comment that
+// only mypy stumbles over would hide what is wrong in its file.
 func TestFilesThatCannotBeReadAreLeftOut(t *testing.T) {
 	t.Parallel()
-	files := map[string]string{
-		"docs/old.py": "print 'x'\n", "docs/older.py": "try:\n    pass\nexcept (A), e:\n    pass\n", "a.py": "def f(n):\n    return n\n\n\nf(1, 2)\n",
-	}
-	out := runTypes(t.Context(), checktest.NewBench(t, files, sandbox.Limits{}))
-	if out.Verdict != "" || out.Blocked != "" || len(out.Findings) != 1 || out.Findings[0].Rule != "call-arg" || !strings.Contains(out.Detail, "docs/old.py") || !strings.Contains(out.Detail, "docs/older.py") {
-		t.Errorf("%+v", out)
-	}
-	files["b.py"] = "import docs.old\n"
-	if out = runTypes(t.Context(), checktest.NewBench(t, files, sandbox.Limits{})); out.Blocked == "" {
-		t.Errorf("%+v", out)
+	const wrong = "def f(n):\n    return n\n\n\nf(1, 2)\n"
+	before := map[string]string{"docs/old.py": "print 'x'\n", "docs/older.py": "try:\n    pass\nexcept (A), e:\n    pass\n", "a.py": "x = 1\n"}
+	for name, c := range map[string]struct {
+		patch   map[string]string
+		blocked bool
+	}{
+		"beside it":              {map[string]string{"a.py": wrong}, false},
+		"in one of them as well": {map[string]string{"a.py": wrong, "docs/old.py": "print 'x'\nprint 'y'\n"}, false},
+		"imported":               {map[string]string{"a.py": wrong, "b.py": "import docs.old\n"}, true},
+		"broken by the patch":    {map[string]string{"a.py": wrong + "y = 1  # type: (\n"}, true},
+		"a new one":              {map[string]string{"a.py": wrong, "b.py": "print 'z'\n"}, true},
+	} {
+		base, after := verifytest.Scan(t, before), maps.Clone(before)
+		maps.Copy(after, c.patch)
+		b := checktest.NewBench(t, after, sandbox.Limits{})
+		b.View = check.NewView(base, verifytest.Change(t, base, c.patch))
+		out := runTypes(t.Context(), b)
+		if c.blocked {
+			if out.Blocked == "" {
+				t.Errorf("%s: %+v", name, out)
+			}
+			continue
+		}
+		if out.Verdict != "" || out.Blocked != "" || len(out.Findings) != 1 || out.Findings[0].Rule != "call-arg" || !strings.Contains(out.Detail, "docs/old.py") || !strings.Contains(out.Detail, "docs/older.py") {
+			t.Errorf("%s: %+v", name, out)
+		}
 	}
 }

@@ -143,17 +143,18 @@ func runMypy(ctx context.Context, b check.Bench, roots []string, root string) ch
 // mostUnread is without how many files that mypy cannot read it is run, which takes a run for each.
 const mostUnread = 10
 
-// mypyReadable runs mypy over what the project does not ask it to judge. A file that it cannot read, such as one of Python 2, would keep
-// it from saying anything of all the others: that one is left out. What the patch writes is read by the syntax gate.
+// mypyReadable runs mypy over what the project does not ask it to judge. A file that it could not read before the patch either, such as
+// one of Python 2, would keep it from saying anything of all the others: that one is left out.
 func mypyReadable(ctx context.Context, b check.Bench, root string, cmd guest.Command) check.Outcome {
 	var left []string
+	base := check.OnBase(b.View.Base)
 	out := mypyOnce(ctx, b, cmd)
 	for out.Blocked != "" && len(left) < mostUnread {
 		i := slices.IndexFunc(out.Findings, func(f check.Finding) bool {
-			return f.Rule == "syntax" && f.File != "" && !slices.Contains(left, f.File)
+			return f.Rule == "syntax" && !slices.Contains(left, f.File) && holdsLine(base.Text(f.File), f.Source)
 		})
 		if i < 0 {
-			break // it is what others import, or no file
+			break // the patch breaks it, it is what others import, or no file
 		}
 		left = append(left, out.Findings[i].File)
 		cmd.Args = append(slices.Clone(cmd.Args), "--exclude", "^"+regexp.QuoteMeta(within(root, left[len(left)-1]))+"$")
@@ -163,6 +164,11 @@ func mypyReadable(ctx context.Context, b check.Bench, root string, cmd guest.Com
 		out.Detail += ", but for what it cannot read: " + check.Shorten(strings.Join(left, ", "))
 	}
 	return out
+}
+
+// holdsLine reports whether a text has a line, as a finding shows it.
+func holdsLine(text, line string) bool {
+	return line != "" && slices.ContainsFunc(strings.Split(text, "\n"), func(l string) bool { return check.Shorten(l) == line })
 }
 
 // alsoFound adds the findings at places of which nothing is said yet by the same rule.
