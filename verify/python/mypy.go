@@ -35,14 +35,12 @@ var Mypy = check.Check{
 	Prove: check.Proves(runTypes, map[string]string{"caller.py": "arg-type", "undefined.py": "name-defined"}),
 }
 
-// typesCommand is mypy over a root, which mostly is the workspace, without the
-// roots inside it. Module names come from where
-// a file lies, so that two scripts of one name in two directories do not
-// collide. That a library has no type stubs says nothing about a patch.
+// typesCommand is mypy over a root, which mostly is the workspace, without the roots inside it. Module names come
+// from where a file lies, so that two scripts of one name in two directories do not collide. That a library has no
+// type stubs says nothing about a patch.
 //
-// The project's own promise is checked as the project does it. Without one bodies
-// without annotations are checked too, so that a call with the
-// wrong number of arguments is seen anywhere.
+// The project's own promise is checked as the project does it. Without one bodies without annotations are checked
+// too, so that a call with the wrong number of arguments is seen anywhere.
 func typesCommand(b check.Bench, roots []string, root string, own *typePromise, cache string) guest.Command {
 	args, targets := []string{"--check-untyped-defs"}, []string{"."}
 	if own != nil {
@@ -143,8 +141,8 @@ func runMypy(ctx context.Context, b check.Bench, roots []string, root string) ch
 // mostUnread is without how many files that mypy cannot read it is run, which takes a run for each.
 const mostUnread = 10
 
-// mypyReadable runs mypy over what the project does not ask it to judge. A file that it could not read before the patch either, such as
-// one of Python 2, would keep it from saying anything of all the others: that one is left out.
+// mypyReadable runs mypy over what the project does not ask it to judge. A file that it could not read before the
+// patch either, such as one of Python 2, would keep it from saying anything of all the others: that one is left out.
 func mypyReadable(ctx context.Context, b check.Bench, root string, cmd guest.Command) check.Outcome {
 	var left []string
 	base := check.OnBase(b.View.Base)
@@ -207,9 +205,8 @@ func promised(found []check.Finding, blind bool) []check.Finding {
 	})
 }
 
-// mypyOnce runs mypy and reads its findings. A plugin that the workspace's
-// configuration names runs inside mypy: that is workspace code, which is why this
-// gate is the last one in its box and why nothing but findings leaves it then.
+// mypyOnce runs mypy and reads its findings. A plugin that the workspace's configuration names runs inside mypy: that
+// is workspace code, which is why this gate is the last one in its box and why nothing but findings leaves it then.
 func mypyOnce(ctx context.Context, b check.Bench, cmd guest.Command) check.Outcome {
 	res, out, done := b.Command(ctx, cmd)
 	if !done {
@@ -244,10 +241,9 @@ type mypyLine struct {
 // text, whatever the output format: "a.py:1: error: invalid syntax  [syntax]".
 var blocking = lazyregexp.New(`^(.+?):(\d+)?(?::(\d+))?:? error: (.*?)(?:  \[([\w-]+)\])?$`)
 
-// parseMypy reads mypy's findings. Status 0 must come with no error and status
-// 1 with some, and the first only with its summary. With status 2 mypy gave up: blocked says what it met in the
-// workspace, and its blocking errors are findings; giving up for another
-// reason, such as its own crash, is an error.
+// parseMypy reads mypy's findings. Status 0 must come with no error and status 1 with some, and the first only with
+// its summary. With status 2 mypy gave up: blocked says what it met in the workspace, and its blocking errors are
+// findings; giving up for another reason, such as its own crash, is an error.
 func parseMypy(res guest.Result) (found []check.Finding, blocked string, err error) {
 	if res.Stdout.Dropped > 0 {
 		return nil, "", fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
