@@ -203,10 +203,10 @@ func (e *Evidence) unexecutedFiles() []Unproven {
 // did, and had been asked: then Hold takes these tests' word, and this is what says so.
 func (e *Evidence) unmeasuredFiles() []Unproven {
 	var files []string
-	trace, asked := e.traced(), Asked(e.Final)
+	trace, asked, view := e.traced(), Asked(e.Final), check.NewView(e.Base, e.Final)
 	for _, p := range slices.Sorted(maps.Keys(asked)) {
 		_, measured := trace.Code[p]
-		if l := programOf(*e.changeOf(p)); !measured && l != nil && e.executes(l) && !e.ownGate(l.Tests, true) && !e.starts(p) {
+		if l := programOf(*e.changeOf(p)); !measured && l != nil && e.executes(l) && !e.ownGate(l.Tests, true) && !e.starts(p) && !check.IsTestData(view, p) {
 			files = append(files, p)
 		}
 	}

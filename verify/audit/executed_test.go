@@ -135,6 +135,7 @@ func TestAMeasuredChangeHasToBeExecutedItself(t *testing.T) {
 		},
 		"nothing that could run":    {tests: &check.Trace{Code: check.Lines{"a.py": {}}}},
 		"nothing measured":          {unmeasured: "in a.py could not"},
+		"data of tests":             {patch: map[string]string{"testing/data/a.py": "x = 2\n"}},
 		"nothing of either":         {patch: map[string]string{"a.py": "x = 2\n", "b.py": "y = 2\n"}, unmeasured: "in a.py and 1 more could not"},
 		"a comment and code":        {patch: map[string]string{"a.py": "# x\nx = 1\n", "b.py": "y = 2\n"}, unmeasured: "in b.py could not"},
 		"one of two files":          {tests: trace(), patch: map[string]string{"a.py": "x = 2\n", "b.py": "y = 2\n"}, audit: 1, unmeasured: "in b.py could not"},

@@ -15,10 +15,9 @@ import (
 	"agent/verify/python"
 )
 
-// toolHolds lists the changes of cs to code that runs inside the tools that judge it, to the
-// files that their configuration names, and to what a package.json says of them, and the
-// stubs that hide a module from type checkers. The judgement itself is made with that code
-// as base has it; from the next run on it would be what the patch made of it.
+// toolHolds lists the changes of cs to code that runs inside the tools that judge it, to the files that their configuration names, and to
+// what a package.json says of them, and the stubs that hide a module from type checkers. The judgement itself is made with that code as
+// base has it; from the next run on it would be what the patch made of it.
 func toolHolds(base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) {
 	before, after := check.NewView(base, workspace.Changeset{}), check.NewView(base, cs)
 	inside := slices.Concat(python.TypePlugins(before, after), python.TestPlugins(before, after))
@@ -40,9 +39,8 @@ func toolHolds(base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) 
 	return holds
 }
 
-// A configuration is rarely one file: it extends others, whose names say nothing. What
-// it names in this way is found here over all formats, by the keys under which the tools
-// have it, by the options of scripts, and in a program by what it imports.
+// A configuration is rarely one file: it extends others, whose names say nothing. What it names in this way is found here over all
+// formats, by the keys under which the tools have it, by the options of scripts, and in a program by what it imports.
 var (
 	// extending matches a key behind which configuration is named, up to its value;
 	// its group is one of those behind which a directory stands for no module.
@@ -83,10 +81,9 @@ type configSet struct {
 	todo  []string
 }
 
-// extended lists the files that configuration of the base names, and those that these
-// name in turn, each with the first that does: as base has them, and what cand would have
-// in their place. Those that a tool reads by their name alone are left out: a rule for
-// their names holds them.
+// extended lists the files that configuration of the base names, and those that these name in turn, each with the first that does: as
+// base has them, and what cand would have in their place. Those that a tool reads by their name alone are left out: a rule for their
+// names holds them.
 func extended(base, cand check.View) map[string]string {
 	c := configSet{base: base, cand: cand, packages: map[string]string{}, named: map[string]string{}}
 	for _, p := range base.Paths() {
@@ -218,9 +215,8 @@ func (c *configSet) addFile(from, stem string, ends []string) {
 	}
 }
 
-// namedIn lists the names that a configuration has behind the keys of extending, and
-// behind options: those of modules, and those of files. What is neither is found out by
-// whoever looks for it.
+// namedIn lists the names that a configuration has behind the keys of extending, and behind options: those of modules, and those of
+// files. What is neither is found out by whoever looks for it.
 func namedIn(text string) (modules, files []string) {
 	for _, at := range extending.FindAllStringSubmatchIndex(text, check.MostFollowed) {
 		names := namesOf(text[at[1]:min(len(text), at[1]+longestValue)])

@@ -70,9 +70,8 @@ func each(files []sourceFile, in func(sourceFile) []mark) (list []mark) {
 	return list
 }
 
-// surplus returns the marks of after that none of before makes up for, by each
-// key in turn. The first keys are the closest, so that what is left is what a
-// person would call new.
+// surplus returns the marks of after that none of before makes up for, by each key in turn. The first keys are the closest, so that what
+// is left is what a person would call new.
 func surplus(before, after []mark, keys ...func(mark) string) (rest, gone []mark) {
 	for _, key := range keys {
 		before, after = cancel(before, after, key)

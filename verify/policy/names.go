@@ -161,9 +161,8 @@ func ruleFor(name string) (holdRule, bool) {
 	return holdRules[i], true
 }
 
-// unseenRule holds what lies where no scan looks: among installed
-// dependencies, byte code and caches. A tool may believe it, and nobody who
-// reads the project later will see it.
+// unseenRule holds what lies where no scan looks: among installed dependencies, byte code and caches. A tool may believe it, and nobody
+// who reads the project later will see it.
 var unseenRule = holdRule{
 	kind: Unseen, reason: "It lies among caches, byte code or installed dependencies, which no later run looks at.", block: true,
 	names: slices.Concat(unseenNames(workspace.LeftDirs(), "/"), unseenNames(workspace.LeftFiles(), ""), []string{

@@ -12,9 +12,8 @@ import (
 	"github.com/moby/patternmatcher"
 )
 
-// A Protection names the paths of a workspace that no patch changes without an
-// approval of its own. Nil protects nothing. It does not change and may be used
-// by several goroutines.
+// A Protection names the paths of a workspace that no patch changes without an approval of its own. Nil protects nothing. It does not
+// change and may be used by several goroutines.
 type Protection struct {
 	// As they were given.
 	patterns []string
@@ -22,11 +21,9 @@ type Protection struct {
 	matchers []*patternmatcher.PatternMatcher
 }
 
-// Protect reads patterns in the syntax of a .dockerignore file: what matches is
-// protected, and all that is below it. Capital letters and the Unicode form
-// make no difference, as on some file systems. Exceptions (!) are refused: of
-// two patterns the later would take back what the earlier promised. No pattern
-// gives nil.
+// Protect reads patterns in the syntax of a .dockerignore file: what matches is protected, and all that is below it. Capital letters and
+// the Unicode form make no difference, as on some file systems. Exceptions (!) are refused: of two patterns the later would take back
+// what the earlier promised. No pattern gives nil.
 func Protect(patterns []string) (*Protection, error) {
 	if len(patterns) == 0 {
 		return nil, nil

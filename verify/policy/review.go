@@ -16,11 +16,10 @@ import (
 // entryFiles are those whose loss ends a program; see ReviewText.
 var entryFiles = []string{"main.jsx", "main.tsx", "index.html", "vite.config.js", "vite.config.ts"}
 
-// Review lists all that a person should see of cs, a changeset to base, before it is written: what its text tells,
-// then gates, which verify found while it judged, then what changes the tools that judge, then code that reaches for
-// what runs its tests, then what the repository's configuration has git read or run, then what git hides. protect and
-// gates may be nil. What git gives no answer about is held too. What gates measured takes the place of what the text
-// tells of the same suppression.
+// Review lists all that a person should see of cs, a changeset to base, before it is written: what its text tells, then gates, which
+// verify found while it judged, then what changes the tools that judge, then code that reaches for what runs its tests, then what the
+// repository's configuration has git read or run, then what git hides. protect and gates may be nil. What git gives no answer about is
+// held too. What gates measured takes the place of what the text tells of the same suppression.
 func Review(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset, protect *Protection, gates []Hold) []Hold {
 	tools := toolHolds(base, cs)
 	// What a gate saw a tool load is often what the text names as well.

@@ -38,6 +38,16 @@ func sides(cs workspace.Changeset) (before, after []sourceFile) {
 	return before, after
 }
 
+// at is the file at a path, zero for none.
+func at(files []sourceFile, p string) (file sourceFile) {
+	for _, f := range files {
+		if f.path == p {
+			file = f
+		}
+	}
+	return file
+}
+
 // addsSuppression is what is said of a new suppression.
 const addsSuppression = "adds a suppression"
 
@@ -64,12 +74,7 @@ func runnerHolds(base check.View, cs workspace.Changeset) (holds []Hold) {
 		if f.test || aidsTests(f.path) {
 			continue
 		}
-		var was []lang.Line
-		for _, old := range before {
-			if old.path == f.path {
-				was = old.lines
-			}
-		}
+		was := at(before, f.path).lines
 		holds = append(holds, shapeHolds(f, was)...)
 		was, now := runner.Resolve(f.lang, was), runner.Resolve(f.lang, f.lines)
 		for _, r := range runner.Rows(f.lang) {

@@ -8,6 +8,7 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/sandbox/workspace/secret"
 	"agent/verify/policy/signature"
+	"agent/verify/policy/testform"
 )
 
 // typeHolds lists annotations that now let everything through, casts that
@@ -18,6 +19,10 @@ func typeHolds(before, after []sourceFile) []Hold {
 	holds := holdsOf(WeakerType, "lets any type through where it was specific", widened(before, after))
 	holds = append(holds, holdsOf(WeakerType, "says less than the stub did, so any type passes", looseStubs(before, after))...)
 	swallowed, _ := surplus(each(before, swallowsIn), each(after, swallowsIn), byLine, byFile, byForm)
+	swallowed = slices.DeleteFunc(swallowed, func(m mark) bool {
+		f := at(after, m.path)
+		return f.test && testform.GuardsNew(f.lang, at(before, m.path).lines, f.lines, m.line-1)
+	})
 	holds = append(holds, holdsOf(WeakerType, "swallows every error", swallowed)...)
 	program := func(f sourceFile) bool { return casts[f.lang] != nil && !lang.IsTest(f.path) }
 	before, after = filter(before, program), filter(after, program)

@@ -72,6 +72,8 @@ var weakerTypes = []textChange{
 	{"a.ts", "f();\n", "try {\n  f();\n} catch (e) {\n  // never mind\n}\n"},
 	{"a.ts", "try {\n  f();\n} catch (e) {\n  log(e);\n}\n", "try {\n  f();\n} catch (e) {\n}\n"},
 	{"a.ts", "await f();\n", "await f().catch(() => {});\n"},
+	{"src/a.js", "f();\n", "f();\ntry { g(); } catch (e) {}\n"},
+	{"test/a.test.js", "f();\n", "try {\n  f();\n} catch (e) {}\n"},
 }
 
 // weakerStubs are changes of stubs after which these say less.
@@ -178,6 +180,7 @@ var sameTypes = []textChange{
 	{"a.ts", "f();\n", "try { f(); } catch (e) { log(e); }\n"},
 	{"a.ts", "f();\n", "try { f(); } catch { return null; }\n"},
 	{"a.ts", "f();\n", "f().catch(log);\n"},
+	{"test/a.test.js", "f();\n", "f();\ntry { g(); } catch (e) {}\n"},
 	{"a.go", "switch x.(type) {\ncase int:\n", "switch x.(type) {\ncase any:\n"},
 	{"a.py", "def f():\n    x: int = 1\n    x: Any = 2\n", "def f():\n    x: Any = 2\n    x: int = 1\n"},
 	{"a.md", "x: int\n", "x: Any\n"},
