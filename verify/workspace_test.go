@@ -89,7 +89,7 @@ func TestConfiguredProgramGetsItsCommandAndEnvironment(t *testing.T) {
 func TestWorkspaceThatCannotBeJudgedBeforeIsNotBlamedOnThePatch(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, map[string]string{
-		"lib.py": "x = 1\n", "legacy.py": "print 'two'\n", "ruff.toml": "select = 5\n",
+		"lib.py": "x = 1\n", "legacy.py": "print 'two'\n", "user.py": "import legacy\n", "ruff.toml": "select = 5\n",
 		"pytest.ini": "[pytest]\nminversion = 99\n", "test_lib.py": "def test_x():\n    pass\n",
 	})
 	r := s.verify(t, map[string]string{"lib.py": "x  =  2\n"})
