@@ -324,7 +324,8 @@ END
 		;;
 	apt-standby)
 		# The step that installed them found out what they are called.
-		for name in $(cat /usr/lib/agent/standby); do
+		found=$(cat /usr/lib/agent/standby)
+		for name in $found; do
 			# shellcheck disable=SC2016 # the marks are dpkg's
 			state=$(dpkg-query -W -f '${Status} ${Version}' "$name" 2>/dev/null) || continue
 			[ "$state" != "${state#install ok installed }" ] || continue
