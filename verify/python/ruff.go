@@ -19,8 +19,8 @@ import (
 
 // lintRules are ruff's long-standing default: errors of syntax and of names, and how comparisons and statements are written.
 // unlintRules are those of them that are opinions on style: an import that is not at the top, two statements on a line,
-// a lambda with a name, a name of one letter, all names of a module. Both apply where the workspace runs ruff or flake8 and configures no
-// ruff; where nothing of it names one of these, faults alone do, since "== None" may be what a library asks for.
+// a lambda with a name, a name of one letter, all names of a module. Both apply where the workspace runs ruff and configures nothing
+// itself; where nothing of it names ruff, faults alone do: "== None" may be what a library asks for, and flake8 has rules of its own.
 const (
 	lintRules   = "E4,E7,E9,F"
 	faultRules  = "E9,F"
@@ -54,7 +54,7 @@ func lintCommand(b check.Bench) guest.Command {
 	base := check.OnBase(b.View.Base)
 	if !ruffConfigured(base) {
 		rules := faultRules
-		if checker.Runs("noqa", base.Paths(), base.Text) || base.Has(".flake8") {
+		if checker.Runs(RuffName, base.Paths(), base.Text) {
 			rules = lintRules
 		}
 		args = append(args, "--select", rules, "--ignore", unlintRules)

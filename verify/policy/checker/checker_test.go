@@ -16,6 +16,7 @@ func TestATool(t *testing.T) {
 	for family, c := range map[string]struct {
 		used, unused map[string]string
 	}{
+		"ruff":          {map[string]string{"Makefile": "lint:\n\tuvx ruff check"}, map[string]string{"tox.ini": "commands = flake8 src"}},
 		"noqa":          {map[string]string{"tox.ini": "commands = flake8 src"}, map[string]string{"tox.ini": "commands = pytest"}},
 		"type: ignore":  {map[string]string{".github/workflows/ci.yml": "- run: uvx ty check"}, map[string]string{"package.json": `{"description": "pretty empty"}`}},
 		"pylint":        {map[string]string{".pylintrc": ""}, map[string]string{"setup.cfg": "[flake8]"}},
