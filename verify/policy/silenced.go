@@ -62,7 +62,7 @@ func addedSuppressions(before, after []sourceFile) (blocking []mark, shown []Hol
 	for _, tests := range []bool{false, true} {
 		of := func(f sourceFile) bool { return f.test == tests }
 		for _, m := range newSuppressions(each(filter(before, of), suppressionsIn), each(filter(after, of), suppressionsIn)) {
-			switch program := slices.ContainsFunc(after, func(f sourceFile) bool { return f.path == m.path && f.created && partOfProgram(after, f) }); {
+			switch program := partOfProgram(after, fileAt(after, m.path)); {
 			case slices.Contains(coverageFamilies, m.form):
 				counted = append(counted, m)
 			case directive.OfStyle(m.form, m.codes):
@@ -79,10 +79,10 @@ func addedSuppressions(before, after []sourceFile) (blocking []mark, shown []Hol
 	return blocking, append(shown, notBlocking(Suppression, addsSuppression, tested, " (in a test, for one line)")...)
 }
 
-// partOfProgram reports whether one of the files that are no tests names a new file.
+// partOfProgram reports whether a file is new and one of those that are no tests names it.
 func partOfProgram(files []sourceFile, f sourceFile) bool {
 	stem := strings.TrimSuffix(path.Base(f.path), path.Ext(f.path))
-	return slices.ContainsFunc(files, func(o sourceFile) bool {
+	return f.created && slices.ContainsFunc(files, func(o sourceFile) bool {
 		return !o.test && slices.ContainsFunc(o.lines, func(l lang.Line) bool { return strings.Contains(l.Raw, stem) })
 	})
 }

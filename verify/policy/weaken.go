@@ -38,8 +38,8 @@ func sides(cs workspace.Changeset) (before, after []sourceFile) {
 	return before, after
 }
 
-// at is the file at a path, zero for none.
-func at(files []sourceFile, p string) (file sourceFile) {
+// fileAt is the file at a path, zero for none.
+func fileAt(files []sourceFile, p string) (file sourceFile) {
 	for _, f := range files {
 		if f.path == p {
 			file = f
@@ -74,7 +74,7 @@ func runnerHolds(base check.View, cs workspace.Changeset) (holds []Hold) {
 		if f.test || aidsTests(f.path) {
 			continue
 		}
-		was := at(before, f.path).lines
+		was := fileAt(before, f.path).lines
 		holds = append(holds, shapeHolds(f, was)...)
 		was, now := runner.Resolve(f.lang, was), runner.Resolve(f.lang, f.lines)
 		for _, r := range runner.Rows(f.lang) {

@@ -20,8 +20,8 @@ func typeHolds(before, after []sourceFile) []Hold {
 	holds = append(holds, holdsOf(WeakerType, "says less than the stub did, so any type passes", looseStubs(before, after))...)
 	swallowed, _ := surplus(each(before, swallowsIn), each(after, swallowsIn), byLine, byFile, byForm)
 	swallowed = slices.DeleteFunc(swallowed, func(m mark) bool {
-		f := at(after, m.path)
-		return f.test && testform.GuardsNew(f.lang, at(before, m.path).lines, f.lines, m.line-1)
+		f := fileAt(after, m.path)
+		return f.test && testform.GuardsNew(f.lang, fileAt(before, m.path).lines, f.lines, m.line-1)
 	})
 	holds = append(holds, holdsOf(WeakerType, "swallows every error", swallowed)...)
 	program := func(f sourceFile) bool { return casts[f.lang] != nil && !lang.IsTest(f.path) }
