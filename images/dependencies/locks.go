@@ -85,7 +85,7 @@ func (d *Set) noteUnread(files map[string][]byte) {
 			if l.manifest == "package.json" {
 				from = cmp.Or(lockIn(files, dir).name, from)
 			}
-			if l.kind == "yarn" && from == l.manifest {
+			if l.kind == "yarn" && from == l.manifest && pins(files[name]) != nil {
 				d.notef("%s is read for what %s names alone: all else comes as the registry has it: %s", what, path.Join(dir, from), l.cure)
 				continue
 			}
