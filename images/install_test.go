@@ -41,7 +41,8 @@ const (
 	numberDigest = "sha512-41Cifkg6e8TylSpdtTpeLVMqvSBEVzTttHvERD741+pnZ8ANv0004MRL43QKPDlK9cGvNp6NZWZUBlbGXYxxng=="
 	numberYarn   = "# yarn lockfile v1\n\n\nis-number@^7.0.0:\n  version \"7.0.0\"\n" +
 		"  resolved \"https://registry.yarnpkg.com/is-number/-/is-number-7.0.0.tgz#7535345b896734d5f80c4d06c50955527a14f12b\"\n  integrity " + numberDigest + "\n"
-	numberPnpm = "lockfileVersion: '9.0'\nsettings:\n  autoInstallPeers: true\n  excludeLinksFromLockfile: false\nimporters:\n  .:\n    dependencies:\n" +
+	numberBerry = "__metadata:\n  version: 8\n\n\"is-number@npm:>=6.0.0\":\n  version: 6.0.0\n  resolution: \"is-number@npm:6.0.0\"\n  checksum: 10c0/abc\n"
+	numberPnpm  = "lockfileVersion: '9.0'\nsettings:\n  autoInstallPeers: true\n  excludeLinksFromLockfile: false\nimporters:\n  .:\n    dependencies:\n" +
 		"      is-number:\n        specifier: ^7.0.0\n        version: 7.0.0\n      b:\n        specifier: workspace:*\n        version: link:b\n  b: {}\n" +
 		"packages:\n  is-number@7.0.0:\n    resolution: {integrity: " + numberDigest + "}\nsnapshots:\n  is-number@7.0.0: {}\n"
 	uuidModule = "module example.com/a\n\ngo 1.22\n\nrequire github.com/google/uuid v1.6.0\n"
@@ -124,6 +125,8 @@ func TestWhatAWorkspaceDependsOnIsInstalledOnce(t *testing.T) {
 		"packages/c/package.json", `{"name":"c","dependencies":{"a":"workspace:^"}}`,
 		"q/package.json", "{}", "q/pnpm-workspace.yaml", "packages: ['*']\n", "q/d/package.json", `{"name":"d","dependencies":{"e":"workspace:*","is-number":"7.0.0"}}`, "q/e/package.json", `{"name":"e"}`,
 		"y/package.json", numberPackage, "y/yarn.lock", numberYarn,
+		"m/package.json", `{"name":"m","workspaces":["lib"]}`, "m/lib/package.json", `{"name":"lib","dependencies":{"is-number":"^7.0.0"}}`, "m/yarn.lock", numberYarn,
+		"z/package.json", `{"name":"z","workspaces":["lib"],"devDependencies":{"lib":"workspace:^"}}`, "z/lib/package.json", `{"name":"lib","dependencies":{"is-number":">=6.0.0"}}`, "z/yarn.lock", numberBerry,
 		"p/package.json", `{"dependencies":{"is-number":"^7.0.0","b":"workspace:*"}}`, "p/pnpm-lock.yaml", numberPnpm,
 		"p/pnpm-workspace.yaml", "packages: [b]\n", "p/b/package.json", `{"name":"b","version":"1.0.0"}`,
 		"go.mod", uuidModule, "go.sum", uuidSums, "Pipfile.lock", locked,
@@ -143,6 +146,10 @@ func TestWhatAWorkspaceDependsOnIsInstalledOnce(t *testing.T) {
 		"deps/node/y/node_modules/is-number/package.json":                                    "",
 		"deps/node/p/node_modules/.pnpm/is-number@7.0.0/node_modules/is-number/package.json": "",
 		"deps/node/p/node_modules/is-number":                                                 ".pnpm/is-number@7.0.0/node_modules/is-number",
+		"deps/node/m/node_modules/is-number/package.json":                                    "",
+		"deps/node/m/node_modules/lib":                                                       "/work/m/lib",
+		"deps/node/z/node_modules/is-number/package.json":                                    "",
+		"deps/node/z/node_modules/lib":                                                       "/work/z/lib",
 		"deps/node/y/node_modules/.vite-temp":                                                "/work/y",
 		"deps/node/node_modules/.cache":                                                      "/tmp",
 		"deps/node/p/node_modules/b":                                                         "/work/p/b",
@@ -153,8 +160,11 @@ func TestWhatAWorkspaceDependsOnIsInstalledOnce(t *testing.T) {
 		"deps/python/planted.py":                                                             "",
 		"usr/lib/python3/dist-packages/agent-dependencies.pth":                               "",
 	}
-	look := func(h *tar.Header, _ []byte) {
+	look := func(h *tar.Header, content []byte) {
 		name := strings.TrimSuffix(h.Name, "/")
+		if name == "deps/node/z/node_modules/is-number/package.json" && !bytes.Contains(content, []byte(`"version": "6.0.0"`)) {
+			t.Errorf("another version than that of the lock file: %s", content)
+		}
 		if target, ok := want[name]; ok && target == h.Linkname {
 			delete(want, name)
 		}

@@ -167,6 +167,8 @@
 //	verify/crash                  crash reports of Python, node and Go
 //	verify/golang                 Go's checks
 //	verify/python                 Python's checks
+//	verify/python/certain         faults that mypy finds and that are certain without types
+//	verify/python/modules         files of a workspace that are modules
 //	verify/python/mypyhelp        where mypy's documentation explains its codes
 //	verify/python/requires        what a workspace of Python asks to have installed
 //	verify/node                   those of JavaScript and TypeScript

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"agent/verify/check"
+	"agent/verify/compare"
 	"agent/verify/golang"
 	"agent/verify/policy"
 	"agent/verify/trial"
@@ -84,9 +85,53 @@ func TestAJudgementWaitsForTheSecondRun(t *testing.T) {
 			t.Errorf("%s: asks %q", name, ids)
 		}
 		r.answered(golang.TestsName, c.out)
+		if doubted := len(r.due((*trial.Trial).Doubted)) > 0; doubted != c.block {
+			t.Errorf("%s: doubts %t", name, doubted)
+		} else if doubted {
+			r.confirmed(golang.TestsName, nil)
+		}
 		holds := r.trials[golang.TestsName].Holds
 		if g := r.judged[golang.TestsName]; g.Verdict != check.Pass || len(holds) != 1 || holds[0].Block != c.block || len(r.due((*trial.Trial).Asked)) != 0 {
 			t.Errorf("%s: %+v, held %+v, asks %v", name, g, holds, r.due((*trial.Trial).Asked))
+		}
+	}
+}
+
+// A test that failed once as it was is judged by how it ended when it ran again.
+func TestAJudgementWaitsForTheConfirmation(t *testing.T) {
+	t.Parallel()
+	const id = "a_test.go::TestA"
+	outcome := func(of string) check.Outcome {
+		return check.Outcome{Tests: []check.TestResult{{ID: id, Outcome: of, Message: "took 2s"}, {ID: "a_test.go::TestB", Outcome: "passed"}}}
+	}
+	for name, c := range map[string]struct {
+		again compare.Tally
+		holds int
+	}{
+		"it passes when it runs again": {compare.Tally{Passed: 1}, 0},
+		"it fails again":               {compare.Tally{Failed: 3}, 1},
+		"it could not run":             {compare.Tally{}, 1},
+	} {
+		ends := 0
+		s := empty(func(e Event) {
+			if e.Done && e.Gate == check.GateTests {
+				ends++
+			}
+		})
+		r := s.results
+		r.await(golang.TestsName, trial.Trial{})
+		r.proven(map[string]string{})
+		r.baseline(golang.TestsName, outcome("passed"))
+		r.candidate(golang.TestsName, outcome("passed"))
+		r.tried(golang.TestsName, outcome("failed"))
+		r.answered(golang.TestsName, outcome("passed"))
+		if ids := r.due((*trial.Trial).Doubted)[golang.TestsName]; !slices.Equal(ids, []string{id}) || len(r.judged) != 0 {
+			t.Errorf("%s: doubts %q, judged %+v", name, ids, r.judged)
+		}
+		r.confirmed(golang.TestsName, map[string]compare.Tally{id: c.again})
+		holds := r.trials[golang.TestsName].Holds
+		if g := r.judged[golang.TestsName]; g.Verdict != check.Pass || len(holds) != c.holds || len(r.due((*trial.Trial).Doubted)) != 0 {
+			t.Errorf("%s: %+v, held %+v", name, g, holds)
 		}
 	}
 }

@@ -285,7 +285,10 @@ func (r *results) judge(name string) {
 	if reason != "" {
 		r.skipped[name] = reason
 	} else {
-		g = r.approve(name, r.trials[name].Judge(g, base, cand, r.diff))
+		if g = r.trials[name].Judge(g, base, cand, r.diff); len(r.trials[name].Doubted()) > 0 {
+			return // confirm asks again
+		}
+		g = r.approve(name, g)
 		g.Name, g.Tool = def.Gate, toolVersion(name, r.request.Versions)
 		if left != nil {
 			g.Detail = check.Join([]string{g.Detail, left.Note(def.Family.Unit)}, "; ")

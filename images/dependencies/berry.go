@@ -1,7 +1,11 @@
 package dependencies
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -10,57 +14,156 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A yarn.lock of Yarn 2 or newer says for each range that is asked for which version it means. Nothing but Yarn itself installs
-// by it, so that of it counts what the manifests name: a project that asks for "^11.7.5" has been tested with that, and may not
-// work with what the registry has today.
+// A yarn.lock of Yarn 2 or newer says the same as one of Yarn 1 does, in another form: for each range that somebody asks for, which
+// version it means. Yarn 1 installs by it once it is written so, and runs nothing that the workspace brings, as plugins of the newer
+// ones and their own releases (yarnPath) are.
+
+// A berryEntry is what such a file says of one package.
+type berryEntry struct {
+	Version, Resolution string
+	Dependencies        map[string]string
+	DependenciesMeta    map[string]struct{ Optional bool } `yaml:"dependenciesMeta"`
+	Conditions          string
+}
 
 // exactVersion matches one version of a package.
 var exactVersion = lazyregexp.New(`^\d+\.\d+\.\d+[\w.+-]*$`)
 
-// pinnedLists are the fields of a package.json whose packages are installed.
-var pinnedLists = []string{"dependencies", "devDependencies", "optionalDependencies"}
-
-// pins reads which versions a lock file of Yarn 2 or newer has chosen, by what is asked for, as in "mocha@npm:^11.7.5"; nil of one
-// that cannot be read. Packages that come from elsewhere than the registry, or under another name, are none of them.
-func pins(lock []byte) map[string]string {
-	var entries map[string]struct {
-		Version    string `yaml:"version"`
-		Resolution string `yaml:"resolution"`
-	}
-	if yaml.Unmarshal(lock, &entries) != nil {
+// classic writes a lock file of Yarn 2 or newer as Yarn 1 does; nil for one that cannot be read. What comes from elsewhere than the
+// registry is left out, and so is what is for other machines than this one. It has no digests: those of the newer ones are of
+// archives of their own.
+func classic(lock []byte) []byte {
+	var all map[string]berryEntry
+	if yaml.Unmarshal(lock, &all) != nil {
 		return nil
 	}
-	chosen := map[string]string{}
-	for asked, e := range entries {
-		for one := range strings.SplitSeq(asked, ", ") {
-			if name, _, ok := strings.Cut(one, "@npm:"); ok && e.Resolution == name+"@npm:"+e.Version && exactVersion.MatchString(e.Version) {
-				chosen[one] = e.Version
-			}
-		}
-	}
-	return chosen
-}
-
-// pinPackage puts the chosen versions into a package.json, as cleanPackage writes it, in the place of the ranges.
-func pinPackage(content []byte, chosen map[string]string) []byte {
-	var fields map[string]any
-	if len(chosen) == 0 || json.Unmarshal(content, &fields) != nil {
-		return content
-	}
-	for list, packages := range fields {
-		named, _ := packages.(map[string]any)
-		if !slices.Contains(pinnedLists, list) {
+	byName, away := map[string][]string{}, map[string]bool{}
+	entries := map[string]berryEntry{} // of the registry, by the first that asks
+	asks := map[string][]string{}
+	for asked, e := range all {
+		name, version, _ := strings.Cut(e.Resolution, "@npm:")
+		if !memberName.MatchString(name) || version != e.Version || !exactVersion.MatchString(version) {
 			continue
 		}
-		for name, asked := range named {
-			spec, _ := asked.(string)
-			if version := chosen[name+"@npm:"+strings.TrimPrefix(spec, "npm:")]; version != "" {
-				named[name] = version
+		var patterns []string
+		for one := range strings.SplitSeq(asked, ", ") {
+			if i := strings.Index(one[min(1, len(one)):], "@") + 1; i > 0 {
+				if spec, ok := registrySpec(one[i+1:]); ok {
+					patterns = append(patterns, one[:i]+"@"+spec)
+				}
+			}
+		}
+		if !fitsHere(e.Conditions) {
+			for _, p := range patterns {
+				away[p] = true
+			}
+		} else if len(patterns) > 0 {
+			entries[patterns[0]], asks[patterns[0]] = e, patterns
+			byName[name] = append(byName[name], patterns[0])
+		}
+	}
+	known := map[string]bool{}
+	for _, patterns := range asks {
+		for _, p := range patterns {
+			known[p] = true
+		}
+	}
+	// What `resolutions` of the manifest choose stands under the range that these name, and not under the one that a package asks for.
+	for _, first := range slices.Sorted(maps.Keys(entries)) {
+		for name, asked := range entries[first].Dependencies {
+			spec, ok := registrySpec(asked)
+			if p := name + "@" + spec; ok && !known[p] && !away[p] && len(byName[name]) == 1 {
+				known[p] = true
+				asks[byName[name][0]] = append(asks[byName[name][0]], p)
 			}
 		}
 	}
-	if pinned, err := json.Marshal(fields); err == nil {
-		return pinned
+	var out strings.Builder
+	out.WriteString("# yarn lockfile v1\n")
+	for _, first := range slices.Sorted(maps.Keys(entries)) {
+		writeClassic(&out, entries[first], asks[first], away)
+	}
+	return []byte(out.String())
+}
+
+// writeClassic writes what Yarn 1 says of one package that these patterns ask for.
+func writeClassic(out *strings.Builder, e berryEntry, patterns []string, away map[string]bool) {
+	slices.Sort(patterns)
+	for i, p := range slices.Compact(patterns) {
+		fmt.Fprintf(out, "%s%q", map[bool]string{true: "\n\n", false: ", "}[i == 0], p)
+	}
+	name, _, _ := strings.Cut(e.Resolution, "@npm:")
+	_, base, scoped := strings.Cut(name, "/")
+	if !scoped {
+		base = name
+	}
+	fmt.Fprintf(out, ":\n  version %q\n  resolved \"%s/%s/-/%s-%s.tgz\"\n", e.Version, registryPlaceholder, name, base, e.Version)
+	for _, optional := range []bool{false, true} {
+		title := map[bool]string{false: "  dependencies:\n", true: "  optionalDependencies:\n"}[optional]
+		for _, dep := range slices.Sorted(maps.Keys(e.Dependencies)) {
+			spec, ok := registrySpec(e.Dependencies[dep])
+			if !ok || !memberName.MatchString(dep) || away[dep+"@"+spec] || e.DependenciesMeta[dep].Optional != optional {
+				continue
+			}
+			fmt.Fprintf(out, "%s    %q %q\n", title, dep, spec)
+			title = ""
+		}
+	}
+}
+
+var (
+	// plainRange matches a range of versions, or a tag of one.
+	plainRange = lazyregexp.New(`^[\w.*^~<>=|+ -]+$`)
+	// aliased matches how a package of the registry is asked for under another name.
+	aliased = lazyregexp.New(`^npm:(?:@[\w.~-]+/)?[\w.~-]+@[\w.*^~<>=|+ -]+$`)
+)
+
+// registrySpec is a range as Yarn 1 has it; ok is false where it asks for something elsewhere than in the registry. A package that
+// Yarn or the workspace keeps a patch of is asked for as it is there.
+func registrySpec(spec string) (plain string, ok bool) {
+	if version, patched := unpatched(spec); patched {
+		return version, true
+	}
+	if aliased.MatchString(spec) {
+		return spec, true
+	}
+	plain = strings.TrimPrefix(spec, "npm:")
+	return plain, plainRange.MatchString(plain)
+}
+
+// fitsHere reports whether a package is for the machine that boxes are on. Conditions are as Yarn writes them:
+// "os=linux & (cpu=x64 | cpu=arm64) & libc=glibc".
+func fitsHere(conditions string) bool {
+	cpu := map[string]string{"amd64": "x64", "386": "ia32"}
+	here := []string{"os=linux", "libc=glibc", "cpu=" + cmp.Or(cpu[runtime.GOARCH], runtime.GOARCH)}
+	for all := range strings.SplitSeq(conditions, "&") {
+		fits := strings.TrimSpace(all) == ""
+		for one := range strings.SplitSeq(strings.Trim(strings.TrimSpace(all), "()"), "|") {
+			bare, not := strings.CutPrefix(strings.TrimSpace(one), "!")
+			fits = fits || slices.Contains(here, bare) != not
+		}
+		if !fits {
+			return false
+		}
+	}
+	return true
+}
+
+// yarnPackage makes of a package.json, as cleanPackage writes it, one that Yarn 1 installs. Workspaces are those of private packages
+// alone there, and have members with a version alone.
+func yarnPackage(content []byte) []byte {
+	var fields map[string]any
+	if json.Unmarshal(content, &fields) != nil {
+		return content
+	}
+	if fields["workspaces"] != nil {
+		fields["private"] = true
+	}
+	if version, _ := fields["version"].(string); version == "" {
+		fields["version"] = "0.0.0"
+	}
+	if made, err := json.Marshal(fields); err == nil {
+		return made
 	}
 	return content
 }

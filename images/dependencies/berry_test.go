@@ -1,6 +1,7 @@
 package dependencies
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -15,16 +16,44 @@ __metadata:
   version: 11.7.5
   resolution: "mocha@npm:11.7.5"
   dependencies:
-    chokidar: "npm:^4.0.1"
+    "@scope/part": "npm:^4.0.1"
+    alias: "npm:other@^1.0.0"
+    fsevents: "npm:^2.3.2"
+    git: "git@https://example.com/git.git"
+    renamed: "npm:^0.9.0"
+    typescript: "patch:typescript@npm%3A^5.0.0#optional!builtin<compat/typescript>"
+  dependenciesMeta:
+    fsevents:
+      optional: true
+    renamed:
+      optional: true
   checksum: 10c0/abc
 
-"@types/node@npm:*":
-  version: 22.1.0
-  resolution: "@types/node@npm:22.1.0"
+"@scope/part@npm:^4.0.1":
+  version: 4.1.0
+  resolution: "@scope/part@npm:4.1.0"
 
 "alias@npm:other@^1.0.0":
   version: 1.2.3
   resolution: "other@npm:1.2.3"
+
+"fsevents@npm:^2.3.2":
+  version: 2.3.3
+  resolution: "fsevents@npm:2.3.3"
+  conditions: os=darwin
+
+"renamed@npm:1.0.0":
+  version: 1.0.0
+  resolution: "renamed@npm:1.0.0"
+  conditions: (os=darwin | os=linux) & libc=glibc
+
+"typescript@npm:^5.0.0":
+  version: 5.9.3
+  resolution: "typescript@npm:5.9.3"
+
+"typescript@patch:typescript@npm%3A^5.0.0#optional!builtin<compat/typescript>":
+  version: 5.9.3
+  resolution: "typescript@patch:typescript@npm%3A5.9.3#optional!builtin<compat/typescript>::version=5.9.3&hash=abc"
 
 "git@https://example.com/git.git":
   version: 1.0.0
@@ -39,30 +68,77 @@ __metadata:
   resolution: "app@workspace:."
 `
 
-// What a package.json asks for has the version that a lock file of Yarn 2 has chosen; what comes from elsewhere has none.
-func TestRangesHaveTheVersionsOfYarnTwo(t *testing.T) {
+const classicLock = `# yarn lockfile v1
+
+
+"@scope/part@^4.0.1":
+  version "4.1.0"
+  resolved "https://registry.invalid/@scope/part/-/part-4.1.0.tgz"
+
+
+"alias@npm:other@^1.0.0":
+  version "1.2.3"
+  resolved "https://registry.invalid/other/-/other-1.2.3.tgz"
+
+
+"mocha@^11.0.0", "mocha@^11.7.5":
+  version "11.7.5"
+  resolved "https://registry.invalid/mocha/-/mocha-11.7.5.tgz"
+  dependencies:
+    "@scope/part" "^4.0.1"
+    "alias" "npm:other@^1.0.0"
+    "typescript" "^5.0.0"
+  optionalDependencies:
+    "renamed" "^0.9.0"
+
+
+"renamed@1.0.0", "renamed@^0.9.0":
+  version "1.0.0"
+  resolved "https://registry.invalid/renamed/-/renamed-1.0.0.tgz"
+
+
+"typescript@^5.0.0":
+  version "5.9.3"
+  resolved "https://registry.invalid/typescript/-/typescript-5.9.3.tgz"
+`
+
+// A lock file of Yarn 2 is written as Yarn 1 has it, without what comes from elsewhere and what is for other machines.
+func TestLocksOfYarnTwoAreThoseOfYarnOne(t *testing.T) {
 	t.Parallel()
-	const manifest = `{"name":"app","workspaces":["libs/*"],"dependencies":{"mocha":"^11.7.5","alias":"npm:other@^1.0.0","odd":"^1.0.0"},` +
-		`"devDependencies":{"@types/node":"npm:*","mocha":"^10.0.0"},"peerDependencies":{"mocha":"^11.0.0"}}`
-	const member = `{"name":"lib","devDependencies":{"mocha":"^11.0.0","app":"workspace:."}}`
-	files := texts("package.json", manifest, "yarn.lock", berryLock, "libs/a/package.json", member)
+	const manifest = `{"name":"app","workspaces":["libs/*"],"devDependencies":{"mocha":"^11.7.5","lib":"workspace:^"}}`
+	files := texts("package.json", manifest, "yarn.lock", berryLock, "libs/a/package.json", `{"name":"lib","devDependencies":{"mocha":"^11.0.0"}}`)
 	got := Read(files)
-	top, below := string(got.files["node/package.json"]), string(got.files["node/libs/a/package.json"])
-	for _, want := range []string{
-		`"dependencies":{"alias":"npm:other@^1.0.0","mocha":"11.7.5","odd":"^1.0.0"}`, `"devDependencies":{"@types/node":"22.1.0","mocha":"^10.0.0"}`, `"peerDependencies":{"mocha":"^11.0.0"}`,
+	if lock := string(got.files["node/yarn.lock"]); lock != classicLock {
+		t.Errorf("%s", lock)
+	}
+	for name, want := range map[string]string{
+		"node/package.json":        `{"devDependencies":{"lib":"*","mocha":"^11.7.5"},"name":"app","private":true,"version":"0.0.0","workspaces":["libs/*"]}`,
+		"node/libs/a/package.json": `{"devDependencies":{"mocha":"^11.0.0"},"name":"lib","version":"0.0.0"}`,
 	} {
-		if !strings.Contains(top, want) {
-			t.Errorf("%s is not in %s", want, top)
+		if text := string(got.files[name]); text != want {
+			t.Errorf("%s: %s", name, text)
 		}
 	}
-	if !strings.Contains(below, `"mocha":"11.7.5"`) {
-		t.Errorf("the member asks for %s", below)
+	if len(got.steps) != 1 || got.steps[0].kind != "yarn" || len(got.Notes) > 0 {
+		t.Errorf("%+v, %q", got.steps, got.Notes)
 	}
 	// One that cannot be read chooses nothing.
 	for _, lock := range []string{"__metadata:\n  version: 8\nmocha: [\n", "__metadata: x\n\"mocha@npm:^11.7.5\": [1]\n"} {
 		files["yarn.lock"] = []byte(lock)
-		if top := string(Read(files).files["node/package.json"]); !strings.Contains(top, `"mocha":"^11.7.5"`) {
-			t.Errorf("%q: %s", lock, top)
+		if got := Read(files); got.steps[0].kind != "npm-unlocked" || !strings.Contains(strings.Join(got.Notes, "\n"), "yarn.lock, which is of Yarn 2 or newer, is not read") {
+			t.Errorf("%q: %+v, %q", lock, got.steps, got.Notes)
+		}
+	}
+}
+
+func TestConditionsOfYarnAreThoseOfThisMachine(t *testing.T) {
+	t.Parallel()
+	for conditions, want := range map[string]bool{
+		"": true, "os=linux": true, "os=darwin": false, "(os=darwin | os=linux)": true, "os=linux & libc=musl": false, "!os=win32": true, "!os=linux": false,
+		"cpu=x64": runtime.GOARCH == "amd64", "os=linux & cpu=arm64 & libc=glibc": runtime.GOARCH == "arm64", "nonsense": false,
+	} {
+		if got := fitsHere(conditions); got != want {
+			t.Errorf("%q: %t", conditions, got)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func TestAWorkspaceDecidesNeitherWherePackagesComeFromNorWhatRuns(t *testing.T) 
 		"npm elsewhere":      {texts("package.json", numberPackage, "package-lock.json", lock("http://evil.example/npm/@a/x/-/x-1.0.0.tgz")), ""},
 		"yarn address":       {texts("package.json", numberPackage, "yarn.lock", "x@1:\n  version \"1\"\n  resolved \"http://evil/x.tgz\"\n"), "elsewhere"},
 		"yarn name":          {texts("package.json", numberPackage, "yarn.lock", "\"x@https://evil/x.tgz\":\n  version \"1\"\n"), "elsewhere"},
-		"yarn two":           {texts("package.json", numberPackage, "yarn.lock", "__metadata:\n  version: 8\n"), "commit the pnpm-lock.yaml that `pnpm import` makes"},
+		"yarn two":           {texts("package.json", numberPackage, "yarn.lock", "__metadata:\n  version: 8\n\"x@npm:1\":\n  version: http://evil\n  resolution: \"x@npm:http://evil\"\n\"y@npm:1\":\n  version: 1.0.0\n  resolution: \"y@npm:1.0.0\"\n  dependencies:\n    x: git@evil:x\n"), ""},
 		"yarn elsewhere":     {texts("package.json", numberPackage, "yarn.lock", "x@1:\n  version \"1\"\n  resolved \"http://evil.example/x/-/x-1.tgz#ab\"\n"), ""},
 		"pnpm tarball":       {texts("package.json", numberPackage, "pnpm-lock.yaml", "packages:\n  x@1.0.0:\n    resolution: {tarball: 'http://evil/x'}\n"), "elsewhere"},
 		"pnpm git":           {texts("package.json", numberPackage, "pnpm-lock.yaml", "packages:\n  x@1.0.0:\n    resolution: {repo: 'git@evil', commit: a, type: git}\n"), "elsewhere"},
@@ -228,8 +228,8 @@ func TestPatchedPackagesAreTakenWithoutTheirPatches(t *testing.T) {
 	t.Parallel()
 	manifest := `{"dependencies":{"is-number":"patch:is-number@npm%3A^7.0.0#~/.yarn/patches/is-number.patch","@a/b":"patch:@a/b@1.2.3#./b.patch"},"resolutions":{"c@npm:^4":"patch:c@npm:4.0.2#~/c.patch","d":"patch:d@npm%3Ahttp%3A%2F%2Fevil#p"}}`
 	d := Read(texts("package.json", manifest, "yarn.lock", "__metadata:\n  version: 8\n"))
-	want := `{"dependencies":{"@a/b":"1.2.3","is-number":"^7.0.0"},"resolutions":{"c@npm:^4":"4.0.2"}}`
-	if got := d.held()["node/package.json"]; got != want || fmt.Sprint(d.Steps()) != "[npm-unlocked .]" || !strings.Contains(strings.Join(d.Notes, "\n"), `package.json: without the patch of "is-number" that the workspace keeps`) {
+	want := `{"dependencies":{"@a/b":"1.2.3","is-number":"^7.0.0"},"resolutions":{"c@npm:^4":"4.0.2"},"version":"0.0.0"}`
+	if got := d.held()["node/package.json"]; got != want || fmt.Sprint(d.Steps()) != "[yarn .]" || !strings.Contains(strings.Join(d.Notes, "\n"), `package.json: without the patch of "is-number" that the workspace keeps`) {
 		t.Errorf("%s, steps %v, noted %q", got, d.Steps(), d.Notes)
 	}
 	lock := "lockfileVersion: '9.0'\npatchedDependencies:\n  is-number@7.0.0:\n    hash: abc\n    path: patches/is-number.patch\nimporters:\n  .:\n    dependencies:\n      is-number:\n        specifier: ^7.0.0\n        version: 7.0.0(patch_hash=abc)(x@1)\n" +

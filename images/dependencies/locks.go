@@ -45,7 +45,7 @@ func unread(base string) *lockFile {
 	return &lockFiles[i]
 }
 
-// metadata begins a yarn.lock of Yarn 2 or newer, which has another form and other digests than the one that is understood.
+// metadata begins a yarn.lock of Yarn 2 or newer, which has another form and other digests than that of Yarn 1.
 var metadata = []byte("\n__metadata:")
 
 // isBerry reports whether a yarn.lock is of Yarn 2 or newer.
@@ -53,7 +53,7 @@ func isBerry(content []byte) bool { return bytes.Contains(append([]byte("\n"), c
 
 // reads reports whether the content of a lock file is understood.
 func (l lockFile) reads(content []byte) bool {
-	return l.kind != "" && (l.kind != "yarn" || !isBerry(content))
+	return l.kind != "" && (l.kind != "yarn" || !isBerry(content) || classic(content) != nil)
 }
 
 // lockIn is the lock file of Node in dir that counts, zero for none.
@@ -84,10 +84,6 @@ func (d *Set) noteUnread(files map[string][]byte) {
 			from := l.manifest
 			if l.manifest == "package.json" {
 				from = cmp.Or(lockIn(files, dir).name, from)
-			}
-			if l.kind == "yarn" && from == l.manifest && pins(files[name]) != nil {
-				d.notef("%s is read for what %s names alone: all else comes as the registry has it: %s", what, path.Join(dir, from), l.cure)
-				continue
 			}
 			d.notef("%s is not read: versions come from %s: %s", what, path.Join(dir, from), l.cure)
 		}

@@ -109,10 +109,6 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 	case kind == "":
 		kind = "npm-unlocked"
 	}
-	var chosen map[string]string
-	if yarn := files[path.Join(root, "yarn.lock")]; strings.HasSuffix(kind, "-unlocked") && isBerry(yarn) {
-		chosen = pins(yarn)
-	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		dir := path.Dir(name)
 		if path.Base(name) != "package.json" || !below(dir, root) {
@@ -130,11 +126,14 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 			part.notef("%s: without %v", name, why)
 		}
 		space := spaceAbove(spaces, dir)
-		if kind == "npm-unlocked" && space.root == root {
+		if slices.Contains([]string{"npm-unlocked", "yarn"}, kind) && space.root == root {
 			content = workspaceSpec.ReplaceAll(content, []byte(`:"*"`))
 		}
+		if kind == "yarn" {
+			content = yarnPackage(content)
+		}
 		asks = asks || lists(content, space.members)
-		part.add(path.Join("node", name), pinPackage(content, chosen))
+		part.add(path.Join("node", name), content)
 		part.node = append(part.node, dir)
 	}
 	if !asks {
@@ -167,8 +166,7 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 	return part, nil
 }
 
-// workspaceSpec matches, in a package.json as cleanPackage writes it, how other package managers than npm ask for a
-// member of the workspace. npm finds it by its name.
+// workspaceSpec matches, in a package.json as cleanPackage writes it, how some ask for a member of the workspace. npm and Yarn 1 find it by its name.
 var workspaceSpec = lazyregexp.New(`:"workspace:[^"]*"`)
 
 // cleanPackage keeps of a package.json what decides what is installed, without packages that come from elsewhere than the
@@ -314,6 +312,9 @@ func cleanLock(lock lockFile, content []byte) (clean []byte, foreign []error, er
 	case "pnpm":
 		return cleanPnpm(content)
 	case "yarn":
+		if isBerry(content) {
+			content = classic(content)
+		}
 		clean, err = cleanYarn(content)
 		return clean, nil, err
 	}

@@ -68,7 +68,7 @@ func TestALockFileThatIsNotReadIsTold(t *testing.T) {
 		"bun, binary":       {texts("a/package.json", numberPackage, "a/bun.lockb", "\x00"), "npm-unlocked", "a/bun.lockb is not read: versions come from a/package.json"},
 		"beside one":        {texts("package.json", numberPackage, "package-lock.json", numberLock, "bun.lock", "{}"), "npm", "bun.lock is not read: versions come from package-lock.json"},
 		"deno":              {texts("package.json", numberPackage, "deno.lock", "{}"), "npm-unlocked", "deno.lock is not read"},
-		"yarn two":          {texts("package.json", numberPackage, "yarn.lock", "# x\n__metadata:\n  version: 8\n"), "npm-unlocked", "yarn.lock, which is of Yarn 2 or newer, is read for what package.json names alone: all else comes as the registry has it: commit the pnpm-lock.yaml that `pnpm import` makes of it"},
+		"yarn two":          {texts("package.json", numberPackage, "yarn.lock", "# x\n__metadata:\n  version: 8\n"), "yarn", ""},
 		"yarn two, broken":  {texts("package.json", numberPackage, "yarn.lock", "__metadata:\n  version: 8\na: [\n"), "npm-unlocked", "yarn.lock, which is of Yarn 2 or newer, is not read: versions come from package.json"},
 		"yarn one":          {texts("package.json", numberPackage, "yarn.lock", "# yarn lockfile v1\n"), "yarn", ""},
 		"of python":         {texts("pyproject.toml", "[project]\ndependencies = ['a']\n", "pylock.toml", "x"), "pip", "pylock.toml is not read: versions come from pyproject.toml"},

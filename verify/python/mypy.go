@@ -17,6 +17,7 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
+	"agent/verify/python/certain"
 	"agent/verify/python/mypyhelp"
 )
 
@@ -115,12 +116,14 @@ func runMypy(ctx context.Context, b check.Bench, roots []string, root string) ch
 	promise, uses := mypyPromise(b.View, root)
 	if !uses {
 		out := mypyReadable(ctx, b, root, typesCommand(b, roots, root, nil, cacheDir(b.View)))
-		out.Findings = certain(b.View, out.Findings)
+		out.Findings = certain.Faults(b.View, out.Findings)
 		out.Detail += ", which the project does not use: faults that are certain"
 		return out
 	}
 	own := mypyOnce(ctx, b, typesCommand(b, roots, root, &promise, cacheDir(b.View)))
-	own.Findings = slices.DeleteFunc(promised(own.Findings, promise.blind), func(f check.Finding) bool { return f.File != "" && !promise.covers(f.File) || absent(b.View, f) })
+	own.Findings = slices.DeleteFunc(promised(own.Findings, promise.blind), func(f check.Finding) bool {
+		return f.File != "" && !promise.covers(f.File) || certain.Absent(b.View, f)
+	})
 	own.Detail = "mypy as the project runs it"
 	if own.Verdict != "" || own.Blocked != "" || promise.everything {
 		return own
@@ -133,7 +136,7 @@ func runMypy(ctx context.Context, b check.Bench, roots []string, root string) ch
 		return own
 	}
 	own = check.AddCost(own, rest)
-	own.Findings = alsoFound(own.Findings, certain(b.View, rest.Findings))
+	own.Findings = alsoFound(own.Findings, certain.Faults(b.View, rest.Findings))
 	own.Detail += ", and elsewhere for faults that are certain"
 	return own
 }

@@ -13,6 +13,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
+	"agent/verify/python/modules"
 )
 
 // The configuration of mypy and of pytest may name code of the workspace that
@@ -29,8 +30,6 @@ var (
 	pytestPlugins = lazyregexp.New(`(?s)\bpytest_plugins\s*=\s*([(\[][^)\]]*|[^\n]*)`)
 	// plugin is one name of such a list, a module or a file.
 	plugin = lazyregexp.New(`[\w./-]+`)
-	// imported are the modules that a line of Python imports.
-	imported = lazyregexp.New(`(?m)^\s*(?:from\s+([.\w]+)\s+import\b|import\s+([\w., \t]+))`)
 )
 
 // mypyConfig and pytestConfig are where the tools read what loads plugins.
@@ -47,7 +46,7 @@ func TypePlugins(base, cand check.View) []string {
 	for _, p := range mypyFiles(base) {
 		names[path.Dir(p)] = append(names[path.Dir(p)], pluginNames(base.Text(p))...)
 	}
-	return pythonModules(base, names, cand)
+	return modules.Reached(base, names, cand)
 }
 
 // pluginNames lists the plugins of mypy that a configuration names, and other words beside them.
@@ -85,7 +84,7 @@ func TestPlugins(base, cand check.View) []string {
 			}
 		}
 	}
-	return pythonModules(base, names, cand)
+	return modules.Reached(base, names, cand)
 }
 
 // mypyFiles lists where mypy may read its configuration: at the top, and in each
@@ -97,58 +96,6 @@ func mypyFiles(v check.View) (files []string) {
 		}
 	}
 	return files
-}
-
-// pythonModules returns the files behind names of modules and files, by the directory
-// of who names them, and those that they import in turn, sorted: as v has them, and
-// where a file of cand would be imported instead, that too. What is not of the
-// workspace is left out.
-func pythonModules(v check.View, names map[string][]string, cand check.View) []string {
-	var found []string
-	add := func(dir, name string) {
-		for _, side := range []check.View{v, cand} {
-			if file, ok := pythonModule(side, dir, name); ok && !slices.Contains(found, file) && len(found) < check.MostFollowed {
-				found = append(found, file)
-			}
-		}
-	}
-	for _, dir := range slices.Sorted(maps.Keys(names)) {
-		for _, name := range names[dir] {
-			add(dir, name)
-		}
-	}
-	for i := 0; i < len(found); i++ {
-		for _, m := range imported.FindAllStringSubmatch(v.Text(found[i]), -1) {
-			for _, name := range append(strings.Split(m[2], ","), m[1]) {
-				name, _, _ = strings.Cut(strings.TrimSpace(name), " ") // import a as b
-				add(path.Dir(found[i]), name)
-			}
-		}
-	}
-	slices.Sort(found)
-	return found
-}
-
-// pythonModule finds the file of a module or of a path, below dir, its src, the top or src.
-func pythonModule(v check.View, dir, name string) (file string, ok bool) {
-	if strings.HasSuffix(name, ".py") {
-		if file = name; !path.IsAbs(name) {
-			file = path.Join(dir, name)
-		}
-		return file, v.Has(file)
-	}
-	stem := strings.ReplaceAll(strings.TrimLeft(name, "."), ".", "/")
-	if stem == "" {
-		return "", false
-	}
-	for _, top := range []string{dir, path.Join(dir, "src"), "", "src"} {
-		for _, end := range []string{".py", "/__init__.py"} {
-			if file = path.Join(top, stem) + end; v.Has(file) {
-				return file, true
-			}
-		}
-	}
-	return "", false
 }
 
 // keptDir is where in a box the tree of the base is, for the plugins of mypy.

@@ -11,6 +11,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
+	"agent/verify/python/modules"
 	"agent/verify/python/requires"
 )
 
@@ -105,7 +106,7 @@ func mypyArguments(base check.View, root string, args []string) (flags, targets 
 		switch {
 		case (word == "-p" || word == "-m") && i+1 < len(args):
 			i++
-			if file, ok := pythonModule(base, root, args[i]); ok {
+			if file, ok := modules.File(base, root, args[i]); ok {
 				targets = append(targets, within(root, strings.TrimSuffix(file, "/__init__.py")))
 			}
 		case strings.HasPrefix(word, "-"):

@@ -79,56 +79,6 @@ func TestMypyIsAPromiseWhereTheProjectMakesIt(t *testing.T) {
 	}
 }
 
-func TestOnlyCertainFaultsCountWhereNobodyChecksTypes(t *testing.T) {
-	t.Parallel()
-	v := viewOf(t, map[string]string{
-		"a.py":           "def f():\n    try:\n        import trio\n    except ImportError:\n        x = trios\n    return y\nn: int = ''\n",
-		"b.py":           "class Mixin:\n    def run(self): self.assertEqual(1, 1)\nclass T(Mixin): pass\nclass P: pass\nP().given\nP().nowhere\nsetattr(P, 'given', 1)\n",
-		"dyn.py":         "globals()['made'] = 1\n",
-		"versions.py":    "import sys\nNEW = sys.version_info >= (3, 14)\n\n\ndef f(x): return isinstance(x, ast.Interpolation)\n",
-		"pyproject.toml": "[project]\ndependencies = ['ruamel-yaml']\n",
-	})
-	finding := func(rule, file string, line int, message string) check.Finding {
-		return check.Finding{Rule: rule, File: file, Line: line, Message: message}
-	}
-	for _, c := range []struct {
-		f    check.Finding
-		want bool
-	}{
-		{finding("name-defined", "a.py", 6, `Name "y" is not defined`), true},
-		{finding("name-defined", "a.py", 5, `Name "trios" is not defined`), false},
-		{finding("import-not-found", "a.py", 3, `Cannot find implementation or library stub for module named "trio"`), false},
-		{finding("import-not-found", "b.py", 1, `Cannot find implementation or library stub for module named "ruamel_yaml"`), false},
-		{finding("import-not-found", "b.py", 1, `Cannot find implementation or library stub for module named "yamll"`), true},
-		{finding("call-arg", "b.py", 1, `Too many arguments for "f"`), true},
-		{finding("attr-defined", "b.py", 2, `"Mixin" has no attribute "assertEqual"`), false},
-		{finding("attr-defined", "b.py", 5, `"P" has no attribute "given"`), false},
-		{finding("attr-defined", "b.py", 6, `"P" has no attribute "nowhere"`), true},
-		{finding("attr-defined", "b.py", 6, `"None" has no attribute "nowhere"`), false},
-		{finding("attr-defined", "b.py", 1, `Module "a" has no attribute "x"`), true},
-		{finding("attr-defined", "b.py", 1, `Module "dyn" has no attribute "run"`), false},
-		{finding("attr-defined", "b.py", 1, `Module "os" has no attribute "pth"; maybe "path"?`), true},
-		{finding("attr-defined", "b.py", 1, `Module has no attribute "Interpolation"`), true},
-		{finding("attr-defined", "b.py", 1, `Module "ast" has no attribute "Interpolation"`), true},
-		{finding("attr-defined", "versions.py", 5, `Module has no attribute "Interpolation"`), false},
-		{finding("attr-defined", "versions.py", 5, `Module "ast" has no attribute "Interpolation"`), false},
-		{finding("attr-defined", "versions.py", 5, `Module has no attribute "Interpolaton"; maybe "Interpolation"?`), true},
-		{finding("attr-defined", "versions.py", 5, `Module "a" has no attribute "x"`), true},
-		{finding("arg-type", "b.py", 1, `Argument 1 to "f" has incompatible type "str"; expected "int"`), true},
-		{finding("arg-type", "b.py", 1, `Argument 1 to "f" has incompatible type "str"; expected "int | None"`), false},
-		{finding("arg-type", "b.py", 1, `Argument 1 to "f" has incompatible type "int"; expected "float"`), false},
-		{finding("return-value", "b.py", 1, `Incompatible return value type (got "None", expected "int")`), false},
-		{finding("var-annotated", "b.py", 1, `Need type annotation for "cache"`), false},
-		{finding("assignment", "b.py", 1, `Incompatible types in assignment (expression has type "str", variable has type "int")`), false},
-		{check.Finding{Rule: "assignment", Source: "n: int = ''", Message: `Incompatible types in assignment (expression has type "str", variable has type "int")`}, true},
-	} {
-		kept := certain(v, []check.Finding{c.f})
-		if (len(kept) == 1) != c.want || c.want && !kept[0].Unasked {
-			t.Errorf("%s %s: %+v", c.f.Rule, c.f.Message, kept)
-		}
-	}
-}
-
 func TestWhatMypySaysForLackOfLibrariesIsNoPromise(t *testing.T) {
 	t.Parallel()
 	ignore, real, missing := check.Finding{Rule: "unused-ignore"}, check.Finding{Rule: "no-untyped-def"}, check.Finding{Rule: "import-not-found"}
@@ -184,20 +134,5 @@ func TestUnittestsAreThoseThatTheProjectRuns(t *testing.T) {
 	files["Makefile"] = "test:\n\tpython -m unittest discover -s pkg -p '*_check.py'\n\tpython -m unittest -v pkg.suite\n"
 	if got := unittests(viewOf(t, files)); !slices.Equal(got, []string{"pkg/stock_check.py", "pkg/suite.py"}) {
 		t.Errorf("%q", got)
-	}
-}
-
-func TestAModuleThatTheProjectAskedForIsNoFindingOfMypys(t *testing.T) {
-	t.Parallel()
-	base := viewOf(t, map[string]string{"pyproject.toml": "[project]\ndependencies = ['feed-sgml (>=1, <2)', 'requests']\n", "a.py": ""}).Base
-	v := check.NewView(base, workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "requirements.txt", After: []byte("fresh\n")}}})
-	for module, want := range map[string]bool{"feed_sgml": true, "requests": true, "fresh": false, "nowhere": false, "requests.nowhere": false} {
-		f := check.Finding{Rule: "import-not-found", Message: `Cannot find implementation or library stub for module named "` + module + `"`}
-		if got := absent(v, f); got != want {
-			t.Errorf("%s: %t", module, got)
-		}
-		if f.Rule = "import-untyped"; absent(v, f) {
-			t.Errorf("%s: %s", module, f.Rule)
-		}
 	}
 }

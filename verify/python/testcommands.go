@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"agent/verify/check"
+	"agent/verify/python/modules"
 )
 
 // harmless are the options of pytest that say which tests there are and what a warning
@@ -84,7 +85,7 @@ func testArguments(base check.View, root string, args []string) (options, paths 
 			value = args[i]
 			fallthrough
 		case known && takes && inOne:
-			_, own := pythonModule(base, root, value)
+			_, own := modules.File(base, root, value)
 			if name != "-p" || own || strings.HasPrefix(value, "no:") {
 				options = append(options, name+map[bool]string{true: "=", false: ""}[strings.HasPrefix(name, "--")]+value)
 			}

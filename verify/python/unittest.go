@@ -7,6 +7,7 @@ import (
 
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
+	"agent/verify/python/modules"
 )
 
 // envTestFiles names, to run_tests.py, the files that unittests lists, one a line,
@@ -66,7 +67,7 @@ func namedByUnittest(v check.View) func(p string) bool {
 			if !inOne && i+1 < len(c.Args) {
 				value = c.Args[i+1]
 			}
-			file, ok := pythonModule(base, ".", word)
+			file, ok := modules.File(base, ".", word)
 			switch {
 			case option == "-p" || option == "--pattern":
 				patterns = append(patterns, value)

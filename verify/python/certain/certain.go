@@ -1,16 +1,19 @@
-package python
+// Package certain tells the faults among mypy's findings that are certain whatever the types are meant to be.
+//
+// Where a project does not check its types, or not those of a file, an annotation binds nobody, and most of what mypy infers of
+// code without any is a guess. These count there all the same.
+package certain
 
 import (
+	"path"
+	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
+	"agent/verify/python/modules"
 	"agent/verify/python/requires"
 )
-
-// Where a project does not check its types, or not those of a file, an annotation
-// binds nobody and most of what mypy infers of code without any is a guess. What counts
-// there are the faults that are certain whatever the types are meant to be.
 
 // certainties are the codes of such faults, each with what else must hold; nil for
 // nothing.
@@ -30,9 +33,9 @@ type surroundings struct {
 	lines map[string][]string
 }
 
-// certain keeps of mypy's findings those that are faults in a workspace which does not
+// Faults keeps of mypy's findings those that are faults in a workspace which does not
 // use it, and marks that nothing there had asked for them.
-func certain(v check.View, found []check.Finding) (kept []check.Finding) {
+func Faults(v check.View, found []check.Finding) (kept []check.Finding) {
 	s := surroundings{v, map[string][]string{}}
 	for _, f := range found {
 		if also, listed := certainties[f.Rule]; listed && (also == nil || also(s, f)) {
@@ -107,12 +110,27 @@ func (s surroundings) unnamedImport(f check.Finding) bool {
 		return m == nil
 	}
 	top, _, _ := strings.Cut(m[1], ".")
-	return !requires.Names(s.view, top)
+	return !requires.Names(s.view, top) && !s.put(f.File, top)
 }
 
-// absent reports whether a finding is that a module is not installed which the workspace asked for before the patch: where
+// put reports whether the workspace has a module in some directory, and file, or a conftest.py that is loaded before it, says where
+// modules are looked for while it runs.
+func (s surroundings) put(file, module string) bool {
+	says := strings.Contains(s.view.Text(file), "sys.path")
+	for dir := path.Dir(file); !says; dir = path.Dir(dir) {
+		says = strings.Contains(s.view.Text(path.Join(dir, "conftest.py")), "sys.path")
+		if dir == "." {
+			break
+		}
+	}
+	return says && slices.ContainsFunc(s.view.Paths(), func(p string) bool {
+		return check.IsPython(p) && (path.Base(p) == module+".py" || slices.Contains(strings.Split(path.Dir(p), "/"), module))
+	})
+}
+
+// Absent reports whether a finding is that a module is not installed which the workspace asked for before the patch: where
 // the project runs mypy it is.
-func absent(v check.View, f check.Finding) bool {
+func Absent(v check.View, f check.Finding) bool {
 	m := missingModule.FindStringSubmatch(f.Message)
 	return f.Rule == "import-not-found" && m != nil && !strings.Contains(m[1], ".") && requires.Names(check.OnBase(v.Base), m[1])
 }
@@ -162,7 +180,7 @@ func (s surroundings) nowhere(f check.Finding) bool {
 		return false
 	}
 	// A file that tells versions apart may speak of one in which another module has more: of a slip mypy knows what was meant.
-	switch file, own := pythonModule(s.view, ".", m[1]); {
+	switch file, own := modules.File(s.view, ".", m[1]); {
 	case !strings.HasPrefix(f.Message, "Module "):
 	case !own && !strings.Contains(f.Message, "; maybe ") && strings.Contains(s.view.Text(f.File), "version_info"):
 		return false
@@ -170,5 +188,19 @@ func (s surroundings) nowhere(f check.Finding) bool {
 		return true
 	}
 	names := namesOf(s.view)
-	return !names.defined[m[2]+m[3]] && !names.bases[m[1]]
+	return !names.gives(m[2]+m[3]) && !names.bases[m[1]]
+}
+
+// gives reports whether something has a name, or has it as others have to write it: `__x` of a class A is `_A__x` outside of it (The
+// Python Language Reference, 6.2.1.1, Private name mangling).
+func (t nameTable) gives(name string) bool {
+	if t.defined[name] {
+		return true
+	}
+	for i := 2; strings.HasPrefix(name, "_") && i < len(name); i++ {
+		if own := name[i:]; strings.HasPrefix(own, "__") && !strings.HasSuffix(own, "__") && t.defined[own] {
+			return true
+		}
+	}
+	return false
 }
