@@ -50,8 +50,12 @@ func Environment(env map[string]string, base *workspace.Manifest) map[string]str
 	return env
 }
 
+// otherCI are the definitions of continuous integration that are not read: the versions that they name are most likely old.
+var otherCI = []string{".travis.yml", "appveyor.yml", ".appveyor.yml", "azure-pipelines.yml", ".circleci/config.yml", ".gitlab-ci.yml"}
+
 // asksNewer reports whether a workspace is for a later node than the usual one: its engines leave that out, a
-// file that pins a version names a later one, or its continuous integration tests with none but later ones.
+// file that pins a version names a later one, or its continuous integration tests with none but later ones. A package of
+// which nothing names a version is developed with the newest that has long-term support.
 func asksNewer(v check.View) bool {
 	var manifest struct {
 		Engines map[string]string `json:"engines"`
@@ -59,17 +63,21 @@ func asksNewer(v check.View) bool {
 			Node string `json:"node"`
 		} `json:"volta"`
 	}
-	_ = json.Unmarshal([]byte(v.Text("package.json")), &manifest) // one that cannot be read asks for nothing
-	if engines, err := semver.NewConstraint(manifest.Engines["node"]); err == nil && manifest.Engines["node"] != "" && !admits(engines, usualNode) {
-		return admits(engines, newerNode)
+	free := json.Unmarshal([]byte(v.Text("package.json")), &manifest) == nil // one that cannot be read asks for nothing
+	if engines, err := semver.NewConstraint(manifest.Engines["node"]); err == nil && manifest.Engines["node"] != "" {
+		if free = admits(engines, newerNode); !admits(engines, usualNode) {
+			return free
+		}
 	}
 	for _, pin := range []string{v.Text(".nvmrc"), v.Text(".node-version"), manifest.Volta.Node} {
 		if n := majorOf(pin); n > 0 {
 			return n > majorOf(usualNode)
 		}
 	}
-	list := testedWith(v)
-	return len(list) > 0 && slices.Min(list) > majorOf(usualNode)
+	if list := testedWith(v); len(list) > 0 {
+		return slices.Min(list) > majorOf(usualNode)
+	}
+	return free && !slices.ContainsFunc(otherCI, v.Has)
 }
 
 // admits reports whether a range holds a version.
