@@ -157,11 +157,13 @@ function packageOf(specifier) {
 
 const builtin = (specifier) => specifier.startsWith("node:") || builtinModules.includes(specifier) || builtinModules.includes(packageOf(specifier));
 
+const specifierIn = (d) => /^[^']*'([^']+)'/.exec(textOf(d))?.[1] ?? "";
+
 // absent handles a module that was not found. It returns whether the diagnostic
 // is dealt with.
 function absent(d, options) {
-  const specifier = /^[^']*'([^']+)'/.exec(textOf(d))?.[1] ?? "";
-  if (/^[./]/.test(specifier)) return false;
+  const specifier = specifierIn(d);
+  if (/^[./]/.test(specifier)) return members.unbuilt(specifier, d.file.fileName);
   // Aliases of a bundler are known to the configuration, if at all.
   const name = packageOf(specifier);
   if (builtin(specifier) || !name || Object.keys(options.paths ?? {}).includes(specifier)) return builtin(specifier);
@@ -172,7 +174,8 @@ function absent(d, options) {
 // judgeFully reports all that the compiler says of the files of a program.
 function judgeFully(program, options, files) {
   const all = files.flatMap((f) => [...program.getSyntacticDiagnostics(f), ...program.getSemanticDiagnostics(f)]);
-  const missing = all.some((d) => MISSING.has(d.code) && !/^[^']*'\./.test(textOf(d))) || program.getGlobalDiagnostics().some((d) => d.code === 2688) || program.getOptionsDiagnostics().some((d) => d.code === 2688);
+  const lacks = (d) => MISSING.has(d.code) && (!/^\./.test(specifierIn(d)) || members.unbuilt(specifierIn(d), d.file.fileName));
+  const missing = all.some(lacks) || program.getGlobalDiagnostics().some((d) => d.code === 2688) || program.getOptionsDiagnostics().some((d) => d.code === 2688);
   for (const d of all) {
     // Relations to the ambient names are trouble of our own making.
     if (d.relatedInformation?.some((r) => r.file?.fileName === ambient)) continue;

@@ -28,8 +28,7 @@ class Members {
   resolve(specifier, name, from, options) {
     const dir = name && this.directory(name, path.dirname(from));
     if (!dir) return undefined;
-    if (!this.known.has(dir)) this.known.set(dir, this.read(dir));
-    const { manifest, theirs, made } = this.known.get(dir);
+    const { manifest, theirs, made } = this.about(dir);
     const on = (o, key) => Boolean(o[key] ?? (/^(strict|useU)/.test(key) && o.strict));
     if (STRICTER.some((key) => on(options, key) && !on(theirs, key))) return undefined;
     for (const target of targets(manifest, "." + specifier.slice(name.length))) {
@@ -38,6 +37,26 @@ class Members {
       if (source && this.fits(source, target, options)) return source;
     }
     return undefined;
+  }
+
+  // unbuilt reports whether a path leads to where a build puts what it makes,
+  // and nothing lies there yet. Its package says so, or the place has a name
+  // that such places have.
+  unbuilt(specifier, from) {
+    const to = path.resolve(path.dirname(from), specifier);
+    let dir = path.dirname(to);
+    while (this.inside(dir + "/") && !fs.existsSync(path.join(dir, "package.json"))) dir = path.dirname(dir);
+    const [top, ...rest] = path.relative(dir, to).split("/");
+    if (!this.inside(dir + "/") || top === ".." || rest.length === 0 || fs.existsSync(path.join(dir, top))) return false;
+    const { manifest } = this.about(dir);
+    const named = [manifest.main, manifest.module, manifest.types, manifest.typings, manifest.bin, manifest.exports].flatMap(leaves);
+    return BUILT.test(top + "/") || named.some((t) => path.normalize(t).startsWith(top + "/"));
+  }
+
+  // about is what read says of a directory, once.
+  about(dir) {
+    if (!this.known.has(dir)) this.known.set(dir, this.read(dir));
+    return this.known.get(dir);
   }
 
   // fits reports whether a source stands for what is built from it: it is no
