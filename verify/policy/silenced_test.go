@@ -70,6 +70,10 @@ func TestASuppressionThatHidesNothingOfTheProgramIsShown(t *testing.T) {
 		{"src/a.ts", "f();\n", "/* c8 ignore start */\nf();\n/* c8 ignore stop */\n", false},
 		{"a.go", "const A_B = 1\n", "const A_B = 1 //nolint:revive,stylecheck // as the protocol has it\n", false},
 		{"a.py", "def f(): pass\n", "def f(a, b, c): pass  # pylint: disable=too-many-arguments\n", false},
+		{"a.ts", "f();\n", "//oxlint-disable-next-line no-console\nconsole.log(f());\n", false},
+		{"a.ts", "f();\n", "// eslint-disable-next-line no-console -- for people\nconsole.log(f());\n", false},
+		{"a.ts", "f();\n", "// eslint-disable-next-line no-eval, no-console\neval(f());\n", true},
+		{"a.ts", "f();\n", "// eslint-disable-next-line\neval(f());\n", true},
 		{"a.go", "f()\n", "f() //nolint:revive,errcheck\n", true},
 		{"a.py", "f()\n", "f()  # pylint: disable=no-member\n", true},
 		// For every line that is yet to come, of the program, or of what only has the name of a test.

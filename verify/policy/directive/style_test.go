@@ -21,6 +21,11 @@ func TestStyleIsWhatEachCodeIsAbout(t *testing.T) {
 		{"pylint", "line-too-long no-member", false},
 		{"noqa", "e501", false}, // ruff is run without it
 		{"eslint", "revive", false},
+		{"eslint", "no-console max-len", true},
+		{"eslint", "@typescript-eslint/naming-convention import/order", true},
+		{"eslint", "no-unused-vars", false},
+		{"eslint", "no-console no-eval", false},
+		{"eslint", "no-console-log", false},
 	} {
 		if got := OfStyle(c.family, c.codes); got != c.want {
 			t.Errorf("%s %q: %v", c.family, c.codes, got)
