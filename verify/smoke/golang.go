@@ -2,12 +2,16 @@ package smoke
 
 import (
 	"context"
+	"go/ast"
+	"go/build/constraint"
+	"go/parser"
+	"go/token"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
 
 	"agent/sandbox/guest"
-	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/golang"
 )
@@ -15,11 +19,6 @@ import (
 // goProgram is where the program of a Go workspace is built in the box: outside the
 // workspace, which then looks to it as it does to a person who starts it.
 const goProgram = "/tmp/agent-program"
-
-// goMain matches the package clause of a program. It may stand in a comment of
-// another package too; a start that does not build is then judged like any other:
-// it ends in the same way before the patch and after it.
-var goMain = lazyregexp.New(`(?m)^package[ \t]+main\b`)
 
 // goEntry finds the program of a Go workspace: the package at the root, or the only
 // one below cmd; "" for none. It gives the file that stands for it: main.go, or the
@@ -50,8 +49,7 @@ func goEntry(v check.View) string {
 func goMainFile(v check.View, files []string) string {
 	best := ""
 	for _, p := range files {
-		data, err := v.Read(p)
-		if err != nil || !goMain.Match(data) {
+		if data, err := v.Read(p); err != nil || !isGoMain(data) {
 			continue
 		}
 		if best == "" || path.Base(p) == "main.go" {
@@ -59,6 +57,24 @@ func goMainFile(v check.View, files []string) string {
 		}
 	}
 	return best
+}
+
+// isGoMain reports whether a file is part of a program for the boxes' system. One that `go generate` or a person starts by its name
+// lies among a library's files and is left out of every build (`//go:build ignore`).
+func isGoMain(text []byte) bool {
+	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly|parser.ParseComments)
+	if err != nil || file.Name.Name != "main" {
+		return false
+	}
+	holds := func(tag string) bool {
+		return slices.Contains([]string{"linux", "unix", "gc", runtime.GOARCH}, tag) || strings.HasPrefix(tag, "go1.")
+	}
+	return !slices.ContainsFunc(file.Comments, func(g *ast.CommentGroup) bool {
+		return g.Pos() < file.Package && slices.ContainsFunc(g.List, func(c *ast.Comment) bool {
+			when, err := constraint.Parse(c.Text)
+			return err == nil && !when.Eval(holds)
+		})
+	})
 }
 
 // startGo makes the entry for the program of the package that has the file at p.
