@@ -95,7 +95,10 @@ func (d *Draw) Name(style Style, existing []string) string {
 	var near []string
 	for _, name := range existing {
 		for _, w := range word.FindAllString(strings.TrimPrefix(name, style.Prefix), -1) {
-			near = append(near, strings.ToLower(w))
+			// Two letters are no word once the first is a capital, and a result is known by the words that it is told with.
+			if len(w) > 2 {
+				near = append(near, strings.ToLower(w))
+			}
 		}
 	}
 	for length := 3; ; length++ {

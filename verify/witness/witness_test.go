@@ -26,6 +26,10 @@ func TestNamesAreNewAndLikeThoseAround(t *testing.T) {
 				t.Fatalf("%q", name)
 			}
 			seen[name] = true
+			var known Set
+			if known.Create("a", "", []Test{{Place: "a", Name: name}}); known.named(name) != 0 {
+				t.Fatalf("%q is not known by its name", name)
+			}
 		}
 	}
 	if a, b := NewDraw().Name(Style{"t_", "_", false}, nil), NewDraw().Name(Style{"t_", "_", false}, nil); a == b {
