@@ -26,6 +26,12 @@ func TestPackagesOfAWorkspaceAreLinkedWhereTheyAreLookedFor(t *testing.T) {
 			map[string]string{"node_modules/@x/a": "/work/packages/a"},
 			nil,
 		},
+		"npm, with a lock file that it takes no notice of": {
+			texts("package.json", `{"workspaces":["packages/*"],"devDependencies":{"c":"1"}}`, "package-lock.json", "{}", "packages/a/package.json", `{"name":"a","dependencies":{"b":"1"}}`,
+				"packages/a/package-lock.json", "{}", "docs/package.json", `{"name":"docs","dependencies":{"d":"1"}}`, "docs/package-lock.json", "{}"),
+			nil,
+			[]string{"npm", "docs", "npm", "."},
+		},
 		"yarn": {
 			texts("w/package.json", `{"workspaces":{"packages":["./lib/"]}}`, "w/lib/package.json", named("lib"), "w/other/package.json", named("other")),
 			map[string]string{"w/node_modules/lib": "/work/w/lib"},

@@ -38,10 +38,9 @@ func (d *Set) readNode(files map[string][]byte) {
 	for _, s := range spaces {
 		maps.Copy(d.members, s.links(files))
 	}
-	// First those with a lock file: the members of a workspace have none of
-	// their own, and are installed with the whole.
+	// First those with a lock file. The members of a workspace are installed with the whole; see ruled.
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if path.Base(name) == "package.json" && lockIn(files, path.Dir(name)).kind != "" {
+		if path.Base(name) == "package.json" && lockIn(files, path.Dir(name)).kind != "" && !ruled(spaces, path.Dir(name)) {
 			roots = append(roots, path.Dir(name))
 		}
 	}
