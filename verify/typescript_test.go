@@ -40,7 +40,8 @@ var scriptRows = map[string]struct {
 		"tsconfig.json": `{"compilerOptions": {"strict": true}}`,
 		"src/a.ts":      "export const a = 1;\n",
 		"test/a.ts":     "import { a } from '../dist/esm/a.js';\nimport { b } from '../made/b.js';\nimport { c } from '../src/c.js';\nimport { d } from '../other/d.js';\na.map((x) => b(x));\nlet s: string = 1;\nc(d);\n",
-	}, []string{"test/a.ts:3 TS2307", "test/a.ts:4 TS2307", "test/a.ts:6 TS2322"}},
+		"test/b.ts":     "export function f(x) { return x; }\n",
+	}, []string{"test/b.ts:1 TS7006", "test/a.ts:3 TS2307", "test/a.ts:4 TS2307", "test/a.ts:6 TS2322"}},
 	"unknown": {map[string]string{
 		"tsconfig.json": `{"extends": "@tsconfig/strictest/tsconfig.json"}`,
 		"a.ts":          "import { gone } from './b';\nimport { there } from './b';\nlet s: string;\ns.length;\nthere(undefinedName);\n",

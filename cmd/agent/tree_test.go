@@ -385,7 +385,7 @@ var allowed = map[string][]string{
 	"verify/shell":            {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/policy/checker"},
 	"verify/repair":           {"sandbox", "sandbox/guest", "sandbox/workspace", "verify", "verify/check", "verify/compare", "verify/node", "verify/python", "verify/room", "verify/web"},
 	"verify/room":             {"sandbox", "sandbox/workspace", "verify/check", "verify/golang", "verify/python"},
-	"verify/smoke":            {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/crash", "verify/golang", "verify/node", "verify/python"},
+	"verify/smoke":            {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check", "verify/crash", "verify/golang", "verify/node", "verify/python"},
 	"verify/symbols":          {"sandbox", "sandbox/guest", "verify/check"},
 	"verify/syntax":           {"sandbox/guest", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/golang"},
 	"verify/trial": {

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -28,6 +30,19 @@ type berryEntry struct {
 
 // exactVersion matches one version of a package.
 var exactVersion = lazyregexp.New(`^\d+\.\d+\.\d+[\w.+-]*$`)
+
+// asClassic returns files with their lock files of Yarn 2 or newer written as Yarn 1 does; those that cannot be read stay as they are.
+func asClassic(files map[string][]byte) map[string][]byte {
+	files = maps.Clone(files)
+	for name, content := range files {
+		if path.Base(name) == "yarn.lock" && isBerry(content) {
+			if text := classic(content); text != nil {
+				files[name] = text
+			}
+		}
+	}
+	return files
+}
 
 // classic writes a lock file of Yarn 2 or newer as Yarn 1 does; nil for one that cannot be read. What comes from elsewhere than the
 // registry is left out, and so is what is for other machines than this one. It has no digests: those of the newer ones are of
@@ -89,25 +104,28 @@ func classic(lock []byte) []byte {
 // writeClassic writes what Yarn 1 says of one package that these patterns ask for.
 func writeClassic(out *strings.Builder, e berryEntry, patterns []string, away map[string]bool) {
 	slices.Sort(patterns)
-	for i, p := range slices.Compact(patterns) {
-		fmt.Fprintf(out, "%s%q", map[bool]string{true: "\n\n", false: ", "}[i == 0], p)
+	var quoted []string
+	for _, p := range slices.Compact(patterns) {
+		quoted = append(quoted, strconv.Quote(p))
 	}
 	name, _, _ := strings.Cut(e.Resolution, "@npm:")
-	_, base, scoped := strings.Cut(name, "/")
-	if !scoped {
-		base = name
-	}
-	fmt.Fprintf(out, ":\n  version %q\n  resolved \"%s/%s/-/%s-%s.tgz\"\n", e.Version, registryPlaceholder, name, base, e.Version)
-	for _, optional := range []bool{false, true} {
-		title := map[bool]string{false: "  dependencies:\n", true: "  optionalDependencies:\n"}[optional]
-		for _, dep := range slices.Sorted(maps.Keys(e.Dependencies)) {
-			spec, ok := registrySpec(e.Dependencies[dep])
-			if !ok || !memberName.MatchString(dep) || away[dep+"@"+spec] || e.DependenciesMeta[dep].Optional != optional {
-				continue
-			}
-			fmt.Fprintf(out, "%s    %q %q\n", title, dep, spec)
-			title = ""
+	fmt.Fprintf(out, "\n\n%s:\n  version %q\n  resolved \"%s/%s/-/%s-%s.tgz\"\n", strings.Join(quoted, ", "), e.Version, registryPlaceholder, name, path.Base(name), e.Version)
+	var needed, optional strings.Builder
+	for _, dep := range slices.Sorted(maps.Keys(e.Dependencies)) {
+		spec, ok := registrySpec(e.Dependencies[dep])
+		switch {
+		case !ok || !memberName.MatchString(dep) || away[dep+"@"+spec]:
+		case e.DependenciesMeta[dep].Optional:
+			fmt.Fprintf(&optional, "    %q %q\n", dep, spec)
+		default:
+			fmt.Fprintf(&needed, "    %q %q\n", dep, spec)
 		}
+	}
+	if needed.Len() > 0 {
+		out.WriteString("  dependencies:\n" + needed.String())
+	}
+	if optional.Len() > 0 {
+		out.WriteString("  optionalDependencies:\n" + optional.String())
 	}
 }
 

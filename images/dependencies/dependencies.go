@@ -176,6 +176,7 @@ func Read(files map[string][]byte) Set {
 		d.notef("nothing is installed: the workspace has %d manifests and lock files, and at most %d are read", len(files), maxFiles)
 		return d
 	}
+	files = asClassic(files)
 	d.readNode(files)
 	d.readPython(files)
 	d.readGo(files)

@@ -2,10 +2,8 @@ package dependencies
 
 import (
 	"bytes"
-	"go/build"
 	"go/parser"
 	"go/token"
-	"io"
 	"maps"
 	"path"
 	"slices"
@@ -86,12 +84,8 @@ func (d Set) Importing(paths []string, read func(p string) ([]byte, error)) Set 
 
 // compiled reports whether the go command compiles a file on this system, with cgo or without.
 func compiled(p string, text []byte, cgo bool) bool {
-	system := build.Default
-	system.GOOS, system.CgoEnabled = "linux", cgo
-	system.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
-	ok, err := system.MatchFile(path.Dir(p), path.Base(p))
 	// What is vendored is compiled where it is imported.
-	return ok && err == nil && !deps.GoIgnores(strings.ReplaceAll("/"+path.Dir(p)+"/", "/vendor/", "/"))
+	return deps.GoCompiles(p, text, cgo) && !deps.GoIgnores(strings.ReplaceAll("/"+path.Dir(p)+"/", "/vendor/", "/"))
 }
 
 // Imports are what Importing has found: by the directory of a module the packages of others, sorted, and "C" where its files hold some and have no other form.

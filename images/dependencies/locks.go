@@ -53,7 +53,7 @@ func isBerry(content []byte) bool { return bytes.Contains(append([]byte("\n"), c
 
 // reads reports whether the content of a lock file is understood.
 func (l lockFile) reads(content []byte) bool {
-	return l.kind != "" && (l.kind != "yarn" || !isBerry(content) || classic(content) != nil)
+	return l.kind != "" && (l.kind != "yarn" || !isBerry(content))
 }
 
 // lockIn is the lock file of Node in dir that counts, zero for none.

@@ -135,12 +135,17 @@ func (s nodeSpace) links(files map[string][]byte) map[string]string {
 	return links
 }
 
-// ruled reports whether a directory is a member of a workspace of npm or yarn, which take no notice of a lock file there: npm started in it
-// removes what the others have installed.
-func ruled(spaces []nodeSpace, dir string) bool {
-	return slices.ContainsFunc(spaces, func(s nodeSpace) bool {
-		return !s.pnpm && slices.Contains(slices.Collect(maps.Values(s.members)), dir)
-	})
+// isMember reports whether a directory is a member of a workspace of npm or yarn, which take no notice of a lock file there: npm started
+// in it removes what the others have installed.
+func isMember(spaces []nodeSpace, dir string) bool {
+	for _, s := range spaces {
+		for _, member := range s.members {
+			if !s.pnpm && member == dir {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // spaceAbove is the innermost of the workspaces that a directory lies in, zero for none.

@@ -38,9 +38,9 @@ func (d *Set) readNode(files map[string][]byte) {
 	for _, s := range spaces {
 		maps.Copy(d.members, s.links(files))
 	}
-	// First those with a lock file. The members of a workspace are installed with the whole; see ruled.
+	// First those with a lock file. The members of a workspace are installed with the whole; see isMember.
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if path.Base(name) == "package.json" && lockIn(files, path.Dir(name)).kind != "" && !ruled(spaces, path.Dir(name)) {
+		if path.Base(name) == "package.json" && lockIn(files, path.Dir(name)).kind != "" && !isMember(spaces, path.Dir(name)) {
 			roots = append(roots, path.Dir(name))
 		}
 	}
@@ -311,9 +311,6 @@ func cleanLock(lock lockFile, content []byte) (clean []byte, foreign []error, er
 	case "pnpm":
 		return cleanPnpm(content)
 	case "yarn":
-		if isBerry(content) {
-			content = classic(content)
-		}
 		clean, err = cleanYarn(content)
 		return clean, nil, err
 	}

@@ -163,7 +163,7 @@ const specifierIn = (d) => /^[^']*'([^']+)'/.exec(textOf(d))?.[1] ?? "";
 // is dealt with.
 function absent(d, options) {
   const specifier = specifierIn(d);
-  if (/^[./]/.test(specifier)) return members.unbuilt(specifier, d.file.fileName);
+  if (/^[./]/.test(specifier)) return false;
   // Aliases of a bundler are known to the configuration, if at all.
   const name = packageOf(specifier);
   if (builtin(specifier) || !name || Object.keys(options.paths ?? {}).includes(specifier)) return builtin(specifier);
@@ -174,12 +174,14 @@ function absent(d, options) {
 // judgeFully reports all that the compiler says of the files of a program.
 function judgeFully(program, options, files) {
   const all = files.flatMap((f) => [...program.getSyntacticDiagnostics(f), ...program.getSemanticDiagnostics(f)]);
-  const lacks = (d) => MISSING.has(d.code) && (!/^\./.test(specifierIn(d)) || members.unbuilt(specifierIn(d), d.file.fileName));
-  const missing = all.some(lacks) || program.getGlobalDiagnostics().some((d) => d.code === 2688) || program.getOptionsDiagnostics().some((d) => d.code === 2688);
+  // What is yet to be built has no types in the files that import it by its path, and in no others.
+  const unbuilt = all.filter((d) => MISSING.has(d.code) && /^\./.test(specifierIn(d)) && members.unbuilt(specifierIn(d), d.file.fileName));
+  const anywhere = all.some((d) => MISSING.has(d.code) && !/^\./.test(specifierIn(d))) || program.getGlobalDiagnostics().some((d) => d.code === 2688) || program.getOptionsDiagnostics().some((d) => d.code === 2688);
   for (const d of all) {
     // Relations to the ambient names are trouble of our own making.
     if (d.relatedInformation?.some((r) => r.file?.fileName === ambient)) continue;
-    if ((MISSING.has(d.code) || d.code === 7016) && absent(d, options)) continue;
+    if (unbuilt.includes(d) || ((MISSING.has(d.code) || d.code === 7016) && absent(d, options))) continue;
+    const missing = anywhere || unbuilt.some((u) => u.file === d.file);
     if (missing && (UNTYPED.has(d.code) || (d.code >= 7000 && d.code < 7100))) continue;
     if (missing && NAMES.has(d.code)) {
       report("undeclared-name", `Cannot find name '${d.file.text.substr(d.start, d.length)}'.`, d.file, d.start);

@@ -2,16 +2,14 @@ package smoke
 
 import (
 	"context"
-	"go/ast"
-	"go/build/constraint"
 	"go/parser"
 	"go/token"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 
 	"agent/sandbox/guest"
+	"agent/sandbox/workspace/deps"
 	"agent/verify/check"
 	"agent/verify/golang"
 )
@@ -49,7 +47,7 @@ func goEntry(v check.View) string {
 func goMainFile(v check.View, files []string) string {
 	best := ""
 	for _, p := range files {
-		if data, err := v.Read(p); err != nil || !isGoMain(data) {
+		if data, err := v.Read(p); err != nil || !isGoMain(p, data) {
 			continue
 		}
 		if best == "" || path.Base(p) == "main.go" {
@@ -61,20 +59,9 @@ func goMainFile(v check.View, files []string) string {
 
 // isGoMain reports whether a file is part of a program for the boxes' system. One that `go generate` or a person starts by its name
 // lies among a library's files and is left out of every build (`//go:build ignore`).
-func isGoMain(text []byte) bool {
-	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly|parser.ParseComments)
-	if err != nil || file.Name.Name != "main" {
-		return false
-	}
-	holds := func(tag string) bool {
-		return slices.Contains([]string{"linux", "unix", "gc", runtime.GOARCH}, tag) || strings.HasPrefix(tag, "go1.")
-	}
-	return !slices.ContainsFunc(file.Comments, func(g *ast.CommentGroup) bool {
-		return g.Pos() < file.Package && slices.ContainsFunc(g.List, func(c *ast.Comment) bool {
-			when, err := constraint.Parse(c.Text)
-			return err == nil && !when.Eval(holds)
-		})
-	})
+func isGoMain(p string, text []byte) bool {
+	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly)
+	return err == nil && file.Name.Name == "main" && deps.GoCompiles(p, text, true)
 }
 
 // startGo makes the entry for the program of the package that has the file at p.

@@ -21,7 +21,7 @@ func TestGoProgramsAreFound(t *testing.T) {
 		"one command":          {map[string]string{"go.mod": "", "a.go": library, "cmd/x/y.go": program, "cmd/x/in/z.go": library}, "cmd/x/y.go"},
 		"two commands":         {map[string]string{"go.mod": "", "cmd/x/main.go": program, "cmd/y/main.go": program}, ""},
 		"a library":            {map[string]string{"go.mod": "", "a.go": library, "main_test.go": program}, ""},
-		"a library's scripts":  {map[string]string{"go.mod": "", "a.go": library, "gen.go": "//go:build ignore\n\n" + program, "old.go": "// +build ignore\n\n" + program, "plan9.go": "//go:build !linux\n\n" + program, "doc.go": "/*\npackage main\n*/\n" + library}, ""},
+		"a library's scripts":  {map[string]string{"go.mod": "", "a.go": library, "gen.go": "//go:build ignore\n\n" + program, "old.go": "// +build ignore\n\n" + program, "plan9.go": "//go:build !linux\n\n" + program, "a_windows.go": program, "doc.go": "/*\npackage main\n*/\n" + library}, ""},
 		"for this system":      {map[string]string{"go.mod": "", "a.go": "//go:build linux && go1.18\n\n" + program}, "a.go"},
 		"no module":            {map[string]string{"main.go": program}, ""},
 		"Python comes first":   {map[string]string{"go.mod": "", "main.go": program, "main.py": ""}, "main.py"},

@@ -1,7 +1,11 @@
 package deps
 
 import (
+	"bytes"
 	"cmp"
+	"go/build"
+	"io"
+	"path"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -82,4 +86,14 @@ func GoIgnores(dir string) bool {
 		}
 	}
 	return false
+}
+
+// GoCompiles reports whether the go command takes a file, by its slash-separated path, into a build for Linux and this processor, with
+// cgo or without: its name and its build constraints say so (go/build, Context.MatchFile).
+func GoCompiles(p string, text []byte, cgo bool) bool {
+	system := build.Default
+	system.GOOS, system.CgoEnabled = "linux", cgo
+	system.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil }
+	ok, err := system.MatchFile(path.Dir(p), path.Base(p))
+	return ok && err == nil
 }

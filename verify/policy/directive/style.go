@@ -8,7 +8,7 @@ import (
 )
 
 // styles match, by family, the codes that are about how a program reads: its names, length, order, spaces and comments.
-// Whoever hides one hides no fault. Tools that a gate runs need no row: what they report without it is measured. Linters of
+// Whoever hides one hides no fault. Of a tool that a gate always runs it is measured what it reports without the comment. Linters of
 // Go are those that golangci-lint's documentation has as style, format or complexity; faults among what they report, go vet
 // and staticcheck find too, which do not read the comment. Of pylint they are the conventions and refactorings (C and R of
 // its list of messages). Of ESLint, whose rules oxlint has by the same names, they are those on layout, and of the suggestions those

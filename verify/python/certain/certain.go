@@ -110,12 +110,12 @@ func (s surroundings) unnamedImport(f check.Finding) bool {
 		return m == nil
 	}
 	top, _, _ := strings.Cut(m[1], ".")
-	return !requires.Names(s.view, top) && !s.put(f.File, top)
+	return !requires.Names(s.view, top) && !s.onAddedPath(f.File, top)
 }
 
-// put reports whether the workspace has a module in some directory, and file, or a conftest.py that is loaded before it, says where
-// modules are looked for while it runs.
-func (s surroundings) put(file, module string) bool {
+// onAddedPath reports whether the workspace has a module in some directory, and a file, or a conftest.py that is loaded before it, says
+// where modules are looked for while it runs.
+func (s surroundings) onAddedPath(file, module string) bool {
 	says := strings.Contains(s.view.Text(file), "sys.path")
 	for dir := path.Dir(file); !says; dir = path.Dir(dir) {
 		says = strings.Contains(s.view.Text(path.Join(dir, "conftest.py")), "sys.path")
