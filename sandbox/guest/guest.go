@@ -65,8 +65,8 @@ const (
 	// counts as absent.
 	// The longest known suites have some 60,000 tests, of which pytest's record is 14 MiB.
 	MaxCollectSize = 32 << 20
-	// MaxKept is the largest MaxOutput in bytes.
-	MaxKept = 16 << 20
+	// MaxKept is the largest MaxOutput in bytes. The longest known suite of Go has some 70,000 tests, of which go test writes 46 MiB.
+	MaxKept = 64 << 20
 	// MaxStdin is the most bytes of Stdin.
 	MaxStdin = 16 << 20
 	// MaxStreamed is the most bytes of output that are streamed.

@@ -116,7 +116,7 @@ func Link(raw string) string {
 
 // MaxToolOutput is how much of a tool's list of findings is read, in bytes. A
 // workspace with more is not judged by that tool.
-const MaxToolOutput = guest.MaxKept
+const MaxToolOutput = 16 << 20
 
 // Join joins the texts that are not empty.
 func Join(texts []string, between string) string {

@@ -146,7 +146,9 @@ type goTests struct {
 func (g goTests) run(ctx context.Context, args ...[]string) (goTestRun, check.Outcome, bool) {
 	// What vet has to say is the lint gate's; a cached result would be none.
 	words := append([]string{"go", "test", "-json", "-vet=off", "-count=1", "-timeout=0"}, slices.Concat(args...)...)
-	res, out, done := g.bench.Command(ctx, Command(g.bench, g.root, words...))
+	cmd := Command(g.bench, g.root, words...)
+	cmd.MaxOutput = guest.MaxKept
+	res, out, done := g.bench.Command(ctx, cmd)
 	return parseGoTests(res, g.root, g.dirs, g.files), out, done
 }
 
@@ -250,7 +252,7 @@ func parseGoTests(res guest.Result, root string, dirs map[string]string, files *
 	switch reason, refused := goRefuses(res.Exit, text); {
 	case trouble != "":
 	case res.Stdout.Dropped > 0:
-		run.trouble = fmt.Sprintf("the tests wrote more than %d MiB", check.MaxToolOutput>>20)
+		run.trouble = fmt.Sprintf("the tests wrote more than %d MiB", guest.MaxKept>>20)
 	case refused && len(r.order) == 0:
 		run.trouble = "go test did not begin: " + reason
 	case res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (bad || r.absent):

@@ -9,7 +9,7 @@ import (
 	"agent/verify/python"
 )
 
-// Tmp is the size of /tmp in bytes: Go builds programs and tests in it, and runners of JavaScript keep what they compiled.
+// Tmp is the least size of /tmp in bytes: Go builds programs and tests in it, and runners of JavaScript keep what they compiled.
 const Tmp = 512 << 20
 
 const (
@@ -42,6 +42,11 @@ func For(lim sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
 	// What a project checks itself and what is looked at besides are kept apart.
 	if lim.Tmp == 0 {
 		lim.Tmp = max(Tmp, 2*python.TypesKept(modules, script)+typesRoom)
+		// Its files count as memory, of which half may be theirs where the machine decides how much there is: staticcheck alone
+		// keeps more than Tmp of a large module.
+		if lim.Memory == 0 {
+			lim.Tmp = max(lim.Tmp, lim.Programs/2)
+		}
 	}
 	if lim.Work == 0 {
 		lim.Work = bytes + spare

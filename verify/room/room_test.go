@@ -23,6 +23,23 @@ func TestABoxHasForTheWorkspace(t *testing.T) {
 	}
 }
 
+// The files in /tmp count as memory, of which the engine has some and the configuration may say how much.
+func TestABoxHasForWhatToolsKeepWhatTheMachineHas(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		set  sandbox.Limits
+		want int64
+	}{
+		{sandbox.Limits{Programs: 1 << 30}, Tmp},
+		{sandbox.Limits{Programs: 3 << 30}, 3 << 29},
+		{sandbox.Limits{Programs: 3 << 30, Memory: 1 << 30}, Tmp},
+	} {
+		if got := For(c.set, &workspace.Manifest{}); got.Tmp != c.want {
+			t.Errorf("%+v: %d bytes of /tmp, want %d", c.set, got.Tmp, c.want)
+		}
+	}
+}
+
 // More Python than mypy's knowledge of it is carried for needs no room: it keeps nothing then.
 func TestABoxHasForWhatMypyKeeps(t *testing.T) {
 	t.Parallel()
