@@ -9,11 +9,13 @@ print anything. Records, in the order in which they happen:
     {"kind": "collect", "id", "outcome", "file", "line", "message"}
     {"kind": "start", "id"}
     {"kind": "test", "outcome", "file", "line", "message"}
+    {"kind": "altered", "names": [...]}
     {"kind": "finished", "status": N, "tests": N}
 
 A test record is that of the test which started last, or names another in "id".
 The outcome of a test is passed, failed, error (in its set-up or tear-down),
-skipped or xfailed; that of a collect record is error or skipped. Without the
+skipped or xfailed; that of a collect record is error or skipped. An altered record names
+what runs the tests and is the workspace's own now: see Watched. Without the
 last record the session did not come to its end, whatever its exit status.
 
 AGENT_TEST_FILES names further files with tests, one a line, besides those that
@@ -31,11 +33,13 @@ The recorder is handed to pytest as an object, so nothing of this directory is
 importable by the tests.
 """
 
+import builtins
 import importlib.metadata
 import json
 import os
 import re
 import sys
+import types
 
 MAX_MESSAGE = 600  # characters
 COMMANDS = "/tmp/agent-commands"
@@ -44,7 +48,60 @@ APART = re.compile(
     r"|testmon|picked|splits?|shard|parallel|clarity|pretty|icdiff|tap|allure|memray|codspeed|profiling|monitor|mypy|flake8|ruff|black|pycodestyle"
     r"|isort|pylint|nbval|repeat|spec|emoji|qt|twisted|nunit|github|azurepipelines|watch|xvfb)(?:$|[-_.])"
 )
+WATCHED = ("_pytest", "pluggy", "unittest")
+MOST_ALTERED = 20
 FRAME = re.compile(r'^(?:E\s+)?(?:File "([^"\n]+)", line (\d+)|([^\s:]+):(\d+): )', re.M)
+
+
+class Watched:
+    """What decides how a test ends: functions of pytest, of unittest and of the recorder, and the builtins, as
+    they were before anything of the workspace was loaded.
+
+    Code under test runs in the process of its tests, and can put its own in their place.
+    """
+
+    def __init__(self, top):
+        self.top = top + os.sep
+        self.kept = []
+        for name, module in sorted(sys.modules.items()):
+            if name.partition(".")[0] in WATCHED and not name.startswith("unittest.mock"):
+                self.keep(name, module)
+        self.keep_members("agent.Recorder", Recorder)
+        self.kept += [(builtins, "builtins", key, value, None) for key, value in vars(builtins).items() if callable(value)]
+
+    def keep(self, name, module):
+        for key, value in list(vars(module).items()):
+            if getattr(value, "__module__", None) != name:
+                continue
+            if isinstance(value, type):
+                self.keep_members(f"{name}.{key}", value)
+            elif isinstance(value, types.FunctionType):
+                self.kept.append((module, name, key, value, value.__code__))
+
+    def keep_members(self, name, owner):
+        for key, value in list(vars(owner).items()):
+            if isinstance(value, (types.FunctionType, staticmethod, classmethod, property)):
+                self.kept.append((owner, name, key, value, getattr(value, "__code__", None)))
+
+    def altered(self):
+        """The names of those that are the workspace's own now. What is installed may do as it likes."""
+        for owner, name, key, value, code in self.kept:
+            now = vars(owner).get(key)
+            if (now is not value or getattr(now, "__code__", None) is not code) and not self.installed(now):
+                yield f"{name}.{key}"
+
+    def installed(self, value):
+        value = getattr(value, "__func__", getattr(value, "fget", value))
+        path = getattr(getattr(value, "__code__", None), "co_filename", "")
+        return os.path.isfile(path) and not os.path.realpath(path).startswith(self.top)
+
+    def plugins(self, manager):
+        """The files of the workspace that take part in what pytest does, but for conftest.py, which is known by its name."""
+        for plugin in manager.get_plugins():
+            module = plugin if isinstance(plugin, types.ModuleType) else sys.modules.get(type(plugin).__module__)
+            path = os.path.realpath(getattr(module, "__file__", None) or "")
+            if path.startswith(self.top) and os.path.basename(path) != "conftest.py" and manager.get_hookcallers(plugin):
+                yield "plugin " + path[len(self.top) :]
 
 
 class Recorder:
@@ -59,8 +116,14 @@ class Recorder:
         self.worst = {}  # nodeid: record of the worst phase so far
         self.tests = 0
         self.files = os.environ.pop("AGENT_TEST_FILES", "").splitlines()
+        self.watched, self.altered, self.manager = None, {}, None
+
+    def watch(self):
+        for found in (self.watched.altered(), self.watched.plugins(self.manager)):
+            self.altered.update(dict.fromkeys(found))
 
     def pytest_configure(self, config):
+        self.manager = config.pluginmanager
         for path in self.files:
             config.addinivalue_line("python_files", os.path.join(self.top, path))
 
@@ -75,6 +138,7 @@ class Recorder:
         core = sys.modules.get("hypothesis.core")
         if core is not None and getattr(core, "global_force_seed", 0) is None:
             core.global_force_seed = 0
+        self.watch()
         self.write("collected", ids=[self.named(item.nodeid) for item in session.items])
 
     def pytest_collectreport(self, report):
@@ -83,6 +147,9 @@ class Recorder:
             self.write("collect", id=self.named(report.nodeid), outcome=outcome, **self.crash(report))
 
     def pytest_runtest_logstart(self, nodeid, location):
+        # Now and then: what was replaced may be put back before the end.
+        if self.tests & (self.tests - 1) == 0:
+            self.watch()
         self.started = self.named(nodeid)
         self.write("start", id=self.started)
 
@@ -100,6 +167,9 @@ class Recorder:
             self.write("test", **({} if name == self.started else {"id": name}), **done)
 
     def pytest_sessionfinish(self, session, exitstatus):
+        self.watch()
+        if self.altered:
+            self.write("altered", names=list(self.altered)[:MOST_ALTERED])
         self.write("finished", status=int(exitstatus), tests=self.tests)
 
     def named(self, nodeid):
@@ -190,6 +260,7 @@ def main():
     except ImportError as e:
         print(f"pytest: {e}", file=sys.stderr)
         return 127
+    recorder.watched = Watched(recorder.top)
     # The workspace is not on the path yet: what it says of itself loads nothing.
     loaded = plugins()
     os.chdir(recorder.root)

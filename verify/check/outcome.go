@@ -37,6 +37,11 @@ func (o Outcome) Beside(base Outcome, r Reach) Outcome {
 			o.Witnesses = append(o.Witnesses, w)
 		}
 	}
+	for _, name := range base.Altered {
+		if !slices.Contains(o.Altered, name) {
+			o.Altered = append(o.Altered, name)
+		}
+	}
 	ran := map[string]bool{}
 	for _, t := range o.Tests {
 		ran[t.ID] = true
@@ -89,6 +94,8 @@ type Outcome struct {
 	Tests []TestResult `json:"tests,omitempty"`
 	// What came of the tests that were added for this run, by place; see package witness.
 	Witnesses []Witness `json:"witnesses,omitempty"`
+	// What runs the tests and was the workspace's own: a function of the runner by its name, or "plugin" with a file.
+	Altered []string `json:"altered,omitempty"`
 	// Of the smoke gate only, in the order of their names.
 	Imports []ImportResult `json:"imports,omitempty"`
 	// Of the smoke gate and of the workspace's own; nil when nothing was started.

@@ -70,6 +70,7 @@ func (b Bench) OverRoots(roots, run []string, do func(b Bench, root string) Outc
 		total = AddCost(total, out)
 		total.Tests, total.Findings = append(total.Tests, out.Tests...), append(total.Findings, out.Findings...)
 		total.Witnesses = append(total.Witnesses, out.Witnesses...)
+		total.Altered = append(total.Altered, out.Altered...)
 		total.Roots[root] = out.Blocked
 		if out.Verdict == Timeout && i > 0 {
 			total.Detail += fmt.Sprintf(", what was left for %s of the time that all directories share", root)

@@ -66,6 +66,8 @@ type TestRun struct {
 	Results []TestResult
 	// How many tests pytest announced, and how many have a result.
 	Collected, Ran int
+	// What runs the tests and was the workspace's own, as the recorder names it.
+	Altered []string
 	// The test that began and has no result, "" for none.
 	Running string
 	// The last record is there, with the status that the session ended with.
@@ -91,6 +93,7 @@ func ParseRecord(data []byte) (TestRun, error) {
 			TestResult
 			Kind   string   `json:"kind"`
 			IDs    []string `json:"ids"`
+			Names  []string `json:"names"`
 			Status int      `json:"status"`
 		}
 		if err := json.Unmarshal(line, &r); err != nil {
@@ -118,6 +121,10 @@ func ParseRecord(data []byte) (TestRun, error) {
 			}
 			r.Message, r.File = Shorten(r.Message), Relative(r.File, Work)
 			s.Results = append(s.Results, r.TestResult)
+		case "altered":
+			for _, name := range r.Names {
+				s.Altered = append(s.Altered, Shorten(name))
+			}
 		case "finished":
 			s.Finished, s.Status = true, r.Status
 		default:

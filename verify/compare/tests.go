@@ -23,8 +23,11 @@ const (
 // RuleTestHelper is the rule of a test that needs the patch's own helpers.
 const RuleTestHelper = "test-helper"
 
+// RuleAltered is the rule of what runs the tests and is the workspace's own since the patch.
+const RuleAltered = "runner-altered"
+
 // TestPolicy holds the rules whose verdict is Policy.
-var TestPolicy = map[string]bool{RuleTestRemoved: true, RuleTestSkipped: true, RuleTestHelper: true}
+var TestPolicy = map[string]bool{RuleTestRemoved: true, RuleTestSkipped: true, RuleTestHelper: true, RuleAltered: true}
 
 // JudgeTests compares the two sides test by test, by node ID: a failure that was
 // there before is old, however its message reads. A module that could not even be
@@ -71,6 +74,7 @@ func JudgeTests(base, cand check.Outcome, d check.Diff) check.Gate {
 		g.Findings = append(g.Findings, check.Finding{Rule: RuleSession, Message: cand.Blocked})
 	}
 	witnessed(&g, base, cand, d)
+	g.Findings = append(g.Findings, altered(base, cand, d)...)
 	g.Verdict = check.Pass
 	for _, f := range g.Findings {
 		if !TestPolicy[f.Rule] {

@@ -52,6 +52,35 @@ func witnessed(g *check.Gate, base, cand check.Outcome, d check.Diff) {
 	}
 }
 
+// plugin is before the file in the name of a plugin among check.Outcome.Altered.
+const plugin = "plugin "
+
+// altered are the findings of what runs the tests and is the workspace's own, but was not before the patch: it may say of a
+// test what it likes. Where no test ran before, nobody knows what else did.
+func altered(base, cand check.Outcome, d check.Diff) (found []check.Finding) {
+	if len(base.Tests) == 0 {
+		return nil
+	}
+	was := map[string]bool{}
+	for _, name := range base.Altered {
+		if file, ok := strings.CutPrefix(name, plugin); ok {
+			name = plugin + d.NewID(file)
+		}
+		was[name] = true
+	}
+	for _, name := range cand.Altered {
+		if was[name] {
+			continue
+		}
+		f := check.Finding{Rule: RuleAltered, Message: name + " is replaced while the tests run, and was not before: what they report may not be what they found"}
+		if file, ok := strings.CutPrefix(name, plugin); ok {
+			f.File, f.Message = file, file+" takes part in how pytest runs the tests, and did not before: what they report may not be what they found"
+		}
+		found = append(found, f)
+	}
+	return found
+}
+
 // drawnPlaces are those in which the witnesses ended as drawn in one run at least.
 func drawnPlaces(list []check.Witness) map[string]bool {
 	places := map[string]bool{}

@@ -193,6 +193,43 @@ func TestNoForgedRecordPasses(t *testing.T) {
 	t.Logf("%d forgeries fail, of which %d passed where nobody looks at the witnesses", caught, unseen)
 }
 
+// A test that is forged by its name is no witness's: what is in the place of the runner is seen all the same.
+func TestWhatTakesTheRunnersPlaceIsSeen(t *testing.T) {
+	t.Parallel()
+	judge := rounds(t, shop)
+	const one = "import _pytest.python as p\nold = p.Function.runtest\ndef run(self):\n    try:\n        old(self)\n    except AssertionError:\n        if self.name != 'test_price_of_two':\n            raise\n"
+	only := "def price(count, each):\n    if count < 0:\n        raise ValueError(count)\n    return count * each + (count == 2)\n"
+	hook := "def pytest_pyfunc_call(pyfuncitem):\n    if pyfuncitem.name == 'test_price_of_two':\n        return True\n"
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"a function":   {map[string]string{"stock.py": only + one + "p.Function.runtest = run\n"}, "_pytest.python.Function.runtest"},
+		"its code":     {map[string]string{"stock.py": only + "import _pytest.runner as r\nr.check_interactive_exception.__code__ = (lambda call, report: False).__code__\nimport sys\n" + one + "p.Function.runtest.__code__ = (lambda self, old=run: old(self)).__code__\n"}, "_pytest.python.Function.runtest"},
+		"put back":     {map[string]string{"stock.py": only + one + "p.Function.runtest = run\n", "tests/test_zz.py": "import _pytest.python as p\nimport stock\n\n\ndef test_end():\n    p.Function.runtest = stock.old\n"}, "_pytest.python.Function.runtest"},
+		"the builtins": {map[string]string{"stock.py": only + "import builtins\nold = builtins.isinstance\nbuiltins.isinstance = lambda a, b: old(a, b)\n"}, "builtins.isinstance"},
+		"a plugin of a test": {map[string]string{
+			"stock.py": only, "hooks.py": hook, "tests/test_hooks.py": "pytest_plugins = [\"hooks\"]\n\n\ndef test_names():\n    assert 1\n",
+		}, "hooks.py"},
+		"a plugin that nobody named": {map[string]string{"stock.py": only + "import gc, pytest\nfrom _pytest.config import PytestPluginManager\nclass Easy:\n    @pytest.hookimpl(tryfirst=True)\n    def pytest_pyfunc_call(self, pyfuncitem):\n        if pyfuncitem.name == 'test_price_of_two':\n            return True\nfor o in gc.get_objects():\n    if isinstance(o, PytestPluginManager):\n        o.register(Easy())\n"}, "stock.py"},
+	} {
+		g, _, out := judge(c.files)
+		if g.Verdict == check.Pass || !slices.ContainsFunc(g.Findings, func(f check.Finding) bool {
+			return f.Rule == compare.RuleAltered && strings.HasPrefix(f.Message, c.want)
+		}) {
+			t.Errorf("%s: %s %+v of %q\n%s", name, g.Verdict, g.Findings, out.Altered, out.Output)
+		}
+	}
+	for name, files := range map[string]map[string]string{
+		"a plugin of fixtures":  {"given.py": "import pytest\n\n\n@pytest.fixture\ndef two():\n    return 2\n", "tests/test_two.py": "pytest_plugins = [\"given\"]\n\n\ndef test_two(two):\n    assert two == 2\n"},
+		"what a test puts back": {"tests/test_put.py": "import builtins\n\n\ndef test_put(monkeypatch):\n    monkeypatch.setattr(builtins, \"input\", lambda *a: \"x\")\n    assert input() == \"x\"\n"},
+	} {
+		if g, _, out := judge(files); g.Verdict != check.Pass || len(out.Altered) > 0 {
+			t.Errorf("%s: %s %+v of %q\n%s", name, g.Verdict, g.Findings, out.Altered, out.Output)
+		}
+	}
+}
+
 func TestOrdinarySuitesAreWitnessed(t *testing.T) {
 	t.Parallel()
 	autouse := "import pytest\n\n\n@pytest.fixture(autouse=True)\ndef each(tmp_path, monkeypatch):\n    monkeypatch.chdir(tmp_path)\n    yield\n"

@@ -194,6 +194,7 @@ func pytestOnce(ctx context.Context, b check.Bench, tracer *Tracer, cmd guest.Co
 		return out, res
 	}
 	out.Tests, out.Witnesses = set.Take(run.Results)
+	out.Altered = run.Altered
 	if !set.Empty() {
 		shown := res
 		shown.Stdout = guest.Output{Head: []byte(set.HidePytest(string(check.Bytes(res.Stdout))))}

@@ -17,7 +17,8 @@ const RuleConfigured = "configuration"
 var ApprovedBy = map[string]string{
 	RuleConfigured:          policy.Tooling,
 	compare.RuleTestRemoved: policy.WeakerTest, compare.RuleTestSkipped: policy.WeakerTest, compare.RuleTestHelper: policy.ChangedTest,
-	smoke.RuleIdle: policy.Idle, smoke.RuleEnded: policy.Idle,
+	compare.RuleAltered: policy.Runner,
+	smoke.RuleIdle:      policy.Idle, smoke.RuleEnded: policy.Idle,
 }
 
 // Approvals lists the kinds that would let gates pass whose verdict is Policy, sorted; nil
