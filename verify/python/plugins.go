@@ -28,6 +28,10 @@ var (
 	// variable of a conftest.py or a test module.
 	pytestOption  = lazyregexp.New(`(?:^|[\s"'=])-p[\s=,"']*([\w.]+:?)`)
 	pytestPlugins = lazyregexp.New(`(?s)\bpytest_plugins\s*=\s*([(\[][^)\]]*|[^\n]*)`)
+	// addopts begins the options of pytest, configKey what ends them: another key, or a section.
+	addopts     = lazyregexp.New(`^\s*["']?addopts["']?\s*=`)
+	configKey   = lazyregexp.New(`^(?:\[|[\w"'.-]+\s*=)`)
+	namesPytest = lazyregexp.New(`\b(?:pytest|py\.test)\b`)
 	// plugin is one name of such a list, a module or a file.
 	plugin = lazyregexp.New(`[\w./-]+`)
 )
@@ -71,7 +75,7 @@ func TestPlugins(base, cand check.View) []string {
 	for _, p := range base.Paths() {
 		dir, name := path.Dir(p), path.Base(p)
 		if slices.Contains(pytestConfig, name) {
-			for _, m := range pytestOption.FindAllStringSubmatch(base.Text(p), -1) {
+			for _, m := range pytestOption.FindAllStringSubmatch(ofPytest(base.Text(p)), -1) {
 				// "-p no:name" loads nothing.
 				if m[1] != "no:" {
 					names[dir] = append(names[dir], m[1])
@@ -85,6 +89,24 @@ func TestPlugins(base, cand check.View) []string {
 		}
 	}
 	return modules.Reached(base, names, cand)
+}
+
+// ofPytest is what a configuration says to pytest: its addopts and the commands that name it, each in a line. Other tools
+// have a -p of their own, as mypy for a package.
+func ofPytest(text string) string {
+	var said strings.Builder
+	inOptions := false
+	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
+		if addopts.MatchString(line) {
+			inOptions = true
+		} else if configKey.MatchString(line) {
+			inOptions = false
+		}
+		if inOptions || namesPytest.MatchString(line) {
+			said.WriteString(line)
+		}
+	}
+	return said.String()
 }
 
 // mypyFiles lists where mypy may read its configuration: at the top, and in each

@@ -112,6 +112,16 @@ func TestPluginsOfCommandsStandAsTheyWere(t *testing.T) {
 	if got := TestPlugins(v, v); !slices.Equal(got, []string{"helper.py", "tools/plug.py"}) {
 		t.Errorf("%q", got)
 	}
+	// mypy has a -p of its own.
+	v = viewOf(t, map[string]string{
+		"shop/__init__.py": "", "shop/cart.py": "", "one.py": "", "two.py": "", "tests/test_a.py": "",
+		"tox.ini":        "[testenv:mypy]\ncommands =\n    python -m mypy --config-file=mypy.ini -p shop\n",
+		"setup.cfg":      "[tool:pytest]\naddopts =\n    -p one\nmarkers = slow\n[mypy]\nflags = -p shop\n",
+		"pyproject.toml": "[tool.pytest.ini_options]\naddopts = [\n  \"-p\", \"two\",\n]\n",
+	})
+	if got := TestPlugins(v, v); !slices.Equal(got, []string{"one.py", "two.py"}) {
+		t.Errorf("%q", got)
+	}
 	for name, want := range map[string]bool{PytestName: true, MypyName: true, "shellcheck": false} {
 		if AsksBase(name, check.Plant(map[string]string{"tox.ini": ""})) != want || AsksBase(name, check.Plant(map[string]string{"a.py": ""})) {
 			t.Errorf("%s: %t", name, !want)
