@@ -122,6 +122,9 @@ func runGoTests(ctx context.Context, b check.Bench, t *tracer) check.Outcome {
 		all.Results = append(all.Results, results...)
 		total.Tests, total.Output = all.Results, run.said
 		if !done {
+			if at := underWay(results); at != "" && out.Verdict == check.Timeout {
+				total.Detail = fmt.Sprintf("%s did not come to its end: go test was stopped after %s", at, b.Timeout)
+			}
 			return total
 		}
 		// The other modules are run all the same: what their tests say is worth
@@ -393,6 +396,24 @@ func (r *goTestReader) results() []check.TestResult {
 	return list
 }
 
+// notEnded is what is said of a test that began, and nothing else.
+const notEnded = "it did not come to its end"
+
+// underWay says which tests a command that was stopped left running: of those in one another the innermost. "" for none.
+func underWay(results []check.TestResult) string {
+	var open []string
+	for _, r := range results {
+		if r.Message == notEnded && strings.Contains(r.ID, "::") {
+			open = slices.DeleteFunc(open, func(id string) bool { return strings.HasPrefix(r.ID, id+"/") })
+			open = append(open, check.Shorten(r.ID))
+		}
+	}
+	if len(open) > 2 {
+		return fmt.Sprintf("%s and %d more", strings.Join(open[:2], ", "), len(open)-2)
+	}
+	return strings.Join(open, " and ")
+}
+
 // unbuilt is the result of a package whose tests do not compile: none of them ran.
 // That a module is not installed is not the tests' fault.
 func (r *goTestReader) unbuilt(dir, build string) check.TestResult {
@@ -418,7 +439,7 @@ func (r *goTestReader) result(dir string, u *goUnit) check.TestResult {
 	// It was under way when the program ended, so this is the test to look at, or
 	// one that ran beside it.
 	if u.outcome == "" {
-		result.Outcome, result.Message = "failed", "it did not come to its end"
+		result.Outcome, result.Message = "failed", notEnded
 	}
 	if result.Outcome == "passed" {
 		return result

@@ -4,9 +4,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"agent/sandbox"
 	"agent/sandbox/guest"
 	"agent/verify/check"
 	"agent/verify/checktest"
@@ -127,5 +129,32 @@ func TestGoPackagesThatDoNotBuildAreToldOnce(t *testing.T) {
 	g := compare.JudgeTests(passed, check.Outcome{Tests: run.results}, check.Diff{Sources: check.NewSources(checktest.View(nil))})
 	if len(g.Findings) != 1 || g.Findings[0].File != "lib/lib.go" || g.Findings[0].Line != 3 || g.Findings[0].Rule != compare.RuleTestError {
 		t.Errorf("%+v", g.Findings)
+	}
+}
+
+// What hangs is told by its name, not by that of the program that was stopped.
+func TestATestThatHangsIsNamed(t *testing.T) {
+	t.Parallel()
+	b := checktest.NewBench(t, map[string]string{
+		"go.mod":    "module shop\n\ngo 1.24\n",
+		"a_test.go": "package shop\n\nimport \"testing\"\n\nfunc TestLoop(t *testing.T) {\n\tt.Run(\"deep\", func(t *testing.T) {\n\t\tfor {\n\t\t}\n\t})\n}\n",
+	}, sandbox.Limits{})
+	b.Timeout = 15 * time.Second
+	if out := runMeasured(t.Context(), b); out.Verdict != check.Timeout || out.Detail != "a_test.go::TestLoop/deep did not come to its end: go test was stopped after 15s" {
+		t.Errorf("%s: %s\n%s", out.Verdict, out.Detail, out.Output)
+	}
+	open := func(ids ...string) (list []check.TestResult) {
+		for _, id := range ids {
+			list = append(list, check.TestResult{ID: id, Message: notEnded})
+		}
+		return append(list, check.TestResult{ID: "a_test.go::TestDone", Message: "it failed"})
+	}
+	for want, list := range map[string][]check.TestResult{
+		"": open("."), "a::A": open("a::A"), "a::A and b::B": open("a::A", "b::B"), "a::A/x/y": open("a", "a::A", "a::A/x", "a::A/x/y"),
+		"a::A, b::B and 2 more": open("a::A", "b::B", "c::C", "d::D"),
+	} {
+		if got := underWay(list); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
