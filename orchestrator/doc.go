@@ -198,6 +198,7 @@
 //	verify/policy/checker         which tools a project says that it uses, of those that suppressions speak to; pure
 //	verify/policy/concealed       what of a text a person does not see as a machine reads it; pure
 //	verify/policy/directive       the comments by which a file has tools report less, or more; pure
+//	verify/policy/named           the files that configuration names, and those that files which act outside the box run or include
 //	verify/policy/runner          the table of what code does that reaches for what runs its tests; pure
 //	verify/policy/signature       what the heads of functions say of types; pure
 //	verify/policy/testform        how each language writes its tests; pure

@@ -7,11 +7,13 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"agent/sandbox/workspace"
-	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/node"
+	"agent/verify/policy/acting"
+	"agent/verify/policy/named"
 	"agent/verify/python"
 )
 
@@ -29,6 +31,7 @@ func toolHolds(base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) 
 		})
 	}
 	holds = append(holds, extendedHolds(before, after, cs, inside)...)
+	holds = append(holds, namedHolds(before, after, cs)...)
 	holds = append(holds, stubHolds(before, after, cs)...)
 	keys := node.ChangedKeys(before, after)
 	for _, p := range slices.Sorted(maps.Keys(keys)) {
@@ -39,36 +42,12 @@ func toolHolds(base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) 
 	return holds
 }
 
-// A configuration is rarely one file: it extends others, whose names say nothing. What it names in this way is found here over all
-// formats, by the keys under which the tools have it, by the options of scripts, and in a program by what it imports.
-var (
-	// extending matches a key behind which configuration is named, up to its value;
-	// its group is one of those behind which a directory stands for no module.
-	extending = lazyregexp.New(`(?:^|[^\w.-])["']?(?:extends?|plugins|parser|processors?|customSyntax|presets?|prettier|(references|projects?|tsconfig|tsConfig|configFile))["']?[ \t]*[:=][ \t]*`)
-	// configOption matches an option that names it, in a script or a list of options.
-	// Of short ones, which mean other things too, only what looks like it counts.
-	configOption = lazyregexp.New(`(?:^|[\s"'=])(?:(?:--config|--config-file|--rcfile|--project|--options)(?:[= ]|["'],\s*["'])\s*["']?([^\s"'&|;,]+)|-[cp](?:[= ]|["'],\s*["'])\s*["']?([^\s"'&|;,]*(?:config|rc|\.json|\.toml|\.ini|\.cfg|\.ya?ml)[^\s"'&|;,]*))`)
-	// moduleName matches what a program imports, from a file or a package.
-	moduleName = lazyregexp.New(`(?:\bfrom|\bimport|\brequire|\brequire\.resolve)\s*\(?\s*["']([^"'\n]+)["']`)
-	// yamlItems matches the items of a list of YAML behind its key.
-	yamlItems = lazyregexp.New(`^(?:[ \t]*(?:#[^\n]*)?\n[ \t]*-[ \t]+[^\n]+)+`)
-	yamlItem  = lazyregexp.New(`(?m)^[ \t]*-[ \t]+["']?([^\s"'#]+)`)
-	quoted    = lazyregexp.New(`"([^"\n]*)"|'([^'\n]*)'`)
-)
-
 // configEnds are tried behind the name of a module, in the order in which the tools do.
 var configEnds = []string{
 	"", ".json", ".jsonc", ".json5", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".toml", ".yml", ".yaml",
 	"/index.js", "/index.cjs", "/index.mjs", "/index.ts", "/index.json", "/tsconfig.json",
 	"/jest-preset.js", "/jest-preset.json", "/jest-preset.cjs", "/jest-preset.mjs",
 }
-
-// longestConfig bounds what is read of one file, and longestValue of one value, in
-// bytes.
-const (
-	longestConfig = 1 << 20
-	longestValue  = 4 << 10
-)
 
 // A configSet is the files that the configuration of a workspace is made of, as far as
 // others name them.
@@ -116,18 +95,16 @@ func (c *configSet) follow(from string) {
 		keys, _ := json.Marshal(node.PackageKeys(c.base, from)) // it was JSON
 		text = string(keys)
 	}
-	if len(text) > longestConfig {
+	if len(text) > named.Longest {
 		return
 	}
-	modules, files := namedIn(text)
+	modules, files := named.Configuration(text)
 	for _, name := range files {
 		c.add(from, name, configEnds[:1])
 	}
 	// Playwright judges nothing here, and its configuration imports the program.
 	if ext := path.Ext(from); strings.HasSuffix(ext, "js") || strings.HasSuffix(ext, "ts") && !strings.HasPrefix(path.Base(from), "playwright.") {
-		for _, m := range moduleName.FindAllStringSubmatch(text, check.MostFollowed) {
-			modules = append(modules, m[1])
-		}
+		modules = append(modules, named.Imports(text)...)
 	}
 	for _, name := range modules {
 		// Without a place or an end it is the name of a package alone.
@@ -215,105 +192,50 @@ func (c *configSet) addFile(from, stem string, ends []string) {
 	}
 }
 
-// namedIn lists the names that a configuration has behind the keys of extending, and behind options: those of modules, and those of
-// files. What is neither is found out by whoever looks for it.
-func namedIn(text string) (modules, files []string) {
-	for _, at := range extending.FindAllStringSubmatchIndex(text, check.MostFollowed) {
-		names := namesOf(text[at[1]:min(len(text), at[1]+longestValue)])
-		if at[2] >= 0 {
-			files = append(files, names...)
-		} else {
-			modules = append(modules, names...)
+// followed is what a file may be named by: the patterns of all rules with a mode.
+var followed = sync.OnceValue(func() acting.Set {
+	var all []acting.Pattern
+	for _, rule := range holdRules {
+		if rule.mode != named.None {
+			all = append(all, rule.covers...)
 		}
 	}
-	for _, m := range configOption.FindAllStringSubmatch(text, check.MostFollowed) {
-		files = append(files, m[1]+m[2])
+	return acting.NewSet(all)
+})
+
+// modesOf lists how the files among paths are read that act by their names, the files of installed packages not.
+func modesOf(paths []string) map[string]named.Mode {
+	list := map[string]named.Mode{}
+	for _, p := range paths {
+		if !followed().Has(acting.NewPath(p)) || strings.Contains("/"+p, "/node_modules/") {
+			continue
+		}
+		if rule, _ := ruleFor(p); rule.mode != named.None {
+			list[p] = rule.mode
+		}
 	}
-	return modules, files
+	return list
 }
 
-// namesOf lists the names that a text begins with: a string, a list in any format, a
-// word, or the strings of an expression.
-func namesOf(text string) (names []string) {
-	switch {
-	case text == "":
-		return nil
-	case text[0] == '"' || text[0] == '\'':
-		if m := quoted.FindStringSubmatchIndex(text); m != nil && m[0] == 0 {
-			return []string{text[1 : m[1]-1]}
+// namedHolds holds the changes of cs to files that those name which act outside the box: with the kind of these, since they act with them.
+func namedHolds(before, after check.View, cs workspace.Changeset) (holds []Hold) {
+	modes := maps.Clone(check.Recall(before, "files that act outside", func() map[string]named.Mode { return modesOf(before.Paths()) }))
+	touched := map[string]bool{}
+	for _, c := range cs.Changes {
+		touched[c.Path], touched[c.From] = true, true
+	}
+	maps.Copy(modes, modesOf(slices.Collect(maps.Keys(touched))))
+	reached := named.Follow(before, after, modes, func(p string) bool { return touched[p] && !heldByName(p) })
+	for _, p := range slices.Sorted(maps.Keys(reached)) {
+		n := reached[p]
+		rule, _ := ruleFor(n.Root)
+		reason := fmt.Sprintf("It is %s by %s", n.How, check.Shorten(n.By))
+		if n.By != n.Root {
+			reason += ", which acts by " + check.Shorten(n.Root)
 		}
-		return nil
-	case text[0] == '[':
-		return namesInList(text)
+		holds = append(holds, Hold{Path: p, Kind: rule.kind, Block: !n.Shared, Reason: reason + ". " + rule.reason})
 	}
-	if list := yamlItems.FindString(text); list != "" {
-		for _, m := range yamlItem.FindAllStringSubmatch(list, -1) {
-			names = append(names, m[1])
-		}
-		return names
-	}
-	line, _, _ := strings.Cut(text, "\n")
-	line, _, _ = strings.Cut(line, "}")
-	if strings.HasPrefix(strings.TrimSpace(line), "{") {
-		return nil // a table: what it holds has keys of its own
-	}
-	for _, m := range quoted.FindAllStringSubmatch(line, -1) {
-		names = append(names, m[1]+m[2])
-	}
-	if len(names) == 0 {
-		word, _, _ := strings.Cut(strings.TrimSpace(line), ",")
-		word, _, _ = strings.Cut(word, " ")
-		names = append(names, word)
-	}
-	return names
-}
-
-// namesInList lists the strings of a list in brackets, and in tables of it those that
-// stand behind a name or a path: the rest are the options of what is named.
-func namesInList(text string) (names []string) {
-	var open []byte
-	key := ""
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; c {
-		case '[', '{', '(':
-			open = append(open, c)
-		case ']', '}', ')':
-			if open = open[:max(0, len(open)-1)]; len(open) == 0 {
-				return names
-			}
-		case '"', '\'':
-			m := quoted.FindStringSubmatchIndex(text[i:])
-			if m == nil || m[0] != 0 {
-				continue
-			}
-			name := text[i+1 : i+m[1]-1]
-			i += m[1] - 1
-			switch rest := strings.TrimLeft(text[i+1:], " \t"); {
-			case strings.HasPrefix(rest, ":"):
-				key = name
-			case !slices.Contains(open, '{') || key == "path" || key == "name" || key == "extends":
-				names = append(names, name)
-			}
-		case ',':
-			key = ""
-		default:
-			if !isNamePart(c) {
-				continue
-			}
-			if word := wordBefore.FindStringSubmatch(text[i:min(len(text), i+40)]); word != nil && (i == 0 || !isNamePart(text[i-1])) {
-				key = word[1]
-			}
-		}
-	}
-	return names
-}
-
-// wordBefore matches a key without quotes.
-var wordBefore = lazyregexp.New(`^(\w+)\s*:`)
-
-// isNamePart reports whether a byte is part of a word.
-func isNamePart(c byte) bool {
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	return holds
 }
 
 // extendedHolds holds the changes of cs to files that configuration names.

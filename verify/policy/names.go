@@ -7,6 +7,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
 	"agent/verify/policy/acting"
+	"agent/verify/policy/named"
 )
 
 // A holdRule names paths by the texts of acting.Compile.
@@ -17,6 +18,8 @@ type holdRule struct {
 	names  []string
 	// Names that are not meant, though they fit.
 	except []string
+	// How files that act outside the box name others which then do so too.
+	mode named.Mode
 	// The two, compiled.
 	covers, leaves []acting.Pattern
 }
@@ -33,9 +36,14 @@ func compiled(rules []holdRule) []holdRule {
 // actingRules makes a rule of each tool whose files act on one occasion.
 func actingRules(when acting.Kind, kind string) (rules []holdRule) {
 	for _, row := range acting.Rows(when) {
-		rules = append(rules, holdRule{kind: kind, reason: row.Why, block: true, names: row.Names})
+		rules = append(rules, holdRule{kind: kind, reason: row.Why, block: true, names: row.Names, mode: modes[when]})
 	}
 	return rules
+}
+
+// modes are how the files of each occasion are read.
+var modes = map[acting.Kind]named.Mode{
+	acting.OnOpen: named.Commands, acting.OnInstall: named.Manifest, acting.InCI: named.Jobs, acting.OnCommit: named.Commands, acting.ByAgent: named.Instructions,
 }
 
 // toolConfig are the files that configure the tools which judge a patch.
@@ -82,10 +90,10 @@ var holdRules = compiled(slices.Concat(
 	// The box can neither prove nor contain what runs elsewhere, with write access and tokens.
 	actingRules(acting.InCI, CI),
 	[]holdRule{
-		{kind: CI, reason: "It runs on the build server, with that server's secrets.", block: true, names: []string{".ci/"}},
+		{kind: CI, reason: "It runs on the build server, with that server's secrets.", block: true, names: []string{".ci/"}, mode: named.Jobs},
 		// Attributes name filter programs, modules name places to fetch from, and
 		// code owners decide who has to agree.
-		{kind: Git, reason: "It changes what git does with the repository, or who must review.", block: true, names: []string{
+		{kind: Git, reason: "It changes what git does with the repository, or who must review.", block: true, mode: named.Commands, names: []string{
 			".gitattributes", ".gitmodules", ".gitconfig", ".lfsconfig", ".mailmap", "codeowners", ".githooks/",
 		}},
 	},
@@ -97,12 +105,12 @@ var holdRules = compiled(slices.Concat(
 	[]holdRule{
 		// Scripts of workflows, rules of bots. What people read there acts on nothing.
 		{
-			kind: CI, reason: "Workflows of GitHub, or services that act on the repository, may use it.", block: true, names: []string{".github/"},
+			kind: CI, reason: "Workflows of GitHub, or services that act on the repository, may use it.", block: true, names: []string{".github/"}, mode: named.Jobs,
 			except: []string{"*.md", "*.png", "*.jpg", "*.gif", "*.svg", ".github/issue_template/", ".github/pull_request_template/", ".github/discussion_template/", "funding.yml"},
 		},
 		// A new dependency is somebody else's code, fetched after the gates have
 		// passed. Scripts in these files run on installing it.
-		{kind: Dependencies, reason: "It changes what is installed, or scripts that run on installing.", block: true, names: lang.Manifests()},
+		{kind: Dependencies, reason: "It changes what is installed, or scripts that run on installing.", block: true, names: lang.Manifests(), mode: named.Manifest},
 		{kind: Dependencies, reason: "It is code of others, which is built or loaded in the place of their package.", block: true, names: []string{"/vendor/"}},
 		// A gate that is told to look away proves nothing: a patch that needs this
 		// must say so to a person.

@@ -100,6 +100,31 @@ func (p Path) In(list []Pattern) bool {
 	return slices.ContainsFunc(list, p.fits)
 }
 
+// A Set is patterns with an index, for a question about every path of a workspace.
+type Set struct {
+	// By the last part of their text, folded, and those that have a sign of path.Match there.
+	named map[string][]Pattern
+	rest  []Pattern
+}
+
+// NewSet makes a set of patterns.
+func NewSet(list []Pattern) Set {
+	s := Set{named: map[string][]Pattern{}}
+	for _, p := range list {
+		if last := strings.ToLower(p.parts[len(p.parts)-1]); strings.ContainsAny(last, `*?[\`) {
+			s.rest = append(s.rest, p)
+		} else {
+			s.named[last] = append(s.named[last], p)
+		}
+	}
+	return s
+}
+
+// Has reports whether one of the patterns fits p.
+func (s Set) Has(p Path) bool {
+	return slices.ContainsFunc(p.folded, func(part string) bool { return p.In(s.named[part]) }) || p.In(s.rest)
+}
+
 func (p Path) fits(pattern Pattern) bool {
 	parts := p.folded
 	if pattern.exact {
