@@ -16,7 +16,7 @@ import (
 var notBuilding = []string{
 	"Dependabot", "Renovate", "Mergify", "Read the Docs", "GoReleaser", "semantic-release", "Release Please", "Changesets", "Netlify", "Vercel", "Heroku", "Fly.io",
 	"Render", "Railway", "Nixpacks", "Serverless", "Google App Engine", "AWS CodeDeploy", "AWS Amplify", "AWS Elastic Beanstalk", "Platform.sh", "Cloudflare Workers",
-	"Firebase", "Pulumi", "Dagger", "Earthly",
+	"Firebase", "Pulumi", "Dagger", "Earthly", "Heroku apps", "Azure Developer CLI", "Atlantis", "Digger", "Qodana",
 }
 
 // A server is a system that builds and tests, with the patterns of its files.

@@ -18,6 +18,8 @@ type holdRule struct {
 	names  []string
 	// Names that are not meant, though they fit.
 	except []string
+	// Those with one of which a file acts, as acting.Keys has them.
+	keys []string
 	// How files that act outside the box name others which then do so too.
 	mode named.Mode
 	// The two, compiled.
@@ -36,7 +38,7 @@ func compiled(rules []holdRule) []holdRule {
 // actingRules makes a rule of each tool whose files act on one occasion.
 func actingRules(when acting.Kind, kind string) (rules []holdRule) {
 	for _, row := range acting.Rows(when) {
-		rules = append(rules, holdRule{kind: kind, reason: row.Why, block: true, names: row.Names, mode: modes[when]})
+		rules = append(rules, holdRule{kind: kind, reason: row.Why, block: true, names: row.Names, keys: acting.Keys(row.Tool), mode: modes[when]})
 	}
 	return rules
 }

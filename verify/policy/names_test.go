@@ -27,7 +27,8 @@ var acts = map[string]string{
 		railway.json nixpacks.toml serverless.yml serverless.ts app.yaml cloudbuild.yml
 		buildspec.yaml appspec.yml amplify.yml .ebextensions/x.config
 		.platform/hooks/predeploy/x.sh .platform.app.yaml wrangler.jsonc firebase.json
-		.firebaserc Pulumi.yaml Dangerfile dangerfile.ts fastlane/Fastfile ios/Fastfile jitpack.yml`,
+		.firebaserc Pulumi.yaml Dangerfile dangerfile.ts fastlane/Fastfile ios/Fastfile jitpack.yml
+		atlantis.yaml digger.yml qodana.yaml azure.yaml`,
 	Tooling: `.vs/tasks.vs.json tasks.vs.json launch.vs.json Run.run.xml .run/Server.run.xml
 		.helix/languages.toml .nova/Tasks/x.json x.sublime-project x.sublime-build .exrc
 		.vimrc .nvim.lua .nvimrc .lvimrc .vim/coc-settings.json .dir-locals.el
@@ -52,7 +53,7 @@ var acts = map[string]string{
 		.github/agents/x.md .github/hooks/x.json .codebuddy/rules/x.md CODEBUDDY.md IFLOW.md
 		.iflow/settings.json skills/x/SKILL.md .env.leave .lite_project.lua .lazy.lua
 		.bsp/sbt.json .kateproject .user.ini .Renviron sitecustomize/__init__.py
-		usercustomize/x.py python312._pth`,
+		usercustomize/x.py python312._pth rust-analyzer.toml omnisharp.json greptile.json .greptile/rules.md ellipsis.yaml .sourcery.yaml best_practices.md`,
 	Dependencies: `.yarn/releases/yarn-4.9.2.cjs .yarn/plugins/x.cjs .yarn/sdks/typescript/lib/tsc.js
 		.pnp.cjs .pnp.loader.mjs .pnpmfile.mjs patches/left-pad+1.3.0.patch
 		patches/left-pad@1.3.0.patch binding.gyp rush.json
@@ -69,7 +70,8 @@ var acts = map[string]string{
 		tools/bazel .buckconfig pants.toml Brewfile x.cabal cabal.project Setup.hs
 		stack.yaml rebar.config pubspec.yaml Package.swift Package.resolved Podfile
 		x.podspec Makefile.PL cpanfile renv.lock renv/activate.R x.opam x.rockspec
-		build.zig.zon conanfile.py vcpkg.json .terraform.lock.hcl`,
+		build.zig.zon conanfile.py vcpkg.json .terraform.lock.hcl paket.dependencies paket.lock
+		requirements.lock requirements-dev.lock debian/postinst debian/shop.prerm debian/rules Berksfile Cartfile Cartfile.resolved`,
 }
 
 // ordinary are names of source and documentation, some like those of acts.
@@ -84,7 +86,7 @@ const ordinary = `.dockerignore .npmignore .cursorignore .gitkeep .nvmrc .python
 		src/workspace.rs bin/workspace lib/workspace/index.ts docs/workspace.md k8s/app.yaml
 		charts/x/values.yaml charts/x/templates/app.yaml src/app.yaml config/app.yml
 		config/database.yml app.json app/app.json tests/data/.rules/x.txt src/.rules
-		patches/fix.patch debian/patches/series debian/control setup/install.md src/setup.ts
+		patches/fix.patch debian/patches/series debian/control debian/changelog locales/en/global.json global.json docs/best_practices.md k8s/azure.yaml docs/ellipsis.yaml src/pkgbuild.py setup/install.md src/setup.ts
 		scripts/release.sh scripts/ci.sh ci/README.md tools/bazel/defs.bzl BUILD.bazel
 		src/BUILD pkg/default.nix nix/module.nix src/index.js index.html static/site.css
 		public/vercel.svg src/netlify.ts .gitignore .dockerignore .nvmrc .python-version
@@ -102,7 +104,7 @@ const ordinary = `.dockerignore .npmignore .cursorignore .gitkeep .nvmrc .python
 // file systems take for the same.
 func TestFilesThatActOutsideAreHeld(t *testing.T) {
 	t.Parallel()
-	rooted := strings.Fields(".github/mergify.yml app.yaml default.nix .rules WORKSPACE tools/bazel")
+	rooted := strings.Fields(".github/mergify.yml app.yaml default.nix .rules WORKSPACE tools/bazel azure.yaml ellipsis.yaml best_practices.md")
 	for kind, names := range acts {
 		for _, name := range strings.Fields(names) {
 			variants := []string{name, strings.ToLower(name), strings.ReplaceAll(name, "/", `\`), name + ".", strings.ReplaceAll(name, "/", " /"), name[:1] + "\u200c" + name[1:]}
@@ -161,6 +163,30 @@ func TestUnknownHiddenNamesAtTheTopAreHeld(t *testing.T) {
 		}
 		if holds := ReviewText(create("docs/notes/"+name, "x\n"), nil); len(holds) > 0 {
 			t.Errorf("below: %s: %+v", name, holds)
+		}
+	}
+}
+
+// A name that several tools have counts where its text is that of the one which acts.
+func TestAFileActsByItsKeys(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, text string
+		kind       string
+	}{
+		{"app.json", `{"scripts": {"postdeploy": "make"}}`, CI}, {"app.json", `{"name": "x", "buildpacks": [{"url": "https://x"}]}`, CI},
+		{"app.json", `{"expo": {"name": "x", "scripts": {}}}`, ""}, {"app.json", `{"name": "x", "displayName": "X"}`, ""}, {"app.json", `{"pages": ["a"], "window": {}}`, ""},
+		{"sub/app.json", `{"scripts": {"postdeploy": "make"}}`, ""},
+		{"global.json", `{"msbuild-sdks": {"X.Sdk": "1.0.0"}}`, Dependencies}, {"src/global.json", "{\n // which\n \"sdk\": {\"version\": \"9.0.100\"}}", Dependencies},
+		{"locales/en/global.json", `{"tools": "Tools", "sdk": "SDK", "save": "Save"}`, ""},
+	} {
+		holds := ReviewText(create(c.name, c.text), nil)
+		if len(holds) != 0 != (c.kind != "") || len(holds) > 0 && holds[0].Kind != c.kind {
+			t.Errorf("%s %s: %+v", c.name, c.text, holds)
+		}
+		// What takes the keys away is no less.
+		if holds := ReviewText(modify(c.name, c.text, "{}"), nil); len(holds) != 0 != (c.kind != "") {
+			t.Errorf("%s %s is emptied: %+v", c.name, c.text, holds)
 		}
 	}
 }

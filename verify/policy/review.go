@@ -10,6 +10,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/deps"
 	"agent/verify/check"
+	"agent/verify/policy/acting"
 	"agent/verify/policy/concealed"
 )
 
@@ -40,7 +41,7 @@ func ReviewText(cs workspace.Changeset, protect *Protection) []Hold {
 	var holds []Hold
 	for _, c := range cs.Sorted() {
 		for _, name := range slices.Compact([]string{c.Path, c.From}) {
-			if rule, ok := ruleFor(name); ok {
+			if rule, ok := ruleFor(name); ok && (acting.Acts(rule.keys, c.Before) || acting.Acts(rule.keys, c.After)) {
 				holds = append(holds, ruleHolds(rule, c, name)...)
 			}
 		}

@@ -10,6 +10,7 @@
 package acting
 
 import (
+	"encoding/json"
 	"path"
 	"slices"
 	"strings"
@@ -39,6 +40,33 @@ type Row struct {
 	Why string
 	// Source is the address of the documentation that says so.
 	Source string
+}
+
+// keys are those at the top of the JSON of a tool's files with one of which they act: other tools have files of the name.
+var keys = map[string][]string{
+	"Heroku apps": {"scripts", "buildpacks", "addons", "environments"},
+	".NET SDK":    {"sdk", "msbuild-sdks", "tools"},
+}
+
+// Keys lists the keys by which files of a tool act, nil where they do whatever they hold.
+func Keys(tool string) []string { return slices.Clone(keys[tool]) }
+
+// Acts reports whether a file of this text acts with one of the keys, as Keys has them.
+func Acts(keys []string, text []byte) bool {
+	if keys == nil {
+		return true
+	}
+	var top map[string]any
+	if json.Unmarshal(text, &top) != nil { // it may have comments
+		return slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(string(text), `"`+key+`"`) })
+	}
+	return slices.ContainsFunc(keys, func(key string) bool {
+		switch top[key].(type) {
+		case map[string]any, []any:
+			return true
+		}
+		return false // a text to be translated, for example
+	})
 }
 
 // table has the rows of each kind.

@@ -39,5 +39,9 @@ var byAgent = []Row{
 	{"Replit Agent", []string{"/replit.md"}, "It instructs the agent of Replit.", "https://docs.replit.com/replitai/replit-dot-md"},
 	{"Agent Skills", []string{"SKILL.md"}, "It instructs coding agents, with programs that they run.", "https://agentskills.io/specification"},
 	{"CodeRabbit", []string{".coderabbit.yaml", ".coderabbit.yml"}, "It instructs CodeRabbit, which reviews changes.", "https://docs.coderabbit.ai/guides/configure-coderabbit"},
+	{"Greptile", []string{".greptile/", "greptile.json"}, "It instructs Greptile, which reviews changes.", "https://www.greptile.com/docs/code-review/greptile-config"},
+	{"Ellipsis", []string{"/ellipsis.yaml"}, "It instructs Ellipsis, which reviews changes.", "https://docs.ellipsis.dev/config"},
+	{"Sourcery", []string{".sourcery.yaml"}, "Sourcery reviews and rewrites code by its rules.", "https://docs.sourcery.ai/References/Legacy-Configuration/sourcery-yaml"},
+	{"Qodo", []string{"/best_practices.md"}, "It instructs Qodo, which reviews changes.", "https://docs.qodo.ai/v1/features/best-practices"},
 	{"PR-Agent", []string{".pr_agent.toml"}, "It instructs PR-Agent, which reviews changes.", "https://qodo-merge-docs.qodo.ai/usage-guide/configuration_options/"},
 }

@@ -54,6 +54,9 @@ var inCI = []Row{
 	{"GoReleaser", []string{".goreleaser.yml", ".goreleaser.yaml", "goreleaser.yml", "goreleaser.yaml", ".goreleaser/"}, "GoReleaser runs its commands, and publishes what it says, at a release.", "https://goreleaser.com/customization/"},
 	{"semantic-release", []string{".releaserc", ".releaserc.*", "release.config.*"}, "semantic-release loads the plugins that it names, with the secrets of a release.", "https://semantic-release.gitbook.io/semantic-release/usage/configuration"},
 	{"Release Please", []string{"release-please-config.json"}, "Release Please makes releases by it.", "https://github.com/googleapis/release-please/blob/main/docs/manifest-releaser.md"},
+	{"Atlantis", []string{"atlantis.yaml"}, "Atlantis runs its commands on its server, with the keys of the infrastructure.", "https://www.runatlantis.io/docs/repo-level-atlantis-yaml"},
+	{"Digger", []string{"digger.yml", "digger.yaml"}, "Digger runs its commands on the build server, with the keys of the infrastructure.", "https://docs.digger.dev/ce/reference/digger.yml"},
+	{"Qodana", []string{"qodana.yaml", "qodana.yml"}, "Qodana runs its commands, and installs plugins that it names, on the build server.", "https://www.jetbrains.com/help/qodana/qodana-yaml.html"},
 	{"Changesets", []string{".changeset/config.json"}, "Changesets makes releases by it, with code that it names.", "https://github.com/changesets/changesets/blob/main/docs/config-file-options.md"},
 }
 
@@ -62,6 +65,13 @@ var onHosts = []Row{
 	{"Netlify", []string{"netlify.toml"}, "Netlify runs its commands when something is pushed.", "https://docs.netlify.com/build/configure-builds/file-based-configuration/"},
 	{"Vercel", []string{"vercel.json", "vercel.ts"}, "Vercel runs its commands when something is pushed.", "https://vercel.com/docs/project-configuration"},
 	{"Heroku", []string{"procfile", "heroku.yml"}, "Heroku runs its commands when something is pushed.", "https://devcenter.heroku.com/articles/procfile"},
+	{"Heroku apps", []string{"/app.json"}, "Heroku runs its scripts, and buildpacks that it names, when an app is made of the project.", "https://devcenter.heroku.com/articles/app-json-schema"},
+	{
+		"Azure Developer CLI",
+		[]string{"/azure.yaml"},
+		"azd runs its hooks, with the rights of who deploys.",
+		"https://learn.microsoft.com/en-us/azure/developer/azure-developer-cli/azd-extensibility",
+	},
 	{"Fly.io", []string{"fly.toml", "fly.*.toml"}, "Fly.io builds and runs what it says.", "https://fly.io/docs/reference/configuration/"},
 	{"Render", []string{"render.yaml"}, "Render runs its commands when something is pushed.", "https://render.com/docs/blueprint-spec"},
 	{"Railway", []string{"railway.json", "railway.toml"}, "Railway runs its commands when something is pushed.", "https://docs.railway.com/reference/config-as-code"},

@@ -59,6 +59,8 @@ var onOpen = []Row{
 	{"Devbox", []string{"devbox.json", "devbox.lock"}, "Devbox runs its hook when a shell is started.", "https://www.jetify.com/docs/devbox/configuration/"},
 	{"devenv", []string{"devenv.nix", "devenv.yaml", "devenv.local.nix"}, "devenv runs it when a shell is started.", "https://devenv.sh/basics/"},
 	{"Nix", []string{"flake.nix", "flake.lock", "shell.nix", "/default.nix"}, "Nix takes what it fetches, and what a shell runs when it is started, from it.", "https://nix.dev/manual/nix/stable/command-ref/nix-shell"},
+	{"rust-analyzer", []string{"rust-analyzer.toml"}, "rust-analyzer takes the commands that it starts from it when the project is opened.", "https://rust-analyzer.github.io/book/configuration.html"},
+	{"OmniSharp", []string{"omnisharp.json"}, "OmniSharp loads the code that it names when the project is opened.", "https://github.com/OmniSharp/omnisharp-roslyn/wiki/Configuration-Options"},
 	{"GDB", []string{".gdbinit"}, "GDB runs it when it is started in the directory.", "https://sourceware.org/gdb/current/onlinedocs/gdb.html/Startup.html"},
 	{"LLDB", []string{".lldbinit"}, "LLDB runs it when it is started in the directory.", "https://lldb.llvm.org/man/lldb.html"},
 	{"pdb", []string{".pdbrc"}, "Python's debugger runs it when it is started in the directory.", "https://docs.python.org/3/library/pdb.html"},
