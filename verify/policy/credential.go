@@ -46,7 +46,13 @@ func secretHolds(c workspace.Change) (holds []Hold) {
 		}
 		return holds
 	}
-	for _, f := range slices.Concat(secret.Find(after, known), disguise.Find(string(after), known)) {
+	found := slices.Concat(secret.Find(after, known), disguise.Find(string(after), known))
+	for _, f := range secret.Assigned(c.Path, after, known) {
+		if !slices.ContainsFunc(found, func(other secret.Finding) bool { return other.Line == f.Line }) {
+			found = append(found, f)
+		}
+	}
+	for _, f := range found {
 		hold(f)
 	}
 	return holds

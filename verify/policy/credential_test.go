@@ -140,3 +140,41 @@ func TestCredentialsInOtherFormsAreHeld(t *testing.T) {
 		}
 	}
 }
+
+// A value that nobody quoted is a credential where a name says so and it is as random as one; what only refers to one, stands for one, or
+// is a digest is none.
+func TestCredentialsWithoutQuotesAreHeld(t *testing.T) {
+	t.Parallel()
+	drawn := secrettest.Drawn
+	for _, c := range []struct {
+		path, line string
+		held       bool
+	}{
+		{"deploy.sh", "export TOKEN=" + drawn[:20], true},
+		{"conf/app.ini", "aws_secret_access_key = " + drawn, true},
+		{"conf/app.ini", "aws_secret_access_key = " + drawn[:20] + "/" + drawn[20:39], true},
+		{".env", "DB_PASSWORD=" + drawn[:16], true},
+		{"k8s/app.yaml", "  api_key: " + drawn[:24], true},
+		{"Dockerfile", "ENV NPM_TOKEN=" + drawn[:24], true},
+		{"app.properties", "db.password=" + drawn[:18], true},
+		{"run.sh", "curl -H 'Authorization: Bearer " + drawn[:32] + "' https://host", true},
+		{"conf/app.xml", "<password>" + drawn[:18] + "</password>", true},
+
+		{"deploy.sh", "export TOKEN=${TOKEN}", false}, {"deploy.sh", "TOKEN=$(cat /run/secrets/token1)", false}, {"deploy.sh", "TOKEN=$1", false},
+		{"deploy.sh", "PASSWORD=changeme12345678", false}, {"deploy.sh", "TOKEN=your-token-0123456789", false}, {"app.yaml", "token: {{ .Values.token1234567890 }}", false},
+		{"ci.yml", "          token: ${{ secrets.GITHUB_TOKEN }}", false}, {"app.ini", "password = hunter2long", false}, {"app.ini", "token_url = https://host/x/9f86d081884c7d659a2f", false},
+		{"app.yaml", "  access_key: sha256:d2a84f4b8b650937ec8f73cd8be2c74add5a911ba64df27458ed8229da804a26", false}, {"app.yaml", "image: x@sha256:" + strings.Repeat("d2a84f4b", 8), false},
+		{"app.yaml", "rev: d2a84f4b8b650937ec8f73cd8be2c74add5a911b", false}, {"list.txt", "requests==2.31.0 --hash=sha256:" + strings.Repeat("d2a84f4b", 8), false},
+		{"poetry.lock", "token = " + drawn[:20], false}, {"yarn.lock", "  integrity sha512-" + drawn + drawn, false}, {"app.yaml", "secret_key: projects/shop/keys/versions/3", false},
+		{"README.md", "[![codecov](https://codecov.io/gh/x/y/badge.svg?token=3Cr92CwaPQ)](https://codecov.io/gh/x/y/tree/main)", false},
+		{"main.py", "token = tokens[\"" + drawn[:20] + "\"]", false}, {"main.tf", "  password = random_password.database_2024.result", false},
+		{"answer.txt", "Set-Cookie: session=" + drawn, false}, {"notes.rst", ":param str passphrase: a passphrase of 8 characters", false},
+	} {
+		if got := secretsOf(create(c.path, "x\n"+c.line+"\n")); len(got) > 0 != c.held || len(got) > 1 || c.held && strings.Contains(got[0], drawn[:8]) {
+			t.Errorf("%s: %s: %q", c.path, c.line, got)
+		}
+		if got := secretsOf(modify(c.path, c.line+"\n", "x\n"+c.line+"\n")); len(got) > 0 {
+			t.Errorf("%s: %s was there: %q", c.path, c.line, got)
+		}
+	}
+}

@@ -174,10 +174,14 @@ func TestAFileActsByItsKeys(t *testing.T) {
 		name, text string
 		kind       string
 	}{
-		{"app.json", `{"scripts": {"postdeploy": "make"}}`, CI}, {"app.json", `{"name": "x", "buildpacks": [{"url": "https://x"}]}`, CI},
-		{"app.json", `{"expo": {"name": "x", "scripts": {}}}`, ""}, {"app.json", `{"name": "x", "displayName": "X"}`, ""}, {"app.json", `{"pages": ["a"], "window": {}}`, ""},
+		{"app.json", `{"scripts": {"postdeploy": "make"}}`, CI},
+		{"app.json", `{"name": "x", "buildpacks": [{"url": "https://x"}]}`, CI},
+		{"app.json", `{"expo": {"name": "x", "scripts": {}}}`, ""},
+		{"app.json", `{"name": "x", "displayName": "X"}`, ""},
+		{"app.json", `{"pages": ["a"], "window": {}}`, ""},
 		{"sub/app.json", `{"scripts": {"postdeploy": "make"}}`, ""},
-		{"global.json", `{"msbuild-sdks": {"X.Sdk": "1.0.0"}}`, Dependencies}, {"src/global.json", "{\n // which\n \"sdk\": {\"version\": \"9.0.100\"}}", Dependencies},
+		{"global.json", `{"msbuild-sdks": {"X.Sdk": "1.0.0"}}`, Dependencies},
+		{"src/global.json", "{\n // which\n \"sdk\": {\"version\": \"9.0.100\"}}", Dependencies},
 		{"locales/en/global.json", `{"tools": "Tools", "sdk": "SDK", "save": "Save"}`, ""},
 	} {
 		holds := ReviewText(create(c.name, c.text), nil)

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"bytes"
 	"path"
 	"slices"
 	"strings"
@@ -118,6 +119,38 @@ func assignedSpans(line string, kind lang.Values) (found []span) {
 		}
 	}
 	return found
+}
+
+// leastAssigned is the length from which a value that nobody quoted may hold a change, in bytes.
+const leastAssigned = 16
+
+// Assigned returns the credentials that a text gives to names as Hide knows them, quoted or not, at most one a line, where the value is as
+// random as one that Find wants: a person is asked about each. name is the file's, which says how such values are written there. Lines in known,
+// without the space around them, are left out, and in a program only what InLine finds counts, since all else there is quoted.
+func Assigned(name string, text []byte, known map[string]bool) (list []Finding) {
+	kind, n := textKindOf(name), 0
+	if kind == lang.Code {
+		return nil
+	}
+	for raw := range bytes.Lines(text) {
+		n++
+		line := string(raw)
+		// A recorded answer is full of cookies, which are worth nothing later.
+		if len(line) > MaxLine || known[strings.TrimSpace(line)] || strings.Contains(strings.ToLower(line), "cookie") {
+			continue
+		}
+		strong := func(s span) bool {
+			value := line[s.from:s.to]
+			if i := strings.IndexAny(value, "&)] "); i >= 0 { // of a badge in a readme, of a sentence
+				value = value[:i]
+			}
+			return len(value) >= leastAssigned && random(value, 3.5) && strings.ContainsAny(value, "0123456789") && !words(value)
+		}
+		if slices.ContainsFunc(assignedSpans(line, kind), strong) {
+			list = append(list, Finding{"a secret given to a name", n})
+		}
+	}
+	return list
 }
 
 // given reports whether a value is a secret itself, and not an expression that yields
