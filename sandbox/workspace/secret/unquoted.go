@@ -64,6 +64,11 @@ var assignments = []assignment{
 	{form: lazyregexp.New("(?i)(?:^|[\\s\"'`\\[,])--?(password|passwd|pass|passphrase|storepass|keypass|token|secret|api-?key|auth-?token|access-?token|client-?secret|secret-?key|pw)(?:[ =]|[\"'],\\s*[\"'])\\s*[\"']?([^\\s\"'`\\],]+)"), anywhere: true},
 	{marks: []string{"curl", "wget", "http", "xh"}, form: lazyregexp.New("\\b(?:curl|wget|http|https|xh)\\b.*?\\s(-u|--user|--proxy-user|-U|-a|--auth)(?:[ =]|[\"'],)\\s*[\"']?[^\\s:\"'`$<{]+:([^\\s\"'`\\],]+)"), anywhere: true, password: true},
 	{marks: []string{"-u", "--user"}, form: lazyregexp.New("(?:^|[\\s\"'`])(-u|--user)(?:[ =]|[\"'],)\\s*[\"']?[A-Za-z][\\w.@+-]*:([^\\s\"'`\\],]{6,})"), anywhere: true},
+	{marks: []string{"ssh-keygen"}, form: lazyregexp.New("\\b(ssh-keygen)\\s(?:.*?\\s)?-[NP]\\s*[\"']?([^\\s\"'`-][^\\s\"'`]{3,})"), anywhere: true, password: true},
+	{marks: []string{"password-stdin"}, form: lazyregexp.New("\\b(echo|printf)\\s+(?:-n\\s+)?[\"']?([^\\s\"'`|]{6,})[\"']?\\s*\\|.*--password-stdin\\b"), anywhere: true, password: true},
+	{marks: []string{"key-"}, form: lazyregexp.New(`(?:^|[^\w-])(key)-([0-9a-f]{32})\b`), anywhere: true, password: true}, // of Mailgun
+	// What a program gives to a database.
+	{form: lazyregexp.New("(?i)\\b(?:server|data source|host|user id|uid|username|user|database|initial catalog)\\s*=[^;\"'`]*;(?:[^\"'`]*;)?\\s*(password|pwd)\\s*=\\s*([^;\\s\"'`]{6,})"), anywhere: true},
 	{marks: []string{"sshpass"}, form: lazyregexp.New("\\b(sshpass)\\s+-p\\s*[\"']?([^\\s\"'`]+)"), anywhere: true, password: true},
 	{marks: []string{"mysql", "mariadb"}, form: lazyregexp.New("\\b(mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump)\\b.*?\\s-p[\"']?([^\\s\"'`-][^\\s\"'`]*)"), anywhere: true, password: true},
 	{marks: []string{"docker", "podman", "helm", "az", "oc"}, form: lazyregexp.New("\\b(docker|podman|helm|az|oc)\\s.*?\\s-p[ =][\"']?([^\\s\"'`:/]{6,})"), anywhere: true},
@@ -75,6 +80,7 @@ var assignments = []assignment{
 	{marks: []string{"net use"}, form: lazyregexp.New("(?i)\\b(net\\s+use)\\s+(?:\\S+\\s+)?\\\\\\\\\\S+\\s+([^\\s/*\"'`][^\\s\"'`]{5,})"), anywhere: true, password: true},
 	{marks: []string{"setx"}, form: lazyregexp.New(`(?i)\bsetx\s+` + secretWord + `\s+["']?([^\s"']+)`), anywhere: true},
 	{marks: []string{"from-literal"}, form: lazyregexp.New("--from-literal[ =][\"']?" + secretWord + "=([^\\s\"'`]+)"), anywhere: true},
+	{marks: []string{"from-literal"}, form: lazyregexp.New("(?i)--from-literal[ =][\"']?([\\w.-]*(?:pw|psk))=([^\\s\"'`]+)"), anywhere: true, password: true},
 	// What a program gives in a request, or keeps of one.
 	{marks: []string{"cookie"}, form: lazyregexp.New("(?i)\\b(cookie)[\"']?\\s*[:=]\\s*[\"'`]?(?:[^\"'`]*;)?\\s*[\\w.-]*(?:sess|sid|auth|token|jwt)[\\w.-]*=([^\\s;\"'`]{8,})"), anywhere: true},
 	{marks: []string{"auth"}, form: lazyregexp.New(`\b(auth)\s*=\s*\(\s*(?:"[^"\s]*"|'[^'\s]*')\s*,\s*(?:"([^"\s]{4,})"|'([^'\s]{4,})')`), anywhere: true, quoted: true, password: true},
@@ -171,9 +177,9 @@ func given(name, value string, kind lang.Values, a assignment) bool {
 		return len(value) >= 6 // a PIN; of others a number is a number
 	case password && kind == lang.Data && !a.quoted && !digits && !signs:
 		// A word in lower case may be a password here; "Passwort" is a translation.
-		return len(value) >= 8 && value == strings.ToLower(value)
+		return len(value) >= 8 && value == strings.ToLower(value) || drawnLetters(value)
 	case password:
-		return len(value) >= 6 && (digits || signs)
+		return len(value) >= 6 && (digits || signs) || drawnLetters(value)
 	}
 	return len(value) >= 8 && letters && digits && !words(value) && random(value, 2.5)
 }
@@ -198,10 +204,13 @@ var (
 func reference(value string) bool {
 	if referenceForm.MatchString(value) {
 		// A password may begin with a sign; then nothing that a language knows follows.
-		return !regexpSigns.MatchString(value)
+		return !regexpSigns.MatchString(value) || windowsVariable.MatchString(value)
 	}
 	return expression.MatchString(value) || unixPath.MatchString(value) || interpolated.MatchString(value)
 }
+
+// windowsVariable matches what a shell of Windows replaces.
+var windowsVariable = lazyregexp.New(`^%[A-Za-z_]\w*%$`)
 
 // regexpSigns are values that begin with a sign and are no reference for all that.
 var regexpSigns = lazyregexp.New(`^(?:[@!*&%][A-Za-z0-9]+[!@#%^&*+=~?0-9-][^\s{}()]*|\$[A-Za-z]*[0-9][A-Za-z0-9]*[!@#%^&*+?~][^\s{}()$/]*)$`)
@@ -241,6 +250,27 @@ func words(value string) bool {
 		word := strings.TrimFunc(p, func(r rune) bool { return r >= '0' && r <= '9' })
 		return len(p)-len(word) > 4 || strings.ContainsAny(word, "0123456789+=!#%^&*~?") || mixed(word)
 	})
+}
+
+// humps matches the parts of a name: a word with its capital, and each letter of an abbreviation.
+var humps = lazyregexp.New(`[A-Z]?[a-z]+|[A-Z]`)
+
+// drawnLetters reports whether a value of letters alone is drawn by chance and no name: the parts of names are longer, and some are words.
+func drawnLetters(value string) bool {
+	lower, upper := 0, 0
+	for _, r := range value {
+		switch {
+		case r >= 'a' && r <= 'z':
+			lower++
+		case r >= 'A' && r <= 'Z':
+			upper++
+		default:
+			return false
+		}
+	}
+	known := func(w string) bool { return len(w) > 2 && strings.Contains(strings.ToLower(value), w) }
+	parts := len(humps.FindAllString(value, -1))
+	return len(value) >= 8 && lower > 1 && upper > 1 && 5*parts >= 2*len(value) && random(value, 2.5) && !slices.ContainsFunc(nameWords, known)
 }
 
 // mixed reports whether small and capital letters of a word take turns as in no name.

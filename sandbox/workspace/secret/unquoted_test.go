@@ -185,3 +185,57 @@ func TestHidingAssignmentsLosesNothing(t *testing.T) {
 		}
 	})
 }
+
+// Letters alone are a password where a name says so and they are no name themselves.
+func TestPasswordsOfLettersAreHidden(t *testing.T) {
+	t.Parallel()
+	drawn := []string{"RlgLKOm" + "xgJTe", "KdNnFR" + "IBXu", "euBmGQ" + "boiAzX"}
+	for name, lines := range map[string][]string{
+		"app.ini": {"password = @", "passwd=@", "db_pass: @"}, "main.py": {"password = \"@\"", "connect(password='@')"}, "config.json": {"\"password\": \"@\""}, "notes.txt": {"password: @"},
+		"Db.cs": {"var c = \"Server=db;User Id=sa;Password=@;\";", "x(\"Data Source=h;Initial Catalog=a;Pwd=@\")"},
+	} {
+		for _, line := range lines {
+			for _, value := range drawn {
+				if text := strings.Replace(line, "@", value, 1); !hides(t, name, text, value) {
+					t.Errorf("%s: %s is shown", name, text)
+				}
+			}
+		}
+	}
+	for name, lines := range map[string][]string{
+		"index.ts": {"password = getPassword;", "password: string;", "{ password: 'getUserPassword' }", "const password = 'InvalidLogin';", "{ password: 'LoginFormPwd' }", "password: \"REQUIRED\""},
+		"app.ini":  {"password = GetFromEnvironment", "password = readDatabaseURL", "password = Passwort", "password = KeyringBackend"},
+		"main.go":  {"Password: \"DatabaseURL\",", "for a := 1; user == b; password = next {"}, "i18n.json": {"\"password\": \"Contraseña\"", "\"password\": \"MotDePasse\""},
+		"Db.cs": {"var c = $\"Server=db;Password={password};\";", "\"Server=db;User Id=sa;Password=%PASSWORD%;\""},
+	} {
+		for _, line := range lines {
+			if hides(t, name, line, "") {
+				hidden, _ := Hide(quotedAs(name, line))
+				t.Errorf("%s: %s became %s", name, line, strings.Split(hidden, "\n")[2])
+			}
+		}
+	}
+}
+
+// What is given on a command line, by the programs that take it there.
+func TestSecretsOfCommandLinesAreHidden(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{
+		"ssh-keygen -t ed25519 -N @ -f id", "ssh-keygen -N '@'", "kubectl create secret generic x --from-literal=pw=@", "echo @ | docker login --password-stdin -u me", "echo -n '@' | helm registry login host --password-stdin",
+	} {
+		if text := strings.Replace(line, "@", pw, 1); !hides(t, "deploy.sh", text, pw) {
+			t.Errorf("%s is shown", text)
+		}
+	}
+	if line := "curl -u api:k" + "ey-296c87009e8a7f770d9106fd287db7f1 https://host"; !hides(t, "deploy.sh", line, "296c87009e8a7f77") {
+		t.Errorf("%s is shown", line)
+	}
+	for _, line := range []string{
+		"ssh-keygen -t ed25519 -N '' -f id", "ssh-keygen -N \"$PASS\"", "--from-literal=pw=$PW", "echo $TOKEN | docker login --password-stdin", "printf '%s' \"$TOKEN\" | docker login --password-stdin",
+		"echo \"${{ secrets.TOKEN }}\" | docker login --password-stdin", "echo done | docker load", "cache-key-296c87009e8a7f770d9106fd287db7f1",
+	} {
+		if hides(t, "deploy.sh", line, "") {
+			t.Errorf("%s is hidden", line)
+		}
+	}
+}
