@@ -229,13 +229,15 @@ func inCommand(words []string) (list []mention) {
 				list = append(list, mention{words[i+1], listed})
 			}
 			start = start && w != "-m"
+		case slices.Contains(interpreters, name) || w == ".":
+			start = true
 		case start && isPath(w), strings.HasPrefix(w, "./"), strings.HasPrefix(w, `.\`):
 			list = append(list, mention{strings.ReplaceAll(strings.TrimLeft(w, "@"), `\`, "/"), run})
 			start = false
 		case w == "upload" && words[0] == "buildkite-agent" && i+1 < len(words):
 			list = append(list, mention{words[i+1], included})
 		default:
-			start = slices.Contains(interpreters, name) || w == "." || start && i > 0
+			start = start && i > 0
 		}
 	}
 	return list
@@ -243,5 +245,5 @@ func inCommand(words []string) (list []mention) {
 
 // isPath reports whether a word can be the path of a file in the workspace.
 func isPath(w string) bool {
-	return !strings.HasPrefix(w, "/") && !strings.HasPrefix(w, "~") && (strings.Contains(w, "/") || path.Ext(w) != "") && !strings.Contains(w, "://")
+	return !strings.HasPrefix(w, "/") && !strings.HasPrefix(w, "~") && (strings.Contains(w, "/") || path.Ext(w) != "") && !strings.ContainsAny(w, ":$")
 }
