@@ -105,7 +105,7 @@ func concealedHolds(c workspace.Change) (holds []Hold) {
 		return nil
 	}
 	after := string(c.After)
-	for _, line := range concealed.Find(string(c.Before), after, concealed.IsCode(c.Path, after)) {
+	for _, line := range slices.Concat(concealed.Find(string(c.Before), after, concealed.IsCode(c.Path, after)), concealed.Names(c.Path, string(c.Before), after)) {
 		holds = append(holds, Hold{Path: c.Path, Kind: Unseen, Block: true, Reason: fmt.Sprintf("Line %d %s: a person sees something else than a machine reads.", line.Number, line.What)})
 	}
 	return holds

@@ -32,7 +32,7 @@ func TestCodeThatReachesForWhatRunsItIsHeld(t *testing.T) {
 			"setattr(builtins, 'x', f)", "os.readlink('/proc/self/fd/3')",
 			"os.execv('/bin/true', ['true'])", "from os import execvp", "import posix", "os.killpg(0, 9)", "signal.pthread_kill(x, 9)",
 			"getattr(os, '_' + 'exit')(0)", "getattr(os, name)(0)", "vars(os)['_exit'](0)", "os.__dict__['_exit'](0)", "sys.modules['stock'] = fake", "sys.modules[__name__].__class__ = M",
-			"os.dup2(a, 1)", "import json\njson.loads = f", "exec(base64.b64decode(text))", "x = eval(text)", "marshal.loads(data)", "ctypes.CDLL(None)._exit(0)", "from ctypes import memmove",
+			"os.dup2(a, 1)", "import json\njson.loads = f", "exec(base64.b64decode(text))", "x = eval(text)", "marshal.loads(data)", "ｅxec(text)", "os._ｅxit(0)", "ctypes.CDLL(None)._exit(0)", "from ctypes import memmove",
 			"object.__subclasses__()", "().__class__.__base__.__subclasses__()", "e.__traceback__.tb_frame.f_back", "g.gi_frame", "sys._getframemodulename(1)", "list(sys.modules.values())",
 			"any(k.startswith('PYTEST') for k in os.environ)", "if 'pytest' in sys.argv[0]: x = 1", "if 'pytest' in ' '.join(sys.orig_argv): x = 1", "open('/proc/' + pid + '/mem')", "open('/proc/%d/mem' % n)", "os.getppid()",
 		},
@@ -51,7 +51,7 @@ func TestCodeThatReachesForWhatRunsItIsHeld(t *testing.T) {
 			"const i = require('node:inspector');", "Error.prepareStackTrace = f;",
 			"process['reallyExit'](0);", "process['bind' + 'ing']('x');", "process[name](0);", "x = process.ppid;", "process.dlopen(m, 'x');", "import { register } from 'node:module';", "m.registerHooks({});",
 			"Array.prototype.includes = () => true;", "String.prototype[Symbol.iterator] = f;", "Object.is = () => true;", "Math.floor = f;", "globalThis.setTimeout = f;", "globalThis['expect'] = f;", "syncBuiltinESMExports();",
-			"eval(text);", "const g = (0, eval)('this');", "new Function('return 1')();", "vm.runInThisContext('x');", "if (typeof describe === 'function') {}", "if (process.argv.includes('--test')) {}",
+			"eval(text);", "ev\\u0061l(text);", "process.re\\u{61}llyExit(0);", "const g = (0, eval)('this');", "new Function('return 1')();", "vm.runInThisContext('x');", "if (typeof describe === 'function') {}", "if (process.argv.includes('--test')) {}",
 			"process.getBuiltinModule('assert').equal = f;", "const a = require('node:assert'); a.equal = () => {};", "fs.readFileSync('/proc/' + pid + '/mem');",
 		},
 	} {

@@ -25,7 +25,7 @@ func sides(cs workspace.Changeset) (before, after []sourceFile) {
 		if l == nil || l.Family == "" || len(text) > mostRead {
 			return nil
 		}
-		return []sourceFile{{c.Path, l.Family, l.MayTest(name), l.Lex(s), c.Op == workspace.Create}}
+		return []sourceFile{{c.Path, l.Family, l.MayTest(name), lang.AsRead(l.Family, l.Lex(s)), c.Op == workspace.Create}}
 	}
 	for _, c := range cs.Sorted() {
 		if from := cmp.Or(c.From, c.Path); c.Op != workspace.Create {
@@ -136,7 +136,7 @@ func doesAlready(base check.View, family lang.Family, r runner.Row) bool {
 		if l == nil || l.Family != family || l.MayTest(p) || aidsTests(p) || check.Installed(p) {
 			continue
 		}
-		if text := base.Text(p); r.In([]byte(text)) && slices.ContainsFunc(runner.Resolve(l.Family, l.Lex(text)), r.Found) {
+		if text := base.Text(p); r.In([]byte(text)) && slices.ContainsFunc(runner.Resolve(l.Family, lang.AsRead(l.Family, l.Lex(text))), r.Found) {
 			return true
 		}
 	}
