@@ -202,6 +202,7 @@
 //	verify/policy/runner          the table of what code does that reaches for what runs its tests; pure
 //	verify/policy/signature       what the heads of functions say of types; pure
 //	verify/policy/testform        how each language writes its tests; pure
+//	verify/policy/unchecked       the lines by which a program has type checkers pass over code; pure
 //	docs                          the topics of agent help, embedded
 //	migrations                    the schema, its views and roles
 //

@@ -369,7 +369,7 @@ var allowed = map[string][]string{
 	"verify/near":            {"sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/golang", "verify/node", "verify/python"},
 	"verify/owngate":         {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/lang", "verify/check", "verify/shell", "verify/smoke"},
 	"verify/policy": {
-		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "sandbox/workspace/secret/disguise", "verify/check", "verify/node", "verify/policy/acting", "verify/policy/checker", "verify/policy/concealed", "verify/policy/directive", "verify/policy/named", "verify/policy/runner", "verify/policy/signature", "verify/policy/testform", "verify/python",
+		"sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "sandbox/workspace/secret", "sandbox/workspace/secret/disguise", "verify/check", "verify/node", "verify/policy/acting", "verify/policy/checker", "verify/policy/concealed", "verify/policy/directive", "verify/policy/named", "verify/policy/runner", "verify/policy/signature", "verify/policy/testform", "verify/policy/unchecked", "verify/python",
 	},
 	"verify/policy/acting":    {"sandbox/workspace"},
 	"verify/policy/checker":   {"sandbox/workspace/lazyregexp", "verify/policy/acting"},
@@ -379,6 +379,7 @@ var allowed = map[string][]string{
 	"verify/policy/runner":    {"sandbox/workspace/lang"},
 	"verify/policy/signature": {"sandbox/workspace/lang", "sandbox/workspace/secret"},
 	"verify/policy/testform":  {"sandbox/workspace/lang"},
+	"verify/policy/unchecked": {"sandbox/workspace/lang", "sandbox/workspace/secret", "verify/policy/signature"},
 	"verify/python":           {"sandbox/guest", "sandbox/workspace", "sandbox/workspace/deps", "sandbox/workspace/lang", "verify/check", "verify/compare", "verify/policy/checker", "verify/python/certain", "verify/python/modules", "verify/python/mypyhelp", "verify/python/requires", "verify/witness"},
 	"verify/python/certain":   {"sandbox/workspace/lazyregexp", "verify/check", "verify/python/modules", "verify/python/requires"},
 	"verify/python/modules":   {"sandbox/workspace/lazyregexp", "verify/check"},

@@ -45,6 +45,7 @@ var suppressed = map[string][]string{
 		"# pyright: reportMissingImports=false", "x = 1  # pylint: disable=invalid-name", "# pylint: skip-file", "# pylint: disable=all",
 		"x = 1  # why: see below, pylint: disable=invalid-name",
 		"if x:  # pragma: no cover", "x = eval(y)  # nosec", "x = eval(y)  # nosec B307", "@typing.no_type_check", "@no_type_check",
+		"from typing import no_type_check as plain", "plain = typing.no_type_check",
 		"x = \"#\"  # noqa", "x = '\\''  # noqa", "x = f(  # noqa", "x = \"\"\"a\"\"\"  # noqa", "x = 'it' 's' # type: ignore", "x = 1 # a # noqa",
 		"it's broken # noqa", "x = f()  # ty: ignore", "x = f()  # ty: ignore[unresolved-attribute]", "x = f()  # pyrefly: ignore", "# pyrefly: ignore-errors",
 		"x = f()  # pyre-ignore[6]: why", "x = f()  # pyre-fixme", "# pyre-ignore-all-errors", "x = f()  # pyright: ignore[reportCallIssue]",

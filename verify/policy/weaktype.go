@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -9,12 +10,15 @@ import (
 	"agent/sandbox/workspace/secret"
 	"agent/verify/policy/signature"
 	"agent/verify/policy/testform"
+	"agent/verify/policy/unchecked"
 )
 
 // typeHolds lists annotations that now let everything through, casts that
 // were not needed before, and handlers that swallow every error. New files are
 // left to the linters: nothing in them was stricter before.
 func typeHolds(before, after []sourceFile) []Hold {
+	program := func(f sourceFile) bool { return casts[f.lang] != nil && !lang.IsTest(f.path) }
+	all := filter(after, program)
 	after = filter(after, func(f sourceFile) bool { return !f.created })
 	holds := holdsOf(WeakerType, "lets any type through where it was specific", widened(before, after))
 	holds = append(holds, holdsOf(WeakerType, "says less than the stub did, so any type passes", looseStubs(before, after))...)
@@ -24,12 +28,10 @@ func typeHolds(before, after []sourceFile) []Hold {
 		return f.test && testform.GuardsNew(f.lang, fileAt(before, m.path).lines, f.lines, m.line-1)
 	})
 	holds = append(holds, holdsOf(WeakerType, "swallows every error", swallowed)...)
-	program := func(f sourceFile) bool { return casts[f.lang] != nil && !lang.IsTest(f.path) }
 	before, after = filter(before, program), filter(after, program)
 	holds = append(holds, holdsOf(WeakerType, "no longer says of a parameter or the result what type it is of", bared(before, after))...)
 	holds = append(holds, holdsOf(WeakerType, "casts away the type of what it used as it was", newCasts(before, after))...)
-	holds = append(holds, holdsOf(WeakerType, "hides from type checkers what they saw before", hidden(before, after))...)
-	return holds
+	return append(holds, uncheckedHolds(before, all)...)
 }
 
 // A slotForm is how a language annotates.
@@ -226,7 +228,7 @@ func bared(before, after []sourceFile) (list []mark) {
 // casts are those that switch checking off, by family, in code without the text of its literals. What they were
 // put around is what is left when they are taken away.
 var casts = map[lang.Family]*lazyregexp.Regexp{
-	lang.Script: lazyregexp.New(`\s+as\s+(?:any\b|unknown\s+as\s+[\w.]+(?:<[^<>]*>)?(?:\[\])*)|(?:^|\B)<any>\s*`),
+	lang.Script: lazyregexp.New(`\s+as\s+(?:any\b|never\b|unknown\s+as\s+[\w.]+(?:<[^<>]*>)?(?:\[\])*)|(?:^|\B)<any>\s*`),
 	lang.Python: lazyregexp.New(`\b(?:\w+\.)?cast\(\s*(?:(?:\w+\.)?Any|"")\s*,\s*`),
 }
 
@@ -339,70 +341,21 @@ func newCasts(before, after []sourceFile) (list []mark) {
 	return list
 }
 
-var (
-	// uncheckedBranch matches what opens a branch that type checkers pass over.
-	uncheckedBranch = lazyregexp.New(`^(?:el)?if\b.*\bnot\s*\(?\s*(?:\w+\.)?(?:TYPE_CHECKING|MYPY)\b.*:$`)
-	// checkedNoFurther matches what ends a function for type checkers alone, and neverLeft what does so where it opens a branch.
-	checkedNoFurther = lazyregexp.New(`^assert\s+not\s*\(?\s*(?:\w+\.)?(?:TYPE_CHECKING|MYPY)\b|^while\s+\(?\s*(?:\w+\.)?(?:TYPE_CHECKING|MYPY)\b`)
-	neverLeft        = lazyregexp.New(`^(?:return|raise|continue|break|sys\.exit|exit|assert\s+False|while\s+True)\b`)
-)
-
-// hidden returns what is new and keeps type checkers from lines that they saw before: branches that they pass over, and
-// ends of a function that are ends to them alone.
-func hidden(before, after []sourceFile) (list []mark) {
-	type text struct{ path, code string }
-	was, elses := map[text]bool{}, map[string]bool{}
-	for _, f := range before {
-		for i, line := range f.lines {
-			code := strings.TrimSpace(line.Code)
-			was[text{f.path, code}] = true
-			elses[f.path] = elses[f.path] || code == "else:" && f.lang == lang.Python && f.elseOfChecking(i)
-		}
+// uncheckedHolds lists where a changeset has type checkers pass over code of the program, or take anything for right.
+func uncheckedHolds(before, after []sourceFile) (holds []Hold) {
+	var files []unchecked.File
+	for _, f := range after {
+		files = append(files, unchecked.File{Path: f.path, Family: f.lang, Before: fileAt(before, f.path).lines, After: f.lines, Created: f.created})
 	}
-	for _, f := range filter(after, func(f sourceFile) bool { return f.lang == lang.Python }) {
-		for i, line := range f.lines {
-			code := strings.TrimSpace(line.Code)
-			known := was[text{f.path, code}]
-			opens := !known && uncheckedBranch.MatchString(code) && !strings.Contains(code, " or ") || code == "else:" && f.elseOfChecking(i) && !elses[f.path]
-			ends := !known && checkedNoFurther.MatchString(code) ||
-				checkingBranch.MatchString(code) && neverLeft.MatchString(f.codeAfter(i)) && !was[text{f.path, f.codeAfter(i)}]
-			if ends || opens && slices.ContainsFunc(f.inside(i), func(code string) bool { return was[text{f.path, code}] }) {
-				list = append(list, f.mark(i, "hidden", "", false))
-			}
-		}
+	marks := map[string][]mark{}
+	for _, p := range unchecked.Find(files) {
+		marks[p.What] = append(marks[p.What], fileAt(after, p.Path).mark(p.Line, "unchecked", "", false))
 	}
-	return list
+	for _, what := range slices.Sorted(maps.Keys(marks)) {
+		holds = append(holds, holdsOf(WeakerType, what, marks[what])...)
+	}
+	return holds
 }
-
-// inside lists the code of a block of Python, line by line.
-func (f sourceFile) inside(head int) (list []string) {
-	for _, line := range f.lines[head+1:] {
-		code := strings.TrimSpace(line.Code)
-		if code != "" && indentOf(line.Code) <= indentOf(f.lines[head].Code) || len(list) == mostBlank {
-			break
-		}
-		if code != "" {
-			list = append(list, code)
-		}
-	}
-	return list
-}
-
-// elseOfChecking reports whether an else is that of a branch for type checkers alone.
-func (f sourceFile) elseOfChecking(i int) bool {
-	depth := indentOf(f.lines[i].Code)
-	for k := i - 1; k >= max(0, i-mostBlank); k-- {
-		code := strings.TrimSpace(f.lines[k].Code)
-		if code == "" || indentOf(f.lines[k].Code) > depth {
-			continue
-		}
-		return indentOf(f.lines[k].Code) == depth && checkingBranch.MatchString(code)
-	}
-	return false
-}
-
-// checkingBranch matches what opens a branch that only type checkers see.
-var checkingBranch = lazyregexp.New(`^if\s+\(?\s*(?:\w+\.)?(?:TYPE_CHECKING|MYPY)\s*\)?\s*:$`)
 
 var (
 	broadExcept = lazyregexp.New(`^except\s*(?:\(?\s*(?:Base)?Exception\s*\)?\s*(?:as\s+\w+)?)?\s*:\s*(.*)$`)

@@ -25,6 +25,10 @@ var weakerTypes = []textChange{
 	{"a.ts", "return user;\n", "return user as unknown as Admin;\n"},
 	{"a.ts", "user.name = 1;\n", "(user as any).name = 1;\n"},
 	{"a.ts", "const a = f(x);\n", "const a = f(<any>x);\n"},
+	{"a.ts", "const a = f(x);\n", "const a = f(x as never);\n"},
+	{"a.ts", "interface A {\n  b: number;\n}\n", "interface A {\n  b: number;\n  [k: string]: any;\n}\n"},
+	{"a.py", "def f(x: int) -> str:\n    return g(x)\n", "PY2 = True\n\n\ndef f(x: int) -> str:\n    if PY2:\n        return h(x)\n    return g(x)\n"},
+	{"a.py", "class A:\n    b: int = 1\n", "class A:\n    b: int = 1\n\n    def __getattr__(self, name: str) -> Any:\n        raise AttributeError(name)\n"},
 	{"a.ts", "const a = f(x);\n", "const a = f(\n  x as any,\n);\n"},
 	{"a.ts", "const a = f(x, y);\n", "const a = f(\n  x,\n  y\n    as any,\n)\n"},
 	{"a.ts", "g(() => {\n  save(user);\n});\n", "g(() => {\n  save(\n    user as any\n  );\n  more();\n});\n"},
@@ -218,5 +222,17 @@ func TestAWiderTypeIsNamed(t *testing.T) {
 	want := []string{"weaker-type b.py Line 2 lets any type through where it was specific: def f(x: Any):"}
 	if got := weakOf(cs); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A new file that declares what all values have speaks for the files that are there.
+func TestDeclarationsForAllValuesAreHeld(t *testing.T) {
+	t.Parallel()
+	for text, held := range map[string]bool{"interface Object {\n  b(): number;\n}\n": true, "declare module \"*\";\n": true, "interface Window {\n  b: number;\n}\n": false} {
+		cs := workspace.Changeset{Changes: []workspace.Change{{Op: workspace.Create, Path: "src/a.d.ts", After: []byte(text), Mode: 0o644}}}
+		got := slices.ContainsFunc(ReviewText(cs, nil), func(h Hold) bool { return h.Kind == WeakerType && h.Block })
+		if got != held {
+			t.Errorf("%q is held: %v", text, got)
+		}
 	}
 }

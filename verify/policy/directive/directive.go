@@ -99,6 +99,8 @@ var suppressions = slices.Concat(
 	suppressing([]lang.Family{lang.Markup}, true, [][2]string{{"html-validate", `^\[?html-validate-disable(?:-block)?(?:[\s\]](.*)|$)`}}),
 	[]Row{
 		{[]lang.Family{lang.Python}, "type: ignore", lazyregexp.New(`^\s*@(?:\w+\.)*no_type_check\b`), false, true},
+		// Under another name it is looked for by nobody.
+		{[]lang.Family{lang.Python}, "type: ignore", lazyregexp.New(`\bno_type_check\s+as\s+(?:[^\sn]|n[^o]|no[^_]|no_[^t])\w*|^\s*\w+\s*(?::[^=]*)?=\s*(?:\w+\.)*no_type_check\s*$`), true, true},
 		{[]lang.Family{lang.Rust}, "allow", lazyregexp.New(`#\[\s*(?:allow|expect)\s*\(([^\])]*)`), false, true},
 		{[]lang.Family{lang.Rust}, "allow", lazyregexp.New(`#!\[\s*(?:allow|expect)\s*\(([^\])]*)`), true, true},
 		{[]lang.Family{lang.JVM}, "SuppressWarnings", lazyregexp.New(`@(?:java\.lang\.)?Suppress(?:Warnings)?\b\s*\(([^)]*)`), false, true},
@@ -122,7 +124,7 @@ var marks = []string{"noqa", "nosec", "nosemgrep", "ignore", "disable", "pyright
 // In gives each suppression that a line of a language holds, with its codes.
 func In(family lang.Family, line lang.Line, give func(r Row, codes string)) {
 	// Most files have few comments, and most comments none of the words.
-	if len(line.Notes) == 0 && !strings.ContainsAny(line.Code, "@#") {
+	if len(line.Notes) == 0 && !strings.ContainsAny(line.Code, "@#") && !strings.Contains(line.Code, "no_type_check") {
 		return
 	}
 	lower := strings.ToLower(line.Raw)
