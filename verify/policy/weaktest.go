@@ -19,6 +19,12 @@ func testHolds(before, after []sourceFile) []Hold {
 		now.read(f)
 	}
 	var holds []Hold
+	elsewhere := func(f sourceFile) (list []mark) {
+		for _, i := range testform.LeftElsewhere(f.lang, fileAt(before, f.path).lines, f.lines) {
+			list = append(list, f.mark(i, "elsewhere", maybe, false))
+		}
+		return list
+	}
 	for _, part := range []struct {
 		what string
 		in   func(sourceFile) []mark
@@ -26,6 +32,7 @@ func testHolds(before, after []sourceFile) []Hold {
 		{"keeps a test from counting", skipsIn},
 		{"asserts what is always true", alwaysIn},
 		{"keeps assertions from running, or from counting", deadIn},
+		{"keeps assertions from running, by where or when they run", elsewhere},
 	} {
 		marks, gone := surplus(each(before, part.in), each(after, part.in), byLine, byFile, byForm)
 		marks = now.ofOld(old, softer(gone, marks))

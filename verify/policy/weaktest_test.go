@@ -41,6 +41,8 @@ func bench(text string) string {
 var weakerTests = []textChange{
 	// An assertion goes.
 	{"test_a.py", pyTest("assert cart.total() == 3\nassert cart.count == 1"), pyTest("assert cart.count == 1")},
+	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("if os.environ.get(\"CI\"):\n    return\nassert cart.total() == 3")},
+	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("if not os.environ.get(\"CI\"):\n    assert cart.total() == 3")},
 	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("print(cart.total())")},
 	{"test_a.py", pyTest("assert cart.total() == 3\nassert cart.tax() == 2"), pyTest("assert cart is not None")},
 	{"test_a.py", "class TestA(TestCase):\n    def test_a(self):\n        self.assertEqual(total(1), 2)\n        self.assertTrue(tax(1))\n", "class TestA(TestCase):\n    def test_a(self):\n        self.assertTrue(tax(1))\n"},
@@ -111,6 +113,9 @@ var weakerTests = []textChange{
 
 // sameTests are changes after which tests test as much, or nobody can tell.
 var sameTests = []textChange{
+	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("if sys.platform == \"win32\":\n    return\nassert cart.total() == 3")},
+	{"test_a.py", pyTest("assert cart.total() == 3"), pyTest("assert cart.total() == 3") + "\ndef test_b():\n    if CI:\n        return\n    assert cart.total() == 3\n"},
+	{"test_a.py", pyTest("if CI:\n    return\nassert cart.total() == 3"), pyTest("if CI:\n    return\nx = 1\nassert cart.total() == 3")},
 	// The test goes, or gets another name: the gate that runs them sees it.
 	{"test_a.py", pyTest("assert f() == 1") + "def test_b():\n    assert g()\n", "def test_b():\n    assert g()\n"},
 	{"test_a.py", pyTest("assert f() == 1"), strings.Replace(pyTest("print(1)"), "test_total", "test_other", 1)},
