@@ -87,9 +87,10 @@ func Replaced(family lang.Family, lines []lang.Line) (at []int, what string) {
 	if family == lang.Script {
 		form = `(?:^|[^.\w$])` + named + `(?:\s*\.\s*\w+|\s*\[[^\]]*\])+\s*=[^=>]|\b(?:Object\s*\.\s*(?:assign|definePropert\w+)|Reflect\s*\.\s*(?:set|defineProperty))\(\s*` + named + `\b`
 	}
-	re := regexp.MustCompile(form)
+	re, held := regexp.MustCompile(form), continues(family, lines)
 	for i, line := range lines {
-		if !line.Inside && strings.TrimSpace(line.Code) != "" && re.MatchString(withoutNotes(line)) {
+		assigns := func(target string) bool { return re.MatchString(target + " = x") }
+		if !line.Inside && strings.TrimSpace(line.Code) != "" && (re.MatchString(withoutNotes(line)) || !held[i] && slices.ContainsFunc(targets(family, lines, i), assigns)) {
 			at = append(at, i)
 		}
 	}

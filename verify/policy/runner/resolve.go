@@ -33,7 +33,9 @@ const (
 
 var namings = map[lang.Family]naming{
 	lang.Python: {
-		whole: patterns(`\bimport\s+(?:[\w.]+(?:\s+as\s+\w+)?\s*,\s*)*`+pythonRoots+`\s+as\s+(\w+)`, `^\s*(?:\w+\s*=\s*)*()(\w+)\s*=\s*`+pythonRoots+`\s*(?:;|$)`),
+		whole: patterns(`\bimport\s+(?:[\w.]+(?:\s+as\s+\w+)?\s*,\s*)*`+pythonRoots+`\s+as\s+(\w+)`, `^\s*(?:\w+\s*=\s*)*()(\w+)\s*=\s*`+pythonRoots+`\s*(?:;|$)`,
+			// All modules under another name, or a copy of them.
+			`()\b((?:\w+\.)*\w+)\s*(?::\s*[\w.]+(?:\[[^=]*\])?\s*)?:?=\s*(?:(?:dict|list|set|frozenset|tuple|sorted|copy\.copy|MappingProxyType)\(\s*|\{\s*\*\*\s*)?(?:\w+\s*\.\s*)*(sys\s*\.\s*modules)\s*(?:[;,)}\]]|\b(?:or|if|and)\b|$)`),
 		parts: patterns(`^\s*from\s+` + pythonRoots + `\s+import\s+\(?([\w\s,*]+)`),
 		part:  lazyregexp.New(`^(\w+|\*)(?:\s+as\s+(\w+))?$`),
 		inline: lazyregexp.New(`\b__import__\(\s*["']` + pythonRoots + `["'][^()]*\)|\b(?:importlib\s*\.\s*)?import_module\(\s*["']` + pythonRoots + `["'][^()]*\)|` +
@@ -91,12 +93,28 @@ func Resolve(family lang.Family, lines []lang.Line) []lang.Line {
 	for i := range plain {
 		if line := &plain[i]; !line.Inside && len(line.Raw) <= longestLine {
 			n.join(line)
-			named := *line
+		}
+	}
+	// The second time through, what has another name gets one more.
+	for range 2 {
+		used := anyOf(names)
+		for _, named := range plain {
+			if named.Inside || len(named.Raw) > longestLine {
+				continue
+			}
+			if used != nil {
+				named.Raw, named.Code = renamed(named.Raw, used, names), renamed(named.Code, used, names)
+			}
 			n.inPlace(&named)
 			n.bind(withoutNotes(named), names)
 		}
 	}
-	used := anyOf(names)
+	used, given, held := anyOf(names), map[int][]string{}, continues(family, plain)
+	for i := range plain {
+		if !held[i] {
+			given[i] = targets(family, plain, i)
+		}
+	}
 	for i := range plain {
 		line := &plain[i]
 		if used != nil && len(line.Raw) <= longestLine {
@@ -104,6 +122,14 @@ func Resolve(family lang.Family, lines []lang.Line) []lang.Line {
 		}
 		if !line.Inside && len(line.Raw) <= longestLine {
 			n.inPlace(line)
+		}
+	}
+	for i, list := range given {
+		for _, target := range list {
+			if used != nil {
+				target = renamed(target, used, names)
+			}
+			plain[i].Code += "; " + target + " = x"
 		}
 	}
 	return plain
@@ -159,13 +185,19 @@ func (n naming) join(line *lang.Line) {
 	}
 }
 
+// modulesByName matches an expression for all modules, and for what finds them, by a literal.
+var modulesByName = lazyregexp.New(`\bgetattr\(\s*sys\s*,\s*["'](modules|meta_path|path_hooks)["'][^()]*\)`)
+
 // inPlace puts a module in the place of what names it by a literal.
 func (n naming) inPlace(line *lang.Line) {
-	if n.inline == nil || !n.inline.MatchString(line.Raw) {
+	if n.inline == nil || !strings.ContainsAny(line.Raw, `"'`) {
 		return
 	}
-	line.Raw = n.inline.ReplaceAllString(line.Raw, "$1$2$3$4")
-	line.Code = quoted.ReplaceAllString(withoutNotes(*line), `""`)
+	raw := n.inline.ReplaceAllString(modulesByName.ReplaceAllString(line.Raw, "sys.$1"), "$1$2$3$4")
+	if raw != line.Raw {
+		line.Raw = raw
+		line.Code = quoted.ReplaceAllString(withoutNotes(*line), `""`)
+	}
 }
 
 // longestLine bounds in bytes the lines that are looked into: nobody reads a longer one.
