@@ -81,6 +81,7 @@ func Names(path, before, after string) (found []Line) {
 
 // odd reports whether a text may hold a name of more than plain letters, and ascii whether it holds nothing else.
 func odd(text string) bool { return !ascii(text) || strings.Contains(text, `\u`) }
+
 func ascii(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
