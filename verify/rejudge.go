@@ -17,7 +17,7 @@ import (
 // when the patch touches them or what they are made of.
 func (s *session) trials(defs []check.Check) (todo []check.Check) {
 	parts := trial.SplitPatch(s.req.Base, s.req.Changeset)
-	t := trial.Trial{Aids: parts.Aids, Values: parts.Values, Before: s.base, OnlyRemoved: !parts.Wanted()}
+	t := trial.Trial{Aids: parts.Aids, Values: parts.Values, Before: s.base, OnlyRemoved: parts.OnlyRemoves()}
 	if !s.req.Model {
 		t.Names = parts.Lost(check.NewView(s.req.Base, s.req.Changeset))
 	}

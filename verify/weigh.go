@@ -42,7 +42,7 @@ func (s *session) earlier(ctx context.Context) map[string][]byte {
 		if i == mostEarlier || s.req.Earlier == nil {
 			break
 		}
-		if c.Op != workspace.Modify && c.Op != workspace.Rename {
+		if c.Op == workspace.Create {
 			continue
 		}
 		text, err := s.req.Earlier(ctx, check.OldPath(c), c.Before)

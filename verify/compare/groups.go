@@ -102,15 +102,21 @@ func (f *fresh) unable(file string) bool {
 }
 
 // Successors tells which tests may stand in the place of one that is gone: those that pass in
-// cand and that base does not have, of its group or, without any, of its file.
+// cand and that base does not have, of its group or, without any, of its file, or where no test is left in that, of those that the
+// patch wrote.
 func Successors(d check.Diff, base, cand []check.TestResult) func(id string) []string {
 	known := map[string]bool{}
 	for _, r := range base {
 		known[d.NewID(r.ID)] = true
 	}
-	groups, files := map[string][]string{}, map[string][]string{}
+	groups, files, left, written := map[string][]string{}, map[string][]string{}, map[string]bool{}, []string{}
 	for _, r := range cand {
-		if file, _, isTest := strings.Cut(r.ID, "::"); isTest && !known[r.ID] && r.Outcome == "passed" {
+		file, _, isTest := strings.Cut(r.ID, "::")
+		left[file] = left[file] || isTest
+		if isTest && !known[r.ID] && r.Outcome == "passed" {
+			if d.Touched[file] {
+				written = append(written, r.ID)
+			}
 			groups[GroupOf(r.ID)], files[file] = append(groups[GroupOf(r.ID)], r.ID), append(files[file], r.ID)
 		}
 	}
@@ -119,6 +125,9 @@ func Successors(d check.Diff, base, cand []check.TestResult) func(id string) []s
 			return list
 		}
 		file, _, _ := strings.Cut(id, "::")
+		if !left[file] {
+			return written
+		}
 		return files[file]
 	}
 }

@@ -50,7 +50,8 @@ func TestGeneratedPartsOfNamesAreNoNames(t *testing.T) {
 	}
 }
 
-// In the place of a test that is gone stand those of its group that are new and pass, else those of its file.
+// In the place of a test that is gone stand those of its group that are new and pass, else those of its file, and
+// without any test left in that those of the files that the patch wrote.
 func TestSuccessors(t *testing.T) {
 	t.Parallel()
 	result := func(id, outcome string) check.TestResult { return check.TestResult{ID: id, Outcome: outcome} }
@@ -59,9 +60,9 @@ func TestSuccessors(t *testing.T) {
 		result("a.py::kept", "passed"), result("a.py::t[2]", "passed"), result("a.py::t[3]", "failed"), result("a.py::other", "passed"),
 		result("b.py", "error"), result("b.py::more", "passed"), result("b.py::skipped", "skipped"), result("c.py::more", "passed"),
 	}
-	of := Successors(check.Diff{Moved: map[string]string{"old.py": "a.py"}}, base, cand)
+	of := Successors(check.Diff{Moved: map[string]string{"old.py": "a.py"}, Touched: map[string]bool{"a.py": true}}, base, cand)
 	for id, want := range map[string]string{
-		"a.py::t[1]": "[a.py::t[2]]", "a.py::gone": "[a.py::t[2] a.py::other]", "b.py::gone": "[b.py::more]", "d.py::gone": "[]",
+		"a.py::t[1]": "[a.py::t[2]]", "a.py::gone": "[a.py::t[2] a.py::other]", "b.py::gone": "[b.py::more]", "d.py::gone": "[a.py::t[2] a.py::other]",
 	} {
 		if got := fmt.Sprint(of(id)); got != want {
 			t.Errorf("%s: %s, want %s", id, got, want)

@@ -62,8 +62,8 @@ type Split struct {
 	Aids []string
 	// Of Aids the code of which it changes nothing but values that stand there as they are, as in a table.
 	Values []string
-	// Some of Tests was there before, and still is; some is deleted.
-	Old, Deleted bool
+	// Some of Tests was there before, and still is; some is deleted; something is written that may hold tests.
+	Old, Deleted, Written bool
 }
 
 // SplitPatch separates what a patch does to the program from what it does to tests.
@@ -90,6 +90,10 @@ func SplitPatch(base *workspace.Manifest, cs workspace.Changeset) (s Split) {
 			}
 		}
 	}
+	s.Written = slices.ContainsFunc(cs.Changes, func(c workspace.Change) bool {
+		l := lang.Of(c.Path)
+		return c.Op != workspace.Delete && l != nil && l.Values == lang.Code
+	})
 	if len(s.Aids) == 0 && !s.Old {
 		s.Aids = reaching
 	}
@@ -112,8 +116,11 @@ func reaches(p, text string) bool {
 }
 
 // Wanted reports whether the tests have to be run as they were. New tests beside the old
-// ones make no difference.
-func (s Split) Wanted() bool { return len(s.Aids) > 0 || s.Old }
+// ones make no difference, unless they come in the place of some that are deleted.
+func (s Split) Wanted() bool { return !s.OnlyRemoves() || s.Deleted && s.Written }
+
+// OnlyRemoves reports whether the patch leaves the tests alone, and what they are made of, that it does not remove.
+func (s Split) OnlyRemoves() bool { return len(s.Aids) == 0 && !s.Old }
 
 // Lost are the names that the program loses with the patch, which after shows; nil where the patch does more to it
 // than to take away, or takes no test away.

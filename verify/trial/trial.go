@@ -33,7 +33,8 @@ type Trial struct {
 	Before check.View
 	// What test files of it held before the last promotions, by path; of those of which that is known.
 	Earlier map[string][]byte
-	// The patch leaves the tests alone that it does not remove: how the others end is known.
+	// The patch leaves the tests alone that it does not remove: how the others end is known, and of these it is asked
+	// only where new ones stand in their place.
 	OnlyRemoved bool
 
 	asked []string
@@ -44,6 +45,8 @@ type Trial struct {
 	// See Doubted.
 	doubted   map[string]int // how often each has to pass
 	confirmed bool
+	// What is told of tests that are gone, see compare.Removed.
+	removed map[string]bool
 }
 
 // Beside puts the results that the baseline has of what was left out beside those of the trial; see Outcome.Beside.
@@ -74,6 +77,7 @@ func (t *Trial) Ask(g check.Gate, base, cand check.Outcome, d check.Diff) bool {
 	if t == nil || t.New != nil || !judges(g) || t.Old.Verdict == check.Infra {
 		return false
 	}
+	t.note(g)
 	list, _ := t.rewritings(base, cand, d)
 	for _, x := range list {
 		t.asked = append(t.asked, x.now...)
@@ -82,6 +86,16 @@ func (t *Trial) Ask(g check.Gate, base, cand check.Outcome, d check.Diff) bool {
 	t.asked = slices.Compact(t.asked)
 	t.asked = t.asked[:min(len(t.asked), mostAsked)]
 	return len(t.asked) > 0
+}
+
+// note keeps which tests a judgement misses: of these there is nothing more to be shown.
+func (t *Trial) note(g check.Gate) {
+	t.removed = map[string]bool{}
+	for _, f := range g.Findings {
+		if f.Rule == compare.RuleTestRemoved {
+			t.removed[f.Message] = true
+		}
+	}
 }
 
 // judges reports whether the tests as they are now leave anything to be asked.
@@ -99,6 +113,7 @@ func (t *Trial) Judge(g check.Gate, base, cand check.Outcome, d check.Diff) chec
 		g.Verdict, g.Detail = check.Infra, "tried with the tests and helpers as they were: "+t.Old.Detail
 		return g
 	}
+	t.note(g)
 	shown := t.excuse(&g, base, d)
 	list, kept := t.rewritings(base, cand, d)
 	var rewritten []rewriting
@@ -167,9 +182,6 @@ var otherNames = lazyregexp.New(`^(?:ImportError|ModuleNotFoundError|AttributeEr
 
 // rewritings lists the tests that were rewritten, and counts those that pass as they were.
 func (t *Trial) rewritings(base, cand check.Outcome, d check.Diff) (list []rewriting, kept int) {
-	if t.OnlyRemoved {
-		return nil, 0
-	}
 	now, alone := map[string]string{}, byID(t.Old.Tests)
 	for _, r := range cand.Tests {
 		now[r.ID] = r.Outcome
@@ -186,7 +198,7 @@ func (t *Trial) rewritings(base, cand check.Outcome, d check.Diff) (list []rewri
 			kept++
 			continue
 		}
-		if _, lost := t.lostSubject(old, alone); lost && !there {
+		if _, lost := t.lostSubject(old, alone); lost && !there || t.OnlyRemoved && (there || t.removed[compare.Removed(id)]) {
 			continue
 		}
 		x := rewriting{oldID: old.ID, id: id, was: r, ran: ran, helped: there && len(t.Aids) > 0, now: []string{id}}

@@ -8,6 +8,7 @@ import (
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
 	"agent/verify/check"
+	"agent/verify/compare"
 	"agent/verify/mutate"
 	"agent/verify/policy"
 )
@@ -90,22 +91,27 @@ const (
 // Weigh prepares the measure of a patch that passed; nil where it touches no test that was there, or
 // none of which the text does not say already that it proves less.
 func (t *Trial) Weigh(base, cand check.Outcome, d check.Diff, cs workspace.Changeset, v check.View) *Weighing {
-	if t == nil || t.OnlyRemoved || t.Old == nil || t.Old.Verdict != "" || t.Before.Base == nil {
+	if t == nil || t.Old == nil || t.Old.Verdict != "" || t.Before.Base == nil {
 		return nil
 	}
 	w := &Weighing{base: t.Before, cand: v, diff: d, kept: map[string]bool{}}
 	text := policy.ReviewText(cs, nil)
-	alone, written, tested := byID(t.Old.Tests), map[string]bool{}, []string{}
+	alone, tested := byID(t.Old.Tests), []string{}
 	for _, c := range SplitPatch(t.Before.Base, cs).Tests.Changes {
-		written[c.Path] = c.Op != workspace.Delete
-		if c.Op != workspace.Modify && c.Op != workspace.Rename || slices.ContainsFunc(text, func(h policy.Hold) bool { return h.Kind == policy.WeakerTest && h.Path == c.Path }) {
+		if c.Op == workspace.Create || slices.ContainsFunc(text, func(h policy.Hold) bool { return h.Kind == policy.WeakerTest && h.Path == c.Path }) {
 			continue
 		}
 		names, all, ok := policy.Rewritten(c)
+		if c.Op == workspace.Delete {
+			all, ok = true, true
+		}
 		if !ok || len(names) == 0 && !all {
 			continue
 		}
 		was := rewrittenOf(base.Tests, check.OldPath(c), names, all)
+		if c.Op == workspace.Delete {
+			was = t.inOthers(was, base.Tests, d, alone)
+		}
 		for _, id := range was {
 			w.kept[id] = alone[id].Outcome == "passed"
 		}
@@ -119,7 +125,7 @@ func (t *Trial) Weigh(base, cand check.Outcome, d check.Diff, cs workspace.Chang
 				file, _, _ := strings.Cut(x.oldID, "::")
 				w.Tests[AsWas], tested = append(w.Tests[AsWas], x.oldID), append(tested, file)
 			}
-			if !written[x.file()] {
+			if !d.Touched[x.file()] {
 				w.Tests[AsIs] = append(w.Tests[AsIs], x.now...)
 			}
 		}
@@ -132,7 +138,7 @@ func (t *Trial) Weigh(base, cand check.Outcome, d check.Diff, cs workspace.Chang
 		return nil
 	}
 	for _, r := range cand.Tests {
-		if file, _, isTest := strings.Cut(r.ID, "::"); isTest && written[file] && r.Outcome == "passed" {
+		if file, _, isTest := strings.Cut(r.ID, "::"); isTest && d.Touched[file] && r.Outcome == "passed" {
 			w.Tests[AsIs] = append(w.Tests[AsIs], r.ID)
 		}
 	}
@@ -142,6 +148,16 @@ func (t *Trial) Weigh(base, cand check.Outcome, d check.Diff, cs workspace.Chang
 	}
 	w.Lines = asked(t.Before, tested)
 	return w
+}
+
+// inOthers keeps of the tests of a file that is deleted those that others took the place of: of the rest it is told that they are
+// gone, or they went with their subject.
+func (t *Trial) inOthers(ids []string, tests []check.TestResult, d check.Diff, alone map[string]check.TestResult) []string {
+	known := byID(tests)
+	return slices.DeleteFunc(ids, func(id string) bool {
+		_, lost := t.lostSubject(known[id], alone)
+		return lost || t.removed[compare.Removed(d.NewID(id))]
+	})
 }
 
 // goBack has the rewritten tests compared with what they were before the last promotions as well. alone says that the
