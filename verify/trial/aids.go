@@ -12,7 +12,6 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
-	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/node"
 	"agent/verify/python"
@@ -94,25 +93,10 @@ func SplitPatch(base *workspace.Manifest, cs workspace.Changeset) (s Split) {
 		l := lang.Of(c.Path)
 		return c.Op != workspace.Delete && l != nil && l.Values == lang.Code
 	})
-	if len(s.Aids) == 0 && !s.Old {
+	if len(s.Aids) == 0 && !s.Old && len(s.Program.Changes) > 0 {
 		s.Aids = reaching
 	}
 	return s
-}
-
-// reaching matches, in a new file of tests, what may change the program that the tests beside it run on as well: they share a
-// process, and what one puts into a variable of the program all others find there. It is matched generously, since
-// the run without the file tells.
-var reaching = map[lang.Family]*lazyregexp.Regexp{
-	lang.Go:     lazyregexp.New(`(?m)^func (?:init|TestMain)\(|^\t+[\w.]+(?:\[.*\])?\s*=[^=]|^(?:var\s+\(?\s*)?\t*_\s*=`),
-	lang.Python: lazyregexp.New(`(?m)^\s*[\w.]+\.\w+\s*(?:\[.*\]\s*)?=[^=]|\bsetattr\(|\bpatch\b|\bmodules\b|\b__dict__\b|\bvars\(|\bglobals\(`),
-	lang.Script: lazyregexp.New(`(?m)^[\w.]+\.\w+\s*=[^=>]|\b(?:defineProperty|assign)\(|\brequire\.cache\b|\bmock\b`),
-}
-
-// reaches reports whether a new file of tests may change the program for others.
-func reaches(p, text string) bool {
-	l := lang.Of(p)
-	return l != nil && isTestModule(p) && reaching[l.Family] != nil && reaching[l.Family].MatchString(text)
 }
 
 // Wanted reports whether the tests have to be run as they were. New tests beside the old

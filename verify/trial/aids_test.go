@@ -67,19 +67,37 @@ func TestNewTestsThatReachIntoTheProgram(t *testing.T) {
 		path, text string
 		want       bool
 	}{
-		"an init":                {"b_test.go", "package a\n\nfunc init() {\n\timpl = good\n}\n", true},
-		"what runs all tests":    {"b_test.go", "package a\n\nfunc TestMain(m *testing.M) {\n\tos.Exit(m.Run())\n}\n", true},
-		"an assignment":          {"b_test.go", "package a\n\nfunc TestB(t *testing.T) {\n\timpl = good\n}\n", true},
-		"a variable that is run": {"b_test.go", "package a\n\nvar _ = set()\n", true},
-		"a test of Go":           {"b_test.go", "package a\n\nfunc TestB(t *testing.T) {\n\tif got := F(1); got != 2 {\n\t\tt.Error(got)\n\t}\n}\n", false},
-		"a module that is set":   {"tests/test_b.py", "import shop\n\nshop.price = good\n", true},
-		"by its name":            {"tests/test_b.py", "setattr(shop, 'price', good)\n", true},
-		"a test of Python":       {"tests/test_b.py", "from shop import price\n\n\ndef test_b():\n    got = price(2)\n    assert got == 2\n", false},
-		"a test of a script":     {"b.test.js", "test('b', () => {\n  const a = f(1);\n  expect(a).toBe(1);\n});\n", false},
-		"a prototype":            {"b.test.js", "Shop.prototype.price = good;\n", true},
-		"the program itself":     {"b.go", "package a\n\nfunc init() {\n\timpl = good\n}\n", false},
+		"an init":                  {"b_test.go", "package a\n\nfunc init() {\n\timpl = good\n}\n", true},
+		"what runs all tests":      {"b_test.go", "package a\n\nfunc TestMain(m *testing.M) {\n\tos.Exit(m.Run())\n}\n", true},
+		"an assignment":            {"b_test.go", "package a\n\nfunc TestB(t *testing.T) {\n\timpl = good\n}\n", true},
+		"a variable that is run":   {"b_test.go", "package a\n\nvar _ = set()\n", true},
+		"a test of Go":             {"b_test.go", "package a\n\nfunc TestB(t *testing.T) {\n\tif got := F(1); got != 2 {\n\t\tt.Error(got)\n\t}\n}\n", false},
+		"a module that is set":     {"tests/test_b.py", "import shop\n\nshop.price = good\n", true},
+		"by its name":              {"tests/test_b.py", "setattr(shop, 'price', good)\n", true},
+		"a test of Python":         {"tests/test_b.py", "from shop import price\n\n\ndef test_b():\n    got = price(2)\n    assert got == 2\n", false},
+		"a test of a script":       {"b.test.js", "test('b', () => {\n  const a = f(1);\n  expect(a).toBe(1);\n});\n", false},
+		"a prototype":              {"b.test.js", "Shop.prototype.price = good;\n", true},
+		"a table of the program":   {"tests/test_b.py", "from shop import RATES, tax\n\nRATES.update(book=7)\n\n\ndef test_b():\n    assert tax('food', 100) == 7\n", true},
+		"in the test itself":       {"tests/test_b.py", "from shop import RATES\n\n\ndef test_b():\n    RATES.update(book=7)\n    assert RATES\n", true},
+		"by a key":                 {"tests/test_b.py", "from shop import RATES\n\nRATES['book'] = 7\n", true},
+		"by an operator":           {"tests/test_b.py", "from shop import RATES\n\nRATES |= {'book': 7}\n", true},
+		"by a loop":                {"tests/test_b.py", "from shop import RATES\n\nfor RATES['book'] in (7,):\n    pass\n", true},
+		"by a function of its own": {"tests/test_b.py", "import shop\n\n\ndef compile(text):\n    shop.set(text)\n\n\ncompile('x')\n", true},
+		"in a default":             {"tests/test_b.py", "from shop import fill\n\n\ndef test_b(\n    a=fill(7),\n):\n    assert a\n", true},
+		"within a class":           {"tests/test_b.py", "from shop import fill\n\n\nclass TestB:\n    fill(7)\n\n    def test_b(self):\n        assert 1\n", true},
+		"a variable with a call":   {"b_test.go", "package a\n\nvar known = prepared(map[string]int{\"book\": 7})\n", true},
+		"a table with a call":      {"b_test.go", "package a\n\nvar cases = []bool{\n\tprepared(7),\n}\n", true},
+		"a copy of maps":           {"b_test.go", "package a\n\nfunc TestB(t *testing.T) {\n\tmaps.Copy(Rates, map[string]int{\"book\": 7})\n}\n", true},
+		"a call of a script":       {"b.test.js", "import { rates } from './a.js';\n\nObject.entries(rates).forEach(fill);\nfill(rates);\n\ntest('b', () => {});\n", true},
+		"marks and patterns": {
+			"tests/test_b.py", "import logging\nimport re\n\nimport pytest\n\nfrom shop import price\n\nlog = logging.getLogger(__name__)\nFORM = re.compile(r'\\d+')\nnp = pytest.importorskip('numpy')\n\n\n" +
+				"@pytest.mark.parametrize(\n    ('n', 'want'),\n    [(1, 2), pytest.param(3, 4, id='more')],\n)\ndef test_b(n, want):\n    got = price(n)\n    items = []\n    items.append(got)\n    assert got == want\n\n\nif __name__ == '__main__':\n    pytest.main()\n", false,
+		},
+		"patterns of Go":     {"b_test.go", "package a\n\nvar form = regexp.MustCompile(`\\d+`)\n\nvar update = flag.Bool(\"update\", false, \"write\")\n\ntype fake struct {\n\tf func(int) int\n}\n\nfunc (f *fake) Do(n int) int { return f.f(n) }\n", false},
+		"groups of a script": {"b.test.js", "const { f } = require('./f');\n\nconst twice = (n) => f(n) * 2;\n\ndescribe('b', () => {\n  it('is', () => {\n    assert.equal(f(1), twice(1));\n  });\n});\n", false},
+		"the program itself": {"b.go", "package a\n\nfunc init() {\n\timpl = good\n}\n", false},
 	} {
-		cs := verifytest.Change(t, base, map[string]string{c.path: c.text})
+		cs := verifytest.Change(t, base, map[string]string{c.path: c.text, "a.go": "package a\n\n// Other.\n"})
 		if s := SplitPatch(base, cs); s.Wanted() != c.want || slices.Contains(s.Aids, c.path) != c.want {
 			t.Errorf("%s: %+v", name, s)
 		}
@@ -87,5 +105,9 @@ func TestNewTestsThatReachIntoTheProgram(t *testing.T) {
 	cs := verifytest.Change(t, base, map[string]string{"b_test.go": "package a\n\nfunc init() {\n\timpl = good\n}\n", "a_test.go": "package a\n\n// Other.\n"})
 	if s := SplitPatch(base, cs); len(s.Aids) != 0 || !s.Wanted() {
 		t.Errorf("beside a rewritten one: %+v", s)
+	}
+	cs = verifytest.Change(t, base, map[string]string{"b_test.go": "package a\n\nfunc init() {\n\timpl = good\n}\n"})
+	if s := SplitPatch(base, cs); s.Wanted() {
+		t.Errorf("with the program as it was: %+v", s)
 	}
 }
