@@ -119,6 +119,15 @@ func (t *Trial) Weigh(base, cand check.Outcome, d check.Diff, cs workspace.Chang
 			w.Tests[AsWas], tested = append(w.Tests[AsWas], was...), append(tested, check.OldPath(c))
 		}
 	}
+	for _, file := range readsData(t.Before, SplitPatch(t.Before.Base, cs).Tests) {
+		tested = append(tested, file)
+		for _, id := range rewrittenOf(base.Tests, file, nil, true) {
+			if !slices.Contains(w.Tests[AsWas], id) {
+				w.Tests[AsWas], w.kept[id] = append(w.Tests[AsWas], id), alone[id].Outcome == "passed"
+			}
+		}
+		w.Tests[AsIs] = append(w.Tests[AsIs], rewrittenOf(cand.Tests, d.NewID(file), nil, true)...)
+	}
 	for _, x := range t.rewritten {
 		if x.helped { // its own text need not say what has changed
 			if !slices.Contains(w.Tests[AsWas], x.oldID) {
@@ -142,6 +151,8 @@ func (t *Trial) Weigh(base, cand check.Outcome, d check.Diff, cs workspace.Chang
 			w.Tests[AsIs] = append(w.Tests[AsIs], r.ID)
 		}
 	}
+	slices.Sort(w.Tests[AsIs])
+	w.Tests[AsIs] = slices.Compact(w.Tests[AsIs])
 	w.goBack(t.Earlier, len(SplitPatch(t.Before.Base, cs).Program.Changes) == 0)
 	for side := range w.Tests {
 		w.Tests[side] = w.Tests[side][:min(len(w.Tests[side]), mostAsked)]
