@@ -9,6 +9,8 @@ package contrary
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"path"
 	"slices"
 	"strings"
@@ -28,16 +30,20 @@ const (
 )
 
 // A Question is tests of the base that expect other values, to be run up to three times: on the patch; where some pass, on
-// the base with the same values; where these fail there, on the patch with other values again. Next says what is due, and
+// the base with the same values; where these fail there, on the patch with other values again. Where nothing comes of the first value that
+// each expectation names, the same is asked once more of another one, and of those in tables. Next says what is due, and
 // Ended takes in what came of it, until Next has nothing more.
 type Question struct {
-	// Tests are those to run, by their IDs.
+	// Tests are those to run next, by their IDs.
 	Tests []string
 
 	base, cand check.View
 	program    []string // what the patch touches of the program
 	files      []string
 	texts      map[string]string // of the test files, as they were last drawn
+	all        map[string][]string
+	at         uint64 // which of several values is another one
+	second     bool
 	step       int
 	passing    []string
 	// How many tests passed on the patch, and on the base, by their group.
@@ -77,7 +83,7 @@ func Ask(base, cand check.View, tests []check.TestResult, program workspace.Chan
 	for file := range passed {
 		l, text := lang.Of(file), base.Text(file)
 		switch {
-		case l == nil || !families[l.Family] || len(text) > mostBytes || otherwise(l, text) == text:
+		case l == nil || !families[l.Family] || len(text) > mostBytes || otherwise(l, text) == text && further(l, text, 0) == text:
 		case l.Family == lang.Go && dirs[path.Dir(file)] || l.Family != lang.Go && slices.ContainsFunc(word.FindAllString(text, -1), func(w string) bool { return words[w] }):
 			near = append(near, file)
 		default:
@@ -88,23 +94,45 @@ func Ask(base, cand check.View, tests []check.TestResult, program workspace.Chan
 	slices.Sort(far)
 	q.files = append(near, far...)
 	q.files = q.files[:min(len(q.files), mostFiles)]
-	for _, file := range q.files {
-		q.Tests = append(q.Tests, passed[file]...)
+	q.all, q.at = passed, rand.Uint64()
+	if q.draw(); len(q.Tests) == 0 {
+		q.second = true
+		q.draw()
 	}
 	if len(q.Tests) == 0 {
 		return nil
 	}
-	q.Tests = q.Tests[:min(len(q.Tests), mostTests)]
-	q.draw()
 	return q
 }
 
-// draw makes texts that expect other values than the base, and than the last ones.
+// draw makes texts that expect other values than the base, and than the last ones, and has the tests run that are in them.
 func (q *Question) draw() {
-	q.texts = map[string]string{}
+	q.texts, q.Tests = map[string]string{}, nil
 	for _, file := range q.files {
-		q.texts[file] = otherwise(lang.Of(file), q.base.Text(file))
+		l, text := lang.Of(file), q.base.Text(file)
+		now := otherwise(l, text)
+		if q.second {
+			now = further(l, text, q.at)
+		}
+		if now != text {
+			q.texts[file] = now
+			for _, id := range q.all[file] {
+				q.Tests = append(q.Tests, q.nameOf(id))
+			}
+		}
 	}
+	q.Tests = slices.Compact(q.Tests)
+	q.Tests = q.Tests[:min(len(q.Tests), mostTests)]
+}
+
+// nameOf is the name of a test under which it is asked of. Other values in a table give its rows other names in pytest, so that all rows
+// go by the name of their test.
+func (q *Question) nameOf(id string) string {
+	file, test, _ := strings.Cut(id, "::")
+	if l := lang.Of(file); q.second && l != nil && l.Family == lang.Python {
+		test, _, _ = strings.Cut(test, "[")
+	}
+	return file + "::" + test
 }
 
 // Next is the run that is due: on the patch or on the base, and what makes the tests there expect other values. ok is
@@ -117,7 +145,7 @@ func (q *Question) Next() (patched bool, cs workspace.Changeset, ok bool) {
 	if q.step == without {
 		v = q.base
 	}
-	for _, file := range q.files {
+	for _, file := range slices.Sorted(maps.Keys(q.texts)) {
 		c := workspace.Change{Op: workspace.Create, Path: file, After: []byte(q.texts[file]), Mode: 0o644}
 		if v.Has(file) {
 			c.Op, c.Before = workspace.Modify, []byte(v.Text(file))
@@ -142,7 +170,10 @@ func (q *Question) Ended(out check.Outcome) {
 	}
 	ended := map[string]check.TestResult{}
 	for _, r := range out.Tests {
-		ended[r.ID] = r
+		// Of several rows one that does not pass says how the test ended.
+		if id := q.nameOf(r.ID); ended[id].Outcome == "" || ended[id].Outcome == "passed" {
+			ended[id] = r
+		}
 	}
 	// Which parameter of a test is which may be another one in each run, as the order of a set is. How many of a group pass
 	// stays the same.
@@ -167,8 +198,15 @@ func (q *Question) Ended(out check.Outcome) {
 			return ended[id].Outcome != "passed" || passed[group] <= q.without[group]
 		})
 	}
-	if q.step++; len(q.passing) == 0 {
-		q.step = answered
+	if q.step++; len(q.passing) > 0 {
+		return
+	}
+	q.step = answered
+	if !q.second {
+		q.second = true
+		if q.draw(); len(q.Tests) > 0 {
+			q.step = withPatch
+		}
 	}
 }
 

@@ -190,7 +190,7 @@ func TestParametersThatTradePlacesSayNothing(t *testing.T) {
 		"one with the patch":      {[]map[string]string{first, none, first}, true},
 	} {
 		q := question(t, map[string]string{"price.py": "def reduced(a, b):\n    return a + 0\n"})
-		q.Tests = []string{one, two}
+		q.Tests, q.all = []string{one, two}, map[string][]string{"tests/test_price.py": {one, two}}
 		for i, ends := range c.runs {
 			if _, _, ok := q.Next(); !ok {
 				t.Fatalf("%s: run %d is not due", name, i)

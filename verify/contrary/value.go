@@ -3,6 +3,7 @@ package contrary
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,23 +51,81 @@ var expecting = map[lang.Family][]*lazyregexp.Regexp{
 // otherwise is a text of tests in which each line that says what it expects expects something else. It is the text itself
 // where none does.
 func otherwise(l *lang.Language, text string) string {
+	var spots []span
+	for _, list := range expected(l, text) {
+		spots = append(spots, list[0])
+	}
+	return redrawn(text, spots)
+}
+
+// further is a text of tests that expect something else by another value than the first of what they compare with, of which at draws one, and by
+// what tables say. It is the text itself where there is none.
+func further(l *lang.Language, text string, at uint64) string {
+	var spots []span
+	for _, list := range expected(l, text) {
+		if len(list) > 1 {
+			spots = append(spots, list[1:][at%uint64(len(list)-1)])
+		}
+	}
+	for _, list := range expectedInRows(l, text) {
+		spots = append(spots, list[at%uint64(len(list))])
+	}
+	return redrawn(text, spots)
+}
+
+// redrawn is a text with other values in these places.
+func redrawn(text string, spots []span) string {
+	slices.SortFunc(spots, func(a, b span) int { return b.from - a.from })
+	before := len(text)
+	for _, s := range spots {
+		if s.to <= before { // what lies within another has changed with it
+			text, before = text[:s.from]+other(text[s.from:s.to])+text[s.to:], s.from
+		}
+	}
+	return text
+}
+
+// expected lists for each line that says what it expects the values that it names there, in their order.
+func expected(l *lang.Language, text string) (list [][]span) {
 	forms := expecting[l.Family]
 	if forms == nil {
-		return text
+		return nil
 	}
-	raw, read := strings.Split(text, "\n"), l.Lex(text)
+	raw, read, at := strings.Split(text, "\n"), l.Lex(text), 0
 	for i, line := range read {
+		if i > 0 && i <= len(raw) {
+			at += len(raw[i-1]) + 1
+		}
 		if i >= len(raw) || line.Inside || i+1 < len(read) && read[i+1].Inside || strings.TrimSpace(line.Code) == "" || strings.TrimSuffix(raw[i], "\r") != line.Raw {
 			continue
 		}
 		for _, form := range forms {
 			if m := form.FindStringSubmatchIndex(raw[i]); m != nil {
-				raw[i] = raw[i][:m[2]] + other(raw[i][m[2]:m[3]]) + raw[i][m[3]:]
+				first := span{at + m[2], at + m[3]}
+				list = append(list, append([]span{first}, siblings(text, first)...))
 				break
 			}
 		}
 	}
-	return strings.Join(raw, "\n")
+	return list
+}
+
+// openings matches what opens the value that a text ends in: brackets, and names before them, behind what compares.
+var openings = lazyregexp.New(`(?:==|\bis|\.(?:to\w+|equals?|eql?s?)\(|,)\s*((?:[\w.]*[\[({]\s*)+)(?:\w+:\s*)?$`)
+
+// siblings lists the values of what is expected behind its first one: where that stands within brackets, up to their ends.
+func siblings(text string, first span) []span {
+	line := text[strings.LastIndexByte(text[:first.from], '\n')+1 : first.from]
+	m := openings.FindStringSubmatchIndex(line)
+	if m == nil {
+		return nil
+	}
+	outer := first.from - len(line) + m[2] + strings.IndexAny(line[m[2]:m[3]], "[({")
+	end := closing(text, outer)
+	if end < first.to {
+		return nil
+	}
+	return literals(text, span{first.to, end})
 }
 
 // drawnLetters is how many letters a string is given.

@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"agent/sandbox/workspace/lang"
@@ -106,8 +108,23 @@ func blind(head lang.Line, raw, behind string, below []lang.Line) bool {
 	name := regexp.QuoteMeta(m[1])
 	idle := regexp.MustCompile(`\bisinstance\(\s*` + name + `\s*,\s*object\s*\)|\b` + name + `\s*(?:==|is)\s*` + name + `\b|\bdel\s+` + name + `\b|\b_\s*=\s*` + name + `\b`)
 	body = idle.ReplaceAllString(body, "")
-	return answers.MatchString(body) && !refuses.MatchString(body) && !regexp.MustCompile(`\b`+name+`\b`).MatchString(body)
+	if !answers.MatchString(body) || refuses.MatchString(body) {
+		return false
+	}
+	looks, shape := regexp.MustCompile(`\b`+name+`\b`), regexp.MustCompile(fmt.Sprintf(shapeOnly, name))
+	if !looks.MatchString(body) {
+		return true
+	}
+	// Of a class without a state all are equal, and rightly so; a number or a text that is equal to any is not.
+	plain := slices.ContainsFunc(shape.FindAllString(body, -1), func(s string) bool { return ofAnyone.MatchString(s) })
+	return plain && !looks.MatchString(shape.ReplaceAllString(body, ""))
 }
+
+// shapeOnly is a pattern of what asks for the class or the attributes of a value, of which %[1]s is the name, and for nothing that
+// it holds; ofAnyone matches such a one that values of the language answer.
+const shapeOnly = `\bisinstance\(\s*%[1]s\s*,[^()]*(?:\([^()]*\))?[^()]*\)|\b(?:hasattr|callable)\(\s*%[1]s\b[^()]*\)|\btype\(\s*%[1]s\s*\)\s*(?:(?:is|in|==|!=)\s*(?:not\s+)?(?:\w+\([^()]*\)|[\w.]+|[(\[{][^()]*[)\]}]))?|\b%[1]s\.__class__\s*(?:is|in|==|!=)\s*[\w.]+`
+
+var ofAnyone = lazyregexp.New(`\b(?:int|float|complex|str|bytes|bool|list|tuple|dict|set|frozenset|Number|Real|Integral|Rational|Decimal|Sequence|Mapping|Iterable|Sized|Hashable)\b|\b(?:hasattr|callable)\(`)
 
 // longestBody bounds how many lines of a comparison are read.
 const longestBody = 60
