@@ -74,10 +74,14 @@ func Of(path, text string, lines []int) (list []Mutant) {
 		}
 		continues := i > 0 && read[i-1].Inside || i+1 < len(read) && read[i+1].Inside
 		tokens, ok := tokensOf(line)
-		if !ok || line.Inside || continues || t.skip.MatchString(line.Code) {
+		if line.Inside || continues || t.skip.MatchString(line.Code) {
 			continue
 		}
-		for _, m := range t.mutants(line.Raw, line.Code, tokens) {
+		found := template(line)
+		if ok {
+			found = t.mutants(line.Raw, line.Code, tokens)
+		}
+		for _, m := range found {
 			m.Path, m.Line, m.Raw, m.head = path, i+1, line.Raw, head
 			list = append(list, m)
 		}

@@ -1,7 +1,6 @@
 package mutate
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -271,17 +270,36 @@ func otherNumber(text string) (string, bool) {
 	return strconv.Itoa(n+1) + m[2], err == nil
 }
 
-// otherString is another text in the place of a literal; not of one that has a meaning of its own,
-// as a character or bytes that a prefix reads.
+// marked matches what may stand before a literal: a prefix by which it is read as another text, which a letter more at its end suits, and
+// any other, as of a character.
+var (
+	marked = lazyregexp.New(`^(?i:f|fr|rf|r|u|b|br|rb)$`)
+	prefix = lazyregexp.New(`^[a-zA-Z]{1,2}$`)
+)
+
+// otherString is another text in the place of a literal; not of one that has a meaning of its own.
 func otherString(text, before string) (string, bool) {
-	mark := text[0]
-	if strings.HasPrefix(text, strings.Repeat(string(mark), 3)) && len(text) > 2 || len(before) < 3 && regexp.MustCompile(`^[a-zA-Z]+$`).MatchString(before) && before != "in" && before != "or" && before != "is" {
+	end := text[len(text)-1:]
+	if prefix.MatchString(before) && !marked.MatchString(before) && before != "in" && before != "or" && before != "is" || strings.HasSuffix(text, `\`+end) {
 		return "", false
 	}
-	if strings.HasSuffix(text, `\`+string(mark)) {
-		return "", false
+	if triple := strings.Repeat(end, 3); strings.HasPrefix(text, triple) && len(text) > 2 {
+		// With nothing beside it is what a program says of itself.
+		if end = triple; before == "" || len(text) < 6 {
+			return "", false
+		}
 	}
-	return text[:len(text)-1] + "x" + string(mark), true
+	return strings.TrimSuffix(text, end) + "x" + end, true
+}
+
+// template returns the mutant of a line with one template of JavaScript that has code in it, whose text is then another one.
+func template(line lang.Line) []Mutant {
+	first, last := strings.IndexByte(line.Raw, '`'), strings.LastIndexByte(line.Raw, '`')
+	at := strings.Index(line.Code, `""`)
+	if first < 0 || at != first || line.Raw[:first] != line.Code[:at] || strings.Count(line.Raw, "`") != 2 || !strings.Contains(line.Raw[first:last], "${") {
+		return nil
+	}
+	return []Mutant{{From: last, To: last, Now: "x", Said: "another text for " + shown(line.Raw[first:last+1]), rank: rankString}}
 }
 
 // mostShown bounds what is shown of a line, in bytes.
