@@ -38,7 +38,8 @@ func testHolds(before, after []sourceFile) []Hold {
 		marks = now.ofOld(old, softer(gone, marks))
 		holds = append(holds, holdsOf(WeakerTest, part.what, marks)...)
 	}
-	empty, _ := surplus(old.empties(), now.empties(), byLine, byForm)
+	// One whose class has another name now stands where it stood.
+	empty, _ := surplus(old.empties(), now.empties(), byLine, byForm, func(m mark) string { return m.path + "\x00" + m.text })
 	was, kept := old.byName(), now.holds(old)
 	for i, m := range empty {
 		if i == mostHolds {

@@ -201,6 +201,18 @@ func TestTheOtherWayRoundATestIsStronger(t *testing.T) {
 	}
 }
 
+// A test without a body that a class leaves out of those that it has from another one is none that is new when the class gets another name.
+func TestAnEmptyTestKeepsItsPlace(t *testing.T) {
+	t.Parallel()
+	was := pyTest("assert f()") + "class BytesCase(Case):\n    def test_text(self) -> None:\n        pass\n"
+	if got := weakOf(modify("test_a.py", was, strings.Replace(was, "BytesCase(Case)", "TestBytes(Case)", 1))); len(got) > 0 {
+		t.Errorf("%q", got)
+	}
+	if got := weakOf(modify("test_a.py", strings.Replace(was, "pass", "assert f()", 1), strings.Replace(was, "BytesCase(Case)", "TestBytes(Case)", 1))); len(got) == 0 {
+		t.Error("one that lost its body with the name is not seen")
+	}
+}
+
 func TestANewTestMayDependOnWhatIsThere(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

@@ -57,7 +57,7 @@ var slotForms = map[lang.Family]slotForm{
 		lazyregexp.New(`(?:^|[\s(,*])([A-Za-z_][\w.]*)\s*:\s*`), lazyregexp.New(`\)\s*->\s*`),
 		[]string{"Any", "typing.Any", "t.Any"},
 		// A container without the types of what it holds holds anything.
-		lazyregexp.New(`\bAny\b|(?:^|[\[|,]\s*)(?:\w+\.)?(?:dict|list|set|tuple|frozenset|Dict|List|Set|Tuple|Callable|Mapping|Iterable|Iterator|Sequence)\s*(?:$|[\],|])`),
+		lazyregexp.New(`\bAny\b|(?:^|[\[|,]\s*)(?:\w+\.)?(?:dict|list|set|tuple|frozenset|Dict|List|Set|Tuple|Callable|Mapping|Container|Collection|Iterable|Iterator|Sequence)\s*(?:$|[\],|])`),
 	},
 	lang.Script: {
 		lazyregexp.New(`(?:function|class|interface|type)\s+(\w+)|(?:const|let|var)\s+(\w+)\s*=|^\s*(?:(?:public|private|protected|static|async|readonly)\s+)*(\w+)\s*\(.*\{\s*$`),

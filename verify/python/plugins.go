@@ -88,7 +88,38 @@ func TestPlugins(base, cand check.View) []string {
 			}
 		}
 	}
-	return modules.Reached(base, names, cand)
+	return hooked(base, names, cand)
+}
+
+// takesPart matches what a plugin of pytest says that has a part in how tests run.
+var takesPart = lazyregexp.New(`\b(?:pytest|pluggy|hookimpl|pytest_\w+)\b`)
+
+// hooked lists the plugins behind names, by the directory of who names them, and of what they reach that which has a part in how pytest runs
+// tests, each with what it imports itself. A package that is the product (`-p anyio`) has all of that behind it, and mostly none of it has.
+func hooked(base check.View, names map[string][]string, cand check.View) []string {
+	parts := map[string]bool{}
+	add := func(dir, name string, counts func(file string) bool) {
+		for _, side := range []check.View{base, cand} {
+			if file, ok := modules.File(side, dir, name); ok && counts(file) {
+				parts[file] = true
+			}
+		}
+	}
+	for dir, list := range names {
+		for _, name := range list {
+			add(dir, name, func(file string) bool { return path.Base(file) != "__init__.py" })
+		}
+	}
+	reached := modules.Reached(base, names, cand)
+	for _, p := range reached {
+		if parts[p] || takesPart.MatchString(base.Text(p)) || takesPart.MatchString(cand.Text(p)) {
+			parts[p] = true
+			for _, name := range modules.Imported(base.Text(p)) {
+				add(path.Dir(p), name, func(string) bool { return true })
+			}
+		}
+	}
+	return slices.DeleteFunc(reached, func(p string) bool { return !parts[p] })
 }
 
 // ofPytest is what a configuration says to pytest: its addopts and the commands that name it, each in a line. Other tools

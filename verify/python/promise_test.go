@@ -122,6 +122,15 @@ func TestPluginsOfCommandsStandAsTheyWere(t *testing.T) {
 	if got := TestPlugins(v, v); !slices.Equal(got, []string{"one.py", "two.py"}) {
 		t.Errorf("%q", got)
 	}
+	// Of a product that is a plugin, that which has a part in it.
+	v = viewOf(t, map[string]string{
+		"src/shop/__init__.py": "from shop import cart\n", "src/shop/cart.py": "from shop.price import total\n", "src/shop/price.py": "",
+		"src/shop/testing.py": "import pytest\nimport shop.marks\n", "src/shop/marks.py": "from shop import names\n", "src/shop/names.py": "",
+		"src/shop/more.py": "from shop import testing\n", "tests/test_a.py": "", "pytest.ini": "[pytest]\naddopts = -p shop -p shop.more\n",
+	})
+	if got := TestPlugins(v, v); !slices.Equal(got, []string{"src/shop/__init__.py", "src/shop/marks.py", "src/shop/more.py", "src/shop/testing.py"}) {
+		t.Errorf("%q", got)
+	}
 	for name, want := range map[string]bool{PytestName: true, MypyName: true, "shellcheck": false} {
 		if AsksBase(name, check.Plant(map[string]string{"tox.ini": ""})) != want || AsksBase(name, check.Plant(map[string]string{"a.py": ""})) {
 			t.Errorf("%s: %t", name, !want)

@@ -89,7 +89,9 @@ var systemForms = map[lang.Family]systemForm{
 	},
 	lang.Go: {
 		nil,
-		lazyregexp.New(`^if\s+runtime\.GO(?:OS|ARCH)\s*[!=]=\s*""(?:\s*(?:\|\||&&)\s*runtime\.GO(?:OS|ARCH)\s*[!=]=\s*"")*\s*\{$`),
+		lazyregexp.New(`^if\s+runtime\.GO(?:OS|ARCH)\s*[!=]=\s*""(?:\s*(?:\|\||&&)\s*runtime\.GO(?:OS|ARCH)\s*[!=]=\s*"")*\s*\{$` +
+			// Tests are judged without -short.
+			`|^if\s+(?:[^|]*&&\s*)?testing\.Short\(\)(?:\s*&&[^|]*)?\s*\{$`),
 		lazyregexp.New(`^\w+\.(?:SkipNow\(\)|Skipf?\([^()]*\))$`),
 	},
 }

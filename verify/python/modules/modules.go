@@ -11,8 +11,9 @@ import (
 	"agent/verify/check"
 )
 
-// imported matches the modules that a line of Python imports.
-var imported = lazyregexp.New(`(?m)^\s*(?:from\s+([.\w]+)\s+import\b|import\s+([\w., \t]+))`)
+// imported matches the modules that a line of Python imports: group 1 what it takes names from, which may be modules too, group 2 in
+// brackets or 3 without, group 4 modules alone.
+var imported = lazyregexp.New(`(?m)^\s*(?:from\s+([.\w]+)\s+import\b[ \t]*(?:\(([^()]*)\)|([\w., \t]*))|import\s+([\w., \t]+))`)
 
 // Reached returns the files behind names of modules and files, by the directory of who names them, and those that they
 // import in turn, sorted: as v has them, and where a file of cand would be imported instead, that too. What is not of
@@ -32,15 +33,34 @@ func Reached(v check.View, names map[string][]string, cand check.View) []string 
 		}
 	}
 	for i := 0; i < len(found); i++ {
-		for _, m := range imported.FindAllStringSubmatch(v.Text(found[i]), -1) {
-			for _, name := range append(strings.Split(m[2], ","), m[1]) {
-				name, _, _ = strings.Cut(strings.TrimSpace(name), " ") // import a as b
-				add(path.Dir(found[i]), name)
-			}
+		for _, name := range Imported(v.Text(found[i])) {
+			add(path.Dir(found[i]), name)
 		}
 	}
 	slices.Sort(found)
 	return found
+}
+
+// Imported lists the modules that a text of Python imports, as it names them.
+func Imported(text string) (names []string) {
+	for _, m := range imported.FindAllStringSubmatch(text, -1) {
+		for _, name := range strings.Split(m[2]+m[3]+m[4], ",") {
+			name, _, _ = strings.Cut(strings.TrimSpace(name), " ") // import a as b
+			switch from := m[1]; {
+			case name == "":
+			case from == "":
+				names = append(names, name)
+			case strings.HasSuffix(from, "."):
+				names = append(names, from+name)
+			default:
+				names = append(names, from+"."+name)
+			}
+		}
+		if m[1] != "" {
+			names = append(names, m[1])
+		}
+	}
+	return names
 }
 
 // File finds the file of a module, or of a path that ends with .py, below dir, its src, the top or src. It reports whether there is one.
