@@ -103,14 +103,13 @@ func (d *Draw) Name(style Style, existing []string) string {
 	}
 	for length := 3; ; length++ {
 		var parts []string
-		for range length + d.IntN(2) {
+		for n := length + d.IntN(2); len(parts) < n; {
 			from := words
 			// Never all of it is theirs: a file of which nobody here knows may have that test.
 			if len(near) > 0 && len(parts) > 0 && d.IntN(3) > 0 {
 				from = near
 			}
-			w := from[d.IntN(len(from))]
-			if !slices.Contains(parts, w) {
+			if w := from[d.IntN(len(from))]; !slices.Contains(parts, w) {
 				parts = append(parts, w)
 			}
 		}

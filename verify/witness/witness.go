@@ -252,7 +252,8 @@ func (s *Set) named(text string) int {
 		}
 		said := ""
 		for to := from; to < len(at) && to < from+s.longest; to++ {
-			if to > from && strings.ContainsFunc(text[at[to-1][1]:at[to][0]], wordy) {
+			// What stands between the name of a test and those of tests in it, or its parameters, ends the name.
+			if to > from && strings.ContainsFunc(text[at[to-1][1]:at[to][0]], func(r rune) bool { return !strings.ContainsRune("_- ", r) }) {
 				break
 			}
 			said = strings.TrimPrefix(said+" "+strings.ToLower(text[at[to][0]:at[to][1]]), " ")

@@ -26,6 +26,9 @@ func TestNamesAreNewAndLikeThoseAround(t *testing.T) {
 				t.Fatalf("%q", name)
 			}
 			seen[name] = true
+			if few := d.Name(style, []string{style.Prefix + "Price"}); len(split(few)) < 3 {
+				t.Fatalf("%q has too few words: tests of others may have them", few)
+			}
 			var known Set
 			if known.Create("a", "", []Test{{Place: "a", Name: name}}); known.named(name) != 0 {
 				t.Fatalf("%q is not known by its name", name)
@@ -121,6 +124,7 @@ func TestANameIsKnownInWhateverFormItIsTold(t *testing.T) {
 		"TestKeepsPriceTotal": true, "test_keeps_price_total[1-a]": true, "it keeps price total": true, "x::T::testKeepsPriceTotal": true, "suite > adds all prices": true,
 		"TestKeepsPriceTotal/of it": true, "PASS: adds all prices (3ms)": true, "TestKeepsPriceTotals": false, "test_it_keeps_price_total": false, "TestItKeepsPriceTotal": false,
 		"keeps_price_total_more": false, "keeps 2 price total": false, "keepsprice total": false, "TestKeepsPrice": false, "adds all pricesé": false, "latest_keeps_price_total": false, "": false,
+		"TestKeepsPrice/total(1)": false, "test_keeps_price[total]": false, "TestKeeps::price_total": false, "TestKeeps.price_total": false, "keeps > price total": false,
 	} {
 		if got := s.Names(text); got != want {
 			t.Errorf("%q: %v", text, got)
