@@ -54,7 +54,7 @@ func scanBatch(ctx context.Context, box check.Runner, dir string, paths []string
 	}
 	res, err := box.Run(ctx, guest.Command{
 		Args: []string{check.Toolchain.Python, "-I", "-S", "-B", symbolsScript}, Dir: dir, Stdin: list,
-		Timeout: symbolTime, MaxOutput: guest.MaxKept,
+		Timeout: symbolTime, MaxOutput: check.MaxToolOutput,
 	})
 	switch {
 	case err != nil:
