@@ -59,7 +59,7 @@ func blocksOf(f sourceFile) (all []*block) {
 			// Within a string, and before a closing bracket, indentation
 			// means nothing.
 			if !line.Inside && !strings.ContainsRune(")]}", rune(code[0])) {
-				depth = indentOf(line.Code)
+				depth = lang.Indent(line.Code)
 				open = closed(open, depth)
 			}
 		}
@@ -86,21 +86,6 @@ func closed(open []*block, depth int) []*block {
 		open = open[:len(open)-1]
 	}
 	return open
-}
-
-// indentOf counts the columns before the code of a line.
-func indentOf(code string) (n int) {
-	for _, c := range code {
-		switch c {
-		case ' ':
-			n++
-		case '\t':
-			n += 8 - n%8
-		default:
-			return n
-		}
-	}
-	return n
 }
 
 // mostNested bounds the depth of blocks that are told apart, as names repeat

@@ -51,10 +51,10 @@ func (f sourceFile) guard(line int) string {
 	if !goFailing.MatchString(f.lines[line].Code) {
 		return ""
 	}
-	indent := indentOf(f.lines[line].Code)
+	indent := lang.Indent(f.lines[line].Code)
 	for i := line - 1; i >= max(0, line-longestAssertion); i-- {
 		code := f.lines[i].Code
-		if strings.TrimSpace(code) == "" || indentOf(code) >= indent {
+		if strings.TrimSpace(code) == "" || lang.Indent(code) >= indent {
 			continue
 		}
 		if m := goIf.FindStringSubmatch(strings.TrimSpace(code)); m != nil {

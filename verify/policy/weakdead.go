@@ -59,7 +59,7 @@ func deadIn(f sourceFile) (list []mark) {
 				list = append(list, f.mark(i, "dead", "", false))
 			}
 		}
-		in := indentOf(line.Code)
+		in := lang.Indent(line.Code)
 		if left >= 0 && in < indent {
 			left = -1
 		}

@@ -415,3 +415,18 @@ func (l *lexer) body() {
 		}
 	}
 }
+
+// Indent counts the columns before the code of a line, with a tab up to the next multiple of eight, as Python counts them.
+func Indent(code string) (n int) {
+	for _, c := range code {
+		switch c {
+		case ' ':
+			n++
+		case '\t':
+			n += 8 - n%8
+		default:
+			return n
+		}
+	}
+	return n
+}

@@ -54,7 +54,7 @@ func codeAfter(lines []lang.Line, i int) string {
 func inside(lines []lang.Line, head int) (list []string) {
 	for _, line := range lines[head+1:] {
 		said := code(line)
-		if said != "" && depth(line.Code) <= depth(lines[head].Code) || len(list) == mostNear {
+		if said != "" && lang.Indent(line.Code) <= lang.Indent(lines[head].Code) || len(list) == mostNear {
 			break
 		}
 		if said != "" {
@@ -66,13 +66,13 @@ func inside(lines []lang.Line, head int) (list []string) {
 
 // elseOfChecking reports whether an else is that of a branch for type checkers alone.
 func elseOfChecking(lines []lang.Line, i int) bool {
-	in := depth(lines[i].Code)
+	in := lang.Indent(lines[i].Code)
 	for k := i - 1; k >= max(0, i-mostNear); k-- {
 		said := code(lines[k])
-		if said == "" || depth(lines[k].Code) > in {
+		if said == "" || lang.Indent(lines[k].Code) > in {
 			continue
 		}
-		return depth(lines[k].Code) == in && checkingBranch.MatchString(said)
+		return lang.Indent(lines[k].Code) == in && checkingBranch.MatchString(said)
 	}
 	return false
 }
@@ -115,10 +115,10 @@ func skipped(f File) (at []int) {
 
 // ofFunction reports whether a line stands in a function.
 func ofFunction(lines []lang.Line, i int) bool {
-	in := depth(lines[i].Code)
+	in := lang.Indent(lines[i].Code)
 	for k := i - 1; k >= 0 && in > 0; k-- {
-		if said := code(lines[k]); said != "" && !lines[k].Inside && depth(lines[k].Code) < in {
-			if in = depth(lines[k].Code); defHead.MatchString(said) {
+		if said := code(lines[k]); said != "" && !lines[k].Inside && lang.Indent(lines[k].Code) < in {
+			if in = lang.Indent(lines[k].Code); defHead.MatchString(said) {
 				return true
 			}
 		}

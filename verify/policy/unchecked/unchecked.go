@@ -68,18 +68,3 @@ func known(lines []lang.Line) map[string]bool {
 	}
 	return is
 }
-
-// depth is how far a line is indented; a tab counts for as much as a program of Python has it.
-func depth(line string) (n int) {
-	for _, c := range line {
-		switch c {
-		case ' ':
-			n++
-		case '\t':
-			n += 8 - n%8
-		default:
-			return n
-		}
-	}
-	return n
-}
