@@ -77,9 +77,11 @@ func Of(path, text string, lines []int) (list []Mutant) {
 		if line.Inside || continues || t.skip.MatchString(line.Code) {
 			continue
 		}
-		found := template(line)
+		var found []Mutant
 		if ok {
 			found = t.mutants(line.Raw, line.Code, tokens)
+		} else {
+			found = template(line)
 		}
 		for _, m := range found {
 			m.Path, m.Line, m.Raw, m.head = path, i+1, line.Raw, head
