@@ -78,6 +78,9 @@ LONG        := $(subst $(empty) $(empty),|,$(strip \
 TESTING      = env -u AGENT_TEST_ENGINE CGO_ENABLED=1 GORACE=atexit_sleep_ms=20 $(GO) run $(GOTESTSUM) --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped,output
 TESTED       = -race -vet off -ldflags -w -count 1 -timeout 75m $(if $(AGENT_TEST_ALL),,-skip '^($(LONG))$$')
 
+# What images/engine.sh starts writes its last words here.
+ENGINE_LOG   = /var/log/agent-dockerd.log
+
 # Images are made of what is fetched, so the compiler works meanwhile.
 test: ## the tests, with the race detector, on the real engine and the real database
 	@$(MAKE) --no-print-directory -j 2 ready raced
@@ -86,6 +89,7 @@ test: ## the tests, with the race detector, on the real engine and the real data
 	$(TESTING) --jsonfile bin/others.json -- $(TESTED) -p 2 $(OTHERS) || code=$$?; \
 	$(TESTING) --jsonfile bin/boxes.json -- $(TESTED) -p 1 $(BOXES) || code=$$?; \
 	cat bin/others.json bin/boxes.json >bin/test.json; \
+	[ $$code = 0 ] || ! [ -r $(ENGINE_LOG) ] || grep -aEA 12 '^(panic|fatal error|engine: dockerd ended)|level=fatal' $(ENGINE_LOG) | tail -n 60; \
 	echo 'the ten slowest tests:'; $(GO) run $(GOTESTSUM) tool slowest --jsonfile bin/test.json --num 10; exit $$code
 
 # Where cases of one kind are many and each takes a box or a run of its own, `make test` tries every second one or fewer.

@@ -108,8 +108,31 @@ start_engine() {
 	say "starting dockerd, its log is $log"
 	# In a session of its own: neither this terminal nor whoever kills our process group ends it. And without
 	# the lock, which it would hold for ever.
-	setsid dockerd -H "unix://$socket" "${args[@]}" >>"$log" 2>&1 </dev/null 9>&- &
+	export -f say runs drop_stale_pid keep_engine
+	socket=$socket state=$state setsid bash -euc 'keep_engine "$@"' keep_engine "${args[@]}" >>"$log" 2>&1 </dev/null 9>&- &
 	engine=$! ours=yes
+}
+
+# keep_engine runs dockerd, and again where it crashes or is killed, as systemd would: what runs in its
+# containers is lost, what comes after is not. Ended as it was told to, or where it could not start, it stays so.
+# shellcheck disable=SC2317 # another bash calls it
+keep_engine() { # ARG…
+	local code dockerd='' told=''
+	trap 'told=yes; kill "$dockerd" 2>/dev/null || true' TERM INT
+	while [ -z "$told" ]; do
+		drop_stale_pid "$state/docker.pid" dockerd
+		drop_stale_pid "$state/docker/containerd/containerd.pid" containerd
+		dockerd -H "unix://$socket" "$@" &
+		dockerd=$! code=0
+		wait "$dockerd" || code=$?
+		while kill -0 "$dockerd" 2>/dev/null; do # a signal ended the wait, and dockerd takes its time
+			wait "$dockerd" || true
+		done
+		say "dockerd ended with $code"
+		# 2 is how a program in Go crashes, and more than 128 a signal.
+		[ "$code" -eq 2 ] || [ "$code" -gt 128 ] || return "$code"
+		sleep 1
+	done
 }
 
 # await_engine waits until the engine answers, has died, or the time is over.

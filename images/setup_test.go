@@ -127,12 +127,24 @@ func TestSetUpStartsAnEngineOnceOverWhatADeadOneLeft(t *testing.T) {
 	out, code := privately(t, dir, `
 ./engine.sh & ./engine.sh; wait "$!"
 pid=$(cat "$AGENT_ENGINE_STATE/docker.pid")
-echo "sessions: $(ps -o sid= -p "$pid" | tr -d ' ') $pid"
-ls -l "/proc/$pid/fd" | grep -c agent-engine.lock || true
+keeper=$(ps -o ppid= -p "$pid" | tr -d ' ')
+echo "sessions: $(ps -o sid= -p "$pid" | tr -d ' ') $keeper"
+ls -l "/proc/$pid/fd" "/proc/$keeper/fd" | grep -c agent-engine.lock || true
+gone() { while [ "$(cut -d ' ' -f 3 "/proc/$1/stat" 2>/dev/null || echo Z)" != Z ]; do sleep 0.1; done; }
 kill -KILL "$pid" "$(cat "$AGENT_ENGINE_STATE/docker/containerd/containerd.pid")"
-while [ "$(cut -d ' ' -f 3 "/proc/$pid/stat" 2>/dev/null || echo Z)" != Z ]; do sleep 0.1; done
+gone "$pid"
+until [ "$(curl -s --unix-socket "$AGENT_ENGINE_SOCKET" http://engine/_ping)" = OK ]; do kill -0 "$keeper"; sleep 0.2; done
+echo "again: $(( $(cat "$AGENT_ENGINE_STATE/docker.pid") != pid ))"
+pid=$(cat "$AGENT_ENGINE_STATE/docker.pid")
+kill -KILL "$keeper" "$pid" "$(cat "$AGENT_ENGINE_STATE/docker/containerd/containerd.pid")"
+gone "$pid"
 echo killed
 ./engine.sh
+pid=$(cat "$AGENT_ENGINE_STATE/docker.pid")
+keeper=$(ps -o ppid= -p "$pid" | tr -d ' ')
+kill -TERM "$keeper"
+gone "$keeper"
+ls -l "$AGENT_ENGINE_STATE/docker.pid" 2>&1 | grep -c 'No such file'
 `)
 	if code != 0 {
 		t.Fatalf("exit %d: %s", code, out)
@@ -142,12 +154,19 @@ echo killed
 		t.Errorf("two at once over stale files:\n%s", alive)
 	}
 	_, facts, _ := strings.Cut(alive, "sessions: ")
-	var sid, pid, locks int
-	if _, err := fmt.Sscan(facts, &sid, &pid, &locks); err != nil || sid != pid || locks != 0 {
-		t.Errorf("session %d of process %d, %d locks held (%v): the engine is tied to who started it", sid, pid, locks, err)
+	var sid, keeper, locks, other int
+	_, err := fmt.Sscanf(facts, "%d %d\n%d\nagain: %d\n", &sid, &keeper, &locks, &other)
+	if err != nil || sid != keeper || locks != 0 {
+		t.Errorf("session %d of process %d, %d locks held (%v): the engine is tied to who started it", sid, keeper, locks, err)
+	}
+	if other != 1 {
+		t.Errorf("an engine that was killed did not come back:\n%s", alive)
 	}
 	if !strings.Contains(again, "starting dockerd") || !strings.Contains(again, "the engine answers") {
-		t.Errorf("after kill -9:\n%s", again)
+		t.Errorf("after kill -9 of all:\n%s", again)
+	}
+	if !strings.HasSuffix(again, "\n1\n") {
+		t.Errorf("an engine that was ended is there again:\n%s", again)
 	}
 }
 
