@@ -75,9 +75,6 @@ func newEngine(t testing.TB) *testEngine {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { api.Close() })
-	if _, err := api.Ping(t.Context()); err != nil {
-		t.Fatalf("these tests need a Docker engine (make setup): %v", err)
-	}
 	return &testEngine{Client: api}
 }
 
