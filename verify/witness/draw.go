@@ -15,14 +15,15 @@ import (
 // A Draw is the source of all that is drawn for one run: nothing of it can be foretold.
 type Draw struct {
 	*rand.Rand
-	taken map[string]bool
+	taken  map[string]bool
+	failed map[string]bool // forms of assertion, by their text, of which a witness of this run fails
 }
 
 // NewDraw begins one.
 func NewDraw() *Draw {
 	var seed [32]byte
 	crand.Read(seed[:]) //nolint:errcheck // it never fails: see its documentation
-	return &Draw{rand.New(rand.NewChaCha8(seed)), map[string]bool{}}
+	return &Draw{rand.New(rand.NewChaCha8(seed)), map[string]bool{}, map[string]bool{}}
 }
 
 // Some draws at most n of the files with tests: first those that are asked for, half of the others

@@ -7,7 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"agent/sandbox/workspace"
+	"agent/verify/check"
 	"agent/verify/checktest"
+	"agent/verify/verifytest"
 )
 
 // endsOf counts the witnesses of a set that fail, and those that pass.
@@ -81,6 +84,28 @@ func TestWitnessesOfPythonAreInTheFormOfTheirFile(t *testing.T) {
 			if w.Place != "test_a.py" || strings.Contains(c.text, w.Name) || strings.Count(added, w.Name+"(") != 1 || !s.Names("test_a.py::"+w.Name) {
 				t.Errorf("%s: %+v", name, w)
 			}
+		}
+	}
+}
+
+func TestEachFormFailsOnceInARunAndInEachFileOfThePatch(t *testing.T) {
+	t.Parallel()
+	const text = "import pytest\n\n\ndef test_a():\n    with pytest.raises(X):\n        f()\n    assert not x\n"
+	base := verifytest.Scan(t, map[string]string{"test_a.py": text, "test_b.py": text, "test_c.py": text})
+	for name, c := range map[string]struct {
+		patch workspace.Changeset
+		fails int
+	}{
+		"nothing is touched":  {workspace.Changeset{}, 3 + 1 + 1},
+		"one file is touched": {verifytest.Change(t, base, map[string]string{"test_b.py": text + "    assert not y\n"}), 3 + 3 + 1},
+	} {
+		var s Set
+		d, v := NewDraw(), check.NewView(base, c.patch)
+		for _, p := range []string{"test_a.py", "test_b.py", "test_c.py"} {
+			s.Python(d, v, p, false)
+		}
+		if fails, passes := endsOf(&s); fails != c.fails || passes != 9 {
+			t.Errorf("%s: %d fail and %d pass", name, fails, passes)
 		}
 	}
 }
