@@ -2,6 +2,7 @@ package deps
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"path"
 	"reflect"
@@ -28,7 +29,7 @@ type Effect struct {
 // comes, goes or cannot be read, and files of other names, may change anything.
 func EffectOf(name string, before, after []byte) Effect {
 	split, ok := map[string]func([]byte) (parts, error){
-		"package.json": splitPackage, "pyproject.toml": splitPyproject, "setup.cfg": splitSetup,
+		"package.json": splitPackage, "pyproject.toml": splitPyproject, "setup.cfg": splitSetup, "setup.py": splitProgram,
 	}[path.Base(name)]
 	if !ok || before == nil || after == nil {
 		return Effect{Installs: true}
@@ -75,6 +76,45 @@ var (
 		keywords classifiers url project_urls download_url license license_file license_files platforms`)
 )
 
+// Tables in which a tool keeps how large something may be, and which version the project has; whatever else they say may
+// have it run something. (github.com/ai/size-limit; github.com/siddharthkp/bundlesize; callowayproject.github.io/bump-my-version;
+// github.com/mbarkhau/bumpver; commitizen-tools.github.io/commitizen; python-semantic-release.readthedocs.io)
+var (
+	sizeKeepers    = strings.Fields("size-limit bundlesize bundlewatch")
+	versionKeepers = strings.Fields("bumpversion bumpver commitizen semantic_release")
+	size           = lazyregexp.New(`^\d[\d.]* ?(?:[kKmM]?i?[bB]|m?s)?$`)
+	version        = lazyregexp.New(`^v?\d+(?:\.\w+)*(?:[-+][\w.]+)?$`)
+)
+
+// blank puts nothing in the place of each text and number of the named tables that the pattern matches, however deep.
+func blank(tables map[string]any, names []string, pattern *lazyregexp.Regexp) {
+	var within func(any) any
+	within = func(v any) any {
+		switch v := v.(type) {
+		case map[string]any:
+			for k := range v {
+				v[k] = within(v[k])
+			}
+		case []any:
+			for i := range v {
+				v[i] = within(v[i])
+			}
+		case string:
+			if pattern.MatchString(v) {
+				return ""
+			}
+		case float64:
+			return ""
+		}
+		return v
+	}
+	for _, name := range names {
+		if table, ok := tables[name]; ok {
+			tables[name] = within(table)
+		}
+	}
+}
+
 // lifecycle matches scripts that a package manager runs by itself, on installing, packing or publishing, or around another script.
 // (docs.npmjs.com/cli/v11/using-npm/scripts; pnpm.io/scripts)
 var lifecycle = lazyregexp.New(`^(?:(?:pre|post).*|install|uninstall|prepare.*|publish|pack|dependencies|shrinkwrap|version|restart|start|stop)$|pnpm`)
@@ -86,6 +126,7 @@ func splitPackage(text []byte) (parts, error) {
 		return p, err
 	}
 	without(p.rest, packageAbout)
+	blank(p.rest, sizeKeepers, size)
 	if scripts, ok := p.rest["scripts"].(map[string]any); ok {
 		for name, script := range scripts {
 			if !lifecycle.MatchString(name) {
@@ -118,6 +159,7 @@ func splitPyproject(text []byte) (parts, error) {
 	if poetry, ok := tools["poetry"].(map[string]any); ok {
 		without(poetry, poetryAbout)
 	}
+	blank(tools, versionKeepers, version)
 	for name, table := range tools {
 		if slices.Contains(checkers, name) {
 			p.tools[name] = table
@@ -149,10 +191,22 @@ func splitSetup(text []byte) (parts, error) {
 			})
 			fallthrough
 		default:
+			if slices.Contains(versionKeepers, name) && version.MatchString(section["current_version"]) {
+				section["current_version"] = ""
+			}
 			p.rest[name] = section
 		}
 	}
 	return p, nil
+}
+
+// splitProgram takes a setup.py apart, of which only what it says of the project in plain texts is known.
+func splitProgram(text []byte) (parts, error) {
+	rest, ok := setupWithoutWords(string(text))
+	if !ok {
+		return parts{}, errors.New("it is no program whose words can be told apart")
+	}
+	return parts{rest: map[string]any{"": rest}}, nil
 }
 
 // addSection adds a section to those of a tool, which may have several.
