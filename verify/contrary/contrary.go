@@ -17,14 +17,17 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/check"
 	"agent/verify/compare"
 	"agent/verify/policy"
 )
 
-// Bounds of what is asked: a patch that deceives its tests deceives those that are nearest to it.
+// Bounds of what is asked: a patch that deceives its tests deceives those that are nearest to it. Where too few are near, others
+// stand in for them.
 const (
-	mostFiles = 2
+	mostFiles = 6
+	mostFar   = 2
 	mostTests = 200
 	mostBytes = 256 << 10 // of a file
 )
@@ -63,7 +66,7 @@ const (
 // names a value that it expects. tests are the results of the base, program the changes of the patch to what is no test.
 func Ask(base, cand check.View, tests []check.TestResult, program workspace.Changeset) *Question {
 	q := &Question{base: base, cand: cand}
-	families, words, dirs := map[lang.Family]bool{}, map[string]bool{}, map[string]bool{}
+	families, words, dirs, changed := map[lang.Family]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, c := range program.Changes {
 		l := lang.Of(c.Path)
 		if c.Op == workspace.Delete || l == nil || l.Values != lang.Code {
@@ -72,6 +75,7 @@ func Ask(base, cand check.View, tests []check.TestResult, program workspace.Chan
 		q.program = append(q.program, c.Path)
 		families[l.Family], dirs[path.Dir(c.Path)] = true, true
 		words[strings.TrimSuffix(path.Base(c.Path), path.Ext(c.Path))] = true
+		wordsOf(c, changed)
 	}
 	passed := map[string][]string{}
 	for _, r := range tests {
@@ -90,10 +94,9 @@ func Ask(base, cand check.View, tests []check.TestResult, program workspace.Chan
 			far = append(far, file)
 		}
 	}
-	slices.Sort(near)
 	slices.Sort(far)
-	q.files = append(near, far...)
-	q.files = q.files[:min(len(q.files), mostFiles)]
+	q.files = nearest(near, changed, base)
+	q.files = append(q.files, far[:min(len(far), max(0, mostFar-len(q.files)))]...)
 	q.all, q.at = passed, rand.Uint64()
 	if q.draw(); len(q.Tests) == 0 {
 		q.second = true
@@ -103,6 +106,42 @@ func Ask(base, cand check.View, tests []check.TestResult, program workspace.Chan
 		return nil
 	}
 	return q
+}
+
+// definition matches what names a function or a class.
+var definition = lazyregexp.New(`\b(?:def|func|function|class)\s+(?:\([^()]*\)\s*)?(\w+)`)
+
+// wordsOf adds the words of the lines that a change writes, and the names of what these are in.
+func wordsOf(c workspace.Change, words map[string]bool) {
+	lines := strings.Split(string(c.After), "\n")
+	for _, n := range compare.Lines(c) {
+		for _, w := range word.FindAllString(lines[n-1], -1) {
+			words[w] = true
+		}
+		for i := n - 1; i >= 0; i-- {
+			if m := definition.FindStringSubmatch(lines[i]); m != nil {
+				words[m[1]] = true
+				break
+			}
+		}
+	}
+}
+
+// nearest are those of the files that have most of the words; of equals those that were drawn, so that nobody can foretell which.
+func nearest(files []string, words map[string]bool, base check.View) []string {
+	rand.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
+	shared := map[string]int{}
+	for _, file := range files {
+		seen := map[string]bool{}
+		for _, w := range word.FindAllString(base.Text(file), -1) {
+			if words[w] && !seen[w] {
+				seen[w] = true
+				shared[file]++
+			}
+		}
+	}
+	slices.SortStableFunc(files, func(a, b string) int { return shared[b] - shared[a] })
+	return files[:min(len(files), mostFiles)]
 }
 
 // draw makes texts that expect other values than the base, and than the last ones, and has the tests run that are in them.

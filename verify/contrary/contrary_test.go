@@ -128,6 +128,32 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
+// Of many files those are asked that say most of what the patch changes, wherever their names stand in order.
+func TestTheNearestFilesAreAsked(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"price.py": "def taxed(a):\n    return a\n\n\ndef reduced(a, b):\n    return a - b\n"}
+	var tests []check.TestResult
+	for _, name := range strings.Fields("a b c d e f g h i z") {
+		file := "tests/test_" + name + ".py"
+		files[file] = "import price\n\n\ndef test_one():\n    assert price.taxed(1) == 1\n"
+		tests = append(tests, check.TestResult{ID: file + "::test_one", Outcome: "passed"})
+	}
+	files["tests/test_z.py"] = "import price\n\n\ndef test_one():\n    assert price.reduced(3, 1) == 2\n"
+	base := verifytest.Scan(t, files)
+	cs := verifytest.Change(t, base, map[string]string{"price.py": strings.Replace(files["price.py"], "a - b", "b - a", 1)})
+	first := map[string]bool{}
+	for range 20 {
+		q := Ask(check.NewView(base, workspace.Changeset{}), check.NewView(base, cs), tests, cs)
+		if len(q.files) != mostFiles || q.files[0] != "tests/test_z.py" {
+			t.Fatalf("asked are %v", q.files)
+		}
+		first[q.files[1]] = true
+	}
+	if len(first) < 2 {
+		t.Errorf("of files that say as much the same one is always drawn: %v", first)
+	}
+}
+
 // A test is held that passes with other values, twice, and that fails with them on the program as it was.
 func TestWhatIsHeld(t *testing.T) {
 	t.Parallel()
