@@ -173,9 +173,51 @@ func rootOf(m []string) string {
 	return m[1]
 }
 
+// literal is one without an escape in it.
+const literal = "(?:\"[^\"\\\\]*\"|'[^'\\\\]*'|`[^`\\\\$]*`)"
+
+// Calls that put literals together: of a list, in JavaScript and in Python, and of two.
+var (
+	scriptJoin = lazyregexp.New(`\[\s*(` + literal + `(?:\s*,\s*` + literal + `)*)\s*,?\s*\]\s*\.\s*join\(\s*(` + literal + `)\s*\)`)
+	pythonJoin = lazyregexp.New(`(` + literal + `)\s*\.\s*join\(\s*[\[(]\s*(` + literal + `(?:\s*,\s*` + literal + `)*)\s*,?\s*[\])]\s*\)`)
+	concatCall = lazyregexp.New(`["'\x60]\s*\.\s*concat\(\s*(` + literal + `)\s*\)`)
+	oneLiteral = lazyregexp.New(literal)
+)
+
+// joinedBy is the literal that joins those of a list by another one.
+func joinedBy(list, by string) string {
+	var parts []string
+	for _, part := range oneLiteral.FindAllString(list, -1) {
+		parts = append(parts, part[1:len(part)-1])
+	}
+	return `"` + strings.Join(parts, by[1:len(by)-1]) + `"`
+}
+
+// joinCalls puts together what calls do.
+func joinCalls(text string) string {
+	if strings.Contains(text, "join") {
+		text = scriptJoin.ReplaceAllStringFunc(text, func(call string) string {
+			m := scriptJoin.FindStringSubmatch(call)
+			return joinedBy(m[1], m[2])
+		})
+		text = pythonJoin.ReplaceAllStringFunc(text, func(call string) string {
+			m := pythonJoin.FindStringSubmatch(call)
+			return joinedBy(m[2], m[1])
+		})
+	}
+	if strings.Contains(text, "concat") {
+		text = concatCall.ReplaceAllStringFunc(text, func(call string) string {
+			part := concatCall.FindStringSubmatch(call)[1]
+			return part[1:len(part)-1] + call[:1] // the quote of the first, whose end this takes
+		})
+	}
+	return text
+}
+
 // join puts the literals of a line together.
 func (n naming) join(line *lang.Line) {
 	if strings.ContainsAny(line.Raw, "\"'`") {
+		line.Raw = joinCalls(line.Raw)
 		line.Raw = n.joined.ReplaceAllStringFunc(line.Raw, func(between string) string {
 			if between == `""` || between == "''" {
 				return between // an empty one, or the mark of a long one

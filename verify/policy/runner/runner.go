@@ -79,7 +79,7 @@ var table = slices.Concat(
 	rows(lang.Script, []row{
 		{asks, `\btypeof\s+(?:describe|it|test|expect|jest|vi|mocha|suite|beforeEach)\b`, `["'](?:describe|it|test|expect|beforeEach)["']\s+in\s+global|\.stack\b.*["'\x60][^"'\x60]*(?:\btest\b|\bspec\b|mocha|jest|vitest)|\bargv\b.*["'\x60][^"'\x60]*(?:mocha|jest|vitest|\bava\b)|\b(?:NODE_TEST_CONTEXT|VITEST(?:_\w+)?|JEST_WORKER_ID|MOCHA_\w+|AVA_PATH)\b|\bimport\s*\.\s*meta\s*\.\s*vitest\b|\b(?:execArgv|argv)\b.*["']--test\b`},
 		{
-			reaches, `\bglobal(?:This)?\s*\.\s*(?:expect|jest|vi|it|test|describe|mocha)\b`,
+			reaches, `\bglobal(?:This)?\s*\.\s*(?:expect|jest|vi|it|test|describe|mocha)\b|\bexpect\s*\.\s*(?:extend|addEqualityTesters|setState)\(`,
 			`(?:from|require\(|import\(|import)\s*["'](?:node:test|vitest|@vitest/|@jest/|jest|mocha|chai|expect|ava|tap|uvu)\b|\bglobal(?:This)?\s*\[\s*["'](?:expect|jest|vi|it|test|describe|mocha)["']|\bgetBuiltinModule\(\s*["'](?:node:)?(?:assert|test|module|inspector|vm|v8)\b`,
 		},
 		{
@@ -92,14 +92,25 @@ var table = slices.Concat(
 		},
 		{
 			replaces,
-			`\bprocess\s*\.\s*(?:exit|emit|(?:stdout|stderr)\s*\.\s*_?write)\s*=[^=>]|\bassert\s*(?:\.\s*\w+)+\s*=[^=>]|\b(?:Object|Function|Promise|Error|AssertionError|Array|String|Number|RegExp|Map|Set|Date)\s*\.\s*prototype\s*(?:\.\s*\w+|\[[^\]]*\])\s*=[^=>]|` +
+			`\bprocess\s*\.\s*(?:exit|emit|(?:stdout|stderr)\s*\.\s*_?write)\s*=[^=>]|` +
+				// Parts of what has another name, and an object of the language as a whole.
+				`(?:\(\s*\d+\s*,\s*` + globals + `\)|(?:\[\]|\{\}\)?|""|\d\))\s*\.\s*constructor|\.\s*constructor\s*\.\s*prototype|\.\s*__proto__|` +
+				`\bgetPrototypeOf\([^()]*(?:\([^()]*\))?[^()]*\))\s*(?:\.\s*\w+|\[[^\]]*\])+\s*=[^=>]|\bwith\s*\(\s*` + globals + `\s*\)|` +
+				`\b` + globals + `\s*\[[^\]]*\]\s*=[^=>]|\bglobal(?:This)?\s*\[\s*\w+\s*\]\s*=[^=>]|` +
+				`\bassert\s*(?:\.\s*\w+)+\s*=[^=>]|\b(?:Object|Function|Promise|Error|AssertionError|Array|String|Number|RegExp|Map|Set|Date)\s*\.\s*prototype\s*(?:\.\s*\w+|\[[^\]]*\])\s*=[^=>]|` +
 				`\b(?:Object|Array|Number|JSON|Math|Reflect)\s*\.\s*\w+\s*=[^=>]|\bglobal(?:This)?\s*\.\s*(?:Promise|Error|process|Object|Array|JSON|Math|Proxy|Reflect|setTimeout|setInterval|setImmediate|queueMicrotask|console)\s*=[^=>]`,
-			`(?:defineProperty|defineProperties|setPrototypeOf|Object\s*\.\s*assign|Reflect\s*\.\s*set)\(\s*(?:process|assert|(?:Object|Array|String|Function|Promise|Error|Map|Set|Number|RegExp)\.prototype|Error)\b`,
+			sets + `(?:process|assert|` + globals + `\s*,\s*|\(?(?:Object|Array|String|Function|Promise|Error|Map|Set|Number|RegExp)\.prototype|Error)(?:\b|["'{])`,
 		},
 		{evals, `(?:[=(:?&|!+]\s*|\b(?:return|await|void|typeof)\s+)eval\(|(?:^|[^.\w$])eval\([^()]*(?:\([^()]*\)[^()]*)*\)\s*(?:[;}),.]|$)|\(0,\s*eval\)|\bnew\s+Function\(|\bvm\s*\.\s*(?:run\w+|Script|compileFunction|SourceTextModule)\b`, ``},
 		{beyond, `\bWebAssembly\s*\.\s*instantiate`, `require\(\s*["'](?:ffi-napi|koffi|ref-napi)\b|from\s*["'](?:ffi-napi|koffi|bun:ffi)\b`},
 	}),
 )
+
+// globals are objects of JavaScript by whose parts programs and assertions get their answers.
+const globals = `(?:Object|Array|Number|JSON|Math|Reflect|Proxy)`
+
+// sets matches the head of a call that gives parts to its first argument.
+const sets = `(?:defineProperty|defineProperties|setPrototypeOf|Object\s*\.\s*assign|Reflect\s*\.\s*set|__define[GS]etter__(?:\s*\.\s*call)?)\(\s*`
 
 // A row is one of a language: the sentence and the two forms.
 type row struct{ what, code, text string }
