@@ -83,7 +83,7 @@ var allowed = map[string][]string{
 		"orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/agent/tools", "orchestrator/llm", "sandbox/workspace",
 	},
 	"orchestrator/store/chats": {
-		"orchestrator/chat", "orchestrator/store/database", "sandbox/workspace/secret",
+		"orchestrator/chat", "orchestrator/store/database", "sandbox/workspace/secret/disguise",
 	},
 	"orchestrator/crew": {
 		"orchestrator/blame", "sandbox/workspace",
@@ -215,7 +215,7 @@ var allowed = map[string][]string{
 		"orchestrator/forge/revision", "orchestrator/run", "sandbox/workspace", "verify",
 	},
 	"cmd/agent/internal/config": {
-		"cmd/agent/internal/config/credential", "cmd/agent/internal/fault", "images/dependencies", "orchestrator/exec/recipe", "orchestrator/forge", "orchestrator/gateway", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/loop/quiet", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret", "verify",
+		"cmd/agent/internal/config/credential", "cmd/agent/internal/fault", "images/dependencies", "orchestrator/exec/recipe", "orchestrator/forge", "orchestrator/gateway", "orchestrator/llm", "orchestrator/llm/vendors", "orchestrator/loop/quiet", "orchestrator/run", "sandbox/egress", "sandbox/workspace/secret/disguise", "verify",
 		"verify/policy",
 	},
 	"cmd/agent/internal/config/credential": {"orchestrator/llm"},
@@ -231,7 +231,7 @@ var allowed = map[string][]string{
 		"orchestrator/agent/critic", "cmd/agent/internal/config", "cmd/agent/internal/fault", "images", "images/dependencies", "orchestrator/agent", "orchestrator/agent/conversation", "orchestrator/agent/tools", "orchestrator/blame", "orchestrator/chat", "orchestrator/crew", "orchestrator/crew/builder", "orchestrator/export",
 		"orchestrator/forge", "orchestrator/gate", "orchestrator/gateway", "orchestrator/ledger", "orchestrator/llm", "orchestrator/llm/catalog", "orchestrator/llm/emulated", "orchestrator/llm/vendors", "orchestrator/loop", "orchestrator/report/gather", "orchestrator/run", "orchestrator/store",
 		"orchestrator/store/database", "orchestrator/store/history", "orchestrator/store/query", "orchestrator/survey", "orchestrator/tournament", "orchestrator/workbench", "sandbox", "sandbox/turns", "sandbox/workspace",
-		"sandbox/workspace/secret", "verify", "verify/keylock", "verify/repair",
+		"sandbox/workspace/secret/disguise", "verify", "verify/keylock", "verify/repair",
 	},
 	"cmd/guest":                       {"sandbox/guest"},
 	"images":                          {"images/dependencies", "images/registries", "sandbox/guest/sealed"},
@@ -314,14 +314,14 @@ var allowed = map[string][]string{
 	"orchestrator/replay": {"images", "orchestrator/gate", "orchestrator/run", "sandbox/workspace", "verify", "verify/policy"},
 	"orchestrator/run": {
 		"orchestrator/agent/critic", "images", "orchestrator/agent", "orchestrator/edit/parse", "orchestrator/edit/problem", "orchestrator/forge/commit", "orchestrator/forge/revision",
-		"orchestrator/gate", "sandbox", "sandbox/workspace", "sandbox/workspace/promotion", "sandbox/workspace/secret", "verify", "verify/policy", "verify/room",
+		"orchestrator/gate", "sandbox", "sandbox/workspace", "sandbox/workspace/promotion", "sandbox/workspace/secret/disguise", "verify", "verify/policy", "verify/room",
 	},
 	"orchestrator/selfbuild": {"images", "sandbox", "sandbox/workspace"},
 	"orchestrator/store": {
 		"orchestrator/agent/critic", "orchestrator/gate", "orchestrator/llm", "orchestrator/loop", "orchestrator/run", "orchestrator/chat", "orchestrator/store/bots", "orchestrator/store/calls", "orchestrator/store/chats", "orchestrator/store/database",
 		"orchestrator/store/history", "orchestrator/store/knowledge", "orchestrator/store/plans", "orchestrator/store/query", "orchestrator/survey", "sandbox/workspace", "verify",
 	},
-	"orchestrator/store/calls":    {"orchestrator/agent/conversation", "orchestrator/llm", "orchestrator/store/database", "sandbox/workspace/secret"},
+	"orchestrator/store/calls":    {"orchestrator/agent/conversation", "orchestrator/llm", "orchestrator/store/database", "sandbox/workspace/secret/disguise"},
 	"orchestrator/store/database": {"migrations"},
 	"orchestrator/store/history": {
 		"orchestrator/agent/critic", "orchestrator/gate", "orchestrator/llm", "orchestrator/replay", "orchestrator/run", "orchestrator/store/calls", "orchestrator/store/database",

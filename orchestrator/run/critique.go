@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"agent/orchestrator/agent/critic"
-	"agent/sandbox/workspace/secret"
+	"agent/sandbox/workspace/secret/disguise"
 )
 
 // Critiques keeps what critics said of candidates. *store.DB is one.
@@ -17,7 +17,7 @@ type Critiques interface {
 // SaveCritique records what critics said of a candidate, and tells the watcher. Nothing of the run depends on it.
 func (x *Execution) SaveCritique(ctx context.Context, c critic.Critique) *Problem {
 	c = hiddenCritique(c, func(text string) string {
-		text, _ = secret.Hide(x.Hide(text)) // a model may have quoted what the workspace holds
+		text, _ = disguise.Hide(x.Hide(text)) // a model may have quoted what the workspace holds
 		return text
 	})
 	if x.runner.Critiques != nil {

@@ -3,7 +3,7 @@ package run
 import (
 	"sync"
 
-	"agent/sandbox/workspace/secret"
+	"agent/sandbox/workspace/secret/disguise"
 	"agent/verify"
 )
 
@@ -37,7 +37,7 @@ func (n *Notifier) Notify(e Event) {
 // Request returns what is recorded of a request that left a box. The watcher is told of one
 // that was refused, since that explains why a test fails.
 func (n *Notifier) Request(e verify.Event) (note string) {
-	note, _ = secret.Hide(n.Hidden(e.Gate + ": " + e.Request.String()))
+	note, _ = disguise.Hide(n.Hidden(e.Gate + ": " + e.Request.String()))
 	if !e.Request.Allowed {
 		n.Notify(Event{Note: note})
 	}

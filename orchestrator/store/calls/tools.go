@@ -11,7 +11,7 @@ import (
 	"agent/orchestrator/agent/conversation"
 	"agent/orchestrator/llm"
 	"agent/orchestrator/store/database"
-	"agent/sandbox/workspace/secret"
+	"agent/sandbox/workspace/secret/disguise"
 )
 
 // A Workbench is the record of the calls that are made for one run. It implements
@@ -70,7 +70,7 @@ func (w Workbench) SaveCall(ctx context.Context, c conversation.Call) error {
 	}
 	// The arguments are there to be read by people; that they are the same ones is told by
 	// the digest.
-	arguments, _ := secret.Hide(c.Arguments)
+	arguments, _ := disguise.Hide(c.Arguments)
 	return w.db.Do(ctx, "record a call of run "+w.run, func(ctx context.Context) error {
 		_, err := w.db.Pool.Exec(ctx, `
 			insert into tool_call (run, step, round, number, tool, arguments, digest, head, file, answer, failed, shown, duration, begun)

@@ -12,7 +12,7 @@ import (
 
 	"agent/orchestrator/chat"
 	"agent/orchestrator/store/database"
-	"agent/sandbox/workspace/secret"
+	"agent/sandbox/workspace/secret/disguise"
 )
 
 // A Book is where the conversations are.
@@ -43,7 +43,7 @@ func (b Book) Ask(ctx context.Context, id int64, t chat.Turn) error {
 		return err
 	}
 	op := database.NewOp()
-	typed, _ := secret.Hide(t.Typed)
+	typed, _ := disguise.Hide(t.Typed)
 	return b.db.Do(ctx, fmt.Sprintf("record question %d of conversation %d", t.N, id), func(ctx context.Context) error {
 		return pgx.BeginFunc(ctx, b.db.Pool, func(tx pgx.Tx) error {
 			tag, err := tx.Exec(ctx, `

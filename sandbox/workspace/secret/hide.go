@@ -21,8 +21,8 @@ var puttyBody = lazyregexp.New(`Private-Lines: \d+(?:\s+|\\[nr])+[+-]?((?:[+-]?[
 // text, in bytes: a shorter one may be a word that stands elsewhere by chance.
 const longSecret = 16
 
-// A span is a part of a text, by its offsets.
-type span struct{ from, to int }
+// A Span is a part of a text, by its offsets in bytes: from From to before To.
+type Span struct{ From, To int }
 
 // Hide returns text with a mark, [secret 1] and so on, in the place of
 // every credential in it, and a function that puts the credentials back where
@@ -34,13 +34,15 @@ type span struct{ from, to int }
 // read by its name where the text quotes it as a question does: between a line <<WORD
 // NAME and the line WORD>>. Of one text
 // the marks are always the same; one that the text holds already is not used.
-func Hide(text string) (hidden string, restore func(string) string) {
+//
+// further finds more credentials, which the rules of this package do not: see package disguise. nil finds none.
+func Hide(text string, further func(text string) []Span) (hidden string, restore func(string) string) {
 	var out strings.Builder
 	marks := map[string]string{} // by credential
 	var pairs []string
 	at, n := 0, 0
-	for _, s := range secretSpans(text) {
-		value := text[s.from:s.to]
+	for _, s := range secretSpans(text, further) {
+		value := text[s.From:s.To]
 		if marks[value] == "" {
 			for marks[value] == "" || strings.Contains(text, marks[value]) {
 				n++
@@ -48,8 +50,8 @@ func Hide(text string) (hidden string, restore func(string) string) {
 			}
 			pairs = append(pairs, marks[value], value)
 		}
-		out.WriteString(text[at:s.from] + marks[value])
-		at = s.to
+		out.WriteString(text[at:s.From] + marks[value])
+		at = s.To
 	}
 	out.WriteString(text[at:])
 	return out.String(), strings.NewReplacer(pairs...).Replace
@@ -78,13 +80,16 @@ func (q *quotation) enter(line string) {
 }
 
 // secretSpans returns where credentials stand in a text, in order and apart.
-func secretSpans(text string) []span {
-	var found []span
+func secretSpans(text string, further func(text string) []Span) []Span {
+	var found []Span
+	if further != nil {
+		found = further(text)
+	}
 	for _, m := range pemBody.FindAllStringSubmatchIndex(text, -1) {
-		found = append(found, span{m[2], m[3]})
+		found = append(found, Span{m[2], m[3]})
 	}
 	for _, m := range puttyBody.FindAllStringSubmatchIndex(text, -1) {
-		found = append(found, span{m[2], m[3]})
+		found = append(found, Span{m[2], m[3]})
 	}
 	from, quoted := 0, quotation{}
 	for line := range strings.Lines(text) {
@@ -92,14 +97,14 @@ func secretSpans(text string) []span {
 		found = append(found, lineSpans(line, from)...)
 		if len(line) <= MaxLine {
 			for _, s := range assignedSpans(line, quoted.kind) {
-				found = append(found, span{from + s.from, from + s.to})
+				found = append(found, Span{from + s.From, from + s.To})
 			}
 		}
 		from += len(line)
 	}
 	// What was told by its look in one place is the same in any other.
 	for _, s := range slices.Clone(found) {
-		value := text[s.from:s.to]
+		value := text[s.From:s.To]
 		if len(value) < longSecret {
 			continue
 		}
@@ -108,7 +113,7 @@ func secretSpans(text string) []span {
 			if i < 0 {
 				break
 			}
-			found = append(found, span{at + i, at + i + len(value)})
+			found = append(found, Span{at + i, at + i + len(value)})
 			at += i + len(value)
 		}
 	}
@@ -117,7 +122,7 @@ func secretSpans(text string) []span {
 
 // lineSpans returns the credentials of a line that begins at from. In a line
 // that is too long to be written by hand only well-known forms count.
-func lineSpans(line string, from int) (found []span) {
+func lineSpans(line string, from int) (found []Span) {
 	for i, r := range rules {
 		literal := i == len(rules)-1
 		if r.entropy == 0 || literal && (len(line) > MaxLine || !mayAssign(line)) {
@@ -128,7 +133,7 @@ func lineSpans(line string, from int) (found []span) {
 		}
 		for _, m := range r.form.FindAllStringSubmatchIndex(line, -1) {
 			if value := line[m[2]:m[3]]; random(value, r.entropy) && !(literal && isName(value)) {
-				found = append(found, span{from + m[2], from + m[3]})
+				found = append(found, Span{from + m[2], from + m[3]})
 			}
 		}
 	}
@@ -136,12 +141,12 @@ func lineSpans(line string, from int) (found []span) {
 }
 
 // apart sorts spans and joins those that overlap.
-func apart(spans []span) []span {
-	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
-	var joined []span
+func apart(spans []Span) []Span {
+	slices.SortFunc(spans, func(a, b Span) int { return a.From - b.From })
+	var joined []Span
 	for _, s := range spans {
-		if last := len(joined) - 1; last >= 0 && s.from < joined[last].to {
-			joined[last].to = max(joined[last].to, s.to)
+		if last := len(joined) - 1; last >= 0 && s.From < joined[last].To {
+			joined[last].To = max(joined[last].To, s.To)
 			continue
 		}
 		joined = append(joined, s)

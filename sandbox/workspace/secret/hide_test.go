@@ -21,7 +21,7 @@ func TestSecretsAreHiddenAndComeBack(t *testing.T) {
 			continue // the line alone is none yet
 		}
 		text := "before\n" + c.Line + "\nafter\n"
-		hidden, restore := Hide(text)
+		hidden, restore := Hide(text, nil)
 		if !strings.Contains(hidden, "[secret 1]") || !strings.HasPrefix(hidden, "before\n") || !strings.HasSuffix(hidden, "\nafter\n") {
 			t.Errorf("%q became %q", text, hidden)
 		}
@@ -35,7 +35,7 @@ func TestSecretsAreHiddenAndComeBack(t *testing.T) {
 		}
 	}
 	for _, line := range secrettest.Harmless {
-		if hidden, _ := Hide(line); hidden != line {
+		if hidden, _ := Hide(line, nil); hidden != line {
 			t.Errorf("%q became %q", line, hidden)
 		}
 	}
@@ -48,7 +48,7 @@ func TestAPrivateKeyIsHiddenWhole(t *testing.T) {
 		"in a diff":   "+" + strings.ReplaceAll(aKey, "\n", "\n+") + "x = 1\n",
 		"cut off":     aKey[:strings.Index(aKey, secrettest.Drawn[5:])+20] + "\n",
 	} {
-		hidden, restore := Hide(text)
+		hidden, restore := Hide(text, nil)
 		for i := 0; i+secretPart < len(secrettest.Drawn); i++ {
 			if strings.Contains(hidden, secrettest.Drawn[i:i+secretPart]) {
 				t.Errorf("%s: the key is shown:\n%s", name, hidden)
@@ -60,7 +60,7 @@ func TestAPrivateKeyIsHiddenWhole(t *testing.T) {
 		}
 	}
 	const code = "if strings.Contains(s, \"-----BEGIN " + "PRIVATE KEY-----\") {\n\treturn true\n}\n"
-	if hidden, _ := Hide(code); hidden != code {
+	if hidden, _ := Hide(code, nil); hidden != code {
 		t.Errorf("code that looks for a key lost a part:\n%s", hidden)
 	}
 }
@@ -70,7 +70,7 @@ func TestAPrivateKeyIsHiddenWhole(t *testing.T) {
 func TestMarksAreOnePerSecret(t *testing.T) {
 	a, b := "gh"+"p_"+secrettest.Drawn[:36], "gh"+"p_"+secrettest.Drawn[4:]
 	text := "see [secret 1]\nt = " + a + "\nu = " + b + "\nlog: bad token " + a + "!\n"
-	hidden, restore := Hide(text)
+	hidden, restore := Hide(text, nil)
 	const want = "see [secret 1]\nt = [secret 2]\nu = [secret 3]\nlog: bad token [secret 2]!\n"
 	if hidden != want || restore(hidden) != text {
 		t.Errorf("got\n%s\nwant\n%s", hidden, want)
@@ -96,7 +96,7 @@ func TestHidingLosesNothing(t *testing.T) {
 				b.WriteString("[secret " + rapid.StringMatching(`[0-9]`).Draw(t, "n") + "]")
 			}
 		}
-		hidden, restore := Hide(b.String())
+		hidden, restore := Hide(b.String(), nil)
 		if restore(hidden) != b.String() {
 			t.Fatalf("%q became %q and %q", b.String(), hidden, restore(hidden))
 		}

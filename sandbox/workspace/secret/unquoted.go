@@ -99,7 +99,7 @@ var nameWords = []string{"pass", "pwd", "kennwort", "secret", "token", "key", "c
 
 // assignedSpans returns the values of secrets that a line of that kind gives to a name,
 // by their offsets in the line.
-func assignedSpans(line string, kind lang.Values) (found []span) {
+func assignedSpans(line string, kind lang.Values) (found []Span) {
 	lower := strings.ToLower(line)
 	has := func(w string) bool { return strings.Contains(lower, w) }
 	names := slices.ContainsFunc(nameWords, has) // asked once: most forms have these marks
@@ -120,7 +120,7 @@ func assignedSpans(line string, kind lang.Values) (found []span) {
 				name = "password"
 			}
 			if given(name, value, kind, a) {
-				found = append(found, span{at[0], at[0] + len(value)})
+				found = append(found, Span{at[0], at[0] + len(value)})
 			}
 		}
 	}
@@ -145,8 +145,8 @@ func Assigned(name string, text []byte, known map[string]bool) (list []Finding) 
 		if len(line) > MaxLine || known[strings.TrimSpace(line)] || strings.Contains(strings.ToLower(line), "cookie") {
 			continue
 		}
-		strong := func(s span) bool {
-			value := line[s.from:s.to]
+		strong := func(s Span) bool {
+			value := line[s.From:s.To]
 			if i := strings.IndexAny(value, "&)] "); i >= 0 { // of a badge in a readme, of a sentence
 				value = value[:i]
 			}

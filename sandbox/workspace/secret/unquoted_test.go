@@ -80,7 +80,7 @@ var open = map[string][]string{
 func hides(t *testing.T, name, line, value string) bool {
 	t.Helper()
 	text := quotedAs(name, line)
-	hidden, restore := Hide(text)
+	hidden, restore := Hide(text, nil)
 	if got := restore(hidden); got != text {
 		t.Errorf("%s: %q came back as %q", name, text, got)
 	}
@@ -108,7 +108,7 @@ func TestSecretsThatAreGivenToANameAreHidden(t *testing.T) {
 	}
 	// Whatever a line ends with, and without a file's name.
 	for _, text := range []string{"password: " + pw + "\r\n", "\tpassword: " + pw, "password: " + pw} {
-		if hidden, restore := Hide(text); strings.Contains(hidden, pw) || restore(hidden) != text {
+		if hidden, restore := Hide(text, nil); strings.Contains(hidden, pw) || restore(hidden) != text {
 			t.Errorf("%q became %q", text, hidden)
 		}
 	}
@@ -119,7 +119,7 @@ func TestCodeAboutSecretsStaysReadable(t *testing.T) {
 	for name, lines := range open {
 		for _, line := range lines {
 			if hides(t, name, line, "") {
-				hidden, _ := Hide(quotedAs(name, line))
+				hidden, _ := Hide(quotedAs(name, line), nil)
 				t.Errorf("%s: %s became %s", name, line, strings.Split(hidden, "\n")[2])
 			}
 			// What is not marked for a model is held by nobody either.
@@ -151,7 +151,7 @@ func TestWeakValuesAreNoHolds(t *testing.T) {
 func TestOneMarkForAnUnquotedSecret(t *testing.T) {
 	t.Parallel()
 	text := quotedAs("a.yaml", "password: "+pw) + quotedAs("b.env", "TOKEN=s3cr3tPa55\nPASSWORD="+pw)
-	hidden, restore := Hide(text)
+	hidden, restore := Hide(text, nil)
 	if strings.Count(hidden, "[secret 1]") != 2 || strings.Count(hidden, "[secret 2]") != 1 || restore(hidden) != text {
 		t.Errorf("hidden is\n%s", hidden)
 	}
@@ -161,7 +161,7 @@ func TestOneMarkForAnUnquotedSecret(t *testing.T) {
 func TestAKeyOfPuTTYIsHidden(t *testing.T) {
 	t.Parallel()
 	text := "PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\nPrivate-Lines: 2\n" + secrettest.Drawn + "\n" + secrettest.Drawn[3:] + "\nPrivate-MAC: 00\n"
-	hidden, restore := Hide(text)
+	hidden, restore := Hide(text, nil)
 	if strings.Contains(hidden, secrettest.Drawn[:12]) || strings.Contains(hidden, secrettest.Drawn[20:32]) || !strings.Contains(hidden, "Private-MAC: 00") || restore(hidden) != text {
 		t.Errorf("it became\n%s", hidden)
 	}
@@ -180,7 +180,7 @@ func TestHidingAssignmentsLosesNothing(t *testing.T) {
 			b.WriteString(strings.ReplaceAll(line, "@", rapid.StringMatching(`[!-~]{1,20}`).Draw(t, "value")) + "\n")
 		}
 		text := quotedAs("x"+rapid.SampledFrom([]string{".py", ".yaml", ".md"}).Draw(t, "end"), b.String())
-		if hidden, restore := Hide(text); restore(hidden) != text {
+		if hidden, restore := Hide(text, nil); restore(hidden) != text {
 			t.Fatalf("%q became %q and %q", text, hidden, restore(hidden))
 		}
 	})
@@ -210,7 +210,7 @@ func TestPasswordsOfLettersAreHidden(t *testing.T) {
 	} {
 		for _, line := range lines {
 			if hides(t, name, line, "") {
-				hidden, _ := Hide(quotedAs(name, line))
+				hidden, _ := Hide(quotedAs(name, line), nil)
 				t.Errorf("%s: %s became %s", name, line, strings.Split(hidden, "\n")[2])
 			}
 		}

@@ -8,7 +8,7 @@ import (
 
 	"agent/cmd/agent/internal/config/credential"
 	"agent/orchestrator/llm"
-	"agent/sandbox/workspace/secret"
+	"agent/sandbox/workspace/secret/disguise"
 )
 
 // LogMasker returns what takes secrets out of a text for the log: those that this process
@@ -23,7 +23,7 @@ func (s Settings) LogMasker(getenv func(string) string, password string) func(st
 	return func(text string) string {
 		// Known ones first, by their name: as something that looks like a credential they
 		// would be replaced by a number, which tells nobody which key leaked.
-		text, _ = secret.Hide(mask(text))
+		text, _ = disguise.Hide(mask(text))
 		return llm.Line(text)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"agent/orchestrator/agent"
 	"agent/orchestrator/agent/conversation"
 	"agent/orchestrator/llm"
-	"agent/sandbox/workspace/secret"
+	"agent/sandbox/workspace/secret/disguise"
 )
 
 // An asker asks the questions of one run of a chain of models. It is an
@@ -87,7 +87,7 @@ func HideSecrets(q agent.Question) (hidden agent.Question, restore func(string) 
 	// Hidden together, so that one mark means one credential in both; no
 	// text holds NUL.
 	const between = "\x00"
-	text, restore := secret.Hide(q.System + between + q.Text)
+	text, restore := disguise.Hide(q.System + between + q.Text)
 	q.System, q.Text, _ = strings.Cut(text, between)
 	return q, restore
 }

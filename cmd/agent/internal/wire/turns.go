@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"agent/orchestrator/llm"
-	"agent/sandbox/workspace/secret"
+	"agent/sandbox/workspace/secret/disguise"
 )
 
 // turnMark stands between the texts of a conversation where credentials are looked for in
@@ -44,7 +44,7 @@ func hideTurns(r llm.Request) (hidden llm.Request, restore func(string) string, 
 	for _, t := range texts {
 		all = append(all, strings.ReplaceAll(*t, "\x00", "\ufffd"))
 	}
-	whole, restore := secret.Hide(strings.Join(all, turnMark))
+	whole, restore := disguise.Hide(strings.Join(all, turnMark))
 	parts := strings.Split(whole, turnMark)
 	if len(parts) != len(texts) { // what runs from one text into another
 		return r, nil, errors.New("hide credentials in a question: they do not end where their text does")

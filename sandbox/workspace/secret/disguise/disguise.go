@@ -8,6 +8,7 @@ import (
 	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
+	"iter"
 	"net/url"
 	"slices"
 	"strconv"
@@ -44,20 +45,105 @@ var (
 // Find lists what is disguised in a text, at most one a line. Lines in known, without the space around them, were there before:
 // where nothing else is used, nothing is found.
 func Find(text string, known map[string]bool) (found []secret.Finding) {
-	lines := strings.Split(text, "\n")
+	for i, w := range windows(strings.Split(text, "\n"), known) {
+		found = append(found, secret.Finding{Rule: w.rule + ", in pieces or encoded", Line: i + 1})
+	}
+	return found
+}
+
+// A window is the lines, from one on, that together hold what is disguised, and what it is.
+type window struct {
+	rule string
+	used int
+}
+
+// windows yields them by the index of their first line, in order and apart.
+func windows(lines []string, known map[string]bool) iter.Seq2[int, window] {
 	fresh := func(line string) bool { return strings.TrimSpace(line) != "" && !known[strings.TrimSpace(line)] }
-	for i := 0; i < len(lines); i++ {
-		if len(lines[i]) > secret.MaxLine || len(lines[i]) < 5 || !fresh(lines[i]) || !strings.ContainsAny(lines[i], "\"'`,>|([=:+") {
-			continue
-		}
-		if _, plain := secret.InLine(lines[i]); plain {
-			continue // it is told without our help
-		}
-		rule, used := inWindow(lines[i:min(len(lines), i+mostLines)])
-		if rule != "" {
-			found = append(found, secret.Finding{Rule: rule + ", in pieces or encoded", Line: i + 1})
+	return func(yield func(int, window) bool) {
+		for i := 0; i < len(lines); i++ {
+			if len(lines[i]) > secret.MaxLine || len(lines[i]) < 5 || !fresh(lines[i]) || !strings.ContainsAny(lines[i], "\"'`,>|([=:+") {
+				continue
+			}
+			if _, plain := secret.InLine(lines[i]); plain {
+				continue // it is told without our help
+			}
+			rule, used := inWindow(lines[i:min(len(lines), i+mostLines)])
+			if rule == "" {
+				continue
+			}
+			if !yield(i, window{rule, used}) {
+				return
+			}
 			i += used - 1
 		}
+	}
+}
+
+// Hide is secret.Hide, for credentials that are disguised as well: of these every part has a mark.
+func Hide(text string) (hidden string, restore func(string) string) { return secret.Hide(text, spans) }
+
+// leastPart is the length in bytes from which a part of a credential is hidden: what is shorter is a word or a sign.
+const leastPart = 4
+
+// spans lists the parts of what is disguised in a text.
+func spans(text string) (found []secret.Span) {
+	lines := strings.Split(text, "\n")
+	starts := make([]int, len(lines)+1)
+	for i, line := range lines {
+		starts[i+1] = starts[i] + len(line) + 1
+	}
+	for i, w := range windows(lines, nil) {
+		for n := i; n < i+w.used || goesOn(lines, i, n); n++ {
+			for _, s := range parts(lines[n], n > i) {
+				found = append(found, secret.Span{From: starts[n] + s.From, To: starts[n] + s.To})
+			}
+		}
+	}
+	return found
+}
+
+// goesOn reports whether line n has more of what began in line i: it is told once there is enough of it.
+func goesOn(lines []string, i, n int) bool {
+	if n >= len(lines) || n >= i+mostLines || strings.TrimSpace(lines[n]) == "" {
+		return false
+	}
+	return continues(lines[n-1], lines[n]) || folded.MatchString(lines[i]) && indentation(lines[n]) > indentation(lines[i])
+}
+
+// parts lists where a line of a window holds parts of a credential: its strings, and outside of them what may be encoded and
+// numbers of characters. A line below the first that has none of these is a part itself.
+func parts(line string, below bool) (found []secret.Span) {
+	add := func(from, to int) {
+		if to-from >= leastPart {
+			found = append(found, secret.Span{From: from, To: to})
+		}
+	}
+	outside := []byte(line)
+	for _, m := range literal.FindAllStringSubmatchIndex(line, -1) {
+		for k := 2; k < len(m); k += 2 {
+			if m[k] >= 0 {
+				add(m[k], m[k+1])
+			}
+		}
+		for k := m[0]; k < m[1]; k++ {
+			outside[k] = ' '
+		}
+	}
+	for _, m := range codes.FindAllStringIndex(string(outside), -1) {
+		add(m[0], m[1])
+	}
+	for _, m := range encoded.FindAllStringIndex(string(outside), -1) {
+		if slices.ContainsFunc(decoded(line[m[0]:m[1]]), func(text string) bool {
+			_, ok := secret.OfForm(text + " " + reversed(text))
+			return ok
+		}) {
+			add(m[0], m[1])
+		}
+	}
+	if below && len(found) == 0 {
+		from := indentation(line)
+		add(from, from+len(strings.TrimSpace(line)))
 	}
 	return found
 }

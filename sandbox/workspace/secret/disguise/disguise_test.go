@@ -95,3 +95,56 @@ func FuzzFind(f *testing.F) {
 		}
 	})
 }
+
+// What leaves for a model or a log has no part of a credential, however it is written, and an answer gets it back.
+func TestNoPartOfWhatIsDisguisedLeaves(t *testing.T) {
+	t.Parallel()
+	half := len(key) / 2
+	coded := base64.StdEncoding.EncodeToString([]byte(key))
+	for name, c := range map[string]struct {
+		text  string
+		parts []string // none of these may be left
+	}{
+		"side by side":  {"k = '" + key[:half] + "' + \"" + key[half:] + "\"\n", []string{key[:half], key[half:]}},
+		"in a list":     {"const k = [\n  \"" + key[:half] + "\",\n  \"" + key[half:] + "\",\n].join(\"\");\nnext(\"one\");\n", []string{key[:half], key[half:]}},
+		"encoded":       {"k = decode(\"" + coded + "\")\n", []string{coded}},
+		"in a manifest": {"data:\n  id: " + coded + "\n  kind: ConfigurationOfTheService\n", []string{coded}},
+		"turned round":  {"k = \"" + reversed(key) + "\"[::-1]\n", []string{reversed(key)}},
+		"by their name": {"password = (\n    \"" + word[:20] + "\"\n    \"" + word[20:] + "\"\n)\n", []string{word[:20], word[20:]}},
+		"folded":        {"password: >-\n  " + word[:20] + "\n  " + word[20:] + "\nnext: one\n", []string{word[:20], word[20:]}},
+		"in the open":   {"k = \"" + key + "\"\n", []string{key}},
+	} {
+		hidden, restore := Hide(c.text)
+		for _, part := range c.parts {
+			if strings.Contains(hidden, part) {
+				t.Errorf("%s: %q is left in %q", name, part, hidden)
+			}
+		}
+		if restore(hidden) != c.text {
+			t.Errorf("%s: %q comes back as %q", name, c.text, restore(hidden))
+		}
+		if strings.Contains(c.text, "next") && !strings.Contains(hidden, "one") || strings.Contains(c.text, "kind") && !strings.Contains(hidden, "ConfigurationOfTheService") {
+			t.Errorf("%s: too much is hidden: %q", name, hidden)
+		}
+	}
+}
+
+func TestOrdinaryTextIsNotHidden(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"names = [\"alpha\", \"beta\",\n    \"gamma\"]\n", "hash = \"d41d8cd98f00b204e9800998ecf8427e\"\n", "data = [0x41, 0x42, 0x43]\n", "url = \"https://example.com/\" + path + \"/index.html\"\n",
+		"integrity: sha512-" + base64.StdEncoding.EncodeToString([]byte("a digest, which looks like anything else at all")) + "\n",
+	} {
+		if hidden, _ := Hide(text); hidden != text {
+			t.Errorf("%q became %q", text, hidden)
+		}
+	}
+}
+
+func BenchmarkHide(b *testing.B) {
+	text := strings.Repeat("\tname := []string{\"alpha\", \"beta\"} // what follows = (a, b)\nif x == \"\" { return fmt.Errorf(\"nothing: %w\", err) }\n", 1<<13)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		Hide(text)
+	}
+}

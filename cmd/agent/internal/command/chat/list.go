@@ -17,7 +17,7 @@ import (
 	"agent/cmd/agent/internal/wire"
 	"agent/orchestrator/agent/conversation"
 	"agent/orchestrator/chat"
-	"agent/sandbox/workspace/secret"
+	"agent/sandbox/workspace/secret/disguise"
 )
 
 // An Answer is what `chat --json` prints of one question.
@@ -144,7 +144,7 @@ func (c command) show(ctx *cli.Context) error {
 
 // hidden is a text of the record without credentials.
 func hidden(s *wire.Session, text string) string {
-	text, _ = secret.Hide(s.Hide(text))
+	text, _ = disguise.Hide(s.Hide(text))
 	return text
 }
 
