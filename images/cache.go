@@ -3,6 +3,7 @@ package images
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	bk "github.com/moby/buildkit/client"
@@ -19,7 +20,7 @@ func (b *Builder) dropTransfer(ctx context.Context, source string) error {
 	defer client.Close()
 	// The source's name is in the mark of its copies too. All means those that an image
 	// shares as well. The image keeps its layers.
-	return pruneCache(ctx, client, source, bk.PruneAll)
+	return b.pruneCache(ctx, client, source, true)
 }
 
 // dropLeftovers takes away what the agent's own images that are gone, and workspaces that are not in live,
@@ -44,33 +45,38 @@ func (b *Builder) dropLeftovers(ctx context.Context, live map[string]bool) error
 			continue
 		}
 		// The source's name is in the mark of its copies too.
-		if err := pruneCache(ctx, client, source, bk.PruneAll); err != nil {
+		if err := b.pruneCache(ctx, client, source, true); err != nil {
 			return err
 		}
 	}
 	// Without All the steps of the images that are there stay.
-	return pruneCache(ctx, client, stepMark)
+	return b.pruneCache(ctx, client, stepMark, false)
 }
 
+// mostPruned is how many records one request prunes: their IDs stand in its address.
+const mostPruned = 100
+
 // pruneCache removes the records of the engine's build cache whose description has word in it and that nothing
-// uses now. Without bk.PruneAll what an image shares is left.
+// uses now. Without all what an image shares is left.
 //
 // It asks for them first, because the engine knows descriptions when it lists but only IDs when it prunes: a
 // filter on anything else is accepted there and matches nothing.
-func pruneCache(ctx context.Context, client *bk.Client, word string, opts ...bk.PruneOption) error {
+//
+// BuildKit's own call is not used: where an engine before 23 loses who called it, as when we are killed, it waits
+// for ever with the lock of its cache held, and nobody builds on it again. The engine's call reads all by itself.
+func (b *Builder) pruneCache(ctx context.Context, client *bk.Client, word string, all bool) error {
 	usage, err := client.DiskUsage(ctx, bk.WithFilter([]string{"description~=" + word}))
 	if err != nil {
 		return fmt.Errorf("list the engine's build cache: %w", err)
 	}
-	var ids []string
-	for _, u := range usage {
-		ids = append(ids, "id=="+u.ID)
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	if err := client.Prune(ctx, nil, append(opts, bk.WithFilter(ids))...); err != nil {
-		return fmt.Errorf("prune the engine's build cache: %w", err)
+	for some := range slices.Chunk(usage, mostPruned) {
+		var ids []string
+		for _, u := range some {
+			ids = append(ids, u.ID)
+		}
+		if err := b.engine.PruneBuildCache(ctx, "^(?:"+strings.Join(ids, "|")+")$", all); err != nil {
+			return fmt.Errorf("prune the engine's build cache: %w", err)
+		}
 	}
 	return nil
 }
@@ -90,5 +96,5 @@ func (b *Builder) Forget(ctx context.Context) error {
 		return err
 	}
 	defer client.Close()
-	return pruneCache(ctx, client, stepMark, bk.PruneAll)
+	return b.pruneCache(ctx, client, stepMark, true)
 }

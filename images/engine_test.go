@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"agent/sandbox/enginetest"
 
 	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/build"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/image"
@@ -121,6 +123,11 @@ func (e *testEngine) ImagesLabelled(ctx context.Context, label string) ([]string
 
 func (e *testEngine) ImportImage(ctx context.Context, rootfs io.Reader, ref string, labels ...string) error {
 	return drain(e.ImageImport(ctx, image.ImportSource{Source: rootfs, SourceName: "-"}, ref, image.ImportOptions{}))
+}
+
+func (e *testEngine) PruneBuildCache(ctx context.Context, ids string, all bool) error {
+	_, err := e.BuildCachePrune(ctx, build.CachePruneOptions{All: all, Filters: filters.NewArgs(filters.Arg("id", strconv.Quote(ids)))})
+	return err
 }
 
 func (e *testEngine) PullImage(ctx context.Context, ref string) error {

@@ -15,6 +15,9 @@ import (
 
 // Engine is what this package needs of a container engine. *sandbox.Engine implements it.
 type Engine interface {
+	// PruneBuildCache removes the records of the build cache whose IDs match a regular expression and that nothing uses;
+	// without all what an image shares is left.
+	PruneBuildCache(ctx context.Context, ids string, all bool) error
 	// DialHijack opens BuildKit's streams, as the Docker client's method does.
 	DialHijack(ctx context.Context, url, proto string, meta map[string][]string) (net.Conn, error)
 	// ImageLabels returns the ID and labels of ref; id is "" when there is no such image.

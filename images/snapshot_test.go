@@ -13,11 +13,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"agent/sandbox/guest/sealed"
 
 	"github.com/docker/docker/api/types/container"
-	bk "github.com/moby/buildkit/client"
 	"github.com/moby/buildkit/solver/pb"
 )
 
@@ -31,12 +31,7 @@ func own(t testing.TB, b *Builder) string {
 			removeImage(t, e, s.id)
 		}
 		ctx := context.WithoutCancel(t.Context())
-		client, err := b.dial(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer client.Close()
-		if err := pruneCache(ctx, client, workspaceSource(workspace), bk.PruneAll); err != nil {
+		if err := b.dropTransfer(ctx, workspaceSource(workspace)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -416,6 +411,49 @@ func cached(t *testing.T, b *Builder, workspace string) (sources, copies int) {
 		}
 	}
 	return sources, copies
+}
+
+// An engine before 23 holds the lock of its cache for ever where it loses who had it pruned, if that was asked by BuildKit's
+// own call: nobody could build there any more.
+func TestAnEngineBuildsOnWhenWhoPrunedGoesAway(t *testing.T) {
+	t.Parallel()
+	b, toolchain, _ := newBuilder(t)
+	workspace := own(t, b)
+	source := workspaceSource(workspace)
+	var whole time.Duration // what it takes when nobody goes away
+	for i := range 36 {
+		packs, err := seal(memTree{{path: "f", content: []byte{byte(i)}, mode: 0o644}}, sealed.NewKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		labels := map[string]string{labelWorkspace: workspace, labelSnapshot: "left"}
+		if err := b.freeze(t.Context(), fmt.Sprintf("%s-left-%d", toolchain.Ref, i), source, packs, snapshotPlan(toolchain, labels, source)); err != nil {
+			t.Fatal(err)
+		}
+		if i%6 < 5 {
+			continue // several records, of which some are pruned when it ends
+		}
+		patience, started := time.Minute, time.Now()
+		if whole > 0 {
+			patience = whole * time.Duration(50+i) / 100
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		if err := b.dropTransfer(ctx, source); err != nil && whole == 0 {
+			t.Fatal(err)
+		}
+		cancel()
+		if whole == 0 {
+			whole = time.Since(started)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := b.dropTransfer(ctx, source); err != nil {
+		t.Fatal(err)
+	}
+	if sources, copies := cached(t, b, workspace); sources != 0 || copies != 0 {
+		t.Errorf("the cache has %d sources and %d copies", sources, copies)
+	}
 }
 
 func TestBuildCacheKeepsNothingOfAWorkspace(t *testing.T) {

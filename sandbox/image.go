@@ -9,9 +9,11 @@ import (
 	"io"
 	"net"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/containerd/errdefs"
+	"github.com/docker/docker/api/types/build"
 	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/image"
 )
@@ -80,6 +82,17 @@ func (e *Engine) ImagesLabelled(ctx context.Context, label string) ([]string, er
 		ids[i] = img.ID
 	}
 	return ids, nil
+}
+
+// PruneBuildCache removes the records of the build cache whose IDs match a regular expression and that nothing
+// uses; without all what an image shares is left.
+func (e *Engine) PruneBuildCache(ctx context.Context, ids string, all bool) error {
+	// The engine matches what one such filter says, and takes no second one.
+	_, err := e.api.BuildCachePrune(ctx, build.CachePruneOptions{All: all, Filters: filters.NewArgs(filters.Arg("id", strconv.Quote(ids)))})
+	if err != nil {
+		return e.wrap("prune the build cache", err)
+	}
+	return nil
 }
 
 // ImportImage makes an image of one layer from a tar of a root file
