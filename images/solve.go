@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net"
 	"strings"
 	"sync"
@@ -88,12 +89,14 @@ func (b *Builder) build(ctx context.Context, ref string, mounts map[string]fsuti
 	// done, and the display follows it to the end.
 	tail := &logTail{}
 	updates := make(chan *bk.SolveStatus)
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	group, gctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		_, err := client.Build(gctx, opt, "agent", steps, updates)
 		return err
 	})
-	group.Go(func() error { return b.show(ctx, updates, tail) })
+	group.Go(func() error { return b.show(ctx, b.watched(updates, stop), tail) })
 	if err := group.Wait(); err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("build image %s: %w", ref, context.Cause(ctx))
@@ -101,6 +104,41 @@ func (b *Builder) build(ctx context.Context, ref string, mounts map[string]fsuti
 		return fmt.Errorf("build image %s: %w%s", ref, err, tail)
 	}
 	return nil
+}
+
+// idleFor is how long a build may go on while no step of it is at work: the first one begins within seconds.
+const idleFor = 2 * time.Minute
+
+// watched passes on what comes over in. It has the build stopped when nothing is at work in it for too long: an engine
+// that waits for itself answers everything else, and never builds again.
+func (b *Builder) watched(in <-chan *bk.SolveStatus, stop context.CancelCauseFunc) iter.Seq[*bk.SolveStatus] {
+	return func(yield func(*bk.SolveStatus) bool) {
+		atWork := map[digest.Digest]bool{}
+		idle := time.NewTimer(b.idle)
+		defer idle.Stop()
+		for {
+			select {
+			case s, ok := <-in:
+				if !ok {
+					return
+				}
+				for _, v := range s.Vertexes {
+					if delete(atWork, v.Digest); v.Started != nil && v.Completed == nil {
+						atWork[v.Digest] = true
+					}
+				}
+				idle.Reset(b.idle)
+				if !yield(s) {
+					return
+				}
+			case <-idle.C:
+				if len(atWork) == 0 {
+					stop(fmt.Errorf("the engine did nothing for %s, and may never build again: restart it (`systemctl restart docker`, or end dockerd and run `make setup`)", b.idle))
+				}
+				idle.Reset(b.idle)
+			}
+		}
+	}
 }
 
 // dial opens BuildKit's API as the engine embeds it: no second daemon runs.
@@ -162,7 +200,7 @@ func imageJSON(c gateway.Client, config ocispecs.ImageConfig) ([]byte, error) {
 
 // show displays the progress that comes over in, until it is closed, and remembers the end of the log.
 // It reads to the end also when ctx is done, since the sender waits for it.
-func (b *Builder) show(ctx context.Context, in <-chan *bk.SolveStatus, tail *logTail) error {
+func (b *Builder) show(ctx context.Context, in iter.Seq[*bk.SolveStatus], tail *logTail) error {
 	ctx = context.WithoutCancel(ctx)
 	out := make(chan *bk.SolveStatus)
 	group, ctx := errgroup.WithContext(ctx)

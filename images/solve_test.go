@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
 	"net"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // A restarting engine drops its connections at a word of a build's output, and is
@@ -56,5 +59,29 @@ func TestABuildOutlivesARestartOfItsEngine(t *testing.T) {
 	}
 	if !e.restarted || e.refused > 0 {
 		t.Errorf("restarted: %t; nobody asked %d times more", e.restarted, e.refused)
+	}
+}
+
+// A deaf engine answers all but builds: what is asked there is taken and never answered.
+type deaf struct {
+	*testEngine
+	t *testing.T
+}
+
+func (e *deaf) DialHijack(context.Context, string, string, map[string][]string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	e.t.Cleanup(func() { theirs.Close() })
+	go io.Copy(io.Discard, theirs) //nolint:errcheck // it ends with the test
+	return ours, nil
+}
+
+func TestABuildThatDoesNothingIsGivenUp(t *testing.T) {
+	t.Parallel()
+	e := newEngine(t)
+	b := New(&deaf{e, t}, nil, nil)
+	b.idle = 100 * time.Millisecond
+	_, err := b.ensure(t.Context(), &recipe{name: "test-deaf", base: mustLoad(t, Postgres, nil).base, digest: hash([]byte("test-deaf")), Prepare: "echo " + rand.Text()})
+	if err == nil || !strings.Contains(err.Error(), "restart it") {
+		t.Errorf("a build of an engine that does nothing: %v", err)
 	}
 }
