@@ -113,16 +113,24 @@ var definition = lazyregexp.New(`\b(?:def|func|function|class)\s+(?:\([^()]*\)\s
 
 // wordsOf adds the words of the lines that a change writes, and the names of what these are in.
 func wordsOf(c workspace.Change, words map[string]bool) {
-	lines := strings.Split(string(c.After), "\n")
+	if len(c.After) > mostBytes {
+		return
+	}
+	wrote := map[int]bool{}
 	for _, n := range compare.Lines(c) {
-		for _, w := range word.FindAllString(lines[n-1], -1) {
-			words[w] = true
+		wrote[n] = true
+	}
+	within, n := "", 0
+	for line := range strings.Lines(string(c.After)) {
+		if m := definition.FindStringSubmatch(line); m != nil {
+			within = m[1]
 		}
-		for i := n - 1; i >= 0; i-- {
-			if m := definition.FindStringSubmatch(lines[i]); m != nil {
-				words[m[1]] = true
-				break
-			}
+		if n++; !wrote[n] {
+			continue
+		}
+		words[within] = true
+		for _, w := range word.FindAllString(line, -1) {
+			words[w] = true
 		}
 	}
 }
