@@ -3,6 +3,7 @@ package deps
 import (
 	"encoding/json"
 	"errors"
+	"go/version"
 	"maps"
 	"path"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+	"golang.org/x/mod/modfile"
 
 	"agent/sandbox/workspace/lazyregexp"
 )
@@ -30,6 +32,7 @@ type Effect struct {
 func EffectOf(name string, before, after []byte) Effect {
 	split, ok := map[string]func([]byte) (parts, error){
 		"package.json": splitPackage, "pyproject.toml": splitPyproject, "setup.cfg": splitSetup, "setup.py": splitProgram,
+		"package-lock.json": splitLock, "go.mod": splitModule,
 	}[path.Base(name)]
 	if !ok || before == nil || after == nil {
 		return Effect{Installs: true}
@@ -39,7 +42,10 @@ func EffectOf(name string, before, after []byte) Effect {
 	if errBefore != nil || errAfter != nil {
 		return Effect{Installs: true}
 	}
-	return Effect{!reflect.DeepEqual(was.rest, is.rest), differing(was.tools, is.tools), differing(was.scripts, is.scripts)}
+	if was.language != "" && version.Compare("go"+was.language, "go"+is.language) <= 0 {
+		is.language = was.language // more is asked for: what is installed is the same, from the same place
+	}
+	return Effect{!reflect.DeepEqual(was.rest, is.rest) || was.language != is.language, differing(was.tools, is.tools), differing(was.scripts, is.scripts)}
 }
 
 // differing lists the keys of two tables whose values differ.
@@ -62,6 +68,8 @@ type parts struct {
 	tools map[string]any
 	// Scripts that no installation runs.
 	scripts map[string]any
+	// The language's version that a go.mod asks for at least, which every tool of Go from 1.21 on heeds.
+	language string
 }
 
 // What a project says of itself, to people and to those that import or publish it, by format.
@@ -83,7 +91,7 @@ var (
 	sizeKeepers    = strings.Fields("size-limit bundlesize bundlewatch")
 	versionKeepers = strings.Fields("bumpversion bumpver commitizen semantic_release")
 	size           = lazyregexp.New(`^\d[\d.]* ?(?:[kKmM]?i?[bB]|m?s)?$`)
-	version        = lazyregexp.New(`^v?\d+(?:\.\w+)*(?:[-+][\w.]+)?$`)
+	versionNumber  = lazyregexp.New(`^v?\d+(?:\.\w+)*(?:[-+][\w.]+)?$`)
 )
 
 // blank puts nothing in the place of each text and number of the named tables that the pattern matches, however deep.
@@ -141,6 +149,51 @@ func splitPackage(text []byte) (parts, error) {
 	return p, nil
 }
 
+// splitLock takes a package-lock.json apart, which repeats what the package says of itself.
+func splitLock(text []byte) (parts, error) {
+	var p parts
+	if err := json.Unmarshal(text, &p.rest); err != nil {
+		return p, err
+	}
+	delete(p.rest, "version")
+	if packages, ok := p.rest["packages"].(map[string]any); ok {
+		if own, ok := packages[""].(map[string]any); ok {
+			without(own, packageAbout)
+		}
+	}
+	return p, nil
+}
+
+// splitModule takes a go.mod apart: what it retracts is of its own versions, and which comments it has nobody installs by.
+// (go.dev/ref/mod#go-mod-file)
+func splitModule(text []byte) (parts, error) {
+	f, _, err := readModule(text)
+	if err != nil {
+		return parts{}, err
+	}
+	p := parts{rest: map[string]any{}}
+	add := func(directive string, words []string) {
+		switch {
+		case directive == "retract":
+		case directive == "go" && len(words) == 1:
+			p.language = words[0]
+		default:
+			p.rest[directive+" "+strings.Join(words, " ")] = true
+		}
+	}
+	for _, x := range f.Syntax.Stmt {
+		switch x := x.(type) {
+		case *modfile.Line:
+			add(x.Token[0], x.Token[1:])
+		case *modfile.LineBlock:
+			for _, line := range x.Line {
+				add(x.Token[0], line.Token)
+			}
+		}
+	}
+	return p, nil
+}
+
 // checkers are tables of pyproject.toml and sections of setup.cfg that set up what checks the program, and
 // nothing that is installed.
 var checkers = strings.Fields(`ruff flake8 mypy pyright basedpyright ty pyrefly pylint pycodestyle pydocstyle pytest coverage black isort bandit vulture
@@ -159,7 +212,7 @@ func splitPyproject(text []byte) (parts, error) {
 	if poetry, ok := tools["poetry"].(map[string]any); ok {
 		without(poetry, poetryAbout)
 	}
-	blank(tools, versionKeepers, version)
+	blank(tools, versionKeepers, versionNumber)
 	for name, table := range tools {
 		if slices.Contains(checkers, name) {
 			p.tools[name] = table
@@ -191,7 +244,7 @@ func splitSetup(text []byte) (parts, error) {
 			})
 			fallthrough
 		default:
-			if slices.Contains(versionKeepers, name) && version.MatchString(section["current_version"]) {
+			if slices.Contains(versionKeepers, name) && versionNumber.MatchString(section["current_version"]) {
 				section["current_version"] = ""
 			}
 			p.rest[name] = section
