@@ -6,6 +6,7 @@ import (
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
+	"agent/sandbox/workspace/lazyregexp"
 	"agent/verify/policy/acting"
 	"agent/verify/policy/named"
 )
@@ -22,7 +23,9 @@ type holdRule struct {
 	keys []string
 	// How files that act outside the box name others which then do so too.
 	mode named.Mode
-	// The two, compiled.
+	// What a change of such a file may be, which then does nothing. nil for none.
+	idle func(c workspace.Change) bool
+	// The two lists, compiled.
 	covers, leaves []acting.Pattern
 }
 
@@ -142,7 +145,7 @@ var holdRules = compiled(slices.Concat(
 		// The table of what acts can never be whole, and tools keep what they act by at the top, in names that a listing does
 		// not show. So one is ordinary only where it is known to be.
 		{
-			kind: Tooling, reason: "Its name is hidden, as those of files are that tools act by, and nothing here knows it.", block: true, names: []string{"/.*/"}, except: plainHidden,
+			kind: Tooling, reason: "Its name is hidden, as those of files are that tools act by, and nothing here knows it.", block: true, names: []string{"/.*/"}, except: plainHidden, idle: saysAVersion,
 		},
 	},
 ))
@@ -156,6 +159,14 @@ var plainHidden = []string{
 	"/.markdownlint.json", "/.markdownlint.yaml", "/.markdownlint.yml", "/.markdownlintrc", "/.yamllint", "/.yamllint.yml", "/.yamllint.yaml", "/.codespellrc", "/.cspell.json", "/.spell-dict", "/.spelling", "/.wordlist", "/.wordlist.txt", "/.dictionary", "/.dictionary.txt",
 	"/.browserslistrc", "/.all-contributorsrc", "/.clang-format", "/.jsbeautifyrc", "/.typos.toml", "/.vale.ini", "/.vale/", "/.hadolint.yaml", "/.sqlfluff", "/.npmpackagejsonlintrc.json",
 	"/.changeset/*.md", "/.changes/", "/.changelog/", "/.release-notes/", "/.zenodo.json", "/.cff", "/.licenserc.yaml", "/.reuse/", "/.hgtags", "/.tx/config", "/.weblate",
+}
+
+// mereVersion matches the text of a file that says a version and no more.
+var mereVersion = lazyregexp.New(`^\s*v?\d+(?:\.\d+)*(?:[-+.][0-9A-Za-z.+-]{1,40})?\s*$`)
+
+// saysAVersion reports whether a file says a version, before and after: a tool may read it, and finds nothing to do there.
+func saysAVersion(c workspace.Change) bool {
+	return (c.Op == workspace.Create || c.Op == workspace.Modify && mereVersion.Match(c.Before)) && mereVersion.Match(c.After)
 }
 
 // ruleFor finds the first rule that fits name.

@@ -167,6 +167,24 @@ func TestUnknownHiddenNamesAtTheTopAreHeld(t *testing.T) {
 	}
 }
 
+// What says a version has nothing that a tool could do; what said more before, or is gone, had.
+func TestAHiddenVersionIsNotHeld(t *testing.T) {
+	t.Parallel()
+	for _, cs := range []workspace.Changeset{create(".version", "v1.2.3-rc.1+5\n"), modify(".version", "0.3.900\n", "0.3.901\n")} {
+		if holds := ReviewText(cs, nil); len(holds) > 0 {
+			t.Errorf("%+v", holds)
+		}
+	}
+	for _, cs := range []workspace.Changeset{
+		create(".version", "sh x\n"), create(".version", "1.2.3\nsh x\n"), create(".version", ""), modify(".version", "a = 1\n", "1.2.3\n"), modify(".version", "1.2.3\n", "$(x)\n"), remove(".version", "1.2.3\n"),
+		create(".vscode/tasks.json", "1.2.3\n"), create("CLAUDE.md", "1.2.3\n"),
+	} {
+		if holds := ReviewText(cs, nil); len(holds) != 1 || holds[0].Kind != Tooling || !holds[0].Block {
+			t.Errorf("%+v: %+v", cs.Changes[0].Path, holds)
+		}
+	}
+}
+
 // A name that several tools have counts where its text is that of the one which acts.
 func TestAFileActsByItsKeys(t *testing.T) {
 	t.Parallel()
