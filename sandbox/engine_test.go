@@ -260,6 +260,20 @@ func TestDialHijackNamesTheStream(t *testing.T) {
 	}
 }
 
+// What an expression chooses in the build cache is tested in package images; here, that none chosen is no error and none asked is one.
+func TestPruneBuildCacheTakesAnExpression(t *testing.T) {
+	t.Parallel()
+	engine := boxtest.Engine(t)
+	if err := engine.PruneBuildCache(t.Context(), "^(?:no|such)$", false); err != nil {
+		t.Error(err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := engine.PruneBuildCache(over, "^(?:no|such)$", true); !errors.Is(err, context.Canceled) {
+		t.Errorf("an engine that was not asked: %v", err)
+	}
+}
+
 // The stand-in for ssh does on this machine what the real one does on another: it
 // starts what it is told behind the host's name, and carries its streams.
 func TestAnEngineIsReachedBySSH(t *testing.T) {
