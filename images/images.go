@@ -46,7 +46,7 @@ type Builder struct {
 	host    registries.Host // whose settings say where packages come from
 	showing sync.Mutex      // held while writing to Progress
 	quiet   time.Duration   // how long a build goes on unseen; see quietFor
-	idle    time.Duration   // how long one may do nothing; see idleFor
+	idle    time.Duration   // how long one may do nothing, 0 for idleFor
 
 	failures failureLog // of Install
 }
@@ -55,7 +55,7 @@ type Builder struct {
 //
 // guest may be nil where no toolchain is asked for.
 func New(engine Engine, guest []byte, progress io.Writer) *Builder {
-	return &Builder{Guest: guest, Progress: progress, engine: engine, host: registries.Host{Getenv: os.Getenv, ReadFile: os.ReadFile}, quiet: quietFor, idle: idleFor}
+	return &Builder{Guest: guest, Progress: progress, engine: engine, host: registries.Host{Getenv: os.Getenv, ReadFile: os.ReadFile}, quiet: quietFor}
 }
 
 // An Image is one built image.

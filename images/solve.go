@@ -1,6 +1,7 @@
 package images
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -114,7 +115,8 @@ const idleFor = 2 * time.Minute
 func (b *Builder) watched(in <-chan *bk.SolveStatus, stop context.CancelCauseFunc) iter.Seq[*bk.SolveStatus] {
 	return func(yield func(*bk.SolveStatus) bool) {
 		atWork := map[digest.Digest]bool{}
-		idle := time.NewTimer(b.idle)
+		patience := cmp.Or(b.idle, idleFor)
+		idle := time.NewTimer(patience)
 		defer idle.Stop()
 		for {
 			select {
@@ -127,15 +129,15 @@ func (b *Builder) watched(in <-chan *bk.SolveStatus, stop context.CancelCauseFun
 						atWork[v.Digest] = true
 					}
 				}
-				idle.Reset(b.idle)
+				idle.Reset(patience)
 				if !yield(s) {
 					return
 				}
 			case <-idle.C:
 				if len(atWork) == 0 {
-					stop(fmt.Errorf("the engine did nothing for %s, and may never build again: restart it (`systemctl restart docker`, or end dockerd and run `make setup`)", b.idle))
+					stop(fmt.Errorf("the engine did nothing for %s, and may never build again: restart it (`systemctl restart docker`, or end dockerd and run `make setup`)", patience))
 				}
-				idle.Reset(b.idle)
+				idle.Reset(patience)
 			}
 		}
 	}
