@@ -23,9 +23,7 @@ type holdRule struct {
 	keys []string
 	// How files that act outside the box name others which then do so too.
 	mode named.Mode
-	// What a change of such a file may be, which then does nothing. nil for none.
-	idle func(c workspace.Change) bool
-	// The two lists, compiled.
+	// The two, compiled.
 	covers, leaves []acting.Pattern
 }
 
@@ -145,7 +143,7 @@ var holdRules = compiled(slices.Concat(
 		// The table of what acts can never be whole, and tools keep what they act by at the top, in names that a listing does
 		// not show. So one is ordinary only where it is known to be.
 		{
-			kind: Tooling, reason: "Its name is hidden, as those of files are that tools act by, and nothing here knows it.", block: true, names: []string{"/.*/"}, except: plainHidden, idle: saysAVersion,
+			kind: Tooling, reason: nameIsHidden, block: true, names: []string{"/.*/"}, except: plainHidden,
 		},
 	},
 ))
@@ -160,6 +158,9 @@ var plainHidden = []string{
 	"/.browserslistrc", "/.all-contributorsrc", "/.clang-format", "/.jsbeautifyrc", "/.typos.toml", "/.vale.ini", "/.vale/", "/.hadolint.yaml", "/.sqlfluff", "/.npmpackagejsonlintrc.json",
 	"/.changeset/*.md", "/.changes/", "/.changelog/", "/.release-notes/", "/.zenodo.json", "/.cff", "/.licenserc.yaml", "/.reuse/", "/.hgtags", "/.tx/config", "/.weblate",
 }
+
+// nameIsHidden is the reason for a hidden name at the top; saysAVersion has the exception.
+const nameIsHidden = "Its name is hidden, as those of files are that tools act by, and nothing here knows it."
 
 // mereVersion matches the text of a file that says a version and no more.
 var mereVersion = lazyregexp.New(`^\s*v?\d+(?:\.\d+)*(?:[-+.][0-9A-Za-z.+-]{1,40})?\s*$`)

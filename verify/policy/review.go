@@ -61,7 +61,7 @@ func ReviewText(cs workspace.Changeset, protect *Protection) []Hold {
 // ruleHolds are the holds of a change by the rule that its name, or the old one, fits.
 func ruleHolds(rule holdRule, c workspace.Change, name string) []Hold {
 	h := Hold{Path: name, Kind: rule.kind, Reason: rule.reason, Block: rule.block}
-	if rule.idle != nil && rule.idle(c) {
+	if rule.reason == nameIsHidden && saysAVersion(c) {
 		return nil
 	}
 	if rule.kind != Dependencies {
