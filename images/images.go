@@ -20,6 +20,13 @@ type Engine interface {
 	PruneBuildCache(ctx context.Context, ids string, all bool) error
 	// DialHijack opens BuildKit's streams, as the Docker client's method does.
 	DialHijack(ctx context.Context, url, proto string, meta map[string][]string) (net.Conn, error)
+	Images
+	// UserNamespaces reports whether containers have users of their own.
+	UserNamespaces(ctx context.Context) (bool, error)
+}
+
+// Images are what is asked of an engine about images.
+type Images interface {
 	// ImageLabels returns the ID and labels of ref; id is "" when there is no such image.
 	ImageLabels(ctx context.Context, ref string) (id string, labels map[string]string, err error)
 	// ImagesLabelled returns the IDs of the images with this label ("key" or "key=value"), newest first.
@@ -30,8 +37,6 @@ type Engine interface {
 	PullImage(ctx context.Context, ref string) error
 	// RemoveImage removes an image by ID or tag; one that is absent or in use is no error.
 	RemoveImage(ctx context.Context, ref string) error
-	// UserNamespaces reports whether containers have users of their own.
-	UserNamespaces(ctx context.Context) (bool, error)
 }
 
 // A Builder makes and finds the agent's images on one engine. It is safe for concurrent use.

@@ -20,20 +20,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// oldestAPI is the first API version that knows everything a box needs;
-// it came with Docker 20.10.
+// oldestAPI is the first API version that knows everything a box needs; it came with Docker 20.10.
 const oldestAPI = "1.41"
 
-// connectTime bounds the first exchange with an engine, so that one
-// that hangs gets an answer too.
+// connectTime bounds the first exchange with an engine, so that one that hangs gets an answer too.
 const connectTime = 10 * time.Second
 
 // answerTime bounds what an engine needs for the head of an answer. The longest is the removal of a large image on a busy
 // disk.
 const answerTime = 5 * time.Minute
 
-// An Engine is a connection to a Docker engine. It implements
-// images.Engine. It is safe for concurrent use.
+// An Engine is a connection to a Docker engine. It implements images.Engine. It is safe for concurrent use.
 type Engine struct {
 	api *client.Client
 	// seccomp is the boxes' system call filter, as JSON.
@@ -50,20 +47,17 @@ type Info struct {
 	APIVersion string
 	// Runtimes are the names that a Spec may ask for, as "runc", "runsc".
 	Runtimes []string
-	// RuncVersion is that of runc, as "1.1.5" with a distribution's
-	// additions.
+	// RuncVersion is that of runc, as "1.1.5" with a distribution's additions.
 	RuncVersion string
 	// StorageDriver keeps the images, as "overlay2".
 	StorageDriver string
-	// BackingFilesystem is what the driver stands on, as "extfs" or "xfs"; ""
-	// when the driver does not tell.
+	// BackingFilesystem is what the driver stands on, as "extfs" or "xfs"; "" when the driver does not tell.
 	BackingFilesystem string
 	// CgroupVersion is "1" or "2".
 	CgroupVersion string
 	// Root is the engine's data directory.
 	Root string
-	// FreeBytes is the space left on the file system of Root, or -1 when
-	// it cannot be told, as with a remote engine.
+	// FreeBytes is the space left on the file system of Root, or -1 when it cannot be told, as with a remote engine.
 	FreeBytes int64
 	// NCPU is how many processors the engine has.
 	NCPU int
@@ -75,9 +69,8 @@ type Info struct {
 	Security []string
 }
 
-// Connect finds the engine by DOCKER_HOST or the default socket and
-// negotiates the API version. When none answers the error is an
-// *UnavailableError that says what to do next.
+// Connect finds the engine by DOCKER_HOST or the default socket and negotiates the API version. When none answers the
+// error is an *UnavailableError that says what to do next.
 //
 // The engine may be on another machine, by TLS as every Docker client does it, or
 // by the user's ssh, which then asks no question.
@@ -120,9 +113,8 @@ func Connect(ctx context.Context) (*Engine, error) {
 	return &Engine{api: api, seccomp: profile}, nil
 }
 
-// transport is how the engine at host is reached. The user's ssh starts docker there
-// and carries its stream; with a terminal it would ask for what it lacks, in the
-// midst of a run.
+// transport is how the engine at host is reached. The user's ssh starts docker there and carries its stream; with a
+// terminal it would ask for what it lacks, in the midst of a run.
 func transport(host string) (client.Opt, error) {
 	if !strings.HasPrefix(host, "ssh://") {
 		return client.FromEnv, nil
@@ -193,9 +185,8 @@ func driverStatus(sys system.Info, heading string) string {
 	return ""
 }
 
-// runcVersion finds the version of runc among the engine's components.
-// When it has none there, the commit, which for distributions is often
-// the package's version, has to do.
+// runcVersion finds the version of runc among the engine's components. When it has none there, the commit, which for
+// distributions is often the package's version, has to do.
 func runcVersion(sys system.Info, version types.Version) string {
 	for _, component := range version.Components {
 		if component.Name == "runc" && component.Version != "" {
@@ -215,9 +206,8 @@ func (e *Engine) freeBytes(root string) int64 {
 	return int64(st.Bavail) * int64(st.Bsize)
 }
 
-// local reports whether the engine is reached by a socket file. That
-// may still lead elsewhere (a forwarded socket), so local is a
-// necessary condition only.
+// local reports whether the engine is reached by a socket file. That may still lead elsewhere (a forwarded socket), so
+// local is a necessary condition only.
 func (e *Engine) local() bool {
 	host, err := url.Parse(e.api.DaemonHost())
 	return err == nil && strings.HasPrefix(host.Scheme, "unix")

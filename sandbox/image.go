@@ -18,15 +18,13 @@ import (
 	"github.com/docker/docker/api/types/image"
 )
 
-// How often, and how long after another, an image is asked about that another process
-// may be removing.
+// How often, and how long after another, an image is asked about that another process may be removing.
 const (
 	inspectTries = 10
 	inspectPause = 100 * time.Millisecond
 )
 
-// DialHijack opens a stream to the engine, such as BuildKit's /grpc and
-// /session.
+// DialHijack opens a stream to the engine, such as BuildKit's /grpc and /session.
 func (e *Engine) DialHijack(ctx context.Context, url, proto string, meta map[string][]string) (net.Conn, error) {
 	conn, err := hijacked(ctx, url, func() (net.Conn, error) { return e.api.DialHijack(ctx, url, proto, meta) })
 	if err != nil {
@@ -35,8 +33,7 @@ func (e *Engine) DialHijack(ctx context.Context, url, proto string, meta map[str
 	return conn, nil
 }
 
-// ImageLabels returns the ID and labels of ref; id is "" when there is
-// no such image.
+// ImageLabels returns the ID and labels of ref; id is "" when there is no such image.
 func (e *Engine) ImageLabels(ctx context.Context, ref string) (id string, labels map[string]string, err error) {
 	img, err := e.inspectImage(ctx, ref)
 	if errdefs.IsNotFound(err) {
@@ -67,11 +64,9 @@ func (e *Engine) inspectImage(ctx context.Context, ref string) (img image.Inspec
 	return img, err
 }
 
-// ImagesLabelled returns the IDs of the images with this label ("key"
-// or "key=value"), newest first.
+// ImagesLabelled returns the IDs of the images with this label ("key" or "key=value"), newest first.
 func (e *Engine) ImagesLabelled(ctx context.Context, label string) ([]string, error) {
-	// All: an image that lost its tag, or that another one is built on,
-	// counts too.
+	// All: an image that lost its tag, or that another one is built on, counts too.
 	list, err := e.api.ImageList(ctx, image.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", label))})
 	if err != nil {
 		return nil, e.wrap("list images labelled "+label, err)
@@ -134,8 +129,7 @@ func (e *Engine) TagImage(ctx context.Context, image, ref string) error {
 	return e.wrap("tag image "+ref, e.api.ImageTag(ctx, image, ref))
 }
 
-// RemoveImage removes an image by ID or tag; one that is absent or in
-// use is no error. An ID loses all its tags.
+// RemoveImage removes an image by ID or tag; one that is absent or in use is no error. An ID loses all its tags.
 func (e *Engine) RemoveImage(ctx context.Context, ref string) error {
 	_, err := e.api.ImageRemove(ctx, ref, image.RemoveOptions{PruneChildren: true})
 	if errdefs.IsConflict(err) {
@@ -144,17 +138,15 @@ func (e *Engine) RemoveImage(ctx context.Context, ref string) error {
 	if err == nil || errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
 		return nil
 	}
-	// Of two removals at the same time the engine tells one that the ID is unrecognized,
-	// as an error of its own.
+	// Of two removals at the same time the engine tells one that the ID is unrecognized, as an error of its own.
 	if _, gone := e.inspectImage(ctx, ref); errdefs.IsNotFound(gone) {
 		return nil
 	}
 	return e.wrap("remove image "+ref, err)
 }
 
-// removeTags removes an image that is named by ID and has several tags:
-// the engine wants them gone one by one, unless forced, and force would
-// take the image of a stopped container too.
+// removeTags removes an image that is named by ID and has several tags: the engine wants them gone one by one, unless
+// forced, and force would take the image of a stopped container too.
 func (e *Engine) removeTags(ctx context.Context, id string) error {
 	img, err := e.inspectImage(ctx, id)
 	if err != nil || img.ID != id || len(img.RepoTags) < 2 {
@@ -168,9 +160,8 @@ func (e *Engine) removeTags(ctx context.Context, id string) error {
 	return nil
 }
 
-// drain reads the engine's progress messages to their end and returns
-// the error among them: the HTTP status is long sent when a pull goes
-// wrong.
+// drain reads the engine's progress messages to their end and returns the error among them: the HTTP status is long
+// sent when a pull goes wrong.
 func drain(progress io.ReadCloser) error {
 	defer progress.Close()
 	messages := json.NewDecoder(progress)

@@ -88,7 +88,7 @@ func record(t *testing.T) *recorder {
 // runs already, no volume, and no build of a Dockerfile.
 var engineCalls = regexp.MustCompile(`^(HEAD|GET) /_ping$|^GET /(info|version|containers/json|images/json)$` +
 	`|^GET /(images|containers)/[^/]+/json$|^POST /(session|grpc)$|^DELETE /(images|containers)/[^/]+$` +
-	`|^POST /containers/(create|[^/]+/(attach|start|wait|kill))$|^POST /images/[^/]+/tag$`)
+	`|^POST /containers/(create|[^/]+/(attach|start|wait|kill))$|^POST /images/[^/]+/tag$|^POST /build/prune$`)
 
 // A workspace brings files that mean something to an engine, and each of them
 // is content and nothing else. What the agent asks of the engine is little, the

@@ -51,7 +51,7 @@ func TestTheLogTellsAllThatARunDid(t *testing.T) {
 	from := 0
 	for _, next := range []string{
 		"state agent queued", "state agent analyzing", "engine agent GET /images/", "state agent planning", "state agent proposing",
-		"model gemini/m propose/1 .*tokens_in", "state agent verifying", "engine agent POST /containers/[0-9a-f]{64}/start .*204", "tool box [0-9a-f]{12} /", "gate agent ",
+		"model gemini/m propose/1 .*tokens_in", "state agent verifying", "tool box [0-9a-f]{12} /", "gate agent ",
 		"policy agent .github/workflows/ci.yml .*blocks\": true", "state agent awaiting_approval", "approval --yes apply", "state agent promoting",
 		"state agent promoted .*pass", "model gemini/m ",
 	} {
@@ -60,6 +60,13 @@ func TestTheLogTellsAllThatARunDid(t *testing.T) {
 			t.Fatalf("%s is missing, or too early:\n%s", next, log)
 		}
 		from += at[1]
+	}
+	// A box starts beside what is done meanwhile, and before anything runs in it.
+	for _, m := range regexp.MustCompile(`(?m)^tool box ([0-9a-f]{12}) /`).FindAllStringSubmatchIndex(log, -1) {
+		box := log[m[2]:m[3]]
+		if at := regexp.MustCompile(`(?m)^engine agent POST /containers/` + box + `[0-9a-f]{52}/start .*204`).FindStringIndex(log); at == nil || at[0] > m[0] {
+			t.Errorf("box %s works before it has started:\n%s", box, log)
+		}
 	}
 	if !regexp.MustCompile(`(?m)^egress box of \S*smoke GET refused.invalid .*"allowed": false`).MatchString(log) {
 		t.Errorf("what the program asked for is missing:\n%s", log)
