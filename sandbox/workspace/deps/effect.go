@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
-	"golang.org/x/mod/modfile"
 
 	"agent/sandbox/workspace/lazyregexp"
 )
@@ -172,7 +171,7 @@ func splitModule(text []byte) (parts, error) {
 		return parts{}, err
 	}
 	p := parts{rest: map[string]any{}}
-	add := func(directive string, words []string) {
+	eachDirective(f, func(directive string, words []string) {
 		switch {
 		case directive == "retract":
 		case directive == "go" && len(words) == 1:
@@ -180,17 +179,7 @@ func splitModule(text []byte) (parts, error) {
 		default:
 			p.rest[directive+" "+strings.Join(words, " ")] = true
 		}
-	}
-	for _, x := range f.Syntax.Stmt {
-		switch x := x.(type) {
-		case *modfile.Line:
-			add(x.Token[0], x.Token[1:])
-		case *modfile.LineBlock:
-			for _, line := range x.Line {
-				add(x.Token[0], line.Token)
-			}
-		}
-	}
+	})
 	return p, nil
 }
 

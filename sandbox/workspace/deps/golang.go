@@ -51,17 +51,22 @@ func listModule(text []byte) (packages, error) {
 			found.add(directive+" "+strings.Join(words, " "), "")
 		}
 	}
+	eachDirective(f, rest)
+	return found, nil
+}
+
+// eachDirective calls do for each line of a go.mod, with its directive and the words behind it, in blocks or not.
+func eachDirective(f *modfile.File, do func(directive string, words []string)) {
 	for _, x := range f.Syntax.Stmt {
 		switch x := x.(type) {
 		case *modfile.Line:
-			rest(x.Token[0], x.Token[1:])
+			do(x.Token[0], x.Token[1:])
 		case *modfile.LineBlock:
 			for _, line := range x.Line {
-				rest(x.Token[0], line.Token)
+				do(x.Token[0], line.Token)
 			}
 		}
 	}
-	return found, nil
 }
 
 // listSums lists which versions a go.sum has the content of.

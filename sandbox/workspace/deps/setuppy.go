@@ -7,22 +7,22 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// otherEncoding matches the head of a file that is not read as UTF-8, in which other bytes than those seen are quotes.
-// (peps.python.org/pep-0263)
-var otherEncoding = lazyregexp.New(`^(?:.*[\r\n]+)?.*coding[:=][ \t]*(?:[^uU \t]|[uU](?:[^tT]|[tT](?:[^fF]|[fF][-_]?(?:[^8-]|-[^8]))))`)
+// encoding matches what one of the first two lines says of how the bytes are to be read. (peps.python.org/pep-0263)
+var encoding = lazyregexp.New(`^(?:[^\r\n]*(?:\r\n|\r|\n))?[^\r\n]*coding[:=][ \t]*([-\w.]+)`)
 
 // setupWithoutWords is the text of a setup.py without its comments and without the arguments of setup() that only say
 // what the project is, as far as these are texts or lists of texts: nothing else of the file is read, since it is a
 // program. ok is false for what is no Python, or too odd to say.
 func setupWithoutWords(text string) (rest string, ok bool) {
-	if otherEncoding.MatchString(text) {
-		return "", false
+	if m := encoding.FindStringSubmatch(text); m != nil && !slices.Contains([]string{"utf-8", "utf8", "ascii"}, strings.ToLower(m[1])) {
+		return "", false // other bytes than those seen here may be quotes
 	}
 	var (
 		b     strings.Builder
 		calls []bool // for each open bracket, whether it is that of setup()
 		last  string // the name that was read last, where nothing but space came after it
 		s     = pythonScanner{text: text}
+		head  = firstLines(text)
 	)
 	for s.at < len(text) {
 		from := s.at
@@ -32,7 +32,7 @@ func setupWithoutWords(text string) (rest string, ok bool) {
 		}
 		word := text[from:s.at]
 		switch {
-		case kind == pythonComment && strings.Count(text[:from], "\n") > 1: // the first lines may name an interpreter or an encoding
+		case kind == pythonComment && from >= head:
 			continue
 		case kind == pythonSpace:
 			b.WriteString(word)
@@ -57,6 +57,13 @@ func setupWithoutWords(text string) (rest string, ok bool) {
 	return b.String(), len(calls) == 0
 }
 
+// firstLines is the length of the two lines whose comments may name an interpreter or an encoding.
+func firstLines(text string) int {
+	one := strings.Index(text, "\n") + 1
+	return one + strings.Index(text[one:], "\n") + 1
+}
+
+// A pythonKind is what a word of a Python text is.
 type pythonKind int
 
 const (
