@@ -85,11 +85,11 @@ ENGINE_LOG   = /var/log/agent-dockerd.log
 test: ## the tests, with the race detector, on the real engine and the real database
 	@$(MAKE) --no-print-directory -j 2 ready raced
 	@mkdir -p bin
-	@code=0; \
+	@code=0; before=$$(cat $(ENGINE_LOG) 2>/dev/null | wc -l); \
 	$(TESTING) --jsonfile bin/others.json -- $(TESTED) -p 2 $(OTHERS) || code=$$?; \
 	$(TESTING) --jsonfile bin/boxes.json -- $(TESTED) -p 1 $(BOXES) || code=$$?; \
 	cat bin/others.json bin/boxes.json >bin/test.json; \
-	[ $$code = 0 ] || ! [ -r $(ENGINE_LOG) ] || grep -aEA 12 '^(panic|fatal error|engine: dockerd ended)|level=fatal' $(ENGINE_LOG) | tail -n 60; \
+	[ $$code = 0 ] || ! [ -r $(ENGINE_LOG) ] || tail -n +$$((before + 1)) $(ENGINE_LOG) | grep -aEA 12 '^(panic|fatal error|engine: dockerd ended)|level=fatal' | tail -n 60; \
 	echo 'the ten slowest tests:'; $(GO) run $(GOTESTSUM) tool slowest --jsonfile bin/test.json --num 10; exit $$code
 
 # Where cases of one kind are many and each takes a box or a run of its own, `make test` tries every second one or fewer.

@@ -153,7 +153,8 @@ func TestGoInABoxCompilesOnlyWhatIsNew(t *testing.T) {
 	t.Parallel()
 	_, img, engine := newBuilder(t)
 	id := engine.create(t, &container.Config{Image: img.ID, NetworkDisabled: true, Cmd: []string{"/bin/sh", "-euc", `
-		mkdir /tmp/m; cd /tmp/m
+		export HOME=/tmp/home
+		mkdir $HOME /tmp/m; cd /tmp/m
 		printf 'module m\n\ngo 1.26\n' >go.mod
 		printf 'package m\n\nimport "net/http"\n\nfunc unused() { _ = http.StatusOK }\n' >m.go
 		printf 'package m\n\nimport "testing"\n\nfunc TestM(*testing.T) {}\n' >m_test.go
@@ -162,6 +163,8 @@ func TestGoInABoxCompilesOnlyWhatIsNew(t *testing.T) {
 		[ "$(/usr/local/bin/go env GOPROXY) $(GOPROXY=direct /usr/local/bin/go env GOPROXY)" = "off direct" ]
 		for command in 'build' 'vet' 'vet -json' 'test'; do $go go $command -x . 2>&1; done
 		$go staticcheck . && exit 1
+		sleep 1
+		echo "at home: $(find $HOME -type f)"
 		echo end`}}, &container.HostConfig{
 		CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"}, ReadonlyRootfs: true,
 		Tmpfs:     map[string]string{"/tmp": "exec,size=64m,uid=10001"},
@@ -180,7 +183,7 @@ func TestGoInABoxCompilesOnlyWhatIsNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := out.String()
-	for _, want := range []string{"-p m ", "ok  \tm", "func unused is unused (U1000)", "end\n"} {
+	for _, want := range []string{"-p m ", "ok  \tm", "func unused is unused (U1000)", "at home: /tmp/home/.config/go/telemetry/mode\nend\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in what Go says", want)
 		}

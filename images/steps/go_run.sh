@@ -8,8 +8,11 @@
 export PATH="/usr/lib/go-1.26/bin:/usr/lib/agent/go:${PATH:-/usr/local/bin:/usr/bin:/bin}"
 cgo=0
 [ ! -e /usr/lib/agent-go/cgo ] || cgo=1 # what is imported needs it, and there is a compiler for it
-export CGO_ENABLED="${CGO_ENABLED:-$cgo}" GOENV=off GOFLAGS="${GOFLAGS:--buildvcs=false}" GOPROXY="${GOPROXY:-off}" GOSUMDB="${GOSUMDB:-off}" GOTELEMETRY=off GOTOOLCHAIN=local
+export CGO_ENABLED="${CGO_ENABLED:-$cgo}" GOENV=off GOFLAGS="${GOFLAGS:--buildvcs=false}" GOPROXY="${GOPROXY:-off}" GOSUMDB="${GOSUMDB:-off}" GOTOOLCHAIN=local
 export GOPATH="${GOPATH:-/tmp/go}" GOCACHE="${GOCACHE:-/tmp/go-cache}" STATICCHECK_CACHE="${STATICCHECK_CACHE:-/tmp/staticcheck-cache}"
+# Go counts how it is used in a process that goes on behind a command that ended. Only this file keeps it from that.
+counts="${XDG_CONFIG_HOME:-${HOME:-/nowhere}/.config}/go/telemetry"
+[ -e "$counts/mode" ] || { mkdir -p "$counts" && echo off >"$counts/mode"; } 2>/dev/null || :
 # Modules of a workspace, where any are installed.
 [ ! -d /deps/go ] || export GOMODCACHE="${GOMODCACHE:-/deps/go}"
 
