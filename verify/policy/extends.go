@@ -183,11 +183,13 @@ func (c *configSet) addFile(from, stem string, ends []string) {
 	for _, stem := range stems {
 		for _, end := range ends {
 			p := stem + end
-			if c.named[p] != "" || !c.base.Has(p) && !c.cand.Has(p) || heldByName(p) || len(c.named) >= check.MostFollowed {
+			if c.named[p] != "" || !c.base.Has(p) && !c.cand.Has(p) || blockedByName(p) || len(c.named) >= check.MostFollowed {
 				continue
 			}
 			c.named[p] = from
-			c.todo = append(c.todo, p)
+			if !heldByName(p) { // what builds the program imports the program
+				c.todo = append(c.todo, p)
+			}
 		}
 	}
 }
@@ -195,7 +197,7 @@ func (c *configSet) addFile(from, stem string, ends []string) {
 // followed is what a file may be named by: the patterns of all rules with a mode.
 var followed = sync.OnceValue(func() acting.Set {
 	var all []acting.Pattern
-	for _, rule := range holdRules {
+	for _, rule := range holdRules() {
 		if rule.mode != named.None {
 			all = append(all, rule.covers...)
 		}

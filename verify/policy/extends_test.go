@@ -57,6 +57,7 @@ var extendingCases = []extendingCase{
 	// Files that configuration names for other reasons.
 	{"what is compiled", map[string]string{"tsconfig.json": `{"extends": "./b.json", "include": ["src/a.ts"], "files": ["src/a.ts"]}`, "b.json": "{}", "src/a.ts": ""}, "src/a.ts", false},
 	{"what is compiled, of a list", map[string]string{"tsconfig.json": `{"extends": ["./b.json"], "files": ["./src/a.ts"], "compilerOptions": {"paths": {"x": ["./src/a.ts"]}}}`, "b.json": "{}", "src/a.ts": ""}, "src/a.ts", false},
+	{"what builds, where what tests imports it", map[string]string{"vitest.config.ts": "import vite from './vite.config'", "vite.config.ts": "export default {}"}, "vite.config.ts", true},
 	{"a project's entry", map[string]string{"tsconfig.json": `{"references": [{"path": "./packages/a"}]}`, "packages/a/tsconfig.json": "{}", "packages/a/index.ts": ""}, "packages/a/index.ts", false},
 	{"jest's projects", map[string]string{"jest.config.js": "module.exports = { projects: ['<rootDir>/packages/a'] }", "packages/a/index.js": ""}, "packages/a/index.js", false},
 	{"what is excluded", map[string]string{"ruff.toml": "extend-exclude = [\"src/gen.py\"]\nextend-select = [\"I\"]\n", "src/gen.py": ""}, "src/gen.py", false},

@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"agent/sandbox/workspace"
 	"agent/sandbox/workspace/lang"
@@ -68,10 +69,10 @@ var alsoConfig = []string{"pyproject.toml", "setup.cfg", "package.json"}
 // configuresTools reports whether the tools that judge a patch read their
 // configuration from a file of this name by themselves, wherever it lies.
 func configuresTools(name string) bool {
-	return acting.NewPath(name).In(configPatterns)
+	return acting.NewPath(name).In(configPatterns())
 }
 
-var configPatterns = acting.Compile(slices.Concat(toolConfig, alsoConfig))
+var configPatterns = sync.OnceValue(func() []acting.Pattern { return acting.Compile(slices.Concat(toolConfig, alsoConfig)) })
 
 // heldByName reports whether a change to a file of this name is held, or shown, for its
 // name alone.
@@ -80,73 +81,83 @@ func heldByName(name string) bool {
 	return ok
 }
 
+// blockedByName reports whether such a change waits for an approval for its name alone.
+func blockedByName(name string) bool {
+	rule, _ := ruleFor(name)
+	return rule.block
+}
+
 // holdRules are tried in order; the first that fits a path counts.
-var holdRules = compiled(slices.Concat(
-	[]holdRule{
-		// Above all: a patch must not set the limits and exceptions by which it is
-		// judged, not even for the next run.
-		{kind: Agent, reason: "It configures the agent itself.", block: true, names: []string{"agent.toml", ".agent.toml"}},
-		unseenRule,
-		// Python starts these by itself, in every program and in every tool.
-		{kind: Tooling, reason: "Python runs it at the start of every program that finds it.", block: true, names: []string{"sitecustomize.py", "usercustomize.py", "sitecustomize/", "usercustomize/", "*._pth"}},
-	},
-	// The box can neither prove nor contain what runs elsewhere, with write access and tokens.
-	actingRules(acting.InCI, CI),
-	[]holdRule{
-		{kind: CI, reason: "It runs on the build server, with that server's secrets.", block: true, names: []string{".ci/"}, mode: named.Jobs},
-		// Attributes name filter programs, modules name places to fetch from, and
-		// code owners decide who has to agree.
-		{kind: Git, reason: "It changes what git does with the repository, or who must review.", block: true, mode: named.Commands, names: []string{
-			".gitattributes", ".gitmodules", ".gitconfig", ".lfsconfig", ".mailmap", "codeowners", ".githooks/",
-		}},
-	},
-	// These run on the machine of whoever opens the directory or commits, with the rights
-	// of that person; text for other agents is code to them.
-	actingRules(acting.OnOpen, Tooling),
-	actingRules(acting.OnCommit, Tooling),
-	actingRules(acting.ByAgent, Tooling),
-	[]holdRule{
-		// Scripts of workflows, rules of bots. What people read there acts on nothing.
-		{
-			kind: CI, reason: "Workflows of GitHub, or services that act on the repository, may use it.", block: true, names: []string{".github/"}, mode: named.Jobs,
-			except: []string{"*.md", "*.png", "*.jpg", "*.gif", "*.svg", ".github/issue_template/", ".github/pull_request_template/", ".github/discussion_template/", "funding.yml"},
+var holdRules = sync.OnceValue(func() []holdRule { return compiled(rulesOfNames()) })
+
+// rulesOfNames is the table of holdRules, made when the first changeset is reviewed.
+func rulesOfNames() []holdRule {
+	return slices.Concat(
+		[]holdRule{
+			// Above all: a patch must not set the limits and exceptions by which it is
+			// judged, not even for the next run.
+			{kind: Agent, reason: "It configures the agent itself.", block: true, names: []string{"agent.toml", ".agent.toml"}},
+			unseenRule,
+			// Python starts these by itself, in every program and in every tool.
+			{kind: Tooling, reason: "Python runs it at the start of every program that finds it.", block: true, names: []string{"sitecustomize.py", "usercustomize.py", "sitecustomize/", "usercustomize/", "*._pth"}},
 		},
-		// A new dependency is somebody else's code, fetched after the gates have
-		// passed. Scripts in these files run on installing it.
-		{kind: Dependencies, reason: "It changes what is installed, or scripts that run on installing.", block: true, names: lang.Manifests(), mode: named.Manifest},
-		{kind: Dependencies, reason: "It is code of others, which is built or loaded in the place of their package.", block: true, names: []string{"/vendor/"}},
-		// A gate that is told to look away proves nothing: a patch that needs this
-		// must say so to a person.
-		{kind: Tooling, reason: "It configures the tools that judge the patch.", block: true, names: toolConfig},
-		// A privileged container or a mounted root directory is one line.
-		{kind: Tooling, reason: "It decides what a container may do when it is started with it.", block: true, names: []string{
-			"compose.yaml", "compose.yml", "compose.*.yaml", "compose.*.yml", "docker-compose*.yml", "docker-compose*.yaml",
-		}},
-		// These run in the box as well, so the gates have seen what they do there.
-		// They are shown because they also run where there is no box.
-		{kind: Tooling, reason: "It runs whenever the project is built or tested.", names: []string{
-			"makefile", "gnumakefile", "*.mk", "justfile", "taskfile.yml", "rakefile", "cmakelists.txt", "conftest.py",
-			"dockerfile", "dockerfile.*", "*.dockerfile", "containerfile", "vite.config.*", "webpack.config.*", "rollup.config.*", "next.config.*", "gulpfile.*", "gruntfile.*",
-			"astro.config.*", "svelte.config.*", "nuxt.config.*", "metro.config.*", "postcss.config.*", "tailwind.config.*", "/.eleventy.js",
-			"angular.json", "nx.json", "turbo.json", "lerna.json", "/mkdocs.yml", "book.toml", "docs/conf.py", "sconstruct", "/wscript", "meson.build",
-			"xmake.lua", "magefile.go", "guardfile", "thorfile", "/dodo.py", "/fabfile.py", "tiltfile", "skaffold.yaml", "docker-bake.hcl", "docker-bake.json", "mprocs.yaml",
-			"cmakepresets.json", "cmakeuserpresets.json", "buf.gen.yaml",
-		}},
-	},
-	actingRules(acting.OnInstall, Dependencies),
-	[]holdRule{
-		// It is loaded or linked where it is found, be it in the place of a module of that name.
-		{kind: Runner, reason: "It is machine code or assembly, which nothing here reads, and programs that find it load or link it.", block: true, names: []string{
-			"*.so", "*.so.*", "*.pyd", "*.dll", "*.dylib", "*.node", "*.a", "*.o", "*.obj", "*.lib", "*.syso", "*.s", "*.asm", "*.jar", "*.class", "*.whl", "*.egg", "*.exe",
-			"*.wasm", "*.phar", "*.war", "*.ear", "*.apk", "*.deb", "*.rpm", "*.msi", "*.pkl", "*.pickle", "*.joblib",
-		}},
-		// The table of what acts can never be whole, and tools keep what they act by at the top, in names that a listing does
-		// not show. So one is ordinary only where it is known to be.
-		{
-			kind: Tooling, reason: nameIsHidden, block: true, names: []string{"/.*/"}, except: plainHidden,
+		// The box can neither prove nor contain what runs elsewhere, with write access and tokens.
+		actingRules(acting.InCI, CI),
+		[]holdRule{
+			{kind: CI, reason: "It runs on the build server, with that server's secrets.", block: true, names: []string{".ci/"}, mode: named.Jobs},
+			// Attributes name filter programs, modules name places to fetch from, and
+			// code owners decide who has to agree.
+			{kind: Git, reason: "It changes what git does with the repository, or who must review.", block: true, mode: named.Commands, names: []string{
+				".gitattributes", ".gitmodules", ".gitconfig", ".lfsconfig", ".mailmap", "codeowners", ".githooks/",
+			}},
 		},
-	},
-))
+		// These run on the machine of whoever opens the directory or commits, with the rights
+		// of that person; text for other agents is code to them.
+		actingRules(acting.OnOpen, Tooling),
+		actingRules(acting.OnCommit, Tooling),
+		actingRules(acting.ByAgent, Tooling),
+		[]holdRule{
+			// Scripts of workflows, rules of bots. What people read there acts on nothing.
+			{
+				kind: CI, reason: "Workflows of GitHub, or services that act on the repository, may use it.", block: true, names: []string{".github/"}, mode: named.Jobs,
+				except: []string{"*.md", "*.png", "*.jpg", "*.gif", "*.svg", ".github/issue_template/", ".github/pull_request_template/", ".github/discussion_template/", "funding.yml"},
+			},
+			// A new dependency is somebody else's code, fetched after the gates have
+			// passed. Scripts in these files run on installing it.
+			{kind: Dependencies, reason: "It changes what is installed, or scripts that run on installing.", block: true, names: lang.Manifests(), mode: named.Manifest},
+			{kind: Dependencies, reason: "It is code of others, which is built or loaded in the place of their package.", block: true, names: []string{"/vendor/"}},
+			// A gate that is told to look away proves nothing: a patch that needs this
+			// must say so to a person.
+			{kind: Tooling, reason: "It configures the tools that judge the patch.", block: true, names: toolConfig},
+			// A privileged container or a mounted root directory is one line.
+			{kind: Tooling, reason: "It decides what a container may do when it is started with it.", block: true, names: []string{
+				"compose.yaml", "compose.yml", "compose.*.yaml", "compose.*.yml", "docker-compose*.yml", "docker-compose*.yaml",
+			}},
+			// These run in the box as well, so the gates have seen what they do there.
+			// They are shown because they also run where there is no box.
+			{kind: Tooling, reason: "It runs whenever the project is built or tested.", names: []string{
+				"makefile", "gnumakefile", "*.mk", "justfile", "taskfile.yml", "rakefile", "cmakelists.txt", "conftest.py",
+				"dockerfile", "dockerfile.*", "*.dockerfile", "containerfile", "vite.config.*", "webpack.config.*", "rollup.config.*", "next.config.*", "gulpfile.*", "gruntfile.*",
+				"astro.config.*", "svelte.config.*", "nuxt.config.*", "metro.config.*", "postcss.config.*", "tailwind.config.*", "/.eleventy.js",
+				"angular.json", "nx.json", "turbo.json", "lerna.json", "/mkdocs.yml", "book.toml", "docs/conf.py", "sconstruct", "/wscript", "meson.build",
+				"xmake.lua", "magefile.go", "guardfile", "thorfile", "/dodo.py", "/fabfile.py", "tiltfile", "skaffold.yaml", "docker-bake.hcl", "docker-bake.json", "mprocs.yaml",
+				"cmakepresets.json", "cmakeuserpresets.json", "buf.gen.yaml",
+			}},
+		},
+		actingRules(acting.OnInstall, Dependencies),
+		[]holdRule{
+			// It is loaded or linked where it is found, be it in the place of a module of that name.
+			{kind: Runner, reason: "It is machine code or assembly, which nothing here reads, and programs that find it load or link it.", block: true, names: []string{
+				"*.so", "*.so.*", "*.pyd", "*.dll", "*.dylib", "*.node", "*.a", "*.o", "*.obj", "*.lib", "*.syso", "*.s", "*.asm", "*.jar", "*.class", "*.whl", "*.egg", "*.exe",
+				"*.wasm", "*.phar", "*.war", "*.ear", "*.apk", "*.deb", "*.rpm", "*.msi", "*.pkl", "*.pickle", "*.joblib",
+			}},
+			// The table of what acts can never be whole, and tools keep what they act by at the top, in names that a listing does
+			// not show. So one is ordinary only where it is known to be.
+			{
+				kind: Tooling, reason: nameIsHidden, block: true, names: []string{"/.*/"}, except: plainHidden,
+			},
+		})
+}
 
 // plainHidden are names at the top that no tool acts by on its own: .github has a rule itself, sites are built by some, others say what is left out, how text looks and which version is meant,
 // or are there to be copied.
@@ -176,11 +187,11 @@ func ruleFor(name string) (holdRule, bool) {
 		return holdRule{}, false
 	}
 	p := acting.NewPath(name)
-	i := slices.IndexFunc(holdRules, func(rule holdRule) bool { return p.In(rule.covers) && !p.In(rule.leaves) })
+	i := slices.IndexFunc(holdRules(), func(rule holdRule) bool { return p.In(rule.covers) && !p.In(rule.leaves) })
 	if i < 0 {
 		return holdRule{}, false
 	}
-	return holdRules[i], true
+	return holdRules()[i], true
 }
 
 // unseenRule holds what lies where no scan looks: among installed dependencies, byte code and caches. A tool may believe it, and nobody

@@ -53,7 +53,10 @@ var acts = map[string]string{
 		.github/agents/x.md .github/hooks/x.json .codebuddy/rules/x.md CODEBUDDY.md IFLOW.md
 		.iflow/settings.json skills/x/SKILL.md .env.leave .lite_project.lua .lazy.lua
 		.bsp/sbt.json .kateproject .user.ini .Renviron sitecustomize/__init__.py
-		usercustomize/x.py python312._pth rust-analyzer.toml omnisharp.json greptile.json .greptile/rules.md ellipsis.yaml .sourcery.yaml best_practices.md`,
+		usercustomize/x.py python312._pth rust-analyzer.toml omnisharp.json greptile.json .greptile/rules.md ellipsis.yaml .sourcery.yaml best_practices.md
+		bin/activate-hermit bin/hermit bin/hermit.hcl bin/.go-1.26.0.pkg aqua.yaml pkgx.yaml guix.scm manifest.scm nim.cfg src/shop.nim.cfg
+		config.nims src/shop.nims graphql.config.js graphql.config.yml apollo.config.ts cspell.config.js cspell.config.mts uno.config.ts
+		Shop.uproject Plugins/Shop.uplugin project.godot addons/shop/plugin.cfg nbproject/project.xml`,
 	Dependencies: `.yarn/releases/yarn-4.9.2.cjs .yarn/plugins/x.cjs .yarn/sdks/typescript/lib/tsc.js
 		.pnp.cjs .pnp.loader.mjs .pnpmfile.mjs patches/left-pad+1.3.0.patch
 		patches/left-pad@1.3.0.patch binding.gyp rush.json
@@ -71,7 +74,9 @@ var acts = map[string]string{
 		stack.yaml rebar.config pubspec.yaml Package.swift Package.resolved Podfile
 		x.podspec Makefile.PL cpanfile renv.lock renv/activate.R x.opam x.rockspec
 		build.zig.zon conanfile.py vcpkg.json .terraform.lock.hcl paket.dependencies paket.lock
-		requirements.lock requirements-dev.lock debian/postinst debian/shop.prerm debian/rules Berksfile Cartfile Cartfile.resolved`,
+		requirements.lock requirements-dev.lock debian/postinst debian/shop.prerm debian/rules Berksfile Cartfile Cartfile.resolved
+		bower.json Packages/manifest.json Packages/packages-lock.json symfony.lock dub.json dub.sdl shop.nimble nimble.lock shard.yml shard.lock
+		spago.yaml spago.dhall elm.json shadow-cljs.edn build.boot ivy.xml ionic.config.json hook/build.dart`,
 }
 
 // ordinary are names of source and documentation, some like those of acts.
@@ -98,13 +103,14 @@ const ordinary = `.dockerignore .npmignore .cursorignore .gitkeep .nvmrc .python
 		test/fixtures/input.json testdata/a.golden src/Mod.hs x.tf x.nix
 		examples/mise/README.md docs/mise.md docs/opencode.md src/opencode.ts
 		assets/gradle.png docs/procfile.md src/travis.py lib/circleci/api.rb
-		notebooks/x.ipynb migrations/1.sql proto/x.proto`
+		notebooks/x.ipynb migrations/1.sql proto/x.proto public/manifest.json cspell.json cspell.config.yaml
+		src/app.config.ts bin/hermit.py src/hooks/build.dart docs/release.toml lib/_service/x.py src/project.toml`
 
 // TestFilesThatActOutsideAreHeld feeds each name as it is, in a directory where tools read it there too, and as
 // file systems take for the same.
 func TestFilesThatActOutsideAreHeld(t *testing.T) {
 	t.Parallel()
-	rooted := strings.Fields(".github/mergify.yml app.yaml default.nix .rules WORKSPACE tools/bazel azure.yaml ellipsis.yaml best_practices.md")
+	rooted := strings.Fields(".github/mergify.yml app.yaml default.nix .rules WORKSPACE tools/bazel azure.yaml ellipsis.yaml best_practices.md _service release.toml project.toml bin/pre_compile bin/post_compile clevercloud/python.json")
 	for kind, names := range acts {
 		for _, name := range strings.Fields(names) {
 			variants := []string{name, strings.ToLower(name), strings.ReplaceAll(name, "/", `\`), name + ".", strings.ReplaceAll(name, "/", " /"), name[:1] + "\u200c" + name[1:]}

@@ -58,13 +58,22 @@ var inCI = []Row{
 	{"Digger", []string{"digger.yml", "digger.yaml"}, "Digger runs its commands on the build server, with the keys of the infrastructure.", "https://docs.digger.dev/ce/reference/digger.yml"},
 	{"Qodana", []string{"qodana.yaml", "qodana.yml"}, "Qodana runs its commands, and installs plugins that it names, on the build server.", "https://www.jetbrains.com/help/qodana/qodana-yaml.html"},
 	{"Changesets", []string{".changeset/config.json"}, "Changesets makes releases by it, with code that it names.", "https://github.com/changesets/changesets/blob/main/docs/config-file-options.md"},
+	{"bors", []string{"bors.toml"}, "bors merges changes by it.", "https://bors.tech/documentation/"},
+	{"Wercker", []string{"wercker.yml"}, "It runs on the build server, with that server's secrets.", "https://devcenter.wercker.com/"},
+	{"Shippable", []string{"shippable.yml"}, "It runs on the build server, with that server's secrets.", "https://github.com/Shippable"},
+	{"Packit", []string{"packit.yaml", "packit.yml"}, "Packit runs its commands where packages are built.", "https://packit.dev/docs/configuration"},
+	{"Snapcraft", []string{"snapcraft.yaml"}, "Snapcraft runs its commands where the package is built.", "https://documentation.ubuntu.com/snapcraft/stable/"},
+	{"Open Build Service", []string{"/_service"}, "The Open Build Service runs the services that it names.", "https://openbuildservice.org/help/manuals/obs-user-guide/"},
+	{"conda-forge", []string{"conda-forge.yml", "recipe/meta.yaml"}, "conda-forge builds by it, with commands of it.", "https://conda-forge.org/docs/maintainer/conda_forge_yml/"},
+	{"git-cliff", []string{"cliff.toml"}, "git-cliff runs its commands when a release is made.", "https://git-cliff.org/docs/configuration/"},
+	{"cargo-release", []string{"/release.toml"}, "cargo-release runs its hook when a release is made.", "https://github.com/crate-ci/cargo-release/blob/master/docs/reference.md"},
 }
 
 // onHosts are what hosts build and start a program by.
 var onHosts = []Row{
 	{"Netlify", []string{"netlify.toml"}, "Netlify runs its commands when something is pushed.", "https://docs.netlify.com/build/configure-builds/file-based-configuration/"},
-	{"Vercel", []string{"vercel.json", "vercel.ts"}, "Vercel runs its commands when something is pushed.", "https://vercel.com/docs/project-configuration"},
-	{"Heroku", []string{"procfile", "heroku.yml"}, "Heroku runs its commands when something is pushed.", "https://devcenter.heroku.com/articles/procfile"},
+	{"Vercel", []string{"vercel.json", "vercel.ts", "now.json"}, "Vercel runs its commands when something is pushed.", "https://vercel.com/docs/project-configuration"},
+	{"Heroku", []string{"procfile", "heroku.yml", "/bin/pre_compile", "/bin/post_compile", "aptfile"}, "Heroku runs its commands when something is pushed.", "https://devcenter.heroku.com/articles/procfile"},
 	{"Heroku apps", []string{"/app.json"}, "Heroku runs its scripts, and buildpacks that it names, when an app is made of the project.", "https://devcenter.heroku.com/articles/app-json-schema"},
 	{
 		"Azure Developer CLI",
@@ -87,4 +96,12 @@ var onHosts = []Row{
 	{"Cloudflare Workers", []string{"wrangler.toml", "wrangler.json", "wrangler.jsonc"}, "Wrangler runs its build command, with the rights of who deploys.", "https://developers.cloudflare.com/workers/wrangler/configuration/"},
 	{"Firebase", []string{"firebase.json", ".firebaserc"}, "Firebase runs its hooks, with the rights of who deploys.", "https://firebase.google.com/docs/cli"},
 	{"Pulumi", []string{"pulumi.yaml", "pulumi.yml"}, "Pulumi loads the plugins that it names, with the rights of who deploys.", "https://www.pulumi.com/docs/iac/concepts/projects/project-file/"},
+	{"Buildpacks", []string{"/project.toml"}, "Cloud Native Buildpacks fetch and run what it names.", "https://buildpacks.io/docs/reference/config/project-descriptor/"},
+	{"CapRover", []string{"captain-definition"}, "CapRover builds and runs what it says.", "https://caprover.com/docs/captain-definition-file.html"},
+	{"Zeabur", []string{"zeabur.json", "zbpack.json"}, "Zeabur runs its commands when something is pushed.", "https://zeabur.com/docs"},
+	{"AWS App Runner", []string{"apprunner.yaml"}, "App Runner runs its commands when something is pushed.", "https://docs.aws.amazon.com/apprunner/latest/dg/config-file.html"},
+	{"AWS SAM", []string{"samconfig.toml", "samconfig.yaml"}, "SAM builds and deploys by it, with the rights of who deploys.", "https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/serverless-sam-cli-config.html"},
+	{"AWS CDK", []string{"cdk.json"}, "CDK runs its command, with the rights of who deploys.", "https://docs.aws.amazon.com/cdk/v2/guide/cli.html"},
+	{"Scalingo", []string{"scalingo.json"}, "Scalingo runs its scripts when an app is made of the project.", "https://doc.scalingo.com/platform/app/app-manifest"},
+	{"Clever Cloud", []string{"/clevercloud/"}, "Clever Cloud builds and runs what it says.", "https://www.clever.cloud/developers/doc/"},
 }
