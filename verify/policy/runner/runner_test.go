@@ -32,7 +32,7 @@ func whatsOf(family lang.Family, lines []lang.Line) (found []string) {
 
 func TestEachFamilyHasEachSentenceOnce(t *testing.T) {
 	t.Parallel()
-	want := []string{asks, reaches, ends, inspects, replaces, evals, beyond}
+	want := []string{asks, boxed, reaches, ends, inspects, replaces, evals, beyond}
 	total := 0
 	for family := range written {
 		var got []string
