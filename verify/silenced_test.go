@@ -26,7 +26,7 @@ func TestASuppressionBlocksOnlyWhereItHides(t *testing.T) {
 		"fault_of_ruff.py":         {typed, "import os  # noqa: F401\n" + typed, "1"},
 		"fault_of_mypy.py":         {typed, typed + "f(\"\")  # type: ignore\n", "5"},
 		"fault_of_shellcheck.sh":   {"echo hello\n", "# shellcheck disable=SC2154\n[ $undefined = 1 ] && echo hello\n", "1"},
-		"what_no_gate_counts.py":   {typed, typed + "f(1)  # noqa: E501\n", ""},
+		"what_no_gate_counts.py":   {typed, typed + "f(1)  # noqa: B006\n", ""},
 		"by_an_option_of_mypy.py":  {typed, "# mypy: allow-untyped-defs\n" + typed + "def g(x):\n    return x\n", "1"},
 		"option_hides_nothing.py":  {typed, "# mypy: allow-untyped-defs\n" + typed, ""},
 		"by_ruffs_own.py":          {typed, "import os  # ruff: ignore[F401]\n" + typed, "1"},
@@ -35,7 +35,7 @@ func TestASuppressionBlocksOnlyWhereItHides(t *testing.T) {
 		"tool_that_nobody_uses.py": {typed, typed + "f(1)  # pylint: disable=all-of-it\n", ""},
 		"tool_not_asked_here.py":   {typed, typed + "f(1)  # nosec\n", "5"},
 		"of_a_file.py":             {typed, "# ruff: noqa\n" + typed, "1"},
-		"one_hides_one_does.py":    {typed, "import os  # noqa: F401\n" + typed + "f(1)  # noqa: E501\n", "1 8"},
+		"one_hides_one_does.py":    {typed, "import os  # noqa: F401\n" + typed + "f(1)  # noqa: B006\n", "1 8"},
 	}
 	for name, c := range cases {
 		files[name] = c.before

@@ -19,7 +19,7 @@ func TestASuppressionIsTakenOutOfItsLine(t *testing.T) {
 		name, before, after string
 		bare, family        string // "" for what is not measured
 	}{
-		{"a.py", "x = 1\ny = 2\n", "x = 1  # noqa: E501\ny = 2\n", "x = 1\ny = 2\n", "noqa"},
+		{"a.py", "x = 1\ny = 2\n", "x = 1  # noqa: B006\ny = 2\n", "x = 1\ny = 2\n", "noqa"},
 		{"a.py", "x = 1\r\n", "x = f()  # type: ignore[arg-type]\r\n", "x = f()\r\n", "type: ignore"},
 		{"a.py", "x = '# noqa'\n", "x = '# noqa'  # noqa\n", "x = '# noqa'\n", "noqa"},
 		{"a.ts", "f();\n", "// eslint-disable-next-line no-undef\nf();\n", "\nf();\n", "eslint"},
@@ -106,8 +106,8 @@ func TestASuppressionThatHidesNothingOfTheProgramIsShown(t *testing.T) {
 		t.Errorf("one that the program names: %+v", held)
 	}
 	// The sum decides: one of a test that moves into the program is new there.
-	cs := modify("tests/test_a.py", "x = f(1)  # noqa: E501\n", "x = f(1)\n")
-	cs.Changes = append(cs.Changes, modify("a.py", "y = 1\n", "y = f(1)  # noqa: E501\n").Changes...)
+	cs := modify("tests/test_a.py", "x = f(1)  # noqa: B006\n", "x = f(1)\n")
+	cs.Changes = append(cs.Changes, modify("a.py", "y = 1\n", "y = f(1)  # noqa: B006\n").Changes...)
 	if held := ReviewText(cs, nil); len(held) != 1 || !held[0].Block {
 		t.Errorf("moved from a test into the program: %+v", held)
 	}
@@ -144,13 +144,13 @@ func TestTheProjectSaysWhatItChecks(t *testing.T) {
 func TestWhatWasMeasuredIsToldOnce(t *testing.T) {
 	t.Parallel()
 	base := verifytest.Scan(t, map[string]string{"a.py": "x = 1\n"})
-	cs := modify("a.py", "x = 1\n", "x = 1  # noqa: E501\ny = 2  # noqa: E502\n")
+	cs := modify("a.py", "x = 1\n", "x = 1  # noqa: B006\ny = 2  # noqa: B007\n")
 	list, _ := SilencedBy(cs)
 	if len(list) != 2 {
 		t.Fatalf("%+v", list)
 	}
 	holds := Review(t.Context(), base, cs, nil, []Hold{list[1].Harmless()})
-	if len(holds) != 2 || !holds[0].Block || holds[1].Block || !strings.Contains(holds[1].Reason, "E502 (without it") {
+	if len(holds) != 2 || !holds[0].Block || holds[1].Block || !strings.Contains(holds[1].Reason, "B007 (without it") {
 		t.Errorf("%+v", holds)
 	}
 }

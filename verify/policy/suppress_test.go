@@ -277,9 +277,9 @@ func TestAMarkWithoutAnEndIsLookedForOnce(t *testing.T) {
 
 func TestAHoldNamesTheLineThatIsNew(t *testing.T) {
 	t.Parallel()
-	before := "a = 1  # noqa: E501\nb = 1\n"
-	got := weakOf(modify("src/a.py", before, "c = 1\x1b[2J\u202e  # noqa: E501\n"+before))
-	want := []string{"suppression src/a.py Line 1 adds a suppression: c = 1\ufffd[2J\ufffd # noqa: E501"}
+	before := "a = 1  # noqa: B006\nb = 1\n"
+	got := weakOf(modify("src/a.py", before, "c = 1\x1b[2J\u202e  # noqa: B006\n"+before))
+	want := []string{"suppression src/a.py Line 1 adds a suppression: c = 1\ufffd[2J\ufffd # noqa: B006"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
