@@ -36,6 +36,12 @@ var listers = []struct {
 	{"cargo.lock", listLocked},
 	{"go.mod", listModule},
 	{"go.sum", listSums},
+	{"go.work.sum", listSums},
+	{"setup.cfg", listSetup},
+	{"cargo.toml", listCargo},
+	{"pipfile", listPipfile},
+	{"composer.json", listComposer},
+	{"composer.lock", listComposerLock},
 }
 
 // Changes says which packages a change to the manifest or the lock file name
