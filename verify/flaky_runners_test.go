@@ -43,7 +43,7 @@ func TestEveryRunnersFlakyTestIsShownAndNotHeldAgainstThePatch(t *testing.T) {
 				files[p] = text
 			}
 			s := newSite(t, files)
-			m, cache := &mint{Launcher: s.lab.Engine, started: map[string]int{}}, verifytest.NewMemory()
+			m, cache := &mint{Launcher: s.lab.Engine, heads: heads, started: map[string]int{}}, verifytest.NewMemory()
 			cache.Rows[proofKey(s.lab)] = allProved()
 			s.verifier = &Verifier{Boxes: m, Cache: cache}
 			r := s.only(check.GateTests).verify(t, map[string]string{"notes.txt": "two\n"})

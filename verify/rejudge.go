@@ -114,7 +114,7 @@ func (s *session) confirm(ctx context.Context) {
 		count, deadline := map[string]compare.Tally{}, time.Now().Add(s.req.Config.Timeout)
 		for left := trial.Confirmations; !s.results.settled(name, count, left); left-- {
 			give := s.turn(ctx)
-			compare.Count(count, s.repeatOnce(ctx, checkNamed(name), program, ids, deadline))
+			compare.Count(count, s.repeatOnce(ctx, checkNamed(name), program, ids, nil, deadline))
 			give()
 		}
 		if ctx.Err() == nil {

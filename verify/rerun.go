@@ -10,6 +10,7 @@ import (
 
 	"agent/sandbox"
 	"agent/sandbox/workspace"
+	"agent/verify/audit"
 	"agent/verify/check"
 	"agent/verify/compare"
 	"agent/verify/golang"
@@ -37,6 +38,7 @@ func (s *session) repeat(ctx context.Context) {
 		// Otherwise no test is flaky, whatever it does before the patch.
 		if slices.ContainsFunc(again.Suspects, func(one compare.Suspect) bool { return again.Cand[one.Cand].Passed > 0 }) {
 			again.Base = s.repeatsAtOnce(ctx, def, before, deadline)
+			s.repeatWhole(ctx, def, &again, after, deadline)
 		}
 		if ctx.Err() == nil {
 			s.results.repeated(name, again)
@@ -58,7 +60,7 @@ func (s *session) repeatsAlone(ctx context.Context, def check.Check, ids []strin
 	for range maxRepeats {
 		began := time.Now()
 		give := s.turn(ctx)
-		compare.Count(count, s.repeatOnce(ctx, def, s.final, ids, deadline))
+		compare.Count(count, s.repeatOnce(ctx, def, s.final, ids, nil, deadline))
 		give()
 		passed := 0
 		for _, id := range ids {
@@ -80,7 +82,7 @@ func (s *session) repeatsAtOnce(ctx context.Context, def check.Check, ids []stri
 		give := s.turn(ctx)
 		wg.Go(func() {
 			defer give()
-			out := s.repeatOnce(ctx, def, workspace.Changeset{}, ids, deadline)
+			out := s.repeatOnce(ctx, def, workspace.Changeset{}, ids, nil, deadline)
 			mu.Lock()
 			defer mu.Unlock()
 			compare.Count(count, out)
@@ -90,11 +92,22 @@ func (s *session) repeatsAtOnce(ctx context.Context, def check.Check, ids []stri
 	return count
 }
 
-// repeatOnce runs tests in a box of its own. A run that comes to no end of its own has no results.
-func (s *session) repeatOnce(ctx context.Context, def check.Check, cs workspace.Changeset, ids []string, deadline time.Time) (out check.Outcome) {
+// repeatWhole runs all tests with the patch once more, where suspects that now pass on both sides have no part in what it changes.
+func (s *session) repeatWhole(ctx context.Context, def check.Check, again *compare.Repetition, ids []string, deadline time.Time) {
+	lines, ok := audit.Everywhere(s.final)
+	if !ok || !again.Doubtful() || !compare.Apart(s.repeatOnce(ctx, def, s.final, ids, lines, deadline), ids, lines) {
+		return
+	}
+	again.Whole = map[string]compare.Tally{}
+	compare.Count(again.Whole, s.repeatOnce(ctx, def, s.final, nil, nil, deadline))
+}
+
+// repeatOnce runs tests in a box of its own, all if ids is nil, and asks which of lines they execute. A run that comes to no end of its
+// own has no results.
+func (s *session) repeatOnce(ctx context.Context, def check.Check, cs workspace.Changeset, ids []string, lines check.Lines, deadline time.Time) (out check.Outcome) {
 	err := s.withBox(ctx, s.req.layer(), "repeat-", def.Group, func(box *sandbox.Box) {
 		b := s.bench(box, check.NewView(s.req.Base, cs), check.Entry{})
-		b.Only, b.Timeout = ids, time.Until(deadline)
+		b.Only, b.Lines, b.Timeout = ids, lines, time.Until(deadline)
 		if b.Timeout > 0 && (cs.Empty() || box.Apply(ctx, cs) == nil) {
 			out = def.Run(ctx, b)
 		}

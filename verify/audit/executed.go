@@ -125,6 +125,23 @@ func Asked(cs workspace.Changeset) check.Lines {
 	return lines
 }
 
+// Everywhere are the lines of code that a changeset writes, in tests too. ok is false where it changes more than that and
+// prose: a test may hang on what is not there any more, or is no code, without executing any of it.
+func Everywhere(cs workspace.Changeset) (lines check.Lines, ok bool) {
+	lines = check.Lines{}
+	for _, c := range cs.Changes {
+		list := compare.Lines(c)
+		switch {
+		case isProse(c.Path):
+		case c.Op != workspace.Modify && c.Op != workspace.Create || programOf(c) == nil || len(list) == 0:
+			return nil, false
+		default:
+			lines[c.Path] = list
+		}
+	}
+	return lines, len(lines) > 0
+}
+
 // traced is what all that ran and was judged says of the lines that it was asked about. A line is worth
 // no more than the run that executed it: of tests that all fail as before the patch, and of
 // a project that could not be judged before it, none counts.

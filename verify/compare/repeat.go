@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -21,6 +22,8 @@ type Suspect struct{ Base, Cand string }
 type Repetition struct {
 	Suspects   []Suspect
 	Base, Cand map[string]Tally
+	// How all tests ended with the patch once more, by their ID, where that was asked; see Apart.
+	Whole map[string]Tally
 }
 
 // A Tally counts the repeats of one test.
@@ -59,11 +62,48 @@ func Suspects(g check.Gate, base, cand check.Outcome, d check.Diff) []Suspect {
 	return list
 }
 
+// passes reports whether a test passed, each time that it was run.
+func (t Tally) passes() bool { return t.Passed > 0 && t.Failed == 0 }
+
+// Doubtful reports whether all suspects pass on both sides now, each time: what failed once, in a run of all tests, may
+// have failed for want of time or for what ran beside it.
+func (r *Repetition) Doubtful() bool {
+	return !slices.ContainsFunc(r.Suspects, func(s Suspect) bool { return !r.Base[s.Base].passes() || !r.Cand[s.Cand].passes() })
+}
+
+// Apart reports whether tests with these IDs passed in a run that measured all of lines and executed none of them: then they have no
+// part in a change that wrote these.
+func Apart(out check.Outcome, ids []string, lines check.Lines) bool {
+	if out.Traced == nil {
+		return false
+	}
+	count := map[string]Tally{}
+	Count(count, out)
+	for p := range lines {
+		// Test files of Go are compiled for the tests of their directory alone, and never measured.
+		beside := func(id string) bool {
+			file, _, _ := strings.Cut(id, "::")
+			return path.Dir(file) == path.Dir(p)
+		}
+		if strings.HasSuffix(p, "_test.go") && !slices.ContainsFunc(ids, beside) {
+			continue
+		}
+		if _, measured := out.Traced.Code[p]; !measured || len(out.Traced.Ran[p]) > 0 {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(ids, func(id string) bool { return !count[id].passes() })
+}
+
 // flaky says that a test fails by chance: some of the repeats before the patch
-// failed and some passed, and with the patch some passed. A test that fails each
+// failed and some passed, and with the patch some passed; or it passed in all of them and
+// in a second run of all tests, and has no part in what the patch changes. A test that fails each
 // time with the patch is the patch's, however it was before.
 func (r *Repetition) flaky(s Suspect) (why string, ok bool) {
 	base, cand := r.Base[s.Base], r.Cand[s.Cand]
+	if r.Whole[s.Cand].passes() && base.passes() && cand.passes() {
+		return "flaky: failed in one of two runs of all tests, and executes no changed line", true
+	}
 	if base.Failed == 0 || base.Passed == 0 || cand.Passed == 0 {
 		return "", false
 	}

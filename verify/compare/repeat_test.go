@@ -24,7 +24,7 @@ func TestOnlyTestsThatFailByChanceAreExcused(t *testing.T) {
 		{"never repeated before the patch", Tally{}, Tally{1, 2}, ""},
 		{"never repeated", Tally{}, Tally{}, ""},
 	} {
-		again := &Repetition{[]Suspect{one}, map[string]Tally{one.Base: c.base}, map[string]Tally{one.Cand: c.cand}}
+		again := &Repetition{Suspects: []Suspect{one}, Base: map[string]Tally{one.Base: c.base}, Cand: map[string]Tally{one.Cand: c.cand}}
 		base := check.Outcome{Tests: []check.TestResult{{ID: one.Base, Outcome: "passed"}, {ID: "test_a.py::test_c", Outcome: "passed"}}}
 		cand := check.Outcome{Tests: []check.TestResult{{ID: one.Cand, Outcome: "failed", Message: "assert 0"}, {ID: "test_new.py::test_c", Outcome: "passed"}}}
 		d := check.Diff{Moved: map[string]string{"test_a.py": "test_new.py"}, Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))}
@@ -69,6 +69,41 @@ func TestSuspectsAreFewAndAllThereIs(t *testing.T) {
 		d := check.Diff{Sources: check.NewSources(check.NewView(&workspace.Manifest{}, workspace.Changeset{}))}
 		if got := Suspects(JudgeTests(c.base, c.cand, d), c.base, c.cand, d); len(got) != c.want {
 			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
+// Where nothing was measured, or anything of the change was executed, or a test of Go stands beside one that changes, it has a part in it.
+func TestApartIsWhatExecutesNothingOfTheChange(t *testing.T) {
+	t.Parallel()
+	passed := func(id string) []check.TestResult { return []check.TestResult{{ID: id, Outcome: "passed"}} }
+	trace := func(ran ...int) *check.Trace {
+		return &check.Trace{Code: check.Lines{"a.py": {1, 2}}, Ran: check.Lines{"a.py": ran}}
+	}
+	for name, c := range map[string]struct {
+		out   check.Outcome
+		lines check.Lines
+		want  bool
+	}{
+		"nothing of it":        {check.Outcome{Tests: passed("t.py::t"), Traced: trace()}, check.Lines{"a.py": {1, 2}}, true},
+		"a line":               {check.Outcome{Tests: passed("t.py::t"), Traced: trace(2)}, check.Lines{"a.py": {1, 2}}, false},
+		"not measured":         {check.Outcome{Tests: passed("t.py::t")}, check.Lines{"a.py": {1, 2}}, false},
+		"a file not measured":  {check.Outcome{Tests: passed("t.py::t"), Traced: trace()}, check.Lines{"a.py": {1}, "b.py": {1}}, false},
+		"it fails":             {check.Outcome{Tests: []check.TestResult{{ID: "t.py::t", Outcome: "failed"}}, Traced: trace()}, check.Lines{"a.py": {1}}, false},
+		"it did not run":       {check.Outcome{Tests: passed("t.py::other"), Traced: trace()}, check.Lines{"a.py": {1}}, false},
+		"the session is lost":  {check.Outcome{Tests: passed("t.py::t"), Blocked: "why", Traced: trace()}, check.Lines{"a.py": {1}}, false},
+		"tests of Go there":    {check.Outcome{Tests: passed("t.py::t"), Traced: trace()}, check.Lines{"a.py": {1}, "x/b_test.go": {1}}, true},
+		"tests of Go beside":   {check.Outcome{Tests: passed("x/t_test.go::T"), Traced: trace()}, check.Lines{"a.py": {1}, "x/b_test.go": {1}}, false},
+		"tests of Go, at home": {check.Outcome{Tests: passed("t_test.go::T"), Traced: trace()}, check.Lines{"a.py": {1}, "b_test.go": {1}}, false},
+	} {
+		id := "t.py::t"
+		if strings.Contains(name, "Go beside") {
+			id = "x/t_test.go::T"
+		} else if strings.Contains(name, "at home") {
+			id = "t_test.go::T"
+		}
+		if got := Apart(c.out, []string{id}, c.lines); got != c.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
