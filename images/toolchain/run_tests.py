@@ -33,7 +33,10 @@ The recorder is handed to pytest as an object, so nothing of this directory is
 importable by the tests.
 """
 
+import ast
+import bisect
 import builtins
+import functools
 import importlib.metadata
 import json
 import os
@@ -50,6 +53,7 @@ APART = re.compile(
 )
 WATCHED = ("_pytest", "pluggy", "unittest")
 MOST_ALTERED = 20
+MOST_SOURCES = 64  # kept at once
 FRAME = re.compile(r'^(?:E\s+)?(?:File "([^"\n]+)", line (\d+)|([^\s:]+):(\d+): )', re.M)
 
 
@@ -229,6 +233,47 @@ class Recorder:
         return path[len(self.top) + 1 :] if inside else ""
 
 
+def remember_sources():
+    """Has pytest take apart the source of a failing test once, and not again for each test of the file: that is most of what
+    it takes to tell of one. Without what this is made for pytest does as it always does.
+    """
+    try:
+        from _pytest._code import code, source
+
+        tree_of, statement_at, path_from = code.getstatementrange_ast, source.get_statement_startend2, code.bestrelpath
+    except (ImportError, AttributeError):
+        return
+    trees, starts = {}, {}
+
+    @functools.wraps(tree_of)
+    def remembered_tree(lineno, text, assertion=False, astnode=None):
+        key = tuple(text.lines)
+        tree, start, end = tree_of(lineno, text, assertion, astnode or trees.get(key))
+        if len(trees) >= MOST_SOURCES:
+            trees.clear()
+            starts.clear()
+        trees[key] = tree
+        return tree, start, end
+
+    @functools.wraps(statement_at)
+    def remembered_statement(lineno, node):
+        if id(node) not in starts:
+            lines = set()
+            for part in ast.walk(node):
+                if isinstance(part, (ast.stmt, ast.ExceptHandler)):
+                    lines.add(part.lineno - 1)
+                    lines.update(decorator.lineno - 1 for decorator in getattr(part, "decorator_list", ()))
+                    # The line of "else" and "finally" is a beginning too.
+                    lines.update(block[0].lineno - 2 for block in (getattr(part, "orelse", ()), getattr(part, "finalbody", ())) if block)
+            starts[id(node)] = node, sorted(lines)
+        lines = starts[id(node)][1]
+        after = bisect.bisect_right(lines, lineno)
+        return lines[after - 1], lines[after] if after < len(lines) else None
+
+    code.getstatementrange_ast, source.get_statement_startend2 = remembered_tree, remembered_statement
+    code.bestrelpath = functools.lru_cache(MOST_SOURCES)(path_from)
+
+
 def plugins():
     """The options that load what is installed, by the names of its entry points."""
     if os.environ.pop("AGENT_TEST_PLUGINS", "") == "off":
@@ -260,6 +305,7 @@ def main():
     except ImportError as e:
         print(f"pytest: {e}", file=sys.stderr)
         return 127
+    remember_sources()
     recorder.watched = Watched(recorder.top)
     # The workspace is not on the path yet: what it says of itself loads nothing.
     loaded = plugins()
