@@ -34,7 +34,6 @@ importable by the tests.
 """
 
 import ast
-import bisect
 import builtins
 import functools
 import importlib.metadata
@@ -53,7 +52,8 @@ APART = re.compile(
 )
 WATCHED = ("_pytest", "pluggy", "unittest")
 MOST_ALTERED = 20
-MOST_SOURCES = 64  # kept at once
+MOST_PATHS = 256  # remembered at once
+BLOCK = re.compile(r"(?:async\s+)?(?:def|class)\b")
 FRAME = re.compile(r'^(?:E\s+)?(?:File "([^"\n]+)", line (\d+)|([^\s:]+):(\d+): )', re.M)
 
 
@@ -233,45 +233,56 @@ class Recorder:
         return path[len(self.top) + 1 :] if inside else ""
 
 
-def remember_sources():
-    """Has pytest take apart the source of a failing test once, and not again for each test of the file: that is most of what
+def read_blocks():
+    """Has pytest take apart the function or class in which a test failed, and not the whole file: that is most of what
     it takes to tell of one. Without what this is made for pytest does as it always does.
     """
     try:
         from _pytest._code import code, source
 
-        tree_of, statement_at, path_from = code.getstatementrange_ast, source.get_statement_startend2, code.bestrelpath
+        range_of, statement_at, path_from = code.getstatementrange_ast, source.get_statement_startend2, code.bestrelpath
     except (ImportError, AttributeError):
         return
-    trees, starts = {}, {}
 
-    @functools.wraps(tree_of)
-    def remembered_tree(lineno, text, assertion=False, astnode=None):
-        key = tuple(text.lines)
-        tree, start, end = tree_of(lineno, text, assertion, astnode or trees.get(key))
-        if len(trees) >= MOST_SOURCES:
-            trees.clear()
-            starts.clear()
-        trees[key] = tree
-        return tree, start, end
+    @functools.wraps(range_of)
+    def range_in_block(lineno, text, assertion=False, astnode=None):
+        return range_of(lineno, text, assertion, block_at(text.lines, lineno))
 
     @functools.wraps(statement_at)
-    def remembered_statement(lineno, node):
-        if id(node) not in starts:
-            lines = set()
-            for part in ast.walk(node):
-                if isinstance(part, (ast.stmt, ast.ExceptHandler)):
-                    lines.add(part.lineno - 1)
-                    lines.update(decorator.lineno - 1 for decorator in getattr(part, "decorator_list", ()))
-                    # The line of "else" and "finally" is a beginning too.
-                    lines.update(block[0].lineno - 2 for block in (getattr(part, "orelse", ()), getattr(part, "finalbody", ())) if block)
-            starts[id(node)] = node, sorted(lines)
-        lines = starts[id(node)][1]
-        after = bisect.bisect_right(lines, lineno)
-        return lines[after - 1], lines[after] if after < len(lines) else None
+    def statement_in_block(lineno, node):
+        if not hasattr(node, "bottom"):
+            return statement_at(lineno, node)
+        starts = set()
+        for part in ast.walk(node):
+            if isinstance(part, (ast.stmt, ast.ExceptHandler)):
+                starts.add(part.lineno - 1)
+                starts.update(decorator.lineno - 1 for decorator in getattr(part, "decorator_list", ()))
+                # The line of "else" and "finally" is a beginning too.
+                starts.update(block[0].lineno - 2 for block in (getattr(part, "orelse", ()), getattr(part, "finalbody", ())) if block)
+        return max(n for n in starts if n <= lineno), min((n for n in starts if n > lineno), default=node.bottom)
 
-    code.getstatementrange_ast, source.get_statement_startend2 = remembered_tree, remembered_statement
-    code.bestrelpath = functools.lru_cache(MOST_SOURCES)(path_from)
+    code.getstatementrange_ast, source.get_statement_startend2 = range_in_block, statement_in_block
+    code.bestrelpath = functools.lru_cache(MOST_PATHS)(path_from)
+
+
+def block_at(lines, lineno):
+    """The tree of the function or class at the top of a file that holds a line, with "bottom", the line behind it, None for the end
+    of the file. It is None where there is none, or where its extent is not as its indentation says."""
+
+    def begins(n):
+        return lines[n][:1] not in ("", " ", "\t", "\f", "#")
+
+    top = next(filter(begins, range(lineno, -1, -1)), lineno)
+    if top == lineno or not BLOCK.match(lines[top]):
+        return None
+    bottom = next(filter(begins, range(lineno + 1, len(lines))), None)
+    try:
+        tree = ast.parse("\n".join(lines[top:bottom]))
+    except (SyntaxError, ValueError):
+        return None
+    ast.increment_lineno(tree, top)
+    tree.bottom = bottom
+    return tree
 
 
 def plugins():
@@ -305,7 +316,7 @@ def main():
     except ImportError as e:
         print(f"pytest: {e}", file=sys.stderr)
         return 127
-    remember_sources()
+    read_blocks()
     recorder.watched = Watched(recorder.top)
     # The workspace is not on the path yet: what it says of itself loads nothing.
     loaded = plugins()

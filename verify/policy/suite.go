@@ -11,6 +11,7 @@ import (
 
 // A suite is the tests and helpers on one side of a changeset.
 type suite struct {
+	files  []sourceFile
 	blocks []*block
 	// The words of each line, for knowing what is new.
 	texts []string
@@ -18,6 +19,7 @@ type suite struct {
 
 // read adds the functions of a file.
 func (s *suite) read(f sourceFile) {
+	s.files = append(s.files, f)
 	s.blocks = append(s.blocks, blocksOf(f)...)
 	for _, line := range f.lines {
 		s.texts = append(s.texts, strings.TrimSpace(line.Code))

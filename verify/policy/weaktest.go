@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"agent/sandbox/workspace/lang"
 	"agent/verify/policy/testform"
 )
 
@@ -62,6 +63,10 @@ func skipsIn(f sourceFile) (list []mark) {
 		code := strings.TrimSpace(line.Code)
 		switch {
 		case measures(i), testform.SkipsElsewhere(f.lang, f.lines, i):
+		case testform.Alias(f.lang, code) != "":
+			if !f.created {
+				list = append(list, f.mark(i, "skip", maybe, false))
+			}
 		case forms.Skip != nil && forms.Skip.MatchString(code):
 			list = append(list, f.mark(i, "skip", "", false))
 		case !f.created && forms.Maybe.MatchString(code):
@@ -121,7 +126,25 @@ func (s *suite) ofOld(old suite, marks []mark) []mark {
 			fresh[place{b.file.path, i + 1}] = true
 		}
 	}
-	return slices.DeleteFunc(marks, func(m mark) bool { return m.codes == maybe && fresh[place{m.path, m.line}] })
+	return slices.DeleteFunc(marks, func(m mark) bool {
+		return m.codes == maybe && (fresh[place{m.path, m.line}] || s.named(old, m, func(line int) bool { return fresh[place{m.path, line}] }))
+	})
+}
+
+// named reports whether a mark only gives a name to skipping on a condition, which no test has that was there before. fresh tells the lines of
+// the mark's file that belong to new tests.
+func (s *suite) named(old suite, m mark, fresh func(line int) bool) bool {
+	f := fileAt(s.files, m.path)
+	name := testform.Alias(f.lang, f.lines[m.line-1].Code)
+	if name == "" || f.lang == lang.Script {
+		return name != "" && s.holds(old) // whoever calls it does so in the place of "it"
+	}
+	for i, line := range f.lines {
+		if i+1 != m.line && slices.Contains(anyWord.FindAllString(line.Code, -1), name) && !fresh(i+1) {
+			return false
+		}
+	}
+	return true
 }
 
 // mostAbove bounds the lines of the decorators of a test.

@@ -96,6 +96,12 @@ var weakerTests = []textChange{
 	{"a.test.ts", jsTest("expect(cart).toBe(1);"), strings.Replace(jsTest("expect(cart).toBe(1);"), "it(", "xit(", 1)},
 	{"a.test.ts", jsTest("expect(cart).toBe(1);"), strings.Replace(jsTest("expect(cart).toBe(1);"), "describe(", "describe.skip(", 1)},
 	{"test_a.py", "@pytest.mark.skipif(WINDOWS)\n" + pyTest("assert cart.total()"), "@pytest.mark.skip\n" + pyTest("assert cart.total()")},
+	// A name for skipping on a condition, which what was there has now.
+	{"test_a.py", pyTest("assert cart.total()"), "needs = pytest.mark.skipif(not fast(), reason=\"\")\n\n\n@needs\n" + pyTest("assert cart.total()")},
+	{"test_a.py", pyTest("assert cart.total()"), "needs = pytest.mark.skipif(not fast(), reason=\"\")\npytestmark = needs\n" + pyTest("assert cart.total()")},
+	{"test_a.py", pyTest("assert cart.total()"), "pytestmark = pytest.mark.skipif(not fast(), reason=\"\")\n" + pyTest("assert cart.total()")},
+	{"a.test.ts", jsTest("expect(cart).toBe(1);"), "const fastIt = fast() ? it : it.skip;\n" + strings.Replace(jsTest("expect(cart).toBe(1);"), "it(", "fastIt(", 1)},
+	{"a.test.ts", jsTest("expect(cart).toBe(1);"), "const fastly = fast() ? describe : describe.skip;\n" + jsTest("expect(cart).toBe(1);")},
 	{"a.test.ts", "", "it.todo('adds');\n"},
 	{"a.test.ts", "test('a', () => { expect(f()).toBe(1) });\n", "test('a', { skip: true }, () => { expect(f()).toBe(1) });\n"},
 	{"a_test.go", goTest("cart.Check(t)"), goTest(skip + "(\"later\")\n\tcart.Check(t)")},
@@ -226,7 +232,9 @@ func TestANewTestMayDependOnWhatIsThere(t *testing.T) {
 	}
 	more := textChange{"a_test.go", goTest("t.Error(cart)"), goTest("t.Error(cart)") + strings.Replace(goTest(skip+"()"), "TestTotal", "TestMore", 1)}
 	py := textChange{"test_a.py", pyTest("assert f()"), pyTest("assert f()") + "@pytest.mark.skipif(x)\n@pytest.mark.slow\ndef test_more():\n    pytest.importorskip(\"a\")\n    assert f()\n"}
-	for _, c := range []textChange{more, py} {
+	named := textChange{"test_a.py", pyTest("assert f()"), "needs = pytest.mark.skipif(not fast(), reason=\"\")\n\n\n" + pyTest("assert f()") + "@needs\ndef test_more():\n    assert f()\n"}
+	js := textChange{"a.test.js", jsTest("expect(f()).toBe(1);"), "const fastIt = 'fast' in f ? it : it.skip\nconst slowIt = !('fast' in f) ? it : it.skip\n" + jsTest("expect(f()).toBe(1);") + "fastIt('is fast', () => { expect(g()).toBe(2); });\n"}
+	for _, c := range []textChange{more, py, named, js} {
 		if got := weakOf(modify(c.name, c.before, c.after)); len(got) > 0 {
 			t.Errorf("%s: %q", c.name, got)
 		}

@@ -63,7 +63,7 @@ def test_match():
         case 1: raise OSError("five")
 `
 
-// readSources runs pytest with and without what keeps the sources, and counts how often each takes a file apart.
+// readSources runs pytest with and without what reads the blocks alone, and counts the lines that each takes apart.
 const readSources = `
 import ast, contextlib, io, re, sys
 g = {"__name__": "recorder"}
@@ -71,23 +71,24 @@ exec(compile(open(sys.argv[1]).read(), "recorder", "exec"), g)
 import pytest
 parsed, plain = [], ast.parse
 from _pytest._code import source
-source.ast = type("Counting", (), {**vars(ast), "parse": staticmethod(lambda *a, **k: (parsed.append(1), plain(*a, **k))[1])})
+source.ast = type("Counting", (), {**vars(ast), "parse": staticmethod(lambda *a, **k: (parsed.append(a[0]), plain(*a, **k))[1])})
+g["ast"] = source.ast
 def told():
     parsed.clear()
     with contextlib.redirect_stdout(io.StringIO()) as out:
         pytest.main(["-q", "-p", "no:cacheprovider", "--tb=short", "test_all.py"])
-    return re.sub(r" in [\d.]+s", "", out.getvalue()), len(parsed)
-first, each = told()
-g["remember_sources"]()
-second, once = told()
-print("the same" if first == second and "5 failed" in first else first + second, each, once)
+    return re.sub(r" in [\d.]+s", "", out.getvalue()), sum(text.count("\n") + 1 for text in parsed)
+first, whole = told()
+g["read_blocks"]()
+second, blocks = told()
+print("the same" if first == second and "5 failed" in first else first + second, whole, blocks)
 `
 
-func TestWhatPytestTellsOfFailuresIsReadOnce(t *testing.T) {
+func TestWhatPytestTellsOfFailuresIsReadInParts(t *testing.T) {
 	t.Parallel()
 	b := checktest.NewBench(t, map[string]string{"test_all.py": failing}, sandbox.Limits{})
 	res, _, done := b.Command(t.Context(), guest.Command{Args: []string{b.Tools.Python, "-B", "-c", readSources, b.Tools.Tests}, Dir: check.Work})
-	if said := strings.TrimSpace(string(res.Stdout.Head)); !done || said != "the same 5 1" {
+	if said := strings.TrimSpace(string(res.Stdout.Head)); !done || said != "the same 250 65" {
 		t.Errorf("%v %s %s", res.Exit, said, res.Stderr.Head)
 	}
 }

@@ -15,8 +15,8 @@ import (
 // A Draw is the source of all that is drawn for one run: nothing of it can be foretold.
 type Draw struct {
 	*rand.Rand
-	taken  map[string]bool
-	failed map[string]bool // forms of assertion, by their text, of which a witness of this run fails
+	taken map[string]bool
+	used  map[string]bool // forms of assertion, by their text, of which this run has witnesses
 }
 
 // NewDraw begins one.
