@@ -235,7 +235,9 @@ func witnesses(b check.Bench, roots []string, root string) *witness.Set {
 	quiet := slices.ContainsFunc(ownedBy(roots, root, base.Paths()), func(p string) bool {
 		return path.Base(p) == "conftest.py" && judgesItself.MatchString(base.Text(p))
 	})
-	for _, p := range d.Some(files, touched, mostWitnessed) {
+	picked := d.Some(files, touched, mostWitnessed)
+	d.Shuffle(len(picked), func(i, j int) { picked[i], picked[j] = picked[j], picked[i] }) // nobody knows which has the further forms
+	for _, p := range picked {
 		set.Python(d, b.View, p, quiet)
 	}
 	return set
