@@ -11,8 +11,9 @@ cgo=0
 export CGO_ENABLED="${CGO_ENABLED:-$cgo}" GOENV=off GOFLAGS="${GOFLAGS:--buildvcs=false}" GOPROXY="${GOPROXY:-off}" GOSUMDB="${GOSUMDB:-off}" GOTOOLCHAIN=local
 export GOPATH="${GOPATH:-/tmp/go}" GOCACHE="${GOCACHE:-/tmp/go-cache}" STATICCHECK_CACHE="${STATICCHECK_CACHE:-/tmp/staticcheck-cache}"
 # Go counts how it is used in a process that goes on behind a command that ended. Only this file keeps it from that.
-counts="${XDG_CONFIG_HOME:-${HOME:-/nowhere}/.config}/go/telemetry"
-[ -e "$counts/mode" ] || { mkdir -p "$counts" && echo off >"$counts/mode"; } 2>/dev/null || :
+counts=${XDG_CONFIG_HOME:-${HOME:+$HOME/.config}}
+[ -z "$counts" ] || [ -e "$counts/go/telemetry/mode" ] ||
+	{ mkdir -p "$counts/go/telemetry" && echo off >"$counts/go/telemetry/mode"; } 2>/dev/null || :
 # Modules of a workspace, where any are installed.
 [ ! -d /deps/go ] || export GOMODCACHE="${GOMODCACHE:-/deps/go}"
 
