@@ -107,6 +107,9 @@ func (r *results) narrowed(name string, files int, base, cand, old check.Outcome
 			said = fmt.Sprintf("the %d files of tests that the patch is about", files)
 		}
 		r.near[name] = fmt.Sprintf("nothing ran but %s, since all tests did not end within %s before it", said, r.request.Config.Timeout)
+		if at := r.base[name].Running; at != "" {
+			r.near[name] += ", when " + check.Shorten(at) + " was running"
+		}
 		r.base[name], r.cand[name] = base, cand
 		if t := r.trials[name]; t != nil {
 			t.Old = &old

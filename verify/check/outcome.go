@@ -65,7 +65,7 @@ func AddCost(sum, out Outcome) Outcome {
 		}
 	}
 	if out.Verdict != "" {
-		sum.Verdict, sum.Detail, sum.Output = out.Verdict, out.Detail, out.Output
+		sum.Verdict, sum.Detail, sum.Output, sum.Running = out.Verdict, out.Detail, out.Output, out.Running
 	}
 	return sum
 }
@@ -82,9 +82,11 @@ type Outcome struct {
 	// The parts of the workspace that it did not see, as patterns: see goScope in package golang.
 	Unjudged []string `json:"unjudged,omitempty"`
 	Detail   string   `json:"detail,omitempty"`
-	Output   string   `json:"output,omitempty"`
-	Seconds  float64  `json:"seconds,omitempty"`
-	Peak     int64    `json:"peak,omitempty"`
+	// Of the tests gate, with Timeout: the test that had begun when the time was up.
+	Running string  `json:"running,omitempty"`
+	Output  string  `json:"output,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"`
+	Peak    int64   `json:"peak,omitempty"`
 	// The limits of the box that it ran into, as the guest names them.
 	Reached []string `json:"reached,omitempty"`
 	// Of Python's checks where the workspace has several roots: what kept each from

@@ -123,6 +123,7 @@ func runGoTests(ctx context.Context, b check.Bench, t *tracer) check.Outcome {
 		total.Tests, total.Output = all.Results, run.said
 		if !done {
 			if at := underWay(results); at != "" && out.Verdict == check.Timeout {
+				total.Running = at
 				total.Detail = fmt.Sprintf("%s did not come to its end: go test was stopped after %s", at, b.Timeout)
 			}
 			return total

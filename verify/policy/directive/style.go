@@ -38,7 +38,9 @@ var styles = map[string]*lazyregexp.Regexp{
 		`no-(?:await-in-loop|console|continue|else-return|extra-(?:parens|semi)|inline-comments|lonely-if|magic-numbers|mixed-spaces-and-tabs|multi-spaces|multiple-empty-lines|negated-condition|` +
 		`nested-ternary|plusplus|tabs|ternary|trailing-spaces|underscore-dangle|var|warning-comments)|object-(?:curly-[a-z-]+|shorthand)|one-var|operator-(?:assignment|linebreak)|` +
 		`padded-blocks|prefer-(?:arrow-callback|const|destructuring|exponentiation-operator|numeric-literals|object-spread|rest-params|spread|template)|quote-props|quotes|semi|` +
-		`semi-(?:spacing|style)|sort-(?:imports|keys|vars)|space-[a-z-]+|spaced-comment|vars-on-top|yoda)$`),
+		`semi-(?:spacing|style)|sort-(?:imports|keys|vars)|space-[a-z-]+|spaced-comment|vars-on-top|yoda|` +
+		`unicorn/(?:better-regex|catch-error-name|consistent-[a-z-]+|explicit-length-check|filename-case|no-(?:array-(?:callback-reference|for-each|reduce)|await-expression-member|negated-condition|` +
+		`nested-ternary|null|useless-undefined)|number-literal-case|numeric-separators-style|prefer-[a-z-]+|prevent-abbreviations|switch-case-braces))$`),
 }
 
 // OfStyle reports whether a suppression of a family hides only how a program reads, by its codes as In gives them.

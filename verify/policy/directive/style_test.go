@@ -33,6 +33,8 @@ func TestStyleIsWhatEachCodeIsAbout(t *testing.T) {
 		{"eslint", "no-console max-len", true},
 		{"eslint", "@typescript-eslint/naming-convention import/order", true},
 		{"eslint", "no-await-in-loop", true},
+		{"eslint", "unicorn/prefer-at", true},
+		{"eslint", "unicorn/no-thenable", false},
 		{"eslint", "@stylistic/indent jsdoc/require-jsdoc", true},
 		{"eslint", "@typescript-eslint/no-extraneous-class", true},
 		{"eslint", "@typescript-eslint/no-unsafe-call", false},
