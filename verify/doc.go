@@ -49,8 +49,8 @@
 //
 // A few failing tests that passed before are repeated on both sides, by their names or, with the runners of JavaScript, by
 // their files: with the patch one time after the other, and without it all at once, which keeps the machine busy. One that fails
-// in some repeats without the patch and passes in some with it fails by chance, and is told as old; so does one that passes in each
-// repeat and in a second run of all tests, and executes no line that the patch writes.
+// in some repeats without the patch and passes in some with it fails by chance, and is told as old; so does one that passes on both
+// sides and in a second run of all tests, and executes no line that the patch writes.
 //
 // # Witnesses
 //

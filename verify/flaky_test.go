@@ -79,22 +79,24 @@ func TestATestThatExecutesNothingOfThePatchMayFailOnce(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		patch   map[string]string
-		again   bool // in the second run of all tests
+		alone   []bool // with the patch
+		again   bool   // in the second run of all tests
 		verdict check.Verdict
 		boxes   int // for repeats
 	}{
-		"no part": {map[string]string{"shop.py": strings.Replace(files["shop.py"], "return 2", "return 3", 1)}, true, check.Pass, 3 + maxRepeats},
+		"no part":                      {map[string]string{"shop.py": strings.Replace(files["shop.py"], "return 2", "return 3", 1)}, []bool{true}, true, check.Pass, 3 + maxRepeats},
+		"no part, and fails once more": {map[string]string{"shop.py": strings.Replace(files["shop.py"], "return 2", "return 3", 1)}, []bool{false, true}, true, check.Pass, 4 + maxRepeats},
 		"no part, and fails again": {
-			map[string]string{"shop.py": strings.Replace(files["shop.py"], "return 2", "return 3", 1), "test_two.py": files["test_two.py"] + "    assert shop.second() == 3\n"}, false, check.Fail, 3 + maxRepeats,
+			map[string]string{"shop.py": strings.Replace(files["shop.py"], "return 2", "return 3", 1), "test_two.py": files["test_two.py"] + "    assert shop.second() == 3\n"}, []bool{true}, false, check.Fail, 3 + maxRepeats,
 		},
-		"executes it":   {map[string]string{"shop.py": strings.Replace(files["shop.py"], "return 1", "return 2 - 1", 1)}, true, check.Fail, 2 + maxRepeats},
-		"loads it":      {map[string]string{"shop.py": "FIRST = 1\n\n\n" + files["shop.py"]}, true, check.Fail, 2 + maxRepeats},
-		"reads a table": {map[string]string{"shop.csv": "1\n"}, true, check.Fail, 1 + maxRepeats},
+		"executes it":   {map[string]string{"shop.py": strings.Replace(files["shop.py"], "return 1", "return 2 - 1", 1)}, []bool{true}, true, check.Fail, 2 + maxRepeats},
+		"loads it":      {map[string]string{"shop.py": "FIRST = 1\n\n\n" + files["shop.py"]}, []bool{true}, true, check.Fail, 2 + maxRepeats},
+		"reads a table": {map[string]string{"shop.csv": "1\n"}, []bool{true}, true, check.Fail, 1 + maxRepeats},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newSite(t, files)
-			tosses := map[string][]bool{"baseline-tests": {true}, check.GroupTests: {false}, "repeat-tests": {true, true, true, true, true, c.again}}
+			tosses := map[string][]bool{"baseline-tests": {true}, check.GroupTests: {false}, "repeat-tests": append(c.alone, true, true, true, true, c.again)}
 			m, cache := &mint{Launcher: s.lab.Engine, heads: tosses, started: map[string]int{}}, verifytest.NewMemory()
 			cache.Rows[proofKey(s.lab)] = allProved()
 			s.verifier = &Verifier{Boxes: m, Cache: cache}

@@ -65,10 +65,10 @@ func Suspects(g check.Gate, base, cand check.Outcome, d check.Diff) []Suspect {
 // passes reports whether a test passed, each time that it was run.
 func (t Tally) passes() bool { return t.Passed > 0 && t.Failed == 0 }
 
-// Doubtful reports whether all suspects pass on both sides now, each time: what failed once, in a run of all tests, may
-// have failed for want of time or for what ran beside it.
+// Doubtful reports whether each suspect has passed on both sides: what failed in a run of all tests may have failed for want of
+// time or for what ran beside it.
 func (r *Repetition) Doubtful() bool {
-	return !slices.ContainsFunc(r.Suspects, func(s Suspect) bool { return !r.Base[s.Base].passes() || !r.Cand[s.Cand].passes() })
+	return !slices.ContainsFunc(r.Suspects, func(s Suspect) bool { return r.Base[s.Base].Passed == 0 || r.Cand[s.Cand].Passed == 0 })
 }
 
 // Apart reports whether tests with these IDs passed in a run that measured all of lines and executed none of them: then they have no
@@ -96,12 +96,12 @@ func Apart(out check.Outcome, ids []string, lines check.Lines) bool {
 }
 
 // flaky says that a test fails by chance: some of the repeats before the patch
-// failed and some passed, and with the patch some passed; or it passed in all of them and
+// failed and some passed, and with the patch some passed; or it passed on both sides and
 // in a second run of all tests, and has no part in what the patch changes. A test that fails each
 // time with the patch is the patch's, however it was before.
 func (r *Repetition) flaky(s Suspect) (why string, ok bool) {
 	base, cand := r.Base[s.Base], r.Cand[s.Cand]
-	if r.Whole[s.Cand].passes() && base.passes() && cand.passes() {
+	if r.Whole[s.Cand].passes() && base.Passed > 0 && cand.Passed > 0 {
 		return "flaky: failed in one of two runs of all tests, and executes no changed line", true
 	}
 	if base.Failed == 0 || base.Passed == 0 || cand.Passed == 0 {
