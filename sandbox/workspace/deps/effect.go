@@ -29,6 +29,9 @@ type Effect struct {
 // EffectOf compares two versions of a manifest by what package managers make of them. One that
 // comes, goes or cannot be read, and files of other names, may change anything.
 func EffectOf(name string, before, after []byte) Effect {
+	if base := path.Base(name); base == "go.sum" || base == "go.work.sum" {
+		return Effect{Installs: before == nil || after == nil || !onlyLosesSums(before, after)}
+	}
 	split, ok := map[string]func([]byte) (parts, error){
 		"package.json": splitPackage, "pyproject.toml": splitPyproject, "setup.cfg": splitSetup, "setup.py": splitProgram,
 		"package-lock.json": splitLock, "go.mod": splitModule,

@@ -28,6 +28,8 @@ func TestWhatAManifestChanges(t *testing.T) {
 		"long texts":       {"setup.py", "setup(description='''a\n\\'''b''', long_description=r\"\"\"c\"\"\")", "setup(description=u'd', long_description='e')", Effect{}},
 		"in a lock":        {"package-lock.json", `{"version":"1","packages":{"":{"version":"1","dependencies":{"a":"1"}},"node_modules/a":{"version":"1.0.0"}}}`, `{"version":"2","packages":{"":{"version":"2","license":"MIT","dependencies":{"a":"1"}},"node_modules/a":{"version":"1.0.0"}}}`, Effect{}},
 		"a language":       {"go.mod", "module m\n\ngo 1.13\n\nrequire a.b/c v1.0.0\n", "module m\n\ngo 1.23.0\n\nrequire (\n\ta.b/c v1.0.0 // indirect\n)\n\nretract v1.0.1 // broken\n", Effect{}},
+		"sums that go":     {"x/go.sum", "a v1.0.0 h1:x\na v1.0.0/go.mod h1:y\nb v1.0.0 h1:z\n", "a v1.0.0 h1:x\na v1.0.0/go.mod h1:y\n", Effect{}},
+		"all sums go":      {"go.work.sum", "a v1.0.0 h1:x\n", "", Effect{}},
 		// What checks the program.
 		"a linter":     {"pyproject.toml", "[tool.ruff]\nline-length = 80\n[build-system]\nrequires = ['a']\n", "[tool.ruff]\nline-length = 90\n[build-system]\nrequires = ['a']\n", Effect{Tools: []string{"ruff"}}},
 		"two tools":    {"setup.cfg", "[mypy]\nstrict = 1\n", "[mypy]\nstrict = 1\n[mypy-a.*]\nignore_errors = true\n[tool:pytest]\ntestpaths = t\n", Effect{Tools: []string{"mypy", "pytest"}}},
@@ -68,6 +70,8 @@ func TestWhatAManifestChanges(t *testing.T) {
 		"of a lock":          {"package-lock.json", `{"packages":{"node_modules/a":{"version":"1","integrity":"x"}}}`, `{"packages":{"node_modules/a":{"version":"1","integrity":"y"}}}`, installs},
 		"at first of a lock": {"package-lock.json", `{"packages":{"":{"dependencies":{"a":"1"}}}}`, `{"packages":{"":{"dependencies":{"a":"2"}}}}`, installs},
 		"a module":           {"go.mod", "module m\n\nrequire a.b/c v1.0.0\n", "module m\n\nrequire a.b/c v1.0.1\n", installs},
+		"a sum":              {"go.sum", "a v1.0.0 h1:x\n", "a v1.0.0 h1:x\na v1.0.1 h1:y\n", installs},
+		"another sum":        {"go.sum", "a v1.0.0 h1:x\n", "a v1.0.0 h1:y\n", installs},
 		"in its place":       {"go.mod", "module m\n", "module m\n\nreplace a.b/c => ../c\n", installs},
 		"an older language":  {"go.mod", "module m\n\ngo 1.23\n", "module m\n\ngo 1.13\n", installs},
 		"no language":        {"go.mod", "module m\n\ngo 1.23\n", "module m\n", installs},

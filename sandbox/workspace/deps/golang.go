@@ -83,6 +83,21 @@ func listSums(text []byte) (packages, error) {
 	return found, nil
 }
 
+// onlyLosesSums reports whether a go.sum has no line after a change that it had not before. What it does not name any more the go
+// command does not install: versions are chosen by go.mod, and one without a sum is an error.
+func onlyLosesSums(before, after []byte) bool {
+	had := map[string]bool{}
+	for line := range strings.Lines(string(before)) {
+		had[strings.TrimSpace(line)] = true
+	}
+	for line := range strings.Lines(string(after)) {
+		if line = strings.TrimSpace(line); line != "" && !had[line] {
+			return false
+		}
+	}
+	return true
+}
+
 // GoIgnores reports whether the go command leaves a directory, by its slash-separated path, out of "./...".
 func GoIgnores(dir string) bool {
 	for part := range strings.SplitSeq(dir, "/") {
