@@ -38,6 +38,7 @@ import builtins
 import functools
 import importlib.metadata
 import json
+import linecache
 import os
 import re
 import sys
@@ -241,6 +242,7 @@ def read_blocks():
         from _pytest._code import code, source
 
         range_of, statement_at, path_from = code.getstatementrange_ast, source.get_statement_startend2, code.bestrelpath
+        text_of, lines_in = code.findsource, source.Source
     except (ImportError, AttributeError):
         return
 
@@ -261,6 +263,20 @@ def read_blocks():
                 starts.update(block[0].lineno - 2 for block in (getattr(part, "orelse", ()), getattr(part, "finalbody", ())) if block)
         return max(n for n in starts if n <= lineno), min((n for n in starts if n > lineno), default=node.bottom)
 
+    @functools.wraps(text_of)
+    def text_of_file(obj):
+        # Python looks for the module of the file first, and for that at the files of all modules.
+        if not isinstance(obj, types.CodeType):
+            return text_of(obj)
+        linecache.checkcache(obj.co_filename)
+        lines = linecache.getlines(obj.co_filename)
+        if not lines:
+            return text_of(obj)
+        text = lines_in()
+        text.lines = [line.rstrip() for line in lines]
+        return text, obj.co_firstlineno - 1
+
+    code.findsource = text_of_file
     code.getstatementrange_ast, source.get_statement_startend2 = range_in_block, statement_in_block
     code.bestrelpath = functools.lru_cache(MOST_PATHS)(path_from)
 
