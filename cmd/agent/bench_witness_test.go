@@ -74,7 +74,7 @@ func benchWitness(t *testing.T) {
 			return took
 		}
 		var figures, references []time.Duration
-		for range 7 {
+		for range 15 {
 			figures, references = append(figures, once(false)), append(references, once(true))
 		}
 		// The least disturbed of each: the difference is smaller than what others on the machine make.
