@@ -127,21 +127,24 @@ func (s *suite) ofOld(old suite, marks []mark) []mark {
 		}
 	}
 	return slices.DeleteFunc(marks, func(m mark) bool {
-		return m.codes == maybe && (fresh[place{m.path, m.line}] || s.named(old, m, func(line int) bool { return fresh[place{m.path, line}] }))
+		return m.codes == maybe && (fresh[place{m.path, m.line}] || s.named(old, m, func(path string, line int) bool { return fresh[place{path, line}] }))
 	})
 }
 
-// named reports whether a mark only gives a name to skipping on a condition, which no test has that was there before. fresh tells the lines of
-// the mark's file that belong to new tests.
-func (s *suite) named(old suite, m mark, fresh func(line int) bool) bool {
-	f := fileAt(s.files, m.path)
-	name := testform.Alias(f.lang, f.lines[m.line-1].Code)
-	if name == "" || f.lang == lang.Script {
-		return name != "" && s.holds(old) // whoever calls it does so in the place of "it"
+// named reports whether a mark only gives a name to skipping on a condition, which no test has that was there before, in whatever
+// file. fresh tells the lines that belong to new tests.
+func (s *suite) named(old suite, m mark, fresh func(path string, line int) bool) bool {
+	own := fileAt(s.files, m.path)
+	name := testform.Alias(own.lang, own.lines[m.line-1].Code)
+	if name == "" || own.lang == lang.Script && !s.holds(old) { // it is called in the place of "it"
+		return false
 	}
-	for i, line := range f.lines {
-		if i+1 != m.line && slices.Contains(anyWord.FindAllString(line.Code, -1), name) && !fresh(i+1) {
-			return false
+	for _, f := range s.files {
+		for i, line := range f.lines {
+			called := own.lang == lang.Script && strings.HasPrefix(strings.TrimSpace(line.Code), name+"(")
+			if defined := f.path == m.path && i+1 == m.line; !defined && !called && slices.Contains(anyWord.FindAllString(line.Code, -1), name) && !fresh(f.path, i+1) {
+				return false
+			}
 		}
 	}
 	return true

@@ -101,6 +101,7 @@ var weakerTests = []textChange{
 	{"test_a.py", pyTest("assert cart.total()"), "needs = pytest.mark.skipif(not fast(), reason=\"\")\npytestmark = needs\n" + pyTest("assert cart.total()")},
 	{"test_a.py", pyTest("assert cart.total()"), "pytestmark = pytest.mark.skipif(not fast(), reason=\"\")\n" + pyTest("assert cart.total()")},
 	{"a.test.ts", jsTest("expect(cart).toBe(1);"), "const fastIt = fast() ? it : it.skip;\n" + strings.Replace(jsTest("expect(cart).toBe(1);"), "it(", "fastIt(", 1)},
+	{"a.test.js", jsTest("expect(cart).toBe(1);"), "const fastIt = fast() ? it : it.skip;\n" + strings.Replace(jsTest("expect(cart).toBe(1);"), "it(", "const it = fastIt;\n  it(", 1)},
 	{"a.test.ts", jsTest("expect(cart).toBe(1);"), "const fastly = fast() ? describe : describe.skip;\n" + jsTest("expect(cart).toBe(1);")},
 	{"a.test.ts", "", "it.todo('adds');\n"},
 	{"a.test.ts", "test('a', () => { expect(f()).toBe(1) });\n", "test('a', { skip: true }, () => { expect(f()).toBe(1) });\n"},
@@ -241,6 +242,19 @@ func TestANewTestMayDependOnWhatIsThere(t *testing.T) {
 	}
 	if got := kindsOf(create("a.test.js", strings.Replace(jsTest("expect(f()).toBe(1)"), "it(", "it.only(", 1))); got != WeakerTest {
 		t.Errorf("a new test that keeps others from running: %q", got)
+	}
+}
+
+// A name for skipping that a test of another file has, which was there before, takes that test away.
+func TestANameForSkippingCountsInEveryFile(t *testing.T) {
+	t.Parallel()
+	old := pyTest("assert f()")
+	cs := workspace.Changeset{Changes: slices.Concat(
+		modify("test_a.py", old, "needs = pytest.mark.skipif(not fast(), reason=\"\")\n\n\n"+old).Changes,
+		modify("test_b.py", old, "from test_a import needs\n\n\n@needs\n"+old).Changes,
+	)}
+	if got := kindsOf(cs); got != WeakerTest {
+		t.Errorf("%q", got)
 	}
 }
 

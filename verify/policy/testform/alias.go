@@ -11,7 +11,7 @@ import (
 // since what holds several may be put around old ones.
 var aliases = map[lang.Family]*lazyregexp.Regexp{
 	lang.Python: lazyregexp.New(`^([A-Za-z_]\w*)\s*=\s*(?:pytest\.)?mark\.skipif\(`),
-	lang.Script: lazyregexp.New(`^(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*=\s*[^=?].*\?\s*(?:it|test|specify)(?:\.skip)?\s*:\s*(?:it|test|specify)(?:\.skip)?\s*;?$`),
+	lang.Script: lazyregexp.New(`^(?:const|let|var)\s+([A-Za-z_]\w*)\s*=\s*[^=?].*\?\s*(?:it|test|specify)(?:\.skip)?\s*:\s*(?:it|test|specify)(?:\.skip)?\s*;?$`),
 }
 
 // notAliases are names that concern tests which do not say them.
