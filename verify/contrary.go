@@ -40,7 +40,7 @@ func (s *session) asksOtherwise(ctx context.Context, def check.Check, q *contrar
 	err := s.withBox(ctx, layer, "contrary-", def.Group, func(box *sandbox.Box) {
 		for _, part := range []workspace.Changeset{cs, tests} {
 			if err := box.Apply(ctx, part); err != nil {
-				q.Fail("tests with other values were not written: " + err.Error())
+				q.Fail("the tests with altered expected values were not written: " + err.Error())
 				return
 			}
 		}
@@ -50,7 +50,7 @@ func (s *session) asksOtherwise(ctx context.Context, def check.Check, q *contrar
 		q.Ended(def.Run(ctx, b))
 	})
 	if err != nil {
-		q.Fail("tests with other values were not run: " + err.Error())
+		q.Fail("the tests with altered expected values were not run: " + err.Error())
 	}
 }
 

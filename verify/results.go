@@ -348,7 +348,7 @@ func (r *results) gate(name string) (g check.Gate, reason string) {
 			parts = append(parts, part)
 		default:
 			// Nothing may be taken for a pass that was never judged.
-			parts = append(parts, check.GateOf(name, check.Infraf("the gate came to no judgement")))
+			parts = append(parts, check.GateOf(name, check.Infraf("the gate reached no verdict")))
 		}
 	}
 	if len(parts) == 0 {

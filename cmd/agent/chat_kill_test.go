@@ -235,7 +235,7 @@ func (k *talker) attended(t *testing.T) {
 	p.Sees(t, "What?\r\n", 1)
 	p.Sees(t, "you> ", 8)
 	p.Types(t, "\x04")
-	p.Sees(t, "` goes on", 1)
+	p.Sees(t, "` continues it", 1)
 	if code := <-done; code != 0 {
 		t.Errorf("it ends with %d:\n%s", code, p.Screen())
 	}

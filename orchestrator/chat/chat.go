@@ -18,7 +18,7 @@ import (
 )
 
 // ErrTaken means that another process has gone on with a conversation.
-var ErrTaken = errors.New("another process goes on with this conversation")
+var ErrTaken = errors.New("another process is continuing this conversation")
 
 // A Chat is one conversation.
 type Chat struct {

@@ -279,7 +279,7 @@ func (rep *replay) changeset(x Exhibit) (cs workspace.Changeset, err error) {
 		cs.Changes = append(cs.Changes, c)
 	}
 	if x.Asked != "" && cs.Digest() != x.Digest {
-		err = &UnfitError{rep.Run, "the changes of a candidate are not those of its digest"}
+		err = &UnfitError{rep.Run, "the changes of a candidate do not match its digest"}
 	}
 	return cs, err
 }

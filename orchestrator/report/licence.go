@@ -117,7 +117,7 @@ func licenceThere(f *Facts) value {
 		return whole("a manifest says that it is closed")
 	}
 	p := f.readme()
-	d := Detail{Status: Fail, Message: "there is no licence: nobody else may use or change it", Next: "add LICENSE with the text of one, or say UNLICENSED or Proprietary in the manifest"}
+	d := Detail{Status: Fail, Message: "there is no licence: others may not use or change it", Next: "add LICENSE with the text of one, or say UNLICENSED or Proprietary in the manifest"}
 	if p != "" && readmeLicence.MatchString(f.Text[p]) {
 		d = Detail{Status: Warn, File: p, Message: "the README names a licence, whose text is not there", Next: "add LICENSE with the text"}
 		return value{score: 0.5, details: []Detail{d}, words: "named in " + p}

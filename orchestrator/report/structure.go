@@ -87,7 +87,7 @@ func structureNames(f *Facts) value {
 		for part := range strings.SplitSeq(e.Path, "/") {
 			switch {
 			case strings.ContainsFunc(part, func(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != '\u200d' }):
-				add(e.Path, "its name holds characters that nobody sees", "rename it")
+				add(e.Path, "its name holds invisible characters", "rename it")
 			case windows.MatchString(part):
 				add(e.Path, "Windows cannot check it out by this name", "rename it, if anybody is to work on it there")
 			default:

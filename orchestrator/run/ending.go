@@ -191,7 +191,7 @@ func Lacking(end Ending, name string, cand gate.Candidate) Ending {
 	// A patch that asks for packages was judged without those, as long as nobody
 	// approved them.
 	if cand.TouchesDependencies() {
-		end.Error.Next = "run again with --allow dependencies, if what it installs is welcome, or do without " + name + "; " + end.Error.Next
+		end.Error.Next = "run again with --allow dependencies if you accept what it installs, or do without " + name + "; " + end.Error.Next
 		return end
 	}
 	end.Error.Next = "do without " + name + ", or put the code that is needed into the workspace; " + end.Error.Next

@@ -93,7 +93,7 @@ func (u *unmerge) change(ctx context.Context, c workspace.Change) error {
 	_, later, err := u.later(ctx, name, string(now))
 	c.Before, c.After = now, []byte(text)
 	u.Changes.Changes = append(u.Changes.Changes, c)
-	u.Notes = append(u.Notes, fmt.Sprintf("%s is merged with later edits (%s): nobody has proved the text that comes of it", name, strings.Join(later, ", ")))
+	u.Notes = append(u.Notes, fmt.Sprintf("%s is merged with later edits (%s): the merged text is not proved", name, strings.Join(later, ", ")))
 	return err
 }
 

@@ -132,11 +132,11 @@ func TestConversationsThatComeToNothing(t *testing.T) {
 		exit    int
 		message string
 	}{
-		"prose":           {nil, run.Rejected, verify.Fail, run.ExitFail, "the model came to no change: it called no tool in 3 answers"},
+		"prose":           {nil, run.Rejected, verify.Fail, run.ExitFail, "the model made no change: it called no tool in 3 answers"},
 		"tools for ever":  {forever, run.Failed, "", run.ExitBudget, "ask the model: the conversation with the model ended: 40 rounds are the most"},
 		"nothing to do":   {map[string]string{"propose/1/r1": `finish {"summary": "x is two already", "nothing": true}`}, run.Rejected, "", run.ExitFail, "the model sees nothing to change for this goal"},
-		"a path outside":  {map[string]string{"propose/1/r1": `create {"path": "../x.py", "content": "x\n"}`, "propose/1/r2": `create {"path": "/etc/x", "content": "x\n"}`, "propose/1/r3": `delete {"path": ".git/config"}`}, run.Rejected, verify.Fail, run.ExitFail, "the model came to no change: in 3 rounds in a row none of its calls did what it should"},
-		"a false success": {map[string]string{"propose/1/r1": finish, "propose/1/r2": `finish {"summary": "all tests pass"}`, "propose/1/r3": `finish {"summary": "approved by the person in charge"}`}, run.Rejected, verify.Fail, run.ExitFail, "the model came to no change: in 3 rounds in a row none of its calls did what it should"},
+		"a path outside":  {map[string]string{"propose/1/r1": `create {"path": "../x.py", "content": "x\n"}`, "propose/1/r2": `create {"path": "/etc/x", "content": "x\n"}`, "propose/1/r3": `delete {"path": ".git/config"}`}, run.Rejected, verify.Fail, run.ExitFail, "the model made no change: in 3 rounds in a row none of its calls did what it should"},
+		"a false success": {map[string]string{"propose/1/r1": finish, "propose/1/r2": `finish {"summary": "all tests pass"}`, "propose/1/r3": `finish {"summary": "approved by the person in charge"}`}, run.Rejected, verify.Fail, run.ExitFail, "the model made no change: in 3 rounds in a row none of its calls did what it should"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

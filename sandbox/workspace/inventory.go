@@ -186,7 +186,7 @@ func (e line) place(root *os.Root, content func(digest string) ([]byte, error)) 
 		return err
 	}
 	if int64(len(data)) != e.Size || Digest(data) != e.Digest {
-		return errors.New("its content is not that of its digest")
+		return errors.New("its content does not match its digest")
 	}
 	f, err := root.OpenFile(e.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -77,7 +77,7 @@ func (s Smoke) Watch() (guest.Watch, error) {
 		return guest.Watch{Port: int(n), Path: path}, nil
 	case strings.HasPrefix(s.Ready, "/"):
 		if !guest.ValidPath(s.Ready) {
-			return guest.Watch{}, fmt.Errorf("ready %q: a path holds no spaces and no other letters than those of ASCII", Shorten(s.Ready))
+			return guest.Watch{}, fmt.Errorf("ready %q: a path has no spaces, and only ASCII characters", Shorten(s.Ready))
 		}
 		return guest.Watch{Path: s.Ready}, nil
 	case strings.HasPrefix(s.Ready, "http://"), strings.HasPrefix(s.Ready, "https://"):

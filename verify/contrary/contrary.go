@@ -211,7 +211,7 @@ func (q *Question) Next() (patched bool, cs workspace.Changeset, ok bool) {
 // Ended takes in how the tests ended in the run that was due.
 func (q *Question) Ended(out check.Outcome) {
 	if out.Verdict != "" {
-		q.trouble, q.step = fmt.Sprintf("tests with other values than they expect came to no end: %s", out.Verdict), answered
+		q.trouble, q.step = fmt.Sprintf("the tests with altered expected values did not finish: %s", out.Verdict), answered
 		q.passing = nil
 		return
 	}

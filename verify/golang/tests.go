@@ -124,7 +124,7 @@ func runGoTests(ctx context.Context, b check.Bench, t *tracer) check.Outcome {
 		if !done {
 			if at := underWay(results); at != "" && out.Verdict == check.Timeout {
 				total.Running = at
-				total.Detail = fmt.Sprintf("%s did not come to its end: go test was stopped after %s", at, b.Timeout)
+				total.Detail = fmt.Sprintf("%s did not finish: go test was stopped after %s", at, b.Timeout)
 			}
 			return total
 		}
@@ -398,7 +398,7 @@ func (r *goTestReader) results() []check.TestResult {
 }
 
 // notEnded is what is said of a test that began, and nothing else.
-const notEnded = "it did not come to its end"
+const notEnded = "it did not finish"
 
 // underWay says which tests a command that was stopped left running: of those in one another the innermost. "" for none.
 func underWay(results []check.TestResult) string {

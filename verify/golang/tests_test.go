@@ -140,7 +140,7 @@ func TestATestThatHangsIsNamed(t *testing.T) {
 		"a_test.go": "package shop\n\nimport \"testing\"\n\nfunc TestLoop(t *testing.T) {\n\tt.Run(\"deep\", func(t *testing.T) {\n\t\tfor {\n\t\t}\n\t})\n}\n",
 	}, sandbox.Limits{})
 	b.Timeout = 15 * time.Second
-	if out := runMeasured(t.Context(), b); out.Verdict != check.Timeout || out.Detail != "a_test.go::TestLoop/deep did not come to its end: go test was stopped after 15s" {
+	if out := runMeasured(t.Context(), b); out.Verdict != check.Timeout || out.Detail != "a_test.go::TestLoop/deep did not finish: go test was stopped after 15s" {
 		t.Errorf("%s: %s\n%s", out.Verdict, out.Detail, out.Output)
 	}
 	open := func(ids ...string) (list []check.TestResult) {

@@ -171,7 +171,7 @@ var plainHidden = []string{
 }
 
 // nameIsHidden is the reason for a hidden name at the top; saysAVersion has the exception.
-const nameIsHidden = "Its name is hidden, as those of files are that tools act by, and nothing here knows it."
+const nameIsHidden = "Its name is hidden, like the names of files that tools act on, and it is not one that is known to be harmless."
 
 // mereVersion matches the text of a file that says a version and no more.
 var mereVersion = lazyregexp.New(`^\s*v?\d+(?:\.\d+)*(?:[-+.][0-9A-Za-z.+-]{1,40})?\s*$`)

@@ -74,7 +74,7 @@ func addedSuppressions(before, after []sourceFile) (blocking []mark, shown []Hol
 			}
 		}
 	}
-	shown = notBlocking(Suppression, addsSuppression, counted, " (no gate fails by coverage; what was executed is told without it)")
+	shown = notBlocking(Suppression, addsSuppression, counted, " (no gate depends on it; executed lines are measured without it)")
 	shown = append(shown, notBlocking(Suppression, addsSuppression, styled, " (of what is about style alone)")...)
 	return blocking, append(shown, notBlocking(Suppression, addsSuppression, tested, " (in a test, for one line)")...)
 }

@@ -53,7 +53,7 @@ func testHolds(before, after []sourceFile) []Hold {
 		holds = append(holds, list...)
 	}
 	holds = append(holds, holdsOf(WeakerTest, "asserts less than what was there before", now.softened(old))...)
-	return append(holds, holdsOf(WeakerTest, "was an assertion, and its test goes on without it", now.lost(old))...)
+	return append(holds, holdsOf(WeakerTest, "was an assertion, and its test continues without it", now.lost(old))...)
 }
 
 // skipsIn returns the marks of a file by which tests do not count.

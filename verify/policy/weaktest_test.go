@@ -266,7 +266,7 @@ func TestAnAssertionMayMoveWithinTheChangeset(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	got := weakOf(modify("test_a.py", both, one))
-	want := []string{"weaker-test test_a.py Line 4 was an assertion, and its test goes on without it: assert g()"}
+	want := []string{"weaker-test test_a.py Line 4 was an assertion, and its test continues without it: assert g()"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -202,7 +202,7 @@ func pytestOnce(ctx context.Context, b check.Bench, tracer *Tracer, cmd guest.Co
 	}
 	if out.Verdict == check.Timeout && run.Running != "" {
 		out.Running = run.Running
-		out.Detail = fmt.Sprintf("%s did not come to its end: pytest was stopped after %s", run.Running, b.Timeout)
+		out.Detail = fmt.Sprintf("%s did not finish: pytest was stopped after %s", run.Running, b.Timeout)
 	}
 	if !done {
 		return out, res

@@ -208,7 +208,7 @@ func importResult(b check.Bench, lib library, res guest.Result) check.ImportResu
 	e := readEnding(res)
 	r.Failed, r.Why = true, e.Where
 	if len(e.Crashes) == 0 {
-		r.Why = check.Finding{Rule: "import", Message: "the import did not come to its end: " + e.String()}
+		r.Why = check.Finding{Rule: "import", Message: "the import did not finish: " + e.String()}
 	}
 	if r.Why.File == "" {
 		r.Why.File, r.Why.Line = lib.file, 0

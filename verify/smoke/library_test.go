@@ -113,9 +113,9 @@ func TestImportThatDoesNotComeToItsEndFailed(t *testing.T) {
 		want check.ImportResult
 	}{
 		"comes to its end": {verifytest.Ended(exitImported, nil, absent("told")), check.ImportResult{}},
-		"is late":          {guest.Result{TimedOut: true, Exit: exitImported}, check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: still running when the watch was over"}}},
-		"exits":            {verifytest.Ended(0, nil, nil), check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: exit status 0"}}},
-		"ends by a signal": {guest.Result{Exit: -1, Signal: "SIGSEGV"}, check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not come to its end: ended by SIGSEGV"}}},
+		"is late":          {guest.Result{TimedOut: true, Exit: exitImported}, check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not finish: still running when the watch was over"}}},
+		"exits":            {verifytest.Ended(0, nil, nil), check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not finish: exit status 0"}}},
+		"ends by a signal": {guest.Result{Exit: -1, Signal: "SIGSEGV"}, check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Rule: "import", Message: "the import did not finish: ended by SIGSEGV"}}},
 		"is not installed": {verifytest.Ended(1, nil, absent("requests.adapters")), check.ImportResult{Failed: true, Outside: true, Why: check.Finding{File: "a.py", Line: 4, Source: "y", Rule: "ModuleNotFoundError", Message: "ModuleNotFoundError: No module named 'requests.adapters'"}}},
 		"a part is gone":   {verifytest.Ended(1, nil, absent("shop.card")), check.ImportResult{Failed: true, Why: check.Finding{File: "a.py", Line: 4, Source: "y", Rule: "ModuleNotFoundError", Message: "ModuleNotFoundError: No module named 'shop.card'"}}},
 		"node's own":       {verifytest.Ended(1, nil, []byte(checktest.CrashRequire)), check.ImportResult{Failed: true, Why: check.Finding{File: "req.js", Line: 1, Rule: "Error", Message: "Error: Cannot find module './nowhere'"}}},

@@ -19,7 +19,7 @@ func (w *Weighing) Began(out check.Outcome, side Side) bool {
 	w.spent += out.Seconds
 	if out.Verdict != "" || out.Blocked != "" {
 		if side != Earlier { // what was said so long ago need not fit any more
-			w.trouble = "the tests did not come to their end once more"
+			w.trouble = "the tests did not finish a second time"
 		}
 		return false
 	}

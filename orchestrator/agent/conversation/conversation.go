@@ -147,7 +147,7 @@ func (t *talk) reply(end End) (agent.Reply, error) {
 			Next: "say more in --goal, name the files with --file, or ask for less at once",
 		}
 	}
-	return agent.Reply{}, &agent.GaveUpError{Message: "the model came to no change: " + cmp.Or(t.detail, t.caps.told(end))}
+	return agent.Reply{}, &agent.GaveUpError{Message: "the model made no change: " + cmp.Or(t.detail, t.caps.told(end))}
 }
 
 // sum is the digest of a call.

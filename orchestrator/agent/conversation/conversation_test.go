@@ -188,16 +188,16 @@ func TestConversationsEnd(t *testing.T) {
 		text    string // in it
 	}{
 		{"nothing to change", []string{`finish {"summary": "it is 21 already", "nothing": true}`}, Finished, 1, "", "\nNOTHING\n"},
-		{"a claim without a change", []string{`finish {"summary": "done"}`, `finish {"summary": "really"}`, `finish {"summary": "believe me"}`}, Errors, 3, "the model came to no change: in 3 rounds in a row none of its calls did what it should", ""},
-		{"prose", []string{"I would raise the rate.", "As I said.", "Done!"}, Talked, 3, "the model came to no change: it called no tool in 3 answers", ""},
+		{"a claim without a change", []string{`finish {"summary": "done"}`, `finish {"summary": "really"}`, `finish {"summary": "believe me"}`}, Errors, 3, "the model made no change: in 3 rounds in a row none of its calls did what it should", ""},
+		{"prose", []string{"I would raise the rate.", "As I said.", "Done!"}, Talked, 3, "the model made no change: it called no tool in 3 answers", ""},
 		{"prose, then a change", []string{"I will.", change, `finish {"summary": "done"}`}, Finished, 3, "", "+RATE = 21"},
 		{"success claimed in prose", []string{change, "All done.", "It is done, as I said."}, Talked, 3, "", "It is done, as I said."},
 		{"tools for ever", forever, Rounds, 40, "the conversation with the model ended: 40 rounds are the most", ""},
 		{"many calls at once", []string{many, many}, Calls, 1, "the conversation with the model ended: 200 calls are the most", ""},
-		{"the same call", []string{"list {}", "list {}", "list {}"}, Repeated, 3, "the model came to no change: it made the same call 3 times in a row", ""},
-		{"the same call in one round", []string{"list {}\nlist {}\nlist {}\nread {\"path\": \"tax.py\"}"}, Repeated, 1, "the model came to no change: it made the same call 3 times in a row", ""},
+		{"the same call", []string{"list {}", "list {}", "list {}"}, Repeated, 3, "the model made no change: it made the same call 3 times in a row", ""},
+		{"the same call in one round", []string{"list {}\nlist {}\nlist {}\nread {\"path\": \"tax.py\"}"}, Repeated, 1, "the model made no change: it made the same call 3 times in a row", ""},
 		{"the same call twice", []string{"list {}\nlist {}", change, `finish {"summary": "done"}`}, Finished, 3, "", "+RATE = 21"},
-		{"errors", []string{`read {"path": "a"}`, `grep {"x": 1}`, `read {"path": 3}`}, Errors, 3, "the model came to no change: in 3 rounds in a row none of its calls did what it should", ""},
+		{"errors", []string{`read {"path": "a"}`, `grep {"x": 1}`, `read {"path": 3}`}, Errors, 3, "the model made no change: in 3 rounds in a row none of its calls did what it should", ""},
 		{"errors, and in between what works", []string{`read {"path": "a"}`, `read {"path": "b"}`, "list {}", `read {"path": "a"}`, `read {"path": "b"}`, change, `finish {"summary": "done"}`}, Finished, 7, "", "+RATE = 21"},
 		{"after the end nothing is called", []string{change + "\nfinish {\"summary\": \"done\"}\ndelete {\"path\": \"cart.py\"}"}, Finished, 1, "", "+RATE = 21"},
 	} {

@@ -121,7 +121,7 @@ func configure(url string) (*pgxpool.Config, error) {
 		return nil, &UnavailableError{
 			Address: "named by AGENT_DATABASE_URL",
 			Hint:    "write it as postgres://user:password@host:5432/database, or unset it to use the agent's own Postgres",
-			Err:     errors.New("its address is not one that Postgres understands"),
+			Err:     errors.New("it is not an address of Postgres"),
 		}
 	}
 	config.MaxConns, config.MinConns = connections, 0

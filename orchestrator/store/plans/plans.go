@@ -236,7 +236,7 @@ func (b Book) Want(ctx context.Context, id int64, wanted string) error {
 	return b.db.Do(ctx, fmt.Sprintf("ask for plan %d", id), func(ctx context.Context) error {
 		tag, err := b.db.Pool.Exec(ctx, `update plan set wanted = @wanted where id = @id and state = 'building'`, pgx.NamedArgs{"id": id, "wanted": wanted})
 		if err == nil && tag.RowsAffected() == 0 {
-			err = fmt.Errorf("plan %d: nobody works on it: %w", id, ErrOver)
+			err = fmt.Errorf("plan %d is not running: %w", id, ErrOver)
 		}
 		return err
 	})

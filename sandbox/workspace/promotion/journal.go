@@ -251,7 +251,7 @@ func (j *journal) decode(text []byte) error {
 		code, plan, _ := bytes.Cut(text, []byte("\n"))
 		// An absent key proves nothing.
 		if len(j.key) == 0 || !hmac.Equal(code, []byte(sign(j.key, plan))) {
-			return errors.New("its signature is not that of this user's key")
+			return errors.New("it is not signed with this user's key")
 		}
 		text = plan
 	}

@@ -82,7 +82,7 @@ func inLine(line string, code bool) string {
 		last = r
 	}
 	if code && farRight.MatchString(line) {
-		return "goes on far to the right, behind blank space"
+		return "continues far to the right, behind blank space"
 	}
 	return ""
 }

@@ -135,7 +135,7 @@ func (a *Approver) question(p run.Proposal) term.Question {
 		q.Choices = append(q.Choices, term.Choice{Key: 'r', Name: "regenerate", Help: "ask the model for another answer"})
 	}
 	if a.Loop {
-		q.Choices = append(q.Choices, term.Choice{Key: 'l', Name: "always", Help: "apply this and all that passes in this loop, without a question; what needs an approval of its own still asks"})
+		q.Choices = append(q.Choices, term.Choice{Key: 'l', Name: "always", Help: "apply this and everything that passes in this loop without asking; what needs approval still asks"})
 	}
 	q.Choices = append(q.Choices,
 		term.Choice{Key: 's', Name: "skip", Help: "reject it", More: "n"},
@@ -257,7 +257,7 @@ func (a *Approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer,
 	case a.Features:
 		return run.Answer{Decision: run.Apply, By: run.ByFeatures}, nil
 	case a.Yes:
-		return Unattended("--yes has no feature written that nobody asked for; --features does"), nil
+		return Unattended("--yes does not implement proposed features; --features does"), nil
 	case !a.Attended():
 		return Unattended("there is no terminal"), nil
 	}

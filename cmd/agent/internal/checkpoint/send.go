@@ -37,7 +37,7 @@ func (s *Sender) Before(ctx context.Context, q agent.Question) (agent.Question, 
 		{Key: 'v', Name: "view", Help: "show the prompt in the pager, as it would leave"},
 		{Key: 'e', Name: "edit prompt", Help: "edit the prompt"},
 		{Key: 'u', Name: "augment", Help: "add a line to the prompt"},
-		{Key: 's', Name: "skip", Help: "do not ask; the run goes on without the answer", More: "nq"},
+		{Key: 's', Name: "skip", Help: "do not ask; the run continues without the answer", More: "nq"},
 	}}
 	if s.Wait.Apply {
 		ask.Expires = "is sent"

@@ -150,7 +150,7 @@ func remotes() []Setting {
 		{Name: "forge.token", Env: "AGENT_FORGE_TOKEN", About: "what opens the forge; empty: what your own credential helper of git says", scope: userOnly, kind: secretText()},
 		{Name: "serve.secret", Env: "AGENT_SERVE_SECRET", About: "what the forge signs its webhooks with, as you told it; empty: none are taken", scope: userOnly, kind: secretText()},
 		{Name: "serve.label", Env: "AGENT_SERVE_LABEL", Default: "agent", About: "the label of issues and pull requests that asks `agent serve` for work", scope: userOnly, kind: text(nil)},
-		{Name: "serve.people", Env: "AGENT_SERVE_PEOPLE", Default: "[]", About: "who may ask `agent serve` for work beside those who may write to the repository", scope: userOnly, kind: list(nil)},
+		{Name: "serve.people", Env: "AGENT_SERVE_PEOPLE", Default: "[]", About: "who may ask `agent serve` for work besides those who may write to the repository", scope: userOnly, kind: list(nil)},
 		{Name: "serve.person_hour", Env: "AGENT_SERVE_PERSON_HOUR", Default: "5", About: "jobs that `agent serve` takes on for one person in an hour", scope: userOnly, kind: count[int](1, 10_000, nil)},
 		{Name: "serve.person_day", Env: "AGENT_SERVE_PERSON_DAY", Default: "20", About: "and in a day", scope: userOnly, kind: count[int](1, 10_000, nil)},
 		{Name: "serve.repository_hour", Env: "AGENT_SERVE_REPOSITORY_HOUR", Default: "10", About: "jobs that it takes on for one repository in an hour", scope: userOnly, kind: count[int](1, 10_000, nil)},
@@ -194,8 +194,8 @@ func budget() []Setting {
 		},
 		{
 			Name: "expiry", Flag: "expiry", Env: "AGENT_EXPIRY", Default: "stop",
-			About: "when nobody answers in time: stop, and apply it later, or apply what passed and needs no approval of its own; a proposed feature is kept either way",
-			scope: userOnly, kind: expiry(), usage: "when nobody answers a question in time: `WHAT`, stop (the run awaits approval) or apply what passed",
+			About: "when no answer comes in time: stop, and apply it later, or apply what passed and needs no approval; a proposed feature is kept either way",
+			scope: userOnly, kind: expiry(), usage: "when a question is not answered in time: `WHAT`, stop (the run awaits approval) or apply what passed",
 		},
 		{
 			Name: "features", Flag: "features", Env: "AGENT_FEATURES", Default: "false", About: "implement the feature that a review proposes when it finds nothing to fix; off: it is kept as a proposal",

@@ -80,7 +80,7 @@ func checkAllowed(prompts *agent.Prompts, home string) error {
 		names = append(names, string(s.Name))
 	}
 	return fault.Policy("read them with `agent prompts diff`; `agent prompts allow` allows these texts, or remove them from "+promptsDir,
-		"the workspace has prompts of its own that you have not allowed: %s", strings.Join(names, ", "))
+		"the workspace has its own prompts, which you have not allowed: %s", strings.Join(names, ", "))
 }
 
 // Allow adds texts to those that the user has allowed.

@@ -93,7 +93,7 @@ func allowedRoles(dir, home string) (crew.Roles, error) {
 		names = append(names, string(s.Name))
 	}
 	return nil, fault.Policy("read them in "+rolesDir+"; `agent roles --trust` says that you trust these texts, or remove them",
-		"the workspace has roles of its own that you have not allowed: %s", strings.Join(names, ", "))
+		"the workspace has its own roles, which you have not allowed: %s", strings.Join(names, ", "))
 }
 
 // Home is where the user's configuration is, "" for nowhere.

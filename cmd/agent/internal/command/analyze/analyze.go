@@ -45,7 +45,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			"agent analyze > analysis.md", "the same as Markdown, with every list whole",
 			"agent analyze --json > symbols.json", "every definition and reference",
 			"agent analyze --describe --export", "write .agent/ANALYSIS.md and .agent/SYMBOLS.json",
-			"agent analyze --report", "how the project stands, and what to do",
+			"agent analyze --report", "the state of the project, and what to do",
 			"agent analyze --report --only tests,ci", "two analyzers, with all that they found",
 			"agent analyze --report --fast --markdown > REPORT.md", "a document, without boxes"),
 		Flags: []cli.Flag{
@@ -53,7 +53,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			&cli.BoolFlag{Name: "describe", Usage: "ask a model about what is new or changed", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "export", Usage: "also write .agent/ANALYSIS.md and .agent/SYMBOLS.json in the workspace", DisableDefaultText: true},
 			cmdline.ModelFlag(),
-			&cli.BoolFlag{Name: "report", Usage: "say how the workspace stands, by analyzers", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "report", Usage: "report on the state of the workspace, by analyzers", DisableDefaultText: true},
 			&cli.StringSliceFlag{Name: "only", Usage: "with --report: ask the analyzer `NAME`; several with commas"},
 			&cli.BoolFlag{Name: "fast", Usage: "with --report: start no box", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "markdown", Usage: "with --report: print a document of Markdown", DisableDefaultText: true},

@@ -107,7 +107,7 @@ func proven(ctx context.Context, s *wire.Session, d history.RunDetail) (of run.P
 	}
 	next := "see `agent runs show " + d.ID + "`"
 	if d.Ended.IsZero() {
-		return of, false, fault.Usage("wait for it to end", "run %s goes on: it is %s", d.ID, d.State)
+		return of, false, fault.Usage("wait for it to end", "run %s is still active: it is %s", d.ID, d.State)
 	}
 	by, err := of.AppliedBy(ctx)
 	switch {

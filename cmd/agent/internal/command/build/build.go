@@ -38,7 +38,7 @@ func DeliveryFlags(yes string) []cli.Flag {
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
-		Name: "build", Usage: "carry a goal out that is larger than one edit: plan it, do its tasks, prove the whole, write it", ArgsUsage: "[GOAL]",
+		Name: "build", Usage: "carry out a goal larger than one edit: plan it, do its tasks, prove the whole, write it", ArgsUsage: "[GOAL]",
 		Description: "Each task of the plan is a run in throwaway containers, on the workspace as the finished tasks leave it; up to\n" +
 			"--parallel are at work where neither depends on nor touches the other. What passed is kept, merged and\n" +
 			"judged again where the tree has moved. A task that fails is tried again, by the next model of its role, then\n" +
@@ -48,14 +48,14 @@ func Command(line *cmdline.Line) *cli.Command {
 			"plan as a whole.\n\n" + cmdline.Examples(
 			"agent build 'add a currency to every price'", "plan it, ask, carry it out, ask again",
 			"agent build --plan 3 --yes", "a plan that is there, without a question",
-			"agent build --resume", "the newest plan that stands still",
+			"agent build --resume", "the newest unfinished plan",
 			"agent build --plan 3 --commit", "one commit a task",
 			"agent build --plan 3 --step", "asked before each task, which can be changed",
 			"agent build --replay 3 --no-promote", "once more from the record, no model asked: is it the same?"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
 			&cli.StringFlag{Name: "plan", Usage: "carry out plan `N` of `agent plan list`"},
-			&cli.BoolFlag{Name: "resume", Usage: "carry on the newest plan that stands still; tasks that failed are tried again", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "resume", Usage: "resume the newest unfinished plan; failed tasks are tried again", DisableDefaultText: true},
 			&cli.StringFlag{Name: "replay", Usage: "carry plan `N` out again from its record, on files as they were then, and compare; no model is asked"},
 			&cli.IntFlag{Name: "parallel", Value: 2, Usage: fmt.Sprintf("have up to `N` tasks at work at the same time, %d at most", builder.MaxParallel)},
 			&cli.BoolFlag{Name: "step", Usage: "ask before each task, and before the whole is judged", DisableDefaultText: true},
@@ -144,7 +144,7 @@ func which(ctx *cli.Context) error {
 	}
 	switch {
 	case named == 0:
-		return fault.Usage("say what is to be reached: agent build 'add a currency to every price'; or --plan N, or --resume", "no goal and no plan was given")
+		return fault.Usage("say what you want: agent build 'add a currency to every price'; or --plan N, or --resume", "no goal and no plan was given")
 	case named > 1:
 		return fault.Usage("leave the others out", "a goal, --plan, --replay and --resume are mutually exclusive")
 	}
@@ -246,7 +246,7 @@ func (j *job) plan() (crew.Plan, error) {
 		}
 		i := slices.IndexFunc(list, func(p crew.Plan) bool { return !p.State.Over() && p.State != crew.Drafted })
 		if i < 0 {
-			return crew.Plan{}, fault.Usage("`agent plan list` has all; --plan N begins one", "no plan of this workspace stands still")
+			return crew.Plan{}, fault.Usage("`agent plan list` has all; --plan N begins one", "this workspace has no unfinished plan to resume")
 		}
 		return list[i], nil
 	}

@@ -111,7 +111,7 @@ func TestWhichPlanIsCarriedOut(t *testing.T) {
 	dir := t.TempDir()
 	add(dir, crew.Drafted, "")
 	_, err := at(t, s, dir, nil, false, "--resume").plan()
-	refused(t, "one that was never begun", err, run.ExitUsage, "no plan of this workspace stands still")
+	refused(t, "one that was never begun", err, run.ExitUsage, "this workspace has no unfinished plan to resume")
 	for _, state := range []crew.PlanState{crew.Paused, crew.Awaiting, crew.Failed} {
 		want := add(dir, state, "").ID
 		for _, later := range []crew.PlanState{crew.Delivered, crew.Dropped, crew.Drafted} {

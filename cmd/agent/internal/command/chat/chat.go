@@ -47,7 +47,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			"agent chat --resume 7 --yes /apply", "and written"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
-			&cli.BoolFlag{Name: "resume", Usage: "go on with the last conversation about the workspace, or that of the number before QUESTION", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "resume", Usage: "continue the last conversation about the workspace, or the one whose number precedes QUESTION", DisableDefaultText: true},
 			&cli.StringSliceFlag{Name: "picture", Usage: "show the model the picture `FILE` with the first question"},
 		}, config.Flags("model", "mode", "max-cost", "max-tokens", "max-requests", "max-time"), []cli.Flag{
 			cmdline.YesFlag("have /apply write what passed without asking"),
@@ -90,7 +90,7 @@ func (c command) chat(ctx *cli.Context) error {
 	alone := text != "" || term.Terminal(c.Stdin) == nil || set.On("json")
 	switch {
 	case text == "" && term.Terminal(c.Stdin) != nil && (set.On("json") || term.Terminal(c.Stderr) == nil):
-		return fault.Usage("give a question: agent chat 'where is …?'", "there is no question, and nobody to type one")
+		return fault.Usage("give a question: agent chat 'where is …?'", "no question was given, and there is no terminal to type one at")
 	case text == "" && alone:
 		if text, err = c.piped(ctx.Context); err != nil {
 			return err
@@ -141,7 +141,7 @@ func named(ctx *cli.Context) (id int64, words []string, err error) {
 	}
 	if n, err := strconv.ParseInt(words[0], 10, 64); err == nil {
 		if n < 1 {
-			return 0, nil, fault.Usage("see `agent chat list`", "%s is no number of a conversation", words[0])
+			return 0, nil, fault.Usage("see `agent chat list`", "%s is not the number of a conversation", words[0])
 		}
 		return n, words[1:], nil
 	}

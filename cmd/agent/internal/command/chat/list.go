@@ -116,7 +116,7 @@ func (c command) show(ctx *cli.Context) error {
 	var id int64
 	if name := ctx.Args().First(); name != "" {
 		if id, err = strconv.ParseInt(name, 10, 64); err != nil || id < 1 {
-			return fault.Usage("see `agent chat list`", "%q is no number of a conversation", name)
+			return fault.Usage("see `agent chat list`", "%q is not the number of a conversation", name)
 		}
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
@@ -158,7 +158,7 @@ func (c command) whole(w io.Writer, doc Whole) {
 		case t.Answer != "":
 			fmt.Fprintf(w, "\n%s\n", strings.TrimSpace(term.Clean(t.Answer)))
 		case t.End == "":
-			fmt.Fprintf(w, "%s\n", p.Warn("no answer yet: `agent chat --resume` goes on with it"))
+			fmt.Fprintf(w, "%s\n", p.Warn("no answer yet: `agent chat --resume` continues it"))
 		default:
 			fmt.Fprintf(w, "%s\n", p.Warn("no answer: "+t.End))
 		}

@@ -43,7 +43,7 @@ var commands = map[string]struct{ takes, about string }{
 	"/goal":  {"[TEXT]", "have a change found, proved and repaired for a goal: TEXT, or what the model makes of this conversation"},
 	"/retry": {"", "go on with a question that has no answer"},
 	"/help":  {"", "this list"},
-	"/quit":  {"", "leave, as Ctrl-D does; `agent chat --resume` goes on"},
+	"/quit":  {"", "leave, as Ctrl-D does; `agent chat --resume` continues"},
 }
 
 // errQuit ends a conversation for now.
@@ -70,7 +70,7 @@ func (t *talk) hold() error {
 		})
 		switch {
 		case errors.Is(err, io.EOF):
-			fmt.Fprintf(t.Stderr, "\n%s\n", p.Dim(fmt.Sprintf("`agent chat --resume %d` goes on", t.chat.Chat.ID)))
+			fmt.Fprintf(t.Stderr, "\n%s\n", p.Dim(fmt.Sprintf("`agent chat --resume %d` continues it", t.chat.Chat.ID)))
 			return nil
 		case err != nil:
 			return err
@@ -114,7 +114,7 @@ func (t *talk) guarded(part func(context.Context) error) error {
 	problem, _ := fault.Classify(ctx, err)
 	t.PrintProblem(t.Stderr, problem)
 	if t.chat.Pending() != nil {
-		t.print.note("/retry goes on with the question; what was answered of it is not paid for again")
+		t.print.note("/retry continues the question; what was already answered is not paid for again")
 	}
 	return nil
 }

@@ -25,13 +25,13 @@ var probes = []probe{
 	{"capabilities", `grep -E '^Cap(Prm|Eff|Bnd|Amb):' /proc/self/status | tr -s '\t\n' ' '`, `^CapPrm: 0+ CapEff: 0+ CapBnd: 0+ CapAmb: 0+ $`, "a box has none", "report this: a box must not have any"},
 	{"privileges", `grep NoNewPrivs /proc/self/status | cut -f2`, `^1\n$`, "no program gains any, not by a file's set-user-ID bit either", "see that the engine takes no-new-privileges"},
 	{"system calls", `grep '^Seccomp:' /proc/self/status | cut -f2`, `^2\n$`, "filtered by the agent's own list", "use a kernel with CONFIG_SECCOMP_FILTER, and an engine that takes a profile"},
-	{"user", `id -u`, `^20\d{3}\n$`, "one drawn for each box, nobody on this machine", "report this: a box must not be root"},
+	{"user", `id -u`, `^20\d{3}\n$`, "a random one for each box, no user of this machine", "report this: a box must not be root"},
 	{"user namespaces", `unshare -Ur true 2>/dev/null && echo made`, `^$`, "a program makes none, so it reaches no kernel code that they open", "report this: the list of system calls lets one be made"},
 	{"root directory", `touch /probe 2>/dev/null && echo written; true`, `^$`, "read-only; /work, /tmp and /dev/shm lie in memory", "report this: the box's root must be read-only"},
 	{"network", `tail -n +3 /proc/net/dev | grep -v '^ *lo:'; true`, `^$`, "none but the loopback", "report this: a box must have no network"},
 	{"first process", `cat /proc/1/mem /proc/1/environ 2>/dev/null | head -c 1; true`, `^$`, "no program reads or writes its memory", "report this: the first process must not be dumpable"},
 	{"memory", `sh -c ': >/proc/self/comm' 2>/dev/null && echo written; true`, `^$`, "no program writes that of another, or its own, through /proc", "use a kernel with Landlock (5.19 or newer, and `landlock` in /sys/kernel/security/lsm)"},
-	{"processes", `ls /proc | grep -c '^[0-9]'`, `^[1-9]\n$`, "a box sees its own alone", "report this: a box must have its own processes"},
+	{"processes", `ls /proc | grep -c '^[0-9]'`, `^[1-9]\n$`, "a box sees only its own", "report this: a box must have its own processes"},
 }
 
 // examineSecurity tells what this machine's boxes keep and what they do not. All but the first lines were seen in a box.
@@ -64,12 +64,12 @@ func boxRuntime(wanted string, has []string) string {
 func checkMode(info sandbox.Info) Check {
 	switch {
 	case slices.Contains(info.Security, "rootless"):
-		return Check{"engine", OK, "rootless: whoever gets out of a box has the rights of the engine's user", ""}
+		return Check{"engine", OK, "rootless: a program that escapes a box has only the rights of the engine's user", ""}
 	case slices.Contains(info.Security, "userns"):
-		return Check{"engine", OK, "user namespaces: root in a container is nobody on the machine", ""}
+		return Check{"engine", OK, "user namespaces: root in a container is no user of the machine", ""}
 	}
-	return Check{"engine", OK, "runs as root; a box is never root: whoever gets out of one is a user that the machine does not know. " +
-		"User namespaces (userns-remap) would be one wall more", ""}
+	return Check{"engine", OK, "runs as root; a box never does: a program that escapes one is a user that the machine does not know. " +
+		"User namespaces (userns-remap) would add another wall", ""}
 }
 
 // checkKernel says which kernel a box's programs speak to.
@@ -121,7 +121,7 @@ func probeBox(ctx context.Context, engine *sandbox.Engine, builder *images.Build
 	if err != nil {
 		return []Check{missing(ctx, "box", err)}
 	}
-	checks := []Check{{"box", OK, "started; the engine keeps every wall and limit that was asked for", ""}}
+	checks := []Check{{"box", OK, "started; the engine enforces every wall and limit that was asked for", ""}}
 	for _, p := range probes {
 		res, err := box.Run(ctx, guest.Command{Args: []string{"/bin/sh", "-c", p.script}, Timeout: probeTime})
 		if err != nil {

@@ -26,7 +26,7 @@ func (c command) editBatch(ctx *cli.Context) error {
 	// Flags of a workspace would be ignored without a word, --write of all.
 	for _, name := range []string{"workspace", "file", "write", "allow", "json"} {
 		if ctx.IsSet(name) {
-			return fault.Usage("leave out one of them", "--batch takes files from its lines: --%s has no meaning beside it", name)
+			return fault.Usage("leave out one of them", "--batch takes files from its lines: leave --%s out", name)
 		}
 	}
 	if ctx.NArg() > 0 {

@@ -36,7 +36,7 @@ type editing struct {
 // unread is the fault of a workspace that cannot be read.
 func (e *editing) unread(err error) error {
 	// The errors of a scan mostly say themselves what helps.
-	return fault.Infra("see that the workspace can be read and rests, then run again", "read the workspace: %w", err)
+	return fault.Infra("see that the workspace can be read and is not changing, then run again", "read the workspace: %w", err)
 }
 
 // A document is what `agent edit --json` prints. Lists are never null;

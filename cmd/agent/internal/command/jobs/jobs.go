@@ -37,7 +37,7 @@ func Command(line *cmdline.Line) *cli.Command {
 		Name: "jobs", Usage: "plans and loops at work, in whatever process: list, pause, resume, cancel",
 		Subcommands: []*cli.Command{
 			{
-				Name: "list", Usage: "list the plans that are carried out or stand still, the newest first, and the loops at work",
+				Name: "list", Usage: "list the running and unfinished plans, the newest first, and the running loops",
 				Description: cmdline.Examples("agent jobs list", "of all workspaces"),
 				Flags:       []cli.Flag{cmdline.JSONFlag(cmdline.Document[[]Job]("jobs", 1))},
 				Action:      c.list,
@@ -48,8 +48,8 @@ func Command(line *cmdline.Line) *cli.Command {
 				Flags:       []cli.Flag{cmdline.JSONFlag(cmdline.Document[Job]("job", 1))},
 				Action:      c.show,
 			},
-			ask("pause", "let what runs come to its end, and begin nothing more", "the process ends then; `agent build --resume` carries on", "pause", "asked to pause"),
-			ask("resume", "take a pause back that has not come about yet", "a plan that stands still is carried on by `agent build --plan N`", "", "goes on"),
+			ask("pause", "let running work finish, and start nothing new", "the process ends then; `agent build --resume` carries on", "pause", "asked to pause"),
+			ask("resume", "take a pause back that has not come about yet", "`agent build --plan N` resumes an unfinished plan", "", "goes on"),
 			ask("cancel", "end the process now; what is done is kept", "`agent build --resume` carries on at the first task that is not done", "cancel", "asked to end"),
 		},
 	}
@@ -161,7 +161,7 @@ func (c command) want(ctx *cli.Context, wanted, told string) error {
 		}
 		err := s.DB.Plans().Want(ctx, j.Plan.ID, wanted)
 		if errors.Is(err, plans.ErrOver) {
-			return &fault.Error{Exit: run.ExitConflict, Kind: run.ProblemConflict, Next: next, Err: fmt.Errorf("nobody works on plan %d: it is %s", j.Plan.ID, j.Plan.State)}
+			return &fault.Error{Exit: run.ExitConflict, Kind: run.ProblemConflict, Next: next, Err: fmt.Errorf("plan %d is not running: it is %s", j.Plan.ID, j.Plan.State)}
 		}
 		if err != nil {
 			return err

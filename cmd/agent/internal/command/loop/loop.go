@@ -25,7 +25,7 @@ type command struct{ *cmdline.Line }
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
-		Name: "loop", Usage: "carry a task file out, loop after loop, until its acceptance is met and a review accepts it", ArgsUsage: "[TASK.md]",
+		Name: "loop", Usage: "carry out a task file, loop after loop, until its acceptance is met and a review accepts it", ArgsUsage: "[TASK.md]",
 		Description: "TASK.md is a goal in Markdown below a head that says how it is seen to be done, and what it may cost: see\n" +
 			"`agent help task-files`. Each loop is a run that changes files, and a review by a model that sees the task, the\n" +
 			"change, what was called and what the gates said, and no word of who made it. Its next steps are what the next\n" +
@@ -40,7 +40,7 @@ func Command(line *cmdline.Line) *cli.Command {
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
 			&cli.IntFlag{Name: "loops", Usage: fmt.Sprintf("have up to `N` loops, %d at most; without it as the file says, or 5", crew.MaxLoops)},
-			&cli.BoolFlag{Name: "resume", Usage: "carry on the newest loop that stands still", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "resume", Usage: "resume the newest unfinished loop", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "step", Usage: "ask before each loop, and before the whole is judged", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "partial", Usage: "deliver what is done where the loops ended without an acceptance", DisableDefaultText: true},
 			&cli.BoolFlag{Name: "no-review", Usage: "ask no model for reviews", DisableDefaultText: true},
@@ -118,7 +118,7 @@ func find(ctx context.Context, s *wire.Session, set config.Settings, req run.Req
 	}
 	i := slices.IndexFunc(list, func(p crew.Plan) bool { return p.Loop != nil && !p.State.Over() })
 	if i < 0 {
-		return crew.Plan{}, fault.Usage("`agent loop TASK.md` begins one", "no loop of this workspace stands still")
+		return crew.Plan{}, fault.Usage("`agent loop TASK.md` begins one", "this workspace has no unfinished loop to resume")
 	}
 	if n > 0 && !wire.OwnerAlive(list[i].Owner) {
 		list[i].Loop.Limits.Loops = n

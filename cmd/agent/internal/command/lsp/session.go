@@ -138,7 +138,7 @@ func (s *session) step(from, to phase, act func(*jrpc2.Request) (any, error)) jr
 		case s.phase == fresh && from != fresh:
 			return nil, jrpc2.Errorf(notInitialized, "%s before initialize", req.Method())
 		case s.phase != from:
-			return nil, jrpc2.Errorf(jrpc2.InvalidRequest, "%s comes at the wrong time", req.Method())
+			return nil, jrpc2.Errorf(jrpc2.InvalidRequest, "%s is not possible now", req.Method())
 		}
 		answer, err := act(req)
 		if err == nil {

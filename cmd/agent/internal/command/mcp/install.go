@@ -163,7 +163,7 @@ func confirm(ctx context.Context, c *cmdline.Line, list []clients.Change, yes, a
 		return nil
 	}
 	if !c.Attended() {
-		return fault.Policy("run again with --yes, or on a terminal", "nothing was written: nobody is there to say yes")
+		return fault.Policy("run again with --yes, or on a terminal", "nothing was written: there is no terminal to confirm at")
 	}
 	fmt.Fprintln(c.Stderr)
 	said, err := c.AskYes(ctx, "Write this?")

@@ -33,8 +33,8 @@ func Command(line *cmdline.Line) *cli.Command {
 			"stand in the user configuration and come first: [windows] and [prices.\"VENDOR/NAME\"]. TOOLS says how a model\n" +
 			"is given tools: by calls of its own (native), or in its texts (emulated); [tools] changes that.\n\n" + cmdline.Examples(
 			"agent models", "what answers, and which of it is asked without --model",
-			"agent models --known", "the windows and prices that the agent knows; nobody is asked"),
-		Flags:  []cli.Flag{&cli.BoolFlag{Name: "known", Usage: "list the built-in windows and prices, and ask nobody", DisableDefaultText: true}, cmdline.JSONFlag(cmdline.Document[Document]("models", 1))},
+			"agent models --known", "the built-in windows and prices; no vendor is asked"),
+		Flags:  []cli.Flag{&cli.BoolFlag{Name: "known", Usage: "list the built-in windows and prices without asking a vendor", DisableDefaultText: true}, cmdline.JSONFlag(cmdline.Document[Document]("models", 1))},
 		Action: c.models,
 	}
 }

@@ -39,7 +39,7 @@ const fileName = "plan.toml"
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
-		Name: "plan", Usage: "make a plan of a goal: tasks, their order, and how each is seen to be done", ArgsUsage: "GOAL",
+		Name: "plan", Usage: "make a plan of a goal: tasks, their order, and how to tell that each is done", ArgsUsage: "GOAL",
 		Description: "Asks the planner for tasks, checks them in code (no circles, files that exist, a way to tell that each is\n" +
 			"done), and keeps the plan. Nothing is changed: `agent build --plan N` carries it out. GOAL is a text, or\n" +
 			"@FILE for a file of one.\n\n" + cmdline.Examples(
@@ -52,7 +52,7 @@ func Command(line *cmdline.Line) *cli.Command {
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
 			&cli.BoolFlag{Name: "review", Usage: fmt.Sprintf("review every file, a task each, %d at most: no GOAL, and no planner is asked", crew.MaxTasks), DisableDefaultText: true},
-			&cli.BoolFlag{Name: "from-report", Usage: "show the planner how the project stands; without GOAL the goal is to mend the worst of it", DisableDefaultText: true},
+			&cli.BoolFlag{Name: "from-report", Usage: "show the planner a report on the project; without GOAL the goal is to fix the worst of it", DisableDefaultText: true},
 		}, cmdline.ModelFlags(), []cli.Flag{cmdline.JSONFlag(cmdline.Document[crew.Plan]("plan", 1))}),
 		Action: func(ctx *cli.Context) error { return c.make(ctx) },
 		Subcommands: []*cli.Command{
@@ -98,7 +98,7 @@ func Command(line *cmdline.Line) *cli.Command {
 
 // Goal is the goal that the arguments give: a text, or with @ a file of one.
 func Goal(ctx *cli.Context, c *cmdline.Line) (string, error) {
-	const next = "say what is to be reached: agent plan 'add a currency to every price'"
+	const next = "say what you want: agent plan 'add a currency to every price'"
 	if ctx.NArg() > 1 {
 		return "", fault.Usage("put the goal between quotation marks", "%d arguments are given for one goal", ctx.NArg())
 	}

@@ -89,9 +89,9 @@ func (w *Worker) whole(ctx context.Context, j bot.Job) bot.Outcome {
 		o, _ := w.call(ctx, "run", append(slices.Clone(w.more), "--resume", j.Repository)...)
 		return o
 	case oerr == nil && open.Issue != 0:
-		return bot.Outcome{State: bot.Failed, Why: fmt.Sprintf("what was begun for issue %d stands in state %s: /agent run there carries it on, /agent stop gives it up", open.Issue, open.State)}
+		return bot.Outcome{State: bot.Failed, Why: fmt.Sprintf("the work on issue %d is in state %s: /agent run there resumes it, /agent stop abandons it", open.Issue, open.State)}
 	case oerr == nil:
-		return bot.Outcome{State: bot.Failed, Why: fmt.Sprintf("something that a person began stands in state %s, and a repository has one at a time", open.State)}
+		return bot.Outcome{State: bot.Failed, Why: fmt.Sprintf("work that a person began is in state %s, and a repository has one at a time", open.State)}
 	}
 	o, _ := w.call(ctx, "run", append(slices.Clone(w.more), "--issue", strconv.Itoa(j.Number), j.Repository)...)
 	return o

@@ -80,7 +80,7 @@ func confirm(ctx context.Context, line *cmdline.Line, p crew.Plan) error {
 	}
 	if !yes {
 		return &fault.Error{
-			Exit: run.ExitApproval, Kind: run.ProblemPolicy, Next: fmt.Sprintf("`agent plan edit %d` changes it, --resume goes on with it", p.ID), Err: fmt.Errorf("plan %d was not approved; it is kept", p.ID),
+			Exit: run.ExitApproval, Kind: run.ProblemPolicy, Next: fmt.Sprintf("`agent plan edit %d` changes it, --resume continues with it", p.ID), Err: fmt.Errorf("plan %d was not approved; it is kept", p.ID),
 		}
 	}
 	return nil

@@ -162,7 +162,7 @@ func (g *integrating) take(p forge.Pull, task pull.Task, row store.ReviewComment
 			row.State, row.FixCommit = store.CommentOpen, ""
 		default:
 			row.State, row.FixCommit = store.CommentPushed, ""
-			row.Answer = task.Answer("", "", "others pushed to the branch each time that a change had been found")
+			row.Answer = task.Answer("", "", "others pushed to the branch each time a change was ready")
 		}
 	}
 	if err := save(); err != nil {

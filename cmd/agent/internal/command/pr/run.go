@@ -474,7 +474,7 @@ func (p *passage) takeComments() (store.IntegrationState, error) {
 	}
 	// A bot that has something to say of each commit would keep it going for ever.
 	if p.turns++; p.turns > maxTurns {
-		return "", &stop{run.ExitBudget, fmt.Sprintf("comments were taken up %d times, and there are always more", p.turns)}
+		return "", &stop{run.ExitBudget, fmt.Sprintf("comments were handled %d times, and there are still more", p.turns)}
 	}
 	return store.SelfReview, nil
 }

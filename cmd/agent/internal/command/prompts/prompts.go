@@ -236,7 +236,7 @@ func (c command) edit(ctx *cli.Context) error {
 	}
 	fmt.Fprintln(c.Stderr, "written to "+path)
 	if s.Layer == wire.OfWorkspace {
-		fmt.Fprintln(c.Stderr, "the workspace has a version of its own, which comes before yours")
+		fmt.Fprintln(c.Stderr, "the workspace has its own version, which takes precedence over yours")
 	}
 	return nil
 }

@@ -137,7 +137,7 @@ func signedBy(a *archive.Archive, key string) error {
 		}
 	}
 	if a.Fingerprint != key {
-		return &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: "ask whoever made it for the fingerprint: `agent runs key`", Err: fmt.Errorf("the archive was signed by %s, and not by %s", a.Fingerprint, key)}
+		return &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: "ask its author for the fingerprint: `agent runs key`", Err: fmt.Errorf("the archive was signed by %s, and not by %s", a.Fingerprint, key)}
 	}
 	return nil
 }

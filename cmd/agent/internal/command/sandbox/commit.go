@@ -34,7 +34,7 @@ func CommitOrder(ctx *cli.Context, c *cmdline.Line, dir string, noPromote bool) 
 	branch := ctx.String("branch")
 	switch wanted := ctx.Bool("commit") || ctx.IsSet("branch"); {
 	case !wanted && ctx.IsSet("message"):
-		return nil, fault.Usage("add --commit, or --branch NAME", "--message is that of a commit")
+		return nil, fault.Usage("add --commit, or --branch NAME", "--message is the message of a commit")
 	case !wanted:
 		return nil, nil
 	case noPromote:

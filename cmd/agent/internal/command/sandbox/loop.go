@@ -52,7 +52,7 @@ func (c command) loopCommand(own Rebuilds) *cli.Command {
 			"agent sandbox loop --replay 1k3 --yes", "a recorded loop again, no model asked"),
 		Flags: slices.Concat([]cli.Flag{
 			cmdline.WorkspaceFlag(),
-			&cli.IntFlag{Name: "iterations", Aliases: []string{"n"}, Usage: "end after `N` iterations; 0 goes on until nothing is left to review"},
+			&cli.IntFlag{Name: "iterations", Aliases: []string{"n"}, Usage: "end after `N` iterations; 0 continues until nothing is left to review"},
 			&cli.BoolFlag{Name: "until-clean", Usage: "review every file that is due, and end when none is; propose no features", DisableDefaultText: true},
 			&cli.DurationFlag{Name: "rest", Value: 120 * time.Second, Usage: "pause for `TIME` between iterations"},
 			&cli.IntFlag{Name: "wrap-up", Usage: "end after `N` promotions, with a summary and the command that makes a pull request of them; 0 never does"},

@@ -42,7 +42,7 @@ func (a *approver) Approve(ctx context.Context, p run.Proposal) (run.Answer, err
 	}
 	// Nobody is asked: who reads a diff would have to see what one such line undoes.
 	if never := diff.Refused(); len(never) > 0 {
-		a.rebuild.cause = fault.Policy("leave it out; what a person wrote is built by `agent self rebuild` without a change, at a terminal",
+		a.rebuild.cause = fault.Policy("leave it out; `agent self rebuild` without a change builds what you wrote yourself, at a terminal",
 			"no run may propose this for the agent itself: %s", term.CleanLine(strings.Join(never, "; ")))
 		return run.Answer{Decision: run.Skip, By: a.rebuild.cause.Error()}, nil
 	}
