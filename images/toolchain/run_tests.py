@@ -22,6 +22,7 @@ AGENT_TEST_FILES names further files with tests, one a line, besides those that
 the workspace's own patterns match. AGENT_TEST_PATHS names the directory to run
 pytest from, below the one that this is started in, the workspace, and others that
 its tests import from. IDs and files are told from the workspace all the same.
+AGENT_TEST_PATIENCE is how long a test may wait while nothing runs, see stalled.py.
 
 Plugins of pytest that are installed are loaded, as pytest does it by itself: the image
 has none, so they are what the workspace depends on. Left out are those that report,
@@ -41,6 +42,8 @@ import json
 import linecache
 import os
 import re
+import signal
+import site
 import sys
 import types
 
@@ -309,21 +312,54 @@ def plugins():
     return ["-p" + name for name in sorted(names) if re.fullmatch(r"[\w.-]+", name) and not APART.search(name)]
 
 
-def add_commands(paths):
-    """Puts the commands that the workspace's project has when it is installed in front of others."""
+def install_project(paths):
+    """Gives the programs that tests start what an editable install of the workspace's project would: its commands, in front of
+    others, and its modules, behind those of others. PYTHONPATH alone is lost where a test sets one of its own."""
     own = {"__name__": "agent_own_metadata"}
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "own_metadata.py"), encoding="utf-8") as f:
         exec(compile(f.read(), f.name, "exec"), own)  # not imported: nothing of this directory is
     try:
         if own["write_scripts"](COMMANDS, paths):
             os.environ["PATH"] = COMMANDS + os.pathsep + os.environ.get("PATH", os.defpath)
+        if own["roots"]():
+            place = site.getusersitepackages()
+            os.makedirs(place, exist_ok=True)
+            with open(os.path.join(place, "workspace.pth"), "w", encoding="utf-8") as f:
+                f.writelines(path + "\n" for path in paths if "\n" not in path)
     except Exception as e:  # whatever a workspace holds, its tests run
-        print(f"commands of the project: {e}", file=sys.stderr)
+        print(f"install the project: {e}", file=sys.stderr)
+
+
+def end_stalled(record):
+    """Has stalled.py, which is no child of this process, interrupt a test that waits for what never comes."""
+    number = signal.SIGRTMIN + 9
+
+    def interrupt(*_):
+        from _pytest.outcomes import Failed
+
+        raise Failed("interrupted: it was waiting, and nothing in its box was running")
+
+    signal.signal(number, interrupt)
+    command = [sys.executable, "-I", "-S", "-B", os.path.join(os.path.dirname(os.path.abspath(__file__)), "stalled.py")]
+    command += [str(os.getpid()), str(int(number)), os.path.abspath(record), *filter(None, [os.environ.pop("AGENT_TEST_PATIENCE", "")])]
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setsid()
+            if os.fork() == 0:
+                null = os.open(os.devnull, os.O_RDWR)
+                for fd in range(3):
+                    os.dup2(null, fd)
+                os.execv(command[0], command)
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
 
 
 def main():
     env, top = dict(os.environ), os.getcwd()
     recorder = Recorder(sys.argv[1])
+    end_stalled(sys.argv[1])
     # pytest comes from where it is installed, whatever the workspace calls its
     # files; after that, as `python3 -m pytest` does, the workspace comes first.
     del sys.path[0]
@@ -342,7 +378,7 @@ def main():
         roots.append(os.path.join(recorder.root, "src"))
     sys.path[:0] = roots
     os.environ["PYTHONPATH"] = os.pathsep.join(roots)  # for programs that tests start
-    add_commands(roots)
+    install_project(roots)
     try:
         code = pytest.main(loaded + sys.argv[2:], plugins=[recorder])
     finally:

@@ -76,7 +76,7 @@ func TestAWorkspaceIsMadeAgainOfItsInventory(t *testing.T) {
 	if !slices.Equal(again.Skipped, m.Skipped) || !again.leavesOut("x.log") || strings.Contains(string(text), Digest([]byte("KEY=1"))) {
 		t.Errorf("left out is %v, want %v", again.Skipped, m.Skipped)
 	}
-	if _, err := Rebuild(t.TempDir(), text, func(string) ([]byte, error) { return []byte("c"), nil }); err == nil || !strings.Contains(err.Error(), "is not that of its digest") {
+	if _, err := Rebuild(t.TempDir(), text, func(string) ([]byte, error) { return []byte("c"), nil }); err == nil || !strings.Contains(err.Error(), "does not match its digest") {
 		t.Errorf("other contents give %v", err)
 	}
 }

@@ -111,3 +111,49 @@ func TestTestsFindTheCommandsOfTheirProject(t *testing.T) {
 		})
 	}
 }
+
+// childTests start programs that import the project, with environments of their own.
+const childTests = `import os
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("env", [
+    {**os.environ, "PYTHONPATH": "/nowhere"},
+    {k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+    {"PATH": os.environ["PATH"]},
+], ids=["another", "without", "empty"])
+def test_child(env):
+    out = subprocess.check_output([sys.executable, "-c", "import shop_cart, json, sys; print(shop_cart.NAME, json.__file__.startswith('/usr'))"], env=env, cwd="/tmp")
+    assert out == b"cart True\n"
+
+
+def test_own_order():
+    import json
+    assert json.__file__.startswith("/usr")
+`
+
+// A project that can be installed is found by every program that its tests start, behind what is installed, as after an editable
+// install; without a manifest nothing would install it.
+func TestProgramsThatTestsStartFindTheProject(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		manifest, top, want string
+	}{
+		"in src":             {"pyproject.toml", "src/", "4 passed"},
+		"at the top":         {"setup.py", "", "4 passed"},
+		"without a manifest": {"README.md", "src/", "3 failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := checktest.NewBench(t, map[string]string{
+				c.manifest: "", "tests/test_child.py": childTests, c.top + "shop_cart.py": "NAME = 'cart'\n",
+			}, sandbox.Limits{})
+			if out := Pytest.Run(t.Context(), b); !strings.Contains(out.Detail, c.want) || len(out.Tests) != 4 {
+				t.Errorf("%s: %s", out.Detail, out.Output)
+			}
+		})
+	}
+}

@@ -95,7 +95,7 @@ func TestAJobSaysWhyItCannotBeDone(t *testing.T) {
 	if o := w.Do(t.Context(), b.job(bot.Run, 12)); o.State != bot.Queued { // it may be trouble of the machine
 		t.Errorf("%+v", o)
 	}
-	if o := w.Do(t.Context(), b.job(bot.Run, 13)); o.State != bot.Failed || !strings.Contains(o.Why, "begun for issue 12 stands in state building") {
+	if o := w.Do(t.Context(), b.job(bot.Run, 13)); o.State != bot.Failed || !strings.Contains(o.Why, "issue 12 is in state building") {
 		t.Errorf("%+v", o)
 	}
 	// Another issue's stop leaves it alone, its own ends it.
