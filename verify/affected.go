@@ -4,7 +4,7 @@ import (
 	"agent/verify/check"
 )
 
-// find finds out what the changeset can affect for a check that will run.
+// find determines what the changeset can affect for a check that will run.
 func (s *session) find(def check.Check, cand check.View) {
 	if def.Family == nil {
 		return
@@ -20,19 +20,19 @@ func (s *session) find(def check.Check, cand check.View) {
 	}
 }
 
-// leaves reports whether a check leaves out what the patch cannot affect. Tests do
-// so by request only: what they read while they run, no text tells for certain.
+// leaves reports whether a check leaves out what the patch cannot affect. Tests do so only on request: no text shows
+// for certain what they read while they run.
 func (s *session) leaves(def check.Check) bool {
 	return def.Gate != check.GateTests || s.req.Config.AffectedTests
 }
 
-// idle reports whether that is all.
+// idle reports whether the patch can affect nothing that the check judges, and the check leaves out the rest.
 func (s *session) idle(def check.Check) bool {
 	r := s.reach[def.Name]
 	return r != nil && r.Affected() == 0 && s.leaves(def)
 }
 
-// within tells a candidate's check what the patch can affect.
+// within adds to the bench of a candidate's check what the patch can affect.
 func (s *session) within(b check.Bench, def check.Check) check.Bench {
 	b.Reach, b.Leave = s.reach[def.Name], s.leaves(def)
 	b.AffectedDone = func() { s.results.reached(def, b.Reach) }

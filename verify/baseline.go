@@ -17,9 +17,8 @@ import (
 	"agent/verify/smoke"
 )
 
-// baseline finds out what the gates of one group say without the patch: from
-// the cache, or in a box of its own. A gate that has nothing to do there has
-// nothing against it.
+// baseline determines the results of the gates of one group without the patch, from the cache or in its own box. A gate
+// that does not apply there has no findings.
 func (s *session) baseline(ctx context.Context, group string, defs []check.Check) {
 	key := s.store.BaselineKey(standing(s.req.Base.Digest(), s.req.Installed), group)
 	defer s.store.Making.Lock(ctx, key)()
@@ -31,8 +30,7 @@ func (s *session) baseline(ctx context.Context, group string, defs []check.Check
 	if known == nil { // a row that says null
 		known = map[string]check.Outcome{}
 	}
-	// A row may lack checks: those that this workspace did not need before, or that
-	// came to no judgement that time.
+	// A row may lack checks: those that this workspace did not need before, or that reached no judgement that time.
 	var todo []check.Check
 	for _, def := range defs {
 		out, ok := known[def.Name]
@@ -49,13 +47,13 @@ func (s *session) baseline(ctx context.Context, group string, defs []check.Check
 		}
 	}
 	if len(todo) == 0 {
-		return // not worth a row: it costs nothing to find out again
+		return // not worth a row: determining it again costs nothing
 	}
 	err := s.withBox(ctx, s.req.layer(), "baseline-", group, func(box *sandbox.Box) {
 		for i, def := range todo {
 			s.results.begin(def.Name, true)
 			out := def.Run(ctx, s.warm(s.bench(box, s.base, s.before), todo[:i]))
-			// What a cancelled command left behind is no outcome.
+			// What a cancelled command left is not an outcome.
 			if ctx.Err() != nil {
 				return
 			}
@@ -67,7 +65,7 @@ func (s *session) baseline(ctx context.Context, group string, defs []check.Check
 		}
 	})
 	if err != nil && ctx.Err() == nil {
-		// Without a baseline nobody can say what is new: infra, not a pass.
+		// Without a baseline it is unknown what is new: infra, not a pass.
 		for _, def := range todo {
 			s.results.baseline(def.Name, check.Infraf("%v", err))
 		}
@@ -80,9 +78,8 @@ func (s *session) baseline(ctx context.Context, group string, defs []check.Check
 	}
 }
 
-// lasting returns the outcomes that would be the same another time: trouble, a
-// deadline or the memory of a busy machine may be gone then, and an old finding
-// whose line in v could not be read would look new to all who compare with it.
+// lasting returns the outcomes that would be the same another time. Infrastructure failures, deadlines and memory shortage on a
+// busy machine may be gone then. An old finding whose line in v could not be read would look new in every later comparison.
 func lasting(v check.View, known map[string]check.Outcome) map[string]check.Outcome {
 	kept := map[string]check.Outcome{}
 	for name, out := range known {
@@ -93,7 +90,7 @@ func lasting(v check.View, known map[string]check.Outcome) map[string]check.Outc
 	return kept
 }
 
-// A candidateBaseline is what a session found in the candidate that became final.
+// A candidateBaseline is what a session found in the final candidate.
 type candidateBaseline struct {
 	session *session
 	final   workspace.Changeset
@@ -104,16 +101,15 @@ func (b candidateBaseline) Keep(ctx context.Context) error {
 	return b.session.keepAsBaseline(ctx, b.final)
 }
 
-// keepAsBaseline stores the candidate's own outcomes as the baseline of the
-// workspace that it becomes, so that the run after a promotion starts warm.
-// With changed configuration they would not be what that workspace gets. What cannot
-// be kept does not keep the rest from it.
+// keepAsBaseline stores the candidate's own outcomes as the baseline of the workspace that it becomes, so that the run
+// after a promotion starts warm. With changed configuration that workspace would get other outcomes, so nothing is
+// stored. A failure to store one outcome does not keep the others from being stored.
 func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset) error {
 	if config, _ := splitConfig(final); !config.Empty() || final.Empty() {
 		return nil
 	}
-	// The digest is the one that a scan finds after the promotion. When the
-	// patch is never promoted, the row is simply never asked for.
+	// The digest is the one that a scan finds after the promotion. If the patch is never promoted, the row is never
+	// requested.
 	next := s.req.Base.With(final)
 	v := check.NewView(next, workspace.Changeset{})
 	r := s.results
@@ -124,10 +120,10 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 	for _, def := range append(checks(), r.own...) {
 		out, ok := r.cand[def.Name]
 		if _, judged := r.judged[def.Name]; !ok || !judged {
-			continue // skipped: what was not judged is no measure for others
+			continue // skipped: without a judgement it is not a baseline for others
 		}
 		if def.Name == smoke.ProgramName && !s.sameEntry(v) || r.repetitions[def.Name] != nil {
-			continue // what failed by chance must not count as failing from now on
+			continue // a flaky failure must not count as failing from now on
 		}
 		if !s.sawAll(def, final) || r.near[def.Name] != "" {
 			continue
@@ -140,8 +136,7 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 		errs = append(errs, s.types.Keep(ctx, out.Learned))
 	}
 	for group, known := range groups {
-		// A group of which a check was skipped is stored in part, and made whole by
-		// whoever needs it.
+		// A group with a skipped check is stored in part; a run that needs the rest completes it.
 		if known = lasting(check.NewView(s.req.Base, final), s.harmless(known)); len(known) == 0 {
 			continue
 		}
@@ -152,9 +147,9 @@ func (s *session) keepAsBaseline(ctx context.Context, final workspace.Changeset)
 	return errors.Join(errs...)
 }
 
-// sawAll reports whether a check has judged all of a changeset: none of it is code inside its tool, which stayed as
-// it was, to the workspace's own tools none of it says which files there are to check, and to those of Python and of
-// shell scripts what the project promises of itself.
+// sawAll reports whether a check has judged all of a changeset. No part of it may be code inside the check's tool,
+// which stayed as it was. For the workspace's own tools, no part may say which files there are to check. For the tools
+// of Python and of shell scripts, no part may change what the project promises.
 func (s *session) sawAll(def check.Check, final workspace.Changeset) bool {
 	if python.AsksBase(def.Name, final) || shell.AsksBase(def.Name, s.base, check.NewView(s.req.Base, final)) || s.results.partial[def.Name] {
 		return false
@@ -165,22 +160,21 @@ func (s *session) sawAll(def check.Check, final workspace.Changeset) bool {
 	}))
 }
 
-// sameEntry reports whether the workspace after the patch would be started as the
-// candidate was. Its files cannot be read on the host yet, so only names count.
+// sameEntry reports whether the workspace after the patch would be started as the candidate was. Its files cannot be
+// read on the host yet, so only names count.
 func (s *session) sameEntry(next check.View) bool {
 	if len(s.req.Config.Smoke.Command) > 0 {
 		return true
 	}
-	// The candidate's own convention, without regard to the base: that is what
-	// the next run, for which the candidate is the base, will go by.
+	// This is the candidate's own convention, regardless of the base: the next run, whose base is the candidate, uses
+	// it.
 	cand := check.NewView(s.req.Base, s.final)
 	e, err := smoke.FindEntry(cand, s.tools, s.req.Config.Smoke)
 	return err == nil && e.Path == s.after.Path && next.Has(e.Path)
 }
 
-// harmless returns the outcomes of which nothing would be hidden. The others are not
-// cached: as they are they must not be kept, and hidden they would differ from what the
-// same tool says when other secrets are configured.
+// harmless returns the outcomes in which nothing would be hidden. The others are not cached: they must not be stored as
+// they are, and hidden they would differ from what the same tool reports when other secrets are configured.
 func (s *session) harmless(known map[string]check.Outcome) map[string]check.Outcome {
 	if s.hide == nil {
 		return known

@@ -13,9 +13,9 @@ import (
 	"agent/verify/trial"
 )
 
-// configured runs a check on the candidate cs, which stands in the box, under the
-// configuration of the base, of whatever files that is made, and on the variants of cs
-// beside it. All of cs stands in the box again afterwards, for the checks that come next.
+// configured runs a check on the candidate cs, which is in the box, under the configuration of the base, whatever files
+// that consists of. It also runs the check on the variants of cs. Afterwards all of cs is in the box again, for the
+// checks that come next.
 func (s *session) configured(ctx context.Context, def check.Check, b check.Bench, cs workspace.Changeset) check.Outcome {
 	own, out := s.loaded(ctx, def, b, cs)
 	if out.Verdict != "" {
@@ -49,15 +49,15 @@ func (s *session) configured(ctx context.Context, def check.Check, b check.Bench
 	return out
 }
 
-// among reports whether a path is one of a changeset's, of either side of a rename.
+// among returns a function that reports whether a path is in a changeset, on either side of a rename.
 func among(cs workspace.Changeset) func(p string) bool {
 	return func(p string) bool {
 		return slices.ContainsFunc(cs.Changes, func(c workspace.Change) bool { return c.Path == p || check.OldPath(c) == p })
 	}
 }
 
-// loaded takes back what cs changes of the files that a check's configuration is made of, before
-// the patch or with it, and returns that.
+// loaded undoes the changes in cs to files that a check's configuration consists of, before the patch or with it, and
+// returns these changes.
 func (s *session) loaded(ctx context.Context, def check.Check, b check.Bench, cs workspace.Changeset) (own workspace.Changeset, trouble check.Outcome) {
 	if def.Closure == nil {
 		return own, check.Outcome{}
@@ -84,7 +84,7 @@ func (s *session) loaded(ctx context.Context, def check.Check, b check.Bench, cs
 	if files, out, done = def.Closure.Files(ctx, b); !done {
 		return own, out
 	}
-	// What the patch leads it to instead is no configuration of the base, nor is what leads there.
+	// Files that only the patch makes it load are not configuration of the base, nor are the files that lead to them.
 	if slices.ContainsFunc(files, among(others)) {
 		if err := b.Box.Apply(ctx, others.Reverse()); err != nil {
 			return own, check.Infraf("put the configuration back: %v", err)
@@ -94,7 +94,7 @@ func (s *session) loaded(ctx context.Context, def check.Check, b check.Bench, cs
 	return own, check.Outcome{}
 }
 
-// beside adds to what a check found in cs what it finds in a variant of it.
+// beside adds to the check's findings in cs those in a variant of it.
 func (s *session) beside(ctx context.Context, def check.Check, b check.Bench, cs workspace.Changeset, v check.Variant, out check.Outcome) check.Outcome {
 	back, rest := check.SplitChanges(cs, v.Back)
 	if back.Empty() || out.Verdict != "" {
@@ -136,8 +136,8 @@ func (s *session) beside(ctx context.Context, def check.Check, b check.Bench, cs
 	return out
 }
 
-// keptBack records that a check judged with configuration as it was before the patch: that is
-// held, and no baseline of what the workspace becomes.
+// keptBack records that a check judged with the configuration from before the patch. The changes in paths are held, and
+// the outcome is not a baseline for the resulting workspace.
 func (r *results) keptBack(name string, paths []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -150,8 +150,8 @@ func (r *results) keptBack(name string, paths []string) {
 	}
 }
 
-// heldBack records that the patch changes what a gate of the workspace is made of: what that lets pass from now on, no
-// run tells. fails says that the gate passes only with that.
+// heldBack records that the patch changes what a gate of the workspace consists of: no run shows what the gate lets
+// pass from now on. fails says that the gate passes only with these changes.
 func (r *results) heldBack(name string, own workspace.Changeset, fails bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,8 +164,8 @@ func (r *results) heldBack(name string, own workspace.Changeset, fails bool) {
 	}
 }
 
-// keep keeps the tree of the base, which stands in the box before cs is applied, where code of
-// the workspace runs inside one of the checks, and returns where.
+// keep saves the tree of the base, which is in the box before cs is applied, if workspace code runs inside one of the
+// checks. It returns where.
 func (s *session) keep(ctx context.Context, b check.Bench, defs []check.Check, cs workspace.Changeset) (tree string, err error) {
 	if !slices.ContainsFunc(defs, func(def check.Check) bool { return def.Plugged != nil && def.Plugged(s.base) }) {
 		return "", nil
@@ -173,8 +173,8 @@ func (s *session) keep(ctx context.Context, b check.Bench, defs []check.Check, c
 	return python.KeepTree(ctx, b, cs)
 }
 
-// misconfigured reports whether a check speaks against the candidate under a configuration of the base that the patch
-// changes, and a person wrote the patch: a model would switch off what refuses it. It is called with mu held.
+// misconfigured reports whether a check rejects the candidate under a configuration of the base that the patch changes,
+// and a person wrote the patch: a model would switch off what rejects it. It is called with mu held.
 func (r *results) misconfigured(def check.Check, g check.Gate) bool {
 	if g.Verdict != check.Fail || len(g.Findings) == 0 || def.Config == nil || r.request.Model {
 		return false
@@ -183,8 +183,8 @@ func (r *results) misconfigured(def check.Check, g check.Gate) bool {
 	return r.partial[def.Name] || slices.ContainsFunc(config.Changes, func(c workspace.Change) bool { return slices.Contains(def.Config, path.Base(c.Path)) })
 }
 
-// bring runs the checks that wait for it under the configuration of the patch, which somebody has approved in advance:
-// what only that of the base speaks against is then held, and no fault.
+// bring runs the waiting checks under the configuration of the patch, which was approved in advance. Findings that
+// occur only under the configuration of the base are then held and are not faults.
 func (s *session) bring(ctx context.Context) {
 	s.results.mu.Lock()
 	names := slices.Clone(s.results.waiting)
@@ -211,7 +211,7 @@ func (s *session) bring(ctx context.Context) {
 	}
 }
 
-// bring records what a check finds under the configuration of the patch, for which its judgement has waited.
+// bring records the findings of a check under the configuration of the patch, which its judgement has waited for.
 func (r *results) bring(name string, out check.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -220,7 +220,7 @@ func (r *results) bring(name string, out check.Outcome) {
 	r.judge(name)
 }
 
-// asBrought is the judgement of a check whose findings are gone under the configuration of the patch.
+// asBrought returns the judgement of a check whose findings are gone under the configuration of the patch.
 func asBrought(g check.Gate) check.Gate {
 	g.Verdict, g.Findings = check.Policy, slices.Clone(g.Findings)
 	for i := range g.Findings {

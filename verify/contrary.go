@@ -13,8 +13,8 @@ import (
 	"agent/verify/trial"
 )
 
-// contradict runs tests that expect other values than they did, when all else is done and nothing speaks against the candidate:
-// what passes whatever it expects says nothing.
+// contradict runs tests with other expected values, after everything else is done and if nothing counts against the
+// candidate: a test that passes whatever it expects says nothing.
 func (s *session) contradict(ctx context.Context) {
 	if !s.results.passed() {
 		return
@@ -29,7 +29,7 @@ func (s *session) contradict(ctx context.Context) {
 	}
 }
 
-// asksOtherwise makes the run of q that is due, on the patch or on the base.
+// asksOtherwise performs the run of q that is due, on the patch or on the base.
 func (s *session) asksOtherwise(ctx context.Context, def check.Check, q *contrary.Question, patched bool, tests workspace.Changeset) {
 	layer, cs := s.req.layer(), workspace.Changeset{}
 	if patched {
@@ -54,7 +54,7 @@ func (s *session) asksOtherwise(ctx context.Context, def check.Check, q *contrar
 	}
 }
 
-// questions prepares what is asked of the checks of tests that judged, by check.
+// questions prepares the questions for the checks of tests that judged, by check.
 func (r *results) questions() map[string]*contrary.Question {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -69,7 +69,7 @@ func (r *results) questions() map[string]*contrary.Question {
 	return todo
 }
 
-// contradicted takes in what came of a question.
+// contradicted records the answer to a question.
 func (r *results) contradicted(name string, q *contrary.Question) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

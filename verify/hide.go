@@ -6,7 +6,7 @@ import (
 	"agent/verify/policy"
 )
 
-// Hidden returns the event with its texts as hide returns them.
+// Hidden returns the event with hide applied to its texts.
 func (e Event) Hidden(hide func(string) string) Event {
 	if hide == nil {
 		return e
@@ -20,8 +20,8 @@ func (e Event) Hidden(hide func(string) string) Event {
 	return e
 }
 
-// hidden returns the report with its texts as hide returns them. The changeset is left:
-// its bytes are those that were judged.
+// hidden returns the report with hide applied to its texts. It does not alter the changeset, whose bytes are those that
+// were judged.
 func (r Report) hidden(hide func(string) string) Report {
 	if hide == nil {
 		return r
@@ -42,8 +42,8 @@ func HiddenUnproven(list []Unproven, hide func(string) string) []Unproven {
 	return audit.Hidden(list, hide)
 }
 
-// HiddenHolds returns a copy of holds with their reasons as hide returns them, nil for
-// nil. The paths are left: they name what is written.
+// HiddenHolds returns a copy of holds with hide applied to their reasons, nil for nil. The paths are unchanged: they
+// name what is written.
 func HiddenHolds(holds []policy.Hold, hide func(string) string) []policy.Hold {
 	if holds == nil || hide == nil {
 		return holds

@@ -9,11 +9,11 @@ import (
 	"agent/verify/node"
 )
 
-// mayBeLong reports whether a check is one that some files of tests can stand for.
+// mayBeLong reports whether some test files can stand in for all tests of a check.
 func mayBeLong(def check.Check) bool { return def.Repeats && def.Name != node.CommandsName }
 
-// recallLong finds out which checks came to no end in time on both sides, not long ago. These are not run as a whole: narrow
-// runs some files of them at once.
+// recallLong determines which checks recently did not end in time on both sides. These are not run as a whole: narrow
+// runs some of their test files right away.
 func (s *session) recallLong(ctx context.Context) {
 	for _, def := range checks() {
 		if !mayBeLong(def) {
@@ -26,7 +26,7 @@ func (s *session) recallLong(ctx context.Context) {
 	if len(s.since) == 0 {
 		return
 	}
-	// What is known of this very base is better.
+	// An outcome for exactly this base is better.
 	known := map[string]check.Outcome{}
 	if _, err := s.store.Load(ctx, s.store.BaselineKey(standing(s.req.Base.Digest(), s.req.Installed), check.GroupTests), &known); err != nil {
 		s.results.note(err.Error())
@@ -36,14 +36,14 @@ func (s *session) recallLong(ctx context.Context) {
 	}
 }
 
-// hurried reports whether a check that runs no tests did not end in time with the patch, and did without it: boxes of the same
+// hurried reports whether a check that runs no tests ended in time without the patch and not with it: boxes of the same
 // judgement may have kept the machine busy. It is called with mu held.
 func (r *results) hurried(def check.Check, base, cand check.Outcome) bool {
 	static := def.Group == check.GroupStatic || slices.Contains(node.OwnGroups, def.Group)
 	return static && cand.Verdict == check.Timeout && base.Verdict == "" && !r.retimed[def.Name]
 }
 
-// retime runs checks of which hurried says so once more, when no other box of this judgement is at work.
+// retime repeats the checks for which hurried is true, while no other box of this judgement is running.
 func (s *session) retime(ctx context.Context) {
 	for _, def := range s.results.hurriedAway() {
 		out, ran := s.rerun(ctx, "alone-", []check.Check{def}, s.final)[def.Name]
@@ -64,7 +64,7 @@ func (r *results) hurriedAway() (defs []check.Check) {
 	return defs
 }
 
-// ranAlone takes in how a check ended alone, where it ran, and has it judged.
+// ranAlone records how a check ended alone, if it ran, and judges it.
 func (r *results) ranAlone(name string, out check.Outcome, ran bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -75,13 +75,13 @@ func (r *results) ranAlone(name string, out check.Outcome, ran bool) {
 	r.judge(name)
 }
 
-// timedOut is the outcome of a check on either side that came to no end in time a while ago; ok is false of others.
+// timedOut returns the outcome, on either side, of a check that recently did not end in time; ok is false for other checks.
 func (s *session) timedOut(def check.Check) (out check.Outcome, ok bool) {
 	_, ok = s.since[def.Name]
 	return check.Outcome{Verdict: check.Timeout, Detail: def.Name}, ok
 }
 
-// keepLong remembers that a check came to no end in time on both sides, unless that is what it was told.
+// keepLong remembers that a check did not end in time on both sides, unless recallLong has just recalled that.
 func (s *session) keepLong(ctx context.Context, name string) {
 	if _, known := s.since[name]; known || s.results.late(name) < 2 {
 		return

@@ -15,8 +15,8 @@ import (
 	"agent/verify/trial"
 )
 
-// narrow runs the files of tests that the patch is about, on both sides, where all tests came to no end in time before it:
-// a suite that takes longer than the limit would else say nothing of any patch.
+// narrow runs the test files that the patch is about, on both sides, if a run of all tests did not end in time before
+// the patch: otherwise a suite that takes longer than the limit would say nothing about any patch.
 func (s *session) narrow(ctx context.Context) {
 	for _, name := range s.results.long() {
 		def, files := checkNamed(name), near.Files(check.NewView(s.req.Base, s.final), s.final)
@@ -70,7 +70,7 @@ func (r *results) isLong(def check.Check, base, cand check.Outcome) bool {
 	return mayBeLong(def) && base.Verdict == check.Timeout && cand.Verdict != check.Infra && !tried
 }
 
-// long lists the checks that wait for it.
+// long lists the checks that wait for narrow.
 func (r *results) long() (names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -83,7 +83,7 @@ func (r *results) long() (names []string) {
 	return names
 }
 
-// late is on how many sides a check came to no end in time.
+// late returns on how many sides a check did not end in time.
 func (r *results) late(name string) (sides int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,8 +95,8 @@ func (r *results) late(name string) (sides int) {
 	return sides
 }
 
-// narrowed takes in how some files of tests ended and has the check judged by them: without any, or where these come to no
-// end either, by what was there before.
+// narrowed records how some test files ended and judges the check by them. If there are none, or they do not end in
+// time either, the check is judged by its earlier outcomes.
 func (r *results) narrowed(name string, files int, base, cand, old check.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -18,13 +18,12 @@ import (
 	"agent/verify/syntax"
 )
 
-// Survey finds out ahead what Verify asks of a workspace before any patch, which may
-// take a look at each of its files, so that no verdict waits for it. base remembers it.
+// Survey determines in advance what Verify needs to know about a workspace before any patch, which may require looking
+// at each file, so that no verdict waits for it. base remembers the results.
 func Survey(base *workspace.Manifest, cfg Config) { BoxesFor(Request{Base: base, Config: cfg}) }
 
-// BoxesFor returns in how many boxes Verify judges the candidate of a request, so
-// that others can start them ahead: those of a baseline that is not known, of a
-// proof and of repeats come on top. Where boxes are started from does not matter.
+// BoxesFor returns how many boxes Verify uses to judge the candidate of a request, so that others can start them ahead.
+// Boxes for an unknown baseline, a proof or repeats are not included. What the boxes are started from does not matter.
 func BoxesFor(req Request) (n int) {
 	s := newSession(&Verifier{}, req, nil)
 	cand := check.NewView(req.Base, req.Changeset)
@@ -39,21 +38,20 @@ func BoxesFor(req Request) (n int) {
 	return n
 }
 
-// maxBoxes is how many boxes one Verify has at a time. The candidate needs
-// three; the fourth lets the baseline begin while they run. More would only
-// compete for two processors and for memory, of which each box may take a gigabyte.
+// maxBoxes is how many boxes one Verify has at a time. The candidate needs three; the fourth lets the baseline begin
+// while they run. More would only compete for two processors and for memory, of which each box may take a gigabyte.
 const maxBoxes = 4
 
-// A job is one box's work. A program is not worth starting once a touched
-// file does not parse; everything else goes on then.
+// A job is the work of one box. Once a touched file does not parse, programs are not worth starting; all other jobs go
+// on.
 type job struct {
-	// It runs the workspace's code, so a syntax error ends it early.
+	// program says that it runs workspace code, so a syntax error ends it early.
 	program bool
-	// do ends when its box is given up.
+	// do returns once its box is released.
 	do func(ctx context.Context)
 }
 
-// run does everything that the report needs and returns when no box is at work.
+// run does everything that the report needs, and returns when no box is running.
 func (s *session) run(ctx context.Context) {
 	// Programs are not worth starting once a touched file does not parse.
 	programs, stop := context.WithCancel(ctx)
@@ -73,13 +71,12 @@ func (s *session) run(ctx context.Context) {
 	s.unsilence(ctx)
 }
 
-// work does jobs, some of them at a time; programs is the context of those.
+// work runs jobs, some of them concurrently; programs is the context of those that are programs.
 func (s *session) work(ctx, programs context.Context, jobs []job) {
 	slots := make(chan struct{}, maxBoxes)
 	var wg sync.WaitGroup
 	for _, j := range jobs {
-		// Slots are taken in the order of the jobs, so the static box, for which
-		// the others wait, always has one.
+		// Slots are taken in the order of the jobs, so the static box, which the others wait for, always gets one.
 		select {
 		case slots <- struct{}{}:
 		case <-ctx.Done():
@@ -102,7 +99,7 @@ func (s *session) work(ctx, programs context.Context, jobs []job) {
 	wg.Wait()
 }
 
-// plan lists the boxes that the gates need which apply, the candidate's first.
+// plan lists the boxes for the gates that apply, the candidate's first.
 func (s *session) plan(stop context.CancelFunc) []job {
 	cand := check.NewView(s.req.Base, s.req.Changeset)
 	groups := s.groups(cand)
@@ -112,10 +109,10 @@ func (s *session) plan(stop context.CancelFunc) []job {
 			s.find(def, cand)
 		}
 	}
-	// The static box is first, since it fixes the bytes for which the programs
-	// wait; then the programs, which take longest; then what can be cached.
+	// The static box comes first, since it fixes the bytes that the programs wait for; then the programs, which take
+	// longest; then what can be cached.
 	jobs := []job{{false, func(ctx context.Context) { s.static(ctx, groups[check.GroupStatic], stop) }}}
-	// Of every check of the workspace's own too, which has a group to itself.
+	// This includes every check of the workspace's own, which has its own group.
 	programs := append([]string{check.GroupSmoke, check.GroupTests}, node.OwnGroups...)
 	all := append([]string{check.GroupStatic, check.GroupTests, check.GroupSmoke}, node.OwnGroups...)
 	for _, def := range r.own {
@@ -130,8 +127,8 @@ func (s *session) plan(stop context.CancelFunc) []job {
 		jobs = append(jobs, job{true, func(ctx context.Context) { s.unaided(ctx, def) }})
 	}
 	for _, group := range all {
-		// Without programs there is nothing to compare theirs with; lint and
-		// types are still wanted, for the findings next to the syntax error.
+		// Without programs there is nothing to compare their baselines with; lint and types are still needed, for
+		// findings next to the syntax error.
 		if defs := groups[group]; len(defs) > 0 {
 			jobs = append(jobs, job{group != check.GroupStatic, func(ctx context.Context) { s.baseline(ctx, group, defs) }})
 		}
@@ -139,8 +136,8 @@ func (s *session) plan(stop context.CancelFunc) []job {
 	return append(jobs, job{false, func(ctx context.Context) { s.proof(ctx, r.wanted()) }})
 }
 
-// groups decides which checks apply, by the box that they share or the kind of box
-// that each has to itself. What does not apply is recorded as skipped.
+// groups decides which checks apply, by the box that they share or by their kind of separate box. It records checks
+// that do not apply as skipped.
 func (s *session) groups(cand check.View) map[string][]check.Check {
 	r := s.results
 	if reason := format.Applies(s.req.Changeset); reason != "" {
@@ -156,7 +153,7 @@ func (s *session) groups(cand check.View) map[string][]check.Check {
 		reason := s.reason(def, cand)
 		switch {
 		case def.Name == smoke.ProgramName && err != nil:
-			// Which program it is cannot be told, so nobody knows that it works.
+			// It cannot be determined which program it is, so it is unknown whether it works.
 			r.baseline(smoke.ProgramName, check.Outcome{})
 			r.candidate(smoke.ProgramName, check.Infraf("%v", err))
 		case def.Name == smoke.ImportsName && (err != nil || len(s.after.Args) > 0 && !s.before.Guess):
@@ -170,7 +167,7 @@ func (s *session) groups(cand check.View) map[string][]check.Check {
 	return groups
 }
 
-// reason says why a gate has nothing to do on either side, or "".
+// reason returns why a gate has nothing to do on either side, or "".
 func (s *session) reason(def check.Check, cand check.View) string {
 	if s.gates != nil && !slices.Contains(s.gates, def.Gate) {
 		return "not asked"
@@ -183,13 +180,13 @@ func (s *session) reason(def check.Check, cand check.View) string {
 	}
 	reason := def.Applies(cand)
 	if reason != "" && def.Gate == check.GateTests {
-		reason = def.Applies(s.base) // tests that the patch deleted are missed
+		reason = def.Applies(s.base) // tests that the patch deleted are reported as missing
 	}
 	return reason
 }
 
-// static runs the candidate's static gates in one box. When there is nothing to
-// format the bytes are final at once, and the programs need not wait for it.
+// static runs the candidate's static gates in one box. If there is nothing to format, the bytes are final at once, and
+// the programs need not wait for the box.
 func (s *session) static(ctx context.Context, defs []check.Check, stop context.CancelFunc) {
 	formats := format.Applies(s.req.Changeset) == ""
 	parses := len(syntax.Touched(check.NewView(s.req.Base, s.req.Changeset))) > 0
@@ -218,7 +215,7 @@ func (s *session) static(ctx context.Context, defs []check.Check, stop context.C
 	s.staticInfra(err, defs, parses)
 }
 
-// staticInfra records that the gates behind the formatter could not work.
+// staticInfra records that the gates after the formatter could not work.
 func (s *session) staticInfra(err error, defs []check.Check, parses bool) {
 	if parses {
 		s.results.candidate(syntax.Name, check.Infraf("%v", err))
@@ -228,10 +225,9 @@ func (s *session) staticInfra(err error, defs []check.Check, parses bool) {
 	}
 }
 
-// check applies the final changeset and runs syntax, then lint and types under
-// the base's configuration. Syntax sees the whole patch, the configuration files
-// in it as well; they are taken back before lint and types, after ruff has been
-// asked whether it would accept them.
+// check applies the final changeset and runs syntax, then lint and types under the base's configuration. Syntax sees
+// the whole patch, including its configuration files. These are undone before lint and types, after ruff has been asked
+// whether it accepts them.
 func (s *session) check(ctx context.Context, box check.Runner, defs []check.Check, parses bool, stop context.CancelFunc) {
 	kept, err := s.keep(ctx, s.bench(box, s.base, check.Entry{}), defs, s.final)
 	if err == nil {
@@ -253,7 +249,7 @@ func (s *session) check(ctx context.Context, box check.Runner, defs []check.Chec
 	config, judged := splitConfig(s.final)
 	var refused []check.Finding
 	if !config.Empty() {
-		// In this order: ruff is asked while the new files still stand there.
+		// In this order: ruff must be asked while the new files are in place.
 		refused = tryConfig(ctx, b, config)
 		if err := box.Apply(ctx, config.Reverse()); err != nil {
 			s.staticInfra(fmt.Errorf("put the configuration back: %w", err), defs, false)
@@ -264,7 +260,7 @@ func (s *session) check(ctx context.Context, box check.Runner, defs []check.Chec
 	for i, def := range defs {
 		s.results.begin(def.Name, false)
 		out := s.configured(ctx, def, s.within(s.warm(b, defs[:i]), def), judged)
-		// They are the linter's words, whichever verdict it comes to.
+		// These are findings of the linter, whatever its verdict.
 		if def.Name == python.RuffName {
 			out.Findings = append(out.Findings, refused...)
 		}
@@ -272,9 +268,8 @@ func (s *session) check(ctx context.Context, box check.Runner, defs []check.Chec
 	}
 }
 
-// syntax checks the touched files, and when something is wrong also what they
-// were before, in the same box, so that this baseline costs nothing on a good day.
-// It reports whether the programs are worth starting.
+// syntax checks the touched files and, if something is wrong, also their old text in the same box, so that this
+// baseline usually costs nothing. It reports whether the programs are worth starting.
 func (s *session) syntax(ctx context.Context, b check.Bench) bool {
 	s.results.begin(syntax.Name, false)
 	out := syntax.Run(ctx, b, syntax.Touched(b.View))
@@ -282,7 +277,7 @@ func (s *session) syntax(ctx context.Context, b check.Bench) bool {
 	if len(out.Findings) > 0 {
 		var old []string
 		for _, p := range syntax.Touched(b.View) {
-			// A file that is new has no old text to excuse it.
+			// A new file has no old text to excuse it.
 			if c := b.View.Changed[p]; c.Op != workspace.Create {
 				old = append(old, check.OldPath(c))
 			}
@@ -297,8 +292,7 @@ func (s *session) syntax(ctx context.Context, b check.Bench) bool {
 	return len(fresh) == 0
 }
 
-// syntaxBefore checks files of the base: the patch is taken back for it, and then
-// applied again.
+// syntaxBefore checks files of the base: it takes the patch back and then applies it again.
 func (s *session) syntaxBefore(ctx context.Context, box check.Runner, old []string) check.Outcome {
 	if err := box.Apply(ctx, s.final.Reverse()); err != nil {
 		return check.Infraf("take the patch back: %v", err)
@@ -310,22 +304,19 @@ func (s *session) syntaxBefore(ctx context.Context, box check.Runner, old []stri
 	return out
 }
 
-// tryConfig asks ruff whether it accepts the configuration that the patch
-// brings, which the gates themselves do not use.
+// tryConfig asks ruff whether it accepts the configuration of the patch, which the gates themselves do not use.
 func tryConfig(ctx context.Context, b check.Bench, config workspace.Changeset) []check.Finding {
 	out := python.RunRuff(ctx, b)
 	if out.Blocked == "" {
 		return nil
 	}
-	// ruff does not always name the file; the first that the patch leaves is the
-	// best guess.
+	// ruff does not always name the file; the first one that the patch does not delete is the best guess.
 	i := slices.IndexFunc(config.Changes, func(c workspace.Change) bool { return c.Op != workspace.Delete })
 	return []check.Finding{{File: config.Changes[max(i, 0)].Path, Rule: "config", Message: out.Blocked}}
 }
 
-// program runs one gate that executes the candidate's code, in a box of its own.
-// The box starts while the formatter still works, and is used once the bytes are
-// final. When ctx ends nothing is recorded: the reason is told elsewhere.
+// program runs one gate that executes the candidate's code, in its own box. The box starts while the formatter still
+// works, and is used once the bytes are final. If ctx ends, nothing is recorded: the reason is reported elsewhere.
 func (s *session) program(ctx context.Context, def check.Check) {
 	if s.idle(def) {
 		s.results.begin(def.Name, false)
@@ -361,7 +352,7 @@ func (s *session) program(ctx context.Context, def check.Check) {
 			s.results.candidate(def.Name, out)
 		}
 	})
-	// A start that the end of ctx interrupted is not the engine's trouble.
+	// A start that was interrupted because ctx ended is not the engine's fault.
 	if err != nil && ctx.Err() == nil {
 		s.results.candidate(def.Name, check.Infraf("%v", err))
 	}

@@ -11,15 +11,14 @@ import (
 	"agent/verify/typecache"
 )
 
-// proof finds out whether the checks of this session work in this toolchain
-// image: from the cache, or on planted files in a box of the bare image. Each must
-// find its fault and must leave the sound files alone, or nothing that it says in
-// this image counts. It runs beside the candidate, so that the first run after a
-// new image is hardly slower; the checks are judged when it is done. A check that
-// nothing in the workspace needs is not proved, and so costs no one anything.
+// proof determines whether the checks of this session work in this toolchain image, from the cache or on planted files
+// in a box of the bare image. Each check must find its fault and leave the sound files alone; otherwise nothing that it
+// reports in this image counts. The proof runs at the same time as the candidate, so the first run after a new image is
+// hardly slower; the checks are judged when it is done. A check that nothing in the workspace needs is not proved and
+// costs nothing.
 func (s *session) proof(ctx context.Context, wanted []check.Check) {
 	defer s.store.Making.Lock(ctx, s.store.ProofKey())()
-	var known []string // names of the checks that are proved
+	var known []string // names of the proved checks
 	if _, err := s.store.Load(ctx, s.store.ProofKey(), &known); err != nil {
 		known = nil
 		s.results.note(fmt.Sprintf("proof not read from the cache: %v", err))
@@ -59,16 +58,15 @@ func (s *session) proof(ctx context.Context, wanted []check.Check) {
 	}
 }
 
-// prove runs checks on their planted files in an empty box, one after the other:
-// the files of each are taken away again, since a tool reads all that it finds. It
-// returns, for each check that did not do as it must, the reason.
+// prove runs checks on their planted files in an empty box, one after the other. The files of each check are removed
+// afterwards, since a tool reads everything that it finds. prove returns the reason for each check that failed its
+// proof.
 func prove(ctx context.Context, b check.Bench, list []check.Check) map[string]string {
 	reasons := map[string]string{}
-	// The workspace's own program and variables must not reach the planted ones.
+	// The workspace's own program and variables must not affect the planted ones.
 	b.Smoke = check.Smoke{}
 	for i, c := range list {
-		// Each check has the box to itself: files of another one would be
-		// findings in the wrong place.
+		// Each check has the box to itself: another check's files would give findings in the wrong place.
 		files := check.Plant(c.Planted)
 		b.View = check.NewView(&workspace.Manifest{}, files)
 		if err := b.Box.Apply(ctx, files); err != nil {
@@ -79,7 +77,7 @@ func prove(ctx context.Context, b check.Bench, list []check.Check) map[string]st
 			reasons[c.Name] = fmt.Sprintf("did not prove itself on planted faults: %v; rebuild the toolchain with: agent images build", err)
 		}
 		if err := b.Box.Apply(ctx, files.Reverse()); err != nil {
-			// The box is of no use to the rest.
+			// The box is unusable for the remaining checks.
 			for _, next := range list[i+1:] {
 				reasons[next.Name] = fmt.Sprintf("not proved: take the planted faults of %s away: %v", c.Name, err)
 			}

@@ -13,8 +13,8 @@ import (
 	"agent/verify/trial"
 )
 
-// trials prepares the second run of each check of tests that was there before,
-// when the patch touches them or what they are made of.
+// trials prepares the second run of each check of tests that existed before, if the patch touches the tests or what
+// they are made of.
 func (s *session) trials(defs []check.Check) (todo []check.Check) {
 	parts := trial.SplitPatch(s.req.Base, s.req.Changeset)
 	t := trial.Trial{Aids: parts.Aids, Values: parts.Values, Before: s.base, OnlyRemoved: parts.OnlyRemoves()}
@@ -33,8 +33,8 @@ func (s *session) trials(defs []check.Check) (todo []check.Check) {
 	return todo
 }
 
-// unaided runs a check of tests in a box of its own, on the program alone. Like
-// program it records nothing when ctx ends.
+// unaided runs a check of tests in its own box, with only the patch's changes to the program. Like program, it records
+// nothing if ctx ends.
 func (s *session) unaided(ctx context.Context, def check.Check) {
 	if s.idle(def) {
 		s.results.tried(def.Name, check.Outcome{})
@@ -80,8 +80,8 @@ func (r *results) tried(name string, out check.Outcome) {
 	r.judge(name)
 }
 
-// predate runs rewritten tests once more, as they are now and on the program as it was, when
-// all else is done, and has the checks judged: a test that was made to accept both proves nothing.
+// predate runs rewritten tests once more, in their new form and on the old program, after everything else is done, and
+// judges the checks: a test that was made to accept both programs proves nothing.
 func (s *session) predate(ctx context.Context) {
 	parts := trial.SplitPatch(s.req.Base, s.final)
 	for name, ids := range s.results.due((*trial.Trial).Asked) {
@@ -100,14 +100,14 @@ func (s *session) predate(ctx context.Context) {
 		if err != nil {
 			out = check.Infraf("%v", err)
 		}
-		// What was not measured proves nothing, so the tests block.
+		// Tests without a measurement prove nothing, so they block.
 		if ctx.Err() == nil {
 			s.results.answered(name, out)
 		}
 	}
 }
 
-// confirm runs tests again as they were on the patched program that would block for having failed there once.
+// confirm repeats tests, in their old form on the patched program, that would block because they failed there once.
 func (s *session) confirm(ctx context.Context) {
 	program := trial.SplitPatch(s.req.Base, s.final).Program
 	for name, ids := range s.results.due((*trial.Trial).Doubted) {
@@ -123,14 +123,14 @@ func (s *session) confirm(ctx context.Context) {
 	}
 }
 
-// settled reports whether more runs of the tests that a trial doubts, of which as many are left, would tell nothing.
+// settled reports whether more runs of the tests that a trial doubts would show nothing; left is how many runs are left.
 func (r *results) settled(name string, count map[string]compare.Tally, left int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.trials[name].Settled(count, left)
 }
 
-// confirmed records how these tests ended, and has the check judged again.
+// confirmed records how these tests ended and judges the check again.
 func (r *results) confirmed(name string, count map[string]compare.Tally) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -138,7 +138,7 @@ func (r *results) confirmed(name string, count map[string]compare.Tally) {
 	r.judge(name)
 }
 
-// due returns the tests that trials name for another run, by their checks.
+// due returns the tests that trials select for another run, by check.
 func (r *results) due(named func(*trial.Trial) []string) map[string][]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -151,7 +151,7 @@ func (r *results) due(named func(*trial.Trial) []string) map[string][]string {
 	return todo
 }
 
-// answered records how these tests ended, for which the judgement has waited.
+// answered records how these tests ended; the judgement has waited for it.
 func (r *results) answered(name string, out check.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,14 +159,14 @@ func (r *results) answered(name string, out check.Outcome) {
 	r.judge(name)
 }
 
-// Approvals lists the kinds that would let gates pass whose verdict is Policy; see trial.Approvals.
+// Approvals lists the kinds of approval that would let gates with the verdict Policy pass; see trial.Approvals.
 func Approvals(gates []Gate) []string { return trial.Approvals(gates) }
 
-// maxApproved bounds the holds of what was approved: who has seen ten has seen enough.
+// maxApproved bounds the holds for what was approved: ten are enough for a reviewer.
 const maxApproved = 10
 
-// approve lets a gate pass that only policy speaks against, where all of it was approved in
-// advance: the record then has it as holds. It is called with mu held.
+// approve lets a gate pass that only policy counts against, if all of that was approved in advance: it is then recorded
+// as holds. It is called with mu held.
 func (r *results) approve(name string, g check.Gate) check.Gate {
 	kinds := trial.Approvals([]Gate{g})
 	if len(kinds) == 0 || slices.ContainsFunc(kinds, func(kind string) bool { return !slices.Contains(r.request.Allow, kind) }) {

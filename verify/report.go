@@ -14,12 +14,11 @@ import (
 	"agent/verify/policy"
 )
 
-// What the checks and a report have in common, under the names by which the rest of the
-// tree knows it.
+// Aliases for what the checks and a report share, by the names that other packages use.
 type (
-	// A Verdict is how a gate, a candidate or a run was judged.
+	// A Verdict is the judgement of a gate, a candidate or a run.
 	Verdict = check.Verdict
-	// A Finding is one thing that a gate has against a file.
+	// A Finding is one fault that a gate reports in a file.
 	Finding = check.Finding
 	// A Gate is the result of one verification step on a candidate.
 	Gate = check.Gate
@@ -37,7 +36,7 @@ type (
 	Execution = audit.Execution
 )
 
-// Of the kinds those that other packages tell apart.
+// The kinds that other packages distinguish.
 const (
 	NoDependencies = audit.NoDependencies
 	Unknown        = audit.Unknown
@@ -45,21 +44,21 @@ const (
 	NoGate         = audit.NoGate
 )
 
-// When a gate of the workspace runs, and how many there may be.
+// When a gate of the workspace runs, and how many gates a workspace may have.
 const (
 	WhenTouched = owngate.WhenTouched
 	WhenAlways  = owngate.WhenAlways
 	MaxCustom   = owngate.Most
 )
 
-// CheckGates refuses gates of a workspace that cannot be what somebody meant.
+// CheckGates rejects gates of a workspace that cannot be what their author meant.
 func CheckGates(list []CustomGate) error {
 	return owngate.Check(list, func(name string) bool {
 		return name == "edit" || slices.Contains(gateOrder, name) || checkNamed(name).Name != ""
 	})
 }
 
-// Inert reports whether a changeset changes nothing that is run or read by a tool; see audit.Inert.
+// Inert reports whether a changeset changes nothing that is run or that a tool reads; see audit.Inert.
 func Inert(cs workspace.Changeset) bool { return audit.Inert(cs) }
 
 // NothingRan reports whether a gate judged nothing, whatever its verdict.
@@ -83,59 +82,57 @@ type Report struct {
 	Verdict check.Verdict
 	Gates   []check.Gate
 	Skipped []Skip
-	// With the format gate's output: these bytes were judged, so only these
-	// may be promoted.
+	// Changeset includes the format gate's output: these bytes were judged, so only these may be promoted.
 	Changeset workspace.Changeset
-	// What a person should see although every gate passed: tests that the patch
-	// rewrote, and that fail on it as they were, and a change that nothing has executed.
+	// Holds has what a person should see although every gate passed: tests that the patch rewrote and that fail on it
+	// in their old form, and a change that nothing has executed.
 	Holds []policy.Hold
-	// What no gate judged; empty, not nil, when all was.
+	// Unproven has what no gate judged; empty, not nil, if everything was.
 	Unproven []Unproven
-	// How many of the changed lines were executed, for each file of which that was
-	// measured; empty, not nil, for none.
+	// Executed says how many of the changed lines were executed, for each file that was measured; empty, not nil, for
+	// none.
 	Executed []Execution
-	// What all that was judged by, for who asks about a part of the changeset; nil where no gate ran.
+	// Evidence is what all of this was judged by, for questions about a part of the changeset; nil if no gate ran.
 	Evidence *audit.Evidence `json:"-"`
 
-	// Baseline is what the gates found in a candidate that passed, to be kept for the
-	// run after its promotion; nil when nothing is worth it.
+	// Baseline is what the gates found in a candidate that passed, to be stored for the run after its promotion; nil if
+	// nothing is worth storing.
 	Baseline Keeper `json:"-"`
 }
 
-// A Keeper has something that only a later run asks for. The verdict does not wait
-// for it: the caller keeps it, in a goroutine of its own if it likes.
+// A Keeper holds something that only a later run needs. The verdict does not wait for it: the caller stores it,
+// possibly in its own goroutine.
 type Keeper interface {
-	// Keep stores it. An error costs time later and nothing else.
+	// Keep stores it. An error costs time later and has no other effect.
 	Keep(ctx context.Context) error
 }
 
-// An Event tells that a gate began or ended, for live progress, or what left a box.
+// An Event reports that a gate began or ended, for live progress, or what left a box.
 type Event struct {
 	Gate string
-	// A request that has ended, for the record; nil for the other events. Gate is
-	// then the purpose of its box, as "baseline-tests".
+	// Request is a request that has ended, for the record; nil for the other events. Gate is then the purpose of its
+	// box, such as "baseline-tests".
 	Request *egress.Request
-	// The gate runs on the unpatched snapshot; its Verdict is then no judgement
-	// of the patch.
+	// Baseline says that the gate runs on the unpatched snapshot; its Verdict then does not judge the patch.
 	Baseline bool
 	Done     bool
-	// The gate has done its work on the patched side, which took Seconds, and has no
-	// verdict before the baseline is known.
+	// Waiting says that the gate has done its work on the patched side, which took Seconds, and has no verdict until
+	// the baseline is known.
 	Waiting bool
-	// Set when Done; "" when the gate was skipped in the end.
+	// Verdict is set when Done; "" if the gate was skipped in the end.
 	Verdict check.Verdict
-	// Set when Done.
+	// Seconds is set when Done.
 	Seconds float64
-	// As Gate.Detail, or what is going on.
+	// Detail is like Gate.Detail, or says what is going on.
 	Detail string
-	// Set when Done: how many findings are new.
+	// New is set when Done: how many findings are new.
 	New int
-	// Set when Done: the gate passes because nothing ran in it.
+	// Idle is set when Done: the gate passes because nothing ran in it.
 	Idle bool
 }
 
-// Uninstalled returns the report for a workspace whose packages could not be installed: of a tool that is not there it
-// names that cause, and no lock file as the cure.
+// Uninstalled returns the report for a workspace whose packages could not be installed: for a missing tool it names
+// that as the cause, and does not suggest a lock file as the cure.
 func (r Report) Uninstalled() Report {
 	const cause = ", since it could not be"
 	r.Unproven, r.Skipped = slices.Clone(r.Unproven), slices.Clone(r.Skipped)

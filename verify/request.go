@@ -13,21 +13,21 @@ import (
 	"agent/verify/keylock"
 )
 
-// A Layer is what the boxes of one side of a comparison stand on.
+// A Layer is what the boxes of one side of a comparison start from.
 type Layer struct {
-	// Image ID with the base at /snapshot, and below it what the workspace depends on.
+	// Snapshot is the image ID with the base at /snapshot, and below it the workspace's dependencies.
 	Snapshot string
-	// What makes the base of that, where it holds an earlier state; nil for nothing.
+	// Delta turns the state in Snapshot into the base, if Snapshot holds an earlier one; nil otherwise.
 	Delta *workspace.Changeset
-	// Names what is installed there, "" for nothing: outcomes are kept by it.
+	// Installed names what is installed there, "" for nothing: it is part of the keys of outcomes.
 	Installed string
 }
 
-// layer is that of the base.
+// layer returns the layer of the base.
 func (r Request) layer() Layer { return Layer{r.Snapshot, r.Delta, r.Installed} }
 
-// patched is the layer of the candidate: that of the base, unless the patch
-// changes what is installed and was allowed to.
+// patched returns the layer of the candidate: that of the base, unless the patch changes what is installed and this was
+// allowed.
 func (r Request) patched() Layer {
 	if r.Patched.Snapshot != "" {
 		return r.Patched
@@ -35,22 +35,22 @@ func (r Request) patched() Layer {
 	return r.layer()
 }
 
-// Config is what a workspace may set, from the base revision of its agent.toml.
+// Config has the settings of a workspace, from the base revision of its agent.toml.
 type Config struct {
 	Smoke check.Smoke
-	// May only lower the defaults.
+	// Limits may only lower the defaults.
 	Limits sandbox.Limits
-	// The engine's runtime for the boxes, as "runsc"; "" for its default.
+	// Runtime is the engine's runtime for the boxes, such as "runsc"; "" for its default.
 	Runtime string
-	// For each gate but smoke; 0 means 5 minutes.
+	// Timeout applies to each gate except smoke; 0 means 5 minutes.
 	Timeout time.Duration
-	// The workspace's own, after the built-in ones; see CheckGates.
+	// Gates are the workspace's own, which come after the built-in ones; see CheckGates.
 	Gates []CustomGate
-	// What the smoke test, the tests and the workspace's own gates may reach; none is
-	// nothing. Static gates and proofs never reach anything.
+	// Egress lists what the smoke test, the tests and the workspace's own gates may reach; empty means nothing. Static
+	// gates and proofs never reach anything.
 	Egress egress.List
-	// Tests of packages that the patch cannot affect are not run: what they said
-	// before the patch stands. Otherwise they only come last.
+	// AffectedTests leaves out the tests of packages that the patch cannot affect: their results from before the patch
+	// stand. Otherwise these tests only come last.
 	AffectedTests bool
 }
 
@@ -59,67 +59,64 @@ type Launcher interface {
 	Start(ctx context.Context, spec sandbox.Spec) (*sandbox.Box, error)
 }
 
-// A Cache keeps results that stay true.
+// A Cache stores results that stay true.
 type Cache = kept.Cache
 
 // A Verifier judges candidates. It is safe for concurrent use.
 type Verifier struct {
 	Boxes Launcher
 	Cache Cache
-	// Making has one at a time make a row of the cache, where several judge at the same time; nil for who judges alone.
+	// Making lets only one verifier at a time make a row of the cache, if several judge concurrently; nil for a single one.
 	Making *keylock.Locks
-	// Turns bounds the boxes of all verifiers on the machine; nil bounds only those of each candidate.
+	// Turns bounds the boxes of all verifiers on the machine; if it is nil, only those of each candidate are bounded.
 	Turns *turns.Turns
-	// Hide takes the configured secrets out of a text. All that leaves a Verifier has gone
-	// through it; the verdict does not depend on it. Nil hides nothing.
+	// Hide removes the configured secrets from a text. Everything that leaves a Verifier has gone through it; the
+	// verdict does not depend on it. Nil hides nothing.
 	Hide func(text string) string
 
-	// Other places of the tools, for tests of what a missing one means.
+	// tools replaces the locations of the tools, for tests of the effects of a missing one.
 	tools *check.Tools
-	// The gates that are asked beside format and syntax, for tests of what one of them says; nil for all.
+	// gates are the gates to run besides format and syntax, for tests of one of them; nil for all.
 	gates []string
-	// The least time for mutants, 0 for leastWeigh: a busy machine would measure less in a test.
+	// weighFor is the least time for mutants, 0 for leastWeigh: in a test, a busy machine would measure less.
 	weighFor time.Duration
 }
 
 // A Request is one candidate to judge.
 type Request struct {
-	// Label of the boxes, by which a later process finds those that were left.
+	// Run is the label of the boxes, by which a later process finds boxes that were left over.
 	Run string
-	// Until when the boxes are wanted; anyone may remove them afterwards.
+	// Lease is when the boxes are no longer wanted; then anyone may remove them.
 	Lease time.Time
-	// Image ID with the base at /snapshot, or with an earlier state of it.
+	// Snapshot is the image ID with the base at /snapshot, or with an earlier state of it.
 	Snapshot string
-	// What makes the base of an earlier state, in every box; nil for nothing.
+	// Delta turns an earlier state into the base, in every box; nil if there is none.
 	Delta *workspace.Changeset
-	// Names the dependencies that are installed below Snapshot, "" for none.
+	// Installed names the dependencies that are installed below Snapshot, "" for none.
 	Installed string
-	// What the candidate's boxes stand on when the patch changes the
-	// dependencies and may; the zero value for Snapshot.
+	// Patched is what the candidate's boxes start from if the patch changes the dependencies and may; the zero value
+	// means Snapshot.
 	Patched Layer
-	// Image ID that Snapshot stands on, without dependencies; proofs run in it
-	// and are cached by it.
+	// Toolchain is the image ID that Snapshot is based on, without dependencies; proofs run in it and have it in their
+	// keys.
 	Toolchain string
-	// Tool versions of Toolchain.
+	// Versions has the tool versions of Toolchain.
 	Versions map[string]string
-	// What Snapshot holds, with Delta.
+	// Base is the content of Snapshot, with Delta.
 	Base *workspace.Manifest
-	// Checked already: Verify asks neither whether its paths may be written nor
-	// whether it fits the base.
+	// Changeset has been checked: Verify checks neither whether its paths may be written nor whether it fits the base.
 	Changeset workspace.Changeset
 	Config    Config
-	// Tells what a test file that the changeset rewrites held before the last promotions, nil where that is not known; now is what
-	// the base has. A test that is weakened step by step is measured by that as well. Nil is nobody who knows.
+	// Earlier returns what a test file that the changeset rewrites held before the last promotions, nil if that is unknown; now
+	// is its content in the base. A test that is weakened step by step is also measured by that. Earlier may be nil.
 	Earlier func(ctx context.Context, path string, now []byte) ([]byte, error)
-	// The kinds of policy.Hold that were approved in advance.
+	// Allow has the kinds of policy.Hold that were approved in advance.
 	Allow []string
-	// A model wrote the changeset and nobody has seen it: that a test went with its subject is
-	// that model's word alone.
+	// Model says that a model wrote the changeset and no person has seen it: only that model then claims that a test
+	// went with its subject.
 	Model bool
-	// Among the requests of one Verifier the boxes of the lowest rank have their
-	// turns first.
+	// Rank orders the requests of one Verifier: boxes of the lowest rank have their turns first.
 	Rank int
-	// Called once with the bytes that are judged, when no gate changes them any
-	// more; nil is no one to tell.
+	// Settled is called once with the bytes that are judged, when no gate changes them any more; it may be nil.
 	Settled func(workspace.Changeset)
 }

@@ -21,9 +21,8 @@ import (
 	"agent/verify/web"
 )
 
-// repeat runs the suspects of each check again, with the patch and without, when
-// all else is done, and has the checks judged. The judgement waits for it, so a repetition
-// that cannot be made excuses nothing.
+// repeat runs the suspects of each check again, with the patch and without it, after everything else is done, and
+// judges the checks. The judgement waits for it, so a repetition that cannot be made excuses nothing.
 func (s *session) repeat(ctx context.Context) {
 	todo := s.results.suspected()
 	for _, name := range slices.Sorted(maps.Keys(todo)) {
@@ -32,7 +31,7 @@ func (s *session) repeat(ctx context.Context) {
 		for _, one := range again.Suspects {
 			before, after = append(before, one.Base), append(after, one.Cand)
 		}
-		// All of it together may take as long as the gate itself.
+		// All repeats together may take as long as the gate itself.
 		deadline := time.Now().Add(s.req.Config.Timeout)
 		again.Cand = s.repeatsAlone(ctx, def, after, deadline)
 		// Otherwise no test is flaky, whatever it does before the patch.
@@ -46,15 +45,15 @@ func (s *session) repeat(ctx context.Context) {
 	}
 }
 
-// maxRepeats is how often, on each side, each time in a box of its own: what a
-// test leaves behind must not make the next time fail. It is below maxBoxes.
+// maxRepeats is how often tests are repeated on each side, each time in a new box: what a test leaves behind must not
+// make the next run fail. It is below maxBoxes.
 const maxRepeats = 3
 
-// longRepeat is how long a repeat may take in which nothing passes, for another one to be worth it.
+// longRepeat is how long a repeat in which nothing passes may take for another repeat to be worthwhile.
 const longRepeat = 20 * time.Second
 
-// repeatsAlone runs tests with the patch one time after the other, until each has passed, and counts how
-// they end. Whatever fails because its machine is busy has the least of that so.
+// repeatsAlone runs tests with the patch one time after the other, until each has passed, and counts how they end.
+// Tests that fail because the machine is busy are least likely to fail this way.
 func (s *session) repeatsAlone(ctx context.Context, def check.Check, ids []string, deadline time.Time) map[string]compare.Tally {
 	count := map[string]compare.Tally{}
 	for range maxRepeats {
@@ -73,7 +72,7 @@ func (s *session) repeatsAlone(ctx context.Context, def check.Check, ids []strin
 	return count
 }
 
-// repeatsAtOnce runs tests without the patch all at once, which keeps the machine busy.
+// repeatsAtOnce runs the tests without the patch several times at once, which keeps the machine busy.
 func (s *session) repeatsAtOnce(ctx context.Context, def check.Check, ids []string, deadline time.Time) map[string]compare.Tally {
 	var mu sync.Mutex
 	count := map[string]compare.Tally{}
@@ -92,7 +91,7 @@ func (s *session) repeatsAtOnce(ctx context.Context, def check.Check, ids []stri
 	return count
 }
 
-// repeatWhole runs all tests with the patch once more, where suspects that now pass on both sides have no part in what it changes.
+// repeatWhole runs all tests with the patch once more, if the suspects now pass on both sides and have no part in its changes.
 func (s *session) repeatWhole(ctx context.Context, def check.Check, again *compare.Repetition, ids []string, deadline time.Time) {
 	lines, ok := audit.Everywhere(s.final)
 	if !ok || !again.Doubtful() || !compare.Apart(s.repeatOnce(ctx, def, s.final, ids, lines, deadline), ids, lines) {
@@ -102,8 +101,8 @@ func (s *session) repeatWhole(ctx context.Context, def check.Check, again *compa
 	compare.Count(again.Whole, s.repeatOnce(ctx, def, s.final, nil, nil, deadline))
 }
 
-// repeatOnce runs tests in a box of its own, all if ids is nil, and asks which of lines they execute. A run that comes to no end of its
-// own has no results.
+// repeatOnce runs tests in a new box, all if ids is nil, and records which of lines they execute. A run that does not
+// come to its own end has no results.
 func (s *session) repeatOnce(ctx context.Context, def check.Check, cs workspace.Changeset, ids []string, lines check.Lines, deadline time.Time) (out check.Outcome) {
 	err := s.withBox(ctx, s.req.layer(), "repeat-", def.Group, func(box *sandbox.Box) {
 		b := s.bench(box, check.NewView(s.req.Base, cs), check.Entry{})
@@ -131,7 +130,7 @@ func (r *results) suspected() map[string][]compare.Suspect {
 	return todo
 }
 
-// repeated records a repetition, for which the judgement has waited.
+// repeated records a repetition, which the judgement has waited for.
 func (r *results) repeated(name string, again compare.Repetition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,15 +138,15 @@ func (r *results) repeated(name string, again compare.Repetition) {
 	r.judge(name)
 }
 
-// silencers are the checks that heed the suppressions of a family.
+// silencers has the checks that heed the suppressions of a family.
 var silencers = map[string][]string{
 	"noqa": {python.RuffName}, "type: ignore": {python.MypyName, python.PyrightName, python.TyName}, "eslint": {node.ESLintName},
 	"typescript": {node.ScriptName, node.CompilerName}, "biome": {web.BiomeName}, "staticcheck": {golang.StaticcheckName}, "shellcheck": {shell.Name},
 	"stylelint": {node.StylelintName},
 }
 
-// unsilence has lint and types judge a candidate that passed without the suppressions that it adds. One
-// that hides nothing which counts, or what neither a gate nor the project looks for, does not block.
+// unsilence repeats lint and types on a candidate that passed, without the suppressions that it adds. A suppression
+// does not block if it hides nothing that counts, or only what neither a gate nor the project looks for.
 func (s *session) unsilence(ctx context.Context) {
 	list, bare := policy.SilencedBy(s.final)
 	if len(list) == 0 || !s.results.passed() {
@@ -158,7 +157,7 @@ func (s *session) unsilence(ctx context.Context) {
 		outs := s.rerun(ctx, "bare-", defs, bare)
 		for _, def := range defs {
 			if out, ran := outs[def.Name]; !ran || !s.results.report(def, out, d, told) {
-				return // not measured: they all block
+				return // not measured: all suppressions block
 			}
 		}
 	}
@@ -170,7 +169,7 @@ func (s *session) unsilence(ctx context.Context) {
 	}
 }
 
-// rerun runs checks that share a box once more, in one for purpose, on a form of the candidate: without its suppressions, or as it is.
+// rerun repeats checks that share a box, in a new one for purpose, on a form of the candidate: without its suppressions, or unchanged.
 func (s *session) rerun(ctx context.Context, purpose string, defs []check.Check, form workspace.Changeset) map[string]check.Outcome {
 	outs := map[string]check.Outcome{}
 	give := s.turn(ctx)
@@ -200,7 +199,7 @@ func (s *session) rerun(ctx context.Context, purpose string, defs []check.Check,
 	return outs
 }
 
-// passed reports whether nothing speaks against the candidate.
+// passed reports whether nothing counts against the candidate.
 func (r *results) passed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -227,7 +226,7 @@ func (r *results) heeding() (boxes [][]check.Check) {
 	return boxes
 }
 
-// heeded reports whether a check judged that heeds the suppressions of a family.
+// heeded reports whether a check that heeds the suppressions of a family has judged.
 func (r *results) heeded(family string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,61 +21,58 @@ import (
 	"agent/verify/trial"
 )
 
-// results gathers the outcomes of one session as they come, from several
-// goroutines, and judges each check as soon as all that it needs is there: the
-// candidate's outcome, the baseline's, and the proof that it works. So a person
-// sees each verdict when it is known, in whatever order the boxes end. An
-// outcome that is infra needs neither of the other two.
+// results gathers the outcomes of one session as they arrive from several goroutines. It judges each check as soon as
+// everything that it needs is there: the candidate's outcome, the baseline's, and the proof that it works. A person
+// thus sees each verdict as soon as it is known, in whatever order the boxes end. An infra outcome needs neither of the
+// other two.
 //
-// Everything is kept by check; what is told and reported is the gate.
+// Everything is stored by check; events and the report are about gates.
 type results struct {
 	request Request
-	// The checks that the workspace defines; each is a gate of its own.
+	// own has the checks that the workspace defines; each is its own gate.
 	own []check.Check
 
 	mu sync.Mutex
-	// Called with mu held: one at a time, and in the order of the facts.
+	// emit is called with mu held: one call at a time, and in the order of events.
 	emit func(Event)
 	cand map[string]check.Outcome
 	base map[string]check.Outcome
-	// The checks that ran on the unpatched snapshot this time; what of base is
-	// not in here was known.
+	// ran has the checks that ran on the unpatched snapshot this time; all others in base were already known.
 	ran map[string]bool
-	// By check, the packages that the candidate's run leaves out; see check.Outcome.Beside.
+	// left has by check the packages that the candidate's run leaves out; see check.Outcome.Beside.
 	left map[string]check.Reach
-	// By check of tests, where the patch touches what tests are made of.
+	// trials is by check of tests, if the patch touches what tests are made of.
 	trials map[string]*trial.Trial
-	// By check, what was approved of what its tests prove less than before.
+	// approved has by check the holds for approved cases in which its tests prove less than before.
 	approved map[string][]policy.Hold
-	// Suppressions of the candidate that were measured and hide nothing, and tests that pass whatever they expect.
+	// silenced has suppressions of the candidate that were measured and hide nothing; contrary has tests that pass whatever they expect.
 	silenced, contrary []policy.Hold
-	// The checks that judged with configuration as it was, and what is held for that.
+	// partial has the checks that judged with the old configuration, and configuring the holds for that.
 	partial     map[string]bool
 	configuring []policy.Hold
-	// The checks to be run under the configuration of the patch, and whether nothing speaks against it then.
+	// waiting has the checks to be run under the configuration of the patch, and brought says whether they then pass.
 	waiting []string
 	brought map[string]bool
-	// Tests that may fail by chance, and what came of their repeats.
+	// suspects are tests that may be flaky, and repetitions the results of their repeats.
 	suspects    map[string][]compare.Suspect
 	repetitions map[string]*compare.Repetition
-	// By check of tests, what is said of a run of the files that the patch is about, since all of them come to no end in time; "" for
-	// a check of which there are none.
+	// near describes, by check of tests, a run of the files that the patch is about, made because a run of all tests
+	// does not end in time; "" if there are no such files.
 	near map[string]string
-	// Checks that ran alone, see retime.
+	// retimed has the checks that ran alone; see retime.
 	retimed map[string]bool
-	// A program that was cut short on one side has been watched to the end.
+	// watched says that a program that was cut short on one side has been watched to the end.
 	watched bool
-	// Check to the reason why it is not proven; nil until the proof is done.
+	// proof maps a check to the reason why it is not proved; nil until the proof is done.
 	proof map[string]string
-	// Why a check does not apply, or could not judge. A check is in here, in
-	// judged, or open.
+	// skipped says why a check does not apply or could not judge. Every check is in skipped, in judged, or still open.
 	skipped map[string]string
 	judged  map[string]check.Gate
 	final   workspace.Changeset
-	// What comparisons need to know of final; made once for all checks.
+	// diff is what comparisons need to know about final; computed once for all checks.
 	diff  check.Diff
 	notes []string
-	// What has been told: "began", "waits" or "done", side and gate.
+	// told has the events that were emitted: "began", "waits" or "done", side and gate.
 	told map[string]bool
 }
 
@@ -93,8 +90,8 @@ func newResults(emit func(Event), req Request) *results {
 	return r
 }
 
-// settle tells the final changeset. Gates that compare lines are judged after
-// it, since nothing but the formatter ends before.
+// settle sets the final changeset. Gates that compare lines are judged after that, since only the formatter ends
+// before.
 func (r *results) settle(cs workspace.Changeset) {
 	d := compare.NewDiff(cs, check.NewView(r.request.Base, cs))
 	r.mu.Lock()
@@ -102,7 +99,7 @@ func (r *results) settle(cs workspace.Changeset) {
 	r.final, r.diff = cs, d
 }
 
-// begin tells that a gate works on one side.
+// begin reports that a gate works on one side.
 func (r *results) begin(name string, baseline bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,8 +109,8 @@ func (r *results) begin(name string, baseline bool) {
 	r.tell("began", Event{Gate: r.named(name).Gate, Baseline: baseline})
 }
 
-// tell emits an event unless one of its kind has been told of that side of that
-// gate: a gate begins with the first of its checks and is done with the last.
+// tell emits an event unless one of its kind was emitted for that side of that gate: a gate begins with the first of
+// its checks and is done with the last.
 func (r *results) tell(kind string, e Event) {
 	key := fmt.Sprintf("%s %t %s", kind, e.Baseline, e.Gate)
 	if !r.told[key] {
@@ -122,15 +119,15 @@ func (r *results) tell(kind string, e Event) {
 	}
 }
 
-// requested tells of a request that left a box.
+// requested reports a request that left a box.
 func (r *results) requested(purpose string, req egress.Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.emit(Event{Gate: purpose, Request: &req})
 }
 
-// note keeps a remark that changes no verdict, such as a cache that did not
-// answer. The report shows it with its first gate.
+// note records a remark that changes no verdict, such as a cache that did not answer. The report shows it with its
+// first gate.
 func (r *results) note(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,8 +153,8 @@ func (r *results) wanted() []check.Check {
 	})
 }
 
-// unparsed takes the programs out of the report: a touched file does not parse.
-// Whatever they had to say would only repeat it in other words.
+// unparsed removes the programs from the report because a touched file does not parse. Their results would only repeat
+// that in other words.
 func (r *results) unparsed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -168,14 +165,13 @@ func (r *results) unparsed() {
 		if _, ok := r.skipped[c.Name]; !ok {
 			r.skipped[c.Name] = audit.SyntaxStops
 		}
-		// It may have ended just before the syntax error was found, and the report
-		// must not tell whether it had.
+		// It may have ended just before the syntax error was found, and the report must not depend on that.
 		delete(r.judged, c.Name)
 		delete(r.cand, c.Name)
 	}
 }
 
-// candidate records what a check found in the candidate, unless it is left out by then.
+// candidate records what a check found in the candidate, unless the check has been skipped in the meantime.
 func (r *results) candidate(name string, out check.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,7 +179,7 @@ func (r *results) candidate(name string, out check.Outcome) {
 		return
 	}
 	r.cand[name] = out
-	// Otherwise nothing would be seen of it for as long as the baseline takes.
+	// Otherwise nothing would be visible of it for as long as the baseline takes.
 	if _, ok := r.base[name]; !ok && out.Verdict != check.Infra {
 		r.tell("waits", Event{Gate: r.named(name).Gate, Seconds: out.Seconds, Waiting: true, Detail: "waiting for baseline"})
 	}
@@ -195,14 +191,14 @@ func (r *results) baseline(name string, out check.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.base[name] = out
-	// The syntax check of the old text is a part of its gate, not a run.
+	// The syntax check of the old text is a part of its gate and not a run.
 	if name != syntax.Name {
 		r.compared(r.named(name).Gate)
 	}
 	r.judge(name)
 }
 
-// compared tells when the last check of a gate has its baseline.
+// compared reports when the last check of a gate has its baseline.
 func (r *results) compared(gate string) {
 	e := Event{Gate: gate, Baseline: true, Done: true, Detail: "baseline cached"}
 	var parts []check.Gate
@@ -211,8 +207,7 @@ func (r *results) compared(gate string) {
 		if _, skipped := r.skipped[c.Name]; !ok && !skipped {
 			return
 		}
-		// The time of an earlier run is not told: who watches this one has not
-		// waited.
+		// The time of an earlier run is not reported: it did not delay this one.
 		if r.ran[c.Name] {
 			parts = append(parts, check.GateOf(gate, out))
 		}
@@ -234,9 +229,8 @@ func (r *results) proven(reasons map[string]string) {
 	}
 }
 
-// judge gives a check its verdict when everything is there, and does nothing
-// otherwise, so that it may be called whenever something has come. It is called
-// with mu held.
+// judge gives a check its verdict if everything is there, and otherwise does nothing, so it may be called whenever
+// something has arrived. It is called with mu held.
 func (r *results) judge(name string) {
 	cand, have := r.cand[name]
 	base, compared := r.base[name]
@@ -304,7 +298,7 @@ func (r *results) judge(name string) {
 	r.ended(def.Gate)
 }
 
-// ended tells when the last check of a gate is judged or left out.
+// ended reports when the last check of a gate has been judged or skipped.
 func (r *results) ended(gate string) {
 	took := 0.0
 	for _, c := range r.checksOf(gate) {
@@ -324,8 +318,8 @@ func (r *results) ended(gate string) {
 	r.tell("done", e)
 }
 
-// gate is the judgement of a gate, all of its checks together, or the reason why
-// it is left out. A check that could not judge is named beside those that did.
+// gate returns the judgement of a gate, which combines its checks, or the reason why it is skipped. A check that could
+// not judge is named next to those that did.
 func (r *results) gate(name string) (g check.Gate, reason string) {
 	var parts []check.Gate
 	var reasons, unjudged []string
@@ -336,7 +330,7 @@ func (r *results) gate(name string) (g check.Gate, reason string) {
 		case skipped:
 			_, ran := r.cand[c.Name]
 			if ran && len(unjudged) == 0 {
-				reasons = nil // of those that did not apply beside it nobody wants to hear
+				reasons = nil // the reasons of checks that do not apply are of no interest then
 			}
 			if ran {
 				unjudged = append(unjudged, c.Name+" "+reason)
@@ -347,7 +341,7 @@ func (r *results) gate(name string) (g check.Gate, reason string) {
 		case ok:
 			parts = append(parts, part)
 		default:
-			// Nothing may be taken for a pass that was never judged.
+			// What was never judged must not count as a pass.
 			parts = append(parts, check.GateOf(name, check.Infraf("the gate reached no verdict")))
 		}
 	}
@@ -361,9 +355,8 @@ func (r *results) gate(name string) (g check.Gate, reason string) {
 	return g, ""
 }
 
-// judge is the table of what may come together. It decides on one check, or gives
-// the reason why it is left out: it could not judge the workspace before the
-// patch either.
+// judge is the table of possible combinations of outcomes. It judges one check, or returns the reason why it is
+// skipped: it could not judge the workspace before the patch either.
 func judge(def check.Check, base, cand check.Outcome, unproven string, d check.Diff) (check.Gate, string) {
 	infra := func(detail string) (check.Gate, string) {
 		g := check.GateOf(def.Gate, cand)
@@ -383,8 +376,8 @@ func judge(def check.Check, base, cand check.Outcome, unproven string, d check.D
 	case cand.Verdict != "" && cand.Verdict == base.Verdict:
 		return check.Gate{}, cand.Detail + ", as before the patch"
 	case base.Blocked != "":
-		// Nobody knows what the tool would have said before, so all that it says
-		// now might be old. Only what blocks it anew is certainly the patch's.
+		// It is unknown what the tool would have reported before, so everything that it reports now might be old. Only
+		// a new reason that blocks it is certainly due to the patch.
 		g := def.Judge(base, cand, d)
 		if cand.Blocked != "" && !check.SameMessage(base.Blocked, cand.Blocked) && g.Verdict == check.Fail {
 			return g, ""
@@ -395,7 +388,7 @@ func judge(def check.Check, base, cand check.Outcome, unproven string, d check.D
 	}
 	g := def.Judge(base, cand, d)
 	if g.Verdict == "" {
-		return check.Gate{}, g.Detail // no judgement comes of the two
+		return check.Gate{}, g.Detail // the two outcomes give no judgement
 	}
 	return g, ""
 }
@@ -407,7 +400,7 @@ func (r *results) leave(name string, left check.Reach) {
 	r.left[name] = left
 }
 
-// reached tells that a check is done with what the patch can affect.
+// reached reports that a check is done with everything that the patch can affect.
 func (r *results) reached(def check.Check, affected check.Reach) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -415,7 +408,7 @@ func (r *results) reached(def check.Check, affected check.Reach) {
 	r.tell("reached "+def.Name, Event{Gate: def.Gate, Detail: detail})
 }
 
-// named is the check of that name, built-in or the workspace's.
+// named returns the check with that name, built-in or the workspace's.
 func (r *results) named(name string) check.Check {
 	for _, c := range r.own {
 		if c.Name == name {
@@ -442,15 +435,15 @@ func (r *results) gates() []string {
 	return names
 }
 
-// How long tests may take, as a multiple of what they took before the patch, and at least: what
-// goes on for longer has a test in it that comes to no end, and nobody should wait five minutes to hear so. The machine may have
-// other things to do, and the patch may bring tests.
+// How long tests may take: a multiple of their duration before the patch, but at least leastPatience. A longer run
+// contains a test that does not finish, and the user should not wait five minutes to learn that. The factor allows for
+// a busy machine and for tests that the patch adds.
 const (
 	patienceFactor = 10
 	leastPatience  = time.Minute
 )
 
-// patience is how long a check of tests may take: limit, or less where it is known how long it took before the patch.
+// patience returns the time limit for a check of tests: limit, or less if its duration before the patch is known.
 func (r *results) patience(name string, limit time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -461,7 +454,7 @@ func (r *results) patience(name string, limit time.Duration) time.Duration {
 	return min(limit, max(leastPatience, patienceFactor*time.Duration(base.Seconds*float64(time.Second)).Round(time.Second)))
 }
 
-// evidence is what is known so far. It is called with mu held.
+// evidence returns what is known so far. It is called with mu held.
 func (r *results) evidence() *audit.Evidence {
 	own := map[string][]string{}
 	for _, g := range r.request.Config.Gates {

@@ -10,8 +10,8 @@ import (
 	"agent/verify/smoke"
 )
 
-// rewatch watches the program to the end on the side on which a look has cut it short while it
-// was no guess, or had ended by itself, on the other. The judgement waits for it.
+// rewatch watches the program to the end on one side, if a short look cut it short there while on the other side it was
+// not a guess or had ended by itself. The judgement waits for it.
 func (s *session) rewatch(ctx context.Context) {
 	cand, due := s.results.unequal()
 	if !due {
@@ -26,8 +26,8 @@ func (s *session) rewatch(ctx context.Context) {
 	}
 }
 
-// started starts the program once more, that of the candidate if cand is true, watches it to the end
-// and asks which of lines it executes.
+// started starts the program once more, the candidate's if cand is true, watches it to the end, and records which of
+// lines it executes.
 func (s *session) started(ctx context.Context, purpose string, cand bool, lines check.Lines) (out check.Outcome) {
 	on, v, e, cs := s.req.layer(), s.base, s.before, workspace.Changeset{}
 	if cand {
@@ -53,8 +53,8 @@ func (s *session) started(ctx context.Context, purpose string, cand bool, lines 
 	return out
 }
 
-// retrace asks on both sides which lines the program executes of the files that the patch touches, where
-// it may do less than before. The judgement waits for it.
+// retrace records on both sides which lines the program executes in the files that the patch touches, if it may do less
+// than before. The judgement waits for it.
 func (s *session) retrace(ctx context.Context) {
 	if !s.results.doubtful() {
 		return
@@ -80,7 +80,7 @@ func (r *results) doubtful() bool {
 	return !skipped && smoke.Doubtful(r.base[smoke.ProgramName], r.cand[smoke.ProgramName])
 }
 
-// retraced records what the program does of what it did, for which the judgement has waited.
+// retraced records how much the program does of what it did, which the judgement has waited for.
 func (r *results) retraced(does check.Does) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,8 +102,7 @@ func (r *results) unequal() (cand, due bool) {
 	return smoke.Unequal(r.base[smoke.ProgramName], r.cand[smoke.ProgramName])
 }
 
-// rewatched records the program watched to the end, on the side of the candidate if cand is
-// true, and judges.
+// rewatched records the program's outcome when watched to the end, for the candidate if cand is true, and judges it.
 func (r *results) rewatched(cand bool, out check.Outcome) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

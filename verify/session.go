@@ -21,14 +21,13 @@ import (
 	"agent/verify/typecache"
 )
 
-// defaultTimeout bounds every command but the smoke test's, which has its own
-// watch. It is long, because a whole test suite has to fit.
+// defaultTimeout bounds every command except the smoke test's, which has its own watch. It is long, because a whole
+// test suite has to fit.
 const defaultTimeout = 5 * time.Minute
 
-// A session is one call of Verify. Its data goes one way: plan decides which
-// boxes there are, each box hands outcomes to results, and results judges. What
-// one box must know of another, the final bytes of the candidate, comes through
-// settled.
+// A session is one call of Verify. Its data flows one way: plan decides which boxes there are, each box passes outcomes
+// to results, and results judges. The only thing that one box needs from another, the final bytes of the candidate,
+// comes through settled.
 type session struct {
 	boxes   Launcher
 	take    func(ctx context.Context, rank int) (give func(), err error)
@@ -43,27 +42,26 @@ type session struct {
 	weighFor time.Duration
 
 	base check.View
-	// The program of each side.
+	// before and after are the program of each side.
 	before, after check.Entry
-	// What the changeset can affect, by family and of what each check works in;
-	// written by plan alone.
+	// families and reach are what the changeset can affect, by family and by the packages that each check works in;
+	// only plan writes them.
 	families map[*check.Family]check.Reach
 	reach    map[string]check.Reach
 
-	// When checks came to no end in time, of those that are not run as a whole; written before all else.
+	// since says when checks did not end in time, for those that are not run as a whole; it is written before everything else.
 	since map[string]time.Time
 
-	// The engine went away, or a box that nothing in it had ended.
+	// lost says that the engine went away, or that a box ended that nothing in it had ended.
 	lost atomic.Bool
 
-	// Closed when the changeset is final. final may be read after that only, but
-	// for the static box, which sets it.
+	// settled is closed when the changeset is final. Only then may final be read, except by the static box, which sets
+	// it.
 	settled chan struct{}
 	final   workspace.Changeset
 }
 
-// newSession prepares a call; it starts nothing, so that there is nothing to
-// undo when the context has ended already.
+// newSession prepares a call. It starts nothing, so there is nothing to undo if the context has already ended.
 func newSession(v *Verifier, req Request, emit func(Event)) *session {
 	base := check.NewView(req.Base, workspace.Changeset{})
 	tools, versions := node.Suited(*cmp.Or(v.tools, &check.Toolchain), req.Versions, base)
@@ -84,8 +82,8 @@ func newSession(v *Verifier, req Request, emit func(Event)) *session {
 	return s
 }
 
-// turn waits for a turn among the boxes of this machine, and returns what gives it
-// back. One that cannot be had costs nobody the verdict: all are only slower then.
+// turn waits for a turn among the boxes on this machine, and returns the function that gives it back. Failing to get a
+// turn does not affect the verdict: everything is only slower then.
 func (s *session) turn(ctx context.Context) (give func()) {
 	give, err := s.take(ctx, s.req.Rank)
 	if err == nil {
@@ -97,16 +95,14 @@ func (s *session) turn(ctx context.Context) (give func()) {
 	return func() {}
 }
 
-// bench prepares what a gate works with on one side: v is what stands in the
-// box at that moment, e the program of that side.
+// bench prepares what a gate works with on one side: v is the current content of the box, e the program of that side.
 func (s *session) bench(box check.Runner, v check.View, e check.Entry) check.Bench {
 	return check.Bench{Box: box, Tools: s.tools, View: v, Timeout: s.req.Config.Timeout, Smoke: s.req.Config.Smoke, Entry: e}
 }
 
-// withBox starts a box for a group of checks, lets use work in it and gives it up,
-// whatever happens; side says which box of the group it is, "" for the candidate's.
-// The error is that of the start. A box that does not close is remarked on, not
-// more: its label and its lease let anyone remove it later.
+// withBox starts a box for a group of checks, lets use work in it and releases it, whatever happens. side says which
+// box of the group it is, "" for the candidate's. The error is that of the start. A box that does not close is only
+// noted: its label and its lease let anyone remove it later.
 func (s *session) withBox(ctx context.Context, on Layer, side, group string, use func(box *sandbox.Box)) error {
 	purpose := side + group
 	box, err := s.boxes.Start(ctx, sandbox.Spec{
@@ -134,16 +130,15 @@ func (s *session) withBox(ctx context.Context, on Layer, side, group string, use
 	return nil
 }
 
-// reachesOut reports whether the checks of a group are for programs that may have a
-// way out: the workspace's own, not the tools that look at it.
+// reachesOut reports whether the checks of a group are for programs that may reach the network: the workspace's own,
+// not the tools that examine it.
 func reachesOut(group string) bool {
 	return group == check.GroupSmoke || group == check.GroupTests || strings.HasPrefix(group, check.GroupOwn)
 }
 
-// settle fixes the bytes of the candidate: the programs may start. It is called
-// exactly once in a session that starts a static box, also when the formatter
-// did not work, because a job that waits for ever would be worse than one that
-// runs for a verdict that is infra anyway.
+// settle fixes the bytes of the candidate: the programs may start. It is called exactly once in a session that starts a
+// static box, even if the formatter failed: a job that waits forever would be worse than one that runs for a verdict
+// that is infra anyway.
 func (s *session) settle(cs workspace.Changeset) {
 	s.final = cs
 	s.results.settle(cs)
@@ -153,9 +148,8 @@ func (s *session) settle(cs workspace.Changeset) {
 	}
 }
 
-// seenBy is what a check in a box of its own sees of a changeset: all of
-// it, but for one with a configuration, which stays as it was with all that it
-// reads.
+// seenBy returns what a check in its own box sees of a changeset: all of it, except that a check with a configuration
+// does not see changes to it or to anything that it reads.
 func (s *session) seenBy(def check.Check, cs workspace.Changeset) workspace.Changeset {
 	if def.Config == nil {
 		return cs
@@ -166,8 +160,7 @@ func (s *session) seenBy(def check.Check, cs workspace.Changeset) workspace.Chan
 	return rest
 }
 
-// warm lends a bench the types cache when every check that ran before it in its
-// box is one that runs no code of the workspace.
+// warm gives a bench the types cache if every check that ran before it in its box runs no workspace code.
 func (s *session) warm(b check.Bench, earlier []check.Check) check.Bench {
 	if s.types != nil && !slices.ContainsFunc(earlier, func(c check.Check) bool { return !c.Inert }) {
 		b.Known = s.types

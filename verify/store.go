@@ -14,7 +14,7 @@ import (
 	"agent/verify/typecache"
 )
 
-// newStore is where the outcomes of checks with these tools are kept.
+// newStore returns the store for the outcomes of checks with these tools.
 func newStore(cache Cache, toolchain string, tools check.Tools, cfg Config) *kept.Store {
 	return &kept.Store{
 		Cache: cache, Toolchain: toolchain,
@@ -22,8 +22,8 @@ func newStore(cache Cache, toolchain string, tools check.Tools, cfg Config) *kep
 	}
 }
 
-// types is the row of what mypy knows of the workspace, as what is installed has it. With something
-// else on each side there is none: what mypy knows goes from one to the other.
+// types returns the row of what mypy knows about the workspace with its installed packages. If these differ between the
+// two sides there is none: what mypy knows passes from one side to the other.
 func (r Request) types(s *kept.Store, base check.View) *typecache.Row {
 	if r.patched().Installed != r.Installed {
 		return nil
@@ -31,8 +31,8 @@ func (r Request) types(s *kept.Store, base check.View) *typecache.Row {
 	return typecache.Of(s.Cache, base, s.Toolchain, standing(s.Definitions, r.Installed), s.Proof)
 }
 
-// standing names a workspace together with what is installed beside it, for the
-// cache: a test that fails without a package says nothing about one with it.
+// standing names a workspace together with what is installed next to it, for the cache: a test that fails without a
+// package says nothing about one with it.
 func standing(snapshot, installed string) string {
 	if installed == "" {
 		return snapshot
@@ -40,14 +40,14 @@ func standing(snapshot, installed string) string {
 	return snapshot + "+" + installed
 }
 
-// Definitions is raised whenever a gate's command or the reading of its output changes: judgements of
-// another may differ, and its baselines and proofs are made anew.
+// Definitions is raised whenever a gate's command or the reading of its output changes: judgements under another value
+// may differ, so baselines and proofs are made anew.
 const Definitions = "29"
 
 // definitionDigest identifies everything that shapes an outcome besides the snapshot and the image, for a cache key.
 // It covers the whole configuration for every gate: configurations change rarely, and one digest is easy to trust.
 func definitionDigest(tools check.Tools, cfg Config) string {
-	// What a strict gate said before the patch is nobody's business: each task of a plan has another one.
+	// The results of a strict gate before the patch do not matter: each task of a plan has another one.
 	cfg.Gates = slices.DeleteFunc(slices.Clone(cfg.Gates), func(g CustomGate) bool { return g.Strict })
 	data, err := json.Marshal(struct {
 		Definitions string
@@ -64,6 +64,6 @@ func definitionDigest(tools check.Tools, cfg Config) string {
 		return "" // not possible: the struct holds plain values
 	}
 	sum := sha256.Sum256(data)
-	// 64 bits are enough where nobody gains by a collision of their own keys.
+	// 64 bits are enough, since a user gains nothing from a collision among their own keys.
 	return hex.EncodeToString(sum[:8])
 }

@@ -16,8 +16,7 @@ import (
 	"agent/verify/format"
 )
 
-// enginePatience is how long a judgement waits for an engine that went away: a
-// restart takes some seconds.
+// enginePatience is how long a judgement waits for an engine that went away: a restart takes some seconds.
 const enginePatience = 30 * time.Second
 
 // awaitEngine waits until the engine starts boxes again, and reports whether it does.
@@ -39,14 +38,12 @@ func (v *Verifier) awaitEngine(ctx context.Context, req Request) bool {
 	}
 }
 
-// Findings returns what lint and types have against the base of req, one Gate
-// each with all of its findings; the changeset of req does not count. It is the
-// same judgement that Verify compares a candidate with, from the same cache: what
-// is found out here, in a box, a later Verify does not find out again.
+// Findings returns the findings of lint and types on the base of req, one Gate each with all of its findings; the
+// changeset of req is ignored. It is the same judgement that Verify compares a candidate with, from the same cache: a
+// later Verify does not repeat what Findings determines here in a box.
 //
-// A Verifier without Boxes answers from the cache alone, with no gates when it
-// does not know. A gate that could not work has its verdict and no findings. The
-// error is only that of a ctx that ended.
+// A Verifier without Boxes answers from the cache alone, with no gates if the cache has none. A gate that could not
+// work has its verdict and no findings. The error is non-nil only if ctx ended.
 func (v *Verifier) Findings(ctx context.Context, req Request, emit func(Event)) ([]check.Gate, error) {
 	req.Changeset = workspace.Changeset{}
 	s := newSession(v, req, emit)
@@ -58,7 +55,7 @@ func (v *Verifier) Findings(ctx context.Context, req Request, emit func(Event)) 
 	}
 	known := map[string]check.Outcome{}
 	if s.boxes == nil {
-		// A cache that does not answer knows nothing.
+		// A cache that does not answer counts as empty.
 		_, _ = s.store.Load(ctx, s.store.BaselineKey(standing(req.Base.Digest(), req.Installed), check.GroupStatic), &known)
 	} else {
 		s.baseline(ctx, check.GroupStatic, defs)
@@ -85,10 +82,10 @@ func (v *Verifier) Findings(ctx context.Context, req Request, emit func(Event)) 
 	return gates, nil
 }
 
-// Standing returns what each check says of the base of req as it is, in the order of a report; the
-// changeset of req does not count. It judges as Findings does and by the same cache, the gates named
-// in gates, check.GateOwn for the workspace's. A few failing tests are repeated. A check that has not
-// proved itself is infra. The error is only that of a ctx that ended.
+// Standing returns what each check reports on the base of req as it is, in the order of a report; the changeset of req
+// is ignored. It judges as Findings does and from the same cache, for the gates named in gates; check.GateOwn selects
+// the workspace's own. A few failing tests are repeated. A check that has not proved itself is infra. The error is
+// non-nil only if ctx ended.
 func (v *Verifier) Standing(ctx context.Context, req Request, gates []string, emit func(Event)) ([]check.Standing, error) {
 	req.Changeset = workspace.Changeset{}
 	s := newSession(v, req, emit)
@@ -120,33 +117,31 @@ func (v *Verifier) Standing(ctx context.Context, req Request, gates []string, em
 	return list, nil
 }
 
-// Verify judges one candidate. Trouble of the engine or of a tool makes the
-// report's verdict Infra, if it is still there when the engine has come back and all
-// was judged once more; the error is only that of a ctx that ended. emit may
-// be called from several goroutines, one at a time; nil is no one to tell.
+// Verify judges one candidate. If the engine or a tool fails, and still does after the engine has come back and
+// everything was judged once more, the report's verdict is Infra. The error is non-nil only if ctx ended. emit may be
+// called from several goroutines, but only one call at a time; it may be nil.
 func (v *Verifier) Verify(ctx context.Context, req Request, emit func(Event)) (Report, error) {
 	s := newSession(v, req, emit)
 	s.run(ctx)
-	// What an engine takes with it when it restarts says nothing about the patch.
+	// What fails because the engine restarts says nothing about the patch.
 	if s.lost.Load() && ctx.Err() == nil && v.awaitEngine(ctx, req) {
 		s = newSession(v, req, emit)
 		s.results.note("the engine lost a box: everything was judged once more")
 		s.run(ctx)
 	}
-	// A report that was cut short would look like one with less to say.
+	// An incomplete report would look like one with fewer findings.
 	if err := ctx.Err(); err != nil {
 		return Report{}, err
 	}
 	report := s.report().hidden(v.Hide)
-	// Only a pass is worth a row: nothing else is promoted without a person, who
-	// may change more before the next run.
+	// Only a pass is worth a row: nothing else is promoted without a person, who may change more before the next run.
 	if report.Verdict == check.Pass {
 		report.Baseline = candidateBaseline{s, report.Changeset}
 	}
 	return report, nil
 }
 
-// report puts the judgements in order.
+// report puts the judgements in the order of a report.
 func (s *session) report() Report {
 	r := s.results
 	r.mu.Lock()

@@ -12,13 +12,13 @@ import (
 	"agent/verify/trial"
 )
 
-// How long the tests of mutants may run, besides those without one: as a share of what the gate took, and at least.
+// How long the tests of mutants may run, in addition to those without a mutant: as a share of the gate's duration, and at least.
 const (
 	weighShare = 0.5
 	leastWeigh = 10 * time.Second
 )
 
-// weigh measures rewritten tests by mutants, when all else is done and nothing speaks against the candidate.
+// weigh measures rewritten tests by mutants, after everything else is done and if nothing counts against the candidate.
 func (s *session) weigh(ctx context.Context) {
 	if !s.results.passed() {
 		return
@@ -31,11 +31,11 @@ func (s *session) weigh(ctx context.Context) {
 	}
 }
 
-// mostEarlier bounds the test files of which it is asked what they held before.
+// mostEarlier bounds for how many test files the earlier content is requested.
 const mostEarlier = 20
 
-// earlier finds out what the test files that the candidate rewrites held before the last promotions. What cannot be had is remarked
-// on: the tests of the base are there in any case.
+// earlier returns what the test files that the candidate rewrites held before the last promotions. A failure is only
+// noted: the tests of the base are available in any case.
 func (s *session) earlier(ctx context.Context) map[string][]byte {
 	texts := map[string][]byte{}
 	for i, c := range trial.SplitPatch(s.req.Base, s.final).Tests.Changes {
@@ -56,15 +56,15 @@ func (s *session) earlier(ctx context.Context) map[string][]byte {
 	return texts
 }
 
-// weighOne runs the tests of a check as they were on mutants of the base, then those of now on the ones that these
-// failed on, and the first that shows something once more.
+// weighOne runs the old tests of a check on mutants of the base, then the new tests on the mutants that the old ones
+// failed on. It runs the first mutant that shows something once more.
 func (s *session) weighOne(ctx context.Context, def check.Check, w *trial.Weighing) {
 	least := leastWeigh
 	if s.weighFor > 0 {
 		least = s.weighFor
 	}
 	budget := max(least, time.Duration(weighShare*s.results.seconds(def.Name)*float64(time.Second)))
-	// What a box is waited for costs no mutant.
+	// The wait for a box does not count against the time for mutants.
 	on := func(side trial.Side, lines check.Lines, share float64) {
 		if len(w.Tests[side]) == 0 || ctx.Err() != nil {
 			return
@@ -85,7 +85,7 @@ func (s *session) weighOne(ctx context.Context, def check.Check, w *trial.Weighi
 	}
 }
 
-// weighOn has use work in a box with the tests and the program of a side.
+// weighOn calls use with a box that holds the tests and the program of a side.
 func (s *session) weighOn(ctx context.Context, def check.Check, w *trial.Weighing, side trial.Side, use func(m *trial.Mutants)) {
 	layer, cs := s.req.layer(), workspace.Changeset{}
 	switch side {
@@ -110,14 +110,14 @@ func (s *session) weighOn(ctx context.Context, def check.Check, w *trial.Weighin
 	}
 }
 
-// seconds is how long a check took with the patch.
+// seconds returns how long a check took with the patch.
 func (r *results) seconds(name string) float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.cand[name].Seconds
 }
 
-// weighings prepares the measures that are due, by check; earlier is what the files of tests held before.
+// weighings prepares the measurements that are due, by check; earlier is the earlier content of test files.
 func (r *results) weighings(earlier map[string][]byte) map[string]*trial.Weighing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,7 +134,7 @@ func (r *results) weighings(earlier map[string][]byte) map[string]*trial.Weighin
 	return todo
 }
 
-// weighed takes in what a measure has come to; the report says what it cost.
+// weighed records the result of a measurement; the report says what it cost.
 func (r *results) weighed(name string, w *trial.Weighing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,9 +1,8 @@
-// Package audit says of a candidate what was not judged, and whether anything has executed it.
+// Package audit reports what was not judged in a candidate, and whether anything has executed it.
 //
-// It runs nothing and gives no verdict: it reads what the checks of package verify found
-// out. Unproven lists tests that were found and not run, tools that could not judge what
-// the patch touches, and languages that no gate reads. Hold is for a candidate that passed and of which
-// nothing that ran has executed the change.
+// It runs nothing and gives no verdict: it reads what the checks of package verify found. Unproven lists tests that
+// were found and not run, tools that could not judge what the patch touches, and languages that no gate reads. Hold
+// applies to a candidate that passed although nothing that ran has executed the change.
 package audit
 
 import (
@@ -15,25 +14,25 @@ import (
 	"agent/verify/check"
 )
 
-// Evidence is what became of the checks of one candidate, when all are through.
+// Evidence holds the results of the checks of one candidate, after all have finished.
 type Evidence struct {
 	Base  *workspace.Manifest
 	Final workspace.Changeset
-	// All checks that there are, those of the workspace's own gates included.
+	// Checks has all checks, including those of the workspace's own gates.
 	Checks []check.Check
-	// The outcomes by check, of the candidate and of the base.
+	// Candidate and Before are the outcomes by check, of the candidate and of the base.
 	Candidate, Before map[string]check.Outcome
-	// The judgements by check, and why a check does not apply or could not judge.
+	// Judged has the judgements by check; Skipped says why a check does not apply or could not judge.
 	Judged  map[string]check.Gate
 	Skipped map[string]string
-	// The commands of the workspace's own gates, by their names.
+	// Own has the commands of the workspace's own gates, by name.
 	Own map[string][]string
-	// What is said of the checks of tests of which a part was run, since all came to no end in time; "" where none was.
+	// Near describes, by check of tests, the part that was run because a run of all does not end in time; "" if no part was run.
 	Near map[string]string
 }
 
-// Part returns the evidence about a part of what was judged. without are the workspace's own gates, by name, that are about the
-// rest: what they executed says nothing of it.
+// Part returns the evidence about a part of what was judged. without names the workspace's own gates that are about the
+// rest: what they executed says nothing about this part.
 func (e *Evidence) Part(final workspace.Changeset, without map[string]bool) *Evidence {
 	part := *e
 	part.Final, part.Own, part.Judged = final, maps.Clone(e.Own), maps.Clone(e.Judged)
@@ -45,7 +44,7 @@ func (e *Evidence) Part(final workspace.Changeset, without map[string]bool) *Evi
 	return &part
 }
 
-// SyntaxStops is why programs are not run.
+// SyntaxStops is the reason why programs are not run.
 const SyntaxStops = "not run: a touched file has a syntax error"
 
 // checksOf lists the checks of a gate.
@@ -53,12 +52,12 @@ func (e *Evidence) checksOf(gate string) []check.Check {
 	return slices.DeleteFunc(slices.Clone(e.Checks), func(c check.Check) bool { return c.Gate != gate })
 }
 
-// Tested reports whether a test ran that counts, and came to something: where all fail, as before the
-// patch, none can tell what it does.
+// Tested reports whether a test ran that counts and says something. If all tests fail as they did before the patch,
+// they show nothing about it.
 func (e *Evidence) Tested() bool { return slices.ContainsFunc(e.checksOf(check.GateTests), e.testedBy) }
 
-// testedBy reports whether a check ran a test that counts. Of a root that could not be judged
-// before the patch none does.
+// testedBy reports whether a check ran a test that counts. No test counts in a root that could not be judged before the
+// patch.
 func (e *Evidence) testedBy(c check.Check) bool {
 	g, judged := e.Judged[c.Name]
 	roots := e.Before[c.Name].Roots
@@ -68,44 +67,44 @@ func (e *Evidence) testedBy(c check.Check) bool {
 	})
 }
 
-// counts reports whether a test says something of the patch that a gate judged: one that passes, or that fails because of it.
+// counts reports whether a test says something about the patch, given its gate: it passes, or it fails because of the patch.
 func counts(g check.Gate, t check.TestResult) bool {
 	return t.Ran() && (!t.Bad() || g.Verdict == check.Fail)
 }
 
-// An Unproven is something that the gates of a candidate did not judge. It changes no
-// verdict: a candidate in which no test ran may pass, and this is what says so.
+// An Unproven is something that the gates of a candidate did not judge. It changes no verdict: a candidate in which no
+// test ran may pass, and an Unproven says so.
 type Unproven struct {
-	// The gate that would have judged it; for a language that no gate reads, syntax.
+	// Gate is the gate that would have judged it; syntax for a language that no gate reads.
 	Gate string `json:"gate"`
-	// Why, for programs.
+	// Kind is the reason, for programs.
 	Kind Kind `json:"kind"`
-	// Why, a sentence for people. Where no test ran at all it begins with that.
+	// Reason is a sentence for people. If no test ran at all, it begins with that.
 	Reason string `json:"reason"`
-	// The gate judged something else. Without it the gate judged nothing.
+	// Part says that the gate judged something else. If it is false, the gate judged nothing.
 	Part bool `json:"part,omitempty"`
 }
 
-// An Kind says why something was not judged.
+// A Kind says why something was not judged.
 type Kind string
 
 // The kinds.
 const (
 	NoTests      Kind = "no-tests"      // the workspace has none
-	NoRunner     Kind = "no-runner"     // there are test files, and nothing here runs them
-	TestScript   Kind = "script"        // a script would run the tests, in a way that is not understood here
-	NotInstalled Kind = "not-installed" // the tool is named and not there
+	NoRunner     Kind = "no-runner"     // there are test files, and no check runs them
+	TestScript   Kind = "script"        // a script would run the tests, in a way that the gate does not understand
+	NotInstalled Kind = "not-installed" // the tool is named but not installed
 	NotCollected Kind = "not-collected" // the test files do not load
-	NoneFound    Kind = "none-found"    // the runner ran, and found none in the test files
+	NoneFound    Kind = "none-found"    // the runner ran and found no tests in the test files
 	AllSkipped   Kind = "all-skipped"   // every test was skipped
 	NotJudged    Kind = "not-judged"    // the tool ran, and its result could not be compared
-	NotRun       Kind = "not-run"       // another gate ended the judgement before
+	NotRun       Kind = "not-run"       // another gate ended the judgement earlier
 	NoGate       Kind = "no-gate"       // no gate reads the language of a changed file
-	// A part of what the workspace depends on could not be installed, and everything was judged without it.
+	// NoDependencies: some dependencies of the workspace could not be installed, and everything was judged without them.
 	NoDependencies Kind = "no-dependencies"
-	// It was measured, and no changed line of the file was executed.
+	// NotExecuted: it was measured that no changed line of the file was executed.
 	NotExecuted Kind = "not-executed"
-	// Tests of the language ran, and of no line of the file it could be measured whether they executed it.
+	// NotMeasured: tests of the language ran, but it could not be measured whether they executed any line of the file.
 	NotMeasured Kind = "not-measured"
 	Unknown     Kind = "unknown" // it was not recorded
 )

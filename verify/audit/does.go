@@ -8,7 +8,7 @@ import (
 	"agent/verify/compare"
 )
 
-// Texts are all lines of the files that a changeset touches, before it and after it.
+// Texts returns the numbers of all lines in the files that a changeset touches, before and after it.
 func Texts(cs workspace.Changeset) (before, after check.Lines) {
 	before, after = check.Lines{}, check.Lines{}
 	for _, c := range cs.Changes {
@@ -22,7 +22,7 @@ func Texts(cs workspace.Changeset) (before, after check.Lines) {
 	return before, after
 }
 
-// Does counts what the program executes of a changeset's files, then being the lines before the patch and now those after it.
+// Does counts the lines in a changeset's files that the program executed: before the patch, in then, and after it, in now.
 func Does(cs workspace.Changeset, then, now check.Lines) check.Does {
 	does := check.Does{Then: then.Count(), Now: now.Count()}
 	for _, c := range cs.Changes {

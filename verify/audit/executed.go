@@ -16,14 +16,12 @@ import (
 	"agent/verify/smoke"
 )
 
-// Hold holds a candidate that passed and of which nothing that ran has executed the
-// change: a test that fails on it, or a program that crashes on it, would not have been
-// seen. list is what was not judged.
+// Hold holds a candidate that passed although nothing that ran has executed the change: a test that fails on it, or a
+// program that crashes on it, would not have been seen. list is what was not judged.
 //
-// Code that only tools looked at counts as not executed, and so does what an import alone
-// runs. A change of data, of text for people and of comments has nothing to execute. Where it
-// was measured which lines ran, one of those that the patch changed must be among them;
-// elsewhere any test of the language will do.
+// Code that only tools examined counts as not executed, and so does code that an import alone runs. A change to data,
+// to text for people or to comments has nothing to execute. If it was measured which lines ran, one of the changed
+// lines must be among them; otherwise any test of the language is enough.
 func (e *Evidence) Hold(list []Unproven) []policy.Hold {
 	trace := e.traced()
 	var open []workspace.Change
@@ -61,14 +59,14 @@ func (e *Evidence) Hold(list []Unproven) []policy.Hold {
 	return []policy.Hold{{Path: open[0].Path, Kind: policy.Unproven, Reason: strings.TrimSuffix(reason, ".") + ".", Block: true}}
 }
 
-// importLine matches where a statement begins that gives names of other modules to this one, by language.
+// importLine matches, by language, the beginning of a statement that brings names of other modules into this one.
 var importLine = map[lang.Family]*lazyregexp.Regexp{
 	lang.Python: lazyregexp.New(`^\s*(?:import|from)\s`),
 	lang.Script: lazyregexp.New(`^\s*(?:import\b[^(]|export\s*(?:\*|\{).*(?:\bfrom\b|[{,]\s*$)|(?:const|let|var)\s+(?:\w+|\{[^}]*\})\s*=\s*require\()`),
 }
 
-// onlyImports reports whether of the changed lines of a file none ran but imports, which loading it executes, and others
-// would have had to. It takes the file after the patch by l, and the numbers of its changed lines with code and of those that ran.
+// onlyImports reports whether only imports, which loading a file executes, ran among its changed lines, although others should have run. l
+// is the language of the file after the patch; code and ran are the numbers of its changed lines with code and of those that ran.
 func onlyImports(l *lang.Language, c workspace.Change, code, ran []int) bool {
 	begin := importLine[l.Family]
 	if begin == nil {
@@ -85,8 +83,8 @@ func onlyImports(l *lang.Language, c workspace.Change, code, ran []int) bool {
 	return slices.ContainsFunc(code, no) && !slices.ContainsFunc(ran, no)
 }
 
-// toExecute are the changes of which one has to be executed: those of the program, and those of
-// tests where there are no others.
+// toExecute returns the changes of which one has to be executed: those of the program, or those of tests if there are
+// no others.
 func toExecute(all []workspace.Change) (program []workspace.Change) {
 	var tests []workspace.Change
 	for _, c := range all {
@@ -104,11 +102,11 @@ func toExecute(all []workspace.Change) (program []workspace.Change) {
 	return program
 }
 
-// forTests reports whether a file is a test, or what tests are made of.
+// forTests reports whether a file is a test or part of what tests are made of.
 func forTests(l *lang.Language, p string) bool { return l.MayTest(p) || lang.InTests(p) }
 
-// Asked are the lines of which tests and the program are to tell whether they executed
-// them: those of the program that a changeset writes.
+// Asked returns the lines whose execution the tests and the program are to report: the program lines that a changeset
+// writes.
 func Asked(cs workspace.Changeset) check.Lines {
 	var lines check.Lines
 	for _, c := range cs.Changes {
@@ -125,8 +123,8 @@ func Asked(cs workspace.Changeset) check.Lines {
 	return lines
 }
 
-// Everywhere are the lines of code that a changeset writes, in tests too. ok is false where it changes more than that and
-// prose: a test may hang on what is not there any more, or is no code, without executing any of it.
+// Everywhere returns the lines of code that a changeset writes, including those in tests. ok is false if it changes more than
+// that and prose: a test may depend on deleted text, or on text that is not code, without executing any of it.
 func Everywhere(cs workspace.Changeset) (lines check.Lines, ok bool) {
 	lines = check.Lines{}
 	for _, c := range cs.Changes {
@@ -142,9 +140,9 @@ func Everywhere(cs workspace.Changeset) (lines check.Lines, ok bool) {
 	return lines, len(lines) > 0
 }
 
-// traced is what all that ran and was judged says of the lines that it was asked about. A line is worth
-// no more than the run that executed it: of tests that all fail as before the patch, and of
-// a project that could not be judged before it, none counts.
+// traced combines what every judged run reported about the lines that it was asked about. A line is worth no more than
+// the run that executed it: lines do not count if all tests fail as before the patch, or in a project that could not be
+// judged before the patch.
 func (e *Evidence) traced() check.Trace {
 	var sum *check.Trace
 	for _, c := range e.Checks {
@@ -167,11 +165,11 @@ func (e *Evidence) traced() check.Trace {
 	return *sum
 }
 
-// An Execution says how many of the lines of the program that a patch changes in a file were
-// executed, by tests or by the smoke test. A file of which it was not measured has none.
+// An Execution says how many of the program lines that a patch changes in a file were executed, by tests or by the
+// smoke test. There is none for a file that was not measured.
 type Execution struct {
 	Path string `json:"path"`
-	// Changed lines on which something can be executed, and how many of them were.
+	// Lines counts the changed lines on which something can be executed, and Executed those that were.
 	Lines    int `json:"lines"`
 	Executed int `json:"executed"`
 }
@@ -188,7 +186,7 @@ func (e *Evidence) Executions() []Execution {
 	return list
 }
 
-// changeOf is the change of the file at p, nil for none.
+// changeOf returns the change of the file at p, or nil.
 func (e *Evidence) changeOf(p string) *workspace.Change {
 	i := slices.IndexFunc(e.Final.Changes, func(c workspace.Change) bool { return c.Path == p })
 	if i < 0 {
@@ -197,7 +195,7 @@ func (e *Evidence) changeOf(p string) *workspace.Change {
 	return &e.Final.Changes[i]
 }
 
-// unexecutedFiles tells of changed files of which no line was executed, but imports.
+// unexecutedFiles reports the changed files in which no line was executed except imports.
 func (e *Evidence) unexecutedFiles() []Unproven {
 	var files []string
 	trace := e.traced()
@@ -216,8 +214,8 @@ func (e *Evidence) unexecutedFiles() []Unproven {
 	}}
 }
 
-// unmeasuredFiles tells of changed files of the program of which nothing says which lines ran, though tests of their language
-// did, and had been asked: then Hold takes these tests' word, and this is what says so.
+// unmeasuredFiles reports the changed program files of which nothing says which lines ran, although tests of their
+// language ran and were asked. Hold then relies on these tests, and this entry says so.
 func (e *Evidence) unmeasuredFiles() []Unproven {
 	var files []string
 	trace, asked, view := e.traced(), Asked(e.Final), check.NewView(e.Base, e.Final)
@@ -236,12 +234,12 @@ func (e *Evidence) unmeasuredFiles() []Unproven {
 	}}
 }
 
-// mainPackage matches the clause of a program's package in Go.
+// mainPackage matches the package clause of a Go program.
 var mainPackage = lazyregexp.New(`(?m)^package main\b`)
 
-// starts reports whether the smoke test started the program in a file, and was judged. Of a
-// program of Go, which nothing measures there, all files of its package count. Where it was measured what the
-// program executes, that counts, and not that it was started.
+// starts reports whether the smoke test started the program in a file and was judged. For a Go program, which nothing
+// measures there, all files of its package count. If it was measured what the program executes in the file, that counts
+// and not the start.
 func (e *Evidence) starts(p string) bool {
 	_, judged := e.Judged[smoke.Program.Name]
 	end, traced := e.Candidate[smoke.Program.Name].Ending, e.Candidate[smoke.Program.Name].Traced
@@ -259,10 +257,10 @@ func (e *Evidence) starts(p string) bool {
 	return slices.Contains(end.Command, p)
 }
 
-// declaration matches the names of files that hold types alone, which no interpreter loads.
+// declaration matches the names of files that hold only types, which no interpreter loads.
 var declaration = lazyregexp.New(`\.(?:pyi|d\.[cm]?ts)$`)
 
-// programOf is the language of the code that a change makes different, nil for none.
+// programOf returns the language of the code that a change alters, or nil if it alters none.
 func programOf(c workspace.Change) *lang.Language {
 	name := c.Path
 	l := lang.Detect(name, string(c.After))
@@ -278,7 +276,7 @@ func programOf(c workspace.Change) *lang.Language {
 	return l
 }
 
-// code is a text without the lines that hold nothing but comments.
+// code returns a text without the lines that hold only comments.
 func code(l *lang.Language, text []byte) string {
 	var kept strings.Builder
 	for _, line := range l.Lex(string(text)) {
@@ -289,9 +287,8 @@ func code(l *lang.Language, text []byte) string {
 	return kept.String()
 }
 
-// executes reports whether programs of a language ran and were judged: a test that was not
-// skipped, a gate of the workspace's own that runs tests, or the program that the smoke test
-// starts.
+// executes reports whether programs in a language ran and were judged: a test that was not skipped, one of the
+// workspace's own gates that runs tests, or the program that the smoke test starts.
 func (e *Evidence) executes(l *lang.Language) bool {
 	if e.ownGate(l.Tests, true) {
 		return true

@@ -12,10 +12,10 @@ import (
 	"agent/verify/policy"
 )
 
-// Inert reports whether a changeset changes nothing that is run or read by a tool: of programs only
-// comments, blank lines and, where it has no meaning, the depth of lines. It is false for an empty one.
+// Inert reports whether a changeset changes nothing that is run or that a tool reads: in programs only comments, blank
+// lines and, where it has no meaning, indentation. It is false for an empty changeset.
 func Inert(cs workspace.Changeset) bool {
-	// A comment that a tool obeys is no mere text.
+	// A comment that a tool obeys is not mere text.
 	if policy.AddsSuppression(cs) {
 		return false
 	}
@@ -29,7 +29,7 @@ func Inert(cs workspace.Changeset) bool {
 // directive matches comments that a compiler or a kernel obeys.
 var directive = lazyregexp.New(`^(?:#!|//go:|//line |//export |// ?\+build|#.*coding[:=]|///)`)
 
-// bare is the code of a text, without comments and blank lines.
+// bare returns the code in a text, without comments and blank lines.
 func bare(l *lang.Language, text []byte) string {
 	var kept strings.Builder
 	for _, line := range l.Lex(string(text)) {
@@ -54,7 +54,7 @@ func bare(l *lang.Language, text []byte) string {
 	return kept.String()
 }
 
-// inert says so of a change in which nothing was judged that could be at fault.
+// inert reports a change that contains nothing that could be at fault.
 func (e *Evidence) inert() []Unproven {
 	if !Inert(e.Final) {
 		return nil

@@ -10,13 +10,13 @@ import (
 	"agent/verify/check"
 )
 
-// anyTools run whatever a workspace has them run.
+// anyTools are programs that run whatever a workspace tells them to.
 var anyTools = []string{"make", "gmake", "just", "task", "bazel", "bazelisk", "buck2", "pants", "sh", "bash", "env", "xargs"}
 
-// re makes an expression of this package's tables.
+// re compiles an expression of this package's tables.
 func re(text string) *lazyregexp.Regexp { return lazyregexp.New(text) }
 
-// testsOf says how tests are named in the language of a file, nil for none.
+// testsOf says how tests are named in the language of a file, or nil if the language is unknown.
 func testsOf(p string) *lang.Tests {
 	if l := lang.ByExtension(p); l != nil {
 		return l.Tests
@@ -24,8 +24,7 @@ func testsOf(p string) *lang.Tests {
 	return nil
 }
 
-// offstage reports whether a file is no test of the workspace: it was installed, or is
-// what tests work on.
+// offstage reports whether a file is not a test of the workspace: it was installed, or tests work on it.
 func offstage(p string) bool {
 	dir := path.Dir(p)
 	return dir != "." && (check.Installed(dir) || slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
@@ -33,11 +32,11 @@ func offstage(p string) bool {
 	}))
 }
 
-// proseNames are the beginnings of the names of files that are for people alone.
+// proseNames are the first words in the names of files that are only for people.
 var proseNames = []string{"readme", "changelog", "changes", "license", "licence", "copying", "authors", "contributors", "contributing", "code_of_conduct", "notice", "security", "news", "history", "maintainers", "codeowners"}
 
-// isProse reports whether a file is text for people, which no program reads. A
-// document elsewhere than at the top or among documents may be data.
+// isProse reports whether a file is text for people that no program reads. A document that is neither at the top nor in
+// a directory for documents may be data.
 func isProse(p string) bool {
 	dir, name := path.Dir(p), strings.ToLower(path.Base(p))
 	ext := path.Ext(name)

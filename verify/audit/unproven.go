@@ -16,17 +16,16 @@ import (
 	"agent/verify/web"
 )
 
-// Unproven lists what of the candidate was not judged; empty, not nil, when all was.
+// Unproven lists what was not judged in the candidate; empty, not nil, if everything was.
 func (e *Evidence) Unproven() []Unproven {
 	list := []Unproven{}
-	// Whoever corrects a README wants no word of tests: there is nothing that they
-	// could say of it.
+	// A correction to a README needs no remark about tests, which could say nothing about it.
 	if !slices.ContainsFunc(e.Final.Changes, func(c workspace.Change) bool { return !isProse(c.Path) || !isProse(check.OldPath(c)) }) {
 		return list
 	}
 	t := e.newTests(check.NewView(e.Base, e.Final))
 	list = append(append(list, e.inert()...), t.untested()...)
-	// Where no test ran that is the news, and says this too.
+	// If no test ran, that is the news, and it implies the rest.
 	if e.Tested() {
 		list = append(append(list, e.unexecutedFiles()...), e.unmeasuredFiles()...)
 	}
@@ -34,7 +33,7 @@ func (e *Evidence) Unproven() []Unproven {
 	return append(list, e.unjudged()...)
 }
 
-// unread tells of changed files in languages that no gate reads.
+// unread reports changed files in languages that no gate reads.
 func (e *Evidence) unread() (list []Unproven) {
 	files := map[*lang.Tests][]string{}
 	for _, c := range e.Final.Changes {
@@ -55,7 +54,7 @@ func (e *Evidence) unread() (list []Unproven) {
 	return list
 }
 
-// some names the first of some files, and how many there are besides.
+// some names the first of files, and how many more there are.
 func some(files []string) string {
 	if len(files) == 1 {
 		return check.Shorten(files[0])
@@ -63,7 +62,7 @@ func some(files []string) string {
 	return fmt.Sprintf("%s and %d more", check.Shorten(files[0]), len(files)-1)
 }
 
-// judgedAny reports whether a check of a gate came to a judgement.
+// judgedAny reports whether any check of a gate reached a judgement.
 func (e *Evidence) judgedAny(gate string) bool {
 	return slices.ContainsFunc(e.checksOf(gate), func(c check.Check) bool {
 		_, judged := e.Judged[c.Name]
@@ -72,8 +71,7 @@ func (e *Evidence) judgedAny(gate string) bool {
 	})
 }
 
-// unjudged tells of checks other than tests that ran and could not judge, where the
-// patch touches what they look at.
+// unjudged reports checks other than tests that ran and could not judge, if the patch touches what they examine.
 func (e *Evidence) unjudged() (list []Unproven) {
 	for _, c := range e.Checks {
 		reason, skipped := e.Skipped[c.Name]
@@ -90,8 +88,7 @@ func (e *Evidence) unjudged() (list []Unproven) {
 	return list
 }
 
-// looksAt are the extensions of what a check looks at; for one that is not listed,
-// everything.
+// looksAt has the file extensions that a check examines. A check that is not listed examines everything.
 var looksAt = map[string][]string{
 	python.RuffName: pythonExtensions, python.MypyName: pythonExtensions, python.PyrightName: pythonExtensions, python.TyName: pythonExtensions, smoke.ImportsName: pythonExtensions,
 	shell.Name: append(slices.Clone(shell.Extensions), ""), golang.VetName: goExtensions, golang.StaticcheckName: goExtensions, golang.TypesName: goExtensions,
@@ -99,15 +96,14 @@ var looksAt = map[string][]string{
 	web.BiomeName:      scriptExtensions, node.ScriptName: scriptExtensions, node.CompilerName: scriptExtensions, node.ESLintName: scriptExtensions,
 }
 
-// The extensions of Python, of Go with its modules, and of JavaScript, TypeScript and what
-// holds either.
+// The extensions of Python, of Go and its modules, and of JavaScript, TypeScript and files that contain either.
 var (
 	pythonExtensions = lang.Extensions("python")
 	goExtensions     = slices.Concat(lang.Extensions("go"), lang.Named("go").Also)
 	scriptExtensions = lang.Extensions("javascript", "typescript", "vue", "svelte", "astro", "html", "css", "json")
 )
 
-// concerns reports whether the patch touches a file that a check looks at.
+// concerns reports whether the patch touches a file that a check examines.
 func (e *Evidence) concerns(c check.Check) bool {
 	list, known := looksAt[c.Name]
 	return !known || slices.ContainsFunc(e.Final.Changes, func(ch workspace.Change) bool {
@@ -115,8 +111,8 @@ func (e *Evidence) concerns(c check.Check) bool {
 	})
 }
 
-// Hidden returns a copy of what was not judged with its reasons as hide returns
-// them, since they may quote a test script; nil for nil, which is not known.
+// Hidden returns a copy of list with hide applied to its reasons, since they may quote a test script. It returns nil
+// for nil, which means unknown.
 func Hidden(list []Unproven, hide func(string) string) []Unproven {
 	if list == nil || hide == nil {
 		return list

@@ -15,48 +15,48 @@ import (
 	"agent/verify/python"
 )
 
-// maxTestReads bounds how many files are read to find out whether they hold tests.
+// maxTestReads bounds how many files are read to find out whether they contain tests.
 const maxTestReads = 200
 
 // A suite is the tests of one language in one project of the workspace.
 type suite struct {
 	language *lang.Tests
 	root     string
-	// How many files are tests by their names, the first of them, and those whose text
-	// must tell.
+	// files counts the files that are tests by name, first is the first of them, and unsure are those whose text must
+	// decide.
 	files  int
 	first  string
 	unsure []string
-	// How its tests ended that were judged.
+	// ran, skipped and failed count its judged tests by how they ended.
 	ran, skipped, failed int
-	// What one of its modules that did not load says.
+	// broken is the message of one of its modules that did not load.
 	broken string
-	// Why its project could not be judged, "" for nothing.
+	// blocked says why its project could not be judged, "" if it could.
 	blocked string
-	// A runner that was to run it, "" for none.
+	// runner is a runner that was to run it, "" for none.
 	runner string
 }
 
-// A tests is what ran of the tests of a workspace, by language and project.
+// A tests records which tests of a workspace ran, by language and project.
 type tests struct {
 	e      *Evidence
 	view   check.View
 	suites map[string]*suite
-	// The directories of projects, by language.
+	// roots has the project directories, by language.
 	roots map[string]map[string]string
-	// Commands of test scripts of JavaScript that nothing runs, by the directory of the project.
+	// commands has the commands of JavaScript test scripts that nothing runs, by project directory.
 	commands map[string][]node.NotRun
-	// What was not judged; the words in front come last.
+	// list has what was not judged; the opening words of each reason are added last.
 	list []Unproven
-	// Suites that nothing here runs.
+	// unrun has the suites that no check runs.
 	unrun []*suite
-	// Names of suites of which the list tells.
+	// told has the keys of the suites that list already covers.
 	told map[string]bool
-	// Tests ran and count, or ran and do not.
+	// counts says that tests ran and count; ran says that tests ran and do not count.
 	counts, ran bool
 }
 
-// newTestAudit counts nothing yet.
+// newTests returns a record in which nothing is counted yet.
 func (e *Evidence) newTests(v check.View) *tests {
 	t := &tests{
 		e: e, view: v, suites: map[string]*suite{}, told: map[string]bool{}, commands: node.NotRunCommands(v),
@@ -70,7 +70,7 @@ func (e *Evidence) newTests(v check.View) *tests {
 	return t
 }
 
-// suiteOf is the suite that a file is of.
+// suiteOf returns the suite that a file belongs to.
 func (t *tests) suiteOf(l *lang.Tests, p string) *suite {
 	root := "."
 	if roots := t.roots[l.Name]; roots != nil {
@@ -79,7 +79,7 @@ func (t *tests) suiteOf(l *lang.Tests, p string) *suite {
 	return t.suiteAt(l, root)
 }
 
-// suiteAt is the suite of a project.
+// suiteAt returns the suite of a project.
 func (t *tests) suiteAt(l *lang.Tests, root string) *suite {
 	key := l.Name + " " + root
 	if t.suites[key] == nil {
@@ -123,7 +123,7 @@ func (t *tests) untested() []Unproven {
 	return t.list
 }
 
-// runnerLanguage is the language whose tests a runner runs.
+// runnerLanguage returns the language whose tests a runner runs.
 func runnerLanguage(name string) *lang.Tests {
 	switch name {
 	case python.PytestName:
@@ -134,7 +134,7 @@ func runnerLanguage(name string) *lang.Tests {
 	return lang.Named("javascript").Tests
 }
 
-// count takes in what came of one runner.
+// count adds the results of one runner.
 func (t *tests) count(c check.Check) {
 	cand, attempted := t.e.Candidate[c.Name]
 	if !attempted {
@@ -204,10 +204,10 @@ func (t *tests) count(c check.Check) {
 	}
 }
 
-// moreTime is what may help where tests do not end in time.
+// moreTime is a hint for tests that do not end in time.
 const moreTime = "; with more time (AGENT_TIMEOUT=20m, or timeout in your own configuration) they may"
 
-// look finds the files that hold tests by their names.
+// look finds the files that hold tests, by their names.
 func (t *tests) look() {
 	for _, p := range t.view.Paths() {
 		l := testsOf(p)
@@ -227,8 +227,7 @@ func (t *tests) look() {
 	}
 }
 
-// read has the texts tell which of the files hold tests. A file that cannot be read
-// here holds none.
+// read decides by their text which of the unsure files hold tests. A file that cannot be read holds none.
 func (t *tests) read(s *suite) {
 	for _, p := range s.unsure[:min(len(s.unsure), maxTestReads)] {
 		if data, err := t.view.Read(p); err == nil && s.language.Text.Match(data) {
@@ -237,7 +236,7 @@ func (t *tests) read(s *suite) {
 	}
 }
 
-// judge tells of one suite of which no test ran.
+// judge reports a suite of which no test ran.
 func (t *tests) judge(key string, s *suite) {
 	if s.ran > 0 || t.told[key] || t.e.ownGate(s.language, true) {
 		return
@@ -275,7 +274,7 @@ func (t *tests) judge(key string, s *suite) {
 	t.list = append(t.list, u)
 }
 
-// found says how many files of a suite are tests, where they are, and the first of them.
+// found says how many files of a suite are tests, where they are, and which is the first.
 func (s *suite) found() string {
 	text := fmt.Sprintf("%d test files of %s were found", s.files, s.language.Name)
 	if s.files == 1 {
@@ -290,10 +289,10 @@ func (s *suite) found() string {
 	return text
 }
 
-// maxNamed is how many projects are named of those whose tests nothing runs.
+// maxNamed is how many projects are named among those whose tests nothing runs.
 const maxNamed = 5
 
-// notRun tells of the suites that nothing here runs, of those of one language at once: a workspace may have an example in each of
+// notRun reports the suites that no check runs, one entry per language: a workspace may have an example in each of
 // twenty directories.
 func (t *tests) notRun() {
 	byLanguage := map[string][]*suite{}
@@ -317,11 +316,11 @@ func (t *tests) notRun() {
 	}
 }
 
-// unrunKinds are the kinds of what node.WhyNotRun says, by node.Cannot.
+// unrunKinds maps node.Cannot to the kind of what node.WhyNotRun says.
 var unrunKinds = map[bool]Kind{true: NoRunner, false: TestScript}
 
-// script tells of commands of a test script that are not run: of tests always, of all else where
-// nothing of the package, or of those inside it, has run.
+// script reports the commands of a test script that are not run: test commands always, all others only if nothing of
+// the package, or of the packages inside it, has run.
 func (t *tests) script(root string) {
 	l := lang.Named("javascript").Tests
 	list, cannot := t.commands[root], node.Cannot(t.commands[root])
@@ -340,10 +339,10 @@ func (t *tests) script(root string) {
 	}
 }
 
-// notInBox is how a shell ends that finds no program of a name.
+// notInBox is the result of a shell that cannot find a program.
 const notInBox = "failed: exit status 127"
 
-// commandsBefore tells of the commands of test scripts that fail as they did before the patch.
+// commandsBefore reports the commands of test scripts that fail as they did before the patch.
 func (t *tests) commandsBefore() {
 	kinds := map[bool]Kind{true: NoRunner, false: NotJudged}
 	for _, why := range node.FailedBefore(t.e.Before[node.CommandsName], t.e.Candidate[node.CommandsName]) {
@@ -351,7 +350,7 @@ func (t *tests) commandsBefore() {
 	}
 }
 
-// drivers are the files that say how tests are run, with what in them says so.
+// drivers are the files that say how tests are run, each with the text that says so.
 var drivers = []struct {
 	base  string
 	text  string
@@ -381,9 +380,9 @@ func (t *tests) none() Unproven {
 	return Unproven{Kind: NoTests, Reason: "no tests were found in the workspace"}
 }
 
-// ownGate reports whether a gate that the workspace defines has judged the candidate
-// with a tool of a language, and is for tests where that is asked. What the command
-// does in the end nobody here can tell; whoever defined the gate has said so.
+// ownGate reports whether a gate that the workspace defines has judged the candidate with a tool of a language and, if
+// tests is true, is a gate for tests. What its command finally does cannot be determined; its author has stated the
+// purpose.
 func (e *Evidence) ownGate(l *lang.Tests, tests bool) bool {
 	for name, command := range e.Own {
 		_, judged := e.Judged[name]
@@ -394,8 +393,8 @@ func (e *Evidence) ownGate(l *lang.Tests, tests bool) bool {
 	return false
 }
 
-// startsTool reports whether a command starts a tool of a language, or a script of the
-// workspace's own, of which nobody here can tell what it starts.
+// startsTool reports whether a command starts a tool of a language, or one of the workspace's own scripts, which may
+// start anything.
 func startsTool(command []string, l *lang.Tests) bool {
 	return slices.ContainsFunc(command, func(word string) bool {
 		base := path.Base(word)
@@ -404,5 +403,5 @@ func startsTool(command []string, l *lang.Tests) bool {
 	})
 }
 
-// testWords are in the names or commands of gates that run tests.
+// testWords matches the names or commands of gates that run tests.
 var testWords = re(`(?i)test|spec|\bcheck\b|\bverify\b|\b(?:bats|ava|tap|tox|nox|mocha|jasmine|karma|playwright|cypress|busted|prove|behave|cucumber|robot|rake|testthat)\b`)

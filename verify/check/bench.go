@@ -13,11 +13,11 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// Work is the workspace's place in a box.
+// Work is the directory of the workspace in a box.
 const Work = "/work"
 
-// A Runner is a box as the gates see it. *sandbox.Box is one. A gate neither
-// starts nor closes its box, so that several can share one in a fixed order.
+// A Runner is a box as the gates see it. *sandbox.Box is one. A gate neither starts nor closes its box, so several
+// gates can share one in a fixed order.
 type Runner interface {
 	Apply(ctx context.Context, cs workspace.Changeset) error
 	Run(ctx context.Context, cmd guest.Command) (guest.Result, error)
@@ -25,48 +25,48 @@ type Runner interface {
 
 // A CacheRow is what a tool left behind in an earlier box.
 type CacheRow interface {
-	// Load returns it packed, nil when there is none.
+	// Load returns it packed, or nil if there is none.
 	Load(ctx context.Context) []byte
 }
 
-// A Bench is what a gate works with: one box and what stands in it.
+// A Bench is what a gate works with: one box and its contents.
 type Bench struct {
 	Box   Runner
 	Tools Tools
-	// What the box holds at this moment; lines of findings are read from it.
+	// View is what the box holds at this moment; the source lines of findings are read from it.
 	View View
-	// Where in the box the files of the base are that run inside a tool; "" where all of the
-	// workspace is that of the base.
+	// Kept is the directory in the box with the base's files that run inside a tool; "" if the whole workspace in the
+	// box is the base.
 	Kept string
-	// Of every command that brings none of its own.
+	// Timeout applies to every command that sets none of its own.
 	Timeout time.Duration
 	// What the workspace sets for the smoke gate.
 	Smoke Smoke
-	// Of the smoke gate.
+	// Entry is the program that the smoke gate starts.
 	Entry Entry
-	// What mypy knows; nil where its cache is neither used nor kept.
+	// Known is the mypy cache to load; nil if a cache is neither used nor kept.
 	Known CacheRow
-	// Of a proof: called with Outcome.Learned; nil where nobody keeps that.
+	// Learn, in a proof, receives Outcome.Learned; nil if it is not kept.
 	Learn func(packed []byte)
-	// Of the tests gate: the IDs of the only tests to run; nil for all.
+	// Only, for the tests gate, has the IDs of the only tests to run; nil for all.
 	Only []string
-	// Of the tests gate: the files of tests to run, which are in View, with all that a run of the whole has; nil for all.
+	// Files, for the tests gate, are the test files to run, all of them in View, with everything that a full run has; nil for all.
 	Files []string
-	// What the patch can affect, for a check of a family. The other packages come
-	// last, or are left out.
+	// Reach is what the patch can affect, for a check with a Family. The other packages come last, or not at all if
+	// Leave is set.
 	Reach Reach
 	Leave bool
-	// Called before the first of the others; nil for no one to tell.
+	// AffectedDone is called before the first of the other packages; it may be nil.
 	AffectedDone func()
-	// Of tests and the smoke test: the lines of the workspace of which they are to tell
-	// whether they executed them, as Outcome.Traced; nil where nobody asks.
+	// Lines, for tests and the smoke test, are the workspace lines whose execution they report as Outcome.Traced; nil
+	// to ask for none.
 	Lines Lines
-	// Unwitnessed says that the answers of the box are known beforehand, so that no witness could end in
-	// them as it must. No box of a candidate is such.
+	// Unwitnessed says that the answers of the box are known beforehand, so no witness could end in them as it must. It
+	// is never set for a candidate's box.
 	Unwitnessed bool
 }
 
-// Sweep takes away what a run of tests leaves in the box and another one reads: records and byte code.
+// Sweep removes what one run of tests leaves in the box and another run would read: records and byte code.
 func (b Bench) Sweep(ctx context.Context) error {
 	res, err := b.Box.Run(ctx, guest.Command{
 		Args: []string{"/bin/sh", "-c", "rm -rf /tmp/agent-* /tmp/pycache; find /work -name __pycache__ -type d -prune -exec rm -r {} +"}, Dir: "/", Timeout: b.Timeout,
@@ -77,13 +77,13 @@ func (b Bench) Sweep(ctx context.Context) error {
 	return err
 }
 
-// Witnessed reports whether witnesses are to stand among the tests: in runs of all of them.
+// Witnessed reports whether witnesses belong among the tests: in runs of all tests.
 func (b Bench) Witnessed() bool { return len(b.Only) == 0 && !b.Unwitnessed }
 
 // Picks reports whether the tests in the file at p are among those to run.
 func (b Bench) Picks(p string) bool { return len(b.Files) == 0 || slices.Contains(b.Files, p) }
 
-// Asked are the tests to run, by their IDs or by their files; nil for all.
+// Asked returns the tests to run, by their IDs or by their files; nil for all.
 func (b Bench) Asked() []string {
 	if len(b.Only) > 0 {
 		return b.Only
@@ -91,23 +91,23 @@ func (b Bench) Asked() []string {
 	return b.Files
 }
 
-// Command runs one tool and sorts out every end that is no answer: done is
-// false and out says what it means. Otherwise the tool ran to its own end.
+// Command runs one tool and handles every ending that is not an answer: done is then false, and out says what the
+// ending means. If done is true, the tool ran to its own end.
 func (b Bench) Command(ctx context.Context, cmd guest.Command) (res guest.Result, out Outcome, done bool) {
-	// The smoke test brings its own, which is the time of the watch.
+	// The smoke test sets its own timeout, the duration of the watch.
 	if cmd.Timeout == 0 {
 		cmd.Timeout = b.Timeout
 	}
 	cmd.Env = withoutCaches(cmd.Env)
-	// Scripts say `env node`, and find the one that the workspace asks for.
+	// Scripts call `env node` and must find the one that the workspace asks for.
 	if p := b.Tools.Path(); p != "" && cmd.Env["PATH"] == "" {
 		cmd.Env["PATH"] = p
 	}
 	tool := cmd.Args[0]
 	start := time.Now()
 	res, err := b.Box.Run(ctx, cmd)
-	// The order of the cases matters: a box that ran out of memory is often also
-	// late, killed or ended by a signal, and memory is what explains it.
+	// The order of the cases matters: a box that ran out of memory is often also late, killed or ended by a signal, and
+	// the lack of memory is the explanation.
 	out = Outcome{Output: Shown(res), Seconds: time.Since(start).Seconds(), Peak: res.PeakBytes, Reached: res.Reached}
 	switch {
 	case err != nil:
@@ -130,8 +130,8 @@ func (b Bench) Command(ctx context.Context, cmd guest.Command) (res guest.Result
 	return res, out, false
 }
 
-// withoutCaches adds to an environment what keeps Python from believing byte
-// code that lies in the workspace: it says itself which source it was made of.
+// withoutCaches adds to an environment what keeps Python from trusting byte code in the workspace: byte code itself
+// names the source that it was made of.
 func withoutCaches(env map[string]string) map[string]string {
 	env = maps.Clone(env)
 	if env == nil {
@@ -141,14 +141,14 @@ func withoutCaches(env map[string]string) map[string]string {
 	return env
 }
 
-// missing says that a tool is not in the image, and the cure.
+// missing returns the message that a tool is not in the image, with the remedy.
 func missing(tool string) string {
 	return fmt.Sprintf("%s is missing or does not start in the toolchain image; rebuild it with: agent images build", tool)
 }
 
-// InOrder goes through what a check looks at in each package, with its place in
-// list: first where the patch may be felt, then, if at all, the others. Each
-// package has a process of its own, so nothing inside one is run in another order.
+// InOrder iterates over what a check examines in each package, with the index in list: first the packages that the
+// patch may affect, then the others unless b.Leave is set. Each package has its own process, so the order inside a
+// package does not change.
 func InOrder[T any](b Bench, list []T, root func(T) string) iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
 		for _, spared := range []bool{false, true} {
@@ -167,5 +167,5 @@ func InOrder[T any](b Bench, list []T, root func(T) string) iter.Seq2[int, T] {
 	}
 }
 
-// Itself is the root of what is one.
+// Itself returns root: the root of an item that is itself a root.
 func Itself(root string) string { return root }

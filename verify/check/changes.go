@@ -7,7 +7,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// OldPath is where the file of a change was before.
+// OldPath returns the path of a changed file before the change.
 func OldPath(c workspace.Change) string {
 	if c.Op == workspace.Rename {
 		return c.From
@@ -15,9 +15,9 @@ func OldPath(c workspace.Change) string {
 	return c.Path
 }
 
-// SplitChanges separates the changes to certain files from the rest. A rename
-// between the two is taken apart: otherwise a source file that begins or ends as
-// configuration would be put back with it and never be checked.
+// SplitChanges separates the changes to files that such selects from the rest. A rename between the two sets becomes a
+// deletion and a creation: otherwise a source file that begins or ends as configuration would be put back with the
+// configuration and never be checked.
 func SplitChanges(cs workspace.Changeset, such func(p string) bool) (those, rest workspace.Changeset) {
 	add := func(c workspace.Change) {
 		if such(c.Path) {
@@ -31,7 +31,7 @@ func SplitChanges(cs workspace.Changeset, such func(p string) bool) (those, rest
 			add(c)
 			continue
 		}
-		// The mode before is told only where the rename alters it.
+		// OldMode is set only if the rename alters the mode.
 		before := c.Mode
 		if c.OldMode != 0 {
 			before = c.OldMode

@@ -11,24 +11,23 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// Data of tests are files that tests read: some are broken on purpose. They are no part
-// of the program, so that one does not parse says nothing.
+// Test data are files that tests read; some are broken on purpose. They are not part of the program, so it means
+// nothing if one does not parse.
 
-// testDirs are directories that hold tests, and dataDirs those inside them that hold
-// what tests read.
+// testDirs are directories that hold tests; dataDirs are directories inside them that hold what tests read.
 var (
 	testDirs = strings.Fields("test tests testing __tests__ spec specs e2e unittests")
 	dataDirs = strings.Fields(`data testdata test_data test-data fixtures fixture __fixtures__ invalid bad broken malformed corpus corpora
 		samples sample cases inputs input snapshots resources assets files examples golden`)
 )
 
-// IsTestData reports whether a file is data of tests: it lies below a directory for that,
-// or among tests where the project's own linter passes it over, and nothing imports it.
+// IsTestData reports whether a file is test data: it lies below a directory for test data, or among tests where the
+// project's own linter excludes it, and nothing imports it.
 func IsTestData(v View, p string) bool {
 	return (InTestData(p) || InTestDirectory(p) && excluded(v, p)) && !Imported(v, p)
 }
 
-// InTestData reports whether a path lies below a directory of data within one of tests.
+// InTestData reports whether a path lies below a data directory inside a test directory.
 func InTestData(p string) bool {
 	tests := false
 	for _, part := range strings.Split(strings.ToLower(path.Dir(p)), "/") {
@@ -45,20 +44,19 @@ func InTestDirectory(p string) bool {
 	return slices.ContainsFunc(strings.Split(strings.ToLower(path.Dir(p)), "/"), func(part string) bool { return slices.Contains(testDirs, part) })
 }
 
-// aidDirs are directories of what tests use.
+// aidDirs are directories of files that tests use.
 var aidDirs = []string{"test", "tests", "testing", "testdata", "fixtures", "spec", "__tests__", "__fixtures__", "__mocks__", "__snapshots__"}
 
-// InAidDirectory reports whether a path lies in a directory of what tests use: helpers, data, tests themselves.
+// InAidDirectory reports whether a path lies in a directory of files that tests use: helpers, data, or the tests themselves.
 func InAidDirectory(p string) bool {
 	return slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(dir string) bool { return slices.Contains(aidDirs, dir) })
 }
 
-// excluded reports whether the linter or formatter that the base configures passes a file
-// over.
+// excluded reports whether the linter or formatter, as the base configures it, excludes a file.
 func excluded(v View, p string) bool {
 	base := OnBase(v.Base)
 	return slices.ContainsFunc(Recall(base, "excluded", func() []string { return listExcluded(base) }), func(e string) bool {
-		// Ruff matches a name at any depth, and a path from the top.
+		// Ruff matches a bare name at any depth, and a path from the top.
 		e = strings.TrimSuffix(strings.TrimSuffix(strings.Trim(e, "/"), "/**"), "/*")
 		if !strings.Contains(e, "/") {
 			return e != "*" && slices.ContainsFunc(strings.Split(p, "/"), func(part string) bool { return matches(e, part) })
@@ -72,13 +70,13 @@ func excluded(v View, p string) bool {
 	})
 }
 
-// matches reports whether a pattern is one of a name; a broken one is of none.
+// matches reports whether name matches pattern; a malformed pattern matches nothing.
 func matches(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return err == nil && ok
 }
 
-// listExcluded reads the exclusions of ruff at the top.
+// listExcluded reads ruff's exclusions from the configuration at the top.
 func listExcluded(base View) (list []string) {
 	type exclusions struct {
 		Exclude       []string `toml:"exclude"`
@@ -108,24 +106,24 @@ func listExcluded(base View) (list []string) {
 	return list
 }
 
-// families are the languages whose files others import, and special the names of files that
-// are imported by their directory's.
+// families are the languages whose files are imported by others; special are the file names that are imported by the
+// name of their directory.
 var (
 	families = []lang.Family{lang.Python, lang.Script, lang.Go, lang.CSS}
 	special  = []string{"__init__.py", "__main__.py", "setup.py"}
 )
 
-// isProgram reports whether a file is in a language whose files others import.
+// isProgram reports whether a file is in a language whose files are imported by others.
 func isProgram(p string) bool {
 	l := lang.ByExtension(p)
 	return l != nil && slices.Contains(families, l.Family)
 }
 
-// collected reports whether a runner of tests finds a file by its name.
+// collected reports whether a test runner finds a file by its name.
 func collected(p string) bool { return path.Base(p) == "conftest.py" || lang.IsTest(p) }
 
-// Imported reports whether a file of a programming language is part of the program after
-// all: another file imports it, or a tool does by its name.
+// Imported reports whether a file in a programming language is part of the program after all: another file imports it,
+// or a tool loads it by its name.
 func Imported(v View, p string) bool {
 	if !isProgram(p) {
 		return false
@@ -142,14 +140,13 @@ func Imported(v View, p string) bool {
 }
 
 var (
-	// importing matches a statement that imports: a name such as "bad" stands in many other
-	// texts.
+	// importing matches an import statement: a name such as "bad" also occurs in many other texts.
 	importing = lazyregexp.New(`(?m)^[ \t]*from\b[^\n]*\bimport[ \t]*\([^)]*\)|^[^\n#]*(?:\bimport\b|\bfrom\b|\brequire\b|\bimport_module\b|@import\b)[^\n]*$`)
 	nameOf    = lazyregexp.New(`[\w-]+`)
 )
 
-// importedNames are the words in all statements that import, but for those of data of tests,
-// which may import one another.
+// importedNames returns the words in all import statements, except those in test data, whose files may import one
+// another.
 func importedNames(v View) map[string]bool {
 	names := map[string]bool{}
 	for _, p := range v.Paths() {

@@ -6,25 +6,22 @@ import (
 	"fmt"
 )
 
-// Fingerprint identifies a finding across runs, as hexadecimal digits: like the
-// comparison with the baseline it leaves out the line and the column, which
-// change with every edit above. Equal findings of one file share one.
+// Fingerprint identifies a finding across runs, as hexadecimal digits. Like the comparison with the baseline it ignores
+// line and column, which change with every edit above. Equal findings in one file share a fingerprint.
 func (f Finding) Fingerprint() string {
 	h := sha256.New()
 	for _, part := range []string{f.Rule, f.File, Unplaced(f.Message), f.Source} {
-		// With its length in front no part runs into the next.
+		// The length prefix keeps one part from running into the next.
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// Gates are judged by what tools really wrote, and only then are the configured secrets
-// taken out: what a verdict is can so never depend on which secrets are configured.
-// Nothing leaves Verify before: the events and the report are hidden whole, and an
-// outcome with a secret in it is not cached.
+// Gates judge what the tools really wrote; the configured secrets are removed only afterwards. A verdict therefore
+// never depends on which secrets are configured. Nothing leaves Verify before that: events and the report are hidden as
+// a whole, and an outcome that contains a secret is not cached.
 
-// Hidden returns a gate in which every text that a tool, a program or a file had a part
-// in is as hide returns it.
+// Hidden returns a copy of the gate with hide applied to every text that a tool, a program or a file contributed to.
 func (g Gate) Hidden(hide func(string) string) Gate {
 	if hide == nil {
 		return g
@@ -34,7 +31,7 @@ func (g Gate) Hidden(hide func(string) string) Gate {
 	return g
 }
 
-// hiddenFindings returns a copy of findings, nil for nil.
+// hiddenFindings returns a copy of list with hide applied to its texts, nil for nil.
 func hiddenFindings(list []Finding, hide func(string) string) []Finding {
 	if list == nil {
 		return nil
@@ -63,55 +60,54 @@ const (
 	Budget    Verdict = "budget"
 )
 
-// A Finding is one thing that a gate has against a file.
+// A Finding is one fault that a gate reports in a file.
 type Finding struct {
-	// Relative to the workspace; "" when it belongs to none.
+	// File is relative to the workspace; "" if the finding belongs to no file.
 	File string `json:"file,omitempty"`
-	// From 1; 0 when it belongs to the file as a whole or to none.
+	// Line counts from 1; 0 if the finding belongs to the file as a whole or to no file.
 	Line int `json:"line,omitempty"`
-	// From 1; 0 when the tool names none.
+	// Column counts from 1; 0 if the tool gives none.
 	Column int `json:"column,omitempty"`
-	// The check that found it, as "ruff"; a gate is made of several.
+	// Tool is the check that found it, such as "ruff"; a gate is made of several checks.
 	Tool string `json:"tool,omitempty"`
-	// The tool's code, as "F821" or "arg-type".
+	// Rule is the tool's code, such as "F821" or "arg-type".
 	Rule    string `json:"rule,omitempty"`
 	Message string `json:"message"`
-	// The line of the file, without its indentation. It is what recognises a
-	// finding after an edit above it has moved it.
+	// Source is the line of the file without its indentation. It identifies the finding after an edit above has moved
+	// it.
 	Source string `json:"source,omitempty"`
-	// The tool offers a repair that does not change what the program does.
+	// Fixable says that the tool offers a repair that does not change what the program does.
 	Fixable bool `json:"fixable,omitempty"`
-	// An https address of what the tool's makers say of the rule; "" when none
-	// is known for certain.
+	// Help is an https address where the tool's makers describe the rule; "" if none is known for certain.
 	Help string `json:"help,omitempty"`
-	// It was there before the patch and is not held against it.
+	// Old says that it was there before the patch and does not count against it.
 	Old bool `json:"old,omitempty"`
-	// The project does not ask for the rule there: it counts where the patch wrote, or
+	// Unasked says that the project does not ask for the rule there: the finding counts only where the patch wrote, or
 	// for what the patch changed. Only comparisons read it.
 	Unasked bool `json:"-"`
 }
 
 // A Gate is the result of one verification step on a candidate.
 type Gate struct {
-	// One of edit, format, syntax, lint, types, smoke, tests, the name of a gate
-	// that the workspace defines, or contest of a candidate that could not win.
+	// Name is edit, format, syntax, lint, types, smoke, tests, the name of a gate that the workspace defines, or
+	// contest for a candidate that could not win.
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
 	Seconds float64 `json:"seconds"`
-	// New ones only: what the patch brought.
+	// Findings has only the new ones, which the patch introduced.
 	Findings []Finding `json:"findings"`
-	// Findings that were there before and are not held against the patch.
+	// Old counts findings that were there before and do not count against the patch.
 	Old int `json:"old"`
-	// The first 100 of them, in the shape of the new ones. The smoke gate, which
-	// judges a whole program, only counts.
+	// OldFindings has the first 100 of them, in the same form as the new ones. The smoke gate, which judges a whole
+	// program, only counts them.
 	OldFindings []Finding `json:"old_findings"`
-	// Findings of the baseline that are gone.
+	// Fixed counts the baseline findings that are gone.
 	Fixed int `json:"fixed"`
-	// A sentence: what ran, or why it is infra and what to do about it.
+	// Detail is a sentence: what ran, or why the verdict is infra and what to do about it.
 	Detail string `json:"detail,omitempty"`
-	// The end of what the tool or program wrote, escapes stripped, 4 KiB at most.
+	// Output is the end of what the tool or program wrote, escapes stripped, at most 4 KiB.
 	Output string `json:"output,omitempty"`
-	// Name and version, as "ruff 0.16.1"; "" when the image did not tell.
+	// Tool is its name and version, such as "ruff 0.16.1"; "" if the image did not report it.
 	Tool string `json:"tool,omitempty"`
 	Peak int64  `json:"peak_bytes,omitempty"`
 }

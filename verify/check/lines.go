@@ -8,21 +8,21 @@ import (
 	"strings"
 )
 
-// Lines names lines of files by path, counted from 1, ascending and each once.
+// Lines maps a path to line numbers of that file, counted from 1, ascending and without duplicates.
 type Lines map[string][]int
 
-// A Trace is what a run says of the lines that it was asked about. A file that is not in
-// Code was not measured: nothing is known of it.
+// A Trace is what a run reports about the lines that it was asked about. A file that is not in Code was not measured:
+// nothing is known about it.
 type Trace struct {
-	// Those on which something can be executed; an empty list is a file in which only
-	// comments, types or data were asked about.
+	// Code has the lines on which something can be executed. An empty list means that only comments, types or data of
+	// that file were asked about.
 	Code Lines `json:"code,omitempty"`
-	// Those of Code that were executed. What merely loading a file executes counts only for
-	// lines that do nothing else: the head of a function is executed when its body is.
+	// Ran has the lines of Code that were executed. Execution by merely loading a file counts only for lines that do
+	// nothing else: the head of a function counts as executed when its body is.
 	Ran Lines `json:"ran,omitempty"`
 }
 
-// With returns what two traces say together. Either may be nil.
+// With returns the combination of two traces. Either may be nil.
 func (t *Trace) With(other *Trace) *Trace {
 	if t == nil || other == nil {
 		if t == nil {
@@ -33,14 +33,14 @@ func (t *Trace) With(other *Trace) *Trace {
 	return &Trace{Code: t.Code.with(other.Code), Ran: t.Ran.with(other.Ran)}
 }
 
-// with returns the lines that are in either.
+// with returns the lines that are in l or in other.
 func (l Lines) with(other Lines) Lines {
 	sum := maps.Clone(l)
 	if sum == nil {
 		sum = Lines{}
 	}
 	for p, list := range other {
-		// Not nil: a file with nothing to execute was measured all the same.
+		// The list is never nil: a file with nothing to execute was measured all the same.
 		both := append(append([]int{}, sum[p]...), list...)
 		slices.Sort(both)
 		sum[p] = slices.Compact(both)
@@ -48,7 +48,7 @@ func (l Lines) with(other Lines) Lines {
 	return sum
 }
 
-// LinesOf are all lines of a text.
+// LinesOf returns the numbers of all lines of a text.
 func LinesOf(text []byte) (list []int) {
 	for n := range bytes.Count(text, []byte("\n")) + 1 {
 		list = append(list, n+1)
@@ -56,7 +56,7 @@ func LinesOf(text []byte) (list []int) {
 	return list
 }
 
-// Count counts all of them.
+// Count returns the number of lines in all files.
 func (l Lines) Count() (n int) {
 	for _, list := range l {
 		n += len(list)
@@ -64,7 +64,7 @@ func (l Lines) Count() (n int) {
 	return n
 }
 
-// Only returns the lines of the files that keep says true of; nil when there are none.
+// Only returns the lines of the files for which keep reports true, or nil if there are none.
 func (l Lines) Only(keep func(path string) bool) Lines {
 	var some Lines
 	for p, list := range l {
@@ -78,16 +78,15 @@ func (l Lines) Only(keep func(path string) bool) Lines {
 	return some
 }
 
-// mostSingly bounds how many failing tests are run again one by one; of more, all are.
+// mostSingly bounds how many failing tests are run again one by one. If there are more, all tests are run again.
 const mostSingly = 50
 
-// Unmeasured runs tests that are measured, and the doubtful ones of the results once more
-// without: what measuring makes of time, memory or the text of a function is no fault of a
-// patch. Only the second result of these counts. A tool that no measuring can disturb needs
-// none of this.
+// Unmeasured runs tests with measurement, then repeats the doubtful ones without it. The effects of measurement on
+// time, memory or the text of a function are not faults of a patch. Only the second result of the repeated tests
+// counts. A tool that measurement cannot disturb does not need this.
 func Unmeasured(ctx context.Context, b Bench, doubtful func(TestResult) bool, run func(context.Context, Bench) Outcome) Outcome {
 	out := run(ctx, b)
-	// What comes to no end would not come to one the second time, and costs as much.
+	// A run that did not finish would not finish the second time either, at the same cost.
 	if len(b.Lines) == 0 || out.Traced == nil || out.Verdict != "" || ctx.Err() != nil {
 		return out
 	}
@@ -96,7 +95,7 @@ func Unmeasured(ctx context.Context, b Bench, doubtful func(TestResult) bool, ru
 	for _, t := range out.Tests {
 		if doubtful(t) {
 			doubts = append(doubts, t.ID)
-			// Which tests a file or a package would have had is not known.
+			// It is not known which tests a file or a package would have had.
 			all = all || !strings.Contains(t.ID, "::")
 		}
 	}
@@ -107,7 +106,7 @@ func Unmeasured(ctx context.Context, b Bench, doubtful func(TestResult) bool, ru
 	b.Lines, b.AffectedDone = nil, nil
 	if all || len(doubts) > mostSingly {
 		again := run(ctx, b)
-		// A box that did not outlive the first run says nothing of the second.
+		// A box that did not survive the first run says nothing about the second.
 		if again.Verdict == Infra {
 			return out
 		}
@@ -129,7 +128,7 @@ func Unmeasured(ctx context.Context, b Bench, doubtful func(TestResult) bool, ru
 		}
 	}
 	out.Seconds, out.Peak, out.Output = out.Seconds+again.Seconds, max(out.Peak, again.Peak), again.Output
-	// Around it a check may say what ran them.
+	// A check may put text around the summary, such as what ran the tests.
 	front, rest, found := strings.Cut(out.Detail, was)
 	if out.Detail = (TestRun{Results: out.Tests}.Summary()); found {
 		out.Detail = front + out.Detail + rest

@@ -7,14 +7,13 @@ import (
 	"strings"
 )
 
-// Beside puts what the base has of the packages that the candidate's check left out
-// beside what it found in the others. So it is the outcome of the whole workspace,
-// and the comparison and the next baseline need not know.
+// Beside adds to the candidate's outcome what the base has for the packages that the candidate's check left out. The
+// result describes the whole workspace, so neither the comparison nor the next baseline needs to know about it.
 func (o Outcome) Beside(base Outcome, r Reach) Outcome {
 	if r == nil || o.Verdict != "" {
 		return o
 	}
-	// What another package is told of along with the rest is not told twice.
+	// A finding that the candidate's run reported along with another package is not added twice.
 	have := map[Finding]int{}
 	for _, f := range o.Findings {
 		have[f]++
@@ -55,7 +54,7 @@ func (o Outcome) Beside(base Outcome, r Reach) Outcome {
 	return o
 }
 
-// AddCost puts the cost of one command to the sum, and its trouble in place of it.
+// AddCost adds the cost of one command to sum. If the command could not judge, its verdict and texts replace those of sum.
 func AddCost(sum, out Outcome) Outcome {
 	sum.Seconds += out.Seconds
 	sum.Peak = max(sum.Peak, out.Peak)
@@ -70,53 +69,51 @@ func AddCost(sum, out Outcome) Outcome {
 	return sum
 }
 
-// An Outcome is what a gate found on one side, base or candidate. It is kept
-// as JSON in the cache.
+// An Outcome is what a gate found on one side, base or candidate. The cache keeps it as JSON.
 type Outcome struct {
-	// All of them, each with its source line.
+	// Findings has all of them, each with its source line.
 	Findings []Finding `json:"findings,omitempty"`
-	// Infra, Timeout or OOM when the tool did not get to judge.
+	// Verdict is Infra, Timeout or OOM if the tool could not judge.
 	Verdict Verdict `json:"verdict,omitempty"`
-	// Why the workspace itself kept the tool from judging all of it.
+	// Blocked says why the workspace itself kept the tool from judging all of it.
 	Blocked string `json:"blocked,omitempty"`
-	// The parts of the workspace that it did not see, as patterns: see goScope in package golang.
+	// Unjudged has the parts of the workspace that the tool did not see, as patterns: see goScope in package golang.
 	Unjudged []string `json:"unjudged,omitempty"`
 	Detail   string   `json:"detail,omitempty"`
-	// Of the tests gate, with Timeout: the test that had begun when the time was up.
+	// Running, for the tests gate with Timeout, is the test that had begun when the time was up.
 	Running string  `json:"running,omitempty"`
 	Output  string  `json:"output,omitempty"`
 	Seconds float64 `json:"seconds,omitempty"`
 	Peak    int64   `json:"peak,omitempty"`
-	// The limits of the box that it ran into, as the guest names them.
+	// Reached has the box limits that it ran into, as the guest names them.
 	Reached []string `json:"reached,omitempty"`
-	// Of Python's checks where the workspace has several roots: what kept each from
-	// being judged, "" for nothing.
+	// Roots, for Python's checks in a workspace with several roots, says what kept each root from being judged, "" for
+	// nothing.
 	Roots map[string]string `json:"roots,omitempty"`
-	// Of the tests gate only, in the order in which they ran.
+	// Tests, for the tests gate only, is in the order in which they ran.
 	Tests []TestResult `json:"tests,omitempty"`
-	// What came of the tests that were added for this run, by place; see package witness.
+	// Witnesses says how the tests that were added for this run ended, by place; see package witness.
 	Witnesses []Witness `json:"witnesses,omitempty"`
-	// What runs the tests and was the workspace's own: a function of the runner by its name, or "plugin" with a file.
+	// Altered has what runs the tests and came from the workspace: a function of the runner by name, or "plugin" with a file.
 	Altered []string `json:"altered,omitempty"`
-	// Of the smoke gate only, in the order of their names.
+	// Imports, for the smoke gate only, is in the order of their names.
 	Imports []ImportResult `json:"imports,omitempty"`
-	// Of the smoke gate and of the workspace's own; nil when nothing was started.
+	// Ending is for the smoke gate and the workspace's own gates; nil if nothing was started.
 	Ending *Ending `json:"ending,omitempty"`
-	// What became of Bench.Lines; nil when nothing was measured.
+	// Traced answers Bench.Lines; nil if nothing was measured.
 	Traced *Trace `json:"traced,omitempty"`
-	// Files that the tool would have loaded as its configuration, and that were as in the base.
+	// Kept has the files that the tool would have loaded as its configuration and that were left as in the base.
 	Kept []string `json:"-"`
-	// Of mypy only: its cache, when that is worth a row of its own.
+	// Learned, for mypy only, is its cache if that is worth its own row.
 	Learned []byte `json:"-"`
 }
 
-// Infraf is the outcome of a gate that could not work.
+// Infraf returns the outcome of a gate that could not work.
 func Infraf(format string, args ...any) Outcome {
 	return Outcome{Verdict: Infra, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Within is an outcome without the tests, witnesses and findings of other files. What is
-// told of no file stays.
+// Within returns the outcome without the tests, witnesses and findings of other files. Findings without a file stay.
 func (o Outcome) Within(mine func(file string) bool) Outcome {
 	o.Tests = slices.DeleteFunc(slices.Clone(o.Tests), func(t TestResult) bool {
 		file, _, _ := strings.Cut(t.ID, "::")
@@ -137,11 +134,10 @@ func (o Outcome) AnyBlocked() bool {
 	return o.Blocked != ""
 }
 
-// GateOf begins a Gate with what an outcome tells by itself. Its verdict is
-// set when the tool did not get to judge.
+// GateOf returns a Gate with everything that the outcome determines by itself. Its verdict is set if the tool could not
+// judge.
 //
-// A limit of the box that was reached is told whatever the verdict: the program's own
-// words are those of a full disk.
+// The detail names a box limit that was reached, whatever the verdict: the program itself only reports a full disk.
 func GateOf(name string, out Outcome) Gate {
 	if len(out.Reached) > 0 {
 		out.Detail = Join([]string{out.Detail, "it reached the box's limit on " + strings.Join(out.Reached, " and on ")}, "; ")

@@ -12,20 +12,17 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// MaxTail is how much of a tool's output a gate keeps, in bytes; MaxMessage
-// how much of one message.
+// MaxTail is how much of a tool's output a gate keeps, in bytes; MaxMessage is how much of one message it keeps.
 const (
 	MaxTail    = 4 << 10
 	MaxMessage = 1 << 10
 )
 
-// escapes are terminal sequences: CSI, OSC up to its terminator, and the short
-// forms (ECMA-48, 8.3).
+// escapes matches terminal sequences: CSI, OSC up to its terminator, and the short forms (ECMA-48, 8.3).
 var escapes = lazyregexp.New("\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])")
 
-// Clean makes text that a program wrote safe to show: terminal escapes and
-// control characters are removed, invalid UTF-8 is replaced. Directional
-// overrides go too, since they make text read as something else.
+// Clean makes text that a program wrote safe to show. It removes terminal escapes and control characters and replaces
+// invalid UTF-8. It also removes directional overrides, which make text read as something else.
 func Clean(b []byte) string {
 	text := escapes.ReplaceAllString(strings.ToValidUTF8(string(b), "\uFFFD"), "")
 	text = strings.ReplaceAll(text, "\r\n", "\n")
@@ -34,8 +31,8 @@ func Clean(b []byte) string {
 		case r == '\n' || r == '\t':
 			return r
 		case r == '\r':
-			// A progress bar goes back to the start of its line. As a line of its
-			// own each state can be read, and none hides the one before.
+			// A progress bar returns to the start of its line. As separate lines, every state can be read and none
+			// hides the previous one.
 			return '\n'
 		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
 			return -1
@@ -44,15 +41,14 @@ func Clean(b []byte) string {
 	}, text)
 }
 
-// Tail returns the end of text, at most n bytes, from the start of a line
-// where that costs little.
+// Tail returns the end of text, at most n bytes, starting at the beginning of a line if that costs little.
 func Tail(text string, n int) string {
 	text = strings.TrimRight(text, " \t\n")
 	if len(text) <= n {
 		return text
 	}
 	text = text[len(text)-n:]
-	// The cut may have fallen into a rune.
+	// The cut may be inside a rune.
 	for len(text) > 0 && !utf8.RuneStart(text[0]) {
 		text = text[1:]
 	}
@@ -62,8 +58,7 @@ func Tail(text string, n int) string {
 	return text
 }
 
-// Shorten bounds one message and puts it on one line, so that no message can
-// look like several in a list.
+// Shorten bounds the length of a message and puts it on one line, so that no message can look like several in a list.
 func Shorten(text string) string {
 	text = strings.Join(strings.Fields(Clean([]byte(text))), " ")
 	if len(text) <= MaxMessage {
@@ -72,16 +67,16 @@ func Shorten(text string) string {
 	return strings.ToValidUTF8(text[:MaxMessage], "") + " …"
 }
 
-// Shown is what a person sees of a command: the end of what it wrote, stderr
-// last because that is where trouble is told.
+// Shown returns what a person sees of a command: the end of what it wrote, stderr last because errors are reported
+// there.
 func Shown(res guest.Result) string {
 	out := bytes.TrimSpace(Bytes(res.Stdout))
 	err := bytes.TrimSpace(Bytes(res.Stderr))
 	return Tail(Clean(bytes.TrimSpace(bytes.Join([][]byte{out, err}, []byte("\n")))), MaxTail)
 }
 
-// Bytes returns what was kept of a stream, without the note on what was
-// dropped: a parser must never read words of ours.
+// Bytes returns what was kept of a stream, without the note about dropped bytes: a parser must never read text that the
+// agent wrote.
 func Bytes(o guest.Output) []byte {
 	// The newline keeps a cut line from running into the first one kept.
 	if len(o.Tail) == 0 {
@@ -90,7 +85,7 @@ func Bytes(o guest.Output) []byte {
 	return append(append(bytes.Clone(o.Head), '\n'), o.Tail...)
 }
 
-// FirstLine is the first line of text that says something.
+// FirstLine returns the first line of text that is not blank.
 func FirstLine(text string) string {
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -100,8 +95,8 @@ func FirstLine(text string) string {
 	return ""
 }
 
-// Link returns raw when it is an https address that may be shown and followed,
-// else "". A tool's own word is not enough: it works on what a patch brought.
+// Link returns raw if it is an https address that may be shown and followed, and "" otherwise. A tool's own word is not
+// enough, because it works on content from the patch.
 func Link(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(raw) > MaxMessage {
@@ -114,8 +109,8 @@ func Link(raw string) string {
 	return raw
 }
 
-// MaxToolOutput is how much of a tool's list of findings is read, in bytes. A
-// workspace with more is not judged by that tool.
+// MaxToolOutput is how much of a tool's list of findings is read, in bytes. A workspace with more is not judged by that
+// tool.
 const MaxToolOutput = 16 << 20
 
 // Join joins the texts that are not empty.
@@ -123,7 +118,7 @@ func Join(texts []string, between string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), between)
 }
 
-// LastLine is the last line of text that says something.
+// LastLine returns the last line of text that is not blank.
 func LastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return lines[len(lines)-1]

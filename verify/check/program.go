@@ -11,23 +11,22 @@ import (
 	"agent/sandbox/guest"
 )
 
-// An Entry is how the smoke gate starts the program. HTML pages, styles and
-// libraries are none: nothing but the interpreter of its own language starts a file.
+// An Entry is how the smoke gate starts the program. HTML pages, styles and libraries are not entries: only the
+// interpreter of its own language starts a file.
 type Entry struct {
-	// The file, "" for a configured command: the latter cannot be followed
-	// through a rename.
+	// Path is the file; "" for a configured command, which cannot be followed through a rename.
 	Path string
-	// The command, its program as an absolute path; empty when there is none.
+	// Args is the command, its program as an absolute path; empty if there is none.
 	Args []string
-	// The command of Go that makes the program first, nil where nothing needs to.
+	// Build is the Go command that builds the program first; nil if no build is needed.
 	Build []string
-	// Besides the configured variables.
+	// Env is added to the configured variables.
 	Env map[string]string
-	// Nothing in the workspace says that it is started: unless it listens, a look is enough.
+	// Guess says that nothing in the workspace declares the program: unless it listens, a short look is enough.
 	Guess bool
 }
 
-// String names the command for people.
+// String returns the command for display.
 func (e Entry) String() string {
 	if len(e.Args) == 0 {
 		return "nothing"
@@ -37,7 +36,7 @@ func (e Entry) String() string {
 		return Shorten("go run " + e.Build[len(e.Build)-1])
 	}
 	args[0] = path.Base(args[0])
-	// env and its "--" are how it is started, not what a person configured.
+	// env and its "--" are how the command is started, not what a person configured.
 	if args[0] == "env" {
 		if args = args[1:]; len(args) > 0 && args[0] == "--" {
 			args = args[1:]
@@ -49,25 +48,25 @@ func (e Entry) String() string {
 // An ImportResult is how an import ended.
 type ImportResult struct {
 	Name string `json:"name"`
-	// It did not come to its end, for this reason.
+	// Failed says that the import did not complete, for the reason in Why.
 	Failed bool    `json:"failed,omitempty"`
 	Why    Finding `json:"why"`
-	// The reason is a module that is nowhere in the workspace: it is not installed.
-	// What a workspace needs and the box lacks is nobody's fault.
+	// Outside says that the cause is a module that is nowhere in the workspace: it is not installed. A package that the
+	// workspace needs and the box lacks is not the patch's fault.
 	Outside bool `json:"outside,omitempty"`
 }
 
-// Check reports what is wrong with how the smoke test is configured.
+// Check reports what is wrong with the configuration of the smoke test.
 func (s Smoke) Check() error {
 	_, err := s.Watch()
 	return err
 }
 
-// Watch translates Ready for the guest.
+// Watch translates Ready into a guest.Watch.
 func (s Smoke) Watch() (guest.Watch, error) {
 	rest, port := strings.CutPrefix(s.Ready, "port:")
 	switch {
-	// What has the form of one of these and is none is a mistake, not a text.
+	// A value that looks like one of these forms but is not valid is a mistake, not a text.
 	case port:
 		number, path, _ := strings.Cut(rest, "/")
 		n, err := strconv.ParseUint(number, 10, 16)
@@ -88,7 +87,7 @@ func (s Smoke) Watch() (guest.Watch, error) {
 	return guest.Watch{Text: s.Ready}, nil
 }
 
-// Served tells people of the ports, "" when there are none.
+// Served describes the ports for display, "" if there are none.
 func Served(ports []guest.Port) string {
 	var parts []string
 	for _, p := range ports {
@@ -103,58 +102,56 @@ func Served(ports []guest.Port) string {
 
 // An Ending is how the program of the smoke gate behaved.
 type Ending struct {
-	// The command that started it, its program as an absolute path; in front of it "go"
-	// where Go made the program first.
+	// Command is the command that started it, its program as an absolute path, preceded by "go" if Go built the program
+	// first.
 	Command []string `json:"command,omitempty"`
-	// The exit status; -1 with a signal.
+	// Exit is the exit status; -1 with a signal.
 	Exit   int    `json:"exit"`
 	Signal string `json:"signal,omitempty"`
-	// Still there when the watch was over, as a server is.
+	// Running says that it was still running when the watch was over, as a server is.
 	Running bool `json:"running,omitempty"`
-	// Running and listening on nothing when the look at a guess was over.
+	// Glanced says that it was running and listening on nothing when the short look at a guess was over.
 	Glanced bool `json:"glanced,omitempty"`
-	// Running, and it was ready for its work: it answered, or wrote the text that
-	// is configured. It was not watched any longer then.
+	// Settled says that it was running and ready: it answered, or wrote the configured text. The watch ended then.
 	Settled bool `json:"settled,omitempty"`
-	// What makes it ready is configured.
+	// Asked says that the sign of readiness is configured.
 	Asked bool `json:"asked,omitempty"`
-	// Those on which it listened at the end of the watch.
+	// Ports are those on which it listened at the end of the watch.
 	Ports []guest.Port `json:"ports,omitempty"`
-	// Running, and at work for more than half of the time, or ready for it on a
-	// machine that has other things to do: a loop, not a wait.
+	// Busy says that it was running and worked for more than half of the time, or was ready to work on a machine that
+	// was busy otherwise: a loop, not a wait.
 	Busy bool `json:"busy,omitempty"`
-	// What its crash reports say, each once, volatile parts removed.
+	// Crashes has what its crash reports say, without duplicates and without volatile parts.
 	Crashes []string `json:"crashes,omitempty"`
-	// It ended with the status that means a wrong command line, and showed the right one.
+	// Usage says that it exited with the status for a wrong command line, and printed the correct usage.
 	Usage bool `json:"usage,omitempty"`
-	// How long it ran, the processor time of all its processes, and how many
-	// bytes it wrote on both streams.
+	// Wall is how long it ran, CPU the processor time of all its processes, and Wrote how many bytes it wrote on both
+	// streams.
 	Wall  time.Duration `json:"wall,omitempty"`
 	CPU   time.Duration `json:"cpu,omitempty"`
 	Wrote int64         `json:"wrote,omitempty"`
-	// How long, at the end of the watch, it had not been at work.
+	// Rested is how long, at the end of the watch, it had not worked.
 	Rested time.Duration `json:"rested,omitempty"`
-	// The last crash with a place in the workspace, else the last one.
+	// Where is the last crash with a place in the workspace, or else the last crash.
 	Where Finding `json:"where"`
-	// The last report of an exception, be it one that was caught.
+	// Told is the last report of an exception, even if it was caught.
 	Told Finding `json:"told"`
-	// What it does of what it did before the patch; nil where nobody has asked.
+	// Does says how much it does of what it did before the patch; nil if that was not measured.
 	Does *Does `json:"does,omitempty"`
 }
 
-// Does counts lines of the files that a patch touches which a program executes. Nothing was measured where
-// there are none of before.
+// Does counts the lines that a program executes in files that a patch touches. If Then is 0, nothing was measured.
 type Does struct {
-	// Of those that stood there before, and of those that stand there now.
+	// Then counts executed lines before the patch, Now after it.
 	Then int `json:"then"`
 	Now  int `json:"now"`
-	// Of the latter those that stood there before.
+	// Kept counts the lines in Now that were there before the patch.
 	Kept int `json:"kept"`
-	// Lines that stand there as before, and that it executes no more.
+	// Lost counts the lines that are unchanged and no longer executed.
 	Lost int `json:"lost"`
 }
 
-// String tells an ending to people.
+// String returns a description of the ending for display.
 func (e Ending) String() string {
 	switch ports := Served(e.Ports); {
 	case e.Settled:
@@ -172,19 +169,18 @@ func (e Ending) String() string {
 	return fmt.Sprintf("exit status %d", e.Exit)
 }
 
-// Crashed reports whether the ending alone is one of a crash.
+// Crashed reports whether the ending by itself is a crash.
 func (e Ending) Crashed() bool { return !e.Running && (e.Exit != 0 || e.Signal != "") }
 
 // Smoke says how the smoke test starts the program.
 type Smoke struct {
-	// Program and arguments, looked up in the box's PATH without a shell. When
-	// empty the program is found by convention.
+	// Command is the program and its arguments, looked up in the box's PATH without a shell. If it is empty, the
+	// program is found by convention.
 	Command []string `toml:"command"`
-	// How long it is watched; 0 means 10, and more counts as 10.
+	// Seconds is how long the program is watched; 0 means 10, and more counts as 10.
 	Seconds int               `toml:"seconds"`
 	Env     map[string]string `toml:"env"`
-	// What shows that the program is ready for its work: a path that it answers,
-	// as "/health"; the same on one port, as "port:8080/health"; or a text that it
-	// writes. When empty "/" on any port. Once ready it is not watched any longer.
+	// Ready is the sign that the program is ready: a path that it answers, such as "/health"; a path on one port, such
+	// as "port:8080/health"; or a text that it writes. Empty means "/" on any port. The watch ends when it is ready.
 	Ready string `toml:"ready"`
 }

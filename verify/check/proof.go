@@ -8,10 +8,10 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// PlantedSound is a module that no tool has anything against.
+// PlantedSound is a module in which no tool finds a fault.
 const PlantedSound = "\"\"\"A sound file.\"\"\"\n\n\ndef double(n: int) -> int:\n    return 2 * n\n\n\nprint(double(21))\n"
 
-// Plant makes a changeset of new files.
+// Plant returns a changeset that creates files.
 func Plant(files map[string]string) workspace.Changeset {
 	var cs workspace.Changeset
 	for p, text := range files {
@@ -21,8 +21,8 @@ func Plant(files map[string]string) workspace.Changeset {
 	return cs
 }
 
-// Proves makes a proof of a check that gives findings: these, by file and rule,
-// and no other.
+// Proves returns a proof for a check that reports findings: it must report those in want, by file and rule, and no
+// others.
 func Proves(run func(context.Context, Bench) Outcome, want map[string]string) func(context.Context, Bench) error {
 	return func(ctx context.Context, b Bench) error {
 		out := run(ctx, b)
@@ -39,24 +39,22 @@ func Proves(run func(context.Context, Bench) Outcome, want map[string]string) fu
 	}
 }
 
-// Judged turns an outcome that is no judgement into an error.
+// Judged returns an error for an outcome that is not a judgement.
 //
-// A proof must not pass on a tool that did not run: no findings would be what a
-// sound file gives as well.
+// A proof must not pass if the tool did not run: a sound file gives no findings either.
 func Judged(out Outcome) error {
 	if out.Verdict != "" {
 		return errors.New(out.Detail)
 	}
-	// In a box with nothing but planted files there is nobody else to blame.
+	// A box with nothing but planted files has no other possible cause.
 	if out.Blocked != "" {
 		return errors.New(out.Blocked)
 	}
 	return nil
 }
 
-// Exactly checks that the findings are in the wanted files and of the wanted
-// rules, and that none of these is missing. So a gate that reports everything
-// proves itself as little as one that reports nothing.
+// Exactly checks that the findings are in the wanted files and have the wanted rules, and that none is missing. A gate
+// that reports everything fails its proof, just as one that reports nothing does.
 func Exactly(found []Finding, want map[string]string) error {
 	var got []string
 	seen := map[string]bool{}

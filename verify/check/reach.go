@@ -10,11 +10,11 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A Reach says of the packages of a workspace, by their directories, whether a patch
-// can affect them. Nil means that it can affect all of them.
+// A Reach maps the directory of each package in a workspace to whether a patch can affect it. Nil means that it can
+// affect all of them.
 type Reach map[string]bool
 
-// Owner is the package that the file or directory at p lies in, the innermost.
+// Owner returns the innermost package that contains the file or directory at p.
 func (r Reach) Owner(p string) (root string, ok bool) {
 	if p == "" {
 		return "", false
@@ -42,8 +42,8 @@ func (r Reach) Affected() (n int) {
 	return n
 }
 
-// Only leaves of r the packages that a check works in: what it finds in another one
-// is found from the one around that. Nil where these are not all known, or all affected.
+// Only restricts r to the packages that a check works in: what it finds in another package is found from the one around
+// it. It returns nil if these are not all known, or if all are affected.
 func (r Reach) Only(roots []string) Reach {
 	some := Reach{}
 	for _, root := range roots {
@@ -59,7 +59,7 @@ func (r Reach) Only(roots []string) Reach {
 	return some
 }
 
-// Note says in a sentence how much that is, "" for all.
+// Note returns a sentence on how many packages that is, "" for all.
 func (r Reach) Note(unit string) string {
 	if r == nil {
 		return ""
@@ -67,29 +67,29 @@ func (r Reach) Note(unit string) string {
 	return fmt.Sprintf("%d of %d %s: the patch cannot affect the others", r.Affected(), len(r), unit)
 }
 
-// manifests are the files that make a directory a package of some language.
+// manifests are the files that make a directory a package in some language.
 var manifests = []string{"go.mod", "package.json", "pyproject.toml"}
 
-// A Family is the packages of one language in a workspace, each a directory with
-// its own manifest, and how they depend on one another. Whatever cannot be told
-// for certain affects all of them: a mistake may cost time, and nothing else.
+// A Family is the packages of one language in a workspace, each a directory with its own manifest, and their
+// dependencies. Whatever cannot be determined for certain affects all packages: a mistake may cost time, but nothing
+// else.
 type Family struct {
-	// What people call them, in the plural.
+	// Unit is the plural noun for the packages in messages.
 	Unit  string
 	Roots func(v View) []string
-	// Shared reports whether a change of the file at p may say anew what belongs
-	// together, as that of a manifest does. No patch makes a package independent by what it writes there.
+	// Shared reports whether a change to the file at p may redefine what belongs together, as a change to a manifest
+	// does. A patch cannot make a package independent by writing there.
 	Shared func(p string) bool
-	// Needs lists for each package those whose files it is made of besides its own,
-	// "" for files of another language's; false when that cannot be told. A package
-	// whose needs the patch alters is affected itself, so the candidate's count.
+	// Needs returns for each package the packages whose files it uses besides its own, "" for files of another
+	// language's package; false if that cannot be determined. A package whose needs the patch alters is itself
+	// affected, so the candidate's needs count.
 	Needs func(v View, r Reach) (map[string][]string, bool)
-	// A tool that works in a package looks at those inside it as well.
+	// Around says that a tool that works in a package also examines the packages inside it.
 	Around bool
 }
 
-// Reach finds the packages that a changeset can affect: those it touches and all
-// that depend on them, through others too.
+// Reach finds the packages that a changeset can affect: those that it touches and all that depend on them, directly or
+// indirectly.
 func (f *Family) Reach(base, cand View, cs workspace.Changeset) Reach {
 	r, roots := Reach{}, f.Roots(cand)
 	for _, root := range roots {
@@ -114,7 +114,7 @@ func (f *Family) Reach(base, cand View, cs workspace.Changeset) Reach {
 			}
 		}
 	}
-	// What holds for most workspaces, of one package, is known without a look.
+	// The result for the most common workspace, which has one package, is known without looking.
 	if len(hit) == len(r) && !hit[""] {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (f *Family) Reach(base, cand View, cs workspace.Changeset) Reach {
 	return r
 }
 
-// Spread adds to hit all that need what is in it, until there is no more.
+// Spread adds to hit every package that needs one in hit, until there are no more.
 func Spread(hit map[string]bool, needs map[string][]string) {
 	for again := true; again; {
 		again = false
@@ -146,8 +146,8 @@ func Below(dir, outer string) bool {
 	return outer == "." || dir == outer || strings.HasPrefix(dir, outer+"/")
 }
 
-// elsewhere reports whether the file at p lies in a package of another language
-// that has none of these in it, before the patch.
+// elsewhere reports whether the file at p lies in a package of another language that contained none of the packages in
+// r before the patch.
 func (r Reach) elsewhere(base View, p string) bool {
 	for dir := path.Dir(p); dir != "."; dir = path.Dir(dir) {
 		for root := range r {
@@ -162,8 +162,8 @@ func (r Reach) elsewhere(base View, p string) bool {
 	return false
 }
 
-// linked reports whether a symbolic link leads from one package to another, which
-// no text tells of. One that goes up and down again is taken for such.
+// linked reports whether a symbolic link leads from one package to another, which no text shows. A link that goes up
+// and down again counts as one.
 func (r Reach) linked(base View) bool {
 	return slices.ContainsFunc(base.Base.Entries, func(e workspace.Entry) bool {
 		if e.Kind != workspace.Symlink {
@@ -176,21 +176,21 @@ func (r Reach) linked(base View) bool {
 }
 
 var (
-	// upward matches a path that leads out of a directory, in whatever text.
+	// upward matches a path that leads out of a directory, in any text.
 	upward = lazyregexp.New(`(?:^|[^.\w])(\.\.(?:/[^"'\x60\s:;,)]*)?)(?:["'\x60\s:;,)]|$)`)
-	// between is what separates the parts of a path that is joined where it is used.
+	// between matches the separator in a path whose parts are joined where it is used.
 	between = lazyregexp.New(`["'\x60]\s*,\s*["'\x60]`)
 )
 
-// Above lists the packages that the text of the file at p leads to.
+// Above lists the packages that paths in the text of the file at p lead to.
 func (r Reach) Above(p string, text []byte) (found []string) {
 	for i, t := range [][]byte{text, between.ReplaceAll(text, []byte("/"))} {
 		for _, m := range upward.FindAllSubmatch(t, -1) {
-			// It is the first part of a path, or found below as well.
+			// It is the first part of a path, or it is found in the joined text as well.
 			if i == 0 && string(m[1]) == ".." {
 				continue
 			}
-			// What lies in no package is "", as in family.needs.
+			// A path in no package is "", as in Family.Needs.
 			root, ok := r.Owner(path.Join(path.Dir(p), string(m[1])))
 			if !ok {
 				root = ""

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Nearest is the closest of the roots at or above dir.
+// Nearest returns the closest of the roots at or above dir.
 //
-// The workspace itself is always a root, so there is one for every directory.
+// The workspace itself is always a root, so every directory has one.
 func Nearest[T any](roots map[string]T, dir string) string {
 	for {
 		if _, ok := roots[dir]; ok || dir == "." {
@@ -20,15 +20,15 @@ func Nearest[T any](roots map[string]T, dir string) string {
 	}
 }
 
-// Installed reports whether a directory is no place for projects of the workspace: it
-// holds what was installed, or what tests work on.
+// Installed reports whether a directory cannot hold projects of the workspace, because it holds installed packages or
+// files that tests work on.
 func Installed(dir string) bool {
 	return slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
 		return part[0] == '.' || slices.Contains([]string{"node_modules", "site-packages", "vendor", "testdata", "fixtures"}, part)
 	})
 }
 
-// Rooted makes roots of a list what nearest asks for.
+// Rooted converts a list of roots to the map that Nearest takes.
 func Rooted(roots []string) map[string]string {
 	set := map[string]string{}
 	for _, root := range roots {
@@ -37,7 +37,7 @@ func Rooted(roots []string) map[string]string {
 	return set
 }
 
-// InsideOf lists the roots inside one of them.
+// InsideOf lists the roots inside root.
 func InsideOf(roots []string, root string) (inner []string) {
 	for _, r := range roots {
 		if r != root && Below(r, root) {
@@ -47,12 +47,12 @@ func InsideOf(roots []string, root string) (inner []string) {
 	return inner
 }
 
-// OverRoots runs a tool in some of the roots of a workspace, one after the
-// other, and sums what it finds. A root's results are those of its own files: what
-// it says of another one's, which goes by another configuration, is left out.
+// OverRoots runs a tool in some of the roots of a workspace, one after the other, and sums up what it finds. A root's
+// results are those of its own files: what it reports in files of another root, which has another configuration, is
+// dropped.
 //
-// All of them have the time that one has. What keeps one root from being judged
-// stands in Roots, and hides nothing of the others; a root alone is Blocked.
+// All roots together have the time of one. What keeps a root from being judged is in Roots and hides nothing of the
+// others; with a single root it is in Blocked.
 func (b Bench) OverRoots(roots, run []string, do func(b Bench, root string) Outcome) Outcome {
 	all, total := Rooted(roots), Outcome{Roots: map[string]string{}}
 	deadline := time.Now().Add(b.Timeout)

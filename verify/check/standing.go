@@ -5,7 +5,7 @@ import "slices"
 // GateOwn stands for all gates that a workspace defines.
 const GateOwn = "own"
 
-// Among returns the checks of the gates that are asked, in their order; builtIn are the names of those that no workspace defines.
+// Among returns the checks in defs whose gates are in asked, in their order. builtIn are the names of the gates that no workspace defines.
 func Among(defs []Check, asked, builtIn []string) (list []Check) {
 	for _, def := range defs {
 		if slices.Contains(asked, def.Gate) || slices.Contains(asked, GateOwn) && !slices.Contains(builtIn, def.Gate) {
@@ -15,24 +15,24 @@ func Among(defs []Check, asked, builtIn []string) (list []Check) {
 	return list
 }
 
-// A Standing is what one check says of a workspace as it is, before any patch.
+// A Standing is what one check reports on a workspace as it is, before any patch.
 type Standing struct {
-	// Check is its name, as "ruff"; Gate.Name that of its gate, as "lint".
+	// Check is the check's name, such as "ruff"; Gate.Name is its gate's, such as "lint".
 	Check string
-	// Gate has all that the check found as new. Without a verdict nothing was judged.
+	// Gate has everything that the check found, as new. Without a verdict nothing was judged.
 	Gate Gate
-	// Skipped says why it does not apply or could not judge, "" where it judged.
+	// Skipped says why the check does not apply or could not judge; "" if it judged.
 	Skipped string
-	// Of a check of tests, how many passed, failed and were not run or not counted.
+	// Passed, Failed and Idle count, for a check of tests, those that passed, that failed, and that were not run or not counted.
 	Passed, Failed, Idle int
 	// Flaky are the tests that failed and then passed; they count as passed.
 	Flaky []string
 }
 
-// Flaky is the outcome of such a test.
+// Flaky is the outcome of a test that failed and then passed.
 const Flaky = "flaky"
 
-// NewStanding puts one together: g is the judgement next to nothing, skipped why there is none.
+// NewStanding returns the standing of def: g is its judgement without a baseline, and skipped is why there is none.
 func NewStanding(def Check, g Gate, skipped string, tests []TestResult) Standing {
 	g.Name = def.Gate
 	s := Standing{Check: def.Name, Gate: g, Skipped: skipped}
@@ -54,7 +54,7 @@ func NewStanding(def Check, g Gate, skipped string, tests []TestResult) Standing
 	return s
 }
 
-// Hidden returns it with its texts as hide returns them.
+// Hidden returns the standing with hide applied to its texts.
 func (s Standing) Hidden(hide func(string) string) Standing {
 	s.Gate = s.Gate.Hidden(hide)
 	if hide != nil {
@@ -67,8 +67,8 @@ func (s Standing) Hidden(hide func(string) string) Standing {
 	return s
 }
 
-// Asked returns an outcome in which every finding counts, whether or not the project asks for
-// its rule: the cache does not keep which those are.
+// Asked returns an outcome in which every finding counts, whether or not the project asks for its rule: the cache does
+// not record that.
 func (o Outcome) Asked() Outcome {
 	o.Findings = slices.Clone(o.Findings)
 	for i := range o.Findings {
@@ -83,7 +83,7 @@ type Skip struct {
 	Reason string `json:"reason"`
 }
 
-// Hidden returns the skip with its reason as hide returns it.
+// Hidden returns the skip with hide applied to its reason.
 func (s Skip) Hidden(hide func(string) string) Skip {
 	if hide != nil {
 		s.Reason = hide(s.Reason)

@@ -8,15 +8,14 @@ import (
 )
 
 const (
-	// maxLinks is how many links of a workspace are looked at.
+	// maxLinks bounds how many links of a workspace are examined.
 	maxLinks = 200
-	// maxHops is how many links of one path the kernel goes by.
+	// maxHops is how many links the kernel follows in one path.
 	maxHops = 40
 )
 
-// LoopsInside lists the links below a directory that lead back to where they lie. A tool
-// that goes by links finds all that lies there some 40 times over where there is one
-// such link, and with two of them more often than it could ever look.
+// LoopsInside lists the links below a directory that lead back to where they lie. A tool that follows links visits
+// everything there some 40 times if there is one such link, and with two of them more often than it could ever finish.
 func (v View) LoopsInside(dir string) (links []string) {
 	base := v.Base
 	for _, p := range Recall(v.Unpatched(), "loops", func() []string { return loops(base) }) {
@@ -27,9 +26,9 @@ func (v View) LoopsInside(dir string) (links []string) {
 	return links
 }
 
-// loops is View.LoopsInside of a whole workspace.
+// loops is View.LoopsInside for a whole workspace.
 func loops(m *workspace.Manifest) (links []string) {
-	// Where each link leads, and in their order.
+	// to maps each link to where it leads; all has the links in order.
 	to, all := map[string]string{}, []string{}
 	for _, e := range m.Entries {
 		if e.Kind != workspace.Symlink || len(all) == maxLinks {
@@ -39,7 +38,7 @@ func loops(m *workspace.Manifest) (links []string) {
 			to[e.Path], all = dir, append(all, e.Path)
 		}
 	}
-	// back reports whether who has come to dir gets to a link once more.
+	// back reports whether a walk from dir reaches link again.
 	var back func(dir, link string, been map[string]bool) bool
 	back = func(dir, link string, been map[string]bool) bool {
 		for _, next := range all {
@@ -61,8 +60,8 @@ func loops(m *workspace.Manifest) (links []string) {
 	return links
 }
 
-// resolve follows every link of a path in the workspace. It reports false for one that
-// leads out of it or nowhere.
+// resolve follows every link of a path in the workspace. It reports false if the path leads out of the workspace or
+// nowhere.
 func resolve(m *workspace.Manifest, p string) (to string, inside bool) {
 	to = "."
 	todo := strings.Split(p, "/")

@@ -11,41 +11,39 @@ import (
 
 // A TestResult is how one test, or one module that could not be collected, ended.
 type TestResult struct {
-	// The node ID of pytest, "tests/test_a.py::test_b[1]".
+	// ID is the node ID of pytest, "tests/test_a.py::test_b[1]".
 	ID string `json:"id"`
-	// One of passed, failed, error, skipped, xfailed; no other is accepted.
+	// Outcome is passed, failed, error, skipped or xfailed; no other value is accepted.
 	Outcome string `json:"outcome"`
-	// Where it failed, which may lie in the code under test.
+	// File and Line are where it failed, possibly in the code under test.
 	File    string `json:"file,omitempty"`
 	Line    int    `json:"line,omitempty"`
 	Message string `json:"message,omitempty"`
-	// It fails because of the tests in it, which tell why themselves.
+	// Within says that it fails because of the tests in it, which report the reason themselves.
 	Within bool `json:"within,omitempty"`
 }
 
 // Bad reports whether the test counts as failing.
 func (t TestResult) Bad() bool { return t.Outcome == "failed" || t.Outcome == "error" }
 
-// Skipped reports whether the test's assertions did not count, be it that it was
-// not run or that it was expected to fail.
+// Skipped reports whether the test's assertions did not count because it was not run or was expected to fail.
 func (t TestResult) Skipped() bool { return t.Outcome == "skipped" || t.Outcome == "xfailed" }
 
-// Ran reports whether the assertions of a test counted, whatever came of them. A
-// module that was not collected has none.
+// Ran reports whether a test's assertions counted, whatever their result. A module that was not collected has none.
 func (t TestResult) Ran() bool { return !t.Skipped() && strings.Contains(t.ID, "::") }
 
-// A Witness is what came of the tests of the gate's own that ran among those of one place, a file
-// or a package: how many of them had to fail and how many to pass, and what they were told as.
+// A Witness says how the gate's own tests ended that ran among the tests of one place, a file or a package: how many
+// had to fail and how many had to pass, and how they were reported.
 type Witness struct {
 	Place string `json:"place"`
-	// Use tells the runs of one place by several commands apart; "" for the first.
+	// Use tells apart runs of one place by several commands; "" for the first.
 	Use     string `json:"use,omitempty"`
 	Failing int    `json:"failing"`
 	Passing int    `json:"passing"`
-	// Of Failing, those that are told as passed; of Passing, those that are told as failed.
+	// Passed counts those of Failing that are reported as passed; Failed those of Passing that are reported as failed.
 	Passed int `json:"passed,omitempty"`
 	Failed int `json:"failed,omitempty"`
-	// Of both, those that did not run, or whose assertions did not count.
+	// Missing counts those of both that did not run or whose assertions did not count.
 	Missing int `json:"missing,omitempty"`
 }
 
@@ -55,36 +53,35 @@ func (w Witness) AsDrawn() bool { return w.Passed == 0 && w.Failed == 0 && w.Mis
 // Absent reports whether none of them ran.
 func (w Witness) Absent() bool { return w.Missing == w.Failing+w.Passing }
 
-// Unlike reports whether they ended as the tests of an honest runner do not: one that had to fail is
-// told as passed, or all that had to pass as failed. A single one may be marked by its name.
+// Unlike reports whether they ended as they do not in an honest runner: a test that had to fail is reported as passed,
+// or all that had to pass as failed. A single one may have been marked because of its name.
 func (w Witness) Unlike() bool { return w.Passed > 0 || w.Failed > 0 && w.Failed == w.Passing }
 
-// A TestRun is what the recorder wrote of one run of pytest. Until it is checked
-// by trouble it is only a claim.
+// A TestRun is what the recorder wrote about one run of pytest. It is only a claim until trouble in package python has
+// checked it.
 type TestRun struct {
-	// In the order of the record.
+	// Results is in the order of the record.
 	Results []TestResult
-	// How many tests pytest announced, and how many have a result.
+	// Collected is how many tests pytest announced, and Ran how many have a result.
 	Collected, Ran int
-	// What runs the tests and was the workspace's own, as the recorder names it.
+	// Altered has what runs the tests and came from the workspace, as the recorder names it.
 	Altered []string
-	// The test that began and has no result, "" for none.
+	// Running is the test that began and has no result, "" for none.
 	Running string
-	// The last record is there, with the status that the session ended with.
+	// Finished says that the last record is present, with the session's exit status in Status.
 	Finished bool
 	Status   int
 }
 
-// outcomes are the ends that each kind of record may tell. Another word would be
-// neither a failure nor a pass, and so hide that a test is gone.
+// outcomes are the endings that each kind of record may report. Any other word would be neither a failure nor a pass,
+// and would hide that a test is gone.
 var outcomes = map[string][]string{
 	"collect": {"error", "skipped"},
 	"test":    {"passed", "failed", "error", "skipped", "xfailed"},
 }
 
-// ParseRecord reads the recorder's lines. Test code shares the recorder's
-// process, so nothing here is trusted beyond its form. An incomplete last line
-// is what a killed session leaves, and no error.
+// ParseRecord reads the recorder's lines. Test code shares the recorder's process, so nothing here is trusted beyond
+// its form. An incomplete last line is what a killed session leaves and is not an error.
 func ParseRecord(data []byte) (TestRun, error) {
 	var s TestRun
 	started := ""
@@ -102,7 +99,7 @@ func ParseRecord(data []byte) (TestRun, error) {
 			}
 			return s, fmt.Errorf("line %q: %w", Shorten(string(line)), err)
 		}
-		// pytest is done with everything then: who writes now is somebody else.
+		// pytest has finished everything at that point: any further record comes from other code.
 		if s.Finished {
 			return s, fmt.Errorf("something follows its end")
 		}
@@ -134,7 +131,7 @@ func ParseRecord(data []byte) (TestRun, error) {
 	return s, nil
 }
 
-// Summary counts the results for people.
+// Summary returns the counts of the results for display.
 func (s TestRun) Summary() string {
 	count := map[string]int{}
 	for _, r := range s.Results {

@@ -2,26 +2,23 @@ package check
 
 import "path"
 
-// Tools are where the gates' programs lie in the toolchain image. Absolute
-// paths, because a workspace may hold a file of any name and could set PATH for
-// nobody but itself.
+// Tools has the paths of the gates' programs in the toolchain image. They are absolute, because a workspace may hold a
+// file of any name, and its PATH must affect only itself.
 type Tools struct {
-	// The tools as the distribution installs them. Env finds a configured
-	// command in the box's PATH.
+	// These are the tools as the distribution installs them. Env finds a configured command in the box's PATH.
 	Ruff, Mypy, Ty, Python, Node, Env, Shellcheck, Gofmt string
-	// The node that starts fastest, for what is none of the workspace's: the project's own scripts, and pyright.
+	// OwnNode is the node that starts fastest, for programs that are not the workspace's: the agent's own scripts, and pyright.
 	OwnNode string
-	// The directory of the packages of npm, and one of them.
+	// Packages is the directory of the npm packages, Pyright one of them.
 	Packages, Pyright string
-	// The project's own scripts, which the image carries. Go runs a command of Go
-	// with its caches and variables.
+	// These are the agent's own scripts in the image. Go runs a go command with its caches and variables.
 	Syntax, Tests, Trace, Types, Plugins, Links, Go string
-	// Those for JavaScript and TypeScript, and what biome goes by where the
-	// workspace says nothing.
+	// These are the scripts for JavaScript and TypeScript, and the configuration that biome uses if the workspace has
+	// none.
 	Script, NodeReporter, VitestFaults, MochaReport, NodeLines, NodeLinesReport, ConfigLoads, Biome string
 }
 
-// Path is the search path by which `env node` finds the node of t, "" where the image's own does.
+// Path returns the search path on which `env node` finds the node of t, or "" if that is the image's own.
 func (t Tools) Path() string {
 	if t.Node == "" || t.Node == Toolchain.Node {
 		return ""

@@ -12,24 +12,23 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A View is the workspace as one side of a comparison sees it: the base, or the
-// base with the candidate's changes over it. It reads through the manifest, which
-// checks every byte against what was scanned: a file that the user edits
-// meanwhile is an error, not another text.
+// A View is the workspace as one side of a comparison sees it: the base, or the base with the candidate's changes
+// applied. It reads through the manifest, which checks every byte against the scan: a file that the user edits in the
+// meantime is an error, not a different text.
 type View struct {
 	Base *workspace.Manifest
-	// By path after the change; empty for the base.
+	// Changed is by path after the change; empty for the base.
 	Changed map[string]workspace.Change
-	// Paths of the base that are deleted or renamed away.
+	// Gone has the paths of the base that are deleted or renamed.
 	Gone map[string]bool
-	// What was found out about it. All views of one base share that base's.
+	// memo keeps what was found out about the view. All views of a base itself share the memo of that base.
 	memo *workspace.Memo
 }
 
-// A question is what a memo is asked about a view.
+// A question is the key of a memo entry about a view.
 type question string
 
-// NewView lays cs over base. An empty changeset gives the base itself.
+// NewView applies cs to base. An empty changeset gives the base itself.
 func NewView(base *workspace.Manifest, cs workspace.Changeset) View {
 	if len(cs.Changes) == 0 {
 		return OnBase(base)
@@ -48,16 +47,16 @@ func NewView(base *workspace.Manifest, cs workspace.Changeset) View {
 	return v
 }
 
-// OnBase is the base alone.
+// OnBase returns the view of the base alone.
 func OnBase(base *workspace.Manifest) View { return View{Base: base, memo: base.Memo()} }
 
-// Recall is workspace.Recall for what cannot go wrong.
+// Recall is workspace.Recall for a computation that cannot fail.
 func Recall[T any](v View, q question, find func() T) T {
 	value, _ := workspace.Recall(v.memo, q, func() (T, error) { return find(), nil })
 	return value
 }
 
-// Unpatched is the base alone; the view itself where there is none, as in a proof.
+// Unpatched returns the view of the base alone, or v itself if there is no base, as in a proof.
 func (v View) Unpatched() View {
 	if len(v.Base.Entries) == 0 {
 		return v
@@ -65,8 +64,7 @@ func (v View) Unpatched() View {
 	return OnBase(v.Base)
 }
 
-// Paths lists the regular files, sorted. The list is everybody's: who changes it
-// clones it first.
+// Paths lists the regular files, sorted. The list is shared: a caller that changes it must clone it first.
 func (v View) Paths() []string {
 	return Recall(v, "paths", func() []string {
 		list := make([]string, 0, len(v.Base.Entries)+len(v.Changed))
@@ -75,7 +73,7 @@ func (v View) Paths() []string {
 				list = append(list, e.Path)
 			}
 		}
-		// What comes last of a sorted list is soon in its place.
+		// Sorting is fast, since only the end of the list is out of order.
 		list = slices.AppendSeq(list, maps.Keys(v.Changed))
 		slices.Sort(list)
 		return list
@@ -87,12 +85,12 @@ func (v View) Has(p string) bool {
 	if _, ok := v.Changed[p]; ok {
 		return true
 	}
-	// Links are none: they are not followed, so what they lead to is not read.
+	// Links do not count: they are not followed, so what they lead to is not read.
 	e, ok := v.Base.Lookup(p)
 	return ok && e.Kind == workspace.File && !v.Gone[p]
 }
 
-// A Search looks for the first file, by its place, with something in its text.
+// A Search looks for the first file, in Order, whose text matches.
 type Search struct {
 	What  question
 	Among func(p string) bool
@@ -100,8 +98,8 @@ type Search struct {
 	Match func(data []byte) bool
 }
 
-// First returns the path of that file, "" for none. It may read every file, so what the
-// base holds is found once, and only what a patch touched is looked at beside that.
+// First returns the path of that file, "" for none. It may read every file, so the result for the base is computed
+// once, and then only the files that a patch touched are examined besides it.
 func (v View) First(s Search) (string, error) {
 	if len(v.Changed)+len(v.Gone) == 0 {
 		return workspace.Recall(v.memo, s.What, func() (string, error) { return v.look(s, slices.Clone(v.Paths())) })
@@ -117,7 +115,7 @@ func (v View) First(s Search) (string, error) {
 	return found, err
 }
 
-// look reads files until it has found one.
+// look reads files until one matches.
 func (v View) look(s Search, paths []string) (string, error) {
 	paths = slices.DeleteFunc(paths, func(p string) bool { return !s.Among(p) })
 	slices.SortFunc(paths, s.Order)
@@ -138,8 +136,8 @@ func (v View) HasDir(dir string) bool {
 	return slices.ContainsFunc(v.Paths(), func(p string) bool { return strings.HasPrefix(p, dir+"/") })
 }
 
-// Read returns the bytes of the file at p, from the changeset if it writes the
-// file and from the host otherwise. Nothing is executed or followed.
+// Read returns the bytes of the file at p, from the changeset if it writes the file and otherwise from the host. It
+// neither executes nor follows anything.
 func (v View) Read(p string) ([]byte, error) {
 	if c, ok := v.Changed[p]; ok {
 		return c.After, nil
@@ -150,8 +148,7 @@ func (v View) Read(p string) ([]byte, error) {
 	return v.Base.ReadFile(p)
 }
 
-// Executable returns the text of the file at p if it may be started and is not
-// too large for a script, and nothing otherwise.
+// Executable returns the text of the file at p if it is executable and not too large for a script, and nil otherwise.
 func (v View) Executable(p string) ([]byte, error) {
 	if c, ok := v.Changed[p]; ok {
 		if c.Mode&0o111 == 0 {
@@ -165,7 +162,7 @@ func (v View) Executable(p string) ([]byte, error) {
 	return v.Read(p)
 }
 
-// Ends reports whether the workspace holds a file with one of some endings.
+// Ends reports whether the workspace holds a file with one of the given extensions.
 func (v View) Ends(with []string) bool {
 	there := Recall(v, "endings", func() map[string]bool {
 		set := map[string]bool{}
@@ -180,14 +177,13 @@ func (v View) Ends(with []string) bool {
 // Python reports whether the workspace holds a Python source file.
 func (v View) Python() bool { return v.Ends([]string{".py", ".pyi"}) }
 
-// IsPython reports whether the tools take p for Python by its name.
+// IsPython reports whether the tools treat p as Python by its name.
 func IsPython(p string) bool {
 	ext := path.Ext(p)
 	return ext == ".py" || ext == ".pyi"
 }
 
-// Missed reports whether a finding lacks its line because its file is not on the
-// host any more as it was scanned.
+// Missed reports whether a finding lacks its line because its file is no longer on the host as it was scanned.
 func (v View) Missed(found []Finding) bool {
 	looked := map[string]bool{} // many findings may be of blank lines
 	return slices.ContainsFunc(found, func(f Finding) bool {
@@ -201,8 +197,7 @@ func (v View) Missed(found []Finding) bool {
 	})
 }
 
-// Relative turns a path that a tool printed into one relative to the
-// workspace in the box; "" when it is elsewhere.
+// Relative turns a path that a tool printed into one relative to the workspace in the box; "" if it is elsewhere.
 func Relative(p, root string) string {
 	if p == "" {
 		return ""
@@ -210,7 +205,7 @@ func Relative(p, root string) string {
 	if !path.IsAbs(p) {
 		p = path.Join(root, p)
 	}
-	// Clean first: a ".." behind the root must not pass for a file below it.
+	// Clean first: a path with ".." after the root must not count as below it.
 	rel, ok := strings.CutPrefix(path.Clean(p), root+"/")
 	if !ok {
 		return ""
@@ -218,7 +213,7 @@ func Relative(p, root string) string {
 	return rel
 }
 
-// Text is a file of the view, "" when it is not there or cannot be read.
+// Text returns the text of a file in the view, or "" if it does not exist or cannot be read.
 func (v View) Text(p string) string {
 	if !v.Has(p) {
 		return ""
@@ -231,9 +226,9 @@ func (v View) Text(p string) string {
 	return string(data)
 }
 
-// MostFollowed bounds how many files of a workspace are followed from configuration.
+// MostFollowed bounds how many files of a workspace are followed from its configuration.
 const MostFollowed = 200
 
-// maxScript is the size in bytes up to which a file without an extension is
-// looked into: a program is not a script.
+// maxScript is the size in bytes up to which a file without an extension is examined: a compiled program is not a
+// script.
 const maxScript = 1 << 20

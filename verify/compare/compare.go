@@ -1,9 +1,7 @@
-// Package compare holds what a check found with a patch against what it found without it,
-// and judges the difference: which findings and test results are new, which were there
-// before and which are gone. It owns the rules by which two findings are one, in spite of
-// renames and of lines that moved, and the rules of the tests gate. It refuses to blame a
-// patch for what was there before it, it runs nothing, and what it judges is one check of
-// one candidate: what becomes of that, package verify decides.
+// Package compare compares what a check found with a patch to what it found without it and judges the difference: which
+// findings and test results are new, which are old, and which are gone. It owns the rules by which two findings are the
+// same in spite of renames and moved lines, and the rules of the tests gate. It refuses to blame a patch for what was
+// there before, and it runs nothing. It judges one check of one candidate; package verify decides what follows.
 package compare
 
 import (
@@ -12,20 +10,17 @@ import (
 	"agent/verify/check"
 )
 
-// A findingKey is what makes two findings equal across a patch.
-// The column is left out, because it changes with the indentation, and the line,
-// because it changes with everything above.
+// A findingKey determines whether two findings are equal across a patch. It leaves out the column, which changes with
+// the indentation, and the line, which changes with every edit above.
 type findingKey struct{ rule, file, message, source string }
 
-// ofWorkspace names the rules that tell a fact of the whole workspace: that a
-// module is not installed, in the words of mypy, pyright and ty, and that a name
-// comes from somewhere out of sight.
+// ofWorkspace has the rules that state a fact about the whole workspace: that a module is not installed, as mypy,
+// pyright and ty report it, or that a name comes from somewhere out of sight.
 var ofWorkspace = map[string]bool{
 	"import-not-found": true, "reportMissingImports": true, "unresolved-import": true, "undeclared-name": true,
 }
 
-// key gives the identity of a finding. That a module is not installed is one
-// fact, however many files import it.
+// key returns the identity of a finding. A module that is not installed is one fact, however many files import it.
 func key(f check.Finding) findingKey {
 	if ofWorkspace[f.Rule] {
 		return findingKey{rule: f.Rule, message: f.Message}
@@ -33,9 +28,8 @@ func key(f check.Finding) findingKey {
 	return findingKey{f.Rule, f.File, check.Unplaced(f.Message), f.Source}
 }
 
-// Findings tells what of the candidate's findings is new, how many were there
-// before, and how many of the baseline's are gone. Equal findings count as
-// often as they occur.
+// Findings returns which of the candidate's findings are new, how many were there before, and how many of the
+// baseline's are gone. Equal findings count as often as they occur.
 func Findings(base, cand []check.Finding, d check.Diff) (fresh []check.Finding, old, fixed int) {
 	// A multiset: each finding of the baseline excuses one of the candidate.
 	left := map[findingKey][]check.Finding{}
@@ -49,15 +43,15 @@ func Findings(base, cand []check.Finding, d check.Diff) (fresh []check.Finding, 
 		absent[k] = ofWorkspace[f.Rule]
 	}
 	excused := make([]bool, len(cand))
-	// Of equal findings those are excused first that stand where the patch wrote
-	// nothing: what is shown is the line that it brought.
+	// Among equal findings, those on lines that the patch did not write are excused first, so that the report shows the
+	// line that the patch introduced.
 	for _, written := range []bool{false, true} {
 		for i, f := range cand {
 			if wrote(d, f) != written {
 				continue
 			}
 			k := key(f)
-			// The order matters: counted first, so that fixed is right as well.
+			// The order matters: count first, so that fixed is also right.
 			if excused[i] = len(left[k]) > 0 || absent[k]; excused[i] {
 				left[k] = left[k][min(1, len(left[k])):]
 				old++
@@ -77,9 +71,8 @@ func Findings(base, cand []check.Finding, d check.Diff) (fresh []check.Finding, 
 	return sameplace(d, fresh, gone, old)
 }
 
-// reworded reports whether a finding is one of the baseline on a line that the patch did
-// not touch, at the same place, whose message differs in nothing but types: what the
-// line itself names is in both.
+// reworded reports whether a finding f equals a baseline finding g on a line that the patch did not touch, at the same
+// place, with a message that differs only in types: both messages name the same symbols of the line.
 func reworded(d check.Diff, f, g check.Finding) bool {
 	if f.Source == "" || g.Rule != f.Rule || g.File != f.File || g.Source != f.Source || ofWorkspace[f.Rule] || wrote(d, f) {
 		return false
@@ -98,7 +91,7 @@ func reworded(d check.Diff, f, g check.Finding) bool {
 		slices.Equal(symbols(before, f.Source), symbols(after, f.Source))
 }
 
-// symbols are the names that a message quotes and that stand in the source line.
+// symbols returns the names that a message quotes and that occur in the source line.
 func symbols(message, source string) (names []string) {
 	there := identifier.FindAllString(source, -1)
 	for _, text := range quoted.FindAllString(message, -1) {
@@ -111,14 +104,13 @@ func symbols(message, source string) (names []string) {
 	return names
 }
 
-// wrote reports whether a finding stands on a line that the patch wrote.
+// wrote reports whether a finding is on a line that the patch wrote.
 func wrote(d check.Diff, f check.Finding) bool {
 	return slices.ContainsFunc(d.Hunks[f.File], func(r check.Region) bool { return f.Line >= r.NewFrom && f.Line < r.NewTo })
 }
 
-// sameplace takes back the findings that stand in a rewritten place which had
-// the same finding before it was rewritten: the source line differs, the
-// trouble is old.
+// sameplace removes from fresh the findings in a rewritten place that had the same finding before the rewrite: the
+// source line differs, but the fault is old.
 func sameplace(d check.Diff, fresh, gone []check.Finding, old int) ([]check.Finding, int, int) {
 	var kept []check.Finding
 	for _, f := range fresh {
@@ -127,18 +119,18 @@ func sameplace(d check.Diff, fresh, gone []check.Finding, old int) ([]check.Find
 			kept = append(kept, f)
 			continue
 		}
-		// Each excuses one finding only. The copy leaves the caller's slice alone.
+		// Each excuses only one finding. The copy leaves the caller's slice unchanged.
 		gone = append(gone[:i:i], gone[i+1:]...)
 		old++
 	}
 	return kept, old, len(gone)
 }
 
-// twin finds f's equal among the findings that are gone, at the place that f's
-// own line was rewritten from, or in other words where nothing was rewritten; -1 for none.
+// twin returns the index in gone of the finding that equals f, at the place that f's line was rewritten from, or with
+// different words where nothing was rewritten; -1 if there is none.
 func twin(d check.Diff, f check.Finding, gone []check.Finding) int {
-	// Only within one rewritten place: the same message elsewhere in the file
-	// is new trouble, even when another of its kind has gone.
+	// Only within one rewritten place: the same message elsewhere in the file is a new fault, even if another of its
+	// kind is gone.
 	if i := slices.IndexFunc(gone, func(g check.Finding) bool { return reworded(d, f, g) }); i >= 0 {
 		return i
 	}
@@ -155,12 +147,11 @@ func twin(d check.Diff, f check.Finding, gone []check.Finding) int {
 	return -1
 }
 
-// MaxOld is how many old findings of one gate are listed. An old code base has
-// thousands, which say nothing about the patch.
+// MaxOld is how many old findings of one gate are listed. An old code base has thousands, which say nothing about the
+// patch.
 const MaxOld = 100
 
-// stale lists the first findings of a candidate that are not among fresh, which
-// Findings has taken from them in their order.
+// stale lists the first findings of a candidate that are not in fresh. Findings took those from cand in their order.
 func stale(cand, fresh []check.Finding) []check.Finding {
 	list := []check.Finding{}
 	for _, f := range cand {
@@ -177,12 +168,11 @@ func stale(cand, fresh []check.Finding) []check.Finding {
 	return list
 }
 
-// RuleBlocked is the rule of a tool that a patch keeps from judging.
+// RuleBlocked is the rule of the finding that a patch keeps a tool from judging.
 const RuleBlocked = "blocked"
 
-// JudgeFindings is the judgement of the static gates: any new finding fails.
-// There are no warnings: what a workspace does not want to hear it switches off
-// in its configuration, at the base revision.
+// JudgeFindings is the judgement of the static gates: any new finding fails. There are no warnings: a workspace
+// switches off unwanted rules in its configuration, at the base revision.
 func JudgeFindings(base, cand check.Outcome, d check.Diff) check.Gate {
 	g := check.GateOf("", cand)
 	if g.Verdict != "" {
@@ -197,8 +187,7 @@ func JudgeFindings(base, cand check.Outcome, d check.Diff) check.Gate {
 	g.Findings, g.Old, g.Fixed = append(g.Findings, fresh...), old, fixed
 	g.OldFindings = stale(cand.Findings, fresh)
 	g.Verdict = check.Pass
-	// A tool that the patch keeps from judging has found nothing, which is not
-	// the same as that there is nothing to find.
+	// A tool that the patch keeps from judging has found nothing, but that does not mean that there is nothing to find.
 	if cand.Blocked != "" && len(fresh) == 0 && base.Blocked == "" {
 		g.Findings = append(g.Findings, check.Finding{Rule: RuleBlocked, Message: cand.Blocked})
 	}

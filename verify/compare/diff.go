@@ -9,8 +9,8 @@ import (
 	"agent/verify/check"
 )
 
-// NewDiff describes cs, as it lies over the base in v. It costs one line
-// difference for each touched file; everything else is looked up.
+// NewDiff describes cs applied to the base in v. It computes one line difference for each touched file; everything else
+// is a lookup.
 func NewDiff(cs workspace.Changeset, v check.View) check.Diff {
 	d := check.Diff{
 		Moved: renames(cs), Deleted: map[string]bool{}, Touched: map[string]bool{},
@@ -18,7 +18,7 @@ func NewDiff(cs workspace.Changeset, v check.View) check.Diff {
 	}
 	for _, c := range cs.Changes {
 		addNames(d.Names, c)
-		// A rename is no deletion: findings and tests follow it.
+		// A rename is not a deletion: findings and tests follow it.
 		if c.Op == workspace.Delete {
 			d.Deleted[c.Path] = true
 			continue
@@ -37,7 +37,7 @@ func Regions(before, after []byte) []check.Region {
 	shift := 0 // lines that the text has grown by so far
 	for _, e := range udiff.Lines(string(before), string(after)) {
 		removed := bytes.Count(before[e.Start:e.End], []byte("\n"))
-		// The difference is in whole lines, so only the last can lack its end.
+		// The difference consists of whole lines, so only the last can lack its newline.
 		if e.End > e.Start && before[e.End-1] != '\n' {
 			removed++ // a last line without a newline
 		}
@@ -49,7 +49,7 @@ func Regions(before, after []byte) []check.Region {
 	return list
 }
 
-// countLines counts lines, a last one without a newline included.
+// countLines counts lines, including a last one without a newline.
 func countLines(text string) int {
 	n := bytes.Count([]byte(text), []byte("\n"))
 	if text != "" && text[len(text)-1] != '\n' {

@@ -8,12 +8,12 @@ import (
 	"agent/verify/check"
 )
 
-// generated matches what runners and loops put into the names of tests: parameters, addresses, and
-// numbers of cases, of subtests and of repetitions.
+// generated matches what runners and loops put into the names of tests: parameters, addresses, and numbers of cases,
+// subtests and repetitions.
 var generated = lazyregexp.New(`\[.*\]$|\b0x[0-9a-fA-F]+|\d+`)
 
-// GroupOf is the name of a test without what is generated in it. Tests of one group have the
-// same text, and which of them is which may change with a line above.
+// GroupOf returns the name of a test without its generated parts. Tests in one group have the same text, and an edit
+// above may change which of them is which.
 func GroupOf(id string) string {
 	file, name, isTest := strings.Cut(id, "::")
 	if !isTest {
@@ -22,12 +22,11 @@ func GroupOf(id string) string {
 	return file + "::" + generated.ReplaceAllString(name, "N")
 }
 
-// surroundings is what tests of the baseline say of the machine.
+// surroundings is what the baseline's tests reveal about the machine.
 type surroundings struct {
-	// missed has how tests ended that could not begin, for want of a fixture, a module or a
-	// service, in the words of whoever missed it.
+	// missed has the messages of tests that could not begin because they lacked a fixture, a module or a service.
 	missed map[string]bool
-	// places are the files of all tests and their folders, by their names now.
+	// places has the files of all tests and their directories, by their current names.
 	places map[string]bool
 }
 
@@ -43,21 +42,21 @@ func newSurroundings(d check.Diff, base []check.TestResult) surroundings {
 	return s
 }
 
-// lack reports whether a test could not begin, for want of what tests of the baseline missed too.
-// A file or package that does not load takes its tests with it, so one that had some lacks nothing.
+// lack reports whether a test could not begin because it lacks what tests of the baseline also lacked. A file or
+// package that does not load takes its tests with it, so one that had tests lacks nothing.
 func (s surroundings) lack(r check.TestResult) bool {
 	return r.Outcome == "error" && s.missed[check.Unplaced(r.Message)] && !s.places[r.ID]
 }
 
-// fresh counts the tests of a candidate that the baseline does not have: those that pass, by
-// group and in the files that the patch wrote, and those that cannot begin here, by file.
+// fresh counts the candidate's tests that the baseline does not have: those that pass, by group and in the files that
+// the patch wrote, and those that cannot begin in the box, by file.
 type fresh struct {
 	byGroup map[string]int
 	written int
 	idle    map[string]int
 }
 
-// newFresh counts them; before has the tests of the baseline under the names that they would have now.
+// newFresh counts them; before has the tests of the baseline under their current names.
 func newFresh(d check.Diff, env surroundings, before map[string]check.TestResult, cand []check.TestResult) *fresh {
 	f := &fresh{byGroup: map[string]int{}, idle: map[string]int{}}
 	for _, r := range cand {
@@ -79,7 +78,7 @@ func newFresh(d check.Diff, env surroundings, before map[string]check.TestResult
 	return f
 }
 
-// replaced reports whether a test that is gone has come back within its group, and counts it.
+// replaced reports whether a test that is gone has a replacement in its group, and uses that up.
 func (f *fresh) replaced(d check.Diff, id string) bool {
 	group := GroupOf(id)
 	if f.byGroup[group] == 0 {
@@ -92,7 +91,7 @@ func (f *fresh) replaced(d check.Diff, id string) bool {
 	return true
 }
 
-// unable reports whether a file has a new test that cannot begin here, and counts it.
+// unable reports whether a file has a new test that cannot begin in the box, and uses that up.
 func (f *fresh) unable(file string) bool {
 	if f.idle[file] == 0 {
 		return false
@@ -101,9 +100,9 @@ func (f *fresh) unable(file string) bool {
 	return true
 }
 
-// Successors tells which tests may stand in the place of one that is gone: those that pass in
-// cand and that base does not have, of its group or, without any, of its file, or where no test is left in that, of those that the
-// patch wrote.
+// Successors returns a function that lists the tests that may replace one that is gone. They pass in cand and are not
+// in base. They are the tests of its group; if there are none, those of its file; or, if that file has no tests left,
+// those that the patch wrote.
 func Successors(d check.Diff, base, cand []check.TestResult) func(id string) []string {
 	known := map[string]bool{}
 	for _, r := range base {

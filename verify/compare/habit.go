@@ -6,8 +6,8 @@ import (
 	"agent/verify/check"
 )
 
-// annotating names the rules of type checkers that ask for annotations, or for more exact ones: what breaks them need not be a
-// fault. Those of mypy are of its page of optional checks, those of pyright are off but in its strict mode.
+// annotating has the rules of type checkers that ask for annotations, or for more exact ones: code that breaks them need not be
+// faulty. Those of mypy are on its page of optional checks; those of pyright are on only in its strict mode.
 var annotating = map[string]bool{
 	"no-untyped-def": true, "no-untyped-call": true, "untyped-decorator": true, "type-arg": true, "no-any-return": true, "no-any-unimported": true,
 	"no-any-expr": true, "no-any-decorated": true, "no-any-explicit": true, "no-any-generics": true,
@@ -15,8 +15,8 @@ var annotating = map[string]bool{
 	"reportUnknownVariableType": true, "reportUnknownMemberType": true, "reportUnknownArgumentType": true, "reportUnknownLambdaType": true,
 }
 
-// habit reports which findings ask for annotations where the project keeps to no such rule, whatever its configuration says: the
-// same file breaks it without the patch, or one beside a file that the patch brings.
+// habit reports which findings ask for annotations although the project does not follow that rule, whatever its configuration
+// says: the same file breaks it without the patch or, for a file that the patch adds, another file in its directory does.
 func habit(base []check.Finding, d check.Diff) func(f check.Finding) bool {
 	type place struct{ rule, at string }
 	broken, known := map[place]bool{}, map[string]bool{}

@@ -9,9 +9,9 @@ import (
 	"agent/verify/check"
 )
 
-// Lines returns the lines of the text after a change that the change wrote, counted from 1 and
-// without those that hold nothing but comments. Where lines only went, these are their
-// neighbours: what stands there now is what the change made. A file that moved as it was has none.
+// Lines returns the lines that a change wrote, counted from 1 in the text after it, without those that hold only
+// comments. Where lines were only removed, it returns their neighbours: the text there now is what the change made. A
+// file that moved unchanged has none.
 func Lines(c workspace.Change) (list []int) {
 	if c.Op == workspace.Delete {
 		return nil
@@ -50,7 +50,7 @@ func Lines(c workspace.Change) (list []int) {
 	return slices.Compact(list)
 }
 
-// codeLines says of each line of a text whether it holds more than comments.
+// codeLines reports for each line of a text whether it holds more than comments.
 func codeLines(l *lang.Language, text []byte) (code []bool) {
 	for _, line := range l.Lex(string(text)) {
 		code = append(code, line.Inside || strings.TrimSpace(line.Code) != "")
@@ -58,11 +58,10 @@ func codeLines(l *lang.Language, text []byte) (code []bool) {
 	return code
 }
 
-// at reports whether line n, counted from 1, is in a list and true there.
+// at reports whether line n, counted from 1, exists in code and is true.
 func at(code []bool, n int) bool { return n > 0 && n <= len(code) && code[n-1] }
 
-// Kept returns the lines that stand in the text before a change and in that after it: their numbers before, in order, and
-// those of the same lines after.
+// Kept returns the lines that a change left unchanged: their numbers before it, in order, and their numbers after it.
 func Kept(c workspace.Change) (before, after []int) {
 	o, n := 1, 1
 	for _, r := range append(Regions(c.Before, c.After), check.Region{NewFrom: countLines(string(c.After)) + 1}) {

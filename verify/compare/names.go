@@ -12,13 +12,13 @@ import (
 
 var (
 	identifier = lazyregexp.New(`[A-Za-z_]\w*`)
-	// heading matches the first line of a definition, which a change inside it alters.
+	// heading matches the first line of a definition. A change inside the definition also alters what that line names.
 	heading = lazyregexp.New(`^(?:(?:async|export|default|public|private|protected|static)\s+)*(?:def|class|func|function|interface|type|struct|enum)\b`)
 	given   = lazyregexp.New(`\b(?:def|class|import|as|for|func|function|let|const|var)\s+(\w+)|(\w+)\s*(?::|=(?:[^=]|$)|:=)`)
 	quoted  = lazyregexp.New("\"[^\"]*\"|'[^']*'|`[^`]*`|“[^”]*”")
 )
 
-// addNames adds the names of a file that comes, goes or moves: others import it by these.
+// addNames adds the names of a file that is added, removed or moved: others import it by these names.
 func addNames(names map[string]bool, c workspace.Change) {
 	if c.Op == workspace.Modify {
 		return
@@ -30,9 +30,8 @@ func addNames(names map[string]bool, c workspace.Change) {
 	}
 }
 
-// addDefinitions adds the names in the places that a change rewrote, and those of the
-// definitions around them: who calls a function is told of its name, not of the
-// argument that is new.
+// addDefinitions adds the names in the places that a change rewrote, and those of the definitions around them: a
+// finding at a caller mentions the name of the function, not its new argument.
 func addDefinitions(d check.Diff, c workspace.Change, places []check.Region) {
 	before, after := strings.Split(string(c.Before), "\n"), strings.Split(string(c.After), "\n")
 	for _, r := range places {
@@ -46,20 +45,19 @@ func addDefinitions(d check.Diff, c workspace.Change, places []check.Region) {
 	}
 }
 
-// part is lines [from, to), from 0, as far as there are any.
+// part returns lines [from, to), counted from 0, as far as they exist.
 func part(lines []string, from, to int) []string {
 	from = min(max(from, 0), len(lines))
 	return lines[from:min(max(to, from), len(lines))]
 }
 
-// addLines adds the names in lines [from, to), from 0, and those of the definitions
-// around them.
+// addLines adds the names in lines [from, to), counted from 0, and those of the definitions around them.
 func addLines(names map[string]bool, lines []string, from, to int) {
 	for _, line := range part(lines, from, to) {
 		addNamesOf(names, line)
 	}
 	from, to = min(max(from, 0), len(lines)), min(max(to, 0), len(lines))
-	// What stands over a definition, as a decorator does, changes what it is.
+	// What precedes a definition, such as a decorator, changes its meaning.
 	depth := 0
 	if to < len(lines) {
 		depth = indent(lines[to])
@@ -88,13 +86,13 @@ func addNamesOf(names map[string]bool, line string) {
 	}
 }
 
-// indent is the width of the blank space in front of a line.
+// indent returns the width of the leading white space of a line.
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// concerns reports whether a finding is about what the patch did: it stands where the
-// patch wrote, or its message or its line names what the patch changed.
+// concerns reports whether a finding is about what the patch did: it is on a line that the patch wrote, or its message
+// or its line names what the patch changed.
 func concerns(d check.Diff, f check.Finding) bool {
-	// A line that could not be read, as behind a symbolic link, may be anything.
+	// A line that could not be read, such as behind a symbolic link, may be anything.
 	if wrote(d, f) || d.Names == nil || f.Source == "" {
 		return true
 	}
@@ -105,11 +103,11 @@ func concerns(d check.Diff, f check.Finding) bool {
 			}
 		}
 	}
-	// What the patch made of a name may only show where it is used.
+	// The effect of the patch on a name may only show where the name is used.
 	return slices.ContainsFunc(identifier.FindAllString(f.Source, -1), func(name string) bool { return d.Given[name] && !ordinary[name] })
 }
 
-// ordinary are names that a patch may hold anywhere and that say nothing of what it changed.
+// ordinary are names that may occur anywhere in a patch and say nothing about what it changed.
 var ordinary = map[string]bool{
 	"str": true, "int": true, "bool": true, "float": true, "bytes": true, "list": true, "dict": true, "tuple": true, "set": true, "object": true,
 	"None": true, "Any": true, "self": true, "type": true,

@@ -9,29 +9,25 @@ import (
 	"agent/verify/check"
 )
 
-// maxSuspects is how many failing tests are repeated. A patch that breaks more
-// has broken something.
+// maxSuspects is how many failing tests are repeated. A patch that breaks more has really broken something.
 const maxSuspects = 5
 
-// A Suspect is a test that passed before the patch and failed with it, by its ID
-// on each side.
+// A Suspect is a test that passed before the patch and failed with it, by its ID on each side.
 type Suspect struct{ Base, Cand string }
 
-// A Repetition is what became of the suspects of one check: how often each, by its
-// ID on that side, ended how.
+// A Repetition records the repeats of the suspects of one check: how often each ended how, by its ID on that side.
 type Repetition struct {
 	Suspects   []Suspect
 	Base, Cand map[string]Tally
-	// How all tests ended with the patch once more, by their ID, where that was asked; see Apart.
+	// Whole records how all tests ended in another run with the patch, by ID, if that was done; see Apart.
 	Whole map[string]Tally
 }
 
 // A Tally counts the repeats of one test.
 type Tally struct{ Passed, Failed int }
 
-// Suspects lists the tests whose failing is all that a judgement holds against the
-// patch, nil when there are too many or when something else speaks against it
-// too: then it does not matter which of them fail by chance.
+// Suspects lists the tests whose failure is all that a judgement holds against the patch. It returns nil if there are
+// too many, or if something else also counts against the patch: then it does not matter which of them are flaky.
 func Suspects(g check.Gate, base, cand check.Outcome, d check.Diff) []Suspect {
 	if g.Verdict != check.Fail || base.Verdict != "" || base.Blocked != "" || cand.Blocked != "" {
 		return nil
@@ -44,8 +40,8 @@ func Suspects(g check.Gate, base, cand check.Outcome, d check.Diff) []Suspect {
 	}
 	var list []Suspect
 	for _, r := range cand.Tests {
-		// A test can be asked for by its ID, unless its runner took that for an option.
-		// What fails because of the tests in it is repeated with them.
+		// A test can be selected by its ID, unless its runner would take the ID for an option. A test that fails
+		// because of the tests in it is repeated with them.
 		if old, ok := passed[r.ID]; ok && r.Bad() && r.Ran() && !r.Within && !strings.HasPrefix(r.ID, "-") && !strings.HasPrefix(old, "-") {
 			list = append(list, Suspect{old, r.ID})
 		}
@@ -62,17 +58,17 @@ func Suspects(g check.Gate, base, cand check.Outcome, d check.Diff) []Suspect {
 	return list
 }
 
-// passes reports whether a test passed, each time that it was run.
+// passes reports whether a test passed every time that it ran.
 func (t Tally) passes() bool { return t.Passed > 0 && t.Failed == 0 }
 
-// Doubtful reports whether each suspect has passed on both sides: what failed in a run of all tests may have failed for want of
-// time or for what ran beside it.
+// Doubtful reports whether each suspect has passed on both sides. Its failure in a run of all tests may be due to a
+// lack of time or to what ran at the same time.
 func (r *Repetition) Doubtful() bool {
 	return !slices.ContainsFunc(r.Suspects, func(s Suspect) bool { return r.Base[s.Base].Passed == 0 || r.Cand[s.Cand].Passed == 0 })
 }
 
-// Apart reports whether tests with these IDs passed in a run that measured all of lines and executed none of them: then they have no
-// part in a change that wrote these.
+// Apart reports whether the tests with these IDs passed in a run that measured all of lines and executed none of them.
+// Then they have no part in a change that wrote these lines.
 func Apart(out check.Outcome, ids []string, lines check.Lines) bool {
 	if out.Traced == nil {
 		return false
@@ -80,7 +76,7 @@ func Apart(out check.Outcome, ids []string, lines check.Lines) bool {
 	count := map[string]Tally{}
 	Count(count, out)
 	for p := range lines {
-		// Test files of Go are compiled for the tests of their directory alone, and never measured.
+		// Go compiles a test file only for the tests of its directory, and never measures it.
 		beside := func(id string) bool {
 			file, _, _ := strings.Cut(id, "::")
 			return path.Dir(file) == path.Dir(p)
@@ -95,10 +91,9 @@ func Apart(out check.Outcome, ids []string, lines check.Lines) bool {
 	return !slices.ContainsFunc(ids, func(id string) bool { return !count[id].passes() })
 }
 
-// flaky says that a test fails by chance: some of the repeats before the patch
-// failed and some passed, and with the patch some passed; or it passed on both sides and
-// in a second run of all tests, and has no part in what the patch changes. A test that fails each
-// time with the patch is the patch's, however it was before.
+// flaky reports whether a test fails by chance. Either some repeats failed and some passed before the patch, and some
+// passed with it; or the test passed on both sides and in a second run of all tests, and has no part in what the patch
+// changes. If a test fails every time with the patch, the patch is to blame, whatever happened before.
 func (r *Repetition) flaky(s Suspect) (why string, ok bool) {
 	base, cand := r.Base[s.Base], r.Cand[s.Cand]
 	if r.Whole[s.Cand].passes() && base.Passed > 0 && cand.Passed > 0 {
@@ -110,8 +105,7 @@ func (r *Repetition) flaky(s Suspect) (why string, ok bool) {
 	return fmt.Sprintf("flaky: failed %d of %d times before the patch", base.Failed, base.Failed+base.Passed), true
 }
 
-// Excuse shows both sides as they would be if the flaky tests had failed before the
-// patch too: they are then told as old.
+// Excuse returns both sides as if the flaky tests had failed before the patch too, so they are reported as old.
 func (r *Repetition) Excuse(base, cand check.Outcome) (check.Outcome, check.Outcome) {
 	if r == nil {
 		return base, cand
@@ -136,7 +130,7 @@ func (r *Repetition) Excuse(base, cand check.Outcome) (check.Outcome, check.Outc
 	return base, cand
 }
 
-// Count adds one run to the count of its tests.
+// Count adds the results of one run to count.
 func Count(count map[string]Tally, out check.Outcome) {
 	if out.Verdict != "" || out.AnyBlocked() {
 		return
@@ -153,8 +147,8 @@ func Count(count map[string]Tally, out check.Outcome) {
 	}
 }
 
-// Failing lists the tests of an outcome that fail and can be run again alone, nil where they are too many or where the outcome is
-// that of no whole run.
+// Failing lists the tests of an outcome that fail and can be repeated alone. It returns nil if there are too many or if
+// the outcome is not from a complete run.
 func Failing(def check.Check, out check.Outcome) (ids []string) {
 	for _, r := range out.Tests {
 		if r.Bad() && r.Ran() && !r.Within && !strings.HasPrefix(r.ID, "-") {
@@ -167,7 +161,7 @@ func Failing(def check.Check, out check.Outcome) (ids []string) {
 	return ids
 }
 
-// Again returns an outcome in which tests that passed in some repeat fail no more: they are flaky.
+// Again returns an outcome in which tests that passed in some repeat no longer fail: they are flaky.
 func Again(out check.Outcome, repeats map[string]Tally) check.Outcome {
 	out.Tests = slices.Clone(out.Tests)
 	for i, r := range out.Tests {

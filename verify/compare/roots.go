@@ -9,9 +9,8 @@ import (
 	"agent/verify/check"
 )
 
-// ByRoot makes a judgement one that leaves out the roots which could not be
-// judged before the patch, and that fails for a root which cannot be judged any
-// more, under a rule.
+// ByRoot wraps a judgement so that it leaves out the roots that could not be judged before the patch, and fails under
+// rule for a root that can no longer be judged.
 func ByRoot(rule string, judge func(base, cand check.Outcome, d check.Diff) check.Gate) func(base, cand check.Outcome, d check.Diff) check.Gate {
 	return func(base, cand check.Outcome, d check.Diff) check.Gate {
 		seen := func(file string) bool { return base.Roots[check.Nearest(base.Roots, file)] == "" }

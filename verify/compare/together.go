@@ -2,8 +2,8 @@ package compare
 
 import "agent/verify/check"
 
-// Together makes one gate of what its checks say. The weightiest verdict counts,
-// and its detail comes first.
+// Together combines the results of a gate's checks into one gate. The weightiest verdict counts, and its details come
+// first.
 func Together(parts []check.Gate) check.Gate {
 	g := check.Gate{Name: parts[0].Name, Verdict: Overall(parts), Findings: []check.Finding{}, OldFindings: []check.Finding{}}
 	if parts[0].Verdict == "" && g.Verdict == check.Pass {
@@ -26,15 +26,14 @@ func Together(parts []check.Gate) check.Gate {
 	return g
 }
 
-// verdictOrder ranks what one gate may say, the weightiest first. Fail comes
-// before all, since one certain fault needs no other evidence. OOM and timeout
-// are the patch's doing as well, but leave open what it would have done. Infra
-// comes next: nobody knows, so it is no pass, and a person's approval (policy)
-// would approve something that was not proved.
+// verdictOrder ranks the verdicts of a gate, the weightiest first. Fail comes first, since one certain fault needs no
+// other evidence. OOM and timeout are also caused by the patch, but leave open what it would have done. Infra comes
+// next: nothing is known, so it is not a pass, and a person's approval (policy) would cover something that was not
+// proved.
 var verdictOrder = []check.Verdict{check.Fail, check.OOM, check.Timeout, check.Infra, check.Policy}
 
-// Overall is the verdict of a candidate: that of its weightiest gate, pass when
-// there is none that objects. The order of the gates does not matter.
+// Overall returns the verdict of a candidate: that of its weightiest gate, or pass if no gate objects. The order of the
+// gates does not matter.
 func Overall(gates []check.Gate) check.Verdict {
 	for _, v := range verdictOrder {
 		for _, g := range gates {

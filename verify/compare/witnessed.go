@@ -8,12 +8,12 @@ import (
 	"agent/verify/check"
 )
 
-// witnessed adds to a judgement of tests what the witnesses of both sides say: a record in which
-// they ended otherwise than they must is not that of the tests.
+// witnessed adds to a judgement of tests what the witnesses of both sides show: if they did not end as they must, the
+// record is not from the tests.
 //
-// Only places count where they ended as drawn before the patch, or, where there were none in a
-// place, those of all others did: hooks and fixtures of a suite may keep tests from running that
-// nobody here knows. Where the gate fails anyway, that is reason enough.
+// A place counts only if its witnesses ended as drawn before the patch or, if it had none, if all others did: a suite
+// may have hooks and fixtures, unknown to the gate, that keep tests from running. If the gate fails anyway, nothing is
+// added.
 func witnessed(g *check.Gate, base, cand check.Outcome, d check.Diff) {
 	if slices.ContainsFunc(g.Findings, func(f check.Finding) bool { return !TestPolicy[f.Rule] }) {
 		return
@@ -35,10 +35,10 @@ func witnessed(g *check.Gate, base, cand check.Outcome, d check.Diff) {
 		switch {
 		case w.Unlike() && trusted:
 			g.Findings = append(g.Findings, check.Finding{File: w.Place, Rule: RuleForged, Message: forged(w)})
-		// That those in a file which was not there do not run may have a reason of its own.
+		// Witnesses in a new file may have another reason not to run.
 		case w.Absent() && trusted && ran[w.Place] && kept[w.Place]:
 			g.Findings = append(g.Findings, check.Finding{File: w.Place, Rule: RuleForged, Message: forged(w)})
-		// A command that never ran a place says nothing of it where another one does.
+		// A command that never ran a place says nothing about it if another command does.
 		case w.Absent() && was.Absent() && drawn[w.Place]:
 		case !w.AsDrawn() && ran[w.Place] && !slices.Contains(silent, w.Place):
 			silent = append(silent, w.Place)
@@ -52,11 +52,11 @@ func witnessed(g *check.Gate, base, cand check.Outcome, d check.Diff) {
 	}
 }
 
-// plugin is before the file in the name of a plugin among check.Outcome.Altered.
+// plugin precedes the file name of a plugin in check.Outcome.Altered.
 const plugin = "plugin "
 
-// altered are the findings of what runs the tests and is the workspace's own, but was not before the patch: it may say of a
-// test what it likes. Where no test ran before, nobody knows what else did.
+// altered reports parts of the test runner that the workspace replaces now and did not replace before the patch: they
+// can report any result for a test. If no test ran before, it is unknown what was replaced then.
 func altered(base, cand check.Outcome, d check.Diff) (found []check.Finding) {
 	if len(base.Tests) == 0 {
 		return nil
@@ -81,7 +81,7 @@ func altered(base, cand check.Outcome, d check.Diff) (found []check.Finding) {
 	return found
 }
 
-// drawnPlaces are those in which the witnesses ended as drawn in one run at least.
+// drawnPlaces returns the places in which the witnesses ended as drawn in at least one run.
 func drawnPlaces(list []check.Witness) map[string]bool {
 	places := map[string]bool{}
 	for _, w := range list {
@@ -90,7 +90,7 @@ func drawnPlaces(list []check.Witness) map[string]bool {
 	return places
 }
 
-// forged says what is wrong with a record.
+// forged describes what is wrong with a record.
 func forged(w check.Witness) string {
 	many := func(n int) string {
 		if n == 1 {
@@ -107,8 +107,7 @@ func forged(w check.Witness) string {
 	return fmt.Sprintf("the record of the tests is not theirs: of %s added to %s for this run and had to pass, %d are reported as failed", many(w.Passing), w.Place, w.Failed)
 }
 
-// passing are the places in which a test passed, by the file and by the directory that its ID
-// begins with.
+// passing returns the places in which a test passed: the file that its ID begins with, and that file's directory.
 func passing(out check.Outcome, renamed func(id string) string) map[string]bool {
 	places := map[string]bool{}
 	for _, t := range out.Tests {

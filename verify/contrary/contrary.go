@@ -1,10 +1,10 @@
-// Package contrary asks whether tests still say anything of a patched program: it makes tests that expect other values
-// than they did, which then must fail. One that fails so on the program as it was, and passes with the patch, passes
-// whatever it expects: the program reads what its tests ask for, gives values that are equal to anything, or has put
-// something in the place of its tests.
+// Package contrary checks whether tests still say anything about a patched program: it changes the values that tests
+// expect, and then the tests must fail. If a test with changed values fails on the program as it was and passes with
+// the patch, it passes whatever it expects: the program reads what its tests ask for, returns values that are equal to
+// anything, or has put something in the place of its tests.
 //
-// The package draws the values and decides what is run on which side, and what came of it. It runs nothing. A program
-// that knows the answers to its tests by heart gives them whatever is asked, and is not found here.
+// The package draws the values, decides what is run on which side, and interprets the results. It runs nothing. It does
+// not detect a program that knows the answers to its tests by heart and gives them whatever is asked.
 package contrary
 
 import (
@@ -23,7 +23,7 @@ import (
 	"agent/verify/policy"
 )
 
-// Bounds of what is asked: a patch that deceives its tests deceives those that are nearest to it. Where too few are near, others
+// Bounds on what is asked: a patch that deceives its tests deceives those nearest to it. If too few are near, others
 // stand in for them.
 const (
 	mostFiles = 6
@@ -32,24 +32,24 @@ const (
 	mostBytes = 256 << 10 // of a file
 )
 
-// A Question is tests of the base that expect other values, to be run up to three times: on the patch; where some pass, on
-// the base with the same values; where these fail there, on the patch with other values again. Where nothing comes of the first value that
-// each expectation names, the same is asked once more of another one, and of those in tables. Next says what is due, and
-// Ended takes in what came of it, until Next has nothing more.
+// A Question is tests of the base with other expected values, to be run up to three times: on the patch; if some pass,
+// on the base with the same values; if these fail there, on the patch again with new values. If changing the first
+// value of each expectation shows nothing, the question is asked once more with another value of each, and with values
+// in tables. Next returns the run that is due, and Ended takes its result, until Next has no more.
 type Question struct {
-	// Tests are those to run next, by their IDs.
+	// Tests are the IDs of the tests to run next.
 	Tests []string
 
 	base, cand check.View
-	program    []string // what the patch touches of the program
+	program    []string // the program files that the patch touches
 	files      []string
-	texts      map[string]string // of the test files, as they were last drawn
+	texts      map[string]string // the test files by path, as last drawn
 	all        map[string][]string
-	at         uint64 // which of several values is another one
+	at         uint64 // selects which of several values is changed
 	second     bool
 	step       int
 	passing    []string
-	// How many tests passed on the patch, and on the base, by their group.
+	// How many tests passed on the patch, and on the base, by group.
 	with, without map[string]int
 	trouble       string
 }
@@ -62,8 +62,8 @@ const (
 	answered
 )
 
-// Ask prepares the question for a patch that passed; nil where it leaves the program alone, or where no test that passed before
-// names a value that it expects. tests are the results of the base, program the changes of the patch to what is no test.
+// Ask prepares the question for a patch that passed. It returns nil if the patch leaves the program alone, or if no test that passed before
+// names an expected value. tests are the results of the base; program has the patch's changes to files that are not tests.
 func Ask(base, cand check.View, tests []check.TestResult, program workspace.Changeset) *Question {
 	q := &Question{base: base, cand: cand}
 	families, words, dirs, changed := map[lang.Family]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -108,10 +108,10 @@ func Ask(base, cand check.View, tests []check.TestResult, program workspace.Chan
 	return q
 }
 
-// definition matches what names a function or a class.
+// definition matches the name of a function or class in its definition.
 var definition = lazyregexp.New(`\b(?:def|func|function|class)\s+(?:\([^()]*\)\s*)?(\w+)`)
 
-// wordsOf adds the words of the lines that a change writes, and the names of what these are in.
+// wordsOf adds to words those of the lines that a change writes, and the names of the definitions that contain them.
 func wordsOf(c workspace.Change, words map[string]bool) {
 	if len(c.After) > mostBytes {
 		return
@@ -135,7 +135,7 @@ func wordsOf(c workspace.Change, words map[string]bool) {
 	}
 }
 
-// nearest are those of the files that have most of the words; of equals those that were drawn, so that nobody can foretell which.
+// nearest returns the files that contain most of the words. Among equals it draws at random, so that the choice is unpredictable.
 func nearest(files []string, words map[string]bool, base check.View) []string {
 	rand.Shuffle(len(files), func(i, j int) { files[i], files[j] = files[j], files[i] })
 	shared := map[string]int{}
@@ -152,7 +152,7 @@ func nearest(files []string, words map[string]bool, base check.View) []string {
 	return files[:min(len(files), mostFiles)]
 }
 
-// draw makes texts that expect other values than the base, and than the last ones, and has the tests run that are in them.
+// draw writes texts that expect other values than the base and the previous draw, and selects the tests in them.
 func (q *Question) draw() {
 	q.texts, q.Tests = map[string]string{}, nil
 	for _, file := range q.files {
@@ -172,8 +172,8 @@ func (q *Question) draw() {
 	q.Tests = q.Tests[:min(len(q.Tests), mostTests)]
 }
 
-// nameOf is the name of a test under which it is asked of. Other values in a table give its rows other names in pytest, so that all rows
-// go by the name of their test.
+// nameOf returns the name under which a test is run. Other values in a pytest table change the names of its rows, so
+// all rows share the name of their test.
 func (q *Question) nameOf(id string) string {
 	file, test, _ := strings.Cut(id, "::")
 	if l := lang.Of(file); q.second && l != nil && l.Family == lang.Python {
@@ -182,8 +182,8 @@ func (q *Question) nameOf(id string) string {
 	return file + "::" + test
 }
 
-// Next is the run that is due: on the patch or on the base, and what makes the tests there expect other values. ok is
-// false when all is known.
+// Next returns the run that is due: whether it is on the patch or on the base, and the changes that give its tests
+// other expected values. ok is false when everything is known.
 func (q *Question) Next() (patched bool, cs workspace.Changeset, ok bool) {
 	if q.step == answered {
 		return false, cs, false
@@ -208,7 +208,7 @@ func (q *Question) Next() (patched bool, cs workspace.Changeset, ok bool) {
 	return q.step != without, cs, true
 }
 
-// Ended takes in how the tests ended in the run that was due.
+// Ended takes the results of the run that was due.
 func (q *Question) Ended(out check.Outcome) {
 	if out.Verdict != "" {
 		q.trouble, q.step = fmt.Sprintf("the tests with altered expected values did not finish: %s", out.Verdict), answered
@@ -217,12 +217,12 @@ func (q *Question) Ended(out check.Outcome) {
 	}
 	ended := map[string]check.TestResult{}
 	for _, r := range out.Tests {
-		// Of several rows one that does not pass says how the test ended.
+		// If a test has several rows, one that does not pass decides how the test ended.
 		if id := q.nameOf(r.ID); ended[id].Outcome == "" || ended[id].Outcome == "passed" {
 			ended[id] = r
 		}
 	}
-	// Which parameter of a test is which may be another one in each run, as the order of a set is. How many of a group pass
+	// Parameters may be assigned to other IDs in each run, as the order of a set may change. How many of a group pass
 	// stays the same.
 	passed := map[string]int{}
 	for _, id := range q.Tests {
@@ -257,10 +257,10 @@ func (q *Question) Ended(out check.Outcome) {
 	}
 }
 
-// Fail records why it could not be asked.
+// Fail records why the question could not be asked.
 func (q *Question) Fail(why string) { q.trouble, q.step, q.passing = why, answered, nil }
 
-// Holds are what speaks against the patch.
+// Holds returns what the answers hold against the patch.
 func (q *Question) Holds() []policy.Hold {
 	if len(q.passing) == 0 || q.step != answered {
 		return nil
@@ -274,5 +274,5 @@ func (q *Question) Holds() []policy.Hold {
 		check.Shorten(q.passing[0]), more)}}
 }
 
-// Trouble is a sentence that says why it was not found out; "" where it was.
+// Trouble returns a sentence on why there is no answer, or "" if there is one.
 func (q *Question) Trouble() string { return q.trouble }

@@ -9,34 +9,34 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A span is a part of a text, in bytes.
+// A span is a part of a text, as byte offsets.
 type span struct{ from, to int }
 
-// A table is rows of values that tests loop over, in a text from the bracket that opens it, and what each column is called.
+// A table is rows of values that tests loop over: the offset of its opening bracket, and the names of its columns.
 type table struct {
 	at    int
 	names []string
 }
 
 var (
-	// parametrized matches the rows that pytest gives to a test, up to the bracket that opens them; the names are the first groups.
+	// parametrized matches pytest's rows for a test, up to their opening bracket; the first groups are the names.
 	parametrized = lazyregexp.New(`\bparametrize\(\s*(?:[(\[]((?:\s*["']\w+["']\s*,?)+)[)\]]|["']([\w\s,]+)["'])\s*,\s*[\[(]`)
-	// structured matches a table of Go and the fields of its rows.
+	// structured matches a table in Go and the fields of its rows.
 	structured = lazyregexp.New(`\[\]struct\s*\{([^{}]*)\}\s*\{`)
-	// each matches the rows that jest, vitest and mocha's likes give to a test.
+	// each matches the rows that jest, vitest and runners like mocha pass to a test.
 	each   = lazyregexp.New(`\.each\(\s*\[`)
 	taking = lazyregexp.New(`^\]\s*,?\s*\)\s*\(\s*(?:"[^"\n]*"|'[^'\n]*'|` + "`[^`]*`" + `)\s*,\s*(?:async\s*)?\(([^(){}]*)\)\s*=>`)
 	field  = lazyregexp.New(`(?m)^\s*([\w\s,]+?)\s+[\w.\[\]*]+\s*$`)
-	// comparing is what a column is that tests compare with, of which %[1]s is the name.
+	// comparing is the pattern of a comparison with the column named %[1]s.
 	comparing = `(?:==|!=|\bis)\s*(?:\w+\.)?%[1]s\b|\b(?:\w+\.)?%[1]s\s*(?:==|!=)|\b(?:approx|to\w+|[eE]qual\w*|assert\w*|DeepEqual|Diff)\((?:[^()\n]*,)?\s*(?:\w+\.)?%[1]s\b`
-	// neutral matches what may be called with such a one and is no program.
+	// neutral matches functions that may be called with such a column and are not the program.
 	neutral = lazyregexp.New(`^(?:(?:pytest\.)?approx|t\.\w+|assert[\w.]*|require\.\w+|is\.\w+|reflect\.DeepEqual|(?:bytes|slices|maps)\.Equal|cmp\.\w+|fmt\.\w+|print|repr|str|len|sorted|list|set|tuple|self\.assert\w+|[\w.]*\.(?:to\w+|equals?|eql?s?)|expect|func|async|def\s+\w+|if|range)$`)
 	literal = lazyregexp.New(`^(?:` + number + `|` + quoted + "|`[^`$\n]*`)")
 	name    = lazyregexp.New(`\w+`)
 )
 
-// expectedInRows lists the literals of tables that tests expect, each row's together: they stand in the last column whose name tests
-// compare with and give to no program. A patch may rightly take more than the program took.
+// expectedInRows lists the expected literals in tables, grouped by row. They are in the last column whose name tests
+// compare with and pass to no program. Inputs are not changed: a patch may rightly accept more than the program did.
 func expectedInRows(l *lang.Language, text string) (rows [][]span) {
 	for _, t := range tablesOf(l, text) {
 		column := -1
@@ -90,7 +90,7 @@ func tablesOf(l *lang.Language, text string) (list []table) {
 	return list
 }
 
-// onlyCompared reports whether tests compare with what has this name, and give it to nothing that may be the program.
+// onlyCompared reports whether tests compare with the value named n and pass it to nothing that may be the program.
 func onlyCompared(text, n string) bool {
 	quoted := regexp.QuoteMeta(n)
 	if !regexp.MustCompile(strings.ReplaceAll(comparing, "%[1]s", quoted)).MatchString(text) {
@@ -100,8 +100,8 @@ func onlyCompared(text, n string) bool {
 	return !slices.ContainsFunc(given.FindAllStringSubmatch(text, -1), func(m []string) bool { return !neutral.MatchString(m[1]) && !strings.HasSuffix(m[1], "parametrize") })
 }
 
-// scan reads what the bracket at i encloses: the parts between its commas, without keywords, and of these those that are
-// enclosed in brackets by themselves, from the bracket on. There are none where it does not end.
+// scan returns the comma-separated parts in the bracket at i, without keywords, and as rows those parts that are
+// themselves enclosed in brackets, from the bracket on. It returns none if the bracket does not close.
 func scan(text string, i int) (parts, rows []span) {
 	end := closing(text, i)
 	if end < 0 {
@@ -143,7 +143,7 @@ var (
 	opening = lazyregexp.New(`^(?:(?:pytest\.)?param)?[\[({]`)
 )
 
-// closing is where the bracket ends that opens at i, -1 where it does not.
+// closing returns the offset of the bracket that closes the one at i, or -1.
 func closing(text string, i int) int {
 	depth := 0
 	for k := i; k < len(text); k++ {
@@ -163,7 +163,7 @@ func closing(text string, i int) int {
 	return -1
 }
 
-// past is the last byte of the string that begins at i, -1 where it does not end on its line.
+// past returns the offset of the last byte of the string that begins at i, or -1 if it does not end on its line.
 func past(text string, i int) int {
 	if m := literal.FindStringIndex(text[i:]); m != nil {
 		return i + m[1] - 1
@@ -171,7 +171,7 @@ func past(text string, i int) int {
 	return -1
 }
 
-// literals lists the numbers and strings of a part of a text.
+// literals lists the numbers and strings in a part of a text.
 func literals(text string, in span) (list []span) {
 	for k := in.from; k < in.to; {
 		m := literal.FindStringIndex(text[k:in.to])

@@ -11,10 +11,10 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// word matches what a test may name a module by.
+// word matches a word by which a test may name a module.
 var word = lazyregexp.New(`\w+`)
 
-// A value is a number or a string; within brackets and behind names it is the first one of what is expected.
+// The pattern of a value: a number or a string. Inside brackets or after names it is the first value of what is expected.
 const (
 	number = `-?\d+(?:\.\d+)?`
 	quoted = `"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'`
@@ -22,9 +22,9 @@ const (
 	within = `(?:[\w.]*[\[({]\s*)*`
 )
 
-// expecting are the places in which a language's tests say what they expect, of which the only group is the value: where
-// they compare, what they give to an assertion, and what they call so. Only what is expected is changed, never what
-// a program is given: a patch may rightly take more than the program took.
+// expecting has the patterns for the places where tests in a language state what they expect: in comparisons, in arguments of
+// assertions, and under names such as want. The only group is the value. Only expected values are changed, never the inputs of a
+// program: a patch may rightly accept more than the program did.
 var expecting = map[lang.Family][]*lazyregexp.Regexp{
 	lang.Python: {
 		lazyregexp.New(`^\s*assert\b.*(?:==|\bis)\s*` + within + `(` + number + `|` + quoted + `)` + ends),
@@ -48,8 +48,8 @@ var expecting = map[lang.Family][]*lazyregexp.Regexp{
 	},
 }
 
-// otherwise is a text of tests in which each line that says what it expects expects something else. It is the text itself
-// where none does.
+// otherwise returns a text of tests in which each line that states an expectation expects something else. It returns
+// text itself if no line does.
 func otherwise(l *lang.Language, text string) string {
 	var spots []span
 	for _, list := range expected(l, text) {
@@ -58,8 +58,8 @@ func otherwise(l *lang.Language, text string) string {
 	return redrawn(text, spots)
 }
 
-// further is a text of tests that expect something else by another value than the first of what they compare with, of which at draws one, and by
-// what tables say. It is the text itself where there is none.
+// further returns a text of tests that expect something else: at selects a value other than the first in each expectation, and a
+// value in each row of a table. It returns text itself if there are none.
 func further(l *lang.Language, text string, at uint64) string {
 	var spots []span
 	for _, list := range expected(l, text) {
@@ -73,19 +73,19 @@ func further(l *lang.Language, text string, at uint64) string {
 	return redrawn(text, spots)
 }
 
-// redrawn is a text with other values in these places.
+// redrawn returns a text with other values in the given places.
 func redrawn(text string, spots []span) string {
 	slices.SortFunc(spots, func(a, b span) int { return b.from - a.from })
 	before := len(text)
 	for _, s := range spots {
-		if s.to <= before { // what lies within another has changed with it
+		if s.to <= before { // a span inside another has changed with it
 			text, before = text[:s.from]+other(text[s.from:s.to])+text[s.to:], s.from
 		}
 	}
 	return text
 }
 
-// expected lists for each line that says what it expects the values that it names there, in their order.
+// expected lists, for each line that states an expectation, the values that it names there, in order.
 func expected(l *lang.Language, text string) (list [][]span) {
 	forms := expecting[l.Family]
 	if forms == nil {
@@ -110,10 +110,10 @@ func expected(l *lang.Language, text string) (list [][]span) {
 	return list
 }
 
-// openings matches what opens the value that a text ends in: brackets, and names before them, behind what compares.
+// openings matches what opens the value at the end of a text: brackets, and names before them, after a comparison.
 var openings = lazyregexp.New(`(?:==|\bis|\.(?:to\w+|equals?|eql?s?)\(|,)\s*((?:[\w.]*[\[({]\s*)+)(?:\w+:\s*)?$`)
 
-// siblings lists the values of what is expected behind its first one: where that stands within brackets, up to their ends.
+// siblings lists the values of an expectation after its first one: if that is in brackets, up to the closing bracket.
 func siblings(text string, first span) []span {
 	line := text[strings.LastIndexByte(text[:first.from], '\n')+1 : first.from]
 	m := openings.FindStringSubmatchIndex(line)
@@ -128,11 +128,11 @@ func siblings(text string, first span) []span {
 	return literals(text, span{first.to, end})
 }
 
-// drawnLetters is how many letters a string is given.
+// drawnLetters is how many letters are put in front of a string.
 const drawnLetters = 8
 
-// other draws a value of the same kind: a number of a like size, so that it fits the same types, and a string that
-// begins otherwise.
+// other draws a value of the same kind: a number of similar size, so that it fits the same types, or a string with a
+// different beginning.
 func other(value string) string {
 	if i := strings.IndexAny(value, "\"'`"); i == 0 {
 		letters := make([]byte, drawnLetters)

@@ -1,6 +1,5 @@
-// Package crash reads what the runtimes of Python, node and Go write of an exception that
-// nobody caught. It tells reports from a program's own words by their form alone, and
-// judges nothing.
+// Package crash reads what the runtimes of Python, node and Go write about an uncaught exception. It distinguishes
+// reports from a program's own output by their form alone, and judges nothing.
 package crash
 
 import (
@@ -14,15 +13,15 @@ import (
 	"agent/verify/check"
 )
 
-// A Report is what a runtime writes of an exception that nobody caught.
+// A Report is what a runtime writes about an uncaught exception.
 type Report struct {
-	// Where it happened, with the place in the workspace if it has one.
+	// Finding is where it happened, with the place in the workspace if it has one.
 	check.Finding
-	// The index of its last line.
+	// last is the index of its last line.
 	last int
-	// It tells of a thread, a task or a child: the runtime writes it and the
-	// program goes on. Otherwise it is the last that the program has to say, or a
-	// report that the program made itself of what it caught.
+	// Part says that it is about a thread, a task or a child: the runtime writes it and the program goes on. Otherwise
+	// it is the last output of the program, or a report that the program wrote itself about an exception that it
+	// caught.
 	Part bool
 }
 
@@ -31,29 +30,27 @@ var (
 	traceback = "Traceback (most recent call last):"
 	frame     = lazyregexp.New(`^\s+File "([^"]+)", line (\d+)`)
 	exception = lazyregexp.New(`^(?:[\w.]+\.)?\w*(?:Error|Exception)\b(?::|$| \[)`)
-	// What Python's threading, multiprocessing and asyncio say before a traceback.
+	// partOf matches what Python's threading, multiprocessing and asyncio write before a traceback.
 	partOf  = lazyregexp.New(`^Exception in thread |^Process \S+:$|Task exception was never retrieved$`)
 	chained = lazyregexp.New(`^(?:The above exception was the direct cause of|During handling of the above exception, another)`)
 
-	// The version that node writes last, the place that it writes first, which may
-	// be one of its own, the frames of the stack, and what names the importing file
-	// of a module that is not there.
+	// In order: the version that node writes last, the place that it writes first, which may be one of its own, the
+	// frames of the stack, and the file that imports a missing module.
 	nodeBanner = lazyregexp.New(`^Node\.js v\d+\.\d+`)
 	nodePlace  = lazyregexp.New(`^(?:file://)?(/work/[^:\n]+):(\d+)$`)
 	nodeHead   = lazyregexp.New(`^(?:(?:file://)?/|node:|\[eval|evalmachine)[^:\n]*:\d+$`)
 	nodeFrame  = lazyregexp.New(`^\s+at (?:.*\()?(?:file://)?(/work/[^:()\n]+):(\d+):\d+\)?(?: \{)?$`)
 	nodeImport = lazyregexp.New(`^- (/work/.+)$| imported from (?:file://)?(/work/\S+)$`)
 
-	// The runtime's own words, the head of a stack and a place in it.
+	// In order: the runtime's message, the head of a stack, and a place in it.
 	goPanic   = lazyregexp.New(`^(?:panic|fatal error): `)
 	goRoutine = lazyregexp.New(`^goroutine \d+ (?:gp=\S+ m=\S+ (?:mp=\S+ )?)?\[`)
 	goFrame   = lazyregexp.New(`^\t(/\S+\.go):(\d+)`)
 )
 
-// Find finds the reports in what a program wrote to its standard error,
-// in their order, each by the form that its runtime gives it: a line that only
-// says "Error:" is text, be it a log or a help. Standard output is not looked at:
-// what a program prints there is its own business.
+// Find returns the reports in what a program wrote to its standard error, in order, recognized by the form that its
+// runtime gives them: a line that only says "Error:" is text, such as a log or a help message. Standard output is not
+// read: what a program prints there is its own business.
 func Find(text string) []Report {
 	lines := strings.Split(text, "\n")
 	found := slices.Concat(pythonReports(lines), nodeReports(lines), InGo(lines))
@@ -61,8 +58,7 @@ func Find(text string) []Report {
 	return found
 }
 
-// LastOwn is the index of the last report that tells of the whole program, -1
-// for none.
+// LastOwn returns the index of the last report about the whole program, or -1.
 func LastOwn(reports []Report) int {
 	for i, r := range slices.Backward(reports) {
 		if !r.Part {
@@ -72,11 +68,10 @@ func LastOwn(reports []Report) int {
 	return -1
 }
 
-// MaxAfter is how many lines may follow a report that is the end of a program:
-// handlers run at the exit, and other threads have something to say.
+// MaxAfter is how many lines may follow a report that ends a program: exit handlers run, and other threads may write.
 const MaxAfter = 5
 
-// Ends reports whether r is the last that a program wrote.
+// Ends reports whether r is the last report that a program wrote.
 func (r Report) Ends(lines []string) bool {
 	after := 0
 	for _, line := range lines[min(r.last+1, len(lines)):] {
@@ -90,7 +85,7 @@ func (r Report) Ends(lines []string) bool {
 // indented reports whether a line continues a report: source, carets, frames.
 func indented(line string) bool { return strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t") }
 
-// place fills in where it happened, when that is in the workspace.
+// place sets the file and line where it happened, if that is in the workspace.
 func (r *Report) place(file, line string) {
 	if rel := check.Relative(file, check.Work); rel != "" {
 		r.File = rel
@@ -98,14 +93,14 @@ func (r *Report) place(file, line string) {
 	}
 }
 
-// say fills in the exception.
+// say sets the rule and message from the line of the exception.
 func (r *Report) say(line string) {
 	rule, _, _ := strings.Cut(line, ":")
 	r.Rule, r.Message = path.Base(check.Shorten(rule)), check.Shorten(line)
 }
 
-// pythonReports finds tracebacks with the exception after them, and the same
-// without a traceback, which is how Python refuses a program that does not parse.
+// pythonReports finds tracebacks followed by an exception, and exceptions with frames but without a traceback, which is
+// how Python rejects a program that does not parse.
 func pythonReports(lines []string) []Report {
 	var found []Report
 	var at Report // the one that is being read
@@ -113,7 +108,7 @@ func pythonReports(lines []string) []Report {
 	for i, line := range lines {
 		if m := frame.FindStringSubmatch(line); m != nil {
 			frames = true
-			at.place(m[1], m[2]) // the last is the one to look at
+			at.place(m[1], m[2]) // the last frame is the relevant one
 			continue
 		}
 		switch {
@@ -131,11 +126,11 @@ func pythonReports(lines []string) []Report {
 			found = append(found, at)
 			inTrace, frames, part, at = false, false, false, Report{}
 		default:
-			// Anything else parts what came before from what follows.
+			// Any other line separates what came before from what follows.
 			frames, part, at = false, false, Report{}
 		}
 	}
-	if inTrace { // cut off: the report is one all the same
+	if inTrace { // cut off: it is still a report
 		at.say(traceback)
 		at.Rule, at.last = "traceback", len(lines)-1
 		found = append(found, at)
@@ -143,9 +138,8 @@ func pythonReports(lines []string) []Report {
 	return found
 }
 
-// nodeReports finds what node writes before it gives up: a place, the source
-// with a caret, the exception, its stack, and at the end its own version, by
-// which the report is known.
+// nodeReports finds what node writes before it exits: a place, the source with a caret, the exception, its stack, and
+// finally node's version, which identifies the report.
 func nodeReports(lines []string) []Report {
 	var found []Report
 	from := 0
@@ -162,10 +156,10 @@ func nodeReports(lines []string) []Report {
 	return found
 }
 
-// nodeReport reads the report that ends where lines end.
+// nodeReport reads the report at the end of lines.
 func nodeReport(lines []string) (Report, bool) {
 	var r Report
-	// From the end: what the program wrote before may look like a place as well.
+	// From the end: earlier output of the program may also look like a place.
 	head := len(lines) - 1
 	for head >= 0 && !nodeHead.MatchString(lines[head]) {
 		head--
@@ -187,7 +181,7 @@ func nodeReport(lines []string) (Report, bool) {
 				r.Rule = "uncaught" // anything can be thrown
 			}
 		}
-		// An error of node's own names the place further down.
+		// For an error of node itself, the place comes further down.
 		if m := nodeFrame.FindStringSubmatch(line); m != nil && r.Line == 0 {
 			r.place(m[1], m[2])
 		} else if m := nodeImport.FindStringSubmatch(line); m != nil && r.File == "" {
@@ -197,10 +191,10 @@ func nodeReport(lines []string) (Report, bool) {
 	return r, r.Message != ""
 }
 
-// InGo finds panics and fatal errors with the stacks after them.
+// InGo finds panics and fatal errors that are followed by stacks.
 func InGo(lines []string) []Report {
 	var found []Report
-	// A report counts from its first stack on: the words alone anybody can write.
+	// A report counts only once a stack follows: any program can write the words alone.
 	var at *Report
 	stack := false
 	for i, line := range lines {
@@ -219,7 +213,7 @@ func InGo(lines []string) []Report {
 		case stack && m != nil:
 			r := &found[len(found)-1]
 			r.last = i
-			// The first place inside the workspace: the stack begins at the panic.
+			// Use the first place inside the workspace: the stack begins at the panic.
 			if r.File == "" {
 				r.place(m[1], m[2])
 			}

@@ -1,5 +1,5 @@
-// Package format formats the files of a patch that were formatted before it, and decides
-// about new ones by the style of the workspace. Other files keep theirs.
+// Package format formats the files of a patch that were formatted before it, and decides by the style of the workspace
+// whether to format new ones. Other files keep their style.
 package format
 
 import (
@@ -16,12 +16,12 @@ import (
 	"agent/verify/python"
 )
 
-// formatters lists them. Other languages keep their style.
+// formatters lists the formatters. Files in other languages keep their style.
 func formatters() []check.Formatter {
 	return []check.Formatter{python.RuffFormat, golang.Gofmt}
 }
 
-// formatterOf is the one for the file at p.
+// formatterOf returns the formatter for the file at p.
 func formatterOf(p string) (f check.Formatter, ok bool) {
 	list := formatters()
 	i := slices.IndexFunc(list, func(f check.Formatter) bool { return f.Owns(p) })
@@ -31,7 +31,7 @@ func formatterOf(p string) (f check.Formatter, ok bool) {
 	return list[i], true
 }
 
-// Applies gives the reason why there is nothing to format, or "".
+// Applies returns the reason why there is nothing to format, or "".
 func Applies(cs workspace.Changeset) string {
 	if slices.ContainsFunc(cs.Changes, formattable) {
 		return ""
@@ -39,25 +39,24 @@ func Applies(cs workspace.Changeset) string {
 	return "the patch touches no Python file and no Go file"
 }
 
-// formattable reports whether c leaves a file behind that has a formatter.
+// formattable reports whether c leaves a file that has a formatter.
 func formattable(c workspace.Change) bool {
 	_, ok := formatterOf(c.Path)
 	return ok && c.Op != workspace.Delete
 }
 
-// Run formats the touched files that were formatted before the patch,
-// and a new file when the workspace has formatted files of its language or none at
-// all, in a box that still holds the base. A file whose old text the formatter would
-// have changed keeps its style, so that the diff shows nothing but the patch.
-// It returns the changeset with the formatted bytes.
+// Run formats the touched files that were formatted before the patch, in a box that still holds the base. It formats a
+// new file if the workspace has formatted files of its language or none at all. A file whose old text the formatter
+// would have changed keeps its style, so that the diff shows only the patch. Run returns the changeset with the
+// formatted bytes.
 //
-// Each text goes through standard input: the formatter never sees the patch in
-// the tree, so that the configuration which holds is the one of the base.
+// Each text goes through standard input: the formatter never sees the patch in the tree, so the configuration of the
+// base applies.
 func Run(ctx context.Context, b check.Bench, cs workspace.Changeset) (workspace.Changeset, check.Outcome) {
 	final := workspace.Changeset{}
 	var sum check.Outcome
 	files, changed := 0, 0
-	styles := map[string]int{} // of new files by formatter, where it was asked
+	styles := map[string]int{} // of new files by formatter, once determined
 	for _, c := range cs.Changes {
 		if !formattable(c) {
 			final.Changes = append(final.Changes, c)
@@ -78,8 +77,8 @@ func Run(ctx context.Context, b check.Bench, cs workspace.Changeset) (workspace.
 		} else {
 			var before []byte
 			before, out = one(ctx, b, check.OldPath(c), c.Before)
-			// A fixed point of the formatter, under the configuration at its old
-			// path: whoever keeps this file formats it.
+			// The old text is a fixed point of the formatter under the configuration at its old path: the file is kept
+			// formatted.
 			wanted = before != nil && bytes.Equal(before, c.Before)
 		}
 		after := c.After
@@ -88,13 +87,13 @@ func Run(ctx context.Context, b check.Bench, cs workspace.Changeset) (workspace.
 		}
 		sum = check.AddCost(sum, out)
 		if sum.Verdict != "" {
-			return cs, sum // half formatted would be neither the patch nor its format
+			return cs, sum // partly formatted would be neither the patch nor its formatted form
 		}
 		if after != nil && !bytes.Equal(after, c.After) {
 			c.After = after
 			changed++
 		}
-		// A patch that only undid the formatting is no change any more.
+		// A patch that only undid the formatting is no longer a change.
 		if c.Op != workspace.Modify || !bytes.Equal(c.After, c.Before) || modeChanged(b, c) {
 			final.Changes = append(final.Changes, c)
 		}
@@ -105,20 +104,19 @@ func Run(ctx context.Context, b check.Bench, cs workspace.Changeset) (workspace.
 
 // modeChanged reports whether c changes the mode of a file of the base.
 func modeChanged(b check.Bench, c workspace.Change) bool {
-	// Not known counts as changed: keeping a change is the safe side.
+	// An unknown mode counts as changed: keeping a change is the safe choice.
 	e, ok := b.View.Base.Lookup(check.OldPath(c))
 	return !ok || e.Mode.Perm() != c.Mode.Perm()
 }
 
-// one runs the formatter of a file once. It returns data as that formats it; nil
-// when it does not accept it.
+// one runs a file's formatter once. It returns the formatted data, or nil if the formatter rejects it.
 func one(ctx context.Context, b check.Bench, name string, data []byte) ([]byte, check.Outcome) {
 	f, ok := formatterOf(name)
 	if !ok {
 		return nil, check.Outcome{} // an old path with another extension
 	}
 	if data == nil {
-		data = []byte{} // nil would mean /dev/null, which is as empty
+		data = []byte{} // nil would mean /dev/null, which is just as empty
 	}
 	res, out, done := b.Command(ctx, f.Command(b.Tools, name, data))
 	switch {
@@ -132,16 +130,16 @@ func one(ctx context.Context, b check.Bench, name string, data []byte) ([]byte, 
 	return nil, out
 }
 
-// Name is the check's.
+// Name is the name of the check.
 const Name = "ruff format"
 
-// Check is the formatters' row in the table of checks. It has no Run: see Run.
+// Check is the row of the formatters in the table of checks. It has no Run field: see the function Run.
 var Check = check.Check{
 	Name: Name, Gate: check.GateFormat, Group: check.GroupStatic, Judge: compare.JudgeFindings, Tools: []string{"ruff", "go"}, Prove: prove,
 }
 
-// prove wants a file of each language formatted, with its line endings kept
-// where the formatter does, and a formatted one left alone.
+// prove checks that a file of each language is formatted, keeping its line endings if the formatter does, and that a
+// formatted file is left alone.
 func prove(ctx context.Context, b check.Bench) error {
 	for _, c := range []struct{ name, text, want string }{
 		{"planted.py", "x   =  [ 1,2 ]\r\n", "x = [1, 2]\r\n"},
@@ -149,7 +147,7 @@ func prove(ctx context.Context, b check.Bench) error {
 		{"planted.go", "package  planted\nvar x  = []int{1,2}\n", "package planted\n\nvar x = []int{1, 2}\n"},
 		{"planted.go", golang.Planted, golang.Planted},
 	} {
-		// The formatters are asked for one text at a time, as by the gate itself.
+		// Each formatter receives one text at a time, as in the gate itself.
 		got, out := one(ctx, b, c.name, []byte(c.text))
 		if out.Verdict != "" {
 			return errors.New(out.Detail)

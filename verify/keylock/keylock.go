@@ -1,4 +1,4 @@
-// Package keylock has one at a time do what several want the result of, by a key: the others find it made.
+// Package keylock serializes work by key: one caller at a time does work whose result several need, and the others find it done.
 package keylock
 
 import (
@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// Locks are as many locks as there are keys. The zero value is ready, and a nil one locks nothing.
+// Locks is a set of locks, one for each key. The zero value is ready to use, and a nil *Locks locks nothing.
 type Locks struct {
 	mu   sync.Mutex
-	held map[string]chan struct{} // closed when it is given back
+	held map[string]chan struct{} // closed when the lock is released
 }
 
-// Lock takes the lock of a key, and waits while somebody else has it or until ctx ends. The caller calls unlock in any case.
+// Lock acquires the lock of a key, waiting while another caller holds it, but no longer than ctx. The caller must always call unlock.
 func (l *Locks) Lock(ctx context.Context, key string) (unlock func()) {
 	if l == nil {
 		return func() {}

@@ -1,6 +1,6 @@
-// Package near finds the files of tests that a patch is about, by what stands in them: those that it changes, those that
-// name a module which it changes, and those that lie beside one. It is for suites that take longer than anyone waits. It reads
-// text, and runs nothing; what a test reaches without naming it, it does not find.
+// Package near finds the test files that a patch is about, from their text: those that it changes, those that name a
+// module that it changes, and those that lie next to one. It is for suites that take too long to run in full. It reads
+// text and runs nothing; it does not find what a test reaches without naming it.
 package near
 
 import (
@@ -17,8 +17,8 @@ import (
 	"agent/verify/python"
 )
 
-// Most is how many files are found at most, and how many of the changed modules are looked for. Of a suite that ends in no time
-// a fifth at most is worth a try: a module at the heart of a program is named by all of its tests.
+// Most bounds how many files are found, and mostModules how many changed modules are looked for. Of a suite that does
+// not end in time, at most a fifth is worth trying: all tests of a program name the module at its heart.
 const (
 	Most        = 40
 	least       = 4
@@ -26,9 +26,9 @@ const (
 	mostModules = 60
 )
 
-// Files lists the files of tests that a changeset is about, of the workspace after it, and by the paths before it those that it
-// moves or takes away: those that it changes, then those that are called after what it changes or lie beside it, then those that name it, as
-// far as they are no more than a fifth of all, or a few. There are none where no test is about anything of it.
+// Files lists the test files that a changeset is about: paths of the workspace after it, and the earlier paths of files that it
+// moves or deletes. First come those that it changes, then those that are named after a changed file or lie next to it, then
+// those that name it, up to a fifth of all or a few. The list is empty if no test is about the changeset.
 func Files(after check.View, cs workspace.Changeset) []string {
 	script := node.Collects(after)
 	is := func(p string) bool { return python.IsTest(p) || golang.IsTest(p) || node.IsTest(p) || script(p) }
@@ -80,16 +80,16 @@ func Files(after check.View, cs workspace.Changeset) []string {
 type module struct {
 	family  lang.Family
 	path    string
-	namedBy *regexp.Regexp // nil where it has no name to go by
+	namedBy *regexp.Regexp // nil if it has no name to search for
 }
 
-// titled reports whether a test is called after a module: test_shop.py, shop.test.ts.
+// titled reports whether a test is named after a module: test_shop.py, shop.test.ts.
 func titled(test, module string) bool {
 	name := Stem(module)
 	return len(name) > 2 && slices.Contains(strings.FieldsFunc(path.Base(test), func(r rune) bool { return strings.ContainsRune("._-", r) }), name)
 }
 
-// Stem is the name by which a module is imported.
+// Stem returns the name by which a module is imported.
 func Stem(p string) string {
 	name := strings.TrimSuffix(path.Base(p), path.Ext(p))
 	if slices.Contains([]string{"__init__", "index", "mod"}, name) {
@@ -98,7 +98,7 @@ func Stem(p string) string {
 	return name
 }
 
-// Imports matches a line that imports the module at p, nil where it has no name to go by.
+// Imports returns an expression that matches a line that imports the module at p, or nil if it has no name to search for.
 func Imports(family lang.Family, p string) *regexp.Regexp {
 	name := regexp.QuoteMeta(Stem(p))
 	switch family {

@@ -1,5 +1,5 @@
-// Package room says how large the boxes must be in which a workspace is judged: their limits of memory disks, files
-// and inodes. It knows what the tools keep there, and starts nothing.
+// Package room determines how large the boxes for a workspace must be: their limits on memory disks, files and inodes.
+// It knows what the tools store there, and starts nothing.
 package room
 
 import (
@@ -9,25 +9,24 @@ import (
 	"agent/verify/python"
 )
 
-// Tmp is the least size of /tmp in bytes: Go builds programs and tests in it, and runners of JavaScript keep what they compiled.
+// Tmp is the least size of /tmp in bytes: Go builds programs and tests in it, and JavaScript runners keep compiled files there.
 const Tmp = 512 << 20
 
 const (
-	// pageSize is what the smallest file takes in a tmpfs.
+	// pageSize is the space that the smallest file takes in a tmpfs.
 	pageSize = 4 << 10
-	// spare is what the gates and the program may write besides the
-	// workspace: the size of /work for a small one.
+	// spare is what the gates and the program may write in addition to the workspace: the size of /work for a small
+	// one.
 	spare = 256 << 20
-	// typesRoom is left in /tmp beside what mypy keeps there.
+	// typesRoom is what remains in /tmp besides mypy's cache.
 	typesRoom = 32 << 20
-	// spareInodes is the same in files.
+	// spareInodes is the corresponding number of files.
 	spareInodes = 50_000
 )
 
-// For returns the limits of the boxes that package verify asks for when they must hold
-// base, so that others can start them ahead. A workspace that is larger than the
-// usual /work gets a larger one, so that its size is never charged to the patch.
-// What the configuration set stays as it is.
+// For returns the limits of the boxes that package verify starts for base, so that others can start them ahead. A
+// workspace larger than the usual /work gets a larger one, so its size is never charged to the patch. Limits that the
+// configuration sets stay as they are.
 func For(lim sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
 	var bytes, largest, script int64
 	modules := 0
@@ -39,11 +38,11 @@ func For(lim sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
 		bytes += (e.Size + pageSize - 1) / pageSize * pageSize
 		largest = max(largest, e.Size)
 	}
-	// What a project checks itself and what is looked at besides are kept apart.
+	// mypy keeps separate caches for what the project itself checks and for what is checked in addition.
 	if lim.Tmp == 0 {
 		lim.Tmp = max(Tmp, 2*python.TypesKept(modules, script)+typesRoom)
-		// Its files count as memory, of which half may be theirs where the machine decides how much there is: staticcheck alone
-		// keeps more than Tmp of a large module.
+		// Files in /tmp count as memory. If the machine decides how much memory there is, they may use half of it: for
+		// a large module staticcheck alone keeps more than Tmp.
 		if lim.Memory == 0 {
 			lim.Tmp = max(lim.Tmp, lim.Programs/2)
 		}
@@ -54,7 +53,7 @@ func For(lim sandbox.Limits, base *workspace.Manifest) sandbox.Limits {
 	if lim.Inodes == 0 {
 		lim.Inodes = int64(len(base.Entries)) + spareInodes
 	}
-	// The largest file must be writable again by the patch or the program.
+	// The patch or the program must be able to write the largest file again.
 	if lim.MaxFile == 0 {
 		lim.MaxFile = max(largest, 100<<20)
 	}

@@ -1,5 +1,5 @@
-// Package symbols runs the scanner of the toolchain image, which lists what files define,
-// import and refer to. It judges nothing, and trusts nothing of the answer.
+// Package symbols runs the scanner of the toolchain image, which lists what files define, import and refer to. It
+// judges nothing, and does not trust the answer.
 package symbols
 
 import (
@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	// symbolsScript is the scanner in the toolchain image. It is no gate, so that it has no part in the definitions
-	// that a baseline is kept under.
+	// symbolsScript is the scanner in the toolchain image. It is not a gate, so it is not part of the definitions that
+	// a baseline is stored under.
 	symbolsScript = "/agent/symbols.py"
-	// symbolBatch is how many files one run of the scanner reads: few enough for their symbols to fit into the output
-	// of one command.
+	// symbolBatch is how many files one run of the scanner reads: few enough that their symbols fit into the output of
+	// one command.
 	symbolBatch = 500
-	// symbolTime is the time for a batch. The scanner itself gives up on a single file long before.
+	// symbolTime is the time limit for a batch. The scanner itself gives up on a single file long before.
 	symbolTime = 5 * time.Minute
 )
 
-// Scan lists what the files at paths below dir in the box define, import and refer to. It calls each with a part of
-// the paths and the scanner's answer about them, one JSON object a line, for the ledger to decode. The answer was made
-// next to hostile text: nothing in it is to be trusted. It is empty for a file whose symbols alone are too many.
+// Scan lists what the files at paths below dir in the box define, import and refer to. It calls each with a part of the
+// paths and the scanner's answer about them, one JSON object a line, for the ledger to decode. The answer was produced
+// next to hostile text, so nothing in it can be trusted. It is empty for a file that alone has too many symbols.
 //
-// The files are parsed, never run, by an interpreter that nothing in the workspace configures. An error of each ends
-// the scan and is returned as it is.
+// The files are parsed, never run, by an interpreter that nothing in the workspace configures. An error from each ends
+// the scan and is returned unchanged.
 func Scan(ctx context.Context, box *sandbox.Box, dir string, paths []string, each func(paths []string, answer []byte) error) error {
 	return scan(ctx, box, dir, paths, each)
 }
 
-// scan is Symbols on any runner.
+// scan is Scan on any runner.
 func scan(ctx context.Context, box check.Runner, dir string, paths []string, each func([]string, []byte) error) error {
 	for len(paths) > 0 {
 		batch := paths[:min(symbolBatch, len(paths))]

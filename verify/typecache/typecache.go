@@ -1,4 +1,4 @@
-// Package typecache carries what mypy knows from one box to the next, as rows of the cache.
+// Package typecache carries mypy's cache from one box to the next, as rows of the verifier's cache.
 package typecache
 
 import (
@@ -12,28 +12,27 @@ import (
 	"agent/verify/python"
 )
 
-// A Cache keeps rows; it is that of the verifier.
+// A Cache stores rows; it is the verifier's cache.
 type Cache interface {
 	Load(ctx context.Context, key string) (data []byte, ok bool, err error)
 	Save(ctx context.Context, key string, data []byte) error
 }
 
-// A Row is what mypy knows of one workspace, by image and definitions. It saves time and
-// decides nothing, since mypy compares each file with the hash of what it knows.
+// A Row is what mypy knows about one workspace, by image and definitions. It saves time and decides nothing, since mypy
+// compares each file with the hash that it knows.
 //
-// Whoever could write what mypy knows could make it blind, so the row comes only
-// from boxes in which no code of a patch has run. A plugin of mypy is code of the base in all
-// of them, and could make mypy blind as it is: what it had a part in is kept for these very plugins alone.
+// Code that could write what mypy knows could make mypy blind, so a row comes only from boxes in which no code of a
+// patch has run. A mypy plugin is code of the base in all of them and could make mypy blind anyway: what a plugin
+// contributed to is kept only for exactly these plugins.
 type Row struct {
-	// Key names it in the cache.
+	// Key is its name in the cache.
 	Key   string
 	cache Cache
-	from  []string // the keys of what mypy may begin with, the best first
+	from  []string // the keys of the rows that mypy may start from, the best first
 }
 
-// Of is the row of a workspace, nil when there is nothing to keep it in or when the base's
-// configuration asks for more than checks. A workspace without one begins with what mypy
-// learnt at its proof.
+// Of returns the row of a workspace. It returns nil if there is no cache, or if the base's configuration asks for more
+// than checks. A workspace without a row starts from what mypy learned in its proof.
 func Of(cache Cache, base check.View, toolchain, definitions, proof string) *Row {
 	if cache == nil || base.Base.Root == "" {
 		return nil
@@ -47,8 +46,8 @@ func Of(cache Cache, base check.View, toolchain, definitions, proof string) *Row
 	return &Row{Key: key, cache: cache, from: []string{key, name("proof", toolchain, proof)}}
 }
 
-// OfProof is the row of the planted files, and so of the libraries that most workspaces use too, nil when there
-// is nothing to keep it in. They stand in a box of the bare image with nobody's code, and mypy begins there with nothing.
+// OfProof returns the row of the planted files, and thus of the libraries that most workspaces also use; nil if there
+// is no cache. The files are in a box of the bare image without other code, and mypy starts there without a cache.
 func OfProof(cache Cache, toolchain, proof string) *Row {
 	if cache == nil {
 		return nil
@@ -56,12 +55,12 @@ func OfProof(cache Cache, toolchain, proof string) *Row {
 	return &Row{Key: name("proof", toolchain, proof), cache: cache}
 }
 
-// name names a row by the place of its workspace and what else it depends on.
+// name returns the key of a row, from the place of its workspace and what else it depends on.
 func name(place, toolchain, definitions string) string {
 	return strings.Join([]string{"types", place, toolchain, definitions}, "/")
 }
 
-// Load returns what mypy begins with, nil when there is nothing or the cache does not answer.
+// Load returns the cache that mypy starts from, or nil if there is none or the cache does not answer.
 func (r *Row) Load(ctx context.Context) []byte {
 	for _, key := range r.from {
 		if row, ok, err := r.cache.Load(ctx, key); err == nil && ok {

@@ -12,22 +12,22 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A Draw is the source of all that is drawn for one run: nothing of it can be foretold.
+// A Draw is the random source for one run. Nothing that it draws is predictable.
 type Draw struct {
 	*rand.Rand
 	taken map[string]bool
-	used  map[string]bool // forms of assertion, by their text, of which this run has witnesses
+	used  map[string]bool // forms of assertion, by text, that have witnesses in this run
 }
 
-// NewDraw begins one.
+// NewDraw returns a Draw with a random seed.
 func NewDraw() *Draw {
 	var seed [32]byte
 	crand.Read(seed[:]) //nolint:errcheck // it never fails: see its documentation
 	return &Draw{rand.New(rand.NewChaCha8(seed)), map[string]bool{}, map[string]bool{}}
 }
 
-// Some draws at most n of the files with tests: first those that are asked for, half of the others
-// by their names alone, so that runs on both sides of a patch share these, the rest anew.
+// Some draws at most n of the files with tests. It takes those that first selects before all others. It picks half of
+// the rest by their names alone, so that runs on both sides of a patch share them, and the remainder at random.
 func (d *Draw) Some(files []string, first func(p string) bool, n int) []string {
 	list := slices.Clone(files)
 	d.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -62,14 +62,14 @@ func digest(p string) uint64 {
 	return h.Sum64()
 }
 
-// A Style is how the words of a test's name are put together: a prefix, and what stands between two
-// words. Capital begins each word with a capital letter.
+// A Style is how a test's name is composed of words: a prefix, and what separates two words. Capital begins each word
+// with a capital letter.
 type Style struct {
 	Prefix, Joint string
 	Capital       bool
 }
 
-// words are what names are made of besides those of the tests around.
+// words are what names are composed of besides the words of the surrounding tests.
 var words = strings.Fields(`accepts adds after again all allows before behaves between bigger bounds builds calls case changes checks combines
 	compares copies counts default defines different drops each edges empties empty ends equal every exact exists expected extends fields
 	filters finds first follows given groups handles holds ignores inner input inside items joins keeps keys large last leaves length limits lists
@@ -78,10 +78,10 @@ var words = strings.Fields(`accepts adds after again all allows before behaves b
 	sequence sets several shares short simple single size skips small sorts splits stable starts steps stores strips sums swaps third three total
 	trims twice two types unique unknown updates usual valid values while whole with within without works wraps writes wrong zero`)
 
-// word matches the words inside a name of any style.
+// word matches the words in a name of any style.
 var word = lazyregexp.New(`[A-Z]?[a-z]{2,}`)
 
-// within reports whether one name is said in another one.
+// within reports whether one name is contained in another.
 func within(name string, others map[string]bool) bool {
 	for other := range others {
 		if strings.Contains(other, name) || strings.Contains(name, other) {
@@ -91,12 +91,12 @@ func within(name string, others map[string]bool) bool {
 	return false
 }
 
-// Name draws a name that none of the existing tests has, mostly of their words.
+// Name draws a name that no existing test has, mostly from their words.
 func (d *Draw) Name(style Style, existing []string) string {
 	var near []string
 	for _, name := range existing {
 		for _, w := range word.FindAllString(strings.TrimPrefix(name, style.Prefix), -1) {
-			// Two letters are no word once the first is a capital, and a result is known by the words that it is told with.
+			// A capitalized two-letter word would not be recognized, and a result is recognized by the words of its name.
 			if len(w) > 2 {
 				near = append(near, strings.ToLower(w))
 			}
@@ -106,7 +106,7 @@ func (d *Draw) Name(style Style, existing []string) string {
 		var parts []string
 		for n := length + d.IntN(2); len(parts) < n; {
 			from := words
-			// Never all of it is theirs: a file of which nobody here knows may have that test.
+			// At least one word is not from the tests: a file unknown here may have a test with that name.
 			if len(near) > 0 && len(parts) > 0 && d.IntN(3) > 0 {
 				from = near
 			}
@@ -116,7 +116,7 @@ func (d *Draw) Name(style Style, existing []string) string {
 		}
 		d.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
 		said := strings.Join(parts, " ")
-		// What is said in another name would be taken for that one's.
+		// A name that is contained in another would be mistaken for it.
 		if !within(said, d.taken) && !slices.ContainsFunc(existing, func(name string) bool { return strings.Contains(strings.Join(split(name), " "), said) }) {
 			d.taken[said] = true
 			return style.join(parts)
@@ -124,7 +124,7 @@ func (d *Draw) Name(style Style, existing []string) string {
 	}
 }
 
-// join puts words together.
+// join composes a name of words.
 func (s Style) join(parts []string) string {
 	for i, w := range parts {
 		if s.Capital {
@@ -136,19 +136,18 @@ func (s Style) join(parts []string) string {
 
 // A Form is one way in which tests of a runner assert.
 type Form struct {
-	// The files in which tests use it; nil for all.
+	// Uses matches the files in which tests use it; nil for all.
 	Uses *lazyregexp.Regexp
-	// The lines of a test, without the indentation that it has from where it stands. {var} is
-	// a variable's name and {start} its value; {expr} is computed from it, and {want} is what
-	// that is, or something like it.
+	// Body has the lines of a test, without the indentation of its place. {var} is a variable's name and {start} its
+	// value; {expr} is computed from it, and {want} is the value of {expr} or something similar.
 	Body string
-	// It passes where {expr} is not {want}.
+	// Turned says that it passes if {expr} is not {want}.
 	Turned bool
-	// {want} is always a whole number, as its assertion needs.
+	// Numeric says that {want} is always a whole number, as its assertion requires.
 	Numeric bool
 }
 
-// Write draws the lines of a test that fails, or of one that passes. They look alike.
+// Write draws the lines of a test that fails, or of one that passes. The two look alike.
 func (d *Draw) Write(f Form, fails bool) string {
 	right := fails == f.Turned
 	name := d.pick("value", "total", "item", "count", "first", "seen", "part", "base")
@@ -174,8 +173,8 @@ func (d *Draw) Write(f Form, fails bool) string {
 
 func (d *Draw) pick(from ...string) string { return from[d.IntN(len(from))] }
 
-// Used draws at most n of the forms that a text uses. The first of a table are the most common and
-// are not left out.
+// Used draws at most n of the forms that a text uses. The first forms of a table are the most common and are always
+// kept.
 func (d *Draw) Used(forms []Form, text string, n int) (used []Form) {
 	for _, f := range forms {
 		if f.Uses == nil || f.Uses.MatchString(text) {

@@ -14,7 +14,7 @@ import (
 	"agent/verify/check"
 )
 
-// goForms are those of package testing.
+// goForms are the forms of package testing.
 var goForms = []Form{
 	{Body: "{var} := {start}\nif got := {expr}; got != {want} {\n\tt.Errorf(\"got %v\", got)\n}\n"},
 	{Uses: lazyregexp.New(`\.Fatalf?\(`), Body: "{var} := {start}\nif got := {expr}; got != {want} {\n\tt.Fatal(got)\n}\n"},
@@ -25,15 +25,15 @@ var goForms = []Form{
 
 var (
 	goTest = lazyregexp.New(`(?m)^func (Test\w+)\(\w* ?\*testing\.T\)`)
-	// goMain matches the function that may judge a run of tests itself, by whether it failed.
+	// goMain matches the function that may itself judge a test run by whether it failed.
 	goMain = lazyregexp.New(`(?m)^func TestMain\(`)
-	// goSystem matches what may be an operating system or a processor at the end of a file's name.
+	// goSystem matches what may be an operating system or a processor at the end of a file name.
 	goSystem = lazyregexp.New(`_[a-z0-9]+_test\.go$`)
 )
 
-// Go adds a file with witnesses to a directory with tests of Go, in the package of one that is compiled
-// whatever the system is, and so at hardly any cost. It reports whether there is such a one. Where the
-// base judges a run by itself, which it may do only when nothing fails, all of them pass.
+// Go adds a file with witnesses to a directory with Go tests, in the package of a test file that is compiled on every
+// system, so that it costs hardly anything. It reports whether there is such a file. If the base itself judges a run,
+// which it may do only if nothing fails, all witnesses pass.
 func (s *Set) Go(d *Draw, v check.View, dir string, files []string) bool {
 	var existing []string
 	name, all := "", ""
@@ -70,7 +70,7 @@ func (s *Set) Go(d *Draw, v check.View, dir string, files []string) bool {
 	if err != nil {
 		return false
 	}
-	// A name without words of the workspace, which might be those of a system.
+	// The name has no words of the workspace, which might be those of a system.
 	p := path.Join(dir, d.Name(Style{"", "_", false}, nil)+"_all_test.go")
 	if v.Has(p) {
 		return false
@@ -79,7 +79,7 @@ func (s *Set) Go(d *Draw, v check.View, dir string, files []string) bool {
 	return true
 }
 
-// goPackage is the package of a file with tests that is compiled on each system, "" for none.
+// goPackage returns the package of a test file that is compiled on every system, or "" for other files.
 func goPackage(text string) string {
 	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.ImportsOnly|parser.ParseComments)
 	if err != nil || file.Name == nil {

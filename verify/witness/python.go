@@ -8,10 +8,10 @@ import (
 	"agent/verify/check"
 )
 
-// mostForms is how many forms of assertion of one file have witnesses.
+// mostForms is how many forms of assertion in one file have witnesses.
 const mostForms = 6
 
-// functionForms are those of pytest's functions, and of methods of plain classes.
+// functionForms are the forms of pytest functions, and of methods in plain classes.
 var functionForms = []Form{
 	{Body: "{var} = {start}\nassert {expr} == {want}\n"},
 	{Uses: lazyregexp.New(`(?m)^import pytest\b[\s\S]*\bpytest\.raises\(`), Body: "{var} = {start}\nwith pytest.raises(ValueError):\n    if {expr} != {want}:\n        raise ValueError({var})\n", Turned: true},
@@ -23,12 +23,12 @@ var functionForms = []Form{
 	{Uses: lazyregexp.New(`(?m)^\s*assert .* is `), Body: "{var} = {start}\nassert ({expr} == {want}) is True\n"},
 }
 
-// method is the form of an assertion of unittest.
+// method returns the form of a unittest assertion.
 func method(name, body string, turned bool) Form {
 	return Form{Uses: lazyregexp.New(`self\.` + name + `\(`), Body: "{var} = {start}\n" + body + "\n", Turned: turned}
 }
 
-// caseForms are those of unittest.
+// caseForms are the forms of unittest.
 var caseForms = []Form{
 	method("assertEquals?", "self.assertEqual({expr}, {want})", false),
 	method("assertTrue", "self.assertTrue({expr} == {want})", false),
@@ -59,17 +59,17 @@ var caseForms = []Form{
 }
 
 var (
-	// pythonTest matches the head of a test of Python, with what it is indented by.
+	// pythonTest matches the head of a Python test, with its indentation.
 	pythonTest = lazyregexp.New(`(?m)^([ \t]*)(?:async )?def (test\w*)\(`)
-	// caseClass matches a class of unittest, and plainClass any other of pytest.
+	// caseClass matches a unittest class, and plainClass any other test class of pytest.
 	caseClass  = lazyregexp.New(`(?m)^class (\w+)\([^)\n]*TestCase\b`)
 	plainClass = lazyregexp.New(`(?m)^class (Test\w*)(?:\(\))?:`)
-	// plainCase tells that the name is that of unittest's class.
+	// plainCase matches the import of unittest's class by its plain name.
 	plainCase = lazyregexp.New(`(?m)^from unittest import (?:.*\W)?TestCase\b`)
 )
 
-// Python appends witnesses to a file with tests of pytest or unittest, all of which pass where quiet is
-// set. It reports whether the file has tests in a form that it knows.
+// Python appends witnesses to a file with pytest or unittest tests; if quiet is set, all of them pass. It reports
+// whether the file has tests in a form that it knows.
 func (s *Set) Python(d *Draw, v check.View, p string, quiet bool) bool {
 	text := v.Text(p)
 	if len(text) > MaxFile {
@@ -118,7 +118,7 @@ func (s *Set) Python(d *Draw, v check.View, p string, quiet bool) bool {
 	return true
 }
 
-// caseStyle is how the classes of unittest in a file are named, at one end or the other.
+// caseStyle returns how the unittest classes in a file are named: with Test as a prefix or not.
 func caseStyle(classes []string) Style {
 	if strings.HasPrefix(classes[0], "Test") {
 		return Style{"Test", "", true}
@@ -136,9 +136,9 @@ type pythonWriter struct {
 	tests   []Test
 }
 
-// group writes a test that passes and one that fails for the first form of a table that the file uses, and for each further
-// one of which none did in this run, as functions or as methods. Every test costs pytest a part of a millisecond, and one that fails
-// a whole one; in a file of the patch, which might answer for one form alone, each form has both.
+// group writes a passing and a failing test for the first form that the file uses, and for each further form without
+// witnesses in this run, as functions or as methods. Each test costs pytest a fraction of a millisecond, and a failing
+// one a whole millisecond. In a file of the patch, which might cheat in one form only, each form has both.
 func (w *pythonWriter) group(self string, existing []string, forms []Form, text string) {
 	used := w.d.Used(forms, text, mostForms)
 	if len(used) == 0 {
@@ -167,12 +167,12 @@ func (w *pythonWriter) group(self string, existing []string, forms []Form, text 
 	w.d.Shuffle(len(written), func(i, j int) { written[i], written[j] = written[j], written[i] })
 	body := strings.Join(written, "")
 	if self != "" {
-		body = body[1:] // no blank line stands below the head of a class
+		body = body[1:] // no blank line follows the head of a class
 	}
 	w.text += body
 }
 
-// indented puts a margin before each line.
+// indented puts margin before each line.
 func indented(lines, margin string) string {
 	var b strings.Builder
 	for line := range strings.Lines(lines) {
@@ -182,15 +182,15 @@ func indented(lines, margin string) string {
 }
 
 var (
-	// pytestSection matches the head of what pytest writes of one failing test, or of more.
+	// pytestSection matches the head of pytest's section on one failing test, or on several.
 	pytestSection = lazyregexp.New(`^(_{3,}|={3,}) (.*\S) ?(_{3,}|={3,})$`)
 	// pytestProgress matches a line of dots, and pytestCount the counts at the end.
 	pytestProgress = lazyregexp.New(`^(?:\S+ )?[.FEsxX]+(?: +\[ *\d+%\])?$`)
 	pytestCount    = lazyregexp.New(`^(?:=+ )?\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?)\b.* in [\d.]+s`)
 )
 
-// HidePytest takes out of what pytest wrote for people what is of witnesses: their failures, and
-// the marks and counts in which they are.
+// HidePytest removes the witnesses from what pytest wrote for people: their failures, and the progress marks and counts
+// that include them.
 func (s *Set) HidePytest(text string) string {
 	if s.Empty() {
 		return text
@@ -199,7 +199,7 @@ func (s *Set) HidePytest(text string) string {
 	mine := false
 	for line := range strings.SplitSeq(text, "\n") {
 		if m := pytestSection.FindStringSubmatch(line); m != nil {
-			// A section of sections in which nothing stands goes as well.
+			// An empty section of sections is removed too.
 			if last := len(kept) - 1; m[1][0] == '=' && last >= 0 && strings.HasPrefix(kept[last], "===") {
 				kept = kept[:last]
 			}

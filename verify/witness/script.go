@@ -10,7 +10,7 @@ import (
 	"agent/verify/check"
 )
 
-// The words by which the runners of JavaScript are known here.
+// The names of the JavaScript runners in this package.
 const (
 	NodeTests  = "node"
 	VitestLike = "vitest"
@@ -18,20 +18,20 @@ const (
 	MochaLike  = "mocha"
 )
 
-// A scriptRunner is what the files of a runner look like.
+// A scriptRunner describes the test files of a runner.
 type scriptRunner struct {
-	// The modules that lend its functions; a call of one counts where the file imports it.
+	// modules matches the modules that provide its functions; a call of one counts if the file imports it.
 	modules *lazyregexp.Regexp
-	// Its functions are there in files that declare none.
+	// global says that its functions exist in files that declare none.
 	global bool
-	// A test that fails marks itself as one that is still to be done, and stands in one that passes:
-	// so it fails nothing around it, and the exit status of a file's process stays that of the others.
+	// todo says that a failing test marks itself as still to be done and is inside a passing one: it fails nothing
+	// around it, and the exit status of a file's process remains that of the other tests.
 	todo bool
-	// Tests outside of suites run before those in them, wherever they stand.
+	// suites says that tests outside of suites run before those inside, wherever they are.
 	suites bool
 }
 
-// scriptRunners are those whose files can be given witnesses.
+// scriptRunners are the runners whose files can get witnesses.
 var scriptRunners = map[string]scriptRunner{
 	NodeTests:  {modules: lazyregexp.New(`^(?:node:)?test$`), todo: true},
 	VitestLike: {modules: lazyregexp.New(`^vitest$`), global: true},
@@ -42,18 +42,18 @@ var scriptRunners = map[string]scriptRunner{
 // asserting matches the modules of assertion libraries.
 var asserting = lazyregexp.New(`^(?:(?:node:)?assert(?:/strict)?|chai|power-assert|vitest|@jest/globals|expect|should|node:test)$`)
 
-// A scriptForm is one way to assert. Before its first name stands what it is called on.
+// A scriptForm is one way to assert. The object that it is called on precedes its first name.
 type scriptForm struct {
-	// What is called, and what the text must have behind it.
+	// call is the function, and behind what the text must have after it.
 	call, behind string
 	body         string
 	turned       bool
 	awaits       bool
 }
 
-// scriptForms are those of node:assert, chai and the runners' own. {on} is what stands before the
-// name, "assert." or nothing. What is asserted of one value has a message: to make one, node reads the text of the call
-// where the source map of a loader says that it stands, and Node 20 may come to no end there (seen with tsx).
+// scriptForms are the forms of node:assert, chai and the runners' own. {on} is what precedes the name, "assert." or
+// nothing. An assertion about one value has a message: to make one, node reads the text of the call where a loader's
+// source map locates it, and Node 20 may hang there (seen with tsx).
 var scriptForms = []scriptForm{
 	{call: "expect", behind: `\.toBe\(`, body: "{on}expect({expr}).toBe({want});"},
 	{call: "expect", behind: `\.to\.equal\(`, body: "{on}expect({expr}).to.equal({want});"},
@@ -84,7 +84,7 @@ var scriptForms = []scriptForm{
 	{call: "expect", behind: `\.to\.not\.equal\(`, body: "{on}expect({expr}).to.not.equal({want});", turned: true},
 }
 
-// scriptName is a name of JavaScript.
+// scriptName matches a JavaScript name.
 const scriptName = `[A-Za-z_$][\w$]*`
 
 var (
@@ -99,14 +99,14 @@ var (
 	mapped       = lazyregexp.New(`(?m)^//[#@] sourceMappingURL=`)
 )
 
-// A scriptText is a file with the names that it declares outside of functions, and the module that
-// each is from; "" for another value.
+// A scriptText is a file with the names that it declares outside of functions, and the module that each is from; "" for
+// other values.
 type scriptText struct {
 	text    string
 	imports map[string]string
 }
 
-// readScript reads a file.
+// readScript parses the declarations of a file.
 func readScript(text string) scriptText {
 	s := scriptText{text, map[string]string{}}
 	for _, m := range importClause.FindAllStringSubmatch(text, -1) {
@@ -125,7 +125,7 @@ func readScript(text string) scriptText {
 	return s
 }
 
-// module is the module that a value is from.
+// module returns the module that a value is from.
 func (s scriptText) module(value string) string {
 	m := required.FindStringSubmatch(value)
 	if m == nil {
@@ -134,7 +134,7 @@ func (s scriptText) module(value string) string {
 	return cmp.Or(m[1], s.imports[m[2]])
 }
 
-// declare notes the names of a clause.
+// declare records the names in a clause.
 func (s scriptText) declare(clause, module string) {
 	for _, m := range localName.FindAllStringSubmatch(strings.ReplaceAll(clause, "* as ", ""), -1) {
 		if name := cmp.Or(m[2], m[1]); name != "type" {
@@ -143,7 +143,7 @@ func (s scriptText) declare(clause, module string) {
 	}
 }
 
-// free reports whether a file declares a name nowhere, so that it may be a global one.
+// free reports whether a file declares a name nowhere, so that it may be global.
 func (s scriptText) free(name string) bool {
 	q := regexp.QuoteMeta(name)
 	return !regexp.MustCompile(`\b(?:const|let|var|function|class|import)\b[^=;\n]*\b` + q + `\b|\{[^{}\n]*\b` + q + `\b[^{}\n]*\}\s*\)?\s*=|\(\s*` + q + `\s*\)\s*=>`).MatchString(s.text)
@@ -157,14 +157,14 @@ func (s scriptText) asserts(name string) bool {
 	return slices.Contains([]string{"expect", "assert", "chai"}, name) && s.free(name)
 }
 
-// tests lists the functions by which a file makes tests, and the titles of these.
+// tests lists the functions by which a file makes tests, those for suites, and the titles of the tests.
 func (s scriptText) tests(r scriptRunner) (calls, suites, titles []string) {
 	for _, m := range testTitle.FindAllStringSubmatch(s.text, -1) {
 		name, title := m[1], cmp.Or(m[2], m[3], m[4])
 		module, declared := s.imports[name]
 		known := slices.Contains([]string{"test", "it", "specify"}, name)
 		suite := slices.Contains([]string{"describe", "suite", "context"}, name)
-		// What a helper of the workspace lends under such a name may want other arguments.
+		// A helper of the workspace with the same name may take other arguments.
 		usable := declared && r.modules.MatchString(module) || !declared && r.global && s.free(name)
 		switch {
 		case !usable || !known && !suite && !declared:
@@ -179,7 +179,7 @@ func (s scriptText) tests(r scriptRunner) (calls, suites, titles []string) {
 	return calls, suites, titles
 }
 
-// forms lists the ways in which a file asserts, as it calls them.
+// forms lists the forms of assertion in a file, as it calls them.
 func (s scriptText) forms() (forms []Form, awaits []bool) {
 	for _, f := range scriptForms {
 		on := ""
@@ -206,8 +206,8 @@ func (s scriptText) forms() (forms []Form, awaits []bool) {
 	return forms, awaits
 }
 
-// AppendScripts gives files of a runner of JavaScript witnesses: two for each of at most most forms
-// that a file uses. Those that do not look like tests of that runner are left without.
+// AppendScripts adds witnesses to files of a JavaScript runner: two for each form that a file uses, for at most most
+// forms. Files that do not look like tests of that runner get none.
 func (s *Set) AppendScripts(d *Draw, v check.View, runner string, files []string, most int) {
 	r := scriptRunners[runner]
 	s.todo, s.titles = r.todo, map[string]int{}
@@ -225,7 +225,7 @@ func (s *Set) AppendScripts(d *Draw, v check.View, runner string, files []string
 	}
 }
 
-// script draws what is put behind the text of a file.
+// script draws the text that is appended to a file.
 func (d *Draw) script(r scriptRunner, place, text string, most int) (added string, tests []Test) {
 	file := readScript(outsideStrings(place, text))
 	calls, suites, titles := file.tests(r)
@@ -264,13 +264,13 @@ func (d *Draw) script(r scriptRunner, place, text string, most int) (added strin
 	return "\n" + added, tests
 }
 
-// wrapped is a form with the declaration of its variable.
+// wrapped returns a form with the declaration of its variable.
 func wrapped(f Form) Form {
 	f.Body = "const {var} = {start};\n" + f.Body + "\n"
 	return f
 }
 
-// scriptTest is one test.
+// scriptTest returns the text of one test.
 func scriptTest(call, name, body string, todo, awaits bool, indent string) string {
 	head := "() => {"
 	if todo {
@@ -290,5 +290,5 @@ func scriptTest(call, name, body string, todo, awaits bool, indent string) strin
 	return indent + strings.ReplaceAll(strings.TrimSuffix(lines, "\n"), "\n", "\n"+indent) + "\n"
 }
 
-// quote is a text of plain words in quotes.
+// quote returns a text of plain words in quotes.
 func quote(text string) string { return `"` + text + `"` }

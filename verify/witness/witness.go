@@ -1,9 +1,8 @@
-// Package witness draws tests of the gate's own, which run among a workspace's tests: of some
-// it is known that they fail, of the others that they pass. In a record of results in which they
-// end otherwise the results are not those of the tests. Each run has other witnesses, and names,
-// places and forms of assertion like those of the tests around them. The package owns how they
-// are drawn and written, and takes them out of what a runner reports. It runs nothing, and which
-// files they are written to the package of a language decides.
+// Package witness draws tests of the gate's own that run among a workspace's tests: some are known to fail, the others
+// to pass. If a record of results has other endings for them, its results are not those of the tests. Each run has
+// different witnesses, with names, places and forms of assertion like those of the surrounding tests. The package owns
+// how they are drawn and written, and removes them from what a runner reports. It runs nothing; the package of each
+// language decides which files they are written to.
 package witness
 
 import (
@@ -21,8 +20,8 @@ import (
 	"agent/verify/check"
 )
 
-// outsideStrings is a text of the file at p without the lines that begin within a string: programs that tests hold as text import
-// and declare nothing.
+// outsideStrings returns the text of the file at p without the lines that begin within a string: programs that tests
+// hold as text import and declare nothing.
 func outsideStrings(p, text string) string {
 	l := lang.Of(p)
 	if l == nil {
@@ -38,30 +37,30 @@ func outsideStrings(p, text string) string {
 	return b.String()
 }
 
-// MaxFile is the size in bytes up to which a file is given witnesses.
+// MaxFile is the size in bytes up to which a file gets witnesses.
 const MaxFile = 256 << 10
 
-// A Test is one witness. The place is the file, or the package, that tells of its result.
+// A Test is one witness. Place is the file or package that its result is reported for.
 type Test struct {
 	Place, Name string
 	Fails       bool
 }
 
-// A Set is the witnesses of one run of a runner. A nil one has none.
+// A Set is the witnesses of one run of a runner. A nil Set has none.
 type Set struct {
 	tests   []Test
 	changes workspace.Changeset
-	// Their results are those of tests that are still to be done; see scriptRunner.
+	// todo says that their results are those of tests that are still to be done; see scriptRunner.
 	todo bool
-	// Those of scripts by their titles, which the runners tell as they are written.
+	// titles has the witnesses of scripts by title, which the runners report unchanged.
 	titles map[string]int
-	// The place of each in tests by the words of its name, and how many the longest has; nil until that is asked
-	// for, and when there are more.
+	// names maps the words of a name to its index in tests, and longest is the number of words in the longest name.
+	// names is nil until it is needed, and again after more are added.
 	names   map[string]int
 	longest int
 }
 
-// Append adds witnesses at the end of a file of v, which stays as it is above them.
+// Append adds witnesses at the end of a file of v, which is unchanged above them.
 func (s *Set) Append(v check.View, p, text string, tests []Test) {
 	before := []byte(v.Text(p))
 	after := string(before)
@@ -73,13 +72,13 @@ func (s *Set) Append(v check.View, p, text string, tests []Test) {
 	s.tests, s.names = append(s.tests, tests...), nil
 }
 
-// Create adds witnesses in a file of their own.
+// Create adds witnesses in a new file.
 func (s *Set) Create(p, text string, tests []Test) {
 	s.changes.Changes = append(s.changes.Changes, workspace.Change{Op: workspace.Create, Path: p, After: []byte(text), Mode: 0o644})
 	s.tests, s.names = append(s.tests, tests...), nil
 }
 
-// mode is that of a file of v.
+// mode returns the mode of a file of v.
 func mode(v check.View, p string) fs.FileMode {
 	if c, ok := v.Changed[p]; ok && c.Mode != 0 {
 		return c.Mode
@@ -93,7 +92,7 @@ func mode(v check.View, p string) fs.FileMode {
 // Empty reports whether there are no witnesses.
 func (s *Set) Empty() bool { return s == nil || len(s.tests) == 0 }
 
-// Changes is what the witnesses are written with.
+// Changes returns the changeset that writes the witnesses.
 func (s *Set) Changes() workspace.Changeset {
 	if s == nil {
 		return workspace.Changeset{}
@@ -101,7 +100,7 @@ func (s *Set) Changes() workspace.Changeset {
 	return workspace.Changeset{Changes: s.changes.Sorted()}
 }
 
-// During runs do while the witnesses stand in a box, which is the tests' own.
+// During runs do while the witnesses are in a box, which belongs to the tests.
 func (s *Set) During(ctx context.Context, box check.Runner, do func()) error {
 	if s.Empty() {
 		do()
@@ -111,16 +110,16 @@ func (s *Set) During(ctx context.Context, box check.Runner, do func()) error {
 		return fmt.Errorf("write the witnesses: %w", err)
 	}
 	do()
-	// What runs next in this box is asked for by name, or by file.
+	// The next run in this box selects its tests by name or by file.
 	if err := box.Apply(ctx, s.Changes().Reverse()); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("take the witnesses away: %w", err)
 	}
 	return nil
 }
 
-// Take separates the results of the witnesses from the others, whose order stays, and sums them
-// by place. A witness is known by its name wherever it is told, since a file may lend its tests
-// to another one, and fixtures may run it several times.
+// Take separates the results of the witnesses from the others, whose order stays the same, and sums them up by place.
+// It recognizes a witness by its name wherever it is reported, since a file may provide its tests to another one, and
+// fixtures may run a test several times.
 func (s *Set) Take(results []check.TestResult) (others []check.TestResult, seen []check.Witness) {
 	if s.Empty() {
 		return results, nil
@@ -128,7 +127,7 @@ func (s *Set) Take(results []check.TestResult) (others []check.TestResult, seen 
 	ends := map[string][]check.TestResult{}
 	for _, r := range results {
 		_, test, within := strings.Cut(r.ID, "::")
-		if !within && path.Ext(r.ID) == "" { // which is no file
+		if !within && path.Ext(r.ID) == "" { // not a file
 			test = r.ID
 		}
 		i := -1
@@ -153,7 +152,7 @@ func (s *Set) Take(results []check.TestResult) (others []check.TestResult, seen 
 	return others, seen
 }
 
-// decided are results of witnesses that count, whatever the runner makes of them.
+// decided returns the results of witnesses with outcomes that count, whatever the runner makes of them.
 func (s *Set) decided(ends []check.TestResult) []check.TestResult {
 	for i, r := range ends {
 		switch {
@@ -166,7 +165,7 @@ func (s *Set) decided(ends []check.TestResult) []check.TestResult {
 	return ends
 }
 
-// count adds to the sum of a place how one of its witnesses ended.
+// count adds the result of one witness to the sum of its place.
 func count(w check.Witness, t Test, ends []check.TestResult) check.Witness {
 	passed := slices.ContainsFunc(ends, func(r check.TestResult) bool { return r.Outcome == "passed" })
 	failed := slices.ContainsFunc(ends, check.TestResult.Bad)
@@ -186,7 +185,7 @@ func count(w check.Witness, t Test, ends []check.TestResult) check.Witness {
 	return w
 }
 
-// Lost is what is told of the witnesses of a run that ends only without them.
+// Lost returns the witnesses of a run that ends only without them, all as missing.
 func (s *Set) Lost() []check.Witness {
 	_, seen := s.Take(nil)
 	return seen
@@ -198,7 +197,7 @@ func (s *Set) Names(text string) bool { return !s.Empty() && s.named(text) >= 0 
 // Titles reports whether a title, with those of the suites around it, is that of a witness.
 func (s *Set) Titles(title string) bool { return !s.Empty() && s.titled(title) >= 0 }
 
-// titled is the place in tests of the witness with a title, -1 for none.
+// titled returns the index in tests of the witness with a title, or -1.
 func (s *Set) titled(title string) int {
 	parts := strings.Split(title, " > ")
 	last, _, _ := strings.Cut(parts[len(parts)-1], " #")
@@ -208,8 +207,8 @@ func (s *Set) titled(title string) int {
 	return -1
 }
 
-// Hide takes out of what a runner wrote the lines that name a witness, and what is said of it:
-// behind such a line all that is blank or stands further in.
+// Hide removes from the output of a runner the lines that name a witness, and what belongs to them: all following lines
+// that are blank, further indented or a closing brace.
 func (s *Set) Hide(text string) string {
 	if s.Empty() {
 		return text
@@ -227,7 +226,7 @@ func (s *Set) Hide(text string) string {
 			continue
 		}
 		under = depth
-		// Node says in a line of its own where a test is that it tells of.
+		// Node writes the place of a test on the line before it.
 		if n := len(kept); n > 0 && strings.HasPrefix(kept[n-1], "test at ") {
 			kept = kept[:n-1]
 		}
@@ -235,8 +234,8 @@ func (s *Set) Hide(text string) string {
 	return strings.Join(kept, "")
 }
 
-// named is the place in tests of the witness that a text names, -1 for none. The words of a name are looked for,
-// whatever they are told with between them: a suite may have its tests' names read like sentences.
+// named returns the index in tests of the witness that a text names, or -1. It looks for the words of a name, whatever
+// separates them: a suite may display its tests' names as sentences.
 func (s *Set) named(text string) int {
 	if s.names == nil {
 		s.names, s.longest = map[string]int{}, 0
@@ -252,7 +251,7 @@ func (s *Set) named(text string) int {
 		}
 		said := ""
 		for to := from; to < len(at) && to < from+s.longest; to++ {
-			// What stands between the name of a test and those of tests in it, or its parameters, ends the name.
+			// Other characters, between a test's name and those of tests in it or its parameters, end the name.
 			if to > from && strings.ContainsFunc(text[at[to-1][1]:at[to][0]], func(r rune) bool { return !strings.ContainsRune("_- ", r) }) {
 				break
 			}
@@ -265,17 +264,17 @@ func (s *Set) named(text string) int {
 	return -1
 }
 
-// wordy reports whether a character belongs to words alone.
+// wordy reports whether a character can only belong to a word.
 func wordy(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// ends reports whether a name ends where this follows.
+// ends reports whether a name ends where rest follows.
 func ends(rest string) bool {
 	next, _ := utf8.DecodeRuneInString(rest)
 	return rest == "" || next != '_' && !wordy(next)
 }
 
-// begins reports whether a name may begin with a word of a text: with none before it in the same name but "test", which
-// a suite that makes its tests may put there as well.
+// begins reports whether a name may begin with word i of a text: no word precedes it in the same name except "test",
+// which a suite that makes its tests may also put there.
 func begins(text string, at [][]int, i int) bool {
 	for ; ; i-- {
 		if last, _ := utf8.DecodeLastRuneInString(text[:at[i][0]]); at[i][0] == 0 || last != '_' && !wordy(last) {
@@ -287,7 +286,7 @@ func begins(text string, at [][]int, i int) bool {
 	}
 }
 
-// split gives the words of a name in any style.
+// split returns the words of a name in any style.
 func split(name string) (list []string) {
 	for _, w := range word.FindAllString(name, -1) {
 		if w = strings.ToLower(w); w != "test" || len(list) > 0 {
