@@ -1,6 +1,6 @@
 package checktest
 
-// TyAnswer is what ty 0.0.85 says of the planted files.
+// TyAnswer is the output of ty 0.0.85 for the planted files.
 const TyAnswer = `[
   {"check_name": "invalid-argument-type",
    "description": "invalid-argument-type: Argument to function ` + "`double`" + ` is incorrect: Expected ` + "`int`, found `Literal[\\\"21\\\"]`" + `",
@@ -11,7 +11,7 @@ const TyAnswer = `[
    "location": {"path": "undefined.py", "positions": {"begin": {"line": 2, "column": 12}, "end": {"line": 2, "column": 14}}}}
 ]`
 
-// PyrightAnswer is what pyright 1.1.414 says of them.
+// PyrightAnswer is the output of pyright 1.1.414 for them.
 const PyrightAnswer = `{
     "version": "1.1.414",
     "time": "1795304616688",

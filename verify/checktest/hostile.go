@@ -27,7 +27,7 @@ func Hostile() *rapid.Generator[[]byte] {
 	})
 }
 
-// HostileResult is what a tool may have written at worst, with any exit status.
+// HostileResult draws the worst that a tool may have written, with any exit status.
 func HostileResult(t *rapid.T) guest.Result {
 	return guest.Result{
 		Exit:   rapid.IntRange(0, 3).Draw(t, "exit"),

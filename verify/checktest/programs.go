@@ -6,7 +6,7 @@ import (
 	"agent/verify/check"
 )
 
-// What runtimes wrote, recorded.
+// Recorded output of runtimes.
 const (
 	CrashRejected = `/work/rej.js:1
 async function f(){ throw new RangeError("no 1"); }

@@ -1,8 +1,7 @@
-// Package mutate makes mutants: programs that differ from one in a single place, as a slip of the
-// pen would make them. A test that fails on a mutant proves what stands at that place; one that
-// passes there does not. It owns the table of what is changed in which language, reads lines
-// through package lang, and works on text alone: it neither runs anything nor parses a program, so
-// that a mutant may not compile, and whoever runs it has to see that.
+// Package mutate makes mutants: programs that differ from the original in a single place, as if by a slip of the pen.
+// A test that fails on a mutant proves the code in that place; a test that passes does not. The package owns the
+// table of what is changed in each language. It reads lines through package lang and works on text alone: it neither
+// runs nor parses a program, so a mutant may not compile, and the caller must notice that.
 package mutate
 
 import (
@@ -20,23 +19,21 @@ type Mutant struct {
 	Path string
 	// Counted from 1.
 	Line int
-	// The line as it stands, without its end, and what of it, in bytes from From to To, becomes Now.
+	// The line as written, without its end. Its bytes from From to To become Now.
 	Raw      string
 	From, To int
 	Now      string
-	// What is changed, for people: "`<` for `<=`".
+	// The change, for a person: "`<` for `<=`".
 	Said string
 
-	// The line that opens the function around it, and how likely the mutant tells tests apart, 0
-	// for the most.
+	// The line that opens the enclosing function, and how well the mutant is likely to tell tests apart, 0 being best.
 	head, rank int
 }
 
 // String names the place and the change: "total.py:12 with `<` for `<=`".
 func (m Mutant) String() string { return fmt.Sprintf("%s:%d with %s", m.Path, m.Line, m.Said) }
 
-// Apply puts the mutant into a text in which its line has the number given; ok is false where
-// another line stands there.
+// Apply puts the mutant into a text in which its line has the given number. ok is false if there is a different line.
 func (m Mutant) Apply(text string, line int) (mutated string, ok bool) {
 	at := 0
 	for n := 1; n < line; n++ {
@@ -56,15 +53,14 @@ func (m Mutant) Apply(text string, line int) (mutated string, ok bool) {
 // mostLine bounds the lines that are changed, in bytes: longer ones are data, or written by programs.
 const mostLine = 400
 
-// Of lists the mutants of some lines of a file, in the order of the lines. There are none in a
-// language that is not known here.
+// Of lists the mutants of some lines of a file, given and returned in ascending order. It lists none for a language without a table.
 func Of(path, text string, lines []int) (list []Mutant) {
 	l := lang.Detect(path, text)
 	if l == nil || tables[l.Family] == nil {
 		return nil
 	}
 	t, read, head := tables[l.Family], l.Lex(text), 0
-	raw := strings.Split(text, "\n") // as it stands: a lexer takes other ends of lines for the same
+	raw := strings.Split(text, "\n") // as written: a lexer accepts other line ends as well
 	for i, line := range read {
 		if t.head.MatchString(line.Code) {
 			head = i + 1
@@ -91,8 +87,8 @@ func Of(path, text string, lines []int) (list []Mutant) {
 	return list
 }
 
-// Draw picks at most n mutants, the same for the same list: of each function in turn, there of
-// each line, and those first that tell tests apart.
+// Draw picks at most n mutants, always the same for the same list. It takes turns between functions, and between the
+// lines of each one, and prefers mutants that tell tests apart.
 func Draw(list []Mutant, n int) []Mutant {
 	type place struct {
 		path string
@@ -127,8 +123,7 @@ func Draw(list []Mutant, n int) []Mutant {
 	return picked
 }
 
-// key orders mutants of equal rank by what they are, and not by where they stand: a file that grows
-// at its top has the same ones.
+// key orders mutants of equal rank by what they are and not by where they are, so that a file that grows at its top keeps the same ones.
 func (m Mutant) key() uint64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, m.Path, "\x00", m.Raw, "\x00", m.From, "\x00", m.Now)

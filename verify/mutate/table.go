@@ -9,33 +9,32 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A table says how a family of languages writes what is changed.
+// A table describes how a family of languages writes what is changed.
 type table struct {
-	// A line that opens a function, and one that is left as it is: imports, declarations, data of
-	// tools.
+	// A line that opens a function, and a line that is left alone: imports, declarations, data for tools.
 	head, skip *lazyregexp.Regexp
-	// A sign or word, and what takes its place.
+	// A sign or word, and its replacement.
 	swaps map[string]string
 	// A condition, as the only group.
 	condition *lazyregexp.Regexp
-	// It made true, and made false, whatever it is.
+	// The text before a condition that makes it always true, or never true.
 	always, never string
-	// What is given back: the only group is the value, which becomes nothing.
+	// A return: the only group is the value, which becomes nothing.
 	returns *lazyregexp.Regexp
 	nothing string
-	// A statement that can go: the only group, and what stands there instead.
+	// A statement that can be left out: the only group, and its replacement.
 	statement *lazyregexp.Regexp
 	gone      string
-	// Words that stand for "not", and a space where they need one.
+	// Words that stand for "not".
 	not []string
 }
 
-// comparisons, arithmetic and truths are written alike in all of them.
+// alike lists the comparisons and arithmetic that all of them write alike.
 var alike = map[string]string{
 	"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "*": "/", "/": "*", "%": "*", "+=": "-=", "-=": "+=", "*=": "/=", "/=": "*=",
 }
 
-// with adds to what is alike.
+// with returns alike together with more.
 func with(more map[string]string) map[string]string {
 	all := map[string]string{}
 	for was, now := range alike {
@@ -47,11 +46,11 @@ func with(more map[string]string) map[string]string {
 	return all
 }
 
-// opposite is what holds where a relation does not. A condition of its own is made true and false as a whole; what compares within
-// an expression is turned round, or a test that accepts both of its values would fail on nothing.
+// opposite maps a relation to the one that holds if it does not. A condition is made true and false as a whole. A
+// comparison inside an expression is reversed: otherwise a test that accepts both of its values would fail on no mutant.
 var opposite = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
-// tables are the languages that are known.
+// tables lists the known languages.
 var tables = map[lang.Family]*table{
 	lang.Python: {
 		head: lazyregexp.New(`^\s*(?:async\s+)?def\b`), skip: lazyregexp.New(`^\s*(?:import|from|def|async\s+def|class|@|global|nonlocal|assert)\b?|__name__`),
@@ -81,7 +80,7 @@ var tables = map[lang.Family]*table{
 	},
 }
 
-// The ranks: what changes a value tells tests apart better than what any use of it stumbles over.
+// The ranks: a mutant that changes a value tells tests apart better than one on which any use of the value fails.
 const (
 	rankSwap = iota
 	rankCondition
@@ -91,8 +90,8 @@ const (
 	rankGone
 )
 
-// plain matches what can be left out of an expression with the rest as it is: a call of a method without
-// arguments, and in Go one of package strings with a name. -1 as an index is that of the last.
+// plain and wrapped match what can be left out of an expression: a method call without arguments, and in Go a call of
+// package strings with a name. last matches the index of the last element, -1.
 var (
 	plain   = lazyregexp.New(`^\.\w+\(\)`)
 	wrapped = lazyregexp.New(`^strings\.\w+\((\w+)\)`)
@@ -108,7 +107,7 @@ func parts(raw string, tokens []token) (list []Mutant) {
 		}
 		rest, behind := raw[k.from:], operand.MatchString(tokens[i-1].text)
 		call := plain.FindString(rest)
-		// A call that is the whole statement is one that can be left out.
+		// A call that is a whole statement is left out as a statement.
 		if call != "" && behind && (i+4 < len(tokens) || !path.MatchString(raw[:k.from])) {
 			list = append(list, Mutant{From: k.from, To: k.from + len(call), Said: "`" + call + "` left out", rank: rankCondition})
 		}
@@ -122,7 +121,7 @@ func parts(raw string, tokens []token) (list []Mutant) {
 	return list
 }
 
-// mutants lists those of one line.
+// mutants lists the mutants of one line.
 func (t *table) mutants(raw, code string, tokens []token) (list []Mutant) {
 	add := func(from, to int, now, said string, rank int) {
 		list = append(list, Mutant{From: from, To: to, Now: now, Said: said, rank: rank})
@@ -157,13 +156,12 @@ func (t *table) mutants(raw, code string, tokens []token) (list []Mutant) {
 	return append(append(list, parts(raw, tokens)...), t.lines(raw, code, tokens)...)
 }
 
-// lines lists the mutants of a line as a whole. They need its text as code, so there is none where
-// a comment stands behind it that the code does not show.
+// lines lists the mutants of a line as a whole. There are none for a line whose brackets are not balanced.
 func (t *table) lines(raw, code string, tokens []token) (list []Mutant) {
 	if len(tokens) == 0 || balance(code) != 0 {
 		return nil
 	}
-	// What is looked for holds no literal's text, and is found in the line by its tokens.
+	// The expressions see no text of literals, and the tokens give the places of their matches in the line.
 	end := tokens[len(tokens)-1].to
 	flat, places := flatten(raw[:end], tokens)
 	m := t.condition.FindStringSubmatchIndex(flat)
@@ -188,7 +186,7 @@ func (t *table) lines(raw, code string, tokens []token) (list []Mutant) {
 	return list
 }
 
-// turned lists the relations of an expression, each the other way round.
+// turned lists the relations in an expression, each reversed.
 func (t *table) turned(tokens []token) (list []Mutant) {
 	for i, k := range tokens {
 		now := opposite[k.text]
@@ -200,8 +198,8 @@ func (t *table) turned(tokens []token) (list []Mutant) {
 	return list
 }
 
-// flatten returns a line with a sign for each literal, so that expressions see no text of them, and
-// the place in the line of each of its bytes and of its end.
+// flatten returns a line with one sign for each literal, so that expressions see no text of literals, and the place
+// in the line of each of its bytes and of its end.
 func flatten(raw string, tokens []token) (flat string, places []int) {
 	var b strings.Builder
 	at := 0
@@ -223,7 +221,7 @@ func flatten(raw string, tokens []token) (flat string, places []int) {
 	return b.String(), append(places, len(raw))
 }
 
-// balance counts the brackets that a text leaves open; below zero where it closes others first.
+// balance counts the brackets that a text leaves open. It is negative if the text closes others first.
 func balance(code string) (depth int) {
 	for _, c := range code {
 		switch c {
@@ -238,14 +236,14 @@ func balance(code string) (depth int) {
 	return depth
 }
 
-// swappable reports whether a sign between two tokens means what it says: a minus may be that of a
-// number, a star may unpack, and the signs of types and of keywords are others.
+// swappable reports whether a sign between two tokens has its usual meaning: a minus may belong to a number, a star
+// may unpack, and signs in types and next to keywords mean something else.
 func (t *table) swappable(sign, before, after string) bool {
 	switch sign {
 	case "+", "-", "*", "/", "<", ">":
 		return operand.MatchString(before) && !keyword.MatchString(before) && after != ""
 	case "+=", "-=":
-		// A counter that runs the other way ends nothing.
+		// A counter that runs the other way never ends its loop.
 		return after != "1"
 	case "min", "max":
 		return after == "("
@@ -254,13 +252,13 @@ func (t *table) swappable(sign, before, after string) bool {
 }
 
 var (
-	// operand ends what a sign may stand behind.
+	// operand matches a token after which a sign is an operator.
 	operand = lazyregexp.New("^(?:[\\w$].*|[)\\]]|[\"'`].*)$")
 	keyword = lazyregexp.New(`^(?:return|in|and|or|not|if|elif|else|yield|case|lambda|print|await|typeof|import|map|chan|func|range)$`)
 	number  = lazyregexp.New(`^(\d+)(\.\d+)?$`)
 )
 
-// otherNumber is another number in the place of one; not of one that is written in another way.
+// otherNumber returns a different number. ok is false for a number in another notation.
 func otherNumber(text string) (string, bool) {
 	m := number.FindStringSubmatch(text)
 	if m == nil || len(m[1]) > 9 || len(m[1]) > 1 && m[1][0] == '0' {
@@ -270,21 +268,21 @@ func otherNumber(text string) (string, bool) {
 	return strconv.Itoa(n+1) + m[2], err == nil
 }
 
-// marked matches what may stand before a literal: a prefix by which it is read as another text, which a letter more at its end suits, and
-// any other, as of a character.
+// marked matches a prefix by which a literal is read as another text, which may have one more letter at its end.
+// prefix matches any prefix, for example that of a character.
 var (
 	marked = lazyregexp.New(`^(?i:f|fr|rf|r|u|b|br|rb)$`)
 	prefix = lazyregexp.New(`^[a-zA-Z]{1,2}$`)
 )
 
-// otherString is another text in the place of a literal; not of one that has a meaning of its own.
+// otherString returns a different text for a literal. ok is false for a literal with a special meaning.
 func otherString(text, before string) (string, bool) {
 	end := text[len(text)-1:]
 	if prefix.MatchString(before) && !marked.MatchString(before) && before != "in" && before != "or" && before != "is" || strings.HasSuffix(text, `\`+end) {
 		return "", false
 	}
 	if triple := strings.Repeat(end, 3); strings.HasPrefix(text, triple) && len(text) > 2 {
-		// With nothing beside it is what a program says of itself.
+		// On its own, it is documentation.
 		if end = triple; before == "" || len(text) < 6 {
 			return "", false
 		}
@@ -292,7 +290,7 @@ func otherString(text, before string) (string, bool) {
 	return strings.TrimSuffix(text, end) + "x" + end, true
 }
 
-// template returns the mutant of a line with one template of JavaScript that has code in it, whose text is then another one.
+// template returns the mutant of a line with one JavaScript template that contains code: the text of the template is changed.
 func template(line lang.Line) []Mutant {
 	first, last := strings.IndexByte(line.Raw, '`'), strings.LastIndexByte(line.Raw, '`')
 	at := strings.Index(line.Code, `""`)
@@ -302,10 +300,10 @@ func template(line lang.Line) []Mutant {
 	return []Mutant{{From: last, To: last, Now: "x", Said: "another text for " + shown(line.Raw[first:last+1]), rank: rankString}}
 }
 
-// mostShown bounds what is shown of a line, in bytes.
+// mostShown bounds how much of a line is shown, in bytes.
 const mostShown = 50
 
-// shown is a part of a line for people.
+// shown returns a part of a line in a form for people.
 func shown(text string) string {
 	text = strings.ReplaceAll(text, "`", "'")
 	if len(text) <= mostShown {

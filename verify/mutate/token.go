@@ -7,18 +7,18 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A token is a word, a number, a sign or a literal of a line, and where it stands there.
+// A token is a word, a number, a sign or a literal of a line, and its place there.
 type token struct {
 	text     string
 	from, to int
 	literal  bool
 }
 
-// piece matches the next token of code; of signs the longest.
+// piece matches the next token of code; for signs, the longest.
 var piece = lazyregexp.New(`^(?:\d[\w.]*|[\p{L}_$][\w$]*|===|!==|\*\*=|//=|<<=|>>=|&&=|\|\|=|\?\?=|\.\.\.|==|!=|<=|>=|<-|->|=>|:=|&&|\|\||\?\?|\?\.|\+\+|--|\+=|-=|\*=|/=|%=|\*\*|//|<<|>>|.)`)
 
-// tokensOf reads a line; false where the text of its literals cannot be told for certain, as with a
-// regular expression, a template with code in it or a string of several lines.
+// tokensOf splits a line into tokens. ok is false if the text of its literals cannot be determined for certain, as
+// with a regular expression, a template with code in it or a string of several lines.
 func tokensOf(line lang.Line) (list []token, ok bool) {
 	raw, code, i := line.Raw, line.Code, 0
 	for j := 0; j < len(code); {
@@ -55,8 +55,7 @@ func tokensOf(line lang.Line) (list []token, ok bool) {
 	return list, true
 }
 
-// literalEnd returns where the literal ends that begins at i of a line, -1 where it does not end
-// there for certain.
+// literalEnd returns the end of the literal that begins at i of a line, or -1 if it does not certainly end on that line.
 func literalEnd(raw string, i int) int {
 	mark := raw[i]
 	if mark != '"' && mark != '\'' && mark != '`' {

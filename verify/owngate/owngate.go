@@ -1,5 +1,5 @@
-// Package owngate makes checks of the gates that a workspace defines in its agent.toml. It owns what such a gate may
-// be, when one has anything to do, and how it is compared with itself before the patch. It starts no box; package verify does.
+// Package owngate makes checks from the gates that a workspace defines in its agent.toml. It owns what such a gate may be,
+// when it has anything to do, and how it is compared with itself before the patch. It starts no box; package verify does.
 package owngate
 
 import (
@@ -26,44 +26,39 @@ const (
 	WhenAlways  = "always"  // on every patch
 )
 
-// A Gate is one that the workspace defines: a command that ends with
-// status 0 when all is well. It runs in a box of its own, after the patch is
-// applied, and stands in the report under its own name behind the built-in gates.
+// A Gate is a gate that the workspace defines: a command that exits with status 0 if all is well. It runs in its own
+// box after the patch is applied, and appears in the report under its own name after the built-in gates.
 //
-// It is compared with itself on the unpatched snapshot by its exit status alone: a
-// command that failed there too says nothing about the patch. It needs no proof on
-// planted faults, since only the workspace knows what it must find; and like the
-// tests it may run workspace code. A patch that rewrites what the command starts, a script
-// or a Makefile, is held, and judged with that as it was before the patch as well.
+// It is compared with itself on the unpatched snapshot by its exit status alone: a command that failed there too says
+// nothing about the patch. It needs no proof on planted faults, since only the workspace knows what it must find.
+// Like the tests, it may run workspace code. A patch that rewrites what the command starts, a script or a Makefile,
+// is held, and is also judged with that file as it was before the patch.
 type Gate struct {
 	Name string
 	// Program and arguments, looked up in the box's PATH without a shell.
 	Command []string
-	// Languages, as "python", or extensions, as ".proto", of the files that it
-	// judges; none means all files.
+	// Languages, such as "python", or extensions, such as ".proto", of the files that it judges. None means all files.
 	Languages []string
-	// 0 means that of the other gates, and more counts as that.
+	// 0 means the timeout of the other gates. A longer timeout is reduced to that.
 	Timeout time.Duration
 	// WhenTouched or WhenAlways; "" means WhenTouched.
 	When string
-	// Strict has a failure count although the command failed before the patch too: as what a change is
-	// to bring about.
+	// Strict makes a failure count even if the command failed before the patch too, for example because the change is
+	// meant to make it succeed.
 	Strict bool `json:",omitempty"`
 }
 
-// Bounds of what a workspace may define: each gate costs a box, and a second one
-// for its baseline.
+// Bounds on what a workspace may define: each gate costs a box, and a second one for its baseline.
 const (
 	Most       = 16
 	minTimeout = time.Second
 	maxTimeout = time.Hour
 )
 
-// gateName is what a gate's name may look like. It stands in tables, labels
-// of boxes and keys of the cache.
+// gateName matches the valid names of gates. A name appears in tables, labels of boxes and keys of the cache.
 var gateName = lazyregexp.New(`^[a-z][a-z0-9-]{0,39}$`)
 
-// extensions are those of a language that a gate names, nil for none.
+// extensions returns the extensions of a language that a gate names, or nil if it is unknown.
 func extensions(language string) []string {
 	if l := lang.Named(language); l != nil {
 		return slices.Concat(l.Extensions, l.Also)
@@ -71,7 +66,7 @@ func extensions(language string) []string {
 	return nil
 }
 
-// languages are the names that a gate may give, sorted.
+// languages returns the names of languages that a gate may give, sorted.
 func languages() (names []string) {
 	for _, l := range lang.All() {
 		names = append(names, l.ID)
@@ -80,8 +75,7 @@ func languages() (names []string) {
 	return names
 }
 
-// Check refuses gates that cannot be what somebody meant. taken reports whether a name is that of a gate or a check that is
-// there without them.
+// Check returns an error for gates that cannot be intended. taken reports whether a gate or a check that exists without them has a name.
 func Check(list []Gate, taken func(name string) bool) error {
 	if len(list) > Most {
 		return fmt.Errorf("%d gates are more than %d", len(list), Most)
@@ -106,7 +100,7 @@ func Check(list []Gate, taken func(name string) bool) error {
 	return nil
 }
 
-// check refuses one gate whose name is sound.
+// check is Check for one gate with a valid name.
 func (g Gate) check() error {
 	switch {
 	case len(g.Command) == 0 || strings.TrimSpace(g.Command[0]) == "":
@@ -124,22 +118,21 @@ func (g Gate) check() error {
 	return nil
 }
 
-// Checks makes the checks of the gates that a workspace defines, for one
-// changeset.
+// Checks returns the checks for the gates that a workspace defines, for one changeset.
 func Checks(list []Gate, cs workspace.Changeset) []check.Check {
 	var made []check.Check
 	for _, g := range list {
 		reason := g.idle(cs)
 		made = append(made, check.Check{
 			Name: g.Name, Gate: g.Name, Group: check.GroupOwn + g.Name, Run: g.run, Judge: g.judge, Variants: g.variants, Alone: g.Strict,
-			// Of both sides alike: the base is asked only because of the patch.
+			// The answer is the same for both sides: the base is asked only because of the patch.
 			Applies: func(check.View) string { return reason },
 		})
 	}
 	return made
 }
 
-// idle gives the reason why the gate has nothing to do with a changeset, or "".
+// idle returns the reason why the gate has nothing to do for a changeset, or "".
 func (g Gate) idle(cs workspace.Changeset) string {
 	if g.When == WhenAlways || len(g.Languages) == 0 {
 		return ""
@@ -152,7 +145,7 @@ func (g Gate) idle(cs workspace.Changeset) string {
 	return "the patch touches no file of " + strings.Join(g.Languages, ", ")
 }
 
-// judges reports whether a file is of the gate's languages.
+// judges reports whether a file belongs to the gate's languages.
 func (g Gate) judges(p string) bool {
 	ext, of := strings.ToLower(path.Ext(p)), lang.Of(p)
 	return slices.ContainsFunc(g.Languages, func(l string) bool {
@@ -160,21 +153,19 @@ func (g Gate) judges(p string) bool {
 	})
 }
 
-// variants is the candidate with what the gate itself is made of as it was.
+// variants returns the candidate with everything that the gate itself is made of as it was.
 func (g Gate) variants(base, _ check.View) []check.Variant {
 	own := shell.Started(base, g.Command)
 	return []check.Variant{{Back: func(p string) bool { return slices.Contains(own, p) }, Counts: func(string) bool { return false }}}
 }
 
-// run runs the command. However it ends, even by a signal, is its answer; only
-// the box's own death and a deadline are not.
+// run runs the command. However the command ends, even by a signal, that is its answer. Only the death of the box and a deadline are not.
 func (g Gate) run(ctx context.Context, b check.Bench) check.Outcome {
 	timeout := b.Timeout
 	if g.Timeout > 0 {
 		timeout = min(timeout, g.Timeout)
 	}
-	// The image's env, which finds the command in the box's PATH, and ends with 127
-	// where there is none.
+	// The image's env finds the command in the box's PATH, and exits with 127 if there is none.
 	args := append([]string{b.Tools.Env, "--"}, g.Command...)
 	res, out, _ := b.Command(ctx, guest.Command{Args: args, Dir: check.Work, Timeout: timeout})
 	switch {
@@ -192,13 +183,13 @@ func (g Gate) run(ctx context.Context, b check.Bench) check.Outcome {
 	return out
 }
 
-// judge holds a failure against the patch when the command succeeded without it.
+// judge counts a failure against the patch if the command succeeded without it.
 func (g Gate) judge(base, cand check.Outcome, _ check.Diff) check.Gate {
 	v := check.GateOf(g.Name, cand)
 	failed := base.Verdict != "" || base.Ending != nil && base.Ending.Crashed()
 	absent := base.Ending != nil && base.Ending.Exit == smoke.ExitNotFound
 	switch {
-	// Late or too large, and not so before: the same on both sides never gets here.
+	// Too late or too large, but not before the patch: an equal result on both sides never gets here.
 	case v.Verdict != "" && !failed:
 	case v.Verdict == "" && !cand.Ending.Crashed():
 		v.Verdict = check.Pass
@@ -206,7 +197,7 @@ func (g Gate) judge(base, cand check.Outcome, _ check.Diff) check.Gate {
 			v.Fixed = 1
 		}
 	case absent:
-		// Nothing was there to compare with, and no patch is to blame for that.
+		// There was nothing to compare with, and no patch is to blame for that.
 		v.Verdict = check.Infra
 		v.Detail += ": before the patch the command was not in the box: correct [[gate]] " + g.Name + " in agent.toml"
 	case failed:

@@ -14,12 +14,10 @@ import (
 	"agent/sandbox/workspace/secret/disguise"
 )
 
-// secretHolds lists the lines of a change that hold a credential which the
-// file did not hold before, wherever in it. The reason names the rule and the
-// line, never the value.
+// secretHolds lists the lines of a change that contain a credential that the file did not contain before, on any
+// line. The reason names the rule and the line, never the value.
 //
-// Moving a line is not introducing it, and what stood in the file is no fault
-// of the patch.
+// Moving a line does not introduce it, and the patch is not to blame for a credential that the file already contained.
 func secretHolds(c workspace.Change) (holds []Hold) {
 	hold := func(f secret.Finding) {
 		holds = append(holds, Hold{Path: c.Path, Kind: Secret, Block: true, Reason: fmt.Sprintf("Line %d holds what looks like %s.", f.Line, f.Rule)})
@@ -35,7 +33,7 @@ func secretHolds(c workspace.Change) (holds []Hold) {
 	for line := range bytes.Lines(before) {
 		known[string(bytes.TrimSpace(line))] = true
 	}
-	// Digests look random, and so does what is no text: there only the forms of issuers count.
+	// Digests look random, and so does binary data: there only the formats of known issuers count.
 	if lockFile(c.Path) || workspace.IsBinary(after) {
 		n := 0
 		for line := range bytes.Lines(after) {
@@ -58,7 +56,7 @@ func secretHolds(c workspace.Change) (holds []Hold) {
 	return holds
 }
 
-// decodedText is a text of UTF-16 as one of UTF-8, and any other as it is.
+// decodedText returns UTF-16 text, recognized by its byte order mark, as UTF-8, and any other text unchanged.
 func decodedText(data []byte) []byte {
 	order := binary.ByteOrder(binary.LittleEndian)
 	switch {
@@ -75,7 +73,7 @@ func decodedText(data []byte) []byte {
 	return []byte(string(utf16.Decode(units)))
 }
 
-// lockFile reports whether a file is full of digests by its nature.
+// lockFile reports whether a file is by its nature full of digests.
 func lockFile(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	return strings.HasSuffix(base, ".lock") || strings.HasSuffix(base, "-lock.json") || strings.HasSuffix(base, "-lock.yaml") || base == "go.sum"

@@ -17,9 +17,9 @@ import (
 	"agent/verify/python"
 )
 
-// toolHolds lists the changes of cs to code that runs inside the tools that judge it, to the files that their configuration names, and to
-// what a package.json says of them, and the stubs that hide a module from type checkers. The judgement itself is made with that code as
-// base has it; from the next run on it would be what the patch made of it.
+// toolHolds lists the changes of cs to code that runs inside the tools that judge it, to files named by their configuration
+// or by files that act outside the box, and to those tools' settings in a package.json, and the stubs that hide a module
+// from type checkers. The judgement itself uses that code as it is in base; the next run would use it as patched.
 func toolHolds(base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) {
 	before, after := check.NewView(base, workspace.Changeset{}), check.NewView(base, cs)
 	inside := slices.Concat(python.TypePlugins(before, after), python.TestPlugins(before, after))
@@ -42,27 +42,26 @@ func toolHolds(base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) 
 	return holds
 }
 
-// configEnds are tried behind the name of a module, in the order in which the tools do.
+// configEnds lists the endings that are appended to the name of a module, in the order in which the tools try them.
 var configEnds = []string{
 	"", ".json", ".jsonc", ".json5", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".toml", ".yml", ".yaml",
 	"/index.js", "/index.cjs", "/index.mjs", "/index.ts", "/index.json", "/tsconfig.json",
 	"/jest-preset.js", "/jest-preset.json", "/jest-preset.cjs", "/jest-preset.mjs",
 }
 
-// A configSet is the files that the configuration of a workspace is made of, as far as
-// others name them.
+// A configSet is the set of files that make up the configuration of a workspace, as far as other files name them.
 type configSet struct {
 	base, cand check.View
-	// Directories of the packages of the workspace, by their names.
+	// The directories of the workspace's packages, by package name.
 	packages map[string]string
-	// By path, the file that names it.
+	// For each path, the file that names it.
 	named map[string]string
 	todo  []string
 }
 
-// extended lists the files that configuration of the base names, and those that these name in turn, each with the first that does: as
-// base has them, and what cand would have in their place. Those that a tool reads by their name alone are left out: a rule for their
-// names holds them.
+// extended lists the files that the configuration in base names, and those that these files name in turn, each with
+// the first file that names it. A listed file exists in base or in cand. Files that a tool reads because of their
+// name alone are left out: a rule for their names holds them.
 func extended(base, cand check.View) map[string]string {
 	c := configSet{base: base, cand: cand, packages: map[string]string{}, named: map[string]string{}}
 	for _, p := range base.Paths() {
@@ -87,11 +86,11 @@ func extended(base, cand check.View) map[string]string {
 	return c.named
 }
 
-// follow adds what one file names.
+// follow adds the files that one file names.
 func (c *configSet) follow(from string) {
 	text := c.base.Text(from)
 	if path.Base(from) == "package.json" {
-		// The rest of it is about other things.
+		// The rest of the file is about other things.
 		keys, _ := json.Marshal(node.PackageKeys(c.base, from)) // it was JSON
 		text = string(keys)
 	}
@@ -102,12 +101,12 @@ func (c *configSet) follow(from string) {
 	for _, name := range files {
 		c.add(from, name, configEnds[:1])
 	}
-	// Playwright judges nothing here, and its configuration imports the program.
+	// Playwright does not judge patches here, and its configuration imports the program.
 	if ext := path.Ext(from); strings.HasSuffix(ext, "js") || strings.HasSuffix(ext, "ts") && !strings.HasPrefix(path.Base(from), "playwright.") {
 		modules = append(modules, named.Imports(text)...)
 	}
 	for _, name := range modules {
-		// Without a place or an end it is the name of a package alone.
+		// A name without a directory or an extension can only be that of a package.
 		if strings.Contains(name, "/") || slices.Contains(configEnds, path.Ext(name)) && path.Ext(name) != "" {
 			c.add(from, name, configEnds)
 		}
@@ -115,8 +114,8 @@ func (c *configSet) follow(from string) {
 	}
 }
 
-// fromPackage adds what a name means as a package of the workspace, or a file of one: by
-// itself, or with what eslint and prettier put before or behind it.
+// fromPackage adds the files that a name stands for as a package of the workspace or as a file in one. It tries the
+// name as it is and with the prefixes and suffixes that eslint and stylelint add.
 func (c *configSet) fromPackage(from, name string) {
 	first, rest, _ := strings.Cut(name, "/")
 	names := map[string]string{first: rest, "eslint-config-" + first: rest, "eslint-plugin-" + first: rest, "stylelint-config-" + first: rest}
@@ -146,7 +145,7 @@ func (c *configSet) fromPackage(from, name string) {
 	}
 }
 
-// leaves lists the strings in a value of JSON.
+// leaves lists the strings in a JSON value, down to a bounded depth.
 func leaves(value any, depth int) (list []string) {
 	switch v := value.(type) {
 	case string:
@@ -165,7 +164,7 @@ func leaves(value any, depth int) (list []string) {
 	return list
 }
 
-// add adds the files that a name in a file stands for, seen from where that lies.
+// add adds the files that name stands for, relative to the directory of the file from.
 func (c *configSet) add(from, name string, ends []string) {
 	name = strings.TrimPrefix(name, "<rootDir>/")
 	if !path.IsAbs(name) {
@@ -173,8 +172,8 @@ func (c *configSet) add(from, name string, ends []string) {
 	}
 }
 
-// addFile adds the files that a path stands for. A program writes a module by the name
-// that it has when it is compiled.
+// addFile adds the files that a path stands for. Programs import a module by the name of its compiled file, so for
+// .js, .mjs and .cjs it also looks for the TypeScript file.
 func (c *configSet) addFile(from, stem string, ends []string) {
 	stems := []string{stem}
 	if ext := path.Ext(stem); ext == ".js" || ext == ".mjs" || ext == ".cjs" {
@@ -187,14 +186,14 @@ func (c *configSet) addFile(from, stem string, ends []string) {
 				continue
 			}
 			c.named[p] = from
-			if !heldByName(p) { // what builds the program imports the program
+			if !heldByName(p) { // a file that builds the program also imports it
 				c.todo = append(c.todo, p)
 			}
 		}
 	}
 }
 
-// followed is what a file may be named by: the patterns of all rules with a mode.
+// followed returns the patterns of all rules with a mode: they cover the files whose references are followed.
 var followed = sync.OnceValue(func() acting.Set {
 	var all []acting.Pattern
 	for _, rule := range holdRules() {
@@ -205,7 +204,7 @@ var followed = sync.OnceValue(func() acting.Set {
 	return acting.NewSet(all)
 })
 
-// modesOf lists how the files among paths are read that act by their names, the files of installed packages not.
+// modesOf says how to read each file among paths that acts because of its name. It skips the files of installed packages.
 func modesOf(paths []string) map[string]named.Mode {
 	list := map[string]named.Mode{}
 	for _, p := range paths {
@@ -219,7 +218,8 @@ func modesOf(paths []string) map[string]named.Mode {
 	return list
 }
 
-// namedHolds holds the changes of cs to files that those name which act outside the box: with the kind of these, since they act with them.
+// namedHolds holds the changes of cs to files named by files that act outside the box, with the kind of the latter,
+// since both act together.
 func namedHolds(before, after check.View, cs workspace.Changeset) (holds []Hold) {
 	modes := maps.Clone(check.Recall(before, "files that act outside", func() map[string]named.Mode { return modesOf(before.Paths()) }))
 	touched := map[string]bool{}

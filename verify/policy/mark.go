@@ -15,39 +15,37 @@ import (
 type mark struct {
 	path string
 	line int // from 1
-	// What places are compared by: those of one form that went make up for
-	// those that came.
+	// The form by which places are compared: removed places of a form make up for added ones.
 	form string
-	// Of a suppression: what it is for, sorted and joined by spaces; "" for all.
+	// The codes of a suppression, sorted and joined by spaces; "" means all.
 	codes string
-	// Of a suppression: it counts for more than its own line.
+	// Whether a suppression applies to more than its own line.
 	wide bool
-	// The line, without the space around it.
+	// The line without surrounding space.
 	text string
 }
 
-// A sourceFile is one side of a change, told apart.
+// A sourceFile is one side of a change, split into lines.
 type sourceFile struct {
 	path  string
 	lang  lang.Family
-	test  bool // or a helper of tests
+	test  bool // or a test helper
 	lines []lang.Line
-	// The file is new with the changeset.
+	// Whether the changeset creates the file.
 	created bool
 }
 
-// mark is the mark of a line, counted from 0.
+// mark returns the mark for a line, counted from 0.
 func (f sourceFile) mark(line int, form, codes string, wide bool) mark {
 	return mark{f.path, line + 1, form, codes, wide, strings.TrimSpace(f.lines[line].Raw)}
 }
 
-// mostBlank bounds how far the next line of code is looked for.
+// mostBlank bounds, in lines, how far codeAfter looks for the next line of code.
 //
-// A handler whose body is further away than this is not what a person would call
-// empty.
+// A person would not call a handler empty whose body is further away than this.
 const mostBlank = 50
 
-// codeAfter returns the next line that holds code, "" for none near.
+// codeAfter returns the next line that contains code, or "" if there is none nearby.
 func (f sourceFile) codeAfter(i int) string {
 	for _, line := range f.lines[i+1 : min(len(f.lines), i+1+mostBlank)] {
 		if code := strings.TrimSpace(line.Code); code != "" {
@@ -57,12 +55,12 @@ func (f sourceFile) codeAfter(i int) string {
 	return ""
 }
 
-// filter returns the files that are such.
+// filter returns the files for which such is true.
 func filter(files []sourceFile, such func(sourceFile) bool) []sourceFile {
 	return slices.DeleteFunc(slices.Clone(files), func(f sourceFile) bool { return !such(f) })
 }
 
-// each collects the marks of all files.
+// each collects the marks that in returns for all files.
 func each(files []sourceFile, in func(sourceFile) []mark) (list []mark) {
 	for _, f := range files {
 		list = append(list, in(f)...)
@@ -70,8 +68,8 @@ func each(files []sourceFile, in func(sourceFile) []mark) (list []mark) {
 	return list
 }
 
-// surplus returns the marks of after that none of before makes up for, by each key in turn. The first keys are the closest, so that what
-// is left is what a person would call new.
+// surplus cancels the marks of before and after against each other, by each key in turn, and returns what is left of
+// after and of before. The first keys are the strictest, so that what is left is what a person would call new.
 func surplus(before, after []mark, keys ...func(mark) string) (rest, gone []mark) {
 	for _, key := range keys {
 		before, after = cancel(before, after, key)
@@ -79,7 +77,7 @@ func surplus(before, after []mark, keys ...func(mark) string) (rest, gone []mark
 	return after, before
 }
 
-// cancel takes out of both lists what has the same key, one for one.
+// cancel removes marks with the same key from both lists, one for one.
 func cancel(before, after []mark, key func(mark) string) (_, _ []mark) {
 	count := map[string]int{}
 	for _, m := range before {
@@ -103,18 +101,17 @@ func cancel(before, after []mark, key func(mark) string) (_, _ []mark) {
 	return before, after
 }
 
-// byLine, byFile and byForm are keys of surplus, from close to loose.
+// byLine, byFile and byForm are keys for surplus, from strict to loose.
 func byLine(m mark) string { return byForm(m) + "\x00" + m.text[:min(len(m.text), secret.MaxLine)] }
 
 func byFile(m mark) string { return byForm(m) + "\x00" + m.path }
 
 func byForm(m mark) string { return fmt.Sprint(m.form, "\x00", m.wide, "\x00", m.codes) }
 
-// mostHolds bounds the holds of one kind and reason: who looks at ten of them
-// has seen enough to decide.
+// mostHolds bounds the holds of one kind and reason: a person who looks at ten of them has seen enough to decide.
 const mostHolds = 10
 
-// holdsOf makes a hold of each mark, and of those over the bound one together.
+// holdsOf returns a hold for each mark, and one hold for all marks beyond mostHolds.
 func holdsOf(kind, what string, marks []mark) (holds []Hold) {
 	slices.SortStableFunc(marks, func(a, b mark) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.line, b.line))
@@ -133,11 +130,11 @@ func holdsOf(kind, what string, marks []mark) (holds []Hold) {
 	return holds
 }
 
-// mostQuoted is the most of a line that is shown, in characters.
+// mostQuoted is the maximum number of characters of a line that is shown.
 const mostQuoted = 80
 
-// quote is a line as a person may be shown it: clipped, without anything that
-// a terminal obeys or that looks like something else, and without a secret.
+// quote returns a line in a form that is safe to show to a person: clipped, without characters that a terminal obeys
+// or that disguise the text, and without a secret.
 func quote(line string) string {
 	if len(line) > secret.MaxLine {
 		return fmt.Sprintf("(a line of %d bytes)", len(line))
@@ -152,7 +149,7 @@ func quote(line string) string {
 		return r
 	}, line)
 	runes := []rune(strings.Join(strings.Fields(clean), " "))
-	// What weakens stands at either end.
+	// The part that weakens may be at either end.
 	if len(runes) > mostQuoted {
 		return string(runes[:mostQuoted/2]) + "…" + string(runes[len(runes)-mostQuoted/2:])
 	}

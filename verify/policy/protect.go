@@ -12,18 +12,18 @@ import (
 	"github.com/moby/patternmatcher"
 )
 
-// A Protection names the paths of a workspace that no patch changes without an approval of its own. Nil protects nothing. It does not
-// change and may be used by several goroutines.
+// A Protection names the paths of a workspace that a patch may change only with a separate approval. A nil Protection
+// protects nothing. A Protection is immutable and safe for use by several goroutines.
 type Protection struct {
-	// As they were given.
+	// The patterns as given.
 	patterns []string
-	// Folded, one a pattern, since a person is told which one holds.
+	// One folded matcher for each pattern, so that a hold can name the pattern that applies.
 	matchers []*patternmatcher.PatternMatcher
 }
 
-// Protect reads patterns in the syntax of a .dockerignore file: what matches is protected, and all that is below it. Capital letters and
-// the Unicode form make no difference, as on some file systems. Exceptions (!) are refused: of two patterns the later would take back
-// what the earlier promised. No pattern gives nil.
+// Protect parses patterns in the syntax of a .dockerignore file. A path that matches is protected, and so is
+// everything below it. Case and Unicode form make no difference, as on some file systems. Protect refuses exceptions
+// (!), since a later pattern would take back what an earlier one promised. Without patterns it returns nil.
 func Protect(patterns []string) (*Protection, error) {
 	if len(patterns) == 0 {
 		return nil, nil
@@ -36,13 +36,13 @@ func Protect(patterns []string) (*Protection, error) {
 			return nil, fmt.Errorf("a pattern is empty: name a path, as \"migrations/**\"")
 		case strings.HasPrefix(clean, "!"):
 			return nil, fmt.Errorf("%q takes a protection back: name what is protected instead", pattern)
-		// A pattern that can match nothing would look like a protection.
+		// A pattern that cannot match anything would look like protection.
 		case path.IsAbs(clean), strings.HasPrefix(path.Clean(clean), ".."), strings.Contains(clean, `\`):
 			return nil, fmt.Errorf("%q is no path in the workspace: write it from its top, with /, as \"migrations/**\"", pattern)
 		}
 		m, err := patternmatcher.New([]string{workspace.Fold(path.Clean(clean))})
 		if err == nil {
-			// New leaves some of what it cannot read to the first match.
+			// New leaves some syntax errors to the first match.
 			_, err = m.MatchesOrParentMatches("a")
 		}
 		if err != nil {
@@ -53,7 +53,7 @@ func Protect(patterns []string) (*Protection, error) {
 	return p, nil
 }
 
-// Patterns are those that were given.
+// Patterns returns the patterns as they were given to Protect.
 func (p *Protection) Patterns() []string {
 	if p == nil {
 		return nil
@@ -61,8 +61,7 @@ func (p *Protection) Patterns() []string {
 	return slices.Clone(p.patterns)
 }
 
-// holds lists the changes of cs to paths that are protected, either end of a
-// rename. All of them block.
+// holds lists the changes of cs to protected paths, at either end of a rename. All of them block.
 func (p *Protection) holds(cs workspace.Changeset) (holds []Hold) {
 	if p == nil {
 		return nil
@@ -80,7 +79,7 @@ func (p *Protection) holds(cs workspace.Changeset) (holds []Hold) {
 // protects returns the first pattern that covers a path.
 func (p *Protection) protects(name string) (pattern string, ok bool) {
 	for i, m := range p.matchers {
-		// What cannot be compared is not let through.
+		// A path that cannot be compared counts as protected.
 		if matched, err := m.MatchesOrParentMatches(workspace.Fold(name)); matched || err != nil {
 			return p.patterns[i], true
 		}

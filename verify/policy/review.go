@@ -14,16 +14,16 @@ import (
 	"agent/verify/policy/concealed"
 )
 
-// entryFiles are those whose loss ends a program; see ReviewText.
+// entryFiles lists the files without which a program cannot start; see ReviewText.
 var entryFiles = []string{"main.jsx", "main.tsx", "index.html", "vite.config.js", "vite.config.ts"}
 
-// Review lists all that a person should see of cs, a changeset to base, before it is written: what its text tells, then gates, which
-// verify found while it judged, then what changes the tools that judge, then code that reaches for what runs its tests, then what the
-// repository's configuration has git read or run, then what git hides. protect and gates may be nil. What git gives no answer about is
-// held too. What gates measured takes the place of what the text tells of the same suppression.
+// Review lists everything that a person should see in cs before it is written to base: findings from its text, then gates (the
+// holds that verify found while judging), then changes to the tools that judge, then code that reaches for what runs its tests,
+// then files that the repository's configuration has git read or run, then files that git hides. protect and gates may be nil. A
+// file about which git gives no answer is held too. What gates measured about a suppression replaces the finding from the text.
 func Review(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset, protect *Protection, gates []Hold) []Hold {
 	tools := toolHolds(base, cs)
-	// What a gate saw a tool load is often what the text names as well.
+	// A file that a gate saw a tool load is often one that the text names as well.
 	found := slices.DeleteFunc(slices.Clone(gates), func(h Hold) bool {
 		return h.Kind == Tooling && slices.ContainsFunc(tools, func(t Hold) bool { return t.Kind == h.Kind && t.Path == h.Path })
 	})
@@ -31,12 +31,11 @@ func Review(ctx context.Context, base *workspace.Manifest, cs workspace.Changese
 	return slices.Concat(measured(ReviewText(cs, protect), gates), found, tools, reaching, gitHolds(ctx, base, cs), hiddenHolds(ctx, base, cs))
 }
 
-// ReviewText lists what the text of cs alone tells, in the order of the paths, then what weakens a check, then what
-// protect names, which may be nil: CI definitions, git attributes and modules, code owners, dependency manifests and
-// lock files (with the packages that change), tool configuration, editor and agent hooks, agent.toml, the deletion or
-// emptying of an entry page, lines that introduce a credential or that show something else than a machine reads, and
-// what makes checks weaker: suppressions, tests that test less, and types and handlers that let everything through.
-// Those with Block are not to be written without approval.
+// ReviewText lists what the text of cs alone shows, in the order of the paths, then weakened checks, then the paths that protect names;
+// protect may be nil. It covers CI definitions, git attributes and modules, code owners, dependency manifests and lock files (with the
+// packages that change), tool configuration, editor and agent hooks, agent.toml, the deletion or emptying of an entry page, and lines
+// that introduce a credential or that show a person something other than what a machine reads. Weakened checks are suppressions, tests
+// that test less, and types and handlers that let everything through. A hold with Block set must not be written without approval.
 func ReviewText(cs workspace.Changeset, protect *Protection) []Hold {
 	var holds []Hold
 	for _, c := range cs.Sorted() {
@@ -58,7 +57,7 @@ func ReviewText(cs workspace.Changeset, protect *Protection) []Hold {
 	return append(holds, protect.holds(cs)...)
 }
 
-// ruleHolds are the holds of a change by the rule that its name, or the old one, fits.
+// ruleHolds returns the holds of a change under rule, which fits its name or its old name.
 func ruleHolds(rule holdRule, c workspace.Change, name string) []Hold {
 	h := Hold{Path: name, Kind: rule.kind, Reason: rule.reason, Block: rule.block}
 	if rule.reason == nameIsHidden && saysAVersion(c) {
@@ -68,7 +67,7 @@ func ruleHolds(rule holdRule, c workspace.Change, name string) []Hold {
 		return []Hold{h}
 	}
 	effect := deps.Effect{Installs: true}
-	if c.Op == workspace.Modify { // a manifest holds more than what is installed
+	if c.Op == workspace.Modify { // a manifest contains more than what is installed
 		effect = deps.EffectOf(name, c.Before, c.After)
 	}
 	var holds []Hold
@@ -87,12 +86,12 @@ func ruleHolds(rule holdRule, c workspace.Change, name string) []Hold {
 	return append(holds, h)
 }
 
-// packageChanges is deps.Changes of a change, for the name that the hold is about: of a
-// rename either the old or the new one, each told by itself.
+// packageChanges returns deps.Changes for a change and the name that the hold is about. For a rename, the old and the
+// new name are each described on their own.
 func packageChanges(c workspace.Change, name string) string {
 	before, after := c.Before, c.After
 	// A creation has no bytes before it and a deletion none after.
-	if c.Op == workspace.Rename { // the file of that name comes or goes
+	if c.Op == workspace.Rename { // the file of that name appears or disappears
 		if name == c.From {
 			after = nil
 		} else {
@@ -102,7 +101,7 @@ func packageChanges(c workspace.Change, name string) string {
 	return deps.Changes(name, before, after)
 }
 
-// concealedHolds lists the lines that a change brings and that say something else to a machine than to a person.
+// concealedHolds lists the lines that a change adds and that tell a machine something other than they tell a person.
 func concealedHolds(c workspace.Change) (holds []Hold) {
 	if c.Op == workspace.Delete || workspace.IsBinary(c.After) {
 		return nil

@@ -13,20 +13,20 @@ import (
 	"agent/verify/policy/directive"
 )
 
-// A Silenced is a suppression of one line that a changeset adds, and that can be taken out again, so that what it hides can be measured.
+// A Silenced is a suppression that a changeset adds to one line and that can be removed again to measure what it hides.
 type Silenced struct {
-	// As ReviewText has it.
+	// The hold, as ReviewText lists it.
 	Hold Hold
-	// What a person knows the suppression by, as "noqa".
+	// The name by which a person knows the suppression, for example "noqa".
 	Family string
 }
 
-// SilencedBy lists them, and returns the changeset without them, line for line. What counts for more than its line hides what is yet to
-// be written too, and what stands in the code is part of it: neither is in the list, nor is what does not block.
+// SilencedBy lists the suppressions of cs that can be measured, and returns cs without them, line for line. It leaves out those that
+// do not block, those in the code, which are part of it, and those wider than their line, which also hide code yet to be written.
 func SilencedBy(cs workspace.Changeset) (list []Silenced, bare workspace.Changeset) {
 	marks, _ := addedSuppressions(sides(cs))
 	all := holdsOf(Suppression, addsSuppression, slices.Clone(marks))
-	// Of more than a person is shown one hold stands for several.
+	// Beyond the number that a person is shown, one hold stands for several suppressions.
 	if len(all) > mostHolds {
 		return nil, cs
 	}
@@ -34,7 +34,7 @@ func SilencedBy(cs workspace.Changeset) (list []Silenced, bare workspace.Changes
 	for _, h := range all {
 		i := slices.IndexFunc(marks, func(m mark) bool { return holdsOf(Suppression, addsSuppression, []mark{m})[0] == h })
 		m := marks[i]
-		// Of several on one line each has to be such a one.
+		// Several suppressions on one line must all apply to that line alone and have the same form.
 		if slices.ContainsFunc(marks, func(o mark) bool { return o.path == m.path && o.line == m.line && (o.wide || o.form != m.form) }) {
 			continue
 		}
@@ -47,16 +47,16 @@ func SilencedBy(cs workspace.Changeset) (list []Silenced, bare workspace.Changes
 	return list, bare
 }
 
-// AddsSuppression reports whether a changeset has a tool report less, in whatever file and for however many lines.
+// AddsSuppression reports whether a changeset makes a tool report less, in any file and for any number of lines.
 func AddsSuppression(cs workspace.Changeset) bool {
 	blocking, shown := addedSuppressions(sides(cs))
 	return len(blocking)+len(shown) > 0
 }
 
-// addedSuppressions returns the suppressions that are new, and the holds of those that do not block: of coverage, by which no gate fails,
-// of how a program reads, and of a line of a test, which hides nothing of the program. A file that comes with the changeset may have the
-// name of a test and be a part of the program, which then names it. Tests are compared with tests: what one no longer suppresses is no
-// excuse for the program.
+// addedSuppressions returns the new suppressions that block, and the holds of those that do not: of coverage, which
+// fails no gate, of how a program reads, and of one line of a test, which hides nothing of the program. A file that
+// the changeset creates may have the name of a test and still be part of the program, which then names it. Tests are
+// compared with tests: a suppression that a test no longer has is no excuse for the program.
 func addedSuppressions(before, after []sourceFile) (blocking []mark, shown []Hold) {
 	var counted, tested, styled []mark
 	for _, tests := range []bool{false, true} {
@@ -79,7 +79,7 @@ func addedSuppressions(before, after []sourceFile) (blocking []mark, shown []Hol
 	return blocking, append(shown, notBlocking(Suppression, addsSuppression, tested, " (in a test, for one line)")...)
 }
 
-// partOfProgram reports whether a file is new and one of those that are no tests names it.
+// partOfProgram reports whether a file is new and named by a file that is not a test.
 func partOfProgram(files []sourceFile, f sourceFile) bool {
 	stem := strings.TrimSuffix(path.Base(f.path), path.Ext(f.path))
 	return f.created && slices.ContainsFunc(files, func(o sourceFile) bool {
@@ -87,10 +87,10 @@ func partOfProgram(files []sourceFile, f sourceFile) bool {
 	})
 }
 
-// coverageFamilies are those of suppressions that keep lines from being counted as not executed.
+// coverageFamilies lists the families of suppressions that keep lines from being counted as not executed.
 var coverageFamilies = []string{"no cover", "coverage"}
 
-// notBlocking makes holds, as holdsOf, that a person is shown and that need no approval.
+// notBlocking returns the holds of holdsOf as ones that are shown to a person and need no approval. It appends why to each reason.
 func notBlocking(kind, what string, marks []mark, why string) []Hold {
 	holds := holdsOf(kind, what, marks)
 	for i := range holds {
@@ -99,7 +99,7 @@ func notBlocking(kind, what string, marks []mark, why string) []Hold {
 	return holds
 }
 
-// uncommented is the text of a change without the comments of a line that hold suppressions, and reports whether that is all of them.
+// uncommented returns the text of a change without the comments on m's line that contain suppressions, and whether it removed any.
 func uncommented(m mark, c workspace.Change) ([]byte, bool) {
 	lines := bytes.Split(c.After, []byte("\n"))
 	l := lang.Detect(c.Path, string(c.After))
@@ -120,7 +120,7 @@ func uncommented(m mark, c workspace.Change) ([]byte, bool) {
 	return bytes.Join(lines, []byte("\n")), true
 }
 
-// Checks reports whether the project has what a family of suppressions hides checked, for all that its configuration and builds say.
+// Checks reports whether, by all that its configuration and builds say, the project checks what a family of suppressions hides.
 func Checks(base check.View, family string) bool {
 	return checker.Named(family, func(yield func(p, text string) bool) {
 		for _, p := range base.Paths() {
@@ -132,17 +132,17 @@ func Checks(base check.View, family string) bool {
 	})
 }
 
-// Harmless is the hold of a suppression that was measured: it is shown and does not block.
+// Harmless returns the hold of a suppression that was measured to hide nothing: it is shown and does not block.
 func (s Silenced) Harmless() Hold {
 	h := s.Hold
 	h.Block, h.Reason = false, h.Reason+hidesNothing
 	return h
 }
 
-// hidesNothing is what is added to its reason.
+// hidesNothing is what Harmless appends to the reason.
 const hidesNothing = " (without it no gate reports anything that counts)"
 
-// measured puts the holds that gates measured in the place of those that the text alone tells.
+// measured removes from text the holds of suppressions that gates measured, since gates has holds that replace them.
 func measured(text, gates []Hold) []Hold {
 	return slices.DeleteFunc(text, func(h Hold) bool {
 		return h.Kind == Suppression && slices.ContainsFunc(gates, func(g Hold) bool {

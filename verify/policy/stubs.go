@@ -11,8 +11,8 @@ import (
 	"agent/verify/check"
 )
 
-// stubEnds are the ends of files that only declare types, with those of the modules that
-// they stand for: a type checker reads the first and leaves the others alone.
+// stubEnds lists the endings of files that only declare types, with the endings of the modules that they stand for. A
+// type checker reads the stub and ignores the module.
 var stubEnds = []struct {
 	stub    string
 	modules []string
@@ -26,10 +26,10 @@ var stubEnds = []struct {
 // stubPaths matches the setting of mypy, pyright or ty that names directories of stubs.
 var stubPaths = lazyregexp.New(`["']?\b(?:mypy_path|stubPath|extraPaths|extra-paths)["']?\s*[:=]\s*(\[[^\]]*\]|[^\n]*)`)
 
-// stubPath is one directory of such a setting.
+// stubPath matches one directory in such a setting.
 var stubPath = lazyregexp.New(`[\w.@/$-]+`)
 
-// stubDirs lists the directories in which type checkers look for stubs of Python.
+// stubDirs lists the directories in which type checkers look for Python stubs.
 func stubDirs(base check.View) []string {
 	dirs := []string{"typings", "stubs"}
 	for _, p := range base.Paths() {
@@ -38,7 +38,7 @@ func stubDirs(base check.View) []string {
 		}
 		for _, m := range stubPaths.FindAllStringSubmatch(base.Text(p), check.MostFollowed) {
 			for _, dir := range stubPath.FindAllString(m[1], check.MostFollowed) {
-				// mypy writes the directory of its configuration so.
+				// mypy has this variable for the directory of its configuration.
 				dir = strings.TrimPrefix(strings.TrimPrefix(dir, "$MYPY_CONFIG_FILE_DIR"), "/")
 				dirs = append(dirs, path.Join(path.Dir(p), dir))
 			}
@@ -47,11 +47,10 @@ func stubDirs(base check.View) []string {
 	return dirs
 }
 
-// stubHolds holds the stubs that cs brings and that take the place of a module of the
-// workspace, before a type checker: what the module does is not looked at any more. Stubs
-// of what is installed are none of them.
+// stubHolds holds the stubs that cs adds and that replace a module of the workspace for a type checker, which then no
+// longer looks at what the module does. Stubs for installed packages are not among them.
 func stubHolds(before, after check.View, cs workspace.Changeset) (holds []Hold) {
-	var dirs []string // read when a stub is there to be looked at
+	var dirs []string // read only when there is a stub to check
 	for _, c := range cs.Changes {
 		if c.Op == workspace.Delete || before.Has(c.Path) {
 			continue
@@ -80,9 +79,9 @@ func stubHolds(before, after check.View, cs workspace.Changeset) (holds []Hold) 
 	return holds
 }
 
-// beside returns the module that stands beside a stub, "" for none.
+// beside returns the module next to a stub, or "" if there is none.
 func beside(v check.View, stem string, ends []string) string {
-	// A package is stubbed by a file of its own, and the names of all programs by one.
+	// One stub can stand for a whole package, and a stub named __builtins__ for the built-in names of all programs.
 	if path.Base(stem) == "__builtins__" {
 		return "the built-in names"
 	}
@@ -94,8 +93,7 @@ func beside(v check.View, stem string, ends []string) string {
 	return ""
 }
 
-// stubbed returns the module of the workspace that a stub in a directory for stubs, or
-// in a package of them, stands for; "" for none.
+// stubbed returns the module of the workspace that a stub in a stub directory or a stub package stands for, or "" if there is none.
 func stubbed(v check.View, stem string, dirs []string) string {
 	parts := strings.Split(stem, "/")
 	for i, part := range parts {
@@ -107,7 +105,7 @@ func stubbed(v check.View, stem string, dirs []string) string {
 		for _, p := range v.Paths() {
 			for _, end := range []string{".py", "/__init__.py"} {
 				top, ok := strings.CutSuffix(p, module+end)
-				// Below a package it has a longer name.
+				// Inside a package, the module has a longer name.
 				if ok && (top == "" || strings.HasSuffix(top, "/") && !v.Has(top+"__init__.py")) {
 					return p
 				}

@@ -10,15 +10,15 @@ import (
 )
 
 var (
-	// assigned matches what gets a value by a statement.
+	// assigned matches the targets to which a statement gives a value.
 	assigned = lazyregexp.New(`^(?:(?:const|let|var)\s+)?([\w$.,\s{}\[\]*()]+?)\s*(?::\s*[\w.\[\], ]+)?:?=(?:[^=]|$)|\bas\s+(\w+)|\bfor\s+([\w, ()]+?)\s+(?:in|of)\b`)
-	// parameters matches those of a test, which are names that do not mean what they mean elsewhere.
+	// parameters matches the parameters in the name of a test, whose words do not mean what they mean elsewhere.
 	parameters = lazyregexp.New(`\[.*\]$`)
 )
 
-// SpeaksOnlyOf reports whether all that a test asserts speaks of one of the names, or of what was
-// made with one: then it proves nothing where these are gone. The test is that of its name, as
-// results have it, in the text of the file at path. One that cannot be found, or asserts nothing by itself, does not.
+// SpeaksOnlyOf reports whether everything that a test asserts refers to one of the names, or to a value made with
+// one. Such a test proves nothing where these names are gone. test is its name as results have it, and text is the
+// content of the file at path. A test that cannot be found, or that asserts nothing itself, does not qualify.
 func SpeaksOnlyOf(path, text, test string, names map[string]bool) bool {
 	l := lang.Of(path)
 	if l == nil || !testform.Known(path) {
@@ -42,7 +42,7 @@ func SpeaksOnlyOf(path, text, test string, names map[string]bool) bool {
 	if len(exact) == 0 {
 		exact = alike
 	}
-	// Of several with one name nobody knows which it was.
+	// If several tests have the name, the result does not say which one ran, so all must qualify.
 	return len(exact) > 0 && !slices.ContainsFunc(exact, func(b *block) bool { return !b.speaksOnlyOf(names) })
 }
 
@@ -71,12 +71,12 @@ func (b *block) speaksOnlyOf(names map[string]bool) bool {
 	return asserts
 }
 
-// statements are those of a block, in order.
+// statements returns the statements of a block, in order.
 func (b *block) statements() []statement {
 	return slices.SortedStableFunc(slices.Values(slices.Concat(b.assertions, b.others)), func(x, y statement) int { return x.line - y.line })
 }
 
-// joined are the statements of a block, in order, each on one line.
+// joined returns the statements of a block, in order, each on one line.
 func (b *block) joined() (list []string) {
 	for _, s := range b.statements() {
 		list = append(list, b.file.joined(s))
@@ -87,8 +87,8 @@ func (b *block) joined() (list []string) {
 // mostJoined bounds the lines of one statement.
 const mostJoined = 30
 
-// joined is a statement with the lines up to where its brackets close, and what it opens in Python
-// with the line behind it.
+// joined returns a statement together with the lines up to where its brackets close. In Python, a statement that
+// opens a block includes the line after it.
 func (f sourceFile) joined(s statement) string {
 	code, depth := s.code, open(s.code)
 	for i := s.line + 1; i < min(len(f.lines), s.line+mostJoined) && (depth > 0 || f.lang == lang.Python && strings.HasSuffix(code, ":")); i++ {
@@ -98,7 +98,7 @@ func (f sourceFile) joined(s statement) string {
 	return code
 }
 
-// open counts the brackets of a piece of code that stay open.
+// open counts the brackets that a piece of code leaves open.
 func open(code string) (n int) {
 	for _, c := range code {
 		if strings.ContainsRune("([{", c) {

@@ -13,11 +13,11 @@ import (
 type suite struct {
 	files  []sourceFile
 	blocks []*block
-	// The words of each line, for knowing what is new.
+	// The code of each line, to know which lines are new.
 	texts []string
 }
 
-// read adds the functions of a file.
+// read adds the functions and the lines of a file.
 func (s *suite) read(f sourceFile) {
 	s.files = append(s.files, f)
 	s.blocks = append(s.blocks, blocksOf(f)...)
@@ -26,7 +26,7 @@ func (s *suite) read(f sourceFile) {
 	}
 }
 
-// byName groups the blocks.
+// byName groups the blocks by their full names.
 func (s *suite) byName() map[string][]*block {
 	names := map[string][]*block{}
 	for _, b := range s.blocks {
@@ -51,8 +51,7 @@ func (s *suite) fresh(old suite) map[string]bool {
 	return words
 }
 
-// helpers returns the functions of a suite that are no tests: whether they
-// assert something.
+// helpers returns the functions of a suite that are not tests, each with whether it asserts something.
 func (s *suite) helpers() map[string]bool {
 	list := map[string]bool{}
 	for _, b := range s.blocks {
@@ -63,12 +62,12 @@ func (s *suite) helpers() map[string]bool {
 	return list
 }
 
-// restated reports whether all that an assertion speaks of occurs in words.
+// restated reports whether everything that an assertion refers to occurs in words.
 func restated(code string, words map[string]bool) bool {
 	return !slices.ContainsFunc(wordsOf(code), func(w string) bool { return !words[w] })
 }
 
-// holds reports whether every line of old is there still: then nothing that was tested before is tested less.
+// holds reports whether every line of old is still there. If so, nothing that was tested before is tested less.
 func (s *suite) holds(old suite) bool {
 	count := map[string]int{}
 	for _, text := range s.texts {
@@ -82,9 +81,9 @@ func (s *suite) holds(old suite) bool {
 	return true
 }
 
-// Rewritten names the tests that were in a file of tests and that a change to it touches, by their own names
-// or titles. all says that it touches what any test of the file may use: a helper, or what stands in
-// no function. New tests beside the old ones touch nothing. ok is false for a file that is not read.
+// Rewritten names the tests that a test file contained before c and that c touches, by their own names or titles. all
+// reports whether c touches something that any test of the file may use: a helper, or code outside functions. New
+// tests next to the old ones touch nothing. ok is false for a file that is not read.
 func Rewritten(c workspace.Change) (names []string, all, ok bool) {
 	before, after := sides(workspace.Changeset{Changes: []workspace.Change{c}})
 	if len(before) == 0 || len(after) == 0 || !testform.Known(c.Path) {
@@ -100,30 +99,29 @@ func Rewritten(c workspace.Change) (names []string, all, ok bool) {
 	return slices.Compact(names), around(was.shared, was.shared) != around(now.shared, was.shared), true
 }
 
-// around is what stands around tests, without what comes along with new ones: imports, and what
-// only groups them.
+// around returns the lines around tests, without those that come with new tests: imports, and new lines that only group them.
 func around(lines, old []string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(lines), func(line string) bool {
 		return imports.MatchString(line) || groups.MatchString(line) && !slices.Contains(old, line)
 	}), "\n")
 }
 
-// imports matches a line that only makes names known.
+// imports matches a line that only imports names.
 var imports = lazyregexp.New(`^\s*(?:import\b|from\s.*\bimport\b|(?:const|let|var)\s.*\brequire\(|"[^"]*"$)`)
 
 // groups matches a line that opens a group of tests.
 var groups = lazyregexp.New(`^(?:class\s+Test|describe\b|suite\b|context\b)`)
 
-// texts are those of a file of tests: of each test by its full name, and of all that is around them.
+// texts holds the text of a test file: of each test by its full name, and of everything around the tests.
 type texts struct {
 	tests  map[string]testText
 	shared []string
 }
 
-// A testText is the own name of a test and its lines, with what marks it above.
+// A testText is the own name of a test, and its lines with the decorators above it.
 type testText struct{ short, text string }
 
-// textsOf reads a file. Tests of one name count as one.
+// textsOf reads a file. Tests with the same name count as one.
 func textsOf(f sourceFile) texts {
 	list, inTest := texts{tests: map[string]testText{}}, map[int]bool{}
 	for _, b := range blocksOf(f) {
@@ -138,7 +136,7 @@ func textsOf(f sourceFile) texts {
 		list.tests[b.name] = testText{b.short, list.tests[b.name].text + text.String()}
 	}
 	for i := range f.lines {
-		// What only closes something says nothing by itself.
+		// A line that only closes something says nothing by itself.
 		if line := strings.TrimSpace(f.bare(i)); !inTest[i] && strings.Trim(line, "(){}[];,") != "" {
 			list.shared = append(list.shared, line)
 		}
@@ -146,7 +144,7 @@ func textsOf(f sourceFile) texts {
 	return list
 }
 
-// bare is a line without its comments.
+// bare returns a line without its comments.
 func (f sourceFile) bare(i int) string {
 	text := f.lines[i].Raw
 	for _, note := range f.lines[i].Notes {

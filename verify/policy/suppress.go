@@ -20,7 +20,7 @@ func suppressionsIn(f sourceFile) (list []mark) {
 	return list
 }
 
-// saying makes what lists where a file says something to a tool, by what it says.
+// saying returns a function that lists the places where a file says something to a tool, by what it says.
 func saying(what func(lang.Family, lang.Line) []string) func(sourceFile) []mark {
 	return func(f sourceFile) (list []mark) {
 		for i, line := range f.lines {
@@ -32,7 +32,7 @@ func saying(what func(lang.Family, lang.Line) []string) func(sourceFile) []mark 
 	}
 }
 
-// dropped returns what files that are still there had tools report before, beyond their configuration.
+// dropped returns the comments that are gone and that had tools report more than their configuration says, in files that are still there.
 func dropped(before, after []sourceFile) (list []mark) {
 	left := filter(before, func(f sourceFile) bool {
 		return slices.ContainsFunc(after, func(now sourceFile) bool { return now.path == f.path })
@@ -41,13 +41,13 @@ func dropped(before, after []sourceFile) (list []mark) {
 	return list
 }
 
-// mostCompared bounds the comparisons of codes, which are pairwise.
+// mostCompared bounds the number of pairwise comparisons of codes.
 const mostCompared = 100_000
 
 // newSuppressions returns the suppressions that are new or wider.
 func newSuppressions(before, after []mark) []mark {
 	after, before = surplus(before, after, byLine, byFile, byForm)
-	// One that named more before, or everything, was narrowed.
+	// A suppression that named more codes before, or none and so everything, was narrowed.
 	used, compared := make([]bool, len(before)), 0
 	return slices.DeleteFunc(after, func(m mark) bool {
 		for i, old := range before {
@@ -55,7 +55,7 @@ func newSuppressions(before, after []mark) []mark {
 			if compared > mostCompared {
 				return false
 			}
-			// One of the whole file makes up for any number of its lines.
+			// One suppression of a whole file makes up for any number of its lines.
 			local := old.wide && !m.wide && old.path == m.path
 			if (used[i] && !local) || old.form != m.form || old.wide != m.wide && !local || !covers(old.codes, m.codes) {
 				continue
@@ -67,7 +67,7 @@ func newSuppressions(before, after []mark) []mark {
 	})
 }
 
-// covers reports whether codes hold all of others.
+// covers reports whether codes include all of others.
 func covers(codes, others string) bool {
 	if codes == "" || others == "" {
 		return codes == ""

@@ -8,31 +8,30 @@ import (
 	"agent/verify/policy/testform"
 )
 
-// A block is a function of a file of tests, or a call that takes one.
+// A block is a function in a test file, or a call that takes one.
 type block struct {
 	file sourceFile
-	// The names of what it stands in and its own, and its own alone.
+	// The full name, with the names of the enclosing blocks, and the block's own name alone.
 	name, short string
 	test        bool
 	from        int   // its first line, from 0
-	own         []int // its lines that are of no function within it
-	// How deep it stands: in columns for Python, else in brackets.
+	own         []int // its lines, without those of nested functions
+	// The nesting depth: in columns for Python, in brackets otherwise.
 	depth int
-	// Its lines that hold code, of nested functions too; no more than a few,
-	// by which an empty one is known.
+	// The first few lines that contain code, nested functions included; enough to recognize an empty block.
 	code []string
-	// What it asserts itself, and all else that it does.
+	// What it asserts itself, and everything else that it does.
 	assertions []statement
 	others     []statement
 }
 
-// A statement is one statement of a line of code, without space around it.
+// A statement is one statement on a line of code, without surrounding space.
 type statement struct {
 	line int
 	code string
 }
 
-// mostLines bounds the lines that a block keeps.
+// mostLines bounds the lines of code that a block keeps.
 const mostLines = 4
 
 var (
@@ -44,9 +43,8 @@ var (
 	goSubtest   = lazyregexp.New(`^Test(?:[^a-z]|$)`)
 )
 
-// blocksOf returns the functions of a file. It goes by indentation and by
-// brackets: what it takes wrongly for the end of a function is at worst
-// compared with its own like.
+// blocksOf returns the functions of a file. It relies on indentation and brackets: if it mistakes the end of a
+// function, at worst the function is compared with one that was mistaken in the same way.
 func blocksOf(f sourceFile) (all []*block) {
 	var open []*block
 	depth := 0
@@ -56,8 +54,7 @@ func blocksOf(f sourceFile) (all []*block) {
 			continue
 		}
 		if f.lang == lang.Python {
-			// Within a string, and before a closing bracket, indentation
-			// means nothing.
+			// Inside a string, and before a closing bracket, indentation has no meaning.
 			if !line.Inside && !strings.ContainsRune(")]}", rune(code[0])) {
 				depth = lang.Indent(line.Code)
 				open = closed(open, depth)
@@ -80,7 +77,7 @@ func blocksOf(f sourceFile) (all []*block) {
 	return all
 }
 
-// closed drops the blocks that do not reach deeper than depth.
+// closed removes the innermost blocks that stand at depth or deeper, which have ended.
 func closed(open []*block, depth int) []*block {
 	for len(open) > 0 && open[len(open)-1].depth >= depth {
 		open = open[:len(open)-1]
@@ -88,8 +85,7 @@ func closed(open []*block, depth int) []*block {
 	return open
 }
 
-// mostNested bounds the depth of blocks that are told apart, as names repeat
-// those of what is around them.
+// mostNested bounds the depth at which blocks are told apart, since names repeat the names of the enclosing blocks.
 const mostNested = 20
 
 // opened returns the block that a line opens, or nil.
@@ -121,7 +117,7 @@ func opened(f sourceFile, i, depth int) *block {
 	return nil
 }
 
-// titleOf returns the title of a test that is a string on its line or the next.
+// titleOf returns the title of a test, a string on its line or the next, or else the text of the line.
 func titleOf(f sourceFile, i int) string {
 	raw := f.lines[i].Raw
 	if i+1 < len(f.lines) && strings.HasSuffix(strings.TrimSpace(raw), "(") {
@@ -133,8 +129,8 @@ func titleOf(f sourceFile, i int) string {
 	return strings.TrimSpace(raw)
 }
 
-// record adds a line to the blocks that it stands in: as text to all, as a statement to the
-// innermost test, or else the innermost function.
+// record adds a line to the blocks that contain it: as text to all of them, and as statements to the innermost test,
+// or to the innermost function if there is no test.
 func record(open []*block, f sourceFile, i int, code string) {
 	if len(open) == 0 {
 		return
@@ -150,7 +146,7 @@ func record(open []*block, f sourceFile, i int, code string) {
 			owner = b
 		}
 	}
-	// The line that opens a test may hold all of it.
+	// The line that opens a test may contain all of it.
 	for part := range strings.SplitSeq(code, ";") {
 		part = strings.TrimSpace(part)
 		if testform.Of(f.lang).Assertion.MatchString(part) {
@@ -161,19 +157,17 @@ func record(open []*block, f sourceFile, i int, code string) {
 	}
 }
 
-// asserting are the words that names of assertions of a project's own begin
-// with.
+// asserting matches the words with which the names of a project's own assertions begin.
 var asserting = lazyregexp.New(`\b_?(?i:assert|check|expect|verify|require|ensure|must|should|validate)\w*\s*\(`)
 
-// goHelper is a call that is given the test, and so can make it fail.
+// goHelper matches a call that receives the test and so can make it fail.
 var goHelper = lazyregexp.New(`\b\w+\(t\b`)
 
-// calls finds what a statement calls.
+// calls matches the names of the functions that a statement calls.
 var calls = lazyregexp.New(`(\w+)\s*\(`)
 
-// callsHelper reports whether a test calls a function that asserts something,
-// and did not do so before. Those that are at hand are looked into, others
-// known by their name.
+// callsHelper reports whether a test calls a function that asserts something, in a statement that it did not have
+// before. The functions in helpers are judged by their content, others by their name.
 func (b *block) callsHelper(before *block, helpers map[string]bool) bool {
 	known := map[string]bool{}
 	for _, s := range before.others {
@@ -201,21 +195,20 @@ func (b *block) callsHelper(before *block, helpers map[string]bool) bool {
 	return false
 }
 
-// trivial reports whether an assertion is only about an error that was not
-// expected: it goes with the error, when a function no longer returns one.
+// trivial reports whether an assertion only checks for an unexpected error. It goes away with the error when a
+// function no longer returns one.
 func (a statement) trivial(family lang.Family) bool {
 	words := wordsOf(a.code)
 	return family == lang.Go && len(words) == 1 && words[0] == "err"
 }
 
-// anyWord finds words.
+// anyWord matches a word.
 var anyWord = lazyregexp.New(`[A-Za-z_]\w*`)
 
-// assertionWords are what assertions are made of, in contrast to what they
-// speak of.
+// assertionWords matches the words that assertions are made of, as opposed to what they are about.
 var assertionWords = lazyregexp.New(`^(?:assert\w*|expect|self|t|b|is|qt|require|not|in|and|or|None|True|False|true|false|null|nil|undefined|pytest|raises|with|as|if|to[A-Z]\w*|be|resolves|rejects|await|Error|Errorf|Fatal|Fatalf|Fail|FailNow|Equal|NoError|Nil|NotNil|len|equal|strictEqual|deepEqual|ok)$`)
 
-// wordsOf returns the names that a line of code speaks of.
+// wordsOf returns the names that a line of code refers to.
 func wordsOf(code string) (list []string) {
 	for _, w := range anyWord.FindAllString(code, -1) {
 		if !assertionWords.MatchString(w) {

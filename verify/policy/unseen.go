@@ -7,9 +7,8 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// gitHolds lists what of cs git reads as settings or runs as hooks because the repository's
-// configuration says so, and no rule holds already by its name. All of them block; when git
-// gives no answer the first change is held.
+// gitHolds lists the files of cs that git reads as settings or runs as hooks because the repository's configuration says so,
+// unless a blocking rule for their names already holds them. All of them block. If git gives no answer, the first change is held.
 func gitHolds(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) {
 	if cs.Empty() {
 		return nil
@@ -26,9 +25,8 @@ func gitHolds(ctx context.Context, base *workspace.Manifest, cs workspace.Change
 	return holds
 }
 
-// hiddenHolds lists the files that cs puts where git ignores them, as the rules are in base,
-// and the .gitignore files of cs that do the same to others: base.Unseen as holds, sorted
-// by path. All of them block, and what git gives no answer about is held too.
+// hiddenHolds lists the files that cs puts where git ignores them under the rules of base, and the .gitignore files of cs that make
+// git ignore other files: base.Unseen as holds, sorted by path. All of them block. A file about which git gives no answer is held too.
 func hiddenHolds(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset) (holds []Hold) {
 	for _, u := range base.Unseen(ctx, cs) {
 		h := Hold{Path: u.Path, Kind: Unseen, Block: true}

@@ -10,15 +10,15 @@ import (
 	"agent/verify/policy/testform"
 )
 
-// Bounds of what is read of one assertion, in lines and in bytes, and of what one
-// function asserts. Whoever writes more than that has it compared as far as it goes.
+// Bounds on what is read of one assertion, in lines and in bytes, and on the clauses of one function. Anything longer
+// is compared up to the bound.
 const (
 	longestAssertion = 40
 	largestAssertion = 2 << 10
 	mostClauses      = 500
 )
 
-// whole is an assertion with the lines that it goes on to, as code and as it stands.
+// whole returns an assertion with the lines on which it continues, without and with its literals.
 func (f sourceFile) whole(a statement) (code, raw string) {
 	if f.lang == lang.Go {
 		if cond := f.guard(a.line); cond != "" {
@@ -43,10 +43,10 @@ func balance(code string) int {
 	return strings.Count(code, "(") + strings.Count(code, "[") - strings.Count(code, ")") - strings.Count(code, "]")
 }
 
-// goIf matches a condition of Go, without what is declared before it.
+// goIf matches a condition in Go, without the statement in front of it.
 var goIf = lazyregexp.New(`^(?:\}\s*else\s+)?if\s+(?:.*;\s*)?(.*?)\s*\{$`)
 
-// guard is the condition under which a line of Go is reached, "" for none.
+// guard returns the condition under which a failing call on a line of Go is reached, "" if there is none.
 func (f sourceFile) guard(line int) string {
 	if !goFailing.MatchString(f.lines[line].Code) {
 		return ""
@@ -65,7 +65,7 @@ func (f sourceFile) guard(line int) string {
 	return ""
 }
 
-// goFailing matches a call that makes a test of Go fail.
+// goFailing matches a call that makes a Go test fail.
 var goFailing = lazyregexp.New(`\b\w+\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(`)
 
 // clauses lists what a function asserts, part by part.
@@ -80,9 +80,8 @@ func (b *block) clauses() (list []clause) {
 	return list
 }
 
-// softened returns the assertions that tests and their helpers still make and that ask
-// less than before: in the same function something that asks more went, and what came
-// asks less. An expected value that is another one asks as much.
+// softened returns the assertions of tests and their helpers that ask less than before: in the same function, an
+// assertion that asked more was removed and its replacement asks less. A different expected value asks as much.
 func (s *suite) softened(old suite) (list []mark) {
 	was, is := old.byName(), s.byName()
 	gone := map[string]int{} // by text, how many fewer there are in the changeset
@@ -116,7 +115,7 @@ func (s *suite) softened(old suite) (list []mark) {
 		for _, c := range weaker {
 			list = append(list, now.file.mark(c.line, "softened", "", false))
 		}
-		// One of several conditions that is gone has no line of its own.
+		// A removed condition that was one of several has no line of its own.
 		for _, c := range lost {
 			if len(b.assertions) == len(now.assertions) && (len(added) == 0 || !restated(c.text, words)) {
 				list = append(list, now.file.mark(now.near(c.line-b.from), "softened", "", false))
@@ -126,7 +125,7 @@ func (s *suite) softened(old suite) (list []mark) {
 	return list
 }
 
-// near is the line of the assertion that stands closest to so many lines into a function.
+// near returns the line of the assertion closest to the given number of lines into a function.
 func (b *block) near(lines int) int {
 	best := b.from
 	for _, a := range b.assertions {
@@ -137,7 +136,7 @@ func (b *block) near(lines int) int {
 	return best
 }
 
-// abs is the size of a number.
+// abs returns the absolute value of n.
 func abs(n int) int { return max(n, -n) }
 
 // difference returns the clauses that only one of two lists has.
@@ -163,12 +162,11 @@ func difference(old, now []clause) (removed, added []clause) {
 	return removed, added
 }
 
-// key is what makes two clauses the same.
+// key identifies a clause: clauses with equal keys are the same.
 func (c clause) key() string { return c.text + "\x00" + strings.Repeat("!", c.level) }
 
-// weakerOf returns those of added that took the place of something in removed and ask
-// less, and those of removed that nothing took the place of. Each that asks as much makes
-// up for one, or for all that it restates.
+// weakerOf returns the clauses of added that replace one of removed and ask less, and the clauses of removed that
+// nothing replaces. A clause that asks as much makes up for one removed clause, or for all that it restates.
 func weakerOf(removed, added []clause, words map[string]bool) (weaker, lost []clause) {
 	closest := func(r clause) (most int) {
 		for _, a := range added {
@@ -183,7 +181,7 @@ func weakerOf(removed, added []clause, words map[string]bool) (weaker, lost []cl
 	})
 	used := make([]bool, len(added))
 	for _, r := range removed {
-		// Those closest to it come first.
+		// The added clauses closest to it come first.
 		best, weak := -1, -1
 		for i, a := range added {
 			switch {
@@ -193,7 +191,7 @@ func weakerOf(removed, added []clause, words map[string]bool) (weaker, lost []cl
 				weak = i
 			}
 		}
-		// It may have been split, and joined with others.
+		// The clause may have been split and joined with others.
 		if best >= 0 && (!used[best] || speaksOf(added[best], r)) {
 			used[best] = true
 			continue
@@ -202,7 +200,7 @@ func weakerOf(removed, added []clause, words map[string]bool) (weaker, lost []cl
 			lost = append(lost, r)
 			continue
 		}
-		// What speaks of something else took the place of nothing, unless it is alone.
+		// A clause about something else replaces nothing, unless it is the only one.
 		if common(added[weak], r) == 0 && len(r.words) > 0 && len(added) > 1 && restated(r.text, words) {
 			continue
 		}
@@ -212,7 +210,7 @@ func weakerOf(removed, added []clause, words map[string]bool) (weaker, lost []cl
 	return weaker, lost
 }
 
-// asks is how much a clause asked that is gone: what is not known counts for little.
+// asks returns how much a removed clause asked: an unknown form counts for little.
 func (c clause) asks() int {
 	if c.level == asksUnknown {
 		return asksTruth
@@ -230,14 +228,14 @@ func (c clause) covers(r clause) bool {
 			return false
 		}
 	}
-	// "== []" and "not x" are two ways of saying it.
+	// "== []" and "not x" are two ways of saying the same.
 	if r.falsy && c.level == asksTruth && negated.MatchString(c.raw) && common(c, r) > 0 {
 		return true
 	}
 	return c.level >= r.asks()
 }
 
-// negated matches an assertion that something counts as false.
+// negated matches an assertion that a value counts as false.
 var negated = lazyregexp.New(`^assert\s*\(?not\b|\.assertFalse\(|\.toBeFalsy\(|\(\s*!|\.be\.false|\bis (?:None|False)$`)
 
 // common counts the words that two clauses share.
@@ -250,7 +248,7 @@ func common(a, b clause) (n int) {
 	return n
 }
 
-// speaksOf reports whether a clause speaks of all that another did.
+// speaksOf reports whether a clause refers to everything that another one did.
 func speaksOf(c, r clause) bool {
 	return !slices.ContainsFunc(r.words, func(w string) bool { return !slices.Contains(c.words, w) })
 }

@@ -8,18 +8,17 @@ import (
 	"agent/verify/policy/testform"
 )
 
-// A deadForm is how a language keeps code from running.
+// A deadForm describes how a language keeps code from running.
 type deadForm struct {
 	// A condition that never holds, or a loop over nothing.
 	never *lazyregexp.Regexp
-	// What leaves a function without a condition.
+	// A statement that leaves a function unconditionally.
 	leave *lazyregexp.Regexp
-	// A handler that takes a failed assertion, and one of which only the next line
-	// tells whether it goes on as if nothing had happened.
+	// A handler that catches a failed assertion, and one where only what follows tells whether it goes on as if nothing had happened.
 	swallow, handler *lazyregexp.Regexp
 }
 
-// deadForms are those that are known.
+// deadForms lists the known forms.
 var deadForms = map[lang.Family]deadForm{
 	lang.Python: {
 		never:   lazyregexp.New(`^(?:if|elif|while)\s*\(?\s*(?:False|0|None|""|not\s+True|not\s+1|\[\]|\(\)|False\s+and\b.*|0\s+and\b.*|1\s*==\s*2)\s*\)?\s*:|^(?:async\s+)?for\s.*\sin\s+(?:\[\]|\(\)|\{\}|""|range\(0\))\s*:`),
@@ -37,14 +36,14 @@ var deadForms = map[lang.Family]deadForm{
 	},
 }
 
-// passes matches a handler that goes on.
+// passes matches the body of a handler that goes on.
 var passes = lazyregexp.New(`^(?:pass|\.\.\.|continue|return(?:\s+None|\s+True)?)$`)
 
-// deadIn returns the lines of a file that keep assertions behind or in them from running,
-// and the handlers that take them.
+// deadIn returns the lines of a file that keep the assertions after or inside them from running, and the handlers
+// that catch failed assertions.
 func deadIn(f sourceFile) (list []mark) {
 	form, forms := deadForms[f.lang], testform.Of(f.lang)
-	// The line that leaves, and its indentation; -1 for none.
+	// The line that leaves the function, -1 if there is none, and its indentation.
 	left, indent := -1, 0
 	for i, line := range f.lines {
 		code := strings.TrimSpace(line.Code)

@@ -13,11 +13,11 @@ import (
 	"agent/verify/policy/runner"
 )
 
-// mostRead bounds what is read of the text before, in bytes. A file that is larger counts as empty, so what it holds may be called new.
+// mostRead bounds the text that is read of a file, in bytes. A larger text counts as empty: after a larger one,
+// anything may be called new.
 const mostRead = 4 * workspace.MaxContent
 
-// sides tells the files of a changeset apart, before and after. A file is
-// named by its path after on both sides.
+// sides returns the source files of a changeset before and after it. Both sides name a file by its path after the changeset.
 func sides(cs workspace.Changeset) (before, after []sourceFile) {
 	side := func(c workspace.Change, name string, text []byte) []sourceFile {
 		s := string(text[:min(len(text), mostRead)])
@@ -38,7 +38,7 @@ func sides(cs workspace.Changeset) (before, after []sourceFile) {
 	return before, after
 }
 
-// fileAt is the file at a path, zero for none.
+// fileAt returns the file at a path, or the zero file if there is none.
 func fileAt(files []sourceFile, p string) (file sourceFile) {
 	for _, f := range files {
 		if f.path == p {
@@ -48,13 +48,12 @@ func fileAt(files []sourceFile, p string) (file sourceFile) {
 	return file
 }
 
-// addsSuppression is what is said of a new suppression.
+// addsSuppression is how a hold describes a new suppression.
 const addsSuppression = "adds a suppression"
 
-// weakHolds lists the places where cs weakens a check, so that each gate passes because it
-// was told to look away or has less to look at: suppressions, tests that
-// test less, and types and handlers that let everything through. It compares
-// sums over the changeset, so that moving is no weakening.
+// weakHolds lists the places where cs weakens a check, so that a gate passes because it looks away or has less to
+// look at: suppressions, tests that test less, and types and handlers that let everything through. It compares sums
+// over the changeset, so that moving code is not weakening.
 func weakHolds(cs workspace.Changeset) []Hold {
 	before, after := sides(cs)
 	blocking, shown := addedSuppressions(before, after)
@@ -66,8 +65,8 @@ func weakHolds(cs workspace.Changeset) []Hold {
 	return append(holds, typeHolds(before, after)...)
 }
 
-// runnerHolds lists where code of the program that cs writes begins to reach for what runs its tests. What the
-// file, or the program of the base elsewhere, did already is nothing new.
+// runnerHolds lists the places where program code in cs begins to reach for what runs its tests. What the file, or
+// the program of the base elsewhere, already did is not new.
 func runnerHolds(base check.View, cs workspace.Changeset) (holds []Hold) {
 	before, after := sides(cs)
 	for _, f := range after {
@@ -88,7 +87,7 @@ func runnerHolds(base check.View, cs workspace.Changeset) (holds []Hold) {
 				}
 			}
 			if len(marks) > 0 && !slices.ContainsFunc(was, r.Found) && !doesAlready(base, f.lang, r) {
-				// Its shape may have told the same.
+				// The shape of the code may have given the same hold.
 				holds = append(holds, slices.DeleteFunc(holdsOf(Runner, r.What, marks), func(h Hold) bool { return slices.Contains(holds, h) })...)
 			}
 		}
@@ -96,8 +95,8 @@ func runnerHolds(base check.View, cs workspace.Changeset) (holds []Hold) {
 	return holds
 }
 
-// shapeHolds lists where a file of the program begins to make values that are equal to anything, or gives functions of the
-// language other values. Each counts, for one of them that a program has had for long answers for no other.
+// shapeHolds lists the places where a program file begins to make values that are equal to anything, or to replace
+// functions of the language. Each place counts, since one that a program has had for long says nothing about any other.
 func shapeHolds(f sourceFile, was []lang.Line) (holds []Hold) {
 	if helping.MatchString(f.path) {
 		return nil
@@ -117,7 +116,8 @@ func shapeHolds(f sourceFile, was []lang.Line) (holds []Hold) {
 	return holds
 }
 
-// aidFiles matches the names of what tests are made of: they are run without what a patch makes of these. helping matches the names of others that help tests, in a path.
+// aidFiles matches the names of files that tests are made of: tests run without the patch's changes to them. helping
+// matches the words in a path that mark other files as helping tests.
 var (
 	aidFiles = lazyregexp.New(`^(?:conftest|noxfile|sitecustomize|usercustomize)\.py$|^(?:jest|vitest|vite|ava|babel|karma|playwright|cypress)\.(?:config|setup)\.|^\.mocharc\.`)
 	helping  = lazyregexp.New(`(?i)test|mock|fixture|bench|e2e|spec`)
@@ -128,8 +128,8 @@ func aidsTests(p string) bool {
 	return aidFiles.MatchString(path.Base(p)) || check.InAidDirectory(p)
 }
 
-// doesAlready reports whether the program of the base, its tests aside, does anywhere what a row tells. A file that
-// cannot be read is for nobody to vouch for.
+// doesAlready reports whether the program of the base, apart from its tests, does anywhere what r describes. It
+// cannot vouch for a file that cannot be read.
 func doesAlready(base check.View, family lang.Family, r runner.Row) bool {
 	for _, p := range base.Paths() {
 		l := lang.Of(p)

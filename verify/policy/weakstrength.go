@@ -8,11 +8,11 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// How much an assertion asks. What is known of no form asks nothing sure: it is as strong
-// as whatever it takes the place of.
+// The strengths of assertions: how much each one asks. The strength of an unknown form is uncertain: it counts as
+// being as strong as whatever it replaces.
 const (
 	asksNothing = 0  // it compares a thing with itself
-	asksTruth   = 10 // that something is there, or is another one
+	asksTruth   = 10 // that something is there, or differs
 	asksType    = 20
 	asksPart    = 30 // a part, an order, one of several
 	asksSize    = 40
@@ -21,14 +21,14 @@ const (
 	asksUnknown = 60
 )
 
-// A strengthRule gives the strength of an assertion whose text its form matches. A rule
-// with a group and no strength passes on what is in the group, an expression.
+// A strengthRule gives the strength of an assertion whose text matches its form. A rule whose level is asksInner
+// passes on the expression in its group instead.
 type strengthRule struct {
 	form  *lazyregexp.Regexp
 	level int
 }
 
-// rules makes them of pairs of a form and a strength; the first that matches counts.
+// rules returns the rules for pairs of a form and a strength; the first that matches applies.
 func rules(pairs ...any) (list []strengthRule) {
 	for i := 0; i+1 < len(pairs); i += 2 {
 		list = append(list, strengthRule{lazyregexp.New(pairs[i].(string)), pairs[i+1].(int)})
@@ -36,17 +36,16 @@ func rules(pairs ...any) (list []strengthRule) {
 	return list
 }
 
-// asksInner marks a rule that passes an expression on.
+// asksInner marks a rule that passes on an expression.
 const asksInner = -1
 
-// A strengthForm is how a language asserts: calls and statements first, then the
-// expressions that these are given.
+// A strengthForm describes how a language asserts: first the calls and statements, then the expressions given to them.
 type strengthForm struct {
 	calls, values []strengthRule
 	and, or       string
 }
 
-// strengthForms are those that are known.
+// strengthForms lists the known forms.
 var strengthForms = map[lang.Family]strengthForm{
 	lang.Python: {and: " and ", or: " or ", values: rules(
 		`^lambda\b`, asksNothing, `\sif\s.*\selse\s`, asksPart, `^not\b`, asksTruth, `^type\(.*\)\s*(?:==|is)`, asksType,
@@ -105,15 +104,14 @@ var strengthForms = map[lang.Family]strengthForm{
 	)},
 }
 
-// goFails are the strengths of the condition under which a test of Go fails.
+// goFails lists the strengths of the condition under which a Go test fails.
 var goFails = rules(
 	`^!(?:reflect\.DeepEqual|cmp\.Equal|slices\.Equal\w*|maps\.Equal\w*|bytes\.Equal|errors\.Is)\(|^![\w.()]+\.Equal\(|^!strings\.EqualFold\(`, asksValue, `^!errors\.As\(`, asksKind,
 	`^len\(.*\)\s*!=`, asksSize, `!=\s*(?:true|false)$`, asksTruth, `!=`, asksValue, `==`, asksTruth, `<|>|\b(?:Contains|HasPrefix|HasSuffix|MatchString|Match)\(`, asksPart,
 	`(?i)(?:equal|same|close|match|identical|valid|check|compare|verify)\w*\(`, asksUnknown, `.`, asksTruth,
 )
 
-// strict are calls of two families of which the first asks more than the second, the rest
-// being equal.
+// strict lists pairs of calls of which the first asks more than the second, all else being equal.
 var strict = [][2]*lazyregexp.Regexp{
 	{lazyregexp.New(`\.toStrictEqual\(`), lazyregexp.New(`\.toEqual\(`)},
 	{lazyregexp.New(`\bassert\.deepStrictEqual\(`), lazyregexp.New(`\bassert\.deepEqual\(`)},
@@ -122,17 +120,17 @@ var strict = [][2]*lazyregexp.Regexp{
 	{lazyregexp.New(`\.toThrow(?:Error)?\(\s*[^)\s]`), lazyregexp.New(`\.toThrow(?:Error)?\(\s*\)`)},
 }
 
-// A clause is what an assertion asks in one of the parts that all have to hold.
+// A clause is one of the parts of an assertion that must all hold.
 type clause struct {
-	// Without space, for comparing.
+	// The text without space, for comparison.
 	text string
-	// As it is, with its literals.
+	// The text as written, with its literals.
 	raw   string
 	level int
 	words []string
 	// How far a number may be off.
 	slack float64
-	// It compares with a value that counts as false.
+	// Whether it compares with a value that counts as false.
 	falsy bool
 	line  int
 }
@@ -146,8 +144,7 @@ var (
 	decimals    = lazyregexp.New(`\bplaces\s*=\s*(-?\d+)|\btoBeCloseTo\(.*,\s*(-?\d+)\s*\)`)
 )
 
-// usualSlack is how far a number may be off without a question: as much as computing with
-// fractions takes.
+// usualSlack is how far a number may be off without raising a question: as much as computing with fractions needs.
 const usualSlack = 0.01
 
 // slackOf returns how far the numbers of an assertion may be off.
@@ -165,7 +162,7 @@ func slackOf(text string) (slack float64) {
 	return slack
 }
 
-// clausesIn tells an assertion apart. The text is all of it, on one line.
+// clausesIn splits an assertion into its clauses. text is the whole assertion on one line.
 func clausesIn(family lang.Family, text, raw string, line int) (list []clause) {
 	form := strengthForms[family]
 	text = strings.TrimSuffix(strings.TrimSpace(spaces.ReplaceAllString(text, " ")), ";")
@@ -203,7 +200,7 @@ func clausesIn(family lang.Family, text, raw string, line int) (list []clause) {
 	return []clause{made(text, asksUnknown)}
 }
 
-// levelOf is the strength of an expression. One of several that may hold is a part.
+// levelOf returns the strength of an expression. If any one of several parts suffices, the expression asks for a part at most.
 func levelOf(text, or string, forms []strengthRule) int {
 	text = bare(strings.TrimSpace(text))
 	if parts := topLevel(text, or); len(parts) > 1 {
@@ -216,7 +213,7 @@ func levelOf(text, or string, forms []strengthRule) int {
 	if sides := comparison.Split(text, -1); len(sides) == 2 && sides[0] == sides[1] && !strings.Contains(text, `""`) && strings.ContainsAny(text, "abcdefghijklmnopqrstuvwxyz") {
 		return asksNothing
 	}
-	// What stands in brackets belongs to what is compared.
+	// Text inside brackets belongs to the operands.
 	outer := shallow(text)
 	for _, rule := range forms {
 		if rule.form.MatchString(outer) {
@@ -250,13 +247,13 @@ var (
 	callArguments = lazyregexp.New(`[eE]qual\w*\((.*)\)$`)
 )
 
-// squeeze takes out of a text what formatters put in.
+// squeeze removes from a text what formatters add.
 func squeeze(text string) string {
 	text = strings.ReplaceAll(bare(strings.TrimSpace(text)), " ", "")
 	return strings.NewReplacer(",)", ")", ",]", "]", ",}", "}").Replace(text)
 }
 
-// bare takes the parentheses off that are around all of a text.
+// bare removes the parentheses that enclose a whole text.
 func bare(text string) string {
 	text = strings.TrimSpace(text)
 	for strings.HasPrefix(text, "(") && strings.HasSuffix(text, ")") && len(topLevel(text[1:len(text)-1], ",")) == 1 {
@@ -271,7 +268,7 @@ func bare(text string) string {
 	return text
 }
 
-// shallow is a text without what stands in its brackets, but the outermost name of it.
+// shallow returns a text without the contents of its brackets; the outermost brackets stay.
 func shallow(text string) string {
 	var out strings.Builder
 	depth := 0
@@ -293,7 +290,7 @@ func shallow(text string) string {
 	return out.String()
 }
 
-// topLevel cuts a text at a mark where that stands in no brackets.
+// topLevel splits a text at each mark that is not inside brackets.
 func topLevel(text, mark string) (parts []string) {
 	depth, from := 0, 0
 	for i := 0; i < len(text); i++ {
@@ -311,5 +308,5 @@ func topLevel(text, mark string) (parts []string) {
 	return append(parts, strings.TrimSpace(text[from:]))
 }
 
-// goCondition begins the text of an assertion of Go that is a condition and a call.
+// goCondition begins the text of a Go assertion that consists of a condition and a call.
 const goCondition = "if "

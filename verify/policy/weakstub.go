@@ -7,7 +7,7 @@ import (
 	"agent/sandbox/workspace/secret"
 )
 
-// A stub is believed: what it does not say is not checked anywhere.
+// Type checkers believe a stub: what it does not say is not checked anywhere.
 var (
 	stubDef    = lazyregexp.New(`^\s*(?:async\s+)?def\s+(\w+)\s*\((.*)\)\s*(->)?`)
 	stubScope  = lazyregexp.New(`^(\s*)(?:class|(?:async\s+)?def)\s+(\w+)`)
@@ -16,8 +16,8 @@ var (
 	stubsOfPyi = func(f sourceFile) bool { return strings.HasSuffix(strings.ToLower(f.path), ".pyi") }
 )
 
-// looseStubs returns the lines of stubs that were there before by which every name has
-// any type, or a function takes or gives any type where it was specific.
+// looseStubs returns the lines in existing stubs that give every name any type, or by which a function takes or
+// returns any type where it was specific before.
 func looseStubs(before, after []sourceFile) (list []mark) {
 	before, after = filter(before, stubsOfPyi), filter(after, stubsOfPyi)
 	names, _ := surplus(each(before, anyMembersIn), each(after, anyMembersIn), byLine, byFile, byForm)
@@ -41,8 +41,7 @@ func looseStubs(before, after []sourceFile) (list []mark) {
 	return append(names, list...)
 }
 
-// looser reports whether of a signature something has no type any more that had one, or
-// was replaced by whatever there may be.
+// looser reports whether a part of a signature lost its type, or was replaced by untyped *args or **kwargs.
 func looser(was, is map[string]bool) bool {
 	gone := false
 	for name, typed := range was {
@@ -61,7 +60,7 @@ func looser(was, is map[string]bool) bool {
 	return false
 }
 
-// anyMembersIn returns the functions of a stub that give it every name there is.
+// anyMembersIn returns the functions of a stub that give it every possible name.
 func anyMembersIn(f sourceFile) (list []mark) {
 	for i, line := range f.lines {
 		if anyMember.MatchString(line.Code) {
@@ -71,9 +70,8 @@ func anyMembersIn(f sourceFile) (list []mark) {
 	return list
 }
 
-// signaturesOf gives the functions of a stub that stand on one line, under the file, what
-// they stand in and their name: which of the parameters, and of what is returned, has
-// a type.
+// signaturesOf calls give for each function of a stub that is on one line. key is the file, the enclosing scope and
+// the name; typed says which parameters have a type, and whether the result has one.
 func signaturesOf(f sourceFile, give func(key string, line int, typed map[string]bool)) {
 	scope := ""
 	for i, line := range f.lines {
@@ -97,7 +95,7 @@ func signaturesOf(f sourceFile, give func(key string, line int, typed map[string
 	}
 }
 
-// commas cuts a text at the commas that stand in no brackets.
+// commas splits a text at the commas that are not inside brackets.
 func commas(text string) (parts []string) {
 	depth, from := 0, 0
 	for i := range len(text) {

@@ -8,7 +8,7 @@ import (
 	"agent/verify/policy/testform"
 )
 
-// testHolds lists what weakens the tests of a changeset.
+// testHolds lists the places where a changeset weakens tests.
 func testHolds(before, after []sourceFile) []Hold {
 	isTest := func(f sourceFile) bool { return f.test && testform.Of(f.lang).Assertion != nil }
 	before, after = filter(before, isTest), filter(after, isTest)
@@ -39,7 +39,7 @@ func testHolds(before, after []sourceFile) []Hold {
 		marks = now.ofOld(old, softer(gone, marks))
 		holds = append(holds, holdsOf(WeakerTest, part.what, marks)...)
 	}
-	// One whose class has another name now stands where it stood.
+	// A test whose class was renamed is still in its place.
 	empty, _ := surplus(old.empties(), now.empties(), byLine, byForm, func(m mark) string { return m.path + "\x00" + m.text })
 	was, kept := old.byName(), now.holds(old)
 	for i, m := range empty {
@@ -48,7 +48,7 @@ func testHolds(before, after []sourceFile) []Hold {
 			break
 		}
 		list := holdsOf(WeakerTest, noBody, []mark{m})
-		// A test that is yet to be written takes nothing away, unless it stands in for another.
+		// A test that is yet to be written takes nothing away, unless it replaces another.
 		list[0].Block = !kept || len(was[strings.TrimPrefix(m.form, noBody)]) > 0
 		holds = append(holds, list...)
 	}
@@ -56,7 +56,7 @@ func testHolds(before, after []sourceFile) []Hold {
 	return append(holds, holdsOf(WeakerTest, "was an assertion, and its test continues without it", now.lost(old))...)
 }
 
-// skipsIn returns the marks of a file by which tests do not count.
+// skipsIn returns the places in a file that keep tests from counting.
 func skipsIn(f sourceFile) (list []mark) {
 	forms, measures := testform.Of(f.lang), testform.Measures(f.lang, f.lines)
 	for i, line := range f.lines {
@@ -76,7 +76,7 @@ func skipsIn(f sourceFile) (list []mark) {
 	return list
 }
 
-// alwaysIn returns the assertions of a file that never fail.
+// alwaysIn returns the assertions in a file that never fail.
 func alwaysIn(f sourceFile) (list []mark) {
 	for i, line := range f.lines {
 		if testform.Of(f.lang).Always.MatchString(strings.TrimSpace(line.Code)) {
@@ -86,11 +86,10 @@ func alwaysIn(f sourceFile) (list []mark) {
 	return list
 }
 
-// maybe stands for the codes of a mark that skips a test on a condition, or
-// where it is reached.
+// maybe is the value of codes for a mark that skips a test on a condition, or when it is reached.
 const maybe = "maybe"
 
-// softer drops the conditions that took the place of a skip without one.
+// softer drops the conditional skips that replaced an unconditional one.
 func softer(gone, marks []mark) []mark {
 	hard := 0
 	for _, m := range gone {
@@ -106,9 +105,8 @@ func softer(gone, marks []mark) []mark {
 	})
 }
 
-// ofOld drops the conditions and calls by which a test may be skipped when the
-// test is new: that it needs a database may be said, and nothing that was
-// tested before is lost.
+// ofOld drops the conditions and calls that may skip a new test: a new test may say that it needs a database, and
+// nothing that was tested before is lost.
 func (s *suite) ofOld(old suite, marks []mark) []mark {
 	type place struct {
 		path string
@@ -131,12 +129,12 @@ func (s *suite) ofOld(old suite, marks []mark) []mark {
 	})
 }
 
-// named reports whether a mark only gives a name to skipping on a condition, which no test has that was there before, in whatever
-// file. fresh tells the lines that belong to new tests.
+// named reports whether a mark only gives a name to skipping on a condition, and no test that existed before uses the
+// name, in any file. fresh reports whether a line belongs to a new test.
 func (s *suite) named(old suite, m mark, fresh func(path string, line int) bool) bool {
 	own := fileAt(s.files, m.path)
 	name := testform.Alias(own.lang, own.lines[m.line-1].Code)
-	if name == "" || own.lang == lang.Script && !s.holds(old) { // it is called in the place of "it"
+	if name == "" || own.lang == lang.Script && !s.holds(old) { // it is called in place of "it"
 		return false
 	}
 	for _, f := range s.files {
@@ -153,7 +151,7 @@ func (s *suite) named(old suite, m mark, fresh func(path string, line int) bool)
 // mostAbove bounds the lines of the decorators of a test.
 const mostAbove = 200
 
-// above lists the lines of the decorators above a block, which belong to it; each may take several.
+// above lists the lines of the decorators above a block, which belong to it. A decorator may take several lines.
 func (b *block) above() (lines []int) {
 	depth := 0
 	for i := b.from - 1; i >= max(0, b.from-mostAbove); i-- {
@@ -169,7 +167,7 @@ func (b *block) above() (lines []int) {
 	return lines
 }
 
-// noBody is what is said of a test without a body, and how its form begins.
+// noBody is how a hold describes a test without a body, and the beginning of its form.
 const noBody = "is a test without a body"
 
 // empties returns the tests without a body.
@@ -178,7 +176,7 @@ func (s *suite) empties() (list []mark) {
 		if !b.test || len(b.code) > 3 {
 			continue
 		}
-		// A test of several lines is judged as if it stood on one.
+		// A test on several lines is judged as if it were on one.
 		if testform.Of(b.file.lang).Empty.MatchString(strings.TrimSpace(strings.Join(b.code, " "))) {
 			list = append(list, b.file.mark(b.from, noBody+b.name, "", false))
 		}
@@ -186,12 +184,11 @@ func (s *suite) empties() (list []mark) {
 	return list
 }
 
-// lost returns the assertions that tests of old made and that were removed
-// with nothing in their place. The tests themselves go on: those that do not are missed by
-// the gate that runs them.
+// lost returns the assertions that tests of old made and that were removed without a replacement. The tests
+// themselves remain: if one does not, the gate that runs tests reports it.
 //
-// It counts only what is sure. An assertion that moved, or was joined with others
-// into one that speaks of the same things, or went into a helper, is not lost.
+// It counts only what is certain. An assertion is not lost if it moved, was joined with others into one about the
+// same things, or went into a helper.
 func (s *suite) lost(old suite) (list []mark) {
 	was, is := old.byName(), s.byName()
 	moved := map[string]int{}
@@ -214,8 +211,8 @@ func (s *suite) lost(old suite) (list []mark) {
 	return list
 }
 
-// lostIn returns the assertions of a test that now has fewer. moved counts by
-// text how many more there are of each in the changeset; it is used up.
+// lostIn returns the lost assertions of a test that now has fewer. moved counts, by text, how many more of each there
+// are after the changeset than before; lostIn uses the counts up.
 func (b *block) lostIn(now *block, moved map[string]int, words, helpers map[string]bool) (list []mark) {
 	drop := len(b.assertions) - len(now.assertions)
 	if drop <= 0 || now.callsHelper(b, helpers) {
@@ -240,7 +237,7 @@ func (b *block) lostIn(now *block, moved map[string]int, words, helpers map[stri
 		if added && (restated(a.code, words) || whole(b.file.joined(a))) || a.trivial(b.file.lang) && len(now.assertions) > 0 {
 			continue
 		}
-		// The line is that of the text before: after, there is none.
+		// The line is from the text before, since the text after has none.
 		m := b.file.mark(a.line, "lost", "", false)
 		list = append(list, m)
 	}

@@ -13,9 +13,8 @@ import (
 	"agent/verify/policy/unchecked"
 )
 
-// typeHolds lists annotations that now let everything through, casts that
-// were not needed before, and handlers that swallow every error. New files are
-// left to the linters: nothing in them was stricter before.
+// typeHolds lists annotations that now let everything through, casts that were not needed before, and handlers that
+// swallow every error. New files are left to the linters, since nothing in them was stricter before.
 func typeHolds(before, after []sourceFile) []Hold {
 	program := func(f sourceFile) bool { return casts[f.lang] != nil && !lang.IsTest(f.path) }
 	all := filter(after, program)
@@ -34,29 +33,28 @@ func typeHolds(before, after []sourceFile) []Hold {
 	return append(holds, uncheckedHolds(before, all)...)
 }
 
-// A slotForm is how a language annotates.
+// A slotForm describes how a language annotates types.
 type slotForm struct {
-	// What opens a scope; the last group that matched is its name.
+	// The head of a scope; the last group that matched is its name.
 	scope *lazyregexp.Regexp
 	// A name, group 1, before its type.
 	name *lazyregexp.Regexp
-	// What is returned: the text before its type.
+	// The text in front of the type of a result.
 	result *lazyregexp.Regexp
-	// The types that let everything through, and what one looks like of which a part does.
+	// The types that let everything through, and the form of a type of which only a part does.
 	wide []string
 	part *lazyregexp.Regexp
 }
 
-// slotForms are those that are known.
+// slotForms lists the known forms.
 //
-// They are read by form and not parsed: a file that does not compile has to be
-// looked at as well.
+// Files are read by form and not parsed, since a file that does not compile must be checked as well.
 var slotForms = map[lang.Family]slotForm{
 	lang.Python: {
 		lazyregexp.New(`^\s*(?:async\s+)?(?:def|class)\s+(\w+)`),
 		lazyregexp.New(`(?:^|[\s(,*])([A-Za-z_][\w.]*)\s*:\s*`), lazyregexp.New(`\)\s*->\s*`),
 		[]string{"Any", "typing.Any", "t.Any"},
-		// A container without the types of what it holds holds anything.
+		// A container without the types of its elements holds anything.
 		lazyregexp.New(`\bAny\b|(?:^|[\[|,]\s*)(?:\w+\.)?(?:dict|list|set|tuple|frozenset|Dict|List|Set|Tuple|Callable|Mapping|Container|Collection|Iterable|Iterator|Sequence)\s*(?:$|[\],|])`),
 	},
 	lang.Script: {
@@ -73,13 +71,12 @@ var slotForms = map[lang.Family]slotForm{
 	},
 }
 
-// goWords are words of Go that no type follows.
+// goWords lists words of Go that no type follows.
 var goWords = []string{"return", "case", "func", "type", "package", "import", "range", "go", "defer", "goto", "if", "for", "switch", "else", "var", "const", "struct", "map", "chan", "select"}
 
-// widened returns the annotations that were specific before.
+// widened returns the annotations that were more specific before.
 //
-// What is annotated for the first time, or no longer, is not compared: only a
-// type that was there and now says less is weaker.
+// New and removed annotations are not compared: only a type that was there and now says less is weaker.
 func widened(before, after []sourceFile) (list []mark) {
 	old, now := map[string][]mark{}, map[string][]mark{}
 	for _, f := range before {
@@ -90,8 +87,7 @@ func widened(before, after []sourceFile) (list []mark) {
 	}
 	for key, slots := range now {
 		was := old[key]
-		// Several of one name in one function are compared as a whole: the
-		// same number, more of them wide.
+		// Several annotations of one name in one function are compared as a whole: their number is the same, and more of them are wide.
 		if len(was) != len(slots) || width(slots...) <= width(was...) {
 			continue
 		}
@@ -104,7 +100,7 @@ func widened(before, after []sourceFile) (list []mark) {
 	return list
 }
 
-// inPart stands for the codes of a slot of which only a part lets everything through.
+// inPart is the value of codes for a slot whose type lets everything through only in part.
 const inPart = "part"
 
 // width sums up how much slots let through: two for everything, one for a part.
@@ -120,9 +116,8 @@ func width(slots ...mark) (n int) {
 	return n
 }
 
-// slotsOf adds the annotated names of a file, and what its functions return,
-// under the file, the function that they stand in or after, and the name. A
-// mark is wide when the type lets everything through, or a part of it does.
+// slotsOf adds the annotated names of a file and the results of its functions to into, by the file, the function that
+// they are in or after, and the name. A mark is wide if the type, or a part of it, lets everything through.
 func slotsOf(f sourceFile, into map[string][]mark) {
 	form, ok := slotForms[f.lang]
 	if !ok {
@@ -135,12 +130,12 @@ func slotsOf(f sourceFile, into map[string][]mark) {
 		}
 	}
 	scope, others, heads := "", signature.WideNames(f.lang, f.lines), map[int]bool{}
-	// What a helper of a test takes is no promise: what the test proves shows when it runs. Go compiles by these types.
+	// The parameters of a test helper promise nothing: what the test proves shows when it runs. Go compiles by these types.
 	if f.lang != lang.Go && lang.IsTest(f.path) {
 		heads = signature.Lines(f.lang, f.lines)
 	}
 	for i, line := range f.lines {
-		// A line of data annotates nothing.
+		// A line this long is data and annotates nothing.
 		if len(line.Code) > secret.MaxLine {
 			continue
 		}
@@ -160,7 +155,7 @@ func slotsOf(f sourceFile, into map[string][]mark) {
 			into[key] = append(into[key], f.mark(i, "wide", codes, wide))
 		}
 		for _, at := range form.name.FindAllStringSubmatchIndex(line.Code, -1) {
-			// After a question mark it is the one of two values.
+			// After a question mark, it is one of two values of a conditional.
 			if !strings.HasSuffix(strings.TrimRight(line.Code[max(0, at[2]-8):at[2]], " "), "?") {
 				add(line.Code[at[2]:at[3]], at[1])
 			}
@@ -171,12 +166,12 @@ func slotsOf(f sourceFile, into map[string][]mark) {
 	}
 }
 
-// longestType bounds what is read of a type, in bytes.
+// longestType bounds how much is read of a type, in bytes.
 const longestType = 200
 
-// typeAt returns the type that a text begins with, "" for none.
+// typeAt returns the type that a text begins with, or "" if there is none.
 //
-// Brackets are counted, so that a comma within a generic type does not end it.
+// It counts brackets, so that a comma inside a generic type does not end the type.
 func typeAt(text string, family lang.Family) string {
 	ends := ",)=;"
 	if family == lang.Go {
@@ -196,15 +191,15 @@ func typeAt(text string, family lang.Family) string {
 	return strings.TrimSpace(text)
 }
 
-// bared returns the functions of Python and TypeScript whose heads say less than before: a type that a parameter, or the result, no longer has.
-// Type checkers pass over a function without types, whatever it does.
+// bared returns the Python and TypeScript functions whose heads say less than before: a parameter or the result lost
+// its type. Type checkers pass over a function without types, whatever it does.
 //
-// Functions of one name in one class are compared as a whole, where there are as many of them as before.
+// Functions of one name in one class are compared as a whole, if there are as many of them as before.
 func bared(before, after []sourceFile) (list []mark) {
 	type key struct{ path, class, name string }
 	of := func(files []sourceFile, each func(sourceFile, key, signature.Head)) {
 		for _, f := range files {
-			if f.lang != lang.Python && f.lang != lang.Script || strings.HasSuffix(f.path, ".pyi") { // of stubs looseStubs tells
+			if f.lang != lang.Python && f.lang != lang.Script || strings.HasSuffix(f.path, ".pyi") { // looseStubs covers stubs
 				continue
 			}
 			for _, h := range signature.Of(f.lang, f.lines) {
@@ -225,31 +220,31 @@ func bared(before, after []sourceFile) (list []mark) {
 	return list
 }
 
-// casts are those that switch checking off, by family, in code without the text of its literals. What they were
-// put around is what is left when they are taken away.
+// casts matches the casts that switch checking off, by family, in code without the text of its literals. Removing the
+// match leaves the expression that was cast.
 var casts = map[lang.Family]*lazyregexp.Regexp{
 	lang.Script: lazyregexp.New(`\s+as\s+(?:any\b|never\b|unknown\s+as\s+[\w.]+(?:<[^<>]*>)?(?:\[\])*)|(?:^|\B)<any>\s*`),
 	lang.Python: lazyregexp.New(`\b(?:\w+\.)?cast\(\s*(?:(?:\w+\.)?Any|"")\s*,\s*`),
 }
 
 var (
-	// quotedAny matches a cast to a type in quotes, as it stands.
+	// quotedAny matches a cast to Any, quoted or not, in the text as written.
 	quotedAny = lazyregexp.New(`\bcast\(\s*["']?(?:\w+\.)?Any["']?\s*,`)
-	// annotated matches a declaration with a type, which a cast behind it can take the place of.
+	// annotated matches a declaration with a type, which a cast after it can replace.
 	annotated = lazyregexp.New(`^((?:export\s+)?(?:const|let|var)\s+\w+)\s*:\s*[^=]+=`)
 )
 
-// A passage is a line of code, or several that a bracket holds together.
+// A passage is a line of code, or several lines that a bracket holds together.
 type passage struct {
 	line      int // of its end, counted from 0
 	code, raw string
 }
 
-// longestPassage bounds the bytes of a passage, and what is longer is read line by line.
+// longestPassage bounds a passage, in bytes. Anything longer is read line by line.
 const longestPassage = 4 << 10
 
-// passages lists the lines of a file, and behind the last of several that a bracket holds together these as one. What opens a block
-// ends one: what stands in the block are passages of their own.
+// passages lists the lines of a file. After the last of several lines that a bracket holds together, it lists them as
+// one passage too. The opening of a block ends a passage: the lines of the block are passages of their own.
 func (f sourceFile) passages() (list []passage) {
 	var all passage
 	depth, held, opened := 0, 0, f.opened()
@@ -259,7 +254,7 @@ func (f sourceFile) passages() (list []passage) {
 			continue
 		}
 		code := strings.TrimSpace(line.Code)
-		// What closes brackets is that of which line opened them: all closing lines are alike.
+		// A line that closes brackets is read together with the line that opened them, since all closing lines are alike.
 		if o := opened[i]; o >= 0 {
 			list = append(list, passage{i, strings.TrimSpace(f.lines[o].Code) + " " + code, f.lines[o].Raw + "\n" + line.Raw})
 		} else {
@@ -279,7 +274,7 @@ func (f sourceFile) passages() (list []passage) {
 	return list
 }
 
-// opened says of each line that begins with closing brackets which line opened the last of them; -1 of others.
+// opened returns, for each line that begins with closing brackets, which line opened the last of them, and -1 for all others.
 func (f sourceFile) opened() []int {
 	var open []int
 	at := make([]int, len(f.lines))
@@ -301,7 +296,7 @@ func (f sourceFile) opened() []int {
 	return at
 }
 
-// newCasts returns the passages that are as before but for a cast, be it in the place of a type.
+// newCasts returns the passages that are as before except for a cast, which may replace a type.
 func newCasts(before, after []sourceFile) (list []mark) {
 	// Space, parentheses and the comma of a last argument come and go with a cast.
 	bare := func(path, code string) string {
@@ -341,7 +336,7 @@ func newCasts(before, after []sourceFile) (list []mark) {
 	return list
 }
 
-// uncheckedHolds lists where a changeset has type checkers pass over code of the program, or take anything for right.
+// uncheckedHolds lists the places where a changeset makes type checkers pass over program code, or accept anything.
 func uncheckedHolds(before, after []sourceFile) (holds []Hold) {
 	var files []unchecked.File
 	for _, f := range after {
@@ -364,8 +359,7 @@ var (
 	openCatch   = lazyregexp.New(`\bcatch\s*(?:\([^)]*\))?\s*\{$`)
 )
 
-// swallowsIn returns the handlers of a file that catch everything and do
-// nothing.
+// swallowsIn returns the handlers of a file that catch everything and do nothing.
 func swallowsIn(f sourceFile) (list []mark) {
 	for i, line := range f.lines {
 		code := strings.TrimSpace(line.Code)

@@ -1,8 +1,8 @@
-// Package repair has linters repair what they alone have against a patch, each in a box and by what its makers call
-// safe, before a model is asked. One row of fixers is one linter.
+// Package repair has linters repair a patch to which only they object, before a model is asked. Each linter runs in a
+// box and applies only fixes that its makers call safe. One row of fixers is one linter.
 //
-// It takes a repair only where it rewrites lines of the patch itself, judges nothing, and trusts nothing: what it
-// returns is another candidate, for fresh boxes.
+// The package takes a repair only if it rewrites lines of the patch itself. It judges nothing and trusts nothing:
+// what it returns is another candidate, for fresh boxes.
 package repair
 
 import (
@@ -22,20 +22,20 @@ import (
 	"agent/verify/web"
 )
 
-// fixers lists them, by group: each group has its own box, since that of eslint runs code of the workspace. What formatters
-// repair is repaired already, by package format.
+// fixers lists the linters. Each group has its own box, since eslint's box runs code of the workspace. Package format
+// has already repaired what formatters repair.
 func fixers() []check.Fixer { return []check.Fixer{ruff, web.BiomeFix, node.ESLintFix} }
 
 // A Repairer repairs candidates. It is safe for concurrent use.
 type Repairer struct {
 	Boxes verify.Launcher
-	// Tools are where those of the image lie; the zero value for check.Toolchain.
+	// Tools are the places of the image's tools. The zero value means check.Toolchain.
 	Tools check.Tools
 }
 
-// Repair repairs the changeset of req, which failed its gates as they say. It returns the repaired changeset with what was done in
-// a sentence, and "" where that would not settle all that there is against it: where another gate fails, or
-// a finding can only be repaired by hand or in lines that are not the patch's. The error is trouble of the engine.
+// Repair repairs the changeset of req, which failed the given gates. It returns the repaired changeset and a sentence
+// about what was done, or "" if a repair would not settle everything against the changeset: another gate fails, or a
+// finding can only be repaired by hand or in lines that are not the patch's. An error is trouble with the engine.
 func (r *Repairer) Repair(ctx context.Context, req verify.Request, gates []check.Gate) (cs workspace.Changeset, what string, err error) {
 	todo := findings(gates)
 	if todo == nil {
@@ -61,7 +61,7 @@ func (r *Repairer) Repair(ctx context.Context, req verify.Request, gates []check
 	return cs, strings.Join(parts, "; "), nil
 }
 
-// findings returns what there is to repair, by check and file; nil where a repair would not be enough.
+// findings returns what there is to repair, by check and file, or nil if a repair would not be enough.
 func findings(gates []check.Gate) map[string]map[string][]check.Finding {
 	var todo map[string]map[string][]check.Finding
 	for _, g := range gates {
@@ -86,8 +86,8 @@ func findings(gates []check.Gate) map[string]map[string][]check.Finding {
 	return todo
 }
 
-// inBox lets use work in a box that holds the base of req and nothing of the patch, so that the configuration which
-// holds is the one of before.
+// inBox calls use with a box that contains the base of req and nothing of the patch, so that the configuration from
+// before the patch applies.
 func (r *Repairer) inBox(ctx context.Context, req verify.Request, group string, use func(check.Bench)) error {
 	box, err := r.Boxes.Start(ctx, sandbox.Spec{
 		Image: req.Snapshot, Delta: req.Delta, Run: req.Run, Purpose: "repair-" + group, Lease: req.Lease,
@@ -107,7 +107,7 @@ func (r *Repairer) inBox(ctx context.Context, req verify.Request, group string, 
 	return ctx.Err()
 }
 
-// fixAll repairs the files that one linter has findings in, and reports whether that settles all of them.
+// fixAll repairs the files in which one linter has findings, and reports whether that settles all of them.
 func fixAll(ctx context.Context, b check.Bench, f check.Fixer, cs workspace.Changeset, files map[string][]check.Finding) bool {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		i := slices.IndexFunc(cs.Changes, func(c workspace.Change) bool { return c.Path == name && c.Op != workspace.Delete })
@@ -128,7 +128,7 @@ func fixAll(ctx context.Context, b check.Bench, f check.Fixer, cs workspace.Chan
 	return true
 }
 
-// rulesOf names the rules of findings.
+// rulesOf returns the rules of findings.
 func rulesOf(list []check.Finding) map[string]bool {
 	rules := map[string]bool{}
 	for _, f := range list {
@@ -137,8 +137,8 @@ func rulesOf(list []check.Finding) map[string]bool {
 	return rules
 }
 
-// within returns what becomes of a text that a patch made of before when of its fixed form only what rewrites lines of the
-// patch is taken, and these places.
+// within merges into text, which a patch made from before, only those parts of its fixed form that rewrite lines of
+// the patch. taken lists these places.
 func within(before, text, fixed []byte) (merged []byte, taken []check.Region) {
 	own := map[int]bool{}
 	for _, r := range compare.Regions(before, text) {
@@ -148,9 +148,9 @@ func within(before, text, fixed []byte) (merged []byte, taken []check.Region) {
 	}
 	old, now := strings.SplitAfter(string(text), "\n"), strings.SplitAfter(string(fixed), "\n")
 	var out strings.Builder
-	at := 1 // the next line of text to be copied
+	at := 1 // the next line of text to copy
 	for _, r := range singly(compare.Regions(text, fixed)) {
-		inside := r.OldTo > r.OldFrom || own[r.OldFrom-1] || own[r.OldFrom] // lines that are new stand beside one of the patch
+		inside := r.OldTo > r.OldFrom || own[r.OldFrom-1] || own[r.OldFrom] // new lines must be next to a line of the patch
 		for n := r.OldFrom; n < r.OldTo; n++ {
 			inside = inside && own[n]
 		}
@@ -165,7 +165,7 @@ func within(before, text, fixed []byte) (merged []byte, taken []check.Region) {
 	return []byte(out.String()), taken
 }
 
-// singly takes places apart in which each line has its own successor, or all go, so that each line counts by itself.
+// singly splits places in which each line has its own successor, or all lines are removed, so that each line counts by itself.
 func singly(places []check.Region) (list []check.Region) {
 	for _, r := range places {
 		keep := r.NewTo - r.NewFrom

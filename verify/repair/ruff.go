@@ -12,7 +12,7 @@ import (
 // ruff repairs what ruff finds.
 var ruff = check.Fixer{Check: python.RuffName, Group: check.GroupStatic, Fix: ruffFix}
 
-// ruffFix has ruff repair one text, its safe repairs alone.
+// ruffFix has ruff repair one text with its safe fixes alone.
 func ruffFix(ctx context.Context, b check.Bench, name string, text []byte, rules []string) ([]byte, check.Outcome) {
 	res, out, done := b.Command(ctx, guest.Command{
 		Args: []string{

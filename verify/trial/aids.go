@@ -1,8 +1,7 @@
-// Package trial judges what a patch does to tests and to what they are made of. Its tests are
-// run as they were on the program that the patch leaves, and the rewritten ones as they are now
-// on the program that was there: what fails on either side shows what a test proves. It owns
-// which files tests are made of, what the two runs tell, and the holds and findings that come of
-// it. It starts no box and runs nothing; package verify does.
+// Package trial judges what a patch does to tests and to what they are made of. The tests run as they were on the
+// patched program, and the rewritten ones run as they are now on the program as it was. What fails on either side
+// shows what a test proves. The package owns which files tests are made of, what the two runs show, and the resulting
+// holds and findings. It starts no box: package verify does, and provides the boxes in which mutants are tried.
 package trial
 
 import (
@@ -17,19 +16,18 @@ import (
 	"agent/verify/python"
 )
 
-// aidNames are files that a test runner reads by itself, wherever they lie.
+// aidNames lists files that a test runner reads on its own, wherever they are.
 var aidNames = []string{
 	"conftest.py", "sitecustomize.py", "usercustomize.py", "pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg", "noxfile.py",
 	"package.json", "jest.config.*", "jest.setup.*", "vitest.config.*", "vitest.setup.*", "vite.config.*", "babel.config.*", ".babelrc", ".mocharc.*", "ava.config.*", ".taprc", "*.pth", "*.snap",
 }
 
-// named reports whether a test runner reads the file at p by its name.
+// named reports whether a test runner reads the file at p because of its name.
 func named(p string) bool {
 	return slices.ContainsFunc(aidNames, func(pattern string) bool { ok, _ := path.Match(pattern, path.Base(p)); return ok })
 }
 
-// isAid reports whether tests are made of the file at p: configuration, plugins,
-// helpers, data. A test itself is none.
+// isAid reports whether tests are made of the file at p: configuration, plugins, helpers, data. A test itself is not an aid.
 func isAid(p string) bool {
 	if named(p) {
 		return true
@@ -37,8 +35,8 @@ func isAid(p string) bool {
 	return !isTestModule(p) && check.InAidDirectory(p)
 }
 
-// isData reports whether an aid is what tests compare with or read, and neither runs nor
-// configures what does: it cannot tell one program from another.
+// isData reports whether an aid is only compared with or read by tests, and neither runs nor configures anything that
+// runs: such an aid cannot tell one program from another.
 func isData(p string) bool {
 	if path.Ext(p) == ".snap" {
 		return true
@@ -47,21 +45,21 @@ func isData(p string) bool {
 	return !named(p) && l != nil && l.Values != lang.Code
 }
 
-// isTestModule reports whether a file holds tests that a runner here collects by its name.
+// isTestModule reports whether a file contains tests that a runner here collects because of its name.
 func isTestModule(p string) bool {
 	return python.IsTest(p) || node.IsTest(p) || strings.HasSuffix(p, "_test.go")
 }
 
-// A Split is a patch in two.
+// A Split is a patch in two parts.
 type Split struct {
-	// What it does to the program, and what to tests and to what they are made of.
+	// The changes to the program, and the changes to tests and to what they are made of.
 	Program, Tests workspace.Changeset
-	// What of Tests is no test itself, sorted; in a patch that brings nothing but new tests, those that may change the program
-	// for others.
+	// The files of Tests that are not tests themselves, sorted. If there are none, the program changes and no
+	// existing test is edited, these are the new tests that may change the program for others.
 	Aids []string
-	// Of Aids the code of which it changes nothing but values that stand there as they are, as in a table.
+	// The code files among Aids in which the patch changes only values that are written out, as in a table.
 	Values []string
-	// Some of Tests was there before, and still is; some is deleted; something is written that may hold tests.
+	// Whether some of Tests was there before and still is, whether some is deleted, and whether something is written that may hold tests.
 	Old, Deleted, Written bool
 }
 
@@ -99,15 +97,15 @@ func SplitPatch(base *workspace.Manifest, cs workspace.Changeset) (s Split) {
 	return s
 }
 
-// Wanted reports whether the tests have to be run as they were. New tests beside the old
-// ones make no difference, unless they come in the place of some that are deleted.
+// Wanted reports whether the tests must run as they were. New tests next to the old ones make no difference, unless
+// they replace deleted ones.
 func (s Split) Wanted() bool { return !s.OnlyRemoves() || s.Deleted && s.Written }
 
-// OnlyRemoves reports whether the patch leaves the tests alone, and what they are made of, that it does not remove.
+// OnlyRemoves reports whether the patch leaves alone all tests that it does not remove, and what they are made of.
 func (s Split) OnlyRemoves() bool { return len(s.Aids) == 0 && !s.Old }
 
-// Lost are the names that the program loses with the patch, which after shows; nil where the patch does more to it
-// than to take away, or takes no test away.
+// Lost returns the names that the program loses with the patch; after is the patched workspace. It returns nil if the
+// patch does more to the program than remove from it, or neither edits nor removes a test.
 func (s Split) Lost(after check.View) map[string]bool {
 	if !s.Old && !s.Deleted {
 		return nil

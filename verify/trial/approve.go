@@ -9,11 +9,11 @@ import (
 	"agent/verify/smoke"
 )
 
-// RuleConfigured is the rule of what a check finds under the configuration of the base and not under that of the patch.
+// RuleConfigured is the rule of what a check finds under the configuration of the base but not under that of the patch.
 const RuleConfigured = "configuration"
 
-// ApprovedBy are the kinds of hold whose approval in advance lets tests prove less than
-// before, the program do less, or the patch's own configuration count, by the rule of the finding.
+// ApprovedBy maps the rule of a finding to the kind of hold whose approval in advance lets tests prove less than
+// before, the program do less, or the patch's own configuration count.
 var ApprovedBy = map[string]string{
 	RuleConfigured:          policy.Tooling,
 	compare.RuleTestRemoved: policy.WeakerTest, compare.RuleTestSkipped: policy.WeakerTest, compare.RuleTestHelper: policy.ChangedTest,
@@ -21,8 +21,7 @@ var ApprovedBy = map[string]string{
 	smoke.RuleIdle:      policy.Idle, smoke.RuleEnded: policy.Idle,
 }
 
-// Approvals lists the kinds that would let gates pass whose verdict is Policy, sorted; nil
-// when no approval would.
+// Approvals lists, sorted, the kinds whose approval would let gates with the verdict Policy pass. It returns nil if no approval would.
 func Approvals(gates []check.Gate) (kinds []string) {
 	for _, g := range gates {
 		if g.Verdict != check.Policy {

@@ -12,14 +12,14 @@ import (
 	"agent/verify/check"
 )
 
-// Tests that loop over a file of data pass when nothing is left in it. Their own text is as it was, and so they are
-// measured as if the patch had rewritten them.
+// Tests that loop over a data file pass if nothing is left in it. Their own text is unchanged, so they are measured
+// as if the patch had rewritten them.
 
-// gives matches the functions that a file of tests or a helper gives to others.
+// gives matches the functions and variables that a test file or a helper offers to others.
 var gives = lazyregexp.New(`(?m)^\s*(?:export\s+)?(?:async\s+)?(?:def|function|func|const|let|var)\s+(\w+)`)
 
-// readsData lists the files of tests that read some of the data that a patch changes, sorted: they name the file, its
-// directory, or something of a file that does, such as a fixture.
+// readsData lists, sorted, the test files that read some of the data that a patch changes: they name the data file,
+// its directory, or something in a file that names it, such as a fixture.
 func readsData(v check.View, tests workspace.Changeset) (files []string) {
 	names := map[string]*regexp.Regexp{}
 	for _, c := range tests.Changes {
@@ -28,7 +28,7 @@ func readsData(v check.View, tests workspace.Changeset) (files []string) {
 		switch {
 		case c.Op == workspace.Create || named(p) && path.Ext(p) != ".snap" || !isAid(p) || l != nil && l.Values == lang.Code:
 		case path.Ext(p) == ".snap":
-			// What belongs to a file of snapshots is told by its name.
+			// The name of a snapshot file tells which test file it belongs to.
 			if of := path.Join(path.Dir(path.Dir(p)), strings.TrimSuffix(path.Base(p), ".snap")); v.Has(of) {
 				files = append(files, of)
 			}
@@ -49,7 +49,7 @@ func readsData(v check.View, tests workspace.Changeset) (files []string) {
 	for _, p := range texts {
 		text, reads := v.Text(p), false
 		for data, name := range names {
-			// A test of Go runs in its directory, and what is called testdata there is its own.
+			// A Go test runs in its directory, and a testdata directory there is its own.
 			within := lang.Of(p).Family != lang.Go || path.Dir(p) == "." || strings.HasPrefix(data, path.Dir(p)+"/")
 			reads = reads || within && name.MatchString(text)
 		}
@@ -76,8 +76,8 @@ func readsData(v check.View, tests workspace.Changeset) (files []string) {
 	return slices.Compact(files)
 }
 
-// namesData is a pattern of the texts that name a file of data: by its own name, with or without its end, or by the directory that it
-// is in, unless tests are in that too.
+// namesData returns a pattern for texts that name a data file: by its own name, with or without its extension, or by
+// the directory that contains it, unless that contains tests too.
 func namesData(v check.View, p string) string {
 	base, dir := path.Base(p), path.Base(path.Dir(p))
 	form := `\b` + regexp.QuoteMeta(base)

@@ -13,12 +13,12 @@ import (
 	"agent/verify/policy"
 )
 
-// Began takes in how the tests of one side end without a mutant, and reports whether there is
-// anything to try. After the tests as they were it draws the mutants.
+// Began records the results of one side's tests without a mutant, and reports whether there is anything to try. After
+// the tests as they were, it draws the mutants.
 func (w *Weighing) Began(out check.Outcome, side Side) bool {
 	w.spent += out.Seconds
 	if out.Verdict != "" || out.Blocked != "" {
-		if side != Earlier { // what was said so long ago need not fit any more
+		if side != Earlier { // tests from that long ago need not fit any more
 			w.trouble = "the tests did not finish a second time"
 		}
 		return false
@@ -45,12 +45,12 @@ func (w *Weighing) Began(out check.Outcome, side Side) bool {
 }
 
 // Wanted reports whether there is anything to try with the patch: a mutant that some test failed on, or a test that
-// nothing else can speak for.
+// nothing else can vouch for.
 func (w *Weighing) Wanted() bool {
 	return w.trouble == "" && (len(w.silent) > 0 || len(w.Due(AsIs)) > 0)
 }
 
-// draw picks the mutants of executed lines of the base that stand there with the patch as well.
+// draw picks mutants of executed lines of the base that are unchanged in the patched program.
 func (w *Weighing) draw(ran check.Lines) {
 	var list []mutate.Mutant
 	for p, lines := range ran {
@@ -65,8 +65,8 @@ func (w *Weighing) draw(ran check.Lines) {
 	}
 }
 
-// drawFresh picks those of executed lines that the patch writes, where a test has to be spoken for, and some of
-// others that it executes.
+// drawFresh picks mutants of executed lines that the patch writes, and some of other executed lines, if a test needs
+// something to vouch for it.
 func (w *Weighing) drawFresh() {
 	if len(w.silent) == 0 {
 		return
@@ -92,10 +92,10 @@ func (w *Weighing) drawFresh() {
 	}
 }
 
-// asStrong reports whether what stands in the place of a test that nothing else can speak for proves as much: it
-// fails on all that the test failed on, and, unless it was seen to fail on the program as it was, on every mutant of the lines
-// that the patch writes and that are executed. Where aids of the patch could tell the programs apart it also passes on one
-// that is the same but for an empty line, or it looks at the text.
+// asStrong reports whether the replacement of a test that nothing else can vouch for proves as much. It must fail on
+// every mutant on which the test failed and, unless it was seen to fail on the program as it was, on every mutant of
+// executed lines that the patch writes. If aids of the patch could tell the programs apart, it must also pass on a
+// program that differs only by an empty line; otherwise it looks at the text.
 func (w *Weighing) asStrong(x rewriting) bool {
 	fresh, killed, alike := 0, 0, len(x.aids) == 0
 	for _, m := range w.mutants {
@@ -120,7 +120,7 @@ func (w *Weighing) asStrong(x rewriting) bool {
 	return w.trouble == "" && !w.late && alike && (fresh > 0 || x.proof == pinned) && killed >= leastKilled
 }
 
-// now is where a line of the base stands with the patch; line 0 where the patch wrote it anew.
+// now returns where a line of the base is in the patched program; the line is 0 if the patch rewrote or removed it.
 func (w *Weighing) now(p string, line int) (string, int) {
 	to := w.diff.NewID(p)
 	if w.diff.Deleted[p] {
@@ -138,7 +138,7 @@ func (w *Weighing) now(p string, line int) (string, int) {
 	return to, line + shift
 }
 
-// Change makes the mutant i of a side; ok is false where it has no place there.
+// Change returns the changeset that makes mutant i of a side. ok is false if it has no place there.
 func (w *Weighing) Change(i int, side Side) (cs workspace.Changeset, ok bool) {
 	m, v, p, line := w.mutants[i], w.base, w.mutants[i].Path, w.mutants[i].Line
 	if m.same {
@@ -155,7 +155,7 @@ func (w *Weighing) Change(i int, side Side) (cs workspace.Changeset, ok bool) {
 	return workspace.Changeset{Changes: []workspace.Change{modified(v, p, mutated)}}, true
 }
 
-// modified is the change of a file of a view to another text.
+// modified returns the change of a file of a view to another text.
 func modified(v check.View, p, text string) workspace.Change {
 	c := workspace.Change{Op: workspace.Modify, Path: p, Before: []byte(v.Text(p)), After: []byte(text), Mode: 0o644}
 	if e, known := v.Base.Lookup(p); known {
@@ -167,7 +167,7 @@ func modified(v check.View, p, text string) workspace.Change {
 	return c
 }
 
-// lengthened adds an empty line to the files of the program that the patch writes, or that a mutant is of.
+// lengthened returns a changeset that adds an empty line to the program files that the patch writes or that have a mutant.
 func (w *Weighing) lengthened() (cs workspace.Changeset, ok bool) {
 	for _, p := range slices.Sorted(maps.Keys(w.LinesNow())) {
 		if w.cand.Has(p) {
@@ -177,8 +177,8 @@ func (w *Weighing) lengthened() (cs workspace.Changeset, ok bool) {
 	return cs, len(cs.Changes) > 0
 }
 
-// Due lists the mutants that are to be tried on a side: all that stand there before the patch, those that no test failed
-// on with the tests of before the last promotions, and those with the patch that some failed on.
+// Due lists the mutants to try on a side: for AsWas all of the base, for Earlier those of the base that no test
+// failed on, and for AsIs those that some test failed on and those that are not of the base.
 func (w *Weighing) Due(side Side) (due []int) {
 	for i, m := range w.mutants {
 		killed := len(m.killers) > 0
@@ -189,8 +189,8 @@ func (w *Weighing) Due(side Side) (due []int) {
 	return due
 }
 
-// Tried takes in how the tests of a side end on the mutant i. One that does not compile, and one on which the
-// tests do not come to an end, tells nothing.
+// Tried records the results of a side's tests on mutant i. A mutant that does not compile, or on which the tests do
+// not finish, shows nothing.
 func (w *Weighing) Tried(i int, side Side, out check.Outcome) {
 	w.spent += out.Seconds
 	m, ended := w.mutants[i], byID(out.Tests)
@@ -220,9 +220,8 @@ func (w *Weighing) Tried(i int, side Side, out check.Outcome) {
 	}
 }
 
-// Weaker is the first mutant that shows that less is proved than before: a test failed on it as it was, and
-// none that stands in the files of the patch does. Of a test that asks something else of the program now, only lines
-// that are executed still can tell.
+// Weaker returns the first mutant that shows that less is proved than before: a test as it was failed on it, and no test in the
+// patch's files does. For a test that now asks something else of the program, only lines that are still executed can show this.
 func (w *Weighing) Weaker() (i int, found bool) {
 	for i, m := range w.mutants {
 		same := m.by == Earlier && w.alone || m.by == AsWas && slices.ContainsFunc(m.killers, func(id string) bool { return w.kept[id] })
@@ -233,10 +232,10 @@ func (w *Weighing) Weaker() (i int, found bool) {
 	return 0, false
 }
 
-// ShownBy is the side whose tests fail on the mutant i.
+// ShownBy returns the side whose tests fail on mutant i.
 func (w *Weighing) ShownBy(i int) Side { return w.mutants[i].by }
 
-// Confirmed takes in how the tests of that side end once more on it: one that fails by chance shows nothing.
+// Confirmed records another run of the tests of that side on mutant i: a test that fails only at random shows nothing.
 func (w *Weighing) Confirmed(i int, out check.Outcome) {
 	m, again := w.mutants[i], byID(out.Tests)
 	w.spent += out.Seconds
@@ -244,13 +243,13 @@ func (w *Weighing) Confirmed(i int, out check.Outcome) {
 	m.survived = m.survived && len(m.killers) > 0
 }
 
-// Late records that the time was up before all mutants were tried.
+// Late records that time ran out before all mutants were tried.
 func (w *Weighing) Late() { w.late = true }
 
-// Fail records why it could not be measured.
+// Fail records why the measurement was not possible.
 func (w *Weighing) Fail(why string) { w.trouble = why }
 
-// Said is a sentence for the report: what was measured, what it cost, and why not more.
+// Said returns a sentence for the report: what was measured, what it cost, and why not more.
 func (w *Weighing) Said() string {
 	tried, killed, still, others := 0, 0, 0, 0
 	for _, m := range w.mutants {
@@ -286,8 +285,8 @@ func (w *Weighing) Said() string {
 	return check.Join([]string{text, why}, "; ")
 }
 
-// LinesNow are those of which it is asked whether the tests of now execute them: of the mutants, and where a test has
-// to be spoken for all of the files that the patch writes.
+// LinesNow returns the lines for which to find out whether the tests as they are now execute them: the lines of the
+// mutants and, if a test needs something to vouch for it, all lines of the program files that the patch writes.
 func (w *Weighing) LinesNow() check.Lines {
 	lines := check.Lines{}
 	for _, m := range w.mutants {
@@ -309,8 +308,8 @@ func (w *Weighing) LinesNow() check.Lines {
 	return lines
 }
 
-// Weighed takes in what was measured: a test that proves less is held, and one that passes with either program
-// and proves as much does not block.
+// Weighed turns the measurement into holds: a test that proves less is held, and a test that passes with either
+// program and proves as much does not block.
 func (t *Trial) Weighed(w *Weighing) {
 	list := slices.Clone(t.rewritten)
 	for i, x := range list {

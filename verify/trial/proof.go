@@ -11,26 +11,24 @@ import (
 	"agent/verify/policy/testform"
 )
 
-// A proof is what a rewritten test was seen to do on the program as it was, the better the
-// higher.
+// A proof is what a rewritten test was seen to do on the program as it was. A higher proof is better.
 type proof int
 
 const (
-	// Nothing is in its place, or it came to no end.
+	// Nothing replaces it, or the replacement did not finish.
 	absent proof = iota
 	// It passes with either program.
 	accepting
-	// It needs a name that only the patched program has, so nothing was measured. Whether it
-	// asserts as much is left to its text, see testform.Known.
+	// It needs a name that only the patched program has, so nothing was measured. Only its text can tell whether it
+	// asserts as much; see testform.Known.
 	unloaded
-	// It passes with either program, and fails on every mutant that the test failed on and on every one of what
-	// the patch writes.
+	// It passes with either program, and fails on every mutant on which the old test failed and on every mutant of what the patch writes.
 	asStrong
 	// It fails: it proves what the patch changes.
 	pinned
 )
 
-// said is how each proof is told; pinned and unloaded quote the message.
+// said describes each proof; pinned and unloaded quote the message.
 var said = map[proof]string{
 	absent:    "and nothing in its place was seen to fail on the program as it was",
 	accepting: "and as it is now it passes on the program as it was too",
@@ -39,8 +37,8 @@ var said = map[proof]string{
 	pinned:    "and as it is now it fails on the program as it was: %s",
 }
 
-// results are those of the second run by the ID of the test, or of what was not collected; empty
-// where it came to no judgement.
+// results returns the results of the second run by the ID of the test, or of what was not collected. It is empty if
+// the run came to no judgement.
 func (t *Trial) results() map[string]check.TestResult {
 	list := map[string]check.TestResult{}
 	if t.New != nil && t.New.Verdict == "" {
@@ -51,8 +49,8 @@ func (t *Trial) results() map[string]check.TestResult {
 	return list
 }
 
-// proofOf is the best proof of the tests in the place of a rewritten one, and what it said. A
-// test that has another name vouches for one that is gone, and for no other.
+// proofOf returns the best proof among the tests that replace a rewritten one, and its message. A test with another
+// name vouches for only one test that is gone.
 func (t *Trial) proofOf(x rewriting, results map[string]check.TestResult, used map[string]bool) (best proof, why string) {
 	by := ""
 	for _, id := range x.now {
@@ -66,7 +64,7 @@ func (t *Trial) proofOf(x rewriting, results map[string]check.TestResult, used m
 	return best, why
 }
 
-// proofBy is the proof of one test.
+// proofBy returns the proof of one test and its message.
 func proofBy(id string, results map[string]check.TestResult) (proof, string) {
 	r, ran := results[id]
 	file, _, _ := strings.Cut(id, "::")
@@ -91,12 +89,12 @@ func proofBy(id string, results map[string]check.TestResult) (proof, string) {
 	return absent, ""
 }
 
-// maxHolds bounds the holds of rewritten tests: who has seen ten has seen enough.
+// maxHolds bounds the holds of rewritten tests: a person who has seen ten has seen enough.
 const maxHolds = 10
 
-// holds tells of rewritten tests, of each file once for each proof. A test that was seen to
-// prove what the patch changes, or of which only the text can tell, does not block: unless less
-// of the tests is kept than was rewritten, since nothing but the patch then says what the program is to do.
+// holds returns the holds of rewritten tests, one for each proof in each file. A test that was seen to prove what the
+// patch changes, or that only its text can judge, does not block. If fewer tests were kept than rewritten, all of
+// them block, since then only the patch says what the program is meant to do.
 func holds(list []rewriting, kept int) (told []policy.Hold) {
 	most := len(list) > kept
 	for len(list) > 0 {
@@ -113,7 +111,7 @@ func holds(list []rewriting, kept int) (told []policy.Hold) {
 		}
 		told = append(told, h)
 	}
-	// Those that block are what is decided on.
+	// Blocking holds come first, since they are what is decided on.
 	slices.SortStableFunc(told, func(a, b policy.Hold) int {
 		switch {
 		case a.Block == b.Block:
@@ -126,7 +124,7 @@ func holds(list []rewriting, kept int) (told []policy.Hold) {
 	return told[:min(len(told), maxHolds)]
 }
 
-// plural counts more tests.
+// plural counts additional tests.
 func plural(n int) string {
 	if n == 1 {
 		return "1 more test"
@@ -134,15 +132,15 @@ func plural(n int) string {
 	return fmt.Sprintf("%d more tests", n)
 }
 
-// blocks reports whether a rewritten test proves less than the one that was there, for all that is known.
+// blocks reports whether a rewritten test, as far as is known, proves less than the one that was there.
 func (x rewriting) blocks() bool {
 	return len(x.aids) > 0 || x.proof < unloaded || x.proof == unloaded && !testform.Known(x.file())
 }
 
-// mostSaid is the most that is shown of a test's message, in bytes.
+// mostSaid bounds how much of a test's message is shown, in bytes.
 const mostSaid = 200
 
-// reason is the sentence about a rewritten test.
+// reason returns the sentence about a rewritten test.
 func (x rewriting) reason() string {
 	text := said[x.proof]
 	if strings.Contains(text, "%s") {
@@ -154,7 +152,7 @@ func (x rewriting) reason() string {
 	return fmt.Sprintf("%s expects something else now: as it was it fails on the patched program (%s), %s", check.Shorten(x.id), brief(x.was.Message), text)
 }
 
-// brief is the beginning of a message.
+// brief returns the beginning of a message.
 func brief(message string) string {
 	message = check.Shorten(message)
 	if len(message) <= mostSaid {

@@ -8,33 +8,33 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// Tests of a program share a process, and what one file puts into a variable of the program all others find there. What
-// may do so is matched generously: all that comes of it is a run without the file, and that tells.
+// Tests of a program share a process: what one file puts into a variable of the program is there for all others. Code that
+// may do so is matched generously, since the only consequence is a run without the file, and that run shows the truth.
 
-// assigns matches what does so wherever it stands in a file.
+// assigns matches code that does so anywhere in a file.
 var assigns = map[lang.Family]*lazyregexp.Regexp{
 	lang.Go:     lazyregexp.New(`(?m)^func (?:init|TestMain)\(|^\t+[\w.]+(?:\[.*\])?\s*(?:[-+*/|&^%]|<<|>>|&\^)?=[^=]|^(?:var\s+\(?\s*)?\t*_\s*=|^\t+[\w.]+(?:\+\+|--)$|\b(?:maps\.Copy|maps\.DeleteFunc|delete|clear|copy)\(`),
 	lang.Python: lazyregexp.New(`(?m)^\s*[\w.]+\.\w+\s*(?:\[.*\]\s*)?=[^=]|\bsetattr\(|\bpatch\b|\bmodules\b|\b__dict__\b|\bvars\(|\bglobals\(`),
 	lang.Script: lazyregexp.New(`(?m)^[\w.]+\.\w+\s*=[^=>]|\b(?:defineProperty|assign)\(|\brequire\.cache\b|\bmock\b`),
 }
 
-// A loading says what a language runs of a file of tests when it loads it.
+// A loading describes what a language runs in a test file when it loads the file.
 type loading struct {
-	// What opens a function: of what stands deeper nothing runs until it is called.
+	// The head of a function: nothing inside it runs until it is called.
 	function *lazyregexp.Regexp
 	// A line outside of functions that calls nothing when the file loads.
 	skip *lazyregexp.Regexp
-	// What changes a table or an attribute without a call.
+	// A change of a table or an attribute without a call.
 	sets *lazyregexp.Regexp
-	// Calls that change nothing of a program.
+	// Calls that change nothing in a program.
 	harmless *lazyregexp.Regexp
-	// The names that the file has from others, as the groups; a method by which one of these is changed.
+	// The names that the file imports, as the groups, and a call of a method that changes one of them.
 	imported, changes *lazyregexp.Regexp
 }
 
 const changing = `\s*(?:\.[\w.]+|\[[^\]]*\])*\.(?:update|setdefault|pop|popitem|clear|append|extend|insert|remove|discard|add|sort|reverse|push|unshift|shift|splice|fill|set|delete|register\w*|configure|install)\(`
 
-// loadings are what is known of each family.
+// loadings describes the known families.
 var loadings = map[lang.Family]loading{
 	lang.Python: {
 		function: lazyregexp.New(`^\s*(?:async\s+)?def\b|^if\s+__name__\s*==`),
@@ -62,16 +62,16 @@ var loadings = map[lang.Family]loading{
 }
 
 var (
-	// calls matches what is called: a name, or what an expression gives.
+	// calls matches what is called: a name, or the result of an expression.
 	calls = lazyregexp.New(`([\p{L}_$][\w$.]*|\.\w+|[)\]}])\s*\(`)
-	// noCall matches words that stand before a bracket and call nothing, and what only names a type.
+	// noCall matches words before a bracket that call nothing, and typed what only names a type.
 	noCall  = lazyregexp.New(`^(?:if|elif|else|for|while|in|not|and|or|is|return|yield|assert|lambda|with|as|await|async|except|print|del|from|import|case|match|typeof|new|of)$`)
 	typed   = lazyregexp.New(`\(\*[\w.\[\]]+\)\(nil\)|\[\](?:byte|rune|string)\(`)
 	defines = lazyregexp.New(`\b(?:def|class|function|func)\s+(\w+)\s*\(`)
 	plainly = lazyregexp.New(`[\p{L}_$][\w$]*`)
 )
 
-// reaches reports whether a new file of tests may change the program for others.
+// reaches reports whether a new test file may change the program for other tests.
 func reaches(p, text string) bool {
 	l := lang.Of(p)
 	if l == nil || !isTestModule(p) || assigns[l.Family] == nil {
@@ -80,11 +80,11 @@ func reaches(p, text string) bool {
 	return assigns[l.Family].MatchString(text) || loadings[l.Family].reach(l, text)
 }
 
-// reach reports whether something that is not known for harmless is called when a file loads, or a name that it has from
-// elsewhere is changed anywhere in it.
+// reach reports whether anything that is not known to be harmless is called when a file loads, or whether the file
+// changes an imported name anywhere.
 func (f loading) reach(l *lang.Language, text string) bool {
 	lines := l.Lex(text)
-	own := map[string]bool{} // what the file defines is not what its name says
+	own := map[string]bool{} // a name that the file defines need not mean what it says
 	for _, line := range lines {
 		for _, m := range defines.FindAllStringSubmatch(line.Code, -1) {
 			own[m[1]] = true
@@ -93,7 +93,7 @@ func (f loading) reach(l *lang.Language, text string) bool {
 	if f.changesImported(lines) {
 		return true
 	}
-	// The indentation of the function around, or of other languages its depth; brackets that are open; within the head of a function.
+	// The indentation of the enclosing function, or its depth in other languages; the open brackets; whether in the head of a function.
 	within, depth, head := -1, 0, false
 	for _, line := range lines {
 		code, begins := strings.TrimRight(line.Code, " \t"), depth == 0
@@ -110,7 +110,7 @@ func (f loading) reach(l *lang.Language, text string) bool {
 			within = -1
 		}
 		opens := within < 0 && (begins || !python) && f.function.MatchString(code)
-		// What stands in the head of a function of Python is asked for its defaults.
+		// The head of a Python function is checked for its defaults.
 		outside := within < 0 && (!opens || python) || head && !begins
 		if opens {
 			within = at
@@ -123,7 +123,7 @@ func (f loading) reach(l *lang.Language, text string) bool {
 	return false
 }
 
-// runs reports whether a line calls something that may change a program, or sets something of it.
+// runs reports whether a line calls something that may change a program, or sets something in it.
 func (f loading) runs(code string, own map[string]bool) bool {
 	code = typed.ReplaceAllString(defines.ReplaceAllString(code, " ("), "")
 	if f.sets != nil && f.sets.MatchString(code) {
@@ -139,7 +139,7 @@ func (f loading) runs(code string, own map[string]bool) bool {
 	return false
 }
 
-// changesImported reports whether a method that changes what it is of is called of a name that the file imports.
+// changesImported reports whether a method that changes its receiver is called on a name that the file imports.
 func (f loading) changesImported(lines []lang.Line) bool {
 	if f.imported == nil {
 		return false

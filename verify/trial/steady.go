@@ -8,12 +8,12 @@ import (
 	"agent/verify/compare"
 )
 
-// Confirmations is how often at most tests run again on the patched program as they were, before they block for having failed
-// so once. One that measures time, or a busy machine, fails by chance.
+// Confirmations is the maximum number of times that tests run again as they were on the patched program, before they
+// block because they failed once in this way. A test that measures time, or runs on a busy machine, fails at random.
 const Confirmations = 3
 
-// Doubted lists the tests that block, or are held against a gate, for having failed as they were, by the IDs that they had
-// then; nil once they were confirmed, and where there are more than a second run is worth.
+// Doubted lists, by their old IDs, the tests that block or count against a gate because they failed as they were. It
+// returns nil once they were confirmed, and if there are too many for a second run to be worthwhile.
 func (t *Trial) Doubted() []string {
 	if t == nil || t.confirmed || len(t.doubted) > mostAsked {
 		return nil
@@ -21,8 +21,7 @@ func (t *Trial) Doubted() []string {
 	return slices.Sorted(maps.Keys(t.doubted))
 }
 
-// Settled reports whether as many more runs as are left would tell nothing of the tests that the count of those
-// before, by ID, does not.
+// Settled reports whether the runs that are left cannot change what the tally so far, by ID, says about any doubted test.
 func (t *Trial) Settled(count map[string]compare.Tally, left int) bool {
 	for id, needed := range t.doubted {
 		if passed := count[id].Passed; passed < needed && passed+left >= needed {
@@ -32,8 +31,8 @@ func (t *Trial) Settled(count map[string]compare.Tally, left int) bool {
 	return true
 }
 
-// Confirm takes in how these tests ended when they ran again, counted by ID. One that passed often enough counts as one that
-// passes as it was.
+// Confirm records the results of further runs of these tests, tallied by ID. A test that passed often enough counts
+// as one that passes as it was.
 func (t *Trial) Confirm(count map[string]compare.Tally) {
 	t.confirmed = true
 	old := *t.Old
@@ -46,9 +45,9 @@ func (t *Trial) Confirm(count map[string]compare.Tally) {
 	t.Old = &old
 }
 
-// doubt notes a test whose single failure as it was speaks against the patch. It has to pass in two runs of the three. Where the
-// patch changes nothing that tests are made of, and nothing in its file that was there, as it was is as it is now, and passed: once
-// is enough. What the patch adds elsewhere to let it pass is not there in these runs.
+// doubt notes a test whose single failure as it was counts against the patch. It must pass in two of the three runs. If the
+// patch changes nothing that tests are made of and no existing line in the test's file, once is enough: the test as it was
+// is the test as it is now, which passed. Anything that the patch adds elsewhere to make it pass is absent in these runs.
 func (t *Trial) doubt(x rewriting, d check.Diff) {
 	if !x.ran || x.was.Outcome != "failed" {
 		return
@@ -62,7 +61,7 @@ func (t *Trial) doubt(x rewriting, d check.Diff) {
 	}
 }
 
-// intact reports whether each line that a file had is still there, in its order.
+// intact reports whether each line that a file had is still there, in order.
 func intact(d check.Diff, file string) bool {
 	return !d.Touched[file] || !d.Deleted[file] && len(d.Hunks[file]) > 0 && !slices.ContainsFunc(d.Hunks[file], func(r check.Region) bool { return r.OldTo > r.OldFrom })
 }

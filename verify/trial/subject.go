@@ -14,14 +14,12 @@ import (
 	"agent/verify/policy"
 )
 
-// A patch may remove a test with what the test is about. No measure tells a check that is lost from
-// one that has become void, unless nothing of the subject is left that could be wrong: the patch takes
-// away from the program and adds nothing, so that the subject has no new name and no new place, and
-// no file speaks of it any more.
+// A patch may remove a test together with its subject. No measure tells a lost check from one that has become void,
+// unless nothing of the subject is left that could be wrong: the patch removes code from the program and adds none,
+// so that the subject has no new name and no new place, and no file mentions it any more.
 
-// lastWords are the names that the program loses with a patch: they stood in code that the patch
-// takes away, and stand nowhere in the workspace that the patch leaves but in prose and comments. There are none where
-// the patch adds anything to the program, or renames a file of it.
+// lastWords returns the names that the program loses with a patch: names in code that the patch removes and that occur nowhere in the
+// patched workspace except in prose and comments. It returns nil if the patch adds anything to the program, or renames a file of it.
 func lastWords(program workspace.Changeset, after check.View) map[string]bool {
 	names := map[string]bool{}
 	var cut []string
@@ -70,31 +68,31 @@ func lastWords(program workspace.Changeset, after check.View) map[string]bool {
 const literals = "None|True|False|true|false|null|nil|undefined"
 
 var (
-	// name is a name of some length: shorter ones stand everywhere.
+	// name matches a name of some length: shorter ones occur everywhere.
 	name = lazyregexp.New(`^[\p{L}_$][\w$]{2,}$`)
-	// keyword is a word of the languages whose tests are read: no name, and never gone by itself.
+	// keyword matches a word of the languages whose tests are read: it is not a name, and is never removed on its own.
 	keyword = lazyregexp.New(`^(?:and|or|not|is|in|if|elif|else|for|while|do|return|yield|raise|try|except|finally|with|as|lambda|def|class|import|from|pass|break|continue|global|nonlocal|del|assert|async|await|func|var|const|let|type|struct|interface|map|chan|go|goto|defer|select|switch|case|default|range|fallthrough|package|function|export|extends|new|typeof|instanceof|void|delete|throw|catch|static|of|this|super|match|` + literals + `)$`)
-	// constant is a word that may be the value of a name.
+	// constant matches a word that may be the value of a name.
 	constant = lazyregexp.New(`^(?:` + literals + `)$`)
-	// sign is one that may go with a name.
+	// sign matches a sign that may be removed with a name.
 	sign = lazyregexp.New("^[,.=:*\"'`(){}\\[\\]]$")
-	// word is a name, a number, or one sign.
+	// word matches a name, a number, or one sign.
 	word = lazyregexp.New(`[\p{L}\d_$]+|[^\s\p{L}\d_$]`)
-	// docstring begins a text of documentation: it stands first in a file, or behind what opens a block.
+	// docstring matches the beginning of documentation: it comes first in a file, or after the head of a block.
 	docstring = lazyregexp.New(`^[rRuU]?(?:"""|''')`)
 )
 
 // isName reports whether a word is a name that can be missing.
 func isName(w string) bool { return name.MatchString(w) && !keyword.MatchString(w) }
 
-// A codeLine is a line of code by its words.
+// A codeLine is a line of code, split into words.
 type codeLine struct {
 	indent int
 	words  []string
 }
 
-// code is a text without its comments, its empty lines, and of Python without docstrings. What
-// strings hold belongs to it: a name may be looked up by its text.
+// code returns a text without its comments and empty lines, and without docstrings in Python. It keeps the contents
+// of strings, since a name may be looked up by its text.
 func code(l *lang.Language, text string) (list []codeLine) {
 	opens, documents := true, false
 	for _, line := range l.Lex(text) {
@@ -117,12 +115,12 @@ func code(l *lang.Language, text string) (list []codeLine) {
 	return list
 }
 
-// mostLines bounds the files of which it is found out what is left.
+// mostLines bounds the files, in lines, for which takesAway finds out what is left.
 const mostLines = 20_000
 
-// takesAway reports whether kept is what is left of old when whole lines are taken away, or names
-// of a line, and each line that is left stands in the blocks in which it stood: the head of one function with
-// the body of another is a new one. The names that are cut out of lines are returned.
+// takesAway reports whether kept is what is left of old after whole lines, or names in lines, are removed, and each
+// line that is left is in the same blocks as before: the head of one function with the body of another is a new
+// function. cut lists the names that are removed from lines.
 func takesAway(old, kept []codeLine) (cut []string, ok bool) {
 	if len(old) > mostLines {
 		return nil, false
@@ -143,9 +141,9 @@ func takesAway(old, kept []codeLine) (cut []string, ok bool) {
 	return cut, standing(old, stays)
 }
 
-// standing reports whether each line that stays stands in what it stood in, by the indentation.
+// standing reports whether each line that stays is in the same block as before, judging by the indentation.
 func standing(old []codeLine, stays []bool) bool {
-	var around []int // the lines that the next one may stand in
+	var around []int // the lines that may enclose the next one
 	for i, line := range old {
 		for len(around) > 0 && old[around[len(around)-1]].indent >= line.indent {
 			around = around[:len(around)-1]
@@ -158,8 +156,8 @@ func standing(old []codeLine, stays []bool) bool {
 	return true
 }
 
-// shortened returns the names that are missing in part of the words of a line, which may lack
-// nothing else: without a "not" a line says the contrary.
+// shortened returns the names that are missing in part of the words of a line. Besides names, only signs and
+// constants may be missing: without a "not", a line says the opposite.
 func shortened(whole, part []string) (cut []string, ok bool) {
 	for _, w := range whole {
 		switch {
@@ -174,12 +172,12 @@ func shortened(whole, part []string) (cut []string, ok bool) {
 	return cut, len(part) == 0 && len(cut) > 0
 }
 
-// missing matches how a test ends that needs a name which is not there, in the words of each
-// language. Of some runners the class of the error is not told.
+// missing matches the message of a test that needs a name that does not exist, in the words of each language. Some
+// runners do not report the class of the error.
 var missing = lazyregexp.New(`^(?:ImportError|ModuleNotFoundError|AttributeError|NameError|TypeError|ReferenceError|SyntaxError)\b|\bundefined\b|unknown field|is not a (?:function|constructor)|is not defined|does not provide an export|[Cc]annot find (?:module|package)`)
 
-// lostSubject reports whether a test that is gone was about what the patch removes: as it was it
-// fails on the patched program for want of such a name, and all that it asserts speaks of one. why is how it fails.
+// lostSubject reports whether a removed test was about what the patch removes: as it was, it fails on the patched program
+// because such a name is missing, and everything that it asserts refers to one. why is the message of the failure.
 func (t *Trial) lostSubject(old check.TestResult, alone map[string]check.TestResult) (why string, lost bool) {
 	file, test, isTest := strings.Cut(old.ID, "::")
 	if len(t.Names) == 0 || !isTest {
@@ -197,8 +195,8 @@ func (t *Trial) lostSubject(old check.TestResult, alone map[string]check.TestRes
 	return r.Message, policy.SpeaksOnlyOf(file, t.Before.Text(file), test, t.Names)
 }
 
-// excuse takes out of a judgement what is held against tests that went with their subject, and
-// returns the holds that show them instead, one for each file.
+// excuse removes from a judgement the findings against tests that were removed with their subject, and returns the
+// holds that show them instead, one for each file.
 func (t *Trial) excuse(g *check.Gate, base check.Outcome, d check.Diff) (shown []policy.Hold) {
 	alone, count := byID(t.Old.Tests), map[string]int{}
 	for _, old := range base.Tests {
@@ -231,7 +229,7 @@ func (t *Trial) excuse(g *check.Gate, base check.Outcome, d check.Diff) (shown [
 	return shown
 }
 
-// byID finds results by the ID of the test, or of what was not collected.
+// byID indexes results by the ID of the test, or of what was not collected.
 func byID(tests []check.TestResult) map[string]check.TestResult {
 	list := map[string]check.TestResult{}
 	for _, r := range tests {

@@ -11,45 +11,43 @@ import (
 	"agent/verify/policy"
 )
 
-// A Trial is the tests of a check run once more, with the program as the patch
-// leaves it, and the tests and all that they are made of as they were before. A
-// patch could otherwise make every test pass in conftest.py. What was rewritten is run
-// a second time, as it is now, on the program as it was.
+// A Trial is another run of the tests of a check, with the program as the patch leaves it, and with the tests and
+// everything that they are made of as they were before. Otherwise a patch could make every test pass in conftest.py.
+// Rewritten tests also run as they are now on the program as it was.
 type Trial struct {
-	// What of the patch is taken back that is no test itself, sorted.
+	// The files of the patch that are taken back and are not tests themselves, sorted.
 	Aids []string
-	// Of Aids the code in which the patch changes values alone; see Split.Values.
+	// The code files among Aids in which the patch changes only values; see Split.Values.
 	Values []string
-	// The tests as they were on the patched program; nil until they ran.
+	// The results of the tests as they were on the patched program; nil until they ran.
 	Old *check.Outcome
-	// The tests that Ask names on the program as it was; nil until they ran.
+	// The results of the tests that Ask names on the program as it was; nil until they ran.
 	New *check.Outcome
-	// What it tells and no verdict hangs on.
+	// The holds that the trial gives and on which no verdict depends.
 	Holds []policy.Hold
-	// The names that the program loses with the patch; see Split.Lost. Nil where no test may be gone
-	// with its subject.
+	// The names that the program loses with the patch; see Split.Lost. Nil if no test may be removed with its subject.
 	Names map[string]bool
 	// The workspace before the patch.
 	Before check.View
-	// What test files of it held before the last promotions, by path; of those of which that is known.
+	// The content of its test files before the last promotions, by path, where it is known.
 	Earlier map[string][]byte
-	// The patch leaves the tests alone that it does not remove: how the others end is known, and of these it is asked
-	// only where new ones stand in their place.
+	// Whether the patch leaves alone the tests that it does not remove. How those end is known, and a removed test
+	// matters only if new ones replace it.
 	OnlyRemoved bool
 
 	asked []string
-	// What Judge made Holds of.
+	// What Judge made Holds from.
 	shown     []policy.Hold
 	rewritten []rewriting
 	keptAs    int // tests that pass as they were
 	// See Doubted.
-	doubted   map[string]int // how often each has to pass
+	doubted   map[string]int // how often each must pass
 	confirmed bool
-	// What is told of tests that are gone, see compare.Removed.
+	// The messages about tests that are gone; see compare.Removed.
 	removed map[string]bool
 }
 
-// Beside puts the results that the baseline has of what was left out beside those of the trial; see Outcome.Beside.
+// Beside adds the baseline's results of tests that were left out to those of the trial; see Outcome.Beside.
 func (t *Trial) Beside(base check.Outcome, r check.Reach) {
 	if t != nil && t.Old != nil {
 		out := t.Old.Beside(base, r)
@@ -57,10 +55,10 @@ func (t *Trial) Beside(base check.Outcome, r check.Reach) {
 	}
 }
 
-// Waits reports whether the first run of the trial of a check is still to come.
+// Waits reports whether the first run of the trial is still to come.
 func (t *Trial) Waits() bool { return t != nil && t.Old == nil }
 
-// Asked lists the tests of the second run, by their IDs with the patch; nil when none is due.
+// Asked lists the tests of the second run, by their IDs with the patch, or nil if no such run is due.
 func (t *Trial) Asked() []string {
 	if t == nil || t.New != nil {
 		return nil
@@ -68,11 +66,10 @@ func (t *Trial) Asked() []string {
 	return t.asked
 }
 
-// mostAsked bounds the tests of the second run: what of a larger rewriting is not run
-// is not proved.
+// mostAsked bounds the tests of the second run: rewritten tests beyond it do not run and are not proved.
 const mostAsked = 1000
 
-// Ask reports whether a judgement g has to wait for the second run, whose tests Asked then lists.
+// Ask reports whether a judgement g must wait for the second run, whose tests Asked then lists.
 func (t *Trial) Ask(g check.Gate, base, cand check.Outcome, d check.Diff) bool {
 	if t == nil || t.New != nil || !judges(g) || t.Old.Verdict == check.Infra {
 		return false
@@ -88,7 +85,7 @@ func (t *Trial) Ask(g check.Gate, base, cand check.Outcome, d check.Diff) bool {
 	return len(t.asked) > 0
 }
 
-// note keeps which tests a judgement misses: of these there is nothing more to be shown.
+// note records the tests that a judgement reports as removed: there is nothing more to show about them.
 func (t *Trial) note(g check.Gate) {
 	t.removed = map[string]bool{}
 	for _, f := range g.Findings {
@@ -98,13 +95,12 @@ func (t *Trial) note(g check.Gate) {
 	}
 }
 
-// judges reports whether the tests as they are now leave anything to be asked.
+// judges reports whether the tests as they are now leave a question open.
 func judges(g check.Gate) bool { return g.Verdict == check.Pass || g.Verdict == check.Policy }
 
-// Judge holds against a judgement what the trial tells: tests that passed with
-// the patch's helpers and do not without. Those that the patch brings cannot
-// pass without, and prove nothing of what was there before. Where a test itself was rewritten
-// it tells that in Holds: what a program is to do may change.
+// Judge adds what the trial shows to a judgement: tests that passed with the patch's helpers and do not pass without
+// them. Tests that the patch adds cannot pass without them, and prove nothing about what was there before. If a test
+// itself was rewritten, Judge says so in Holds, since what a program is meant to do may change.
 func (t *Trial) Judge(g check.Gate, base, cand check.Outcome, d check.Diff) check.Gate {
 	if t == nil || !judges(g) {
 		return g
@@ -139,7 +135,7 @@ func (t *Trial) Judge(g check.Gate, base, cand check.Outcome, d check.Diff) chec
 	return g
 }
 
-// helped is what is held against a test that passes with the patch's aids only.
+// helped returns the finding against a test that passes only with the patch's aids.
 func (t *Trial) helped(x rewriting) check.Finding {
 	why := x.was.Message
 	if !x.ran {
@@ -151,33 +147,32 @@ func (t *Trial) helped(x rewriting) check.Finding {
 	}
 }
 
-// A rewriting is a test that fails on the patched program as it was before the patch, and
-// that passes as it is now or is gone.
+// A rewriting is a test that, as it was before the patch, fails on the patched program, and that passes as it is now or is gone.
 type rewriting struct {
-	// The test under its old name, and under the one that it would have now.
+	// The test's old ID, and the ID that it would have now.
 	oldID, id string
-	// How it ended as it was, if it ran.
+	// Its result as it was, if it ran.
 	was check.TestResult
 	ran bool
-	// It passes now, and besides tests the patch changed what they are made of.
+	// Whether it passes now and the patch changed not only tests but also what they are made of.
 	helped bool
-	// The tests that pass in its place: itself, or those that took its place.
+	// The tests that pass in its place: the test itself, or those that replaced it.
 	now []string
 
 	proof proof
 	why   string // of the proof
-	// The aids that it needs, where these might tell the two programs apart by themselves: mutants have to speak for it.
+	// The aids that it needs, if they might tell the two programs apart on their own: then mutants must vouch for it.
 	aids []string
 }
 
-// file is where the test is now.
+// file returns the file where the test is now.
 func (x rewriting) file() string {
 	file, _, _ := strings.Cut(x.id, "::")
 	return file
 }
 
-// otherNames matches how a test ends that calls what has another name or another
-// form: its callers were rewritten with it, which the tests that run tell.
+// otherNames matches the message of a test that calls something whose name or form has changed: its callers were
+// rewritten with it, as the tests that run show.
 var otherNames = lazyregexp.New(`^(?:ImportError|ModuleNotFoundError|AttributeError|NameError|TypeError|ReferenceError)\b`)
 
 // rewritings lists the tests that were rewritten, and counts those that pass as they were.
@@ -202,8 +197,7 @@ func (t *Trial) rewritings(base, cand check.Outcome, d check.Diff) (list []rewri
 			continue
 		}
 		x := rewriting{oldID: old.ID, id: id, was: r, ran: ran, helped: there && len(t.Aids) > 0, now: []string{id}}
-		// Of a test that has another name or other parameters now nothing else tells
-		// whether it would pass.
+		// For a test that now has another name or other parameters, nothing else tells whether it would pass.
 		if !there {
 			x.now = successors(id)
 		}
@@ -214,9 +208,8 @@ func (t *Trial) rewritings(base, cand check.Outcome, d check.Diff) (list []rewri
 	return list, kept
 }
 
-// tells reports whether the second run alone can clear a test that needs the patch's aids: the test
-// itself was rewritten too, or the aids are data. Code beside it could tell the
-// two programs apart and let each fail as it likes.
+// tells reports whether the second run alone can clear a test that needs the patch's aids: the test itself was rewritten
+// too, or the aids are data. Code in an aid could tell the two programs apart and let the test fail on either at will.
 func (t *Trial) tells(x rewriting, d check.Diff) bool {
 	return d.Touched[x.file()] || !slices.ContainsFunc(t.Aids, func(p string) bool { return !isData(p) && !slices.Contains(t.Values, p) })
 }

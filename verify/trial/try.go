@@ -7,14 +7,14 @@ import (
 	"agent/verify/check"
 )
 
-// How long the tests of one mutant may run, as a multiple of what they take without, and at least: what goes on
-// for longer is a loop without an end.
+// The time limit for the tests on one mutant: a multiple of the time that they take without it, and a minimum. A
+// longer run is an endless loop.
 const (
 	mutantFactor = 4
 	leastMutant  = 3 * time.Second
 )
 
-// In prepares the runs of the tests of a side in a box that has the program of that side.
+// In prepares to run the tests of a side in a box that contains the program of that side.
 func (w *Weighing) In(def check.Check, side Side, b check.Bench) *Mutants {
 	return &Mutants{w, def, side, b}
 }
@@ -27,7 +27,7 @@ type Mutants struct {
 	bench check.Bench
 }
 
-// Begin runs them without a mutant, and reports whether there is anything to try.
+// Begin runs the tests without a mutant, and reports whether there is anything to try.
 func (m *Mutants) Begin(ctx context.Context, lines check.Lines) bool {
 	b := m.bench
 	b.Lines = lines
@@ -36,8 +36,8 @@ func (m *Mutants) Begin(ctx context.Context, lines check.Lines) bool {
 	return m.w.Began(out, m.side)
 }
 
-// Try runs them on each mutant that is due, until one shows that they are weaker or the time is up. The first is tried whatever
-// the time.
+// Try runs the tests on each mutant that is due, until one shows that they are weaker or the time is up. It tries the
+// first one in any case.
 func (m *Mutants) Try(ctx context.Context, until time.Time) {
 	for n, i := range m.w.Due(m.side) {
 		if n > 0 && time.Now().After(until) {
@@ -55,8 +55,8 @@ func (m *Mutants) Try(ctx context.Context, until time.Time) {
 	}
 }
 
-// Run runs them on a mutant, and takes back what that makes of the box: byte code and records of the run before are none
-// of the next one's.
+// Run runs the tests on mutant i and then reverts it. It clears the box first, so that byte code and records of the
+// previous run do not affect this one.
 func (m *Mutants) Run(ctx context.Context, i int) check.Outcome {
 	cs, ok := m.w.Change(i, m.side)
 	if !ok {

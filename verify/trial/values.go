@@ -10,16 +10,16 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A table of what tests expect is data, though it stands in a file of code: no value of it can tell one program from another.
+// A table of what tests expect is data, even in a code file: no value in it can tell one program from another.
 
-// pieces matches the next piece of code: a literal on one line, a word, a number, or a sign; of comparisons and assignments the whole one.
+// pieces matches the next piece of code: a literal on one line, a word, a number, or a sign. A comparison or an assignment is one sign.
 var pieces = lazyregexp.New(`"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\d[\w.]*|[\p{L}_$][\w$]*|[^\w\s\[\](){}'"$]?==?|\S`)
 
-// readByRunner matches names of values that a runner of tests goes by.
+// readByRunner matches an assignment to a name that a test runner reads.
 var readByRunner = lazyregexp.New(`\b(?:pytest\w*|collect_ignore\w*|__\w+__)\s*(?::[^=\n]*)?=[^=]`)
 
-// onlyValues reports whether a change of code leaves all as it was but for values that are assigned or returned as they stand:
-// numbers, texts and constants, and lists, tuples and tables of them. An argument of a call is none: it may name what the call replaces.
+// onlyValues reports whether a change of code changes only values that are assigned or returned as written: numbers, texts and
+// constants, and lists, tuples and tables of them. An argument of a call does not count: it may name what the call replaces.
 func onlyValues(c workspace.Change) bool {
 	l := lang.Of(c.Path)
 	if l == nil || l.Values != lang.Code || named(c.Path) && path.Base(c.Path) != "conftest.py" || c.Op != workspace.Modify || l.Family != lang.Python && l.Family != lang.Script {
@@ -35,10 +35,10 @@ const aValue = "\x00value"
 // constants are words that are values.
 var constants = []string{"True", "False", "None", "true", "false", "null", "undefined"}
 
-// withoutValues lists the pieces of a text, where each value that is assigned or returned as it stands is the same.
+// withoutValues lists the pieces of a text, with aValue in place of each value that is assigned or returned as written.
 func withoutValues(l *lang.Language, text string) []string {
 	type bracket struct {
-		at   int // of its piece
+		at   int // the index of its piece
 		call bool
 	}
 	var out []string
@@ -49,7 +49,7 @@ func withoutValues(l *lang.Language, text string) []string {
 		}
 		return out[len(out)-1]
 	}
-	// What stands here is no argument, no index and no part of an expression that is more than a value.
+	// Whether the next piece is neither an argument, nor an index, nor a part of an expression that is more than a value.
 	free := func() bool {
 		if slices.ContainsFunc(open, func(b bracket) bool { return b.call }) {
 			return false
@@ -62,7 +62,7 @@ func withoutValues(l *lang.Language, text string) []string {
 	lines := l.Lex(text)
 	for i, line := range lines {
 		if line.Inside || i+1 < len(lines) && lines[i+1].Inside || strings.Contains(line.Raw, "`") {
-			out = append(out, line.Raw) // a literal of several lines, or one with code in it
+			out = append(out, line.Raw) // a literal on several lines, or one with code in it
 			continue
 		}
 		raw := line.Raw

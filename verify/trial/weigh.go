@@ -13,43 +13,42 @@ import (
 	"agent/verify/policy"
 )
 
-// A Weighing measures whether the tests that a patch rewrites prove as much as before: mutants of
-// the program that failed them must fail what stands in their place. Only lines that the patch
-// leaves alone are mutated, so that a mutant is the same on both sides; those that it writes are
-// mutated for a test that passes with either program, which they alone can speak for. It says
-// what to run, and what came of it. Whoever runs it does so for one side after the other: Began for the tests without
-// a mutant, Tried for each one that is Due, Confirmed for the one that Weaker finds.
+// A Weighing measures whether the tests that a patch rewrites prove as much as before: mutants of the program that failed
+// them must also fail their replacements. It mutates only lines that the patch leaves alone, so that a mutant is the same
+// on both sides. It mutates lines that the patch writes only for a test that passes with either program, since nothing
+// else can vouch for it. A Weighing says what to run, and what came of it. The caller takes one side after the other:
+// Began for the tests without a mutant, Tried for each mutant that is Due, and Confirmed for the one that Weaker finds.
 type Weighing struct {
-	// By side the tests to run, by their IDs: those that the patch rewrites, the same before the last promotions,
-	// and with the patch all in the files that it writes.
+	// The IDs of the tests to run, by side: those that the patch rewrites, the same ones before the last promotions,
+	// and with the patch all tests in the files that it writes.
 	Tests [3][]string
-	// What makes the tests of the base those of before the last promotions.
+	// The changeset that turns the tests of the base into those of before the last promotions.
 	Back workspace.Changeset
-	// The lines of the base of which it is asked whether the rewritten tests execute them.
+	// The lines of the base for which to find out whether the rewritten tests execute them.
 	Lines check.Lines
 
 	base, cand check.View
 	diff       check.Diff
-	// Of Was those that pass on the patched program as they were: nothing that they ask of it
-	// has changed. Of the others it is told which passes with either program.
+	// For the tests of AsWas, whether each passes as it was on the patched program: then nothing that it asks has
+	// changed. For the others, the trial says which ones pass with either program.
 	kept  map[string]bool
 	alone bool // the patch leaves the program alone
-	// Tests that nothing but mutants can speak for.
+	// Tests that only mutants can vouch for.
 	silent []rewriting
 
 	mutants []*mutation
-	// By side the tests that pass without any mutant.
+	// The tests by side, and whether each passes without a mutant.
 	sound   [3]map[string]bool
-	ran     check.Lines // of the patched program, by Now
+	ran     check.Lines // of the patched program, executed by the tests as they are now
 	spent   float64
 	trouble string
-	late    bool // the time was up before all mutants were tried
+	late    bool // time ran out before all mutants were tried
 }
 
-// A Side is the tests and the program that a mutant is tried on.
+// A Side is the tests and the program on which a mutant is tried.
 type Side int
 
-// The sides, in their order.
+// The sides, in order.
 const (
 	AsWas   Side = iota // the base
 	Earlier             // the base with the tests as they were before the last promotions
@@ -59,25 +58,24 @@ const (
 // A mutation is a mutant and what became of it.
 type mutation struct {
 	mutate.Mutant
-	// Where it is with the patch; before is false for a line that the patch writes.
+	// Its place with the patch, and whether it was drawn from the base.
 	path   string
 	line   int
 	before bool
-	// The patch writes the line; where neither is true it shows no more than that a test asserts something.
+	// Whether the patch writes the line. A mutant that is neither before nor fresh shows only that a test asserts something.
 	fresh bool
-	// No mutant: the program of the patch with an empty line at the end of its files.
+	// Whether it is not a mutant but the patched program with an empty line at the end of its files.
 	same  bool
 	tried bool // without the patch
-	// Of the tests as they were those that fail on it, of which side, and whether those of now were asked and pass all.
+	// The tests as they were that fail on it, their side, and whether the tests as they are now were asked and all pass.
 	killers  []string
 	by       Side
 	asked    bool
 	survived bool
-	failing  []string // of those of now
+	failing  []string // the tests as they are now that fail on it
 }
 
-// Bounds of what is asked and of how many mutants are tried: who reads a large program for one test
-// pays more than the answer is worth.
+// Bounds on the lines examined and the mutants tried: reading a large program for one test costs more than the answer is worth.
 const (
 	mostFiles   = 60
 	mostAskedOf = 20_000 // lines
@@ -88,8 +86,8 @@ const (
 	leastKilled = 2 // for a test to be as strong
 )
 
-// Weigh prepares the measure of a patch that passed; nil where it touches no test that was there, or
-// none of which the text does not say already that it proves less.
+// Weigh prepares the measurement of a patch that passed. It returns nil if the patch touches no existing test, or
+// only tests whose text already shows that they prove less.
 func (t *Trial) Weigh(base, cand check.Outcome, d check.Diff, cs workspace.Changeset, v check.View) *Weighing {
 	if t == nil || t.Old == nil || t.Old.Verdict != "" || t.Before.Base == nil {
 		return nil
@@ -161,8 +159,7 @@ func (t *Trial) Weigh(base, cand check.Outcome, d check.Diff, cs workspace.Chang
 	return w
 }
 
-// inOthers keeps of the tests of a file that is deleted those that others took the place of: of the rest it is told that they are
-// gone, or they went with their subject.
+// inOthers keeps those tests of a deleted file that others replaced. The rest are already reported as gone, or went with their subject.
 func (t *Trial) inOthers(ids []string, tests []check.TestResult, d check.Diff, alone map[string]check.TestResult) []string {
 	known := byID(tests)
 	return slices.DeleteFunc(ids, func(id string) bool {
@@ -171,7 +168,7 @@ func (t *Trial) inOthers(ids []string, tests []check.TestResult, d check.Diff, a
 	})
 }
 
-// goBack has the rewritten tests compared with what they were before the last promotions as well. alone says that the
+// goBack has the rewritten tests also compared with what they were before the last promotions. alone says that the
 // patch leaves the program alone, so that nothing that they asked of it has changed.
 func (w *Weighing) goBack(earlier map[string][]byte, alone bool) {
 	for _, id := range w.Tests[AsWas] {
@@ -180,7 +177,7 @@ func (w *Weighing) goBack(earlier map[string][]byte, alone bool) {
 		if !known || string(text) == w.base.Text(file) {
 			continue
 		}
-		// A parameter may be another one by now, and a name that was not there is no test to run.
+		// A parameter may have changed since, and a name that was not there before is not a test to run.
 		title, _, _ = strings.Cut(title, "[")
 		words := strings.FieldsFunc(title, func(r rune) bool { return r == ':' || r == '/' })
 		if len(words) == 0 || !strings.Contains(string(text), strings.TrimSpace(words[len(words)-1])) && !strings.Contains(string(text), strings.TrimSpace(words[0])) {
@@ -197,8 +194,8 @@ func (w *Weighing) goBack(earlier map[string][]byte, alone bool) {
 	}
 }
 
-// rewrittenOf lists the tests of a file that passed and that have one of these names; all of them
-// where none has, for a name need not be in the ID.
+// rewrittenOf lists the tests of a file that passed and have one of these names. If none has, it lists all of them,
+// since a name need not be in the ID.
 func rewrittenOf(tests []check.TestResult, file string, names []string, all bool) []string {
 	var some, every []string
 	for _, r := range tests {
@@ -217,15 +214,14 @@ func rewrittenOf(tests []check.TestResult, file string, names []string, all bool
 	return some
 }
 
-// bears reports whether the rest of an ID is that of a test with this name or title: "TestA::test_b[1]",
-// "TestB/one", "adds > one".
+// bears reports whether the rest of an ID belongs to a test with this name or title: "TestA::test_b[1]", "TestB/one", "adds > one".
 func bears(title, name string) bool {
 	i := strings.Index(title, name)
 	return i >= 0 && name != ""
 }
 
-// asked are the lines of the program that tests in these files may execute: of the files that lie beside
-// one or that one names, and of all where these are few.
+// asked returns the lines of the program that tests in these files may execute: lines of files next to one of them or
+// named by one, and of all files if there are few.
 func asked(v check.View, tested []string) check.Lines {
 	words, dirs, families := map[string]bool{}, map[string]bool{}, map[lang.Family]bool{}
 	for _, p := range tested {

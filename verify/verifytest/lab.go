@@ -1,7 +1,6 @@
-// Package verifytest is the laboratory of the tests of package verify and of those below it: the
-// real engine with the real toolchain image, workspaces and changesets of a few files, a
-// cache in memory, and a box that only replays what tools were seen to answer. It knows no
-// check.
+// Package verifytest is the lab for the tests of package verify and of the packages below it: the real engine with
+// the real toolchain image, workspaces and changesets of a few files, a cache in memory, and a box that only replays
+// recorded answers of tools. It does not know any check.
 package verifytest
 
 import (
@@ -31,7 +30,7 @@ type Memory struct {
 	Saves []string
 }
 
-// NewMemory returns an empty one.
+// NewMemory returns an empty Memory.
 func NewMemory() *Memory { return &Memory{Rows: map[string][]byte{}} }
 
 // Load implements Cache.
@@ -60,16 +59,16 @@ type Lab struct {
 	Cache *Memory
 
 	mu    sync.Mutex
-	sites map[string]int // how many sites stand on a snapshot: equal workspaces share one
+	sites map[string]int // how many sites use a snapshot: equal workspaces share one
 }
 
-// shared is what all tests of a process work with; its setup is set by the first of them.
+// shared is the lab of all tests in a process; the first of them sets its setup.
 var (
 	shared = &Lab{Cache: NewMemory(), sites: map[string]int{}}
 	set    sync.Once
 )
 
-// Open returns the lab; without an engine the test fails.
+// Open returns the lab. Without an engine, the test fails.
 func Open(t *testing.T) *Lab {
 	t.Helper()
 	setup := imagestest.Open(t)
@@ -77,7 +76,7 @@ func Open(t *testing.T) *Lab {
 	return shared
 }
 
-// manifestTree shows a manifest to the image builder.
+// manifestTree presents a manifest to the image builder.
 type manifestTree struct{ *workspace.Manifest }
 
 func (m manifestTree) Files() []images.File {
@@ -95,8 +94,7 @@ func (m manifestTree) Files() []images.File {
 	return files
 }
 
-// Write puts files below dir; a name with an @ behind it is that of a link, and its
-// text where that leads.
+// Write writes files below dir. A name that ends in @ is that of a symbolic link, and its text is the target.
 func Write(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
@@ -116,7 +114,7 @@ func Write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// Scan makes a workspace of files and its manifest.
+// Scan creates a workspace with these files and returns its manifest.
 func Scan(t *testing.T, files map[string]string) *workspace.Manifest {
 	t.Helper()
 	dir := t.TempDir()
@@ -128,8 +126,7 @@ func Scan(t *testing.T, files map[string]string) *workspace.Manifest {
 	return m
 }
 
-// Snapshot makes a snapshot of base on an image, and removes it behind the last test
-// that stands on it.
+// Snapshot makes a snapshot of base on an image, and removes it after the last test that uses it.
 func (l *Lab) Snapshot(t *testing.T, image images.Image, base *workspace.Manifest) images.Image {
 	t.Helper()
 	l.mu.Lock()
@@ -152,8 +149,7 @@ func (l *Lab) Snapshot(t *testing.T, image images.Image, base *workspace.Manifes
 	return snapshot
 }
 
-// Box starts a box of an image, the bare toolchain's for "", with a changeset to what
-// it has; it is closed behind the test.
+// Box starts a box of an image, or of the bare toolchain for "", and applies a changeset to it. It closes the box after the test.
 func (l *Lab) Box(t *testing.T, image string, cs workspace.Changeset, limits sandbox.Limits) *sandbox.Box {
 	t.Helper()
 	box, err := l.Engine.Start(t.Context(), sandbox.Spec{
@@ -173,7 +169,7 @@ func (l *Lab) Box(t *testing.T, image string, cs workspace.Changeset, limits san
 	return box
 }
 
-// Change makes the changeset that gives files these texts; "-" deletes one.
+// Change returns the changeset that gives files these texts; "-" deletes a file.
 func Change(t *testing.T, base *workspace.Manifest, files map[string]string) workspace.Changeset {
 	t.Helper()
 	var cs workspace.Changeset

@@ -1,12 +1,10 @@
-// Package acting is the table of the files that act outside the box: what editors and shells
-// run when a directory is opened, package managers when they install, build servers and
-// hosts when something is pushed, git when somebody commits, and what other coding agents
-// take as instructions.
+// Package acting is the table of the files that act outside the box: files that editors and shells run when a
+// directory is opened, package managers on installation, build servers and hosts on a push, and git on a commit, and
+// files that other coding agents take as instructions.
 //
-// A row is one tool: the names of its files, what it does with them, and where its
-// documentation says so. Whether a change of such a file needs an approval is the business
-// of package policy. Ordinary source and documentation are none of these, and neither are
-// files that only a gate runs.
+// Each row is a tool: the names of its files, what it does with them, and where its documentation says so. Whether a
+// change of such a file needs approval is up to package policy. The table contains no ordinary source or
+// documentation, and no files that only a gate runs.
 package acting
 
 import (
@@ -42,16 +40,17 @@ type Row struct {
 	Source string
 }
 
-// keys are those at the top of the JSON of a tool's files with one of which they act: other tools have files of the name.
+// keys lists, for some tools, the keys at the top of their JSON files of which one must be there for a file to act,
+// since other tools use the same file names.
 var keys = map[string][]string{
 	"Heroku apps": {"scripts", "buildpacks", "addons", "environments"},
 	".NET SDK":    {"sdk", "msbuild-sdks", "tools"},
 }
 
-// Keys lists the keys by which files of a tool act, nil where they do whatever they hold.
+// Keys lists the keys by which files of a tool act, or nil if they act whatever they contain.
 func Keys(tool string) []string { return slices.Clone(keys[tool]) }
 
-// Acts reports whether a file of this text acts with one of the keys, as Keys has them.
+// Acts reports whether a file with this text acts by one of the keys, as Keys returns them.
 func Acts(keys []string, text []byte) bool {
 	if keys == nil {
 		return true
@@ -65,7 +64,7 @@ func Acts(keys []string, text []byte) bool {
 		case map[string]any, []any:
 			return true
 		}
-		return false // a text to be translated, for example
+		return false // a text to translate, for example
 	})
 }
 
@@ -75,17 +74,16 @@ var table = map[Kind][]Row{OnOpen: onOpen, OnInstall: onInstall, InCI: slices.Co
 // Rows lists the tools of a kind.
 func Rows(k Kind) []Row { return slices.Clone(table[k]) }
 
-// A Pattern names paths. Its text is compared by path.Match, part by part: with the last
-// parts of a path, so that a name fits in any directory; with all of them where it begins
-// with a slash. One that ends in a slash covers all below such a directory, and what stands
-// in its place. A text in lower case fits whatever the case, one with capitals exactly:
-// for names that are an ordinary word otherwise.
+// A Pattern names paths. path.Match compares its text part by part with the last parts of a path, so that a name fits
+// in any directory. A text that begins with a slash is compared with all parts. A text that ends in a slash covers
+// everything below such a directory, and anything in its place. A text in lower case ignores case. A text with
+// capitals must fit exactly: such names are otherwise ordinary words.
 type Pattern struct {
 	parts                []string
 	rooted, below, exact bool
 }
 
-// Compile reads the texts of patterns.
+// Compile parses the texts of patterns.
 func Compile(texts []string) (list []Pattern) {
 	for _, text := range texts {
 		list = append(list, Pattern{
@@ -96,14 +94,13 @@ func Compile(texts []string) (list []Pattern) {
 	return list
 }
 
-// A Path is a path as the file systems that are least exact about it see it: with a slash for
-// a backslash, and without what some of them do not compare, which are characters that have
-// no width, and dots and spaces at the end of a name.
+// A Path is a path as the least exact file systems see it: with slashes in place of backslashes, and without what
+// some of them ignore, which are characters without width, and dots and spaces at the end of a name.
 type Path struct {
 	exact, folded []string
 }
 
-// NewPath reads a path, with slashes or backslashes.
+// NewPath parses a path, with slashes or backslashes.
 func NewPath(name string) Path {
 	clean := strings.Map(func(r rune) rune {
 		switch {
@@ -128,9 +125,9 @@ func (p Path) In(list []Pattern) bool {
 	return slices.ContainsFunc(list, p.fits)
 }
 
-// A Set is patterns with an index, for a question about every path of a workspace.
+// A Set is a set of patterns with an index, for matching every path of a workspace.
 type Set struct {
-	// By the last part of their text, folded, and those that have a sign of path.Match there.
+	// The patterns by the last part of their text, folded, and those that have a metacharacter of path.Match there.
 	named map[string][]Pattern
 	rest  []Pattern
 }
@@ -173,7 +170,7 @@ func (p Path) fits(pattern Pattern) bool {
 	return false
 }
 
-// matches compares patterns with the parts that a path begins with.
+// matches reports whether patterns match the parts that a path begins with.
 func matches(want, parts []string) bool {
 	for i, pattern := range want {
 		if ok, err := path.Match(pattern, parts[i]); !ok || err != nil {

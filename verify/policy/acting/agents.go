@@ -1,6 +1,6 @@
 package acting
 
-// byAgent are what coding agents take as instructions, commands or tools.
+// byAgent lists what coding agents take as instructions, commands or tools.
 var byAgent = []Row{
 	{"agents.md", []string{"agents.md", "agents.*.md", "/agent.md", "AGENT.md", ".agents/"}, "It instructs coding agents.", "https://agents.md/"},
 	{"MCP", []string{".mcp.json", "mcp.json"}, "It gives coding agents tools, which are programs that they start.", "https://code.claude.com/docs/en/mcp"},

@@ -1,6 +1,6 @@
 package acting
 
-// inCI are what build servers run, and what services that act on a repository do by.
+// inCI lists what build servers run, and what services that act on a repository follow.
 var inCI = []Row{
 	{
 		"GitHub Actions",
@@ -69,7 +69,7 @@ var inCI = []Row{
 	{"cargo-release", []string{"/release.toml"}, "cargo-release runs its hook when a release is made.", "https://github.com/crate-ci/cargo-release/blob/master/docs/reference.md"},
 }
 
-// onHosts are what hosts build and start a program by.
+// onHosts lists what hosts use to build and start a program.
 var onHosts = []Row{
 	{"Netlify", []string{"netlify.toml"}, "Netlify runs its commands when something is pushed.", "https://docs.netlify.com/build/configure-builds/file-based-configuration/"},
 	{"Vercel", []string{"vercel.json", "vercel.ts", "now.json"}, "Vercel runs its commands when something is pushed.", "https://vercel.com/docs/project-configuration"},

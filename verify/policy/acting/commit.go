@@ -1,6 +1,6 @@
 package acting
 
-// onCommit are what managers of git hooks run when somebody commits.
+// onCommit lists what managers of git hooks run when somebody commits.
 var onCommit = []Row{
 	{"Husky", []string{".husky/", ".huskyrc", ".huskyrc.*", "husky.config.*"}, "Husky runs it when somebody commits.", "https://typicode.github.io/husky/"},
 	{

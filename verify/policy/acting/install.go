@@ -1,7 +1,7 @@
 package acting
 
-// onInstall are what package managers and build tools run or fetch before the program, apart
-// from the manifests that package lang has.
+// onInstall lists what package managers and build tools run or fetch before the program runs, except for the
+// manifests that package lang lists.
 var onInstall = []Row{
 	{
 		"Yarn",

@@ -1,7 +1,7 @@
 package acting
 
-// onOpen are what editors, shells, debuggers and shells of languages run, or take commands
-// from, in the directory in which they are started.
+// onOpen lists what editors, shells, debuggers and interactive interpreters run, or take commands from, in the
+// directory where they are started.
 var onOpen = []Row{
 	{
 		"Visual Studio Code",

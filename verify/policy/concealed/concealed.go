@@ -1,6 +1,6 @@
-// Package concealed finds what of a text a person who reads it does not see, or sees in another order than a machine: marks
-// that turn the direction of writing, characters without a shape, control characters, and code so far to the right that it
-// stands outside every window. It reads text alone, whatever its language.
+// Package concealed finds parts of a text that a person who reads it does not see, or sees in a different order than
+// a machine: marks that change the direction of writing, characters without a shape, control characters, and code so
+// far to the right that it is outside every window. It reads text alone, in any language.
 package concealed
 
 import (
@@ -13,19 +13,19 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A Line is one that conceals something, counted from 1.
+// A Line is a line that conceals something, counted from 1.
 type Line struct {
 	Number int
-	// What it has, as a part of a sentence.
+	// What it does, as a part of a sentence.
 	What string
 }
 
-// mostLines bounds what is told of one text.
+// mostLines bounds the lines that are reported for one text.
 const mostLines = 5
 
-// Find lists the lines of after that conceal something, but for those of before. code says that a machine runs the text: then no
-// character without a shape has anything to do in it, and no control character. In other text they hold emoji
-// together, and words of several languages.
+// Find lists the lines of after that conceal something, except for lines that before has too. code says that a
+// machine runs the text: then characters without a shape and control characters have no purpose in it. In other text,
+// such characters hold emoji together, and words of several languages.
 func Find(before, after string, code bool) (found []Line) {
 	if !suspicious(after, code) {
 		return nil
@@ -52,7 +52,7 @@ func Find(before, after string, code bool) (found []Line) {
 	return found
 }
 
-// suspicious reports whether a text has anything to look at, in one pass.
+// suspicious reports, in one pass, whether a text contains anything to look at.
 func suspicious(text string, code bool) bool {
 	for _, r := range text {
 		if r >= utf8.RuneSelf && (unicode.Is(unicode.C, r) || unicode.Is(unicode.Variation_Selector, r) || blank(r)) || r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
@@ -62,14 +62,14 @@ func suspicious(text string, code bool) bool {
 	return code && farRight.MatchString(text)
 }
 
-// inLine says what of a line is concealed, "" for nothing.
+// inLine says what a line conceals, "" if nothing.
 func inLine(line string, code bool) string {
 	var last rune
 	for i, r := range line {
 		switch {
 		case r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069':
 			return named("turns the direction in which it is shown", r)
-		// The flags of some countries are a black flag and such letters.
+		// The flags of some countries consist of a black flag and such letters.
 		case r >= '\U000e0000' && r <= '\U000e007f' && !strings.HasPrefix(flagOf(line[:i]), "\U0001f3f4"):
 			return named("holds letters that are not shown", r)
 		case unicode.Is(unicode.Variation_Selector, r) && unicode.Is(unicode.Variation_Selector, last):
@@ -87,7 +87,7 @@ func inLine(line string, code bool) string {
 	return ""
 }
 
-// flagOf is the end of a text from the last character that is no letter of a flag.
+// flagOf returns the end of a text from the last character that is not a letter of a flag.
 func flagOf(text string) string {
 	for i := len(text); i > 0; {
 		r, size := utf8.DecodeLastRuneInString(text[:i])
@@ -98,16 +98,16 @@ func flagOf(text string) string {
 	return ""
 }
 
-// blank reports whether a character is a letter to languages, and is shown as nothing.
+// blank reports whether a character counts as a letter but is shown as nothing.
 func blank(r rune) bool { return r == '\u115f' || r == '\u1160' || r == '\u3164' || r == '\uffa0' }
 
-// farRight matches blank space within a line, or in front of it, that no alignment and no indentation needs, up to something.
+// farRight matches something after more blank space, within a line or at its start, than any alignment or indentation needs.
 var farRight = lazyregexp.New(`[^ \t\n][ \t]{120,}[^ \t\r\n]|(?m)^[ \t]{200,}[^ \t\r\n]`)
 
-// named says what a line does, and by which character.
+// named says what a line does, and with which character.
 func named(does string, r rune) string { return fmt.Sprintf("%s (U+%04X)", does, r) }
 
-// IsCode reports whether a machine runs the text of a file, and people read it: what is in it is source, no data of a test.
+// IsCode reports whether a machine runs the text of a file and people read it: the file is source, and not data of a test.
 func IsCode(path, text string) bool {
 	l := lang.Detect(path, text)
 	return l != nil && l.Values == lang.Code && !l.MayTest(path) && !lang.InTests(path)

@@ -12,10 +12,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The letters of other scripts that look like letters of ASCII, each with the one that it looks like, as confusables.txt of Unicode
-// Technical Standard #39 has them (https://www.unicode.org/Public/security/latest/confusables.txt).
+// Letters of other scripts that look like ASCII letters, each followed by the one that it looks like, as in
+// confusables.txt of Unicode Technical Standard #39 (https://www.unicode.org/Public/security/latest/confusables.txt).
 var (
-	// Those that nobody writes beside Latin letters in one word.
+	// Letters that do not occur next to Latin letters within a word.
 	alike = pairs(`аaАAВBсcСCԁdеeҽeЕEԌGһhНHіiꙇiӏiјjЈJКKІlӀlМMоoОOрpРPԛqгrѕsЅSТTѵvѴVѡwԝwԜWхxХXуyүyУYҮY` + // Cyrillic
 		`ΑAΒBϲcϹCΕEϜFΗHϳjͿJΚKΙlΜMϺMΝNοoΟOΡPΤTΧXΥYΖZ` + // Greek
 		`քfցgհhոnռnօoՕOգqզqՏSսuՍUաw` + // Armenian
@@ -23,11 +23,11 @@ var (
 		`ᎪAᏏbᏴBꮯcᏟCᏧdᎠDᎬEᏀGᏳGᏂhᎻHꭵiᎥiᎫJᏦKᏞLᎷMᏢPꮁrᎡRᏒRꮪsᏕSᏚSᎢTꮩvᏙVꮃwᎳWᏔWᎩYᎽYꮓzᏃZ` + // Cherokee
 		`ꓮAꓐBꓚCꓒdꓓDꓰEꓝFꓖGꓧHꓙJꓗKꓲlꓡLꓟMꓠNꓳOꓑPꓣRꓢSꓔTꓴUꓦVꓪWꓫXꓬYꓜZ` + // Lisu
 		`ⴹEⵏlⵔOⵕQⴸVⵝXჿoყy`) // Tifinagh and Georgian
-	// Those that have a use beside them: Greek ones in mathematics, and ones of phonetics. Another name has to look the same.
+	// Letters that do: Greek ones in mathematics, and phonetic ones. They count only if another name looks the same.
 	useful = pairs(`αaιiσoρpϱpυuνvγyɑaɡgᴄcɩiɪiᴏoꜱsᴜuᴠvᴡwʏyᴢzꭎuꭒu`)
 )
 
-// pairs makes a table of letters that stand in pairs.
+// pairs returns a table of letters that are written in pairs.
 func pairs(text string) map[rune]rune {
 	table, runes := map[rune]rune{}, []rune(text)
 	for i := 0; i+1 < len(runes); i += 2 {
@@ -37,14 +37,14 @@ func pairs(text string) map[rune]rune {
 }
 
 var (
-	// nameInCode matches a name, whatever its letters, and letterRun what of it stands together.
+	// nameInCode matches a name in any letters, and letterRun an unbroken run of letters in it.
 	nameInCode = lazyregexp.New(`[\pL_$][\pL\pM\pN_$]*`)
 	letterRun  = lazyregexp.New(`[\pL\pM]+`)
 )
 
-// Names lists the lines of a source file after a change that hold a name which reads as another to a person, but for lines of before:
-// one that the language reads otherwise than it is written, and one of letters of several scripts that look like those of one. Names of one
-// script, words of several that stand apart, and letters of mathematics are what people write. Of a file that is no code it lists nothing.
+// Names lists the lines of a source file after a change, without lines of before, that contain a name that a person reads as another
+// one: the language reads it differently than it is written, or its letters are of several scripts and look like those of one. Names
+// in one script, separate words in several, and letters of mathematics are usual. Names lists nothing for a file that is not code.
 func Names(path, before, after string) (found []Line) {
 	l := lang.Detect(path, after)
 	if !IsCode(path, after) || l.Family == lang.Markup || l.Family == lang.CSS || !odd(after) {
@@ -79,18 +79,18 @@ func Names(path, before, after string) (found []Line) {
 	return found
 }
 
-// odd reports whether a text may hold a name of more than plain letters, and ascii whether it holds nothing else.
+// odd reports whether a text may contain a name of more than plain letters, and ascii whether it contains only plain characters.
 func odd(text string) bool { return !ascii(text) || strings.Contains(text, `\u`) }
 
 func ascii(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }
 
-// shortest is how many letters have to stand together for them to be a word rather than a sign.
+// shortest is the number of adjacent letters from which they are a word rather than a sign.
 const shortest = 3
 
-// respelled says of code that it spells a name in other characters than its language reads, where what is read is plain. An index
-// (xᵢ) and a single letter of mathematics (ℓ, 𝒟_train) are how people write.
+// respelled says that code spells a name in other characters than its language reads, if the name as read is plain.
+// An index (xᵢ) and a single letter of mathematics (ℓ, 𝒟_train) are usual.
 func respelled(family lang.Family, code string) string {
 	for _, s := range lang.Respelled(family, code) {
 		if !ascii(s.Read) {
@@ -111,7 +111,7 @@ func respelled(family lang.Family, code string) string {
 	return ""
 }
 
-// mixed says of a name in letters of several scripts that it looks like one of plain letters; plain holds how those of the file look.
+// mixed says that a name in letters of several scripts looks like one of plain letters. plain holds the looks of the file's plain names.
 func mixed(name string, plain map[string]bool) string {
 	letters := 0
 	for _, run := range letterRun.FindAllString(name, -1) {
@@ -132,8 +132,8 @@ func mixed(name string, plain map[string]bool) string {
 	return ""
 }
 
-// looksLatin reports whether each letter of a name is one of ASCII or looks like one. A letter that has a use beside them looks like one in a
-// word of Latin letters alone.
+// looksLatin reports whether each letter of a name is an ASCII letter or looks like one. A letter of useful looks
+// like one only among ASCII letters, in a run of at least shortest letters.
 func looksLatin(name string) bool {
 	runs := letterRun.FindAllString(name, -1)
 	return len(runs) > 0 && !slices.ContainsFunc(runs, func(run string) bool {
@@ -153,7 +153,7 @@ func looksLatin(name string) bool {
 	})
 }
 
-// look is the plain letter that a character looks like, or of which it is another form (ｅ, 𝐞); else the character itself.
+// look returns the plain letter that a character looks like or is another form of (ｅ, 𝐞), or else the character itself.
 func look(r rune) rune {
 	switch {
 	case r < utf8.RuneSelf:
@@ -169,12 +169,12 @@ func look(r rune) rune {
 	return r
 }
 
-// skeleton is how a name looks: two of one skeleton are told apart by nobody.
+// skeleton returns how a name looks: a person cannot tell names with the same skeleton apart.
 func skeleton(name string) string {
 	return strings.NewReplacer("I", "l", "1", "l", "0", "O").Replace(strings.Map(look, name))
 }
 
-// skeletons is how the plain names in lines look.
+// skeletons returns how the plain names in lines look.
 func skeletons(lines []lang.Line) map[string]bool {
 	looks := map[string]bool{}
 	for _, line := range lines {
@@ -187,7 +187,7 @@ func skeletons(lines []lang.Line) map[string]bool {
 	return looks
 }
 
-// mostShown bounds what is shown of a name, in bytes.
+// mostShown bounds how much of a name is shown, in bytes.
 const mostShown = 40
 
 func clip(name string) string { return strings.ToValidUTF8(name[:min(len(name), mostShown)], "") }

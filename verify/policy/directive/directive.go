@@ -1,7 +1,6 @@
-// Package directive is the table of the comments and attributes by which a source file speaks to
-// the tools that judge it: those that have one report less, and those that have one report more.
-// They are read by form, without running anything. What becomes of a changeset that adds the
-// first or drops the second is the business of package policy.
+// Package directive is the table of the comments and attributes by which a source file addresses the tools that judge
+// it: those that make a tool report less, and those that make it report more. They are read by form, without running
+// anything. What happens to a changeset that adds the former or drops the latter is up to package policy.
 package directive
 
 import (
@@ -15,26 +14,26 @@ import (
 // A Row is a form of comment or attribute.
 type Row struct {
 	Langs []lang.Family
-	// What a person knows it by, as "noqa": the forms of one family are counted together, so that
-	// one may take the place of another.
+	// The name by which a person knows it, for example "noqa". The forms of one family are counted together, so that
+	// one may replace another.
 	Family string
-	// Group 1 is what it is about; without, everything.
+	// Group 1 is what it is about. Without the group, it is about everything.
 	form *lazyregexp.Regexp
-	// It counts for more than one line.
+	// Whether it applies to more than one line.
 	Wide bool
-	// It stands in the code, not in a comment.
+	// Whether it is in the code and not in a comment.
 	Code bool
 }
 
-// Generated is the family of what says that a program has written the file: linters report less of it, and
-// who reviews hardly sees it. New files say so for good reasons.
+// Generated is the family of comments that say that a program wrote the file. Linters report less about such a file,
+// and reviewers hardly see it. New files may say so for good reasons.
 const Generated = "generated"
 
 // Suppressions lists the forms that keep a tool from reporting something.
 func Suppressions() []Row { return suppressions }
 
-// suppressions are those forms. Most tools demand that a comment begins with their word, so that prose which
-// mentions it has no effect; the forms are anchored likewise.
+// suppressions lists those forms. Most tools require that a comment begins with their word, so that prose that
+// mentions it has no effect. The forms are anchored in the same way.
 var suppressions = slices.Concat(
 	suppressing([]lang.Family{lang.Python}, false, [][2]string{
 		{"noqa", `(?i)^noqa\b(?:\s*:\s*([A-Z]+[0-9]+(?:[,\s]+[A-Z]+[0-9]+)*))?`},
@@ -44,7 +43,7 @@ var suppressions = slices.Concat(
 		{"pylint", `(?:^|\s)pylint:\s*disable(?:-next)?\s*=\s*([\w, -]+)`},
 		{"no cover", `(?i)^pragma[:\s]?\s*no\s?(?:cover|branch)`},
 		{"noqa", `^ruff:\s*ignore\b(?:\s*\[([^\]]*)\])?`},
-		// What of mypy's options for a file takes something away, by how it names them.
+		// The options of mypy for a file that take something away, by how they are named.
 		{"type: ignore", `^mypy:\s*(?:.*,\s*)?(?:(?:allow|ignore[-_]m|implicit|follow|always|no[-_](?:[^i]|i[^m]))[\w-]*\s*(?:[=,]|$)|[\w-]+\s*=\s*(?i:false|0|no|off)\b)`},
 		{"nosec", `(?i)^(?:nosec|nosemgrep)\b[:\s]*((?:B[0-9]+[,\s]*)*)`},
 	}),
@@ -86,7 +85,7 @@ var suppressions = slices.Concat(
 		{"revive", `^revive:disable(?:\s|:|$)(.*)`},
 		{Generated, `^Code generated .* DO NOT EDIT\.$`},
 	}),
-	// Scanners for weak places and for secrets, which have one comment for all languages.
+	// Scanners for vulnerabilities and for secrets, which have one comment for all languages.
 	suppressing([]lang.Family{lang.Python, lang.Script, lang.Markup, lang.Go, lang.Shell, lang.CSS, lang.Rust, lang.JVM}, false, [][2]string{
 		{"scanner", `(?i)^(?:(?:NOSONAR|gitleaks:allow|trufflehog:ignore|ggignore)\b|(?:checkov:skip|tfsec:ignore|trivy:ignore|kics-scan\s+ignore|snyk:ignore)\S*|(?:codeql|lgtm)\s*\[)`},
 		{"scanner", `(?i)^pragma:\s*(?:allow|white)list\b`},
@@ -99,7 +98,7 @@ var suppressions = slices.Concat(
 	suppressing([]lang.Family{lang.Markup}, true, [][2]string{{"html-validate", `^\[?html-validate-disable(?:-block)?(?:[\s\]](.*)|$)`}}),
 	[]Row{
 		{[]lang.Family{lang.Python}, "type: ignore", lazyregexp.New(`^\s*@(?:\w+\.)*no_type_check\b`), false, true},
-		// Under another name it is looked for by nobody.
+		// Under another name, nobody would look for it.
 		{[]lang.Family{lang.Python}, "type: ignore", lazyregexp.New(`\bno_type_check\s+as\s+(?:[^\sn]|n[^o]|no[^_]|no_[^t])\w*|^\s*\w+\s*(?::[^=]*)?=\s*(?:\w+\.)*no_type_check\s*$`), true, true},
 		{[]lang.Family{lang.Rust}, "allow", lazyregexp.New(`#\[\s*(?:allow|expect)\s*\(([^\])]*)`), false, true},
 		{[]lang.Family{lang.Rust}, "allow", lazyregexp.New(`#!\[\s*(?:allow|expect)\s*\(([^\])]*)`), true, true},
@@ -108,8 +107,7 @@ var suppressions = slices.Concat(
 	},
 )
 
-// suppressing makes the rows of forms that stand in comments: pairs of a
-// family and an expression.
+// suppressing returns the rows for forms in comments. Each form is a pair of a family and an expression.
 func suppressing(langs []lang.Family, wide bool, forms [][2]string) (list []Row) {
 	for _, f := range forms {
 		list = append(list, Row{langs, f[0], lazyregexp.New(f[1]), wide, false})
@@ -117,11 +115,11 @@ func suppressing(langs []lang.Family, wide bool, forms [][2]string) (list []Row)
 	return list
 }
 
-// marks are what every suppression holds one of, in lower case: a
-// search for them spares most lines the expressions.
+// marks lists words of which every suppression contains one, in lower case. A search for them avoids matching the
+// expressions against most lines.
 var marks = []string{"noqa", "nosec", "nosemgrep", "ignore", "disable", "pyright", "pragma", "mypy", "pylint", "ts-", "nolint", "no_type_check", "allow", "expect", "suppress", "pyre", "eslint", "nosonar", "gitleaks", "checkov", "codeql", "lgtm", "whitelist", "generated"}
 
-// In gives each suppression that a line of a language holds, with its codes.
+// In calls give for each suppression on a line of a language, with its codes.
 func In(family lang.Family, line lang.Line, give func(r Row, codes string)) {
 	// Most files have few comments, and most comments none of the words.
 	if len(line.Notes) == 0 && !strings.ContainsAny(line.Code, "@#") && !strings.Contains(line.Code, "no_type_check") {
@@ -140,7 +138,7 @@ func In(family lang.Family, line lang.Line, give func(r Row, codes string)) {
 	}
 }
 
-// Commands lists what a line has `go generate` run, on the machine of whoever calls it.
+// Commands lists what a line has `go generate` run, on the machine of the person who runs it.
 func Commands(family lang.Family, line lang.Line) []string {
 	if command, ok := strings.CutPrefix(line.Raw, "//go:generate"); ok && family == lang.Go {
 		return []string{strings.TrimSpace(command)}
@@ -155,7 +153,7 @@ func Suppresses(family lang.Family, note string) bool {
 	})
 }
 
-// demands are the forms by which a file has a tool look closer than its configuration says.
+// demands lists the forms by which a file has a tool look closer than its configuration says.
 var demands = slices.Concat(
 	suppressing([]lang.Family{lang.Python}, true, [][2]string{
 		{"mypy", `^mypy:\s*((?:.*,\s*)?(?:strict|disallow|check|warn|no[-_]im|enable|extra|local)[\w-]*)`},
@@ -169,8 +167,8 @@ var demands = slices.Concat(
 	}),
 )
 
-// Demands lists the codes of what a line has tools report beyond their configuration, by their family. What has
-// them report less as well is a suppression and nothing else.
+// Demands lists what a line has tools report beyond their configuration, as the family and the codes. A comment that
+// also has them report less counts only as a suppression.
 func Demands(family lang.Family, line lang.Line) (found []string) {
 	notes := slices.DeleteFunc(slices.Clone(line.Notes), func(note string) bool { return Suppresses(family, note) })
 	for _, r := range demands {
@@ -183,9 +181,9 @@ func Demands(family lang.Family, line lang.Line) (found []string) {
 	return found
 }
 
-// Find returns the codes of each time that a line holds it.
+// Find returns the codes of each occurrence of the form on a line.
 //
-// A line may hold several: for several tools, or the same in several comments.
+// A line may have several occurrences: for several tools, or the same one in several comments.
 func (r Row) Find(family lang.Family, line lang.Line) (found []string) {
 	if r.Code {
 		// Codes may be strings, which the code of a line no longer has.
@@ -201,7 +199,7 @@ func (r Row) Find(family lang.Family, line lang.Line) (found []string) {
 			if m := r.form.FindStringSubmatch(body); m != nil {
 				found = append(found, codesOf(m[1:]))
 			}
-			// So many on one line are one to whoever looks.
+			// To a person who looks, this many on one line are one.
 			if len(found) == mostCodes {
 				return found
 			}
@@ -210,10 +208,9 @@ func (r Row) Find(family lang.Family, line lang.Line) (found []string) {
 	return found
 }
 
-// bodies returns what may be a directive in a comment, without the marks.
+// bodies returns the parts of a comment that may be a directive, without the comment marks.
 //
-// In Python each part after a "#" may be one; elsewhere a comment is one
-// directive or none.
+// In Python, each part after a "#" may be one. In other languages, a comment is one directive or none.
 func bodies(family lang.Family, note string) []string {
 	switch {
 	case family == lang.Python:
@@ -228,19 +225,17 @@ func bodies(family lang.Family, note string) []string {
 	case strings.HasPrefix(note, "/"), strings.HasPrefix(note, "#"):
 		return []string{strings.Trim(note, "/*!# \t")}
 	}
-	// Of what stands deeper in a comment only TypeScript's is heeded.
+	// Further inside a comment, only directives of TypeScript have an effect.
 	if body := strings.TrimLeft(note, "* \t"); strings.HasPrefix(body, "@ts-") {
 		return []string{body}
 	}
 	return nil
 }
 
-// mostCodes bounds the codes of one suppression; with more, it is taken for
-// one of everything.
+// mostCodes bounds the codes of one suppression: one with more counts as one of everything.
 const mostCodes = 64
 
-// codesOf brings the codes of a suppression into one form: sorted, joined by
-// spaces; "" for all.
+// codesOf normalizes the codes of a suppression: sorted and joined by spaces, or "" for all.
 func codesOf(groups []string) string {
 	text := strings.Join(groups, "")
 	// What follows is a reason or the end of the comment.

@@ -7,15 +7,15 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// styles match, by family, the codes that are about how a program reads: its names, length, order, spaces and comments.
-// Whoever hides one hides no fault. Of ruff and flake8 they are the letters of rules on form: pycodestyle's but for E72, E9 and W6, naming, docstrings,
-// annotations, imports, private names, and which of two equal forms to write (docs.astral.sh/ruff/rules); where a letter has faults too (B, F, S, PLE,
-// PLW, RUF), it is measured what the tool reports without the comment. Linters of
-// Go are those that golangci-lint's documentation has as style, format or complexity; faults among what they report, go vet
-// and staticcheck find too, which do not read the comment. Of pylint they are the conventions and refactorings (C and R of
-// its list of messages). Of ESLint, whose rules oxlint has by the same names, they are those on layout, and of the suggestions those
-// on names, size, order and which of two equal forms to write (eslint.org/docs/latest/rules); no-console is about where text goes, and
-// no-await-in-loop about time; of plugins those on layout, comments and order. Of clippy they are those of its groups style and complexity that are often hidden.
+// styles matches, by family, the codes that are about how a program reads: its names, length, order, spaces and comments. Hiding one
+// hides no fault. Of ruff and flake8 these are the letters of rules on form: pycodestyle's except E72, E9 and W6, naming, docstrings,
+// annotations, imports, private names, and which of two equal forms to write (docs.astral.sh/ruff/rules). If a letter also has faults
+// (B, F, S, PLE, PLW, RUF), the gate measures what the tool reports without the comment. For Go these are the linters that
+// golangci-lint documents as style, format or complexity; go vet and staticcheck, which do not read the comment, also find any faults
+// among their findings. Of pylint these are the conventions and refactorings (C and R in its list of messages). Of ESLint, whose rules
+// oxlint has under the same names, these are the rules on layout, and of the suggestions those on names, size, order and which of two
+// equal forms to write (eslint.org/docs/latest/rules). no-console is about where text goes, and no-await-in-loop about time. Of plugins
+// these are the rules on layout, comments and order. Of clippy's groups style and complexity these are the rules that are often hidden.
 var styles = map[string]*lazyregexp.Regexp{
 	"noqa": lazyregexp.New(`^(?:a00\d|ann\d+|c4\d\d|c90\d|c81\d|com\d+|cpy\d+|d[1-4]\d\d|e[1-5]\d\d|e70\d|e71[1-4]|e731|e741|em\d+|era\d+|fa\d+|fbt\d+|fix\d+|fly\d+|g\d{3}|i00\d|icn\d+|` +
 		`inp\d+|isc\d+|n8\d\d|pie\d+|plc\d+|plr\d+|pth\d+|q\d+|ret\d+|sim\d+|slf\d+|slot\d+|t20\d|tch?\d+|td\d+|tid\d+|try003|up\d+|w[1-5]\d\d)$`),
@@ -43,7 +43,7 @@ var styles = map[string]*lazyregexp.Regexp{
 		`nested-ternary|null|useless-undefined)|number-literal-case|numeric-separators-style|prefer-[a-z-]+|prevent-abbreviations|switch-case-braces))$`),
 }
 
-// OfStyle reports whether a suppression of a family hides only how a program reads, by its codes as In gives them.
+// OfStyle reports whether a suppression of a family hides only how a program reads, judging by its codes as In gives them.
 func OfStyle(family, codes string) bool {
 	form := styles[family]
 	return form != nil && codes != "" && !slices.ContainsFunc(strings.Fields(codes), func(c string) bool { return !form.MatchString(c) })

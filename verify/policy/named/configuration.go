@@ -8,28 +8,28 @@ import (
 	"agent/verify/check"
 )
 
-// longestValue bounds what is read of one value, in bytes.
+// longestValue bounds how much is read of one value, in bytes.
 const longestValue = 4 << 10
 
-// A configuration is rarely one file: it extends others, whose names say nothing. What it names in this way is found here over all
-// formats, by the keys under which the tools have it, by the options of scripts, and in a program by what it imports.
+// A configuration is rarely a single file: it extends others whose names say nothing. These expressions find what it names
+// in this way, for all formats: by the keys that the tools use, by the options of scripts, and in a program by its imports.
 var (
-	// extending matches a key behind which configuration is named, up to its value;
-	// its group is one of those behind which a directory stands for no module.
+	// extending matches a key that names configuration, up to its value. Its group is a key after which a directory
+	// does not stand for a module.
 	extending = lazyregexp.New(`(?:^|[^\w.-])["']?(?:extends?|plugins|parser|processors?|customSyntax|presets?|prettier|(references|projects?|tsconfig|tsConfig|configFile))["']?[ \t]*[:=][ \t]*`)
-	// configOption matches an option that names it, in a script or a list of options.
-	// Of short ones, which mean other things too, only what looks like it counts.
+	// configOption matches an option that names configuration, in a script or a list of options. Short options mean
+	// other things too, so their value counts only if it looks like configuration.
 	configOption = lazyregexp.New(`(?:^|[\s"'=])(?:(?:--config|--config-file|--rcfile|--project|--options)(?:[= ]|["'],\s*["'])\s*["']?([^\s"'&|;,]+)|-[cp](?:[= ]|["'],\s*["'])\s*["']?([^\s"'&|;,]*(?:config|rc|\.json|\.toml|\.ini|\.cfg|\.ya?ml)[^\s"'&|;,]*))`)
 	// moduleName matches what a program imports, from a file or a package.
 	moduleName = lazyregexp.New(`(?:\bfrom|\bimport|\brequire|\brequire\.resolve)\s*\(?\s*["']([^"'\n]+)["']`)
-	// yamlItems matches the items of a list of YAML behind its key.
+	// yamlItems matches the items of a YAML list after its key.
 	yamlItems = lazyregexp.New(`^(?:[ \t]*(?:#[^\n]*)?\n[ \t]*-[ \t]+[^\n]+)+`)
 	yamlItem  = lazyregexp.New(`(?m)^[ \t]*-[ \t]+["']?([^\s"'#]+)`)
 	quoted    = lazyregexp.New(`"([^"\n]*)"|'([^'\n]*)'`)
 )
 
-// Configuration lists the names that a configuration has behind the keys of extending, and behind options: those of modules, and those of
-// files. What is neither is found out by whoever looks for it.
+// Configuration lists the names in a configuration after the keys of extending and after options: names of modules,
+// and names of files. Callers find out which names are neither when they look for them.
 func Configuration(text string) (modules, files []string) {
 	for _, at := range extending.FindAllStringSubmatchIndex(text, check.MostFollowed) {
 		names := namesOf(text[at[1]:min(len(text), at[1]+longestValue)])
@@ -68,7 +68,7 @@ func namesOf(text string) (names []string) {
 	line, _, _ := strings.Cut(text, "\n")
 	line, _, _ = strings.Cut(line, "}")
 	if strings.HasPrefix(strings.TrimSpace(line), "{") {
-		return nil // a table: what it holds has keys of its own
+		return nil // a table: its entries have keys of their own
 	}
 	for _, m := range quoted.FindAllStringSubmatch(line, -1) {
 		names = append(names, m[1]+m[2])
@@ -81,8 +81,8 @@ func namesOf(text string) (names []string) {
 	return names
 }
 
-// namesInList lists the strings of a list in brackets, and in tables of it those that
-// stand behind a name or a path: the rest are the options of what is named.
+// namesInList lists the strings of a bracketed list. In tables of the list, it takes only strings after the keys
+// path, name and extends: the others are options of what is named.
 func namesInList(text string) (names []string) {
 	var open []byte
 	key := ""
@@ -129,7 +129,7 @@ func isNamePart(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// Imports lists what a program of JavaScript or TypeScript imports, files and packages.
+// Imports lists the files and packages that a JavaScript or TypeScript program imports.
 func Imports(text string) (names []string) {
 	for _, m := range moduleName.FindAllStringSubmatch(text, check.MostFollowed) {
 		names = append(names, m[1])

@@ -11,7 +11,7 @@ import (
 	"agent/verify/check"
 )
 
-// mentions lists the words of a file that may name others, by what it is read as. called says that it was named itself.
+// mentions lists the words of a file that may name others, by how the file is read. called says that another file named it.
 func mentions(p, text string, mode Mode, called bool) (list []mention) {
 	base := strings.ToLower(path.Base(p))
 	l := lang.Detect(p, text)
@@ -33,7 +33,7 @@ func mentions(p, text string, mode Mode, called bool) (list []mention) {
 	}
 	if l != nil && l.Family == lang.Script {
 		for _, name := range Imports(text) {
-			// Beside a script are parts of it; the program's own modules lie elsewhere.
+			// Modules next to a script are parts of it; the program's own modules are elsewhere.
 			if called && path.Dir(p) != "." && strings.HasPrefix(name, "./") && strings.Count(name, "/") == 1 {
 				list = append(list, mention{name, loaded}, mention{name + path.Ext(p), loaded})
 			}
@@ -43,15 +43,15 @@ func mentions(p, text string, mode Mode, called bool) (list []mention) {
 }
 
 var (
-	// nestedList matches a list that a list of requirements takes in.
+	// nestedList matches a list that a list of requirements includes.
 	nestedList = lazyregexp.New(`(?m)^[ \t]*(?:-r|-c|--requirement|--constraint)[ \t=]*["']?([^\s"'#]+)`)
-	// dynamicList matches lists that setuptools reads requirements from.
+	// dynamicList matches lists from which setuptools reads requirements.
 	dynamicList = lazyregexp.New(`(?m)^[ \t]*(?:(?:optional-)?dependencies(?:\.[\w-]+)?|install_requires|[\w-]+)[ \t]*=[ \t]*(?:\{[ \t]*)?file[ \t]*[=:][ \t]*\[?[ \t]*["']?([^\s"',\]]*(?:requirements|depend|constraints|deps)[^\s"',\]]*)`)
-	// quotedText matches a text for people that the configuration of an agent names, in quotes or behind a key.
+	// quotedText matches a text for people that the configuration of an agent names, in quotes or after a key.
 	quotedText = lazyregexp.New(`["' \t]((?:\./)?[\w./-]+\.(?:md|mdc|txt))(?:["'\s]|$)`)
-	// atPath matches an import in instructions, at the begin of a word.
+	// atPath matches an import in instructions, at the start of a word.
 	atPath = lazyregexp.New("(?:^|[\\s(])@((?:\\./|\\.\\./)*[\\w-][\\w./-]*[\\w-])")
-	// codeSpan matches code in a line of prose, in which nothing is imported.
+	// codeSpan matches code in a line of prose, where nothing is imported.
 	codeSpan = lazyregexp.New("`[^`\n]*`")
 )
 
@@ -77,14 +77,14 @@ func fromImports(text string) (list []mention) {
 	return list
 }
 
-// onInstall are the scripts of npm and of Composer that run when somebody installs: https://docs.npmjs.com/cli/v11/using-npm/scripts and
-// https://getcomposer.org/doc/articles/scripts.md. Others are started by name.
+// onInstall lists the scripts of npm and Composer that run on installation: https://docs.npmjs.com/cli/v11/using-npm/scripts
+// and https://getcomposer.org/doc/articles/scripts.md. Other scripts are started by name.
 var onInstall = []string{
 	"preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare",
 	"pre-install-cmd", "post-install-cmd", "pre-update-cmd", "post-update-cmd", "pre-autoload-dump", "post-autoload-dump", "post-root-package-install", "post-create-project-cmd",
 }
 
-// fromScripts lists the files that scripts of a package name which run on installing.
+// fromScripts lists the files named by the scripts of a package that run on installation.
 func fromScripts(text string) (list []mention) {
 	var about struct {
 		Scripts map[string]any `json:"scripts"`
@@ -104,8 +104,8 @@ func fromScripts(text string) (list []mention) {
 	return list
 }
 
-// Keys of definitions below which nothing is run: what starts a job, what is kept of it and what a tool looks at; and those behind which
-// other definitions are.
+// Keys of definitions below which nothing runs (what starts a job, what is kept of it and what a tool looks at), and
+// keys that name other definitions.
 var (
 	watched = []string{
 		"paths", "paths-ignore", "paths_ignore", "changes", "file", "files", "exclude", "path", "artifacts", "cache", "key", "key_files", "exists", "watch", "ignore", "types", "labels", "hashfiles", "description", "name", "title",
@@ -116,11 +116,11 @@ var (
 var (
 	// keyed matches a key of YAML, JSON or TOML before its value.
 	keyed = lazyregexp.New(`^(\s*(?:-\s+)*)["']?([A-Za-z_][\w.$-]*)["']?\s*(?::(?:\s|$)|:["'\[{]|\s=\s)\s*`)
-	// comment matches one of a shell or YAML.
+	// comment matches a comment in a shell script or in YAML.
 	comment = lazyregexp.New(`(?:^|\s)#.*$`)
-	// lead matches what stands for a directory of the workspace before a path: "$(dirname "$0")/", "${{ github.workspace }}/".
+	// lead matches text before a path that stands for a directory of the workspace: "$(dirname "$0")/", "${{ github.workspace }}/".
 	lead = lazyregexp.New(`(?:\$\([^()\n]*(?:\([^()\n]*\)[^()\n]*)?\)|\$\{\{[^{}\n]*\}\}|\$\{[^{}\n]*\}|\$\w+|%\w+%)["']?[/\\]`)
-	// parts are what separates commands, and what quotes.
+	// separators matches what separates commands; jsonText undoes the escapes of JSON strings.
 	separators = lazyregexp.New("&&|\\|\\||[;|&()`\\[\\]{},]|<<<?")
 	jsonText   = strings.NewReplacer(`\"`, `"`, `\n`, "\n", `\\`, `/`)
 )
@@ -178,14 +178,14 @@ func inInclude(line string) (list []mention) {
 	return list
 }
 
-// wrappers start the command behind them, readers read the files that they are given.
+// wrappers start the command after them, readers do not run the files given to them, and interpreters do.
 var (
 	wrappers     = strings.Fields("sudo time exec env nohup nice command if then else elif do while until ! run RUN CMD ENTRYPOINT xvfb-run timeout xargs eval retry")
 	readers      = strings.Fields("shellcheck shfmt chmod chown cat cp mv rm ls test [ [[ git echo printf grep egrep sed awk head tail diff tar zip touch curl wget hashFiles install ruff black mypy flake8 eslint prettier")
 	interpreters = strings.Fields("bash sh zsh dash ksh source . pwsh powershell cmd python py node nodejs ruby perl php bun deno tsx ts-node groovy load run call")
 )
 
-// inLine lists what the commands of a line run, which may stand behind a key.
+// inLine lists what the commands on a line run. The commands may follow a key.
 func inLine(line, key string) (list []mention) {
 	line = lead.ReplaceAllString(line, "./")
 	if key != "" {
@@ -206,8 +206,8 @@ var (
 	duration = lazyregexp.New(`^[\d.]+[smhd]?$`)
 )
 
-// inCommand lists what a command runs: itself, where it is a path, what an interpreter is given, and what begins as only a path of the
-// workspace does.
+// inCommand lists what a command runs: the command itself if it is a path, the file given to an interpreter, and
+// words that begin as only a path in the workspace does.
 func inCommand(words []string) (list []mention) {
 	for len(words) > 0 {
 		w := strings.TrimLeft(words[0], "@-")

@@ -1,11 +1,10 @@
-// Package named finds the files that other files name: those that configuration is made of
-// (Configuration), and those that act outside the box since a file does that acts by its name
-// (Follow): the script that a workflow of GitHub runs, the list that a list of requirements
-// takes in, the text that the instructions of coding agents import.
+// Package named finds the files that other files name. Configuration finds the files that configuration consists of. Follow
+// finds the files that act outside the box because a file that acts by its name names them: the script that a GitHub
+// workflow runs, the list that a list of requirements includes, the text that the instructions of coding agents import.
 //
-// It reads words, and executes and believes nothing: a word counts where the tool would run,
-// include or import a file of that path, and where there is one. Directories are followed
-// never. What the program's own tests judge in the box is none of it: see judged.
+// The package reads words, and executes and believes nothing. A word counts if the tool would run, include or import
+// a file with that path, and if there is one. Directories are never followed. Files that the program's own tests
+// judge in the box are left out: see judged.
 package named
 
 import (
@@ -18,13 +17,13 @@ import (
 	"agent/verify/check"
 )
 
-// Longest bounds what is read of one file, in bytes.
+// Longest is the size of the largest file that is read, in bytes.
 const Longest = 1 << 20
 
-// hops is how far is followed: the second file is named by one that was named.
+// hops is how far names are followed: a file that was named may name a second one.
 const hops = 2
 
-// A Mode says how a file that acts is read. The zero value is not followed.
+// A Mode says how to read a file that acts. A file with the zero value is not followed.
 type Mode int
 
 // The modes.
@@ -32,17 +31,17 @@ const (
 	None         Mode = iota
 	Commands          // of editors, shells and git hooks
 	Jobs              // of a build server, which includes other definitions too
-	Manifest          // of a package manager: what runs on installing, and lists that lists take in
+	Manifest          // of a package manager: what runs on installation, and lists that lists include
 	Instructions      // of coding agents: what they import, and commands of their hooks
 )
 
 // A Name says why a file acts.
 type Name struct {
-	// How it is named, for a person: "run", "included", "installed by", "imported".
+	// How it is named, for a person: "run", "run on installing", "included", "taken in", "imported" or "loaded".
 	How string
-	// The file that names it, and the one that this began with.
+	// The file that names it, and the file where the chain of names begins.
 	By, Root string
-	// It is a text that people have too, as a README: a look is enough.
+	// Whether it is also a text for people, for example a README: then a look is enough.
 	Shared bool
 }
 
@@ -67,15 +66,15 @@ type follower struct {
 	tests      string
 }
 
-// A step is a file that is to be read.
+// A step is a file to read.
 type step struct {
 	path, root string
 	mode       Mode
 	left       int
 }
 
-// Follow lists the files that those which act name, in two hops, of touched alone: as base has them and as cand does. modes says how
-// each file is read that acts by its name.
+// Follow lists the touched files that the files in modes name, in two hops, as they are in base or in cand. modes
+// says how to read each file that acts by its name.
 func Follow(base, cand check.View, modes map[string]Mode, touched func(p string) bool) map[string]Name {
 	f := &follower{base: base, cand: cand, known: map[string]Name{}}
 	for p, mode := range modes {
@@ -93,7 +92,7 @@ func Follow(base, cand check.View, modes map[string]Mode, touched func(p string)
 	return f.known
 }
 
-// read adds what one file names.
+// read adds the files that one file names.
 func (f *follower) read(s step, modes map[string]Mode) {
 	before, after := f.base.Text(s.path), f.cand.Text(s.path)
 	texts := []string{before}
@@ -120,13 +119,13 @@ func (f *follower) read(s step, modes map[string]Mode) {
 	}
 }
 
-// forPeople are the names of texts that are written for people first.
+// forPeople matches the names of texts that are written for people first.
 var forPeople = lazyregexp.New(`(?i)^(?:readme|changelog|changes|history|contributing|license|licence|notice|authors|code_of_conduct|security)(?:[._-].*)?$`)
 
-// changesDir matches where commands go to another directory, or are started in one.
+// changesDir matches where commands change to another directory, or are started in one.
 var changesDir = lazyregexp.New(`(?:\b(?:cd|pushd)[ \t]+|\b(?:working-directory|working_directory|workingDirectory|cwd|dir)["']?[ \t]*[:=][ \t]*)["']?((?:\./)?[\w.@/-]+)`)
 
-// dirsOf lists the directories that names in a file are seen from: its own, that of the workspace, and those it goes to.
+// dirsOf lists the directories that names in a file may be relative to: its own, the top of the workspace, and those that it changes to.
 func dirsOf(p, text string) []string {
 	dirs := []string{path.Dir(p), "."}
 	for _, m := range changesDir.FindAllStringSubmatch(text, check.MostFollowed) {
@@ -155,20 +154,20 @@ func (f *follower) acts(p, how string, mode Mode) bool {
 	return isShell(p, l) || l != nil && l.Values == lang.Code && ofTools(p, mode)
 }
 
-// isShell reports whether a file is a script of a shell.
+// isShell reports whether a file is a shell script.
 func isShell(p string, l *lang.Language) bool {
 	ext := strings.ToLower(path.Ext(p))
 	return ext == ".bat" || ext == ".cmd" || l != nil && (l.Family == lang.Shell && l.ID != "bats" || l.ID == "powershell")
 }
 
-// Words of a path that say of a program that it is a tool of the project and none of its product: on a build server only where it is
-// about releases, since "node scripts/build.js" builds the product, and the gates build and test that.
+// Words in a path that say that a program is a tool of the project and not part of its product. On a build server,
+// only words about releases count: "node scripts/build.js" builds the product, and the gates build and test that.
 var (
 	toolWord   = lazyregexp.New(`(?i)(?:^|[/._-])(?:tools?|scripts?|hooks?|hack|ci|cd|cicd|dev|bin|release|deploy|deployment|publish)(?:[/._-]|$)`)
 	serverWord = lazyregexp.New(`(?i)(?:^|[/._-])(?:ci|cd|cicd|releases?|deploy|deployment|publish)(?:[/._-]|$)`)
 )
 
-// ofTools reports whether a program is one of the project's tools by its path.
+// ofTools reports whether a program is one of the project's tools, judging by its path.
 func ofTools(p string, mode Mode) bool {
 	if mode == Jobs {
 		return serverWord.MatchString(p)
@@ -176,14 +175,14 @@ func ofTools(p string, mode Mode) bool {
 	return toolWord.MatchString(p)
 }
 
-// mostTests bounds how many tests are read, and mostTestText what is kept of them, in bytes.
+// mostTests bounds how many tests are read, and mostTestText how much of them is kept, in bytes.
 const (
 	mostTests    = 400
 	mostTestText = 8 << 20
 )
 
-// judged reports whether a file that is run is a test, or one of the program that the workspace's tests, as they were before the patch,
-// name: their gate judges it.
+// judged reports whether a file that is run is a test, or a file of the program that the workspace's tests, as they
+// were before the patch, name: then the gate that runs the tests judges it.
 func (f *follower) judged(p string) bool {
 	if how := f.known[p].How; how != run {
 		return false
@@ -202,10 +201,10 @@ func (f *follower) judged(p string) bool {
 	return slices.ContainsFunc(forms, func(form string) bool { return names(f.tests, form) })
 }
 
-// testName matches the names of scripts that are tests, in a directory of them.
+// testName matches the names of scripts that are tests if they are in a directory of tests.
 var testName = lazyregexp.New(`(?i)(?:^|[._-])(?:tests?|specs?)(?:[._-]|$)`)
 
-// testText is the text of the tests of a workspace, and a line more.
+// testText returns the text of a workspace's tests, after a newline.
 func testText(v check.View) string {
 	var all strings.Builder
 	all.WriteByte('\n')
@@ -223,7 +222,7 @@ func testText(v check.View) string {
 	return all.String()
 }
 
-// names reports whether a text has a word, which stands apart there.
+// names reports whether a text contains a word that is not part of a longer one.
 func names(text, word string) bool {
 	for at := 0; ; {
 		i := strings.Index(text[at:], word)

@@ -10,18 +10,18 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// equals is the sentence of what passes for any value that a test expects.
+// equals is the sentence for values that pass whatever a test expects.
 const equals = "makes values that are equal to anything, whatever a test expects of them"
 
-// An operator answers how a value compares with another, by family: what its head looks like, and what a body looks like that
-// does so without a look at the other one. A head and its body may stand on one line. Where a line looks like open, the head goes
-// on below it.
+// An operator describes how code of a language defines the comparison of a value with another: the form of its head,
+// and the form of a body that answers without looking at the other value. A head and its body may be on one line. If
+// a line matches open, the head continues below it.
 type operator struct{ open, head, body *lazyregexp.Regexp }
 
-// operators are those by which assertions compare.
+// operators lists the comparisons that assertions use.
 //
-// Python asks __eq__ and __ne__ of either side, and the orders likewise; jest and vitest ask asymmetricMatch of either side;
-// go-cmp asks Equal, errors.Is asks Is, and gomock asks Matches.
+// Python calls __eq__, __ne__ and the ordering methods of either side; jest and vitest call asymmetricMatch of either
+// side; go-cmp calls Equal, errors.Is calls Is, and gomock calls Matches.
 var operators = map[lang.Family]operator{
 	lang.Python: {
 		lazyregexp.New(`^\s*(?:async\s+)?def\s+__(?:eq|ne|lt|le|gt|ge|contains)__\s*\([^)]*$`),
@@ -40,17 +40,17 @@ var operators = map[lang.Family]operator{
 	},
 }
 
-// ready matches values of libraries that are equal to anything.
+// ready matches values in libraries that are equal to anything.
 var ready = map[lang.Family]*lazyregexp.Regexp{
 	lang.Python: lazyregexp.New(`\bmock\s*\.\s*ANY\b|\bfrom\s+unittest\.mock\s+import\b.*\bANY\b|\bimport_module\(\s*["']unittest\.mock["']\s*\)\s*\.\s*ANY\b`),
 	lang.Script: lazyregexp.New(`\bexpect\s*\.\s*any(?:thing)?\(|jest\.asymmetricMatcher`),
 }
 
-// farthest bounds how many lines behind a head its body is looked for: what stands between is a comment or a docstring.
+// farthest bounds how many lines after a head its body may begin: the lines between are comments or a docstring.
 const farthest = 20
 
-// EqualsAnything lists the lines, counted from 0, on which code makes a value that is equal to whatever it is compared with.
-// A comparison whose answer depends on the other value is none. What it does as a part of a sentence is the second result.
+// EqualsAnything lists the lines, counted from 0, on which code makes a value that is equal to whatever it is compared
+// with. A comparison whose answer depends on the other value does not count. what describes this as a part of a sentence.
 func EqualsAnything(family lang.Family, lines []lang.Line) (at []int, what string) {
 	op, ok := operators[family]
 	if !ok {
@@ -82,17 +82,17 @@ func EqualsAnything(family lang.Family, lines []lang.Line) (at []int, what strin
 }
 
 var (
-	// givenName matches a comparison that is the one of another name, of which the text does not say what it does.
+	// givenName matches a comparison that is defined as another name, so that the text does not say what it does.
 	givenName = lazyregexp.New(`^\s*__(?:eq|ne|contains)__\s*=\s*[a-zA-Z]\w*\s*$`)
-	// otherValue matches the head of a comparison up to the name of the value that it is asked about.
+	// otherValue matches the head of a comparison up to the name of the value to compare with.
 	otherValue = lazyregexp.New(`\bdef\s+__(?:eq|ne|contains)__\s*\(\s*\w+\s*,\s*(?:/\s*,\s*)?\*{0,2}(\w+)`)
-	// answers matches what gives an answer of its own, and refuses what gives none.
+	// answers matches a statement that gives an answer, and refuses one that gives none.
 	answers = lazyregexp.New(`\breturn\b`)
 	refuses = lazyregexp.New(`\bNotImplemented\b|^\s*raise\b|;\s*raise\b`)
 )
 
-// blind reports whether a comparison of Python gives an answer and looks at the other value nowhere, or at nothing of
-// it that could be otherwise.
+// blind reports whether a comparison in Python gives an answer and never looks at the other value, or only at parts
+// of it that cannot be otherwise.
 func blind(head lang.Line, raw, behind string, below []lang.Line) bool {
 	m := otherValue.FindStringSubmatch(raw)
 	if m == nil {
@@ -115,13 +115,13 @@ func blind(head lang.Line, raw, behind string, below []lang.Line) bool {
 	if !looks.MatchString(body) {
 		return true
 	}
-	// Of a class without a state all are equal, and rightly so; a number or a text that is equal to any is not.
+	// Instances of a class without state are all equal, and rightly so. A number or a text that is equal to any other is not.
 	plain := slices.ContainsFunc(shape.FindAllString(body, -1), func(s string) bool { return ofAnyone.MatchString(s) })
 	return plain && !looks.MatchString(shape.ReplaceAllString(body, ""))
 }
 
-// shapeOnly is a pattern of what asks for the class or the attributes of a value, of which %[1]s is the name, and for nothing that
-// it holds; ofAnyone matches such a one that values of the language answer.
+// shapeOnly is a pattern for code that asks for the class or the attributes of the value named %[1]s, and for nothing
+// in it. ofAnyone matches such code if values of the language pass it too.
 const shapeOnly = `\bisinstance\(\s*%[1]s\s*,[^()]*(?:\([^()]*\))?[^()]*\)|\b(?:hasattr|callable)\(\s*%[1]s\b[^()]*\)|\btype\(\s*%[1]s\s*\)\s*(?:(?:is|in|==|!=)\s*(?:not\s+)?(?:\w+\([^()]*\)|[\w.]+|[(\[{][^()]*[)\]}]))?|\b%[1]s\.__class__\s*(?:is|in|==|!=)\s*[\w.]+`
 
 var ofAnyone = lazyregexp.New(`\b(?:int|float|complex|str|bytes|bool|list|tuple|dict|set|frozenset|Number|Real|Integral|Rational|Decimal|Sequence|Mapping|Iterable|Sized|Hashable)\b|\b(?:hasattr|callable)\(`)
@@ -129,18 +129,18 @@ var ofAnyone = lazyregexp.New(`\b(?:int|float|complex|str|bytes|bool|list|tuple|
 // longestBody bounds how many lines of a comparison are read.
 const longestBody = 60
 
-// indentation is the width of the blank space in front of a line.
+// indentation returns the width of the space at the start of a line.
 func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// firstStatement is the first thing that a body does: what stands behind its head, or the first line of code below that is no
-// docstring.
+// firstStatement returns the first thing that a body does: the text after its head, or the first line of code below
+// that is not a docstring.
 func firstStatement(behind string, below []lang.Line) string {
 	if behind != "" {
 		return behind
 	}
 	for _, line := range below[:min(len(below), farthest)] {
 		code := strings.TrimSpace(line.Code)
-		// What is a literal and nothing else does nothing.
+		// A line with only a literal does nothing.
 		if strings.Trim(code, "\"'`rbuRBU()") == "" || code == "pass" || code == "..." {
 			continue
 		}
@@ -149,7 +149,7 @@ func firstStatement(behind string, below []lang.Line) string {
 	return ""
 }
 
-// withoutNotes is a line without its comments.
+// withoutNotes returns a line without its comments.
 func withoutNotes(line lang.Line) string {
 	raw := line.Raw
 	for _, note := range line.Notes {

@@ -9,15 +9,15 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// standard are the modules of Python's standard library by whose functions programs and assertions get their answers.
-// sys, os and builtins have rows of their own.
+// standard lists the modules of Python's standard library from whose functions programs and assertions get their
+// answers. sys, os and builtins have rows of their own.
 var standard = strings.Fields(`abc argparse array ast asyncio base64 bisect calendar codecs collections contextlib copy csv dataclasses
 	datetime decimal difflib dis enum errno fnmatch fractions functools glob gzip hashlib heapq hmac html http importlib inspect io ipaddress
 	itertools json linecache locale logging math mimetypes multiprocessing numbers operator pathlib pickle platform pprint queue random re
 	reprlib secrets select shlex shutil signal socket sqlite3 ssl statistics string struct subprocess tempfile textwrap threading time
 	timeit token tokenize traceback types typing unicodedata unittest urllib uuid warnings weakref xml zipfile zlib zoneinfo`)
 
-// builtin matches the modules of Node.js itself, but for process, whose settings are there to be set.
+// builtin matches the modules of Node.js itself, except for process, whose settings are meant to be set.
 var builtin = lazyregexp.New(`^(?:node:(?:[a-oq-z]\w*|p[a-qs-z]\w*)(?:/\w+)?|assert(?:/strict)?|async_hooks|buffer|child_process|crypto|fs(?:/promises)?|module|os|path|perf_hooks|stream|timers|url|util|v8|vm|worker_threads|zlib)$`)
 
 var (
@@ -26,7 +26,7 @@ var (
 	scriptImport = lazyregexp.New(`\bimport\s+(?:(\w+)\s*,?\s*)?(?:\*\s*as\s+(\w+)\s*)?(?:\{[^}]*\}\s*)?from\s*["']([^"']+)["']|\b(?:const|let|var)\s+(\w+)\s*=\s*require\(\s*["']([^"']+)["']\s*\)\s*(?:\.\s*strict\s*)?(?:;|$|,)`)
 )
 
-// modules lists the names under which a file has modules of the language.
+// modules lists the names that modules of the language have in a file.
 func modules(family lang.Family, lines []lang.Line) (names []string) {
 	for _, line := range lines {
 		switch family {
@@ -62,11 +62,11 @@ func modules(family lang.Family, lines []lang.Line) (names []string) {
 // mostImports bounds the imports of one line.
 const mostImports = 20
 
-// nameOf is the name that an import of Python binds, where its module is one of the standard library.
+// nameOf returns the name that an import in Python binds, if its module belongs to the standard library.
 func nameOf(top, as string) []string {
 	switch {
 	case (top == "sys" || top == "os" || top == "builtins") && as != "" && as != top:
-		return []string{as} // under its own name the table has it
+		return []string{as} // the table has it under its own name
 	case !slices.Contains(standard, top):
 		return nil
 	case as != "":
@@ -75,8 +75,8 @@ func nameOf(top, as string) []string {
 	return []string{top}
 }
 
-// Replaced lists the lines, counted from 0, on which code gives another value to what a module of its language has: a
-// function of it then does something else for the whole program, and for its tests.
+// Replaced lists the lines, counted from 0, on which code gives another value to a part of a module of its language.
+// A function of that module then does something else for the whole program, and for its tests.
 func Replaced(family lang.Family, lines []lang.Line) (at []int, what string) {
 	names := modules(family, lines)
 	if len(names) == 0 {
@@ -97,7 +97,7 @@ func Replaced(family lang.Family, lines []lang.Line) (at []int, what string) {
 	return at, replaces
 }
 
-// quoteAll makes expressions of words.
+// quoteAll returns expressions that match the given words.
 func quoteAll(words []string) (list []string) {
 	for _, w := range words {
 		list = append(list, regexp.QuoteMeta(w))

@@ -9,22 +9,22 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A naming is how code of a language gives what the table speaks of another name.
+// A naming describes how code of a language gives another name to something in the table.
 type naming struct {
-	// A module or an object as a whole, and parts that are taken out of it. The groups are the module and the new name, or
-	// the list of the parts; or nothing, the name or the list, and the module.
+	// A whole module or object, and parts that are taken out of it. The groups are the module and the new name or the
+	// list of parts, or else an empty group, the name or the list, and the module.
 	whole, parts []*lazyregexp.Regexp
-	// How one of the parts is renamed: its name and the new one.
+	// How a part is renamed: its name and the new one.
 	part *lazyregexp.Regexp
-	// An expression for a module where it is used; its first group that matched is the module.
+	// An expression that stands for a module where it is used; the first group that matched is the module.
 	inline *lazyregexp.Regexp
-	// Two literals that are one: what stands between them.
+	// The text between two literals that form one.
 	joined *lazyregexp.Regexp
-	// What all of a module, taken at once, brings of what the table speaks of.
+	// The names in the table that importing all of a module brings, by module.
 	all map[string]string
 }
 
-// What the table speaks of by the name of a module or an object.
+// The modules and objects that the table refers to by name.
 const (
 	pythonRoots = `(os|sys|gc|inspect|builtins|signal|threading|ctypes|types|marshal)`
 	scriptRoots = `(process|assert|module|vm)`
@@ -68,7 +68,7 @@ var namings = map[lang.Family]naming{
 	},
 }
 
-// patterns compiles expressions when they are needed.
+// patterns returns expressions that are compiled when they are first needed.
 func patterns(list ...string) (made []*lazyregexp.Regexp) {
 	for _, text := range list {
 		made = append(made, lazyregexp.New(text))
@@ -79,11 +79,11 @@ func patterns(list ...string) (made []*lazyregexp.Regexp) {
 // mostNamed bounds the new names of a file.
 const mostNamed = 256
 
-// quoted is a literal that ends on its line.
+// quoted matches a literal that ends on its line.
 var quoted = lazyregexp.New("\"(?:[^\"\\\\]|\\\\.)*\"|'(?:[^'\\\\]|\\\\.)*'")
 
-// Resolve returns lines of a file as the table reads them: what has another name there under its own, and literals that are
-// put together as one. Whoever hides what code reaches for begins with these two.
+// Resolve returns the lines of a file as the table reads them: names that stand for something in the table are replaced
+// by its own name, and assembled literals are joined. Code that hides what it reaches for usually begins with these two.
 func Resolve(family lang.Family, lines []lang.Line) []lang.Line {
 	n, known := namings[family]
 	if !known {
@@ -95,7 +95,7 @@ func Resolve(family lang.Family, lines []lang.Line) []lang.Line {
 			n.join(line)
 		}
 	}
-	// The second time through, what has another name gets one more.
+	// In the second pass, a name for another name gets resolved too.
 	for range 2 {
 		used := anyOf(names)
 		for _, named := range plain {
@@ -135,7 +135,7 @@ func Resolve(family lang.Family, lines []lang.Line) []lang.Line {
 	return plain
 }
 
-// anyOf matches any of some names by itself; nil for none. What stands behind a dot is the name of something else.
+// anyOf returns an expression for any of the names on its own, nil for no names. A name after a dot means something else.
 func anyOf(names map[string]string) *regexp.Regexp {
 	var words []string
 	for name := range names {
@@ -148,7 +148,7 @@ func anyOf(names map[string]string) *regexp.Regexp {
 	return regexp.MustCompile(`(^|[^.\w$])(` + strings.Join(words, "|") + `)\b`)
 }
 
-// renamed puts what names stand for in their place, but where they get another value: that is something else then.
+// renamed replaces names by what they stand for, except where they get another value and so mean something else.
 func renamed(text string, used *regexp.Regexp, names map[string]string) string {
 	var b strings.Builder
 	at := 0
@@ -165,7 +165,7 @@ func renamed(text string, used *regexp.Regexp, names map[string]string) string {
 	return b.String()
 }
 
-// rootOf is the module of a match of a naming.
+// rootOf returns the module in a match of a naming.
 func rootOf(m []string) string {
 	if len(m) > 3 {
 		return m[3]
@@ -173,10 +173,10 @@ func rootOf(m []string) string {
 	return m[1]
 }
 
-// literal is one without an escape in it.
+// literal matches a string literal without an escape.
 const literal = "(?:\"[^\"\\\\]*\"|'[^'\\\\]*'|`[^`\\\\$]*`)"
 
-// Calls that put literals together: of a list, in JavaScript and in Python, and of two.
+// Calls that join literals: the literals of a list, in JavaScript and in Python, and two literals.
 var (
 	scriptJoin = lazyregexp.New(`\[\s*(` + literal + `(?:\s*,\s*` + literal + `)*)\s*,?\s*\]\s*\.\s*join\(\s*(` + literal + `)\s*\)`)
 	pythonJoin = lazyregexp.New(`(` + literal + `)\s*\.\s*join\(\s*[\[(]\s*(` + literal + `(?:\s*,\s*` + literal + `)*)\s*,?\s*[\])]\s*\)`)
@@ -184,7 +184,7 @@ var (
 	oneLiteral = lazyregexp.New(literal)
 )
 
-// joinedBy is the literal that joins those of a list by another one.
+// joinedBy returns the literal that results from joining the literals of a list with another one.
 func joinedBy(list, by string) string {
 	var parts []string
 	for _, part := range oneLiteral.FindAllString(list, -1) {
@@ -193,7 +193,7 @@ func joinedBy(list, by string) string {
 	return `"` + strings.Join(parts, by[1:len(by)-1]) + `"`
 }
 
-// joinCalls puts together what calls do.
+// joinCalls replaces calls that join literals by their result.
 func joinCalls(text string) string {
 	if strings.Contains(text, "join") {
 		text = scriptJoin.ReplaceAllStringFunc(text, func(call string) string {
@@ -214,7 +214,7 @@ func joinCalls(text string) string {
 	return text
 }
 
-// join puts the literals of a line together.
+// join joins the literals of a line.
 func (n naming) join(line *lang.Line) {
 	if strings.ContainsAny(line.Raw, "\"'`") {
 		line.Raw = joinCalls(line.Raw)
@@ -227,10 +227,10 @@ func (n naming) join(line *lang.Line) {
 	}
 }
 
-// modulesByName matches an expression for all modules, and for what finds them, by a literal.
+// modulesByName matches an expression that gets all modules, or what finds them, by a literal name.
 var modulesByName = lazyregexp.New(`\bgetattr\(\s*sys\s*,\s*["'](modules|meta_path|path_hooks)["'][^()]*\)`)
 
-// inPlace puts a module in the place of what names it by a literal.
+// inPlace replaces expressions that name a module by a literal with the module.
 func (n naming) inPlace(line *lang.Line) {
 	if n.inline == nil || !strings.ContainsAny(line.Raw, `"'`) {
 		return
@@ -242,10 +242,10 @@ func (n naming) inPlace(line *lang.Line) {
 	}
 }
 
-// longestLine bounds in bytes the lines that are looked into: nobody reads a longer one.
+// longestLine bounds the lines that are examined, in bytes: nobody reads a longer one.
 const longestLine = 4096
 
-// bind takes in the new names that a line gives.
+// bind adds the new names that a line defines to names.
 func (n naming) bind(text string, names map[string]string) {
 	give := func(as, what string) {
 		if as != "" && as != what && len(names) < mostNamed {

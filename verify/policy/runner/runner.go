@@ -1,8 +1,7 @@
-// Package runner is the table of what the code of a program does that reaches for what runs,
-// judges or ends its tests: a test runner, the library that it asserts with, the end of the
-// process, the frames, objects and modules of the interpreter, and whether it is under test
-// at all. Programs hardly do that; code that is to pass without doing its work does. Tests and
-// their helpers may. Whether a change that does so needs an approval is the business of package policy.
+// Package runner is the table of ways in which program code reaches for what runs, judges or ends its tests: a test
+// runner, the library that it asserts with, the end of the process, the frames, objects and modules of the
+// interpreter, and whether it is under test at all. Programs rarely do that; code that is meant to pass without doing
+// its work does. Tests and their helpers may. Whether such a change needs approval is up to package policy.
 package runner
 
 import (
@@ -17,10 +16,10 @@ import (
 type Row struct {
 	// What it does, as a part of a sentence.
 	What string
-	// What helps tests does it too.
+	// Whether test helpers do it too.
 	Helpers bool
 	family  lang.Family
-	// One of them fits: what the code of a line is without its strings, or the line with them.
+	// At least one of them matches: code the code of a line without its strings, text the line with them.
 	code, text *lazyregexp.Regexp
 }
 
@@ -36,10 +35,10 @@ const (
 	beyond   = "goes past what the language keeps apart: memory, symbols or the calls of the system"
 )
 
-// procFiles matches a path below /proc of a process, written out or put together.
+// procFiles matches a path below a process's directory in /proc, written out or assembled.
 const procFiles = `/proc/(?:self|thread-self|\{|%|\$|\d|["'\x60])`
 
-// marks matches the paths by which a container is told from a machine.
+// marks matches the paths by which a program can tell a container from a machine.
 const marks = `/\.dockerenv\b|/run/\.containerenv\b|/usr/lib/agent\b`
 
 // table has a row for each form of each sentence.
@@ -100,7 +99,7 @@ var table = slices.Concat(
 		{
 			replaces,
 			`\bprocess\s*\.\s*(?:exit|emit|(?:stdout|stderr)\s*\.\s*_?write)\s*=[^=>]|` +
-				// Parts of what has another name, and an object of the language as a whole.
+				// Parts of an object that has another name, and a whole object of the language.
 				`(?:\(\s*\d+\s*,\s*` + globals + `\)|(?:\[\]|\{\}\)?|""|\d\))\s*\.\s*constructor|\.\s*constructor\s*\.\s*prototype|\.\s*__proto__|` +
 				`\bgetPrototypeOf\([^()]*(?:\([^()]*\))?[^()]*\))\s*(?:\.\s*\w+|\[[^\]]*\])+\s*=[^=>]|\bwith\s*\(\s*` + globals + `\s*\)|` +
 				`\b` + globals + `\s*\[[^\]]*\]\s*=[^=>]|\bglobal(?:This)?\s*\[\s*\w+\s*\]\s*=[^=>]|` +
@@ -113,16 +112,16 @@ var table = slices.Concat(
 	}),
 )
 
-// globals are objects of JavaScript by whose parts programs and assertions get their answers.
+// globals matches objects of JavaScript from whose parts programs and assertions get their answers.
 const globals = `(?:Object|Array|Number|JSON|Math|Reflect|Proxy)`
 
-// sets matches the head of a call that gives parts to its first argument.
+// sets matches the head of a call that sets parts of its first argument.
 const sets = `(?:defineProperty|defineProperties|setPrototypeOf|Object\s*\.\s*assign|Reflect\s*\.\s*set|__define[GS]etter__(?:\s*\.\s*call)?)\(\s*`
 
-// A row is one of a language: the sentence and the two forms.
+// A row is one entry for a language: the sentence and the two forms.
 type row struct{ what, code, text string }
 
-// rows makes those of a language.
+// rows returns the rows of a language.
 func rows(family lang.Family, list []row) (made []Row) {
 	form := func(text string) *lazyregexp.Regexp {
 		if text == "" {
@@ -136,15 +135,15 @@ func rows(family lang.Family, list []row) (made []Row) {
 	return made
 }
 
-// Rows lists what is looked for in code of a language.
+// Rows lists what to look for in code of a language.
 func Rows(family lang.Family) []Row {
 	return slices.DeleteFunc(slices.Clone(table), func(r Row) bool { return r.family != family })
 }
 
-// Found reports whether a line of code does it, comments aside.
+// Found reports whether a line of code, apart from its comments, does what the row describes.
 func (r Row) Found(line lang.Line) bool {
 	raw := line.Raw
-	// A directive is a comment by its form alone.
+	// A directive is a comment only in form.
 	if strings.HasPrefix(raw, "//go:") {
 		return r.text != nil && r.text.MatchString(raw)
 	}
@@ -155,7 +154,7 @@ func (r Row) Found(line lang.Line) bool {
 	return r.code != nil && r.code.MatchString(line.Code) || r.text != nil && r.text.MatchString(raw)
 }
 
-// In reports whether a text as a whole, comments and strings too, has what looks like it.
+// In reports whether a whole text, comments and strings included, has anything that looks like it.
 func (r Row) In(text []byte) bool {
 	return r.code != nil && r.code.Match(text) || r.text != nil && r.text.Match(text)
 }

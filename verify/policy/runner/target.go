@@ -8,30 +8,30 @@ import (
 )
 
 var (
-	// compound matches what opens a block of Python, with a statement behind it or none.
+	// compound matches the head of a block in Python, with or without a statement after it.
 	compound = lazyregexp.New(`^(?:async\s+)?(?:if|elif|else|while|for|with|try|except|finally|def|class|match|case)\b`)
-	// looked matches what is called or looked into, up to the end of its brackets.
+	// looked matches a call or an index, up to the end of its brackets.
 	looked = lazyregexp.New(`([\w\])@"])\s*(?:\[[^\[\]()]*\]|\([^\[\]()]*\))`)
-	// attribute matches an attribute that stands by itself among the targets of a statement of Python, group 1.
+	// attribute matches an attribute, group 1, that is by itself among the targets of a Python statement.
 	attribute = lazyregexp.New(`(?:^|[\s(\[,*])((?:\w+\s*\.\s*)+\w+)\s*(?:$|[,)\]])`)
-	// looped, bound and deleted match where Python gives a name a value, or takes it away, without the mark of an assignment.
+	// looped, bound and deleted match where Python gives a name a value, or removes it, without an assignment.
 	looped  = lazyregexp.New(`\bfor\s+(.+?)\s+in\b`)
 	bound   = lazyregexp.New(`\bas\s+([(\[]?[\w.,\s()\[\]*]+?)\s*(?:[:)]|,\s*\w+\s*\(|$)`)
 	deleted = lazyregexp.New(`^del\b\s*(.+)$`)
 
-	// scriptTarget matches where JavaScript does so, group 1 or 2 that matched.
+	// scriptTarget matches where JavaScript does so; the target is whichever of groups 1 and 2 matched.
 	scriptTarget = lazyregexp.New(`\b(?:delete\s+|for\s*(?:await\s*)?\(\s*)((?:[\w$]+\s*\.\s*)+[\w$]+)\s*(?:;|,|\)|$|\b(?:of|in)\b)|((?:[\w$]+\s*\.\s*)+[\w$]+)\s*(?:\?\?|\|\||&&)=`)
-	// patternEnd matches the end of what takes a value apart.
+	// patternEnd matches the end of a destructuring pattern.
 	patternEnd = lazyregexp.New(`[\]}]\s*=[^=>]`)
-	// inPattern matches an attribute that gets a part of it, group 1.
+	// inPattern matches an attribute, group 1, that gets a part of the value.
 	inPattern = lazyregexp.New(`(?:[\[{,:]|\.\.\.)\s*([\w$]+(?:\s*\.\s*[\w$]+|\s*\[[^\[\]]*\])+)\s*[,\]}=]`)
 )
 
-// mostTargets bounds what is read of one line, and mostBelow how many lines below it belong to it.
+// mostTargets bounds the matches that are read of one line, and mostBelow how many lines below it belong to it.
 const mostTargets, mostBelow = 20, 10
 
-// targets lists what the statement that begins on a line gives another value, as it stands there, but for names alone: in
-// patterns, loops and handlers as well as in front of the mark of an assignment.
+// targets lists what the statement that begins on line i gives another value, as written there, without plain names.
+// It looks in patterns, loops and handlers as well as in front of an assignment sign.
 func targets(family lang.Family, lines []lang.Line, i int) (list []string) {
 	code := strings.TrimSpace(lines[i].Code)
 	if code == "" || lines[i].Inside || len(code) > longestLine {
@@ -61,10 +61,10 @@ func targets(family lang.Family, lines []lang.Line, i int) (list []string) {
 	return list
 }
 
-// fresh matches what begins a statement, whatever stands above it.
+// fresh matches the beginning of a statement, whatever is above it.
 var fresh = lazyregexp.New(`^(?:def|class|import|from|async|@)\b`)
 
-// continues says of each line of Python whether brackets of the lines above hold it: what looks like an assignment there is an argument.
+// continues says for each line of Python whether brackets from above still hold it: what looks like an assignment there is an argument.
 func continues(family lang.Family, lines []lang.Line) []bool {
 	list, depth := make([]bool, len(lines)), 0
 	for i, line := range lines {
@@ -82,7 +82,7 @@ func open(text string) int {
 	return strings.Count(text, "(") + strings.Count(text, "[") + strings.Count(text, "{") - strings.Count(text, ")") - strings.Count(text, "]") - strings.Count(text, "}")
 }
 
-// pattern is the end of a text from the bracket that its last one closes; "" where that only looks into something.
+// pattern returns the end of a text from the bracket that its last bracket closes, or "" if the brackets only index something.
 func pattern(text string) string {
 	depth := 0
 	for k := len(text) - 1; k >= 0; k-- {
@@ -98,7 +98,7 @@ func pattern(text string) string {
 			if before != "" {
 				last = before[len(before)-1]
 			}
-			// A type stands behind these, and its default behind it.
+			// After one of these stands a type, and after the type its default.
 			if strings.IndexByte(":&|<", last) >= 0 || strings.HasSuffix(before, "extends") || text[k] == '[' && (strings.IndexByte("])_$\"", last) >= 0 || k > 0 && wordByte(text[k-1])) {
 				return ""
 			}
@@ -112,7 +112,7 @@ func wordByte(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// pythonTargets lists those of one statement.
+// pythonTargets lists the targets of one statement.
 func pythonTargets(stmt string) (list []string) {
 	texts := []string{}
 	for _, m := range looped.FindAllStringSubmatch(stmt, mostTargets) {
@@ -146,7 +146,7 @@ func pythonTargets(stmt string) (list []string) {
 		for _, m := range attribute.FindAllStringSubmatch(text, mostTargets) {
 			list = append(list, m[1])
 		}
-		// One comma ends one and begins the next.
+		// A comma ends one target and begins the next.
 		if _, rest, more := strings.Cut(text, ","); more {
 			for _, m := range attribute.FindAllStringSubmatch(rest, mostTargets) {
 				list = append(list, m[1])
@@ -156,7 +156,7 @@ func pythonTargets(stmt string) (list []string) {
 	return list
 }
 
-// topLevel lists where a mark stands in no brackets of a text: of "=" those that assign, and no others.
+// topLevel lists the positions of a mark outside the brackets of a text. For "=", only assignments count.
 func topLevel(text string, mark byte) (at []int) {
 	depth := 0
 	for k := range len(text) {

@@ -1,5 +1,5 @@
-// Package signature reads what the heads of functions of Python and TypeScript, and the comments of JSDoc, say of types. Heads are read by form and not parsed: a file that
-// does not compile has to be looked at as well.
+// Package signature reads what the heads of Python and TypeScript functions and JSDoc comments say about types. It
+// reads heads by form and does not parse them, since a file that does not compile must be checked as well.
 package signature
 
 import (
@@ -17,29 +17,28 @@ const longestHead = 60
 var (
 	headName  = lazyregexp.New(`^(\s*)(?:async\s+)?def\s+([\pL\pM\pN_]+)\s*(?:\[.*?\]\s*)?\(`)
 	className = lazyregexp.New(`^\s*(?:export\s+)?(?:default\s+)?(?:abstract\s+)?class\s+([\pL\pM\pN_$]+)`)
-	// scriptName matches a function that has a name: what is given to another takes its types from there. Its last group that
-	// matched is the name.
+	// scriptName matches a function that has a name: a function passed to another one takes its types from there. The
+	// last group that matched is the name.
 	scriptName = lazyregexp.New(`^\s*(?:export\s+)?(?:default\s+)?(?:async\s+)?function\s*\*?\s*([\w$]+)\s*(?:<[^()]*>)?\(|` +
 		`^\s*(?:export\s+)?(?:const|let|var)\s+([\w$]+)\s*=\s*(?:async\s*)?(?:function\s*)?(?:<[^()]*>\s*)?\(|` +
 		`^\s+(?:(?:public|private|protected|static|async|override|readonly|get|set)\s+)*([\w$#]+)\s*(?:<[^()]*>)?\(`)
 )
 
-// scriptWords open a parenthesis and are no functions.
+// scriptWords lists words that precede a parenthesis and are not functions.
 var scriptWords = []string{"if", "for", "while", "switch", "catch", "return", "function", "await", "super", "with", "throw", "typeof", "new", "delete"}
 
-// A Head is that of a function.
+// A Head is the head of a function.
 type Head struct {
-	// The class that it stands in or after, "" at the top of a file, and its name.
+	// The class in or after which it stands, "" at the top of a file, and its name.
 	Class, Name string
 	// The lines on which it begins and ends, counted from 0.
 	Line, Last int
-	// Its parameters, each with whether it says its type, and whether the result does.
+	// The parameters, each with whether it has a type, and whether the result has one.
 	params map[string]bool
 	result bool
 }
 
-// Of lists the heads in a text, in order: those of Python, or of scripts. Of the latter nothing is said of the result, which
-// compilers find out.
+// Of lists the heads in a text of Python or of a script, in order. For scripts it says nothing about the result, which compilers infer.
 func Of(family lang.Family, lines []lang.Line) (heads []Head) {
 	class, form := "", headName
 	if family == lang.Script {
@@ -75,7 +74,7 @@ func Of(family lang.Family, lines []lang.Line) (heads []Head) {
 	return heads
 }
 
-// Lines says of which lines, counted from 0, the heads in a text consist: those that Of lists.
+// Lines returns the lines, counted from 0, that are part of the heads that Of lists.
 func Lines(family lang.Family, lines []lang.Line) map[int]bool {
 	of := map[int]bool{}
 	for _, h := range Of(family, lines) {
@@ -86,8 +85,8 @@ func Lines(family lang.Family, lines []lang.Line) map[int]bool {
 	return of
 }
 
-// SaysLess reports whether functions of one name say of a parameter that they still have, or of their result, less often than
-// before what type it is of.
+// SaysLess reports whether functions of one name state the type of a parameter that they still have, or of their
+// result, less often than before.
 func SaysLess(then, now []Head) bool {
 	type count struct{ typed, all int }
 	sum := func(heads []Head) (params map[string]count, results int) {
@@ -120,14 +119,14 @@ func SaysLess(then, now []Head) bool {
 	return false
 }
 
-// headAt reads a head from the byte of its first line behind the parenthesis that opens it; Last counts from that line. It is
-// false for one without an end.
+// headAt reads a head, starting at byte from of its first line, which is after the opening parenthesis. Last counts
+// from that line. ok is false for a head without an end.
 func headAt(family lang.Family, lines []lang.Line, from int) (h Head, ok bool) {
 	h.params = map[string]bool{}
 	var param strings.Builder
 	depth, closed := 1, false
 	add := func() {
-		// The default goes first: it may have a colon of its own.
+		// The default is removed first, since it may contain a colon.
 		said, _, _ := strings.Cut(param.String(), "=")
 		name, typ, typed := strings.Cut(said, ":")
 		if name = strings.TrimSpace(strings.TrimLeft(strings.TrimRight(strings.TrimSpace(name), "? "), "*.")); name != "" && name != "/" {
@@ -152,7 +151,7 @@ func headAt(family lang.Family, lines []lang.Line, from int) (h Head, ok bool) {
 			case family == lang.Script && !closed && depth == 0:
 				add()
 				behind := strings.TrimSpace(code[at+1:])
-				return h, behind != "" && strings.ContainsRune("{:=", rune(behind[0])) // a call has something else behind it
+				return h, behind != "" && strings.ContainsRune("{:=", rune(behind[0])) // a call is followed by something else
 			case closed && depth == 0 && c == ':':
 				h.result = strings.Contains(param.String(), "->")
 				return h, true
@@ -170,8 +169,8 @@ func headAt(family lang.Family, lines []lang.Line, from int) (h Head, ok bool) {
 	return h, false
 }
 
-// A Note is a type that a comment of JSDoc says: under what, on which line, counted from 0, and whether it, or a part of
-// it, lets everything through.
+// A Note is a type in a JSDoc comment: what it is the type of, its line, counted from 0, and whether the type, or a
+// part of it, lets everything through.
 type Note struct {
 	Under      string
 	Line       int
@@ -183,7 +182,7 @@ var (
 	docAny  = lazyregexp.New(`\bany\b|(?:^|[<|,]\s*)\*`)
 )
 
-// Notes lists the types that the comments of a script say.
+// Notes lists the types in the comments of a script.
 func Notes(lines []lang.Line) (notes []Note) {
 	for i, line := range lines {
 		if strings.TrimSpace(line.Code) != "" || len(line.Raw) > secret.MaxLine || !strings.Contains(line.Raw, "@") {
@@ -198,14 +197,14 @@ func Notes(lines []lang.Line) (notes []Note) {
 	return notes
 }
 
-// aliases match a statement that gives another name, group 1, to the type that lets everything through.
+// aliases matches a statement that gives another name, group 1, to the type that lets everything through.
 var aliases = map[lang.Family]*lazyregexp.Regexp{
 	lang.Python: lazyregexp.New(`^(?:type\s+)?(\w+)\s*(?::\s*(?:\w+\.)?TypeAlias\s*)?=\s*(?:\w+\.)?Any\s*$|^from\s+typing\w*\s+import\b.*\bAny\s+as\s+(\w+)`),
 	lang.Script: lazyregexp.New(`^\s*(?:export\s+)?type\s+(\w+)\s*(?:<[^=]*>)?\s*=\s*any\s*;?\s*$`),
 	lang.Go:     lazyregexp.New(`^(?:type\s+|\t)(\w+)\s+=?\s*(?:any|interface\{\})\s*$`),
 }
 
-// WideNames lists what a file calls the type that lets everything through.
+// WideNames lists the names that a file gives to the type that lets everything through.
 func WideNames(family lang.Family, lines []lang.Line) (names []string) {
 	form := aliases[family]
 	if form == nil {

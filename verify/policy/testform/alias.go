@@ -7,18 +7,18 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// aliases match a line that gives a name to what skips a test on a condition, with the name: in JavaScript only of single tests,
-// since what holds several may be put around old ones.
+// aliases matches a line that gives a name to what skips a test on a condition; group 1 is the name. In JavaScript it
+// only matches single tests, since a name for a group could be put around old tests.
 var aliases = map[lang.Family]*lazyregexp.Regexp{
 	lang.Python: lazyregexp.New(`^([A-Za-z_]\w*)\s*=\s*(?:pytest\.)?mark\.skipif\(`),
 	lang.Script: lazyregexp.New(`^(?:const|let|var)\s+([A-Za-z_]\w*)\s*=\s*[^=?].*\?\s*(?:it|test|specify)(?:\.skip)?\s*:\s*(?:it|test|specify)(?:\.skip)?\s*;?$`),
 }
 
-// notAliases are names that concern tests which do not say them.
+// notAliases lists names that affect tests that do not mention them.
 var notAliases = " pytestmark it test specify describe suite context "
 
-// Alias returns the name that a line of code, without its strings and comments, gives to skipping a test on a condition; "" for
-// another line, and where the name counts for tests by itself.
+// Alias returns the name that a line of code, without its strings and comments, gives to skipping a test on a
+// condition. It returns "" for any other line, and for a name that affects tests by itself.
 func Alias(family lang.Family, code string) string {
 	form := aliases[family]
 	if form == nil {

@@ -8,18 +8,18 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A whereForm is how a language asks where and when it runs, and leaves a function or opens a branch by the answer. Literals
-// are empty in its code.
+// A whereForm describes how a language asks where and when it runs, and leaves a function or opens a branch depending
+// on the answer. Literals are empty in its code.
 type whereForm struct {
-	// A branch: its condition, group 1, and what stands behind it on its line, group 2.
+	// A branch: its condition, group 1, and the rest of its line, group 2.
 	branch *lazyregexp.Regexp
-	// What leaves a function.
+	// A statement that leaves a function.
 	leave *lazyregexp.Regexp
 	// A question about the environment, the time, the host or the system.
 	asks *lazyregexp.Regexp
-	// A name, group 1, for what is given to it, group 2.
+	// A name, group 1, and what is assigned to it, group 2.
 	named *lazyregexp.Regexp
-	// A comparison of the system, with its literals: the operator, group 1, and what it is compared with, group 2.
+	// A comparison of the system, with its literals: the operator, group 1, and the value to compare with, group 2.
 	system *lazyregexp.Regexp
 }
 
@@ -48,15 +48,15 @@ var whereForms = map[lang.Family]whereForm{
 	},
 }
 
-// here are the names of the system that tests are judged on.
+// here lists the names of the system on which tests are judged.
 var here = []string{"linux", "linux2", "posix", "Linux"}
 
 // mostHeld bounds the lines of a branch.
 const mostHeld = 200
 
-// LeftElsewhere lists the lines, counted from 0, of a text of tests that keep assertions which the text before has from running, by where or when they
-// run: a branch that leaves the test in front of them, or one that is around them alone. A branch for a system that
-// is not the one on which tests are judged keeps none from running here.
+// LeftElsewhere lists the lines of after, counted from 0, that keep assertions that before also has from running, depending
+// on where or when they run: a branch in front of them that leaves the test, or a branch around them without an asserting
+// alternative. A branch for a system other than the one on which tests are judged keeps nothing from running here.
 func LeftElsewhere(family lang.Family, before, after []lang.Line) (at []int) {
 	f, ok := whereForms[family]
 	if !ok {
@@ -81,7 +81,7 @@ func LeftElsewhere(family lang.Family, before, after []lang.Line) (at []int) {
 	return at
 }
 
-// names lists what a text calls the answer to such a question.
+// names lists the names that a text gives to the answer to such a question.
 func (f whereForm) names(lines []lang.Line) (list []string) {
 	for _, line := range lines {
 		if len(line.Code) > longestMark || len(list) == mostHeld {
@@ -94,7 +94,7 @@ func (f whereForm) names(lines []lang.Line) (list []string) {
 	return list
 }
 
-// ask reports whether a line opens a branch on such a question, with its condition and what stands behind it.
+// ask reports whether a line opens a branch on such a question, and returns its condition and the rest of its line.
 func (f whereForm) ask(line lang.Line, names []string) (cond, rest string, is bool) {
 	if len(line.Code) > longestMark || line.Inside {
 		return "", "", false
@@ -107,10 +107,10 @@ func (f whereForm) ask(line lang.Line, names []string) (cond, rest string, is bo
 	return m[1], m[2], is
 }
 
-// ofVersion matches a comparison with a version of Python that tests are judged on or behind: the operator, group 1.
+// ofVersion matches a comparison with a Python version no newer than the one on which tests are judged: the operator, group 1.
 var ofVersion = lazyregexp.New(`\bversion_info\s*([<>])=?\s*\(\s*(?:2\b[^)]*|3\s*(?:,\s*(?:\d|1[01])\b[^)]*)?)\)`)
 
-// answer is what a condition on the system alone is where tests are judged: 1 for true, -1 for not, 0 for what cannot be told.
+// answer returns the value, where tests are judged, of a condition on the system alone: 1 for true, -1 for false, 0 if unknown.
 func (f whereForm) answer(family lang.Family, raw, cond string) int {
 	if strings.Contains(cond, " or ") || strings.Contains(cond, "||") || strings.Contains(cond, "not ") {
 		return 0
@@ -127,7 +127,7 @@ func (f whereForm) answer(family lang.Family, raw, cond string) int {
 	return holds
 }
 
-// kept counts the assertions of a text that no such branch is around.
+// kept returns the assertions of a text that are in no such branch.
 func (f whereForm) kept(family lang.Family, lines []lang.Line, names []string) map[string]bool {
 	old, form, until := map[string]bool{}, Of(family), 0
 	for i, line := range lines {
@@ -146,13 +146,13 @@ func (f whereForm) leaves(family lang.Family, lines []lang.Line) bool {
 	return slices.ContainsFunc(lines, func(l lang.Line) bool { return f.leave.MatchString(strings.TrimSpace(l.Code)) }) && !asserts(family, lines)
 }
 
-// asserts reports whether one of some lines is an assertion.
+// asserts reports whether one of the lines is an assertion.
 func asserts(family lang.Family, lines []lang.Line) bool {
 	form := Of(family)
 	return slices.ContainsFunc(lines, func(l lang.Line) bool { return form.Assertion.MatchString(strings.TrimSpace(l.Code)) })
 }
 
-// asserted reports whether one of some lines is an assertion that was there before.
+// asserted reports whether one of the lines is an assertion that was there before.
 func asserted(family lang.Family, lines []lang.Line, old map[string]bool) bool {
 	form := Of(family)
 	return slices.ContainsFunc(lines, func(l lang.Line) bool {
@@ -160,7 +160,7 @@ func asserted(family lang.Family, lines []lang.Line, old map[string]bool) bool {
 	})
 }
 
-// otherwise reports whether a branch that ends before a line has another one beside it that asserts.
+// otherwise reports whether a branch that ends before a line has an alternative that asserts.
 func otherwise(family lang.Family, lines []lang.Line, end int) bool {
 	if end >= len(lines) || !strings.Contains(lines[end].Code, "el") || !branchElse.MatchString(strings.TrimSpace(lines[end].Code)) {
 		return false
@@ -168,10 +168,10 @@ func otherwise(family lang.Family, lines []lang.Line, end int) bool {
 	return asserts(family, lines[end+1:max(end+1, endOf(family, lines, end))])
 }
 
-// branchElse matches what goes on with the other case of a branch.
+// branchElse matches the start of the other case of a branch.
 var branchElse = lazyregexp.New(`^\}?\s*(?:else|elif)\b`)
 
-// endOf is the line behind a branch that opens on line i: of scripts and Go the one that closes it.
+// endOf returns the line after a branch that opens on line i; in JavaScript, TypeScript and Go, the line that closes it.
 func endOf(family lang.Family, lines []lang.Line, i int) int {
 	last := min(len(lines), i+mostHeld)
 	if family == lang.Python {
@@ -194,14 +194,14 @@ func endOf(family lang.Family, lines []lang.Line, i int) int {
 				}
 			}
 		}
-		if k == i && open == 0 { // it is done on its line, or on the next
+		if k == i && open == 0 { // it ends on its line, or on the next
 			return min(len(lines), i+1+map[bool]int{true: 1}[strings.HasSuffix(strings.TrimSpace(lines[k].Code), ")")])
 		}
 	}
 	return last
 }
 
-// behind is the line up to which what stands behind a branch belongs to what the branch stands in.
+// behind returns the line where the code after a branch stops belonging to the block that contains the branch.
 func behind(family lang.Family, lines []lang.Line, i, end int) int {
 	last := min(len(lines), end+mostHeld)
 	if family == lang.Python {

@@ -6,11 +6,11 @@ import (
 	"agent/sandbox/workspace/lang"
 )
 
-// mostGuarded bounds how many lines a handler may guard, for it to be found out which.
+// mostGuarded bounds how many lines a handler may guard for GuardsNew to find them.
 const mostGuarded = 200
 
-// GuardsNew reports whether the handler on line i of a text, from 0, catches errors of lines alone that the text before it does not have:
-// nothing that was there asserts less by it. It is false where that cannot be told, as of a promise.
+// GuardsNew reports whether the handler on line i of after, counted from 0, catches errors only of lines that before
+// does not have: it weakens no assertion that was there. It is false if that cannot be determined, as for a promise.
 func GuardsNew(family lang.Family, before, after []lang.Line, i int) bool {
 	var guarded []lang.Line
 	switch family {
@@ -36,7 +36,7 @@ func GuardsNew(family lang.Family, before, after []lang.Line, i int) bool {
 	return said > 0
 }
 
-// depth is how far a line of Python is indented; -1 of one without code.
+// depth returns how far a line of Python is indented, -1 for a line without code.
 func depth(l lang.Line) int {
 	if strings.TrimSpace(l.Code) == "" {
 		return -1

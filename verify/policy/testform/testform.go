@@ -1,6 +1,5 @@
-// Package testform is the table of how each language writes its tests: what asserts, what keeps a test from
-// counting, and what an empty one looks like. Text is read by form, line for line; what becomes of a changeset that
-// makes a test weaker is the business of package policy.
+// Package testform is the table of how each language writes its tests: what asserts, what keeps a test from counting, and what an
+// empty test looks like. It reads text by form, line by line. What happens to a changeset that weakens a test is up to package policy.
 package testform
 
 import (
@@ -10,22 +9,22 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A Form is how a language writes what weakens a test. Each part is matched against the code of a line without
-// its strings, comments and the space around it.
+// A Form describes how a language writes what weakens a test. Each part is matched against the code of a line without
+// its strings and comments and without surrounding space.
 type Form struct {
 	// A statement that may make a test fail.
 	Assertion *lazyregexp.Regexp
-	// An assertion that never does.
+	// An assertion that never fails.
 	Always *lazyregexp.Regexp
-	// A mark that keeps a test from counting, or others beside it; nil where there is none.
+	// A mark that keeps a test, or others next to it, from counting; nil if there is none.
 	Skip *lazyregexp.Regexp
-	// A condition or a call that may: of no weight in a new file.
+	// A condition or a call that may do so. It does not count in a new file.
 	Maybe *lazyregexp.Regexp
 	// What an empty test looks like, on one line.
 	Empty *lazyregexp.Regexp
 }
 
-// forms are those that are known.
+// forms lists the known forms.
 var forms = map[lang.Family]Form{
 	lang.Python: {
 		Assertion: lazyregexp.New(`^assert\b|\.(?:assert|fail)\w*\s*\(|^(?:with\s+)?(?:pytest\.)?(?:raises|warns|fail)\s*\(|^with\s+pytest\.(?:raises|warns)|^(?:\w+\.)*assert_\w+\s*\(`),
@@ -49,31 +48,30 @@ var forms = map[lang.Family]Form{
 	},
 }
 
-// Of returns the form of a language; of one whose tests are not read, one without an expression.
+// Of returns the form of a language. For a language whose tests are not read, its expressions are nil.
 func Of(family lang.Family) Form { return forms[family] }
 
-// Known reports whether the text of tests in a file of that name is read for what makes
-// them weaker.
+// Known reports whether tests in a file of that name are read for what weakens them.
 func Known(name string) bool {
 	l := lang.Of(name)
 	return l != nil && Of(l.Family).Assertion != nil
 }
 
-// goFunc matches the head of a function or method of Go that has a name; benchmark matches that of a benchmark.
+// goFunc matches the head of a Go function or method that has a name; benchmark matches the head of a benchmark.
 var (
 	goFunc    = lazyregexp.New(`\bfunc\s*(?:\([^)]*\))?\s*[\pL_][\pL\pN_]*\s*[\[(]`)
 	benchmark = lazyregexp.New(`^func Benchmark\w*\(\w+ \*\w+\.B\) \{$`)
 )
 
-// A systemForm is how a language skips a test on some versions or systems alone.
+// A systemForm describes how a language skips a test only on some versions or systems.
 type systemForm struct {
-	// The mark of one, which has its condition with it and no reason but a literal; nil for none.
+	// A mark with its condition and no reason other than a literal; nil if there is none.
 	mark *lazyregexp.Regexp
-	// A branch on such a condition, and the skip that stands in it; nil for none.
+	// A branch on such a condition, and the skip inside it; nil if there is none.
 	branch, skip *lazyregexp.Regexp
 }
 
-// What versions and systems are called, and what they are compared with: all literals are empty here.
+// The names of versions and systems, and what they are compared with. All literals are empty here.
 var systemForms = map[lang.Family]systemForm{
 	lang.Python: {
 		lazyregexp.New(`^@(?:\w+\.)*(?:skipif|skipIf|skipUnless)\(\s*(?:sys\s*\.\s*)?(?:version_info|platform|implementation\s*\.\s*name)\s*(?:[<>]=?|[=!]=)\s*(?:\(\s*\d+(?:\s*,\s*\d+)*\s*,?\s*\)|"")\s*(?:,\s*(?:reason\s*=\s*)?"")?\s*,?\s*\)$`),
@@ -96,12 +94,12 @@ var systemForms = map[lang.Family]systemForm{
 	},
 }
 
-// mostJoined is how many lines a mark takes at most.
+// mostJoined is the maximum number of lines of a mark.
 const mostJoined = 8
 
-// SkipsElsewhere reports whether the line at i keeps a test from counting on some versions or systems alone, by itself, with the lines that its
-// brackets hold, or in the branch that the line of code above it opens. Where it does so here, the tests gate sees a test that ran before
-// and is skipped now; elsewhere nobody looked before either.
+// SkipsElsewhere reports whether line i keeps a test from counting only on some versions or systems: by itself, with
+// the lines that its brackets hold, or in the branch opened by the line of code above. If it does so on this system,
+// the tests gate sees that a test that ran before is now skipped. On other systems, nothing was checked before either.
 func SkipsElsewhere(family lang.Family, lines []lang.Line, i int) bool {
 	f, ok := systemForms[family]
 	code := strings.TrimSpace(lines[i].Code)
@@ -120,16 +118,15 @@ func SkipsElsewhere(family lang.Family, lines []lang.Line, i int) bool {
 	if f.mark == nil || !f.mark.MatchString(code) {
 		return false
 	}
-	// Another mark behind it is no part of it.
+	// Another mark after it is not part of it.
 	rest, form := f.mark.ReplaceAllString(code, ""), Of(family)
 	return !form.Skip.MatchString(rest) && !form.Maybe.MatchString(rest)
 }
 
-// longestMark is how long such a line is at most, in bytes.
+// longestMark is the maximum length of such a line, in bytes.
 const longestMark = 400
 
-// Measures reports line by line whether it only measures time: a benchmark of Go is no test, and runs only
-// where somebody asks for it.
+// Measures returns a function that reports whether a line only measures time. A Go benchmark is not a test, and runs only on request.
 func Measures(family lang.Family, lines []lang.Line) func(i int) bool {
 	measures := make([]bool, len(lines))
 	for i, within := 0, false; family == lang.Go && i < len(lines); i++ {

@@ -9,46 +9,46 @@ import (
 )
 
 var (
-	// assignment matches a name, group 1, and what it gets, group 2.
+	// assignment matches a name, group 1, and the value given to it, group 2.
 	assignment = lazyregexp.New(`^(?:(?:const|let|var)\s+)?(\w+)\s*(?::\s*[\w.\[\], ]+)?=\s*([^=\s].*?);?$`)
 	// oneCall matches a call and nothing else.
 	oneCall = lazyregexp.New(`^(?:await\s+)?[\w.]+\(.*\)$`)
-	// ownWord matches a word that is no attribute of another.
+	// ownWord matches a word that is not an attribute of another one.
 	ownWord = lazyregexp.New(`(?:^|[^\w.])([A-Za-z_]\w*)`)
 	// anyWord matches a word.
 	anyWord = lazyregexp.New(`[A-Za-z_]\w*`)
-	// constant matches what consists of literals alone, whose text is empty here, once its words are gone.
+	// constant matches code that consists only of literals, whose text is empty here, once its words are removed.
 	constant = lazyregexp.New(`^[\s"'\x60\d.,\[\](){}:+\-\\]*$`)
-	// called matches that something is called.
+	// called matches a call.
 	called = lazyregexp.New(`\w\s*\(`)
 )
 
-// equalities match an assertion that a value, group 1, is another, group 2.
+// equalities matches assertions that a value, group 1, equals another one, group 2.
 var equalities = map[lang.Family][]*lazyregexp.Regexp{
 	lang.Python: {
 		lazyregexp.New(`^assert\s+(.+?)\s*==\s*(.+)$`),
 		lazyregexp.New(`^self\.assertEqual\(\s*(.+),\s*([^,]+?),?\s*\)$`),
 	},
 	lang.Script: {
-		// Of objects toEqual compares no more than what can be enumerated, so `{}` is equal to many.
+		// toEqual compares only the enumerable properties of objects, so `{}` is equal to many.
 		lazyregexp.New(`^expect\(\s*(.+?)\s*\)\.(?:toBe|toStrictEqual)\(\s*(.+?)\s*\);?$`),
 		lazyregexp.New(`^expect\(\s*(.+?)\s*\)\.toEqual\(\s*([^{]+?)\s*\);?$`),
 		lazyregexp.New(`^assert\.(?:strictEqual|deepStrictEqual)\(\s*(.+),\s*([^,]+?)\s*\);?$`),
 	},
 }
 
-// knownWords say nothing of where a value comes from.
+// knownWords lists words that say nothing about where a value comes from.
 var knownWords = []string{
 	"assert", "expect", "self", "True", "False", "None", "true", "false", "null", "undefined", "not", "in", "is", "and", "or", "for", "if", "else", "await", "typeof", "instanceof", "new", "of",
 	"len", "str", "int", "list", "tuple", "dict", "set", "sorted", "isinstance", "any", "all", "repr", "bytes", "String", "Array", "Object", "JSON", "Number",
 }
 
-// mostStatements bounds the statements of a test in which the whole of a value is looked for.
+// mostStatements bounds the statements of a test in which an assertion about a whole value is looked for.
 const mostStatements = 400
 
-// Whole returns what reports of an assertion that is gone whether the test asserts of the whole of a value what it is, where it asserted
-// something of a part: what one call with the same arguments returns is compared with a constant now, and all that the assertion speaks of was
-// made of what that call returned. The arguments are the statements of the test, in order, each on one line.
+// Whole returns a function that reports, for a removed assertion about a part of a value, whether the test now asserts the
+// whole value. It does if a call with the same arguments is now compared with a constant, and everything that the assertion
+// refers to was made from the result of that call. before and after are the statements of the test, in order, each on one line.
 func Whole(family lang.Family, before, after []string) func(lost string) bool {
 	whole := map[string]bool{}
 	if len(before)+len(after) <= mostStatements {
@@ -72,7 +72,7 @@ func Whole(family lang.Family, before, after []string) func(lost string) bool {
 	}
 }
 
-// made is what the names of a test were given, "" for those that were given something more than once.
+// made maps the names in a test to what they were given, or to "" if they were given something more than once.
 type made map[string]string
 
 func madeOf(statements []string) made {
@@ -88,7 +88,7 @@ func madeOf(statements []string) made {
 	return of
 }
 
-// call returns the one call that a piece of code is, or that the name has which it is, without space.
+// call returns the single call that a piece of code, or the value of the name that it is, consists of, without space.
 func (of made) call(code string) string {
 	code = strings.TrimSpace(code)
 	if to, named := of[code]; named {
@@ -100,7 +100,7 @@ func (of made) call(code string) string {
 	return strings.Join(strings.Fields(strings.TrimPrefix(code, "await ")), "")
 }
 
-// split reports whether the parenthesis that ends a piece of code closes another one than the first: `f(a).g(b)`.
+// split reports whether the parenthesis that ends a piece of code does not close the first one: `f(a).g(b)`.
 func split(code string) bool {
 	depth := 0
 	for i, c := range code {
@@ -116,16 +116,16 @@ func split(code string) bool {
 	return depth != 0
 }
 
-// origin returns the one call that all of a name was made of, "" where it is not one. known holds what was found out.
+// origin returns the single call that everything in a name's value comes from, or "" if there is not exactly one. known caches results.
 func (of made) origin(name string, known map[string]string) string {
 	if from, found := known[name]; found {
 		return from
 	}
-	known[name] = "" // for what is made of itself
+	known[name] = "" // in case it is made of itself
 	code := of[name]
 	if call := of.call(code); call != "" {
 		callee := ownWords(code[:strings.IndexByte(code, '(')])
-		if len(callee) > 0 && of[callee[0]] == "" { // not a method of what was made, nor `len`
+		if len(callee) > 0 && of[callee[0]] == "" { // not a method of something made, nor `len`
 			known[name] = call
 			return call
 		}
@@ -142,7 +142,7 @@ func (of made) origin(name string, known map[string]string) string {
 	return from
 }
 
-// constant reports whether a piece of code consists of literals, and of names that were given nothing else.
+// constant reports whether a piece of code consists of literals and of names that were given only literals.
 func (of made) constant(code string) bool {
 	for _, word := range ownWords(code) {
 		if to := of[word]; to == "" || len(ownWords(to)) > 0 || !literal(to) {
@@ -152,7 +152,7 @@ func (of made) constant(code string) bool {
 	return literal(code)
 }
 
-// literal reports whether a piece of code calls nothing and consists of literals, and of names.
+// literal reports whether a piece of code calls nothing and consists of literals and names.
 func literal(code string) bool {
 	return !called.MatchString(code) && constant.MatchString(anyWord.ReplaceAllString(code, ""))
 }

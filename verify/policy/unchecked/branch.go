@@ -8,21 +8,21 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// mostNear bounds how far the lines that belong to another are looked for.
+// mostNear bounds how far the search goes for lines that belong to another line.
 const mostNear = 50
 
 var (
-	// uncheckedBranch matches what opens a branch that type checkers pass over.
+	// uncheckedBranch matches the head of a branch that type checkers skip.
 	uncheckedBranch = lazyregexp.New(`^(?:el)?if\b.*\bnot\s*\(?\s*(?:\w+\.)?(?:TYPE_CHECKING|MYPY)\b.*:$`)
-	// checkedNoFurther matches what ends a function for type checkers alone, and neverLeft what does so where it opens a branch.
+	// checkedNoFurther matches what ends a function for type checkers alone, and neverLeft what does so at the start of a branch.
 	checkedNoFurther = lazyregexp.New(`^assert\s+not\s*\(?\s*(?:\w+\.)?(?:TYPE_CHECKING|MYPY)\b|^while\s+\(?\s*(?:\w+\.)?(?:TYPE_CHECKING|MYPY)\b`)
 	neverLeft        = lazyregexp.New(`^(?:return|raise|continue|break|sys\.exit|exit|assert\s+False|while\s+True)\b`)
-	// checkingBranch matches what opens a branch that only type checkers see.
+	// checkingBranch matches the head of a branch that only type checkers see.
 	checkingBranch = lazyregexp.New(`^if\s+\(?\s*(?:\w+\.)?(?:TYPE_CHECKING|MYPY)\s*\)?\s*:$`)
 )
 
-// hidden returns the lines that are new and keep type checkers from lines that they saw before: branches that they pass over, and
-// ends of a function that are ends to them alone.
+// hidden returns the new lines that keep type checkers from lines that they saw before: heads of branches that they
+// skip, and ends of a function that are ends only to them.
 func hidden(f File) (at []int) {
 	was, elses := known(f.Before), false
 	for i := range f.Before {
@@ -40,7 +40,7 @@ func hidden(f File) (at []int) {
 	return at
 }
 
-// codeAfter returns the next line that holds code, "" for none near.
+// codeAfter returns the next line that contains code, or "" if there is none nearby.
 func codeAfter(lines []lang.Line, i int) string {
 	for _, line := range lines[i+1 : min(len(lines), i+1+mostNear)] {
 		if said := code(line); said != "" {
@@ -64,7 +64,7 @@ func inside(lines []lang.Line, head int) (list []string) {
 	return list
 }
 
-// elseOfChecking reports whether an else is that of a branch for type checkers alone.
+// elseOfChecking reports whether an else belongs to a branch that only type checkers see.
 func elseOfChecking(lines []lang.Line, i int) bool {
 	in := lang.Indent(lines[i].Code)
 	for k := i - 1; k >= max(0, i-mostNear); k-- {
@@ -78,22 +78,22 @@ func elseOfChecking(lines []lang.Line, i int) bool {
 }
 
 var (
-	// ofOldPython matches a condition on the names that mypy takes for always false, or always true, whatever they hold
-	// (https://mypy.readthedocs.io/en/stable/common_issues.html#python-version-and-system-platform-checks).
+	// ofOldPython matches a condition on the names that mypy takes to be always false or always true, whatever their
+	// values (https://mypy.readthedocs.io/en/stable/common_issues.html#python-version-and-system-platform-checks).
 	ofOldPython = lazyregexp.New(`\b(?:if|elif|while|and|or|not|assert)\s*\(*\s*(?:\w+\.)*PY[23]\s*(?:\)*\s*(?::|,|\b(?:and|or|else)\b|$))|\bPY[23]\s+(?:and|or)\b`)
-	// newPython matches what no program has that Python 2 runs.
+	// newPython matches syntax that no program for Python 2 has.
 	newPython = lazyregexp.New(`->|:=|\basync\s+def\b`)
-	// inFunction matches a condition on who reads the text, by which what runs is passed over.
+	// inFunction matches a condition on who reads the text, by which type checkers skip the code that runs.
 	inFunction = lazyregexp.New(`\bnot\s*\(?\s*(?:\w+\.)?(?:TYPE_CHECKING|MYPY)\b|\b(?:TYPE_CHECKING|MYPY)\s+or\b|\bif\s+(?:\w+\.)?(?:TYPE_CHECKING|MYPY)\s+else\b`)
-	// otherSys matches what gives the name sys to something else: checkers judge conditions on it by the name.
+	// otherSys matches a statement that gives the name sys to something else: checkers judge conditions on it by the name.
 	otherSys = lazyregexp.New(`^(?:import\s.*\bas\s+sys\b|from\s.*\bimport\b.*\bsys\b|class\s+sys\b|sys\s*(?::[^=]*)?=[^=])`)
 	plainSys = lazyregexp.New(`^import\s+sys\s+as\s+sys\b|^sys\s*=\s*(?:None|__import__\(.*|import_module\(.*)$`)
 	bySys    = lazyregexp.New(`\b(?:if|elif|while|and|or|not|assert)\b.*\bsys\s*\.\s*(?:platform|version_info)\b`)
 	defHead  = lazyregexp.New(`^(?:async\s+)?def\s`)
 )
 
-// skipped returns the new lines with a condition of which type checkers know the answer by its name alone, where it is another one: of Python 2 in a
-// text that Python 2 does not read, of a sys that is not Python's, and of who reads the text, within a function.
+// skipped returns the new lines with a condition that type checkers decide by its name alone, although the answer is another one:
+// on Python 2 in a text that Python 2 cannot read, on a sys that is not Python's, or, inside a function, on who reads the text.
 func skipped(f File) (at []int) {
 	was, today, shadowed := known(f.Before), false, false
 	for _, line := range f.After {
@@ -113,7 +113,7 @@ func skipped(f File) (at []int) {
 	return at
 }
 
-// ofFunction reports whether a line stands in a function.
+// ofFunction reports whether a line is inside a function.
 func ofFunction(lines []lang.Line, i int) bool {
 	in := lang.Indent(lines[i].Code)
 	for k := i - 1; k >= 0 && in > 0; k-- {

@@ -10,31 +10,31 @@ import (
 )
 
 var (
-	// giving matches a result that is given, group 1, and byDefault those that an object without the function gives too.
+	// giving matches a result that is given, group 1, and byDefault results that an object without the function gives too.
 	giving    = lazyregexp.New(`(?:^|[:;]\s*)(?:return|yield)\b\s*(.*?)\s*;?$`)
 	byDefault = lazyregexp.New(`^(?:None|\.\.\.|NotImplemented|(?:object|super\([^()]*\))\s*\.\s*__getattr(?:ibute)?__\([^()]*\)|getattr\(\s*super\([^()]*\)\s*,[^()]*\))?$`)
-	// missing matches that an attribute is not there, as it is without the function.
+	// missing matches a statement that says that an attribute does not exist, as is the case without the function.
 	missing = lazyregexp.New(`\braise\s+(?:\w+\.)*AttributeError\b`)
-	// result matches what a head says of the result, group 1, quoted or not.
+	// result matches what a head says about the result, group 1, quoted or not.
 	result = lazyregexp.New(`->\s*["']?\s*([\w.]+)\s*["']?\s*:`)
-	// declared matches an attribute that is declared to be one that gives all others.
+	// declared matches the declaration of an attribute that gives all others.
 	declared = lazyregexp.New(`^__getattr(?:ibute)?__\s*:`)
 )
 
-// A head is that of a function, with what it says of its result and what it is decorated with.
+// A head is the head of a function, with what it says about its result and the names of its decorators.
 type head struct {
 	signature.Head
 	typed, wide bool
 	decorators  []string
 }
 
-// key is what heads are compared by.
+// key returns what heads are compared by.
 func (h head) key() [2]string { return [2]string{h.Class, h.Name} }
 
-// decorator matches one, group 1 its name without what it is part of.
+// decorator matches a decorator; group 1 is its name without its module.
 var decorator = lazyregexp.New(`^@(?:\w+\s*\.\s*)*(\w+)`)
 
-// headsOf lists the heads of a text of Python.
+// headsOf lists the heads in a Python text.
 func headsOf(lines []lang.Line) (list []head) {
 	names := append(signature.WideNames(lang.Python, lines), "Any")
 	for _, s := range signature.Of(lang.Python, lines) {
@@ -47,7 +47,7 @@ func headsOf(lines []lang.Line) (list []head) {
 			parts := strings.Split(m[1], ".")
 			h.wide = slices.Contains(names, parts[len(parts)-1])
 		}
-		open := 0 // brackets of a decorator that stands on several lines
+		open := 0 // brackets of a decorator on several lines
 		for i := s.Line - 1; i >= max(0, s.Line-mostNear) && open >= 0; i-- {
 			said := code(lines[i])
 			open += strings.Count(said, ")") + strings.Count(said, "]") - strings.Count(said, "(") - strings.Count(said, "[")
@@ -62,9 +62,9 @@ func headsOf(lines []lang.Line) (list []head) {
 	return list
 }
 
-// anyAttribute returns the lines by which a class or a module that was there before has any attribute to type checkers, and none when it runs: a
-// function that is said to give any, and gives nothing. One that says so of another class is listed where it raises the error of an object
-// without it: what stands in for something that is not installed raises another.
+// anyAttribute returns the lines that make type checkers believe that an existing class or module has any attribute, although
+// it has none at run time: a function that is declared to give any and gives none. If the class is new, the function is listed
+// only if it raises the error of an object without it: a stand-in for something that is not installed raises another one.
 func anyAttribute(f File) (at []int) {
 	had, classes, was := map[[2]string]bool{}, map[string]bool{"": true}, known(f.Before)
 	for _, h := range headsOf(f.Before) {
@@ -83,7 +83,7 @@ func anyAttribute(f File) (at []int) {
 			m := giving.FindStringSubmatch(said)
 			return m != nil && !byDefault.MatchString(m[1])
 		})
-		// One that is asked for every attribute has a reason when it does more than look it up.
+		// A __getattribute__, which is called for every attribute, has a reason to exist if it does more than look the attribute up.
 		does := h.Name == "__getattribute__" && len(body) > 1
 		if !gives && !does && (classes[h.Class] || slices.ContainsFunc(body, missing.MatchString)) {
 			at = append(at, h.Line)
@@ -97,7 +97,7 @@ func anyAttribute(f File) (at []int) {
 	return at
 }
 
-// definitions lists the functions that the files of a changeset bring, by their names, with what they say of their result.
+// definitions lists the functions that the files of a changeset add, by their names, with what they say about their result.
 func definitions(files []File) map[string]head {
 	defs := map[string]head{}
 	for _, f := range files {
@@ -122,11 +122,11 @@ func definitions(files []File) map[string]head {
 	return defs
 }
 
-// anyName matches a name, group 1, that is said to be of any type.
+// anyName matches a name, group 1, that is declared to have any type.
 var anyName = lazyregexp.New(`^(\w+)\s*:\s*(?:\w+\.)?Any\s*=`)
 
-// undecorated returns the functions with types that were there before and that are decorated now with what the changeset brings and says any of
-// its result. Who says nothing of it is listed in a file alone in which each function says it: elsewhere that is how people write.
+// undecorated returns the existing functions with types to which the changeset adds a decorator of its own whose result is declared to be
+// any. A decorator that says nothing about its result is listed only in a file where every function does say it: elsewhere that is usual.
 func undecorated(f File, defs map[string]head) (at []int) {
 	was, strict := map[[2]string][]head{}, true
 	heads := headsOf(f.Before)

@@ -10,19 +10,19 @@ import (
 )
 
 var (
-	// ofLanguage matches the head of a declaration that adds to what the language has, group 1 its name.
+	// ofLanguage matches the head of a declaration, group 1 its name, that adds to what the language defines.
 	ofLanguage = lazyregexp.New(`\binterface\s+(Object|Function|CallableFunction|NewableFunction|Boolean|String|Number|Symbol|BigInt|Array|ReadonlyArray|Promise|PromiseLike|Date|RegExp|Error|Map|Set|WeakMap|WeakSet)\b[^{]*(\{.*)?$`)
-	// member matches one of an interface, group 1 its name.
+	// member matches a member of an interface, group 1 its name.
 	member = lazyregexp.New(`(?:^|[{;,]\s*)(?:readonly\s+)?(?:(?:get|set)\s+)?(\w+|\[)\s*\??\s*[(:<\w]`)
-	// outside matches what makes a file a module, whose declarations are its own.
+	// outside matches a statement that makes a file a module, whose declarations are its own.
 	outside = lazyregexp.New(`^(?:import|export)\b`)
-	// everywhere matches what declares for all files in one that is a module.
+	// everywhere matches a declaration for all files in a file that is a module.
 	everywhere = lazyregexp.New(`^(?:export\s+)?declare\s+global\b`)
-	// given matches that a program adds to what the language has.
+	// given matches code by which a program adds to what the language defines.
 	given = lazyregexp.New(`\.\s*prototype\b|\bsetPrototypeOf\b`)
 )
 
-// standard are the members that later versions of the language have, of which a program declares what it needs.
+// standard lists the members that later versions of the language have and of which a program declares those that it needs.
 var standard = strings.Fields(`at flat flatMap find findIndex findLast findLastIndex toSorted toReversed toSpliced with includes copyWithin fill entries keys values padStart padEnd
 	matchAll replaceAll trimStart trimEnd trimLeft trimRight isWellFormed toWellFormed startsWith endsWith repeat normalize codePointAt finally description cause stack
 	groupBy hasOwn union intersection difference symmetricDifference isSubsetOf isSupersetOf isDisjointFrom escape toTemporalInstant captureStackTrace getOrInsert emplace group groupToMap`)
@@ -30,8 +30,8 @@ var standard = strings.Fields(`at flat flatMap find findIndex findLast findLastI
 // mostMembers bounds the lines of an interface.
 const mostMembers = 200
 
-// augments returns the new members that a file declares for values of the language, where no file of the changeset gives them any. For every
-// object, which has what Object has, nobody declares something with a reason.
+// augments returns the new members that a file declares for values of the language if no file of the changeset gives
+// them any. Members of Object, which every object has, always count, since there is no good reason to declare one.
 func augments(f File, files []File) (at []int) {
 	was := known(f.Before)
 	module := slices.ContainsFunc(f.After, func(l lang.Line) bool { return outside.MatchString(l.Code) })
@@ -65,7 +65,7 @@ func augments(f File, files []File) (at []int) {
 	return at
 }
 
-// membersOf gives the lines of an interface, each with what stands on it within its braces.
+// membersOf yields the lines of an interface, each with the text on it that is within the braces.
 func membersOf(lines []lang.Line, i int) func(yield func(int, string) bool) {
 	return func(yield func(int, string) bool) {
 		open := 0
@@ -85,7 +85,7 @@ func membersOf(lines []lang.Line, i int) func(yield func(int, string) bool) {
 	}
 }
 
-// everyModule matches a declaration of modules by a pattern that fits those of a program.
+// everyModule matches a declaration of modules by a pattern that fits modules of a program.
 var everyModule = lazyregexp.New(`\bdeclare\s+module\s+["'](?:[./@~*]+|[^"']*\*[^"']*\.(?:[cm]?[jt]s|[jt]sx))["']`)
 
 // anyModule returns the new lines that declare modules of any name.
@@ -100,14 +100,14 @@ func anyModule(f File) (at []int) {
 }
 
 var (
-	// typeHead matches the head of what has members, group 1 its name, and anyRecord what has any in the place of them.
+	// typeHead matches the head of a type with members, group 1 its name, and anyRecord a head that extends a record of any type.
 	typeHead  = lazyregexp.New(`\b(?:interface|class|type)\s+([\w$]+)`)
 	anyRecord = lazyregexp.New(`\bextends\b.*\bRecord<\s*\w+\s*,\s*any\s*>`)
-	// anyIndex matches a member of any name, group 1 its type.
+	// anyIndex matches a member for any name, group 1 its type.
 	anyIndex = lazyregexp.New(`(?:^|[{;,]\s*)(?:(?:readonly|static|declare|public)\s+)*\[\s*\w+\s*:\s*[^\]]+\]\s*\??\s*:\s*(\w+)`)
 )
 
-// anyMember returns the new lines by which an interface, a class or a type that was there before has members of any name and any type.
+// anyMember returns the new lines that give an existing interface, class or type members of any name and any type.
 func anyMember(f File) (at []int) {
 	had := map[string]bool{}
 	for _, line := range f.Before {
@@ -116,7 +116,7 @@ func anyMember(f File) (at []int) {
 		}
 	}
 	was, wide := known(f.Before), append(signature.WideNames(lang.Script, f.After), "any")
-	var open []string // what the heads of the open braces read
+	var open []string // the lines that opened the open braces
 	for i, line := range f.After {
 		said := code(line)
 		if m := anyIndex.FindStringSubmatchIndex(said); m != nil && !was[said] && slices.Contains(wide, said[m[2]:m[3]]) {
@@ -142,7 +142,7 @@ func anyMember(f File) (at []int) {
 	return at
 }
 
-// recorded reports whether a type of that name had members of any name already.
+// recorded reports whether a type of that name already had members of any name.
 func recorded(lines []lang.Line, name string) bool {
 	return slices.ContainsFunc(lines, func(l lang.Line) bool {
 		m := typeHead.FindStringSubmatch(code(l))

@@ -1,6 +1,6 @@
-// Package unchecked finds the lines by which a change of a program has type checkers pass over code that runs, or take anything for right: branches
-// that they skip, attributes that are all there, functions that lost their types, and declarations that nothing stands behind. Lines are read
-// by form; nothing is run, and what becomes of a changeset that has such a line is the business of package policy.
+// Package unchecked finds the lines by which a change to a program makes type checkers skip code that runs, or accept anything
+// as right: branches that they skip, attributes that all exist, functions that lost their types, and declarations that nothing
+// backs. It reads lines by form and runs nothing. What happens to a changeset with such a line is up to package policy.
 package unchecked
 
 import (
@@ -10,7 +10,7 @@ import (
 	"agent/sandbox/workspace/secret"
 )
 
-// A File is one of a changeset, before and after it. Before is nil for a new one.
+// A File is a file of a changeset, before and after it. Before is nil for a new file.
 type File struct {
 	Path          string
 	Family        lang.Family
@@ -25,8 +25,8 @@ type Place struct {
 	What string
 }
 
-// Find lists the places in the files of a changeset that are part of the program. Of new files those are listed that change what is said of
-// others: in the rest of them nothing was checked before.
+// Find lists the places in the program files of a changeset. In new files it lists only places that change what is
+// said about other files: in the rest of a new file, nothing was checked before.
 func Find(files []File) (places []Place) {
 	defs := definitions(files)
 	for _, f := range files {
@@ -52,7 +52,7 @@ func Find(files []File) (places []Place) {
 	return places
 }
 
-// code is the code of a line without the space around it, "" of one of data.
+// code returns the code of a line without surrounding space, or "" for a line of data.
 func code(line lang.Line) string {
 	if len(line.Code) > secret.MaxLine {
 		return ""
@@ -60,7 +60,7 @@ func code(line lang.Line) string {
 	return strings.TrimSpace(line.Code)
 }
 
-// known holds the lines of a text, as code and without the space around them.
+// known returns the set of the lines of a text, as code without surrounding space.
 func known(lines []lang.Line) map[string]bool {
 	is := map[string]bool{}
 	for _, line := range lines {
