@@ -16,13 +16,11 @@ import (
 	ocispecs "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// pullTime bounds the question to a registry: where one answers it does so at once, and where none does nobody
-// wants to wait.
+// pullTime bounds the request to a registry: one that answers does so at once, and otherwise waiting is pointless.
 const pullTime = 5 * time.Second
 
-// ensureBase sees to it that the engine has the base: what is there already,
-// else the registry's, else one made from Debian's packages. Why the registry is not there is said on
-// progress, since a person may prefer to fix that.
+// ensureBase makes sure that the engine has the base: the one that is there already, else the registry's, else one made from
+// Debian's packages. It reports on progress why no registry gave it, since a person may prefer to fix that.
 //
 // The caller holds the build lock: two bases made at once would differ, and one would be left over.
 func (b *Builder) ensureBase(ctx context.Context, spec base) error {
@@ -41,8 +39,8 @@ func (b *Builder) ensureBase(ctx context.Context, spec base) error {
 	return b.bootstrapBase(ctx, spec)
 }
 
-// pullBase takes the registry's image and tags it as ours. The tag is set by a build of no steps, which
-// shares the layers, because the specification's digest has to come with it.
+// pullBase pulls the registry's image and tags it as the agent's base. A build without steps, which shares the layers, sets
+// the tag, because the specification's digest must come with it.
 func (b *Builder) pullBase(ctx context.Context, spec base) error {
 	pctx, cancel := context.WithTimeout(ctx, pullTime)
 	defer cancel()
@@ -56,22 +54,22 @@ func (b *Builder) pullBase(ctx context.Context, spec base) error {
 	})
 }
 
-// bootstrapBase makes the base with mmdebstrap, from the mirror that it takes by itself: which one is near is
-// the machine's business. It needs no container and some 15 seconds. As root it works with chroot, for
-// others it tries user namespaces. The smallest variant has what apt needs and no more.
+// bootstrapBase makes the base with mmdebstrap, from the mirror that mmdebstrap selects: which one is near is the machine's
+// business. It needs no container and some 15 seconds. As root it works with chroot; otherwise it tries user namespaces. The
+// smallest variant has what apt needs and no more.
 func (b *Builder) bootstrapBase(ctx context.Context, spec base) error {
 	program, err := exec.LookPath("mmdebstrap")
 	if err != nil {
 		return errors.New("no registry answers and mmdebstrap is not installed: run `apt-get install mmdebstrap` as root, " +
 			"or pull " + spec.Image + " where there is a network")
 	}
-	// Through a file: a stream that breaks off could leave the engine with half an image.
+	// It goes through a file: a stream that breaks off could leave the engine with half an image.
 	rootfs, err := os.CreateTemp("", "agent-base-*.tar")
 	if err != nil {
 		return fmt.Errorf("make a place for the base: %w", err)
 	}
 	defer rootfs.Close()
-	// Without a name from now on: whatever ends this process, nothing is left.
+	// The file has no name from now on: whatever ends this process, nothing is left.
 	if err := os.Remove(rootfs.Name()); err != nil {
 		return err
 	}
@@ -79,8 +77,7 @@ func (b *Builder) bootstrapBase(ctx context.Context, spec base) error {
 	cmd := exec.CommandContext(ctx, program, "--variant=minbase", "--format=tar",
 		"--dpkgopt=path-exclude=/usr/share/man/*", "--dpkgopt=path-exclude=/usr/share/doc/*",
 		"--dpkgopt=path-exclude=/usr/share/locale/*", spec.Suite, "-")
-	// It takes its own temporary directory, with what it mounted there, away when it is interrupted; a kill would
-	// leave both.
+	// On an interrupt, mmdebstrap removes its temporary directory and what it mounted there; a kill would leave both.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Stdout = rootfs
@@ -100,7 +97,7 @@ func (b *Builder) bootstrapBase(ctx context.Context, spec base) error {
 	return nil
 }
 
-// progress is where to write lines that do not come from BuildKit; it is never nil.
+// progress returns the writer for lines that do not come from BuildKit; it is never nil.
 func (b *Builder) progress() io.Writer {
 	if b.Progress == nil {
 		return io.Discard
@@ -108,13 +105,12 @@ func (b *Builder) progress() io.Writer {
 	return &lockedWriter{mu: &b.showing, w: b.Progress}
 }
 
-// sayf writes one line of progress. What becomes of it is of no consequence for
-// the build.
+// sayf writes one line of progress. Errors are ignored, since they do not matter to the build.
 func (b *Builder) sayf(format string, args ...any) {
 	fmt.Fprintf(b.progress(), format+"\n", args...)
 }
 
-// lastLines returns the last n lines of s: where a program says why it ended.
+// lastLines returns the last n lines of s, where a program says why it ended.
 func lastLines(s string, n int) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")

@@ -9,26 +9,26 @@ import (
 	bk "github.com/moby/buildkit/client"
 )
 
-// dropTransfer takes away what the transfer of this source left in the engine's build cache: what was sent, and
-// the copies of it. Nothing would use it again: under another key every byte is another, and an equal tree is found by
-// its tag. But an engine of this age never cleans its cache, so every snapshot would stay on disk for ever.
+// dropTransfer removes what the transfer of this source left in the engine's build cache: what was sent, and the copies of
+// it. Nothing would use it again: under another key every byte differs, and an equal tree is found by its tag. But an engine
+// this old never cleans its cache, so every snapshot would stay on disk forever.
 func (b *Builder) dropTransfer(ctx context.Context, source string) error {
 	client, err := b.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	// The source's name is in the mark of its copies too. All means those that an image
-	// shares as well. The image keeps its layers.
+	// The mark of the source's copies contains its name too. All includes records that an image shares. The image keeps its
+	// layers.
 	return b.pruneCache(ctx, client, source, true)
 }
 
-// dropLeftovers takes away what the agent's own images that are gone, and workspaces that are not in live,
-// left in the engine's build cache. What the user's builds have there is not touched: records are selected by
-// the names that only this package gives (sourcePrefix, copyMark, stepMark). live has the names of sources.
+// dropLeftovers removes from the engine's build cache what is left of the agent's own images that are gone, and of
+// workspaces that are not in live, which holds the names of sources. It does not touch records of the user's builds: it
+// selects records by names that only this package gives (sourcePrefix, copyMark, stepMark).
 //
-// A workspace whose first snapshot is being taken at this moment has no
-// snapshot yet, but its source is in use, and what is in use stays.
+// A workspace whose first snapshot is being taken right now has no snapshot yet, but its source is in use, and what is in
+// use stays.
 func (b *Builder) dropLeftovers(ctx context.Context, live map[string]bool) error {
 	client, err := b.dial(ctx)
 	if err != nil {
@@ -44,26 +44,26 @@ func (b *Builder) dropLeftovers(ctx context.Context, live map[string]bool) error
 		if !ok || !strings.HasPrefix(source, sourcePrefix) || live[source] {
 			continue
 		}
-		// The source's name is in the mark of its copies too.
+		// The mark of the source's copies contains its name too.
 		if err := b.pruneCache(ctx, client, source, true); err != nil {
 			return err
 		}
 	}
-	// Without All the steps of the images that are there stay.
+	// Without All, the steps of existing images stay.
 	return b.pruneCache(ctx, client, stepMark, false)
 }
 
-// mostPruned is how many records one request prunes: their IDs stand in its address.
+// mostPruned bounds how many records one request prunes, since its address contains their IDs.
 const mostPruned = 100
 
-// pruneCache removes the records of the engine's build cache whose description has word in it and that nothing
-// uses now. Without all what an image shares is left.
+// pruneCache removes the records of the engine's build cache whose description contains word and which nothing uses now. Unless
+// all is set, it leaves what an image shares.
 //
-// It asks for them first, because the engine knows descriptions when it lists but only IDs when it prunes: a
-// filter on anything else is accepted there and matches nothing.
+// It lists the records first, because the engine knows descriptions when it lists but only IDs when it prunes: there it accepts a
+// filter on anything else, which matches nothing.
 //
-// BuildKit's own call is not used: where an engine before 23 loses who called it, as when we are killed, it waits
-// for ever with the lock of its cache held, and nobody builds on it again. The engine's call reads all by itself.
+// BuildKit's own call is not used. If an engine before 23 loses its caller, as when the agent is killed, that call waits forever
+// while it holds the lock of the cache, and nothing builds on that engine again. The engine's call reads everything by itself.
 func (b *Builder) pruneCache(ctx context.Context, client *bk.Client, word string, all bool) error {
 	usage, err := client.DiskUsage(ctx, bk.WithFilter([]string{"description~=" + word}))
 	if err != nil {
@@ -81,12 +81,12 @@ func (b *Builder) pruneCache(ctx context.Context, client *bk.Client, word string
 	return nil
 }
 
-// Marks are the labels of all images that this package makes.
+// Marks returns the labels of all images that this package makes.
 func Marks() []string {
 	return []string{labelSnapshot, labelDependencies, labelEquipment, labelCompiled, labelProgram, labelImage}
 }
 
-// Forget takes away what the agent's own images and workspaces, which are gone, left in the engine's build cache.
+// Forget removes from the engine's build cache what the agent's own images and workspaces, which are gone, left there.
 func (b *Builder) Forget(ctx context.Context) error {
 	if err := b.dropLeftovers(ctx, nil); err != nil {
 		return err

@@ -18,22 +18,22 @@ import (
 	"agent/images/dependencies"
 )
 
-// labelCompiled is the digest of what was compiled for an image, and for which. A snapshot on it has it too.
+// labelCompiled is the digest of what was compiled for an image, and for which image. A snapshot on that image has the label too.
 const labelCompiled = "agent.compiled"
 
-// The scripts that compile, and that look for what is written in C among it.
+// The script that compiles, and the one that finds what is written in C among the imports.
 const (
 	compileStep = "steps/compile.sh"
 	findCStep   = "steps/find_c.sh"
 )
 
-// cCompiler are the packages of Debian that compile what is.
+// cCompiler are the packages of Debian that compile C.
 var cCompiler = []string{"gcc", "libc6-dev"}
 
-// compiled returns the image of on, in which d is installed, with what the workspace imports of other modules of Go compiled, found
-// or built: on itself where there is nothing to compile, and where that fails, since boxes can do it themselves. Where Debian's archive does
-// not give a compiler of C it does without, for an hour. Installed stays as it is: no verdict hangs on it. The error is that of a ctx that
-// ended, or of the engine.
+// compiled returns the image that adds to on, in which d is installed, the compiled packages that the workspace imports from
+// other Go modules. It finds or builds that image. If there is nothing to compile, or compiling fails, it returns on itself,
+// since boxes can compile too. If Debian's archive gives no C compiler, it goes without one for an hour. Installed stays as
+// it is: no verdict depends on this image. The error is that of a ctx that ended, or of the engine.
 func (b *Builder) compiled(ctx context.Context, on Image, d dependencies.Set) (Image, error) {
 	if len(d.Imports()) == 0 {
 		return on, nil
@@ -56,8 +56,8 @@ func (b *Builder) compiled(ctx context.Context, on Image, d dependencies.Set) (I
 	return b.compiledAs(ctx, img, digest, on, d, false)
 }
 
-// compiledAs finds or builds the image img with that digest, for what is written in C too, or as if there were no compiler for it; on where
-// it cannot be built.
+// compiledAs finds or builds the image img with that digest, including packages written in C if cgo, or else as if there
+// were no C compiler. It returns on if the image cannot be built.
 func (b *Builder) compiledAs(ctx context.Context, img Image, digest string, on Image, d dependencies.Set, cgo bool) (Image, error) {
 	if ok, err := b.findLabelled(ctx, &img, labelCompiled, digest); ok || err != nil {
 		return img, err
@@ -105,8 +105,8 @@ func (b *Builder) compiledAs(ctx context.Context, img Image, digest string, on I
 	return img, err
 }
 
-// compileOn compiles in an image with dependencies what is imported below the roots in media. Where some of it is written in C, that image
-// gets a compiler for it first if cgo, and the boxes on it too; out is the way to Debian's archive.
+// compileOn compiles what is imported below the roots in media, in an image with dependencies. If some of it is written in C
+// and cgo is set, the image first gets a C compiler, and so do the boxes on it. out is the way to Debian's archive.
 func compileOn(ctx context.Context, c gateway.Client, root, media llb.State, roots []string, cgo bool, out llb.RunOption) (llb.State, error) {
 	const title = "[dependencies] "
 	find, err1 := specs.ReadFile(findCStep)
@@ -118,7 +118,7 @@ func compileOn(ctx context.Context, c gateway.Client, root, media llb.State, roo
 	asRoot := []llb.RunOption{llb.AddEnv("PATH", buildPath), llb.User("0:0")}
 	alone := append(slices.Clone(asRoot), llb.Network(llb.NetModeNone))
 	asInstaller := []llb.RunOption{llb.AddEnv("PATH", "/usr/local/bin:/usr/bin:/bin"), llb.AddMount("/media", media, llb.Readonly), llb.User(installer), llb.Network(llb.NetModeNone)}
-	// No script of a package that was installed has come to the place: the boxes of gates believe what lies there.
+	// No script of an installed package has reached this place: the boxes of gates trust what is there.
 	root = step(root, title+"make a place for what is compiled", stepMark, "mkdir /usr/lib/agent-go && chown "+installer+" /usr/lib/agent-go\n", nil, alone...).Root()
 	root = step(root, title+"look for what is written in C", stepMark, string(find), roots, asInstaller...).Root()
 	found, err := readBuilt(ctx, c, root, "usr/lib/agent-go/found")
@@ -132,7 +132,7 @@ func compileOn(ctx context.Context, c gateway.Client, root, media llb.State, roo
 	return step(root, title+"compile what is imported", stepMark, string(compile), roots, asInstaller...).Root(), nil
 }
 
-// planCompiled is what is known of the image before it is built, for what is written in C too or not, and its digest.
+// planCompiled returns what is known of the image before it is built, with packages written in C if cgo, and its digest.
 func planCompiled(on Image, d dependencies.Set, cgo bool) (img Image, digest string, err error) {
 	parts := []any{on.ID, treeOf(compileFiles(d)).Digest(), cCompiler, cgo}
 	for _, name := range []string{findCStep, compileStep} {
@@ -148,7 +148,7 @@ func planCompiled(on Image, d dependencies.Set, cgo bool) (img Image, digest str
 	return img, digest, err
 }
 
-// hasCompiled reports whether compiled would find what it is to compile, or has nothing to.
+// hasCompiled reports whether compiled would find its image, or has nothing to compile.
 func (b *Builder) hasCompiled(ctx context.Context, on Image, d dependencies.Set) (bool, error) {
 	if len(d.Imports()) == 0 {
 		return true, nil
@@ -165,7 +165,7 @@ func (b *Builder) hasCompiled(ctx context.Context, on Image, d dependencies.Set)
 	return false, nil
 }
 
-// compileFiles are what the compiling step is given: the manifests of all modules, and by module what it imports.
+// compileFiles returns the input of the compiling step: the manifests of all modules, and for each module its imports.
 func compileFiles(d dependencies.Set) map[string][]byte {
 	files := map[string][]byte{}
 	for name, content := range d.Files() {

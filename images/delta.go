@@ -7,8 +7,8 @@ import (
 	"path"
 )
 
-// What a Delta may hold. It is sent to every box anew, some ten of them for a patch: as much as this takes none of
-// them longer than a few hundredths of a second, and what the host holds of it in memory stays small.
+// Bounds of a Delta. It is sent to every box anew, some ten of them for a patch: within these bounds that takes each box no
+// more than a few hundredths of a second, and the host holds little of it in memory.
 const (
 	maxDeltaFiles = 256
 	maxDeltaBytes = 8 << 20 // of content, before and after
@@ -17,17 +17,17 @@ const (
 // everyone may read all files of a snapshot.
 const everyone fs.FileMode = 0o444
 
-// A Delta makes one tree of another: first goes what is deleted, with the directories that this leaves empty, then
-// comes what is written, with the directories that it needs. Both are regular files, sorted by path.
+// A Delta turns one tree into another. First the deleted files go, with the directories that this leaves empty; then the
+// written files come, with the directories that they need. Both lists contain regular files, sorted by path.
 type Delta struct {
 	Delete []string
-	// With the modes that they have in a snapshot.
+	// Write has the modes that the files have in a snapshot.
 	Write []File
 }
 
-// Near finds the snapshot of tree in a workspace, or that of an earlier tree and what makes tree of it, where that can be said by a
-// Delta of at most 256 files and 8 MiB. It builds nothing: the error wraps ErrAbsent where Snapshot must.
-// earlier is asked only when there is none of tree itself, and may return nil.
+// Near finds the snapshot of tree in a workspace, or the snapshot of an earlier tree and the Delta that turns it into tree,
+// if at most 256 files and 8 MiB suffice. It builds nothing: the error wraps ErrAbsent if Snapshot must build. Near calls
+// earlier only if tree itself has no snapshot; earlier may return nil.
 func (b *Builder) Near(ctx context.Context, toolchain Image, tree Tree, workspace string, earlier func() Tree) (Image, Delta, error) {
 	img, err := b.findSnapshot(ctx, toolchain, tree, workspace)
 	if !errors.Is(err, ErrAbsent) {
@@ -37,7 +37,7 @@ func (b *Builder) Near(ctx context.Context, toolchain Image, tree Tree, workspac
 	if was == nil {
 		return Image{}, Delta{}, err
 	}
-	// With the links: where one comes or goes with what the workspace has there, the image is another.
+	// The links count: if one comes or goes with what the workspace has there, the image differs.
 	d, ok := difference(withLinks(was, toolchain.links).Files(), withLinks(tree, toolchain.links).Files())
 	if !ok {
 		return Image{}, Delta{}, err
@@ -46,8 +46,8 @@ func (b *Builder) Near(ctx context.Context, toolchain Image, tree Tree, workspac
 	return img, d, err
 }
 
-// difference returns what makes now of old. ok is false when that is too much, or more than files: a link, a directory
-// that is empty on one side only, another kind of entry under the same path.
+// difference returns the Delta from old to now. ok is false if that is too much, or involves more than files: a link, a
+// directory that is empty on one side only, or another kind of entry under the same path.
 func difference(old, now []File) (d Delta, ok bool) {
 	filledOld, filledNow := filled(old), filled(now)
 	bytes := int64(0)
@@ -66,7 +66,7 @@ func difference(old, now []File) (d Delta, ok bool) {
 		case before && after && was.Mode.Type() != is.Mode.Type():
 			return Delta{}, false
 		case was.Mode.IsDir() || is.Mode.IsDir():
-			// Those that hold something come and go with it.
+			// Directories that contain something come and go with it.
 			hollow, bare := before && !filledOld[was.Path], after && !filledNow[is.Path]
 			if bare && !hollow || hollow && !after {
 				return Delta{}, false
@@ -90,7 +90,7 @@ func difference(old, now []File) (d Delta, ok bool) {
 	return d, true
 }
 
-// filled returns the directories that hold something.
+// filled returns the directories that contain something.
 func filled(files []File) map[string]bool {
 	dirs := map[string]bool{}
 	for _, f := range files {

@@ -1,5 +1,5 @@
-// Package images makes and finds the images that boxes are started from, through the BuildKit inside the
-// engine. It is the only package that imports BuildKit's client.
+// Package images makes and finds the images from which boxes start, through the BuildKit inside the engine. It is the only
+// package that imports BuildKit's client.
 //
 // # What it makes
 //
@@ -7,15 +7,16 @@
 //	agent-toolchain:<spec>  the gates' tools and the guest     toolchain.toml, toolchain/
 //	agent-postgres:<spec>   the database of the record         postgres.toml, postgres/
 //	agent-deps:<digest>     the toolchain with what a workspace depends on at /deps
+//	agent-compiled:<digest> that image with the packages compiled that its Go modules import
+//	agent-equip:<digest>    one of these with programs of the user's choice
 //	agent-snapshot:<key>    one of these with one workspace at /snapshot
 //	agent-runtime:<spec>    git and certificates, for the agent     runtime.toml
 //	agent:<source>          the runtime with the agent, built from its own source
 //
-// A tag is made from the digest of all that decides the content, so that a
-// changed specification, another guest, or another tree is another tag, and finding is one inspect. The base
-// is what the engine has, else debian:trixie-slim of a registry, else made from Debian's packages by
-// mmdebstrap. Packages are pinned as far as Debian's archive keeps old versions (see toolchain.toml); what was really
-// installed is asked of the tools themselves and kept in labels:
+// A tag is made from the digest of everything that decides the content. So a changed specification, another guest or another
+// tree has another tag, and finding an image takes one inspect. The base is what the engine has, else debian:trixie-slim
+// from a registry, else made from Debian's packages by mmdebstrap. Packages are pinned as far as Debian's archive keeps old
+// versions (see toolchain.toml). The tools themselves are asked what was really installed, and labels keep the answers:
 //
 //	agent.image, agent.spec         which image, and the digest of its specification
 //	agent.tool.<tool>               its version
@@ -36,86 +37,85 @@
 //	/snapshot        empty here, the workspace in a snapshot, sealed
 //	/work            empty; a box mounts a tmpfs there, and works in it
 //
-// A box has one of the users 20000 to 20999, each with a name and /tmp for a home. The images' own user, 10001:10001,
-// installs and owns /deps, and no box has it. No file has a setuid or setgid bit, no package list is left, and
-// the environment is PATH alone. There is no entry point: whoever starts a box says what runs.
-// The facts of the Postgres image stand at the top of postgres/entrypoint.sh.
+// A box has one of the users 20000 to 20999, each with a name and with /tmp as home. The images' own user, 10001:10001,
+// installs and owns /deps; no box has it. No file has a setuid or setgid bit, no package list is left, and the environment
+// is PATH alone. There is no entry point: the caller that starts a box says what runs. The head of postgres/entrypoint.sh
+// describes the Postgres image.
 //
 // # Dependencies
 //
-// Install makes the image of what a workspace depends on. It is named by the digest of the toolchain, the registries and
-// what package dependencies keeps of the workspace's files: names, versions and digests of packages. Addresses in lock files
-// become addresses in the user's registry; what has no place there is noted and not installed. Packages run no code of
-// their own. A package manager that refuses is started again as the project does it, as far as a Set allows; what it took is the
-// image's Report. Which step cannot be installed, and by whose fault, an InstallError says; what goes on without it is the caller's
-// choice. A box finds them so:
+// Install makes the image of what a workspace depends on. The image is named by the digest of the toolchain, the registries
+// and what package dependencies keeps of the workspace's files: names, versions and digests of packages. Addresses in lock
+// files become addresses in the user's registry; what has no place there is noted and not installed. Packages run no code of
+// their own. A package manager that refuses is started again as the project does it, as far as a Set allows; the image's
+// Report says what that took. An InstallError says which step cannot be installed, and whose fault that is; the caller
+// decides what goes on without it. A box finds the dependencies here:
 //
-//	/deps/node/<directory>/node_modules   by a link in /work/<directory>, which Snapshot lays beside the files
+//	/deps/node/<directory>/node_modules   by a link in /work/<directory>, which Snapshot lays next to the files
 //	/deps/python                          at the end of every interpreter's path, after the gates' own
 //	/deps/go                              the cache of modules, which /usr/lib/agent/go/run sets
 //
-// Packages of one workspace of npm, yarn or pnpm are links to /work, so that the patched code is what is imported: made
-// by the installer or, where there is nothing to install, laid by Snapshot as node_modules/<name> where each kind has them. The
-// names are those of the state that is installed, and never lead out of the workspace.
+// Packages of one workspace of npm, yarn or pnpm are links to /work, so that the patched code is imported. The installer
+// makes them or, if there is nothing to install, Snapshot lays them as node_modules/<name> where each kind has them. The
+// names are those of the installed state, and never lead out of the workspace.
 //
 // # Go in a box
 //
-// A gate runs `/usr/lib/agent/go/run go vet -json ./...` and, in the place of go, staticcheck. The program sets all of
-// Go's environment (steps/go_run.sh) and gives the box a cache of links to that of the image, some 5,000 in
-// /tmp, where 64 MiB are then nearly free: a small module is built, vetted and tested in under a second each, and in
-// 120 MB of memory. What the workspace brings is compiled there, so that a large one needs a larger /tmp. There is no
-// cgo but where it is needed (steps/find_c.sh), no race detector and no network: modules that are neither vendored nor installed (see Dependencies) are missing. Other build flags than
-// -json and -cover compile the standard library anew, which takes a minute.
+// A gate runs `/usr/lib/agent/go/run go vet -json ./...`, or staticcheck in place of go. The program sets all of Go's environment
+// (steps/go_run.sh) and gives the box a cache of links to the image's, some 5,000 in /tmp, whose 64 MiB then remain almost
+// free. So a small module is built, vetted and tested in under a second each, and in 120 MB of memory. What the workspace
+// brings is compiled in /tmp, so a large workspace needs a larger one. There is no cgo except where it is needed
+// (steps/find_c.sh), no race detector and no network: modules that are neither vendored nor installed (see Dependencies) are
+// missing. Build flags other than -json and -cover compile the standard library anew, which takes a minute.
 //
 // # Where tools come from
 //
 // Debian's packages come from the mirror that the base uses. The engine itself fetches the archives of npm, from the
-// registry of NPM_CONFIG_REGISTRY or ~/.npmrc, and refuses any whose SHA-256 is not the recipe's. The Go
-// tools come through GOPROXY, from the environment or go's own file, are held by the go.sum in the recipe, and trust the
-// machine's certificates (SSL_CERT_FILE). No password is read or sent, so these settings decide nothing but the way.
+// registry of NPM_CONFIG_REGISTRY or ~/.npmrc, and refuses any whose SHA-256 is not the recipe's. The Go tools come through
+// GOPROXY, from the environment or go's own file; the go.sum in the recipe pins them, and the machine's certificates
+// (SSL_CERT_FILE) are trusted. No password is read or sent, so these settings only decide the route.
 //
 // # Snapshots
 //
-// A snapshot's content is that of its Tree and of nothing else: no frontend is
-// resolved, and a Dockerfile or .dockerignore in the workspace is a file like any other. Directories are 0755, and
-// files keep their permission bits with read for all added. It lies there in packs that only a key opens, which is a
-// label of the image and which the guest gets over its stream: a program under test that could read the state before
-// the patch could answer with the old code. See package sealed.
+// The content of a snapshot is that of its Tree and nothing else: no frontend is resolved, and a Dockerfile or .dockerignore
+// in the workspace is a file like any other. Directories are 0755, and files keep their permission bits, with read added for
+// all. The content is in packs that only a key opens. The key is a label of the image, and the guest gets it over its
+// stream: a program under test that could read the state before the patch could answer with the old code. See package
+// sealed.
 //
 // # Near snapshots
 //
-// A snapshot costs what copying all of a workspace costs, whatever has changed. So a state that differs from a frozen
-// one by at most 256 files and 8 MiB of content needs none: Near finds the earlier snapshot, by its tag, and says what
-// makes the present tree of it. The caller has every box apply that before anything else. Only regular files are in it,
-// with the directories that come and go with them: where a link, an empty directory, what is installed or the
-// toolchain is another, the answer is a snapshot of its own. /snapshot then holds the earlier state, sealed.
+// A snapshot costs as much as copying the whole workspace, whatever has changed. So a state that differs from a frozen one
+// by at most 256 files and 8 MiB of content needs none: Near finds the earlier snapshot, by its tag, and the Delta that
+// turns it into the present tree. The caller has every box apply that before anything else. A Delta contains only regular
+// files, with the directories that come and go with them: if a link, an empty directory, what is installed or the toolchain
+// differs, a snapshot of its own is needed. /snapshot then holds the earlier state, sealed.
 //
 // # The agent itself
 //
-// Agent compiles the agent in the toolchain, with its modules installed and without a network, and puts the one file
-// that comes of it on the runtime. Place, flags and compiler are fixed, so that one source on one toolchain is one
-// program, byte for byte; its digest is a label. Compiling runs nothing of the source. The caller names the tag, and
-// which of them are current, package selfbuild decides.
+// Agent compiles the agent in the toolchain, with its modules installed and without a network, and puts the one resulting
+// file on the runtime. Path, flags and compiler are fixed, so that one source on one toolchain gives one program, byte for
+// byte; the program's digest is a label. Compiling runs nothing of the source. The caller names the tag, and package
+// selfbuild decides which tags are current.
 //
 // # What it leaves behind
 //
-// Two snapshots of each workspace, and no copy of a workspace in the engine's build cache. Builder.Prune takes the
-// rest. A tag appears when the image is whole: an interrupted build leaves none.
+// Two snapshots of each workspace stay, and no copy of a workspace in the engine's build cache. Builder.Prune removes the
+// rest. A tag appears when the image is complete: an interrupted build leaves none.
 //
 // # Old engines
 //
-// Docker 20.10 is the oldest engine that is served, and its BuildKit decides how things are done: it has no
-// merge and no diff of layers, so that every snapshot copies the whole tree; it ignores an image's configuration as
-// an attribute of the exporter; it gives the reason of a failure as text only; it waits for ever on a local
-// source that breaks off, unless the build is ended; and it never cleans its cache.
+// Docker 20.10 is the oldest supported engine, and its BuildKit decides how things are done. It has no merge and no diff of
+// layers, so every snapshot copies the whole tree. It ignores an image's configuration as an attribute of the exporter. It
+// gives the reason of a failure as text only. It waits forever for a local source that breaks off, unless the build is
+// ended. And it never cleans its cache.
 //
 // # Set-up
 //
-// engine.sh, which make setup calls before this package can do anything,
-// installs and starts an engine on a Debian that has none.
+// engine.sh, which make setup calls before this package can do anything, installs and starts an engine on a Debian without one.
 //
 // # Concurrency
 //
-// A Builder is safe for concurrent use. Processes of one user that want to build take turns, by a lock file in
-// the user's cache directory, and the later ones find what the first has built.
+// A Builder is safe for concurrent use. Processes of one user that want to build take turns, by a lock file in the user's
+// cache directory, and later ones find what the first has built.
 package images

@@ -17,11 +17,11 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// The labels of the images. Those of a snapshot are in snapshot.go.
+// These are the labels of the images. Those of a snapshot are in snapshot.go.
 const (
-	labelImage   = "agent.image"    // toolchain, postgres or base
+	labelImage   = "agent.image"    // toolchain, postgres, runtime or base
 	labelSpec    = "agent.spec"     // digest of the specification
-	labelTool    = "agent.tool."    // + tool: its version, as it tells it
+	labelTool    = "agent.tool."    // + tool: its version, as the tool reports it
 	labelPackage = "agent.package." // + Debian package: its version
 	labelMoved   = "agent.moved"    // packages whose pinned version the archive no longer had
 )
@@ -32,8 +32,8 @@ const (
 	versionsStep = "steps/versions.sh"
 )
 
-// find returns the image of r if the engine has it. The label is compared as well as the tag, which has only
-// the first 12 digits of the digest, and which anybody may set.
+// find returns the image of r if the engine has it. It compares the label as well as the tag: the tag has only the first 12
+// digits of the digest, and anybody may set it.
 func (b *Builder) find(ctx context.Context, r *recipe) (Image, error) {
 	id, labels, err := b.engine.ImageLabels(ctx, r.ref())
 	if err != nil {
@@ -45,7 +45,7 @@ func (b *Builder) find(ctx context.Context, r *recipe) (Image, error) {
 	return Image{ID: id, Ref: r.ref(), Versions: versions(labels)}, nil
 }
 
-// versions picks the tools' versions out of an image's labels.
+// versions extracts the tools' versions from an image's labels.
 func versions(labels map[string]string) map[string]string {
 	v := make(map[string]string)
 	for key, value := range labels {
@@ -56,9 +56,9 @@ func versions(labels map[string]string) map[string]string {
 	return v
 }
 
-// ensure finds the image or builds it. Processes that want the same wait for
-// each other, and the later ones find it: hence the second look, under the lock. The toolchain takes some two
-// minutes and 1 GB from nothing, and one or two seconds when only the guest has changed.
+// ensure finds the image or builds it. Processes that want the same image wait for each other, and later ones find it, hence
+// the second look under the lock. From nothing, the toolchain takes some two minutes and 1 GB; if only the guest has
+// changed, one or two seconds.
 func (b *Builder) ensure(ctx context.Context, r *recipe) (Image, error) {
 	img, err := b.find(ctx, r)
 	if !errors.Is(err, ErrAbsent) {
@@ -96,14 +96,14 @@ func (b *Builder) ensure(ctx context.Context, r *recipe) (Image, error) {
 	if err := b.solve(ctx, r.ref(), mounts, plan); err != nil {
 		return Image{}, from.Explain(err)
 	}
-	// The step that noticed says so too, but not when the engine had it in its cache.
+	// The step that noticed this says so too, but not if the engine had it in its cache.
 	if moved != "" {
 		b.sayf("%s image: the archive no longer has %s; it holds what has replaced them", r.name, moved)
 	}
 	return b.find(ctx, r)
 }
 
-// certificates are those of the machine, as the steps that have a network mount them.
+// certificates returns the machine's certificates, in the form in which steps with a network mount them.
 func certificates(from registries.Set) memTree {
 	if from.CA == nil {
 		return nil
@@ -111,8 +111,8 @@ func certificates(from registries.Set) memTree {
 	return treeOf(map[string][]byte{"ca.crt": from.CA})
 }
 
-// outside is the network of steps that need one: the host's, as the engine's bridge may be missing. Where containers have
-// users of their own nobody may share it with them, and the bridge is all there is.
+// outside returns the network of steps that need one: the host's, since the engine's bridge may be missing. If containers
+// have user namespaces of their own, none may share the host's network, and only the bridge is left.
 func (b *Builder) outside(ctx context.Context) (llb.RunOption, error) {
 	own, err := b.engine.UserNamespaces(ctx)
 	if own {
@@ -135,7 +135,7 @@ func (r *recipe) plan(ctx context.Context, c gateway.Client, from registries.Set
 		llb.WithCustomName(r.stepName("take "+r.base.ref())))
 	root = root.AddEnv("PATH", buildPath)
 	args := append([]string{r.Prepare, strings.Join(r.Suites, " ")}, r.packageArgs()...)
-	// Nothing here runs code of a workspace. Only this step and the fetching of Go's modules have any network.
+	// Nothing here runs code of a workspace. Only this step and the one that fetches Go's modules have a network.
 	root = step(root, r.stepName("install "+strings.Join(r.packageArgs(), " ")), stepMark, string(install), args, out).Root()
 	if root, err = r.addTools(c, root, from, out); err != nil {
 		return none(err)
@@ -156,16 +156,16 @@ func (r *recipe) plan(ctx context.Context, c gateway.Client, from registries.Set
 	}, nil
 }
 
-// buildPath is the PATH of the build steps: llb.Image alone does not bring the image's configuration along. It
-// has more than that of a container, because dpkg and its kind are in the directories of root's programs.
+// buildPath is the PATH of the build steps, since llb.Image alone does not bring the image's configuration. It has more
+// directories than that of a container, because dpkg and similar programs are in those of root.
 const buildPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// stepMark is the word by which the steps of the agent's own images are found in the engine's cache.
+// stepMark is the word that identifies steps of the agent's own images in the engine's cache.
 const stepMark = "agent-build-step"
 
-// step runs a script on root. It is a file in the step, for short error texts, and called mark, since
-// the engine's cache describes a step by its arguments: so its records can be told from those of the user's own
-// builds. /mnt and /media are in every Debian; a mount point that is not would stay in the image.
+// step runs a script on root. The script is a file in the step, which keeps error texts short. The file is called mark,
+// since the engine's cache describes a step by its arguments: this distinguishes its records from those of the user's
+// builds. /mnt and /media exist in every Debian; any other mount point would stay in the image.
 func step(root llb.State, title, mark, script string, args []string, opts ...llb.RunOption) llb.ExecState {
 	file := llb.Scratch().File(llb.Mkfile("/"+mark, 0o444, []byte(script)), llb.WithCustomName(title+": script"))
 	opts = append(opts, llb.Args(append([]string{"/bin/sh", "-eu", "/mnt/" + mark}, args...)),
@@ -173,24 +173,23 @@ func step(root llb.State, title, mark, script string, args []string, opts ...llb
 	return root.Run(opts...)
 }
 
-// copyIn copies the local source of that name to the directory dest, which exists and keeps its own
-// owner and mode. It is a command of the image's own cp, and not LLB's file operation, for the sake of the mark.
+// copyIn copies the local source of that name to the directory dest, which exists and keeps its own owner and mode. It runs
+// the image's own cp instead of LLB's file operation, because of the mark.
 func copyIn(root llb.State, source, dest, mark, title string) llb.State {
-	// BuildKit keeps one copy of what a source sent under a name and a hint, until it is pruned: only differences travel.
+	// BuildKit keeps one copy of what a source sent under a name and a hint, until it is pruned: only differences are transferred.
 	src := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName(title+": transfer"))
-	// The script stands in the arguments: a file for it would leave a record in the engine's cache that no name finds.
+	// The script is in the arguments: a file for it would leave a record in the engine's cache that no name finds.
 	script := `cp -a /media/. "$1/"; chown 0:0 "$1"; chmod 0755 "$1"`
 	return root.Run(llb.Args([]string{"/bin/sh", "-eu", "-c", script, mark, dest}), llb.WithCustomName(title),
 		llb.AddEnv("PATH", buildPath), llb.AddMount("/media", src, llb.Readonly), llb.Network(llb.NetModeNone)).Root()
 }
 
-// askVersions runs the tools of the image that is being built and returns what
-// they say as labels, together with those that name the image.
+// askVersions runs the tools of the image that is being built and returns their answers as labels, together with those that
+// name the image.
 //
-// A version is taken from the tool's own mouth, since it goes into the record of
-// every verdict; that of its package says which build of it this is. The step
-// writes to a mount of its own, which the build function reads back before the image is exported: labels
-// belong to the configuration, and that is fixed by then.
+// A version is what the tool itself says, since it goes into the record of every verdict; the version of its package says
+// which build it is. The step writes to a mount of its own, which the build function reads before the image is exported:
+// labels belong to the configuration, which is fixed by then.
 func (r *recipe) askVersions(ctx context.Context, c gateway.Client, root llb.State) (map[string]string, error) {
 	ask, err := specs.ReadFile(versionsStep)
 	if err != nil {
@@ -220,12 +219,12 @@ func (r *recipe) askVersions(ctx context.Context, c gateway.Client, root llb.Sta
 	return labels, nil
 }
 
-// versionNumber finds the version in what a tool says of itself.
+// versionNumber matches the version in what a tool says about itself.
 var versionNumber = lazyregexp.New(`\d+(\.\d+)+[^\s,;()]*`)
 
-// versionLabels turns what versions.sh wrote into labels. Every tool of the recipe must be there: an image
-// with a tool that does not start is no image. A package that is not of its
-// pinned version is no fault, and noted under labelMoved with the version that was wanted.
+// versionLabels turns the output of versions.sh into labels. It must contain every tool of the recipe: an image with a tool
+// that does not start is unusable. A package at another version than the pinned one is not an error; labelMoved notes the
+// version that was wanted.
 func (r *recipe) versionLabels(text string) (map[string]string, error) {
 	labels := make(map[string]string)
 	var moved []string

@@ -16,24 +16,24 @@ import (
 	"github.com/tonistiigi/fsutil"
 )
 
-// Equipment is what a workbench has besides the tools: programs of the user's choice.
+// Equipment is what a workbench has in addition to the tools: programs of the user's choice.
 type Equipment struct {
-	// NPM are packages of npm, NAME@VERSION, whose programs are linked to; Debian are those of Debian.
+	// NPM lists npm packages as NAME@VERSION, whose programs get links; Debian lists Debian packages.
 	NPM, Debian []string
-	// Bin links more names to files below node_modules, in which ARCH stands for x64 or arm64.
+	// Bin maps further link names to files below node_modules, in which ARCH stands for x64 or arm64.
 	Bin map[string]string
 }
 
 // Empty reports whether there is nothing to install.
 func (q Equipment) Empty() bool { return len(q.NPM)+len(q.Debian) == 0 }
 
-// labelEquipment is the digest of what an image was equipped with, and on what. A snapshot on it has it too.
+// labelEquipment is the digest of an image's equipment, and of what it is based on. A snapshot on that image has the label too.
 const labelEquipment = "agent.equipment"
 
 // equipStep is the script that installs.
 const equipStep = "steps/equip.sh"
 
-// linkScript links to the programs of packages, and to what is named besides: as root, without a network.
+// linkScript links to the programs of packages, and to the files named in addition: as root, without a network.
 const linkScript = `case $(uname -m) in x86_64) arch=x64 ;; aarch64) arch=arm64 ;; *) arch=$(uname -m) ;; esac
 modules=/opt/agent/node_modules
 for program in "$modules"/.bin/*; do
@@ -50,7 +50,7 @@ chown -R 0:0 /opt/agent
 find /opt/agent -type f -perm /6000 -exec chmod a-s {} +
 `
 
-// Equip returns the image of on with this equipment, found or built: on itself for none. What is installed comes with a
+// Equip returns the image that adds this equipment to on, found or built, or on itself if there is none. Installing uses a
 // network, and nothing of a workspace takes part.
 func (b *Builder) Equip(ctx context.Context, on Image, q Equipment) (Image, error) {
 	if q.Empty() {
@@ -108,7 +108,7 @@ func equipDigest(on Image, q Equipment, registry string) (string, error) {
 	return hash(key), err
 }
 
-// findLabelled completes img if the engine has it, made of what the digest under a label says.
+// findLabelled completes img if the engine has it, built from what the digest under a label stands for.
 func (b *Builder) findLabelled(ctx context.Context, img *Image, label, digest string) (bool, error) {
 	id, labels, err := b.engine.ImageLabels(ctx, img.Ref)
 	if err != nil {
@@ -121,7 +121,7 @@ func (b *Builder) findLabelled(ctx context.Context, img *Image, label, digest st
 	return true, nil
 }
 
-// equipPlan lays out the image.
+// equipPlan lays out the image with the equipment.
 func (b *Builder) equipPlan(ctx context.Context, on Image, q Equipment, registry string, labels map[string]string) (plan, error) {
 	install, err := specs.ReadFile(equipStep)
 	if err != nil {

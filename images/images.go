@@ -13,19 +13,19 @@ import (
 	"agent/images/registries"
 )
 
-// Engine is what this package needs of a container engine. *sandbox.Engine implements it.
+// Engine is what this package needs from a container engine. *sandbox.Engine implements it.
 type Engine interface {
-	// PruneBuildCache removes the records of the build cache whose IDs match a regular expression and that nothing uses;
-	// without all what an image shares is left.
+	// PruneBuildCache removes the records of the build cache whose IDs match a regular expression and which nothing uses.
+	// Unless all is set, it leaves what an image shares.
 	PruneBuildCache(ctx context.Context, ids string, all bool) error
 	// DialHijack opens BuildKit's streams, as the Docker client's method does.
 	DialHijack(ctx context.Context, url, proto string, meta map[string][]string) (net.Conn, error)
 	Images
-	// UserNamespaces reports whether containers have users of their own.
+	// UserNamespaces reports whether containers have user namespaces of their own.
 	UserNamespaces(ctx context.Context) (bool, error)
 }
 
-// Images are what is asked of an engine about images.
+// Images is what this package asks an engine about images.
 type Images interface {
 	// ImageLabels returns the ID and labels of ref; id is "" when there is no such image.
 	ImageLabels(ctx context.Context, ref string) (id string, labels map[string]string, err error)
@@ -35,7 +35,7 @@ type Images interface {
 	ImportImage(ctx context.Context, rootfs io.Reader, ref string, labels ...string) error
 	// PullImage fetches ref from its registry; the context bounds how long.
 	PullImage(ctx context.Context, ref string) error
-	// RemoveImage removes an image by ID or tag; one that is absent or in use is no error.
+	// RemoveImage removes an image by ID or tag; an image that is absent or in use is not an error.
 	RemoveImage(ctx context.Context, ref string) error
 }
 
@@ -50,15 +50,15 @@ type Builder struct {
 	engine  Engine
 	host    registries.Host // whose settings say where packages come from
 	showing sync.Mutex      // held while writing to Progress
-	quiet   time.Duration   // how long a build goes on unseen; see quietFor
-	idle    time.Duration   // how long one may do nothing, 0 for idleFor
+	quiet   time.Duration   // how long a build goes on without display; see quietFor
+	idle    time.Duration   // how long a build may do nothing, 0 for idleFor
 
 	failures failureLog // of Install
 }
 
 // New returns a Builder on engine.
 //
-// guest may be nil where no toolchain is asked for.
+// guest may be nil if no toolchain is requested.
 func New(engine Engine, guest []byte, progress io.Writer) *Builder {
 	return &Builder{Guest: guest, Progress: progress, engine: engine, host: registries.Host{Getenv: os.Getenv, ReadFile: os.ReadFile}, quiet: quietFor}
 }
@@ -73,21 +73,21 @@ type Image struct {
 	// Report is what the installer could not do at once; see dependencies.Set.Told.
 	Report string
 
-	// What every snapshot on this image links to, by path in the workspace.
+	// links are the links that every snapshot on this image has, by path in the workspace.
 	links map[string]string
 }
 
-// The names of the images that Ensure makes.
+// These are the names of the images that Ensure makes, besides Runtime.
 const (
 	Toolchain = "toolchain"
 	Postgres  = "postgres"
 )
 
-// Ensure returns the image of that name, building it, and what it stands on, when it is absent or
-// older than its specification. With nothing to do it costs one inspect.
+// Ensure returns the image of that name. It builds the image, and what that stands on, if it is absent or older than its
+// specification. With nothing to do it costs one inspect.
 //
-// When ctx ends the build ends at once and leaves no tag. The error of a broken step carries the end of what it
-// printed; where a program is missing on the host the error says which one to install.
+// When ctx ends, the build ends at once and leaves no tag. The error of a broken step carries the end of the step's output;
+// if a program is missing on the host, the error says which one to install.
 func (b *Builder) Ensure(ctx context.Context, name string) (Image, error) {
 	r, err := load(name, b.Guest)
 	if err != nil {
@@ -96,8 +96,7 @@ func (b *Builder) Ensure(ctx context.Context, name string) (Image, error) {
 	return b.ensure(ctx, r)
 }
 
-// Find returns the image of that name without building; the error wraps ErrAbsent when there is
-// none that matches the specification.
+// Find returns the image of that name without building. If none matches the specification, the error wraps ErrAbsent.
 func (b *Builder) Find(ctx context.Context, name string) (Image, error) {
 	r, err := load(name, b.Guest)
 	if err != nil {
@@ -124,25 +123,23 @@ type Tree interface {
 	Digest() string
 	// Files lists the entries sorted by path, parents before children.
 	Files() []File
-	// Open returns the content of a regular file; its reader gives an error
-	// when the bytes are not those of the Digest.
+	// Open returns the content of a regular file; its reader returns an error if the bytes do not match the Digest.
 	Open(path string) (io.ReadCloser, error)
 }
 
-// Snapshot returns an image of the toolchain, or of what Install made of it, with tree at /snapshot, owned by
-// root and read-only for others.
-// It is content-addressed: the same tree on the same toolchain is found, not built.
-// workspace is a label (the absolute path) by which older snapshots are pruned.
+// Snapshot returns an image of the toolchain, or of what Install made of it, with tree at /snapshot, owned by root and
+// read-only for others. It is content-addressed: the same tree on the same toolchain is found, not built. workspace is a
+// label (the absolute path) by which older snapshots are pruned.
 //
-// The error of a reader of tree, as when a file changed meanwhile, comes back wrapped, and nothing is tagged. When the
-// toolchain's tag no longer names the image that toolchain is, the error wraps ErrAbsent: call Ensure again.
+// If a reader of tree fails, as when a file changed meanwhile, its error is wrapped, and nothing is tagged. If the
+// toolchain's tag no longer names the image toolchain, the error wraps ErrAbsent: call Ensure again.
 func (b *Builder) Snapshot(ctx context.Context, toolchain Image, tree Tree, workspace string) (Image, error) {
 	return b.snapshot(ctx, toolchain, tree, workspace)
 }
 
-// Prune removes all but the newest keep snapshots of each workspace, dependencies that no snapshot stands on, and
-// toolchain and Postgres images that no specification names any more. It returns what it removed, as IDs. An
-// image that a container uses, or that has a second tag, stays. What these images and workspaces left in the
+// Prune removes all but the newest keep snapshots of each workspace, dependencies, compiled packages and equipment without a
+// snapshot on them, and toolchain and Postgres images that no specification names any more. It returns the IDs of what it
+// removed. An image that a container uses, or that has a second tag, stays. What these images and workspaces left in the
 // engine's build cache goes too.
 func (b *Builder) Prune(ctx context.Context, keep int) ([]string, error) {
 	return b.prune(ctx, keep)

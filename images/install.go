@@ -21,36 +21,34 @@ import (
 	"agent/images/registries"
 )
 
-// installer is the user who installs, the images' own: no box has it, so that what
-// is installed is nobody's who runs there.
+// installer is the user that installs, the images' own user. No box has it, so nothing that runs there owns what is
+// installed.
 const installer = "10001:10001"
 
-// How long an installation may take. A registry that does not answer is noticed in seconds; this is for one that sends
-// for ever.
+// Bounds for an installation. A registry that does not answer is noticed in seconds; these are for one that sends forever.
 const (
 	installTime = 15 * time.Minute // all of it
 	managerTime = 10 * time.Minute // one run of a package manager
-	shortTime   = time.Minute      // the same, within spareSlow of one that ran out of time
+	shortTime   = time.Minute      // the same, within spareSlow of a run that exceeded its time
 	spareSlow   = time.Hour
 )
 
-// errInstallTime is why an installation ends that goes on for too long.
+// errInstallTime is the cause when an installation takes too long.
 var errInstallTime = fmt.Errorf("nothing was installed within %s", installTime)
 
-// The labels of an image with dependencies. A snapshot has the first too.
+// The labels of an image with dependencies. A snapshot has the first one too.
 const (
 	labelDependencies = "agent.dependencies"        // digest of what they were installed from
 	labelReport       = "agent.dependencies.report" // what did not succeed at once; see dependencies.Set.Told
 )
 
-// installDigest identifies what is installed: from what, where from, by which tools.
+// installDigest identifies what is installed: from what, from where, by which tools.
 func installDigest(d dependencies.Set, toolchain Image, from registries.Set) (string, error) {
 	script, err := specs.ReadFile(dependenciesStep)
 	if err != nil {
 		return "", err
 	}
-	// The certificates are no part of it: they decide whether a registry is
-	// believed, not what a lock file names.
+	// The certificates are not part of it: they decide whether a registry is trusted, not what a lock file names.
 	names, _ := d.Debian()
 	if groups, _ := d.OnStandby(); len(names)+len(groups) > 0 {
 		more, err := specs.ReadFile(packagesStep)
@@ -66,10 +64,10 @@ func installDigest(d dependencies.Set, toolchain Image, from registries.Set) (st
 // dependenciesStep is the script that installs.
 const dependenciesStep = "steps/dependencies.sh"
 
-// Install returns the image of the toolchain with these dependencies below /deps, for Snapshot to stand
-// on: the toolchain itself for none. It is found by its digest, or built by one step with a network, in
-// which nothing of the workspace but names and versions takes part. What cannot be installed is an *InstallError; trouble
-// of the engine or of the machine is none. What the Go files of the workspace import is compiled there too; see Set.Importing.
+// Install returns the image of the toolchain with these dependencies below /deps, on which Snapshot builds; for none, it is the
+// toolchain itself. The image is found by its digest, or built in one step with a network, in which nothing of the workspace but
+// names and versions takes part. If something cannot be installed, the error is an *InstallError; trouble of the engine or of the
+// machine is not. Install also compiles there what the Go files of the workspace import; see Set.Importing.
 func (b *Builder) Install(ctx context.Context, toolchain Image, d dependencies.Set) (Image, error) {
 	img, err := b.installOnly(ctx, toolchain, d)
 	if err != nil {
@@ -78,7 +76,7 @@ func (b *Builder) Install(ctx context.Context, toolchain Image, d dependencies.S
 	return b.compiled(ctx, img, d)
 }
 
-// installOnly returns the image in which nothing is compiled.
+// installOnly returns the image before anything is compiled in it.
 func (b *Builder) installOnly(ctx context.Context, toolchain Image, d dependencies.Set) (Image, error) {
 	if d.Empty() {
 		return installed(d, toolchain, registries.Set{})
@@ -94,8 +92,8 @@ func (b *Builder) installOnly(ctx context.Context, toolchain Image, d dependenci
 	if ok, err := b.findInstalled(ctx, &img, d); ok || err != nil {
 		return img, err
 	}
-	// One build at a time for one digest: the second of two equal ones finds
-	// the first's. As for snapshots, a few locks serve all.
+	// One build at a time for one digest: the second of two equal ones finds the image of the first. As for snapshots, a few
+	// locks serve all digests.
 	unlock, err := lock(ctx, "deps-"+img.Installed[:1])
 	if err != nil {
 		return Image{}, err
@@ -125,10 +123,10 @@ func (b *Builder) installOnly(ctx context.Context, toolchain Image, d dependenci
 	return img, err
 }
 
-// spareInstalled is how long dependencies stay without a snapshot on them: one may be on its way.
+// spareInstalled is how long dependencies stay without a snapshot on them, since one may be under way.
 const spareInstalled = time.Hour
 
-// pruneUnused removes what was installed under a label and no snapshot stands on, as dependencies of an older lock
+// pruneUnused removes what was installed under a label and has no snapshot on it, such as the dependencies of an older lock
 // file.
 func (b *Builder) pruneUnused(ctx context.Context, label string) ([]string, error) {
 	ids, err := b.engine.ImagesLabelled(ctx, label)
@@ -145,7 +143,7 @@ func (b *Builder) pruneUnused(ctx context.Context, label string) ([]string, erro
 		switch {
 		case got == "":
 		case labels[labelSnapshot] != "":
-			// A snapshot takes the label over from what it stands on.
+			// A snapshot takes over the label of the image on which it stands.
 			used[labels[label]] = true
 		case err != nil || time.Since(taken) > spareInstalled:
 			old[id] = labels[label]
@@ -165,7 +163,7 @@ func (b *Builder) pruneUnused(ctx context.Context, label string) ([]string, erro
 	return removed, nil
 }
 
-// Has reports whether Install would find what it is to install, or has nothing to.
+// Has reports whether Install would find its image, or has nothing to install.
 func (b *Builder) Has(ctx context.Context, toolchain Image, d dependencies.Set) (bool, error) {
 	if d.Empty() {
 		return true, nil
@@ -180,7 +178,7 @@ func (b *Builder) Has(ctx context.Context, toolchain Image, d dependencies.Set) 
 	return b.hasCompiled(ctx, img, d)
 }
 
-// Planned returns the image that Install would make, without an ID: what it would be called and what it would hold.
+// Planned returns the image that Install would make, without an ID: its name and its content.
 func (b *Builder) Planned(toolchain Image, d dependencies.Set) (Image, error) {
 	from, err := b.host.ForWorkspace()
 	if err != nil {
@@ -189,13 +187,13 @@ func (b *Builder) Planned(toolchain Image, d dependencies.Set) (Image, error) {
 	return installed(d, toolchain, from)
 }
 
-// installed is what is known of the image before it is built.
+// installed returns what is known of the image before it is built.
 func installed(d dependencies.Set, toolchain Image, from registries.Set) (Image, error) {
 	if d.Empty() && len(d.Links()) == 0 {
 		return toolchain, nil
 	}
 	if d.Empty() {
-		from = registries.Set{} // nothing is asked of one
+		from = registries.Set{} // no registry is asked
 	}
 	digest, err := installDigest(d, toolchain, from)
 	if err != nil {
@@ -203,13 +201,13 @@ func installed(d dependencies.Set, toolchain Image, from registries.Set) (Image,
 	}
 	img := Image{Ref: "agent-deps:" + digest[:12], Versions: toolchain.Versions, Installed: digest, links: d.Links()}
 	if d.Empty() {
-		// There is nothing to build: what differs is in the snapshot.
+		// There is nothing to build: the difference is in the snapshot.
 		img.ID, img.Ref = toolchain.ID, toolchain.Ref
 	}
 	return img, nil
 }
 
-// findInstalled completes img if the engine has it, made with no more than the package managers may do for d.
+// findInstalled completes img if the engine has it, made within what the package managers may do for d.
 func (b *Builder) findInstalled(ctx context.Context, img *Image, d dependencies.Set) (bool, error) {
 	id, labels, err := b.engine.ImageLabels(ctx, img.Ref)
 	if err != nil {
@@ -224,8 +222,7 @@ func (b *Builder) findInstalled(ctx context.Context, img *Image, d dependencies.
 
 // install builds the image.
 func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d dependencies.Set, from registries.Set, patience time.Duration, labels map[string]string) error {
-	// Without a bound a registry that sends a byte a minute would hold the run
-	// and its workspace's lock for ever.
+	// Without a bound, a registry that sends a byte a minute would hold the run and its workspace's lock forever.
 	ctx, cancel := context.WithTimeoutCause(ctx, installTime, errInstallTime)
 	defer cancel()
 	script, err := specs.ReadFile(dependenciesStep)
@@ -240,11 +237,10 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d de
 	mounts := map[string]fsutil.FS{source: newTreeFS(treeOf(d.Files())), caSource: newTreeFS(certificates(from))}
 	err = b.solve(ctx, ref, mounts, func(ctx context.Context, c gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
 		root := llb.Image(toolchain.Ref, llb.ResolveModePreferLocal, llb.WithCustomName("[dependencies] take "+toolchain.Ref))
-		// As root, and without network: a place that the installer may write
-		// to, and the one line by which every interpreter of the image finds the
-		// packages. It is a path file and no variable, for then a gate need not
-		// know of it, and appends to the path, so that a package of the same name
-		// never takes the place of what a gate itself imports.
+		// As root and without a network, this makes a place to which the installer may write, and the one line by which
+		// every interpreter of the image finds the packages. It is a path file instead of a variable, so that a gate need
+		// not know of it. It appends to the path, so that a package of the same name never replaces what a gate itself
+		// imports.
 		const prepare = "mkdir -p /deps && chown " + installer + " /deps\n" +
 			"for dir in /usr/lib/python3/dist-packages; do echo /deps/python >$dir/agent-dependencies.pth; done\n"
 		if root, err = debian(root, d, out); err != nil {
@@ -252,8 +248,7 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d de
 		}
 		root = step(root, "[dependencies] make a place", stepMark, prepare, nil,
 			llb.AddEnv("PATH", buildPath), llb.Network(llb.NetModeNone)).Root()
-		// The mount points are directories of every Debian: others would stay in
-		// the image.
+		// The mount points are directories of every Debian: others would stay in the image.
 		files := llb.Local(source, llb.SharedKeyHint(source), llb.WithCustomName("[dependencies] transfer manifests and lock files"))
 		trust := llb.Local(caSource, llb.SharedKeyHint(caSource), llb.WithCustomName("[dependencies] transfer certificates"))
 		opts := append(installEnv(d, from, patience), llb.AddMount("/media", files, llb.Readonly), llb.AddMount("/srv", trust, llb.Readonly),
@@ -266,15 +261,15 @@ func (b *Builder) install(ctx context.Context, ref string, toolchain Image, d de
 			User: installer, Env: []string{"PATH=/usr/local/bin:/usr/bin:/bin"}, WorkingDir: "/work", Labels: labels,
 		}, nil
 	})
-	// A run that was cancelled is not one whose packages are wrong.
+	// A cancelled run does not mean that its packages are wrong.
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
 	return installError(err, d, from)
 }
 
-// debian installs the packages of Debian that d names, and those that stand in for others, as root: the archive is that of the
-// image, and apt believes only what is signed. Nothing that the image has is removed for them.
+// debian installs, as root, the Debian packages that d names, and those that stand in for others. The archive is that of the
+// image, and apt trusts only what is signed. Nothing that the image has is removed for them.
 func debian(root llb.State, d dependencies.Set, out llb.RunOption) (llb.State, error) {
 	install, err := specs.ReadFile(packagesStep)
 	if err != nil {
@@ -296,10 +291,10 @@ func debian(root llb.State, d dependencies.Set, out llb.RunOption) (llb.State, e
 	return root, nil
 }
 
-// whatThereIs makes of groups of names the first of each that the archive has, and that goes with those before it: the image knows
-// newer suites too, where there may be one for another Python. What the image has in some version stays as it is.
-// Where Debian's own packages are built, dh-python has a table of which package is which of the index: what it names comes before
-// the guesses of a group, whose first is the name in the index behind "python3-".
+// whatThereIs picks from each group of names the first that the archive has and that goes with those before it: the image
+// also knows newer suites, which may have a package for another Python. What the image already has stays, in whatever
+// version. dh-python, with which Debian builds its packages, has a table that maps names in the index to Debian packages.
+// What it names comes before the guesses of a group, whose first is "python3-" and the name in the index.
 const whatThereIs = `apt-get -q -o Acquire::Check-Valid-Until=false -o Acquire::Retries=3 -o APT::Update::Error-Mode=any update
 (cd /tmp && apt-get -q download dh-python && dpkg-deb --fsys-tarfile dh-python_*.deb | tar -xO ./usr/share/dh-python/dist/cpython3_fallback |
 	awk 'NF == 2 && $2 ~ /^python3-[a-z0-9.+-]+$/ { name = tolower($1); gsub(/[-_.]+/, "-", name); print name, $2 }' >names) || :
@@ -328,7 +323,7 @@ echo "$found" >/usr/lib/agent/standby
 set -- '' '' --no-remove --no-upgrade $found
 `
 
-// installEnv is the environment of the installing step.
+// installEnv returns the environment of the installing step.
 func installEnv(d dependencies.Set, from registries.Set, patience time.Duration) []llb.RunOption {
 	env := map[string]string{"PATH": "/usr/local/bin:/usr/bin:/bin", "AGENT_NPM": from.NPM, "AGENT_PYPI": from.PyPI, "GOPROXY": from.GoProxy, "AGENT_SCRIPTS": fmt.Sprint(d.Scripts), "AGENT_SECONDS": strconv.Itoa(int(patience.Seconds()))}
 	maps.Copy(env, from.GoSums)

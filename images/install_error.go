@@ -16,19 +16,18 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// An InstallError says that what a workspace depends on could not be
-// installed: because of a registry, which is nobody's fault who wrote code, or
-// because of what the workspace asks for.
+// An InstallError says that what a workspace depends on could not be installed: because of a registry, for which nobody who
+// wrote code is to blame, or because of what the workspace asks for.
 type InstallError struct {
-	// Step is the one that failed, in the order of dependencies.Set.Steps; -1 for all of them.
+	// Step is the step that failed, in the order of dependencies.Set.Steps; -1 for all of them.
 	Step int
-	// Registry is the address that did not answer, or broke off; "" when all did.
+	// Registry is the address that did not answer, or broke off; "" if all answered.
 	Registry string
 	// Setting is the variable that names the registry, "" for any of them.
 	Setting string
-	// Said is how the package manager begins to complain, a few lines.
+	// Said is the start of the package manager's complaint, a few lines.
 	Said string
-	// Err has the end of what the installer printed.
+	// Err contains the end of the installer's output.
 	Err error
 }
 
@@ -40,7 +39,7 @@ func (e *InstallError) Error() string {
 	return e.Said
 }
 
-// Unwrap returns what the build said.
+// Unwrap returns the error of the build.
 func (e *InstallError) Unwrap() error { return e.Err }
 
 // Next says what to do about it.
@@ -54,26 +53,26 @@ func (e *InstallError) Next() string {
 	return "set " + cmp.Or(e.Setting, "NPM_CONFIG_REGISTRY, PIP_INDEX_URL or GOPROXY") + " to a registry that responds, or skip installation with --no-install"
 }
 
-// The lines by which the script tells that a step could not be installed, and that a registry cannot be reached. An engine
-// of this age gives the exit status of a step as text only, so a line of its output is as good. A package that prints
-// them while it is installed makes its own failure somebody else's, and passes nothing.
+// The lines by which the script reports that a step could not be installed, and that a registry cannot be reached. An engine
+// this old gives the exit status of a step as text only, so a line of its output is as good. A package that prints these
+// lines during installation only blames its own failure on something else, and makes nothing pass.
 const (
 	notInstalled = "agent: not installed: "
 	unanswered   = "agent: registry does not answer: "
 	outOfTime    = "agent: no end within "
 )
 
-// aptSources stands for what names Debian's archive, which is no variable.
+// aptSources stands for the setting that names Debian's archive, which is not a variable.
 const aptSources = "/etc/apt"
 
-// brokenOff matches what package managers say of a connection that broke, or of a registry in trouble.
+// brokenOff matches what package managers print about a broken connection, or a registry in trouble.
 var brokenOff = lazyregexp.New(`\b(ECONNRESET|ETIMEDOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ERR_SOCKET_TIMEOUT|FETCH_ERROR|E429|E5\d\d)\b|` +
 	`(?i)connection (reset|broken|refused|aborted)|timed? ?out|tls handshake|unexpected eof|ERR_PNPM_FETCH_5\d\d|\b(429|50[0234])\b[^\n]*(error|bad gateway|unavailable|too many)`)
 
-// maxSaid is how many lines of a package manager are told.
+// maxSaid bounds how many lines of a package manager are shown.
 const maxSaid = 4
 
-// installError is what the failure of a build means: an *InstallError where a package manager failed, and err itself where
+// installError interprets the failure of a build: it returns an *InstallError if a package manager failed, and err itself if
 // it was the engine or the machine.
 func installError(err error, d dependencies.Set, from registries.Set) error {
 	text := err.Error()
@@ -107,13 +106,13 @@ func installError(err error, d dependencies.Set, from registries.Set) error {
 	return failure
 }
 
-// Lines that say how far a package manager has come, or warn, and those by which it begins to complain.
+// saysNothing matches lines that report progress or warn, and complains those with which a package manager begins to complain.
 var (
 	saysNothing = lazyregexp.New(`^(?:Progress: |Packages: |[+-]+$|Lockfile is |Already up to date|Downloading |\[?WARN\b|npm (?:warn|notice)\b|➤ YN0000)|A complete log of this run`)
 	complains   = lazyregexp.New(`\b(?:ERR_[A-Z_]+|E[A-Z]{4,})\b|^(?i:npm err|(?:\w+ )?error)\b`)
 )
 
-// firstLines are the first lines that say something: from the first complaint on, where one can be told.
+// firstLines returns the first meaningful lines: from the first complaint on, if one is recognized.
 func firstLines(text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -127,7 +126,7 @@ func firstLines(text string) string {
 	return strings.Join(lines[:min(len(lines), maxSaid)], "\n")
 }
 
-// spareFailure is how long a failure stands for this process: several steps of one run ask for the same.
+// spareFailure is how long a failure counts in this process: several steps of one run ask for the same.
 const spareFailure = 30 * time.Second
 
 // A failureLog remembers which installations failed. The zero value is ready.
@@ -142,7 +141,7 @@ type failure struct {
 	at  time.Time
 }
 
-// recent is how an installation failed a moment ago in this process, nil when it did not.
+// recent returns how an installation failed a moment ago in this process, or nil.
 func (l *failureLog) recent(key string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,11 +166,11 @@ func (l *failureLog) keep(key string, err error) error {
 	return err
 }
 
-// A slowMark is a file that is there after an installation has run out of time, or what it could do without was not to be had, so that the
-// next runs wait less.
+// A slowMark is a file that exists after an installation ran out of time, or something dispensable could not be had, so that
+// the next runs wait less.
 type slowMark string
 
-// markOf is the mark of the dependencies with this digest, "" where there is no place for one.
+// markOf returns the mark of the dependencies with this digest, or "" if there is no place for one.
 func markOf(digest string) slowMark {
 	dir, err := cacheDir()
 	if err != nil {
@@ -180,7 +179,7 @@ func markOf(digest string) slowMark {
 	return slowMark(filepath.Join(dir, "deps-slow-"+digest[:12]))
 }
 
-// patience is how long a package manager may take.
+// patience returns how long a package manager may take.
 func (m slowMark) patience() time.Duration {
 	if m.recent() {
 		return shortTime
@@ -194,7 +193,7 @@ func (m slowMark) recent() bool {
 	return err == nil && time.Since(info.ModTime()) < spareSlow
 }
 
-// leave makes the mark. Where that fails, only time is lost.
+// leave makes the mark. If that fails, only time is lost.
 func (m slowMark) leave() {
 	if m != "" {
 		_ = os.WriteFile(string(m), nil, 0o600)
@@ -202,14 +201,14 @@ func (m slowMark) leave() {
 	}
 }
 
-// set makes or removes the mark, by how an installation ended. Where that fails, only time is lost.
+// set makes or removes the mark, depending on how an installation ended. If that fails, only time is lost.
 func (m slowMark) set(err error) {
 	var lacking *InstallError
 	switch {
 	case m == "":
 	case !errors.As(err, &lacking) || !strings.Contains(lacking.Said, outOfTime):
 		_ = os.Remove(string(m))
-	case m.patience() == managerTime: // else the hour would never end
+	case m.patience() == managerTime: // otherwise the hour would never end
 		m.leave()
 	}
 }

@@ -8,23 +8,22 @@ import (
 	"strings"
 )
 
-// A linkedTree is a Tree with links to what is installed beside the files. They are no part of the
-// workspace: its digest, its manifest and its changes do not know them.
+// A linkedTree is a Tree with links to what is installed next to the files. The links are not part of the workspace: its
+// digest, manifest and changes do not contain them.
 type linkedTree struct {
 	Tree
 	files []File
 }
 
-// withLinks lays links, by path, over t. Where the workspace has something of that name, or no directory above it,
-// there is no place for one.
+// withLinks lays links, by path, over t. A link is left out if the workspace has something under that name, or something
+// other than a directory above it.
 func withLinks(t Tree, links map[string]string) Tree {
 	if len(links) == 0 {
 		return t
 	}
-	// The names come from manifests of the workspace, but of a state of it that
-	// this tree need not have: a patch may put a package.json where the base has
-	// a link. So each place is looked at here, where nothing is followed, and
-	// not by a command in the image, which would follow.
+	// The names come from manifests of the workspace, but of a state that this tree need not have: a patch may put a
+	// package.json where the base has a link. So each place is checked here, where nothing is followed, and not by a command
+	// in the image, which would follow links.
 	files := slices.Clone(t.Files())
 	kinds := make(map[string]fs.FileMode, len(files))
 	for _, f := range files {
@@ -43,12 +42,12 @@ func withLinks(t Tree, links map[string]string) Tree {
 			files = append(files, File{Path: name, Mode: fs.ModeSymlink | 0o777, Target: links[name]})
 		}
 	}
-	// As every Tree promises it.
+	// Every Tree promises this order.
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return linkedTree{t, files}
 }
 
-// missingDirs lists what has to be made for dir to be a directory; ok is false when something else is in the way.
+// missingDirs lists the directories to make so that dir exists; ok is false if something else is in the way.
 func missingDirs(kinds map[string]fs.FileMode, dir string) (missing []string, ok bool) {
 	for ; dir != "."; dir = path.Dir(dir) {
 		switch kind, there := kinds[dir]; {
@@ -61,5 +60,5 @@ func missingDirs(kinds map[string]fs.FileMode, dir string) (missing []string, ok
 	return missing, true
 }
 
-// Files lists the entries with the links.
+// Files lists the entries, including the links.
 func (t linkedTree) Files() []File { return t.files }

@@ -11,10 +11,10 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// lockPoll is how often a waiting process looks; the kernel's own waiting could not be cancelled.
+// lockPoll is how often a waiting process looks; a wait in the kernel could not be cancelled.
 const lockPoll = 50 * time.Millisecond
 
-// cacheDir is the user's directory for what builds remember; it is made if need be.
+// cacheDir returns the user's directory for what builds remember, which it makes if necessary.
 func cacheDir() (string, error) {
 	dir, err := os.UserCacheDir()
 	if err == nil {
@@ -25,13 +25,12 @@ func cacheDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// lock makes this process, and this goroutine in it, the only one that builds
-// name, until the returned function is called or the process dies: the kernel
-// drops the lock with the open file. The file itself stays, empty; to remove it would let two processes hold
-// locks on two files of one name.
+// lock makes this process, and this goroutine in it, the only one that builds name, until the returned function is called or
+// the process dies: the kernel drops the lock with the open file. The file itself stays, empty: removing it would let two
+// processes hold locks on two files of one name.
 //
-// BuildKit would survive two at once, and share most of the work, but both
-// would bootstrap a base, and the loser's image would be left without a tag.
+// BuildKit would survive two builds at once, and share most of the work. But both would bootstrap a base, and the loser's
+// image would be left without a tag.
 func lock(ctx context.Context, name string) (unlock func(), err error) {
 	dir, err := cacheDir()
 	if err != nil {

@@ -15,52 +15,51 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// The specifications, the scripts of the build steps, and one directory of
-// files for each image, which go into its /agent. Names that start with "_" or
-// "." (a stray __pycache__) are left out by the rules of embedding.
+// specs holds the specifications, the scripts of the build steps, and one directory of files for each image, which go into
+// its /agent. By the rules of embedding, names that start with "_" or "." (a stray __pycache__) are left out.
 //
 //go:embed *.toml steps toolchain postgres
 var specs embed.FS
 
-// A base is the specification of the root file system that every image starts from. It is read from base.toml,
-// and every change there, be it of a comment, makes a new base.
+// A base is the specification of the root file system from which every image starts. It is read from base.toml, and every
+// change there, even to a comment, makes a new base.
 type base struct {
 	Suite    string // Debian's code name
-	Image    string // the same from a registry
-	Revision int    // counted up to have it made anew
+	Image    string // the same, from a registry
+	Revision int    // increased to have the base made anew
 	digest   string // hex SHA-256 of the specification
 }
 
-// ref is the tag of the base on the engine. It has no registry's name in it: the base is never pushed.
+// ref returns the tag of the base on the engine. It contains no registry name: the base is never pushed.
 func (b base) ref() string { return "agent-base:" + b.digest[:12] }
 
-// A recipe is the specification of one image: <name>.toml with its directory. The exported fields are what the
-// file may say; the others are found out when it is loaded.
+// A recipe is the specification of one image: <name>.toml with its directory. The exported fields are what the file may
+// contain; the others are determined when it is loaded.
 //
-// The scripts Prepare and Setup run under /bin/sh -eu as root, before the packages, with network, and after
+// The scripts Prepare and Setup run under /bin/sh -eu as root: Prepare before the packages, with a network, and Setup after
 // them, without.
 type recipe struct {
-	Suites     []string          // more suites to take packages from
+	Suites     []string          // further suites to take packages from
 	Env        []string          // environment of a container
 	User       string            // and its user
 	Workdir    string            // and its directory
 	Entrypoint []string          // and its program, if the caller gives none
-	StopSignal string            // and how it is asked to end
+	StopSignal string            // and the signal that asks it to end
 	Prepare    string            // script before the packages
 	Setup      string            // script after them
 	Packages   map[string]string // Debian package to pinned version, "" for any
-	NPM        []archive         // tools of Node and its kind
+	NPM        []archive         // npm packages with tools
 	Go         goModule          // tools of Go, and the caches that Go needs in a box
-	Tools      map[string]string // tool to the command that tells its version
+	Tools      map[string]string // tool to the command that reports its version
 
 	name   string
 	base   base
 	files  memTree // the content of /agent, without the guest
-	guest  memTree // the guest, in a layer of its own; empty for an image without
-	digest string  // hex SHA-256 over all that goes in
+	guest  memTree // the guest, in a layer of its own; empty for an image without one
+	digest string  // hex SHA-256 over all inputs
 }
 
-// ref is the tag of the image: a changed specification is another tag.
+// ref returns the tag of the image: a changed specification has another tag.
 func (r *recipe) ref() string { return "agent-" + r.name + ":" + r.digest[:12] }
 
 // loadBase reads base.toml.
@@ -74,8 +73,8 @@ func loadBase() (base, error) {
 	return b, nil
 }
 
-// load reads the specification of the image of that name. Its digest covers everything that decides the
-// image's content: the base, both texts of the steps, the files and the guest.
+// load reads the specification of the image of that name. Its digest covers everything that decides the image's content: the
+// base, the specification, the scripts of the steps, the files and the guest.
 func load(name string, guest []byte) (*recipe, error) {
 	if name != Toolchain && name != Postgres && name != Runtime {
 		return nil, fmt.Errorf("image %q: there are only %s, %s and %s", name, Toolchain, Postgres, Runtime)
@@ -113,8 +112,8 @@ func load(name string, guest []byte) (*recipe, error) {
 	return r, nil
 }
 
-// readSpec decodes one specification into a struct and returns its text; a misspelt key is an error, which a
-// test meets before anybody else does.
+// readSpec decodes one specification into a struct and returns its text. A misspelt key is an error, which a test finds
+// before any user does.
 func readSpec(name string, into any) ([]byte, error) {
 	text, err := specs.ReadFile(name)
 	if err != nil {
@@ -127,8 +126,7 @@ func readSpec(name string, into any) ([]byte, error) {
 	return text, nil
 }
 
-// embedded returns the files of dir, read-only, and executable when they say so in their first
-// line, since embedding forgets modes.
+// embedded returns the files of dir, read-only, and executable if their first line says so, since embedding drops modes.
 func embedded(dir string) (memTree, error) {
 	var t memTree
 	err := fs.WalkDir(specs, dir, func(p string, d fs.DirEntry, err error) error {
@@ -154,8 +152,8 @@ func embedded(dir string) (memTree, error) {
 	return t, err
 }
 
-// packageArgs are the packages as apt wants them, pinned where the recipe pins. They are sorted, so that the
-// step has the same cache key every time.
+// packageArgs returns the packages as apt arguments, pinned where the recipe pins them. They are sorted, so that the step
+// has the same cache key every time.
 func (r *recipe) packageArgs() []string {
 	var args []string
 	for _, name := range slices.Sorted(maps.Keys(r.Packages)) {
@@ -173,7 +171,7 @@ func hash(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// stepName is what a person reads on a progress line: which image is being made, and what is being done.
+// stepName returns the text of a progress line: which image is being made, and what is being done.
 func (r *recipe) stepName(what string) string {
 	return "[" + path.Base(r.name) + "] " + what
 }

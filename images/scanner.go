@@ -6,9 +6,8 @@ import (
 	"io/fs"
 )
 
-// Scanner identifies the scanner of symbols in the toolchain image: 12 hex digits that are others as soon as one of
-// its files is. What another scanner found is no measure for what this one finds, so whoever keeps its answers keeps
-// this word with them.
+// Scanner identifies the scanner of symbols in the toolchain image by 12 hex digits, which change with any of its files. The
+// answers of another scanner cannot be compared with this one's, so they must be stored together with this word.
 func Scanner() (string, error) {
 	names, err := fs.Glob(specs, "toolchain/symbols*.py") // sorted
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"agent/sandbox/guest/sealed"
 )
 
-// A sealedTree is what a snapshot has of a tree: packs that only the key opens.
+// A sealedTree is the form of a tree in a snapshot: packs that only the key opens.
 type sealedTree struct {
 	tree  Tree
 	key   string
@@ -16,7 +16,7 @@ type sealedTree struct {
 	files []File
 }
 
-// seal lays out t under key, with the modes that statOf gives.
+// seal lays out t under key, with the modes that statOf returns.
 func seal(t Tree, key string) (*sealedTree, error) {
 	var entries []sealed.Entry
 	for _, f := range t.Files() {
@@ -33,19 +33,19 @@ func seal(t Tree, key string) (*sealedTree, error) {
 			return nil, err
 		}
 		s.packs[p.Name] = p
-		// Under a new key every byte is another.
+		// Under a new key, every byte differs.
 		s.files = append(s.files, File{Path: p.Name, Mode: 0o444, Size: size, Digest: hash([]byte(key + p.Name))})
 	}
 	return s, nil
 }
 
-// Digest is that of the tree.
+// Digest returns the digest of the tree.
 func (s *sealedTree) Digest() string { return s.tree.Digest() }
 
 // Files lists the packs.
 func (s *sealedTree) Files() []File { return s.files }
 
-// Open gives the bytes of a pack.
+// Open returns the bytes of a pack.
 func (s *sealedTree) Open(name string) (io.ReadCloser, error) {
 	p, ok := s.packs[name]
 	if !ok {

@@ -17,36 +17,35 @@ import (
 	"agent/sandbox/guest/sealed"
 )
 
-// The labels of a snapshot.
+// These are the labels of a snapshot.
 const (
 	labelSnapshot  = "agent.snapshot"  // digest of the tree
 	labelWorkspace = "agent.workspace" // where it was taken
 	labelTaken     = "agent.taken"     // when, in RFC 3339 with nanoseconds
 )
 
-// keepSnapshots is how many snapshots of one workspace Snapshot leaves: the new one, and the one before, on
-// which boxes of a run may still be starting.
+// keepSnapshots is how many snapshots of one workspace Snapshot keeps: the new one, and the one before, on which boxes of a
+// run may still be starting.
 const keepSnapshots = 2
 
-// snapshotRef is the tag of a snapshot. It names the toolchain as well as the tree, so that
-// nothing is ever proved with yesterday's tools, and what the tree links to; and the
-// workspace, so that what is cleared away for one is not in use for another of the same
-// files.
+// snapshotRef returns the tag of a snapshot. The tag depends on the toolchain as well as the tree, so that nothing is ever
+// proved with yesterday's tools, and on what the tree links to. It also depends on the workspace, so that what is cleared
+// away for one is not in use for another with the same files.
 func snapshotRef(toolchain Image, tree Tree, workspace string) string {
 	return "agent-snapshot:" + hash([]byte(toolchain.ID + "\n" + toolchain.Installed + "\n" + tree.Digest() + "\n" + workspace))[:24]
 }
 
-// snapshot finds the snapshot of tree or builds it, and then takes away what it has replaced. Finding costs one
-// inspect. Building costs some 0.2 s for a small workspace and reads all of a large one, whatever has changed: under a
-// new key every byte is another. Small changes need no build; see Near.
+// snapshot finds the snapshot of tree or builds it, and then removes what it has replaced. Finding costs one inspect.
+// Building costs some 0.2 s for a small workspace and reads all of a large one, whatever has changed: under a new key, every
+// byte differs. Small changes need no build; see Near.
 func (b *Builder) snapshot(ctx context.Context, toolchain Image, tree Tree, workspace string) (Image, error) {
 	ref := snapshotRef(toolchain, tree, workspace)
 	img, err := b.findSnapshot(ctx, toolchain, tree, workspace)
 	if !errors.Is(err, ErrAbsent) {
 		return img, err
 	}
-	// One build at a time for a workspace: the second of two equal ones finds the first's.
-	// A few locks serve all workspaces, lest every temporary directory leave one behind.
+	// One build at a time for a workspace: the second of two equal ones finds the image of the first. A few locks serve all
+	// workspaces, so that temporary directories do not leave one each.
 	unlock, err := lock(ctx, "snapshot-"+hash([]byte(workspace))[:1])
 	if err != nil {
 		return Image{}, err
@@ -82,8 +81,8 @@ func (b *Builder) snapshot(ctx context.Context, toolchain Image, tree Tree, work
 	return img, b.dropTransfer(ctx, source)
 }
 
-// freeze builds the snapshot, and ends with the first error of the tree's
-// readers, which BuildKit would pass on as mere text if at all.
+// freeze builds the snapshot, and ends with the first error of the tree's readers, which BuildKit would pass on as mere
+// text, if at all.
 func (b *Builder) freeze(ctx context.Context, ref, source string, packs Tree, p plan) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -91,13 +90,13 @@ func (b *Builder) freeze(ctx context.Context, ref, source string, packs Tree, p 
 	files.broke = cancel
 	err := b.solve(ctx, ref, map[string]fsutil.FS{source: files}, p)
 	if readErr := files.firstError(); readErr != nil && err == nil {
-		return readErr // cannot be: an error ends the transfer before the copy
+		return readErr // cannot happen: an error ends the transfer before the copy
 	}
 	return err
 }
 
-// findSnapshot returns the snapshot of tree, if there is one. A snapshot has the versions of the toolchain
-// below it: the tag names that too.
+// findSnapshot returns the snapshot of tree, if there is one. The snapshot has the versions of the toolchain below it, which
+// the tag also identifies.
 func (b *Builder) findSnapshot(ctx context.Context, toolchain Image, tree Tree, workspace string) (Image, error) {
 	ref := snapshotRef(toolchain, tree, workspace)
 	id, labels, err := b.engine.ImageLabels(ctx, ref)
@@ -110,8 +109,8 @@ func (b *Builder) findSnapshot(ctx context.Context, toolchain Image, tree Tree, 
 	return Image{ID: id, Ref: ref, Versions: toolchain.Versions, Installed: toolchain.Installed}, nil
 }
 
-// toolchainLabels returns the labels that a snapshot takes over, after a look that the
-// toolchain's tag, by which BuildKit finds it, still names the image that the caller means.
+// toolchainLabels returns the labels that a snapshot takes over. It first checks that the toolchain's tag, by which BuildKit
+// finds it, still names the image that the caller means.
 func (b *Builder) toolchainLabels(ctx context.Context, toolchain Image) (map[string]string, error) {
 	id, labels, err := b.engine.ImageLabels(ctx, toolchain.Ref)
 	if err != nil {
@@ -121,7 +120,7 @@ func (b *Builder) toolchainLabels(ctx context.Context, toolchain Image) (map[str
 		return nil, fmt.Errorf("toolchain image %s is not the one that was found before: %w: run `agent images build`", toolchain.Ref, ErrAbsent)
 	}
 	labels = maps.Clone(labels)
-	// These make an image one of the agent's own; a snapshot is not, and is pruned by other rules.
+	// These mark an image as one of the agent's own; a snapshot is not one, and other rules prune it.
 	delete(labels, labelImage)
 	delete(labels, labelSpec)
 	if labels == nil {
@@ -130,8 +129,8 @@ func (b *Builder) toolchainLabels(ctx context.Context, toolchain Image) (map[str
 	return labels, nil
 }
 
-// snapshotPlan puts the local source of the workspace at /snapshot. No frontend takes part: whatever the
-// workspace holds, a Dockerfile or a .dockerignore too, is content and nothing else.
+// snapshotPlan puts the local source of the workspace at /snapshot. No frontend takes part: whatever the workspace contains,
+// even a Dockerfile or a .dockerignore, is content and nothing else.
 func snapshotPlan(toolchain Image, labels map[string]string, source string) plan {
 	return func(context.Context, gateway.Client) (llb.State, ocispecs.ImageConfig, error) {
 		root := llb.Image(toolchain.Ref, llb.ResolveModePreferLocal,
@@ -151,14 +150,14 @@ func workspaceSource(workspace string) string {
 // sourcePrefix starts the name of every workspace's local source, and of nothing else on the engine.
 const sourcePrefix = "agent-workspace-"
 
-// copyMark is the word by which the copies of a source are found in the engine's cache.
+// copyMark returns the word that identifies the copies of a source in the engine's cache.
 func copyMark(source string) string { return "copy-of-" + source }
 
 // A shot is one snapshot on the engine, as pruning sees it.
 type shot struct{ id, workspace, taken string }
 
-// snapshots lists the snapshots on the engine, the newest first by their own labels: an engine's word for the
-// creation of an image has whole seconds and may be that of a cached layer.
+// snapshots lists the snapshots on the engine, newest first by their own labels: the engine's creation time of an image has
+// whole seconds and may be that of a cached layer.
 func (b *Builder) snapshots(ctx context.Context, label string) ([]shot, error) {
 	ids, err := b.engine.ImagesLabelled(ctx, label)
 	if err != nil {
@@ -178,23 +177,20 @@ func (b *Builder) snapshots(ctx context.Context, label string) ([]shot, error) {
 	return shots, nil
 }
 
-// pruneSnapshots removes all but the newest keep snapshots of each workspace among those with this label, but
-// never the image spare: that is the one just made, which has to survive a clock
-// that was set back. Returned are those that have really gone.
+// pruneSnapshots removes all but the newest keep snapshots of each workspace among those with this label. It never removes
+// the image spare, the one just made, which must survive a clock that was set back. It returns those that are really gone.
 func (b *Builder) pruneSnapshots(ctx context.Context, label string, keep int, spare string) ([]string, error) {
 	return b.dropSnapshots(ctx, label, func(s shot, newer int) bool { return newer >= keep && s.id != spare })
 }
 
-// PruneSnapshots removes all but the newest snapshots of each workspace, of which
-// keep, asked with the absolute path, says how many stay. Unlike Prune it leaves the
-// toolchain and Postgres images alone, which another installation on this engine may
-// need. It returns what it removed. A snapshot that a box stands on stays.
+// PruneSnapshots removes all but the newest snapshots of each workspace; keep, called with the absolute path, says how many
+// stay. Unlike Prune it leaves the toolchain and Postgres images alone, which another installation on this engine may need.
+// It returns what it removed. A snapshot that a box uses stays.
 func (b *Builder) PruneSnapshots(ctx context.Context, keep func(workspace string) int) ([]string, error) {
 	return b.dropSnapshots(ctx, labelSnapshot, func(s shot, newer int) bool { return newer >= keep(s.workspace) })
 }
 
-// dropSnapshots removes the snapshots that drop says yes to; newer is how many
-// of the same workspace are newer.
+// dropSnapshots removes the snapshots for which drop returns true; newer is how many of the same workspace are newer.
 func (b *Builder) dropSnapshots(ctx context.Context, label string, drop func(s shot, newer int) bool) ([]string, error) {
 	shots, err := b.snapshots(ctx, label)
 	if err != nil {
@@ -217,9 +213,8 @@ func (b *Builder) dropSnapshots(ctx context.Context, label string, drop func(s s
 	return removed, nil
 }
 
-// prune does the work of Prune. The order matters: a toolchain cannot go while a
-// snapshot stands on it, and what the engine's cache has of either is free only
-// after both.
+// prune does the work of Prune. The order matters: a toolchain cannot go while a snapshot stands on it, and only when both
+// are gone is their part of the engine's cache free.
 func (b *Builder) prune(ctx context.Context, keep int) ([]string, error) {
 	removed, err := b.pruneSnapshots(ctx, labelSnapshot, max(keep, 0), "")
 	if err != nil {
@@ -250,8 +245,8 @@ func (b *Builder) prune(ctx context.Context, keep int) ([]string, error) {
 	return removed, b.dropLeftovers(ctx, live)
 }
 
-// pruneOutdated removes the images of that name that were made to another specification, such as those of an
-// older agent, or with another guest. The newest of them is rebuilt from the cache in seconds if it is wanted again.
+// pruneOutdated removes the images of that name that were made from another specification, such as those of an older agent,
+// or with another guest. If the newest of them is wanted again, it is rebuilt from the cache in seconds.
 func (b *Builder) pruneOutdated(ctx context.Context, name string) ([]string, error) {
 	r, err := load(name, b.Guest)
 	if err != nil {
@@ -279,7 +274,7 @@ func (b *Builder) pruneOutdated(ctx context.Context, name string) ([]string, err
 	return removed, nil
 }
 
-// remove removes an image and tells whether it went: one that a container uses stays.
+// remove removes an image and returns its ID if it is gone: one that a container uses stays.
 func (b *Builder) remove(ctx context.Context, id string) ([]string, error) {
 	if err := b.engine.RemoveImage(ctx, id); err != nil {
 		return nil, fmt.Errorf("remove image %.19s: %w", id, err)

@@ -32,17 +32,16 @@ const enginePatience = 30 * time.Second
 
 // A plan says what an image consists of, once the client that solves it is known.
 //
-// It is called by BuildKit, in the middle of a build: only then is it known what
-// the engine can do, and for which processor it builds.
+// BuildKit calls it in the middle of a build: only then is it known what the engine can do, and for which processor it
+// builds.
 type plan func(ctx context.Context, c gateway.Client) (llb.State, ocispecs.ImageConfig, error)
 
-// solve builds the image that p describes inside the engine and tags it ref,
-// all or nothing: the engine sets the tag after the last layer is in place. mounts are the local sources that
-// the plan may name. No frontend is asked: the plan is made here, by Go, and the engine gets nothing but LLB.
+// solve builds the image that p describes inside the engine and tags it ref, all or nothing: the engine sets the tag after
+// the last layer is in place. mounts are the local sources that the plan may name. No frontend is involved: Go makes the
+// plan here, and the engine gets nothing but LLB.
 //
-// When ctx ends the build ends at once, and the error is the cause that ctx
-// was given. The error of a broken step carries the end of what that step printed.
-// An engine that goes away, as it does when it restarts, is waited for.
+// When ctx ends, the build ends at once, and the error is the cause of ctx. The error of a broken step carries the end of
+// that step's output. If an engine goes away, as it does when it restarts, solve waits for it.
 func (b *Builder) solve(ctx context.Context, ref string, mounts map[string]fsutil.FS, p plan) error {
 	err := b.build(ctx, ref, mounts, p)
 	for wait := time.Second; wait <= enginePatience/2 && ctx.Err() == nil && status.Code(err) == codes.Unavailable; wait *= 2 {
@@ -55,15 +54,14 @@ func (b *Builder) solve(ctx context.Context, ref string, mounts map[string]fsuti
 	return err
 }
 
-// build is solve on an engine that stays.
+// build is solve for an engine that stays.
 func (b *Builder) build(ctx context.Context, ref string, mounts map[string]fsutil.FS, p plan) error {
 	client, err := b.dial(ctx)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	// The host's network is allowed for the build as a whole; which steps use it
-	// is the plan's to say.
+	// The host's network is allowed for the build as a whole; the plan decides which steps use it.
 	opt := bk.SolveOpt{
 		Exports:             []bk.ExportEntry{{Type: "moby", Attrs: map[string]string{"name": ref}}},
 		LocalMounts:         mounts,
@@ -82,12 +80,12 @@ func (b *Builder) build(ctx context.Context, ref string, mounts map[string]fsuti
 		if err != nil {
 			return nil, err
 		}
-		// An engine of this age ignores the configuration as an attribute of its exporter.
+		// An engine this old ignores the configuration as an attribute of its exporter.
 		res.AddMeta(exptypes.ExporterImageConfigKey, text)
 		return res, nil
 	}
-	// Both goroutines end with the build: the client closes the status when it is
-	// done, and the display follows it to the end.
+	// Both goroutines end with the build: the client closes the status when it is done, and the display follows it to the
+	// end.
 	tail := &logTail{}
 	updates := make(chan *bk.SolveStatus)
 	ctx, stop := context.WithCancelCause(ctx)
@@ -107,11 +105,11 @@ func (b *Builder) build(ctx context.Context, ref string, mounts map[string]fsuti
 	return nil
 }
 
-// idleFor is how long a build may go on while no step of it is at work: the first one begins within seconds.
+// idleFor is how long a build may go on while none of its steps is at work: the first one begins within seconds.
 const idleFor = 2 * time.Minute
 
-// watched passes on what comes over in. It has the build stopped when nothing is at work in it for too long: an engine
-// that waits for itself answers everything else, and never builds again.
+// watched passes on the messages from in. It stops the build if nothing is at work in it for too long: an engine that waits
+// for itself still answers everything else, but never builds again.
 func (b *Builder) watched(in <-chan *bk.SolveStatus, stop context.CancelCauseFunc) iter.Seq[*bk.SolveStatus] {
 	return func(yield func(*bk.SolveStatus) bool) {
 		atWork := map[digest.Digest]bool{}
@@ -145,9 +143,8 @@ func (b *Builder) watched(in <-chan *bk.SolveStatus, stop context.CancelCauseFun
 
 // dial opens BuildKit's API as the engine embeds it: no second daemon runs.
 //
-// The connection belongs to one build, and is dialed with its context, which says
-// for whom it is. The engine's own client carries it, so whatever way the engine is
-// reached by is the way to BuildKit, too.
+// The connection belongs to one build and is dialed with its context, which says for whom it is. The engine's own client
+// carries it, so BuildKit is reached by the same route as the engine.
 func (b *Builder) dial(ctx context.Context) (*bk.Client, error) {
 	c, err := bk.New(ctx, "",
 		bk.WithContextDialer(func(context.Context, string) (net.Conn, error) {
@@ -162,10 +159,9 @@ func (b *Builder) dial(ctx context.Context) (*bk.Client, error) {
 	return c, nil
 }
 
-// evaluate solves one state to its end.
+// evaluate solves one state completely.
 //
-// Without Evaluate BuildKit would put the work off until the export, and a broken
-// step would be reported as trouble with the export.
+// Without Evaluate, BuildKit would defer the work until the export, and report a broken step as trouble with the export.
 func evaluate(ctx context.Context, c gateway.Client, state llb.State) (*gateway.Result, error) {
 	p, err := platform(c)
 	if err != nil {
@@ -178,8 +174,8 @@ func evaluate(ctx context.Context, c gateway.Client, state llb.State) (*gateway.
 	return c.Solve(ctx, gateway.SolveRequest{Definition: def.ToPB(), Evaluate: true})
 }
 
-// platform is that of the engine, which need not be ours: the engine may be on
-// another machine. Its workers name the native platform first.
+// platform returns the platform of the engine, which need not be that of this machine: the engine may be on another one. Its
+// workers name the native platform first.
 func platform(c gateway.Client) (ocispecs.Platform, error) {
 	for _, w := range c.BuildOpts().Workers {
 		if len(w.Platforms) > 0 {
@@ -189,8 +185,7 @@ func platform(c gateway.Client) (ocispecs.Platform, error) {
 	return ocispecs.Platform{}, errors.New("the engine's BuildKit names no platform that it builds for: use Docker 20.10 or newer")
 }
 
-// imageJSON is the image's configuration as the exporter wants it; it adds the
-// layers itself.
+// imageJSON returns the image's configuration in the form that the exporter expects; the exporter adds the layers itself.
 func imageJSON(c gateway.Client, config ocispecs.ImageConfig) ([]byte, error) {
 	p, err := platform(c)
 	if err != nil {
@@ -200,8 +195,8 @@ func imageJSON(c gateway.Client, config ocispecs.ImageConfig) ([]byte, error) {
 	return json.Marshal(img)
 }
 
-// show displays the progress that comes over in, until it is closed, and remembers the end of the log.
-// It reads to the end also when ctx is done, since the sender waits for it.
+// show displays the progress from in until that is closed, and remembers the end of the log. It reads to the end even if ctx
+// is done, since the sender waits for it.
 func (b *Builder) show(ctx context.Context, in iter.Seq[*bk.SolveStatus], tail *logTail) error {
 	ctx = context.WithoutCancel(ctx)
 	out := make(chan *bk.SolveStatus)
@@ -209,7 +204,7 @@ func (b *Builder) show(ctx context.Context, in iter.Seq[*bk.SolveStatus], tail *
 	group.Go(func() error { return b.display(ctx, out) })
 	for s := range in {
 		tail.add(s)
-		send(ctx, out, s) // or not, when the display ended, as when its terminal has gone
+		send(ctx, out, s) // or not, if the display has ended, as when its terminal is gone
 	}
 	close(out)
 	if err := group.Wait(); err != nil {
@@ -218,8 +213,8 @@ func (b *Builder) show(ctx context.Context, in iter.Seq[*bk.SolveStatus], tail *
 	return nil
 }
 
-// display draws what comes over ch, as progressui does it everywhere: moving on a terminal, line by line
-// elsewhere. Without a writer it only takes the messages away.
+// display draws the messages from ch as progressui always does: moving on a terminal, line by line elsewhere. Without a
+// writer it only consumes them.
 func (b *Builder) display(ctx context.Context, ch chan *bk.SolveStatus) error {
 	if b.Progress == nil {
 		for range ch { //nolint:revive // nobody wants to see it
@@ -232,15 +227,13 @@ func (b *Builder) display(ctx context.Context, ch chan *bk.SolveStatus) error {
 	}
 	d, err := progressui.NewDisplay(b.Progress, progressui.AutoMode)
 	if err != nil {
-		// Lines may go to a log that other builds of this process are writing to
-		// as well.
+		// Lines may go to a log to which other builds of this process are writing as well.
 		d, err = progressui.NewDisplay(&lockedWriter{mu: &b.showing, w: b.Progress}, progressui.PlainMode)
 	}
 	if err != nil {
 		return err
 	}
-	// The display takes a channel and cannot be handed what was held back, so
-	// both go through one, the oldest first.
+	// The display takes one channel, so the messages that were held back go through it too, the oldest first.
 	all := make(chan *bk.SolveStatus)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -264,15 +257,14 @@ func (b *Builder) display(ctx context.Context, ch chan *bk.SolveStatus) error {
 	return group.Wait()
 }
 
-// quietFor is how long a build goes on before anything is shown of it. The
-// snapshot of a small workspace is made in a fraction of that, before every
-// run: a page of steps about it would push what matters off the screen.
+// quietFor is how long a build goes on before any of it is shown. The snapshot of a small workspace takes a fraction of
+// that, before every run: a page of steps about it would push what matters off the screen.
 const quietFor = 2 * time.Second
 
-// hold takes messages from ch for that long. going is false when the build
-// ended meanwhile; else the messages are what is to be shown first.
+// hold takes messages from ch for that long. going is false if the build ended meanwhile; otherwise held is what to show
+// first.
 func hold(ch <-chan *bk.SolveStatus, d time.Duration) (held []*bk.SolveStatus, going bool) {
-	// Without patience everything is shown from the first step on.
+	// Without patience, everything is shown from the first step on.
 	if d <= 0 {
 		return nil, true
 	}
@@ -301,8 +293,7 @@ func send(ctx context.Context, to chan<- *bk.SolveStatus, s *bk.SolveStatus) boo
 	}
 }
 
-// A lockedWriter lets builds that run at once share one writer. Lines of two builds may alternate; within a line
-// they do not.
+// A lockedWriter lets concurrent builds share one writer. Lines of two builds may alternate, but a line is never broken up.
 type lockedWriter struct {
 	mu *sync.Mutex
 	w  io.Writer
@@ -317,14 +308,14 @@ func (l *lockedWriter) Write(p []byte) (int, error) {
 // tailBytes is how much of a broken step's output an error carries: some 20 lines.
 const tailBytes = 2000
 
-// A logTail keeps the end of what each step printed, for the error of the one that breaks. It is written by the
-// goroutine that reads the status, and read when that has ended.
+// A logTail keeps the end of each step's output, for the error of a step that breaks. The goroutine that reads the status
+// writes it, and it is read after that goroutine has ended.
 type logTail struct {
 	logs   map[digest.Digest][]byte
 	broken digest.Digest
 }
 
-// add takes in one status message. A step that breaks is known by its error, which comes after its last line.
+// add takes in one status message. A broken step is recognized by its error, which comes after its last line.
 func (t *logTail) add(s *bk.SolveStatus) {
 	if t.logs == nil {
 		t.logs = make(map[digest.Digest][]byte)
@@ -340,7 +331,7 @@ func (t *logTail) add(s *bk.SolveStatus) {
 	}
 }
 
-// String is empty when no step with output broke.
+// String returns "" if no step with output broke.
 func (t *logTail) String() string {
 	if t.broken == "" {
 		return ""

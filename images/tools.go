@@ -16,7 +16,7 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// The scripts for tools that are not packages of Debian.
+// These are the scripts for tools that are not Debian packages.
 const (
 	npmStep     = "steps/npm.sh"
 	goFetchStep = "steps/go_fetch.sh"
@@ -24,21 +24,20 @@ const (
 	goRun       = "steps/go_run.sh" // goes into the image
 )
 
-// caSource is the local source with the machine's certificates.
+// caSource is the name of the local source with the machine's certificates.
 const caSource = "agent-ca"
 
-// An archive is one package of npm, with everything that it needs inside. Several of one name are the same
-// for different processors.
+// An archive is one npm package, with everything that it needs inside. Several archives of one name are for different
+// processors.
 //
-// Its digest decides what is installed. A registry or mirror that serves other
-// bytes breaks the build.
+// Its digest decides what is installed. A registry or mirror that serves other bytes breaks the build.
 type archive struct {
 	Name    string            // its directory under /usr/lib/agent/npm
-	Package string            // its name in the registry, if that is another
-	Version string            // pinned for good: a registry never changes what it published
-	Arch    string            // GOARCH that it is for, "" for any
+	Package string            // its name in the registry, if different
+	Version string            // pinned permanently: a registry never changes what it published
+	Arch    string            // the GOARCH for which it is, "" for any
 	SHA256  string            `toml:"sha256"` // of the .tgz, in hex
-	Bin     map[string]string // link in /usr/local/bin to file of the package
+	Bin     map[string]string // link in /usr/local/bin to a file of the package
 }
 
 // A goModule is a main module whose tools are built in the image.
@@ -47,10 +46,9 @@ type goModule struct {
 	Sums   string // go.sum, which decides what is fetched
 }
 
-// steps are the scripts that this recipe runs.
+// steps returns the scripts that this recipe runs.
 //
-// Their text is part of what an image is recognised by: a script that changes
-// makes another image.
+// Their text is part of what identifies an image: a changed script makes another image.
 func (r *recipe) steps() []string {
 	steps := []string{packagesStep, versionsStep}
 	if len(r.NPM) > 0 {
@@ -68,7 +66,7 @@ var (
 	packageName = lazyregexp.New(`^(@[a-z0-9-]+/)?[a-z0-9][a-z0-9.-]*$`)
 )
 
-// check refuses an archive that no digest holds, and names that would lead elsewhere.
+// check rejects an archive that no digest pins, and names that would lead elsewhere.
 func (a archive) check() error {
 	switch {
 	case !plainName.MatchString(a.Name) || !packageName.MatchString(a.pkg()) || !plainName.MatchString(a.Version):
@@ -79,18 +77,18 @@ func (a archive) check() error {
 	return nil
 }
 
-// pkg is the name of the package in the registry.
+// pkg returns the name of the package in the registry.
 func (a archive) pkg() string { return cmp.Or(a.Package, a.Name) }
 
-// url is where a registry keeps the archive.
+// url returns the address of the archive in a registry.
 func (a archive) url(registry string) string {
 	return fmt.Sprintf("%s/%s/-/%s-%s.tgz", registry, a.pkg(), path.Base(a.pkg()), a.Version)
 }
 
 // archivesFor picks the archives for a processor; each name must have one.
 //
-// A name that is only there for other processors is an error, and the reason
-// names one of these: an image without the tool would fail in every run instead.
+// A name that exists only for other processors is an error, which names one of these: an image without the tool would fail
+// in every run instead.
 func (r *recipe) archivesFor(arch string) ([]archive, error) {
 	var picked []archive
 	others := make(map[string]string)
@@ -111,7 +109,7 @@ func (r *recipe) archivesFor(arch string) ([]archive, error) {
 	return picked, nil
 }
 
-// addTools adds what is not from Debian, if anything.
+// addTools adds the tools that are not from Debian, if any.
 func (r *recipe) addTools(c gateway.Client, root llb.State, from registries.Set, out llb.RunOption) (llb.State, error) {
 	if len(r.NPM) > 0 {
 		p, err := platform(c)
@@ -132,18 +130,18 @@ func (r *recipe) addTools(c gateway.Client, root llb.State, from registries.Set,
 	return r.addGo(root, from.GoProxy, out)
 }
 
-// addArchives unpacks the archives. The engine fetches them by itself and compares them with their digests: a step without a
-// network sees only what the recipe pins.
+// addArchives unpacks the archives. The engine itself fetches them and checks their digests: a step without a network sees
+// only what the recipe pins.
 func (r *recipe) addArchives(root llb.State, registry string, archives []archive) (llb.State, error) {
 	script, err := specs.ReadFile(npmStep)
 	if err != nil {
 		return llb.State{}, err
 	}
 	var args, names []string
-	// The mount points of the archives are made in here and not in the image.
+	// The mount points of the archives are made in this tmpfs and not in the image.
 	opts := []llb.RunOption{llb.AddMount("/media", llb.Scratch(), llb.Tmpfs()), llb.Network(llb.NetModeNone)}
 	for _, a := range archives {
-		// The engine's cache describes it by its address, and no server sees what stands behind the "#".
+		// The engine's cache describes it by its address, and no server sees what follows the "#".
 		src := llb.HTTP(a.url(registry)+"#"+stepMark, llb.Checksum(digest.NewDigestFromEncoded(digest.SHA256, a.SHA256)),
 			llb.Filename(a.Name+".tgz"), llb.WithCustomName(r.stepName("fetch "+a.url(registry))))
 		opts = append(opts, llb.AddMount("/media/"+a.Name, src, llb.Readonly))
@@ -157,8 +155,8 @@ func (r *recipe) addArchives(root llb.State, registry string, archives []archive
 	return step(root, r.stepName("unpack "+strings.Join(names, " ")), stepMark, string(script), args, opts...).Root(), nil
 }
 
-// addGo builds the tools of r.Go. Only fetching has a network, and what is compiled there cannot tell where
-// it came from; so the caches that boxes link to are filled by steps that nothing outside has a hand in.
+// addGo builds the tools of r.Go. Only the fetching step has a network. Compiled code does not show where it came from, so a step in which
+// nothing outside has a hand compiles it and fills the caches to which boxes link.
 func (r *recipe) addGo(root llb.State, proxy string, out llb.RunOption) (llb.State, error) {
 	text := make(map[string]string)
 	for _, name := range []string{goFetchStep, goStep, goRun} {

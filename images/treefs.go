@@ -20,22 +20,21 @@ import (
 
 // A treeFS serves a Tree to BuildKit's local source.
 //
-// That source believes that a file whose size and mtime are as before has not
-// changed, which is false for an edit that keeps both. So the mtimes that it is told are not those of
-// the disk but made from the content's digest: a file is sent again exactly when its bytes or its
-// mode have changed, whatever happened to its times, and one that was only touched costs nothing.
+// That source assumes that a file with unchanged size and mtime has not changed, which is false for an edit that keeps both.
+// So the mtimes that it gets are not those of the disk but derived from the content's digest. A file is sent again exactly
+// when its bytes or its mode have changed, whatever happened to its times; one that was only touched costs nothing.
 type treeFS struct {
 	tree  Tree
-	files []File // as they are walked
+	files []File // in the order of Walk
 	sizes map[string]int64
-	broke func(error) // told of every error of a reader; may be nil
+	broke func(error) // called with every error of a reader; may be nil
 
 	mu  sync.Mutex
 	err error // the first of them
 }
 
-// newTreeFS sorts the entries as the receiving side insists on: by path, with
-// "/" before every other byte, so that a directory's content directly follows it.
+// newTreeFS sorts the entries as the receiving side requires: by path, with "/" before every other byte, so that a
+// directory's content directly follows it.
 func newTreeFS(t Tree) *treeFS {
 	files := slices.Clone(t.Files())
 	slices.SortFunc(files, func(a, b File) int { return fsutil.ComparePath(a.Path, b.Path) })
@@ -46,16 +45,16 @@ func newTreeFS(t Tree) *treeFS {
 	return &treeFS{tree: t, files: files, sizes: sizes}
 }
 
-// firstError tells what went wrong with reading. BuildKit passes errors as
-// text through two streams, so what the caller could decide on is kept here.
+// firstError returns the first error of reading. BuildKit passes errors as text through two streams, so the error on which
+// the caller can act is kept here.
 func (t *treeFS) firstError() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.err
 }
 
-// note remembers err and passes it on: the sending side, having met it, would wait for a receiver that
-// waits for the rest of the file, until somebody ends both.
+// note remembers err and passes it on. Otherwise the sending side, having met the error, would wait for a receiver that
+// waits for the rest of the file, until something ends both.
 func (t *treeFS) note(err error) {
 	t.mu.Lock()
 	if t.err == nil {
@@ -89,9 +88,8 @@ func (t *treeFS) Walk(ctx context.Context, target string, fn fs.WalkDirFunc) err
 	return nil
 }
 
-// Open never gives an error itself: the sender would take that for an empty
-// file, and an empty file that nobody wrote would be frozen and proved. The error
-// comes from the first Read instead, which ends the transfer.
+// Open never returns an error itself: the sender would take that for an empty file, and an empty file that nobody wrote
+// would be frozen and proved. The first Read returns the error instead, which ends the transfer.
 func (t *treeFS) Open(name string) (io.ReadCloser, error) {
 	name = strings.Trim(path.Clean("/"+name), "/")
 	r, err := t.tree.Open(name)
@@ -109,8 +107,8 @@ type brokenFile struct{ err error }
 func (b *brokenFile) Read([]byte) (int, error) { return 0, b.err }
 func (b *brokenFile) Close() error             { return nil }
 
-// treeFile notes the error of the reader below, and sees to it that as many
-// bytes come as were announced, whatever the Tree does.
+// treeFile notes the error of the underlying reader, and makes sure that as many bytes come as were announced, whatever the
+// Tree does.
 type treeFile struct {
 	io.ReadCloser
 	fs   *treeFS
@@ -118,8 +116,8 @@ type treeFile struct {
 	name string
 }
 
-// Read passes on the bytes. Its only good end is io.EOF after exactly the announced size: a Tree that is true to
-// its contract has compared the digest by then.
+// Read passes on the bytes. Its only good end is io.EOF after exactly the announced size: a Tree that keeps its contract has
+// compared the digest by then.
 func (f *treeFile) Read(p []byte) (int, error) {
 	n, err := f.ReadCloser.Read(p)
 	f.left -= int64(n)
@@ -133,8 +131,8 @@ func (f *treeFile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// statOf describes f to the receiver. Owner and group are root. Permission bits stay as they are, save
-// that everyone may read (the guest is not root) and that the owner may enter every directory.
+// statOf describes f to the receiver. Owner and group are root. A file keeps its permission bits, except that everyone may
+// read it (the guest is not root); directories are 0755 and links 0777.
 func statOf(f File) (*types.Stat, error) {
 	perm := f.Mode.Perm()
 	stat := &types.Stat{Path: f.Path, ModTime: fixedTime.UnixNano()}
@@ -165,16 +163,15 @@ func statOf(f File) (*types.Stat, error) {
 	return stat, nil
 }
 
-// Times from 1980 (zip knows none before it) to 2019 (make dislikes the future).
+// These times lie between 1980 (zip knows none before) and 2019 (make dislikes the future).
 var (
 	firstTime = time.Date(1980, 1, 2, 0, 0, 0, 0, time.UTC)
 	lastTime  = time.Date(2019, 12, 31, 0, 0, 0, 0, time.UTC)
 	fixedTime = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// contentTime makes an mtime from the content's digest: some 60 bits of it, 30
-// in the seconds and 30 in the nanoseconds. Two contents of one size under one path would have to agree in all
-// of them to be mistaken for each other.
+// contentTime makes an mtime from the content's digest: some 60 bits of it, 30 in the seconds and 30 in the nanoseconds. Two
+// contents of one size under one path would have to agree in all of them to be mistaken for each other.
 func contentTime(digest string) (time.Time, error) {
 	sum, err := hex.DecodeString(digest)
 	if err != nil || len(sum) < 16 {
@@ -195,8 +192,8 @@ type memFile struct {
 	mode    fs.FileMode
 }
 
-// A memTree is a Tree in memory, for what the program brings along. Its entries
-// are sorted, and parents come before children.
+// A memTree is a Tree in memory, for what the program brings along. Its entries are sorted, and parents come before
+// children.
 type memTree []memFile
 
 // Digest covers paths, modes and contents.
@@ -227,13 +224,13 @@ func (t memTree) Open(name string) (io.ReadCloser, error) {
 	return nil, &os.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
-// treeOf is a tree of these files, read-only, with the directories above them.
+// treeOf returns a read-only tree of these files, with the directories above them.
 func treeOf(files map[string][]byte) memTree {
 	var t memTree
 	dirs := map[string]bool{".": true}
 	for name, content := range files {
 		t = append(t, memFile{path: name, content: content, mode: 0o444})
-		// The receiving side of a transfer wants parents first.
+		// The receiving side of a transfer expects parents first.
 		for dir := path.Dir(name); !dirs[dir]; dir = path.Dir(dir) {
 			dirs[dir] = true
 			t = append(t, memFile{path: dir, mode: fs.ModeDir | 0o755})

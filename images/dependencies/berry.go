@@ -16,11 +16,11 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A yarn.lock of Yarn 2 or newer says the same as one of Yarn 1 does, in another form: for each range that somebody asks for, which
-// version it means. Yarn 1 installs by it once it is written so, and runs nothing that the workspace brings, as plugins of the newer
-// ones and their own releases (yarnPath) are.
+// A yarn.lock of Yarn 2 or newer says the same as one of Yarn 1, in another form: which version each requested range means.
+// Rewritten in the form of Yarn 1, it lets Yarn 1 install by it. Yarn 1 runs nothing that the workspace brings, such as the
+// plugins of newer Yarns and their own releases (yarnPath).
 
-// A berryEntry is what such a file says of one package.
+// A berryEntry is what such a file says about one package.
 type berryEntry struct {
 	Version, Resolution string
 	Dependencies        map[string]string
@@ -31,7 +31,7 @@ type berryEntry struct {
 // exactVersion matches one version of a package.
 var exactVersion = lazyregexp.New(`^\d+\.\d+\.\d+[\w.+-]*$`)
 
-// asClassic returns files with their lock files of Yarn 2 or newer written as Yarn 1 does; those that cannot be read stay as they are.
+// asClassic returns files with lock files of Yarn 2 or newer rewritten in the form of Yarn 1; those that cannot be read stay unchanged.
 func asClassic(files map[string][]byte) map[string][]byte {
 	files = maps.Clone(files)
 	for name, content := range files {
@@ -44,16 +44,16 @@ func asClassic(files map[string][]byte) map[string][]byte {
 	return files
 }
 
-// classic writes a lock file of Yarn 2 or newer as Yarn 1 does; nil for one that cannot be read. What comes from elsewhere than the
-// registry is left out, and so is what is for other machines than this one. It has no digests: those of the newer ones are of
-// archives of their own.
+// classic rewrites a lock file of Yarn 2 or newer in the form of Yarn 1, nil for one that cannot be read. It leaves out what
+// comes from elsewhere than the registry, and what is for other machines than this one. The result has no digests: those of
+// newer Yarns are of their own archives.
 func classic(lock []byte) []byte {
 	var all map[string]berryEntry
 	if yaml.Unmarshal(lock, &all) != nil {
 		return nil
 	}
 	byName, away := map[string][]string{}, map[string]bool{}
-	entries := map[string]berryEntry{} // of the registry, by the first that asks
+	entries := map[string]berryEntry{} // packages of the registry, by the first pattern that asks for them
 	asks := map[string][]string{}
 	for asked, e := range all {
 		name, version, _ := strings.Cut(e.Resolution, "@npm:")
@@ -83,7 +83,7 @@ func classic(lock []byte) []byte {
 			known[p] = true
 		}
 	}
-	// What `resolutions` of the manifest choose stands under the range that these name, and not under the one that a package asks for.
+	// The manifest's `resolutions` choose a version that is listed under their range, and not under the one that a package asks for.
 	for _, first := range slices.Sorted(maps.Keys(entries)) {
 		for name, asked := range entries[first].Dependencies {
 			spec, ok := registrySpec(asked)
@@ -101,7 +101,7 @@ func classic(lock []byte) []byte {
 	return []byte(out.String())
 }
 
-// writeClassic writes what Yarn 1 says of one package that these patterns ask for.
+// writeClassic writes the entry of Yarn 1 for one package that these patterns ask for.
 func writeClassic(out *strings.Builder, e berryEntry, patterns []string, away map[string]bool) {
 	slices.Sort(patterns)
 	var quoted []string
@@ -130,14 +130,14 @@ func writeClassic(out *strings.Builder, e berryEntry, patterns []string, away ma
 }
 
 var (
-	// plainRange matches a range of versions, or a tag of one.
+	// plainRange matches a range of versions, or a tag.
 	plainRange = lazyregexp.New(`^[\w.*^~<>=|+ -]+$`)
-	// aliased matches how a package of the registry is asked for under another name.
+	// aliased matches a request for a package of the registry under another name.
 	aliased = lazyregexp.New(`^npm:(?:@[\w.~-]+/)?[\w.~-]+@[\w.*^~<>=|+ -]+$`)
 )
 
-// registrySpec is a range as Yarn 1 has it; ok is false where it asks for something elsewhere than in the registry. A package that
-// Yarn or the workspace keeps a patch of is asked for as it is there.
+// registrySpec returns a range in the form of Yarn 1. ok is false if it asks for something outside the registry. For a
+// package that Yarn or the workspace patches, it returns the version in the registry.
 func registrySpec(spec string) (plain string, ok bool) {
 	if version, patched := unpatched(spec); patched {
 		return version, true
@@ -149,7 +149,7 @@ func registrySpec(spec string) (plain string, ok bool) {
 	return plain, plainRange.MatchString(plain)
 }
 
-// fitsHere reports whether a package is for the machine that boxes are on. Conditions are as Yarn writes them:
+// fitsHere reports whether a package is for the machine that runs the boxes. Conditions have the form that Yarn writes:
 // "os=linux & (cpu=x64 | cpu=arm64) & libc=glibc".
 func fitsHere(conditions string) bool {
 	cpu := map[string]string{"amd64": "x64", "386": "ia32"}
@@ -167,8 +167,8 @@ func fitsHere(conditions string) bool {
 	return true
 }
 
-// yarnPackage makes of a package.json, as cleanPackage writes it, one that Yarn 1 installs. Workspaces are those of private packages
-// alone there, and have members with a version alone.
+// yarnPackage turns a package.json, as cleanPackage writes it, into one that Yarn 1 installs. In Yarn 1 only private
+// packages have workspaces, and only packages with a version are members.
 func yarnPackage(content []byte) []byte {
 	var fields map[string]any
 	if json.Unmarshal(content, &fields) != nil {

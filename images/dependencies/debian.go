@@ -8,13 +8,13 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// maxDebian bounds the packages of Debian that a workspace may name.
+// maxDebian bounds how many Debian packages a workspace may name.
 const maxDebian = 200
 
-// debianName is what a package of Debian may be called: Debian Policy, 5.6.1. It is never an option of apt.
+// debianName matches a permitted name of a Debian package: Debian Policy, 5.6.1. Such a name is never an option of apt.
 var debianName = lazyregexp.New(`^[a-z0-9][a-z0-9+.-]{0,98}[a-z0-9+.]$`)
 
-// CheckDebian refuses names that no package of Debian can have.
+// CheckDebian rejects names that no Debian package can have.
 func CheckDebian(names []string) error {
 	if len(names) > maxDebian {
 		return fmt.Errorf("%d packages of Debian are more than %d", len(names), maxDebian)
@@ -27,8 +27,8 @@ func CheckDebian(names []string) error {
 	return nil
 }
 
-// WithDebian adds packages of Debian, which are installed first. Names that CheckDebian refuses, as an archive of somebody
-// else's may have, are left out and noted.
+// WithDebian adds Debian packages, which are installed first. It leaves out and notes names that CheckDebian rejects, which
+// somebody else's archive may contain.
 func (d Set) WithDebian(names []string) Set {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		err := CheckDebian([]string{name})
@@ -45,12 +45,12 @@ func (d Set) WithDebian(names []string) Set {
 	return d
 }
 
-// Debian lists the packages of Debian that are to be installed, sorted, and the place of their step; -1 for none.
+// Debian lists the Debian packages to install, sorted, and the index of their step; -1 for none.
 func (d Set) Debian() (names []string, at int) {
 	return d.wordsOf("apt")
 }
 
-// wordsOf lists what the step of a kind is given, and the place of that step; -1 for none.
+// wordsOf lists the arguments of the step of a kind, and the index of that step; -1 for none.
 func (d Set) wordsOf(kind string) (words []string, at int) {
 	at = slices.IndexFunc(d.steps, func(s step) bool { return s.kind == kind })
 	if at < 0 {

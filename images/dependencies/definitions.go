@@ -13,16 +13,16 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A laterLine is what a definition of tests asks an index for. It counts where nothing else names that package.
+// A laterLine is a request that a definition of tests makes to an index. It counts only if nothing else names the package.
 type laterLine struct{ file, text string }
 
-// maxLater bounds these, and how often a tox.ini may name the value of another section.
+// maxLater bounds these requests, and how often a tox.ini may refer to the value of another section.
 const maxLater = 1000
 
 // testEnv matches the names of environments in which tox, nox and hatch run tests.
 var testEnv = lazyregexp.New(`^(?:py(?:py|thon)?[\d.{},]*(?:-.*)?|(?:hatch[-_])?(?:unit[-_]?)?tests?(?:[-_].*)?|pytest|unit|coverage|cov|default|dev)$`)
 
-// definitions reads where tools that run tests say what these need: tox, nox and hatch, in the order of the names of files.
+// definitions reads where tools that run tests say what these need: tox, nox and hatch, in the order of file names.
 func (w *pythonWants) definitions() {
 	for _, name := range slices.Sorted(maps.Keys(w.files)) {
 		text := w.files[name]
@@ -57,7 +57,7 @@ func (w *pythonWants) definitions() {
 	}
 }
 
-// others takes in what definitions ask an index for, and nothing else names.
+// others takes in what definitions request from an index and nothing else names.
 func (w *pythonWants) others() {
 	named := maps.Clone(w.own)
 	for _, line := range w.requirements {
@@ -77,7 +77,7 @@ func (w *pythonWants) others() {
 	}
 }
 
-// arguments takes in what an installer is given in dir by a file: requirements, files of them, groups, extras and projects of the workspace.
+// arguments takes in the arguments of an installer in dir, from file: requirements, files of them, groups, extras and workspace projects.
 func (w *pythonWants) arguments(file, dir string, args []string) {
 	own := w.ask(dir)
 	for i := 0; i < len(args); i++ {
@@ -107,7 +107,7 @@ func (w *pythonWants) arguments(file, dir string, args []string) {
 		default:
 			switch {
 			case strings.HasPrefix(arg, "-"):
-				// The value of an option that is not known is no package.
+				// What follows an unknown option is its value and not a package.
 				if !ok && !installFlag.MatchString(arg) {
 					i++
 				}
@@ -118,21 +118,21 @@ func (w *pythonWants) arguments(file, dir string, args []string) {
 	}
 }
 
-// notTested reports whether an argument is nothing that a test imports: a tool that builds, publishes and reports, or what only a
-// shell or CI knows.
+// notTested reports whether an argument is nothing that a test imports: a tool that builds, publishes or reports, or a word
+// that only a shell or CI can resolve.
 func notTested(arg string) bool {
 	m := requirement.FindStringSubmatch(arg)
 	return m == nil && strings.ContainsAny(arg, "$`{}<>*?") || m != nil && slices.Contains(ciTools, deps.PythonName(m[1]))
 }
 
-// installFlag matches options of installers that have no value. (pip.pypa.io/en/stable/cli/pip_install)
+// installFlag matches options of installers that take no value. (pip.pypa.io/en/stable/cli/pip_install)
 var installFlag = lazyregexp.New(`^(?:-[UIqv]+|--(?:upgrade|quiet|verbose|pre|user|system|force-reinstall|ignore-installed|no-[a-z-]+|disable-[a-z-]+|prefer-binary|break-system-packages|require-hashes|use-pep517|frozen|locked|active|inexact|all-extras|all-groups|dev|isolated|only-dev))$`)
 
 var (
-	// toxFactor is the condition in front of a line of tox, as in "py3{1,2}: pytest".
+	// toxFactor matches the condition in front of a line of tox, as in "py3{1,2}: pytest".
 	toxFactor = lazyregexp.New(`^([\w!{},.-]+):\s+(.*)$`)
 	toxValue  = lazyregexp.New(`^\{\[([^\]{}]+)\]([\w.-]+)\}$`)
-	// toxTop are names of the directory of the tox.ini.
+	// toxTop replaces the names of the directory of the tox.ini.
 	toxTop = strings.NewReplacer("{toxinidir}/", "./", "{tox_root}/", "./", "{toxinidir}", ".", "{tox_root}", ".")
 )
 
@@ -149,7 +149,7 @@ func (w *pythonWants) tox(name string, text []byte) {
 			line = toxTop.Replace(line)
 			if m := toxFactor.FindStringSubmatch(line); m != nil {
 				if !strings.HasPrefix(m[1], "!") && !slices.Contains([]string{"py", "test", "tests"}, m[1]) {
-					continue // for some environments alone
+					continue // it is for some environments alone
 				}
 				line = m[2]
 			}
@@ -225,7 +225,7 @@ var (
 	noxText    = lazyregexp.New(`([A-Za-z]*)(?:"([^"\n]*)"|'([^'\n]*)')`)
 )
 
-// nox reads what the sessions of a noxfile.py install in which tests run, where it stands there literally. (nox.thea.codes)
+// nox reads what the test sessions of a noxfile.py install, where this is written literally. (nox.thea.codes)
 func (w *pythonWants) nox(name, text string) {
 	sessions := noxSession.FindAllStringSubmatchIndex(text, -1)
 	for i, at := range sessions {
@@ -253,7 +253,7 @@ func (w *pythonWants) nox(name, text string) {
 	}
 }
 
-// literalsOf are the texts in a piece of Python that stand there as they are.
+// literalsOf returns the strings in a piece of Python that have no prefix.
 func literalsOf(text string) (found []string) {
 	for _, m := range noxText.FindAllStringSubmatch(text, -1) {
 		if m[1] == "" {
@@ -264,17 +264,17 @@ func literalsOf(text string) (found []string) {
 }
 
 var (
-	// ciInstall is a line of a CI definition that installs packages of Python.
+	// ciInstall matches a line of a CI definition that installs Python packages.
 	ciInstall = lazyregexp.New(`(?m)(?:^|[\s;&|"'(])(?:pip3?|(?:uv|python[\d.]*\s+-m)\s+pip)\s+install\s+([^\n;&|]*)`)
-	// ciValue is what CI puts there, as of a matrix.
+	// ciValue matches a value that CI substitutes, as from a matrix.
 	ciValue = lazyregexp.New(`\$\{\{[^{}]*\}\}`)
-	// ciWord is a word of a shell, in quotes or not.
+	// ciWord matches a word of a shell, in quotes or not.
 	ciWord = lazyregexp.New(`"([^"\n]*)"|'([^'\n]*)'|([^\s"']+)`)
-	// ciTools build, publish and report.
+	// ciTools are tools that build, publish and report.
 	ciTools = strings.Fields("pip setuptools wheel build twine tox tox-uv tox-gh-actions tox-gh nox uv poetry hatch hatchling flit pdm pre-commit codecov coveralls virtualenv pipenv")
 )
 
-// ci reads what CI definitions have pip install. It is what is left where a project says nowhere else what its tests need.
+// ci reads what CI definitions install with pip. It is the last resort if a project says nowhere else what its tests need.
 func (w *pythonWants) ci() {
 	for _, name := range slices.Sorted(maps.Keys(w.files)) {
 		if !isCI(name) || path.Base(name) == "Dockerfile" { // an image is made to run a program

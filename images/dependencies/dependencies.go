@@ -1,11 +1,9 @@
-// Package dependencies finds out what a workspace wants to have installed, from its
-// manifests and lock files.
+// Package dependencies finds out what a workspace wants to have installed, from its manifests and lock files.
 //
-// It keeps of them names, versions and digests, read and written anew; Go's own files go to Go
-// as they are, which is made for hostile ones. What could lead an
-// installer to another machine than the user's registry, or make it run something, is
-// refused and noted: an address, a setting of a package manager, a script. Nothing is
-// installed here, and nothing is asked of a registry.
+// It keeps names, versions and digests from these files, which it parses and writes anew. Go's own files go to Go unchanged,
+// since Go is made for hostile ones. The package refuses and notes whatever could lead an installer to another machine than
+// the user's registry, or make it run something: an address, a setting of a package manager, a script. It installs nothing
+// and asks no registry.
 package dependencies
 
 import (
@@ -17,34 +15,33 @@ import (
 	"strings"
 )
 
-// Where what is installed lies in an image, and where a box has the workspace.
+// Where installed packages lie in an image, and where a box has the workspace.
 const (
 	installedDir = "/deps"
 	workDir      = "/work"
 )
 
-// The bounds of what is read of a workspace to install from.
+// The bounds of what is read from a workspace in order to install.
 const (
 	MaxFile  = 32 << 20 // bytes of one file
 	maxFiles = 2000
 )
 
-// A Set is what a workspace wants to have installed, made from its manifests and lock files by Read.
+// A Set is what a workspace wants to have installed, made by Read from its manifests and lock files.
 //
-// It is a value to compare and to hand to an installer; what it holds of the
-// workspace's bytes has been read and written anew, or it is plain text with
-// no meaning but names, versions and digests.
+// It is a value to compare and to hand to an installer. Whatever it holds of the workspace's bytes has been parsed and
+// written anew, or is plain text that means nothing but names, versions and digests.
 type Set struct {
-	// Scripts says that packages may run code of theirs while they are installed.
+	// Scripts says that packages may run code of their own during installation.
 	Scripts bool
 	// Notes tell people what was left out, and why.
 	Notes []string
 
 	steps []step
 	files map[string][]byte
-	// Directories with a package.json below a place where Node packages are installed, "." for the root.
+	// node lists the directories with a package.json below a place where Node packages are installed, "." for the root.
 	node []string
-	// Packages of the workspace by the path where others of it look for them; see nodeSpace.
+	// members maps the paths where packages of the workspace look for others of it to these; see nodeSpace.
 	members map[string]string
 	// See Importing.
 	imports map[string][]string
@@ -55,20 +52,20 @@ type step struct {
 	kind string // apt, apt-standby, npm, pnpm, yarn, pip, go
 	root string // directory in the workspace; "." for pip, which installs for all at once
 
-	// The options that it is given of what the workspace says, and those of a second attempt, with the file that has
-	// them; "" for none.
+	// settings are the options that it gets from what the workspace says. retry are those of a second attempt, and from is
+	// the file that has them; "" for none.
 	settings, retry, from string
-	// What may be done when it is refused, one a line: of Node how many other attempts, and of npm and Python what is left out.
+	// may says what is allowed after a refusal, one a line: for Node how many more attempts, for npm and Python what to leave out.
 	may string
 }
 
 // Empty reports whether there is nothing to install.
 func (d Set) Empty() bool { return len(d.steps) == 0 }
 
-// Uninstalled leaves of d what takes no registry: that packages of a workspace find each other.
+// Uninstalled returns the part of d that needs no registry: that packages of a workspace find each other.
 func (d Set) Uninstalled() Set { return Set{members: d.members} }
 
-// Equal reports whether the same is to be installed, and to be found by the same names.
+// Equal reports whether the same is to be installed, and to be found under the same names.
 func (d Set) Equal(other Set) bool {
 	return d.Scripts == other.Scripts && slices.Equal(d.steps, other.steps) && maps.EqualFunc(d.files, other.files, bytes.Equal) && maps.Equal(d.Links(), other.Links())
 }
@@ -85,8 +82,8 @@ func (d Set) Managers() []string {
 	return names
 }
 
-// Steps are the runs of package managers in order, two words each: the kind (apt, apt-standby, npm, pnpm,
-// yarn, each also with -unlocked, pip, go) and the directory below that of its language.
+// Steps returns the runs of package managers in order, two words each: the kind (apt, apt-standby, npm, pnpm, yarn, each
+// also with -unlocked, pip, go) and the directory below that of its language.
 func (d Set) Steps() []string {
 	var words []string
 	for _, s := range d.steps {
@@ -95,8 +92,8 @@ func (d Set) Steps() []string {
 	return words
 }
 
-// Arguments are Steps for the script that installs, five words each: behind the directory stand the options, those of a
-// second attempt, and what may be done when the package manager refuses.
+// Arguments returns the steps for the script that installs, five words each: kind and directory, the options, the options of
+// a second attempt, and what is allowed when the package manager refuses.
 func (d Set) Arguments() []string {
 	var words []string
 	for _, s := range d.steps {
@@ -105,7 +102,7 @@ func (d Set) Arguments() []string {
 	return words
 }
 
-// Options are what of the workspace's settings decides what is installed, for each step.
+// Options returns, for each step, those of the workspace's settings that decide what is installed.
 func (d Set) Options() []string {
 	var words []string
 	for _, s := range d.steps {
@@ -114,12 +111,12 @@ func (d Set) Options() []string {
 	return words
 }
 
-// Files are what the package managers are given, by slash-separated path below the
-// directory of each language: node, python, go.
+// Files returns the input of the package managers, by slash-separated path below the directory of each language: node,
+// python, go.
 func (d Set) Files() map[string][]byte { return d.files }
 
-// Links says which directories of a workspace are to be links: to what is installed for them and, where an installer
-// has made no such links, to packages of the workspace. These lead to where a box has it, with the patch.
+// Links returns the directories of a workspace that must be links: to what is installed for them and, where no installer
+// made such links, to packages of the workspace. The latter lead to where a box has the workspace, with the patch.
 func (d Set) Links() map[string]string {
 	links := make(map[string]string)
 	for at, dir := range d.members {
@@ -133,12 +130,12 @@ func (d Set) Links() map[string]string {
 	return links
 }
 
-// notef remembers something for people.
+// notef records something for people.
 func (d *Set) notef(format string, args ...any) {
 	d.Notes = append(d.Notes, fmt.Sprintf(format, args...))
 }
 
-// add gives the package managers a file.
+// add adds a file to the input of the package managers.
 func (d *Set) add(name string, content []byte) {
 	if d.files == nil {
 		d.files = map[string][]byte{}
@@ -146,17 +143,17 @@ func (d *Set) add(name string, content []byte) {
 	d.files[name] = content
 }
 
-// Concerns reports whether the file at p takes part in what is installed. Of a .npmrc and of CI definitions that is what
-// decides which versions fit each other: a workspace must not choose where packages come from.
+// Concerns reports whether the file at p affects what is installed. A .npmrc and CI definitions count only for which
+// versions fit each other, and CI also for what pip installs: a workspace must not choose where packages come from.
 func Concerns(p string) bool {
-	// Names are compared as the package managers do it, case and all.
+	// Names are compared as the package managers do, including case.
 	base := path.Base(p)
 	switch base {
 	case "package.json", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "pnpm-workspace.yaml", "yarn.lock",
 		"pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "tox.toml", "hatch.toml", "noxfile.py", "poetry.lock", "uv.lock", "pdm.lock", "Pipfile", "Pipfile.lock", "go.mod", "go.sum", "go.work", "go.work.sum":
 		return true
 	case "modules.txt":
-		// Only that it is there counts.
+		// Only its existence counts.
 		return path.Base(path.Dir(p)) == "vendor"
 	}
 	if base == ".npmrc" || isCI(p) || unread(base) != nil {
@@ -165,13 +162,11 @@ func Concerns(p string) bool {
 	return isRequirements(p) || path.Ext(p) == ".txt" && strings.HasPrefix(base, "constraints")
 }
 
-// Read finds out what is to be installed from the files of a workspace, by slash-separated path, that Concerns
-// names. What is kept of them are names and versions: everything that could lead an installer elsewhere, or
-// make it run something, is left out and noted.
+// Read finds out what to install from those files of a workspace, by slash-separated path, that Concerns reports. It keeps
+// names and versions, and leaves out and notes everything that could lead an installer elsewhere or make it run something.
 func Read(files map[string][]byte) Set {
 	d := Set{members: map[string]string{}}
-	// Each file costs a comparison with each other one; no workspace that a
-	// person made comes near.
+	// Each file is compared with each other one; no workspace made by a person comes near this number.
 	if len(files) > maxFiles {
 		d.notef("nothing is installed: the workspace has %d manifests and lock files, and at most %d are read", len(files), maxFiles)
 		return d

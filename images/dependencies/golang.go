@@ -9,13 +9,11 @@ import (
 	"agent/sandbox/workspace/deps"
 )
 
-// readGo finds the modules whose requirements are downloaded. Those below a go.work are its own; those with a vendor
-// directory bring what they need.
+// readGo finds the modules whose requirements are downloaded. The modules below a go.work belong to it; modules with a
+// vendor directory bring what they need.
 func (d *Set) readGo(files map[string][]byte) {
-	// Only whether there is anything to download is decided here. The files
-	// themselves are Go's to read, which is made for hostile ones: it opens no
-	// connection but to the proxy, takes nothing whose sum is wrong, and runs
-	// nothing.
+	// This only decides whether there is anything to download. The files themselves are left to Go, which is made for
+	// hostile ones: it connects only to the proxy, accepts nothing with a wrong sum, and runs nothing.
 	var work, roots []string
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		dir := path.Dir(name)
@@ -28,7 +26,7 @@ func (d *Set) readGo(files map[string][]byte) {
 			if err != nil && !vendored {
 				d.notef("the modules of %s are not installed: it is not readable", name)
 			}
-			if needs && !vendored && !deps.GoIgnores(dir) { // no check works there
+			if needs && !vendored && !deps.GoIgnores(dir) { // no check works in such a directory
 				roots = append(roots, dir)
 			}
 		}
@@ -36,14 +34,13 @@ func (d *Set) readGo(files map[string][]byte) {
 	if len(roots) == 0 {
 		return
 	}
-	// All of them, since one module may stand in for what another one requires.
+	// All of them are added, since one module may stand in for a requirement of another.
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if base := path.Base(name); strings.HasPrefix(base, "go.") {
 			d.add(path.Join("go", name), files[name])
 		}
 	}
-	// A go.work speaks for the modules below it: what they require of each other
-	// no proxy has.
+	// A go.work covers the modules below it: no proxy has what they require of each other.
 	for _, dir := range append(work, roots...) {
 		within := slices.ContainsFunc(work, func(w string) bool { return below(dir, w) })
 		if !within || slices.Contains(work, dir) && !slices.Contains(d.steps, step{kind: "go", root: dir}) {

@@ -15,14 +15,14 @@ import (
 	"agent/sandbox/workspace/deps"
 )
 
-// mostGoFiles bounds the files of Go of which it is read what they import.
+// mostGoFiles bounds how many Go files are read for their imports.
 const mostGoFiles = 5000
 
-// Importing is d with what the Go files of a workspace import of other modules, so that these are compiled once and not in each
-// box; and whether any is written in C, in whatever module. It takes the paths of files, and what reads one; what cannot be read imports nothing. It is no part of what is to be
-// installed: Equal does not look at it.
+// Importing returns d with what the Go files of a workspace import from other modules, so that this is compiled once and not in
+// each box, and with whether any file is written in C, in whatever module. It takes the paths of files and a function that reads
+// one; a file that cannot be read imports nothing. The imports are not part of what is to be installed: Equal ignores them.
 func (d Set) Importing(paths []string, read func(p string) ([]byte, error)) Set {
-	own := map[string]string{} // the name of the module in a directory, of those that are installed for
+	own := map[string]string{} // directory to module name, for the modules with an install step
 	for _, s := range d.steps {
 		if s.kind == "go" {
 			own[s.root] = modfile.ModulePath(d.files[path.Join("go", s.root, "go.mod")])
@@ -30,8 +30,8 @@ func (d Set) Importing(paths []string, read func(p string) ([]byte, error)) Set 
 	}
 	found := map[string]map[string]bool{}
 	left := mostGoFiles
-	// By directory the module that it belongs to, where files of it hold C; and which have another form for want of a compiler: what C needs
-	// besides nobody knows here.
+	// inC maps directories with files that use C to their modules. without holds directories with alternative files for the
+	// lack of a compiler: what else C needs is unknown here.
 	inC, without := map[string]string{}, map[string]bool{}
 	add := func(root, name string) {
 		if found[root] == nil {
@@ -64,7 +64,7 @@ func (d Set) Importing(paths []string, read func(p string) ([]byte, error)) Set 
 			case err != nil:
 			case name == "C" && compiled(p, text, true):
 				inC[path.Dir(p)] = root
-			// A path that no module can have is none to hand to a command.
+			// A path that no module can have is not given to a command.
 			case installed && strings.Contains(first, ".") && importPath(name) && name != own[root] && !strings.HasPrefix(name, own[root]+"/"):
 				add(root, name)
 			}
@@ -82,16 +82,16 @@ func (d Set) Importing(paths []string, read func(p string) ([]byte, error)) Set 
 	return d
 }
 
-// compiled reports whether the go command compiles a file on this system, with cgo or without.
+// compiled reports whether the go command compiles a file on this system, with or without cgo.
 func compiled(p string, text []byte, cgo bool) bool {
-	// What is vendored is compiled where it is imported.
+	// Vendored packages are compiled where they are imported.
 	return deps.GoCompiles(p, text, cgo) && !deps.GoIgnores(strings.ReplaceAll("/"+path.Dir(p)+"/", "/vendor/", "/"))
 }
 
-// Imports are what Importing has found: by the directory of a module the packages of others, sorted, and "C" where its files hold some and have no other form.
+// Imports returns what Importing found: by module directory the sorted packages of others, and "C" if its files need C.
 func (d Set) Imports() map[string][]string { return d.imports }
 
-// moduleOf is the directory of the module that a file belongs to.
+// moduleOf returns the directory of the module to which a file belongs.
 func (d Set) moduleOf(p string) (dir string, ok bool) {
 	for dir = path.Dir(p); ; dir = path.Dir(dir) {
 		if _, ok := d.files[path.Join("go", dir, "go.mod")]; ok || dir == "." || dir == "/" {
@@ -100,7 +100,7 @@ func (d Set) moduleOf(p string) (dir string, ok bool) {
 	}
 }
 
-// importPath reports whether a text is a path of letters, digits and the signs that the go command allows in one, and no option.
+// importPath reports whether a text is a path of letters, digits and the signs that the go command allows, and not an option.
 func importPath(name string) bool {
 	return !strings.HasPrefix(name, "-") && !strings.ContainsFunc(name, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~/+", r))

@@ -8,15 +8,15 @@ import (
 	"slices"
 )
 
-// A lockFile is a file in which a package manager keeps versions, and what is made of it here.
+// A lockFile is a file in which a package manager keeps versions, and how it is used here.
 type lockFile struct {
 	name string
-	kind string // the package manager that installs by it, as in a step; "" for one that is not read
-	// Of one that is not read: the manifest beside it that counts instead, and what fixes the versions all the same.
+	kind string // the package manager that installs by it, as in a step; "" for a file that is not read
+	// For a file that is not read: the manifest next to it that counts instead, and what fixes the versions all the same.
 	manifest, cure string
 }
 
-// lockFiles are those that are known, in the order in which they count where there are several in one directory.
+// lockFiles are the known lock files, in order of precedence within one directory.
 var lockFiles = []lockFile{
 	{name: "pnpm-lock.yaml", kind: "pnpm"},
 	{name: "yarn.lock", kind: "yarn", manifest: "package.json", cure: "commit the pnpm-lock.yaml that `pnpm import` makes of it"},
@@ -36,7 +36,7 @@ var lockFiles = []lockFile{
 
 const npmLockCure = "commit the package-lock.json that `npm install --package-lock-only` makes"
 
-// unread is the row of a file that is not read whatever its content, nil for none.
+// unread returns the row of a file that is never read, whatever its content, or nil.
 func unread(base string) *lockFile {
 	i := slices.IndexFunc(lockFiles, func(l lockFile) bool { return l.name == base && l.kind == "" })
 	if i < 0 {
@@ -45,7 +45,7 @@ func unread(base string) *lockFile {
 	return &lockFiles[i]
 }
 
-// metadata begins a yarn.lock of Yarn 2 or newer, which has another form and other digests than that of Yarn 1.
+// metadata begins a yarn.lock of Yarn 2 or newer, which has another form and other digests than one of Yarn 1.
 var metadata = []byte("\n__metadata:")
 
 // isBerry reports whether a yarn.lock is of Yarn 2 or newer.
@@ -56,7 +56,7 @@ func (l lockFile) reads(content []byte) bool {
 	return l.kind != "" && (l.kind != "yarn" || !isBerry(content))
 }
 
-// lockIn is the lock file of Node in dir that counts, zero for none.
+// lockIn returns the Node lock file in dir that counts, zero for none.
 func lockIn(files map[string][]byte, dir string) lockFile {
 	for _, l := range lockFiles {
 		if content, ok := files[path.Join(dir, l.name)]; ok && l.kind != "pip" && l.reads(content) {
@@ -66,7 +66,7 @@ func lockIn(files map[string][]byte, dir string) lockFile {
 	return lockFile{}
 }
 
-// noteUnread says of lock files that are not read where the versions come from instead.
+// noteUnread notes, for lock files that are not read, where the versions come from instead.
 func (d *Set) noteUnread(files map[string][]byte) {
 	if d.Empty() {
 		return

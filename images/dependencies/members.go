@@ -13,17 +13,17 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A nodeSpace is what npm, pnpm and yarn call a workspace: packages of one source that import each other by name.
+// A nodeSpace is a workspace in the sense of npm, pnpm and yarn: packages of one source that import each other by name.
 type nodeSpace struct {
 	root    string
 	pnpm    bool
 	members map[string]string // directories by name, without the root's own
 }
 
-// memberName matches the names of packages, of which none leads out of node_modules.
+// memberName matches names of packages, none of which leads out of node_modules.
 var memberName = lazyregexp.New(`^(@[a-zA-Z0-9~_-][\w.~-]*/)?[a-zA-Z0-9~_-][\w.~-]*$`)
 
-// nodeSpaces finds the workspaces of Node, by their roots. One inside another one comes after it.
+// nodeSpaces finds the workspaces of Node, by their roots. A nested one comes after the one that contains it.
 func nodeSpaces(files map[string][]byte) []nodeSpace {
 	var spaces []nodeSpace
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -51,7 +51,7 @@ func nodeSpaces(files map[string][]byte) []nodeSpace {
 // inModules reports whether a file lies in an installed package.
 func inModules(name string) bool { return strings.Contains("/"+name, "/node_modules/") }
 
-// memberPatterns are those of a package.json, in either of the forms that npm and yarn read.
+// memberPatterns returns the patterns of a package.json, in either of the forms that npm and yarn read.
 func memberPatterns(content []byte) (patterns []string) {
 	fields, err := deps.ReadPackage(content)
 	if err != nil {
@@ -70,7 +70,7 @@ func memberPatterns(content []byte) (patterns []string) {
 	return patterns
 }
 
-// fill looks for the packages that the patterns name. Of two with one name, which installers refuse, the first counts.
+// fill finds the packages that the patterns name. If two have the same name, which installers refuse, the first counts.
 func (s nodeSpace) fill(files map[string][]byte, patterns []string) {
 	var in, out []*regexp.Regexp
 	for _, p := range patterns {
@@ -100,7 +100,7 @@ func (s nodeSpace) fill(files map[string][]byte, patterns []string) {
 // globParts splits a pattern of paths.
 var globParts = lazyregexp.New(`\*\*/|\*+|[?{},]|[^*?{},]+`)
 
-// glob is the regular expression for a pattern of paths as npm and pnpm read it.
+// glob returns the regular expression for a path pattern as npm and pnpm read it.
 func glob(pattern string) string {
 	means := map[string]string{"**/": "(?:.*/)?", "?": "[^/]", "{": "(?:", "}": ")", ",": "|"}
 	return "^(?:" + globParts.ReplaceAllStringFunc(pattern, func(part string) string {
@@ -114,8 +114,8 @@ func glob(pattern string) string {
 	}) + ")$"
 }
 
-// links are where the packages of a workspace find each other, by path to the directory that is meant, as an
-// installer would link them.
+// links maps the paths where the packages of a workspace find each other to the directories that are meant, as an installer
+// would link them.
 func (s nodeSpace) links(files map[string][]byte) map[string]string {
 	links := map[string]string{}
 	if !s.pnpm {
@@ -124,7 +124,7 @@ func (s nodeSpace) links(files map[string][]byte) map[string]string {
 		}
 		return links
 	}
-	// pnpm gives each package those alone that it asks for.
+	// pnpm gives each package only those that it asks for.
 	for _, from := range append(slices.Sorted(maps.Values(s.members)), s.root) {
 		for _, name := range asked(files[path.Join(from, "package.json")]) {
 			if dir, ok := s.members[name]; ok {
@@ -135,8 +135,8 @@ func (s nodeSpace) links(files map[string][]byte) map[string]string {
 	return links
 }
 
-// isMember reports whether a directory is a member of a workspace of npm or yarn, which take no notice of a lock file there: npm started
-// in it removes what the others have installed.
+// isMember reports whether a directory is a member of a workspace of npm or yarn. These ignore a lock file there, and npm,
+// if started in a member, removes what the others have installed.
 func isMember(spaces []nodeSpace, dir string) bool {
 	for _, s := range spaces {
 		for _, member := range s.members {
@@ -148,7 +148,7 @@ func isMember(spaces []nodeSpace, dir string) bool {
 	return false
 }
 
-// spaceAbove is the innermost of the workspaces that a directory lies in, zero for none.
+// spaceAbove returns the innermost workspace that contains a directory, zero for none.
 func spaceAbove(spaces []nodeSpace, dir string) (space nodeSpace) {
 	for _, s := range spaces {
 		if below(dir, s.root) {
@@ -158,8 +158,7 @@ func spaceAbove(spaces []nodeSpace, dir string) (space nodeSpace) {
 	return space
 }
 
-// asked lists the packages that a package.json asks for. What others have to bring along (peers) is
-// installed for their sake.
+// asked lists the packages that a package.json asks for. What others must bring along (peers) is installed for their sake.
 func asked(content []byte) (names []string) {
 	fields, err := deps.ReadPackage(content)
 	if err != nil {
@@ -172,7 +171,7 @@ func asked(content []byte) (names []string) {
 	return names
 }
 
-// lists reports whether a package.json asks for any package but members of its workspace.
+// lists reports whether a package.json asks for any package other than members of its workspace.
 func lists(content []byte, members map[string]string) bool {
 	return slices.ContainsFunc(asked(content), func(name string) bool { return members[name] == "" })
 }

@@ -17,28 +17,28 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// npmFields are those of a package.json that decide what is installed. Scripts, settings of package managers and
-// the version of one to run instead are none of them.
+// npmFields are the fields of a package.json that decide what is installed. Scripts, settings of package managers, and the
+// version of a package manager to run instead are not among them.
 var npmFields = []string{
 	"name", "version", "dependencies", "devDependencies", "optionalDependencies", "peerDependencies", "peerDependenciesMeta",
 	"bundleDependencies", "bundledDependencies", "workspaces", "overrides", "resolutions",
 }
 
-// npmLists are the fields that list packages with where they come from.
+// npmLists are the fields that list packages and where these come from.
 var npmLists = append(slices.Clone(deps.PackageLists), "overrides", "resolutions")
 
-// registryPlaceholder stands for the registry in the lock files until the script puts the user's in.
+// registryPlaceholder stands for the registry in lock files until the script inserts the user's.
 const registryPlaceholder = "https://registry.invalid"
 
-// readNode finds the directories in which Node packages are installed: those with a lock file, below none
-// of these the roots of workspaces, and below none of either those whose package.json alone asks for something.
+// readNode finds the directories in which Node packages are installed: those with a lock file; the roots of workspaces that
+// are below none of these; and, below none of either, those whose package.json alone asks for something.
 func (d *Set) readNode(files map[string][]byte) {
 	var roots []string
 	spaces := nodeSpaces(files)
 	for _, s := range spaces {
 		maps.Copy(d.members, s.links(files))
 	}
-	// First those with a lock file. The members of a workspace are installed with the whole; see isMember.
+	// Directories with a lock file come first. The members of a workspace are installed with the whole; see isMember.
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if path.Base(name) == "package.json" && lockIn(files, path.Dir(name)).kind != "" && !isMember(spaces, path.Dir(name)) {
 			roots = append(roots, path.Dir(name))
@@ -47,7 +47,7 @@ func (d *Set) readNode(files map[string][]byte) {
 	free := func(dir string) bool {
 		return !slices.ContainsFunc(roots, func(r string) bool { return below(dir, r) })
 	}
-	var tops []string // one in another one is installed by itself, too
+	var tops []string // a workspace inside another one is installed by itself, too
 	for _, s := range spaces {
 		if free(s.root) {
 			tops = append(tops, s.root)
@@ -65,7 +65,7 @@ func (d *Set) readNode(files map[string][]byte) {
 			d.notef("the packages of %s are not installed: %v", path.Join(root, "package.json"), err)
 			continue
 		}
-		// A place inside another one brings some files twice: the first counts.
+		// A place inside another one yields some files twice: the first counts.
 		for name, content := range part.files {
 			if _, ok := d.files[name]; !ok {
 				d.add(name, content)
@@ -89,10 +89,10 @@ func below(dir, root string) bool {
 	return root == "." || dir == root || strings.HasPrefix(dir, root+"/")
 }
 
-// readNodeRoot gathers what installing in one directory takes.
+// readNodeRoot gathers what is needed to install in one directory.
 func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (part Set, err error) {
-	// Without a lock file what is installed is of the day on which it was. The
-	// image keeps it until the manifest changes, so that two runs see the same.
+	// Without a lock file, the day of the installation decides what is installed. The image keeps that until the manifest
+	// changes, so that two runs see the same.
 	lock := lockIn(files, root)
 	settings, pnpm := files[path.Join(root, "pnpm-workspace.yaml")]
 	locked, foreignLocked, lockErr := cleanLock(lock, files[path.Join(root, lock.name)])
@@ -117,7 +117,7 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 		switch {
 		case err != nil && dir == root:
 			return part, fmt.Errorf("%s: %w", name, err)
-		case err != nil: // tests of what reads such files bring broken ones
+		case err != nil: // tests of a program that reads such files bring broken ones
 			part.notef("%s is left out of the install: %v", name, err)
 			continue
 		}
@@ -144,7 +144,7 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 	case unused != "":
 		part.notef("%s", unused)
 	case lock.kind != "":
-		if len(part.Notes) == 0 { // else they are most likely the same
+		if len(part.Notes) == 0 { // otherwise they are most likely the same
 			for _, why := range foreignLocked {
 				part.notef("%s: without %v", path.Join(root, lock.name), why)
 			}
@@ -165,14 +165,14 @@ func readNodeRoot(files map[string][]byte, root string, spaces []nodeSpace) (par
 	return part, nil
 }
 
-// workspaceSpec matches, in a package.json as cleanPackage writes it, how some ask for a member of the workspace. npm and Yarn 1 find it by its name.
+// workspaceSpec matches a request for a workspace member in a cleaned package.json. npm and Yarn 1 find members by name.
 var workspaceSpec = lazyregexp.New(`:"workspace:[^"]*"`)
 
-// cleanPackage keeps of a package.json what decides what is installed, without packages that come from elsewhere than the
-// registry: foreign says which, and why.
+// cleanPackage keeps the fields of a package.json that decide what is installed, without packages that come from elsewhere
+// than the registry: foreign says which ones, and why.
 func cleanPackage(content []byte) (clean []byte, foreign []error, err error) {
-	// Written anew, and by the names of its fields alone: of two fields of one
-	// name this reader takes the last one and no other reader sees the first.
+	// It is written anew, from the names of its fields alone: of two fields with one name this reader takes the last, and no
+	// other reader sees the first.
 	fields, err := deps.ReadPackage(content)
 	if err != nil {
 		return nil, nil, err
@@ -186,7 +186,7 @@ func cleanPackage(content []byte) (clean []byte, foreign []error, err error) {
 	for _, name := range npmLists {
 		foreign = append(foreign, dropForeign(kept[name])...)
 	}
-	// pnpm reads these from a field of its own, and compares them with its lock file.
+	// pnpm reads these from a field of its own and compares them with its lock file.
 	if own, ok := fields["pnpm"].(map[string]any); ok {
 		settings := make(map[string]any)
 		for _, name := range []string{"overrides", "packageExtensions"} {
@@ -201,8 +201,8 @@ func cleanPackage(content []byte) (clean []byte, foreign []error, err error) {
 	return clean, foreign, err
 }
 
-// dropForeign takes out of a list of packages those that do not come from the registry, and says why. Overrides lie in each other
-// to any depth. What is neither a list nor a text is for the package manager to complain about.
+// dropForeign removes from a list the packages that do not come from the registry, and says why. Overrides may be nested to
+// any depth. Anything that is neither a list nor a string is for the package manager to reject.
 func dropForeign(list any) (foreign []error) {
 	packages, _ := list.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
@@ -219,11 +219,11 @@ func dropForeign(list any) (foreign []error) {
 	return foreign
 }
 
-// patched matches a version as Yarn 2 and newer write it of a package of the registry that the workspace keeps a patch of, or
-// Yarn itself: "patch:NAME@npm%3A^1.2.3#PATH".
+// patched matches the version that Yarn 2 and newer write for a package of the registry of which the workspace, or Yarn
+// itself, keeps a patch: "patch:NAME@npm%3A^1.2.3#PATH".
 var patched = lazyregexp.New(`^patch:@?[^@]+@(?:npm(?::|%3A))?([^#:/]+)#`)
 
-// unpatched is the version in the registry of such a package; ok is false of others.
+// unpatched returns the version of such a package in the registry; ok is false for other packages.
 func unpatched(spec string) (version string, ok bool) {
 	m := patched.FindStringSubmatch(spec)
 	if m == nil {
@@ -233,8 +233,8 @@ func unpatched(spec string) (version string, ok bool) {
 	return version, err == nil && cleanSpec(version) == nil
 }
 
-// dropLocked takes the same packages out of a package-lock.json, with what lies below them: npm finds it in step with the
-// package.json then, unless a package of the registry wants one of them.
+// dropLocked removes the same packages from a package-lock.json, with everything below them. npm then finds it in step with
+// the package.json, unless a package of the registry needs one of them.
 func dropLocked(doc map[string]any) (foreign []error) {
 	packages, _ := doc["packages"].(map[string]any)
 	for _, place := range slices.Sorted(maps.Keys(packages)) {
@@ -249,7 +249,7 @@ func dropLocked(doc map[string]any) (foreign []error) {
 		foreign = append(foreign, fmt.Errorf("%.100q, which %w", strings.TrimPrefix(place, "node_modules/"), elsewhere(resolved)))
 		maps.DeleteFunc(packages, func(p string, _ any) bool { return p == place || strings.HasPrefix(p, place+"/") })
 	}
-	// What npm before 7 wrote, and later ones repeat for it.
+	// npm before 7 wrote these, and later versions repeat them for it.
 	old, _ := doc["dependencies"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(old)) {
 		fields, _ := old[name].(map[string]any)
@@ -264,18 +264,18 @@ func dropLocked(doc map[string]any) (foreign []error) {
 	return foreign
 }
 
-// errElsewhere is wrapped by what elsewhere says.
+// errElsewhere is wrapped by the errors of elsewhere.
 var errElsewhere = errors.New("comes from elsewhere than the registry")
 
-// elsewhere says that a version is an address, and the cure.
+// elsewhere returns the error for a version that is an address, with the cure.
 func elsewhere(address string) error {
 	return fmt.Errorf("%w (%.80q): ask for a version of it there, or keep it in the workspace", errElsewhere, address)
 }
 
-// cleanSpec judges one version as a package.json has it.
+// cleanSpec judges one version in a package.json.
 func cleanSpec(spec string) error {
-	// A range of versions and a tag have neither a colon nor a slash in them.
-	// A file of the workspace is one of those that are sent, or is missing.
+	// A range of versions and a tag contain neither a colon nor a slash. A file of the workspace either is one of those that
+	// are sent, or is missing.
 	scheme, _, named := strings.Cut(spec, ":")
 	switch {
 	case named && slices.Contains([]string{"npm", "workspace", "catalog", "file", "link"}, scheme):
@@ -286,13 +286,12 @@ func cleanSpec(spec string) error {
 	return nil
 }
 
-// packageAddress takes from an address what all registries have in common:
-// the package's name, "-", the archive, and the digest that Yarn puts behind it.
-// Host and path before it are where this registry happens to be. A query is
-// refused: with it a server may mean something else.
+// packageAddress matches the part of an address that all registries share: the package's name, "-", the archive, and the
+// digest that Yarn appends. Host and path before it are where this registry happens to be. A query does not match: it might
+// make the server return something else.
 var packageAddress = lazyregexp.New(`^https?://[^\s#?]*?/((?:@[\w.~-]+(?:/|%2[fF]))?[\w.~-]+/-/[\w.~+-]+\.tgz)(#[0-9a-f]+)?$`)
 
-// cleanAddress makes an address in the user's registry of one that a lock file has.
+// cleanAddress turns an address in a lock file into one in the user's registry.
 func cleanAddress(address string) (string, error) {
 	m := packageAddress.FindStringSubmatch(address)
 	if m == nil {
@@ -301,9 +300,9 @@ func cleanAddress(address string) (string, error) {
 	return registryPlaceholder + "/" + m[1] + m[2], nil
 }
 
-// cleanLock lets every address in a lock file be one in the user's registry. What a lock file says of the content,
-// a digest, stays, so that nothing but what was locked is taken. foreign says what was left out. An address of elsewhere that cannot
-// be left out is an errElsewhere.
+// cleanLock changes every address in a lock file to one in the user's registry. The digests of the content stay, so that
+// nothing but what was locked is accepted. foreign says what was left out. An address elsewhere that cannot be left out is
+// an errElsewhere.
 func cleanLock(lock lockFile, content []byte) (clean []byte, foreign []error, err error) {
 	switch lock.kind {
 	case "":
@@ -328,8 +327,8 @@ func cleanLock(lock lockFile, content []byte) (clean []byte, foreign []error, er
 
 // cleanNpm walks a package-lock.json.
 func cleanNpm(value any) error {
-	// Wherever an address stands it is found: the form of the file has changed
-	// three times, and an older npm's is read by newer ones.
+	// This finds an address wherever it is: the form of the file has changed three times, and newer versions of npm read
+	// that of an older one.
 	switch value := value.(type) {
 	case []any:
 		for _, v := range value {
@@ -365,7 +364,7 @@ func cleanNpm(value any) error {
 	return nil
 }
 
-// cleanLists is for a field that lists names and versions, or, in old lock files, whole packages.
+// cleanLists checks a field that lists names and versions or, in old lock files, whole packages.
 func cleanLists(list any) error {
 	packages, _ := list.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(packages)) {
@@ -383,11 +382,11 @@ func cleanLists(list any) error {
 	return nil
 }
 
-// patchHash is what stands behind a version in a pnpm-lock.yaml where the workspace keeps a patch of that package.
+// patchHash matches what follows a version in a pnpm-lock.yaml if the workspace keeps a patch of that package.
 var patchHash = lazyregexp.New(`\(patch_hash=[^()]*\)`)
 
-// cleanPnpm walks a pnpm-lock.yaml. Packages of the registry have no address there unless it is an odd one. Those of which the
-// workspace keeps patches are taken as the registry has them: the patches are files that are not sent.
+// cleanPnpm walks a pnpm-lock.yaml. Packages of the registry have no address there unless it is unusual. Packages of which
+// the workspace keeps patches are taken as the registry has them: the patches are files that are not sent.
 func cleanPnpm(content []byte) (clean []byte, foreign []error, err error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(content, &doc); err != nil {
@@ -403,7 +402,7 @@ func cleanPnpm(content []byte) (clean []byte, foreign []error, err error) {
 	return clean, foreign, err
 }
 
-// dropPatches takes the list of patches out of a pnpm-lock.yaml, and says of which packages.
+// dropPatches removes the list of patches from a pnpm-lock.yaml, and says for which packages.
 func dropPatches(top *yaml.Node) (foreign []error) {
 	for i := 0; i+1 < len(top.Content); i += 2 {
 		if top.Content[i].Value != "patchedDependencies" {
@@ -418,10 +417,10 @@ func dropPatches(top *yaml.Node) (foreign []error) {
 	return foreign
 }
 
-// cleanPnpmNode walks one node, of the tree of nodes and not of a map: what is not touched is written as it was read, whatever this
-// version of pnpm puts there. patches says whether some were taken out.
+// cleanPnpmNode walks one node of the tree of nodes rather than a map: what it does not touch is written as it was read,
+// whatever this version of pnpm puts there. patches says whether some were removed.
 func cleanPnpmNode(n *yaml.Node, patches bool) error {
-	// An alias may multiply a small file into one that no memory holds.
+	// An alias could expand a small file to one that exceeds any memory.
 	if n.Kind == yaml.AliasNode {
 		return errors.New("it has an alias, as no lock file needs")
 	}
@@ -438,7 +437,7 @@ func cleanPnpmNode(n *yaml.Node, patches bool) error {
 					return err
 				}
 				value.SetString(address)
-			// The archive of a program, as of Node itself. A package may be called so too.
+			// This is the archive of a program, such as Node itself. A package may have that name too.
 			case child.Value == "url" && strings.Contains(value.Value, "://"):
 				return fmt.Errorf("a package %w", elsewhere(value.Value))
 			case child.Value == "repo" || child.Value == "gitHosted" || strings.Contains(child.Value, "://"):
@@ -452,8 +451,8 @@ func cleanPnpmNode(n *yaml.Node, patches bool) error {
 	return nil
 }
 
-// cleanMembers keeps of a pnpm-workspace.yaml which packages are its members, and which versions they share: pnpm
-// takes settings from this file too.
+// cleanMembers keeps from a pnpm-workspace.yaml which packages are members, and which versions they share: pnpm also takes
+// settings from this file.
 func cleanMembers(content []byte) (clean []byte, foreign []error, err error) {
 	var all, kept map[string]any
 	if err := yaml.Unmarshal(content, &all); err != nil {
@@ -472,14 +471,14 @@ func cleanMembers(content []byte) (clean []byte, foreign []error, err error) {
 	return clean, foreign, err
 }
 
-// resolved is the line of a yarn.lock with a package's address.
+// resolved matches the line of a yarn.lock with a package's address.
 var resolved = lazyregexp.New(`^\s+"?resolved"?\s+"?([^"\s]+)"?\s*$`)
 
 // cleanYarn goes through the lines of a yarn.lock of Yarn 1.
 func cleanYarn(content []byte) ([]byte, error) {
 	var out bytes.Buffer
-	// It is a form of its own, in which every address stands on a line alone.
-	// Anything else with one in it is a name that is an address.
+	// The form is Yarn's own, in which every address has a line to itself. On any other line, an
+	// address is the name of a package.
 	for line := range strings.Lines(string(content)) {
 		if m := resolved.FindStringSubmatch(line); m != nil {
 			address, err := cleanAddress(m[1])

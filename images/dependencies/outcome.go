@@ -12,10 +12,10 @@ import (
 const (
 	mayRetry = "2" // as often as there is another way
 	mayNot   = "0"
-	mayDrop  = "*" // leave out any package that cannot be had
+	mayDrop  = "*" // leave out any package that cannot be obtained
 )
 
-// allows tells apart what a step may do beyond its first attempt: how many others there are, and what it may leave out.
+// allows returns what a step may do beyond its first attempt: how many more attempts, and what it may leave out.
 func (s step) allows() (level int, drops []string) {
 	lines := strings.Split(s.may, "\n")
 	if s.kind == "pip" {
@@ -25,18 +25,18 @@ func (s step) allows() (level int, drops []string) {
 	return level, lines[1:]
 }
 
-// An outcome is one line that the script wrote of a step which did not succeed at once: what of it is missing, or at which
+// An outcome is one line of the script's report about a step that did not succeed at once: what is missing, or with which
 // attempt it succeeded.
 type outcome struct {
 	step    step
 	dropped string // a requirement that was left out, "" for none
-	foreign string // a package that another one wants from elsewhere, and that one; "" for none
-	debian  string // a package of Debian and its version that has the place of one of pip; "" for none
+	foreign string // a package that another one wants from elsewhere, and the latter; "" for none
+	debian  string // a Debian package and its version in place of one from pip; "" for none
 	level   int    // the attempt, from 1
-	reason  string // the package manager's word for why the first attempt was refused
+	reason  string // the package manager's own reason for refusing the first attempt
 }
 
-// outcomes reads a report. Lines that are none were written by a package, and are passed over.
+// outcomes reads a report. It skips lines in any other form, which a package wrote.
 func (d Set) outcomes(report string) (list []outcome) {
 	for line := range strings.Lines(report) {
 		number, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -64,8 +64,8 @@ func (d Set) outcomes(report string) (list []outcome) {
 	return list
 }
 
-// Told says in sentences what an installation did that its first attempt could not, and what it left out, by the
-// report in its image.
+// Told describes what an installation did that its first attempt could not, and what it left out, according to the report in
+// its image.
 func (d Set) Told(report string) (done, lacking []string) {
 	var stead []string
 	for _, o := range d.outcomes(report) {
@@ -107,8 +107,8 @@ func (d Set) Within(report string) bool {
 	})
 }
 
-// Limited lets the package managers do no more for d than they did for base, by the report of its installation: what
-// refuses then is what changed.
+// Limited lets the package managers do no more for d than they did for base, according to the report of its installation:
+// whatever they then refuse is due to the change.
 func (d Set) Limited(base Set, report string) Set {
 	d.steps = slices.Clone(d.steps)
 	for i, s := range d.steps {
@@ -157,10 +157,10 @@ func (p Part) Same(other Part) bool {
 	return p.Root == other.Root && (p.Manager == other.Manager || node(p.Manager) && node(other.Manager))
 }
 
-// Part is that of the step i, in the order of Steps.
+// Part returns the part that step i installs, in the order of Steps.
 func (d Set) Part(i int) Part { return d.steps[i].part() }
 
-// Without leaves out the step i. What the others need stays.
+// Without leaves out step i. What the other steps need stays.
 func (d Set) Without(i int) Set {
 	d.steps = slices.Delete(slices.Clone(d.steps), i, i+1)
 	var roots []string
@@ -186,7 +186,7 @@ func (d Set) Without(i int) Set {
 	return d
 }
 
-// language is the directory below which the files of a step lie.
+// language returns the directory below which the files of a step lie.
 func (s step) language() string {
 	switch s.kind {
 	case "apt", standby:
@@ -199,12 +199,12 @@ func (s step) language() string {
 	return "node"
 }
 
-// manager is the program that a step runs.
+// manager returns the program that a step runs.
 func (s step) manager() string {
 	name, _, _ := strings.Cut(s.kind, "-")
 	return name
 }
 
-// part is what the step installs, and same whether another one installs it too.
+// part returns what the step installs; same reports whether another step installs that too.
 func (s step) part() Part           { return Part{s.manager(), s.root} }
 func (s step) same(other step) bool { return s.part().Same(other.part()) }

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// A pipfilePackage is what is read of a package in a Pipfile.lock.
+// A pipfilePackage holds what is read about a package in a Pipfile.lock.
 type pipfilePackage struct {
 	Version, Markers, Path string
 	Extras, Hashes         []string
 }
 
-// line is the package as a requirements file has it.
+// line returns the package as a line of a requirements file.
 func (p pipfilePackage) line(name string) string {
 	if len(p.Extras) > 0 {
 		name += "[" + strings.Join(p.Extras, ",") + "]"
@@ -29,8 +29,8 @@ func (p pipfilePackage) line(name string) string {
 	return name
 }
 
-// pipenv takes in every Pipfile.lock, with its digests, where no requirements are listed: these are often made from
-// it, and then say the same without them.
+// pipenv takes in every Pipfile.lock, with its digests, unless requirements are listed: these are often made from it, and
+// then say the same without digests.
 func (w *pythonWants) pipenv() {
 	listed := len(w.requirements) > 0
 	for _, name := range slices.Sorted(maps.Keys(w.files)) {
@@ -56,7 +56,7 @@ func (w *pythonWants) pipfile(name string) {
 	for _, list := range []map[string]pipfilePackage{lock.Default, lock.Develop} {
 		for _, pack := range slices.Sorted(maps.Keys(list)) {
 			switch p := list[pack]; {
-			case p.Path != "": // the workspace lies on the path
+			case p.Path != "": // the workspace is on the path
 			case p.Version == "":
 				w.elsewhere(name, pack)
 			default:

@@ -11,22 +11,22 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A pythonProject is what the files of one directory say that a project of Python needs. Names of extras and of groups are plain.
+// A pythonProject is what a Python project needs according to the files of one directory. Names of extras and groups are normalized.
 type pythonProject struct {
 	name   string
-	file   string // the first of them
+	file   string // the first of these files
 	needs  []string
 	extras map[string][]string
-	// Of dependency groups: an entry that is no string includes another one (PEP 735).
+	// groups are dependency groups: an entry that is not a string includes another group (PEP 735).
 	groups map[string][]any
-	// What its tools do not take from an index, by plain names; see otherSources.
+	// others maps normalized names to where its tools take them from instead of an index; see otherSources.
 	others map[string]string
 }
 
-// A demand is what definitions of tests and lines of requirements ask of a project of the workspace.
+// A demand is what definitions of tests and requirement lines ask of a project of the workspace.
 type demand struct{ extras, groups []string }
 
-// ask is what is asked of the project in dir.
+// ask returns what is asked of the project in dir.
 func (w *pythonWants) ask(dir string) *demand {
 	if w.asked[dir] == nil {
 		w.asked[dir] = &demand{}
@@ -34,15 +34,15 @@ func (w *pythonWants) ask(dir string) *demand {
 	return w.asked[dir]
 }
 
-// ownPlace is a requirement that is a directory of the workspace, with extras of the project there.
+// ownPlace matches a requirement that is a directory of the workspace, with extras of the project there.
 var ownPlace = lazyregexp.New(`^(?:file:)?(\.{1,2}(?:/[\w./-]*)?)\s*(?:\[([\w.,\s-]*)\])?\s*(?:;.*)?$`)
 
-// archive is a package in a file, which no installer is given.
+// archive matches a package in a file, which is never given to an installer.
 var archive = lazyregexp.New(`(?i)\.(?:whl|zip|tgz|tar(?:\.\w+)?)$`)
 
-// local takes in a line that asks for a project of the workspace itself, which a box has on its path already: what counts is
-// the extras of it. It reports whether line is one. A path counts from the top, where installers are started, or from the
-// directory of the file that has the line.
+// local takes in a line that asks for a project of the workspace itself, which a box already has on its path: only its
+// extras count. It reports whether line is such a request. A path is relative to the top, where installers are started, or
+// to the directory of the file with the line.
 func (w *pythonWants) local(dir, line string) bool {
 	m := ownPlace.FindStringSubmatch(strings.Trim(line, `"'`))
 	if m == nil || archive.MatchString(m[1]) {
@@ -56,7 +56,7 @@ func (w *pythonWants) local(dir, line string) bool {
 	return true
 }
 
-// hasProject reports whether a directory has a project of Python.
+// hasProject reports whether a directory has a Python project.
 func (w *pythonWants) hasProject(dir string) bool {
 	return slices.ContainsFunc([]string{"pyproject.toml", "setup.cfg", "setup.py"}, func(name string) bool {
 		_, ok := w.files[path.Join(dir, name)]
@@ -64,19 +64,19 @@ func (w *pythonWants) hasProject(dir string) bool {
 	})
 }
 
-// words are those between spaces and commas.
+// words splits a text at spaces and commas.
 func words(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
 }
 
-// projects takes in the projects of Python, with the versions of the lock files beside a pyproject.toml.
+// projects takes in the Python projects, with the versions of the lock files next to a pyproject.toml.
 func (w *pythonWants) projects() {
 	dirs := map[string]*pythonProject{}
 	for _, name := range slices.Sorted(maps.Keys(w.files)) {
 		read, ok := map[string]func(string, *pythonProject) bool{
 			"pyproject.toml": w.pyproject, "setup.cfg": w.setupConfig, "setup.py": w.setupScript,
 		}[path.Base(name)]
-		if !ok || lang.BesideTests(name) { // there they are what tests work on
+		if !ok || lang.BesideTests(name) { // there they are data for tests
 			continue
 		}
 		dir := path.Dir(name)
@@ -90,7 +90,7 @@ func (w *pythonWants) projects() {
 	for _, p := range dirs {
 		w.tested = w.tested || slices.ContainsFunc(slices.Concat(slices.Collect(maps.Keys(p.extras)), slices.Collect(maps.Keys(p.groups))), forTests)
 	}
-	// What CI of another language installs besides is no need of tests in Python.
+	// What the CI of a project in another language installs besides is not needed by tests in Python.
 	if !w.tested && len(w.later) == 0 && len(dirs)+len(w.requirements) > 0 {
 		w.ci()
 	}
@@ -105,8 +105,8 @@ func (w *pythonWants) projects() {
 	}
 }
 
-// project takes in what the project in dir needs to run and to be tested; named has the extras of packages that definitions ask for, of
-// which it may be one. Extras and groups that are for something else, as for its documentation, are often large and never imported by a test.
+// project takes in what the project in dir needs to run and to be tested. named has the extras of packages that definitions ask for; the
+// project may be one of these. Extras and groups for other purposes, such as documentation, are often large and never imported by tests.
 func (w *pythonWants) project(dir string, p *pythonProject, named map[string][]string) {
 	name, list, read := p.file, p.needs, map[string]bool{}
 	extra := func(name string) {
@@ -158,7 +158,7 @@ func (w *pythonWants) project(dir string, p *pythonProject, named map[string][]s
 		m := requirement.FindStringSubmatch(r)
 		switch {
 		case m != nil && p.name != "" && deps.PythonName(m[1]) == deps.PythonName(p.name):
-			// What is published of the project is not what is judged, but its extras are asked for.
+			// A published version of the project is not what is judged, but its extras are requested.
 			for _, name := range words(strings.Trim(m[2], "[]")) {
 				extra(name)
 			}
@@ -173,12 +173,12 @@ func (w *pythonWants) project(dir string, p *pythonProject, named map[string][]s
 	}
 }
 
-// forTests matches what extras and groups are called that the tests of a project need.
+// forTests reports whether a name is one of extras and groups that a project's tests need.
 func forTests(name string) bool { return testExtra.MatchString(deps.PythonName(name)) }
 
 var testExtra = lazyregexp.New(`^(?:dev|develop|development|(?:unit-?)?tests?|testing|pytest)(?:-(?:deps|dependencies|requirements|requires|reqs?))?$`)
 
-// pyproject reads a pyproject.toml. Poetry's own notation of versions is left to its lock file.
+// pyproject reads a pyproject.toml. It leaves Poetry's own notation of versions to Poetry's lock file.
 func (w *pythonWants) pyproject(name string, into *pythonProject) bool {
 	p, err := deps.ReadPyproject(w.files[name])
 	if err != nil {
@@ -219,7 +219,7 @@ func (w *pythonWants) setupConfig(name string, into *pythonProject) bool {
 	}
 	lines := func(value string) []string {
 		if strings.HasPrefix(value, "file:") {
-			return nil // a file of requirements has a name of its kind
+			return nil // a requirements file is read because of its name
 		}
 		return deps.Requirements([]byte(value))
 	}

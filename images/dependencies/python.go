@@ -12,54 +12,53 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// Where the script finds what pip is to install, and which versions it is to take.
+// Where the script finds what pip is to install, and at which versions.
 const (
 	requirementsFile = "python/requirements.txt"
-	laterFile        = "python/later.txt" // what may be left out where it does not fit with these
+	laterFile        = "python/later.txt" // what may be left out if it does not fit with these
 	constraintsFile  = "python/constraints.txt"
 )
 
-// requirement is a name with extras, versions and a marker, as PEP 508 has it, without an address.
+// requirement matches a name with extras, versions and a marker, as in PEP 508, without an address.
 var requirement = lazyregexp.New(`^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(\[[A-Za-z0-9._,\s-]*\])?\s*(\(?[<>=!~][^;@/\\]*)?\s*(;[^@\\]*)?$`)
 
-// laterOption begins an option behind a requirement: pip takes some of them for how a package is built.
+// laterOption matches the start of an option after a requirement: pip takes some of these as settings for building the package.
 var laterOption = lazyregexp.New(`\s-`)
 
-// isRequirement reports whether a line is one requirement and nothing else, without its digests. A dollar sign stands for
-// a variable of the installer, and what is not printed may end a line for pip.
+// isRequirement reports whether a line is one requirement and nothing else, once its digests are removed. A dollar sign
+// stands for a variable of the installer, and a character that does not print may end a line for pip.
 func isRequirement(line string) bool {
 	odd := func(r rune) bool { return r == '$' || r != '\t' && !unicode.IsPrint(r) }
 	return requirement.MatchString(line) && !strings.ContainsFunc(line, odd) && !laterOption.MatchString(line)
 }
 
-// hashOption is the digest of one archive, which may follow a requirement.
+// hashOption matches the digest of one archive, which may follow a requirement.
 var hashOption = lazyregexp.New(`[ \t]--hash=(sha256|sha384|sha512):[0-9a-f]+\b`)
 
 // A pythonWants gathers what the Python projects of a workspace ask for: they share one place.
 type pythonWants struct {
 	files        map[string][]byte
 	requirements []string
-	tests        []string // what only definitions of tests ask for
+	tests        []string // what only definitions of tests request
 	constraints  []string
 	seen         map[string]bool // files that were read
 	hashed       bool
 	d            *Set
-	// What definitions of tests and lines of requirements ask of the projects of the workspace, by their directory.
+	// asked is what definitions of tests and requirement lines ask of the workspace's projects, by their directories.
 	asked map[string]*demand
-	// The plain names of these projects.
+	// own holds the normalized names of these projects.
 	own map[string]bool
-	// What such definitions ask of an index, and whose definitions they are.
+	// later is what such definitions request from an index, each with its file.
 	later []laterLine
-	// The workspace says what its tests need, in an extra, a group or a file of requirements of such a name.
+	// tested says that the workspace names what its tests need, in an extra, a group or a requirements file with such a name.
 	tested bool
 }
 
-// readPython finds the requirements of every file. Those with the digests of a lock file stand for the
-// pyproject.toml beside them, since pip wants a digest for everything or for nothing.
+// readPython finds the requirements of every file. Requirements with the digests of a lock file replace the pyproject.toml
+// next to them, since pip wants a digest for everything or for nothing.
 func (d *Set) readPython(files map[string][]byte) {
-	// One place for all of them, because one run of the tests imports from all:
-	// projects that want two versions of a package cannot be tested together,
-	// and pip says so.
+	// They share one place, because one run of the tests imports from all of them. Projects that want two versions of a
+	// package cannot be tested together, and pip says so.
 	w := &pythonWants{files: files, seen: map[string]bool{}, d: d, asked: map[string]*demand{}, own: map[string]bool{}}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if isRequirements(name) {
@@ -84,13 +83,13 @@ func (d *Set) readPython(files map[string][]byte) {
 	d.steps = append(d.steps, step{kind: "pip", root: ".", may: mayDrop})
 }
 
-// text is a sorted file of lines, each once.
+// text returns the lines as a sorted file, each once.
 func text(lines []string) []byte {
 	lines = slices.Compact(slices.Sorted(slices.Values(lines)))
 	return []byte(strings.Join(append(lines, ""), "\n"))
 }
 
-// testRequirements matches names of files that list what tests need.
+// testRequirements matches the names of files that list what tests need.
 var testRequirements = lazyregexp.New(`dev|test`)
 
 // isRequirements reports whether a file lists requirements, by its name: requirements-dev.txt, test-requirements.txt,
@@ -99,11 +98,11 @@ func isRequirements(p string) bool {
 	return path.Ext(p) == ".txt" && (strings.Contains(path.Base(p), "requirements") || path.Base(path.Dir(p)) == "requirements")
 }
 
-// read takes in a requirements file. What is no requirement is noted, if it says where packages come from, or else
-// passed over: the workspace itself needs no installing.
+// read takes in a requirements file. A line that is not a requirement is noted if it says where packages come from, and
+// otherwise skipped: the workspace itself need not be installed.
 func (w *pythonWants) read(name string, into *[]string) {
-	// Files may include each other in a circle. One that is included both for
-	// its versions and for its packages counts where it is met first.
+	// Files may include each other in a circle. A file that is included both for its versions and for its packages counts
+	// where it is met first.
 	if w.seen[name] {
 		return
 	}
@@ -130,8 +129,8 @@ func (w *pythonWants) read(name string, into *[]string) {
 
 // add takes in one requirement.
 func (w *pythonWants) add(name, line string, into *[]string) {
-	// Options of a single requirement are settings of how it is built. Digests
-	// alone are kept; what remains must be a requirement and nothing else.
+	// Options of a single requirement are settings for building it. Only digests are kept; the rest must be a requirement
+	// and nothing else.
 	hashes := hashOption.FindAllString(line, -1)
 	bare := strings.TrimSpace(hashOption.ReplaceAllString(line, ""))
 	if !isRequirement(bare) {
@@ -142,13 +141,13 @@ func (w *pythonWants) add(name, line string, into *[]string) {
 	*into = append(*into, bare+strings.Join(hashes, ""))
 }
 
-// elsewhere notes a package that an index does not have, or has another one of its name.
+// elsewhere notes a package that an index does not have, or for which it has another one of the same name.
 func (w *pythonWants) elsewhere(file, name string) {
 	w.d.notef("%s: %.80q is not installed: it comes from elsewhere than an index: ask for a version in one, or keep it in the workspace", file, name)
 }
 
-// otherSources says which packages the tools of a project do not take from an index, by their plain names: from the
-// "workspace", or from "outside".
+// otherSources maps the normalized names of packages that a project's tools do not take from an index to their source:
+// "workspace" or "outside".
 func otherSources(p deps.Pyproject) map[string]string {
 	lists := []map[string]any{p.Tool.Poetry.Dependencies, p.Tool.UV.Sources}
 	for _, group := range p.Tool.Poetry.Group {
@@ -174,10 +173,10 @@ func otherSources(p deps.Pyproject) map[string]string {
 	return found
 }
 
-// pinned lists the versions of a lock file as constraints. A package that it has in several versions, for several
-// systems, is left to pip.
+// pinned lists the versions of a lock file as constraints. A package that has several versions there, for several systems,
+// is left to pip.
 func pinned(content []byte) []string {
-	// What cannot be read fixes nothing, and pip chooses.
+	// A file that cannot be read pins nothing, and pip chooses.
 	locked, err := deps.ReadLocked(content)
 	if err != nil {
 		return nil

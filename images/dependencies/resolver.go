@@ -11,8 +11,8 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A resolverSetting is a setting of a workspace that a package manager may be given: it decides which versions fit
-// each other and how they lie in node_modules, never where they come from, what runs, or what is read or written.
+// A resolverSetting is a setting that a workspace may pass to a package manager. It decides which versions fit each other
+// and how they lie in node_modules, never where they come from, what runs, or what is read or written.
 type resolverSetting struct {
 	manager string // npm or pnpm
 	key     string
@@ -21,7 +21,7 @@ type resolverSetting struct {
 
 var yesNo = []string{"true", "false"}
 
-// resolverSettings are all that is taken of a .npmrc.
+// resolverSettings are all that is taken from a .npmrc.
 var resolverSettings = []resolverSetting{
 	{"npm", "legacy-peer-deps", yesNo},
 	{"npm", "force", yesNo},
@@ -40,7 +40,7 @@ var resolverSettings = []resolverSetting{
 	{"pnpm", "node-linker", []string{"hoisted", "isolated"}},
 }
 
-// option is the setting as a word of the command line.
+// option returns the setting as a word of the command line.
 func (s resolverSetting) option(value string) string {
 	if s.manager == "pnpm" {
 		return "--config." + s.key + "=" + value
@@ -48,14 +48,14 @@ func (s resolverSetting) option(value string) string {
 	return "--" + s.key + "=" + value
 }
 
-// npmAdvice is what npm itself says to try when it refuses.
+// npmAdvice is what npm itself advises when it refuses.
 const npmAdvice = "--legacy-peer-deps"
 
-// rcLine is a setting in a .npmrc.
+// rcLine matches a setting in a .npmrc.
 var rcLine = lazyregexp.New(`^\s*([\w.-]+)\s*(?:=\s*(.*?)\s*)?$`)
 
-// settingsOf are the options that a .npmrc asks a package manager to be given, in the order of the table. Of two
-// lines with one key the last counts.
+// settingsOf returns the options that a .npmrc asks for a package manager, in the order of the table. If two lines have the
+// same key, the last one counts.
 func settingsOf(rc []byte, manager string) []string {
 	found := map[string]string{}
 	for line := range strings.Lines(string(rc)) {
@@ -73,14 +73,14 @@ func settingsOf(rc []byte, manager string) []string {
 }
 
 // Commands of npm that install, and the two options that are looked for there or in a variable, each within one line.
-// Nothing else of the text is taken.
+// Nothing else is taken from the text.
 var (
 	npmInstalls = lazyregexp.New(`\bnpm[ \t]+(?:[\w@./:=-]+[ \t]+)*?(?:ci|i|install|clean-install|install-clean)\b([^\n;&|]*)`)
 	npmPeers    = lazyregexp.New(`(?:^|\s)--(legacy-peer-deps|force)(?:=true)?(?:["'\s\\]|$)`)
 	npmVariable = lazyregexp.New(`(?i)\bnpm_config_(legacy_peer_deps|force)\b["']?\s*[:=]\s*["']?(?:true|1)\b`)
 )
 
-// isCI reports whether a file defines how the project is built elsewhere. Such files are read for two options of npm and never run.
+// isCI reports whether a file defines how the project is built elsewhere. It is read for options of npm and for installs by pip, never run.
 func isCI(p string) bool {
 	switch base := path.Base(p); base {
 	case ".gitlab-ci.yml", ".travis.yml", "azure-pipelines.yml", "bitbucket-pipelines.yml", "appveyor.yml", "Dockerfile":
@@ -90,7 +90,7 @@ func isCI(p string) bool {
 	return (ext == ".yml" || ext == ".yaml") && (strings.HasSuffix("/"+dir, "/.github/workflows") || dir == ".circleci")
 }
 
-// promised is the option that a project gives npm where it is built: in its CI definitions, else in the scripts of its
+// promised returns the option that a project gives npm where it is built: in its CI definitions, else in the scripts of its
 // package.json. from is the file that says so; "" for neither.
 func promised(files map[string][]byte, root string) (option, from string) {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -129,8 +129,8 @@ func peersIn(text string) string {
 	return ""
 }
 
-// resolve completes the step of a place where Node packages are installed: with what its .npmrc says, and what is tried
-// when the package manager refuses.
+// resolve completes the step of a place where Node packages are installed: with what its .npmrc says, and with what to try
+// if the package manager refuses.
 func (s *step) resolve(d *Set, files map[string][]byte) {
 	manager := s.manager()
 	rc := path.Join(s.root, ".npmrc")

@@ -7,10 +7,10 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// setupArgument begins an argument of setup() that says what a project needs.
+// setupArgument matches the start of an argument of setup() that says what a project needs.
 var setupArgument = lazyregexp.New(`\b(name|install_requires|tests_require|extras_require)\s*=\s*`)
 
-// setupScript reads from a setup.py what stands there literally; it is never run.
+// setupScript reads what is written literally in a setup.py; it never runs the file.
 func (w *pythonWants) setupScript(name string, into *pythonProject) bool {
 	text := string(w.files[name])
 	if len(text) > maxScript {
@@ -45,7 +45,7 @@ func (w *pythonWants) setupScript(name string, into *pythonProject) bool {
 	return true
 }
 
-// stringsOf are the texts of a list.
+// stringsOf returns the strings in a list.
 func stringsOf(list []any) (found []string) {
 	for _, item := range list {
 		if text, ok := item.(string); ok {
@@ -55,21 +55,21 @@ func stringsOf(list []any) (found []string) {
 	return found
 }
 
-// literals reads literal values of Python: a text, a list as []any, which a tuple and a set are too, and a table of texts as
-// map[string]any. A name has the value of the assignment at the start of a line. All else is nil.
+// literals reads literal Python values: a string; a list, tuple or set as []any; and a dictionary with string keys as
+// map[string]any. A name has the value of its assignment at the start of a line. Anything else is nil.
 type literals struct {
 	text  string
 	at    int
-	names *int // how many names were looked up: each costs a look at the whole text
+	names *int // how many names were looked up: each lookup searches the whole text
 }
 
 const (
-	maxLiteral = 8         // how deep values are read in each other
+	maxLiteral = 8         // how deep nested values are read
 	maxNames   = 64        // how many names are looked up
-	maxScript  = 256 << 10 // bytes; a person wrote no longer setup.py or noxfile.py
+	maxScript  = 256 << 10 // bytes; people write no longer setup.py or noxfile.py
 )
 
-// blank passes over what stands between words.
+// blank skips what separates words.
 func (r *literals) blank() {
 	for r.at < len(r.text) {
 		switch c := r.text[r.at]; {
@@ -123,7 +123,7 @@ func (r *literals) value(depth int) any {
 	return nil
 }
 
-// string reads one text, of which several that stand beside each other are one.
+// string reads one string; adjacent string literals form one.
 func (r *literals) string() any {
 	var whole strings.Builder
 	for {
@@ -136,13 +136,13 @@ func (r *literals) string() any {
 		whole.WriteString(m[1] + m[2] + m[3] + m[4])
 	}
 	if whole.Len() == 0 {
-		r.at++ // one that is not understood
+		r.at++ // skip one that is not understood
 		return nil
 	}
 	return whole.String()
 }
 
-// several reads what stands between brackets.
+// several reads what is between brackets.
 func (r *literals) several(depth int) any {
 	closing := byte(map[byte]rune{'[': ']', '(': ')', '{': '}'}[r.text[r.at]])
 	r.at++

@@ -7,12 +7,11 @@ import (
 	"agent/sandbox/workspace/deps"
 )
 
-// standby is the kind of a step that installs from Debian what pip could not be asked for: what of it the archive has.
+// standby is the kind of a step that installs from Debian what could not be requested from pip, as far as the archive has it.
 const standby = "apt-standby"
 
-// Standby puts Debian's packages in the place of the step i where that is pip's: where no index answers, they are better
-// than nothing. It reports whether there are any to look for. Their versions are those of the archive, whatever the
-// workspace asks for.
+// Standby replaces step i, if it is pip's, with Debian's packages: if no index answers, they are better than nothing. It
+// reports whether there are any to look for. Their versions are those of the archive, whatever the workspace asks for.
 func (d Set) Standby(i int) (Set, bool) {
 	if d.steps[i].kind != "pip" {
 		return d, false
@@ -36,8 +35,8 @@ func (d Set) Standby(i int) (Set, bool) {
 	return d, true
 }
 
-// debianNames lists what Debian may call a package of Python, joined by "|", most likely first: Debian's Python Policy, 4.3,
-// names it after the module, which often is the package without the language's name in it.
+// debianNames lists the names that Debian may give a Python package, joined by "|", most likely first. Debian's Python
+// Policy, 4.3, names it after the module, which often is the package name without that of the language.
 func debianNames(name string) string {
 	var names []string
 	for _, bare := range []string{name, strings.TrimPrefix(name, "python-"), strings.TrimSuffix(name, "-python"), strings.TrimPrefix(name, "py")} {
@@ -48,7 +47,7 @@ func debianNames(name string) string {
 	return strings.Join(names, "|")
 }
 
-// OnStandby lists what a step that stands in for pip looks for, each as the names that it may have, and the place of the step; -1 for none.
+// OnStandby lists what a step in place of pip looks for, each as its possible names, and the index of the step; -1 for none.
 func (d Set) OnStandby() (groups []string, at int) {
 	return d.wordsOf(standby)
 }

@@ -1,4 +1,4 @@
-// Package imagestest gives tests the real engine with the toolchain image of this source tree.
+// Package imagestest gives tests the real engine, with the toolchain image of this source tree.
 package imagestest
 
 import (
@@ -17,16 +17,16 @@ import (
 	"agent/sandbox"
 )
 
-// A Setup is the real engine, what builds images on it, and the toolchain image with the guest
-// of this source tree. It is shared by the tests of a process, and stays open.
+// A Setup is the real engine, a Builder on it, and the toolchain image with the guest of this source tree. The tests of a
+// process share it, and it stays open.
 type Setup struct {
 	Engine    *sandbox.Engine
 	Builder   *images.Builder
 	Toolchain images.Image
 }
 
-// Open returns the setup, made by the first caller of a process. Without an engine or the images
-// the test fails; see enginetest.Need.
+// Open returns the setup, which the first caller of a process makes. Without an engine or the images the test fails; see
+// enginetest.Need.
 func Open(t testing.TB) Setup {
 	t.Helper()
 	enginetest.Need(t)
@@ -53,7 +53,7 @@ var open = sync.OnceValues(func() (Setup, error) {
 	return Setup{Engine: engine, Builder: b, Toolchain: toolchain}, err
 })
 
-// buildGuest compiles the guest with the flags of the Makefile, so that the image is the same one.
+// buildGuest compiles the guest with the flags of the Makefile, so that the image is the same.
 func buildGuest(ctx context.Context) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "guest")
 	if err != nil {

@@ -1,9 +1,8 @@
-// Package registries finds where packages come from: by the user's own settings, as npm, pip
-// and Go read them, and never by those of a workspace.
+// Package registries finds where packages come from: by the user's own settings, as npm, pip and Go read them, and never by
+// those of a workspace.
 //
-// Read are addresses, how Go checks modules, and the machine's certificates. An address with a
-// password in it is refused, since an engine would keep
-// it in its cache and show it on progress lines.
+// It reads addresses, how Go checks modules, and the machine's certificates. It refuses an address that contains a password,
+// since an engine would keep it in its cache and show it on progress lines.
 package registries
 
 import (
@@ -17,33 +16,32 @@ import (
 	"strings"
 )
 
-// Where packages come from when the user says nothing else.
+// Where packages come from unless the user says otherwise.
 const (
 	defaultNPM   = "https://registry.npmjs.org"
 	defaultProxy = "https://proxy.golang.org,direct"
 	defaultPyPI  = "https://pypi.org/simple"
 )
 
-// A Set says where packages come from. Of a toolchain it decides nothing: the content of its
-// archives is fixed by digests, so that any mirror will do.
+// A Set says where packages come from. It decides nothing about a toolchain: digests fix the content of the toolchain's
+// archives, so any mirror will do.
 type Set struct {
 	NPM     string // without a slash at its end
 	GoProxy string // GOPROXY
-	CA      []byte // the machine's certificates, in PEM; nil where there are none
+	CA      []byte // the machine's certificates, in PEM; nil if there are none
 
-	// For what a workspace depends on alone, see Host.ForWorkspace.
+	// PyPI and GoSums are only for what a workspace depends on, see Host.ForWorkspace.
 	PyPI   string            // a simple index
-	GoSums map[string]string // what else Go reads, by variable: GOSUMDB and its kind
+	GoSums map[string]string // other variables that Go reads: GOSUMDB and the like
 }
 
-// A Host is what is read of the user's machine.
+// A Host gives access to what is read on the user's machine.
 type Host struct {
 	Getenv   func(string) string
 	ReadFile func(string) ([]byte, error)
 }
 
-// ForTools reads the environment, then the files of npm and Go. The error says which variable
-// to set.
+// ForTools reads the environment, then the files of npm and Go. The error says which variable to set.
 func (h Host) ForTools() (Set, error) {
 	registry := cmp.Or(h.Getenv("NPM_CONFIG_REGISTRY"), h.Getenv("npm_config_registry"),
 		h.setting(filepath.Join(h.Getenv("HOME"), ".npmrc"), "registry"), defaultNPM)
@@ -61,34 +59,31 @@ func (h Host) ForTools() (Set, error) {
 		}
 	}
 	s := Set{NPM: strings.TrimRight(u.String(), "/"), GoProxy: proxy}
-	// Where there are none, those of the base serve.
+	// If there are none, those of the base serve.
 	if ca, err := h.ReadFile(cmp.Or(h.Getenv("SSL_CERT_FILE"), "/etc/ssl/certs/ca-certificates.crt")); err == nil {
 		s.CA = ca
 	}
 	return s, nil
 }
 
-// ForWorkspace reads what ForTools does, the settings of pip, and how Go checks modules. The
-// error says which variable to set.
+// ForWorkspace reads what ForTools reads, the settings of pip, and how Go checks modules. The error says which variable to
+// set.
 func (h Host) ForWorkspace() (Set, error) {
 	s, err := h.ForTools()
 	if err != nil {
 		return Set{}, err
 	}
-	// Without a proxy Go would open connections to whatever host a go.mod
-	// names, from the network of the machine that the engine runs on. Who
-	// wants that sets it.
+	// Without a proxy, Go would open connections to whatever host a go.mod names, from the network of the engine's machine.
+	// A user who wants that can set it.
 	if s.GoProxy == defaultProxy {
 		s.GoProxy = strings.TrimSuffix(defaultProxy, ",direct")
 	}
-	// pip reads more files than this one; it is the one that its own command
-	// "pip config set" writes.
+	// pip reads more files than this one; this is the file that its own command "pip config set" writes.
 	s.PyPI = cmp.Or(h.Getenv("PIP_INDEX_URL"), h.setting(h.config("pip", "pip.conf"), "index-url"), defaultPyPI)
 	if u, err := url.Parse(s.PyPI); err != nil || !web(u) || u.User != nil {
 		return Set{}, errors.New("package index of Python: not an https address, or has a password in it: set PIP_INDEX_URL to one such as " + defaultPyPI)
 	}
-	// Which modules are checked against which database is the user's too: a
-	// private one is in none.
+	// The user also decides which modules are checked against which database: a private module is in none.
 	s.GoSums = map[string]string{}
 	for _, name := range []string{"GOSUMDB", "GONOSUMDB", "GONOPROXY", "GOPRIVATE"} {
 		if v := h.Getenv(name); v != "" {
@@ -98,18 +93,18 @@ func (h Host) ForWorkspace() (Set, error) {
 	return s, nil
 }
 
-// web reports whether u is an address of the web.
+// web reports whether u is a web address.
 func web(u *url.URL) bool {
 	return (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 }
 
-// config names a file in the directory of the user's configuration.
+// config returns the path of a file in the user's configuration directory.
 func (h Host) config(names ...string) string {
 	dir := cmp.Or(h.Getenv("XDG_CONFIG_HOME"), filepath.Join(h.Getenv("HOME"), ".config"))
 	return filepath.Join(append([]string{dir}, names...)...)
 }
 
-// setting returns the value of key in a file of lines "key=value", "" when there is none.
+// setting returns the value of key in a file of lines "key=value", or "" if there is none.
 func (h Host) setting(file, key string) string {
 	text, err := h.ReadFile(file)
 	if err != nil {
@@ -124,8 +119,8 @@ func (h Host) setting(file, key string) string {
 	return value
 }
 
-// Explain adds to the error of a build what to do when a registry of npm is the reason, which the engine gives as text only.
-// What the Go tools have to say is in their step's own output.
+// Explain adds to the error of a build what to do if an npm registry is the reason, which the engine gives as text only.
+// What the Go tools report is in the output of their own step.
 func (s Set) Explain(err error) error {
 	switch text := err.Error(); {
 	case strings.Contains(text, "digest mismatch"):

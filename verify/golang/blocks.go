@@ -11,17 +11,17 @@ import (
 	"golang.org/x/tools/cover"
 )
 
-// A source is a file and the blocks of statements that a profile has of it, in order.
+// A source is a file and the statement blocks that a profile lists for it, in order.
 type source struct {
 	file   *ast.File
 	tokens *token.File
 	blocks []cover.ProfileBlock
-	// By line, the tokens that say something: no brackets, and nothing between them.
+	// words maps a line to its significant tokens: brackets and separators do not count.
 	words map[int][]token.Pos
 }
 
-// execute says of the asked lines of a file on which something can be executed, and which of
-// these were. ok is false when the blocks cannot tell, as of a file that was not compiled.
+// execute returns the asked lines of a file on which something can be executed, and those of them that were executed. ok is
+// false if the blocks cannot tell, as for a file that was not compiled.
 func execute(data []byte, asked []int, blocks []cover.ProfileBlock) (code, ran []int, ok bool) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "", data, parser.SkipObjectResolution)
@@ -38,7 +38,7 @@ func execute(data []byte, asked []int, blocks []cover.ProfileBlock) (code, ran [
 		if len(s.words[line]) == 0 {
 			continue
 		}
-		// What a //line says of a place is what the blocks go by.
+		// The blocks use the places that a //line directive gives.
 		if p := s.words[line][0]; s.tokens.Position(p) != s.tokens.PositionFor(p, false) {
 			return nil, nil, false
 		}
@@ -58,7 +58,7 @@ func execute(data []byte, asked []int, blocks []cover.ProfileBlock) (code, ran [
 
 // scan finds the words of each line.
 func (s *source) scan(data []byte) {
-	// The positions of a parsed file, by their offsets.
+	// own has the positions of the parsed file, by offset.
 	own := token.NewFileSet().AddFile("", -1, len(data))
 	var in scanner.Scanner
 	in.Init(own, data, nil, 0)
@@ -78,10 +78,10 @@ func (s *source) scan(data []byte) {
 	}
 }
 
-// line is where a position is in the text, whatever a //line says.
+// line returns the line of a position in the text, ignoring //line directives.
 func (s *source) line(p token.Pos) int { return s.tokens.PositionFor(p, false).Line }
 
-// within returns the block in which a position lies.
+// within returns the block that contains a position.
 func (s *source) within(p token.Pos) (cover.ProfileBlock, bool) {
 	at := s.tokens.PositionFor(p, false)
 	for _, b := range s.blocks {
@@ -92,7 +92,7 @@ func (s *source) within(p token.Pos) (cover.ProfileBlock, bool) {
 	return cover.ProfileBlock{}, false
 }
 
-// after returns the first block of a node that begins at a position or behind it.
+// after returns the first block of a node that begins at or after a position.
 func (s *source) after(p token.Pos, in ast.Node) (cover.ProfileBlock, bool) {
 	at, end := s.tokens.PositionFor(p, false), s.tokens.PositionFor(in.End(), false)
 	for _, b := range s.blocks {
@@ -107,15 +107,15 @@ func before(at token.Position, line, column int) bool {
 	return at.Line < line || at.Line == line && at.Column < column
 }
 
-// counts lists how often what stands on a line was executed, by blocks; none where it is no
-// statement and no head of one. inFunction is whether it is part of a function at all.
+// counts lists how often the blocks on a line were executed. The list is empty if the line is neither a statement nor the
+// head of one. inFunction says whether the line is part of a function at all.
 func (s *source) counts(line int) (counts []int, inFunction bool) {
 	for _, p := range s.words[line] {
 		if b, ok := s.within(p); ok {
 			counts = append(counts, b.Count)
 		}
 	}
-	var around []ast.Node // what the line's first word lies in, the innermost last
+	var around []ast.Node // the nodes that contain the line's first word, the innermost last
 	first := s.words[line][0]
 	ast.Inspect(s.file, func(n ast.Node) bool {
 		if n == nil || first < n.Pos() || first >= n.End() {
@@ -142,8 +142,8 @@ func (s *source) counts(line int) (counts []int, inFunction bool) {
 	return nil, inFunction
 }
 
-// standsFor finds the block for a line that is in none: the one whose head it is part of, or
-// that in which the statement around it begins. done says that nothing further out can.
+// standsFor finds the block for a line that is in none: the block whose head the line is part of, or the one in which the
+// enclosing statement begins. done says that no outer node can have it.
 func (s *source) standsFor(n ast.Node, first token.Pos, line int) (b cover.ProfileBlock, ok, done bool) {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
@@ -160,7 +160,7 @@ func (s *source) standsFor(n ast.Node, first token.Pos, line int) (b cover.Profi
 		b, ok = s.after(n.Colon, n)
 		return b, ok, ok
 	case *ast.IfStmt:
-		// The line of an else alone.
+		// The line holds only an else.
 		if n.Else != nil && first > n.Body.End() && s.line(n.Else.Pos()) == line {
 			b, ok = s.after(first, n)
 			return b, ok, ok

@@ -15,13 +15,13 @@ import (
 // Gofmt formats Go.
 var Gofmt = check.Formatter{
 	Name: "gofmt", Owns: IsSource, Command: gofmtCommand, Style: goStyle,
-	// What it cannot parse it says with the place.
+	// gofmt reports a text that it cannot parse together with the place.
 	Refuses: func(res guest.Result) bool {
 		return res.Exit == 2 && strings.HasPrefix(string(res.Stderr.Head), "<standard input>:")
 	},
 }
 
-// IsSource reports whether p is a source file of Go by its name.
+// IsSource reports whether p is a Go source file by its name.
 func IsSource(p string) bool { return path.Ext(p) == ".go" }
 
 // gofmtCommand formats one text from standard input.
@@ -29,8 +29,8 @@ func gofmtCommand(tools check.Tools, _ string, data []byte) guest.Command {
 	return guest.Command{Args: []string{tools.Gofmt}, Dir: check.Work, Stdin: data, MaxOutput: check.MaxToolOutput}
 }
 
-// goStyle decides for Go files that the patch creates: 1 when a file of the
-// workspace is formatted, or there is none, else 0.
+// goStyle decides for Go files that the patch creates: it returns 1 if a file of the workspace is formatted or there is
+// none, and 0 otherwise.
 //
 // A workspace that never used gofmt does not get one formatted file among others.
 func goStyle(ctx context.Context, b check.Bench) (int, check.Outcome) {
@@ -43,23 +43,23 @@ func goStyle(ctx context.Context, b check.Bench) (int, check.Outcome) {
 	if len(files) == 0 {
 		return 1, check.Outcome{}
 	}
-	// So many tell as much as all.
+	// This many say as much as all of them.
 	files = files[:min(len(files), goBatch)]
 	res, out, done := b.Command(ctx, guest.Command{Args: append([]string{b.Tools.Gofmt, "-l"}, files...), Dir: check.Work, MaxOutput: check.MaxToolOutput})
 	if !done {
 		return 0, out
 	}
-	// It lists those that it would change; what it cannot parse it names elsewhere.
+	// gofmt lists the files that it would change; those that it cannot parse it names elsewhere.
 	if res.Exit == 0 && strings.Count(string(res.Stdout.Head), "\n") < len(files) {
 		return 1, out
 	}
 	return 0, out
 }
 
-// goSyntaxFault is how gofmt names a place that it cannot parse.
+// goSyntaxFault matches how gofmt reports a place that it cannot parse.
 var goSyntaxFault = lazyregexp.New(`^\./(.+):(\d+):(\d+): (.+)$`)
 
-// Syntax parses the Go files at paths, all errors of each. Nothing is run.
+// Syntax parses the Go files at paths and reports all errors of each. It runs nothing of the workspace.
 func Syntax(ctx context.Context, b check.Bench, paths []string) check.Outcome {
 	var total check.Outcome
 	for batch := range slices.Chunk(paths, goBatch) {
@@ -82,9 +82,8 @@ func Syntax(ctx context.Context, b check.Bench, paths []string) check.Outcome {
 	return total
 }
 
-// parseGofmt reads what gofmt could not parse. It reads all files that it is given
-// or says why not: status 0 must come with nothing, and status 2 with faults in
-// these files only.
+// parseGofmt reads what gofmt could not parse. gofmt reads all files that it is given or says why not: status 0 must come
+// with nothing, and status 2 with faults in these files only.
 func parseGofmt(res guest.Result, files []string) ([]check.Finding, error) {
 	text := check.Clean(check.Bytes(res.Stderr))
 	if res.Stderr.Dropped > 0 || res.Stdout.Dropped > 0 {

@@ -1,20 +1,20 @@
-// Package golang holds Go's checks: gofmt, the compiler's errors, go vet, staticcheck and go
-// test. It owns their commands, the reading of what they print, which modules a workspace
-// has and what each needs of the others. It runs no program of the workspace but its tests.
+// Package golang implements the checks of Go: gofmt, the compiler's errors, go vet, staticcheck and go test. It owns their
+// commands, the reading of their output, which modules a workspace has, and what each module needs of the others. It runs no
+// program of the workspace except its tests.
 //
-// gofmt keeps a file formatted that was. The compiler reports all errors of
-// packages and of their tests, not only the first ten; go vet and staticcheck
-// (its SA rules, or what staticcheck.conf of the base asks for) then look at the
-// packages that compile, and without its tests at one of which only these do not. The program is built, which is no start: only what
-// the built program does counts as a crash. go test is asked for events, and
-// tests are told apart by directory and name. The caches of the image are linked
-// into the box, so that the standard library is never compiled again. Which of the lines in
-// Bench.Lines are executed, go test -coverpkg tells, of their packages alone; tests that fail so, and
-// those that may skip themselves for it, are run once more without. While a package does not
-// compile those that need it are run apart. What a //line leads elsewhere, a build constraint leaves out, or
-// another process executes is not measured. No command
-// has a network or another toolchain; what go.mod asks for and nothing has
-// installed keeps Go's checks from judging, with a sentence that says so.
+// gofmt keeps formatted files formatted. The compiler reports all errors of packages and of their tests, not only the first
+// ten. go vet and staticcheck (its SA rules, or those that staticcheck.conf of the base asks for) then look at the packages
+// that compile; if only the tests of a package do not, they look at the package without them. Building the program does not
+// count as starting it: only what the built program does counts as a crash. go test emits events, and a test is identified
+// by directory and name. The caches of the image are linked into the box, so that the standard library is never compiled again.
+//
+// go test -coverpkg tells which of the lines in Bench.Lines are executed, for their packages alone. Tests that fail under
+// it, and tests that may skip themselves because of it, run once more without it. While a package does not compile, the
+// packages that need it run separately. Code is not measured if a //line directive points elsewhere, a build constraint
+// excludes it, or another process executes it.
+//
+// No command has a network or another toolchain. If something that go.mod asks for is not installed, Go's checks cannot
+// judge, and say so in a sentence.
 package golang
 
 import (
@@ -32,7 +32,7 @@ import (
 	"agent/verify/check"
 )
 
-// goApplies gives the reason why a tool of Go has nothing to do, or "".
+// goApplies returns the reason why a tool of Go has nothing to do, or "".
 func goApplies(v check.View) string {
 	if len(Roots(v)) == 0 {
 		return "the workspace has no Go module (go.mod)"
@@ -40,9 +40,8 @@ func goApplies(v check.View) string {
 	return ""
 }
 
-// Roots lists the directories of the workspace's modules, "." for its own. What
-// the go command leaves out of every pattern is no module of the workspace either:
-// most of it is there to be wrong.
+// Roots lists the directories of the workspace's modules, "." for the one at the top. Modules that the go command leaves out
+// of every pattern do not count: most of them are wrong on purpose.
 func Roots(v check.View) []string {
 	return check.Recall(v, "go roots", func() []string { return listGoRoots(v) })
 }
@@ -60,8 +59,8 @@ func listGoRoots(v check.View) []string {
 // Ignored reports whether the go command leaves a directory out of "./...".
 func Ignored(dir string) bool { return deps.GoIgnores(dir) }
 
-// goWork finds the go.work that holds for the module at root, as GOWORK wants it:
-// "off" for a module that no such file uses, which the go command would refuse.
+// goWork returns the go.work that applies to the module at root, in the form of GOWORK: "off" for a module that no such file
+// uses, which the go command would refuse.
 func goWork(v check.View, root string) string {
 	for dir := root; ; dir = path.Dir(dir) {
 		file := path.Join(dir, "go.work")
@@ -78,9 +77,8 @@ func goWork(v check.View, root string) string {
 	}
 }
 
-// goUses lists the directories that a go.work uses. What it cannot read is left
-// out: a module that is then taken by itself only fails to find its neighbours,
-// before the patch as well.
+// goUses lists the directories that a go.work uses. It leaves out what it cannot read: a module that is then taken by itself
+// merely fails to find its neighbours, before the patch as well.
 func goUses(text string) []string {
 	var uses []string
 	block := false
@@ -102,9 +100,8 @@ func goUses(text string) []string {
 	return uses
 }
 
-// Command is a command of Go in the module at root. The image's own script sets
-// up what every one of them needs: no network, no other toolchain, cgo only where the
-// image has a compiler for it (see images/steps/find_c.sh), and the standard library
+// Command returns a Go command for the module at root. The image's own script sets up what every command needs: no network,
+// no other toolchain, cgo only where the image has a compiler for it (see images/steps/find_c.sh), and the standard library
 // compiled ahead. Modules come from the layer of dependencies, or from a vendor directory.
 func Command(b check.Bench, root string, args ...string) guest.Command {
 	return guest.Command{
@@ -113,38 +110,35 @@ func Command(b check.Bench, root string, args ...string) guest.Command {
 	}
 }
 
-// A goPackage is one package as the go command lists it, compiled. The tests of a
-// package are packages of their own.
+// A goPackage is one package as the go command lists it, compiled. The tests of a package are separate packages.
 type goPackage struct {
 	path, dir string
-	// The package that this one tests, "" for none.
+	// tests is the package that this one tests, "" for none.
 	tests string
-	// Not of the module, but needed by it.
+	// dependency says that the package is not in the module but the module needs it.
 	dependency bool
-	// How many packages below it are broken: it was not compiled then.
+	// below counts the broken packages that this one needs: if there are any, it was not compiled.
 	below int
-	// Where and why it is broken itself; the place may stand in the text only.
+	// pos and err say where and why the package itself is broken; the place may be in the text only.
 	pos, err string
 }
 
-// broken reports whether a package was not compiled to its end.
+// broken reports whether a package was not fully compiled.
 func (p goPackage) broken() bool { return p.below > 0 || p.err != "" }
 
-// owner is the package that p belongs to: itself, or the one that it tests.
+// owner returns the package that p belongs to: itself, or the one that it tests.
 func (p goPackage) owner() string {
 	return strings.TrimSuffix(cmp.Or(p.tests, p.path), ".test")
 }
 
-// goTemplate prints a goPackage on one line, its texts quoted as Go does it. The
-// alternative, JSON, repeats every error in every package above it. The lines of
-// the standard library say nothing.
+// goTemplate prints a goPackage on one line, its strings quoted as in Go. The alternative, JSON, repeats every error in
+// every package above it. Lines for the standard library stay empty.
 const goTemplate = `{{if or .Error (not .Standard)}}{{printf "%q %q %q" .ImportPath .Dir .ForTest}} {{.DepOnly}} {{len .DepsErrors}} ` +
 	`{{with .Error}}{{printf "%q %q" .Pos .Err}}{{else}}"" ""{{end}}{{end}}`
 
-// goList compiles all packages of a module and their tests and lists them. The
-// compiler tells all of its errors, not the first ten. No code of the workspace
-// runs: nothing is generated. A module that cannot be listed at
-// all, for its go.mod, gives one package that says so.
+// goList compiles all packages of a module and their tests, and lists them. The compiler reports all of its errors, not the
+// first ten. No code of the workspace runs: nothing is generated. A module that cannot be listed at all because of its
+// go.mod gives one package that says so.
 func goList(ctx context.Context, b check.Bench, root string) ([]goPackage, check.Outcome, bool) {
 	cmd := Command(b, root, "go", "list", "-e", "-test", "-deps", "-export", "-gcflags=-e", "-f", goTemplate, "./...")
 	res, out, done := b.Command(ctx, cmd)
@@ -188,14 +182,13 @@ func parseGoList(res guest.Result) ([]goPackage, error) {
 	return list, nil
 }
 
-// goLine is the form of goTemplate's lines.
+// goLine matches the lines of goTemplate.
 var goLine = func() *lazyregexp.Regexp {
 	const quoted = `("(?:[^"\\]|\\.)*")`
 	return lazyregexp.New(`^` + strings.Repeat(quoted+` `, 3) + `(true|false) (\d+) ` + quoted + ` ` + quoted + `$`)
 }()
 
-// readGoPackage reads one line; an empty one stands for a package of the standard
-// library.
+// readGoPackage reads one line; an empty line stands for a package of the standard library.
 func readGoPackage(line string) (p goPackage, ok bool) {
 	if line == "" {
 		return p, true
@@ -211,23 +204,21 @@ func readGoPackage(line string) (p goPackage, ok bool) {
 		}
 		*to = text
 	}
-	p.below, _ = strconv.Atoi(m[5]) // digits; too many of them are broken all the same
+	p.below, _ = strconv.Atoi(m[5]) // digits; with too many of them the package is broken all the same
 	p.dependency = m[4] == "true"
 	return p, p.path != ""
 }
 
-// wholeModule stands for a module as a whole in place of a package.
+// wholeModule stands in for a package when a finding is about a whole module.
 const wholeModule = "go.mod"
 
-// goOwn matches what the go command says of a module's own files, as opposed to
-// trouble with its cache or the machine.
+// goOwn matches what the go command says about a module's own files, as opposed to trouble with its cache or the machine.
 var goOwn = lazyregexp.New(`go\.mod|go\.work|go\.sum|\bmodules?\b|vendor|import cycle`)
 
-// goProgress matches what the go command tells beside that.
+// goProgress matches other messages of the go command.
 var goProgress = lazyregexp.New(`^(?:warning|downloading|finding|extracting|found|added|upgraded|creating)\b`)
 
-// goRefuses reports that the go command did not begin because of a file of the
-// workspace, with its reason.
+// goRefuses reports whether the go command did not start because of a file of the workspace, and the go command's reason.
 func goRefuses(status int, stderr string) (reason string, ok bool) {
 	if status == 0 {
 		return "", false
@@ -235,9 +226,9 @@ func goRefuses(status int, stderr string) (reason string, ok bool) {
 	for line := range strings.Lines(stderr) {
 		if text, cut := strings.CutPrefix(line, "go: "); cut && !goProgress.MatchString(text) {
 			switch rest := check.FirstLine(stderr[strings.Index(stderr, line)+len(line):]); {
-			case strings.HasSuffix(text, " it:\n"): // the command that would
+			case strings.HasSuffix(text, " it:\n"): // followed by the command that would
 				text += rest
-			// The heading of a list tells less than its first line.
+			// The heading of a list says less than its first item.
 			case strings.HasSuffix(text, ":\n") && rest != "":
 				text = rest
 			}
@@ -247,7 +238,7 @@ func goRefuses(status int, stderr string) (reason string, ok bool) {
 	return "", false
 }
 
-// The names of Go's checks.
+// These are the names of Go's checks.
 const (
 	TypesName       = "go build"
 	VetName         = "go vet"

@@ -19,7 +19,7 @@ import (
 	"agent/verify/policy/checker"
 )
 
-// Vet is Go's own check for what compiles and is a mistake.
+// Vet is Go's own check for code that compiles but is a mistake.
 var Vet = check.Check{
 	Name: VetName, Gate: check.GateLint, Group: check.GroupStatic, Run: runVet, Applies: goApplies, Judge: judgeGo,
 	Tools: []string{"go"}, Inert: true, Family: Modules, Places: Roots,
@@ -27,7 +27,7 @@ var Vet = check.Check{
 	Prove:   check.Proves(runVet, map[string]string{"fault/fault.go": "vet-assign", "fault/fault_test.go": "vet-tests", "half/half.go": "vet-assign"}),
 }
 
-// Staticcheck is the checker for mistakes that need more than one look.
+// Staticcheck checks for mistakes that need more than one look.
 var Staticcheck = check.Check{
 	Name: StaticcheckName, Gate: check.GateLint, Group: check.GroupStatic, Run: runStatic, Applies: goApplies, Judge: judgeGo,
 	Tools: []string{"staticcheck"}, Inert: true, Family: Modules, Places: Roots, Config: []string{staticcheckConf},
@@ -35,9 +35,8 @@ var Staticcheck = check.Check{
 	Prove:   check.Proves(runStatic, map[string]string{"fault/fault.go": "SA4018", "half/half.go": "SA4018"}),
 }
 
-// plantedGoLint has a variable assigned to itself, a test that takes the wrong
-// thing, a package whose tests do not compile, and one that does not itself, of which
-// both tools say nothing.
+// plantedGoLint has a variable assigned to itself, a test with a wrong name, a package whose tests do not compile, and a
+// package that itself does not compile, about which both tools say nothing.
 var plantedGoLint = map[string]string{
 	"go.mod":              "module planted\n\ngo 1.21\n",
 	"sound/sound.go":      Planted,
@@ -48,20 +47,18 @@ var plantedGoLint = map[string]string{
 	"fault/fault_test.go": "package fault\n\nimport \"testing\"\n\nfunc Testsmall(t *testing.T) { t.Log(Keep(1)) }\n",
 }
 
-// staticcheckConf configures staticcheck for the directory that it lies in.
+// staticcheckConf configures staticcheck for its directory.
 const staticcheckConf = "staticcheck.conf"
 
-// staticRules are what is certainly a mistake, where the workspace does not say
-// itself what it wants. That something is deprecated is none, nor is an empty branch, nor what could be written shorter or be faster.
+// staticRules select what is certainly a mistake, for a workspace that does not say what it wants. Deprecation is not one, nor
+// is an empty branch, nor code that could be shorter or faster.
 const staticRules = "SA*,-SA1019,-SA4001,-SA4021,-SA6*,-SA9003"
 
-// goBatch is how many packages one command is given by name: a command may have a
-// bounded number of bytes.
+// goBatch is how many packages one command gets by name, since the size of a command in bytes may be bounded.
 const goBatch = 400
 
-// lintGo runs a tool over the packages of the workspace that compile, module by
-// module. Of the others the types gate tells, and what a linter would say of
-// them is a repetition.
+// lintGo runs a tool over the packages of the workspace that compile, module by module. The types gate reports the others,
+// and a linter would only repeat it.
 func lintGo(ctx context.Context, b check.Bench, args []string, parse func(guest.Result, int) ([]check.Finding, string, error)) check.Outcome {
 	var total check.Outcome
 	seen := map[check.Finding]bool{}
@@ -82,7 +79,7 @@ func lintGo(ctx context.Context, b check.Bench, args []string, parse func(guest.
 			batches = append(batches, batch{names, len(names)})
 		}
 		for _, dir := range half {
-			// Without names the tools would take another package.
+			// Without file names, the tools would take another package.
 			if files := goFiles(b.View, root, dir); len(files) > 0 {
 				batches = append(batches, batch{files, 1})
 			}
@@ -99,7 +96,7 @@ func lintGo(ctx context.Context, b check.Bench, args []string, parse func(guest.
 			}
 			total.Blocked = cmp.Or(total.Blocked, blocked)
 			for _, f := range found {
-				// A file belongs to a package and to its tests.
+				// A file belongs both to a package and to its tests.
 				if !seen[f] {
 					seen[f] = true
 					total.Findings = append(total.Findings, f)
@@ -113,8 +110,8 @@ func lintGo(ctx context.Context, b check.Bench, args []string, parse func(guest.
 	return total
 }
 
-// goFiles lists the files of a package but for its tests, relative to root: as a
-// list of files the tools take a package without them.
+// goFiles lists the files of a package without its tests, relative to root. Given a list of files, the tools load a package
+// without tests.
 func goFiles(v check.View, root, dir string) (files []string) {
 	for _, p := range v.Paths() {
 		if path.Dir(p) == dir && path.Ext(p) == ".go" && !lang.IsTest(p) {
@@ -124,12 +121,10 @@ func goFiles(v check.View, root, dir string) (files []string) {
 	return files
 }
 
-// goSound lists the packages of a module that compile with all of their tests, the
-// directories of those of which only the tests do not, and the scopes that nobody
-// sees then.
+// goSound lists the packages of a module that compile with all of their tests, the directories of packages of which only the
+// tests do not compile, and the scopes that no tool sees as a result.
 //
-// A package and its tests stand or fall together, where the tools load both: they
-// give up on both.
+// Where the tools load a package and its tests together, both stand or fall together: the tools give up on both.
 func goSound(packages []goPackage, root string) (sound, half []string, unjudged map[string]bool) {
 	broken := map[string]bool{}
 	unjudged = map[string]bool{}
@@ -156,7 +151,7 @@ func goSound(packages []goPackage, root string) (sound, half []string, unjudged 
 	return sound, half, unjudged
 }
 
-// runVet runs go vet. It reads the compiled packages that the types check needs too.
+// runVet runs go vet. It uses the compiled packages that the types check needs too.
 func runVet(ctx context.Context, b check.Bench) check.Outcome {
 	out := lintGo(ctx, b, []string{"go", "vet", "-gcflags=-e", "-json"}, parseVet)
 	if out.Verdict == "" {
@@ -165,14 +160,13 @@ func runVet(ctx context.Context, b check.Bench) check.Outcome {
 	return out
 }
 
-// parseVet reads the documents that go vet prints, one for each package or more:
+// parseVet reads the documents that go vet prints, at least one for each package:
 //
 //	{"package": {"analyzer": [{"posn": "file:line:column", "message": "…"}]}}
 //
 // An analyzer that gives up has an object in place of its list.
 //
-// It must speak of at least as many packages as were asked for; one that is left
-// out would count as sound.
+// go vet must report on at least as many packages as were requested; one that is left out would count as sound.
 func parseVet(res guest.Result, packages int) (found []check.Finding, blocked string, err error) {
 	text := check.FirstLine(check.Clean(check.Bytes(res.Stderr)))
 	if res.Exit != 0 || res.Stdout.Dropped > 0 {
@@ -213,11 +207,11 @@ func parseVet(res guest.Result, packages int) (found []check.Finding, blocked st
 	return found, "", nil
 }
 
-// runStatic runs staticcheck, with the workspace's own choice where it has made one. Of tests, which are run, it counts where the
-// project itself runs it: what a test does in a way that may go wrong is no fault of the program.
+// runStatic runs staticcheck, with the workspace's own choice of rules if it has made one. Findings in tests count only if the project
+// itself runs staticcheck: the tests are run anyway, and a risky way of doing something in a test is no fault of the program.
 func runStatic(ctx context.Context, b check.Bench) check.Outcome {
 	args := []string{"staticcheck", "-f", "json"}
-	// Asked of the base, like everything about configuration.
+	// The base decides, as it does about all configuration.
 	base := check.OnBase(b.View.Base)
 	if slices.ContainsFunc(base.Paths(), func(p string) bool { return path.Base(p) == staticcheckConf }) {
 		return overWorkspace(lintGo(ctx, b, args, parseStatic), "")
@@ -231,7 +225,7 @@ func runStatic(ctx context.Context, b check.Bench) check.Outcome {
 	return overWorkspace(out, " but for tests: nothing of the project runs it")
 }
 
-// overWorkspace says what staticcheck looked at.
+// overWorkspace adds to an outcome what staticcheck looked at.
 func overWorkspace(out check.Outcome, but string) check.Outcome {
 	if out.Verdict == "" {
 		out.Detail = "staticcheck over the workspace" + but
@@ -244,10 +238,10 @@ func isGolangci(p string) bool { return strings.HasPrefix(path.Base(p), ".golang
 
 // A staticLine is one finding as staticcheck prints it with -f json.
 type staticLine struct {
-	// "SA4006"; "compile" and "config" for what keeps it from working.
+	// Code is such as "SA4006"; "compile" and "config" are for what keeps staticcheck from working.
 	Code     string `json:"code"`
 	Location struct {
-		// Absolute.
+		// File is absolute.
 		File   string `json:"file"`
 		Line   int    `json:"line"`
 		Column int    `json:"column"`
@@ -255,8 +249,8 @@ type staticLine struct {
 	Message string `json:"message"`
 }
 
-// parseStatic reads staticcheck's findings. Status 0 must come with none and
-// status 1 with some. One that is about its configuration ends its work.
+// parseStatic reads staticcheck's findings. Status 0 must come with none and status 1 with some. A finding about its
+// configuration ends its work.
 func parseStatic(res guest.Result, _ int) (found []check.Finding, blocked string, err error) {
 	if res.Stdout.Dropped > 0 {
 		return nil, "", fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
@@ -277,7 +271,7 @@ func parseStatic(res guest.Result, _ int) (found []check.Finding, blocked string
 		case "config":
 			blocked = fmt.Sprintf("staticcheck does not accept %s: %s", f.File, f.Message)
 		case "compile":
-			// The compiler has just taken it: this is not the package's trouble.
+			// The compiler has just accepted it, so the package is not at fault.
 			return nil, "", fmt.Errorf("it does not compile: %s", f.Message)
 		}
 		found = append(found, f)

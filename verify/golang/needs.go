@@ -13,27 +13,27 @@ import (
 	"agent/verify/check"
 )
 
-// Modules is the modules of Go.
+// Modules describes the modules of Go.
 var Modules = &check.Family{Unit: "modules", Roots: Roots, Needs: goNeeds, Shared: func(p string) bool {
 	return slices.Contains([]string{"go.mod", "go.sum", "go.work", "go.work.sum"}, path.Base(p)) || strings.Contains("/"+p, "/vendor/")
 }}
 
 var (
-	// goModuleLine is the line that names a module, goVersion the one for its language.
+	// goModuleLine matches the line that names a module, and goVersion the line with its language version.
 	goModuleLine = lazyregexp.New(`(?m)^module[ \t]+["\x60]?([^\s"\x60(]+)`)
 	goVersion    = lazyregexp.New(`(?m)^go[ \t]+(\S+)`)
-	// goReplaced is the right side of a replacement by a directory.
+	// goReplaced matches the right side of a replacement by a directory.
 	goReplaced = lazyregexp.New(`=>\s*["\x60]?(\.[^\s"\x60]*)`)
 )
 
-// goNeeds reads what the modules of a workspace require, replace and import. With
-// go.work one may import another that its go.mod does not name.
+// goNeeds reads what the modules of a workspace require, replace and import. With go.work, a module may import another one
+// that its go.mod does not name.
 func goNeeds(v check.View, r check.Reach) (map[string][]string, bool) {
 	needs, names := map[string][]string{}, map[string]string{}
 	for root := range r {
 		text := v.Text(path.Join(root, "go.mod"))
 		name, language := goModuleLine.FindStringSubmatch(text), goVersion.FindStringSubmatch(text)
-		// Before 1.17 a go.mod does not name what its requirements require.
+		// Before 1.17, a go.mod does not name the requirements of its requirements.
 		if name == nil || names[name[1]] != "" || language == nil || version.Compare("go"+language[1], "go1.17") < 0 {
 			return nil, false
 		}
@@ -50,7 +50,7 @@ func goNeeds(v check.View, r check.Reach) (map[string][]string, bool) {
 			return nil, false
 		}
 		if name == "go.work" {
-			// It replaces for all of its modules.
+			// Its replacements apply to all of its modules.
 			if goReplaced.Match(data) {
 				return nil, false
 			}
@@ -76,8 +76,7 @@ func goNeeds(v check.View, r check.Reach) (map[string][]string, bool) {
 	return needs, true
 }
 
-// goNames lists what may name another package: the words of a go.mod, or what a
-// file of Go imports.
+// goNames lists what may name another package: the words of a go.mod, or the imports of a Go file.
 func goNames(name string, data []byte) (names []string, ok bool) {
 	if name == "go.mod" {
 		return strings.FieldsFunc(string(data), func(c rune) bool { return strings.ContainsRune(" \t\r\n\"`", c) }), true

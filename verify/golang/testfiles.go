@@ -12,31 +12,29 @@ import (
 	"agent/verify/witness"
 )
 
-// goTestFiles finds the file in which a test stands, as the go command does not
-// tell. Renames of files and tests that are gone are told by their files.
+// goTestFiles finds the file that declares a test, which the go command does not report. The files reveal renames and tests
+// that are gone.
 type goTestFiles struct {
 	view check.View
-	// By directory, then by the name of the function.
+	// known maps directories, then the names of functions, to files.
 	known map[string]map[string]string
-	// The functions of a directory that both packages in it have, the one under test and the one beside it.
+	// twice holds the functions that both packages of a directory have, the one under test and the external one.
 	twice map[string]map[string]bool
-	// The gate's own among the tests.
+	// own holds the gate's own tests among them.
 	own *witness.Set
 }
 
-// newGoTestFiles reads nothing yet: most directories of a workspace are never
-// asked about.
+// newGoTestFiles reads nothing yet: most directories of a workspace are never asked about.
 func newGoTestFiles(v check.View) *goTestFiles {
 	return &goTestFiles{view: v, known: map[string]map[string]string{}, twice: map[string]map[string]bool{}}
 }
 
-// goTestFunc matches the declaration of what go test runs.
+// goTestFunc matches the declaration of a function that go test runs.
 //
-// It reads the text and not the syntax: a file that does not parse has no tests
-// that ran, and none to be found.
+// It matches text and not syntax: a file that does not parse has no tests that ran, and none to be found.
 var goTestFunc = lazyregexp.New(`(?m)^func[ \t]+((?:Test|Fuzz|Example|Benchmark)\w*)[ \t]*\(`)
 
-// witnesses draws those of the packages in some directories, of which a file is picked: each is tested in a process of its own.
+// witnesses draws witnesses for the packages in dirs that have a picked file: each package is tested in a process of its own.
 func (g *goTestFiles) witnesses(dirs map[string]string, picks func(p string) bool) *witness.Set {
 	tests := map[string][]string{}
 	for _, p := range g.view.Paths() {
@@ -53,18 +51,18 @@ func (g *goTestFiles) witnesses(dirs map[string]string, picks func(p string) boo
 	return set
 }
 
-// besidePackage matches the clause of a file of tests that see a package from outside.
+// besidePackage matches the package clause of a test file that sees its package from outside.
 var besidePackage = lazyregexp.New(`(?m)^package[ \t]+\w+_test\b`)
 
-// both reports whether both packages in a directory have a test: go test then runs two of one name.
+// both reports whether both packages in a directory have a test: go test then runs two of the same name.
 func (g *goTestFiles) both(dir, test string) bool {
 	name, _, _ := strings.Cut(test, "/")
 	g.in(dir)
 	return g.twice[dir][name]
 }
 
-// of gives the file of a test in a directory; the directory itself when no file
-// has it. Of two files with the same function, for two systems, the first counts.
+// of returns the file of a test in a directory, or the directory itself if no file has it. Of two files with the same
+// function, for two systems, the first counts.
 func (g *goTestFiles) of(dir, test string) string {
 	name, _, _ := strings.Cut(test, "/")
 	return cmp.Or(g.in(dir)[name], dir)
@@ -80,7 +78,7 @@ func (g *goTestFiles) in(dir string) map[string]string {
 	}
 	known, twice := map[string]string{}, map[string]bool{}
 	g.known[dir], g.twice[dir] = known, twice
-	beside := map[string]bool{} // of known those that are in the package beside
+	beside := map[string]bool{} // those of known that are in the external package
 	for _, p := range g.view.Paths() {
 		if path.Dir(p) != dir || !IsTest(p) {
 			continue

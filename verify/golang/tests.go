@@ -39,10 +39,10 @@ var Tests = check.Check{
 	Prove: proveGoTests,
 }
 
-// goTestsApply gives the reason why there are no Go tests to run, or "".
+// goTestsApply returns the reason why there are no Go tests to run, or "".
 //
-// A module without tests is no failure: then the other gates judge alone, and the
-// reason is told with what was skipped.
+// A module without tests is not a failure: the other gates then judge alone, and the report gives the reason with what was
+// skipped.
 func goTestsApply(v check.View) string {
 	if reason := goApplies(v); reason != "" {
 		return reason
@@ -53,11 +53,11 @@ func goTestsApply(v check.View) string {
 	return ""
 }
 
-// IsTest reports whether the go command takes the file at p for tests.
+// IsTest reports whether the go command takes the file at p for a test file.
 func IsTest(p string) bool { return path.Ext(p) == ".go" && lang.IsTest(p) && !Ignored(path.Dir(p)) }
 
-// goSelected lists the arguments of go test for the tests that are asked for in a module:
-// their functions and their packages. Without any that is all of them.
+// goSelected lists the arguments of go test for the tests requested in a module: their functions and their packages. If none
+// are requested, that is all of them.
 func goSelected(b check.Bench, root string) []string {
 	if len(b.Asked()) == 0 {
 		return []string{"./..."}
@@ -65,7 +65,7 @@ func goSelected(b check.Bench, root string) []string {
 	var dirs, tests []string
 	for _, id := range b.Asked() {
 		file, test, _ := strings.Cut(id, "::")
-		// A test that no file of its package declares goes by the directory.
+		// A test that no file of its package declares is identified by the directory.
 		dir := file
 		if IsTest(file) {
 			dir = path.Dir(file)
@@ -73,8 +73,7 @@ func goSelected(b check.Bench, root string) []string {
 		if check.Nearest(check.Rooted(Roots(b.View)), dir) != root {
 			continue
 		}
-		// A subtest is run with what it stands in: its name need not be what it is
-		// selected by.
+		// A subtest runs with the test that contains it, since its name need not be what selects it.
 		test, _, _ = strings.Cut(test, "/")
 		dirs, tests = append(dirs, "./"+strings.TrimPrefix(strings.TrimPrefix(dir, root), "/")), append(tests, regexp.QuoteMeta(test))
 	}
@@ -88,8 +87,7 @@ func goSelected(b check.Bench, root string) []string {
 	return append([]string{"-run=^(" + strings.Join(tests, "|") + ")$"}, dirs...)
 }
 
-// runGoTests runs the tests of every module to their end, one after the other, or those
-// that are asked for.
+// runGoTests runs the tests of every module to their end, one module after the other, or only the requested tests.
 func runGoTests(ctx context.Context, b check.Bench, t *tracer) check.Outcome {
 	var total check.Outcome
 	files := newGoTestFiles(b.View)
@@ -128,8 +126,7 @@ func runGoTests(ctx context.Context, b check.Bench, t *tracer) check.Outcome {
 			}
 			return total
 		}
-		// The other modules are run all the same: what their tests say is worth
-		// knowing to whoever mends the trouble.
+		// The other modules run all the same: the results of their tests help whoever fixes the trouble.
 		if run.trouble != "" {
 			total.Blocked = run.trouble
 		}
@@ -146,9 +143,9 @@ type goTests struct {
 	files *goTestFiles
 }
 
-// run runs it with further arguments. What a command that did not end left behind is read as far as it goes.
+// run runs go test with further arguments. It reads as much as an unfinished command left behind.
 func (g goTests) run(ctx context.Context, args ...[]string) (goTestRun, check.Outcome, bool) {
-	// What vet has to say is the lint gate's; a cached result would be none.
+	// Vet's findings belong to the lint gate, and a cached result would be no result.
 	words := append([]string{"go", "test", "-json", "-vet=off", "-count=1", "-timeout=0"}, slices.Concat(args...)...)
 	cmd := Command(g.bench, g.root, words...)
 	cmd.MaxOutput = guest.MaxKept
@@ -156,8 +153,8 @@ func (g goTests) run(ctx context.Context, args ...[]string) (goTestRun, check.Ou
 	return parseGoTests(res, g.root, g.dirs, g.files), out, done
 }
 
-// goDirs maps the import paths of a module's packages to their directories in the
-// workspace. A module that cannot be listed has none: it is told by the types gate.
+// goDirs maps the import paths of a module's packages to their directories in the workspace. A module that cannot be listed
+// has none: the types gate reports it.
 func goDirs(ctx context.Context, b check.Bench, root string) (map[string]string, check.Outcome, bool) {
 	res, out, done := b.Command(ctx, Command(b, root, "go", "list", "-e", "-find", "-f", `{{printf "%q %q \"\"" .ImportPath .Dir}} false 0 "" ""`, "./..."))
 	if !done {
@@ -173,7 +170,7 @@ func goDirs(ctx context.Context, b check.Bench, root string) (map[string]string,
 		below, own := strings.CutPrefix(p.path+"/", module+"/")
 		switch {
 		case p.path == wholeModule:
-		// Of a package whose imports lie in modules that are not there nothing but its name is listed.
+		// If a package's imports are in modules that are not there, go list gives nothing but the package's name.
 		case p.dir == "" && own:
 			dirs[p.path] = path.Join(root, below)
 		default:
@@ -183,56 +180,54 @@ func goDirs(ctx context.Context, b check.Bench, root string) (map[string]string,
 	return dirs, out, true
 }
 
-// A goEvent is one line of go test -json. Package is set but for a build's.
+// A goEvent is one line of go test -json. Package is set except in events of a build.
 type goEvent struct {
 	Action, Package, ImportPath, Test, Output, FailedBuild string
 }
 
-// A goUnit is one test, or one package as a whole with no test's name.
+// A goUnit is one test, or a whole package if it has no test name.
 type goUnit struct {
 	name, outcome string
-	// The end of what it wrote.
+	// output is the end of what it wrote.
 	output []byte
-	// It fails, and so does a test in it, which tells why.
+	// within says that it fails and contains a failing test, which says why.
 	within bool
-	// How many of its name have ended.
+	// ends counts how many tests of its name have ended.
 	ends int
 }
 
-// maxGoOutput is how much of one test's output is looked at for a place, in bytes.
+// maxGoOutput is how much of one test's output is searched for a place, in bytes.
 const maxGoOutput = 64 << 10
 
 // goEnds are the actions that end a test or a package.
 var goEnds = map[string]string{"pass": "passed", "fail": "failed", "skip": "skipped"}
 
-// A goTestRun is what go test told of one module.
+// A goTestRun is what go test reported about one module.
 type goTestRun struct {
 	results []check.TestResult
-	// Why it cannot be taken for the result, "" when it can.
+	// trouble says why the run cannot be taken for the result, "" if it can.
 	trouble string
-	// What the tests and the compiler wrote, for people: the events that it came in
-	// are not for reading.
+	// said is what the tests and the compiler wrote, for people: the events that contain it are not for reading.
 	said string
 }
 
-// A goTestReader reads the events of go test. Test code writes to the same stream
-// as its package: nothing here is trusted beyond its form.
+// A goTestReader reads the events of go test. Test code writes to the same stream as its package, so nothing is trusted
+// beyond its form.
 type goTestReader struct {
 	root  string
 	dirs  map[string]string
 	files *goTestFiles
 
-	builds map[string][]byte             // what the compiler said, by package
+	builds map[string][]byte             // what the compiler printed, by package
 	units  map[string]map[string]*goUnit // by package and test, "" for the package
-	order  []string                      // packages as they began
-	tests  map[string][]string           // their tests as they began
+	order  []string                      // packages in the order in which they began
+	tests  map[string][]string           // their tests in the order in which they began
 	failed map[string]string             // package to the build that failed
-	absent bool                          // of a build, a module that is not installed
+	absent bool                          // a build lacks a module that is not installed
 	said   []byte                        // the end of all that was written
 }
 
-// parseGoTests reads the output of one go test. What a killed run leaves is read
-// as far as it goes.
+// parseGoTests reads the output of one go test. Of a killed run it reads as much as is there.
 func parseGoTests(res guest.Result, root string, dirs map[string]string, files *goTestFiles) goTestRun {
 	r := &goTestReader{
 		root: root, dirs: dirs, files: files, builds: map[string][]byte{}, units: map[string]map[string]*goUnit{},
@@ -265,7 +260,7 @@ func parseGoTests(res guest.Result, root string, dirs map[string]string, files *
 	return run
 }
 
-// event takes in one line; false for one that cannot be.
+// event takes in one line. It returns false for a line that cannot be genuine.
 func (r *goTestReader) event(e goEvent) bool {
 	if e.Test == "" {
 		e.Output = unprofiled(e.Output)
@@ -274,16 +269,15 @@ func (r *goTestReader) event(e goEvent) bool {
 		r.said = appendTail(r.said, e.Output)
 	}
 	switch e.Action {
-	// What the compiler says comes under the name of the build, which has no
-	// test, and often before the package is known to have failed.
+	// The compiler's output comes under the name of the build, which has no test, and often before the package is known to
+	// have failed.
 	case "build-output":
 		r.builds[e.ImportPath] = appendTail(r.builds[e.ImportPath], e.Output)
 		return true
 	case "build-fail":
 		return true
 	}
-	// A line of a package that nobody asked for was not written by the go
-	// command.
+	// The go command did not write a line about a package that was not requested.
 	if _, known := r.dirs[e.Package]; !known {
 		return false
 	}
@@ -298,7 +292,7 @@ func (r *goTestReader) event(e goEvent) bool {
 		units[e.Test] = u
 		r.tests[e.Package] = append(r.tests[e.Package], e.Test)
 	}
-	// Two tests of one name are told as one, which ends as the worse of them.
+	// Two tests of one name are reported as one, with the worse of their outcomes.
 	open := u.outcome == "" || u.ends == 1 && e.Test != "" && r.files.both(r.dirs[e.Package], e.Test)
 	switch e.Action {
 	case "start", "run", "pause", "cont", "bench", "attr", "artifacts":
@@ -308,7 +302,7 @@ func (r *goTestReader) event(e goEvent) bool {
 		return true
 	}
 	end, ok := goEnds[e.Action]
-	// A second end would be somebody else's word.
+	// The go command does not report a second end.
 	if !ok || !open {
 		return false
 	}
@@ -322,11 +316,11 @@ func (r *goTestReader) event(e goEvent) bool {
 	return true
 }
 
-// goVerdict matches what go test says of a package in which a test failed.
+// goVerdict matches what go test prints for a package in which a test failed.
 var goVerdict = lazyregexp.New(`^(?:FAIL|exit status 1|FAIL\t.*)\n$`)
 
-// hides reports whether an event is of the gate's own tests: what they wrote, or the verdict on a
-// package in which no other test failed.
+// hides reports whether an event belongs to the gate's own tests: their output, or the verdict on a package in which no
+// other test failed.
 func (r *goTestReader) hides(e goEvent) bool {
 	if e.Test != "" || r.files.own.Empty() || !goVerdict.MatchString(e.Output) {
 		return e.Test != "" && r.files.own.Names(e.Test)
@@ -344,10 +338,10 @@ func (r *goTestReader) hides(e goEvent) bool {
 	return own
 }
 
-// appendTail appends text to what a test wrote, of which it keeps the end.
+// appendTail appends text to what a test wrote, and keeps the end.
 //
-// The end, since a failing test says last why it fails. It is cut to half, so
-// that a test which prints without end does not have every line copied.
+// It keeps the end since a failing test says last why it fails. It cuts to half the limit, so that not every line of a test
+// that prints without end causes a copy.
 func appendTail(data []byte, text string) []byte {
 	data = append(data, text...)
 	if len(data) > maxGoOutput {
@@ -356,7 +350,7 @@ func appendTail(data []byte, text string) []byte {
 	return data
 }
 
-// results lists how each test ended, package by package.
+// results lists the outcome of each test, package by package.
 func (r *goTestReader) results() []check.TestResult {
 	var list []check.TestResult
 	for _, name := range r.order {
@@ -367,8 +361,8 @@ func (r *goTestReader) results() []check.TestResult {
 		}
 		failing := map[string]bool{}
 		for _, test := range r.tests[name] {
-			// What is above a test that failed fails with it and has nothing of
-			// its own to say: it is marked, and blamed on the test below.
+			// What contains a failed test fails with it and has nothing of its own to say: it is marked, and the test inside
+			// is blamed.
 			if u := units[test]; u.outcome != "passed" && u.outcome != "skipped" {
 				for above := path.Dir(test); above != "."; above = path.Dir(above) {
 					failing[above] = true
@@ -381,14 +375,13 @@ func (r *goTestReader) results() []check.TestResult {
 			u.within = failing[test] && u.outcome == "failed"
 			list = append(list, r.result(dir, u))
 		}
-		// A package that fails with no test to blame, or has no end.
+		// The package fails with no test to blame, or did not end.
 		if whole := units[""]; whole.outcome == "failed" && !failing[""] || whole.outcome == "" {
 			list = append(list, r.result(dir, whole))
 		}
 	}
 	for i, a := range list {
-		// A package without tests has none to lose: what keeps it from being built is
-		// told once.
+		// A package without tests has none to lose, so what keeps it from being built is reported once.
 		list[i].Within = a.Within || a.Outcome == "error" && !r.files.any(a.ID) &&
 			slices.ContainsFunc(list, func(b check.TestResult) bool {
 				return b.Outcome == "error" && b.ID != a.ID && b.File == a.File && b.Line == a.Line && !b.Within
@@ -397,10 +390,10 @@ func (r *goTestReader) results() []check.TestResult {
 	return list
 }
 
-// notEnded is what is said of a test that began, and nothing else.
+// notEnded is the message of a test of which nothing is known but that it began.
 const notEnded = "it did not finish"
 
-// underWay says which tests a command that was stopped left running: of those in one another the innermost. "" for none.
+// underWay names the tests that a stopped command left running, of nested ones the innermost, or "" for none.
 func underWay(results []check.TestResult) string {
 	var open []string
 	for _, r := range results {
@@ -415,8 +408,8 @@ func underWay(results []check.TestResult) string {
 	return strings.Join(open, " and ")
 }
 
-// unbuilt is the result of a package whose tests do not compile: none of them ran.
-// That a module is not installed is not the tests' fault.
+// unbuilt returns the result of a package whose tests do not compile: none of them ran. A module that is not installed is
+// not the fault of the tests.
 func (r *goTestReader) unbuilt(dir, build string) check.TestResult {
 	result := check.TestResult{ID: dir, Outcome: "error", Message: "the tests of " + dir + " do not build"}
 	if found := Compiled(r.root, string(r.builds[build])); len(found) > 0 {
@@ -431,14 +424,13 @@ func (r *goTestReader) unbuilt(dir, build string) check.TestResult {
 	return result
 }
 
-// result is how one test ended, with the place that its output names last.
+// result returns how one test ended, with the last place that its output names.
 func (r *goTestReader) result(dir string, u *goUnit) check.TestResult {
 	result := check.TestResult{ID: dir, Outcome: u.outcome, Within: u.within}
 	if u.name != "" {
 		result.ID = r.files.of(dir, u.name) + "::" + u.name
 	}
-	// It was under way when the program ended, so this is the test to look at, or
-	// one that ran beside it.
+	// It was under way when the program ended, so this test, or one that ran at the same time, is to blame.
 	if u.outcome == "" {
 		result.Outcome, result.Message = "failed", notEnded
 	}
@@ -464,8 +456,8 @@ func (r *goTestReader) result(dir string, u *goUnit) check.TestResult {
 	return result
 }
 
-// proveGoTests wants a test passed, one failed and one skipped, a package that does
-// not build, and one that ends before its tests.
+// proveGoTests requires a test that passes, one that fails, one that is skipped, a package that does not build, and one that
+// ends before its tests.
 func proveGoTests(ctx context.Context, b check.Bench) error {
 	out := runGoTests(ctx, b, nil)
 	if err := check.Judged(out); err != nil {
@@ -479,8 +471,8 @@ func proveGoTests(ctx context.Context, b check.Bench) error {
 		"sound_test.go::TestTrue": "passed", "sound_test.go::TestFalse": "failed",
 		"skip/a_test.go::TestSkipped": "skipped", "no": "error", "end": "failed",
 	}
-	// Every way to end is planted: a reader of the record that lost one of them
-	// would let a broken package pass as one without tests.
+	// Every way to end is planted: a reader of the record that lost one of them would let a broken package pass as one
+	// without tests.
 	if fmt.Sprint(got) != fmt.Sprint(want) { // maps are printed in order
 		return fmt.Errorf("the planted tests end as %v", got)
 	}

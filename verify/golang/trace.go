@@ -15,8 +15,8 @@ import (
 	"agent/verify/check"
 )
 
-// runMeasured runs the tests, and once more without being measured those that fail, or that are
-// skipped where a test can find out that it is measured.
+// runMeasured runs the tests. It then repeats without measuring the tests that fail, and the tests that are skipped if a
+// test can find out that it is measured.
 func runMeasured(ctx context.Context, b check.Bench) check.Outcome {
 	t := newTracer(b)
 	skips := t != nil && findsOut(b.View)
@@ -29,7 +29,7 @@ func runMeasured(ctx context.Context, b check.Bench) check.Outcome {
 	})
 }
 
-// findsOut reports whether any code of the workspace asks whether it is measured.
+// findsOut reports whether any code of the workspace asks whether it is being measured.
 func findsOut(v check.View) bool {
 	p, err := v.First(check.Search{
 		What: "cover mode", Among: func(p string) bool { return path.Ext(p) == ".go" }, Order: strings.Compare,
@@ -38,20 +38,20 @@ func findsOut(v check.View) bool {
 	return p != "" || err != nil
 }
 
-// profile is where go test writes which blocks of statements were executed.
+// profile is the file in which go test records which blocks of statements were executed.
 const profile = "/tmp/agent-cover.out"
 
-// A tracer measures which of Bench.Lines the tests of Go execute. A nil one measures nothing.
+// A tracer measures which of Bench.Lines the Go tests execute. A nil tracer measures nothing.
 type tracer struct {
 	bench check.Bench
-	// The directories of the packages that are asked about, by import path.
+	// dirs maps the import paths of the packages of interest to their directories.
 	dirs  map[string]string
 	trace *check.Trace
-	// The tests that were not measured, by ID.
+	// plain holds the IDs of the tests that were not measured.
 	plain map[string]bool
 }
 
-// newTracer returns nil where nobody asks about files that programs of Go are made of.
+// newTracer returns nil if none of the requested files are part of Go programs.
 func newTracer(b check.Bench) *tracer {
 	t := &tracer{bench: b, dirs: map[string]string{}, plain: map[string]bool{}}
 	roots := check.Rooted(Roots(b.View))
@@ -69,7 +69,7 @@ func newTracer(b check.Bench) *tracer {
 	return t
 }
 
-// flags are those of go test for a module; none where it has nothing to do with what is asked.
+// flags returns the flags of go test for a module, or none if the module has nothing to do with the request.
 func (t *tracer) flags(root string) []string {
 	if t == nil || t.bench.Reach != nil && !t.bench.Reach[root] {
 		return nil
@@ -77,7 +77,7 @@ func (t *tracer) flags(root string) []string {
 	return []string{"-covermode=set", "-coverprofile=" + profile, "-coverpkg=" + strings.Join(slices.Sorted(maps.Keys(t.dirs)), ",")}
 }
 
-// said is what is known by now; nil for nothing.
+// said returns what is known so far, or nil for nothing.
 func (t *tracer) said() *check.Trace {
 	if t == nil {
 		return nil
@@ -85,7 +85,7 @@ func (t *tracer) said() *check.Trace {
 	return t.trace
 }
 
-// test runs the tests of a module, measured as far as that is asked.
+// test runs the tests of a module, measured as far as requested.
 func (t *tracer) test(ctx context.Context, g goTests, selected []string) (goTestRun, check.Outcome, bool) {
 	flags := t.flags(g.root)
 	run, out, done := g.run(ctx, flags, selected)
@@ -97,7 +97,7 @@ func (t *tracer) test(ctx context.Context, g goTests, selected []string) (goTest
 	if !done || !unbuilt || len(t.bench.Only) > 0 {
 		return run, out, done
 	}
-	// While any package does not compile, no test is measured: these packages are run apart.
+	// While any package does not compile, no test is measured: such packages run separately.
 	sound, others, ok := soundPackages(ctx, g)
 	if !ok || len(sound) == 0 || len(others) == 0 {
 		return run, out, done
@@ -116,8 +116,8 @@ func (t *tracer) test(ctx context.Context, g goTests, selected []string) (goTest
 	}, check.AddCost(out, cost), done
 }
 
-// soundPackages divides the packages of a module into those that compile with all that they
-// need and with their tests, and the others.
+// soundPackages divides the packages of a module into those that compile, with everything that they need and with their
+// tests, and the others.
 func soundPackages(ctx context.Context, g goTests) (sound, others []string, ok bool) {
 	packages, _, done := goList(ctx, g.bench, g.root)
 	broken := map[string]bool{}
@@ -134,9 +134,9 @@ func soundPackages(ctx context.Context, g goTests) (sound, others []string, ok b
 	return sound, others, done
 }
 
-// read takes in what a measured run left behind. What cannot be read is not measured.
+// read takes in what a measured run left behind. What it cannot read counts as not measured.
 func (t *tracer) read(ctx context.Context) {
-	// Something was measured, be it that nothing is known of it.
+	// Something was measured, even if nothing is known of it.
 	t.trace = t.trace.With(&check.Trace{})
 	// Every test program repeats all blocks.
 	cmd := guest.Command{Args: []string{t.bench.Tools.Env, "--", "sort", "-u", profile}, MaxOutput: check.MaxToolOutput}
@@ -172,7 +172,7 @@ func (t *tracer) read(ctx context.Context) {
 	t.trace = t.trace.With(found)
 }
 
-// unprofiled takes out of what go test writes what it says only for being asked to measure.
+// unprofiled removes from go test's output what it prints only because it measures.
 func unprofiled(output string) string {
 	if strings.HasPrefix(output, "coverage: ") {
 		return ""

@@ -15,21 +15,20 @@ import (
 	"agent/verify/compare"
 )
 
-// goAbsent matches the errors of a module that is asked for rightly and is not on
-// this machine, which a patch is not to be blamed for. Where only its go.mod is there, the go command would fetch the rest.
+// goAbsent matches the errors about a module that is rightly required but is not on this machine, for which a patch is not
+// to blame. If only the module's go.mod is there, the go command would fetch the rest.
 var goAbsent = lazyregexp.New(`missing go\.sum entry|module lookup disabled|GOPROXY|cannot query module|/cache/download/\S+\.lock: permission denied`)
 
-// The rules of Go's types check. That a module is absent is one fact for all
-// packages, see key in package check.
+// The rules of Go's types check. An absent module is one fact for all packages, see key in package compare.
 const (
 	ruleGoTypes  = "go-types"
 	ruleGoAbsent = "import-not-found"
 )
 
-// goNotInstalled says that modules are absent, and the cure.
+// goNotInstalled says that modules are absent, and how to cure it.
 const goNotInstalled = "the modules of go.mod are not installed: name them in go.mod and go.sum, or keep them in vendor"
 
-// findings lists what is wrong with one package itself.
+// findings lists the faults of one package itself.
 func (p goPackage) findings(root string) []check.Finding {
 	at := at(root, p.pos)
 	at.Rule = ruleGoTypes
@@ -45,7 +44,7 @@ func (p goPackage) findings(root string) []check.Finding {
 		if found := Compiled(root, p.err); len(found) > 0 {
 			return found
 		}
-		fallthrough // an error that cannot be read is one all the same
+		fallthrough // an error that cannot be parsed is still an error
 	default:
 		at.Message = check.Shorten(goUninstalled.ReplaceAllString(check.FirstLine(strings.TrimPrefix(p.err, "# ")), ""))
 		at.File = cmp.Or(at.File, check.Relative(p.dir, check.Work))
@@ -53,14 +52,14 @@ func (p goPackage) findings(root string) []check.Finding {
 	return []check.Finding{at}
 }
 
-// Compiled reads what the compiler says of one package. An indented line goes on
-// with the one before: what was had and what was wanted.
+// Compiled reads the compiler's errors for one package. An indented line continues the one before: what was had and what
+// was wanted.
 func Compiled(root, text string) []check.Finding {
 	var found []check.Finding
 	for line := range strings.Lines(text) {
 		f := at(root, strings.TrimRight(line, "\n"))
 		if n := len(found); n > 0 && f.Message == "too many errors" {
-			// Asked for its own sake the package tells them all.
+			// When it is compiled for its own sake, the package reports them all.
 			break
 		} else if f.Message != "" {
 			f.Rule = ruleGoTypes
@@ -72,16 +71,15 @@ func Compiled(root, text string) []check.Finding {
 	return found
 }
 
-// goUninstalled is the part of a message that tells of the machine.
+// goUninstalled matches the part of a message that is about the machine.
 var goUninstalled = lazyregexp.New(` \(/[^)]*\)|; to add it:$|: import lookup disabled by -mod=\w+`)
 
-// goPlace is how the tools of Go name a place, and begin what they say of it.
+// goPlace matches how Go's tools write a place, at the start of a message.
 var goPlace = lazyregexp.New(`^(.+?\.\w+):(\d+)(?::(\d+))?(?:: (.+))?$`)
 
 // at reads a place with or without a message: "lib/a.go:3:4: undefined: x".
 //
-// What is no place gives the zero Finding: callers tell by its Message or its
-// Line.
+// For any other text it returns the zero Finding, which callers recognize by its Message or its Line.
 func at(root, text string) (f check.Finding) {
 	m := goPlace.FindStringSubmatch(text)
 	if m == nil {
@@ -96,8 +94,8 @@ func at(root, text string) (f check.Finding) {
 	return f
 }
 
-// Types compiles Go. The planted caller gives a wrong argument to a function
-// of another package; so does a test, which nothing but a test run compiles.
+// Types compiles Go. The planted caller passes a wrong argument to a function of another package. So does a planted test,
+// which nothing but a test run compiles.
 var Types = check.Check{
 	Name: TypesName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runGoTypes, Applies: goApplies, Judge: judgeGoTypes,
 	Tools: []string{"go"}, Inert: true, Family: Modules, Places: Roots,
@@ -113,7 +111,7 @@ var Types = check.Check{
 	}),
 }
 
-// Planted is a package that no tool has anything against. It imports nothing.
+// Planted is a package to which no tool objects. It imports nothing.
 const Planted = "// Package sound is sound.\npackage sound\n\n// Double doubles.\nfunc Double(n int) int { return 2 * n }\n"
 
 // runGoTypes compiles every module of the workspace.
@@ -149,24 +147,24 @@ func runGoTypes(ctx context.Context, b check.Bench) check.Outcome {
 	return total
 }
 
-// A goTypes gathers what is wrong with the packages of a workspace.
+// A goTypes gathers the faults in the packages of a workspace.
 type goTypes struct {
-	// Packages besides tests, and how many of them the compiler has seen.
+	// packages counts the packages without tests, and judged those of them that the compiler has seen.
 	packages, judged int
-	// A module is not installed.
+	// absent says that a module is not installed.
 	absent bool
 	found  []check.Finding
-	// A package and its tests are compiled from the same files.
+	// seen avoids repetition: a package and its tests are compiled from the same files.
 	seen map[check.Finding]bool
-	// Scopes, see goScope.
+	// unjudged holds scopes, see goScope.
 	unjudged map[string]bool
 }
 
-// add takes one package in. Of one that it refuses the compiler has seen all; of
-// one with something broken below it has seen nothing.
+// add takes in one package. The compiler has seen all of a package that it refuses, and nothing of a package that needs a
+// broken one.
 func (s *goTypes) add(p goPackage, root string) {
 	unseen := p.broken() && !strings.HasPrefix(p.err, "# ")
-	// The program that runs the tests is no code of the workspace.
+	// The program that runs the tests is not code of the workspace.
 	if !p.dependency && !strings.HasSuffix(p.path, ".test") {
 		if unseen {
 			s.unjudged[goScope(p, root)] = true
@@ -187,8 +185,8 @@ func (s *goTypes) add(p goPackage, root string) {
 	}
 }
 
-// goScope names a package's files for check.Outcome.Unjudged: "dir/*.go" without the
-// tests, "dir/*_test.go" for them, and "dir/..." for a whole module.
+// goScope names a package's files for check.Outcome.Unjudged: "dir/*.go" for those without the tests, "dir/*_test.go" for
+// the tests, and "dir/..." for a whole module.
 func goScope(p goPackage, root string) string {
 	switch {
 	case p.path == wholeModule:
@@ -201,8 +199,7 @@ func goScope(p goPackage, root string) string {
 
 // unseen reports whether the file at p lies in one of the scopes.
 //
-// A scope that ends in "..." holds for every directory below it, and in every
-// module nested there.
+// A scope that ends in "..." covers every directory below it, including nested modules.
 func unseen(scopes []string, p string) bool {
 	kind := "*.go"
 	if strings.HasSuffix(p, "_test.go") {
@@ -221,9 +218,8 @@ func unseen(scopes []string, p string) bool {
 	}
 }
 
-// judgeGo is judgeFindings for a tool that sees one package and not another: what
-// it says of a package that it could not see before the patch may be old, unless
-// the patch wrote the line.
+// judgeGo is compare.JudgeFindings for a tool that sees some packages and not others. Findings in a package that it could
+// not see before the patch may be old, and count as old unless the patch wrote the line.
 func judgeGo(base, cand check.Outcome, d check.Diff) check.Gate {
 	hidden := 0
 	known := cand
@@ -239,8 +235,8 @@ func judgeGo(base, cand check.Outcome, d check.Diff) check.Gate {
 	return g
 }
 
-// judgeGoTypes wants a reason for every package that the patch keeps from being
-// compiled. Without one nobody knows what is wrong with it.
+// judgeGoTypes requires a reason for every package that the patch keeps from being compiled. Without one, what is wrong with
+// the package is unknown, and the verdict is infra.
 func judgeGoTypes(base, cand check.Outcome, d check.Diff) check.Gate {
 	g := judgeGo(base, cand, d)
 	for _, scope := range cand.Unjudged {
@@ -252,7 +248,7 @@ func judgeGoTypes(base, cand check.Outcome, d check.Diff) check.Gate {
 	return g
 }
 
-// rewrote reports whether f stands on a line that the patch wrote.
+// rewrote reports whether f is on a line that the patch wrote.
 func rewrote(d check.Diff, f check.Finding) bool {
 	return slices.ContainsFunc(d.Hunks[f.File], func(r check.Region) bool { return r.NewFrom <= f.Line && f.Line < r.NewTo })
 }

@@ -11,16 +11,16 @@ import (
 	"agent/verify/check"
 )
 
-// A remainder is of the packages whose own call of a runner gave no results: their tests may be among those that the runner of
-// a package around them runs, as where the root of a monorepo runs all.
+// A remainder deals with the packages whose own call of a runner gave no results. Their tests may be among those that the
+// runner of an enclosing package runs, as where the root of a monorepo runs all.
 type remainder struct {
-	// By package what its runner said instead.
+	// refused maps a package to what its runner said instead of giving results.
 	refused map[string]string
-	// By package what the runners of those around it said of its tests.
+	// beyond maps a package to what the runners of enclosing packages said of its tests.
 	beyond map[string][]check.TestResult
 }
 
-// around is the place in uses of the nearest package around root, -1 for none.
+// around returns the index in uses of the nearest package that encloses root, -1 for none.
 func around(uses []packageUse, root string) int {
 	best := -1
 	for i, u := range uses {
@@ -31,7 +31,7 @@ func around(uses []packageUse, root string) int {
 	return best
 }
 
-// asked has the runners of packages around them run the files that were asked for, where it is some files alone.
+// asked makes the runners of enclosing packages run the requested files, if only some files are requested.
 func (m *remainder) asked(ctx context.Context, b check.Bench, r packageRunner, uses []packageUse, found []*installedPackage, roots map[string]string) (total check.Outcome, done bool) {
 	for _, root := range slices.Sorted(maps.Keys(m.refused)) {
 		at := around(uses, root)
@@ -60,10 +60,10 @@ func (m *remainder) asked(ctx context.Context, b check.Bench, r packageRunner, u
 	return total, true
 }
 
-// sort gives back the results of the package at root, and keeps those of packages inside it.
+// sort returns the results of the package at root, and keeps those of packages inside it.
 func (m *remainder) sort(results []check.TestResult, root string, roots map[string]string) (own []check.TestResult) {
 	for _, t := range results {
-		// The runner of a package finds the tests of those inside it as well.
+		// The runner of a package also finds the tests of the packages inside it.
 		file, _, _ := strings.Cut(t.ID, "::")
 		if inner := check.Nearest(roots, path.Dir(file)); inner == root || !strings.HasPrefix(path.Join(check.Work, inner), path.Join(check.Work, root)+"/") {
 			own = append(own, t)
@@ -74,8 +74,8 @@ func (m *remainder) sort(results []check.TestResult, root string, roots map[stri
 	return own
 }
 
-// settle gives the results of packages whose own runner gave none, with one more that fails, so that a patch which brings this about is
-// seen; blocked is what one said whose tests nothing ran.
+// settle returns the results of packages whose own runner gave none, each with one more that fails, so that a patch that
+// causes this is seen. blocked is what the runner said for the first package whose tests nothing ran.
 func (m *remainder) settle(runner string) (results []check.TestResult, blocked string) {
 	for _, root := range slices.Sorted(maps.Keys(m.refused)) {
 		if len(m.beyond[root]) == 0 {

@@ -13,7 +13,7 @@ import (
 	"agent/verify/node/testreport"
 )
 
-// positionals splits arguments into options, with their values, and what stands beside them.
+// positionals splits arguments into options, with their values, and all other words.
 func positionals(args, values []string) (options, rest []string) {
 	for i := 0; i < len(args); i++ {
 		switch {
@@ -30,8 +30,7 @@ func positionals(args, values []string) (options, rest []string) {
 	return options, rest
 }
 
-// collected lists the files that a runner collects in a package, relative to it, sorted; nil where
-// that cannot be told.
+// collected lists the files that a runner collects in a package, relative to the package and sorted; nil if that is unknown.
 func (r packageRunner) collected(v check.View, u packageUse) (files []string) {
 	is := r.collects(v, u)
 	for _, p := range v.Paths() {
@@ -42,10 +41,10 @@ func (r packageRunner) collected(v check.View, u packageUse) (files []string) {
 	return files
 }
 
-// collects tells which files a runner collects, by their paths in the package.
+// collects returns a function that reports whether a runner collects a file, by its path in the package.
 func (r packageRunner) collects(v check.View, u packageUse) func(name string) bool {
 	is := glob.Matching(r.patterns(v, u))
-	// Behind a directory uvu is given an expression of the paths in it.
+	// After a directory, uvu takes a regular expression for the paths in it.
 	if _, given := positionals(r.arguments(u), r.values); r.name == UvuName && len(given) > 1 {
 		if re, err := regexp.Compile("(?i)" + given[1]); err == nil {
 			return func(name string) bool { return is(name) && re.MatchString(inside(name, path.Clean(given[0]))) }
@@ -54,12 +53,12 @@ func (r packageRunner) collects(v check.View, u packageUse) func(name string) bo
 	return is
 }
 
-// patterns are those by which it collects tests: of its arguments, else of its configuration,
-// else its own.
+// patterns returns the patterns by which the runner collects tests: from its arguments, else from its configuration, else
+// its own.
 func (r packageRunner) patterns(v check.View, u packageUse) []string {
 	_, patterns := positionals(r.arguments(u), r.values)
 	switch {
-	// What these are given filters by a part of the path.
+	// The arguments of these runners filter by a part of the path.
 	case r.name == VitestName || r.name == JestName:
 		patterns = nil
 	case r.name == UvuName && len(patterns) > 1:
@@ -87,9 +86,8 @@ func configured(v check.View, root, runner string) []string {
 	return listing.Patterns(runner, text("package.json"), text)
 }
 
-// Collects tells which files of a view the runners collect by what its scripts and their
-// configuration say, or by their own defaults: those are tests, whatever they are called, and no
-// helpers of tests.
+// Collects returns a function that reports whether the runners collect a file of a view, according to its scripts, the
+// runners' configuration or their defaults. Such files are tests, whatever they are called, and not helpers of tests.
 func Collects(v check.View) func(p string) bool {
 	return check.Recall(v, "collected tests", func() func(string) bool {
 		found := map[string]func(string) bool{} // by the package and its command
@@ -113,7 +111,7 @@ func Collects(v check.View) func(p string) bool {
 					if len(patterns) > 0 {
 						add(p.Dir, s.Text, nodeCollects(patterns, options))
 					}
-				// What a command names is how it tests.
+				// A command tests with the files that it names.
 				case s.Kind == npmscript.General && len(s.Words) > 0:
 					add(path.Join(p.Dir, s.Dir), s.Text, named(s.Words))
 				}
@@ -130,12 +128,12 @@ func Collects(v check.View) func(p string) bool {
 	})
 }
 
-// customs are the files that programs collect by themselves which are run as they are.
+// customs maps programs that run as they are to the files that they collect by themselves.
 var customs = map[string][]string{
 	"jasmine": {"spec/**/*[sS]pec.{js,mjs,cjs,ts}"}, "qunit": {"test/**/*.{js,mjs,cjs}"}, "lab": {"test/**/*.{js,mjs,cjs,ts}"},
 }
 
-// named tells which files the words of a command name, or its program collects.
+// named returns a function that reports whether the words of a command name a file, or else its program collects it.
 func named(words []string) func(name string) bool {
 	var patterns []string
 	for _, w := range words[1:] {

@@ -16,8 +16,8 @@ import (
 // CommandsName is the name of the check of test commands that no other check knows.
 const CommandsName = "test script" // no gate of a workspace can have a space in its name
 
-// Commands runs what test scripts start besides the runners that are known, each command as
-// one test with its exit status. The box contains what it does.
+// Commands runs what test scripts start besides the known runners. Each command is one test, with its exit status. The box
+// contains what it does.
 var Commands = check.Check{
 	Name: CommandsName, Gate: check.GateTests, Group: check.GroupTests, Run: traced(runCommands), Applies: commandsApply, Judge: judgeCommands,
 	Family: Packages, Places: func(v check.View) []string { return dirs(testCommands(v), testCommand.dir) }, Repeats: true,
@@ -27,23 +27,23 @@ var Commands = check.Check{
 	Prove: proveCommands,
 }
 
-// A testCommand is such a command.
+// A testCommand is one such command.
 type testCommand struct {
 	root string
 	npmscript.Step
 	before []npmscript.Step
 }
 
-// dir is the directory of its package.
+// dir returns the directory of its package.
 func (c testCommand) dir() string { return c.root }
 
-// id names it as a test.
+// id returns its ID as a test.
 func (c testCommand) id() string {
 	return path.Join(c.root, "package.json") + "::" + c.Script + " > " + c.Text
 }
 
-// testCommands lists those of a view. What a script says comes from the base where that has
-// the package: a patch does not write the command that is to prove it.
+// testCommands lists the test commands of a view. The text of a script comes from the base if the base has the package: a
+// patch does not write the command that is to prove it.
 func testCommands(v check.View) []testCommand {
 	return check.Recall(v, "test commands", func() (list []testCommand) {
 		base := v.Unpatched()
@@ -72,7 +72,7 @@ func (p testPlan) commands() (list []testCommand) {
 	return list
 }
 
-// commandsApply gives the reason why there is nothing to run, or "".
+// commandsApply returns the reason why there is nothing to run, or "".
 func commandsApply(v check.View) string {
 	if len(testCommands(v)) > 0 {
 		return ""
@@ -80,7 +80,7 @@ func commandsApply(v check.View) string {
 	return "no test script starts anything but runners that are known"
 }
 
-// runCommands runs each command, or those that are asked for.
+// runCommands runs each command, or only those that are requested.
 func runCommands(ctx context.Context, b check.Bench) check.Outcome {
 	var total check.Outcome
 	var ready preparation
@@ -109,8 +109,8 @@ func runCommands(ctx context.Context, b check.Bench) check.Outcome {
 	return total
 }
 
-// judgeCommands is compare.JudgeTests, but that commands which all failed before the patch as
-// well judge nothing. Of one that failed on both sides the tests count that it names; of others how they ended tells all.
+// judgeCommands is compare.JudgeTests, except that commands which all failed before the patch as well judge nothing. For a
+// command that failed on both sides, the tests that it names count; for any other, how it ended says everything.
 func judgeCommands(base, cand check.Outcome, d check.Diff) check.Gate {
 	base.Tests, cand.Tests = failing.Compared(base.Tests, cand.Tests)
 	isOld := func(t check.TestResult) bool {
@@ -122,8 +122,7 @@ func judgeCommands(base, cand check.Outcome, d check.Diff) check.Gate {
 	return compare.JudgeTests(base, cand, d)
 }
 
-// FailedBefore tells of the commands that fail with the patch as they did without it, of which
-// nothing is proved.
+// FailedBefore describes the commands that fail with the patch as they did without it, and so prove nothing.
 func FailedBefore(base, cand check.Outcome) (list []string) {
 	old := map[string]bool{}
 	for _, t := range base.Tests {
@@ -132,7 +131,7 @@ func FailedBefore(base, cand check.Outcome) (list []string) {
 	for _, t := range cand.Tests {
 		if t.Bad() && old[t.ID] && failing.Command(t.ID) == t.ID {
 			_, name, ok := strings.Cut(t.ID, " > ")
-			if !ok { // what makes files for it
+			if !ok { // it makes files for the tests
 				_, name, _ = strings.Cut(t.ID, ") ")
 			}
 			list = append(list, fmt.Sprintf("%s failed: %s", check.Shorten(name), t.Message))
@@ -141,7 +140,7 @@ func FailedBefore(base, cand check.Outcome) (list []string) {
 	return list
 }
 
-// proveCommands wants one command passed and one failed.
+// proveCommands requires one command to pass and one to fail.
 func proveCommands(ctx context.Context, b check.Bench) error {
 	out := runCommands(ctx, b)
 	if err := check.Judged(out); err != nil {

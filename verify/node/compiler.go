@@ -16,13 +16,12 @@ import (
 	"agent/verify/check"
 )
 
-// CompilerName is the name of its check.
+// CompilerName is the name of the check of a workspace's compiler.
 const CompilerName = "tsc"
 
-// Compiler is the TypeScript that a workspace brings. It judges the projects of
-// the packages that have it, and the image's, of another version, leaves these to
-// it: Script. It is code of the workspace's choice, so that it has a box of its
-// own, and packages that report as it does stand for it in the proof.
+// Compiler checks types with the TypeScript that a workspace brings. It judges the projects of the packages that have it;
+// Script, with the image's compiler of another version, leaves these projects to it. The workspace chooses this code, so the
+// check has a box of its own, and in the proof packages that report as the compiler does stand in for it.
 var Compiler = check.Check{
 	Name: CompilerName, Gate: check.GateTypes, Group: check.GroupCompiler, Run: runCompiler, Applies: compilerApplies, Judge: judgeInstalled("typescript"), Config: compilerConfigs, Closure: &projectFiles,
 	Planted: map[string]string{
@@ -39,15 +38,15 @@ var Compiler = check.Check{
 // plantedNeed is the package.json of the planted projects.
 const plantedNeed = `{"devDependencies": {"typescript": "1"}}`
 
-// Major versions of the package typescript: the first whose program checks any project without writing anything, the first that has all of the API
-// that images/toolchain/typescript.cjs uses, and the first that has none, being a program.
+// Major versions of the package typescript: the first whose program checks any project without writing anything, the first
+// with all of the API that images/toolchain/typescript.cjs uses, and the first that is a program without an API.
 const (
 	oldestCompiler = 4
 	apiCompiler    = 5
 	nativeCompiler = 7
 )
 
-// projectConfig matches the configuration of a project of the compiler.
+// projectConfig matches the configuration of a compiler project.
 var projectConfig = lazyregexp.New(`(?:^|/)[jt]sconfig\.json$`)
 
 // compilerUses lists the packages that name TypeScript at the base revision.
@@ -60,7 +59,7 @@ func compilerUses(v check.View) (uses []packageUse) {
 	return uses
 }
 
-// compilerApplies gives the reason why there is nothing for it to check, or "".
+// compilerApplies returns the reason why the compiler has nothing to check, or "".
 func compilerApplies(v check.View) string {
 	if len(compilerUses(v)) == 0 {
 		return "no package.json has typescript"
@@ -71,15 +70,14 @@ func compilerApplies(v check.View) string {
 	return ""
 }
 
-// An installedCompiler is the TypeScript of a package and of those inside it that have none.
+// An installedCompiler is the TypeScript of a package, and of the packages inside it that have none.
 type installedCompiler struct {
 	installedPackage
 	root  string
 	major int
 }
 
-// compilers finds those of a workspace, by their packages. blocked is why
-// the last of the others is not among them.
+// compilers finds the compilers of a workspace, by package. blocked says why the last of the unusable ones is left out.
 func compilers(ctx context.Context, b check.Bench) (list map[string]installedCompiler, blocked string, out check.Outcome, done bool) {
 	uses := compilerUses(b.View)
 	if len(uses) == 0 {
@@ -106,7 +104,7 @@ func compilers(ctx context.Context, b check.Bench) (list map[string]installedCom
 	return list, blocked, out, true
 }
 
-// runCompiler checks each project with the compiler that is nearest to it.
+// runCompiler checks each project with the nearest compiler.
 func runCompiler(ctx context.Context, b check.Bench) check.Outcome {
 	list, blocked, total, done := compilers(ctx, b)
 	if !done {
@@ -152,7 +150,7 @@ func runCompiler(ctx context.Context, b check.Bench) check.Outcome {
 	return total
 }
 
-// script checks projects by the API of a compiler.
+// script checks projects through the API of a compiler.
 func (c installedCompiler) script(ctx context.Context, b check.Bench, configs []string) check.Outcome {
 	cmd, err := scriptCommand(b.Tools, c.Dir, "projects", configs)
 	if err != nil {
@@ -171,17 +169,17 @@ func (c installedCompiler) script(ctx context.Context, b check.Bench, configs []
 }
 
 var (
-	// tscLine is how the program writes an error, with a place or without one.
+	// tscLine matches an error that the program writes, with or without a place.
 	tscLine = lazyregexp.New(`(?m)^(?:(.+?)\((\d+),(\d+)\): )?error (TS\d+): (.*)$`)
 	// referring matches the configuration of a project that refers to others.
 	referring = lazyregexp.New(`"references"\s*:`)
-	// ofSetup matches what it says of the way in which it was called, as SETUP in
-	// images/toolchain/typescript.cjs does.
+	// ofSetup matches errors about the way in which the compiler was called, as SETUP in images/toolchain/typescript.cjs
+	// does.
 	ofSetup = lazyregexp.New(`^TS(?:505[56]|5101|5107|5110|6059|630[567]|6310|6504|18003)$`)
 )
 
-// program checks projects with the program of a compiler. One that refers to others
-// is built with them, in the box: it is made of what their build declares.
+// program checks projects with the program of a compiler. A project that refers to others is built together with them, in
+// the box: it needs what their build declares.
 func (c installedCompiler) program(ctx context.Context, b check.Bench, configs []string) check.Outcome {
 	var total check.Outcome
 	for _, config := range configs {
@@ -202,14 +200,13 @@ func (c installedCompiler) program(ctx context.Context, b check.Bench, configs [
 	return total
 }
 
-// parseCompiler reads what the program wrote, and says why it cannot be taken for
-// an answer, "" when it can.
+// parseCompiler reads the output of the program. trouble says why that cannot be taken for an answer, "" if it can.
 func parseCompiler(res guest.Result) (found []check.Finding, trouble string) {
 	if res.Stdout.Dropped > 0 {
 		return nil, fmt.Sprintf("tsc has more than %d MiB of findings", check.MaxToolOutput>>20)
 	}
 	lines := tscLine.FindAllStringSubmatch(check.Clean(check.Bytes(res.Stdout)), -1)
-	// 1 and 2 are errors, without and with output.
+	// Status 1 means errors without output files, and 2 errors with output files.
 	if res.Exit > 2 || (res.Exit != 0) != (len(lines) > 0) {
 		return nil, fmt.Sprintf("tsc's exit status %d does not fit its %d errors: %s", res.Exit, len(lines), nodeComplaint(res))
 	}
@@ -217,7 +214,7 @@ func parseCompiler(res guest.Result) (found []check.Finding, trouble string) {
 		if ofSetup.MatchString(m[4]) {
 			continue
 		}
-		// No number is 0, which is what a finding without a line has.
+		// Without a number this is 0, which is the line of a finding without one.
 		line, _ := strconv.Atoi(m[2])
 		column, _ := strconv.Atoi(m[3])
 		found = append(found, check.Finding{File: check.Relative(m[1], check.Work), Line: line, Column: column, Rule: m[4], Message: check.Shorten(m[5])})
@@ -225,8 +222,8 @@ func parseCompiler(res guest.Result) (found []check.Finding, trouble string) {
 	return found, ""
 }
 
-// projectFiles finds what the configurations of the compiler extend and refer to, as the compiler does.
-// Whatever their names, they end like JSON; a package says by its own file which of them it has.
+// projectFiles finds the files that compiler configurations extend and refer to, as the compiler does. Whatever their names,
+// they end in .json; a package says in its own file which of them it has.
 var projectFiles = check.Closure{
 	May:   func(p string) bool { return strings.HasSuffix(p, ".json") },
 	Files: listProjectFiles,

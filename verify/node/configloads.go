@@ -16,19 +16,19 @@ import (
 	"agent/verify/check"
 )
 
-// mostKept bounds how many files of a patch a linter's configuration is asked about.
+// mostKept bounds how many files of a patch are put back for a linter's configuration.
 const mostKept = 30
 
-// configuredByBase runs a linter of the workspace that is stopped before it runs or reads a file that
-// the patch touched as its configuration; record is where it says which. That file is put back, or taken
-// away, and the linter run again. So none of the patch runs in it, whatever names its
-// configuration makes up. It returns what stands in the box then, and what was put back.
+// configuredByBase runs a linter of the workspace that is stopped before it runs a file that the patch touched, or reads one
+// as its configuration; record is where it names that file. The file is put back, or removed, and the linter runs again. So
+// nothing from the patch runs in the linter, whatever names its configuration makes up. configuredByBase returns what is in
+// the box afterwards, and which files were put back.
 func configuredByBase(ctx context.Context, b check.Bench, cmd guest.Command, record string) (now check.Bench, kept []string, res guest.Result, out check.Outcome, done bool) {
 	cmd.Collect = append(cmd.Collect, record)
 	env := cmd.Env
 	for {
 		touched := slices.Concat(slices.Collect(maps.Keys(b.View.Changed)), slices.Collect(maps.Keys(b.View.Gone)))
-		// Files of a proof are all there is.
+		// In a proof, the planted files are all there is.
 		if len(touched) > 0 && len(b.View.Base.Entries) > 0 {
 			list, err := packed(touched)
 			if err != nil {
@@ -52,14 +52,14 @@ func configuredByBase(ctx context.Context, b check.Bench, cmd guest.Command, rec
 		if b.View, err = putBack(ctx, b, p); err != nil {
 			return b, kept, res, check.Infraf("put %s back: %v", check.Shorten(p), err), false
 		}
-		// The record would be found again.
+		// Otherwise the next run would find the old record.
 		if _, cost, done = b.Command(ctx, guest.Command{Args: []string{b.Tools.Node, "-e", "require('node:fs').unlinkSync(process.argv[1])", "--", record}, Dir: "/"}); !done {
 			return b, kept, res, cost, false
 		}
 	}
 }
 
-// packed is a list of paths in the form that config_loads.cjs takes.
+// packed returns a list of paths in the form that config_loads.cjs takes.
 func packed(paths []string) (string, error) {
 	slices.Sort(paths)
 	list, err := json.Marshal(paths)
@@ -75,7 +75,7 @@ func packed(paths []string) (string, error) {
 	return base64.StdEncoding.EncodeToString(data.Bytes()), nil
 }
 
-// putBack makes a file of the box what it is in the base, and returns what stands in the box then.
+// putBack restores a file of the box to what it is in the base, and returns what is in the box then.
 func putBack(ctx context.Context, b check.Bench, p string) (check.View, error) {
 	one, rest := workspace.Change{Op: workspace.Delete, Path: p}, workspace.Changeset{}
 	if c, there := b.View.Changed[p]; there {

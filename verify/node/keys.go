@@ -12,21 +12,21 @@ import (
 	"agent/verify/node/npmscript"
 )
 
-// The keys of a package.json that configure the linters.
+// These are the keys of a package.json that configure the linters.
 var (
 	eslintKeys    = []string{"eslintConfig", "eslintIgnore"}
 	stylelintKeys = []string{"stylelint"}
 )
 
-// judgingKeys are the keys of a package.json that configure a tool which judges, as
-// a file of its own would; scripts of the kinds judgingKinds start one.
+// judgingKeys are the keys of a package.json that configure a judging tool, as a file of its own would. judgingKinds are the
+// kinds of scripts that start one.
 var (
 	judgingKeys  = slices.Concat([]string{"jest", "mocha", "vitest", "ava", "tap", "babel", "prettier"}, eslintKeys, stylelintKeys)
 	judgingKinds = []string{"test", "lint", "stylelint"}
 )
 
-// PackageKeys reads those keys of a package.json, and its scripts as
-// "scripts.name", with those that the script test leads to. Another file and one that cannot be read have none.
+// PackageKeys returns those keys of a package.json, and its scripts of these kinds as "scripts.name", along with the scripts
+// to which test, tests and unit lead. Any other file, and one that cannot be read, has none.
 func PackageKeys(v check.View, p string) map[string]any {
 	var all map[string]any
 	if path.Base(p) != "package.json" || json.Unmarshal([]byte(v.Text(p)), &all) != nil {
@@ -55,7 +55,7 @@ func PackageKeys(v check.View, p string) map[string]any {
 	return found
 }
 
-// ChangedKeys lists by package.json which of its keys another view has otherwise.
+// ChangedKeys lists, for each package.json, the keys that differ in another view.
 func ChangedKeys(base, cand check.View) map[string][]string {
 	changed := map[string][]string{}
 	for _, p := range slices.Concat(slices.Collect(maps.Keys(cand.Changed)), slices.Collect(maps.Keys(cand.Gone))) {

@@ -15,8 +15,8 @@ import (
 	"agent/verify/node/testreport"
 )
 
-// traced has a check of tests tell which of the lines that it is asked about they executed: each
-// process of node is given a script that asks V8 and writes that down when it ends. The program stays as it is.
+// traced makes a check of tests report which of the requested lines the tests executed. Each node process gets a script that
+// asks V8 and writes down the answer when the process ends. The program stays as it is.
 func traced(run func(context.Context, check.Bench) check.Outcome) func(context.Context, check.Bench) check.Outcome {
 	return func(ctx context.Context, b check.Bench) check.Outcome {
 		b.Lines = b.Lines.Only(testreport.ScriptFile.MatchString)
@@ -35,7 +35,7 @@ func traced(run func(context.Context, check.Bench) check.Outcome) func(context.C
 	}
 }
 
-// measured adds to the environment of a command that runs tests what has its processes be measured.
+// measured extends the environment of a command that runs tests so that its processes are measured.
 func measured(b check.Bench, env map[string]string) map[string]string {
 	if len(b.Lines) == 0 {
 		return env
@@ -43,8 +43,8 @@ func measured(b check.Bench, env map[string]string) map[string]string {
 	return npmscript.Joined(env, map[string]string{"NODE_OPTIONS": strings.TrimSpace("--require=" + b.Tools.NodeLines + " " + env["NODE_OPTIONS"])})
 }
 
-// Measured runs a command that may start programs of node, as run does, and says which of Bench.Lines these executed; nil
-// where nobody asks about JavaScript or it was not measured.
+// Measured runs a command that may start node programs, through run, and returns which of Bench.Lines they executed. It
+// returns nil if no lines of JavaScript are requested or they could not be measured.
 func Measured(ctx context.Context, b check.Bench, cmd guest.Command, run func(guest.Command)) *check.Trace {
 	b.Lines = b.Lines.Only(testreport.ScriptFile.MatchString)
 	if len(b.Lines) > 0 {
@@ -59,7 +59,7 @@ func Measured(ctx context.Context, b check.Bench, cmd guest.Command, run func(gu
 	return traceOf(ctx, b)
 }
 
-// reportLines starts the script that reads what processes wrote down; its head says more.
+// reportLines starts the script that reads what the processes wrote down; the head of the script says more.
 func reportLines(ctx context.Context, b check.Bench, what string) (res guest.Result, ok bool) {
 	data, err := json.Marshal(b.Lines)
 	if err != nil {
@@ -79,7 +79,7 @@ type lineAnswer struct {
 	Others []string `json:"others"`
 }
 
-// traceOf is what the run that has just ended says of the lines; a trace of no file where nothing can be told.
+// traceOf returns what the run that has just ended says of the lines; a trace without files if nothing can be told.
 func traceOf(ctx context.Context, b check.Bench) *check.Trace {
 	var a lineAnswer
 	res, ok := reportLines(ctx, b, "answer")
@@ -88,7 +88,7 @@ func traceOf(ctx context.Context, b check.Bench) *check.Trace {
 	}
 	a.Others = slices.DeleteFunc(a.Others, ofConfig.MatchString)
 	maps.DeleteFunc(a.Code, func(p string, _ []int) bool {
-		// What was loaded as it stands, and as part of what was built as well, may have been executed there.
+		// A file that was loaded as it stands, and is also part of something built, may have been executed there.
 		never, bundled := slices.Contains(a.Never, p), slices.ContainsFunc(a.Others, built.MatchString)
 		return never && !a.tells(b.View, p) || len(a.Ran[p]) == 0 && bundled
 	})
@@ -102,14 +102,14 @@ func traceOf(ctx context.Context, b check.Bench) *check.Trace {
 	return &t
 }
 
-// ofConfig matches the file that Vite makes of its configuration.
+// ofConfig matches the file that Vite makes from its configuration.
 var ofConfig = lazyregexp.New(`\.timestamp-\d+-[0-9a-f]+\.mjs$`)
 
-// built matches the files that come of others.
+// built matches files that are made from others.
 var built = lazyregexp.New(`(^|/)(?:dist|build|out|bundles?)/`)
 
-// tells reports whether a file was not executed that nothing loaded under its name or by a source map. It may
-// have been as part of another one: of what was built, or of TypeScript that somebody compiled.
+// tells reports whether a file that nothing loaded, under its name or by a source map, was certainly not executed. It may
+// have run as part of another one: of something built, or of TypeScript that something compiled.
 func (a lineAnswer) tells(v check.View, p string) bool {
 	if a.Idle {
 		return true
@@ -124,7 +124,7 @@ func (a lineAnswer) tells(v check.View, p string) bool {
 		(isScript(p) || slices.ContainsFunc(loaded, func(q string) bool { return typedScript.MatchString(path.Base(q)) }))
 }
 
-// typedScript matches the names of files that node runs only when something compiles them.
+// typedScript matches the names of files that node runs only after something has compiled them.
 var typedScript = lazyregexp.New(`\.(?:[cm]?ts|[jt]sx)$`)
 
 // both returns the lines that are in two lists, in the order of the first.

@@ -10,7 +10,7 @@ import (
 	"agent/verify/node/lintreport"
 )
 
-// ESLintName is the name of its check.
+// ESLintName is the name of the check of eslint.
 const ESLintName = "eslint"
 
 // eslint lints JavaScript and TypeScript.
@@ -21,7 +21,7 @@ var eslint = packageLinter{
 		".eslintrc", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.json", ".eslintrc.yml", ".eslintrc.yaml",
 	},
 	keys: eslintKeys,
-	// Of eslint's own rules of the type "problem" those that are faults whatever the style.
+	// certain lists those of eslint's own rules of the type "problem" that find faults whatever the style.
 	certain: []string{
 		"parse", "constructor-super", "no-class-assign", "no-const-assign", "no-dupe-args", "no-dupe-class-members", "no-dupe-keys", "no-func-assign", "no-import-assign",
 		"no-new-native-nonconstructor", "no-obj-calls", "no-setter-return", "no-this-before-super", "no-undef", "no-unreachable", "no-unsafe-negation", "use-isnan", "valid-typeof",
@@ -34,13 +34,13 @@ var eslint = packageLinter{
 	args: func(version, report string) []string {
 		args := []string{"--quiet", "--format=json", "--output-file=" + report}
 		if atLeast(version, 6, 8) {
-			args = append(args, "--no-error-on-unmatched-pattern") // what is older refuses an option that it does not know
+			args = append(args, "--no-error-on-unmatched-pattern") // an older eslint refuses an option that it does not know
 		}
 		return args
 	},
 }
 
-// atLeast compares a version with the first that has something. One that cannot be read is taken for new.
+// atLeast reports whether a version is major.minor or later. A version that cannot be read counts as new.
 func atLeast(version string, major, minor int) bool {
 	var a, b int
 	if n, _ := fmt.Sscanf(version, "%d.%d", &a, &b); n < 2 {
@@ -49,10 +49,10 @@ func atLeast(version string, major, minor int) bool {
 	return a > major || a == major && b >= minor
 }
 
-// ESLintFix repairs what the eslint of a package finds.
+// ESLintFix repairs what a package's eslint finds.
 var ESLintFix = check.Fixer{Check: ESLintName, Group: ESLintName, Fix: eslintFix}
 
-// eslintFix has the eslint of the package that a file is part of repair one text. Rules cannot be chosen.
+// eslintFix makes the eslint of the package that contains a file repair one text. Rules cannot be selected.
 func eslintFix(ctx context.Context, b check.Bench, name string, text []byte, _ []string) ([]byte, check.Outcome) {
 	uses := map[string]packageUse{}
 	for _, u := range eslint.uses(b.View) {
@@ -70,7 +70,7 @@ func eslintFix(ctx context.Context, b check.Bench, name string, text []byte, _ [
 	cmd.Stdin, cmd.MaxOutput = text, check.MaxToolOutput
 	res, out, done := b.Command(ctx, cmd)
 	var files []struct {
-		// Absent where it repaired nothing.
+		// Output is absent if eslint repaired nothing.
 		Output string `json:"output"`
 	}
 	if !done || json.Unmarshal(res.Stdout.Head, &files) != nil || len(files) != 1 || files[0].Output == "" {
@@ -83,10 +83,10 @@ func eslintFix(ctx context.Context, b check.Bench, name string, text []byte, _ [
 const plantedESLint = `[{"filePath": "/work/a.js", "errorCount": 1, "messages": [{"ruleId": "no-undef", "severity": 2, "message": "planted", "line": 1, "column": 1}]}]
 `
 
-// StylelintName is the name of its check.
+// StylelintName is the name of the check of stylelint.
 const StylelintName = "stylelint"
 
-// stylelintFailed is its exit status when it finds errors.
+// stylelintFailed is the exit status of stylelint when it finds errors.
 const stylelintFailed = 2
 
 // stylelint lints CSS and its dialects.

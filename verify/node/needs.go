@@ -11,33 +11,32 @@ import (
 	"agent/verify/check"
 )
 
-// Packages is the packages of npm.
+// Packages describes the npm packages of a workspace.
 var Packages = &check.Family{Unit: "packages", Roots: scriptRoots, Needs: scriptNeeds, Around: true, Shared: func(p string) bool {
 	return slices.Contains([]string{
 		"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml", ".npmrc", ".yarnrc", ".yarnrc.yml",
 	}, path.Base(p)) || scriptConfig.MatchString(p) || strings.Contains("/"+p, "/node_modules/")
 }}
 
-// scriptRoots lists the directories of the packages of npm.
+// scriptRoots lists the directories of the npm packages.
 func scriptRoots(v check.View) []string {
 	return dirs(Roots(v), func(r Root) string { return r.Dir })
 }
 
 var (
-	// scriptConfig matches the configuration of the compiler; aliased what in it says
-	// that names stand for paths, based that these begin outside.
+	// scriptConfig matches the configuration of the compiler, aliased a setting in it that lets names stand for paths, and
+	// based one that makes these paths begin outside.
 	scriptConfig = lazyregexp.New(`(^|/)[jt]sconfig[^/]*\.json$`)
 	aliased      = lazyregexp.New(`"(?:paths|baseUrl|rootDirs)"\s*:`)
 	based        = lazyregexp.New(`"baseUrl"\s*:\s*"[^"]*\.\.`)
 	// scriptText matches the files that may name another package.
 	scriptText = lazyregexp.New(`\.(?:[cm]?[jt]s|[jt]sx|jsonc?|vue|svelte|astro|mdx|css|scss|less|html)$|(?:^|/)\.\w+rc(?:\.ya?ml)?$`)
-	// scriptName matches the beginning of a quoted name of a package.
+	// scriptName matches the start of a quoted package name.
 	scriptName = lazyregexp.New(`["'\x60]((?:@[\w.-]+/)?[\w.-]+)`)
 )
 
-// scriptNeeds reads what the packages of a workspace name and which paths out of
-// them they have. A package needs the one around it, for the tools that are
-// configured there.
+// scriptNeeds reads which packages the packages of a workspace name, and which of their paths lead out of them. A package
+// needs the one that encloses it, for the tools that are configured there.
 func scriptNeeds(v check.View, r check.Reach) (map[string][]string, bool) {
 	needs, names := map[string][]string{}, map[string]string{}
 	inside := map[string][]string{}
@@ -75,7 +74,7 @@ func scriptNeeds(v check.View, r check.Reach) (map[string][]string, bool) {
 			}
 		}
 		needs[root] = append(needs[root], r.Above(p, data)...)
-		// Which packages there are, or are compiled, is no need of what is in them.
+		// To list packages, or to have them compiled, is not to need what is in them.
 		if config || path.Base(p) == "package.json" {
 			continue
 		}

@@ -1,7 +1,7 @@
-// Package node holds the checks of JavaScript and TypeScript: node's own test runner and the
-// compiler of the image, and what workspaces bring themselves: runners of tests, eslint, stylelint
-// and tsc, and the commands of test scripts that are none of these. It owns the packages of a workspace, how their scripts start a tool
-// (they are read, never run as a whole), and the reading of the tools' reports.
+// Package node implements the checks of JavaScript and TypeScript: node's own test runner, the compiler of the image, the
+// tools that workspaces bring themselves (test runners, eslint, stylelint and tsc), and the commands of test scripts that
+// are none of these. It owns the packages of a workspace, how their scripts start a tool (scripts are read, never run as a
+// whole), and the reading of the tools' reports.
 package node
 
 import (
@@ -12,14 +12,13 @@ import (
 	"agent/verify/witness"
 )
 
-// OwnGroups are those of the linters and the compiler that workspaces bring,
-// each with a box of its own.
+// OwnGroups lists the groups of the linters and the compiler that workspaces bring, each with a box of its own.
 var OwnGroups = []string{ESLintName, StylelintName, check.GroupCompiler}
 
-// packageLinters lists them all.
+// packageLinters lists all linters that packages bring.
 func packageLinters() []packageLinter { return []packageLinter{eslint, stylelint} }
 
-// Linters are the checks of them all.
+// Linters returns the checks of all these linters.
 func Linters() (list []check.Check) {
 	for _, l := range packageLinters() {
 		list = append(list, l.check())
@@ -27,8 +26,8 @@ func Linters() (list []check.Check) {
 	return list
 }
 
-// LinterCode lists the files that their configuration is made of: those of the base, and
-// what cand would have in their place.
+// LinterCode lists the files that make up the configuration of the linters: those of the base, and those that cand would
+// have in their place.
 func LinterCode(base, cand check.View) (files []string) {
 	for _, l := range packageLinters() {
 		files = append(files, l.code(base, cand)...)
@@ -36,11 +35,10 @@ func LinterCode(base, cand check.View) (files []string) {
 	return files
 }
 
-// mostForms is how many ways to assert a file is given witnesses for.
+// mostForms bounds the forms of assertion for which a file gets witnesses.
 const mostForms = 3
 
-// witnesses draws those of some files of a package, by their paths in it; none where only some
-// tests are run.
+// witnesses draws witnesses for files of a package, given by their paths in it; none if only some tests run.
 func witnesses(b check.Bench, runner, root string, files []string) *witness.Set {
 	if !b.Witnessed() {
 		return nil
@@ -55,10 +53,10 @@ func witnesses(b check.Bench, runner, root string, files []string) *witness.Set 
 	return set
 }
 
-// witnessed runs tests among which the witnesses stand, and once more without them where there is
-// no result with them: that may be their doing. They are taken out of what it gives.
+// witnessed runs tests with witnesses among them, and once more without if there is no result with them, since that may be
+// their doing. It removes the witnesses from the results.
 func witnessed(ctx context.Context, b check.Bench, set *witness.Set, run func(set *witness.Set) (results []check.TestResult, out check.Outcome, done bool)) (results []check.TestResult, out check.Outcome, done bool) {
-	// A run that comes to no end says why itself, and its box need not outlive it.
+	// A run that does not end says why itself, and its box need not outlive it.
 	if err := set.During(ctx, b.Box, func() { results, out, done = run(set) }); err != nil && (done || out.Verdict == "") {
 		return nil, check.Infraf("%v", err), false
 	}
@@ -73,7 +71,7 @@ func witnessed(ctx context.Context, b check.Bench, set *witness.Set, run func(se
 	return results, out, done
 }
 
-// witnesses draws those of a use of a runner, in the files that it collects.
+// witnesses draws witnesses for a use of a runner, in the files that it collects.
 func (r packageRunner) witnesses(b check.Bench, u packageUse) *witness.Set {
 	if r.witness == "" || r.unlike != nil && r.unlike(b.View, u) {
 		return nil

@@ -19,10 +19,10 @@ import (
 	"agent/verify/witness"
 )
 
-// TestsName is the name of the check of node's own runner.
+// TestsName is the name of the check of node's own test runner.
 const TestsName = "node"
 
-// Tests runs the tests of JavaScript that node runs by itself.
+// Tests runs the JavaScript tests that node runs by itself.
 var Tests = check.Check{
 	Name: TestsName, Gate: check.GateTests, Group: check.GroupTests, Run: traced(runNodeTests), Applies: nodeTestsApply, Judge: compare.JudgeTests,
 	Tools: []string{"node"}, Family: Packages, Places: nodePlaces, Repeats: true,
@@ -34,56 +34,53 @@ var Tests = check.Check{
 	Prove: proveNodeTests,
 }
 
-// Record is where the reporter of node_reporter.mjs writes in the box.
+// Record is the file in the box to which the reporter of node_reporter.mjs writes.
 //
-// It lies outside the workspace, so that no test finds a file there which the
-// user would not have.
+// It lies outside the workspace, so that no test finds a file there that the user would not have.
 const Record = "/tmp/agent-node-tests.jsonl"
 
-// collectedTest matches the names by which the runners of JavaScript collect tests without configuration.
+// collectedTest matches the names by which JavaScript test runners collect tests without configuration.
 var collectedTest = lazyregexp.New(`(?:[.\-_]test|\.spec)\.(?:[cm]?[jt]s|[jt]sx)$`)
 
-// IsTest reports whether a file holds tests by its name.
+// IsTest reports whether the name of a file says that it holds tests.
 func IsTest(p string) bool { return collectedTest.MatchString(path.Base(p)) }
 
-// nodePattern matches the names that node's runner takes for tests by itself
-// (nodejs.org, Test runner, "Running tests from the command line"), and typedPattern those
-// with a loader of TypeScript.
+// nodePattern matches the names that node's runner takes for tests by itself (nodejs.org, Test runner, "Running tests from
+// the command line"), and typedPattern those that it takes with a TypeScript loader.
 var (
 	nodePattern  = lazyregexp.New(`(^|/)([^/]+[.\-_]test|test-[^/]+|test)\.[cm]?js$|(^|/)test/.*\.[cm]?js$`)
 	typedPattern = lazyregexp.New(`(^|/)([^/]+[.\-_]test|test-[^/]+|test)\.[cm]?[jt]s$|(^|/)test/.*\.[cm]?[jt]s$`)
-	// typeLoader matches the options that have node take TypeScript.
+	// typeLoader matches the options that make node accept TypeScript.
 	typeLoader = lazyregexp.New(`tsx|ts-node|swc|esbuild|jiti|amaro|strip-types|transform-types|tsimp|@oxc-node|sucrase`)
 )
 
-// A nodeProject is tests that node runs in one directory by one command.
+// A nodeProject is the tests that node runs in one directory by one command.
 type nodeProject struct {
 	root string
-	// Relative to root.
+	// files are relative to root.
 	files []string
-	// Of the test script, besides --test: what is set, and what is loaded before the tests.
+	// env and options come from the test script, besides --test: what it sets, and what it loads before the tests.
 	env     map[string]string
 	options []string
-	// As of a packageUse.
+	// mark and before are as in packageUse.
 	mark   string
 	before []npmscript.Step
 }
 
-// dir is the project's directory.
+// dir returns the project's directory.
 func (p nodeProject) dir() string { return p.root }
 
 // nodePlaces lists the directories whose tests node runs.
 func nodePlaces(v check.View) []string { return dirs(nodeProjects(v), nodeProject.dir) }
 
-// nodeProjects lists the projects of a view with tests for node's runner: where a
-// test script of package.json says so, and where there is no such script, the
-// tests that import node:test.
+// nodeProjects lists the projects of a view with tests for node's runner: where a test script of package.json says so and,
+// without such a script, the tests that import node:test.
 func nodeProjects(v check.View) []nodeProject {
 	return check.Recall(v, "node projects", func() []nodeProject { return listNodeProjects(v) })
 }
 
 func listNodeProjects(v check.View) (list []nodeProject) {
-	roots := map[string]bool{".": true} // directory: it has no script for tests, and no other runner
+	roots := map[string]bool{".": true} // directory: whether it has neither a script for tests nor another runner
 	plans := testPlans(v)
 	for _, p := range plans {
 		roots[p.Dir] = !p.aside && len(p.steps) == 0 && !slices.ContainsFunc(packageRunners(), func(r packageRunner) bool { return p.needs[r.name] })
@@ -100,7 +97,7 @@ func listNodeProjects(v check.View) (list []nodeProject) {
 		if !roots[root] || taken[p] != "" || !isScript(p) || strings.Contains("/"+p, "/node_modules/") || !nodePattern.MatchString(inside(p, root)) {
 			continue
 		}
-		// In a directory of tests lie their aids as well.
+		// A directory of tests also holds their helpers.
 		if data, err := v.Read(p); err != nil || !bytes.Contains(data, []byte("node:test")) {
 			continue
 		}
@@ -116,11 +113,11 @@ func listNodeProjects(v check.View) (list []nodeProject) {
 	return list
 }
 
-// inside is a path below root, relative to it.
+// inside returns a path below root relative to it.
 func inside(p, root string) string { return strings.TrimPrefix(p, root+"/") }
 
-// nodeProjects lists the commands of one package that start node's runner, with their files.
-// Those that a package inside it runs are left to that.
+// nodeProjects lists the commands of one package that start node's runner, with their files. Files that an inner package
+// runs are left to that package.
 func (p testPlan) nodeProjects(v check.View, taken map[string]string) (list []nodeProject) {
 	for i, s := range p.steps {
 		if s.Kind != npmscript.RunsNode {
@@ -149,7 +146,7 @@ func (p testPlan) nodeProjects(v check.View, taken map[string]string) (list []no
 	return list
 }
 
-// nodeCollects tells which files node's runner collects.
+// nodeCollects returns a function that reports whether node's runner collects a file.
 func nodeCollects(patterns, options []string) func(name string) bool {
 	switch {
 	case len(patterns) > 0:
@@ -160,8 +157,8 @@ func nodeCollects(patterns, options []string) func(name string) bool {
 	return nodePattern.MatchString
 }
 
-// runnerPatterns reads a command that starts node's runner: what it gives to node, and the
-// patterns of the tests. The reporter is ours, and every test counts.
+// runnerPatterns splits a command that starts node's runner into the options for node and the patterns of the tests. It drops
+// options that would watch, measure coverage or change these two: the reporter is the gate's own, and every test counts.
 func runnerPatterns(words []string) (options, patterns []string) {
 	given, patterns := npmscript.NodeOptions(words)
 	for i, w := range patterns {
@@ -184,13 +181,13 @@ func runnerPatterns(words []string) (options, patterns []string) {
 	return options, patterns
 }
 
-// isScript reports whether node runs a file as it is, by its name.
+// isScript reports whether node runs a file as it is, going by its name.
 func isScript(p string) bool {
 	ext := path.Ext(p)
 	return ext == ".js" || ext == ".cjs" || ext == ".mjs"
 }
 
-// nodeTestsApply gives the reason why there are no tests to run, or "".
+// nodeTestsApply returns the reason why there are no tests to run, or "".
 func nodeTestsApply(v check.View) string {
 	if len(nodeProjects(v)) > 0 {
 		return ""
@@ -198,8 +195,7 @@ func nodeTestsApply(v check.View) string {
 	return "the workspace has no tests for node --test"
 }
 
-// nodeCommand runs the tests of one project. The reporter runs in the runner's
-// own process and the tests in others.
+// nodeCommand runs the tests of one project. The reporter runs in the runner's own process and the tests in others.
 func nodeCommand(b check.Bench, p nodeProject) guest.Command {
 	args := append([]string{b.Tools.Node}, p.options...)
 	args = append(args, "--test", "--test-reporter=spec", "--test-reporter-destination=stdout",
@@ -210,8 +206,7 @@ func nodeCommand(b check.Bench, p nodeProject) guest.Command {
 	}
 }
 
-// selectedFiles leaves of a project's files those with tests that are asked for; without
-// any that is all of them.
+// selectedFiles returns those of a project's files that have requested tests, or all of them if no tests are requested.
 func selectedFiles(b check.Bench, root string, files []string) (list []string) {
 	if len(b.Asked()) == 0 {
 		return files
@@ -219,7 +214,7 @@ func selectedFiles(b check.Bench, root string, files []string) (list []string) {
 	for _, name := range files {
 		if slices.ContainsFunc(b.Asked(), func(id string) bool {
 			file, _, _ := strings.Cut(id, "::")
-			return file == "" || file == path.Join(root, name) // as the reporter says where it does not know
+			return file == "" || file == path.Join(root, name) // the reporter gives no file where it knows none
 		}) {
 			list = append(list, name)
 		}
@@ -227,8 +222,8 @@ func selectedFiles(b check.Bench, root string, files []string) (list []string) {
 	return list
 }
 
-// runNodeTests runs node's runner in each project and reads the reporter's file. Where
-// some tests are asked for, it runs the files in which they stand.
+// runNodeTests runs node's runner in each project and reads the reporter's file. If only some tests are requested, it runs
+// the files that contain them.
 func runNodeTests(ctx context.Context, b check.Bench) check.Outcome {
 	total, all := check.Outcome{}, check.TestRun{}
 	var ready preparation
@@ -259,7 +254,7 @@ func runNodeTests(ctx context.Context, b check.Bench) check.Outcome {
 // runNodeProject runs the tests of one project and reads the reporter's file.
 func runNodeProject(ctx context.Context, b check.Bench, p nodeProject) ([]check.TestResult, check.Outcome, bool) {
 	res, out, done := b.Command(ctx, nodeCommand(b, p))
-	// A test can send its parent a signal; see runTests.
+	// A test can send its parent a signal; see pytestOnce in package python.
 	if out.Verdict == check.Infra && !res.Killed && res.Signal != "" {
 		out.Verdict, done = "", true
 	}
@@ -273,7 +268,7 @@ func runNodeProject(ctx context.Context, b check.Bench, p nodeProject) ([]check.
 	return run.Results, out, done
 }
 
-// marked names results apart from those of an earlier command for the same files.
+// marked sets the IDs of results apart from those of an earlier command for the same files.
 func marked(results []check.TestResult, mark string) []check.TestResult {
 	if mark == "" {
 		return results
@@ -287,7 +282,7 @@ func marked(results []check.TestResult, mark string) []check.TestResult {
 	return named
 }
 
-// used tells witnesses apart from those of an earlier command for the same files.
+// used sets witnesses apart from those of an earlier command for the same files.
 func used(list []check.Witness, mark string) []check.Witness {
 	for i := range list {
 		list[i].Use = mark
@@ -295,11 +290,10 @@ func used(list []check.Witness, mark string) []check.Witness {
 	return list
 }
 
-// nodeTrouble says why the record cannot be taken for the result of node's
-// runner, "" when it can.
+// nodeTrouble says why the record cannot be taken for the result of node's runner, or "" if it can.
 //
-// The record is written by the reporter and the exit status is node's own; a test
-// that tampers with one of them has not tampered with the other.
+// The reporter writes the record, and the exit status is node's own: a test that tampers with one of them has not tampered
+// with the other.
 func nodeTrouble(s check.TestRun, res guest.Result) string {
 	failing := slices.ContainsFunc(s.Results, check.TestResult.Bad)
 	first := check.Shorten(check.FirstLine(check.Clean(check.Bytes(res.Stderr))))
@@ -316,8 +310,7 @@ func nodeTrouble(s check.TestRun, res guest.Result) string {
 	return ""
 }
 
-// proveNodeTests wants a test passed, one failed, and a file that breaks off, and the lines told that
-// were executed.
+// proveNodeTests requires a test that passes, one that fails, a file that breaks off, and the executed lines to be reported.
 func proveNodeTests(ctx context.Context, b check.Bench) error {
 	b.Lines = check.Lines{"planted.test.mjs": {1, 2, 3, 4, 5, 6}}
 	out := traced(runNodeTests)(ctx, b)

@@ -18,32 +18,31 @@ import (
 	"agent/verify/node/npmscript"
 )
 
-// A packageLinter is a linter that workspaces bring with them, a package of npm,
-// with its plugins. Its configuration is code, so that it has a box of its own, with
-// the configuration and what that imports as before the patch. As with the test
-// runners a package that reports as it does stands for it in the proof.
+// A packageLinter is a linter that workspaces bring with them as an npm package, with its plugins. Its configuration is
+// code, so it has a box of its own, in which the configuration and its imports are as before the patch. As with the test
+// runners, a package that reports as the linter does stands in for it in the proof.
 type packageLinter struct {
-	// The package, its program and the group of its check.
+	// name is that of the package, of its program and of the group of its check.
 	name string
-	// The files that configure it, and the keys of package.json that do.
+	// config lists the files that configure it, and keys the keys of package.json that do.
 	config, keys []string
-	// What scripts that start it are called before the first colon.
+	// kinds are the names, before the first colon, of the scripts that start it.
 	kinds []string
-	// Those of the scripts' options that are left out; see runnerOptions.
+	// options are the script options that are left out; see runnerOptions.
 	options map[string]bool
-	// What it looks at where no script says it.
+	// look is what it looks at if no script says so.
 	look string
-	// The rules of faults that are certain, which alone count where nothing of the project
-	// starts the linter; nil for all.
+	// certain lists the rules that find certain faults. They alone count where nothing in the project starts the linter; nil
+	// for all rules.
 	certain []string
-	// args make that version of it write its report, of errors only.
+	// args returns the arguments that make a version of it write its report, of errors only.
 	args func(version, report string) []string
-	// parse reads the report of what ended with an exit status, and says why it
-	// cannot be taken for an answer, "" when it can.
+	// parse reads the report of a run that ended with an exit status. trouble says why it cannot be taken for an answer, ""
+	// if it can.
 	parse func(exit int, data []byte) (found []check.Finding, trouble string)
-	// Its exit status when it finds errors, as its documentation has it.
+	// status is its exit status when it finds errors, according to its documentation.
 	status int
-	// What the planted package reports of a file of that name, and by which rule.
+	// planted is the report of the planted package, about the file faulty and by the rule named here.
 	planted, faulty, rule string
 }
 
@@ -62,8 +61,7 @@ func (l packageLinter) check() check.Check {
 	}
 }
 
-// uses lists the packages that it lints, those of the base: what it looks at is
-// configuration.
+// uses lists the packages that it lints, as in the base: what it looks at is configuration.
 func (l packageLinter) uses(v check.View) []packageUse {
 	base := v.Unpatched()
 	return slices.DeleteFunc(l.started(base, packageUses(base, l.name, l.kinds...)), func(u packageUse) bool {
@@ -73,8 +71,8 @@ func (l packageLinter) uses(v check.View) []packageUse {
 	})
 }
 
-// started completes the uses that no script for linters has: scripts for other things may
-// start it too, and so may a hook or a CI definition.
+// started completes the uses without a lint script: scripts for other things may start the linter too, and so may a hook or
+// a CI definition.
 func (l packageLinter) started(base check.View, uses []packageUse) []packageUse {
 	for i, u := range uses {
 		if !u.assumed {
@@ -100,12 +98,12 @@ func (l packageLinter) started(base check.View, uses []packageUse) []packageUse 
 	return uses
 }
 
-// hooks are files that say what is run before a commit, or on a build server.
+// hooks matches the files that say what runs before a commit, or on a build server.
 var hooks = lazyregexp.New(`^(?:\.github/workflows/[^/]+|\.circleci/config|\.gitlab-ci|\.travis|azure-pipelines|\.pre-commit-config|lefthook|\.lefthook|\.lintstagedrc)\.(?:ya?ml|json)$|` +
 	`^(?:\.husky/[^/]+|\.lintstagedrc|(?:\.lintstagedrc|lint-staged\.config)\.[cm]?js|Makefile|justfile)$`)
 
-// names reports whether the file at p is a hook or a definition that names the linter as a
-// command, or a package.json at the root or at the top whose keys for hooks do.
+// names reports whether the file at p is a hook or a definition that names the linter as a command, or a package.json, at
+// the root or at the top, whose keys for hooks do.
 func (l packageLinter) names(base check.View, root, p string) bool {
 	text := ""
 	switch {
@@ -125,10 +123,10 @@ func (l packageLinter) names(base check.View, root, p string) bool {
 	return regexp.MustCompile(`(?:^|[\s"'&|;(\[/])` + l.name + `(?:$|[\s"'\],])`).MatchString(text)
 }
 
-// places lists their directories.
+// places lists the directories of its uses.
 func (l packageLinter) places(v check.View) []string { return dirs(l.uses(v), packageUse.dir) }
 
-// applies gives the reason why it has nothing to do, or "".
+// applies returns the reason why it has nothing to do, or "".
 func (l packageLinter) applies(v check.View) string {
 	if len(l.uses(v)) > 0 {
 		return ""
@@ -136,7 +134,7 @@ func (l packageLinter) applies(v check.View) string {
 	return "no package.json has " + l.name + ", with a configuration"
 }
 
-// run runs it as the scripts of each package do.
+// run runs the linter as the scripts of each package do.
 func (l packageLinter) run(ctx context.Context, b check.Bench) check.Outcome {
 	uses := l.uses(b.View)
 	found, total, done := installed(ctx, b, l.name, l.name, uses)
@@ -175,7 +173,7 @@ func (l packageLinter) run(ctx context.Context, b check.Bench) check.Outcome {
 	return total
 }
 
-// counted returns the findings that count in a package, and what is to be said of the others.
+// counted returns the findings that count in a package, and a note about the others.
 func (l packageLinter) counted(u packageUse, found []check.Finding) (counted []check.Finding, note string) {
 	if !u.assumed || l.certain == nil {
 		return found, ""
@@ -188,8 +186,8 @@ func (l packageLinter) counted(u packageUse, found []check.Finding) (counted []c
 	return counted, ", faults alone: no command of the project starts it"
 }
 
-// read reads the findings, and says why they are not all, "" when they are. It is
-// the workspace's own program: whatever keeps it from judging is the workspace's doing.
+// read reads the findings. trouble says why they are incomplete, "" if they are not. The linter is the workspace's own
+// program, so whatever keeps it from judging is the workspace's doing.
 func (l packageLinter) read(res guest.Result, report string) (found []check.Finding, trouble string) {
 	found, trouble = l.parse(res.Exit, res.Files[report])
 	switch {
@@ -203,8 +201,8 @@ func (l packageLinter) read(res guest.Result, report string) (found []check.Find
 	return found, ""
 }
 
-// own lists what of its box comes from the base: the code of the configuration,
-// and each package.json that would say something else of it.
+// own lists the files of its box that come from the base: the code of the configuration, and each package.json that would
+// configure the linter differently.
 func (l packageLinter) own(base, cand check.View) []string {
 	own := l.code(base, cand)
 	for p, names := range ChangedKeys(base, cand) {
@@ -215,18 +213,17 @@ func (l packageLinter) own(base, cand check.View) []string {
 	return own
 }
 
-// moduleImport matches what a module of JavaScript imports from a file.
+// moduleImport matches what a JavaScript module imports from a file.
 var moduleImport = lazyregexp.New(`(?:\bfrom|\bimport|\brequire)\s*\(?\s*["'](\.[^"']*)["']`)
 
-// Keys of a configuration, in any of its forms, that name files of it: what stands
-// behind one, a value, a list in brackets or one of YAML, and the paths in that.
+// lintExtends matches the keys of a configuration, in any of its forms, that name files of it, with the value: a plain one,
+// a list in brackets or a YAML list. lintFile matches the paths in that value.
 var (
 	lintExtends = lazyregexp.New(`["']?\b(?:extends|plugins|parser|processors?|customSyntax)["']?\s*[:=]\s*(\[[^\]]*\]|(?:\s*-[ \t]+[^\n]+)+|[^\s,]+)`)
 	lintFile    = lazyregexp.New(`\.{1,2}/[^"'\s,\]]+`)
 )
 
-// configNames lists the paths that the text of a configuration, or of a part of one,
-// says it is made of.
+// configNames lists the paths that the text of a configuration, or of a part of one, names as further parts of it.
 func configNames(text string) (names []string) {
 	for _, m := range moduleImport.FindAllStringSubmatch(text, -1) {
 		names = append(names, m[1])
@@ -237,8 +234,7 @@ func configNames(text string) (names []string) {
 	return names
 }
 
-// code lists the files that its configuration is made of: those of the base, and
-// what cand would have in their place.
+// code lists the files that make up the configuration: those of the base, and those that cand would have in their place.
 func (l packageLinter) code(base, cand check.View) []string {
 	var found []string
 	follow := func(from string) {

@@ -20,12 +20,12 @@ import (
 type Root struct {
 	Dir     string
 	Scripts map[string]string
-	// What it has its tools from, by name.
+	// needs holds the names of its dependencies, from which it has its tools.
 	needs map[string]bool
 }
 
-// Roots lists those of a view, sorted, but for what lies in node_modules. A
-// file that cannot be read configures nothing: the syntax gate tells.
+// Roots lists the roots of a view, sorted, except those in node_modules. A file that cannot be read configures nothing: the
+// syntax gate reports it.
 func Roots(v check.View) []Root {
 	return check.Recall(v, "packages", func() []Root { return listPackageRoots(v) })
 }
@@ -61,26 +61,26 @@ func listPackageRoots(v check.View) []Root {
 	return roots
 }
 
-// A packageUse is a tool of npm as one package.json uses it.
+// A packageUse is an npm tool as one package.json uses it.
 type packageUse struct {
 	root string
-	// What its script sets, gives to node and gives to the tool.
+	// env is what its script sets, options what it gives to node, and args what it gives to the tool.
 	env           map[string]string
 	options, args []string
-	// The program of the project by which a script starts it; "" for none. Linters do without.
+	// through is the project's own program by which a script starts the tool; "" for none. Linters do without.
 	through string
-	// No script of its package starts it.
+	// assumed says that no script of its package starts the tool.
 	assumed bool
-	// Names its tests apart from those of an earlier use in the same package; "" for the first.
+	// mark sets its tests apart from those of an earlier use in the same package; "" for the first.
 	mark string
-	// The commands in front of it that make what it uses.
+	// before lists the commands in front of it that make what it uses.
 	before []npmscript.Step
 }
 
-// dir is the package's directory.
+// dir returns the package's directory.
 func (u packageUse) dir() string { return u.root }
 
-// dirs lists the directories of a list's elements.
+// dirs lists the directories of the elements of a list.
 func dirs[T any](list []T, dir func(T) string) (found []string) {
 	for _, item := range list {
 		found = append(found, dir(item))
@@ -88,17 +88,15 @@ func dirs[T any](list []T, dir func(T) string) (found []string) {
 	return found
 }
 
-// hasAbove reports whether a package, or one above it, where a monorepo has its tools, names
-// a tool.
+// hasAbove reports whether a package names a tool, or one above it does, which is where a monorepo has its tools.
 func hasAbove(roots []Root, r Root, tool string) bool {
 	return slices.ContainsFunc(roots, func(o Root) bool {
 		return o.needs[tool] && (o.Dir == "." || o.Dir == r.Dir || strings.HasPrefix(r.Dir, o.Dir+"/"))
 	})
 }
 
-// packageUses lists the packages of a view that use a tool: those with a script
-// of one of the kinds that starts it, and those that only name it and have
-// no such script. The tool must be named there or in a package above.
+// packageUses lists the packages of a view that use a tool: those with a script of one of the kinds that starts it, and
+// those that only name it and have no script of these kinds. The package or one above it must name the tool.
 func packageUses(v check.View, tool string, kinds ...string) []packageUse {
 	roots := Roots(v)
 	var uses []packageUse
@@ -124,14 +122,14 @@ func packageUses(v check.View, tool string, kinds ...string) []packageUse {
 	return uses
 }
 
-// stepUse is how a command starts a tool of a package.
+// stepUse returns how a command starts a tool of a package.
 func stepUse(s npmscript.Step) packageUse {
 	options, args := npmscript.NodeOptions(s.Words)
 	return packageUse{env: s.Env, options: options, args: args, through: s.Through}
 }
 
-// testUses lists how the packages of a view have their tests run by a tool: each command
-// that starts it, and those packages that name it and have no script for tests.
+// testUses lists how the packages of a view run their tests with a tool: one use for each command that starts it, and one
+// for each package that names it and has no script for tests.
 func testUses(v check.View, tool string) (uses []packageUse) {
 	roots := Roots(v)
 	for _, p := range testPlans(v) {
@@ -158,12 +156,12 @@ func testUses(v check.View, tool string) (uses []packageUse) {
 	return uses
 }
 
-// without leaves out of a tool's arguments the options of these names, each with
-// its value where that is the next word and takes says that it has one, and two dashes.
+// without removes from a tool's arguments the options in takes, and two dashes. The next word goes too if takes says that
+// the option has a value and the word is one.
 func without(args []string, takes map[string]bool) []string {
 	var kept []string
 	for i := 0; i < len(args); i++ {
-		if args[i] == "--" { // what is given behind it would be no option
+		if args[i] == "--" { // words after it would not be options
 			continue
 		}
 		name, _, joined := strings.Cut(args[i], "=")
@@ -179,14 +177,14 @@ func without(args []string, takes map[string]bool) []string {
 
 // An installedPackage is a tool as a box has it for one package.
 type installedPackage struct {
-	// Absolute: where it lies, and the program that its package.json names.
+	// Dir and Program are absolute: where the package lies, and the program that its package.json names.
 	Dir     string `json:"dir"`
 	Program string `json:"program"`
 	Version string `json:"version"`
 }
 
-// findPackages is the program for node that finds a tool from some directories,
-// in the way of node itself. It opens files and runs nothing of them.
+// findPackages is the node program that finds a tool from some directories, as node itself does. It opens files and runs
+// none of them.
 const findPackages = `const fs = require("node:fs"), path = require("node:path");
 const [top, name, bin, ...dirs] = process.argv.slice(1);
 console.log(JSON.stringify(dirs.map((dir) => {
@@ -200,8 +198,7 @@ console.log(JSON.stringify(dirs.map((dir) => {
   }
 })));`
 
-// installed finds a tool and its program for each of its uses; nil where it is not
-// installed.
+// installed finds a tool and its program for each of its uses, nil where it is not installed.
 func installed(ctx context.Context, b check.Bench, tool, program string, uses []packageUse) ([]*installedPackage, check.Outcome, bool) {
 	args := []string{b.Tools.Node, "-e", findPackages, "--", check.Work, tool, program}
 	for _, u := range uses {
@@ -218,23 +215,22 @@ func installed(ctx context.Context, b check.Bench, tool, program string, uses []
 	return found, out, true
 }
 
-// AbsentCure ends what Absent says: what to do where the workspace's packages were not asked for.
+// AbsentCure ends the text of Absent: what to do if the run did not ask for the workspace's packages.
 const AbsentCure = ": commit a lock file that has it, and run without --no-install"
 
-// Absent says that a tool is named and not there, and the cure.
+// Absent says that a tool is named but not installed, and how to cure that.
 func Absent(tool, root string) string {
 	return tool + " of " + path.Join(root, "package.json") + " is not installed" + AbsentCure
 }
 
-// IsAbsent tells that from every other trouble, none of which begins like it,
-// whatever a tool wrote.
+// IsAbsent reports whether an outcome is blocked for that reason. No other trouble begins like it, whatever a tool wrote.
 func IsAbsent(tool string, out check.Outcome) bool {
 	return strings.HasPrefix(out.Blocked, tool+" of ")
 }
 
-// useCommand starts an installed tool as a use says, with other arguments. NODE_ENV is what the use or the tool itself
-// says, as under npm: configurations of Babel and others read what is not set as development. Nor is it told whether to use
-// colours, which is what a library for them tests of itself: what is read of its output is cleaned of them.
+// useCommand starts an installed tool as a use says, with other arguments. NODE_ENV is what the use or the tool itself sets,
+// as under npm: configurations of Babel and others read an unset one as development. Nor does the environment say whether to
+// use colours, since a library for colours tests that in its own tests. Colours are removed from output before it is read.
 func useCommand(b check.Bench, u packageUse, p installedPackage, args ...string) guest.Command {
 	env := map[string]string{}
 	maps.Copy(env, u.env)
@@ -244,17 +240,17 @@ func useCommand(b check.Bench, u packageUse, p installedPackage, args ...string)
 	}
 }
 
-// nodeComplaint is the line of what a program of node wrote that says what is wrong.
+// nodeComplaint returns the line of a node program's output that says what is wrong.
 func nodeComplaint(res guest.Result) string {
 	text := check.Clean(check.Bytes(res.Stderr)) + "\n" + check.Clean(check.Bytes(res.Stdout))
 	return check.Shorten(cmp.Or(nodeError.FindString(text), check.FirstLine(text)))
 }
 
-// nodeError matches how node and its tools begin such a line. A line of code with a call is none.
+// nodeError matches the start of such a line, as node and its tools write it. A line of code with a call does not match.
 var nodeError = lazyregexp.New(`(?m)^[^\w\n]*\w*(?:Error|Exception)(?:[^\w(].*)?$`)
 
-// judgeInstalled is compare.JudgeFindings for a tool that the workspace brings: a patch which
-// was allowed to change what is installed may do without it.
+// judgeInstalled is compare.JudgeFindings for a tool that the workspace brings: a patch that was allowed to change what is
+// installed may do without it.
 func judgeInstalled(tool string) func(base, cand check.Outcome, d check.Diff) check.Gate {
 	return func(base, cand check.Outcome, d check.Diff) check.Gate {
 		if IsAbsent(tool, cand) {
@@ -270,7 +266,7 @@ require("node:fs").copyFileSync(__dirname + "/lib/report.json", report);
 process.exit(1);
 `
 
-// plantedEvents is that program for a runner which has a reporter of ours: it tells that what the report is to hold.
+// plantedEvents is that program for a runner that takes the gate's reporter: it feeds the reporter what the report is to hold.
 const plantedEvents = `const list = process.argv, report = list.map((a) => /output=(.*)/.exec(a)).find(Boolean)[1];
 const Reporter = require(list[list.indexOf("--reporter") + 1]), runner = new (require("node:events"))();
 new Reporter(runner, { reporterOptions: { output: report } });

@@ -17,11 +17,11 @@ import (
 type testPlan struct {
 	Root
 	steps []npmscript.Step
-	// Nobody runs its scripts to test the workspace: it has no steps.
+	// aside says that its scripts do not run to test the workspace: it has no steps.
 	aside bool
 }
 
-// made lists the commands before the step i that make what tests use.
+// made lists the commands before step i that make what tests use.
 func (p testPlan) made(i int) (before []npmscript.Step) {
 	for _, s := range p.steps[:i] {
 		if s.Kind == npmscript.Makes {
@@ -31,17 +31,15 @@ func (p testPlan) made(i int) (before []npmscript.Step) {
 	return before
 }
 
-// elsewhere matches the names of test scripts that are for another occasion than a test of
-// the package.
+// elsewhere matches the names of test scripts that are for another purpose than a test of the package.
 var elsewhere = lazyregexp.New(`[:_-](?:watch|update|debug|dev|cov|coverage|report|perf|bench|benchmark|browsers?|e2e|open|ui|ci|fix|only|regen|snap)(?:$|[:_-])`)
 
-// testPlans lists those of a view. Where the script test leads to no test, the others that
-// are called so count.
+// testPlans lists the plans of a view. If the script test leads to no test, other scripts with the name of tests count.
 func testPlans(v check.View) []testPlan {
 	return check.Recall(v, "test plans", func() (plans []testPlan) {
 		roots := Roots(v)
 		for _, r := range roots {
-			if aside(r.Dir) { // its own: no test of another package
+			if aside(r.Dir) { // a plan of its own: its files are not tests of another package
 				plans = append(plans, testPlan{Root: Root{Dir: r.Dir}, aside: true})
 				continue
 			}
@@ -56,15 +54,15 @@ func testPlans(v check.View) []testPlan {
 				steps = append(steps, npmscript.Read(r.Scripts, others...)...)
 			}
 			for i, s := range steps {
-				// What no package.json names is started as a shell finds it.
+				// A tool that no package.json names is started as a shell finds it.
 				if s.Kind == npmscript.Runs && !hasAbove(roots, r, s.Tool) {
 					steps[i].Kind = npmscript.General
 				}
 			}
 			p := testPlan{Root: r, steps: steps}
 			for i, s := range steps {
-				// The tests are there when the commands before, or a program that stands for the runner, have made them:
-				// nobody can name them yet.
+				// The commands before, or a program that stands in for the runner, make the tests, which cannot be named
+				// until then.
 				if s.Kind == npmscript.RunsNode && (len(p.made(i)) > 0 || s.StandIn) && namesNone(v, r.Dir, s) {
 					steps[i].Kind = npmscript.General
 				}
@@ -88,12 +86,12 @@ func tests(s npmscript.Step) bool { return s.Kind != npmscript.Looks && s.Kind !
 // A NotRun is a command of a test script that nothing here runs.
 type NotRun struct {
 	Root, Command string
-	// It would run tests, and cannot here.
+	// Foreign says that it would run tests, and cannot here.
 	Foreign bool
 }
 
-// NotRunCommands lists, by the directories of packages, the commands behind its test script that nothing runs: those
-// that need what a box has not, and where no other command tests anything all that there are.
+// NotRunCommands lists, by package directory, the commands of test scripts that nothing runs: those that need something that
+// a box does not have and, if no other command tests anything, all commands.
 func NotRunCommands(v check.View) map[string][]NotRun {
 	list := map[string][]NotRun{}
 	for _, p := range testPlans(v) {
@@ -127,8 +125,8 @@ func WhyNotRun(list []NotRun) string {
 	return fmt.Sprintf("nothing that the test script of %s starts tests anything: %s; a [[gate]] in agent.toml can", manifest, text)
 }
 
-// aside reports whether a package is data of tests, an example or a template, whose scripts
-// nobody runs to test the workspace.
+// aside reports whether a package is test data, an example, a template or a benchmark, whose scripts do not run to test the
+// workspace.
 func aside(dir string) bool {
 	return dir != "." && (check.Installed(dir) || lang.InTests(dir+"/") || slices.ContainsFunc(strings.Split(dir, "/"), func(part string) bool {
 		return slices.Contains([]string{"__fixtures__", "examples", "example", "templates", "template", "benchmarks", "benchmark"}, part)

@@ -18,55 +18,54 @@ import (
 	"agent/verify/witness"
 )
 
-// A packageRunner is a test runner that workspaces bring with them, a package of
-// npm. It is code of the workspace's choice, like the tests themselves, and no
-// planted fault can prove it in an image that does not have it. What is proved is
-// that a package which reports as it does is found, started and read. Beyond that
-// its report must agree with itself and with the exit status.
+// A packageRunner is a test runner that workspaces bring with them as an npm package. Like the tests themselves it is code
+// of the workspace's choice, and no planted fault can prove it in an image that does not have it. The proof shows that a
+// package that reports as the runner does is found, started and read. Beyond that, the runner's report must agree with
+// itself and with the exit status.
 type packageRunner struct {
 	name string
-	// args are given behind those of the script, and make it write its report.
+	// args come after those of the script, and make the runner write its report.
 	args func(report string) []string
-	// byPath are given before the files that are run alone.
+	// byPath come before the files if only some files run.
 	byPath []string
-	// Its report is what it writes to standard output, and no file.
+	// stdout says that the report is its standard output, not a file.
 	stdout bool
-	// What it is started with by its version, besides; nil for nothing.
+	// versioned returns further arguments for a version of it; nil for none.
 	versioned func(version string) []string
-	// The reporter of ours that it is given in place of its own; nil for its own.
+	// reporter is the gate's reporter that replaces the runner's own; nil to keep that one.
 	reporter func(t check.Tools) string
-	// What is set for it besides; nil for nothing.
+	// env returns further variables that are set for it; nil for none.
 	env func(v check.View, u packageUse) map[string]string
-	// With which arguments it is run once more where its results do not fit what it wrote, which
-	// the report then says, and one more test that fails; nil for none.
+	// again returns the arguments for one more run if the results do not fit the output. The report then says so and has one
+	// more failing test; nil for none.
 	again func(written string) []string
-	// Its options with a value in the next word, and the files that it collects where neither
-	// its arguments nor its configuration say so; see collects.
+	// values are its options with a value in the next word. defaults are the files that it collects if neither its arguments
+	// nor its configuration say so; see collects.
 	values, defaults []string
-	// Those of runnerOptions that mean something else to it.
+	// keeps lists the runnerOptions that mean something else to it.
 	keeps []string
-	// attribute finds for tests that are told of no file the ones of files in which they stand.
+	// attribute finds which of some files contains a test that is reported without a file.
 	attribute func(files []string, title string) (file, rest string)
-	// Each file is run by itself, since its report does not tell them apart.
+	// perFile says that each file runs by itself, since the report does not tell files apart.
 	perFile bool
 	// parse reads the report.
 	parse func(data []byte, r testreport.Reading) ([]check.TestResult, error)
-	// As package witness knows it, whose files are given witnesses; "" for none. Then what it is
-	// given besides, whether a run in which nothing but these failed ended with 1 for them alone, and
-	// where that cannot be told, so that there are none; nil for nothing.
+	// witness is its name in package witness, which gives its files witnesses; "" for none. With witnesses, beside returns
+	// further arguments, alone reports whether a run in which only they failed ended with 1 for them alone, and unlike
+	// reports that this cannot be told, so that there are none. Each may be nil.
 	witness string
 	beside  func(t check.Tools) []string
 	alone   func(res guest.Result, report string) bool
 	unlike  func(v check.View, u packageUse) bool
-	// status is the exit status with that many failures, other than 1.
+	// status returns the exit status with that many failures, if other than 1.
 	status func(failures int) int
-	// What the planted package reports, a test that passes and one that fails, and how these are
-	// read where that is not as of the others.
+	// planted is the report of the planted package, with a test that passes and one that fails. proof is how these are read,
+	// if not like those of the others.
 	planted string
 	proof   []string
 }
 
-// The names of their checks.
+// These are the names of the runners' checks.
 const (
 	VitestName = "vitest"
 	JestName   = "jest"
@@ -77,7 +76,7 @@ const (
 	UvuName    = "uvu"
 )
 
-// The runners. That none is found is told by what was found before, test by test.
+// The runners. If one finds no tests, the comparison with those found before reports it, test by test.
 var (
 	vitest = packageRunner{
 		name: VitestName, parse: testreport.Jest, planted: plantedJest, defaults: []string{"**/*.{test,spec}.?(c|m)[jt]s?(x)"}, env: vitestEnv, versioned: vitestWhole,
@@ -105,7 +104,7 @@ var (
 	}
 )
 
-// vitestWhole has vitest go on behind a failure, whatever its configuration says; those before 0.31 know no such option.
+// vitestWhole makes vitest go on after a failure, whatever its configuration says; versions before 0.31 do not know the option.
 func vitestWhole(version string) []string {
 	if minor, ok := strings.CutPrefix(version, "0."); ok {
 		if minor, _, _ = strings.Cut(minor, "."); len(minor) < 2 || minor < "31" {
@@ -115,7 +114,7 @@ func vitestWhole(version string) []string {
 	return []string{"--bail=0"}
 }
 
-// mochaWhole has mocha run all tests and end, whatever its configuration says; those before 6 know no such options.
+// mochaWhole makes mocha run all tests and end, whatever its configuration says; versions before 6 do not know these options.
 func mochaWhole(version string) []string {
 	if major, _, _ := strings.Cut(version, "."); len(major) == 1 && major < "6" {
 		return nil
@@ -123,18 +122,18 @@ func mochaWhole(version string) []string {
 	return []string{"--no-watch", "--no-bail"}
 }
 
-// mochaValues are the options of mocha with a value.
+// mochaValues are the options of mocha that take a value.
 var mochaValues = []string{
 	"-r", "--require", "--import", "--file", "--extension", "-t", "--timeout", "-s", "--slow", "-u", "--ui", "-g", "--grep", "-f", "--fgrep", "--config", "--package", "--ignore", "--exclude",
 	"-j", "--jobs", "--retries", "-n", "--node-option", "--loader", "--experimental-loader",
 }
 
-// packageRunners lists them all.
+// packageRunners lists all runners.
 func packageRunners() []packageRunner {
 	return []packageRunner{vitest, jest, mocha, ava, tap, tape, uvu}
 }
 
-// Runners are the checks of them all.
+// Runners returns the checks of all runners.
 func Runners() (list []check.Check) {
 	for _, r := range packageRunners() {
 		list = append(list, r.check())
@@ -156,8 +155,8 @@ func (r packageRunner) check() check.Check {
 	}
 }
 
-// runnerOptions are those of the scripts that are left out: what watches, stops
-// early, writes elsewhere, or looks at a part only. True for one with a value.
+// runnerOptions are the script options that are left out: those that watch, stop early, write elsewhere, or look at only a
+// part. True marks an option with a value.
 var runnerOptions = map[string]bool{
 	"run": false, "watch": false, "dev": false, "-w": false, "--run": false, "--watch": false, "--watchAll": false, "--ui": false, "--open": false,
 	"--bail": false, "-b": false, "--coverage": false, "--collectCoverage": false, "--coverage.enabled": false, "--coverageReporters": true, "--coverageThreshold": true,
@@ -167,7 +166,7 @@ var runnerOptions = map[string]bool{
 	"--inspect": false, "--inspect-brk": false, "--passWithNoTests": false, "--tap": false, "--fail-fast": false, "--update-snapshots": false,
 }
 
-// arguments are those of a use that are not left out.
+// arguments returns the arguments of a use that are not left out.
 func (r packageRunner) arguments(u packageUse) []string {
 	left := maps.Clone(runnerOptions)
 	for _, name := range r.keeps {
@@ -176,13 +175,13 @@ func (r packageRunner) arguments(u packageUse) []string {
 	return without(u.args, left)
 }
 
-// uses lists the packages whose tests it runs.
+// uses lists the packages whose tests the runner runs.
 func (r packageRunner) uses(v check.View) []packageUse { return testUses(v, r.name) }
 
-// places lists their directories.
+// places lists the directories of its uses.
 func (r packageRunner) places(v check.View) []string { return dirs(r.uses(v), packageUse.dir) }
 
-// applies gives the reason why there are no tests to run, or "". It is the same for all, so that a report tells it once.
+// applies returns the reason why there are no tests to run, or "". It is the same for all runners, so that a report gives it once.
 func (r packageRunner) applies(v check.View) string {
 	if len(r.uses(v)) > 0 {
 		return ""
@@ -194,16 +193,15 @@ func (r packageRunner) applies(v check.View) string {
 	return "no package.json has its tests run by " + strings.Join(names, ", ")
 }
 
-// selected lists the arguments by which a package's tests that are asked for are run:
-// their files, since titles need not be unique. It reports whether there are any; without
-// tests that are asked for there are no arguments, and all are run.
+// selected lists the arguments that select the requested tests of a package: their files, since titles need not be unique.
+// ok reports whether the package has any. If no tests are requested, there are no arguments and all tests run.
 func (r packageRunner) selected(b check.Bench, roots map[string]string, root string) (args []string, ok bool) {
 	if len(b.Asked()) == 0 {
 		return nil, true
 	}
 	for _, id := range b.Asked() {
 		file, _, _ := strings.Cut(id, "::")
-		// It is told of no file: all are run.
+		// The test is reported without a file, so all tests run.
 		if r.stdout && file == path.Join(root, "package.json") {
 			return nil, true
 		}
@@ -214,8 +212,7 @@ func (r packageRunner) selected(b check.Bench, roots map[string]string, root str
 	return append(slices.Clone(r.byPath), args...), len(args) > 0
 }
 
-// run runs the tests of each package, or the files of those that are asked for, and reads
-// the runner's reports.
+// run runs the tests of each package, or the files of the requested tests, and reads the runner's reports.
 func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
 	uses := r.uses(b.View)
 	found, total, done := installed(ctx, b, r.name, r.name, uses)
@@ -277,8 +274,8 @@ func (r packageRunner) run(ctx context.Context, b check.Bench) check.Outcome {
 	return total
 }
 
-// use runs the tests of one package, all of them or those of some files, with witnesses among them
-// in the first case.
+// use runs the tests of one package, all of them or those of some files, with witnesses among them unless tests are
+// requested by ID.
 func (r packageRunner) use(ctx context.Context, b check.Bench, u packageUse, p installedPackage, report string, files []string) (results []check.TestResult, total check.Outcome, done bool) {
 	if r.env != nil {
 		u.env = npmscript.Joined(u.env, r.env(b.View, u))
@@ -290,8 +287,8 @@ func (r packageRunner) use(ctx context.Context, b check.Bench, u packageUse, p i
 	})
 }
 
-// files runs the tests of a package at once or each file by itself. The report of each run is
-// another file, so that none counts for another one.
+// files runs the tests of a package at once, or each file by itself. Each run has a report of its own, so that none counts
+// for another.
 func (r packageRunner) files(ctx context.Context, b check.Bench, u packageUse, p installedPackage, report string, files []string, set *witness.Set) (results []check.TestResult, total check.Outcome, done bool) {
 	args, collected := r.arguments(u), r.collected(b.View, u)
 	if r.versioned != nil {
@@ -330,7 +327,7 @@ func (r packageRunner) files(ctx context.Context, b check.Bench, u packageUse, p
 			if total = plus(total, more); !ended {
 				return results, total, false
 			}
-			if more.Blocked == "" { // a patch that brings this about is seen
+			if more.Blocked == "" { // so that a patch that causes this is seen
 				manifest := path.Join(u.root, "package.json")
 				second = append(second, check.TestResult{ID: manifest + "::" + r.name, Outcome: "failed", File: manifest, Message: out.Blocked})
 			}
@@ -343,7 +340,7 @@ func (r packageRunner) files(ctx context.Context, b check.Bench, u packageUse, p
 	return results, total, true
 }
 
-// plus adds what one run of a runner cost and wrote.
+// plus adds the cost and the output of one run of a runner.
 func plus(total, out check.Outcome) check.Outcome {
 	total.Output = check.Tail(total.Output+"\n"+out.Output, check.MaxTail)
 	return check.AddCost(total, out)
@@ -355,7 +352,7 @@ func (r packageRunner) attempt(ctx context.Context, b check.Bench, cmd guest.Com
 		cmd.Collect, cmd.MaxOutput = nil, check.MaxToolOutput
 	}
 	res, out, ended := b.Command(ctx, cmd)
-	// A test can end its runner in any way; see runTests.
+	// A test can end its runner in any way; see pytestOnce in package python.
 	if out.Verdict == check.Infra && !res.Killed && (res.Signal != "" || res.Exit != 0) {
 		out.Verdict, out.Detail, ended = "", "", true
 	}
@@ -369,7 +366,7 @@ func (r packageRunner) attempt(ctx context.Context, b check.Bench, cmd guest.Com
 	return found, out, true
 }
 
-// ran are the files of tests that a run of a runner with these arguments came to, of those that it collects by itself.
+// ran returns the test files that a run with these arguments reached, out of those that the runner collects by itself.
 func ran(args, collected []string) (files []string) {
 	for _, arg := range args {
 		if file, ok := strings.CutPrefix(arg, "./"); ok {
@@ -382,13 +379,13 @@ func ran(args, collected []string) (files []string) {
 	return files
 }
 
-// located tells tests that are told of their package only of the files in which they stand.
+// located moves tests that are reported for their package to the files that contain them.
 func (r packageRunner) located(results []check.TestResult, root string, files []string) []check.TestResult {
 	var l testreport.List
 	for _, t := range results {
 		file, title, ok := strings.Cut(t.ID, "::")
 		if ok && r.stdout && file == path.Join(root, "package.json") {
-			// With one file alone a title may do without it, and must be the same as beside others.
+			// In a run of a single file a title may omit the file, but the ID must be the same as in a run of several.
 			at, rest := "", title
 			if r.attribute != nil {
 				at, rest = r.attribute(files, title)
@@ -405,15 +402,14 @@ func (r packageRunner) located(results []check.TestResult, root string, files []
 	return l.Results
 }
 
-// read reads what the runner left, and says why it cannot be taken for the result
-// of the tests, "" when it can.
+// read reads what the runner left. trouble says why that cannot be taken for the result of the tests, "" if it can.
 func (r packageRunner) read(res guest.Result, report, root string, set *witness.Set) (results []check.TestResult, trouble string) {
 	data, ok := res.Files[report]
 	switch {
 	case res.Signal != "":
 		return nil, fmt.Sprintf("%s was ended by %s before its tests were over", r.name, res.Signal)
 	case !ok && r.perFile && res.Exit == 0 && len(res.Stdout.Head) == 0:
-		return nil, "" // what tests load lies among them, and has none of its own
+		return nil, "" // a file that tests load is among them, and has no tests itself
 	case !ok:
 		return nil, strings.TrimSuffix(fmt.Sprintf("%s ended with exit status %d and left no report: %s", r.name, res.Exit, nodeComplaint(res)), ": ")
 	}
@@ -444,8 +440,8 @@ func (r packageRunner) read(res guest.Result, report, root string, set *witness.
 	return results, ""
 }
 
-// judge is compare.JudgeTests for a runner that need not be there: one that
-// a patch names first, and that nobody has installed, has nothing to be compared with.
+// judge is compare.JudgeTests for a runner that need not be installed: one that a patch names first, and that is not
+// installed, has nothing to be compared with.
 func (r packageRunner) judge(base, cand check.Outcome, d check.Diff) check.Gate {
 	switch fresh := base.Blocked == "" && len(base.Tests) == 0; {
 	case cand.Verdict != "" || !fresh:
@@ -457,7 +453,7 @@ func (r packageRunner) judge(base, cand check.Outcome, d check.Diff) check.Gate 
 	return compare.JudgeTests(base, cand, d)
 }
 
-// prove wants both tests of the planted report, and its version.
+// prove requires both tests of the planted report, and the version of the planted package.
 func (r packageRunner) prove(ctx context.Context, b check.Bench) error {
 	out := r.run(ctx, b)
 	if err := check.Judged(out); err != nil {

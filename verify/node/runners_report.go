@@ -14,7 +14,7 @@ import (
 	"agent/verify/witness"
 )
 
-// newReading is that of a report of a package; set are the witnesses among its tests.
+// newReading returns the reading for a report of a package; set holds the witnesses among its tests.
 func newReading(root string, faults []byte, set *witness.Set) testreport.Reading {
 	r := testreport.Reading{Ours: set.Titles, Place: func(file string) string {
 		if !path.IsAbs(file) {
@@ -33,17 +33,17 @@ func newReading(root string, faults []byte, set *witness.Set) testreport.Reading
 	return r
 }
 
-// jestRunner matches where jest is given another runner of files or of tests than its own.
+// jestRunner matches the settings that give jest another runner of files or of tests than its own.
 var jestRunner = lazyregexp.New(`\b(?:r|testR)unner["']?\s*:`)
 
-// jestUnlike reports whether a use has one: what that makes of a failure nobody here knows.
+// jestUnlike reports whether a use has such a runner: what that makes of a failure is unknown here.
 func jestUnlike(v check.View, u packageUse) bool {
 	return slices.ContainsFunc(append([]string{"package.json"}, listing.Files(JestName)...), func(name string) bool {
 		return jestRunner.MatchString(v.Text(path.Join(u.root, name)))
 	})
 }
 
-// jestAlone wants that jest has nothing against the snapshots either.
+// jestAlone requires that jest has no complaint about snapshots either.
 func jestAlone(res guest.Result, report string) bool {
 	var said struct {
 		Snapshot struct {
@@ -53,7 +53,7 @@ func jestAlone(res guest.Result, report string) bool {
 	return json.Unmarshal(res.Files[report], &said) == nil && !said.Snapshot.Failure
 }
 
-// The reports of the planted packages: see packageRunner.
+// These are the reports of the planted packages: see packageRunner.
 const (
 	plantedJest = `{"numTotalTests": 2, "numFailedTests": 1, "testResults": [{"name": "/work/planted.test.js", "status": "failed", "assertionResults": [
 {"ancestorTitles": ["suite"], "title": "true", "status": "passed"}, {"ancestorTitles": ["suite"], "title": "false", "status": "failed"}]}]}

@@ -9,7 +9,7 @@ import (
 	"agent/verify/node/testreport"
 )
 
-// The runners that report in TAP.
+// These runners report in TAP.
 var (
 	ava = packageRunner{
 		name: AvaName, parse: testreport.Ava, stdout: true, planted: plantedTAP, attribute: avaFile,
@@ -36,9 +36,9 @@ var (
 	}
 )
 
-// tapCoverage keeps a measure that is not reached from failing the run of tap. Before 18 that measure rewrites every file
-// that a process loads, which takes several times what the tests do, and nobody here reads it. 13 and 14 load each file by
-// a package that no node of today runs.
+// tapCoverage keeps missed coverage from failing a run of tap. Before 18, measuring coverage rewrites every file that a
+// process loads, which takes several times as long as the tests, and nothing here reads the result. 13 and 14 load each file
+// through a package that does not run on current versions of node.
 func tapCoverage(version string) []string {
 	major, _, _ := strings.Cut(version, ".")
 	switch n, err := strconv.Atoi(major); {
@@ -50,8 +50,8 @@ func tapCoverage(version string) []string {
 	return []string{"--no-coverage"}
 }
 
-// avaFile finds the file that the title of a test of ava begins with: its path, from where those
-// of all begin to differ, without what makes it one of tests.
+// avaFile finds the file with which the title of an ava test begins: its path, from where the paths of all files begin to
+// differ, without the parts that mark it as a test.
 func avaFile(files []string, title string) (file, rest string) {
 	parts := strings.Split(title, " › ")
 	for n := len(parts) - 1; n > 0; n-- {
@@ -65,7 +65,7 @@ func avaFile(files []string, title string) (file, rest string) {
 	return "", title
 }
 
-// avaNames are the parts of a path as ava shows them.
+// avaNames returns the parts of a path as ava shows them.
 func avaNames(file string) (names []string) {
 	for _, part := range strings.Split(strings.TrimSuffix(file, path.Ext(file)), "/") {
 		part = strings.TrimSuffix(strings.TrimPrefix(part, "test-"), ".test")
@@ -84,7 +84,7 @@ const plantedPrinter = `process.stdout.write(require("node:fs").readFileSync(__d
 process.exitCode = 1;
 `
 
-// plantedProgram is the program of the planted package.
+// plantedProgram returns the program of the planted package.
 func (r packageRunner) plantedProgram() string {
 	if r.stdout {
 		return plantedPrinter

@@ -7,7 +7,7 @@ import (
 	"agent/verify/node/testreport"
 )
 
-// uvu tells nothing of a test that passes but a dot, so a file is one test.
+// uvu reports only a dot for a test that passes, so a file is one test.
 var uvu = packageRunner{
 	name: UvuName, parse: testreport.Uvu, stdout: true, planted: plantedUvu, attribute: uvuFile,
 	proof:  []string{"package.json::true.js passed", "package.json::false.js failed"},
@@ -18,7 +18,7 @@ var uvu = packageRunner{
 	},
 }
 
-// uvuFile finds a file by what uvu shows of it: its path in the directory that it was given.
+// uvuFile finds a file by what uvu shows of it: its path in the directory that uvu was given.
 func uvuFile(files []string, title string) (file, rest string) {
 	i := slices.IndexFunc(files, func(f string) bool { return f == title || strings.HasSuffix(f, "/"+title) })
 	if i < 0 {

@@ -19,9 +19,8 @@ import (
 // ScriptName is the name of the check of the image's compiler.
 const ScriptName = "typescript"
 
-// Script checks the types of TypeScript and what is certain of JavaScript:
-// the head of images/toolchain/typescript.cjs tells how. The planted callers are
-// wrong about a declaration in another file, in either language.
+// Script checks the types of TypeScript and what is certain about JavaScript: the head of images/toolchain/typescript.cjs
+// says how. The planted callers misuse a declaration in another file, in either language.
 var Script = check.Check{
 	Name: ScriptName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runScript, Applies: scriptApplies, Judge: compare.JudgeFindings,
 	Tools: []string{"tsc", "node24"}, Inert: true, Config: compilerConfigs, Closure: &projectFiles,
@@ -37,19 +36,18 @@ var Script = check.Check{
 	},
 	Prove: check.Proves(runScript, map[string]string{
 		"project/src/caller.ts": "TS2345", "undefined.js": "undeclared-name", "gone.js": "TS2305",
-		// The project asks for no names of a browser, and node's types are not there.
+		// The project asks for no browser names, and node's types are not there.
 		"project/src/elements.ts": "undeclared-name",
 	}),
 }
 
-// scriptSources matches the files that the compiler is told of: sources, and
-// what configures their projects.
+// scriptSources matches the files that the compiler is given: sources, and what configures their projects.
 var scriptSources = lazyregexp.New(`\.([cm]?[jt]s|[jt]sx)$|(^|/)([jt]sconfig|\.eslintrc|biome|package)\.jsonc?$|(^|/)\.eslintrc$`)
 
-// extensions are the endings of sources in JavaScript and TypeScript.
+// extensions are the endings of JavaScript and TypeScript sources.
 var extensions = lang.Extensions("javascript", "typescript")
 
-// scriptApplies gives the reason why there is nothing to check, or "".
+// scriptApplies returns the reason why there is nothing to check, or "".
 func scriptApplies(v check.View) string {
 	if v.Ends(extensions) {
 		return ""
@@ -57,8 +55,8 @@ func scriptApplies(v check.View) string {
 	return "the workspace has no JavaScript or TypeScript file"
 }
 
-// runScript checks the whole workspace, but for the projects of which
-// Compiler does: a changed declaration breaks the files that use it.
+// runScript checks the whole workspace, except the projects that Compiler checks: a changed declaration breaks the files
+// that use it.
 func runScript(ctx context.Context, b check.Bench) check.Outcome {
 	apart, _, out, done := compilers(ctx, b)
 	if !done {
@@ -84,11 +82,11 @@ func runScript(ctx context.Context, b check.Bench) check.Outcome {
 	return out
 }
 
-// otherResolution matches what the compiler says of a module that it does not find in the way that it looks for modules where
-// a project says nothing: the classic one, by which no program runs.
+// otherResolution matches the compiler's message about a module that it does not find by the resolution that applies if a
+// project says nothing: the classic one, by which no program runs.
 var otherResolution = lazyregexp.New(`^Cannot find module '([^']+)'\. Did you mean to set the 'moduleResolution'`)
 
-// foundOtherwise reports whether a finding is that of a module which is there for all programs that run: a file of the
+// foundOtherwise reports whether a finding is about a module that exists for every program that runs: a file of the
 // workspace, or a package that it names.
 func foundOtherwise(v check.View, f check.Finding) bool {
 	m := otherResolution.FindStringSubmatch(f.Message)
@@ -109,19 +107,17 @@ func foundOtherwise(v check.View, f check.Finding) bool {
 	})
 }
 
-// compilerConfigs are the base names of the files that configure a compiler, the image's
-// as well as that of a workspace.
+// compilerConfigs are the base names of the files that configure a compiler, the image's or that of a workspace.
 var compilerConfigs = []string{
 	"tsconfig.json", "jsconfig.json", "tsconfig.base.json", "tsconfig.app.json", "tsconfig.lib.json", "tsconfig.node.json",
 	"tsconfig.build.json", "tsconfig.test.json", "tsconfig.spec.json", "tsconfig.common.json", "tsconfig.shared.json",
 }
 
-// compilerPath is the directory of the package whose compiler judges a view.
+// compilerPath returns the directory of the package whose compiler judges a view.
 func compilerPath(t check.Tools) string { return t.Packages + "/typescript" }
 
-// scriptCommand asks the compiler at a directory about the files at paths in the
-// workspace: what is "types", without the projects below the directories apart, or
-// "projects", of which the paths are the configurations.
+// scriptCommand asks the compiler at a directory about the files at paths in the workspace. what is "types", without the
+// projects below the directories apart, or "projects" or "configs", for which the paths are the configurations of projects.
 func scriptCommand(tools check.Tools, compiler, what string, paths []string, apart ...string) (guest.Command, error) {
 	list, err := json.Marshal(paths)
 	if err != nil {
@@ -133,8 +129,7 @@ func scriptCommand(tools check.Tools, compiler, what string, paths []string, apa
 	}, nil
 }
 
-// parseScript reads the script's answer, which must account for every file and
-// agree with its exit status.
+// parseScript reads the script's answer, which must account for every file and agree with the exit status.
 func parseScript(res guest.Result, paths []string) (scriptAnswer, error) {
 	var answer scriptAnswer
 	complaint := check.FirstLine(check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxMessage))
@@ -150,7 +145,7 @@ func parseScript(res guest.Result, paths []string) (scriptAnswer, error) {
 	if (res.Exit == 1) != (len(answer.Findings) > 0) {
 		return answer, fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(answer.Findings), complaint)
 	}
-	// A file that it did not look at would count as sound.
+	// A file that the compiler did not look at would count as sound.
 	seen := map[string]bool{}
 	for _, p := range answer.Checked {
 		seen[p] = true
@@ -162,7 +157,7 @@ func parseScript(res guest.Result, paths []string) (scriptAnswer, error) {
 		return answer, fmt.Errorf("it says nothing of %s", check.Shorten(paths[i]))
 	}
 	for i, f := range answer.Findings {
-		// Its own paths are relative already; anything else is not in the workspace.
+		// The compiler's own paths are relative already; anything else is not in the workspace.
 		f.File = check.Relative(f.File, check.Work)
 		f.Line, f.Column, f.Message, f.Help = max(f.Line, 0), max(f.Column, 0), check.Shorten(f.Message), ""
 		answer.Findings[i] = f

@@ -17,18 +17,18 @@ import (
 	"agent/verify/node/npmscript"
 )
 
-// The versions of node in the toolchain image: the usual one, that of the distribution, and the one for workspaces which
+// The versions of node in the toolchain image: the usual one, which is the distribution's, and the one for workspaces that
 // ask for more. A test compares them with the image's specification.
 const (
 	usualNode = "20.19.2"
 	newerNode = "24.21.0"
 )
 
-// newerPath is where the second one lies in a box.
+// newerPath is where the newer one lies in a box.
 var newerPath = check.Toolchain.OwnNode
 
-// Suited returns tools with the node that a workspace asks for, and the versions of an image's tools, by their names, with
-// that one's. A patch does not choose it: base is the workspace before.
+// Suited returns tools with the node that a workspace asks for, and the versions of an image's tools, by name, with the
+// version of that node. A patch does not choose it: base is the workspace before the patch.
 func Suited(tools check.Tools, versions map[string]string, base check.View) (check.Tools, map[string]string) {
 	if tools.Node != check.Toolchain.Node || !asksNewer(base) {
 		return tools, versions
@@ -40,8 +40,8 @@ func Suited(tools check.Tools, versions map[string]string, base check.View) (che
 	return tools, versions
 }
 
-// Environment adds to the variables of a command of people or models in a box what has it find the node that a
-// workspace asks for. One that is set stays as it is.
+// Environment adds to the variables of a command that people or models run in a box what makes it find the node that a
+// workspace asks for. A PATH that is already set stays as it is.
 func Environment(env map[string]string, base *workspace.Manifest) map[string]string {
 	tools, _ := Suited(check.Toolchain, nil, check.NewView(base, workspace.Changeset{}))
 	if p := tools.Path(); p != "" && env["PATH"] == "" {
@@ -50,12 +50,12 @@ func Environment(env map[string]string, base *workspace.Manifest) map[string]str
 	return env
 }
 
-// otherCI are the definitions of continuous integration that are not read: the versions that they name are most likely old.
+// otherCI lists the CI definitions that are not read: the versions that they name are most likely old.
 var otherCI = []string{".travis.yml", "appveyor.yml", ".appveyor.yml", "azure-pipelines.yml", ".circleci/config.yml", ".gitlab-ci.yml"}
 
-// asksNewer reports whether a workspace is for a later node than the usual one: its engines leave that out, a
-// file that pins a version names a later one, or its continuous integration tests with none but later ones. A package of
-// which nothing names a version is developed with the newest that has long-term support.
+// asksNewer reports whether a workspace is for a later node than the usual one: its engines exclude that, a file that pins a
+// version names a later one, or its continuous integration tests only with later ones. A package without any such version is
+// developed with the newest long-term support version.
 func asksNewer(v check.View) bool {
 	var manifest struct {
 		Engines map[string]string `json:"engines"`
@@ -63,7 +63,7 @@ func asksNewer(v check.View) bool {
 			Node string `json:"node"`
 		} `json:"volta"`
 	}
-	free := json.Unmarshal([]byte(v.Text("package.json")), &manifest) == nil // one that cannot be read asks for nothing
+	free := json.Unmarshal([]byte(v.Text("package.json")), &manifest) == nil // a manifest that cannot be read asks for nothing
 	if engines, err := semver.NewConstraint(manifest.Engines["node"]); err == nil && manifest.Engines["node"] != "" {
 		if free = admits(engines, newerNode); !admits(engines, usualNode) {
 			return free
@@ -80,21 +80,21 @@ func asksNewer(v check.View) bool {
 	return free && !slices.ContainsFunc(otherCI, v.Has)
 }
 
-// admits reports whether a range holds a version.
+// admits reports whether a range contains a version.
 func admits(r *semver.Constraints, version string) bool { return r.Check(semver.MustParse(version)) }
 
 var (
-	// majorVersion matches what begins with the number of a version.
+	// majorVersion matches text that begins with a version number.
 	majorVersion = lazyregexp.New(`^v?(\d{1,3})(?:\.|\s|$)`)
-	// oldNames are the long-term versions up to the usual one, by the names that version managers give them; all
-	// other names are those of later ones (github.com/nodejs/Release).
+	// oldNames matches the long-term versions up to the usual one, by the names that version managers give them; all other
+	// names are those of later ones (github.com/nodejs/Release).
 	oldNames = lazyregexp.New(`(?i)^lts/(?:argon|boron|carbon|dubnium|erbium|fermium|gallium|hydrogen|iron)\b`)
 	newNames = lazyregexp.New(`(?i)^(?:lts|node|latest|current|stable)\b`)
 	// versionKey matches the keys of CI definitions that hold versions of node.
 	versionKey = lazyregexp.New(`(?i)^node(?:js)?(?:[-_]?versions?)?$`)
 )
 
-// majorOf is the first number of a version of node as people write it, 0 for what is none.
+// majorOf returns the first number of a node version as people write it, or 0 for any other text.
 func majorOf(text string) int {
 	text = strings.TrimSpace(text)
 	if m := majorVersion.FindStringSubmatch(text); m != nil {
@@ -110,10 +110,10 @@ func majorOf(text string) int {
 	return 0
 }
 
-// mostOfWorkflow bounds the bytes of a definition that is read.
+// mostOfWorkflow bounds the size in bytes of a definition that is read.
 const mostOfWorkflow = 256 << 10
 
-// testedWith lists the versions that the workflows of a workspace name.
+// testedWith lists the versions of node that the workflows of a workspace name.
 func testedWith(v check.View) (list []int) {
 	for _, p := range v.Paths() {
 		if ext := path.Ext(p); path.Dir(p) != ".github/workflows" || ext != ".yml" && ext != ".yaml" {
@@ -127,7 +127,7 @@ func testedWith(v check.View) (list []int) {
 	return list
 }
 
-// versionsIn lists them in a part of a document; below says that it is the value of such a key.
+// versionsIn lists the versions in a part of a document; below says that the part is the value of such a key.
 func versionsIn(part any, below bool) (list []int) {
 	switch part := part.(type) {
 	case map[string]any:

@@ -14,28 +14,26 @@ import (
 	"agent/verify/check"
 )
 
-// A project says by the commands that its own definitions run what it promises of
-// itself: which type checker, over which files, and whether examples in documentation
-// are tests. These commands are read and never run.
+// The commands in a project's own definitions say what it promises about itself: which type checker it runs, over which
+// files, and whether examples in documentation are tests. These commands are read and never run.
 
 // A command is one call of a tool.
 type command struct {
-	// pytest, mypy, pyright, ty, unittest or doctest.
+	// Tool is one of pytest, mypy, pyright, ty, unittest or doctest.
 	Tool string
 	Args []string
-	// Of a hook before commits: the files that it is for, and those that it is not for;
-	// nil for no rule.
+	// Files and Exclude match the files that a pre-commit hook covers and those that it skips; nil means no rule.
 	Files, Exclude *regexp.Regexp
 }
 
-// commandTools are the programs that are looked for, by the names under which they are started.
+// commandTools maps the names under which the relevant programs are started to their tools.
 var commandTools = map[string]string{
 	"pytest": PytestName, "py.test": PytestName, "mypy": MypyName, "dmypy": MypyName, "pyright": PyrightName, "basedpyright": PyrightName,
 	"ty": TyName, "unittest": "unittest", "doctest": "doctest",
 }
 
-// commandsOf lists the commands that the definitions of a root run at the base revision:
-// a patch cannot choose who judges it.
+// commandsOf lists the commands that the definitions of a root run at the base revision: a patch cannot choose who judges
+// it.
 func commandsOf(v check.View, root string) []command {
 	base := check.OnBase(v.Base)
 	return check.Recall(base, "commands", func() map[string][]command { return listCommands(base) })[root]
@@ -51,15 +49,14 @@ func listCommands(base check.View) map[string][]command {
 	return all
 }
 
-// ciFiles are definitions of continuous integration, which lie at the top or in
-// directories of their own there.
+// ciFiles matches definitions of continuous integration, which lie at the top or in directories of their own there.
 var ciFiles = lazyregexp.New(`^(?:\.github/workflows/[^/]+|\.circleci/config|\.gitlab-ci|\.travis|\.cirrus|azure-pipelines|appveyor|\.appveyor|tasks|Taskfile)\.ya?ml$`)
 
-// shellScripts are scripts whose names say that they check the project.
+// shellScripts matches scripts whose names say that they check the project.
 var shellScripts = lazyregexp.New(`^(?:scripts?|ci|tools|\.ci)/[\w-]*(?:tests?|check|lint|types?|mypy|coverage)[\w-]*(?:\.sh)?$`)
 
-// definition returns the root that a file defines commands for, and how it is read;
-// nil for a file that defines none.
+// definition returns the root for which a file defines commands, and the function that reads them; nil if the file defines
+// none.
 func definition(p string) (root string, read func(text string) []command) {
 	root = path.Dir(p)
 	if ciFiles.MatchString(p) {
@@ -83,12 +80,12 @@ func definition(p string) (root string, read func(text string) []command) {
 	return "", nil
 }
 
-// joinLines puts lines together that a backslash continues.
+// joinLines joins lines that end in a backslash with the next one.
 func joinLines(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\\\n", " ")
 }
 
-// factors are those in front of a command of tox, as in "py3{1,2}: pytest".
+// factors matches the factors in front of a tox command, as in "py3{1,2}: pytest".
 var factors = lazyregexp.New(`^[\w!{},.-]+:\s+`)
 
 // iniCommands reads the keys of tox that hold commands.
@@ -141,7 +138,7 @@ func yamlCommands(text string) []command {
 	return commandLines(lines)
 }
 
-// walkText calls do for each text in a document, with the nearest key above it.
+// walkText calls do for each string in a document, with the nearest key above it.
 func walkText(node any, key string, do func(key, value string)) {
 	switch n := node.(type) {
 	case string:
@@ -157,7 +154,7 @@ func walkText(node any, key string, do func(key, value string)) {
 	}
 }
 
-// tomlCommands reads the tables of pyproject.toml in which tools keep commands.
+// tomlCommands reads the TOML tables in which tools keep commands.
 func tomlCommands(text string) []command {
 	var file map[string]any
 	if toml.Unmarshal([]byte(text), &file) != nil {
@@ -168,14 +165,14 @@ func tomlCommands(text string) []command {
 	for _, name := range []string{"hatch", "poe", "pdm", "taskipy", "tox", "rye", "pixi"} {
 		found = append(found, tableCommands(tool[name], "")...)
 	}
-	// The files of single tools have no table around theirs.
+	// A file that belongs to a single tool has no table around these keys.
 	for _, name := range []string{"env", "env_run_base", "envs", "tasks"} {
 		found = append(found, tableCommands(file[name], "")...)
 	}
 	return found
 }
 
-// tableCommands reads a table of commands. What an environment only installs is none.
+// tableCommands reads a table of commands. Entries that an environment only installs are not commands.
 func tableCommands(node any, key string) (found []command) {
 	if strings.Contains(key, "depend") || slices.Contains([]string{"deps", "extras", "features", "help", "description"}, key) {
 		return nil
@@ -205,7 +202,7 @@ func tableCommands(node any, key string) (found []command) {
 	return found
 }
 
-// texts are the items of a list that are texts.
+// texts returns the strings among the items of a list.
 func texts(list []any) (found []string) {
 	for _, item := range list {
 		if text, ok := item.(string); ok {
@@ -277,8 +274,8 @@ func hookCommands(text string) (found []command) {
 	return found
 }
 
-// pattern compiles an expression of a configuration, nil for none and for one that
-// only Python understands.
+// pattern compiles an expression from a configuration. It returns nil for an empty one and for one that only Python
+// understands.
 func pattern(text string) *regexp.Regexp {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil

@@ -11,16 +11,14 @@ import (
 // RuffFormat formats Python.
 var RuffFormat = check.Formatter{Name: "ruff format", Owns: check.IsPython, Command: formatCommand, Refuses: ruffUnparsed, Style: newFilesFormatted}
 
-// ruffUnparsed reports that ruff refuses a configuration, an old one perhaps that
-// this ruff does not know, or cannot parse the text. The first is the workspace's
-// own affair, and unformatted is no fault.
+// ruffUnparsed reports that ruff refuses a configuration, perhaps an old one that this ruff does not know, or cannot parse
+// the text. The first is the workspace's own affair, and an unformatted file is not a fault.
 func ruffUnparsed(res guest.Result) bool {
 	_, refused := ruffRefuses(res)
 	return refused || res.Exit == 2 && strings.Contains(check.Clean(check.Bytes(res.Stderr)), "Failed to parse")
 }
 
-// formatCommand formats one file from standard input to standard output by
-// the configuration that holds at its path.
+// formatCommand formats one file from standard input to standard output, under the configuration that applies at its path.
 func formatCommand(tools check.Tools, name string, data []byte) guest.Command {
 	return guest.Command{
 		Args: []string{
@@ -30,8 +28,8 @@ func formatCommand(tools check.Tools, name string, data []byte) guest.Command {
 	}
 }
 
-// formatStyle asks about every Python file of the base at once. The answer is
-// wanted only for files that the patch creates, so most runs never ask.
+// formatStyle asks about every Python file of the base at once. Only files that the patch creates need the answer, so most
+// runs never ask.
 func formatStyle(tools check.Tools) guest.Command {
 	return guest.Command{
 		Args: []string{tools.Ruff, "format", "--no-cache", "--no-respect-gitignore", "--check", "."}, Dir: check.Work,
@@ -39,8 +37,8 @@ func formatStyle(tools check.Tools) guest.Command {
 	}
 }
 
-// newFilesFormatted decides for Python files that the patch creates: 1 when the
-// workspace has a formatted Python file or none at all, else 0.
+// newFilesFormatted decides for Python files that the patch creates. It returns 1 if the workspace has a formatted Python
+// file or none at all, and 0 otherwise.
 func newFilesFormatted(ctx context.Context, b check.Bench) (int, check.Outcome) {
 	// The first Python file of a workspace sets the style, so it starts clean.
 	if !check.OnBase(b.View.Base).Python() {

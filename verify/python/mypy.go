@@ -21,8 +21,7 @@ import (
 	"agent/verify/python/mypyhelp"
 )
 
-// Mypy checks the types of Python. The planted caller passes a wrong
-// argument to a function whose declaration is in another file.
+// Mypy checks the types of Python. The planted caller passes a wrong argument to a function declared in another file.
 var Mypy = check.Check{
 	Name: MypyName, Gate: check.GateTypes, Group: check.GroupStatic, Run: runTypes, Applies: typesApply(MypyName), Judge: compare.ByRoot(compare.RuleBlocked, compare.JudgeFindings),
 	Tools: []string{"mypy"}, Config: mypyConfig, Inside: TypePlugins, Plugged: plugged, Variants: stubless,
@@ -30,18 +29,18 @@ var Mypy = check.Check{
 		"sound.py":     check.PlantedSound,
 		"undefined.py": "def area(r):\n    return pi * r * r\n",
 		"caller.py":    "from sound import double\n\ntotal = double(\"21\")\n",
-		// What mypy knows behind its proof is what it begins with elsewhere: most tests bring this in, which takes the longest.
+		// Later runs start with what mypy knows after its proof: most tests import pytest, which takes the longest.
 		"test_sound.py": "import pytest  # type: ignore[import-not-found]\n",
 	},
 	Prove: check.Proves(runTypes, map[string]string{"caller.py": "arg-type", "undefined.py": "name-defined"}),
 }
 
-// typesCommand is mypy over a root, which mostly is the workspace, without the roots inside it. Module names come
-// from where a file lies, so that two scripts of one name in two directories do not collide. That a library has no
-// type stubs says nothing about a patch.
+// typesCommand runs mypy over a root, usually the whole workspace, without the roots inside it. Module names come from the
+// place of a file, so that two scripts of one name in two directories do not collide. A library without type stubs says
+// nothing about a patch.
 //
-// The project's own promise is checked as the project does it. Without one bodies without annotations are checked
-// too, so that a call with the wrong number of arguments is seen anywhere.
+// If the project makes a promise (own), mypy checks it as the project does. Otherwise mypy also checks bodies without
+// annotations, so that it sees a call with the wrong number of arguments anywhere.
 func typesCommand(b check.Bench, roots []string, root string, own *typePromise, cache string) guest.Command {
 	args, targets := []string{"--check-untyped-defs"}, []string{"."}
 	if own != nil {
@@ -58,7 +57,7 @@ func typesCommand(b check.Bench, roots []string, root string, own *typePromise, 
 		cmd.Env = map[string]string{"MYPYPATH": strings.Join(others, ":")}
 	}
 	if root != "." {
-		// Two roots may have files of one name: each knows its own.
+		// Two roots may have files of one name, so each has its own cache.
 		cmd.Args = append(cmd.Args, "--show-absolute-path", "--cache-dir", below(cache, "roots", root))
 	}
 	for _, inner := range slices.Concat(check.InsideOf(roots, root), b.View.LoopsInside(root)) {
@@ -72,11 +71,11 @@ func typesCommand(b check.Bench, roots []string, root string, own *typePromise, 
 	return cmd
 }
 
-// mostDataFiles bounds how many files of tests' data are named to mypy.
+// mostDataFiles bounds how many files of test data are named to mypy.
 const mostDataFiles = 500
 
-// dataFiles are the Python files in a root that tests read and nothing imports: one that
-// is broken on purpose would keep mypy from judging all the others.
+// dataFiles lists the Python files in a root that tests read and nothing imports. One that is broken on purpose would keep
+// mypy from judging all the others.
 func dataFiles(v check.View, root string) (files []string) {
 	for _, p := range v.Paths() {
 		if check.IsPython(p) && check.InTestData(p) && check.Below(path.Dir(p), root) && len(files) < mostDataFiles && check.IsTestData(v, p) {
@@ -86,8 +85,7 @@ func dataFiles(v check.View, root string) (files []string) {
 	return files
 }
 
-// runTypes runs mypy with what it knows from an earlier box, if there is
-// anything, and packs what it knows now.
+// runTypes runs mypy with what it knows from an earlier box, if anything, and packs what it knows now.
 func runTypes(ctx context.Context, b check.Bench) check.Outcome {
 	start := time.Now()
 	warm := unpackTypes(ctx, b)
@@ -95,7 +93,7 @@ func runTypes(ctx context.Context, b check.Bench) check.Outcome {
 		return typed(b, MypyName, func(b check.Bench, roots []string, root string) check.Outcome { return runMypy(ctx, b, roots, root) })
 	}
 	out := run()
-	// What it was given to know must never be what it stumbles over.
+	// What mypy was given to know must never be the reason that it fails.
 	if warm && (out.Verdict == check.Infra || out.AnyBlocked()) {
 		forgetTypes(ctx, b)
 		out = run()
@@ -110,8 +108,7 @@ func runTypes(ctx context.Context, b check.Bench) check.Outcome {
 	return out
 }
 
-// runMypy runs mypy over what the project promises, if it uses mypy, and over the rest
-// for faults that are certain.
+// runMypy runs mypy over what the project promises, if it uses mypy, and looks for certain faults in the rest.
 func runMypy(ctx context.Context, b check.Bench, roots []string, root string) check.Outcome {
 	promise, uses := mypyPromise(b.View, root)
 	if !uses {
@@ -128,8 +125,8 @@ func runMypy(ctx context.Context, b check.Bench, roots []string, root string) ch
 	if own.Verdict != "" || own.Blocked != "" || promise.everything {
 		return own
 	}
-	// What keeps it from looking at more than the project does is nobody's fault.
-	// Its other options make what it knows of a file another thing.
+	// If something keeps mypy from checking more than the project does, that is not a fault. Under these other options mypy
+	// knows different things about a file, hence the separate cache.
 	rest := mypyReadable(ctx, b, root, typesCommand(b, roots, root, nil, below(cacheDir(b.View), "rest")))
 	if rest.Verdict == check.Timeout || rest.Verdict == check.OOM || rest.Blocked != "" {
 		own.Detail += "; elsewhere it could not look for faults: " + check.Join([]string{rest.Blocked, rest.Detail}, ", ")
@@ -141,11 +138,11 @@ func runMypy(ctx context.Context, b check.Bench, roots []string, root string) ch
 	return own
 }
 
-// mostUnread is without how many files that mypy cannot read it is run, which takes a run for each.
+// mostUnread bounds how many files that mypy cannot read are left out; each takes another run.
 const mostUnread = 10
 
-// mypyReadable runs mypy over what the project does not ask it to judge. A file that it could not read before the
-// patch either, such as one of Python 2, would keep it from saying anything of all the others: that one is left out.
+// mypyReadable runs mypy over code that the project does not ask it to judge. A file that mypy could not read before the
+// patch either, such as one in Python 2, would keep it from reporting on all the others, so it is left out.
 func mypyReadable(ctx context.Context, b check.Bench, root string, cmd guest.Command) check.Outcome {
 	var left []string
 	base := check.OnBase(b.View.Base)
@@ -155,7 +152,7 @@ func mypyReadable(ctx context.Context, b check.Bench, root string, cmd guest.Com
 			return f.Rule == "syntax" && !slices.Contains(left, f.File) && holdsLine(base.Text(f.File), f.Source)
 		})
 		if i < 0 {
-			break // the patch breaks it, it is what others import, or no file
+			break // the patch breaks it, other files import it, or there is no file
 		}
 		left = append(left, out.Findings[i].File)
 		cmd.Args = append(slices.Clone(cmd.Args), "--exclude", "^"+regexp.QuoteMeta(within(root, left[len(left)-1]))+"$")
@@ -167,12 +164,12 @@ func mypyReadable(ctx context.Context, b check.Bench, root string, cmd guest.Com
 	return out
 }
 
-// holdsLine reports whether a text has a line, as a finding shows it.
+// holdsLine reports whether a text has a line, in the form in which a finding shows it.
 func holdsLine(text, line string) bool {
 	return line != "" && slices.ContainsFunc(strings.Split(text, "\n"), func(l string) bool { return check.Shorten(l) == line })
 }
 
-// alsoFound adds the findings at places of which nothing is said yet by the same rule.
+// alsoFound adds the findings at places where the same rule has none yet.
 func alsoFound(own, more []check.Finding) []check.Finding {
 	type place struct {
 		file, rule string
@@ -190,15 +187,14 @@ func alsoFound(own, more []check.Finding) []check.Finding {
 	return own
 }
 
-// emptied are the codes that mypy gives where it knows nothing of a type, as it does
-// of every library that is not installed.
+// emptied lists the codes that mypy reports when it knows nothing of a type, as for every library that is not installed.
 var emptied = []string{"unused-ignore", "no-any-return", "no-any-unimported", "redundant-cast", "untyped-decorator"}
 
-// emptiedMessage matches what it says of them under the code of all the rest.
+// emptiedMessage matches such reports under mypy's code for everything else.
 var emptiedMessage = lazyregexp.New(`^(?:Class cannot subclass .* has type "Any"|Untyped decorator makes function)`)
 
-// promised leaves out what mypy says only because libraries are not installed here:
-// where the project runs it they are.
+// promised leaves out the findings that mypy reports only because libraries are not installed here. Where the project runs
+// mypy, they are installed.
 func promised(found []check.Finding, blind bool) []check.Finding {
 	if !blind && !slices.ContainsFunc(found, func(f check.Finding) bool { return f.Rule == "import-not-found" || f.Rule == "import-untyped" }) {
 		return found
@@ -208,8 +204,8 @@ func promised(found []check.Finding, blind bool) []check.Finding {
 	})
 }
 
-// mypyOnce runs mypy and reads its findings. A plugin that the workspace's configuration names runs inside mypy: that
-// is workspace code, which is why this gate is the last one in its box and why nothing but findings leaves it then.
+// mypyOnce runs mypy and reads its findings. A plugin that the workspace's configuration names runs inside mypy and is
+// workspace code. So this gate is the last one in its box, and nothing but findings leaves the box afterwards.
 func mypyOnce(ctx context.Context, b check.Bench, cmd guest.Command) check.Outcome {
 	res, out, done := b.Command(ctx, cmd)
 	if !done {
@@ -227,32 +223,31 @@ func mypyOnce(ctx context.Context, b check.Bench, cmd guest.Command) check.Outco
 	return out
 }
 
-// A mypyLine is one message as mypy prints it with --output json. Notes explain
-// the error before them and are left out.
+// A mypyLine is one message as mypy prints it with --output json. Notes explain the error before them and are left out.
 type mypyLine struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
-	// From 0, unlike every other tool's.
+	// Column counts from 0, unlike that of every other tool.
 	Column  int    `json:"column"`
 	Message string `json:"message"`
 	Code    string `json:"code"`
-	// "error" or "note".
+	// Severity is "error" or "note".
 	Severity string `json:"severity"`
 }
 
-// blocking is how mypy prints an error that keeps it from going on, always as
-// text, whatever the output format: "a.py:1: error: invalid syntax  [syntax]".
+// blocking matches an error that keeps mypy from going on. mypy always prints it as text, whatever the output format:
+// "a.py:1: error: invalid syntax  [syntax]".
 var blocking = lazyregexp.New(`^(.+?):(\d+)?(?::(\d+))?:? error: (.*?)(?:  \[([\w-]+)\])?$`)
 
-// parseMypy reads mypy's findings. Status 0 must come with no error and status 1 with some, and the first only with
-// its summary. With status 2 mypy gave up: blocked says what it met in the workspace, and its blocking errors are
-// findings; giving up for another reason, such as its own crash, is an error.
+// parseMypy reads mypy's findings. Status 0 must come with no error and with mypy's summary, and status 1 with errors. With
+// status 2 mypy gave up: blocked says what it met in the workspace, and its blocking errors are the findings. Giving up for
+// another reason, such as its own crash, is an error.
 func parseMypy(res guest.Result) (found []check.Finding, blocked string, err error) {
 	if res.Stdout.Dropped > 0 {
 		return nil, "", fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
 	}
 	text := check.Clean(check.Bytes(res.Stderr))
-	// Only then is standard output no JSON: mypy gives up before it formats.
+	// Only with this status is standard output not JSON: mypy gives up before it formats.
 	if res.Exit == 2 {
 		return parseBlocked(text, check.Clean(check.Bytes(res.Stdout)))
 	}
@@ -264,7 +259,7 @@ func parseMypy(res guest.Result) (found []check.Finding, blocked string, err err
 		if err := json.Unmarshal(line, &l); err != nil {
 			return nil, "", fmt.Errorf("line %q: %w", check.Shorten(string(line)), err)
 		}
-		// Notes only explain; counting them would make status 0 disagree.
+		// Notes only explain; if they counted, status 0 would disagree.
 		if l.Severity != "error" {
 			continue
 		}
@@ -282,14 +277,14 @@ func parseMypy(res guest.Result) (found []check.Finding, blocked string, err err
 	return found, "", nil
 }
 
-// mypyEnd is what mypy leaves of its summary with --output json where there are no errors. Whatever
-// ends its process before, such as a plugin, leaves that out too.
+// mypyEnd is what remains of mypy's summary with --output json when there are no errors. Anything that ends the process
+// early, such as a plugin, leaves it out too.
 var mypyEnd = []byte("\n")
 
-// parseBlocked reads what mypy says when it gives up.
+// parseBlocked reads what mypy prints when it gives up.
 func parseBlocked(stderr, stdout string) (found []check.Finding, blocked string, err error) {
-	// mypy reports its own crash in the form of a blocking error, with the file
-	// that it was at. Blaming that file would blame whoever touched it last.
+	// mypy reports its own crash in the form of a blocking error, with the file that it was at. Blaming that file would
+	// blame its last author.
 	if strings.Contains(stderr, "INTERNAL ERROR") || strings.Contains(stderr, "Traceback (most recent call last)") {
 		return nil, "", fmt.Errorf("mypy crashed: %s", check.FirstLine(stderr))
 	}
@@ -298,12 +293,12 @@ func parseBlocked(stderr, stdout string) (found []check.Finding, blocked string,
 		if m == nil {
 			continue
 		}
-		// No number is 0, which is what a finding without a line has.
+		// Without a number this is 0, which is the line of a finding without one.
 		number, _ := strconv.Atoi(m[2])
 		column, _ := strconv.Atoi(m[3])
 		file := check.Relative(m[1], check.Work)
 		if m[1] == "mypy" {
-			file = "" // its own name in front of what is wrong with an option
+			file = "" // mypy puts its own name before an error about an option
 		}
 		found = append(found, check.Finding{File: file, Line: number, Column: column, Rule: m[5], Message: check.Shorten(m[4]), Help: mypyhelp.Of(m[5])})
 	}

@@ -18,19 +18,18 @@ import (
 )
 
 const (
-	// typesDir is mypy's cache in a box, and typesPacked the file that it travels
-	// in, as types_cache.py makes it.
+	// typesDir is mypy's cache in a box, and typesPacked the file in which it travels, as types_cache.py makes it.
 	typesDir    = "/tmp/mypy"
 	typesPacked = "/tmp/mypy.tar.gz"
 
-	// What mypy keeps of a module: some times its source, in two files of whole pages.
+	// keptOfByte and keptOfModule: mypy keeps several times the source of a module, in two files of whole pages.
 	keptOfByte, keptOfModule = 6, 12 << 10
-	// maxKept is what types_cache.py carries at most.
+	// maxKept is the most that types_cache.py carries, in bytes.
 	maxKept = 40 << 20
 )
 
-// TypesKept estimates how many bytes mypy's cache takes of so many modules, size bytes together; 0 where that is
-// more than goes from one box to the next, and nothing is kept.
+// TypesKept estimates how many bytes mypy's cache takes for this many modules, which are size bytes together. It returns 0
+// if that is more than goes from one box to the next, so that nothing is kept.
 func TypesKept(modules int, size int64) int64 {
 	kept := keptOfByte*size + keptOfModule*int64(modules)
 	if kept > maxKept {
@@ -39,10 +38,10 @@ func TypesKept(modules int, size int64) int64 {
 	return kept
 }
 
-// noCache is what mypy takes for no cache at all.
+// noCache is the cache directory with which mypy keeps no cache at all.
 const noCache = os.DevNull
 
-// cacheDir is where mypy keeps what it knows. What nobody carries on would only fill the box.
+// cacheDir returns where mypy keeps what it knows. A cache that no other box takes over would only fill this one.
 func cacheDir(v check.View) string {
 	large := check.Recall(v, "too much for mypy to keep", func() bool {
 		modules, size := 0, int64(0)
@@ -65,7 +64,7 @@ func cacheDir(v check.View) string {
 	return typesDir
 }
 
-// below is a cache of its own in another.
+// below returns a separate cache inside another.
 func below(cache string, name ...string) string {
 	if cache == noCache {
 		return noCache
@@ -73,13 +72,13 @@ func below(cache string, name ...string) string {
 	return path.Join(append([]string{cache}, name...)...)
 }
 
-// unpackTypes puts what mypy knew into the box and reports whether it has that to start with.
+// unpackTypes unpacks what mypy knew into the box, and reports whether mypy can start from it.
 func unpackTypes(ctx context.Context, b check.Bench) bool {
 	if b.Known == nil {
 		return false
 	}
 	row := b.Known.Load(ctx)
-	// The engine would refuse what is too large for it.
+	// The engine would refuse more than this.
 	if row == nil || len(row) > guest.MaxStdin {
 		return false
 	}
@@ -92,7 +91,7 @@ func forgetTypes(ctx context.Context, b check.Bench) {
 	b.Command(ctx, guest.Command{Args: []string{b.Tools.Python, "-I", "-B", "-c", "import shutil; shutil.rmtree('" + typesDir + "')"}})
 }
 
-// packTypes returns what mypy knows now, nil when that is hardly more than it began with.
+// packTypes returns what mypy knows now, or nil if that is hardly more than it began with.
 func packTypes(ctx context.Context, b check.Bench) []byte {
 	if b.Known == nil {
 		return nil
@@ -106,21 +105,19 @@ func packTypes(ctx context.Context, b check.Bench) []byte {
 	return res.Files[typesPacked]
 }
 
-// plainOption matches the options of mypy that only say what is checked and how
-// it is told. Others run programs of the workspace (python_executable) or
-// weaken how mypy tells an old cache from a new one.
+// plainOption matches the options of mypy that only say what is checked and how it is reported. Others run programs of the
+// workspace (python_executable) or weaken how mypy tells an old cache from a new one.
 var plainOption = lazyregexp.New(`^(python_version|platform|files|modules|packages|module|overrides|exclude|mypy_path|` +
 	`namespace_packages|explicit_package_bases|follow_imports|follow_imports_for_stubs|follow_untyped_imports|` +
 	`ignore_missing_imports|ignore_errors|always_true|always_false|strict|strict_\w+|extra_checks|check_untyped_defs|` +
 	`(dis)?allow_\w+|warn_\w+|(no_)?implicit_\w+|local_partial_types|(en|dis)able_error_code|enable_incomplete_feature|` +
 	`show_\w+|hide_error_codes|pretty|color_output|error_summary)$`)
 
-// KeptTypes reports whether what mypy knows of the workspace may go from one box to the next: all of mypy's
-// options there are plain, or name plugins besides. mypy reads its configuration from a root, and from one of
-// these files.
+// KeptTypes reports whether what mypy knows of the workspace may go from one box to the next. It may if every option of mypy
+// there is plain or names plugins. mypy reads its configuration from a root, and from one of these files.
 //
-// Plugins are the base's in every box, and what mypy knows is theirs as well: with is then a digest of them and
-// of what configures them, "" without any.
+// Plugins come from the base in every box, and what mypy knows depends on them. So with is a digest of the plugins and of
+// the files that configure them, "" without any plugins.
 func KeptTypes(v check.View) (with string, ok bool) {
 	for _, name := range mypyFiles(v) {
 		if _, ok := v.Base.Lookup(name); !ok {
@@ -130,7 +127,7 @@ func KeptTypes(v check.View) (with string, ok bool) {
 		if path.Ext(name) == ".toml" {
 			plain = plainTOML
 		}
-		// What is no regular file is not plain either.
+		// Anything but a regular file is not plain either.
 		if text, err := v.Read(name); err != nil || !plain(text) {
 			return "", false
 		}
@@ -146,9 +143,8 @@ func KeptTypes(v check.View) (with string, ok bool) {
 	return hex.EncodeToString(h.Sum(nil)[:8]), true
 }
 
-// plainINI reads the sections of mypy line by line. It takes a line for more than
-// Python's own reader may, never for less: a value that looks like another option
-// costs time, an option that is overlooked could cost the truth.
+// plainINI reads the sections of mypy line by line. It may take a line for more than Python's own reader does, but never for
+// less: a value that looks like another option costs time, an overlooked option could cost the truth.
 func plainINI(text []byte) bool {
 	ours := false
 	for line := range strings.Lines(string(text)) {
@@ -159,10 +155,10 @@ func plainINI(text []byte) bool {
 			ours = strings.HasPrefix(option, "[mypy")
 		case !ours:
 		case option[0] == '[':
-			return false // a value or another section, as the indentation has it
+			return false // a value or another section, depending on the indentation
 		default:
 			i := strings.IndexAny(option, "=:")
-			// Plugins, where TypePlugins sees them.
+			// Plugins are allowed where TypePlugins sees them.
 			if i >= 0 && !strings.HasPrefix(strings.ReplaceAll(strings.TrimSpace(line), " ", ""), "plugins=") && !plainOption.MatchString(strings.ReplaceAll(strings.TrimSpace(option[:i]), "-", "_")) {
 				return false
 			}
@@ -171,7 +167,7 @@ func plainINI(text []byte) bool {
 	return true
 }
 
-// plainTOML reads the table of mypy and its overrides.
+// plainTOML reads mypy's table and its overrides.
 func plainTOML(text []byte) bool {
 	var file struct {
 		Tool struct {
@@ -203,7 +199,7 @@ func plainTOML(text []byte) bool {
 	return true
 }
 
-// pluginsSeen reports whether TypePlugins sees each plugin that a configuration names, however its text writes that.
+// pluginsSeen reports whether TypePlugins sees each plugin that a configuration names, however the text is written.
 func pluginsSeen(text []byte, named any) bool {
 	list, ok := named.([]any)
 	if !ok {

@@ -16,35 +16,32 @@ import (
 	"agent/verify/python/modules"
 )
 
-// The configuration of mypy and of pytest may name code of the workspace that
-// runs inside the tool: a plugin. Whoever writes the plugin says what the tool
-// finds, so it is taken from the base revision like the configuration itself.
+// The configuration of mypy and of pytest may name workspace code that runs inside the tool: a plugin. The author of a
+// plugin decides what the tool finds, so a plugin comes from the base revision, like the configuration itself.
 
 var (
-	// mypyPlugins is the list in either form of configuration, INI or TOML, up to
-	// the next key or section.
+	// mypyPlugins matches the list in either form of configuration, INI or TOML, up to the next key or section.
 	mypyPlugins = lazyregexp.New(`(?ms)^[ \t]*plugins\s*=(.*?)(?:^[\w-]+\s*=|^\[|\z)`)
-	// pytestOption is the option that loads a plugin early; pytestPlugins the
-	// variable of a conftest.py or a test module.
+	// pytestOption matches the option that loads a plugin early, pytestPlugins the variable of a conftest.py or a test
+	// module.
 	pytestOption  = lazyregexp.New(`(?:^|[\s"'=])-p[\s=,"']*([\w.]+:?)`)
 	pytestPlugins = lazyregexp.New(`(?s)\bpytest_plugins\s*=\s*([(\[][^)\]]*|[^\n]*)`)
-	// addopts begins the options of pytest, configKey what ends them: another key, or a section.
+	// addopts matches the start of pytest's options, configKey their end: another key or a section.
 	addopts     = lazyregexp.New(`^\s*["']?addopts["']?\s*=`)
 	configKey   = lazyregexp.New(`^(?:\[|[\w"'.-]+\s*=)`)
 	namesPytest = lazyregexp.New(`\b(?:pytest|py\.test)\b`)
-	// plugin is one name of such a list, a module or a file.
+	// plugin matches one name in such a list, a module or a file.
 	plugin = lazyregexp.New(`[\w./-]+`)
 )
 
-// mypyConfig and pytestConfig are where the tools read what loads plugins.
+// mypyConfig and pytestConfig name the files in which the tools find what loads plugins.
 var (
 	mypyConfig   = []string{"mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"}
 	pytestConfig = []string{"pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"}
 )
 
-// TypePlugins lists the files of base that run inside mypy, with what they
-// import from the workspace, and the files of cand that would take the place of
-// an import.
+// TypePlugins lists the files of base that run inside mypy, the workspace files that they import, and the files of cand that
+// would take the place of an import.
 func TypePlugins(base, cand check.View) []string {
 	names := map[string][]string{}
 	for _, p := range mypyFiles(base) {
@@ -53,7 +50,7 @@ func TypePlugins(base, cand check.View) []string {
 	return modules.Reached(base, names, cand)
 }
 
-// pluginNames lists the plugins of mypy that a configuration names, and other words beside them.
+// pluginNames lists the plugins of mypy that a configuration names, along with other words.
 func pluginNames(text string) (names []string) {
 	for _, m := range mypyPlugins.FindAllStringSubmatch(text, -1) {
 		names = append(names, plugin.FindAllString(m[1], -1)...)
@@ -61,11 +58,11 @@ func pluginNames(text string) (names []string) {
 	return names
 }
 
-// TestPlugins does the same for pytest.
+// TestPlugins is TypePlugins for pytest.
 func TestPlugins(base, cand check.View) []string {
 	names := map[string][]string{}
 	for _, root := range TestRoots(base) {
-		// Those that the project's own commands load; see testArguments.
+		// These are the plugins that the project's own commands load; see testArguments.
 		for _, word := range optionsOf(base, root, nil).asked {
 			if name, ok := strings.CutPrefix(word, "-p"); ok && !strings.HasPrefix(name, "no:") {
 				names[root] = append(names[root], name)
@@ -91,11 +88,12 @@ func TestPlugins(base, cand check.View) []string {
 	return hooked(base, names, cand)
 }
 
-// takesPart matches what a plugin of pytest says that has a part in how tests run.
+// takesPart matches what a pytest plugin contains if it has a part in how tests run.
 var takesPart = lazyregexp.New(`\b(?:pytest|pluggy|hookimpl|pytest_\w+)\b`)
 
-// hooked lists the plugins behind names, by the directory of who names them, and of what they reach that which has a part in how pytest runs
-// tests, each with what it imports itself. A package that is the product (`-p anyio`) has all of that behind it, and mostly none of it has.
+// hooked lists the plugins behind names, keyed by the directory of the file that names them. Of the files that these reach,
+// it lists those with a part in how pytest runs tests, and what each imports itself. From a package that is the product (`-p
+// anyio`), all of the product is reached, and usually none of it has such a part.
 func hooked(base check.View, names map[string][]string, cand check.View) []string {
 	parts := map[string]bool{}
 	add := func(dir, name string, counts func(file string) bool) {
@@ -122,8 +120,8 @@ func hooked(base check.View, names map[string][]string, cand check.View) []strin
 	return slices.DeleteFunc(reached, func(p string) bool { return !parts[p] })
 }
 
-// ofPytest is what a configuration says to pytest: its addopts and the commands that name it, each in a line. Other tools
-// have a -p of their own, as mypy for a package.
+// ofPytest returns what a configuration says to pytest: its addopts and the commands that name pytest, one a line. Other
+// tools have their own -p option, such as mypy's for a package.
 func ofPytest(text string) string {
 	var said strings.Builder
 	inOptions := false
@@ -151,7 +149,7 @@ func mypyFiles(v check.View) (files []string) {
 	return files
 }
 
-// keptDir is where in a box the tree of the base is, for the plugins of mypy.
+// keptDir is the directory of a box that holds the tree of the base, for mypy's plugins.
 const keptDir = "/tmp/agent-base"
 
 // plugged reports whether a configuration of mypy in a base names plugins.
@@ -159,7 +157,7 @@ func plugged(base check.View) bool {
 	return slices.ContainsFunc(mypyFiles(base), func(p string) bool { return mypyPlugins.MatchString(base.Text(p)) })
 }
 
-// KeepTree keeps the workspace of a box as it stands there, before cs is applied, and returns where.
+// KeepTree preserves the workspace of a box as it is before cs is applied, and returns the directory that holds it.
 func KeepTree(ctx context.Context, b check.Bench, cs workspace.Changeset) (tree string, err error) {
 	var paths []string
 	for _, c := range cs.Changes {
@@ -181,17 +179,17 @@ func KeepTree(ctx context.Context, b check.Bench, cs workspace.Changeset) (tree 
 	return keptDir, nil
 }
 
-// mypyArgs begins a command of mypy: with its plugins of the base where that is kept.
+// mypyArgs returns the start of a mypy command, which takes plugins from the base where that is kept.
 func mypyArgs(b check.Bench) []string {
 	if b.Kept == "" {
 		return []string{b.Tools.Mypy}
 	}
-	// With the same paths to modules as mypy has by itself.
+	// The module paths stay those that mypy has by itself.
 	return []string{b.Tools.Python, b.Tools.Plugins, "run", b.Kept, check.Work}
 }
 
-// stubless is the variant of a candidate without the stubs that it adds beside modules, which a
-// checker of types does not look at then.
+// stubless returns the variant of a candidate without the stubs that it adds next to modules. With such a stub, a type
+// checker does not look at the module.
 func stubless(base, cand check.View) []check.Variant {
 	module := func(stub string) string { return strings.TrimSuffix(stub, ".pyi") + ".py" }
 	adds := func(p string) bool {

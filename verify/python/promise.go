@@ -15,22 +15,22 @@ import (
 	"agent/verify/python/requires"
 )
 
-// A typePromise is how a project checks its types itself.
+// A typePromise describes how a project checks its own types.
 type typePromise struct {
-	// The project's own flags, and the files, packages and modules that it gives; without
-	// any the configuration says what is checked.
+	// flags and targets are the project's own flags, and the files, packages and modules that it passes. Without any
+	// targets, the configuration says what is checked.
 	flags, targets []string
-	// It looks at everything and into functions without annotations, so that there is
-	// nothing left to look for beside it.
+	// everything says that mypy checks all files, and functions without annotations too, so nothing else is left to look
+	// for.
 	everything bool
-	// It lets libraries be missing, so that mypy does not tell which of them are.
+	// blind says that missing libraries are allowed, so mypy does not tell which ones are missing.
 	blind bool
-	// Of hooks before commits: a file counts where one of them is for it; nil for all.
+	// hooks are pre-commit hooks: a file counts if one of them covers it; nil means all files.
 	hooks []command
 }
 
-// mypyPromise says how a root uses mypy; false where it does not: neither
-// configuration nor a command of its definitions names it.
+// mypyPromise returns how a root uses mypy. uses is false if neither configuration nor a command of its definitions names
+// mypy.
 func mypyPromise(v check.View, root string) (p typePromise, uses bool) {
 	base := check.OnBase(v.Base)
 	called := slices.DeleteFunc(slices.Clone(commandsOf(v, root)), func(c command) bool { return c.Tool != MypyName })
@@ -47,7 +47,7 @@ func mypyPromise(v check.View, root string) (p typePromise, uses bool) {
 		case len(targets) > 0:
 			p.targets = append(p.targets, targets...)
 		}
-		// What one command leaves out is not promised of what it checks.
+		// A flag that one command leaves out is not promised for the files that it checks.
 		if i > 0 {
 			flags = slices.DeleteFunc(flags, func(f string) bool { return !slices.Contains(p.flags, f) })
 		}
@@ -55,7 +55,7 @@ func mypyPromise(v check.View, root string) (p typePromise, uses bool) {
 	}
 	slices.Sort(p.targets)
 	all := slices.Compact(p.targets)
-	// One that several commands give, by itself and in a directory, would be two modules of one name.
+	// A target that several commands give, by itself and within a directory, would be two modules of one name.
 	p.targets = slices.DeleteFunc(slices.Clone(all), func(t string) bool {
 		return slices.ContainsFunc(all, func(above string) bool { return above != t && check.Below(t, above) })
 	})
@@ -73,7 +73,7 @@ func mypyPromise(v check.View, root string) (p typePromise, uses bool) {
 	return p, true
 }
 
-// covers reports whether the project's hooks look at a file.
+// covers reports whether the project's hooks check a file.
 func (p typePromise) covers(file string) bool {
 	return len(p.hooks) == 0 || slices.ContainsFunc(p.hooks, func(c command) bool {
 		return (c.Files == nil || c.Files.MatchString(file)) && (c.Exclude == nil || !c.Exclude.MatchString(file))
@@ -86,14 +86,13 @@ var (
 	promisedFlag = lazyregexp.New(`^--(?:strict(?:-[\w-]+)?|(?:no-)?check-untyped-defs|ignore-missing-imports|(?:dis)?allow-[\w-]+|(?:no-)?warn-[\w-]+|` +
 		`no-(?:implicit|strict)-[\w-]+|(?:no-)?implicit-(?:optional|reexport)|follow-imports=\w+|(?:dis|en)able-error-code=[\w-]+|` +
 		`python-version=[\d.]+|platform=\w+|exclude=.+|scripts-are-modules|local-partial-types|extra-checks)$`)
-	// mypyValued are the options of mypy with a value in the next word.
+	// mypyValued lists the options of mypy that take the next word as their value.
 	mypyValued = strings.Fields(`--follow-imports --disable-error-code --enable-error-code --python-version --platform --exclude --config-file
 		--cache-dir --python-executable --junit-xml --html-report --txt-report --xml-report --any-exprs-report --linecount-report
 		--cobertura-xml-report --shadow-file --custom-typeshed-dir --timeout`)
 )
 
-// mypyArguments tells apart the flags and the targets of one command. A target that
-// the base does not hold is left out.
+// mypyArguments separates the flags and the targets of one command. It leaves out a target that the base does not have.
 func mypyArguments(base check.View, root string, args []string) (flags, targets []string) {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
@@ -120,7 +119,7 @@ func mypyArguments(base check.View, root string, args []string) (flags, targets 
 	return flags, targets
 }
 
-// within is a path of the workspace as it is told from a root.
+// within returns a path of the workspace relative to a root.
 func within(root, p string) string {
 	if root == "." {
 		return p
@@ -129,15 +128,14 @@ func within(root, p string) string {
 }
 
 var (
-	// mypyFilesKey and mypyThorough match the settings of an INI file that say what is
-	// checked, and that functions without annotations are.
+	// mypyFilesKey and mypyThorough match the INI settings that say what is checked, and that functions without annotations
+	// are.
 	mypyFilesKey = lazyregexp.New(`(?m)^(?:files|packages|modules)\s*[=:]`)
 	mypyThorough = lazyregexp.New(`(?mi)^(?:strict|check_untyped_defs)\s*[=:]\s*(?:true|yes|on|1)\s*$`)
 	mypySection  = lazyregexp.New(`(?ms)^\[mypy\]\s*$(.*?)(?:^\[|\z)`)
 )
 
-// mypySettings reports whether the configuration says itself what is checked, and
-// whether it looks into functions without annotations.
+// mypySettings reports whether the configuration itself says what is checked, and whether functions without annotations are.
 func mypySettings(base check.View, root string) (files, thorough bool) {
 	for _, name := range mypyConfig {
 		p := path.Join(root, name)
@@ -168,8 +166,8 @@ func mypySettings(base check.View, root string) (files, thorough bool) {
 	return false, false
 }
 
-// AsksBase reports whether a check of Python was run by what a changeset alters: from where
-// pytest is run, and what the project promises of itself, is asked of the base.
+// AsksBase reports whether a changeset alters what decides how a check of Python runs. Where pytest runs, and what the
+// project promises about itself, is read from the base.
 func AsksBase(name string, cs workspace.Changeset) bool {
 	return slices.ContainsFunc(cs.Changes, func(c workspace.Change) bool {
 		return slices.ContainsFunc([]string{c.Path, check.OldPath(c)}, func(p string) bool {
@@ -179,20 +177,20 @@ func AsksBase(name string, cs workspace.Changeset) bool {
 	})
 }
 
-// saysPromise reports whether a file may say what the project promises of itself: who judged
-// by it as it was has not judged by what the patch makes of it.
+// saysPromise reports whether a file may say what the project promises about itself. A check under the old file has not
+// judged what the patch makes of that file.
 func saysPromise(p string) bool {
 	_, read := definition(p)
 	return read != nil || pinnedFiles.MatchString(p) || requires.In(p)
 }
 
-// asksForWarnings reports whether a command of a root makes a tool's warnings count: its
-// exit status is else that of a tool with nothing to say.
+// asksForWarnings reports whether a command of a root makes a tool's warnings count. Without that, the tool exits with
+// warnings as it does with nothing to report.
 func asksForWarnings(v check.View, root, tool, option string) bool {
 	return slices.ContainsFunc(commandsOf(v, root), func(c command) bool { return c.Tool == tool && slices.Contains(c.Args, option) })
 }
 
-// errorsAlone leaves out warnings where the project does not ask for them.
+// errorsAlone leaves out warnings unless the project asks for them, and clears the mark of the rest.
 func errorsAlone(found []check.Finding, warnings bool) []check.Finding {
 	if !warnings {
 		found = slices.DeleteFunc(found, func(f check.Finding) bool { return f.Unasked })

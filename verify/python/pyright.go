@@ -27,21 +27,19 @@ var Pyright = check.Check{
 // pyrightDocs is where pyright's documentation lists its rules, one anchor each.
 const pyrightDocs = "https://github.com/microsoft/pyright/blob/main/docs/configuration.md#"
 
-// noSource is pyright's remark that a library with stubs is not installed, which
-// says nothing about a patch.
+// noSource is the rule of pyright's remark that a library with stubs is not installed, which says nothing about a patch.
 const noSource = "reportMissingModuleSource"
 
 // runPyright runs pyright over the workspace and reads its findings.
 //
-// It runs over the whole workspace, for a changed signature breaks callers in
-// files that the patch does not touch.
+// It covers the whole workspace, since a changed signature breaks callers in files that the patch does not touch.
 func runPyright(ctx context.Context, b check.Bench) check.Outcome {
 	return typed(b, PyrightName, func(b check.Bench, _ []string, root string) check.Outcome { return runPyrightIn(ctx, b, root) })
 }
 
-// runPyrightIn runs it in one root. What this imports through the top pyright
-// finds only where its configuration says so: to be told otherwise it would have to
-// start Python on the workspace's files, and is no longer inert.
+// runPyrightIn runs pyright in one root. What the root imports through the top, pyright finds only where its configuration
+// says so. To learn it in another way, pyright would have to start Python on the workspace's files and would no longer be
+// inert.
 func runPyrightIn(ctx context.Context, b check.Bench, root string) check.Outcome {
 	res, out, done := b.Command(ctx, guest.Command{
 		Args: []string{b.Tools.OwnNode, b.Tools.Pyright, "--outputjson"}, Dir: path.Join(check.Work, root), MaxOutput: check.MaxToolOutput,
@@ -63,17 +61,17 @@ func runPyrightIn(ctx context.Context, b check.Bench, root string) check.Outcome
 
 // A pyrightReport is what pyright prints with --outputjson.
 //
-// The counts of its summary are there to check the list by.
+// The counts of its summary serve to check the list.
 type pyrightReport struct {
 	Diagnostics []struct {
 		File string `json:"file"`
-		// "error", "warning" or "information".
+		// Severity is "error", "warning" or "information".
 		Severity string `json:"severity"`
 		Message  string `json:"message"`
-		// "" for a syntax error.
+		// Rule is "" for a syntax error.
 		Rule  string `json:"rule"`
 		Range struct {
-			// Both from 0.
+			// Line and Character both count from 0.
 			Start struct {
 				Line      int `json:"line"`
 				Character int `json:"character"`
@@ -87,10 +85,9 @@ type pyrightReport struct {
 	} `json:"summary"`
 }
 
-// parsePyright reads pyright's findings: its errors and its warnings, which are marked as
-// what nobody has asked for yet. Status 0 must
-// come with no error and status 1 with some, and the counts must be those of the
-// list. With status 3 the workspace's own configuration cannot be read.
+// parsePyright reads pyright's findings: its errors, and its warnings, which it marks as unasked. Status 0 must come with no
+// error and status 1 with errors, and the counts must match the list. With status 3 pyright cannot read the workspace's own
+// configuration.
 func parsePyright(res guest.Result) (found []check.Finding, blocked string, err error) {
 	text := check.Clean(check.Bytes(res.Stderr))
 	if res.Stdout.Dropped > 0 {

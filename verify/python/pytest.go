@@ -23,12 +23,11 @@ var Pytest = check.Check{
 	Prove:   proveTests,
 }
 
-// record is where the recorder of run_tests.py writes in the box. The guest
-// collects it when the session is over; the text on the terminal is for people.
+// record is the file in the box to which the recorder of run_tests.py writes. The guest collects it when the session is
+// over; the text on the terminal is for people.
 const record = "/tmp/agent-tests.jsonl"
 
-// recordOf is where it writes what happens in one of the roots: each has its own,
-// so that none counts for another one.
+// recordOf returns the record of one of the roots. Each root has its own, so that no record counts for another root.
 func recordOf(roots []string, root string) string {
 	if root == "." {
 		return record
@@ -41,7 +40,7 @@ func IsTest(p string) bool {
 	return path.Ext(p) == ".py" && lang.IsTest(p)
 }
 
-// testsApply gives the reason why there are no tests to run, or "".
+// testsApply returns the reason why there are no tests to run, or "".
 func testsApply(v check.View) string {
 	if slices.ContainsFunc(v.Paths(), IsTest) || len(unittests(v)) > 0 || hasNamedTests(v) || v.Python() && slices.ContainsFunc(optionsOf(v, ".", nil).asked, doctests) {
 		return ""
@@ -49,13 +48,11 @@ func testsApply(v check.View) string {
 	return "the workspace has no test files (test_*.py, *_test.py)"
 }
 
-// testsCommand runs every test to its end: a first failure or a module that
-// cannot be imported does not hide the rest, whatever the workspace's options
-// say. Plugins are not loaded by pytest itself but by run_tests.py, which leaves out those
-// that would take the record apart.
+// testsCommand runs every test to its end: neither a first failure nor a module that cannot be imported hides the rest,
+// whatever the workspace's options say. Not pytest itself but run_tests.py loads plugins, and leaves out those that would
+// break the record.
 //
-// It is run from one of the roots, on what is not in a root inside it, and not where a
-// link leads back.
+// pytest runs from one of the roots, over the files that are not in a root inside it, and not where a link leads back.
 func testsCommand(b check.Bench, roots []string, root string, o testOptions, to string) guest.Command {
 	env := map[string]string{"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 	if named := ownedBy(roots, root, unittests(b.View)); len(named) > 0 {
@@ -67,13 +64,13 @@ func testsCommand(b check.Bench, roots []string, root string, o testOptions, to 
 	}
 	args = slices.Concat(args, o.forced, o.asked)
 	if root != "." || len(b.Asked()) > 0 || len(o.paths) > 0 {
-		// pytest would else count IDs from the directory that the tests have in
-		// common, or from that of a configuration above.
+		// pytest would otherwise make IDs relative to the directory that the tests have in common, or to that of a
+		// configuration above.
 		args = append(args, "--rootdir="+path.Join(check.Work, root))
 	}
 	if root != "." {
 		env[envTestPaths] = strings.Join(importPaths(b.View, root), "\n")
-		// Without a configuration of its own a root goes by what lies above it.
+		// A root without its own configuration follows the one above it.
 		if _, own := pytestConfigured(b.View, root); !own {
 			args = append(args, "--confcutdir="+check.Work)
 		}
@@ -86,14 +83,14 @@ func testsCommand(b check.Bench, roots []string, root string, o testOptions, to 
 	}
 	for _, id := range ownedBy(roots, root, b.Asked()) {
 		if root != "." {
-			id = "./" + strings.TrimPrefix(id, root+"/") // which is no option
+			id = "./" + strings.TrimPrefix(id, root+"/") // so that it is not taken for an option
 		}
 		args = append(args, id)
 	}
 	return guest.Command{Args: args, Dir: check.Work, Env: env, Collect: []string{to}}
 }
 
-// ownedBy lists the files, or the tests by their IDs, that are of one root.
+// ownedBy lists the files, or the tests by their IDs, that belong to one root.
 func ownedBy(roots []string, root string, names []string) (own []string) {
 	for _, name := range names {
 		if file, _, _ := strings.Cut(name, "::"); check.Nearest(check.Rooted(roots), file) == root {
@@ -103,7 +100,7 @@ func ownedBy(roots []string, root string, names []string) (own []string) {
 	return own
 }
 
-// runTests runs the tests of every root, or of those that are asked for.
+// runTests runs the tests of every root, or of the roots that own the requested tests.
 func runTests(ctx context.Context, b check.Bench) check.Outcome {
 	roots := TestRoots(b.View)
 	run := slices.DeleteFunc(slices.Clone(roots), func(root string) bool {
@@ -118,17 +115,16 @@ func runTests(ctx context.Context, b check.Bench) check.Outcome {
 	return out
 }
 
-// mostAttempts bounds how often pytest is started in one root: once more without the
-// options that it refused, and once more without those of the project's commands.
+// mostAttempts bounds how often pytest starts in one root: again without the options that it refused, and again without
+// those of the project's commands.
 const mostAttempts = 4
 
-// runPytest runs pytest in one root, with the options that it accepts. What was left out
-// for that is told.
+// runPytest runs pytest in one root, with the options that it accepts. The detail of the outcome says what was left out.
 func runPytest(ctx context.Context, b check.Bench, tracer *Tracer, roots []string, root string) check.Outcome {
 	var unknown []string
 	spent, said := check.Outcome{}, ""
 	if made := versionFiles(b.View, root); !made.Empty() {
-		// The box is the tests' own, and nothing but results leaves it.
+		// The box belongs to the tests, and nothing but results leaves it.
 		if err := b.Box.Apply(ctx, made); err != nil {
 			return check.Infraf("write the version that building would write: %v", err)
 		}
@@ -148,7 +144,7 @@ func runPytest(ctx context.Context, b check.Bench, tracer *Tracer, roots []strin
 		out, res := pytestOnce(ctx, b, tracer, testsCommand(b, roots, root, o, to), to, set)
 		out.Seconds, out.Peak = out.Seconds+spent.Seconds, max(out.Peak, spent.Peak)
 		refused := slices.DeleteFunc(refusedOptions(res), func(name string) bool {
-			// An option that the patch brings is its own affair.
+			// An option that the patch brings is the patch's own affair.
 			return slices.Contains(unknown, name) || !hadOption(b.View, root, name) && !slices.Contains(o.asked, strings.ReplaceAll(name, " ", ""))
 		})
 		switch {
@@ -161,7 +157,7 @@ func runPytest(ctx context.Context, b check.Bench, tracer *Tracer, roots []strin
 			said = "; without " + strings.Join(o.asked, " ") + " of the project's commands, with which pytest does not start"
 			continue
 		case !set.Empty():
-			// A suite may end for a test that is not one of its own, or for one that fails.
+			// A suite may end because of a test that is not one of its own, or because of one that fails.
 			plain, _ := pytestOnce(ctx, b, tracer, testsCommand(b, roots, root, o, to+".plain"), to+".plain", nil)
 			plain.Seconds, plain.Peak, plain.Witnesses = plain.Seconds+out.Seconds, max(plain.Peak, out.Peak), set.Lost()
 			out = plain
@@ -174,16 +170,15 @@ func runPytest(ctx context.Context, b check.Bench, tracer *Tracer, roots []strin
 	}
 }
 
-// pytestOnce runs pytest and reads the recorder's file. A session that
-// pytest itself did not finish is Blocked, with what was recorded until then.
+// pytestOnce runs pytest and reads the recorder's file. A session that pytest itself did not finish is Blocked, with the
+// results recorded until then.
 func pytestOnce(ctx context.Context, b check.Bench, tracer *Tracer, cmd guest.Command, to string, set *witness.Set) (out check.Outcome, res guest.Result) {
 	done := false
 	if err := set.During(ctx, b.Box, func() { res, out, done = tracer.Command(ctx, b, cmd) }); err != nil {
 		return check.Infraf("%v", err), res
 	}
-	// What is trouble for a tool may be a test's doing here: a test can end the
-	// process that it runs in by a signal or with any status. Only the box's own
-	// death and a runner that did not start stay what they are.
+	// What means trouble for a tool may be the doing of a test here: a test can end its process by a signal or with any
+	// status. Only the death of the box itself and a runner that did not start keep their verdicts.
 	own := res.Signal != "" || res.Exit > 125 && !strings.HasPrefix(string(res.Stderr.Head), "pytest: ")
 	if out.Verdict == check.Infra && own && !res.Killed {
 		out.Verdict, done = "", true
@@ -212,14 +207,14 @@ func pytestOnce(ctx context.Context, b check.Bench, tracer *Tracer, cmd guest.Co
 	return out, res
 }
 
-// mostWitnessed is how many files of one root have witnesses: one process runs all of them.
+// mostWitnessed bounds how many files of one root get witnesses: one process runs all of them.
 const mostWitnessed = 4
 
-// judgesItself matches what makes a session's end depend on more than its tests, which it may look
-// at only when none of them fails.
+// judgesItself matches what makes the end of a session depend on more than its tests. A session may look at that only when
+// no test fails.
 var judgesItself = lazyregexp.New(`exitstatus|testsfailed|sessionfinish`)
 
-// witnesses draws those of a root, in files that pytest collects there.
+// witnesses draws the witnesses of a root, in files that pytest collects there.
 func witnesses(b check.Bench, roots []string, root string) *witness.Set {
 	if !b.Witnessed() {
 		return nil
@@ -237,18 +232,17 @@ func witnesses(b check.Bench, roots []string, root string) *witness.Set {
 		return path.Base(p) == "conftest.py" && judgesItself.MatchString(base.Text(p))
 	})
 	picked := d.Some(files, touched, mostWitnessed)
-	d.Shuffle(len(picked), func(i, j int) { picked[i], picked[j] = picked[j], picked[i] }) // nobody knows which has the further forms
+	d.Shuffle(len(picked), func(i, j int) { picked[i], picked[j] = picked[j], picked[i] }) // hides which file has the further forms
 	for _, p := range picked {
 		set.Python(d, b.View, p, quiet)
 	}
 	return set
 }
 
-// trouble says why the session's record cannot be taken for its result, "" when it can.
+// trouble says why the session's record cannot be taken for its result, or "" if it can.
 func trouble(s check.TestRun, res guest.Result) string {
 	failing := slices.ContainsFunc(s.Results, check.TestResult.Bad)
-	// The order of the cases is that of trust: what the guest saw of the process
-	// comes before what the record claims.
+	// The cases are in the order of trust: what the guest saw of the process comes before what the record claims.
 	first := complaint(check.Clean(check.Bytes(res.Stderr)))
 	switch {
 	case res.Signal != "":
@@ -269,8 +263,7 @@ func trouble(s check.TestRun, res guest.Result) string {
 	return ""
 }
 
-// complaint is the line of pytest's standard error that says what is wrong;
-// with wrong options that is not the first.
+// complaint returns the line of pytest's standard error that says what is wrong; with wrong options that is not the first.
 func complaint(text string) string {
 	for line := range strings.Lines(text) {
 		if _, what, ok := strings.Cut(line, ": error: "); ok {
@@ -280,8 +273,8 @@ func complaint(text string) string {
 	return check.Shorten(check.FirstLine(text))
 }
 
-// proveTests wants one test passed and one failed, which a runner that only looks
-// at the exit status cannot tell, and the lines told that were executed.
+// proveTests requires one test to pass and one to fail, which a runner that only looks at the exit status cannot tell apart,
+// and the executed lines to be reported.
 func proveTests(ctx context.Context, b check.Bench) error {
 	b.Lines = check.Lines{"test_planted.py": {2, 3, 6, 10}}
 	out := runTests(ctx, b)

@@ -10,9 +10,8 @@ import (
 	"agent/verify/check"
 )
 
-// ProjectMarks are the files that make a directory below the top a project with
-// tests of its own, and what must stand in those that many tools share: one that
-// says only how ruff or flake8 works makes none.
+// ProjectMarks maps the files that make a directory below the top a project with tests of its own to what must be in them.
+// Files that many tools share must say more: one that only configures ruff or flake8 makes no project.
 var ProjectMarks = map[string]*lazyregexp.Regexp{
 	"setup.py":       lazyregexp.New(``),
 	"pytest.ini":     pytestMarks["pytest.ini"],
@@ -22,7 +21,7 @@ var ProjectMarks = map[string]*lazyregexp.Regexp{
 	"pyproject.toml": lazyregexp.New(`(?m)^\s*\[\s*(?:project|build-system|tool\s*\.\s*(?:poetry|pytest))\b`),
 }
 
-// pytestMarks do the same for what configures pytest.
+// pytestMarks does the same for the files that configure pytest.
 var pytestMarks = map[string]*lazyregexp.Regexp{
 	"pytest.ini":     lazyregexp.New(``),
 	".pytest.ini":    lazyregexp.New(``),
@@ -34,10 +33,10 @@ var pytestMarks = map[string]*lazyregexp.Regexp{
 // testPaths matches the option that says where pytest begins.
 var testPaths = lazyregexp.New(`(?m)^\s*["']?testpaths["']?\s*=`)
 
-// pytestConfigured returns the text of what configures pytest in a directory.
+// pytestConfigured returns the text of the file that configures pytest in a directory.
 func pytestConfigured(v check.View, dir string) (text string, ok bool) {
 	for _, name := range pytestConfig {
-		// In pytest's own order: the first counts alone.
+		// This is pytest's own order: only the first file counts.
 		if p := path.Join(dir, name); v.Has(p) && pytestMarks[name].MatchString(v.Text(p)) {
 			return v.Text(p), true
 		}
@@ -45,8 +44,8 @@ func pytestConfigured(v check.View, dir string) (text string, ok bool) {
 	return "", false
 }
 
-// testedFromAbove reports whether a directory says nothing to pytest, and the
-// configuration above that pytest goes by says itself where all tests are.
+// testedFromAbove reports whether a directory says nothing to pytest, and the configuration above that pytest then uses
+// itself says where all tests are.
 func testedFromAbove(v check.View, dir string) bool {
 	for at := dir; ; at = path.Dir(at) {
 		if text, ok := pytestConfigured(v, at); ok {
@@ -69,9 +68,8 @@ func testProjects(v check.View) (dirs []string) {
 	return dirs
 }
 
-// importPaths lists the directories that a root imports from, the nearest first:
-// itself, the projects that it lies in, the top, those that any of them
-// depends on by their place, and src in each.
+// importPaths lists the directories that a root imports from, nearest first: the root itself, the projects that it lies in,
+// the top, the projects that any of them depends on by path, and src in each.
 func importPaths(v check.View, root string) (dirs []string) {
 	var projects []string
 	for dir := root; ; dir = path.Dir(dir) {
@@ -98,15 +96,15 @@ func importPaths(v check.View, root string) (dirs []string) {
 	return dirs
 }
 
-// isProject reports whether a directory has what makes it a project.
+// isProject reports whether a directory has a file that makes it a project.
 func isProject(v check.View, dir string) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Keys(ProjectMarks)), func(name string) bool {
 		return v.Has(path.Join(dir, name)) && ProjectMarks[name].MatchString(v.Text(path.Join(dir, name)))
 	})
 }
 
-// What a project depends on by its place: a path in pyproject.toml, as uv, poetry and
-// pdm have it, or a line of requirements. Of uv's workspace it is named alone.
+// These match dependencies on other projects of the workspace: a path in pyproject.toml, in the forms of uv, poetry and pdm,
+// or a line of requirements. In a workspace of uv, a dependency is given by its name alone.
 var (
 	placedDependency = lazyregexp.New(`\bpath\s*=\s*["'](\.[^"']*)["']|["'][\w.-]+\s*@\s*file:(?://\$\{PROJECT_ROOT\})?/*(\.[^"']*)["']`)
 	placedLine       = lazyregexp.New(`(?m)^\s*(?:-e\s+|--editable[= ]\s*)?(?:file:)?(\.{1,2}(?:/[^\s#;\[]*)?)\s*(?:\[[^\]]*\])?\s*(?:[#;].*)?$`)
@@ -114,7 +112,7 @@ var (
 	projectName      = lazyregexp.New(`(?m)^name\s*=\s*["']([\w.-]+)["']`)
 )
 
-// projectsBeside lists the projects of the workspace that one depends on.
+// projectsBeside lists the projects of the workspace that the project in dir depends on.
 func projectsBeside(v check.View, dir string) (found []string) {
 	add := func(place string) {
 		if place = path.Join(dir, place); isProject(v, place) {
@@ -143,15 +141,13 @@ func projectsBeside(v check.View, dir string) (found []string) {
 	return found
 }
 
-// sameProject compares names of projects as Python's indexes do.
+// sameProject compares project names as Python's package indexes do.
 func sameProject(a, b string) bool { return deps.PythonName(a) == deps.PythonName(b) }
 
-// TestRoots lists the directories from which pytest is run, sorted: the
-// top, and each project below that has tests.
+// TestRoots lists the directories from which pytest runs, sorted: the top, and each project below it that has tests.
 //
-// Those of the base count with those of the patch. So a patch that takes a
-// project's configuration away leaves its tests where they were run before, and
-// one that brings a project has its tests run.
+// Projects of the base count as well as those of the patch. So a patch that removes a project's configuration leaves its
+// tests where they ran before, and a patch that adds a project has its tests run.
 func TestRoots(v check.View) []string {
 	projects := map[string]string{}
 	for _, side := range []check.View{check.OnBase(v.Base), v} {
@@ -165,7 +161,7 @@ func TestRoots(v check.View) []string {
 	}
 	tests := unittests(v)
 	for _, p := range v.Paths() {
-		// Whoever configures pytest may have other names for tests.
+		// A root that configures pytest may name its tests differently.
 		if root := check.Nearest(projects, p); !used[root] {
 			used[root] = own[root] || IsTest(p) || slices.Contains(tests, p)
 		}

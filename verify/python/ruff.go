@@ -17,10 +17,10 @@ import (
 	"agent/verify/policy/checker"
 )
 
-// lintRules are ruff's long-standing default: errors of syntax and of names, and how comparisons and statements are written.
-// unlintRules are those of them that are opinions on style: an import that is not at the top, two statements on a line,
-// a lambda with a name, a name of one letter, all names of a module. Both apply where the workspace runs ruff and configures nothing
-// itself; where nothing of it names ruff, faults alone do: "== None" may be what a library asks for, and flake8 has rules of its own.
+// lintRules are ruff's long-standing defaults: errors of syntax and of names, and how comparisons and statements are written.
+// unlintRules are those among them that are opinions on style: an import that is not at the top, two statements on a line, a
+// named lambda, a name of one letter, all names of a module. Both apply where the workspace runs ruff but does not configure it.
+// Where nothing names ruff, only faults count: "== None" may be what a library asks for, and flake8 has rules of its own.
 const (
 	lintRules   = "E4,E7,E9,F"
 	faultRules  = "E9,F"
@@ -38,19 +38,19 @@ var Ruff = check.Check{
 	Prove: check.Proves(RunRuff, map[string]string{"undefined.py": "F821"}),
 }
 
-// ruffFiles configure it, and so do those that they extend.
+// ruffFiles configure ruff, and so do the files that they extend.
 var ruffFiles = []string{"ruff.toml", ".ruff.toml", "pyproject.toml"}
 
-// applies gives the reason why a tool of Python has nothing to do, or "".
+// applies returns the reason why a tool for Python has nothing to do, or "".
 func applies(v check.View) string {
 	return map[bool]string{false: "the workspace has no Python file"}[v.Python()]
 }
 
-// lintCommand is ruff over the whole workspace. Files that .gitignore or .ignore names are checked too: the snapshot has none
-// but those that git tracks, and a patch could otherwise hide a file.
+// lintCommand runs ruff over the whole workspace. It also checks files that .gitignore or .ignore names: the snapshot holds
+// only files that git tracks, and a patch could otherwise hide a file.
 func lintCommand(b check.Bench) guest.Command {
 	args := []string{b.Tools.Ruff, "check", "--no-cache", "--no-respect-gitignore", "--output-format", "json-lines"}
-	// Asked of the base, like everything about configuration.
+	// The base decides, as it does about all configuration.
 	base := check.OnBase(b.View.Base)
 	if !ruffConfigured(base) {
 		rules := faultRules
@@ -59,7 +59,7 @@ func lintCommand(b check.Bench) guest.Command {
 		}
 		args = append(args, "--select", rules, "--ignore", unlintRules)
 	} else if !slices.ContainsFunc(slices.Collect(maps.Values(ruffChoices(base))), func(c ruffChoice) bool { return c.selects }) {
-		// Whoever selects nothing has the classic default, which this version may have left.
+		// A configuration that selects nothing has the classic default, which this version may have left.
 		args = append(args, "--extend-select", lintRules)
 	}
 	return guest.Command{Args: append(args, "."), Dir: check.Work, MaxOutput: check.MaxToolOutput}
@@ -72,7 +72,7 @@ func ruffConfigured(v check.View) bool {
 		case "ruff.toml", ".ruff.toml":
 			return true
 		case "pyproject.toml":
-			// Most of them belong to other tools. A file that cannot be read counts as none: ruff, which reads it in the box, decides.
+			// Most of them belong to other tools. A file that cannot be read does not count: ruff, which reads it in the box, decides.
 			if data, err := v.Read(p); err == nil && bytes.Contains(data, []byte("[tool.ruff")) {
 				return true
 			}
@@ -81,7 +81,7 @@ func ruffConfigured(v check.View) bool {
 	return false
 }
 
-// RunRuff runs ruff and reads its findings. The whole workspace, not only the touched files: removing a name breaks the files that import it.
+// RunRuff runs ruff over the whole workspace and reads its findings. Removing a name breaks untouched files that import it.
 func RunRuff(ctx context.Context, b check.Bench) check.Outcome {
 	res, out, done := b.Command(ctx, lintCommand(b))
 	if !done {
@@ -89,7 +89,7 @@ func RunRuff(ctx context.Context, b check.Bench) check.Outcome {
 	}
 	out.Output = check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxTail)
 	out.Detail = "ruff check over the workspace"
-	// The workspace's doing, not the image's: Blocked compares it with before.
+	// The workspace causes this, not the image: Blocked compares it with before.
 	if reason, ok := ruffRefuses(res); ok {
 		out.Blocked = reason
 		return out
@@ -111,8 +111,8 @@ func RunRuff(ctx context.Context, b check.Bench) check.Outcome {
 	return out
 }
 
-// judgeRuff is compare.JudgeFindings. A patch that changes how ruff is configured is judged by what was there before: a suppression
-// that is of no use then may be for a rule of the new one.
+// judgeRuff is compare.JudgeFindings, but for a patch that changes how ruff is configured. The old configuration judges such
+// a patch, and a suppression that is of no use under it may be for a rule of the new one.
 func judgeRuff(base, cand check.Outcome, d check.Diff) check.Gate {
 	if slices.ContainsFunc(slices.Collect(maps.Keys(d.Touched)), func(p string) bool { return slices.Contains(ruffFiles, path.Base(p)) }) {
 		cand.Findings = slices.DeleteFunc(slices.Clone(cand.Findings), func(f check.Finding) bool {
@@ -122,7 +122,7 @@ func judgeRuff(base, cand check.Outcome, d check.Diff) check.Gate {
 	return compare.JudgeFindings(base, cand, d)
 }
 
-// withoutData leaves out that data of tests do not parse, and all else about them where the project does not say what ruff looks at.
+// withoutData drops parse errors in test data, and every other finding there if the project does not say what ruff looks at.
 func withoutData(v check.View, found []check.Finding) []check.Finding {
 	known, anything := map[string]bool{}, !ruffConfigured(check.OnBase(v.Base))
 	return slices.DeleteFunc(found, func(f check.Finding) bool {
@@ -134,10 +134,10 @@ func withoutData(v check.View, found []check.Finding) []check.Finding {
 	})
 }
 
-// ruffConfig matches a cause that ruff names a configuration file in.
+// ruffConfig matches a cause in which ruff names a configuration file.
 var ruffConfig = lazyregexp.New(`\.?ruff\.toml|pyproject\.toml`)
 
-// ruffRefuses reports that ruff did not start because of a configuration file in the workspace, with its reason.
+// ruffRefuses reports whether ruff did not start because of a configuration file in the workspace, and ruff's reason.
 func ruffRefuses(res guest.Result) (reason string, ok bool) {
 	text := check.Clean(check.Bytes(res.Stderr))
 	if res.Exit != 2 || !strings.HasPrefix(text, "ruff failed\n") {
@@ -154,28 +154,28 @@ func ruffRefuses(res guest.Result) (reason string, ok bool) {
 	return "ruff does not accept the workspace's configuration: " + reason, ruffConfig.MatchString(reason)
 }
 
-// A ruffLine is one finding as ruff prints it with --output-format json-lines, the fields that are used here.
+// A ruffLine is one finding as ruff prints it with --output-format json-lines, limited to the fields used here.
 type ruffLine struct {
-	// "F821", or "invalid-syntax" for what does not parse.
+	// Code is such as "F821", or "invalid-syntax" for text that does not parse.
 	Code string `json:"code"`
-	// Absolute.
+	// Filename is absolute.
 	Filename string `json:"filename"`
 	Message  string `json:"message"`
-	// Where it begins; both from 1.
+	// Location is where the finding begins; both numbers count from 1.
 	Location struct {
 		Row    int `json:"row"`
 		Column int `json:"column"`
 	} `json:"location"`
-	// How it would repair the finding; null when it cannot.
+	// Fix is how ruff would repair the finding; null when it cannot.
 	Fix *struct {
-		// "safe" keeps what the program does, "unsafe" and "display" may not.
+		// "safe" keeps what the program does; "unsafe" and "display" may not.
 		Applicability string `json:"applicability"`
 	} `json:"fix"`
-	// The page of the rule; null for an error of syntax.
+	// URL is the page of the rule; null for a syntax error.
 	URL string `json:"url"`
 }
 
-// parseRuff reads ruff's findings. Status 0 must come with none and status 1 with some: anything else is no answer.
+// parseRuff reads ruff's findings. Status 0 must come with none and status 1 with some: anything else is not an answer.
 func parseRuff(res guest.Result) ([]check.Finding, error) {
 	if res.Stdout.Dropped > 0 {
 		return nil, fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)

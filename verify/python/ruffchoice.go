@@ -14,22 +14,21 @@ import (
 	"agent/verify/check"
 )
 
-// Which rules ruff applies where a configuration selects none changes from version to
-// version, and so does what a selected group of rules holds. A project has chosen what
-// it selects itself, in the version that it pins.
+// From version to version, ruff changes which rules it applies when a configuration selects none, and which rules a selected
+// group holds. A project has chosen what it selects itself, in the version that it pins.
 
-// A ruffChoice is what one configuration file chooses.
+// A ruffChoice is what one configuration file selects.
 type ruffChoice struct {
-	// It says itself which rules there are.
+	// selects says that the file itself selects the rules.
 	selects bool
-	// The rules that it adds to the default, and those that it takes away, as codes or the beginnings of codes.
+	// added and ignored are the rules added to the default and those taken away, as codes or as prefixes of codes.
 	added, ignored []string
-	// Another file that it builds upon, "" for none.
+	// extends is another file that this one builds upon, "" for none.
 	extends string
 }
 
-// ruffTable are the keys of a configuration of ruff that select rules. Older ones stand
-// at the top, those of today below lint.
+// ruffTable holds the keys of a ruff configuration that select rules. Older configurations have them at the top, current
+// ones below lint.
 type ruffTable struct {
 	Select       []string `toml:"select"`
 	ExtendSelect []string `toml:"extend-select"`
@@ -37,7 +36,7 @@ type ruffTable struct {
 	ExtendIgnore []string `toml:"extend-ignore"`
 }
 
-// readRuff reads one file; false where it says nothing of ruff.
+// readRuff reads one file; ok is false if the file says nothing about ruff.
 func readRuff(text, name string) (c ruffChoice, ok bool) {
 	type table struct {
 		ruffTable
@@ -67,10 +66,10 @@ func readRuff(text, name string) (c ruffChoice, ok bool) {
 	return c, true
 }
 
-// ruffNames are the files that configure ruff, in its order within a directory.
+// ruffNames are the files that configure ruff, in ruff's order of preference within a directory.
 var ruffNames = []string{".ruff.toml", "ruff.toml", "pyproject.toml"}
 
-// ruffChoices maps the directories that configure ruff at the base to what they choose.
+// ruffChoices maps the directories that configure ruff at the base to their choices.
 func ruffChoices(base check.View) map[string]ruffChoice {
 	return check.Recall(base, "choices of ruff", func() map[string]ruffChoice {
 		all := map[string]ruffChoice{}
@@ -87,7 +86,7 @@ func ruffChoices(base check.View) map[string]ruffChoice {
 	})
 }
 
-// extended adds to a choice what the files choose that it builds upon.
+// extended adds to a choice the choices of the files that it builds upon.
 func extended(base check.View, dir string, c ruffChoice) ruffChoice {
 	for range check.MostFollowed {
 		if c.extends == "" {
@@ -101,13 +100,13 @@ func extended(base check.View, dir string, c ruffChoice) ruffChoice {
 	return c
 }
 
-// ruleIn reports whether a rule is one of some, which are codes, beginnings of codes or ALL.
+// ruleIn reports whether a rule is among some, which are codes, prefixes of codes or ALL.
 func ruleIn(rule string, some []string) bool {
 	return slices.ContainsFunc(some, func(s string) bool { return s == "ALL" || s != "" && strings.HasPrefix(rule, s) })
 }
 
-// chosen reports whether the project asks for a rule, at the place of a file, as it
-// would be without the defaults of this very version. What does not parse counts always.
+// chosen reports whether the project asks for a rule at the place of a file, apart from the defaults of this very version of
+// ruff. A finding about text that does not parse always counts.
 func (c ruffChoice) chosen(rule string) bool {
 	if c.selects || !ruleCode.MatchString(rule) || ruleIn(rule, c.added) {
 		return true
@@ -117,8 +116,7 @@ func (c ruffChoice) chosen(rule string) bool {
 
 var (
 	ruleCode = lazyregexp.New(`^[A-Z]+\d+$`)
-	// pinnedRuff matches the version that a project has of ruff, in its requirements and in
-	// the hooks before commits.
+	// pinnedRuff matches the version of ruff that a project pins, in its requirements and in its pre-commit hooks.
 	pinnedRuff = []*lazyregexp.Regexp{
 		lazyregexp.New(`ruff-pre-commit["']?\s*\n(?:\s*#.*\n)*\s*rev:\s*["']?v?(\d+\.\d+\.\d+)`),
 		lazyregexp.New(`(?m)^\s*(?:- )?["']?ruff(?:\s*==\s*|\s*~=\s*)v?(\d+\.\d+\.\d+)`),
@@ -127,11 +125,11 @@ var (
 	pinnedFiles = lazyregexp.New(`^(?:\.pre-commit-config\.yaml|pyproject\.toml|tox\.ini|uv\.lock|poetry\.lock|[\w/-]*requirements[\w/-]*\.(?:txt|in))$`)
 )
 
-// newDefaults is the version of ruff whose default rules are those of this one: who pins it or a
-// later one has them.
+// newDefaults is the version of ruff that introduced the default rules of this one. A project that pins it or a later
+// version has these rules.
 var newDefaults = []int{0, 16, 0}
 
-// pinned is the version of ruff that the base pins, nil for none.
+// pinned returns the version of ruff that the base pins, or nil for none.
 func pinned(base check.View) []int {
 	for _, re := range pinnedRuff {
 		for _, p := range base.Paths() {
@@ -145,7 +143,7 @@ func pinned(base check.View) []int {
 	return nil
 }
 
-// version reads the numbers of a version.
+// version parses the numbers of a version.
 func version(text string) (numbers []int) {
 	for _, part := range strings.Split(strings.TrimPrefix(text, "v"), ".") {
 		n, err := strconv.Atoi(part)
@@ -157,12 +155,12 @@ func version(text string) (numbers []int) {
 	return numbers
 }
 
-// rulesCommand lists all rules of this ruff, with the version since when each is one.
+// rulesCommand lists all rules of this ruff, each with the version that introduced it.
 func rulesCommand(b check.Bench) guest.Command {
 	return guest.Command{Args: []string{b.Tools.Ruff, "rule", "--all", "--output-format", "json"}, Dir: "/", MaxOutput: check.MaxToolOutput}
 }
 
-// since reads from that list the first version with each rule.
+// since reads from that list the first version that has each rule.
 func since(res guest.Result) map[string][]int {
 	var rules []struct {
 		Code   string                       `json:"code"`
@@ -182,8 +180,7 @@ func since(res guest.Result) map[string][]int {
 	return first
 }
 
-// projectsOwn leaves of ruff's findings those that the project's configuration asks for,
-// in the version that it pins.
+// projectsOwn keeps those of ruff's findings that the project's configuration asks for, in the version that it pins.
 func projectsOwn(base check.View, found []check.Finding, first map[string][]int) []check.Finding {
 	choices, pin := ruffChoices(base), pinned(base)
 	todays := slices.Compare(pin, newDefaults) >= 0

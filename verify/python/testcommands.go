@@ -9,20 +9,19 @@ import (
 	"agent/verify/python/modules"
 )
 
-// harmless are the options of pytest that say which tests there are and what a warning
-// is; with whether a value follows. None of the others of a command says anything of
-// the program.
+// harmless maps the options of pytest that say which tests there are and what a warning is to whether a value follows. No
+// other option of a command says anything about the program.
 var harmless = map[string]bool{
 	"--doctest-modules": false, "--doctest-continue-on-failure": false, "--doctest-ignore-import-errors": false,
 	"--doctest-glob": true, "--import-mode": true, "-W": true, "--pythonwarnings": true, "-p": true, "--pyargs": false,
 }
 
-// doctests reports whether an option makes examples in documentation tests.
+// doctests reports whether an option turns examples in documentation into tests.
 func doctests(option string) bool {
 	return option == "--doctest-modules" || strings.HasPrefix(option, "--doctest-glob")
 }
 
-// ask takes over from the commands of the base what its configuration does not say.
+// ask takes over from the commands of the base what the configuration does not say.
 func (o *testOptions) ask(v check.View, root string, config pytestFile, unknown []string) {
 	base := check.OnBase(v.Base)
 	var warnings [][]string
@@ -41,14 +40,14 @@ func (o *testOptions) ask(v check.View, root string, config pytestFile, unknown 
 			warnings = append(warnings, slices.DeleteFunc(slices.Clone(options), func(w string) bool { return !strings.HasPrefix(w, "-W") }))
 		}
 		options = slices.DeleteFunc(options, func(w string) bool { return strings.HasPrefix(w, "-W") || slices.Contains(o.asked, w) })
-		// Where tests are from no command says beside the configuration, unless it brings
-		// examples: these are no tests elsewhere.
+		// A command does not override where the configuration says that tests are, unless the command adds examples: elsewhere
+		// these are not tests.
 		if slices.ContainsFunc(options, doctests) {
 			o.paths = append(o.paths, paths...)
 		}
 		o.asked = append(o.asked, options...)
 	}
-	// Warnings are errors for the tests only where they are for each command that runs them.
+	// Warnings are errors for the tests only if every command that runs them says so.
 	for i, list := range warnings {
 		for _, w := range list {
 			if i == 0 && !slices.ContainsFunc(warnings, func(other []string) bool { return !slices.Contains(other, w) }) {
@@ -61,7 +60,7 @@ func (o *testOptions) ask(v check.View, root string, config pytestFile, unknown 
 	case len(config.testpaths) > 0:
 		o.paths = append(o.paths, config.testpaths...)
 	case strings.Contains(config.text, "python_files"):
-		o.paths = nil // who names tests otherwise has them anywhere
+		o.paths = nil // a configuration with its own names for tests has them anywhere
 	default:
 		o.paths = append(o.paths, testDirectories(v, root)...)
 	}
@@ -69,8 +68,8 @@ func (o *testOptions) ask(v check.View, root string, config pytestFile, unknown 
 	o.paths = slices.Compact(o.paths)
 }
 
-// testArguments tells apart the harmless options and the paths of one command of pytest.
-// A plugin is loaded only where it is the workspace's own, or is switched off.
+// testArguments separates the harmless options and the paths of one pytest command. A plugin option counts only if the
+// plugin is the workspace's own, or is switched off.
 func testArguments(base check.View, root string, args []string) (options, paths []string) {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
@@ -106,8 +105,7 @@ func testArguments(base check.View, root string, args []string) (options, paths 
 	return options, paths
 }
 
-// testPlace is a path of a command as it lies in a root: a package that is installed
-// lies in src here.
+// testPlace returns a path of a command as it lies in a root. A package that is installed for the command lies in src here.
 func testPlace(base check.View, root, p string) (string, bool) {
 	if strings.HasPrefix(p, "..") || path.IsAbs(p) {
 		return "", false
@@ -120,8 +118,7 @@ func testPlace(base check.View, root, p string) (string, bool) {
 	return "", false
 }
 
-// testDirectories are the places directly in a root that hold its tests, those in src as
-// they lie there.
+// testDirectories returns the places directly in a root that hold its tests; for tests in src, their own directories.
 func testDirectories(v check.View, root string) (places []string) {
 	for _, p := range slices.Concat(v.Paths(), unittests(v)) {
 		if !check.Below(path.Dir(p), root) || !IsTest(p) && !slices.Contains(unittests(v), p) {
@@ -138,7 +135,7 @@ func testDirectories(v check.View, root string) (places []string) {
 	return places
 }
 
-// doctestFiles turns a call of python -m doctest into arguments of pytest.
+// doctestFiles turns a call of python -m doctest into pytest arguments.
 func doctestFiles(base check.View, root string, args []string) (options []string) {
 	for _, word := range args {
 		p, ok := testPlace(base, root, path.Clean(word))

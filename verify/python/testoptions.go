@@ -13,26 +13,26 @@ import (
 	"agent/verify/check"
 )
 
-// testOptions are the arguments that pytest is given beside those of every workspace.
+// testOptions are the arguments that pytest gets in addition to those of every workspace.
 type testOptions struct {
-	// Of the project's own commands: they find more tests. The paths are left out where
-	// tests are asked for by name.
+	// asked and paths come from the project's own commands: they find more tests. The paths are left out when tests are
+	// requested by name.
 	asked, paths []string
-	// In place of the configuration's addopts, and others that make pytest start here.
+	// forced holds what replaces the configuration's addopts, and other options that make pytest start here.
 	forced []string
-	// Options of the configuration that this pytest does not know.
+	// dropped lists the options of the configuration that this pytest does not know.
 	dropped []string
 }
 
-// valueOf says whether an option of a plugin takes the next word as its value.
+// These say whether an option of a plugin takes the next word as its value.
 const (
 	noValue = iota
 	oneValue
 	mayHaveValue
 )
 
-// pluginOptions are options of pytest's better-known plugins: the plugin, and whether a
-// value follows. These are not loaded here (run_tests.py), or need not be there, so pytest knows none of them.
+// pluginOptions maps options of pytest's better-known plugins to the plugin and to whether a value follows. The plugins are
+// not loaded here (run_tests.py), or need not be there, so pytest knows none of these options.
 var pluginOptions = map[string]struct {
 	plugin string
 	value  int
@@ -62,12 +62,12 @@ var pluginOptions = map[string]struct {
 	"--doctest-rst": {"doctestplus", noValue}, "--remote-data": {"remotedata", mayHaveValue}, "--mpl": {"mpl", noValue}, "--memray": {"memray", noValue},
 }
 
-// strictOptions make pytest refuse what belongs to a plugin that is not there.
+// strictOptions make pytest refuse anything that belongs to a missing plugin.
 var strictOptions = []string{"--strict", "--strict-config", "--strict-markers"}
 
-// optionsOf returns the options for pytest in a root, for a view: what the configuration
-// of that view has and cannot be used here is left out, and what the commands of the
-// base ask for is given beside it. unknown are the options that pytest itself has refused.
+// optionsOf returns the options for pytest in a root, for a view. It leaves out options of that view's configuration that
+// cannot be used here, and adds those that the commands of the base ask for. unknown are the options that pytest has
+// refused.
 func optionsOf(v check.View, root string, unknown []string) (o testOptions) {
 	config := readPytest(v, root)
 	kept, dropped := withoutPlugins(config.addopts, unknown, func(p string) bool {
@@ -85,14 +85,14 @@ func optionsOf(v check.View, root string, unknown []string) (o testOptions) {
 		o.forced = append(o.forced, "-o", "required_plugins=")
 	}
 	if strings.Contains(config.text, "error") && (strings.Contains(config.text, "filterwarnings") || strings.Contains(config.text, "-W")) {
-		// What is a warning about a plugin that is not there must not end the session.
+		// A warning about a missing plugin must not end the session.
 		o.forced = append(o.forced, "-W", "ignore::pytest.PytestConfigWarning", "-W", "ignore::pytest.PytestUnknownMarkWarning")
 	}
 	o.ask(v, root, config, unknown)
 	return o
 }
 
-// withoutPlugins takes the options of plugins that are not loaded out of addopts.
+// withoutPlugins removes from addopts the options of plugins that are not loaded.
 func withoutPlugins(words, unknown []string, there func(p string) bool) (kept, dropped []string) {
 	for i := 0; i < len(words); i++ {
 		word := words[i]
@@ -111,11 +111,11 @@ func withoutPlugins(words, unknown []string, there func(p string) bool) (kept, d
 			continue
 		}
 		if slices.Contains(strictOptions, word) {
-			continue // it takes no value, and no test is lost with it
+			continue // it takes no value, and leaving it out loses no test
 		}
 		dropped = append(dropped, name)
 		if next := i + 1; !inOne && next < len(words) && !strings.HasPrefix(words[next], "-") {
-			// Of an option that nobody here knows the next word is its value, unless it is a place.
+			// The word after an unlisted option is its value, unless it is a path.
 			if option.value == oneValue || option.value == mayHaveValue || !listed && !there(words[next]) {
 				i++
 			}
@@ -124,28 +124,28 @@ func withoutPlugins(words, unknown []string, there func(p string) bool) (kept, d
 	return kept, dropped
 }
 
-// pytestFile is what configures pytest in a root.
+// pytestFile is the configuration of pytest in a root.
 type pytestFile struct {
 	text    string
 	addopts []string
-	// Where pytest is to begin, as the configuration has it.
+	// testpaths says where pytest begins, according to the configuration.
 	testpaths []string
-	// The names of files with tests, as patterns.
+	// names are patterns for the names of test files.
 	names []string
-	// A table that only newer versions of pytest read, and what it says as options.
+	// native marks a table that only newer versions of pytest read; overrides is its content as options.
 	native    bool
 	overrides []string
 }
 
 var (
-	// iniAddopts and iniTestpaths match the value of a key in an INI file, with the lines that continue it.
+	// iniAddopts and iniTestpaths match the value of a key in an INI file, with its continuation lines.
 	iniAddopts   = lazyregexp.New(`(?m)^addopts\s*[=:]((?:.*)(?:\n[ \t]+.*)*)`)
 	iniTestpaths = lazyregexp.New(`(?m)^testpaths\s*[=:]((?:.*)(?:\n[ \t]+.*)*)`)
 	iniNames     = lazyregexp.New(`(?m)^python_files\s*[=:]((?:.*)(?:\n[ \t]+.*)*)`)
 	iniComment   = lazyregexp.New(`(?m)^\s*[#;].*$|\s[#;].*$`)
 )
 
-// readPytest reads the file that configures pytest in a root, the first in pytest's order.
+// readPytest reads the file that configures pytest in a root: the first in pytest's order.
 func readPytest(v check.View, root string) (f pytestFile) {
 	for _, name := range pytestConfig {
 		p := path.Join(root, name)
@@ -175,7 +175,7 @@ func readPytest(v check.View, root string) (f pytestFile) {
 	return f
 }
 
-// listKeys are the keys of pytest whose values are lists of lines; those of others are words.
+// listKeys are the pytest keys whose values are lists of lines; other keys hold words.
 var listKeys = []string{"filterwarnings", "markers"}
 
 // readTable reads the table of pyproject.toml.
@@ -229,7 +229,7 @@ func shellWords(text string) (words []string) {
 	return words
 }
 
-// quoteWords joins words so that pytest splits them again.
+// quoteWords joins words so that pytest splits them back into the same words.
 func quoteWords(words []string) string {
 	quoted := slices.Clone(words)
 	for i, w := range quoted {
@@ -240,8 +240,7 @@ func quoteWords(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// refusedOptions reads which options pytest does not know, from the error that it gives
-// up with.
+// These match the options and plugins that pytest does not know, in the error that it gives up with.
 var (
 	unrecognized  = lazyregexp.New(`error: unrecognized arguments: (.*)`)
 	notImportable = lazyregexp.New(`Error importing plugin "([\w.]+)"`)
@@ -273,8 +272,7 @@ func hadOption(v check.View, root, name string) bool {
 	return false
 }
 
-// hasNamedTests reports whether there are files that the configuration at the top calls
-// tests by names of its own.
+// hasNamedTests reports whether there are files that the configuration at the top declares as tests by its own patterns.
 func hasNamedTests(v check.View) bool {
 	names := readPytest(v, ".").names
 	return len(names) > 0 && slices.ContainsFunc(v.Paths(), func(p string) bool {

@@ -10,29 +10,26 @@ import (
 	"agent/verify/check"
 )
 
-// Where trace_plan.py leaves what trace.py reads, and where that marks what was executed.
-// The first is also in trace.pth.
+// traceAsked is where trace_plan.py leaves the input of trace.py, and traceMarks is where trace.py marks what was executed.
+// The first path is also in trace.pth.
 const (
 	traceAsked = "/tmp/agent-trace.asked"
 	traceMarks = "/tmp/agent-trace.marks"
 )
 
-// mostTraced bounds the lines of one request, so that the marks are never more than the
-// guest collects.
+// mostTraced bounds the lines of one request, so that the marks never exceed what the guest collects.
 const mostTraced = 500_000
 
-// A Tracer measures which of Bench.Lines the programs of Python in one box execute. A nil
-// one measures nothing.
+// A Tracer measures which of Bench.Lines the Python programs in one box execute. A nil Tracer measures nothing.
 type Tracer struct {
-	// Of each file the lines on which something can be executed, and the places of their marks.
+	// places lists, for each file, the lines on which something can be executed, and the positions of their marks.
 	places map[string][][2]int
-	// As they were after the last command.
+	// marks are the marks after the last command.
 	marks []byte
 }
 
-// NewTracer has every interpreter that is started in the box from here on marked. What can be
-// executed is read before anything of the workspace runs. It returns nil where nobody asks
-// about Python, or when it cannot be measured.
+// NewTracer makes every interpreter that starts in the box from now on leave marks. It reads what can be executed before
+// anything of the workspace runs. It returns nil if no Python lines are asked about, or if they cannot be measured.
 func NewTracer(ctx context.Context, b check.Bench) *Tracer {
 	total := 0
 	asked := b.Lines.Only(func(p string) bool {
@@ -60,7 +57,7 @@ func NewTracer(ctx context.Context, b check.Bench) *Tracer {
 	return t
 }
 
-// Command is Bench.Command for one that may start programs of Python.
+// Command is Bench.Command for a command that may start Python programs.
 func (t *Tracer) Command(ctx context.Context, b check.Bench, cmd guest.Command) (guest.Result, check.Outcome, bool) {
 	if t != nil {
 		cmd.Collect = append(slices.Clone(cmd.Collect), traceMarks)
@@ -72,7 +69,7 @@ func (t *Tracer) Command(ctx context.Context, b check.Bench, cmd guest.Command) 
 	return res, out, done
 }
 
-// Trace says what was executed; nil when nothing was measured.
+// Trace returns what was executed, or nil if nothing was measured.
 func (t *Tracer) Trace() *check.Trace {
 	if t == nil || t.marks == nil {
 		return nil
@@ -83,7 +80,7 @@ func (t *Tracer) Trace() *check.Trace {
 		for _, l := range lines {
 			line, place := l[0], l[1]
 			code = append(code, line)
-			// Fewer marks than there were is the doing of what ran.
+			// If there are fewer marks than before, the code that ran removed them.
 			if place < len(t.marks) && t.marks[place] != 0 {
 				ran = append(ran, line)
 			}

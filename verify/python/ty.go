@@ -23,13 +23,13 @@ var Ty = check.Check{
 // tyDocs is where ty's documentation lists its rules, one anchor each.
 const tyDocs = "https://docs.astral.sh/ty/reference/rules/#"
 
-// runTy runs ty over the workspace and reads its findings. Files that .gitignore
-// names are checked too, for the reason that lintCommand gives.
+// runTy runs ty over the workspace and reads its findings. It also checks files that .gitignore names, for the reason that
+// lintCommand gives.
 func runTy(ctx context.Context, b check.Bench) check.Outcome {
 	return typed(b, TyName, func(b check.Bench, _ []string, root string) check.Outcome { return runTyIn(ctx, b, root) })
 }
 
-// runTyIn runs it in one root.
+// runTyIn runs ty in one root.
 func runTyIn(ctx context.Context, b check.Bench, root string) check.Outcome {
 	cmd := guest.Command{
 		Args: []string{
@@ -56,18 +56,18 @@ func runTyIn(ctx context.Context, b check.Bench, root string) check.Outcome {
 	}
 	out.Blocked = blocked
 	for i, f := range findings {
-		findings[i].File = path.Join(root, f.File) // ty looks at a root's own files
+		findings[i].File = path.Join(root, f.File) // ty reports paths relative to the root
 	}
 	out.Findings = check.NewSources(b.View).Fill(errorsAlone(findings, asksForWarnings(b.View, root, TyName, "--error-on-warning")))
 	return out
 }
 
-// A tyLine is one message of ty in GitLab's form of a code quality report.
+// A tyLine is one message of ty in the form of GitLab's code quality report.
 type tyLine struct {
 	Rule string `json:"check_name"`
-	// The rule, then the message.
+	// Description is the rule, then the message.
 	Description string `json:"description"`
-	// "info", "minor" for a warning, "major" for an error, "critical".
+	// Severity is "info", "minor" for a warning, "major" for an error, or "critical".
 	Severity string `json:"severity"`
 	Location struct {
 		Path      string `json:"path"`
@@ -80,16 +80,15 @@ type tyLine struct {
 	} `json:"location"`
 }
 
-// parseTy reads ty's findings. Status 0 must come with none and status 1 with
-// some, remarks left out. Status 2 is what it gives up with, on its configuration
-// or by a crash.
+// parseTy reads ty's findings. Status 0 must come with none and status 1 with some, remarks left out. With status 2, ty gave
+// up on its configuration or crashed.
 func parseTy(res guest.Result) (found []check.Finding, blocked string, err error) {
 	text := check.Clean(check.Bytes(res.Stderr))
 	if res.Stdout.Dropped > 0 {
 		return nil, "", fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)
 	}
 	if res.Exit == 2 {
-		// The cause names the file that it could not take.
+		// The cause names the file that ty could not accept.
 		for line := range strings.Lines(text) {
 			if what, ok := strings.CutPrefix(strings.TrimSpace(line), "Cause: "); ok && strings.Contains(what, ".toml") {
 				return nil, "ty does not accept its configuration: " + check.Shorten(what), nil

@@ -13,14 +13,13 @@ import (
 	"agent/verify/check"
 )
 
-// pyrightFiles and tyFiles are the files at the root that configure these two.
+// pyrightFiles and tyFiles are the files at the root that configure pyright and ty.
 var (
 	pyrightFiles = []string{"pyrightconfig.json", "pyproject.toml"}
 	tyFiles      = []string{"ty.toml", "pyproject.toml"}
 )
 
-// typesApply makes the question whether a type checker of Python is the one that
-// the project has chosen.
+// typesApply returns a function that says why a type checker of Python is not the one that the project has chosen, or "".
 func typesApply(name string) func(v check.View) string {
 	return func(v check.View) string {
 		if reason := applies(v); reason != "" {
@@ -35,8 +34,7 @@ func typesApply(name string) func(v check.View) string {
 	}
 }
 
-// typeChecker names the check of types that a directory configures, "" for none:
-// mypy comes first.
+// typeChecker names the type checker that a directory configures, "" for none. mypy comes first.
 func typeChecker(v check.View, dir string) string {
 	switch {
 	case configured(v, dir, mypyConfig, "mypy"):
@@ -49,9 +47,8 @@ func typeChecker(v check.View, dir string) string {
 	return ""
 }
 
-// TypeProjects maps the directories that configure a check of Python's types to
-// that check; the top has mypy without any. The base decides, as it does on
-// all configuration: a patch cannot choose who judges it.
+// TypeProjects maps the directories that configure a type checker for Python to that checker; the top has mypy if it
+// configures none. The base decides, as it does about all configuration: a patch cannot choose who judges it.
 func TypeProjects(v check.View) map[string]string {
 	base := check.OnBase(v.Base)
 	return check.Recall(base, "type projects", func() map[string]string { return listTypeProjects(base) })
@@ -71,7 +68,7 @@ func listTypeProjects(base check.View) map[string]string {
 	return projects
 }
 
-// typeRoots are those of them with Python files, of which each check takes its own.
+// typeRoots returns those of the projects that have Python files; each check takes its own.
 func typeRoots(v check.View) map[string]string {
 	projects, roots := TypeProjects(v), map[string]string{}
 	for _, p := range v.Paths() {
@@ -88,8 +85,7 @@ func rootsOf(roots map[string]string, name string) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(roots)), func(root string) bool { return roots[root] != name })
 }
 
-// typed runs a check in each of its roots; where nothing is configured, as in the
-// proof, in the top.
+// typed runs a check in each of its roots, or at the top if nothing is configured, as in the proof.
 func typed(b check.Bench, name string, do func(b check.Bench, roots []string, root string) check.Outcome) check.Outcome {
 	chosen := typeRoots(b.View)
 	roots, run := slices.Sorted(maps.Keys(chosen)), rootsOf(chosen, name)
@@ -99,8 +95,8 @@ func typed(b check.Bench, name string, do func(b check.Bench, roots []string, ro
 	return b.OverRoots(roots, run, func(b check.Bench, root string) check.Outcome { return do(b, roots, root) })
 }
 
-// configured reports whether one of a directory's files configures a tool: one of
-// the tool's own does by being there, one that tools share by its table or section.
+// configured reports whether one of a directory's files configures a tool. A file of the tool's own does so by being there,
+// a file that tools share by its table or section.
 func configured(v check.View, dir string, files []string, tool string) bool {
 	return slices.ContainsFunc(files, func(name string) bool {
 		name = path.Join(dir, name)
@@ -111,7 +107,7 @@ func configured(v check.View, dir string, files []string, tool string) bool {
 		if !shared {
 			return true
 		}
-		// A file that cannot be read chooses nothing.
+		// A file that cannot be read selects nothing.
 		text, err := v.Read(name)
 		if path.Ext(name) != ".toml" {
 			return err == nil && bytes.Contains(append([]byte("\n"), text...), []byte("\n["+tool+"]"))

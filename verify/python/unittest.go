@@ -10,19 +10,18 @@ import (
 	"agent/verify/python/modules"
 )
 
-// envTestFiles names, to run_tests.py, the files that unittests lists, one a line,
-// and envTestPaths the directory below the top from which pytest is run, with
-// those that the tests import from behind it.
+// envTestFiles gives run_tests.py the files that unittests lists, one a line. envTestPaths gives it the directory below the
+// top from which pytest runs, followed by the directories that the tests import from.
 const (
 	envTestFiles = "AGENT_TEST_FILES"
 	envTestPaths = "AGENT_TEST_PATHS"
 )
 
-// testCase matches a class of unittest, or of what others build on it.
+// testCase matches a class derived from unittest's TestCase, or from one that others build on it.
 var testCase = lazyregexp.New(`(?m)^class\s+\w+\s*\([^)]*TestCase\b`)
 
-// unittests lists the files that hold classes of unittest under a name by which
-// pytest would not find them: tests.py, shop_tests.py, tests/stock.py.
+// unittests lists the files with unittest classes under names by which pytest would not find them: tests.py, shop_tests.py,
+// tests/stock.py.
 func unittests(v check.View) []string {
 	return check.Recall(v, "unittest", func() []string { return listUnittests(v) })
 }
@@ -34,7 +33,7 @@ func listUnittests(v check.View) []string {
 		if !namesTests(p) && (IsTest(p) || !named(p)) {
 			continue
 		}
-		// A file that cannot be read here is the trouble of whoever reads it next.
+		// A file that cannot be read here is left to its next reader to report.
 		if data, err := v.Read(p); err == nil && testCase.Match(data) {
 			list = append(list, p)
 		}
@@ -42,8 +41,7 @@ func listUnittests(v check.View) []string {
 	return list
 }
 
-// namesTests reports whether people call a file with tests like that, and pytest
-// does not.
+// namesTests reports whether a file has a name that people give to test files, but under which pytest does not collect it.
 func namesTests(p string) bool {
 	if IsTest(p) || path.Ext(p) != ".py" {
 		return false
@@ -53,8 +51,8 @@ func namesTests(p string) bool {
 	return stem == "tests" || stem == "test" || strings.HasSuffix(stem, "_tests") || dir == "tests" || dir == "test"
 }
 
-// namedByUnittest reports of a file whether a command of the project runs unittest on it: by
-// the pattern that it gives, or as a module.
+// namedByUnittest returns a function that reports whether a command of the project runs unittest on a file: by the pattern
+// that it gives, or as a module.
 func namedByUnittest(v check.View) func(p string) bool {
 	base := check.OnBase(v.Base)
 	var patterns, files []string

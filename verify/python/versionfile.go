@@ -8,15 +8,15 @@ import (
 	"agent/verify/check"
 )
 
-// versionFile matches the setting by which building a project writes its version, as git
-// has it, into a module that the project then imports.
+// versionFile matches the setting that makes building a project write its version, taken from git, into a module that the
+// project then imports.
 var versionFile = lazyregexp.New(`(?m)^\s*(?:[\w.]*\.)?(?:version[-_]file|write_to)\s*=\s*["']([\w./-]+\.py)["']`)
 
-// writtenVersion stands in that module under the names that the writers give it.
+// writtenVersion is the content of that module, under the names that the writers use.
 const writtenVersion = "version = __version__ = \"0.0.0\"\nversion_tuple = __version_tuple__ = (0, 0, 0)\n"
 
-// versionFiles creates in a root what building the project would: without the module
-// none of its tests could import it. What the workspace has stays as it is.
+// versionFiles creates in a root what building the project would create: without the module, none of its tests could import
+// the project. What the workspace already has stays as it is.
 func versionFiles(v check.View, root string) (made workspace.Changeset) {
 	text := v.Text(path.Join(root, "pyproject.toml"))
 	for _, m := range versionFile.FindAllStringSubmatch(text, -1) {

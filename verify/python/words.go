@@ -8,8 +8,7 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// placeholders are what tox, hatch and shells put in place of a word, and what stands
-// there for the reader.
+// placeholders are what tox, hatch and shells replace with a word, and what each stands for here.
 var placeholders = []struct {
 	form *lazyregexp.Regexp
 	with string
@@ -18,7 +17,7 @@ var placeholders = []struct {
 	{lazyregexp.New(`\{args(?::([^{}]*))?\}`), "$1"},
 	{lazyregexp.New(`\{env:\w+:([^{}]*)\}`), "$1"},
 	{lazyregexp.New(`\{(?:envpython|env_python)\}|\$\(PYTHON\d?\)|\$\{?PYTHON\d?\}?`), "python"},
-	// The package as it is installed is the one of the workspace here.
+	// Here the package as installed is that of the workspace.
 	{lazyregexp.New(`\{(?:toxinidir|tox_root|root|env_site_packages_dir|envsitepackagesdir)\}/?`), "./"},
 }
 
@@ -37,13 +36,12 @@ func commandLines(lines []string) (found []command) {
 	return found
 }
 
-// shellCalls splits a line into its calls and these into words. Quotes keep words
-// together; nothing is expanded.
+// shellCalls splits a line into calls, and each call into words. Quotes keep words together; nothing is expanded.
 func shellCalls(line string) (calls [][]string) {
 	var words []string
 	var word strings.Builder
 	var quote rune
-	open := false // a word has begun, be it an empty one in quotes
+	open := false // a word has begun, even an empty one in quotes
 	end := func(call bool) {
 		if open {
 			words = append(words, word.String())
@@ -79,15 +77,13 @@ func shellCalls(line string) (calls [][]string) {
 }
 
 var (
-	// wrapper matches the words that may stand in front of a tool: what starts it in an
-	// environment, with that one's own options.
+	// wrapper matches the words that may precede a tool: what starts it in an environment, and the options of that starter.
 	wrapper = lazyregexp.New(`^(?:[-@!]+|python[\d.]*w?|env|uv|uvx|pipx|run|exec|poetry|hatch|pdm|pipenv|rye|pixi|coverage|time|sudo|xvfb-run|nice|command|[A-Za-z_]\w*=.*|-.*)$`)
-	// valued are options of theirs that take a value.
+	// valued lists the options of such starters that take a value.
 	valued = []string{"--with", "--extra", "--group", "--python", "--package", "--env", "-e", "--rcfile", "--source", "--include", "--project", "--directory", "--from"}
 )
 
-// toolCall finds the tool that a call starts, and its arguments. A word that only a
-// shell could replace is left out.
+// toolCall finds the tool that a call starts, and its arguments. It leaves out a word that only a shell could expand.
 func toolCall(words []string) (c command, ok bool) {
 	for i := 0; i < len(words); i++ {
 		word := strings.TrimLeft(words[i], "@-!")

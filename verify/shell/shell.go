@@ -1,4 +1,4 @@
-// Package shell holds the check of shell scripts: shellcheck.
+// Package shell implements the check of shell scripts, shellcheck, and finds the files that a command starts.
 package shell
 
 import (
@@ -29,18 +29,17 @@ var Shellcheck = check.Check{
 	Prove: check.Proves(runShell, map[string]string{"unassigned.sh": "SC2154"}),
 }
 
-// shellBatch is how many scripts one shellcheck reads: their names are
-// arguments, of which a command may have a bounded number of bytes.
+// shellBatch is how many scripts one shellcheck reads. Their names are arguments, and the size of a command in bytes may be
+// bounded.
 const shellBatch = 400
 
-// shebang matches the first line of a script that shellcheck has a dialect for.
+// shebang matches the first line of a script in a dialect that shellcheck knows.
 var shebang = lazyregexp.New(`^#!\s*/(usr/)?bin/(env (-S )?)?(sh|bash|dash|ksh)\b`)
 
-// Extensions are those of the dialects that shellcheck knows.
+// Extensions are the file extensions of the dialects that shellcheck knows.
 var Extensions = append(lang.Extensions("shell"), ".ksh")
 
-// shellScripts lists the scripts of a view: by name, or by the first line of an
-// executable file without an extension.
+// shellScripts lists the scripts of a view: by name, or by the first line of an executable file without an extension.
 func shellScripts(v check.View) []string {
 	return slices.DeleteFunc(slices.Clone(v.Paths()), func(p string) bool {
 		if path.Ext(p) == "" {
@@ -51,7 +50,7 @@ func shellScripts(v check.View) []string {
 	})
 }
 
-// shellApplies gives the reason why shellcheck has nothing to do, or "".
+// shellApplies returns the reason why shellcheck has nothing to do, or "".
 func shellApplies(v check.View) string {
 	if len(shellScripts(v)) == 0 {
 		return "the workspace has no shell script"
@@ -59,30 +58,30 @@ func shellApplies(v check.View) string {
 	return ""
 }
 
-// A strictness is how much of what shellcheck says counts for a project.
+// A strictness says how much of shellcheck's output counts for a project.
 type strictness int
 
 const (
-	// A project that does not use the tool has agreed to none of its advice: what counts are faults, its errors and
-	// names that nothing assigns.
+	// faults is for a project that does not use the tool, and so has agreed to none of its advice: only errors and names
+	// that nothing assigns count.
 	faults strictness = iota
-	// Warnings are what is almost always a mistake.
+	// warnings also counts warnings, which are almost always mistakes.
 	warnings
-	// Where the workspace configures the tool, all that it asks for counts.
+	// everything is for a workspace that configures the tool: all that it asks for counts.
 	everything
 )
 
-// unassigned is the code of a name that nothing assigns: a warning, since it may come from the environment.
+// unassigned is the code for a name that nothing assigns. It is a warning, since the name may come from the environment.
 const unassigned = 2154
 
-// AsksBase reports whether the check would have judged otherwise by what a changeset makes of the base: how much counts is
-// asked of the base, like everything about configuration.
+// AsksBase reports whether the check would have judged differently if the changeset had been in the base. How much counts is
+// decided by the base, as is everything about configuration.
 func AsksBase(name string, base, next check.View) bool {
 	return name == Name && strictnessOf(base) != strictnessOf(next)
 }
 
-// strictnessOf looks for a file that configures the tool, for a build or a hook of commits that names it, and for a
-// comment to it in a script.
+// strictnessOf looks for a file that configures the tool, for a build or a commit hook that names it, and for a directive to
+// it in a script.
 func strictnessOf(base check.View) strictness {
 	if slices.ContainsFunc(base.Paths(), func(p string) bool { return shellConfig[path.Base(p)] }) {
 		return everything
@@ -93,11 +92,11 @@ func strictnessOf(base check.View) strictness {
 	return faults
 }
 
-// directive matches a comment to shellcheck.
+// directive matches a shellcheck directive in a comment.
 var directive = lazyregexp.New(`(?m)#\s*shellcheck\s+[a-z-]+=`)
 
-// shellCommand is shellcheck on scripts. What a script sources is not followed: it is a script of its own here, or not
-// of this workspace.
+// shellCommand runs shellcheck on scripts. It does not follow sourced files: these are either scripts of their own here, or
+// not part of this workspace.
 func shellCommand(b check.Bench, scripts []string, how strictness) guest.Command {
 	args := []string{b.Tools.Shellcheck, "--format", "json1", "--extended-analysis=true"}
 	if how != everything {
@@ -133,8 +132,7 @@ func runShell(ctx context.Context, b check.Bench) check.Outcome {
 	return total
 }
 
-// A shellAnswer is what shellcheck prints with --format json1, the fields that
-// are used here.
+// A shellAnswer is what shellcheck prints with --format json1, limited to the fields used here.
 type shellAnswer struct {
 	Comments []struct {
 		File    string `json:"file"`
@@ -146,8 +144,8 @@ type shellAnswer struct {
 	} `json:"comments"`
 }
 
-// parseShell reads those of shellcheck's findings that count. Status 0 must come with none and
-// status 1 with some; any other says that a file was not read.
+// parseShell reads those of shellcheck's findings that count. Status 0 must come with none and status 1 with some; any other
+// status says that a file was not read.
 func parseShell(res guest.Result, how strictness) ([]check.Finding, error) {
 	if res.Stdout.Dropped > 0 {
 		return nil, fmt.Errorf("more than %d MiB of findings", check.MaxToolOutput>>20)

@@ -10,14 +10,14 @@ import (
 	"agent/verify/check"
 )
 
-// token matches what joins commands, and the words between.
+// token matches a separator of commands, or a word between them.
 var token = lazyregexp.New("[;&|(){}`\n]|[^\\s;&|(){}`]+")
 
-// starters are the words behind which what is started stands, besides names of shells and interpreters with a version.
+// starters matches the words that may precede what is started, including shells and interpreters, also with a version in the name.
 var starters = lazyregexp.New(`^(?:(?:\S*/)?(?:(?:ba|da|z|k)?sh|python[\d.]*|node|perl|ruby|env)|source|\.|exec|time|command|if|then|do|else|while|!|\w+=.*)$`)
 
-// startedIn lists the words of a text at which a command, or a line of a script or of a Makefile, starts or reads programs: at
-// the beginning, behind a shell or an interpreter, and behind what joins commands. What is behind other programs is data.
+// startedIn lists the words with which a command, or a line of a script or Makefile, starts or reads programs: at the
+// beginning, after a shell or an interpreter, and after a separator of commands. Words after other programs are data.
 func startedIn(text string) (words []string) {
 	begins := true
 	for _, t := range token.FindAllString(text, -1) {
@@ -33,15 +33,15 @@ func startedIn(text string) (words []string) {
 	return words
 }
 
-// makefiles are what make reads, in its order.
+// makefiles are the files that make reads, in its order.
 var makefiles = []string{"GNUmakefile", "makefile", "Makefile"}
 
-// mostStarted bounds the files that are followed.
+// mostStarted bounds how many files are followed.
 const mostStarted = 50
 
-// Started lists the files of v that a command starts, and those that scripts and Makefiles among them start in turn;
-// what a path leads to from the top, or from beside a script. It reads and runs nothing but text, so names that are put
-// together as a script runs are not found.
+// Started lists the files of v that a command starts, and those that scripts and Makefiles among them start in turn. Paths
+// are relative to the top or to the script's directory. It only reads text and runs nothing, so it does not find names that
+// a script builds as it runs.
 func Started(v check.View, command []string) (files []string) {
 	follow := func(dir, text string) {
 		for _, word := range startedIn(text) {

@@ -10,16 +10,16 @@ import (
 	"agent/verify/crash"
 )
 
-// readEnding reads exit status and crash reports of a program.
+// readEnding reads the exit status and the crash reports of a program.
 func readEnding(res guest.Result) check.Ending {
 	e := check.Ending{
 		Exit: res.Exit, Signal: res.Signal, Running: res.TimedOut || res.Settled, Settled: res.Settled, Ports: res.Ports,
 		Wall: res.Wall, CPU: res.CPU + res.Waited, Wrote: written(res.Stdout) + written(res.Stderr), Rested: res.Rested,
 	}
 	e.Busy = res.TimedOut && res.Wall > 0 && e.CPU > res.Wall/2
-	// A running program is ended by the watch, not by itself.
+	// The watch ends a running program; it does not end by itself.
 	if e.Running {
-		e.Exit, e.Signal = 0, "" // how it took the order to end is not judged
+		e.Exit, e.Signal = 0, "" // how it obeyed the order to end is not judged
 	}
 	text := check.Clean(check.Bytes(res.Stderr))
 	e.Usage = (e.Exit == exitUsage || e.Exit == exitBSDUsage) && usageText.MatchString(text+"\n"+check.Clean(check.Bytes(res.Stdout)))
@@ -28,9 +28,8 @@ func readEnding(res guest.Result) check.Ending {
 	own := crash.LastOwn(reports)
 	for i, report := range reports {
 		e.Told = report.Finding
-		// What a program caught it may tell as it likes: only the end of one that
-		// did not end well is a crash, and what the runtime says of its parts. Of a
-		// chain of exceptions that is the last: nobody caught that one.
+		// A program may report what it caught as it likes. A crash is only the end of a program that did not end well, and
+		// what the runtime says of its parts. In a chain of exceptions it is the last one, which nothing caught.
 		if !report.Part && (i != own || !e.Crashed() || !report.Ends(lines)) {
 			continue
 		}
@@ -45,19 +44,17 @@ func readEnding(res guest.Result) check.Ending {
 	return e
 }
 
-// The statuses of a wrong command line: that of most programs, and that of BSD's
-// sysexits.h.
+// The statuses of a wrong command line: that of most programs, and that of BSD's sysexits.h.
 const (
 	exitUsage    = 2
 	exitBSDUsage = 64
 )
 
-// usageText is how the right one is shown.
+// usageText matches how a program shows the right command line.
 var usageText = lazyregexp.New(`(?im)^\s*usage\b`)
 
-// written counts all the bytes of a stream.
+// written returns the number of all bytes of a stream.
 func written(o guest.Output) int64 { return int64(len(o.Head)+len(o.Tail)) + o.Dropped }
 
-// volatile is what differs between two runs of the same crash: addresses,
-// times, ports, process numbers.
+// volatile matches what differs between two runs of the same crash: addresses, times, ports, process numbers.
 var volatile = lazyregexp.New(`0x[0-9a-fA-F]+|\d+`)

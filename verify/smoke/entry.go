@@ -15,9 +15,8 @@ import (
 	"agent/verify/python"
 )
 
-// Entries finds the program of each side. It is the base's program
-// wherever the candidate still has that file, so that a patch cannot put a
-// harmless main.py in its place.
+// Entries finds the program of each side. It is the base's program wherever the candidate still has that file, so that a
+// patch cannot put a harmless main.py in its place.
 func Entries(base, cand check.View, tools check.Tools, cfg check.Smoke) (before, after check.Entry, err error) {
 	if before, err = FindEntry(base, tools, cfg); err != nil {
 		return check.Entry{}, check.Entry{}, err
@@ -25,7 +24,7 @@ func Entries(base, cand check.View, tools check.Tools, cfg check.Smoke) (before,
 	if before.Guess, err = guess(base, before); err != nil {
 		return check.Entry{}, check.Entry{}, err
 	}
-	// A configured command has no path of its own: it is the same on both sides.
+	// A configured command has no path: it is the same on both sides.
 	at := before.Path
 	if at != "" && !cand.Has(at) {
 		for _, c := range cand.Changed {
@@ -36,7 +35,7 @@ func Entries(base, cand check.View, tools check.Tools, cfg check.Smoke) (before,
 	}
 	if at != "" && cand.Has(at) {
 		after = startFile(cand, tools, at)
-		// What the patch makes of the file itself is watched to the end.
+		// If the patch changes the file itself, the program is watched to the end.
 		_, touched := cand.Changed[at]
 		after.Guess = before.Guess && !touched
 		return before, after, nil
@@ -45,14 +44,12 @@ func Entries(base, cand check.View, tools check.Tools, cfg check.Smoke) (before,
 	return before, after, err
 }
 
-// FindEntry finds the program by convention, in this order: the configured
-// command; main.py or app.py at the root; the __main__.py of a package at the
-// root or in src; the Go package at the root, or the only one in cmd, when it is a
-// program; the shallowest file with a main guard, tests and build
-// scripts left out; server.js, app.js or index.js at the root.
+// FindEntry finds the program by convention, in this order: the configured command; main.py or app.py at the root; the
+// __main__.py of a package at the root or in src; the Go package at the root, or the only one in cmd, if it is a program;
+// the shallowest file with a main guard, except tests and build scripts; server.js, app.js or index.js at the root.
 func FindEntry(v check.View, tools check.Tools, cfg check.Smoke) (check.Entry, error) {
 	if len(cfg.Command) > 0 {
-		// env looks the program up in the box's PATH and becomes it.
+		// env finds the program in the box's PATH and becomes it.
 		return check.Entry{Args: append([]string{tools.Env, "--"}, cfg.Command...), Env: pythonPath(v)}, nil
 	}
 	paths := v.Paths()
@@ -67,7 +64,7 @@ func FindEntry(v check.View, tools check.Tools, cfg check.Smoke) (check.Entry, e
 			return startFile(v, tools, p), nil
 		}
 	}
-	// Before the scripts, which in a workspace of Go are its tools.
+	// This comes before the scripts, which are tools in a Go workspace.
 	if p := goEntry(v); p != "" {
 		return startFile(v, tools, p), nil
 	}
@@ -83,7 +80,7 @@ func FindEntry(v check.View, tools check.Tools, cfg check.Smoke) (check.Entry, e
 	return check.Entry{}, nil
 }
 
-// guarded finds the shallowest, then first, Python file with a main guard.
+// guarded finds the shallowest Python file with a main guard, the first one by name at equal depth.
 func guarded(v check.View) (string, error) {
 	p, err := v.First(check.Search{What: "main guard", Among: func(p string) bool { return path.Ext(p) == ".py" && !aside(p) }, Order: shallower, Match: hasMainGuard})
 	if err != nil {
@@ -92,14 +89,13 @@ func guarded(v check.View) (string, error) {
 	return p, nil
 }
 
-// shallower orders paths by their depth, then by name, so that the choice is the same
-// on every run.
+// shallower orders paths by depth, then by name, so that the choice is the same on every run.
 func shallower(a, b string) int {
 	return cmp.Or(strings.Count(a, "/")-strings.Count(b, "/"), strings.Compare(a, b))
 }
 
-// aside reports whether p is a test or a build script: no program of the
-// workspace, though most of them have a main guard.
+// aside reports whether p is a test or a build script. Most of these have a main guard, but they are not programs of the
+// workspace.
 func aside(p string) bool {
 	for part := range strings.SplitSeq(path.Dir(p), "/") {
 		if part == "tests" || part == "test" || part == "docs" {
@@ -113,12 +109,11 @@ func aside(p string) bool {
 	return python.IsTest(p)
 }
 
-// mainGuard is the guard at the start of a line, outside any indentation.
+// mainGuard matches the guard at the start of a line, without indentation.
 var mainGuard = lazyregexp.New(`^if\s*\(?\s*(__name__\s*==\s*['"]__main__['"]|['"]__main__['"]\s*==\s*__name__)\s*\)?\s*:`)
 
-// hasMainGuard reports whether a Python file has a main guard that is code: a line inside a
-// string is not. When it errs, the program that is started is another one, and the judgement,
-// which compares two starts of the same program, stays right.
+// hasMainGuard reports whether a Python file has a main guard that is code: a line inside a string does not count. If it
+// errs, another program starts, and the judgement stays right, since it compares two starts of the same program.
 func hasMainGuard(data []byte) bool {
 	if !bytes.Contains(data, []byte("__main__")) { // most have none
 		return false
@@ -126,14 +121,14 @@ func hasMainGuard(data []byte) bool {
 	return slices.ContainsFunc(lang.Named("python").Lex(string(data)), func(l lang.Line) bool { return !l.Inside && mainGuard.MatchString(l.Raw) })
 }
 
-// startFile makes the command for the program at p, nothing for "". A file
-// inside a package runs as a module of it, so that its relative imports work.
+// startFile makes the command for the program at p, or none for "". A file inside a package runs as a module of the package,
+// so that its relative imports work.
 func startFile(v check.View, tools check.Tools, p string) check.Entry {
 	switch path.Ext(p) {
 	case "":
 		return check.Entry{}
 	case ".js":
-		// node resolves what it requires from the file, so it needs no path.
+		// node resolves required modules relative to the file, so it needs no path.
 		return check.Entry{Path: p, Args: []string{tools.Node, p}}
 	case ".go":
 		return startGo(p)
@@ -144,8 +139,7 @@ func startFile(v check.View, tools check.Tools, p string) check.Entry {
 		e.Args = append(e.Args, p)
 		return e
 	}
-	// -m needs the directory above the outermost package on the path; for the
-	// root and src it is there already.
+	// -m needs the directory above the outermost package in the path; the root and src are there already.
 	top := dir // the directory that holds the outermost package
 	for top != "." && (top == dir || v.Has(top+"/__init__.py")) {
 		top = path.Dir(top)
@@ -159,8 +153,7 @@ func startFile(v check.View, tools check.Tools, p string) check.Entry {
 	return e
 }
 
-// pythonPath lets a program import what lies at the root and in src, as it
-// could once it is installed.
+// pythonPath lets a program import what lies at the root and in src, as it could once it is installed.
 func pythonPath(v check.View) map[string]string {
 	if v.HasDir("src") {
 		return map[string]string{"PYTHONPATH": check.Work + ":" + check.Work + "/src"}

@@ -14,13 +14,12 @@ import (
 	"agent/verify/golang"
 )
 
-// goProgram is where the program of a Go workspace is built in the box: outside the
-// workspace, which then looks to it as it does to a person who starts it.
+// goProgram is where the program of a Go workspace is built in the box. It is outside the workspace, which therefore looks
+// to the program as it does to one that a person starts.
 const goProgram = "/tmp/agent-program"
 
-// goEntry finds the program of a Go workspace: the package at the root, or the only
-// one below cmd; "" for none. It gives the file that stands for it: main.go, or the
-// first one.
+// goEntry finds the program of a Go workspace: the package at the root, or the only one below cmd; "" for none. It returns
+// the file that stands for the package: main.go, or the first one.
 func goEntry(v check.View) string {
 	dirs := map[string][]string{}
 	var commands []string
@@ -43,7 +42,7 @@ func goEntry(v check.View) string {
 	return ""
 }
 
-// goMainFile is the file of a program's package that stands for it.
+// goMainFile returns the file that stands for a program's package.
 func goMainFile(v check.View, files []string) string {
 	best := ""
 	for _, p := range files {
@@ -57,25 +56,24 @@ func goMainFile(v check.View, files []string) string {
 	return best
 }
 
-// isGoMain reports whether a file is part of a program for the boxes' system. One that `go generate` or a person starts by its name
-// lies among a library's files and is left out of every build (`//go:build ignore`).
+// isGoMain reports whether a file is part of a program for the boxes' system. A file that `go generate` or a person starts
+// by its name lies among a library's files, and every build leaves it out (`//go:build ignore`).
 func isGoMain(p string, text []byte) bool {
 	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.PackageClauseOnly)
 	return err == nil && file.Name.Name == "main" && deps.GoCompiles(p, text, true)
 }
 
-// startGo makes the entry for the program of the package that has the file at p.
+// startGo returns the entry for the program of the package that has the file at p.
 func startGo(p string) check.Entry {
 	pkg := path.Dir(p)
 	if pkg != "." {
-		pkg = "./" + pkg // else it would be a package of the library
+		pkg = "./" + pkg // otherwise it would be a package of the standard library
 	}
 	return check.Entry{Path: p, Args: []string{goProgram}, Build: []string{"go", "build", "-o", goProgram, pkg}}
 }
 
-// build makes the program of the smoke gate where it must be built first. A program
-// that does not build ends before it begins: done is false, and the outcome is
-// compared like that of one that crashes at its start.
+// build builds the program of the smoke gate if it must be built first. A program that does not build ends before it begins:
+// done is false, and the outcome is compared like that of a program that crashes at its start.
 func build(ctx context.Context, b check.Bench) (check.Outcome, bool) {
 	if len(b.Entry.Build) == 0 {
 		return check.Outcome{}, true

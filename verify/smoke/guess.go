@@ -10,9 +10,9 @@ import (
 	"agent/verify/check"
 )
 
-// guess reports whether e, the program of the base, is one only by its main guard: it
-// lies in a directory, as tools, examples and parts of a library do that have a demonstration at
-// their end, and nothing that tells how the project is used names it.
+// guess reports whether only its main guard makes e, the program of the base, a program. Such a file lies in a directory, as
+// do tools, examples and parts of a library that end with a demonstration, and nothing that says how the project is used
+// names it.
 func guess(base check.View, e check.Entry) (bool, error) {
 	dir := path.Dir(e.Path)
 	if path.Ext(e.Path) != ".py" || path.Base(e.Path) == "__main__.py" || dir == "." || dir == "src" {
@@ -25,9 +25,8 @@ func guess(base check.View, e check.Entry) (bool, error) {
 	return named == "", nil
 }
 
-// declares reports whether the file at p may tell how the project is used, built or started: it
-// lies at the top, or in a directory with a dot in front as those of CI have, or is a README, or what
-// builds an image or a project below the top.
+// declares reports whether the file at p may say how the project is used, built or started. Such a file lies at the top or
+// in a directory with a leading dot, as those of CI have, or is a README, or builds an image or a project below the top.
 func declares(p string) bool {
 	name := path.Base(p)
 	switch {
@@ -39,8 +38,8 @@ func declares(p string) bool {
 	return name == "pyproject.toml" || name == "setup.cfg" || name == "setup.py"
 }
 
-// starts matches what starts a file: its path, the option -m with its module, or its module
-// with a function, as entry points have it. A module's name alone is what documentation lists.
+// starts matches what starts a file: its path, the option -m with its module, or its module with a function, as in entry
+// points. The name of a module alone does not count, since documentation lists modules.
 func starts(e check.Entry) *regexp.Regexp {
 	text := `(?m)(?:^|[^\w.-])` + regexp.QuoteMeta(strings.TrimPrefix(e.Path, "src/")) + `\b`
 	if i := slices.Index(e.Args, "-m"); i >= 0 {

@@ -7,18 +7,18 @@ import (
 	"agent/verify/check"
 )
 
-// The rules for a program that ends well and does less than before. A person may have meant that, as
-// with a server that becomes a command, so they hold a patch and do not refuse it.
+// The rules for a program that ends well and does less than before. A person may have intended that, as with a server that
+// becomes a command, so these rules hold a patch and do not refuse it.
 const (
-	RuleIdle  = "smoke-idle"  // it ran on or did its work, and does less now
-	RuleEnded = "smoke-ended" // it listened as long as it was watched, and ends now
+	RuleIdle  = "smoke-idle"  // it kept running or did its work, and does less now
+	RuleEnded = "smoke-ended" // it listened as long as it was watched, and now ends
 )
 
-// soon is the part of the watch of a program that ran on, within which another one ends at once.
+// soon is a fraction of the watch, one quarter: where one program ran on, another that ends within it ends at once.
 const soon = 4
 
-// Doubtful reports whether a program that ends well may do less than it did before the patch, so
-// that the lines which it executes have to tell; see check.Ending.Does.
+// Doubtful reports whether a program that ends well may do less than before the patch, so that the lines that it executes
+// must decide; see check.Ending.Does.
 func Doubtful(base, cand check.Outcome) bool {
 	if base.Ending == nil || cand.Ending == nil || cand.Ending.Does != nil {
 		return false
@@ -27,8 +27,7 @@ func Doubtful(base, cand check.Outcome) bool {
 	return doubt
 }
 
-// less says how a program that ends well now may do less than it did, "" for no way. doubt is false
-// where that is certain.
+// less says how a program that now ends well may do less than before, "" if it does not. doubt is false if that is certain.
 func less(then, now check.Ending) (how string, doubt bool) {
 	switch {
 	case then.Crashed() || now.Running || now.Crashed():
@@ -39,16 +38,16 @@ func less(then, now check.Ending) (how string, doubt bool) {
 		return "was at work as long as it was watched before the patch; now it ends with status 0 and no output", true
 	case !then.Running && then.Wrote > 0 && now.Wrote == 0:
 		return "printed something before the patch; now it ends with status 0 and no output", true
-	// Of a few lines fewer nobody knows whether they were wanted, unless the work went with them.
+	// Slightly less output may be intended, unless less work is done too.
 	case !then.Running && now.Wrote < then.Wrote/2:
 		return "printed more before the patch; now it ends with status 0 after a part of it", true
 	}
 	return "", false
 }
 
-// idle is what a program that ends well does no more, once it is known what it executes.
+// idle says what a program that ends well no longer does, once the lines that it executes are known.
 func idle(then *check.Ending, now check.Ending, d check.Diff) (check.Finding, bool) {
-	// Where the patch took the program away, another one says nothing of what it did.
+	// If the patch removed the program, another one says nothing about what it did.
 	if then == nil || !slices.Contains([]string{program(now), ""}, d.NewID(program(*then))) {
 		return check.Finding{}, false
 	}
@@ -59,12 +58,12 @@ func idle(then *check.Ending, now check.Ending, d check.Diff) (check.Finding, bo
 	if doubt {
 		does := now.Does
 		measured := does != nil && does.Then > 0
-		still := !measured // of what says something
+		still := !measured // for a program that prints something
 		if measured {
 			still = 2*does.Now >= does.Then
 		}
 		if now.Wrote == 0 {
-			// A program that stops before what it did before comes as far as that stop.
+			// A program that stops short of what it did before still gets as far as that stop.
 			still = measured && 2*does.Kept >= does.Then && does.Lost == 0
 		}
 		if still {
@@ -84,7 +83,7 @@ func idle(then *check.Ending, now check.Ending, d check.Diff) (check.Finding, bo
 	return f, true
 }
 
-// program is the file of the workspace by which a program was started, "" for none.
+// program returns the file of the workspace with which a program was started, "" for none.
 func program(e check.Ending) string {
 	i := slices.IndexFunc(e.Command, func(arg string) bool { return path.Ext(arg) != "" && !path.IsAbs(arg) })
 	if i < 0 {

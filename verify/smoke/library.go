@@ -13,8 +13,7 @@ import (
 	"agent/verify/check"
 )
 
-// Imports imports the packages of a workspace in which there is no program to
-// start: what cannot even be imported works for nobody.
+// Imports imports the packages of a workspace without a program to start: what cannot even be imported works for nobody.
 var Imports = check.Check{
 	Name: ImportsName, Gate: check.GateSmoke, Group: check.GroupSmoke, Run: runImports, Applies: importsApply, Judge: judgeImports,
 	Planted: map[string]string{
@@ -24,15 +23,14 @@ var Imports = check.Check{
 	Prove: proveImports,
 }
 
-// maxImports is how many packages are imported, the first by their names.
+// maxImports is how many packages are imported, the first ones by name.
 const maxImports = 20
 
-// exitImported is the status by which an import says that it came to its end. No
-// module ends its process with it by accident.
+// exitImported is the status by which an import says that it finished. No module ends its process with it by accident.
 const exitImported = 97
 
-// What imports one module and says so, in an interpreter of its own. The exit is
-// at once, so that what a module leaves running is not waited for.
+// These import one module and say so, in an interpreter of their own. They exit at once, so as not to wait for anything that
+// the module leaves running.
 const (
 	pythonImport = `import importlib, os, sys
 name, sys.path[:0], sys.argv[1:] = sys.argv[1], sys.argv[2:], []
@@ -44,15 +42,14 @@ os._exit(97)
 
 // A library is one package or module that others may import.
 type library struct {
-	// Its language and its name or, for node, its directory: what it is known by
-	// on both sides.
+	// name is its language and its name or, for node, its directory. It identifies the library on both sides.
 	name string
-	// What is imported, and the directory from which.
+	// file is what is imported, and dir the directory from which.
 	file, dir string
 	args      []string
 }
 
-// importsApply gives the reason why there is nothing to import, or "".
+// importsApply returns the reason why there is nothing to import, or "".
 func importsApply(v check.View) string {
 	if len(libraries(v, check.Toolchain)) > 0 {
 		return ""
@@ -60,11 +57,10 @@ func importsApply(v check.View) string {
 	return "no package or module to import"
 }
 
-// libraries lists what can be imported: Python's packages and modules at the root
-// of the workspace or of a project in it, or in src there, and node's packages
-// that name a file which exists.
+// libraries lists what can be imported: Python's packages and modules at the root of the workspace or of a project in it, or
+// in src there, and node packages that name an existing file.
 func libraries(v check.View, tools check.Tools) []library {
-	// Sorted, so that both sides leave out the same ones when there are too many.
+	// The list is sorted, so that both sides leave out the same libraries when there are too many.
 	paths := v.Paths()
 	tops := pythonTops(paths)
 	var list []library
@@ -86,9 +82,9 @@ func libraries(v check.View, tools check.Tools) []library {
 		case name == "__init__.py" && dir != ".":
 			dir, name = path.Dir(dir), path.Base(dir)
 		default:
-			name = strings.TrimSuffix(name, ".py") // of no identifier if it is none
+			name = strings.TrimSuffix(name, ".py") // no identifier for any other file
 		}
-		// Parts of a package are imported by it, or by nobody: they are not tried.
+		// Parts of a package are imported by it or not at all, so they are not tried.
 		root, isTop := tops[dir]
 		if path.Ext(p) != ".py" || !isTop || !identifier.MatchString(name) || strings.HasPrefix(name, "__") {
 			continue
@@ -101,11 +97,11 @@ func libraries(v check.View, tools check.Tools) []library {
 	return list
 }
 
-// identifier is a name that Python can import.
+// identifier matches a name that Python can import.
 var identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// pythonTops maps the directories in which top-level packages lie to the root of
-// their project: the workspace, and whatever holds a file that builds a project.
+// pythonTops maps the directories that hold top-level packages to the root of their project: the workspace, and any
+// directory with a file that builds a project.
 func pythonTops(paths []string) map[string]string {
 	tops := map[string]string{".": ".", "src": "."}
 	for _, p := range paths {
@@ -118,8 +114,8 @@ func pythonTops(paths []string) map[string]string {
 	return tops
 }
 
-// nodeMain is the file that an import of the package described at p gives, ""
-// when it names none or one that is not there, such as one that is yet to be built.
+// nodeMain returns the file that an import of the package described at p loads, or "" if it names none or a missing one,
+// such as one that is yet to be built.
 func nodeMain(v check.View, p string) string {
 	data, err := v.Read(p)
 	if err != nil {
@@ -130,9 +126,9 @@ func nodeMain(v check.View, p string) string {
 		Exports json.RawMessage `json:"exports"`
 	}
 	if json.Unmarshal(data, &pack) != nil {
-		return "" // the syntax gate tells
+		return "" // the syntax gate reports it
 	}
-	// As node does, the exports come before main; TypeScript's types are no file to run.
+	// As in node, exports come before main; TypeScript's types are not a file to run.
 	target := exported(pack.Exports, maxConditions)
 	if target == "" {
 		target = pack.Main
@@ -150,12 +146,11 @@ func nodeMain(v check.View, p string) string {
 	return ""
 }
 
-// maxConditions is how deep conditions may lie within each other.
+// maxConditions bounds how deep conditions may be nested.
 const maxConditions = 4
 
-// exported finds the file of the package itself in its exports: a text, or the
-// first that fits of an object's conditions, which may lie within each other. At
-// the top the object may be one of paths, of which "." is the package.
+// exported finds the file of the package itself in its exports: a string, or the first condition of an object that fits,
+// possibly nested. At the top the object may map paths, of which "." is the package.
 func exported(exports json.RawMessage, depth int) string {
 	var target string
 	if depth < 0 || json.Unmarshal(exports, &target) == nil {
@@ -176,8 +171,7 @@ func exported(exports json.RawMessage, depth int) string {
 	return ""
 }
 
-// runImports imports each library in a process of its own, so that none finds
-// what another has loaded.
+// runImports imports each library in a process of its own, so that none finds what another has loaded.
 func runImports(ctx context.Context, b check.Bench) check.Outcome {
 	all := check.Outcome{}
 	failed := 0
@@ -185,7 +179,7 @@ func runImports(ctx context.Context, b check.Bench) check.Outcome {
 		res, out, _ := b.Command(ctx, guest.Command{Args: lib.args, Dir: lib.dir, Timeout: smokeTime, Grace: smokeGrace})
 		all.Seconds, all.Peak = all.Seconds+out.Seconds, max(all.Peak, out.Peak)
 		if out.Verdict == check.OOM || res.Killed || out.Verdict == check.Infra && res.Exit == 0 && res.Signal == "" {
-			return out // what became of the import was not seen
+			return out // how the import ended was not seen
 		}
 		r := importResult(b, lib, res)
 		if r.Failed {
@@ -204,7 +198,7 @@ func importResult(b check.Bench, lib library, res guest.Result) check.ImportResu
 	if res.Exit == exitImported && !res.TimedOut {
 		return r
 	}
-	// Without a report it was the module that ended the process, or a crash.
+	// Without a report, the module ended the process or crashed.
 	e := readEnding(res)
 	r.Failed, r.Why = true, e.Where
 	if len(e.Crashes) == 0 {
@@ -220,12 +214,11 @@ func importResult(b check.Bench, lib library, res guest.Result) check.ImportResu
 	return r
 }
 
-// lackedModule finds the name of a module that is not there: Python's up to the
-// first dot, and node's, which is no path.
+// lackedModule matches the name of a missing module: Python's up to the first dot, and node's if it is not a path.
 var lackedModule = lazyregexp.New(`No module named '(\w+)|Cannot find (?:module|package) '([^'./][^']*)'`)
 
-// mentions reports whether a module of that name could be meant to lie in the
-// workspace: a file or a directory has it for a name.
+// mentions reports whether a module of this name could be meant to lie in the workspace: a file or a directory has that
+// name.
 func mentions(v check.View, module string) bool {
 	for _, p := range v.Paths() {
 		for part := range strings.SplitSeq(p, "/") {
@@ -237,9 +230,8 @@ func mentions(v check.View, module string) bool {
 	return false
 }
 
-// judgeImports holds against the patch what could be imported without it, and what
-// fails for another reason than before. Which of the modules that are not installed
-// is missed first depends on the order of imports, so these are one reason.
+// judgeImports holds against the patch what could be imported without it, and what fails for another reason than before.
+// Which of several uninstalled modules is missed first depends on the order of imports, so all of them count as one reason.
 func judgeImports(base, cand check.Outcome, _ check.Diff) check.Gate {
 	g := check.GateOf(check.GateSmoke, cand)
 	if g.Verdict != "" {
@@ -267,8 +259,8 @@ func judgeImports(base, cand check.Outcome, _ check.Diff) check.Gate {
 	return g
 }
 
-// proveImports wants a sound package imported and three faults seen, one of them
-// a module that ends its process without a complaint.
+// proveImports requires a sound package to be imported and three faults to be found, one of them a module that ends its
+// process without a complaint.
 func proveImports(ctx context.Context, b check.Bench) error {
 	out := runImports(ctx, b)
 	if err := check.Judged(out); err != nil {

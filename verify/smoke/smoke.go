@@ -1,6 +1,5 @@
-// Package smoke finds the program of a workspace, starts it, watches it and compares how it
-// behaves with how it did before the patch; of a workspace without a program it imports what
-// others may import.
+// Package smoke finds the program of a workspace, starts it, watches it, and compares its behaviour with that before the
+// patch. In a workspace without a program, it imports what others may import.
 package smoke
 
 import (
@@ -17,23 +16,22 @@ import (
 	"agent/verify/python"
 )
 
-// How long the program is watched, and how long it may take to end when it is
-// told to. A server has come up or fallen over within ten seconds; what a program
-// does later is for the tests. One that answers is not watched longer than that
-// takes: see guest.Watch.
+// How long the program is watched, and how long it may take to end after the order to do so. Within ten seconds a server has
+// come up or fallen over; what a program does later is for the tests. A program that answers is not watched beyond its
+// answer: see guest.Watch.
 const (
 	smokeTime  = 10 * time.Second
 	smokeGrace = 2 * time.Second
-	// lookTime is what a guess at the program is watched for while it listens on nothing:
-	// its imports and the beginning of its work.
+	// lookTime is how long a guessed program is watched while it listens on nothing: during its imports and the start of its
+	// work.
 	lookTime = 3 * time.Second
 )
 
-// ExitNotFound is how env ends when there is no such program.
+// ExitNotFound is the exit status of env if the program does not exist.
 const ExitNotFound = 127
 
-// smokeCommand starts the program as the guest's own child, with no shell
-// between them whose status would stand for the program's. Its input is empty.
+// smokeCommand starts the program as the guest's own child, without a shell in between whose status would replace the
+// program's. Its input is empty.
 func smokeCommand(b check.Bench) (guest.Command, error) {
 	watch, err := b.Smoke.Watch()
 	if err != nil {
@@ -46,19 +44,18 @@ func smokeCommand(b check.Bench) (guest.Command, error) {
 	if b.Entry.Guess {
 		watch.Look = lookTime
 	}
-	// A copy: the entry belongs to both sides.
+	// The entry belongs to both sides, hence the copy.
 	env := maps.Clone(b.Entry.Env)
 	if env == nil {
 		env = map[string]string{}
 	}
-	// What is configured wins, PYTHONPATH included.
+	// Configured variables win, PYTHONPATH included.
 	maps.Copy(env, b.Smoke.Env)
 	return guest.Command{Args: b.Entry.Args, Dir: check.Work, Env: env, Timeout: seconds, Grace: smokeGrace, Watch: &watch}, nil
 }
 
-// run starts the program and watches it. Processes that it leaves behind
-// are killed by the guest and held against nobody: programs that fork into the
-// background are common.
+// run starts the program and watches it. The guest kills processes that the program leaves behind, and they are not held
+// against it: programs that fork into the background are common.
 func run(ctx context.Context, b check.Bench) check.Outcome {
 	if len(b.Entry.Args) == 0 {
 		return check.Outcome{}
@@ -79,12 +76,11 @@ func run(ctx context.Context, b check.Bench) check.Outcome {
 	out.Seconds, out.Peak = out.Seconds+made.Seconds, max(out.Peak, made.Peak)
 	switch {
 	case out.Verdict == check.OOM || res.Killed:
-		return out // no ending was seen, only that of the box
+		return out // only the end of the box was seen, not of the program
 	case out.Verdict == check.Infra && res.Exit == 0 && res.Signal == "":
 		return out // the guest did not run it
 	}
-	// Anything else is an ending like any other for a program, as a deadline
-	// or a signal is not for a tool.
+	// Anything else is an ordinary ending for a program, even a deadline or a signal, which would not be one for a tool.
 	out.Verdict = ""
 	end := readEnding(res)
 	end.Asked, end.Command = b.Smoke.Ready != "", b.Entry.Args
@@ -100,17 +96,16 @@ func run(ctx context.Context, b check.Bench) check.Outcome {
 	return out
 }
 
-// judge holds against the patch what the unpatched program did not do. So a
-// program that needs arguments, a network or a key, and ends with a message about
-// it, is no obstacle: it must only end in the same way. Which crashes occur counts,
-// not how often, since a server that tries again does so a different number of times.
+// judge holds against the patch what the unpatched program did not do. So a program that needs arguments, a network or a
+// key, and ends with a message about it, is not an obstacle: it must only end in the same way. Which crashes occur counts,
+// but not how often, since the number of attempts of a server that tries again varies.
 func judge(base, cand check.Outcome, d check.Diff) check.Gate {
 	g := check.GateOf(check.GateSmoke, cand)
 	if g.Verdict != "" {
 		return g
 	}
 	now := *cand.Ending
-	// A program that the patch brings has to end well.
+	// A program that the patch adds must end well.
 	then := check.Ending{}
 	if base.Ending != nil {
 		then = *base.Ending
@@ -124,14 +119,14 @@ func judge(base, cand check.Outcome, d check.Diff) check.Gate {
 		}
 	}
 	differs := now.Exit != then.Exit || now.Signal != then.Signal || then.Running
-	// A new program may want to be called otherwise.
+	// A new program may need other arguments.
 	asks := base.Ending == nil && now.Usage
 	broken, isBroken := serverTrouble(base.Ending, now)
 	rests, isIdle := idle(base.Ending, now, d)
 	g.Verdict = check.Pass
 	switch {
 	case now.Exit == ExitNotFound && then.Exit == ExitNotFound:
-		// A configured command that is not there proves nothing about any patch.
+		// A configured command that does not exist proves nothing about any patch.
 		g.Verdict = check.Infra
 		g.Detail += ": the command is not in the box: correct [smoke] command in agent.toml"
 	case len(fresh) > 0 || now.Crashed() && differs && !asks:
@@ -165,8 +160,8 @@ func judge(base, cand check.Outcome, d check.Diff) check.Gate {
 	return g
 }
 
-// Unequal reports whether of two endings only one was cut short after a look, so that they
-// do not compare: that side, the candidate if cand is true, has to be watched to the end.
+// Unequal reports whether only one of two endings was cut short after a look, so that they do not compare. That side, the
+// candidate if cand is true, must be watched to the end.
 func Unequal(before, after check.Outcome) (cand, unequal bool) {
 	if before.Ending == nil || after.Ending == nil {
 		return false, false
@@ -174,8 +169,7 @@ func Unequal(before, after check.Outcome) (cand, unequal bool) {
 	return after.Ending.Glanced, before.Ending.Glanced != after.Ending.Glanced
 }
 
-// smokeFinding points at the crash, or says how the program ended when it
-// left no report.
+// smokeFinding points at the crash, or says how the program ended if it left no report.
 func smokeFinding(e check.Ending, g check.Gate) check.Finding {
 	if len(e.Crashes) > 0 {
 		return e.Where
@@ -187,18 +181,18 @@ func smokeFinding(e check.Ending, g check.Gate) check.Finding {
 	return check.Finding{Rule: ruleExit, Message: check.Shorten(message)}
 }
 
-// The names of the checks of a program.
+// These are the names of the checks of a program.
 const (
 	ProgramName = "program"
 	ImportsName = "imports"
 )
 
-// Program starts the program of the workspace. Whether there is one only the entries tell.
+// Program starts the program of the workspace. Only the entries say whether there is one.
 var Program = check.Check{
 	Name: ProgramName, Gate: check.GateSmoke, Group: check.GroupSmoke, Run: run, Judge: judge, Planted: planted, Prove: prove,
 }
 
-// planted are programs that crash and programs that do not, one of them a server.
+// planted holds programs that crash and programs that do not, one of them a server.
 var planted = map[string]string{
 	"sound.py":         check.PlantedSound,
 	"crash.py":         "def start():\n    raise LookupError(\"planted\")\n\n\nstart()\n",
@@ -207,9 +201,8 @@ var planted = map[string]string{
 		"http.server.HTTPServer((\"127.0.0.1\", 8000), Page).serve_forever()\n",
 }
 
-// prove starts programs that crash and that do not, and wants the server
-// among them seen and asked: where the box does not show what listens, no server
-// could be told from a program that only waits.
+// prove starts programs that crash and programs that do not, and requires that the server among them is seen and asked. If
+// the box does not show what listens, a server cannot be told from a program that only waits.
 func prove(ctx context.Context, b check.Bench) error {
 	for file, want := range map[string]check.Verdict{"crash.py": check.Fail, "sound.py": check.Pass, "control/clean.js": check.Pass, "server.py": check.Pass} {
 		b.Entry = startFile(b.View, b.Tools, file)
@@ -224,7 +217,7 @@ func prove(ctx context.Context, b check.Bench) error {
 		if ports := out.Ending.Ports; file == "server.py" && (len(ports) != 1 || ports[0].Port != 8000 || ports[0].Status != 204) {
 			return fmt.Errorf("of %s is seen: %s", file, out.Ending)
 		}
-		// A report without its place would be of no use to whoever must mend it.
+		// A report without its place would be of no use for fixing the crash.
 		if want == check.Fail && (g.Findings[0].File != file || g.Findings[0].Line != 2) {
 			return fmt.Errorf("the crash of %s is placed at %s:%d", file, g.Findings[0].File, g.Findings[0].Line)
 		}

@@ -1,5 +1,5 @@
-// Package syntax parses the files that a patch touches, each by a real parser of its
-// language, and executes nothing of them.
+// Package syntax parses the files that a patch touches, each with a real parser for its language. It executes nothing of
+// them.
 package syntax
 
 import (
@@ -17,8 +17,8 @@ import (
 	"agent/verify/golang"
 )
 
-// Command gives the checker the paths of the files. The
-// interpreter is isolated from everything that the workspace could bring.
+// Command returns the command that gives the checker the paths of the files. The interpreter is isolated from everything
+// that the workspace could bring.
 func Command(tools check.Tools, paths []string) (guest.Command, error) {
 	list, err := json.Marshal(paths)
 	if err != nil {
@@ -33,23 +33,21 @@ func Command(tools check.Tools, paths []string) (guest.Command, error) {
 type Answer struct {
 	// Rule names the language, as "json-syntax".
 	Findings []check.Finding `json:"findings"`
-	// Files that a parser read, those with findings among them.
+	// Checked lists the files that a parser read, including those with findings.
 	Checked []string `json:"checked"`
-	// Files without a parser or too large for it. Each asked-for file is in
-	// exactly one of the two.
+	// Skipped lists the files without a parser, or too large for it. Each requested file is in exactly one of the two.
 	Skipped []struct {
 		File   string `json:"file"`
 		Reason string `json:"reason"`
 	} `json:"skipped"`
-	// What kept the checker itself from working, such as a missing parser.
+	// Trouble is what kept the checker itself from working, such as a missing parser.
 	Trouble []string `json:"trouble"`
 }
 
-// Run checks the files at paths. Files without a parser are
-// counted, not judged: that nobody can read a format says nothing about a patch.
-// Those of Go are left to their own parser.
+// Run checks the files at paths. Files without a parser are counted and not judged: that no parser reads a format says
+// nothing about a patch. Go files are left to their own parser.
 func Run(ctx context.Context, b check.Bench, paths []string) check.Outcome {
-	// The formatter may have undone all of a patch.
+	// The formatter may have undone the whole patch.
 	if len(paths) == 0 {
 		return check.Outcome{Detail: "no touched file is left"}
 	}
@@ -80,12 +78,11 @@ func Run(ctx context.Context, b check.Bench, paths []string) check.Outcome {
 	return out
 }
 
-// mostSiblings bounds how many files beside one that does not parse are looked at.
+// mostSiblings bounds how many files next to one that does not parse are looked at.
 const mostSiblings = 20
 
-// withoutData leaves out what is said of data of tests, and names these files. Among tests
-// a file is data as well where files of its kind beside it, which the patch does not touch,
-// do not parse either.
+// withoutData leaves out findings in test data, and names these files. A file among tests is also data if files of its kind
+// next to it, which the patch does not touch, do not parse either.
 func withoutData(ctx context.Context, b check.Bench, found []check.Finding) (judged []check.Finding, data []string) {
 	known := map[string]bool{}
 	for _, f := range found {
@@ -104,8 +101,8 @@ func withoutData(ctx context.Context, b check.Bench, found []check.Finding) (jud
 	return judged, data
 }
 
-// besideBroken reports whether a file among tests, which nothing imports, lies beside
-// others of its kind that do not parse without the patch.
+// besideBroken reports whether a file among tests, which nothing imports, lies next to others of its kind that do not parse
+// without the patch.
 func besideBroken(ctx context.Context, b check.Bench, file string) bool {
 	if !check.InTestDirectory(file) || check.Imported(b.View, file) {
 		return false
@@ -124,7 +121,7 @@ func besideBroken(ctx context.Context, b check.Bench, file string) bool {
 	return out.Verdict == "" && len(out.Findings) > 0
 }
 
-// parse asks the checker about files, and tells how many of them have a parser.
+// parse asks the checker about files, and returns how many of them have a parser.
 func parse(ctx context.Context, b check.Bench, paths []string) (check.Outcome, int) {
 	cmd, err := Command(b.Tools, paths)
 	if err != nil {
@@ -139,7 +136,7 @@ func parse(ctx context.Context, b check.Bench, paths []string) (check.Outcome, i
 		out.Verdict, out.Detail = check.Infra, fmt.Sprintf("read the answer of the syntax check: %v", err)
 		return out, 0
 	}
-	// Findings besides the trouble may be right, but what else was missed is open.
+	// Findings that come with trouble may be right, but what was missed is unknown.
 	if len(answer.Trouble) > 0 {
 		out.Verdict, out.Detail = check.Infra, check.Shorten(strings.Join(answer.Trouble, "; "))+": rebuild the toolchain with: agent images build"
 		return out, 0
@@ -157,7 +154,7 @@ func Parse(res guest.Result, files int) (Answer, error) {
 	if err := json.Unmarshal(res.Stdout.Head, &answer); err != nil {
 		return answer, err
 	}
-	// A file that is in neither list would count as sound without being read.
+	// A file in neither list would count as sound without being read.
 	if got := len(answer.Checked) + len(answer.Skipped); got != files {
 		return answer, fmt.Errorf("it accounts for %d of %d files", got, files)
 	}
@@ -167,8 +164,8 @@ func Parse(res guest.Result, files int) (Answer, error) {
 	return answer, nil
 }
 
-// Touched lists the files that the candidate writes and that a parser may exist
-// for. The checker looks again and more closely: this only saves asking it.
+// Touched lists the files that the candidate writes and for which a parser may exist. The checker looks again and more
+// closely; this only avoids asking it in vain.
 func Touched(v check.View) []string {
 	var list []string
 	for _, p := range v.Paths() {
@@ -181,7 +178,7 @@ func Touched(v check.View) []string {
 	return list
 }
 
-// Name is the check's.
+// Name is the name of the check.
 const Name = "parsers"
 
 // Check is the parsers' row in the table of checks. It has no Run: see Run.
@@ -190,8 +187,8 @@ var Check = check.Check{
 	Planted: planted, Prove: prove,
 }
 
-// planted holds one fault a language, each of which every parser of it
-// refuses, and what a parser that is too strict or too old stumbles over.
+// planted holds one fault for each language, which every parser of the language refuses, and files over which a parser that
+// is too strict or too old stumbles.
 var planted = map[string]string{
 	"bad.py":   "def f(:\n    pass\n",
 	"bad.json": "{\"a\": 1,}\n",
@@ -222,8 +219,7 @@ var planted = map[string]string{
 	"good.html": "<!DOCTYPE html>\n<html><body><p @click=\"a > 'b'\">a<p>b &lt; c<br></body></html>\n",
 }
 
-// prove wants one fault in each language, and none in the sound file beside
-// each.
+// prove requires one fault in each language, and none in the sound file next to it.
 func prove(ctx context.Context, b check.Bench) error {
 	out := Run(ctx, b, Touched(b.View))
 	if err := check.Judged(out); err != nil {

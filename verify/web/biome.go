@@ -36,13 +36,12 @@ var Biome = check.Check{
 // biomeConfig names the files that configure biome.
 var biomeConfig = []string{"biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"}
 
-// biomeFiles are the endings of what biome has a linter for.
+// biomeFiles are the endings of the files that biome can lint.
 var biomeFiles = lang.Extensions("css", "json", "jsonc", "javascript", "typescript")
 
-// biomeApplies gives the reason why biome has nothing to do, or "".
+// biomeApplies returns the reason why biome has nothing to do, or "".
 //
-// By the names of the files alone: whether the configuration wants them looked at
-// is biome's to decide.
+// It goes only by the names of the files: whether the configuration wants them checked is for biome to decide.
 func biomeApplies(v check.View) string {
 	if v.Ends(biomeFiles) {
 		return ""
@@ -50,9 +49,8 @@ func biomeApplies(v check.View) string {
 	return "the workspace has no JavaScript, TypeScript, CSS or JSON file"
 }
 
-// biomeRoots lists the directories with a configuration that none above them
-// has: each is a project of its own. Asked of the base, like everything about
-// configuration.
+// biomeRoots lists the directories with a configuration and none above them: each is a project of its own. The base decides,
+// as it does about all configuration.
 func biomeRoots(v check.View) []string {
 	var roots []string
 	for _, p := range check.OnBase(v.Base).Paths() {
@@ -68,10 +66,9 @@ func biomeRoots(v check.View) []string {
 	return roots
 }
 
-// biomeCommand is biome over one project, without its daemon. Only errors
-// count, and what does not parse is the syntax gate's business. Without a
-// configuration of the workspace ours applies: what is a mistake in any
-// program, and nothing of style.
+// biomeCommand runs biome over one project, without its daemon. Only errors count, and text that does not parse is left to
+// the syntax gate. If the workspace has no configuration, the gate's own applies: what is a mistake in any program, and
+// nothing about style.
 func biomeCommand(b check.Bench, root string, own bool) guest.Command {
 	args := []string{
 		b.Tools.Packages + "/biome/biome", "lint", "--reporter=json", "--colors=off", "--max-diagnostics=none",
@@ -110,8 +107,8 @@ func runBiome(ctx context.Context, b check.Bench) check.Outcome {
 	return total
 }
 
-// biomeRefuses reports that biome did not start because of the workspace's
-// configuration, with the reason: most often it is one for another major version.
+// biomeRefuses reports whether biome did not start because of the workspace's configuration, and the reason: most often the
+// configuration is for another major version.
 func biomeRefuses(res guest.Result) (reason string, ok bool) {
 	text := check.Clean(check.Bytes(res.Stderr))
 	if res.Exit != 1 || len(bytes.TrimSpace(res.Stdout.Head)) > 0 || !strings.Contains(text, "configuration resulted in errors") {
@@ -125,38 +122,36 @@ func biomeRefuses(res guest.Result) (reason string, ok bool) {
 	return "biome does not accept the workspace's configuration", true
 }
 
-// A biomeAnswer is what biome prints with --reporter=json, the fields that are used here.
+// A biomeAnswer is what biome prints with --reporter=json, limited to the fields used here.
 type biomeAnswer struct {
 	Summary *struct {
 		Errors  int `json:"errors"`
 		Unshown int `json:"diagnosticsNotPrinted"`
 	} `json:"summary"`
 	Diagnostics []struct {
-		// Of those only errors are asked for, but what is skipped is told as well.
+		// Severity: only errors are requested, but biome also reports what it skips.
 		Severity string `json:"severity"`
 		Message  string `json:"message"`
-		// "lint/correctness/noConstAssign", or another word for what is no rule.
+		// Category is such as "lint/correctness/noConstAssign", or another word for what is not a rule.
 		Category string `json:"category"`
 		Location struct {
-			// Relative to where it runs.
+			// Path is relative to the directory in which biome runs.
 			Path  string `json:"path"`
 			Start struct {
 				Line   int `json:"line"`
 				Column int `json:"column"`
 			} `json:"start"`
 		} `json:"location"`
-		// What it advises, a repair among it.
+		// Advices is what biome advises, including a repair.
 		Advices []struct {
 			Text string `json:"text"`
 		} `json:"advices"`
 	} `json:"diagnostics"`
 }
 
-// parseBiome reads biome's findings in the project at root. The summary, the
-// list and the exit status must agree.
+// parseBiome reads biome's findings in the project at root. The summary, the list and the exit status must agree.
 //
-// A list that was cut or miscounted is refused as a whole: the findings that are
-// missing could be the new ones.
+// A list that was cut or miscounted is refused as a whole, since the missing findings could be the new ones.
 func parseBiome(res guest.Result, root string) ([]check.Finding, error) {
 	complaint := check.FirstLine(check.Tail(check.Clean(check.Bytes(res.Stderr)), check.MaxMessage))
 	if res.Stdout.Dropped > 0 {
@@ -166,7 +161,7 @@ func parseBiome(res guest.Result, root string) ([]check.Finding, error) {
 	if err := json.Unmarshal(res.Stdout.Head, &answer); err != nil {
 		return nil, fmt.Errorf("exit status %d: %w: %s", res.Exit, err, complaint)
 	}
-	// A file that it cannot read it counts as skipped, and for no error.
+	// biome counts a file that it cannot read as skipped and not as an error.
 	var found, unread []check.Finding
 	for _, d := range answer.Diagnostics {
 		if d.Severity != "error" {
@@ -196,7 +191,7 @@ func parseBiome(res guest.Result, root string) ([]check.Finding, error) {
 	case res.Exit != 0 && res.Exit != 1 || (res.Exit == 1) != (len(found) > 0) && (res.Exit == 0 || len(unread) == 0):
 		return nil, fmt.Errorf("exit status %d with %d findings: %s", res.Exit, len(found), complaint)
 	}
-	// What is no script, as a font or a drawing, may have any encoding.
+	// A file that is not a script, such as a font or a drawing, may have any encoding.
 	for _, f := range unread {
 		if l := lang.Of(f.File); l != nil && l.Family == lang.Script {
 			found = append(found, f)
@@ -205,10 +200,10 @@ func parseBiome(res guest.Result, root string) ([]check.Finding, error) {
 	return found, nil
 }
 
-// capital matches the capitals of a rule's name.
+// capital matches the capitals in a rule's name.
 var capital = lazyregexp.New(`[A-Z]`)
 
-// biomeHelp is the page of a rule: its name in lower case with hyphens.
+// biomeHelp returns the page of a rule: its name in lower case with hyphens.
 func biomeHelp(rule string) string {
 	kebab := capital.ReplaceAllStringFunc(rule, func(s string) string { return "-" + strings.ToLower(s) })
 	return check.Link("https://biomejs.dev/linter/rules/" + kebab)
@@ -217,7 +212,7 @@ func biomeHelp(rule string) string {
 // BiomeFix repairs what biome finds.
 var BiomeFix = check.Fixer{Check: BiomeName, Group: check.GroupStatic, Fix: biomeFix}
 
-// biomeFix has biome repair one text, its safe repairs alone, in the project that the file is part of.
+// biomeFix makes biome apply its safe repairs alone to one text, in the project that the file is part of.
 func biomeFix(ctx context.Context, b check.Bench, name string, text []byte, rules []string) ([]byte, check.Outcome) {
 	roots, own := biomeRoots(b.View), true
 	if len(roots) == 0 {
@@ -239,7 +234,7 @@ func biomeFix(ctx context.Context, b check.Bench, name string, text []byte, rule
 		args = append(args, "--config-path="+b.Tools.Biome)
 	}
 	res, out, done := b.Command(ctx, guest.Command{Args: args, Dir: path.Join(check.Work, root), Stdin: text, MaxOutput: check.MaxToolOutput})
-	// What it could not repair it tells by its status, and prints what it repaired all the same.
+	// The status says that something could not be repaired; biome still prints what it repaired.
 	if !done || res.Exit > 1 || res.Stdout.Dropped > 0 || len(res.Stdout.Head) == 0 {
 		return nil, out
 	}

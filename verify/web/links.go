@@ -30,8 +30,8 @@ var Links = check.Check{
 	Prove: check.Proves(runLinks, map[string]string{"about.html": "broken-link", "part.html": "broken-fragment", "style/main.css": "broken-link"}),
 }
 
-// built names files of generators and servers, whose pages refer to files that
-// come about later or to what no file is behind.
+// built matches the names of files of generators and servers, whose pages refer to files that are made later or to addresses
+// without a file.
 var built = lazyregexp.New(`^(package\.json|bower\.json|composer\.json|Gemfile|_config\.ya?ml|mkdocs\.ya?ml|(hugo|config|book|zola|Cargo)\.(toml|ya?ml)` +
 	`|conf\.py|manage\.py|wsgi\.py|asgi\.py|go\.mod|pom\.xml|build\.gradle(\.kts)?|Makefile|Dockerfile|deno\.jsonc?)$` +
 	`|\.(php|rb|jsp|aspx|cshtml|vue|svelte|astro|erb|ejs|hbs|njk|liquid|pug|j2|jinja2?|tmpl|gohtml)$`)
@@ -39,11 +39,10 @@ var built = lazyregexp.New(`^(package\.json|bower\.json|composer\.json|Gemfile|_
 // serves matches Python that makes pages or answers requests.
 var serves = lazyregexp.New(`(?i)\b(flask|django|fastapi|bottle|aiohttp|tornado|starlette|jinja2?|mako|sphinx|pelican|http\.server|sanic|cherrypy|pyramid)\b`)
 
-// parts matches directories of pieces that a page is made of somewhere else.
+// parts matches directories with pieces from which pages are made elsewhere.
 var parts = lazyregexp.New(`(^|/)(_?templates?|_?layouts?|_?includes?|_?partials?|views|components|node_modules|testdata|fixtures)/`)
 
-// staticPages lists the HTML and CSS files of a view, none where something else
-// than a file system serves them.
+// staticPages lists the HTML and CSS files of a view, or none if something other than a file system serves them.
 func staticPages(v check.View) []string {
 	return check.Recall(v, "static pages", func() []string { return listStaticPages(v) })
 }
@@ -68,7 +67,7 @@ func listStaticPages(v check.View) []string {
 	return pages
 }
 
-// linksApply gives the reason why there are no references to follow, or "".
+// linksApply returns the reason why there are no references to follow, or "".
 func linksApply(v check.View) string {
 	if len(staticPages(v)) == 0 {
 		return "the workspace has no static pages, or something builds or serves them"
@@ -76,8 +75,7 @@ func linksApply(v check.View) string {
 	return ""
 }
 
-// runLinks follows the references of every page: a file that is deleted or renamed
-// breaks those that the patch does not touch.
+// runLinks follows the references of every page: deleting or renaming a file breaks pages that the patch does not touch.
 func runLinks(ctx context.Context, b check.Bench) check.Outcome {
 	pages := staticPages(b.View)
 	cmd, err := syntax.Command(b.Tools, pages)

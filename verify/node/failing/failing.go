@@ -1,6 +1,6 @@
-// Package failing reads out of what a command printed which tests it says have failed. It knows how the usual runners print
-// that, believes no more of it than names, and is meant for a command that ends as it ended before: what it says of itself
-// shows then whether it is for the same reason.
+// Package failing extracts the names of failed tests from what a command printed. It knows the formats of the usual runners
+// and believes no more than the names. It is meant for a command that ends as it ended before the patch: the names then show
+// whether the reason is the same.
 package failing
 
 import (
@@ -11,11 +11,11 @@ import (
 	"agent/verify/check"
 )
 
-// most bounds the tests that are told apart.
+// most bounds how many tests are distinguished.
 const most = 1000
 
-// lines match a line with the name of one failing test, as it stands in what these print: TAP, jest, vitest, node's and ava's own reporters, karma,
-// pytest, unittest and go test. Linters mark their lines with some of the same signs, and count lines and findings there.
+// lines match a line with the name of one failing test, as TAP, jest, vitest, node's and ava's own reporters, karma, pytest,
+// unittest and go test print it. Linters mark their lines with some of the same signs, but count lines and findings there.
 var lines = []*lazyregexp.Regexp{
 	lazyregexp.New(`^\s*not ok \d+ (?:- )?([^#]+?)(?: # time=\S+)?$`),
 	lazyregexp.New(`^\s*● ([^●]+ › [^●]+)$`),
@@ -29,14 +29,14 @@ var lines = []*lazyregexp.Regexp{
 }
 
 var (
-	// heading begins the list of mocha, or that of jasmine.
+	// heading matches the start of mocha's list of failures, or of jasmine's.
 	heading = lazyregexp.New(`^\s*(?:(\d+ failing)|Failures:)$`)
-	// numbered matches the first line of an entry there.
+	// numbered matches the first line of an entry in that list.
 	numbered = lazyregexp.New(`^\s*\d+\) (\S.*)$`)
 	took     = lazyregexp.New(` \(\d+(?:\.\d+)?m?s\)$`)
 )
 
-// Tests takes what a command printed and gives the names of the tests that it says have failed, each once, in their order.
+// Tests returns the names of the tests that a command's output says have failed, each once, in order.
 func Tests(printed string) (names []string) {
 	known := map[string]bool{}
 	add := func(name string) {
@@ -72,8 +72,8 @@ func Tests(printed string) (names []string) {
 // mostTitles bounds the suites around one test.
 const mostTitles = 10
 
-// titles joins what stands on the first line of an entry of mocha, the titles of suites below it and that of the test, each further in and
-// the last with a colon at its end. Where none has one, first is all of it.
+// titles joins the first line of a mocha entry with the titles on the lines below: those of suites, then that of the test,
+// each indented further, the last one ending in a colon. If none ends in a colon, first is the whole title.
 func titles(first string, rest []string) string {
 	joined := first
 	for i := 0; !strings.HasSuffix(joined, ":"); i++ {
@@ -85,17 +85,17 @@ func titles(first string, rest []string) string {
 	return strings.TrimSuffix(joined, ":")
 }
 
-// mark stands between a command and a test that it names, in the ID of the latter.
+// mark separates a command from a test that it names, in the ID of that test.
 const mark = " ✗ "
 
-// Command is the ID of the command that a result is of, or that names it.
+// Command returns the ID of the command to which a result belongs: the command's own, or that of a test that it names.
 func Command(id string) string {
 	command, _, _ := strings.Cut(id, mark)
 	return command
 }
 
-// Results are the tests that a command which ended so names in what it printed, all of which failed; none where it passed. Of those that are
-// asked for by their IDs the others passed.
+// Results returns the tests that a failed command names in its output, all of them failed; a command that passed has none.
+// Tests requested by ID that the command does not name passed.
 func Results(command check.TestResult, printed string, asked []string) (list []check.TestResult) {
 	if command.Bad() {
 		for _, name := range Tests(printed) {
@@ -110,8 +110,8 @@ func Results(command check.TestResult, printed string, asked []string) (list []c
 	return list
 }
 
-// Compared are the results of both sides that count: of a command that failed on both the tests that it names, and of what it named before
-// those alone that it names still, since the others are not lost. Of any other command how it ended tells all.
+// Compared returns the results of both sides that count. For a command that failed on both, these are the tests that it names; of those
+// that it named before, only the ones that it still names, since the others are not lost. For any other, how it ended says everything.
 func Compared(base, cand []check.TestResult) (before, after []check.TestResult) {
 	failed := map[string]int{} // on how many sides
 	for _, t := range slices.Concat(base, cand) {

@@ -1,4 +1,4 @@
-// Package glob reads the patterns by which the runners of JavaScript name files.
+// Package glob matches files against the patterns by which JavaScript test runners name them.
 package glob
 
 import (
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Matching tells which files some patterns name, by their paths from where these stand: globs,
-// files, and directories with all that lies in them. One that begins with ! takes files out.
+// Matching returns a function that reports whether some patterns name a file, by its path from where the patterns stand. A
+// pattern is a glob, a file, or a directory with everything in it. One that begins with ! excludes files.
 func Matching(patterns []string) func(name string) bool {
 	var wanted, out []*regexp.Regexp
 	for _, p := range patterns {
@@ -30,8 +30,8 @@ func Matching(patterns []string) func(name string) bool {
 	}
 }
 
-// pattern makes an expression of a glob, nil of what is none. What ends in a plain name may
-// be a directory, and stands for all in it.
+// pattern turns a glob into a regular expression, nil for an invalid one. If its last part is a plain name, it may be a
+// directory, and matches everything in it.
 func pattern(glob string) *regexp.Regexp {
 	text := "^(?:" + translated(glob) + ")"
 	if glob == "." {
@@ -47,11 +47,11 @@ func pattern(glob string) *regexp.Regexp {
 	return re
 }
 
-// translated translates a glob: stars, question marks, sets, alternatives in braces, and the
-// groups of shells like +(a|b), also without a sign before them. One that excludes, !(a), stands for anything but a slash.
+// translated translates a glob: stars, question marks, sets, alternatives in braces, and shell groups like +(a|b), also
+// without a sign before them. An excluding group, !(a), matches any text without a slash.
 func translated(glob string) string {
 	var b strings.Builder
-	var closing []string // what ends the groups that are open
+	var closing []string // what closes the open groups
 	for i := 0; i < len(glob); i++ {
 		c, rest := glob[i], glob[i:]
 		inGroup := len(closing) > 0
@@ -98,7 +98,7 @@ func translated(glob string) string {
 	return b.String()
 }
 
-// beforeEnd is what stands between a parenthesis at the start of a text and the next one that closes.
+// beforeEnd returns the part of a text before its first closing parenthesis, "" if there is none.
 func beforeEnd(text string) string {
 	inner, _, closed := strings.Cut(text, ")")
 	if !closed {

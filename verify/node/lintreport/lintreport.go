@@ -1,5 +1,5 @@
-// Package lintreport reads the reports of the linters that packages of node bring. It says why a report is none, and
-// never takes a part of one for the whole.
+// Package lintreport reads the reports of the linters that npm packages bring into a workspace. It says why a report cannot
+// be used, and never takes part of a report for the whole.
 package lintreport
 
 import (
@@ -11,29 +11,28 @@ import (
 	"agent/verify/check"
 )
 
-// Unread is the trouble with a report that is none.
+// Unread is the trouble with something that is not a report.
 const Unread = "no report"
 
-// An eslintFile is what eslint's formatter json writes of a file, the fields that
-// are used here.
+// An eslintFile is what eslint's formatter json writes about a file, limited to the fields used here.
 type eslintFile struct {
-	// Absolute.
+	// Path is absolute.
 	Path     string `json:"filePath"`
 	Errors   int    `json:"errorCount"`
 	Messages []struct {
-		// Null for what does not parse.
+		// Rule is null for text that does not parse.
 		Rule string `json:"ruleId"`
-		// 2 is an error; warnings are not asked for.
+		// Severity 2 is an error; warnings are not requested.
 		Severity int    `json:"severity"`
 		Message  string `json:"message"`
 		Line     int    `json:"line"`
 		Column   int    `json:"column"`
-		// How it would repair the finding; null when it cannot.
+		// Fix is how eslint would repair the finding; null when it cannot.
 		Fix *struct{} `json:"fix"`
 	} `json:"messages"`
 }
 
-// ESLint reads what eslint's formatter json wrote, with its exit status, and says why it cannot be taken for an answer.
+// ESLint reads the output of eslint's formatter json, given its exit status. trouble says why it cannot be taken for an answer.
 func ESLint(exit int, data []byte) (found []check.Finding, trouble string) {
 	var files []eslintFile
 	if err := json.Unmarshal(data, &files); err != nil || exit > 1 {
@@ -58,29 +57,28 @@ func ESLint(exit int, data []byte) (found []check.Finding, trouble string) {
 	return found, ""
 }
 
-// stylelintFailed is its exit status when it finds errors.
+// stylelintFailed is the exit status of stylelint when it finds errors.
 const stylelintFailed = 2
 
-// A stylelintFile is what stylelint's formatter json writes of a file, the fields
-// that are used here.
+// A stylelintFile is what stylelint's formatter json writes about a file, limited to the fields used here.
 type stylelintFile struct {
-	// Absolute.
+	// Path is absolute.
 	Path string `json:"source"`
-	// It has errors, or options that no rule takes.
+	// Errored says that the file has errors, or that there are options that no rule takes.
 	Errored  bool                    `json:"errored"`
 	Options  []struct{ Text string } `json:"invalidOptionWarnings"`
 	Warnings []struct {
 		Line   int    `json:"line"`
 		Column int    `json:"column"`
 		Rule   string `json:"rule"`
-		// "error" or "warning"; the latter are not asked for.
+		// Severity is "error" or "warning"; warnings are not requested.
 		Severity string `json:"severity"`
-		// Ends with the rule in parentheses.
+		// Text ends with the rule in parentheses.
 		Text string `json:"text"`
 	} `json:"warnings"`
 }
 
-// Stylelint reads what stylelint's formatter json wrote, as [ESLint] does.
+// Stylelint reads the output of stylelint's formatter json, as [ESLint] does.
 func Stylelint(exit int, data []byte) (found []check.Finding, trouble string) {
 	var files []stylelintFile
 	if err := json.Unmarshal(data, &files); err != nil || exit != 0 && exit != stylelintFailed {

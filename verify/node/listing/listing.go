@@ -1,6 +1,6 @@
-// Package listing reads from the configuration of a runner of JavaScript which files are its tests. Of what is code only lists
-// of texts are read, where they stand as the runner's own setting: a plugin, a measure of coverage or a bundler has
-// lists of the same name for other files.
+// Package listing reads from the configuration of a JavaScript test runner which files are its tests. From configuration
+// that is code it reads only lists of strings, and only where they are the runner's own setting: plugins, coverage tools and
+// bundlers have lists of the same name for other files.
 package listing
 
 import (
@@ -12,11 +12,11 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A form is where a runner has the patterns of its tests: keys of its part of package.json, and of files of its own.
+// A form says where a runner has the patterns of its tests: keys of its part of package.json, and of files of its own.
 type form struct {
 	files []string
 	keys  []string
-	// What stands around a key in its files, the nearest that has a name; nil for whatever it is.
+	// within lists what may enclose a key in these files, by the nearest enclosing name; nil for anything.
 	within []string
 }
 
@@ -35,8 +35,8 @@ var forms = map[string]form{
 // Files lists the names of the files in which a runner is configured, besides package.json.
 func Files(runner string) []string { return slices.Clone(forms[runner].files) }
 
-// Patterns are those that the configuration of a runner lists, by the name of the runner, the text of package.json and that
-// of the other files beside it; rootDir and the like stand for their directory.
+// Patterns returns the patterns that the configuration of a runner lists, given the runner's name, the text of package.json
+// and the texts of the other files next to it. rootDir and the like stand for the directory of these files.
 func Patterns(runner, manifest string, text func(name string) string) (patterns []string) {
 	f := forms[runner]
 	var parts map[string]json.RawMessage
@@ -51,10 +51,10 @@ func Patterns(runner, manifest string, text func(name string) string) (patterns 
 	return patterns
 }
 
-// quoted matches a text in quotes, or an element of a list in YAML.
+// quoted matches a string in quotes, or an element of a YAML list.
 var quoted = lazyregexp.New(`"([^"\n]*)"|'([^'\n]*)'|\x60([^\x60\n]*)\x60|(?m:^\s*-\s+([^\s"'#][^\n#]*?)\s*$)`)
 
-// read reads the value of the first of the keys in a text: one pattern or a list.
+// read returns the value of the first of the keys in a text: one pattern or a list.
 func (f form) read(text string) (patterns []string) {
 	for _, key := range f.keys {
 		re := regexp.MustCompile(`(?:^|[\s{,"'])` + regexp.QuoteMeta(key) + `["']?\s*:\s*(\[(?:[^\]"'\x60]|"[^"]*"|'[^']*'|\x60[^\x60]*\x60)*\]|(?:\s*\n\s*-[ \t]+[^\n]+)+|"[^"\n]*"|'[^'\n]*'|[^\s{\[,][^\n,}]*)`)
@@ -79,14 +79,14 @@ func (f form) read(text string) (patterns []string) {
 	return nil
 }
 
-// commented is what around says of the end of a text in a comment.
+// commented is what around returns for a text that ends in a comment.
 const commented = "//"
 
-// opener matches the name that stands before what opens an object, a list, or arguments.
+// opener matches the name in front of the bracket that opens an object, a list, or arguments.
 var opener = lazyregexp.New(`(?:([\w$-]+)["']?\s*:\s*([{\[(])|([\w$]+)(\())$`)
 
-// around is the name of what the end of a text of JavaScript stands in: the key of the nearest object or list that is the value
-// of one, or the function of the nearest arguments; "" for none.
+// around returns the name of what encloses the end of a JavaScript text: the key whose value is the nearest object or list,
+// or the function of the nearest arguments; "" for none.
 func around(text string) string {
 	var open []string
 	for i := 0; i < len(text); i++ {

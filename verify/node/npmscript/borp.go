@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// borpTests are the files that borp runs where it is given none. It compiles those of TypeScript first, so that they are not
+// borpTests are the files that borp runs if it is given none. borp compiles TypeScript tests first, so their output is not
 // there to be named.
 const borpTests = "**/*.test.{js,mjs,cjs}"
 
-// borpOptions are the options of borp (https://github.com/mcollina/borp) by what they are for node's runner, "" for those that
-// judge or show and run nothing; and borpFlags those without a value.
+// borpOptions maps options of borp (https://github.com/mcollina/borp) to their equivalents for node's runner, "" for those
+// that judge or show and run nothing. borpFlags does the same for options without a value.
 var (
 	borpOptions = map[string]string{
 		"--timeout": "--test-timeout=", "-t": "--test-timeout=", "--concurrency": "--test-concurrency=", "-c": "--test-concurrency=",
@@ -21,8 +21,8 @@ var (
 	}
 )
 
-// borpAsNode reads a command of borp, which starts node's own runner, as a command of that. ok is false for another program, and
-// for an option that has no such form.
+// borpAsNode rewrites a command of borp, which starts node's own runner, as a command of node. ok is false for another
+// program, and for an option without an equivalent.
 func borpAsNode(words []string) (node []string, ok bool) {
 	if len(words) == 0 || ProgramName(words[0]) != "borp" || strings.Contains(words[0], "/") && !strings.Contains(words[0], "node_modules/") {
 		return nil, false

@@ -12,24 +12,24 @@ import (
 type Kind int
 
 const (
-	// A program of which only its exit status is known to tell anything.
+	// General is a program of which nothing but the exit status is known to mean anything.
 	General Kind = iota
-	// One of Runners.
+	// Runs starts one of Runners.
 	Runs
-	// Node's own runner.
+	// RunsNode starts node's own runner.
 	RunsNode
-	// What other gates judge, or what proves nothing about behaviour.
+	// Looks is a command that other gates judge, or that proves nothing about behaviour.
 	Looks
-	// What makes files that tests use.
+	// Makes is a command that makes files that tests use.
 	Makes
-	// What starts the scripts of other packages, which are read by themselves.
+	// Delegates starts the scripts of other packages, which are read by themselves.
 	Delegates
-	// What cannot run here.
+	// Foreign is a command that cannot run here.
 	Foreign
 )
 
-// kindsOf lists programs by kind. What is in none of them is general, so that nothing which
-// may be a test is left out for not being known.
+// kindsOf lists programs by kind. A program in none of the lists is General, so that a possible test is not left out for
+// being unknown.
 var kindsOf = map[Kind][]string{
 	Looks: {
 		"eslint", "xo", "standard", "standardx", "semistandard", "ts-standard", "prettier", "biome", "oxlint", "oxfmt", "dprint", "jshint", "jslint", "tslint", "gts", "neostandard", "rome",
@@ -52,7 +52,7 @@ var kindsOf = map[Kind][]string{
 	},
 }
 
-// kindNames is kindsOf the other way round.
+// kindNames maps programs to their kinds: the inverse of kindsOf.
 var kindNames = func() map[string]Kind {
 	names := map[string]Kind{}
 	for k, list := range kindsOf {
@@ -63,10 +63,10 @@ var kindNames = func() map[string]Kind {
 	return names
 }()
 
-// buildScript matches the names of scripts that make what others use.
+// buildScript matches the names of scripts that make what other scripts use.
 var buildScript = lazyregexp.New(`^(?:pre|post)?(?:build|compile|transpile|bundle|prepare|prepack|dist|generate|codegen|clean|copy|assets)(?:$|[:_-])`)
 
-// classify says what a command is for, and which known tool would run it.
+// classify sets what a command is for, and which known tool would run it.
 func classify(s Step) Step {
 	if len(s.Words) == 0 {
 		return s
@@ -97,14 +97,14 @@ func classify(s Step) Step {
 	return s
 }
 
-// NodeValues are options of node with a value in the next word.
+// NodeValues are the options of node that take the next word as their value.
 var NodeValues = []string{
 	"--import", "--require", "-r", "--loader", "--experimental-loader", "--conditions", "-C", "--env-file", "--test-name-pattern", "--test-reporter", "--test-reporter-destination",
 	"--test-concurrency", "--test-timeout", "--test-shard", "--tsconfig", "--max-old-space-size", "--stack-trace-limit",
 }
 
-// NodeOptions splits the words of a command into what it gives to node and what is behind the
-// program. tsx is node with a loader. With --test there is no program, only patterns.
+// NodeOptions splits the words of a command into what it gives to node and what follows the program. tsx is node with a
+// loader. With --test there is no program, only patterns.
 func NodeOptions(words []string) (options, args []string) {
 	name, tests := ProgramName(words[0]), false
 	if name != "node" && name != "tsx" {
@@ -138,7 +138,7 @@ func startsNodeTests(words []string) bool {
 	return (name == "node" || name == "tsx") && slices.Contains(options, "--test")
 }
 
-// nodeProgram is the tool of a package that a command has node start, "" for none.
+// nodeProgram returns the tool from a package that a command makes node start, "" for none.
 func nodeProgram(words []string) string {
 	if name := ProgramName(words[0]); name != "node" && name != "tsx" || startsNodeTests(words) {
 		return ""
@@ -150,13 +150,13 @@ func nodeProgram(words []string) string {
 	return ""
 }
 
-// Runners are the packages whose runners of tests package node knows.
+// Runners are the npm packages whose test runners package node knows.
 var Runners = []string{"vitest", "jest", "mocha", "ava", "tap", "tape", "uvu"}
 
-// Linters are the packages whose linters package node knows.
+// Linters are the npm packages whose linters package node knows.
 var Linters = []string{"eslint", "stylelint"}
 
-// runnerOf is the known runner that a command starts, "" for none.
+// runnerOf returns the known runner that a command starts, "" for none.
 func runnerOf(words []string) string {
 	for _, name := range Runners {
 		if (Step{Words: words}).Starts(name) {
@@ -166,7 +166,7 @@ func runnerOf(words []string) string {
 	return ""
 }
 
-// Starts reports whether a command starts a tool that is a package of npm.
+// Starts reports whether a command starts a tool that is an npm package.
 func (s Step) Starts(tool string) bool {
 	if len(s.Words) == 0 {
 		return false

@@ -1,6 +1,6 @@
-// Package npmscript reads the scripts of package.json: the commands that a script and those
-// that it starts are made of, in their order, and what each is for. It owns the lists of programs
-// that are no tests. Nothing runs, and no file is looked at.
+// Package npmscript reads the scripts of package.json. It lists the commands of a script and of the scripts that it starts,
+// in their order, and says what each command is for. It owns the lists of programs that are not tests. It runs nothing and
+// looks at no file.
 package npmscript
 
 import (
@@ -13,56 +13,54 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// Bounds of what is read of the scripts of one package, which may call each other.
+// These bound what is read of the scripts of one package, which may call each other.
 const (
 	maxDepth   = 8
 	maxScripts = 200
 	maxSteps   = 64
 )
 
-// A Step is one command of a script of package.json, as it is reached from the script
-// that is asked for. Scripts are only read for it: nothing runs.
+// A Step is one command of a script in package.json, as reached from the requested script. Scripts are only read for it:
+// nothing runs.
 type Step struct {
-	// The script that it stands in, and its text there.
+	// Script is the script that contains it, Text its text there.
 	Script, Text string
-	// Where the script has gone by then, below the package; "" for the package itself.
+	// Dir is where the script has moved by then, below the package; "" for the package itself.
 	Dir string
-	// What is set for it, and its words behind the programs that only start another one.
-	// What a shell has to work out is no word; Whole says that there is no such thing.
+	// Env is what is set for it, and Words are its words after the programs that only start another one. Words that a shell
+	// has to work out are missing; Whole says that there are none.
 	Env   map[string]string
 	Words []string
 	Whole bool
-	// The file of the project's own program for node which starts the words; "" for none.
+	// Through is the file of the project's own node program that starts the words; "" for none.
 	Through string
-	// The words stand for those of a program that starts node's own runner itself.
+	// StandIn says that the words replace those of a program that starts node's own runner itself.
 	StandIn bool
-	// It stands in a script that by its name makes what others use.
+	// prepares says that its script, by its name, makes what others use.
 	prepares bool
-	// What it is for, and the tool that runs it where that is a known one; see Kind.
+	// Kind is what it is for, and Tool the known tool that runs it, if any; see Kind.
 	Kind Kind
 	Tool string
 }
 
-// A stepReader gathers the steps of one package's scripts, in the order in which they
-// would run.
+// A stepReader gathers the steps of one package's scripts, in the order in which they would run.
 type stepReader struct {
 	scripts map[string]string
 	steps   []Step
-	// Of the script that is read.
+	// These belong to the script that is being read.
 	name     string
 	dir      string
 	env      map[string]string
 	prepares bool
-	// The scripts around it, each once.
+	// around lists the enclosing scripts, each once.
 	around []string
-	// How many scripts were read so far, of them all; over one of the bounds there is no end to
-	// be seen.
+	// read counts all scripts read so far. over says that a bound was exceeded, so that no end is in sight.
 	read *int
 	over *bool
 }
 
-// Read lists the commands of some scripts and of those that they start. Scripts that are too many
-// to follow are one command each.
+// Read lists the commands of some scripts and of those that they start. If there are too many to follow, each named script
+// is one command.
 func Read(scripts map[string]string, names ...string) []Step {
 	r := &stepReader{scripts: scripts, env: map[string]string{}, read: new(int), over: new(bool)}
 	for _, name := range names {
@@ -80,7 +78,7 @@ func Read(scripts map[string]string, names ...string) []Step {
 	return r.steps
 }
 
-// start reads a script with the ones before and after it, as npm runs them. What calls itself ends
+// start reads a script together with its pre and post scripts, as npm runs them. A script that calls itself again leads
 // nowhere else, and is left out.
 func (r *stepReader) start(name string, args []string) {
 	if _, ok := r.scripts[name]; !ok || slices.Contains(r.around, name) || *r.over {
@@ -118,7 +116,7 @@ func (r *stepReader) text(text string) {
 		r.add(Step{Text: text})
 		return
 	}
-	// What goes on beside the rest cannot be told apart from it, nor can what runs where nobody here knows.
+	// What runs in the background cannot be told apart from the rest, nor can what runs in an unknown directory.
 	whole := false
 	shell.Walk(file, func(n shell.Node) bool {
 		s, ok := n.(*shell.Stmt)
@@ -136,7 +134,7 @@ func (r *stepReader) text(text string) {
 	}
 }
 
-// leaves reports whether a command goes to a directory that is none below the package by its name.
+// leaves reports whether a command goes to a directory that is not, by its name, below the package.
 func leaves(c *shell.CallExpr) bool {
 	if len(c.Args) == 0 {
 		return false
@@ -155,7 +153,7 @@ func leaves(c *shell.CallExpr) bool {
 	return !ok || dir == "" || path.IsAbs(dir) || strings.HasPrefix(dir, "-") || strings.HasPrefix(dir, "~")
 }
 
-// statement reads one command, or several that are put together.
+// statement reads one command, or several that are combined.
 func (r *stepReader) statement(s *shell.Stmt) {
 	switch c := s.Cmd.(type) {
 	case *shell.CallExpr:
@@ -182,8 +180,7 @@ func (r *stepReader) statement(s *shell.Stmt) {
 	}
 }
 
-// compound reads a loop or a condition: the tests of known runners in it, else all of it as
-// one command.
+// compound reads a loop or a condition: the tests of known runners in it, or else all of it as one command.
 func (r *stepReader) compound(s *shell.Stmt) {
 	inner := *r
 	inner.steps = nil
@@ -204,8 +201,8 @@ func (r *stepReader) compound(s *shell.Stmt) {
 	}
 }
 
-// either reads a command whose end another one decides on, as behind || or a pipe, by what
-// stands in front: the tests of a known runner, else all of it as one command.
+// either reads a command whose result depends on another one, as with || or a pipe. It goes by the command in front: the
+// tests of a known runner, or else all of it as one command.
 func (r *stepReader) either(s, front *shell.Stmt) {
 	inner := *r
 	inner.steps = nil
@@ -218,7 +215,7 @@ func (r *stepReader) either(s, front *shell.Stmt) {
 	}
 }
 
-// printed is the text of a command.
+// printed returns the text of a command.
 func printed(n shell.Node) string {
 	var text strings.Builder
 	if err := shell.NewPrinter(shell.SingleLine(true)).Print(&text, n); err != nil {
@@ -272,13 +269,13 @@ func (r *stepReader) call(s *shell.Stmt, c *shell.CallExpr) {
 	}
 }
 
-// togetherValues are options of concurrently with a value in the next word.
+// togetherValues are the options of concurrently that take the next word as their value.
 var togetherValues = []string{
 	"-n", "--names", "--name-separator", "-s", "--success", "-c", "--prefix-colors", "-p", "--prefix", "-l", "--prefix-length", "-t", "--timestamp-format",
 	"-m", "--max-processes", "--hide", "--kill-signal", "--ks", "--kill-timeout", "--default-input-target", "--restart-tries", "--restart-after", "--teardown",
 }
 
-// together reads the commands that concurrently is given, each a word.
+// together reads the commands given to concurrently, each of them one word.
 func (r *stepReader) together(words []string) {
 	for i := 0; i < len(words); i++ {
 		w := words[i]
@@ -310,15 +307,15 @@ func (r *stepReader) push(s Step) {
 	*r.over = *r.over || len(r.steps) > maxSteps
 }
 
-// literal is the text of a word that a shell does not have to work out. What is an
-// unset variable here, in the box as well, is nothing; ok is false for all else.
+// literal returns the text of a word that a shell does not have to work out. A variable that is unset here is unset in the
+// box as well, and expands to nothing; ok is false for all else.
 func literal(w *shell.Word) (text string, ok bool) {
 	var b strings.Builder
 	ok = literals(&b, w.Parts, unescaped)
 	return b.String(), ok
 }
 
-// What a backslash stands before that a shell takes away, outside of quotes and between double ones.
+// These match a backslash that a shell removes and the character after it, outside of quotes and within double quotes.
 var (
 	unescaped = lazyregexp.New(`\\(?s:(.))`)
 	inQuotes  = lazyregexp.New("\\\\([$`\"\\\\])")
@@ -346,7 +343,7 @@ func literals(b *strings.Builder, parts []shell.WordPart, escapes *lazyregexp.Re
 	return true
 }
 
-// Joined lays settings over others.
+// Joined lays some settings over others.
 func Joined(under, over map[string]string) map[string]string {
 	all := map[string]string{}
 	for _, m := range []map[string]string{under, over} {

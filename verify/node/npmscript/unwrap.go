@@ -13,16 +13,15 @@ import (
 // setting matches a variable that a script sets.
 var setting = lazyregexp.New(`^(\w+)=(.*)$`)
 
-// A wrapper is a program that starts another one. takes are its options with a value in the
-// next word; words may follow it before the program, and with only must, which may then have
-// two dashes before its arguments.
+// A wrapper is a program that starts another one. takes lists its options with a value in the next word. words may follow it
+// before the program; with only, one of them must, and two dashes may then precede the program's arguments.
 type wrapper struct {
 	takes []string
 	words []string
 	only  bool
 }
 
-// wrappers lists them, by name. What they do besides, as measuring coverage, proves nothing.
+// wrappers lists the wrappers by name. What else they do, such as measuring coverage, proves nothing.
 var wrappers = map[string]wrapper{
 	"cross-env": {}, "env": {takes: []string{"-u", "--unset"}}, "time": {}, "nice": {takes: []string{"-n"}},
 	"npx": {takes: []string{"-p", "--package"}}, "bunx": {takes: []string{"-p", "--package"}},
@@ -32,16 +31,16 @@ var wrappers = map[string]wrapper{
 	"env-cmd": {takes: []string{"-f", "--file", "-e", "--environments", "-r", "--rc-file"}}, "dotenvx": {takes: []string{"-f", "--env-file", "-e", "--env"}, words: []string{"run"}, only: true},
 }
 
-// coverageValues are the options of c8 and nyc with a value.
+// coverageValues are the options of c8 and nyc that take a value.
 var coverageValues = []string{
 	"--reporter", "-r", "--exclude", "-x", "--include", "-n", "--lines", "--branches", "--functions", "--statements", "--temp-directory", "--temp-dir", "-t",
 	"--report-dir", "--reports-dir", "-o", "--src", "--extension", "-e", "--require", "-i", "--cwd", "--nycrc-path", "--config", "-c", "--exclude-node-modules",
 }
 
-// coverValues are those of istanbul before it was called nyc.
+// coverValues are those of istanbul, from before it was called nyc.
 var coverValues = []string{"--config", "--root", "-x", "--dir", "--report", "--print", "--default-excludes", "-i", "--context"}
 
-// ProgramName is the name of a program as a script calls it.
+// ProgramName returns the name of the program that a word of a script calls.
 func ProgramName(word string) string {
 	base := path.Base(word)
 	if i := strings.IndexByte(base, '@'); i > 0 {
@@ -50,7 +49,7 @@ func ProgramName(word string) string {
 	return strings.TrimPrefix(strings.TrimSuffix(base, path.Ext(base)), "_")
 }
 
-// unwrap takes off a command what only starts it: settings, and programs that start another.
+// unwrap removes from a command what only starts it: settings, and programs that start another one.
 func unwrap(words []string, scripts map[string]string) (env map[string]string, rest []string) {
 	env = map[string]string{}
 	for len(words) > 0 {
@@ -67,9 +66,8 @@ func unwrap(words []string, scripts map[string]string) (env map[string]string, r
 	return env, words
 }
 
-// throughOwn takes off a step the project's own program that starts a runner or a linter, as in
-// "node scripts/run.js mocha test": what is told of that is then known of the step. A name with
-// nothing behind it may be anything.
+// throughOwn removes from a step the project's own program that starts a runner or a linter, as in "node scripts/run.js
+// mocha test". What is known of the runner is then known of the step. A name with nothing after it may be anything.
 func (s *Step) throughOwn(scripts map[string]string) {
 	w := s.Words
 	if len(w) < 4 || w[0] != "node" || !ownProgram.MatchString(w[1]) || strings.Contains(w[1], "node_modules/") {
@@ -84,7 +82,7 @@ func (s *Step) throughOwn(scripts map[string]string) {
 // ownProgram matches a program of the project itself.
 var ownProgram = lazyregexp.New(`^(?:\./)?[\w.-]+(?:/[\w.-]+)*\.[cm]?js$`)
 
-// unwrapped takes off one wrapper with its options; ok is false where there is none.
+// unwrapped removes one wrapper with its options; ok is false if there is none.
 func unwrapped(words []string, scripts map[string]string) (inner []string, ok bool) {
 	name := ProgramName(words[0])
 	w, ok := wrappers[name]
@@ -98,7 +96,7 @@ func unwrapped(words []string, scripts map[string]string) (inner []string, ok bo
 			return nil, false
 		case slices.Contains(w.words, words[1]) && (words[1] != "run" || len(words) > 2 && !hasScript(scripts, words[2])):
 			i = 2
-		// yarn and pnpm start a program where no script has that name.
+		// yarn and pnpm start a program if no script has its name.
 		case w.only || strings.HasPrefix(words[1], "-") || hasScript(scripts, words[1]) || slices.Contains(managerWords, words[1]):
 			return nil, false
 		}
@@ -123,7 +121,7 @@ func hasScript(scripts map[string]string, name string) bool {
 	return ok
 }
 
-// managerWords are what package managers do themselves.
+// managerWords are the package managers' own commands.
 var managerWords = []string{
 	"run", "run-script", "test", "t", "tst", "start", "install", "i", "ci", "add", "audit", "pack", "publish", "version", "exec", "dlx", "x", "workspace", "workspaces",
 	"recursive", "link", "why", "dedupe", "licenses", "outdated", "prune", "rebuild", "create", "init", "config", "cache", "info",
@@ -132,8 +130,7 @@ var managerWords = []string{
 // managers are the programs that run scripts of package.json.
 var managers = []string{"npm", "yarn", "pnpm", "bun"}
 
-// startedScripts lists the scripts of the same package that a command starts, with what it
-// gives them.
+// startedScripts lists the scripts of the same package that a command starts, and the arguments that it gives them.
 func startedScripts(words []string, scripts map[string]string) (names, args []string, ok bool) {
 	if len(words) == 0 {
 		return nil, nil, false
@@ -172,7 +169,7 @@ func startedScripts(words []string, scripts map[string]string) (names, args []st
 			args = append(args, a)
 		}
 	}
-	// Without the word run these are the managers' own.
+	// Without the word run, "bun test" is bun's own command.
 	own := len(rest) == len(words)-1 && words[0] == "bun" && target == "test"
 	return []string{target}, args, !own && hasScript(scripts, target)
 }
@@ -185,8 +182,8 @@ func otherPackages(words []string) bool {
 	})
 }
 
-// namedBy lists the scripts that a pattern of npm-run-all names: a star is one part between
-// colons, two are several.
+// namedBy lists the scripts that a pattern of npm-run-all names: one star matches one part between colons, two match
+// several.
 func namedBy(pattern string, scripts map[string]string) (names []string) {
 	if !strings.Contains(pattern, "*") {
 		if hasScript(scripts, pattern) {
@@ -198,7 +195,7 @@ func namedBy(pattern string, scripts map[string]string) (names []string) {
 	return matchedBy("^"+strings.ReplaceAll(text, `\*`, `[^:]*`)+"$", scripts)
 }
 
-// matchedBy lists the scripts whose names an expression fits, as pnpm starts them for one between slashes.
+// matchedBy lists the scripts whose names match an expression, as pnpm starts them for one between slashes.
 func matchedBy(text string, scripts map[string]string) (names []string) {
 	wanted, err := regexp.Compile(text)
 	if err != nil {

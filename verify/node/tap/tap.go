@@ -1,5 +1,5 @@
-// Package tap reads reports of TAP, the Test Anything Protocol (testanything.org, version 14). It
-// reads strictly: a report that broke off is none.
+// Package tap reads reports in TAP, the Test Anything Protocol (testanything.org, version 14). It reads strictly: a report
+// that broke off is rejected.
 package tap
 
 import (
@@ -14,22 +14,20 @@ import (
 	"agent/verify/check"
 )
 
-// A Test is one test of a report: what stands behind a
-// comment that names it, or a subtest with what is in it.
+// A Test is one test of a report: the points that follow a comment with its name, or a subtest with its contents.
 type Test struct {
 	Name string
-	// passed, failed or skipped; "" while it has no point.
+	// Outcome is passed, failed or skipped; "" while the test has no point.
 	Outcome string
-	// What its first failure says.
+	// Message is what its first failure says.
 	Message string
-	// The tests in it; a plain point has none.
+	// Inner holds the tests in it; a plain point has none.
 	Inner []Test
-	// The point that closes it has been read.
+	// closed says that the point that closes the test has been read.
 	closed bool
 }
 
-// point counts one test point of it. One that failed weighs more than all that passed, and what
-// passed more than what was skipped.
+// point counts one test point of it. A failed point outweighs all passed ones, and a passed point all skipped ones.
 func (t *Test) point(outcome string) {
 	if t.Outcome != "failed" && (outcome == "failed" || t.Outcome != "passed") {
 		t.Outcome = outcome
@@ -41,7 +39,7 @@ var (
 	planLine  = lazyregexp.New(`^1\.\.(\d+)\b`)
 	hintLine  = lazyregexp.New(`(?i)\s#\s*(skip|todo)\b.*$|^#\s*(skip|todo)\b.*$`)
 	timeLine  = lazyregexp.New(`\s#\s*time=\S+`)
-	// What stands further in is said by a test, and names none.
+	// An indented comment is the output of a test and names none.
 	nameLine    = lazyregexp.New(`^# \S`)
 	subtestLine = lazyregexp.New(`^# Subtest(?:: (.*))?$`)
 )
@@ -50,27 +48,26 @@ var (
 type reader struct {
 	lines []string
 	at    int
-	// No comment names the points behind it.
+	// unnamed says that comments do not name the points after them.
 	unnamed bool
 }
 
-// Read reads a report, strictly: each level must have the plan that its points fulfil, so that
-// a run which broke off is none.
+// Read reads a report, strictly: the points of each level must fulfil its plan, so that a run that broke off is rejected.
 func Read(data []byte) ([]Test, error) { return newReader(data).level("") }
 
-// ReadPoints reads one in which each point is a test, whatever comments stand before it: ava writes
-// in them what hooks and tests log. Its plan leaves out the files that crashed, and counts the tests that these
-// did not come to; what it counted at the end then has to fit in its place.
+// ReadPoints reads a report in which each point is a test, whatever comments precede it: ava writes into these what hooks
+// and tests log. ava's plan leaves out the files that crashed, and counts the tests that they did not reach. The counts at
+// the end must then fit instead.
 func ReadPoints(data []byte) ([]Test, error) {
 	r := newReader(data)
 	r.unnamed = true
 	return r.level("")
 }
 
-// countLine matches what ava has counted, behind the plan.
+// countLine matches the counts that ava gives after the plan.
 var countLine = lazyregexp.New(`^# (pass|skip|fail) (\d+)$`)
 
-// counts reports whether points are as many as were counted behind the plan: all that passed or were left out, and no more that failed.
+// counts reports whether the points fit the counts after the plan: as many passed, no fewer were skipped, some but no more failed.
 func (r *reader) counts(tests []Test) bool {
 	counted, ended := map[string]int{}, map[string]int{}
 	for _, line := range r.lines {
@@ -91,7 +88,7 @@ func newReader(data []byte) *reader {
 	return &reader{lines: strings.Split(string(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))), "\n")}
 }
 
-// speaks reports whether a line is one of TAP. What a test prints stands between those, at any indentation.
+// speaks reports whether a line is a TAP line. The output of tests may stand between such lines, at any indentation.
 func speaks(line string) bool {
 	line = strings.TrimSpace(line)
 	return line == "}" || pointLine.MatchString(line) || planLine.MatchString(line) || subtestLine.MatchString(line) || strings.HasPrefix(line, "Bail out!")
@@ -148,7 +145,7 @@ func (r *reader) level(indent string) (tests []Test, err error) {
 			if said := r.diagnosis(indent); outcome == "failed" {
 				last.Message = cmp.Or(last.Message, check.Join([]string{text, said}, ": "))
 			}
-			// node-tap 12 to 14 opens the braces behind the block.
+			// node-tap 12 to 14 open the braces after the block.
 			if r.at+1 < len(r.lines) && r.lines[r.at+1] == indent+"{" && last.closed {
 				r.at++
 				sub, err := r.buffered(indent, m)
@@ -167,10 +164,10 @@ func (r *reader) level(indent string) (tests []Test, err error) {
 	return tests, nil
 }
 
-// failedPoint matches a test that failed and, in the block behind it, what it says of that.
+// failedPoint matches a failed test and, in the block after it, the error.
 var failedPoint = lazyregexp.New(`(?m)^\s*not ok \d+ (?:- )?(.+)$(?:(?:\n\s+.*)*?\n\s+error: (?:\|-\s+)?(.+)$)?`)
 
-// FirstFailed is what a report, or a part of one, says of the first test that failed; "" where none did.
+// FirstFailed returns what a report, or a part of one, says of the first failed test, or "" if none failed.
 func FirstFailed(text string) string {
 	m := failedPoint.FindStringSubmatch(text)
 	if m == nil {
@@ -179,7 +176,7 @@ func FirstFailed(text string) string {
 	return strings.TrimSuffix(m[1]+": "+m[2], ": ")
 }
 
-// pointOutcome says how a point ends, and its text without what it says besides.
+// pointOutcome returns how a point ended, and its text without directives and times.
 func pointOutcome(m []string) (outcome, text string) {
 	text = strings.TrimSpace(timeLine.ReplaceAllString(hintLine.ReplaceAllString(m[3], ""), ""))
 	switch {
@@ -191,7 +188,7 @@ func pointOutcome(m []string) (outcome, text string) {
 	return "passed", text
 }
 
-// subtest reads a subtest behind its comment, with the point that closes it.
+// subtest reads a subtest after its comment, with the point that closes it.
 func (r *reader) subtest(indent, comment string) (Test, error) {
 	t := Test{closed: true}
 	if m := subtestLine.FindStringSubmatch(comment); m != nil {
@@ -220,7 +217,7 @@ func (r *reader) subtest(indent, comment string) (Test, error) {
 	return t, fmt.Errorf("%s has no end", check.Shorten(t.Name))
 }
 
-// buffered reads a subtest in braces behind its point.
+// buffered reads a subtest in braces after its point.
 func (r *reader) buffered(indent string, m []string) (Test, error) {
 	outcome, text := pointOutcome(m)
 	t := Test{Name: strings.TrimSpace(timeLine.ReplaceAllString(strings.TrimSuffix(text, "{"), "")), Outcome: outcome, closed: true}
@@ -236,8 +233,7 @@ func (r *reader) buffered(indent string, m []string) (Test, error) {
 	return t, nil
 }
 
-// diagnosis reads the block of YAML behind a point, if there is one, and leaves the reader on its
-// last line.
+// diagnosis reads the YAML block after a point, if there is one, and leaves the reader on its last line.
 func (r *reader) diagnosis(indent string) string {
 	next := r.at + 1
 	if next >= len(r.lines) || strings.TrimSpace(r.lines[next]) != "---" || !strings.HasPrefix(r.lines[next], indent+" ") {

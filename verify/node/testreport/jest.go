@@ -9,10 +9,10 @@ import (
 	"agent/verify/check"
 )
 
-// jestBroken is how jest begins what it says of a file outside of its tests.
+// jestBroken begins jest's message about a fault of a file outside of its tests.
 const jestBroken = "● Test suite failed to run"
 
-// A title is that of a test or of a suite as JSON: a text, or whatever else a suite gave for it, in that form.
+// A title is the title of a test or of a suite in JSON: a string, or the JSON form of whatever else a suite gave for it.
 type title string
 
 func (t *title) UnmarshalJSON(data []byte) error {
@@ -24,7 +24,7 @@ func (t *title) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// titles are the texts of a list.
+// titles returns a list of titles as strings.
 func titles(list []title) (texts []string) {
 	for _, t := range list {
 		texts = append(texts, string(t))
@@ -32,18 +32,18 @@ func titles(list []title) (texts []string) {
 	return texts
 }
 
-// A jestReport is what jest and vitest write as JSON, the fields that are used here.
+// A jestReport is the JSON that jest and vitest write, limited to the fields used here.
 type jestReport struct {
 	Total  *int `json:"numTotalTests"`
 	Failed *int `json:"numFailedTests"`
 	Files  []struct {
-		// Absolute.
+		// Name is absolute.
 		Name string `json:"name"`
-		// "failed" also for a file that does not load, or whose hooks fail.
+		// Status is "failed" also for a file that does not load, or whose hooks fail.
 		Status  string `json:"status"`
 		Message string `json:"message"`
 		Tests   []struct {
-			// The suites around it.
+			// Ancestors are the enclosing suites.
 			Ancestors []title  `json:"ancestorTitles"`
 			Title     title    `json:"title"`
 			Status    string   `json:"status"`
@@ -55,13 +55,13 @@ type jestReport struct {
 	} `json:"testResults"`
 }
 
-// jestOutcomes are its words for how a test ended; another one is no report.
+// jestOutcomes maps jest's words for how a test ended; any other word makes a report invalid.
 var jestOutcomes = map[string]string{
 	"passed": "passed", "failed": "failed", "pending": "skipped", "skipped": "skipped", "todo": "skipped", "disabled": "skipped",
 }
 
-// Jest reads the report of jest or vitest as JSON: the tests, and the files that failed outside of them. Its counts must be
-// those of its list.
+// Jest reads the JSON report of jest or vitest: the tests, and the files that failed outside of them. Its counts must match
+// its list.
 func Jest(data []byte, r Reading) ([]check.TestResult, error) {
 	var report jestReport
 	if err := json.Unmarshal(data, &report); err != nil {
@@ -96,7 +96,7 @@ func Jest(data []byte, r Reading) ([]check.TestResult, error) {
 			_, behind, found := strings.Cut(f.Message, jestBroken)
 			message, broken = cmp.Or(fault, behind), said || found
 		}
-		// The fault of no test in it.
+		// The fault belongs to no test in the file.
 		if f.Status == "failed" && !bad && broken {
 			one := check.TestResult{ID: file, Outcome: "error", File: file, Message: "the file failed"}
 			l.Add(Told(one, strings.Replace(message, jestBroken, "", 1), r.Place))

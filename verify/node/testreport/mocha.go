@@ -11,7 +11,7 @@ import (
 	"agent/verify/check"
 )
 
-// A mochaReport is what mocha's reporter json writes, the fields that are used here.
+// A mochaReport is what mocha's reporter json writes, limited to the fields used here.
 type mochaReport struct {
 	Stats *struct {
 		Passes   int `json:"passes"`
@@ -26,7 +26,7 @@ type mochaReport struct {
 // A mochaTest is one of its tests, or a hook that failed.
 type mochaTest struct {
 	Title string `json:"title"`
-	// With the suites around it in front, by spaces.
+	// Full is the title with those of the enclosing suites in front, separated by spaces.
 	Full  string `json:"fullTitle"`
 	File  string `json:"file"`
 	Error struct {
@@ -38,7 +38,7 @@ type mochaTest struct {
 // mochaHook matches the title of a hook.
 var mochaHook = lazyregexp.New(`^"(?:before|after) (?:all|each)" hook`)
 
-// Mocha reads the report of mocha as JSON: the tests, and files whose hooks failed. Its counts must be those of its lists.
+// Mocha reads the JSON report of mocha: the tests, and files whose hooks failed. Its counts must match its lists.
 func Mocha(data []byte, by Reading) ([]check.TestResult, error) {
 	var report mochaReport
 	if err := json.Unmarshal(data, &report); err != nil {
@@ -58,7 +58,7 @@ func Mocha(data []byte, by Reading) ([]check.TestResult, error) {
 				r.File, r.Message = file, "failed"
 				r = Told(r, cmp.Or(t.Error.Stack, t.Error.Message), by.Place)
 			}
-			// The tests that it is for did not run: it speaks for the file.
+			// The tests that the hook is for did not run: its failure stands for the file.
 			if end == "failed" && mochaHook.MatchString(t.Title) {
 				r.ID, r.Outcome, r.Message = file, "error", check.Shorten(t.Full+": "+r.Message)
 			}

@@ -10,14 +10,14 @@ import (
 	tapreport "agent/verify/node/tap"
 )
 
-// TAP reads the tests of a report in the Test Anything Protocol. A subtest at the top that is named like a file holds
-// the tests of that file; the others are told of the package.
+// TAP reads the tests of a report in the Test Anything Protocol. A subtest at the top that is named like a file holds the
+// tests of that file; the others are reported for the package.
 func TAP(data []byte, by Reading) ([]check.TestResult, error) {
 	tests, err := tapreport.Read(data)
 	return resultsOf(tests, by), err
 }
 
-// Ava reads those of a report of ava. A file that crashed is an error of that file, which says what was thrown before.
+// Ava reads the tests of a report of ava. A file that crashed is an error of that file, with what was thrown before.
 func Ava(data []byte, by Reading) ([]check.TestResult, error) {
 	tests, err := tapreport.ReadPoints(data)
 	var crashed List
@@ -36,20 +36,20 @@ func Ava(data []byte, by Reading) ([]check.TestResult, error) {
 	return append(resultsOf(tests, by), crashed.Results...), err
 }
 
-// crash matches what ava tells of a file as a whole: "a.test.js exited with a non-zero exit code: 1".
+// crash matches what ava says of a file as a whole: "a.test.js exited with a non-zero exit code: 1".
 var crash = lazyregexp.New(`^(?:No tests found in ([^\s,]+\.\w+)(?:,.*)?|([^\s,]+\.\w+) exited (?:with|due to) .+)$`)
 
 // thrown matches the message of an error that no test caught.
 var thrown = lazyregexp.New(`(?s)^\w*(?:Error|Exception)\b.*`)
 
-// resultsOf are the tests of a report by themselves.
+// resultsOf returns the tests of a report one by one.
 func resultsOf(tests []tapreport.Test, by Reading) []check.TestResult {
 	var l List
 	var add func(file string, names []string, t tapreport.Test)
 	add = func(file string, names []string, t tapreport.Test) {
 		failed := false
 		for _, in := range t.Inner {
-			// Assertions of a subtest have no names of their own to go by.
+			// Assertions of a subtest have no names that identify them.
 			if len(in.Inner) > 0 || t.Name == "" {
 				add(file, append(names[:len(names):len(names)], t.Name), in)
 				failed = failed || in.Outcome == "failed"
@@ -88,7 +88,7 @@ func resultsOf(tests []tapreport.Test, by Reading) []check.TestResult {
 	return l.Results
 }
 
-// ScriptFile matches the names of files of JavaScript and TypeScript.
+// ScriptFile matches the names of JavaScript and TypeScript files.
 var ScriptFile = lazyregexp.New(`\.(?:[cm]?[jt]s|[jt]sx)$`)
 
 // failedWithin reports whether something in a test failed.

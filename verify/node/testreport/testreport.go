@@ -1,5 +1,5 @@
-// Package testreport reads what the runners of tests that packages of node bring write of a run. A report whose counts do
-// not fit its lists is an error: a part of one is never taken for the whole.
+// Package testreport reads the reports of the test runners that npm packages bring into a workspace. A report whose counts
+// do not match its lists is an error: part of a report is never taken for the whole.
 package testreport
 
 import (
@@ -11,24 +11,24 @@ import (
 	"agent/verify/check"
 )
 
-// A Reading is what a report is read with.
+// A Reading is what is needed to read a report.
 type Reading struct {
-	// Place is the file of a test in the workspace, by the name that a report has for it; that of the package for "".
+	// Place returns the file of a test in the workspace, given the name that a report has for it; for "", the file of the package.
 	Place func(file string) string
-	// Faults is what vitest_faults.mjs says of files, by their own names; nil where it was not asked.
+	// Faults maps files, by their own names, to what vitest_faults.mjs says of them; nil if it was not asked.
 	Faults map[string]string
 	// Ours reports whether a title is that of a witness.
 	Ours func(title string) bool
 }
 
-// A List gathers results under IDs of their own: titles need not be unique.
+// A List gathers results under unique IDs, since titles need not be unique.
 type List struct {
-	// Results are those added so far.
+	// Results holds the results added so far.
 	Results []check.TestResult
 	used    map[string]int
 }
 
-// Add appends one, with a number behind the second of a name.
+// Add appends a result. From the second one with the same ID on, it appends a number to the ID.
 func (l *List) Add(r check.TestResult) {
 	if l.used == nil {
 		l.used = map[string]int{}
@@ -40,14 +40,14 @@ func (l *List) Add(r check.TestResult) {
 	l.Results = append(l.Results, r)
 }
 
-// workFrame matches a place in the workspace, as a stack names it.
+// workFrame matches a place in the workspace as a stack trace names it.
 var workFrame = lazyregexp.New(`(/work/[^\s():]+):(\d+)`)
 
-// stackLine matches where a stack begins behind a message.
+// stackLine matches the start of a stack trace after a message.
 var stackLine = lazyregexp.New(`\n\s+at `)
 
-// Told gives a failing test what it says up to the stack, and the first place in
-// it that lies in the workspace itself.
+// Told gives a failing test its message, up to the stack trace, and the first place in the text that is in the workspace
+// itself.
 func Told(r check.TestResult, text string, place func(file string) string) check.TestResult {
 	text = check.Clean([]byte(text))
 	for _, m := range workFrame.FindAllStringSubmatch(text, -1) {

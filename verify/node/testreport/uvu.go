@@ -15,8 +15,8 @@ var (
 	uvuTotal = lazyregexp.New(`^\s*(Total|Passed|Skipped):\s+(\d+)`)
 )
 
-// Uvu reads what uvu wrote: behind the name of each file a line for each suite in it, with how
-// many passed of how many. Their sums must be those at its end.
+// Uvu reads what uvu wrote: after the name of each file, a line for each suite in it that says how many tests passed out of
+// how many. Their sums must match those at the end.
 func Uvu(data []byte, by Reading) (results []check.TestResult, err error) {
 	file, sums, totals := "", map[string]int{}, map[string]int{}
 	var fault []string // the lines of the first failure in the file
@@ -58,7 +58,7 @@ func Uvu(data []byte, by Reading) (results []check.TestResult, err error) {
 			fault = append(fault, name)
 		}
 	}
-	// Of what is skipped the files say nothing.
+	// The files do not report what is skipped.
 	if len(totals) != 3 || sums["Passed"] != totals["Passed"] || sums["Total"] != totals["Total"] && sums["Total"] != totals["Total"]-totals["Skipped"] {
 		return nil, fmt.Errorf("its sums %v do not fit the counts of its files, %v", totals, sums)
 	}

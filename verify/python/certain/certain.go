@@ -1,7 +1,7 @@
-// Package certain tells the faults among mypy's findings that are certain whatever the types are meant to be.
+// Package certain picks out mypy's findings that are certain faults, whatever the types are meant to be.
 //
-// Where a project does not check its types, or not those of a file, an annotation binds nobody, and most of what mypy infers of
-// code without any is a guess. These count there all the same.
+// Where a project does not check its types, or not those of a file, annotations are not binding, and most of what mypy
+// infers from code without annotations is a guess. The findings picked here count there all the same.
 package certain
 
 import (
@@ -15,8 +15,7 @@ import (
 	"agent/verify/python/requires"
 )
 
-// certainties are the codes of such faults, each with what else must hold; nil for
-// nothing.
+// certainties maps the code of each such fault to a further condition that must hold; nil means none.
 var certainties = map[string]func(s surroundings, f check.Finding) bool{
 	"syntax": nil, "call-arg": nil, "str-format": nil, "abstract": nil, "unused-coroutine": nil, "await-not-async": nil, "top-level-await": nil,
 	"name-defined": surroundings.unguarded, "used-before-def": surroundings.unguarded,
@@ -26,15 +25,15 @@ var certainties = map[string]func(s surroundings, f check.Finding) bool{
 	"assignment": func(s surroundings, f check.Finding) bool { return annotated.MatchString(f.Source) && clash(s, f) },
 }
 
-// surroundings are what a finding stands in.
+// surroundings is the context of a finding.
 type surroundings struct {
 	view check.View
-	// By file, each read once.
+	// lines holds the lines of each file, which is read once.
 	lines map[string][]string
 }
 
-// Faults keeps of mypy's findings those that are faults in a workspace which does not
-// use it, and marks that nothing there had asked for them.
+// Faults returns those of mypy's findings that are faults even in a workspace that does not use mypy. It marks them as
+// unasked: nothing in the workspace asked for them.
 func Faults(v check.View, found []check.Finding) (kept []check.Finding) {
 	s := surroundings{v, map[string][]string{}}
 	for _, f := range found {
@@ -47,19 +46,18 @@ func Faults(v check.View, found []check.Finding) (kept []check.Finding) {
 }
 
 var (
-	// annotated matches an assignment that names the type itself.
+	// annotated matches an assignment that declares its type.
 	annotated = lazyregexp.New(`^\s*[\w.]+\s*:[^=]*=`)
-	// quotedType is a type in a message, of those that are told apart for certain.
+	// quotedType matches a type quoted in a message, if it is one that is certainly distinct.
 	quotedType = lazyregexp.New(`"(?:builtins\.)?(str|bytes|int|float|bool|list|dict)(?:\[[^"|]*\])?"`)
 	anyQuoted  = lazyregexp.New(`"[^"]*"`)
 )
 
-// family puts the built-in types together of which one often stands for another.
+// family groups the built-in types that often stand in for each other.
 var family = map[string]string{"str": "text", "bytes": "bytes", "int": "number", "float": "number", "bool": "number", "list": "list", "dict": "dict"}
 
-// clash reports whether a message is about two built-in types of which none ever
-// does for the other: text where a number is wanted. None is left out, which stands for
-// what is yet to come.
+// clash reports whether a message is about two built-in types that never stand in for each other, such as text where a
+// number is wanted. It does not count None, which stands for a value that is yet to come.
 func clash(_ surroundings, f check.Finding) bool {
 	_, types, _ := strings.Cut(f.Message, " (")
 	if i := strings.Index(f.Message, " has incompatible type "); i >= 0 {
@@ -69,12 +67,11 @@ func clash(_ surroundings, f check.Finding) bool {
 	return len(found) == 2 && len(anyQuoted.FindAllString(types, -1)) == 2 && family[found[0][1]] != family[found[1][1]]
 }
 
-// guarding matches the heads of blocks whose statements need not work: they are tried,
-// or are for another platform or version.
+// guarding matches the heads of blocks whose statements need not work: they are tried, or are for another platform or
+// version.
 var guarding = lazyregexp.New(`^(?:try\b|except\b|(?:el)?if\b.*(?:platform|version|os\.name|hasattr|TYPE_CHECKING|PY[23_]|HAS|WIN|\bhave|find_spec))|^else\s*:`)
 
-// unguarded reports whether a finding stands in no block that is tried, or that is for
-// another platform.
+// unguarded reports whether a finding is outside every block that is tried or is for another platform or version.
 func (s surroundings) unguarded(f check.Finding) bool {
 	lines, read := s.lines[f.File]
 	if !read {
@@ -96,14 +93,14 @@ func (s surroundings) unguarded(f check.Finding) bool {
 	return true
 }
 
-// indentation is the width of the blank space in front of a line.
+// indentation returns the width of the leading white space of a line.
 func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// missingModule is the name in mypy's message that there is no module.
+// missingModule matches the name in mypy's message that a module does not exist.
 var missingModule = lazyregexp.New(`module named "([\w.]+)"`)
 
-// unnamedImport reports whether a module is nowhere, and is not what the project
-// only asks others to install.
+// unnamedImport reports whether an unguarded import names a module that is nowhere to be found, and not just one that the
+// project asks others to install.
 func (s surroundings) unnamedImport(f check.Finding) bool {
 	m := missingModule.FindStringSubmatch(f.Message)
 	if m == nil || !s.unguarded(f) {
@@ -113,8 +110,8 @@ func (s surroundings) unnamedImport(f check.Finding) bool {
 	return !requires.Names(s.view, top) && !s.onAddedPath(f.File, top)
 }
 
-// onAddedPath reports whether the workspace has a module in some directory, and a file, or a conftest.py that is loaded before it, says
-// where modules are looked for while it runs.
+// onAddedPath reports whether the workspace has the module in some directory, and the file, or a conftest.py loaded before
+// it, changes where modules are looked for at run time.
 func (s surroundings) onAddedPath(file, module string) bool {
 	says := strings.Contains(s.view.Text(file), "sys.path")
 	for dir := path.Dir(file); !says; dir = path.Dir(dir) {
@@ -128,26 +125,25 @@ func (s surroundings) onAddedPath(file, module string) bool {
 	})
 }
 
-// Absent reports whether a finding is that a module is not installed which the workspace asked for before the patch: where
-// the project runs mypy it is.
+// Absent reports whether a finding says that a module is not installed although the workspace asked for it before the patch.
+// Where the project runs mypy, that module is installed.
 func Absent(v check.View, f check.Finding) bool {
 	m := missingModule.FindStringSubmatch(f.Message)
 	return f.Rule == "import-not-found" && m != nil && !strings.Contains(m[1], ".") && requires.Names(check.OnBase(v.Base), m[1])
 }
 
 var (
-	// missingName is the name that mypy does not find in a module or class, with that one.
+	// missingName matches the name that mypy does not find in a module or class, and the name of that module or class.
 	missingName = lazyregexp.New(`"([\w.]+)(?:\[.*\])?" has no attribute "(\w+)"|has no attribute "(\w+)"`)
-	// defined matches the ways in which a program gives something a name, be it by a text
-	// that setattr or __slots__ is given.
+	// defined matches the ways in which a program names something, including a string given to setattr or __slots__.
 	defined = lazyregexp.New(`\b(?:def|class|as)[ \t]+(\w+)|(\w+)[ \t]*(?::[^=\n(){}]+)?=(?:[^=]|$)|["'](\w+)["']|(?m:^[ \t]*(\w+)[ \t]*:)`)
-	// bases matches the classes that a class is made of.
+	// bases matches the base classes of a class.
 	bases    = lazyregexp.New(`(?m)^[ \t]*class[ \t]+\w+[ \t]*\(([^)]*)\)`)
 	dynamic  = lazyregexp.New(`\b(?:globals|vars|locals|exec|setattr)\(|\bsys\.modules\b|\b__getattr__\b|\b__dict__\b|\bimport \*`)
 	baseName = lazyregexp.New(`\w+`)
 )
 
-// A nameTable is what the Python files of a workspace name.
+// A nameTable holds the names that the Python files of a workspace define, and those of base classes.
 type nameTable struct{ defined, bases map[string]bool }
 
 func namesOf(v check.View) nameTable {
@@ -171,15 +167,15 @@ func namesOf(v check.View) nameTable {
 	})
 }
 
-// nowhere reports whether a name that a module or class lacks is given to nothing in
-// the workspace. A decorator or setattr may else give it where mypy does not see. A class
-// that others are made of has what these bring as well, as a mixin of tests has assertEqual.
+// nowhere reports whether nothing in the workspace has the name that a module or class lacks. If something has it, a
+// decorator or setattr may provide it where mypy does not see it. A base class also has what the classes derived from it
+// bring, as a mixin for tests has assertEqual.
 func (s surroundings) nowhere(f check.Finding) bool {
 	m := missingName.FindStringSubmatch(f.Message)
 	if m == nil || m[1] == "None" || strings.HasPrefix(f.Message, `Item "`) || !s.unguarded(f) {
 		return false
 	}
-	// A file that tells versions apart may speak of one in which another module has more: of a slip mypy knows what was meant.
+	// A file that distinguishes versions may mean one in which another module has more names. For a slip, mypy knows the intended name.
 	switch file, own := modules.File(s.view, ".", m[1]); {
 	case !strings.HasPrefix(f.Message, "Module "):
 	case !own && !strings.Contains(f.Message, "; maybe ") && strings.Contains(s.view.Text(f.File), "version_info"):
@@ -191,8 +187,8 @@ func (s surroundings) nowhere(f check.Finding) bool {
 	return !names.gives(m[2]+m[3]) && !names.bases[m[1]]
 }
 
-// gives reports whether something has a name, or has it as others have to write it: `__x` of a class A is `_A__x` outside of it (The
-// Python Language Reference, 6.2.1.1, Private name mangling).
+// gives reports whether something has the name, either as it is or as others must write it: `__x` of a class A is `_A__x`
+// outside the class (The Python Language Reference, 6.2.1.1, Private name mangling).
 func (t nameTable) gives(name string) bool {
 	if t.defined[name] {
 		return true

@@ -11,13 +11,13 @@ import (
 	"agent/verify/check"
 )
 
-// imported matches the modules that a line of Python imports: group 1 what it takes names from, which may be modules too, group 2 in
-// brackets or 3 without, group 4 modules alone.
+// imported matches the modules that a line of Python imports. Group 1 is the module that names are imported from. The names,
+// which may be modules too, are in group 2 if bracketed and otherwise in group 3. Group 4 lists modules imported as such.
 var imported = lazyregexp.New(`(?m)^\s*(?:from\s+([.\w]+)\s+import\b[ \t]*(?:\(([^()]*)\)|([\w., \t]*))|import\s+([\w., \t]+))`)
 
-// Reached returns the files behind names of modules and files, by the directory of who names them, and those that they
-// import in turn, sorted: as v has them, and where a file of cand would be imported instead, that too. What is not of
-// the workspace is left out. It follows [check.MostFollowed] files at most.
+// Reached returns the files behind names of modules and files, keyed by the directory of the file that names them, and the
+// files that those import in turn, sorted. It looks in v, and adds a file of cand that would be imported instead. Names from
+// outside the workspace are left out. It follows at most [check.MostFollowed] files.
 func Reached(v check.View, names map[string][]string, cand check.View) []string {
 	var found []string
 	add := func(dir, name string) {
@@ -41,7 +41,7 @@ func Reached(v check.View, names map[string][]string, cand check.View) []string 
 	return found
 }
 
-// Imported lists the modules that a text of Python imports, as it names them.
+// Imported lists the modules that a Python text imports, as the text names them.
 func Imported(text string) (names []string) {
 	for _, m := range imported.FindAllStringSubmatch(text, -1) {
 		for _, name := range strings.Split(m[2]+m[3]+m[4], ",") {
@@ -63,7 +63,7 @@ func Imported(text string) (names []string) {
 	return names
 }
 
-// File finds the file of a module, or of a path that ends with .py, below dir, its src, the top or src. It reports whether there is one.
+// File finds the file of a module below dir, its src, the top or src, or of a path below dir that ends in .py, if there is one.
 func File(v check.View, dir, name string) (file string, ok bool) {
 	if strings.HasSuffix(name, ".py") {
 		if file = name; !path.IsAbs(name) {

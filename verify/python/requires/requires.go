@@ -1,4 +1,4 @@
-// Package requires tells of a workspace of Python what it asks to have installed, by the text of the files that say so.
+// Package requires reports what a Python workspace asks to have installed, from the text of the files that say so.
 package requires
 
 import (
@@ -13,10 +13,10 @@ import (
 // named matches the files in which a project names what it needs.
 var named = lazyregexp.New(`(?:^|/)(?:pyproject\.toml|setup\.py|setup\.cfg|tox\.ini|Pipfile|environment\.ya?ml|[\w-]*requirements[\w-]*\.(?:txt|in)|requirements/[^/]+\.(?:txt|in))$`)
 
-// In reports whether a file of that path may say what is to be installed.
+// In reports whether a file with this path may say what is to be installed.
 func In(p string) bool { return named.MatchString(p) }
 
-// Names reports whether a workspace names what a top-level module may come from: a distribution is mostly called as its module.
+// Names reports whether a workspace asks for a distribution that may provide a top-level module: most are named like their module.
 func Names(v check.View, module string) bool {
 	files := check.Recall(v, "requirement files", func() []string {
 		return slices.DeleteFunc(slices.Clone(v.Paths()), func(p string) bool { return !In(p) })
