@@ -15,22 +15,20 @@ import (
 	"github.com/docker/docker/api/types/container"
 )
 
-// The box as its processes see it.
+// These constants describe the box as its processes see it.
 const (
 	guestProgram = "/agent/guest"
-	// boxHost is the host name: any machine calls itself that, and unlike others
-	// it is found without a network.
+	// boxHost is the host name. Any machine calls itself that, and unlike other names it resolves without a network.
 	boxHost     = "localhost"
 	inodesOfTmp = 30_000
-	// Each box has one of the users from firstUser on, so that no program knows a
-	// box by its user. The toolchain image has names for them. They are nobody on
-	// any host: what the kernel counts by user, as watches of files, a box shares
-	// with none of the host's.
+	// Each box runs as one of the users from firstUser on, so that no program recognises a box by its user. The
+	// toolchain image has names for them. No host has these users, so a box shares no resource that the kernel counts
+	// by user, such as file watches, with the host.
 	firstUser = 20_000
 	users     = 1_000
 )
 
-// newUser draws the user and group of a box.
+// newUser draws the user and group of a box at random.
 func newUser() string {
 	var drawn [8]byte
 	rand.Read(drawn[:]) // never an error: crypto/rand
@@ -38,8 +36,8 @@ func newUser() string {
 	return fmt.Sprintf("%d:%d", id, id)
 }
 
-// containerConfig returns what runs in a box: the guest with its two
-// streams, whatever the image says. It is another user every time.
+// containerConfig returns what runs in a box: the guest with its two streams, whatever the image says, as a new random
+// user.
 func containerConfig(spec Spec, owner string) *container.Config {
 	c := &container.Config{
 		Image:        spec.Image,
@@ -53,7 +51,7 @@ func containerConfig(spec Spec, owner string) *container.Config {
 		AttachStderr: true,
 		OpenStdin:    true,
 		StdinOnce:    spec.Keep == "", // the guest's input ends with the connection of the host
-		StopSignal:   "SIGKILL",       // nothing gentler reaches the guest
+		StopSignal:   "SIGKILL",       // no gentler signal reaches the guest
 		Healthcheck:  &container.HealthConfig{Test: []string{"NONE"}},
 		Labels: map[string]string{
 			labelRun:     spec.Run,
@@ -62,14 +60,14 @@ func containerConfig(spec Spec, owner string) *container.Config {
 			labelPurpose: spec.Purpose,
 		},
 	}
-	if spec.Keep != "" { // its name says who has it
+	if spec.Keep != "" { // the name of the container says who has it
 		c.Labels[labelKeep], c.Labels[labelOwner] = spec.Keep, ""
 	}
 	return c
 }
 
-// hostConfig returns the hardening baseline: what a box may do and use,
-// with file systems in memory that belong to user.
+// hostConfig returns the hardening baseline: what a box may do and use, with in-memory file systems that belong to
+// user.
 func hostConfig(l Limits, runtime, seccomp, user string) *container.HostConfig {
 	no := false
 	return &container.HostConfig{
@@ -86,22 +84,19 @@ func hostConfig(l Limits, runtime, seccomp, user string) *container.HostConfig {
 		},
 		ReadonlyPaths: []string{"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"},
 		RestartPolicy: container.RestartPolicy{Name: container.RestartPolicyDisabled},
-		// What programs print goes through the guest, so there is
-		// nothing to log; a log would only be a disk to fill.
+		// The output of programs goes through the guest, so a log would only fill the disk.
 		LogConfig: container.LogConfig{Type: "none"},
 		Init:      &no,
 		Tmpfs: map[string]string{
 			"/work": tmpfs(user, l.Work, l.Inodes, "exec", "0755"),
-			// Test suites build and start programs in the temporary
-			// directory; /work allows that anyway.
+			// Test suites build and start programs in the temporary directory; /work allows that anyway.
 			"/tmp": tmpfs(user, l.Tmp, inodesOfTmp, "exec", "0700"),
-			// POSIX semaphores and shared memory live here, and
-			// Python's multiprocessing needs them.
+			// POSIX semaphores and shared memory live here, and Python's multiprocessing needs them.
 			"/dev/shm": tmpfs(user, l.Tmp, inodesOfTmp, "noexec", "0700"),
 		},
 		Resources: container.Resources{
 			Memory:     l.Memory,
-			MemorySwap: l.Memory, // memory and swap together: no swap
+			MemorySwap: l.Memory, // memory and swap together, so there is no swap
 			NanoCPUs:   int64(l.CPUs * 1e9),
 			PidsLimit:  &l.PIDs,
 			Ulimits: []*container.Ulimit{
@@ -113,10 +108,10 @@ func hostConfig(l Limits, runtime, seccomp, user string) *container.HostConfig {
 	}
 }
 
-// leaveNetworking has a box do without the engine's networking where its runtime is runc, which brings up the loopback by
-// itself (setupNetwork in libcontainer's init_linux.go): gVisor's takes over what it finds up. For that networking
-// Docker 20 starts its own program twice for each container, half of what one costs, and it tells the box
-// where the machine's name servers are. NetworkMode "none" holds either way; what localhost is the guest answers.
+// leaveNetworking lets a box do without the engine's networking if its runtime is runc, which brings up the loopback by
+// itself (setupNetwork in libcontainer's init_linux.go). gVisor's runtime instead takes over whatever is up. For its
+// networking, Docker 20 starts its own program twice for each container, half of a container's cost, and tells the box
+// where the machine's name servers are. NetworkMode "none" holds either way; the guest answers what localhost is.
 func (e *Engine) leaveNetworking(ctx context.Context, config *container.Config, host *container.HostConfig) error {
 	runtime := host.Runtime
 	if runtime == "" {
@@ -132,35 +127,31 @@ func (e *Engine) leaveNetworking(ctx context.Context, config *container.Config, 
 	}
 	if runtime == "runc" || runtime == "io.containerd.runc.v2" {
 		config.NetworkDisabled = true
-		// For the port of names. Most engines do the same by themselves.
+		// The guest serves the DNS port. Most engines set this by themselves.
 		host.Sysctls = map[string]string{"net.ipv4.ip_unprivileged_port_start": "0"}
 	}
 	return nil
 }
 
-// tmpfs returns the mount options of a file system in memory that
-// belongs to the box's user.
+// tmpfs returns the mount options of an in-memory file system that belongs to the box's user.
 func tmpfs(user string, bytes, inodes int64, exec, mode string) string {
 	uid, gid, _ := strings.Cut(user, ":")
 	return fmt.Sprintf("rw,nosuid,nodev,%s,size=%d,nr_inodes=%d,uid=%s,gid=%s,mode=%s", exec, bytes, inodes, uid, gid, mode)
 }
 
-// engineChoices are the settings that a box leaves to the engine,
-// because they do not widen what it may do.
+// engineChoices returns the settings that a box leaves to the engine, because they do not widen what it may do.
 func engineChoices() []string {
 	return []string{
 		"CgroupnsMode",   // host with control groups version 1, private with 2
-		"ConsoleSize",    // set by newer engines, of no meaning without a terminal
+		"ConsoleSize",    // set by newer engines, meaningless without a terminal
 		"Isolation",      // Windows
-		"OomKillDisable", // null or false; true is looked at apart
+		"OomKillDisable", // null or false; deviations checks for true separately
 		"ShmSize",        // a default that IpcMode none leaves unused
 	}
 }
 
-// deviations compares a created container with what was asked for and
-// returns each difference as a sentence. An engine that ignores a
-// limit, for want of support in its kernel or by its configuration,
-// must not run a box.
+// deviations compares a created container with what was asked for and describes each difference in a sentence. An
+// engine that ignores a limit, for lack of kernel support or by its configuration, must not run a box.
 func deviations(wantConfig *container.Config, want *container.HostConfig, got container.InspectResponse) ([]string, error) {
 	if got.ContainerJSONBase == nil || got.HostConfig == nil || got.Config == nil {
 		return []string{"the engine does not tell the container's settings"}, nil
@@ -200,9 +191,8 @@ func deviations(wantConfig *container.Config, want *container.HostConfig, got co
 	return diffs, nil
 }
 
-// settings returns the fields of a configuration by name. Empty values
-// of all kinds are left out, because engines of different versions
-// write them differently.
+// settings returns the fields of a configuration by name. It omits empty values of all kinds, because engines of
+// different versions write them differently.
 func settings(config *container.HostConfig) (map[string]any, error) {
 	text, err := json.Marshal(config)
 	if err != nil {
@@ -228,8 +218,7 @@ func pruned(object map[string]any) map[string]any {
 	return object
 }
 
-// isEmpty reports whether a JSON value is null, false, zero, "" or
-// holds nothing else.
+// isEmpty reports whether a JSON value is null, false, zero, "" or a container of nothing else.
 func isEmpty(value any) bool {
 	switch v := value.(type) {
 	case nil:
@@ -242,7 +231,7 @@ func isEmpty(value any) bool {
 	return reflect.ValueOf(value).IsZero()
 }
 
-// compact writes a setting for an error message.
+// compact formats a setting for an error message.
 func compact(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {

@@ -20,88 +20,81 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// How long things may take that are not a command.
+// Time limits for everything but commands.
 const (
-	// createTime is for the engine's part of a start.
+	// createTime bounds the engine's part of a start.
 	createTime = 30 * time.Second
-	// fillTime is from the start of the guest until /work is filled.
+	// fillTime runs from the start of the guest until /work is filled.
 	fillTime = 60 * time.Second
-	// applyTime is for a changeset.
+	// applyTime bounds the application of a changeset.
 	applyTime = 60 * time.Second
-	// closeTime is for one attempt to kill or remove a box.
+	// closeTime bounds one attempt to kill or remove a box.
 	closeTime = 10 * time.Second
-	// slack is for the guest's answer, beyond a command's timeout and
-	// grace. What has not answered by then is killed whole.
+	// slack is the time for the guest's answer beyond a command's timeout and grace. A box that has not answered by
+	// then is killed whole.
 	slack = 3 * time.Second
 )
 
-// closeAttempts is how often Close tries to remove a box.
+// closeAttempts is how many times Close tries to remove a box.
 const closeAttempts = 3
 
-// A Spec says which box to start.
+// A Spec describes the box to start.
 type Spec struct {
-	// Image is the ID of an image with a guest at /agent/guest and a sealed tree
-	// at /snapshot, whose key its label sealed.Label has. Without that label /work is empty.
+	// Image is the ID of an image with a guest at /agent/guest and a sealed tree at /snapshot. The image's label
+	// sealed.Label holds the key of that tree; without the label /work is empty.
 	Image string
-	// Delta is applied to /work before anybody has the box; nil for nothing. Boxes
-	// of a Pool stand in for each other where it is the same pointer, so what it
-	// points to must not change.
+	// Delta is applied to /work before the caller gets the box; nil applies nothing. Boxes of a Pool can stand in for
+	// each other if they have the same Delta pointer, so what it points to must not change.
 	Delta *workspace.Changeset
 	// Run is the run that the box belongs to: label agent.run.
 	Run string
-	// Purpose says to people what it is for, as "static" or "smoke":
-	// label agent.purpose.
+	// Purpose tells people what the box is for, such as "static" or "smoke": label agent.purpose.
 	Purpose string
-	// Lease is until when it is surely wanted: label agent.lease. After
-	// that anybody may reap the box.
+	// Lease is the time until which the box is certainly wanted: label agent.lease. After that any process may reap the
+	// box.
 	Lease time.Time
-	// Limits are what it may use.
+	// Limits bound what the box may use.
 	Limits Limits
-	// Keep is the workspace of a box that may be kept, see [Box.Keep]: label agent.keep; "" for one that ends with
-	// its process.
+	// Keep is the workspace of a box that may be kept, see [Box.Keep]: label agent.keep. It is "" for a box that ends
+	// with its process.
 	Keep string
-	// Runtime is one of Info.Runtimes, as "runsc"; "" means the engine's
-	// default.
+	// Runtime is one of Info.Runtimes, such as "runsc"; "" means the engine's default.
 	Runtime string
 }
 
-// A Box is one throwaway container. It is used by one goroutine, then
-// closed; nothing in it survives Close.
+// A Box is one throwaway container. One goroutine uses it and then closes it; nothing in it survives Close.
 type Box struct {
 	engine *Engine
 	id     string
 	stream *stream
 	ready  guest.Ready
-	// way is out of the box, nil for none.
+	// way is the way out of the box, nil for none.
 	way *way
-	// broken says why no further request is possible; lost that no command is why.
+	// broken says why no further request is possible; lost says that no command is the reason.
 	broken error
 	lost   bool
-	// pool removes it when it is released; nil for a box of none.
+	// pool removes the box when it is released; nil for a box that belongs to no pool.
 	pool *Pool
-	// peak is the most memory that it has held after a command, in bytes.
+	// peak is the highest memory use of the box that a command reported, in bytes.
 	peak int64
 
-	// detached runs a clean-up act with the values of Start's context
-	// but not its end.
+	// detached runs a cleanup action with the values of Start's context but without its cancellation.
 	detached func(act func(context.Context) error) error
 
-	// closing is closed by Close, so that the watcher may go. The watcher
-	// waits for the end of Start's context, and puts into revoked why it
-	// ended.
+	// Close closes closing to let the watcher go. The watcher waits for the end of Start's context and stores in
+	// revoked why it ended.
 	closing chan struct{}
 	watcher sync.WaitGroup
 	revoked atomic.Pointer[error]
 
-	// mu guards what Close has done: closed says that closing is closed,
-	// removed that the container is gone.
+	// mu guards the state of Close: closed means that closing is closed, removed that the container is gone.
 	mu      sync.Mutex
 	closed  bool
 	removed bool
 }
 
-// Start creates a box and returns when its guest has filled /work, answered
-// and applied what the spec wants applied. When ctx ends, at any time, the box is killed.
+// Start creates a box and returns once its guest has filled /work, answered and applied the Delta of spec. When ctx
+// ends, at any time, the box is killed.
 func (e *Engine) Start(ctx context.Context, spec Spec) (*Box, error) {
 	spec.Limits = spec.Limits.WithDefaults()
 	if err := spec.Limits.check(); err != nil {
@@ -132,7 +125,7 @@ func (e *Engine) Start(ctx context.Context, spec Spec) (*Box, error) {
 	return b, nil
 }
 
-// detach returns what runs a clean-up act with the values of ctx but not its end.
+// detach returns a function that runs a cleanup action with the values of ctx but without its cancellation.
 func detach(ctx context.Context) func(act func(context.Context) error) error {
 	return func(act func(context.Context) error) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
@@ -141,9 +134,8 @@ func detach(ctx context.Context) func(act func(context.Context) error) error {
 	}
 }
 
-// create makes the container. It does not stop half-way when ctx ends,
-// because the engine would not either, and nobody would know the ID of
-// the container to remove.
+// create makes the container. It does not stop halfway when ctx ends: the engine would not stop either, and the ID of
+// the container to remove would be unknown.
 func (e *Engine) create(ctx context.Context, config *container.Config, host *container.HostConfig) (*Box, error) {
 	detached := detach(ctx)
 	name := newName(config.Labels[labelKeep] != "")
@@ -151,7 +143,7 @@ func (e *Engine) create(ctx context.Context, config *container.Config, host *con
 	defer cancel()
 	created, err := e.api.ContainerCreate(during, config, host, nil, nil, name)
 	if err != nil {
-		// The answer may be all that got lost.
+		// Perhaps only the answer was lost.
 		_ = detached(func(ctx context.Context) error { _, err := e.remove(ctx, name); return err })
 		return nil, e.wrap("create a box from image "+config.Image, err)
 	}
@@ -173,8 +165,7 @@ func (e *Engine) hold(ctx context.Context, id string, detached func(func(context
 	return b
 }
 
-// begin attaches to the container, checks that it is what was asked
-// for, starts it, and waits for the guest.
+// begin attaches to the container, checks that it is what was asked for, starts it, and waits for the guest.
 func (b *Box) begin(ctx context.Context, config *container.Config, host *container.HostConfig) error {
 	api := b.engine.api
 	if err := b.attach(ctx); err != nil {
@@ -219,8 +210,7 @@ func (b *Box) attach(ctx context.Context) error {
 	return nil
 }
 
-// lastWords returns what the guest wrote on its standard error, for an
-// error message.
+// lastWords returns what the guest wrote on its standard error, for an error message.
 func (b *Box) lastWords() string {
 	if text := strings.TrimSpace(string(b.stream.stderr)); text != "" {
 		return ": " + text
@@ -231,10 +221,10 @@ func (b *Box) lastWords() string {
 // ID returns the engine's ID of the container.
 func (b *Box) ID() string { return b.id }
 
-// Ready returns what the guest said when it had filled /work.
+// Ready returns what the guest reported once it had filled /work.
 func (b *Box) Ready() guest.Ready { return b.ready }
 
-// Apply writes cs over /work. After an error the box is of no more use.
+// Apply writes cs over /work. After an error the box is no longer usable.
 func (b *Box) Apply(ctx context.Context, cs workspace.Changeset) error {
 	if b.broken != nil {
 		return b.broken
@@ -259,8 +249,7 @@ func (b *Box) Apply(ctx context.Context, cs workspace.Changeset) error {
 	return b.breaks("apply the changeset", err)
 }
 
-// sendChangeset writes cs as the guest expects it: paths to delete,
-// then a tar of the files to write.
+// sendChangeset writes cs in the form that the guest expects: paths to delete, then a tar of the files to write.
 func sendChangeset(s *stream, cs workspace.Changeset) error {
 	var patch guest.Patch
 	for _, c := range cs.Changes {
@@ -294,8 +283,7 @@ func sendChangeset(s *stream, cs workspace.Changeset) error {
 	return data.Close()
 }
 
-// Close kills and removes the container, also when ctx of Start has
-// ended. It may be called twice.
+// Close kills and removes the container, even after the ctx of Start has ended. It may be called twice.
 func (b *Box) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -324,7 +312,7 @@ func (b *Box) Close() error {
 	return err
 }
 
-// kill ends every process of the box, whatever it does.
+// kill ends every process of the box, whatever it is doing.
 func (b *Box) kill() error {
 	return b.detached(func(ctx context.Context) error {
 		err := b.engine.api.ContainerKill(ctx, b.id, "KILL")
@@ -335,13 +323,12 @@ func (b *Box) kill() error {
 	})
 }
 
-// Lost reports whether the engine or somebody else ended the box, or the way to
-// it, before it was closed: neither its commands nor the context of Start did.
+// Lost reports whether something other than its commands and the context of Start ended the box, or the connection to
+// it, before it was closed: the engine or a third party.
 func (b *Box) Lost() bool { return b.lost }
 
-// breaks records that no request is possible any more, kills what may
-// still run, and returns the error, to which it adds the end of Start's
-// context if that was the reason.
+// breaks records that no further request is possible, kills what may still run, and returns the error. If the end of
+// Start's context was the reason, breaks adds it to the error.
 func (b *Box) breaks(act string, err error) error {
 	if cause := b.revoked.Load(); cause != nil {
 		err = errors.Join(*cause, err)

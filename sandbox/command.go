@@ -17,21 +17,18 @@ import (
 	"agent/sandbox/workbench"
 )
 
-// Run runs one command in the box to its end. When the command leaves
-// processes behind they are all killed before it returns. Whatever the
-// command did (timeout, signal, out of memory, killed box) is told by
-// Result; an error means that the engine or the guest did not answer as
-// it should, never something that the command did. When ctx ends the
-// box is killed and the error wraps that of ctx.
+// Run runs one command in the box to its end. It kills all processes that the command leaves behind before it returns.
+// Result reports whatever the command did (timeout, signal, out of memory, killed box). An error means that the engine
+// or the guest did not answer as it should, never something that the command did. When ctx ends, the box is killed and
+// the error wraps that of ctx.
 //
-// The deadline is kept twice: by the guest, who can stop the command
-// gently, and shortly after that by this process's own clock, which
-// kills the whole box.
+// Two clocks keep the deadline: the guest can stop the command gently, and shortly after that this process kills the
+// whole box.
 func (b *Box) Run(ctx context.Context, cmd guest.Command) (guest.Result, error) {
 	return b.RunAt(ctx, cmd, workbench.Console{})
 }
 
-// RunAt is Run of a command at a console, which shows what it writes while it runs.
+// RunAt is like Run, with a console that shows what the command writes while it runs.
 func (b *Box) RunAt(ctx context.Context, cmd guest.Command, at workbench.Console) (guest.Result, error) {
 	began := time.Now()
 	result, err := b.run(ctx, cmd, at)
@@ -41,7 +38,7 @@ func (b *Box) RunAt(ctx context.Context, cmd guest.Command, at workbench.Console
 	return result, err
 }
 
-// run is Run of which nobody is told.
+// run is like RunAt but does not report to the Watcher.
 func (b *Box) run(ctx context.Context, cmd guest.Command, at workbench.Console) (guest.Result, error) {
 	if b.broken != nil {
 		return guest.Result{}, b.broken
@@ -81,7 +78,7 @@ func (b *Box) run(ctx context.Context, cmd guest.Command, at workbench.Console) 
 	return answer.Result, nil
 }
 
-// Extract returns what differs in /work from what is known; see workbench.Take.
+// Extract returns how /work differs from the known files; see workbench.Take.
 func (b *Box) Extract(ctx context.Context, rules guest.Rules, known []guest.Known) (got workbench.Extract, err error) {
 	if b.broken != nil {
 		return got, b.broken
@@ -96,8 +93,8 @@ func (b *Box) Extract(ctx context.Context, rules guest.Rules, known []guest.Know
 	return got, err
 }
 
-// died makes a result of an exchange that broke, when the box ended or
-// had to be ended because of the command; else an error.
+// died handles an exchange that broke. It returns a result if the box ended, or was killed at the deadline, because of
+// the command; otherwise an error.
 func (b *Box) died(ctx context.Context, cmd guest.Command, err error) (guest.Result, error) {
 	act := "run " + cmd.Args[0]
 	late := errors.Is(err, os.ErrDeadlineExceeded)
@@ -114,8 +111,7 @@ func (b *Box) died(ctx context.Context, cmd guest.Command, err error) (guest.Res
 		return guest.Result{}, b.breaks(act, errors.Join(err, stateErr))
 	}
 	if state.ExitCode == 0 {
-		// The guest ends well only when the stream to it does: the
-		// engine cut the connection.
+		// The guest exits with 0 only when the stream to it ends, so the engine cut the connection.
 		return guest.Result{}, b.breaks(act, err)
 	}
 	b.broken = fmt.Errorf("box %s: it died when it ran %s", short(b.id), cmd.Args[0])
@@ -124,20 +120,18 @@ func (b *Box) died(ctx context.Context, cmd guest.Command, err error) (guest.Res
 	if state.ExitCode == 128+9 {
 		res.Exit, res.Signal = -1, "SIGKILL"
 	}
-	res.Stderr.Head = b.stream.stderr // what the guest said last, if it did
+	res.Stderr.Head = b.stream.stderr // the guest's last words, if any
 	return res, nil
 }
 
-// brokenStream reports whether err says that the other end of the
-// stream has gone.
+// brokenStream reports whether err says that the other end of the stream has gone.
 func brokenStream(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET)
 }
 
-// ended waits until the engine says that the box has ended, and returns
-// how. When it has not, or when the engine does not answer, the stream
-// broke for another reason: an error.
+// ended waits until the engine says that the box has ended, and returns how. If the box still runs or the engine does
+// not answer, the stream broke for another reason, and ended returns an error.
 func (b *Box) ended() (*container.State, error) {
 	var state *container.State
 	err := b.detached(func(ctx context.Context) error {
@@ -159,8 +153,7 @@ func (b *Box) ended() (*container.State, error) {
 	return state, err
 }
 
-// oomKilled asks the engine whether the kernel has killed something in
-// the box for memory.
+// oomKilled asks the engine whether the kernel has killed something in the box for memory.
 func (b *Box) oomKilled(ctx context.Context) (bool, error) {
 	got, err := b.engine.api.ContainerInspect(ctx, b.id)
 	if err != nil {
@@ -169,6 +162,5 @@ func (b *Box) oomKilled(ctx context.Context) (bool, error) {
 	return got.State != nil && got.State.OOMKilled, nil
 }
 
-// isStopped reports whether the engine would not kill a container
-// because it runs no more.
+// isStopped reports whether the engine refused to kill a container because it no longer runs.
 func isStopped(err error) bool { return errdefs.IsNotFound(err) || errdefs.IsConflict(err) }

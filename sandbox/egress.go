@@ -12,21 +12,21 @@ import (
 	"agent/sandbox/workbench"
 )
 
-// What may go through one box's way out: connections, and bytes of all of them in both directions.
+// The bounds of one box's way out: its connections, and the bytes of all of them in both directions.
 const (
 	maxConnections = 1000
 	maxEgress      = 256 << 20
 )
 
-// ReachedEgress is in Result.Reached when a command wanted more than that. Only the host counts, so no guest can say it.
+// ReachedEgress is in Result.Reached when a command exceeded these bounds. Only the host counts, so no guest can claim it.
 const ReachedEgress = "its way out (1000 connections, 256 MiB)"
 
-// errSpent ends the connections of a box that has had its share.
+// errSpent ends the connections of a box that has used up its share.
 var errSpent = errors.New("the box has had all that may go through its way out")
 
 // An Egress serves the connections that leave a box. *egress.Proxy is one.
 type Egress interface {
-	// Serve serves one connection to its end, and returns soon after that of ctx. It need not close it.
+	// Serve serves one connection to its end, and returns soon after ctx ends. It need not close conn.
 	Serve(ctx context.Context, conn net.Conn)
 }
 
@@ -38,8 +38,8 @@ type way struct {
 	spent  atomic.Bool
 }
 
-// AllowEgress gives the commands that follow a way out of the box, to what e serves, and tells them by HTTP_PROXY and
-// the like; nil takes it away. A box has none otherwise. What goes through is bounded for the box as a whole.
+// AllowEgress gives the commands that follow a way out of the box, to whatever e serves. The commands learn of it from HTTP_PROXY
+// and the like. Nil takes the way out away; a box has none by default. The bounds apply to the box as a whole.
 func (b *Box) AllowEgress(e Egress) {
 	b.way = nil
 	if e != nil {
@@ -47,15 +47,14 @@ func (b *Box) AllowEgress(e Egress) {
 	}
 }
 
-// answer reads the answer to a command, and serves the connections that come before it. None of them is left when it
-// returns.
+// answer reads the answer to a command and serves the connections that come before it. None of them is left when it returns.
 func (b *Box) answer(ctx context.Context, limit int, a *guest.Answer, at workbench.Console) error {
 	if b.way == nil {
 		return wire.ReadJSONAfter(b.stream, wire.KindEnded, limit, a, at.Show)
 	}
 	link := wire.NewLink(b.stream)
 	var serving sync.WaitGroup
-	// A place on the link is free once the bytes are through: what served them may not have returned yet.
+	// The link frees a channel once its bytes are through, but the goroutine that served them may not have returned yet.
 	places := make(chan struct{}, wire.MaxChannels)
 	ctx, cancel := context.WithCancel(ctx)
 	err := wire.ReadJSONAfter(b.stream, wire.KindEnded, limit, a, func(kind wire.Kind, payload []byte) error {
@@ -82,7 +81,7 @@ func (b *Box) answer(ctx context.Context, limit int, a *guest.Answer, at workben
 		return link.Carry(number, metered{inner, b.way}, nil)
 	})
 	if err != nil {
-		b.stream.interrupt() // it is of no more use, and a channel may wait for it
+		b.stream.interrupt() // it is no longer usable, and a channel may wait for it
 	}
 	cancel()
 	link.Close()
@@ -98,7 +97,7 @@ func (w *way) admit() bool {
 	return !w.spent.Load()
 }
 
-// A metered connection ends when its box has had its share of bytes.
+// A metered connection ends when its box has used up its share of bytes.
 type metered struct {
 	net.Conn
 	way *way
@@ -118,7 +117,7 @@ func (m metered) Write(p []byte) (int, error) {
 	return m.Conn.Write(p)
 }
 
-// count counts n bytes more.
+// count adds n bytes to the box's total.
 func (m metered) count(n int) error {
 	if m.way.bytes.Add(int64(n)) > maxEgress {
 		m.way.spent.Store(true)

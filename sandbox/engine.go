@@ -23,11 +23,11 @@ import (
 // oldestAPI is the first API version that knows everything a box needs; it came with Docker 20.10.
 const oldestAPI = "1.41"
 
-// connectTime bounds the first exchange with an engine, so that one that hangs gets an answer too.
+// connectTime bounds the first exchange with an engine, so that an engine that hangs is reported too.
 const connectTime = 10 * time.Second
 
-// answerTime bounds what an engine needs for the head of an answer. The longest is the removal of a large image on a busy
-// disk.
+// answerTime bounds the time that an engine takes to send the head of an answer. The slowest request is the removal of a large
+// image on a busy disk.
 const answerTime = 5 * time.Minute
 
 // An Engine is a connection to a Docker engine. It implements images.Engine. It is safe for concurrent use.
@@ -35,45 +35,45 @@ type Engine struct {
 	api *client.Client
 	// seccomp is the boxes' system call filter, as JSON.
 	seccomp string
-	// chosen is the runtime, a string, that the engine takes where none is asked for; kept from the first box on.
+	// chosen is the engine's default runtime, a string. It is looked up for the first box that asks for none.
 	chosen atomic.Value
 }
 
-// Info is what doctor and the record want to know of an engine.
+// Info describes an engine, for doctor and for the record.
 type Info struct {
-	// Version is the engine's own, as "20.10.24".
+	// Version is the engine's own version, such as "20.10.24".
 	Version string
-	// APIVersion is the negotiated one, as "1.41".
+	// APIVersion is the negotiated API version, such as "1.41".
 	APIVersion string
-	// Runtimes are the names that a Spec may ask for, as "runc", "runsc".
+	// Runtimes are the names that a Spec may ask for, such as "runc" and "runsc".
 	Runtimes []string
-	// RuncVersion is that of runc, as "1.1.5" with a distribution's additions.
+	// RuncVersion is the version of runc, such as "1.1.5", with a distribution's additions.
 	RuncVersion string
-	// StorageDriver keeps the images, as "overlay2".
+	// StorageDriver names the driver that stores the images, such as "overlay2".
 	StorageDriver string
-	// BackingFilesystem is what the driver stands on, as "extfs" or "xfs"; "" when the driver does not tell.
+	// BackingFilesystem is the file system under the driver, such as "extfs" or "xfs"; "" if the driver does not report it.
 	BackingFilesystem string
 	// CgroupVersion is "1" or "2".
 	CgroupVersion string
 	// Root is the engine's data directory.
 	Root string
-	// FreeBytes is the space left on the file system of Root, or -1 when it cannot be told, as with a remote engine.
+	// FreeBytes is the space left on the file system of Root, or -1 if it is unknown, as with a remote engine.
 	FreeBytes int64
 	// NCPU is how many processors the engine has.
 	NCPU int
-	// Memory is that of the engine's machine, in bytes.
+	// Memory is the memory of the engine's machine, in bytes.
 	Memory int64
-	// KernelVersion is that of the engine's machine, as "6.1.0-50-amd64".
+	// KernelVersion is the kernel version of the engine's machine, such as "6.1.0-50-amd64".
 	KernelVersion string
-	// Security names what the engine secures containers with, as "rootless", "userns", "apparmor", "selinux".
+	// Security names the engine's security options for containers, such as "rootless", "userns", "apparmor" and "selinux".
 	Security []string
 }
 
-// Connect finds the engine by DOCKER_HOST or the default socket and negotiates the API version. When none answers the
-// error is an *UnavailableError that says what to do next.
+// Connect finds the engine by DOCKER_HOST or the default socket and negotiates the API version. When no engine answers, the error
+// is an *UnavailableError that says what to do next.
 //
-// The engine may be on another machine, by TLS as every Docker client does it, or
-// by the user's ssh, which then asks no question.
+// The engine may be on another machine. Connect reaches it by TLS, as every Docker client does, or by the user's ssh, which then
+// asks no questions.
 func Connect(ctx context.Context) (*Engine, error) {
 	profile, err := seccompProfile()
 	if err != nil {
@@ -87,7 +87,7 @@ func Connect(ctx context.Context) (*Engine, error) {
 	if err != nil {
 		return nil, &UnavailableError{Host: "DOCKER_HOST", Hint: "correct or unset DOCKER_HOST and DOCKER_CERT_PATH", Err: err}
 	}
-	// Put around what the client made of its options: it looks into its own.
+	// The wrapper goes around the client's own transport: the client inspects the transport while it applies its options.
 	traffic := api.HTTPClient()
 	traffic.Transport = watching{traffic.Transport, answerTime}
 	if err := client.WithHTTPClient(traffic)(api); err != nil {
@@ -113,8 +113,8 @@ func Connect(ctx context.Context) (*Engine, error) {
 	return &Engine{api: api, seccomp: profile}, nil
 }
 
-// transport is how the engine at host is reached. The user's ssh starts docker there and carries its stream; with a
-// terminal it would ask for what it lacks, in the midst of a run.
+// transport returns the client option for reaching the engine at host. For an ssh host, the user's ssh starts docker there and
+// carries its stream. BatchMode keeps ssh from asking on the terminal, in the middle of a run, for what it lacks.
 func transport(host string) (client.Opt, error) {
 	if !strings.HasPrefix(host, "ssh://") {
 		return client.FromEnv, nil
@@ -123,7 +123,7 @@ func transport(host string) (client.Opt, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The name is what errors tell; nothing looks it up.
+	// The name only appears in errors; nothing looks it up.
 	u, err := url.Parse(host)
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func transport(host string) (client.Opt, error) {
 // Close drops idle connections.
 func (e *Engine) Close() error { return e.api.Close() }
 
-// Info asks the engine what it is.
+// Info asks the engine about itself.
 func (e *Engine) Info(ctx context.Context) (Info, error) {
 	sys, err := e.api.Info(ctx)
 	if err != nil {
@@ -163,7 +163,7 @@ func (e *Engine) Info(ctx context.Context) (Info, error) {
 	}, nil
 }
 
-// securityNames are the names in options such as "name=seccomp,profile=default".
+// securityNames returns the names in options such as "name=seccomp,profile=default".
 func securityNames(options []string) (names []string) {
 	for _, option := range options {
 		for field := range strings.SplitSeq(option, ",") {
@@ -175,7 +175,7 @@ func securityNames(options []string) (names []string) {
 	return names
 }
 
-// driverStatus is what the storage driver says under a heading.
+// driverStatus returns what the storage driver reports under a heading.
 func driverStatus(sys system.Info, heading string) string {
 	for _, pair := range sys.DriverStatus {
 		if pair[0] == heading {
@@ -185,8 +185,8 @@ func driverStatus(sys system.Info, heading string) string {
 	return ""
 }
 
-// runcVersion finds the version of runc among the engine's components. When it has none there, the commit, which for
-// distributions is often the package's version, has to do.
+// runcVersion finds the version of runc among the engine's components. If it is not listed, runcVersion returns the commit, which
+// distributions often replace with the version of the package.
 func runcVersion(sys system.Info, version types.Version) string {
 	for _, component := range version.Components {
 		if component.Name == "runc" && component.Version != "" {
@@ -196,8 +196,8 @@ func runcVersion(sys system.Info, version types.Version) string {
 	return sys.RuncCommit.ID
 }
 
-// freeBytes returns the space that is left for unprivileged users at
-// root, when the engine is on this machine and this process may look.
+// freeBytes returns the space left for unprivileged users at root, or -1 unless the engine is on this machine and this process
+// may look.
 func (e *Engine) freeBytes(root string) int64 {
 	var st unix.Statfs_t
 	if !e.local() || root == "" || unix.Statfs(root, &st) != nil {
@@ -206,8 +206,8 @@ func (e *Engine) freeBytes(root string) int64 {
 	return int64(st.Bavail) * int64(st.Bsize)
 }
 
-// local reports whether the engine is reached by a socket file. That may still lead elsewhere (a forwarded socket), so
-// local is a necessary condition only.
+// local reports whether the engine is reached by a socket file. That is necessary but not sufficient for an engine on this
+// machine: the socket may be forwarded.
 func (e *Engine) local() bool {
 	host, err := url.Parse(e.api.DaemonHost())
 	return err == nil && strings.HasPrefix(host.Scheme, "unix")

@@ -20,49 +20,47 @@ import (
 	"github.com/docker/docker/pkg/stdcopy"
 )
 
-// errandLabel marks the containers of errands.
-// Its value is the owner, see Owner, by which ReapErrands tells those that nobody waits for any more.
+// errandLabel marks the containers of errands. Its value is the owner (see Owner), by which ReapErrands recognises
+// those that no process waits for any more.
 const errandLabel = "agent.errand"
 
-// agentSocket is where a container of the agent finds the engine.
+// agentSocket is where a container of the agent finds the engine's socket.
 const agentSocket = "/var/run/docker.sock"
 
 // The bounds of an errand.
 const (
-	// They keep a bad image from taking the machine with it. Its boxes are beside the container and have bounds of
-	// their own.
+	// These keep a bad image from taking the machine down with it. The errand's boxes run next to the container and
+	// have limits of their own.
 	errandMemory = 2 << 30
 	errandPIDs   = 1024
-	errandOutput = 4 << 20 // bytes; twice that is kept of both streams together
+	errandOutput = 4 << 20 // bytes; both streams together keep up to twice that
 	errandClean  = 30 * time.Second
 )
 
-// An Errand is one command of an image of the agent, in a container that has the engine's socket and the network of the
-// machine, as the agent itself has them. It is no box: only what passed the gate may run so.
+// An Errand is one command of an image of the agent, in a container that has the engine's socket and the machine's
+// network, as the agent itself has. It is not a box: only an image that passed the gate may run this way.
 //
 // The socket is as good as root on the machine: capabilities are dropped to catch mistakes, not an attacker.
 type Errand struct {
-	// Image is an ID or a tag. Args follow its entrypoint, and Env is added to its own. Neither is for a secret: the
-	// engine tells both to whoever may inspect the container.
+	// Image is an ID or a tag. Args follow its entrypoint, and Env is added to its own environment. Neither may hold a
+	// secret: the engine shows both to anyone who may inspect the container.
 	Image string
 	Args  []string
 	Env   []string
-	// Files are put into the container before it starts, by absolute path. They belong to its user.
+	// Files are put into the container before it starts, by absolute path. They belong to User.
 	Files map[string][]byte
-	// User owns the files, as the image has it: a number for user and group.
+	// User owns the files: one number for user and group, as in the image.
 	User int
 }
 
-// An ErrandEnd is how an Errand ended.
-// Exit is 137 where the container was killed, for its memory or by hand.
+// An ErrandEnd says how an Errand ended. Exit is 137 if the container was killed, for its memory or by hand.
 type ErrandEnd struct {
 	Exit           int
 	Stdout, Stderr []byte
 }
 
-// Errand runs an errand to its end and removes its container. The engine must be on this machine. When ctx ends the
-// container is killed.
-// An end with another exit code than 0 is no error. There is no bound of time but that of ctx.
+// Errand runs an errand to its end and removes its container. The engine must be on this machine. When ctx ends, the
+// container is killed. A nonzero exit code is not an error. Only ctx bounds the time.
 func (e *Engine) Errand(ctx context.Context, x Errand) (end ErrandEnd, err error) {
 	// A container can be given a socket of the machine that it runs on, and no other.
 	host, err := url.Parse(e.api.DaemonHost())
@@ -79,7 +77,7 @@ func (e *Engine) Errand(ctx context.Context, x Errand) (end ErrandEnd, err error
 		return end, e.wrap("create a container of "+x.Image, err)
 	}
 	defer func() {
-		// Also when ctx has ended: it is killed by being removed.
+		// This happens even if ctx has ended: removing the container kills it.
 		clean, cancel := context.WithTimeout(context.WithoutCancel(ctx), errandClean)
 		defer cancel()
 		err = errors.Join(err, moot(e.api.ContainerRemove(clean, c.ID, container.RemoveOptions{Force: true, RemoveVolumes: true})))
@@ -96,9 +94,9 @@ func (e *Engine) Errand(ctx context.Context, x Errand) (end ErrandEnd, err error
 	return e.attend(ctx, c.ID, x.Image)
 }
 
-// config is what the engine is told of the container. It sees the machine's processes, since the agent tells by them
-// which of the boxes have an owner that lives.
-// The user of the image is not root, so that the group of the socket is added for it to open that.
+// config returns the container's settings for the engine. The container sees the machine's processes, since the agent
+// uses them to tell which boxes have a living owner. The image's user is not root, so the group of the socket is added
+// to let it open the socket.
 func (x Errand) config(socket string, info os.FileInfo) (*container.Config, *container.HostConfig) {
 	pids := int64(errandPIDs)
 	var groups []string
@@ -107,7 +105,7 @@ func (x Errand) config(socket string, info os.FileInfo) (*container.Config, *con
 	}
 	return &container.Config{Image: x.Image, Cmd: x.Args, Env: x.Env, Labels: map[string]string{errandLabel: Owner()}},
 		&container.HostConfig{
-			// An engine with user namespaces shares none of the machine's with a container in one.
+			// If the engine uses user namespaces, a container in one cannot share the machine's other namespaces.
 			NetworkMode: "host", PidMode: "host", UsernsMode: "host", GroupAdd: groups, Binds: []string{socket + ":" + agentSocket},
 			CapDrop: []string{"ALL"}, SecurityOpt: []string{"no-new-privileges"},
 			Resources: container.Resources{Memory: errandMemory, MemorySwap: errandMemory, PidsLimit: &pids},
@@ -115,9 +113,9 @@ func (x Errand) config(socket string, info os.FileInfo) (*container.Config, *con
 		}
 }
 
-// archive is the files as the engine takes them. Their directories are there: those of the image.
-// The engine unpacks it as root: without the owner the agent could not change its own workspace. The time is fixed, as
-// nothing should depend on it.
+// archive returns the files as a tar for the engine. The image already has their directories. The engine unpacks the
+// tar as root: without the owner the agent could not change its own workspace. The time is fixed, as nothing should
+// depend on it.
 func (x Errand) archive() (io.Reader, error) {
 	var all bytes.Buffer
 	w := tar.NewWriter(&all)
@@ -134,9 +132,8 @@ func (x Errand) archive() (io.Reader, error) {
 	return &all, w.Close()
 }
 
-// attend starts a container, waits for its end and reads what it wrote.
-// The wait begins before the start, or a short command could end unseen. What is read afterwards is from the log of
-// the engine, which keeps the last bytes of a long output.
+// attend starts a container, waits for its end and reads what it wrote. The wait begins before the start, or a short
+// command could end unseen. The output comes from the engine's log, which keeps the last bytes of a long output.
 func (e *Engine) attend(ctx context.Context, id, image string) (end ErrandEnd, err error) {
 	done, errs := e.api.ContainerWait(ctx, id, container.WaitConditionNextExit)
 	if err := e.api.ContainerStart(ctx, id, container.StartOptions{}); err != nil {
@@ -144,7 +141,7 @@ func (e *Engine) attend(ctx context.Context, id, image string) (end ErrandEnd, e
 	}
 	select {
 	case status := <-done:
-		// The engine lost the container, and has no exit code of it.
+		// The engine lost the container and has no exit code for it.
 		if status.Error != nil {
 			return end, fmt.Errorf("wait for a container of %s: %s", image, status.Error.Message)
 		}
@@ -165,8 +162,8 @@ func (e *Engine) attend(ctx context.Context, id, image string) (end ErrandEnd, e
 	return end, nil
 }
 
-// ReapErrands removes the containers of errands whose process is dead.
-// An owner that cannot be told alive or dead, as one of another machine, counts as alive.
+// ReapErrands removes the containers of errands whose process is dead. An owner whose state cannot be determined, such
+// as one on another machine, counts as alive.
 func (e *Engine) ReapErrands(ctx context.Context) error {
 	list, err := e.api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", errandLabel))})
 	if err != nil {

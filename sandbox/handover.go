@@ -14,40 +14,39 @@ import (
 	"github.com/docker/docker/api/types/network"
 )
 
-// roleLabel marks the containers in which the agent works for long, as in a loop.
-// Whoever starts one sets it, as in compose.yaml: a container without it is a person's command and is left alone.
+// roleLabel marks the containers in which the agent works for a long time, as in a loop. It is set by whatever starts them, such
+// as compose.yaml. A container without it is a person's command and is left alone.
 const roleLabel = "agent.role"
 
-// handOverTime is how long a container may take to end what it is at, once it was asked to.
-// What it is at is a run, which settles and gives its boxes back. After that the engine kills it, and the next agent
-// settles it.
+// handOverTime is how long a container may take to end after it is asked to. Within that time its run settles and gives
+// its boxes back. Otherwise the engine kills the container, and the next agent settles the run.
 const handOverTime = 2 * time.Minute
 
-// successorLabel names the container whose place another is about to take.
-// It stays, and is of no account once the successor has the name of the old one.
+// successorLabel names the container whose place another is about to take. The label stays, but means nothing once the successor
+// has the name of the old container.
 const successorLabel = "agent.successor"
 
-// nextSuffix ends the name of a successor until the old one has gone.
+// nextSuffix ends the name of a successor until the old container has gone.
 const nextSuffix = "-next"
 
-// startTime bounds what the engine needs to start, remove and name containers.
+// startTime bounds the time that the engine needs to start, remove and rename containers.
 const startTime = time.Minute
 
-// HandOver has every running container with the label agent.role that was made from the tag ref go on with the image
-// that ref names now. The old one is asked to end, as by Ctrl-C, which leaves its run settled and its loop ready to be
-// carried on; then one of the same settings takes its place, its arguments as again gives them. Where the new one does
-// not start the old one is started again. Nothing happens to containers that have that image already.
+// HandOver moves every running container that has the label agent.role and was made from the tag ref to the image that ref names
+// now. It asks the old container to end, as Ctrl-C would, which leaves its run settled and its loop ready to continue. Then a
+// container with the same settings takes its place, with the arguments that again returns. If the new one does not start, the old
+// one is started again. Containers that already have that image are left alone.
 //
-// Containers are compared by the tag they were made from and the image they have: one that was started from an ID was
-// not meant to follow. A tag that names nothing is no error. The first container that cannot be handed over ends it.
-// What a killed process left halfway is settled first. The end of ctx keeps the next container from being asked, and
-// stops none halfway.
+// HandOver selects containers by the tag that they were made from and the image that they have: one that was started from an ID
+// was not meant to follow. A tag that names nothing is not an error. The first container that cannot be handed over ends
+// HandOver. It first settles what a killed process left halfway. When ctx ends, no further container is asked to end, and none is
+// stopped halfway.
 func (e *Engine) HandOver(ctx context.Context, ref string, again func(args []string) []string) error {
 	wanted, _, err := e.ImageLabels(ctx, ref)
 	if err != nil {
 		return err
 	}
-	// Also where the tag names nothing by now: the old one may have been stopped.
+	// This runs even if the tag no longer names an image: the old container may have been stopped.
 	if err := e.settleHandOver(ctx, ref); err != nil || wanted == "" {
 		return err
 	}
@@ -57,7 +56,7 @@ func (e *Engine) HandOver(ctx context.Context, ref string, again func(args []str
 	}
 	for _, c := range list {
 		old, err := e.api.ContainerInspect(ctx, c.ID)
-		// One that has gone since it was listed needs nothing.
+		// A container that has gone since it was listed needs nothing.
 		if moot(err) != nil {
 			return e.wrap("look at a container of the agent", err)
 		}
@@ -71,7 +70,7 @@ func (e *Engine) HandOver(ctx context.Context, ref string, again func(args []str
 	return nil
 }
 
-// settleHandOver ends what a killed process left of HandOver: forward where the successor has worked, else back.
+// settleHandOver completes what a killed process left of HandOver: forward if the successor has worked, back otherwise.
 func (e *Engine) settleHandOver(ctx context.Context, ref string) error {
 	list, err := e.api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", successorLabel))})
 	if err != nil {
@@ -82,7 +81,7 @@ func (e *Engine) settleHandOver(ctx context.Context, ref string) error {
 		if moot(err) != nil {
 			return e.wrap("look at a successor", err)
 		}
-		// One without the suffix has settled: its name is the last thing that it gets.
+		// One without the suffix is settled: its final name is the last thing that it gets.
 		if err != nil || next.Config.Image != ref || !strings.HasSuffix(next.Name, nextSuffix) {
 			continue
 		}
@@ -99,7 +98,7 @@ func (e *Engine) settleHandOver(ctx context.Context, ref string) error {
 	return nil
 }
 
-// succeed gives a successor that works the name of the old container, which goes.
+// succeed removes the old container and gives its name to a successor that works.
 func (e *Engine) succeed(ctx context.Context, old, next, name string) error {
 	if err := moot(e.api.ContainerRemove(ctx, old, container.RemoveOptions{Force: true})); err != nil {
 		return e.wrap("remove the old one", err)
@@ -107,8 +106,8 @@ func (e *Engine) succeed(ctx context.Context, old, next, name string) error {
 	return e.wrap("name its successor", e.api.ContainerRename(ctx, next, name))
 }
 
-// revive starts the old container again, and removes the successor that does not work.
-// The successor goes last: by it a killed process is found out.
+// revive starts the old container again, and removes the successor that does not work. The successor is removed last, because its
+// presence is what reveals a killed process.
 func (e *Engine) revive(ctx context.Context, old, next string) error {
 	if err := moot(e.api.ContainerStart(ctx, old, container.StartOptions{})); err != nil {
 		return e.wrap("start the old one again", err)
@@ -116,8 +115,8 @@ func (e *Engine) revive(ctx context.Context, old, next string) error {
 	return e.wrap("remove its successor", moot(e.api.ContainerRemove(ctx, next, container.RemoveOptions{Force: true})))
 }
 
-// inherited takes from a container's settings those that it has of its image, which the successor has of its own.
-// An image that somebody removed cannot be asked: all is kept then.
+// inherited removes from a container's settings those that come from its image, since the successor gets its own from the new
+// image. If someone removed the old image, it cannot be asked, and all settings are kept.
 func (e *Engine) inherited(ctx context.Context, config *container.Config, image string) error {
 	img, err := e.inspectImage(ctx, image)
 	if err != nil || img.Config == nil {
@@ -132,11 +131,11 @@ func (e *Engine) inherited(ctx context.Context, config *container.Config, image 
 	return nil
 }
 
-// replace puts a container of the same settings, and of the image that its tag names now, in the place of an old one.
+// replace puts a container with the same settings, made from the image that its tag names now, in the place of an old one.
 //
-// The successor is created first, while the old one still works: what the engine refuses of its settings costs nothing
-// then. Only one of them works at a time, since both would carry the same loop on. Mounts and limits are the old
-// one's, and its networks with their aliases, but no address, which the old one still has.
+// The successor is created first, while the old one still works, so a setting that the engine refuses costs nothing. Only one of
+// them works at a time, since both would continue the same loop. The successor keeps the old one's mounts, limits and networks
+// with their aliases, but no address, which the old one still has.
 func (e *Engine) replace(ctx context.Context, old container.InspectResponse, args []string) error {
 	config := *old.Config
 	config.Cmd = args
@@ -155,7 +154,7 @@ func (e *Engine) replace(ctx context.Context, old container.InspectResponse, arg
 	for n, s := range old.NetworkSettings.Networks {
 		networks.EndpointsConfig[n] = &network.EndpointSettings{Aliases: s.Aliases}
 	}
-	// In those modes there is nothing to join by name.
+	// These modes have no networks to join by name.
 	if mode := old.HostConfig.NetworkMode; mode.IsHost() || mode.IsNone() || mode.IsDefault() {
 		networks = nil
 	}
@@ -163,7 +162,7 @@ func (e *Engine) replace(ctx context.Context, old container.InspectResponse, arg
 	if err != nil {
 		return e.wrap("create its successor", err)
 	}
-	// Once the old one is asked to end there is no stopping halfway, for the engine goes on with that whoever cancels.
+	// Once the old container is asked to end, the hand-over cannot stop halfway: the engine goes on even if ctx is cancelled.
 	steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), handOverTime+startTime)
 	defer cancel()
 	grace := int(handOverTime.Seconds())
@@ -171,12 +170,12 @@ func (e *Engine) replace(ctx context.Context, old container.InspectResponse, arg
 	if err == nil {
 		err = e.api.ContainerStart(steady, next.ID, container.StartOptions{})
 	}
-	// For the rest there is time of its own: the first may be used up by now.
+	// The rest has time of its own, as the first deadline may have passed by now.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), startTime)
 	defer cancel()
 	if err != nil {
 		return errors.Join(e.wrap("start its successor", err), e.revive(last, old.ID, next.ID))
 	}
-	// From here on the successor works; it has its name when the old one has gone.
+	// From here on the successor works; it gets its name once the old one has gone.
 	return e.succeed(last, old.ID, next.ID, name)
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/docker/docker/api/types/image"
 )
 
-// How often, and how long after another, an image is asked about that another process may be removing.
+// An image that another process may be removing is inspected again: how many times, and with what pause between two tries.
 const (
 	inspectTries = 10
 	inspectPause = 100 * time.Millisecond
@@ -48,8 +48,8 @@ func (e *Engine) ImageLabels(ctx context.Context, ref string) (id string, labels
 	return img.ID, labels, nil
 }
 
-// inspectImage asks again where the engine errs: of an image that another process is
-// removing it says that a layer does not exist, and a moment later that there is none.
+// inspectImage asks again when the engine reports an internal error. While another process removes an image, the engine says that
+// a layer does not exist; a moment later it says that there is no such image.
 func (e *Engine) inspectImage(ctx context.Context, ref string) (img image.InspectResponse, err error) {
 	for range inspectTries {
 		if img, err = e.api.ImageInspect(ctx, ref); !errdefs.IsInternal(err) {
@@ -66,7 +66,7 @@ func (e *Engine) inspectImage(ctx context.Context, ref string) (img image.Inspec
 
 // ImagesLabelled returns the IDs of the images with this label ("key" or "key=value"), newest first.
 func (e *Engine) ImagesLabelled(ctx context.Context, label string) ([]string, error) {
-	// All: an image that lost its tag, or that another one is built on, counts too.
+	// All includes images that have lost their tag and images that others are built on.
 	list, err := e.api.ImageList(ctx, image.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", label))})
 	if err != nil {
 		return nil, e.wrap("list images labelled "+label, err)
@@ -79,10 +79,10 @@ func (e *Engine) ImagesLabelled(ctx context.Context, label string) ([]string, er
 	return ids, nil
 }
 
-// PruneBuildCache removes the records of the build cache whose IDs match a regular expression and that nothing
-// uses; without all what an image shares is left.
+// PruneBuildCache removes the unused records of the build cache whose IDs match a regular expression. Unless all is set, it keeps
+// what an image shares.
 func (e *Engine) PruneBuildCache(ctx context.Context, ids string, all bool) error {
-	// The engine matches what one such filter says, and takes no second one.
+	// The engine matches the value of one such filter and accepts no second one.
 	_, err := e.api.BuildCachePrune(ctx, build.CachePruneOptions{All: all, Filters: filters.NewArgs(filters.Arg("id", strconv.Quote(ids)))})
 	if err != nil {
 		return e.wrap("prune the build cache", err)
@@ -90,8 +90,7 @@ func (e *Engine) PruneBuildCache(ctx context.Context, ids string, all bool) erro
 	return nil
 }
 
-// ImportImage makes an image of one layer from a tar of a root file
-// system, with labels as "key=value", and tags it ref.
+// ImportImage makes an image of one layer from a tar of a root file system, with labels as "key=value", and tags it ref.
 func (e *Engine) ImportImage(ctx context.Context, rootfs io.Reader, ref string, labels ...string) error {
 	source := image.ImportSource{Source: rootfs, SourceName: "-"}
 	var options image.ImportOptions
@@ -105,7 +104,7 @@ func (e *Engine) ImportImage(ctx context.Context, rootfs io.Reader, ref string, 
 	return e.wrap("import image "+ref, drain(progress))
 }
 
-// PullImage fetches ref from its registry; the context bounds how long.
+// PullImage fetches ref from its registry; only ctx bounds the time.
 func (e *Engine) PullImage(ctx context.Context, ref string) error {
 	progress, err := e.api.ImagePull(ctx, ref, image.PullOptions{})
 	if err != nil {
@@ -114,8 +113,8 @@ func (e *Engine) PullImage(ctx context.Context, ref string) error {
 	return e.wrap("pull image "+ref, drain(progress))
 }
 
-// UserNamespaces reports whether the engine gives containers users of their own, as with
-// userns-remap. One that runs without root as a whole does not.
+// UserNamespaces reports whether the engine gives containers users of their own, as with userns-remap. It is false for an engine
+// that as a whole runs without root.
 func (e *Engine) UserNamespaces(ctx context.Context) (bool, error) {
 	sys, err := e.api.Info(ctx)
 	if err != nil {
@@ -124,12 +123,12 @@ func (e *Engine) UserNamespaces(ctx context.Context) (bool, error) {
 	return slices.Contains(sys.SecurityOptions, "name=userns"), nil
 }
 
-// TagImage gives an image the tag ref, in place of whatever had it.
+// TagImage tags an image with ref, taking the tag from the image that had it.
 func (e *Engine) TagImage(ctx context.Context, image, ref string) error {
 	return e.wrap("tag image "+ref, e.api.ImageTag(ctx, image, ref))
 }
 
-// RemoveImage removes an image by ID or tag; one that is absent or in use is no error. An ID loses all its tags.
+// RemoveImage removes an image by ID or tag. An image that is absent or in use is not an error. An ID loses all its tags.
 func (e *Engine) RemoveImage(ctx context.Context, ref string) error {
 	_, err := e.api.ImageRemove(ctx, ref, image.RemoveOptions{PruneChildren: true})
 	if errdefs.IsConflict(err) {
@@ -138,15 +137,15 @@ func (e *Engine) RemoveImage(ctx context.Context, ref string) error {
 	if err == nil || errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
 		return nil
 	}
-	// Of two removals at the same time the engine tells one that the ID is unrecognized, as an error of its own.
+	// Of two simultaneous removals, the engine tells one that the ID is unrecognized, which is a different error.
 	if _, gone := e.inspectImage(ctx, ref); errdefs.IsNotFound(gone) {
 		return nil
 	}
 	return e.wrap("remove image "+ref, err)
 }
 
-// removeTags removes an image that is named by ID and has several tags: the engine wants them gone one by one, unless
-// forced, and force would take the image of a stopped container too.
+// removeTags removes an image that is named by ID and has several tags. The engine wants the tags removed one by one, unless
+// forced, and force would also remove the image of a stopped container.
 func (e *Engine) removeTags(ctx context.Context, id string) error {
 	img, err := e.inspectImage(ctx, id)
 	if err != nil || img.ID != id || len(img.RepoTags) < 2 {
@@ -160,8 +159,8 @@ func (e *Engine) removeTags(ctx context.Context, id string) error {
 	return nil
 }
 
-// drain reads the engine's progress messages to their end and returns the error among them: the HTTP status is long
-// sent when a pull goes wrong.
+// drain reads the engine's progress messages to the end and returns the error among them. The HTTP status does not show it: it
+// was sent long before a pull goes wrong.
 func drain(progress io.ReadCloser) error {
 	defer progress.Close()
 	messages := json.NewDecoder(progress)

@@ -11,16 +11,16 @@ import (
 	"github.com/containerd/errdefs"
 )
 
-// labelKeep marks a box that may be kept, and holds its workspace. Who has such a box is in its name, because labels stay
-// as they are: a process, by its owner in hexadecimal, or nobody, once a run left it. A new name is given in one step, so a
-// process that is killed leaves a box that is kept or one that is reaped.
+// labelKeep marks a box that may be kept, and holds its workspace. Labels cannot change, so the container's name says
+// who has the box: a process, by its owner in hexadecimal, or nobody, once a run has left it. A rename is atomic, so a
+// process that is killed leaves either a kept box or one that will be reaped.
 const (
 	labelKeep = "agent.keep"
 	keptName  = "agent-kept-"
 	usedName  = "agent-used-"
 )
 
-// newName draws the name of a box of this process.
+// newName draws a random name for a box of this process.
 func newName(mayBeKept bool) string {
 	random := strings.ToLower(rand.Text())
 	if mayBeKept {
@@ -29,10 +29,10 @@ func newName(mayBeKept bool) string {
 	return "agent-box-" + random
 }
 
-// ErrTaken means that a kept box is not there any more, or that another process has it.
+// ErrTaken means that a kept box no longer exists, or that another process has it.
 var ErrTaken = errors.New("the box is gone, or another process has it")
 
-// named reads from the name of a box that may be kept who has it.
+// named sets who has a box that may be kept, which its name says.
 func (l *Leftover) named(name string) {
 	if run, kept := strings.CutPrefix(name, keptName); kept {
 		l.Kept = run
@@ -45,8 +45,8 @@ func (l *Leftover) named(name string) {
 	}
 }
 
-// Keep leaves a box with a Spec.Keep as it is, until its lease ends or it is opened again: run is the one that left it.
-// The Box is of no more use then. After an error it is to be closed as any other.
+// Keep leaves a box that has a Spec.Keep as it is, until its lease ends or it is reopened; run is the run that leaves
+// it. Afterwards the Box is no longer usable. After an error it must be closed like any other.
 func (b *Box) Keep(ctx context.Context, run string) error {
 	if b.broken != nil {
 		return b.broken
@@ -64,9 +64,9 @@ func (b *Box) Keep(ctx context.Context, run string) error {
 	return nil
 }
 
-// Reopen opens a box that was kept. Only one process gets it; the error of another is ErrTaken. Its lease stays.
+// Reopen opens a box that was kept. Only one process gets it; any other gets ErrTaken. Its lease stays the same.
 func (e *Engine) Reopen(ctx context.Context, kept Leftover) (*Box, error) {
-	// By the name that it has as long as nobody opens it.
+	// The box has this name until a process opens it.
 	if err := e.api.ContainerRename(ctx, keptName+kept.Kept, newName(true)); err != nil {
 		if errdefs.IsNotFound(err) {
 			err = ErrTaken

@@ -15,12 +15,10 @@ import (
 	"github.com/docker/docker/api/types/volume"
 )
 
-// Marks are the labels by which things on an engine are known to be the agent's. Nothing
-// is ever found by its name.
+// Marks are the labels by which the agent recognises its own things on an engine. Nothing is ever found by its name.
 type Marks struct{ Containers, Images, Volumes, Networks []string }
 
-// OwnMarks are those of everything that this package makes; images have labels of those
-// who build them.
+// OwnMarks returns the marks of everything that this package makes. Images carry labels of the code that builds them.
 func OwnMarks() Marks {
 	return Marks{
 		Containers: []string{labelRun, errandLabel, serviceLabel, successorLabel},
@@ -28,7 +26,7 @@ func OwnMarks() Marks {
 	}
 }
 
-// The kinds of what an engine keeps, in the order in which it can be removed.
+// The kinds of things that an engine keeps, in the order in which they can be removed.
 const (
 	KeptContainer = "container"
 	KeptImage     = "image"
@@ -41,15 +39,15 @@ type Kept struct {
 	Kind string `json:"kind"`
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Bytes is the size of an image with the layers that it shares; 0 for the rest.
+	// Bytes is the size of an image, including the layers that it shares; 0 for other kinds.
 	Bytes int64 `json:"bytes,omitempty"`
 	// Record says that it belongs to the agent's own Postgres.
 	Record bool `json:"record,omitempty"`
-	// Live says that something is at work in it for the agent, for all that is known.
+	// Live says that, as far as is known, the agent has something at work in it.
 	Live bool `json:"live,omitempty"`
 }
 
-// Kept lists what carries any of the marks, each thing once.
+// Kept lists everything that carries any of the marks, each thing once.
 func (e *Engine) Kept(ctx context.Context, marks Marks) (list []Kept, err error) {
 	seen := map[string]bool{}
 	add := func(k Kept) {
@@ -73,7 +71,7 @@ func (e *Engine) Kept(ctx context.Context, marks Marks) (list []Kept, err error)
 		if err != nil {
 			return nil, e.wrap("list images", err)
 		}
-		// The newest first: it may stand on an older one.
+		// The newest first: an image may be built on an older one.
 		slices.SortStableFunc(found, func(a, b image.Summary) int { return cmp.Compare(b.Created, a.Created) })
 		for _, img := range found {
 			name := fmt.Sprintf("%.19s", img.ID)
@@ -104,7 +102,7 @@ func (e *Engine) Kept(ctx context.Context, marks Marks) (list []Kept, err error)
 	return list, nil
 }
 
-// nameOf is a container's name, or the beginning of its ID.
+// nameOf returns a container's name, or the beginning of its ID.
 func nameOf(c container.Summary) string {
 	if len(c.Names) > 0 && len(c.Names[0]) > 1 {
 		return c.Names[0][1:]
@@ -112,8 +110,8 @@ func nameOf(c container.Summary) string {
 	return fmt.Sprintf("%.12s", c.ID)
 }
 
-// atWork reports whether a container is a box or an errand whose owner lives, for all that
-// is known, and no box that is kept, or one that is about to take another's place.
+// atWork reports whether a container is in use: a box or an errand whose owner, as far as is known, is alive, or a
+// container that is about to take another's place. A box that is kept is not.
 func atWork(c container.Summary, now time.Time) bool {
 	if c.Labels[labelRun] != "" {
 		l := leftover(c, now)
@@ -126,14 +124,14 @@ func atWork(c container.Summary, now time.Time) bool {
 	return c.Labels[successorLabel] != ""
 }
 
-// Drop removes one thing for good. What is gone is no error; an image or a network that
-// something else uses is one.
+// Drop removes one thing permanently. A thing that has already gone is not an error, but an image or a network that is
+// used elsewhere is.
 func (e *Engine) Drop(ctx context.Context, k Kept) error {
 	var err error
 	switch k.Kind {
 	case KeptContainer:
 		if k.Record {
-			// The server writes its last checkpoint: whoever keeps the volume has all of it.
+			// The server writes its last checkpoint, so that a volume that is kept has all data.
 			timeout := int(pgStopTimeout.Seconds())
 			_ = e.api.ContainerStop(ctx, k.ID, container.StopOptions{Timeout: &timeout})
 		}

@@ -2,15 +2,14 @@ package sandbox
 
 import "fmt"
 
-// Limits are what one box may use. The zero value of a field means the
-// default in brackets.
+// Limits bound what one box may use. A field that is zero means the default in brackets.
 type Limits struct {
-	// Memory is in bytes and includes the files in Work and Tmp, which lie
-	// in memory. There is no swap. [Programs + Work]
+	// Memory is in bytes and includes the files in Work and Tmp, which live in memory. There is no swap. [Programs +
+	// Work]
 	Memory int64
-	// Programs is what is left beside Work where Memory says nothing, in bytes. [1 GiB]
+	// Programs is the memory left to programs besides Work, in bytes, when Memory is not set. [1 GiB]
 	Programs int64
-	// CPUs is how many processors' worth of time it gets. [2]
+	// CPUs is how many processors' worth of time the box gets. [2]
 	CPUs float64
 	// PIDs is how many processes and threads may exist at once. [256]
 	PIDs int64
@@ -18,29 +17,29 @@ type Limits struct {
 	Work int64
 	// Inodes is how many files and directories /work may hold. [50,000]
 	Inodes int64
-	// Tmp is the size of /tmp in bytes, and of /dev/shm. [64 MiB]
+	// Tmp is the size of /tmp, and also of /dev/shm, in bytes. [64 MiB]
 	Tmp int64
-	// MaxFile is the largest size of one file in bytes, RLIMIT_FSIZE.
-	// [100 MiB]
+	// MaxFile is the largest size of one file in bytes, RLIMIT_FSIZE. [100 MiB]
 	MaxFile int64
 }
 
 // The smallest limits under which the guest itself works.
 const (
 	leastMemory = 16 << 20
-	// leastPIDs leaves some to the command: the guest's threads count too.
+	// leastPIDs leaves some processes to the command: the guest's threads count too.
 	leastPIDs = 32
 )
 
-// What programs get beside the files of /work: an eighth of the machine, within bounds. Suites of tests are
-// written on machines that give them all they have, and a box that stops them for want of memory has judged nothing.
+// The memory of programs, besides the files of /work: an eighth of the machine, within bounds. Test suites are written
+// on machines that give them everything, and a box that stops one for lack of memory has judged nothing.
 const (
 	leastPrograms   = 1 << 30
 	mostPrograms    = 4 << 30
 	shareOfPrograms = 8
 )
 
-// ForPrograms is what boxes on an engine whose machine has that much memory leave to programs, both in bytes.
+// ForPrograms returns how much memory boxes leave to programs on an engine whose machine has memory bytes, also in
+// bytes.
 func ForPrograms(memory int64) int64 {
 	return min(max(memory/shareOfPrograms, leastPrograms), mostPrograms)
 }
@@ -68,9 +67,8 @@ func orDefault(n, otherwise int64) int64 {
 	return n
 }
 
-// check refuses limits that would be no limits, since the engine takes
-// 0 and less for "unlimited", and those under which no guest could
-// start.
+// check refuses values that would mean no limit, since the engine takes 0 and less for "unlimited", and values under
+// which no guest could start.
 func (l Limits) check() error {
 	switch {
 	case l.Memory < leastMemory:

@@ -13,77 +13,70 @@ import (
 )
 
 const (
-	// poolPurpose labels the boxes of a pool: when one is made, what it will
-	// be used for is not known, and a label cannot be changed.
+	// poolPurpose labels the boxes of a pool: their later use is not known when they are made, and a label cannot be
+	// changed.
 	poolPurpose = "pool"
-	// poolShare is the part of the engine's memory that the boxes of a pool may
-	// hold while they do nothing: one in so many.
+	// poolShare says how much of the engine's memory the boxes of a pool may hold while they do nothing: one part in so
+	// many.
 	poolShare = 4
-	// boxCost is what a box that waits costs besides its files: the guest, the
-	// engine's own process beside it, and the kernel's books of both.
+	// boxCost is what a waiting box costs besides its files: the guest, the engine's own process for it, and the
+	// kernel's bookkeeping for both.
 	boxCost = 32 << 20
-	// fileCost is what a file of /work takes beyond its content, at most: the rest
-	// of its last page, and its inode.
+	// fileCost is the most that a file of /work takes beyond its content: the rest of its last page, and its inode.
 	fileCost = 5 << 10
-	// startsAtOnce bounds how many boxes the pool starts, or removes, at the same
-	// time, so that many that are wanted do not keep the machine from its work.
+	// startsAtOnce bounds how many boxes the pool starts, or removes, at the same time, so that a large demand does not
+	// keep the machine from its work.
 	startsAtOnce = 4
-	// checkTime is for the answer by which a waiting box shows that it lives.
+	// checkTime bounds the answer by which a waiting box shows that it is alive.
 	checkTime = 5 * time.Second
 )
 
-// errUnwanted ends a box that nobody took.
+// errUnwanted is the cause with which the pool cancels a box that nobody took.
 var errUnwanted = errors.New("the box is not wanted any more")
 
-// A PoolConfig bounds the boxes that wait. The zero value of a field means
-// the default in brackets.
+// A PoolConfig bounds the boxes that wait. A field that is zero means the default in brackets.
 type PoolConfig struct {
-	// Size is how many wait at once: enough for a tournament of one. [64]
+	// Size is how many boxes wait at once: enough for a tournament of one. [64]
 	Size int
-	// Memory bounds what they hold, in bytes, with those that were released and
-	// are not removed yet. [a quarter of the engine's]
+	// Memory bounds what they hold, in bytes, including boxes that were released and not yet removed. [a quarter of the
+	// engine's]
 	Memory int64
-	// Wait is how long one waits before a new one takes its place. [10 min]
+	// Wait is how long a box waits before a new one takes its place. [10 min]
 	Wait time.Duration
 }
 
-// A Pool starts boxes before they are asked for. Each is handed out once,
-// to be closed or released; none comes back. It is safe for concurrent
-// use.
+// A Pool starts boxes before they are asked for. It hands out each box once, to be closed or released; none comes back.
+// It is safe for concurrent use.
 //
-// What a box that waits may use is its limits, but all that runs in it is the guest:
-// it holds /work and no more, and counts as that once one of its kind has told
-// how much it is. Until then each counts as its limit. Boxes at work are bounded by
-// Turns, not here.
+// A waiting box may use as much as its limits, but only the guest runs in it. It holds /work and no more, and counts as
+// that much once a box of its kind has reported the size. Until then each counts as its limit. Turns, not the Pool,
+// bounds the boxes at work.
 //
-// A box that was released is removed behind its taker's back, and not before the
-// demand for which boxes were started is taken back or memory is short: to remove
-// one costs as much of the machine as a quick gate.
+// The pool removes a released box in the background. It waits until the demand for which boxes were started is
+// withdrawn or memory is short, because removing a box costs the machine as much as a quick gate.
 //
-// A box that waits carries the label agent.purpose "pool" for good, the run
-// of Want, and a lease that is longer than that by PoolConfig.Wait. Until it
-// is taken it belongs to the pool; then it ends with its taker's context.
+// A waiting box permanently carries the label agent.purpose "pool", the run of Want, and a lease that is longer than
+// that of Want by PoolConfig.Wait. It belongs to the pool until it is taken; then it ends with its taker's context.
 type Pool struct {
 	engine *Engine
-	// work are the goroutines of boxes that wait or are being closed, and
-	// the calls of Start that have taken one.
+	// work counts the goroutines of boxes that wait or are being closed, and the calls of Start that have taken a box.
 	work sync.WaitGroup
-	// starts and ends hold a place for each box that is being started, or closed.
+	// starts and ends hold a slot for each box that is being started or closed.
 	starts, ends chan struct{}
 
-	// mu guards what follows.
+	// mu guards the fields below.
 	mu      sync.Mutex
 	config  PoolConfig
 	closed  bool
 	wanted  map[kind]demand
 	waiting []*waiter
 	used    []*Box
-	// What a box that waits holds, by kind, in bytes.
+	// sizes is what a waiting box holds, by kind, in bytes.
 	sizes map[kind]int64
 	errs  []error
 }
 
-// A kind is what two boxes share that can stand in for each other.
+// A kind is what two boxes have in common that can stand in for each other.
 type kind struct {
 	image, runtime string
 	limits         Limits
@@ -95,21 +88,21 @@ func kindOf(spec Spec) kind {
 	return kind{spec.Image, spec.Runtime, spec.Limits.WithDefaults(), spec.Delta}
 }
 
-// A demand is what Want declared of one kind.
+// A demand is what Want declared for one kind.
 type demand struct {
 	spec Spec
 	// term is how long a taker wants a box.
 	term time.Duration
-	// n is how many boxes will still be asked for.
+	// n is how many boxes are still expected to be asked for.
 	n int
 }
 
-// A waiter is a box that waits, or that is being started for it.
+// A waiter is a box that waits, or that is being started in order to wait.
 type waiter struct {
 	spec Spec
 	// cancel ends the context that the box was started with.
 	cancel context.CancelCauseFunc
-	// left is closed when it is not among those that wait any more.
+	// left is closed when the box is no longer among those that wait.
 	left chan struct{}
 	// ready is closed when box or err is set.
 	ready chan struct{}
@@ -117,7 +110,7 @@ type waiter struct {
 	err   error
 }
 
-// NewPool returns a pool without any box. Close it.
+// NewPool returns a pool without boxes. The caller must close it.
 func NewPool(engine *Engine, config PoolConfig) *Pool {
 	if config.Size == 0 {
 		config.Size = 64
@@ -131,11 +124,9 @@ func NewPool(engine *Engine, config PoolConfig) *Pool {
 	}
 }
 
-// Want declares that n boxes like spec will be asked for, instead of what it
-// declared of them before, and returns while they start. Those beyond n go on
-// waiting; 0 takes the demand back, and all of them are closed. When memory does
-// not allow n at once, the rest start as the first are taken. ctx lends its
-// values, not its end.
+// Want declares that n boxes like spec will be asked for, replacing its earlier declaration for them, and returns while
+// they start. Boxes beyond n go on waiting; 0 withdraws the demand and closes all of them. When memory does not allow n
+// at once, the rest start as the first are taken. Want uses the values of ctx but ignores its cancellation.
 func (p *Pool) Want(ctx context.Context, spec Spec, n int) {
 	if n > 0 {
 		p.measure(ctx)
@@ -143,7 +134,7 @@ func (p *Pool) Want(ctx context.Context, spec Spec, n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k := kindOf(spec)
-	if n > p.wanted[k].n { // boxes are started in any case: nobody hurries
+	if n > p.wanted[k].n { // boxes are being started in any case, so no one waits for the removals
 		p.end(len(p.used))
 	}
 	p.wanted[k] = demand{spec: spec, term: time.Until(spec.Lease), n: n}
@@ -159,8 +150,7 @@ func (p *Pool) Want(ctx context.Context, spec Spec, n int) {
 	p.fill(ctx)
 }
 
-// measure asks the engine how much memory there is, once. While that is not
-// known no box is started ahead.
+// measure asks the engine once how much memory there is. Until that is known, the pool starts no box ahead.
 func (p *Pool) measure(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,10 +162,9 @@ func (p *Pool) measure(ctx context.Context) {
 	}
 }
 
-// Start returns a box that waits, or is being started, with the image, the
-// delta, the limits and the runtime of spec and a lease as long. It lives as if it were
-// started with ctx. When there is none, or none that lives, a new one is
-// started.
+// Start returns a box that waits or is being started, with the image, the delta, the limits and the runtime of spec and
+// a lease at least as long. The box lives as if it had been started with ctx. If there is no such box, or none that is
+// alive, Start starts a new one.
 func (p *Pool) Start(ctx context.Context, spec Spec) (*Box, error) {
 	for ctx.Err() == nil {
 		w := p.take(ctx, spec)
@@ -193,8 +182,8 @@ func (p *Pool) Start(ctx context.Context, spec Spec) (*Box, error) {
 	return box, err
 }
 
-// take lets the box leave that has waited longest, and starts the next one;
-// nil when none fits. The caller has work to end.
+// take removes the box that has waited longest from those that wait, and starts the next one. It returns nil when none
+// fits; otherwise the caller must end the work that take has begun.
 func (p *Pool) take(ctx context.Context, spec Spec) *waiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -213,15 +202,14 @@ func (p *Pool) take(ctx context.Context, spec Spec) *waiter {
 	return w
 }
 
-// claim binds the box to ctx; nil when it did not start, does not live, or
-// ctx has ended.
+// claim binds the box to ctx. It returns nil when the box did not start or is not alive, or when ctx has ended.
 func (p *Pool) claim(ctx context.Context, w *waiter) *Box {
 	defer p.work.Done()
 	select {
 	case <-ctx.Done():
 	case <-w.ready:
 		if w.err == nil && w.box.answers(ctx) {
-			// It stays when the box is closed: then there is nothing to end.
+			// This outlives the closing of the box; then there is nothing left to end.
 			context.AfterFunc(ctx, func() { w.cancel(context.Cause(ctx)) })
 			w.box.pool = p
 			return w.box
@@ -231,8 +219,8 @@ func (p *Pool) claim(ctx context.Context, w *waiter) *Box {
 	return nil
 }
 
-// answers reports whether the guest takes a changeset, an empty one. So the
-// pool needs to watch no box that waits: what became of it is seen here.
+// answers reports whether the guest accepts a changeset, an empty one. Because of this check the pool need not watch
+// the boxes that wait.
 func (b *Box) answers(ctx context.Context) bool {
 	var applied guest.Applied
 	err := b.stream.exchange(ctx, time.Now().Add(checkTime), func() error {
@@ -244,9 +232,8 @@ func (b *Box) answers(ctx context.Context) bool {
 	return err == nil && applied.Problem == ""
 }
 
-// Close removes every box that waits or was released and returns when none is
-// left and nothing goes on. Boxes that were taken stay. Start works afterwards, and
-// takes nothing ahead.
+// Close removes every box that waits or was released, and returns when none is left and nothing goes on in the
+// background. Boxes that were taken stay. Start still works afterwards, but the pool starts nothing ahead.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -261,7 +248,7 @@ func (p *Pool) Close() error {
 	return errors.Join(p.errs...)
 }
 
-// count returns how many boxes of a kind wait. Call it with mu held.
+// count returns how many boxes of a kind wait. It is called with mu held.
 func (p *Pool) count(k kind) (n int) {
 	for _, w := range p.waiting {
 		if kindOf(w.spec) == k {
@@ -271,8 +258,8 @@ func (p *Pool) count(k kind) (n int) {
 	return n
 }
 
-// find returns the place of the first box of a kind that has this lease, one
-// that has started if there is, or -1. Call it with mu held.
+// find returns the index of the first box of a kind whose lease does not end before lease, preferably one that has
+// started, or -1. It is called with mu held.
 func (p *Pool) find(k kind, lease time.Time) int {
 	first := -1
 	for i, w := range p.waiting {
@@ -291,7 +278,7 @@ func (p *Pool) find(k kind, lease time.Time) int {
 	return first
 }
 
-// leave takes the box at i out of those that wait. Call it with mu held.
+// leave removes the box at i from those that wait. It is called with mu held.
 func (p *Pool) leave(i int) *waiter {
 	w := p.waiting[i]
 	p.waiting = slices.Delete(p.waiting, i, i+1)
@@ -299,7 +286,7 @@ func (p *Pool) leave(i int) *waiter {
 	return w
 }
 
-// fill starts what is wanted and has room. Call it with mu held.
+// fill starts the boxes that are wanted and have room. It is called with mu held.
 func (p *Pool) fill(ctx context.Context) {
 	for k, d := range p.wanted {
 		for n := p.count(k); n < d.n && p.fits(k); n++ {
@@ -308,14 +295,14 @@ func (p *Pool) fill(ctx context.Context) {
 	}
 }
 
-// fits reports whether one more box may wait. Call it with mu held.
+// fits reports whether one more box of a kind may wait. It is called with mu held.
 func (p *Pool) fits(k kind) bool {
 	return !p.closed && len(p.waiting) < p.config.Size && p.holds()+p.cost(k) <= p.config.Memory
 }
 
-// raise starts a box and guards it while it waits. Call it with mu held.
+// raise starts a box and guards it while it waits. It is called with mu held.
 func (p *Pool) raise(ctx context.Context, d demand) {
-	// Its taker's context is not known yet, and that of Want may end before.
+	// The taker's context is not known yet, and that of Want may end earlier.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	w := &waiter{spec: d.spec, cancel: cancel, left: make(chan struct{}), ready: make(chan struct{})}
 	w.spec.Purpose, w.spec.Lease = poolPurpose, time.Now().Add(d.term+p.config.Wait)
@@ -334,9 +321,9 @@ func (p *Pool) raise(ctx context.Context, d demand) {
 	})
 }
 
-// guard waits until a box has left. One that waits too long is replaced, since
-// its lease would run out in its taker's hands; one that did not start is not,
-// since the next would not either: who asks for it will be told why.
+// guard waits until a box has left. It replaces a box that waits too long, since its lease would run out in its taker's
+// hands. It does not replace one that did not start, since the next would not start either: the caller that asks for it
+// gets the reason.
 func (p *Pool) guard(ctx context.Context, w *waiter) {
 	old := time.NewTimer(p.config.Wait)
 	defer old.Stop()
@@ -359,7 +346,7 @@ func (p *Pool) guard(ctx context.Context, w *waiter) {
 	p.fill(ctx)
 }
 
-// discard closes a box that has left, also one that is still being started.
+// discard closes a box that has left, even one that is still being started.
 func (p *Pool) discard(w *waiter) {
 	w.cancel(errUnwanted)
 	p.work.Go(func() {

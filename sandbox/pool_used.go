@@ -6,10 +6,9 @@ import (
 	"slices"
 )
 
-// Release gives a box up that is not needed any more, so that nobody waits for its
-// removal. One of a pool is removed by that, at the latest when it is closed; at
-// once when ctx, that of its work, has ended, since something may then still run in
-// it. A box of no pool is closed here.
+// Release gives up a box that is no longer needed, so that the caller does not wait for its removal. The pool removes
+// its boxes, at the latest when it is closed. It removes one at once if ctx, the context of the box's work, has ended,
+// since something may still run in it. Release closes a box that belongs to no pool.
 func (b *Box) Release(ctx context.Context) error {
 	if b.pool == nil {
 		return b.Close()
@@ -17,8 +16,7 @@ func (b *Box) Release(ctx context.Context) error {
 	return b.pool.release(b, ctx.Err() != nil)
 }
 
-// unwatch lets the end of the context that the box was started with do nothing to
-// it any more.
+// unwatch makes the box survive the end of the context that it was started with.
 func (b *Box) unwatch() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -28,8 +26,8 @@ func (b *Box) unwatch() {
 	}
 }
 
-// release takes a box back to remove it. The error is that of a pool that was
-// closed before, and so has nobody to do it later.
+// release takes a box back in order to remove it. Only a pool that is already closed returns an error: it closes the
+// box itself, since nothing would do so later.
 func (p *Pool) release(b *Box, now bool) error {
 	p.mu.Lock()
 	if p.closed {
@@ -52,7 +50,7 @@ func (p *Pool) release(b *Box, now bool) error {
 	return nil
 }
 
-// end has the n boxes removed that were released first. Call it with mu held.
+// end starts the removal of the n boxes that were released first. It is called with mu held.
 func (p *Pool) end(n int) {
 	for _, b := range p.used[:n] {
 		p.work.Go(func() { p.remove(b) })
@@ -60,7 +58,7 @@ func (p *Pool) end(n int) {
 	p.used = slices.Delete(p.used, 0, n)
 }
 
-// remove closes a box, among a few at the same time.
+// remove closes a box; only a few are closed at the same time.
 func (p *Pool) remove(b *Box) {
 	p.ends <- struct{}{}
 	defer func() { <-p.ends }()
@@ -71,8 +69,7 @@ func (p *Pool) remove(b *Box) {
 	}
 }
 
-// weigh notes how much a box that waits holds, and starts those for which there was
-// no room as long as that was not known.
+// weigh records how much a waiting box holds, and starts the boxes that had no room until that was known.
 func (p *Pool) weigh(ctx context.Context, w *waiter) {
 	if w.err != nil {
 		return
@@ -84,8 +81,7 @@ func (p *Pool) weigh(ctx context.Context, w *waiter) {
 	p.fill(ctx)
 }
 
-// cost is what a box of a kind holds while it waits: its limit as long as that is
-// not known. Call it with mu held.
+// cost returns what a box of a kind holds while it waits, or its limit until that is known. It is called with mu held.
 func (p *Pool) cost(k kind) int64 {
 	if n, ok := p.sizes[k]; ok {
 		return min(n, k.limits.Memory)
@@ -93,8 +89,8 @@ func (p *Pool) cost(k kind) int64 {
 	return k.limits.Memory
 }
 
-// holds is what the boxes that do nothing hold; of one that was used, the most that
-// its work ever took. Call it with mu held.
+// holds returns what the idle boxes hold. A used box counts with the most memory that its work ever took. It is called
+// with mu held.
 func (p *Pool) holds() (sum int64) {
 	for _, w := range p.waiting {
 		sum += p.cost(kindOf(w.spec))

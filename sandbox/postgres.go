@@ -23,7 +23,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// What the Postgres image promises: see its entrypoint.
+// What the Postgres image promises; see its entrypoint.
 const (
 	pgHome     = "/var/lib/postgresql"                // the volume
 	pgPassword = "/var/lib/postgresql/agent-password" // made at the first start, 0600
@@ -35,15 +35,13 @@ const (
 	pgPort   = nat.Port("5432/tcp")
 	pgMemory = 512 << 20 // bytes
 	pgPIDs   = 256
-	// pgStartTimeout bounds a start, the making of the first cluster on a slow
-	// disk included.
+	// pgStartTimeout bounds a start, including the creation of the first cluster on a slow disk.
 	pgStartTimeout = 2 * time.Minute
-	// pgStopTimeout is how long Postgres may take to write its last
-	// checkpoint.
+	// pgStopTimeout is how long Postgres may take to write its last checkpoint.
 	pgStopTimeout = 20 * time.Second
 	// pgStarts is how often one call starts a server that ends by itself.
 	pgStarts = 2
-	// pgPause is the pause between two looks at a server that is starting.
+	// pgPause is the pause between two checks of a server that is starting.
 	pgPause = 50 * time.Millisecond
 )
 
@@ -53,14 +51,14 @@ const (
 	pgService    = "postgres"
 )
 
-// A PostgresError means that the agent's own Postgres cannot be used although
-// the engine answers. Its text never holds the password.
+// A PostgresError means that the agent's own Postgres cannot be used although the engine answers. Its text never holds
+// the password.
 type PostgresError struct {
 	Hint string // what to do next
 	Err  error
 }
 
-// Error tells what happened and the next thing to do.
+// Error says what happened and what to do next.
 func (e *PostgresError) Error() string {
 	return fmt.Sprintf("the agent's own Postgres: %v; %s", e.Err, e.Hint)
 }
@@ -68,14 +66,12 @@ func (e *PostgresError) Error() string {
 // Unwrap returns the cause.
 func (e *PostgresError) Unwrap() error { return e.Err }
 
-// A postgres is the agent's own database on an engine: one container on one
-// volume. Whoever needs it calls ensure; several processes may do so at once,
-// for the engine gives a container's name away only once. All of its names are
-// the engine's, which is how a test has a database of its own.
+// A postgres is the agent's own database on an engine: one container on one volume. A caller that needs it calls
+// ensure. Several processes may do so at once, since the engine gives a container's name away only once. All names are
+// fields, so that a test can have a database of its own.
 //
-// Nothing of it carries the label agent.run, so no reaper ever takes it for a
-// box. There is no restart policy either: after a restart of the machine it
-// stays down until a command needs it, and then has another port.
+// None of its objects carries the label agent.run, so no reaper ever takes it for a box. There is no restart policy
+// either: after a restart of the machine it stays down until a command needs it, and then has another port.
 type postgres struct {
 	api       *client.Client
 	container string
@@ -83,17 +79,15 @@ type postgres struct {
 	network   string // the engine's default bridge may be switched off
 }
 
-// Postgres ensures that the agent's own Postgres runs from image (an ID or a
-// tag) and returns its URL, with the password, once it answers. A container of
-// another image is made anew on the same volume. Its port is on this machine's
-// loopback only. The error is a *PostgresError, or an *UnavailableError when
-// the engine is gone.
+// Postgres ensures that the agent's own Postgres runs from image (an ID or a tag) and returns its URL, with the
+// password, once it answers. A container of another image is created anew on the same volume. Its port is on this
+// machine's loopback only. The error is a *PostgresError, or an *UnavailableError when the engine is gone.
 func (e *Engine) Postgres(ctx context.Context, image string) (string, error) {
 	return e.postgres().ensure(ctx, image)
 }
 
-// PostgresRunning returns the URL of the agent's own Postgres where it runs and answers,
-// and "" where it does not. It starts nothing.
+// PostgresRunning returns the URL of the agent's own Postgres if it runs and answers, and "" otherwise. It starts
+// nothing.
 func (e *Engine) PostgresRunning(ctx context.Context) (string, error) {
 	p := e.postgres()
 	c, err := p.api.ContainerInspect(ctx, p.container)
@@ -103,21 +97,19 @@ func (e *Engine) PostgresRunning(ctx context.Context) (string, error) {
 	return p.answering(ctx, c)
 }
 
-// PostgresStop stops the agent's own Postgres. With remove it also removes the
-// container, the network and the volume: the whole history. What is not there
-// is no error.
+// PostgresStop stops the agent's own Postgres. With remove it also removes the container, the network and the volume:
+// the whole history. It is not an error if any of them does not exist.
 func (e *Engine) PostgresStop(ctx context.Context, remove bool) error {
 	return e.postgres().stop(ctx, remove)
 }
 
-// postgres names the one database that the agent keeps on this engine.
+// postgres returns the one database that the agent keeps on this engine.
 func (e *Engine) postgres() postgres {
 	return postgres{api: e.api, container: "agent-postgres", volume: "agent-postgres", network: "agent"}
 }
 
-// ensure brings the server up and returns its URL. It looks, takes one step,
-// and looks again, until the server answers: every state in which another
-// process, a crash or the user may have left it is the start of some step.
+// ensure brings the server up and returns its URL. It looks, takes one step, and looks again, until the server answers.
+// Every state in which another process, a crash or the user may have left the server is the start of some step.
 func (p postgres) ensure(ctx context.Context, image string) (string, error) {
 	if err := p.reachable(); err != nil {
 		return "", err
@@ -146,9 +138,8 @@ func (p postgres) ensure(ctx context.Context, image string) (string, error) {
 	}
 }
 
-// step looks at what there is and takes it one step nearer to a server that
-// answers. Another process may be at the same: whatever has gone or come
-// meanwhile is seen by the next step.
+// step inspects the container and takes it one step nearer to a server that answers. Another process may be doing the
+// same; the next step sees whatever has come or gone meanwhile.
 func (p postgres) step(ctx context.Context, image string, mayStart bool) (dsn string, started bool, err error) {
 	c, err := p.api.ContainerInspect(ctx, p.container)
 	switch {
@@ -177,14 +168,12 @@ func (p postgres) step(ctx context.Context, image string, mayStart bool) (dsn st
 	return "", true, p.trouble("start it", p.start(ctx, c.ID), "see `docker logs "+p.container+"`, or set AGENT_DATABASE_URL")
 }
 
-// create makes the container and its volume, hardened as a box is where a
-// server can be. That somebody else was faster is no error: the name is the
-// mutex, and the engine gives it away once. The network is not needed yet.
+// create makes the container and its volume, hardened like a box as far as a server allows. It is not an error if
+// another process was faster: the name is the mutex, and the engine gives it away once. The network is not needed yet.
 func (p postgres) create(ctx context.Context, image string) error {
 	pids := int64(pgPIDs)
 	labels := map[string]string{serviceLabel: pgService, imageLabel: image}
-	// No password here: what the engine knows of a container anyone who may
-	// inspect it reads.
+	// No password here: anyone who may inspect the container can read what the engine knows of it.
 	config := &container.Config{Image: image, Labels: labels, Hostname: "postgres", ExposedPorts: nat.PortSet{pgPort: {}}}
 	host := &container.HostConfig{
 		NetworkMode:    container.NetworkMode(p.network),
@@ -209,8 +198,8 @@ func (p postgres) create(ctx context.Context, image string) error {
 	return moot(err)
 }
 
-// start starts the container. One whose network was pruned away cannot be
-// started any more: it is removed, and the next step makes it anew.
+// start starts the container. If its network was pruned, the container can no longer start: start removes it, and the
+// next step creates it anew.
 func (p postgres) start(ctx context.Context, id string) error {
 	if err := p.connectable(ctx); err != nil {
 		return err
@@ -225,8 +214,8 @@ func (p postgres) start(ctx context.Context, id string) error {
 // networkPatience bounds the wait for a network that another process creates.
 const networkPatience = 2 * time.Second
 
-// connectable ensures the network. Names of networks are not unique on an
-// engine, names of bridges are: so two processes cannot make it twice.
+// connectable ensures that the network exists. An engine may have several networks of one name, but the name of a
+// bridge is unique, so two processes cannot create it twice.
 func (p postgres) connectable(ctx context.Context) error {
 	_, err := p.api.NetworkInspect(ctx, p.network, network.InspectOptions{})
 	if !errdefs.IsNotFound(err) {
@@ -237,14 +226,14 @@ func (p postgres) connectable(ctx context.Context) error {
 		Labels: map[string]string{serviceLabel: pgService},
 		Options: map[string]string{
 			"com.docker.network.bridge.name": fmt.Sprintf("agent-%x", sha256.Sum256([]byte(p.network)))[:14],
-			// The database answers this machine and calls nobody.
+			// The database answers this machine and never calls out.
 			"com.docker.network.bridge.enable_ip_masquerade": "false",
 		},
 	})
 	if err == nil {
 		return nil
 	}
-	// Somebody else may have been faster: the bridge's name is taken a moment before the network is to be found.
+	// Another process may have been faster: the bridge's name is taken a moment before the network can be found.
 	deadline := time.Now().Add(networkPatience)
 	for wait := 10 * time.Millisecond; ; wait *= 2 {
 		if _, again := p.api.NetworkInspect(ctx, p.network, network.InspectOptions{}); again == nil {
@@ -260,10 +249,9 @@ func (p postgres) connectable(ctx context.Context) error {
 	}
 }
 
-// answering returns the URL of a running server, "" while it does not answer
-// yet. A process that runs is no server that answers, and neither is an open
-// port: the engine's proxy accepts connections before the server does. So this
-// logs in.
+// answering returns the URL of a running server, or "" while it does not answer yet. A running process is not yet a
+// server that answers, and neither is an open port, since the engine's proxy accepts connections before the server
+// does. Therefore answering logs in.
 func (p postgres) answering(ctx context.Context, c container.InspectResponse) (string, error) {
 	bindings := c.NetworkSettings.Ports[pgPort]
 	if len(bindings) == 0 {
@@ -284,13 +272,12 @@ func (p postgres) answering(ctx context.Context, c container.InspectResponse) (s
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && strings.HasPrefix(pg.Code, "28") {
 		return "", &PostgresError{Err: errors.New(pg.Message), Hint: "its password was changed by hand: set AGENT_DATABASE_URL"}
 	}
-	return "", nil // still starting; the error's text would hold the address and no more
+	return "", nil // still starting; the error's text would hold only the address
 }
 
-// password reads the password out of the container, "" when it is not made
-// yet. Who may talk to the engine may read it anyway, so it is kept nowhere
-// else. A command reads it, because the engine's archive call is one that the
-// agent makes on no running container.
+// password reads the password from the container, or returns "" if it does not exist yet. Anyone who may talk to the
+// engine can read it anyway, so it is kept nowhere else. A command reads it, because the agent never uses the engine's
+// archive call on a running container.
 func (p postgres) password(ctx context.Context, id string) (string, error) {
 	cmd, err := p.api.ContainerExecCreate(ctx, id, container.ExecOptions{Cmd: []string{"cat", pgPassword}, AttachStdout: true, AttachStderr: true})
 	if err != nil {
@@ -310,8 +297,8 @@ func (p postgres) password(ctx context.Context, id string) (string, error) {
 	return out.String(), nil
 }
 
-// discard stops and removes a container; its volume stays. It is named by ID:
-// the name may by now be that of the next one, which another process made.
+// discard stops and removes a container, but not its volume. It takes an ID, because by now the name may belong to the
+// next container, which another process made.
 func (p postgres) discard(ctx context.Context, id string) error {
 	grace := int(pgStopTimeout.Seconds())
 	if err := moot(p.api.ContainerStop(ctx, id, container.StopOptions{Timeout: &grace})); err != nil {
@@ -320,9 +307,8 @@ func (p postgres) discard(ctx context.Context, id string) error {
 	return moot(p.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true}))
 }
 
-// stop stops the server, and with remove removes all that belongs to it: only
-// what carries our label, for a volume or network of that name may be the
-// user's own.
+// stop stops the server, and with remove removes everything that belongs to it. It only removes what carries our label,
+// for a volume or network of that name may be the user's own.
 func (p postgres) stop(ctx context.Context, remove bool) error {
 	c, err := p.api.ContainerInspect(ctx, p.container)
 	switch {
@@ -351,8 +337,8 @@ func (p postgres) stop(ctx context.Context, remove bool) error {
 	return p.trouble("remove its network "+p.network, moot(err), "disconnect the container that uses it, then run the command again")
 }
 
-// reachable refuses an engine on another machine: the port is on the loopback
-// there, and a database that is open to a network is not ours to make.
+// reachable refuses an engine on another machine: the port would be on the loopback there, and the agent must not make
+// a database that is open to a network.
 func (p postgres) reachable() error {
 	host, err := url.Parse(p.api.DaemonHost())
 	if err == nil {
@@ -367,8 +353,8 @@ func (p postgres) reachable() error {
 	}
 }
 
-// lastWords returns the end of what a container wrote, on one line, for an
-// error that would otherwise only say that it ended.
+// lastWords returns the end of a container's output on one line, for an error that would otherwise only say that it
+// ended.
 func (p postgres) lastWords(ctx context.Context, id string) string {
 	logs, err := p.api.ContainerLogs(ctx, id, container.LogsOptions{ShowStdout: true, ShowStderr: true, Tail: "3"})
 	if err != nil {
@@ -382,8 +368,8 @@ func (p postgres) lastWords(ctx context.Context, id string) string {
 	return strings.Join(strings.Fields(out.String()), " ")
 }
 
-// trouble dresses the error of act, nil for nil. An engine that is gone is an
-// *UnavailableError; what is dressed already stays as it is.
+// trouble wraps the error of act, and returns nil for nil. An engine that is gone becomes an *UnavailableError; a
+// *PostgresError stays as it is.
 func (p postgres) trouble(act string, err error, hint string) error {
 	if err == nil {
 		return nil
@@ -397,8 +383,8 @@ func (p postgres) trouble(act string, err error, hint string) error {
 	return &PostgresError{Err: fmt.Errorf("%s: %w", act, err), Hint: hint}
 }
 
-// moot drops the errors by which the engine says that another process did the
-// same a moment ago, or undid what this one works on.
+// moot drops the errors by which the engine says that another process has just done the same, or has undone what this
+// one works on.
 func moot(err error) error {
 	if errdefs.IsNotFound(err) || errdefs.IsConflict(err) {
 		return nil

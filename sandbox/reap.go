@@ -23,33 +23,31 @@ const (
 	labelPurpose = "agent.purpose"
 )
 
-// reapersAtOnce bounds how many removals the engine gets at the same
-// time.
+// reapersAtOnce bounds how many boxes are removed at the same time.
 const reapersAtOnce = 4
 
 // A Leftover is a labelled container that the agent made.
 type Leftover struct {
-	// ID is the engine's.
+	// ID is the engine's ID.
 	ID string
-	// Run, Purpose, Owner and Lease are what the labels say.
+	// Run, Purpose, Owner and Lease are the values of the labels.
 	Run     string
 	Purpose string
 	Owner   string
 	Lease   time.Time
-	// State is the engine's word: created, running, exited, dead, paused.
+	// State is the engine's term: created, running, exited, dead, paused.
 	State string
-	// Keep is the workspace of a box that may be kept, "" for any other, and Kept the run that left it: whatever
-	// became of its owner then, it waits for [Engine.Reopen].
+	// Keep is the workspace of a box that may be kept, "" for any other. Kept is the run that left it: the box then
+	// waits for [Engine.Reopen], whatever became of its owner.
 	Keep, Kept string
-	// Live says that the lease has not run out, and that the owner is
-	// alive or cannot be told to be dead, or that it is kept.
+	// Live says that the lease has not run out, and that the owner is alive, cannot be known to be dead, or is not
+	// needed because the box is kept.
 	Live bool
 }
 
 // Boxes lists every box on the engine, of any run and any process.
 func (e *Engine) Boxes(ctx context.Context) ([]Leftover, error) {
-	// A box has all three labels from its creation on; what has only
-	// one of them is not a box.
+	// A box has all three labels from its creation on; a container with only some of them is not a box.
 	list, err := e.api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(
 		filters.Arg("label", labelRun), filters.Arg("label", labelOwner), filters.Arg("label", labelLease),
 	)})
@@ -64,8 +62,7 @@ func (e *Engine) Boxes(ctx context.Context) ([]Leftover, error) {
 	return boxes, nil
 }
 
-// leftover reads the labels of a container. A lease that is no number
-// has run out.
+// leftover reads the labels of a container. A lease that is not a number counts as run out.
 func leftover(c container.Summary, now time.Time) Leftover {
 	l := Leftover{
 		ID: c.ID, State: string(c.State),
@@ -85,12 +82,10 @@ func leftover(c container.Summary, now time.Time) Leftover {
 	return l
 }
 
-// Reap removes the boxes that nobody owns: the owner process is dead or
-// the lease has run out. It returns those that it removed, and not before
-// those are gone that others remove at the same time, unless that takes the engine
-// longer than closeTime: several processes may reap at once, and the engine may tell
-// two of them that they removed the same box. When one box cannot be removed the
-// others still are.
+// Reap removes the boxes whose owner process is dead or whose lease has run out, and returns those that it removed. It
+// also waits for boxes that other processes are removing, unless that takes the engine longer than closeTime. Several
+// processes may reap at once, and the engine may tell two of them that they removed the same box. If one box cannot be
+// removed, the others still are.
 func (e *Engine) Reap(ctx context.Context) ([]Leftover, error) {
 	boxes, err := e.Boxes(ctx)
 	if err != nil {
@@ -124,9 +119,8 @@ func (e *Engine) Reap(ctx context.Context) ([]Leftover, error) {
 	return removed, errors.Join(errs...)
 }
 
-// remove kills and removes a container in whatever state, and returns when it is
-// gone. It reports whether this call did it as far as the engine tells: of two at
-// the same time it may say so to both, never to neither.
+// remove kills and removes a container in any state, and returns when it is gone. It reports whether this call did it,
+// according to the engine: of two simultaneous calls, both may report true, but never neither.
 func (e *Engine) remove(ctx context.Context, id string) (bool, error) {
 	for end := time.Now().Add(closeTime); ; {
 		err := e.api.ContainerRemove(ctx, id, container.RemoveOptions{Force: true, RemoveVolumes: true})
@@ -137,16 +131,15 @@ func (e *Engine) remove(ctx context.Context, id string) (bool, error) {
 			return false, nil
 		case !errdefs.IsConflict(err):
 			return false, e.wrap("remove box "+short(id), err)
-		// Somebody's removal is in progress. Should that one come to nothing, this one does
-		// it. However long it takes the engine, that is nobody's trouble.
+		// Another removal is in progress. If it fails, this loop removes the box. A removal that merely takes the
+		// engine long is not an error.
 		case e.awaitRemoval(ctx, id) || ctx.Err() != nil || time.Now().After(end):
 			return false, nil
 		}
 	}
 }
 
-// awaitRemoval waits a moment for a container that somebody else removes, and reports
-// whether it is gone.
+// awaitRemoval waits briefly for a container that another removal is removing, and reports whether it is gone.
 func (e *Engine) awaitRemoval(ctx context.Context, id string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -159,12 +152,11 @@ func (e *Engine) awaitRemoval(ctx context.Context, id string) bool {
 	}
 }
 
-// short returns the part of an ID that people read.
+// short returns the abbreviation of an ID that people read.
 func short(id string) string { return id[:min(len(id), 12)] }
 
-// Owner names this process: see package owner.
+// Owner returns the name of this process: see package owner.
 func Owner() string { return owner.Name() }
 
-// Alive reports whether the process that Owner named still runs; known is
-// false for one that cannot be told of here.
+// Alive reports whether the process that Owner named still runs; known is false if that cannot be determined here.
 func Alive(name string) (alive, known bool) { return owner.Alive(name) }

@@ -9,21 +9,18 @@ import (
 	"github.com/opencontainers/runtime-spec/specs-go"
 )
 
-// forbiddenCalls are system calls that Docker's own profile allows and
-// no box needs.
+// forbiddenCalls returns system calls that Docker's own profile allows and no box needs.
 func forbiddenCalls() []string {
 	return []string{
-		"socketcall", // its address family is out of the filter's sight
+		"socketcall", // the filter cannot see its address family
 		"ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd",
 		"io_uring_setup", "io_uring_enter", "io_uring_register",
-		"prlimit64", // comes back below, for the caller itself only
+		"prlimit64", // allowed again below, for the caller itself only
 	}
 }
 
-// seccompProfile returns the boxes' system call filter as JSON:
-// Docker's current default profile instead of the one that the engine
-// was built with (that of 20.10 lets AF_VSOCK and io_uring through),
-// narrowed further.
+// seccompProfile returns the boxes' system call filter as JSON: Docker's current default profile, further narrowed. It
+// replaces the profile that the engine was built with (the one of 20.10 lets AF_VSOCK and io_uring through).
 func seccompProfile() (string, error) {
 	profile := seccomp.DefaultProfile()
 	forbidden := forbiddenCalls()
@@ -35,15 +32,13 @@ func seccompProfile() (string, error) {
 	profile.Syscalls = slices.DeleteFunc(profile.Syscalls, func(rule *seccomp.Syscall) bool {
 		return len(rule.Names) == 0
 	})
-	// Another process of the same user, such as the guest, could be
-	// starved of files or memory.
+	// Otherwise a process could starve another of the same user, such as the guest, of files or memory.
 	profile.Syscalls = append(profile.Syscalls, &seccomp.Syscall{LinuxSyscall: specs.LinuxSyscall{
 		Names:  []string{"prlimit64"},
 		Action: specs.ActAllow,
 		Args:   []specs.LinuxSeccompArg{{Index: 0, Value: 0, Op: specs.OpEqualTo}},
 	}})
-	// The 32-bit ports have calls of their own that the rules above do
-	// not see.
+	// The 32-bit ABIs have system calls of their own that the rules above do not see.
 	for i := range profile.ArchMap {
 		profile.ArchMap[i].SubArches = nil
 	}

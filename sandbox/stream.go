@@ -12,33 +12,29 @@ import (
 	"github.com/docker/docker/api/types"
 )
 
-// keptStderr is how much of the guest's own standard error is kept, to
-// explain a guest that died.
+// keptStderr is how many bytes of the guest's own standard error are kept, to explain why a guest died.
 const keptStderr = 8 << 10
 
-// A stream is the host's end of the attached container: what is written
-// reaches the guest, what is read came from its standard output. It is
-// read by one goroutine; several may write, each a whole frame at a time.
+// A stream is the host's end of the attached container: writes reach the guest, and reads come from its standard
+// output. One goroutine reads it; several may write, each a whole frame at a time.
 type stream struct {
 	conn    types.HijackedResponse
 	writing sync.Mutex
-	// left is how many bytes of standard output come before the next
-	// head.
+	// left is how many bytes of standard output precede the next header.
 	left uint32
 	// stderr holds the first bytes of standard error.
 	stderr []byte
 }
 
-// Write writes p, a whole frame, while nobody else writes.
+// Write writes p, a whole frame, to the exclusion of other writers.
 func (s *stream) Write(p []byte) (int, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	return s.conn.Conn.Write(p)
 }
 
-// Read takes apart the engine's multiplexed stream, whose pieces have a
-// head of eight bytes: the descriptor (1 is standard output, 2 standard
-// error), three zeros, and the length, big-endian.
+// Read demultiplexes the engine's stream. Each piece has a header of eight bytes: the descriptor (1 is standard output,
+// 2 standard error), three zeros, and the length, big-endian.
 func (s *stream) Read(p []byte) (int, error) {
 	for s.left == 0 {
 		var head [8]byte
@@ -74,14 +70,13 @@ func (s *stream) keepStderr(size int64) error {
 	return err
 }
 
-// interrupt makes pending calls return, and all that follow.
+// interrupt makes pending calls return, and all later ones.
 func (s *stream) interrupt() {
-	_ = s.conn.Conn.SetDeadline(time.Unix(1, 0)) // long past; one that is closed needs none
+	_ = s.conn.Conn.SetDeadline(time.Unix(1, 0)) // long past; a closed connection needs no deadline
 }
 
-// exchange runs f, which writes and reads the stream, until the
-// deadline or the end of ctx. Then f's error wraps
-// os.ErrDeadlineExceeded. A stream is of no more use after an error.
+// exchange runs f, which writes and reads the stream, until the deadline or the end of ctx; f's error then wraps
+// os.ErrDeadlineExceeded. After an error the stream is no longer usable.
 func (s *stream) exchange(ctx context.Context, deadline time.Time, f func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An UnavailableError means that there is no engine, or that it went
-// away.
+// An UnavailableError means that there is no engine, or that it has gone.
 type UnavailableError struct {
 	// Host is the address that was tried.
 	Host string
@@ -23,7 +22,7 @@ type UnavailableError struct {
 	Err  error
 }
 
-// Error says who does not answer, why, and what to do.
+// Error names the address that does not answer, the reason, and what to do.
 func (e *UnavailableError) Error() string {
 	return fmt.Sprintf("no Docker engine at %s: %v: %s", e.Host, e.Err, e.Hint)
 }
@@ -31,14 +30,14 @@ func (e *UnavailableError) Error() string {
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// startHint is the cure for an engine that is not there.
+// startHint is the remedy for an engine that is not running.
 const startHint = "start Docker (on Debian: apt-get install docker.io), or set DOCKER_HOST to an engine elsewhere"
 
-// restartHint is the cure for an engine that is stuck.
+// restartHint is the remedy for an engine that is stuck.
 const restartHint = "restart the engine (on Debian: systemctl restart docker), and look at its log"
 
-// diagnose explains why an engine did not answer. The client hides the
-// cause of an unsuccessful dial in a sentence, so this dials once more.
+// diagnose explains why an engine did not answer. The client buries the cause of a failed dial in a sentence, so
+// diagnose dials once more.
 func diagnose(ctx context.Context, api *client.Client, err error) error {
 	unavailable := &UnavailableError{Host: api.DaemonHost(), Hint: startHint, Err: err}
 	if strings.HasPrefix(api.DaemonHost(), "http:") { // by ssh, which was started in any case
@@ -63,7 +62,7 @@ func diagnose(ctx context.Context, api *client.Client, err error) error {
 	return unavailable
 }
 
-// wrap names the act in err; when the engine has gone it also says so.
+// wrap prefixes err with act; when the engine is stuck or gone, it also says so.
 func (e *Engine) wrap(act string, err error) error {
 	if err == nil {
 		return nil
@@ -76,9 +75,8 @@ func (e *Engine) wrap(act string, err error) error {
 	return fmt.Errorf("%s: %w", act, err)
 }
 
-// engineGone reports whether err says that the connection to the engine
-// broke or did not come about, in contrast to an answer that the caller
-// does not like.
+// engineGone reports whether err says that the connection to the engine broke or was never made, as opposed to an
+// answer that the caller does not like.
 func engineGone(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false

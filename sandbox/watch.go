@@ -11,19 +11,19 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A Call is one request to the engine, for the record. What was sent and answered
-// is not in it: archives are large, and environments hold secrets.
+// A Call records one request to the engine. It leaves out what was sent and answered: archives are large, and
+// environments hold secrets.
 type Call struct {
 	Method string
-	// Path names the object, without the API's version and without a query.
+	// Path names the object, without the API version and the query.
 	Path string
-	// Status is that of HTTP, 101 for a stream; 0 when no answer came.
+	// Status is the HTTP status, 101 for a stream, or 0 when no answer came.
 	Status int
-	// Took is until the head of the answer.
+	// Took is the time until the head of the answer.
 	Took time.Duration
 }
 
-// A Ran is one command that a box was given, for the record.
+// A Ran records one command that a box was given.
 type Ran struct {
 	// Box is the engine's ID of the box.
 	Box    string
@@ -34,8 +34,7 @@ type Ran struct {
 	Took time.Duration
 }
 
-// A Watcher is told of what is done for somebody once it is done, from several
-// goroutines.
+// A Watcher is notified of requests and commands once they are done, from several goroutines.
 type Watcher interface {
 	Called(c Call)
 	Ran(r Ran)
@@ -44,14 +43,13 @@ type Watcher interface {
 // watchKey is the key of a context's Watcher.
 type watchKey struct{}
 
-// Watched returns a context of whose calls and commands w is told. A box belongs to
-// the context that it was started with, one of a pool to that of Pool.Want: its
-// removal is told of too, however late it comes.
+// Watched returns a context whose calls and commands are reported to w. A box belongs to the context that it was
+// started with, a box of a pool to that of Pool.Want. Its removal is reported too, however late it comes.
 func Watched(ctx context.Context, w Watcher) context.Context {
 	return context.WithValue(ctx, watchKey{}, w)
 }
 
-// WatcherOf returns who watches ctx, nil for nobody.
+// WatcherOf returns the Watcher of ctx, or nil.
 func WatcherOf(ctx context.Context) Watcher {
 	w, _ := ctx.Value(watchKey{}).(Watcher)
 	return w
@@ -60,24 +58,23 @@ func WatcherOf(ctx context.Context) Watcher {
 // apiVersion begins the path of a request to an engine.
 var apiVersion = lazyregexp.New(`^/v[0-9]+(\.[0-9]+)*/`)
 
-// called tells who watches ctx of a request that was begun at a time.
+// called reports a request to the Watcher of ctx; began is when it was made.
 func called(ctx context.Context, method, path string, status int, began time.Time) {
 	if w := WatcherOf(ctx); w != nil {
 		w.Called(Call{Method: method, Path: apiVersion.ReplaceAllString(path, "/"), Status: status, Took: time.Since(began)})
 	}
 }
 
-// watching is the transport of the engine's client: no request goes another way,
-// but for streams, see hijacked.
+// watching is the transport of the engine's client. All requests go through it, except streams: see hijacked.
 type watching struct {
 	http.RoundTripper
-	patience time.Duration // until the head of an answer, but for requests that carry a stream
+	patience time.Duration // until the head of an answer, except for requests that carry a stream
 }
 
 // errSilent means that an engine took a request and never answered.
 var errSilent = errors.New("it took the request and does not answer")
 
-// RoundTrip makes the request and tells of it.
+// RoundTrip makes the request and reports it.
 func (t watching) RoundTrip(q *http.Request) (*http.Response, error) {
 	began := time.Now()
 	resp, err := t.patiently(q)
@@ -89,7 +86,7 @@ func (t watching) RoundTrip(q *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// patiently makes the request. An engine that is stuck takes requests for ever: that is told, and nobody waits for it.
+// patiently makes the request. An engine that is stuck takes requests forever: that is an error, not a reason to wait.
 func (t watching) patiently(q *http.Request) (*http.Response, error) {
 	if q.ContentLength < 0 { // a stream of unknown length, which takes its time
 		return t.RoundTripper.RoundTrip(q)
@@ -121,8 +118,8 @@ func (c cancelling) Close() error {
 	return c.ReadCloser.Close()
 }
 
-// hijacked tells of a request that becomes a stream, for which the client dials a
-// connection of its own. Of one that was refused the status is not known.
+// hijacked reports a request that becomes a stream, for which the client dials a connection of its own. If it was
+// refused, its status is unknown.
 func hijacked[T any](ctx context.Context, path string, dial func() (T, error)) (T, error) {
 	began, status := time.Now(), 0
 	stream, err := dial()

@@ -23,11 +23,10 @@ import (
 	"agent/sandbox/guest/sealed"
 )
 
-// Probe is the path of the probe program in the image. Its first argument is an act: see
-// sandbox/testdata/probe.
+// Probe is the path of the probe program in the image. Its first argument names an action: see sandbox/testdata/probe.
 const Probe = "/bin/probe"
 
-// Snapshot is what the snapshot in the image has, besides a link: a path that ends in a slash is a directory.
+// Snapshot lists what the snapshot in the image holds, besides a link. A path that ends in a slash is a directory.
 var Snapshot = []struct {
 	Path, Content string
 	Mode          fs.FileMode
@@ -89,7 +88,7 @@ func Image(t testing.TB) string {
 	return id
 }
 
-// BrokenImage returns the ID of an image whose guest is none: it writes a line on its standard error and exits.
+// BrokenImage returns the ID of an image whose guest is not one: it writes a line on its standard error and exits.
 func BrokenImage(t testing.TB) string {
 	t.Helper()
 	enginetest.Need(t)
@@ -113,7 +112,7 @@ func BrokenImage(t testing.TB) string {
 // Runtime is the engine's runtime that boxes of Spec ask for, "" for its default. `make test-runsc` sets it.
 func Runtime() string { return os.Getenv("AGENT_TEST_RUNTIME") }
 
-// OwnKernel reports whether these boxes have a kernel of their own, which is gVisor's.
+// OwnKernel reports whether the boxes have a kernel of their own, that of gVisor.
 func OwnKernel() bool { return Runtime() == "runsc" }
 
 // Spec returns a spec for small boxes of the image.
@@ -124,7 +123,7 @@ func Spec(t testing.TB) sandbox.Spec {
 	}
 }
 
-// Start starts a box, which is closed with the test.
+// Start starts a box that is closed when the test ends.
 func Start(t testing.TB, engine *sandbox.Engine, spec sandbox.Spec) *sandbox.Box {
 	t.Helper()
 	box, err := engine.Start(t.Context(), spec)
@@ -155,7 +154,7 @@ func RunCommand(t testing.TB, box *sandbox.Box, c guest.Command) guest.Result {
 	return result
 }
 
-// rootFS builds the programs and returns a tar of the image's files, in which one of them is the guest.
+// rootFS builds the programs and returns a tar of the image's files, with guestProgram as the guest.
 func rootFS(guestProgram string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "boxtest")
 	if err != nil {
@@ -193,7 +192,7 @@ func rootFS(guestProgram string) ([]byte, error) {
 // snapshotKey opens the snapshot in the image.
 var snapshotKey = sealed.NewKey()
 
-// addSnapshot adds the packs of Snapshot, with a link beside its files.
+// addSnapshot adds the packs of Snapshot, with a link besides its files.
 func addSnapshot(w *tar.Writer) error {
 	entries := []sealed.Entry{{Path: "link", Mode: fs.ModeSymlink | 0o777, Target: "shop/stock.py"}}
 	contents := map[string]string{}
@@ -250,7 +249,7 @@ func removeImage(ref string) error {
 	})
 }
 
-// withEngine is for what belongs to the test process rather than to one test, and so has no test's context.
+// withEngine calls f for what belongs to the test process rather than to one test, and so has no test's context.
 func withEngine(f func(context.Context, *sandbox.Engine) error) error {
 	ctx := context.Background()
 	engine, err := sandbox.Connect(ctx)

@@ -8,27 +8,27 @@ import (
 	"syscall"
 )
 
-// special are addresses that are not on the internet, or not those of one host,
-// besides what netip knows. From IANA's registries of special-purpose addresses.
+// special are addresses that are not on the internet or do not belong to one host, besides those that netip knows. They
+// come from IANA's registries of special-purpose addresses.
 var special = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
 	netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
 	netip.MustParsePrefix("168.63.129.16/32"), // the metadata of Azure
-	// Those of version 6 that stand for one of version 4, and documentation.
+	// IPv6 addresses that stand for IPv4 addresses, and addresses for documentation.
 	netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("3fff::/20"),
 }
 
-// internet is all of version 6 that is given to hosts.
+// internet is the part of IPv6 that is assigned to hosts.
 var internet = netip.MustParsePrefix("2000::/3")
 
-// public reports whether an address is that of a host on the internet.
+// public reports whether addr belongs to a host on the internet.
 func public(addr netip.Addr) bool {
 	return addr.IsGlobalUnicast() && !addr.IsPrivate() && (addr.Is4() || internet.Contains(addr)) &&
 		!slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// ownAddress reports whether an address is one of this machine.
+// ownAddress reports whether addr is an address of this machine.
 func ownAddress(addr netip.Addr) bool {
 	own, err := net.InterfaceAddrs()
 	return err != nil || slices.ContainsFunc(own, func(a net.Addr) bool {
@@ -37,15 +37,14 @@ func ownAddress(addr netip.Addr) bool {
 	})
 }
 
-// An addressError refuses an address behind a name that is on the list.
+// An addressError refuses the address of a name that is on the list.
 type addressError struct{ addr netip.AddrPort }
 
 func (e *addressError) Error() string {
 	return fmt.Sprintf("its address %s is on this machine or a private network: only the user may allow it, by that address under [egress] allow", e.addr)
 }
 
-// control looks at the address to which a name has led, right before it is
-// connected to; nothing is resolved after.
+// control checks the address that a name resolved to, right before the connection; nothing is resolved after that.
 func (l List) control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

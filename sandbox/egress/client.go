@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// maxRedirects is how often an answer may send a client elsewhere.
+// maxRedirects is how many times an answer may redirect a client.
 const maxRedirects = 5
 
-// Client returns what asks the hosts of the list, and no others, also where an answer sends it elsewhere. It has no cookies, takes no proxy from the
-// environment, and reaches a private address only where that itself is on the list. An answer may take so long.
+// Client returns an HTTP client that reaches only the hosts of the list, even after a redirect. It keeps no cookies, takes no
+// proxy from the environment, and reaches a private address only if that is itself on the list. An answer may take limit.
 func (l List) Client(limit time.Duration) *http.Client {
 	dialer := net.Dialer{Timeout: limit, Control: l.control}
 	return &http.Client{

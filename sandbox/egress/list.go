@@ -11,28 +11,25 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A Place is where a box may connect to.
+// A Place is a host and port that a box may connect to.
 type Place struct {
-	// Host is a name in small letters, "*." before one for all names below it, or an
-	// IP address.
+	// Host is a lowercase name, with "*." before it for all names below it, or an IP address.
 	Host string
 	Port uint16
 }
 
-// A List is what a box may connect to; an empty one is nothing.
+// A List is what a box may connect to; an empty one allows nothing.
 type List []Place
 
-// defaultPorts are meant where an entry names none: those of https and http.
+// defaultPorts apply if an entry names no port: those of https and http.
 var defaultPorts = []uint16{443, 80}
 
-// hostName is a name as DNS has it, international ones in their ASCII form, with or
-// without what stands for all below it. That must be more than a whole top-level
-// domain.
+// hostName matches a DNS name, international ones in their ASCII form, optionally with the prefix that stands for all
+// names below it. Such a name must be more than a whole top-level domain.
 var hostName = lazyregexp.New(`^(\*\.([a-z0-9_-]{1,63}\.)+)?([a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}$`)
 
-// Parse reads a list as people write it: "example.org", "*.example.org",
-// "api.example.org:8443", "192.168.1.5:8080", "[fd00::5]:8080". Without a port it
-// is 443 and 80.
+// Parse reads a list as people write it: "example.org", "*.example.org", "api.example.org:8443", "192.168.1.5:8080",
+// "[fd00::5]:8080". Without a port an entry means 443 and 80.
 func Parse(entries []string) (List, error) {
 	var list List
 	for _, entry := range entries {
@@ -57,8 +54,8 @@ func Parse(entries []string) (List, error) {
 	return list, nil
 }
 
-// validHost reports whether a canonical host is an address or a name. An address
-// with a zone is none: its end could pass for that of a name.
+// validHost reports whether a canonical host is an address or a name. An address with a zone is invalid: its end could
+// pass for the end of a name.
 func validHost(host string) bool {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addr.Zone() == ""
@@ -66,7 +63,7 @@ func validHost(host string) bool {
 	return len(host) <= 253 && hostName.MatchString(host)
 }
 
-// canonical writes a host in the one form in which it is compared.
+// canonical returns a host in the one form in which hosts are compared.
 func canonical(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if addr, err := netip.ParseAddr(host); err == nil {
@@ -75,10 +72,10 @@ func canonical(host string) string {
 	return host
 }
 
-// String is the place as Parse reads it.
+// String returns the place in the form that Parse reads.
 func (p Place) String() string { return net.JoinHostPort(p.Host, strconv.Itoa(int(p.Port))) }
 
-// Entries is the list as Parse reads it.
+// Entries returns the list in the form that Parse reads.
 func (l List) Entries() []string {
 	entries := []string{}
 	for _, p := range l {
@@ -87,13 +84,13 @@ func (l List) Entries() []string {
 	return entries
 }
 
-// covers reports whether p lets through all that q does.
+// covers reports whether p lets through everything that q does.
 func (p Place) covers(q Place) bool {
 	below, all := strings.CutPrefix(p.Host, "*")
 	return p.Port == q.Port && (p.Host == q.Host || all && strings.HasSuffix(q.Host, below))
 }
 
-// Covers reports whether the list lets through all that p does.
+// Covers reports whether the list lets through everything that p does.
 func (l List) Covers(p Place) bool {
 	return slices.ContainsFunc(l, func(own Place) bool { return own.covers(p) })
 }

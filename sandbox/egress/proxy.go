@@ -16,31 +16,31 @@ import (
 )
 
 const (
-	// dialTime is how long it may take to resolve a name and to connect.
+	// dialTime bounds the time to resolve a name and to connect.
 	dialTime = 20 * time.Second
-	// maxHead is the longest head of a request in bytes.
+	// maxHead is the longest head of a request, in bytes.
 	maxHead = 64 << 10
-	// maxMethod is how much of a method is recorded.
+	// maxMethod is how many bytes of a method are recorded.
 	maxMethod = 20
 )
 
-// A Request is one request of a box, as it is recorded.
+// A Request is the record of one request of a box.
 type Request struct {
 	Began time.Time
 	Took  time.Duration
-	// Method, Host and Port are empty for what is no request.
+	// Method, Host and Port are empty if what came is not a request.
 	Method string
 	Host   string
 	Port   uint16
-	// Allowed says that it was let through, not that somebody answered.
+	// Allowed says that it was let through, not that a host answered.
 	Allowed bool
 	// Sent and Received count the bytes between this machine and the host.
 	Sent, Received int64
-	// End is a sentence: why it was refused, or how it ended.
+	// End is a sentence that says why it was refused, or how it ended.
 	End string
 }
 
-// String tells the request on one line.
+// String describes the request on one line.
 func (r Request) String() string {
 	what := "no request"
 	if r.Method != "" {
@@ -55,14 +55,13 @@ func (r Request) String() string {
 // A Proxy serves the connections of boxes. It is safe for concurrent use.
 type Proxy struct {
 	Allow List
-	// Setting is where the user adds to it, "" for that of the gates.
+	// Setting names the setting where the user can extend the list; "" means that of the gates.
 	Setting string
-	// Record is told of each request once it has ended, from several goroutines.
+	// Record is called with each request once it has ended, from several goroutines.
 	Record func(Request)
 }
 
-// Serve serves one connection: one request. It closes the connection when it or
-// ctx ends.
+// Serve serves one connection, which carries one request. It closes the connection when the request or ctx ends.
 func (p *Proxy) Serve(ctx context.Context, conn net.Conn) {
 	r := Request{Began: time.Now()}
 	defer func() {
@@ -71,12 +70,12 @@ func (p *Proxy) Serve(ctx context.Context, conn net.Conn) {
 	}()
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	// The limit is for the head alone: it is lifted for what follows.
+	// The limit applies only to the head: it is lifted for what follows.
 	limited := &io.LimitedReader{R: conn, N: maxHead}
 	in := bufio.NewReader(limited)
 	req, err := http.ReadRequest(in)
 	if err != nil || !r.read(req) {
-		// In words of our own: what was sent may hold anything.
+		// The text is fixed, because what was sent may hold anything.
 		r.End = "a proxy is asked for CONNECT with host and port, or for an http address"
 		refuse(conn, http.StatusBadRequest, r)
 		return
@@ -90,13 +89,12 @@ func (p *Proxy) Serve(ctx context.Context, conn net.Conn) {
 	}
 	r.Allowed = true
 	if req.Method == http.MethodConnect {
-		_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n") // who has gone is met again
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\n\r\n") // a client that has gone is noticed later
 	}
 	r.End = r.carry(ctx, conn, in, up, req)
 }
 
-// read takes host and port out of a request, and reports whether it is one for a
-// proxy.
+// read takes host and port from a request, and reports whether the request is meant for a proxy.
 func (r *Request) read(req *http.Request) bool {
 	host, port := canonical(req.URL.Hostname()), req.URL.Port()
 	if port == "" && req.URL.Scheme == "http" {
@@ -110,8 +108,7 @@ func (r *Request) read(req *http.Request) bool {
 	return true
 }
 
-// dial connects to where a request is to go, if that is allowed. Otherwise it
-// returns a status and what to say.
+// dial connects to the target of a request, if that is allowed. Otherwise it returns a status and an error to report.
 func (p *Proxy) dial(ctx context.Context, r Request) (net.Conn, int, error) {
 	place := Place{r.Host, r.Port}
 	if !p.Allow.Covers(place) {
@@ -129,8 +126,7 @@ func (p *Proxy) dial(ctx context.Context, r Request) (net.Conn, int, error) {
 	return up, 0, nil
 }
 
-// carry carries one request and its answer, or a tunnel, until either side ends,
-// and says which did.
+// carry carries one request and its answer, or a tunnel, until either side ends, and says which one did.
 func (r *Request) carry(ctx context.Context, conn net.Conn, in *bufio.Reader, up net.Conn, req *http.Request) string {
 	defer context.AfterFunc(ctx, func() { up.Close() })()
 	ask := func() error {
@@ -146,7 +142,7 @@ func (r *Request) carry(ctx context.Context, conn net.Conn, in *bufio.Reader, up
 			if err := req.Write(counter{up, &r.Sent}); err != nil {
 				return err
 			}
-			_, err := in.ReadByte() // what follows is not carried; its end is that of the program
+			_, err := in.ReadByte() // what follows is not carried; the end of input is the program's end
 			return err
 		}
 	}
@@ -158,7 +154,7 @@ func (r *Request) carry(ctx context.Context, conn net.Conn, in *bufio.Reader, up
 	})
 	n, err := io.Copy(conn, up)
 	r.Received = n
-	cut := ctx.Err() != nil // asked before the program learns of the end, at which its command may end too
+	cut := ctx.Err() != nil // read before the program learns of the end, which may end its command too
 	up.Close()
 	conn.Close()
 	asking.Wait()
@@ -185,9 +181,9 @@ func (c counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// refuse answers a request that goes nowhere.
+// refuse answers a request that is not forwarded.
 func refuse(conn net.Conn, status int, r Request) {
 	text := "agent: " + r.End + "\n"
 	_, _ = fmt.Fprintf(conn, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
-		status, http.StatusText(status), len(text), text) // nobody may listen any more
+		status, http.StatusText(status), len(text), text) // the client may have gone
 }

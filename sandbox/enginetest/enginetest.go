@@ -1,4 +1,4 @@
-// Package enginetest leaves tests that work on a container engine out where there is to be none.
+// Package enginetest skips tests that need a container engine when the caller wants none.
 package enginetest
 
 import (
@@ -9,13 +9,13 @@ import (
 	docker "github.com/docker/docker/client"
 )
 
-// Absent reports whether AGENT_TEST_ENGINE=none asks for the tests that need no engine: `make check` does, for a look
-// between two edits. testing.Short is not that: it makes other tests smaller too.
+// Absent reports whether AGENT_TEST_ENGINE=none asks for only the tests that need no engine, as `make check` does for a
+// look between two edits. testing.Short is different: it also makes other tests smaller.
 func Absent() bool { return os.Getenv("AGENT_TEST_ENGINE") == "none" }
 
-// Need leaves a test that works on an engine out when there is to be none. It is the one place where a test may be left
-// out; else every test runs or fails. An engine that crashed is back within seconds (images/engine.sh): that is waited
-// for, so that one crash costs what ran and not all that comes after.
+// Need skips a test that works on an engine when there is to be none. No other place may skip a test; otherwise every
+// test runs or fails. An engine that crashed is back within seconds (images/engine.sh). Need waits for it, so that one
+// crash costs only what was running and not everything that comes after.
 func Need(t testing.TB) {
 	t.Helper()
 	if Absent() {

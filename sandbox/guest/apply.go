@@ -12,11 +12,9 @@ import (
 	"strings"
 )
 
-// apply deletes what p names below dir, then writes the regular files
-// of the tar stream, with their exact modes. It refuses every path that
-// leads out of dir or through a symbolic link; everything else in the
-// stream is refused as well. When it returns an error the box is of no
-// more use: what came before stays applied.
+// apply deletes what p names below dir, then writes the regular files of the tar stream, with their exact modes. It
+// refuses every path that leads out of dir or through a symbolic link, and everything else in the stream. After an
+// error the box is no longer usable: the changes made so far stay.
 func apply(dir string, p Patch, stream io.Reader) (Applied, error) {
 	var applied Applied
 	root, err := os.OpenRoot(dir)
@@ -63,22 +61,19 @@ func remove(root *os.Root, name string) error {
 	return nil
 }
 
-// prune removes dir and its parents as far as the deletions have emptied
-// them, as a promotion does on the host: the tests in the box must see
-// the tree that the user will have.
+// prune removes dir and its parents as far as the deletions have emptied them, as a promotion does on the host: the
+// tests in the box must see the tree that the user will have.
 func prune(root *os.Root, dir string) {
 	for ; dir != "."; dir = path.Dir(dir) {
-		// Remove takes no directory that holds anything, and that is where
-		// this ends.
+		// Remove fails on a directory that is not empty, which ends the loop.
 		if root.Remove(filepath.FromSlash(dir)) != nil {
 			return
 		}
 	}
 }
 
-// write makes one file anew, so that neither the mode of an old one nor
-// another name of the same inode matters. Where the path was a
-// directory, it must be empty by now.
+// write creates one file anew, so that neither the mode of an old file nor another name of its inode matters. If the
+// path was a directory, it must be empty by now.
 func write(root *os.Root, name string, mode fs.FileMode, content io.Reader) error {
 	if err := checkParents(root, name); err != nil {
 		return err
@@ -107,9 +102,8 @@ func write(root *os.Root, name string, mode fs.FileMode, content io.Reader) erro
 	return nil
 }
 
-// checkParents refuses a name that is not local, and one whose parents
-// are not all directories. os.Root would follow a link that stays
-// inside.
+// checkParents refuses a name that is not local, and one whose parents are not all directories. os.Root alone would
+// follow a link that stays inside.
 func checkParents(root *os.Root, name string) error {
 	if !filepath.IsLocal(name) || name == "." || filepath.ToSlash(filepath.Clean(name)) != name {
 		return fmt.Errorf("apply %q: the path must be clean and below the workspace", name)

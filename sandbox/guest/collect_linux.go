@@ -11,11 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// collect reads the files that exist. One that is not a regular file,
-// that lies behind a link, or that is too large counts as absent.
+// collect reads the files that exist. A file that is not regular, lies behind a link or is too large counts as absent.
 //
-// It runs after the last process has gone, so nothing is changed while it is
-// read. What a missing file means is the caller's to judge.
+// It runs after the last process has gone, so nothing changes while it reads. The caller judges what a missing file
+// means.
 func collect(names []string) map[string][]byte {
 	if len(names) == 0 {
 		return nil
@@ -29,9 +28,8 @@ func collect(names []string) map[string][]byte {
 	return files
 }
 
-// readPlain reads a regular file whose path holds no symbolic link. It
-// never blocks on a FIFO. A sparse file of any size costs no more than
-// MaxCollectSize.
+// readPlain reads a regular file whose path contains no symbolic link. It never blocks on a FIFO. A sparse file of any
+// size costs no more than MaxCollectSize.
 func readPlain(name string) ([]byte, error) {
 	fd, err := openPlain(name)
 	if err != nil {
@@ -53,9 +51,8 @@ func readPlain(name string) ([]byte, error) {
 	return content.Bytes(), nil
 }
 
-// openPlain opens a clean absolute path, one directory after the other,
-// so that no link is followed. openat2 could do it in one call but is
-// missing in gVisor.
+// openPlain opens a clean absolute path, one directory after the other, so that no link is followed. openat2 could do
+// it in one call but is missing in gVisor.
 func openPlain(name string) (int, error) {
 	dir, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

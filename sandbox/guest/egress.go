@@ -7,24 +7,21 @@ import (
 	"agent/sandbox/guest/wire"
 )
 
-// egressAddress is where the way out of the box begins. The port is below those that
-// the kernel gives to connections, and the same in every box, for what programs say
-// of it to be the same on both sides of a comparison.
+// egressAddress is where the way out of the box begins. Its port is below those that the kernel assigns to connections.
+// It is the same in every box, so that what programs say of it is the same on both sides of a comparison.
 const (
 	egressAddress = "127.0.0.1:19128"
 	egressPort    = 19128
 )
 
-// egressEnv tells programs of the way out, in the ways in which they ask. Node
-// heeds the others only with the last.
+// egressEnv announces the way out in the variables that programs read. Node heeds the others only with the last.
 var egressEnv = map[string]string{
 	"HTTP_PROXY": egressURL, "HTTPS_PROXY": egressURL, "http_proxy": egressURL, "https_proxy": egressURL,
 	"NO_PROXY": egressLocal, "no_proxy": egressLocal, "NODE_USE_ENV_PROXY": "1",
 }
 
-// offlineEnv lets programs that look for a registry where none answers say so at
-// once. npm would ask again for a minute, and tests install with it, often
-// several times.
+// offlineEnv makes programs that look for a registry fail at once if none answers. npm would otherwise retry for a
+// minute, and tests install with it, often several times.
 var offlineEnv = map[string]string{"npm_config_fetch_retries": "0", "PIP_RETRIES": "0"}
 
 const (
@@ -36,7 +33,7 @@ const (
 type exit struct {
 	link      *wire.Link
 	listener  net.Listener
-	accepting chan struct{} // closed when it accepts no more
+	accepting chan struct{} // closed when it no longer accepts
 }
 
 // openExit begins to listen and returns.
@@ -51,13 +48,12 @@ func openExit(link *wire.Link) (*exit, error) {
 	return e, nil
 }
 
-// accept gives each connection to the link. Those for which it has no place wait
-// in the kernel's queue.
+// accept gives each connection to the link. Connections for which the link has no room wait in the kernel's queue.
 func (e *exit) accept() {
 	defer close(e.accepting)
 	places := make(chan struct{}, wire.MaxChannels)
 	for number := uint32(1); ; number++ {
-		places <- struct{}{} // every place gets free when the link is closed
+		places <- struct{}{} // closing the link frees every place
 		conn, err := e.listener.Accept()
 		if err != nil {
 			return
@@ -68,7 +64,7 @@ func (e *exit) accept() {
 	}
 }
 
-// close ends every connection. Nothing is written for one when it returns.
+// close ends every connection. When it returns, nothing more is written for any of them.
 func (e *exit) close() {
 	e.listener.Close()
 	e.link.Close()

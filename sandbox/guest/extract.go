@@ -18,49 +18,47 @@ import (
 	"unicode/utf8"
 )
 
-// Rules say what of /work is extracted, and how much.
+// Rules say what is extracted from /work, and how much.
 type Rules struct {
-	// Skip are names of directories that are not looked into.
+	// Skip are names of directories that the guest does not enter.
 	Skip []string `json:"skip"`
-	// MaxFile is the size of the largest file in bytes; a larger one is left.
+	// MaxFile is the size of the largest file in bytes; a larger one is left behind.
 	MaxFile int64 `json:"max_file"`
-	// MaxFiles and MaxBytes bound what changed, in files and in their bytes together. More is a
-	// Problem.
+	// MaxFiles and MaxBytes bound the number of changed files and their total size. More is a Problem.
 	MaxFiles int   `json:"max_files"`
 	MaxBytes int64 `json:"max_bytes"`
 	// MaxDepth is how many directories may lie above a file.
 	MaxDepth int `json:"max_depth"`
 }
 
-// A Known is a file or a link of the snapshot, as the host knows it. The stream after Rules has
-// one JSON text for each.
+// A Known is a file or a link of the snapshot, as the host knows it. The stream after Rules has one JSON text for each.
 type Known struct {
 	Path string `json:"p"`
 	// Digest is the hex SHA-256 of the content, "" for a link.
 	Digest string `json:"d,omitempty"`
-	// Exec says that somebody may execute it.
+	// Exec says that someone may execute it.
 	Exec bool  `json:"x,omitempty"`
 	Size int64 `json:"n,omitempty"`
 }
 
-// MaxLeft is how many things Extracted names that were left.
+// MaxLeft is how many of the things left behind Extracted names.
 const MaxLeft = 100
 
 // An Extracted ends the tar stream of the regular files that changed.
 type Extracted struct {
-	// Gone are the known paths at which there is nothing any more.
+	// Gone are the known paths at which nothing is left.
 	Gone []string `json:"gone,omitempty"`
-	// Left is what changed and does not come along, by path, the first MaxLeft of LeftCount.
+	// Left is what changed and is not extracted, by path: the first MaxLeft of LeftCount.
 	Left      []Left `json:"left,omitempty"`
 	LeftCount int    `json:"left_count,omitempty"`
-	// Problem says why there is less than all of it, in which case nothing of it is of use.
+	// Problem says why the extraction is incomplete, in which case none of it is usable.
 	Problem string `json:"problem,omitempty"`
 }
 
 // A Left is something that no patch can hold.
 type Left struct {
 	Path string `json:"path"`
-	// Reason is why, as "symbolic link".
+	// Reason is the cause, such as "symbolic link".
 	Reason string `json:"reason"`
 }
 
@@ -73,19 +71,19 @@ type extraction struct {
 	rules Rules
 	known map[string]Known
 	to    *tar.Writer
-	// How much was written.
+	// files and bytes count what was written.
 	files int
 	bytes int64
 	found Extracted
 }
 
-// A boundError ends an extraction that is over its bounds.
+// A boundError ends an extraction that exceeds its bounds.
 type boundError struct{ text string }
 
 func (e *boundError) Error() string { return e.text }
 
-// extract writes what differs below dir from what is known as a tar stream, and returns the rest of
-// the answer. Nothing runs meanwhile. The error is that of out; what is wrong in dir is a Problem.
+// extract writes what differs below dir from the known files as a tar stream, and returns the rest of the answer.
+// Nothing else runs meanwhile. The error is that of out; anything wrong in dir is a Problem.
 func extract(dir string, rules Rules, known io.Reader, out io.Writer) (Extracted, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -120,7 +118,7 @@ func extract(dir string, rules Rules, known io.Reader, out io.Writer) (Extracted
 	return x.found, x.to.Close()
 }
 
-// walk takes in one directory. What cannot be read is left, by name.
+// walk extracts one directory. What cannot be read is left behind, by name.
 func (x *extraction) walk(dir string, depth int) error {
 	entries, err := x.list(dir)
 	if err != nil {
@@ -151,7 +149,7 @@ func (x *extraction) walk(dir string, depth int) error {
 	return nil
 }
 
-// list reads a directory, which its owner may have closed to itself.
+// list reads a directory. If the directory's owner took away its own permission to do so, list restores that.
 func (x *extraction) list(dir string) ([]fs.DirEntry, error) {
 	place := filepath.FromSlash(dir)
 	entries, err := fs.ReadDir(x.root.FS(), place)
@@ -161,7 +159,7 @@ func (x *extraction) list(dir string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// forgive takes what is known at and below name for unchanged: nobody looked.
+// forgive counts what is known at and below name as unchanged, because it was not examined.
 func (x *extraction) forgive(name string) {
 	for known := range x.known {
 		if known == name || name == "." || strings.HasPrefix(known, name+"/") {
@@ -170,8 +168,8 @@ func (x *extraction) forgive(name string) {
 	}
 }
 
-// special notes what is no regular file. A link that was there is taken for the same; where it
-// leads is nobody's business here.
+// special records what is not a regular file. A link that was known counts as the same link; its target does not matter
+// here.
 func (x *extraction) special(name string, mode fs.FileMode) {
 	was, known := x.known[name]
 	delete(x.known, name)
@@ -181,7 +179,7 @@ func (x *extraction) special(name string, mode fs.FileMode) {
 	x.leave(name, kindOf(mode))
 }
 
-// leave notes what does not come along.
+// leave records what is left behind.
 func (x *extraction) leave(name, reason string) {
 	x.found.LeftCount++
 	if len(x.found.Left) < MaxLeft {
@@ -189,7 +187,7 @@ func (x *extraction) leave(name, reason string) {
 	}
 }
 
-// file writes a regular file to the stream if it is not what is known.
+// file writes a regular file to the stream if it differs from what is known.
 func (x *extraction) file(name string) error {
 	was, known := x.known[name]
 	delete(x.known, name)
@@ -230,7 +228,7 @@ func (x *extraction) file(name string) error {
 	return err
 }
 
-// open opens a regular file, which its owner may have closed to itself.
+// open opens a regular file. If the file's owner took away its own permission to read it, open restores that.
 func (x *extraction) open(name string) (*os.File, fs.FileInfo, error) {
 	place := filepath.FromSlash(name)
 	info, err := x.root.Lstat(place)

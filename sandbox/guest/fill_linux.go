@@ -14,19 +14,16 @@ import (
 	"agent/sandbox/guest/sealed"
 )
 
-// fillWorkers is how many packs are unsealed at once. A file is mostly
-// system calls, and a box has two processors unless told otherwise.
+// fillWorkers is how many packs are unsealed at once. Writing a file is mostly system calls, and a box has two
+// processors by default.
 const fillWorkers = 4
 
-// copyBuffer is the size of one write, large enough for most source
-// files in one go.
+// copyBuffer is the size of one write, large enough to write most source files at once.
 const copyBuffer = 128 << 10
 
-// fill unseals the packs in the directory src with key into the empty directory dst, with
-// permission bits and symbolic links, and counts into ready. Without a key there is
-// nothing to fill with. Directories are always writable for the owner,
-// or nothing could be applied in them. It stops at the first problem,
-// most often that dst is full.
+// fill unseals the packs in the directory src with key into the empty directory dst, with permission bits and symbolic
+// links, and counts into ready. Without a key it does nothing. Directories are always writable for the owner, or
+// nothing could be applied in them. It stops at the first problem, which is usually that dst is full.
 func fill(src, dst string, key []byte, ready *Ready) error {
 	if len(key) == 0 {
 		return nil
@@ -35,7 +32,7 @@ func fill(src, dst string, key []byte, ready *Ready) error {
 	if err != nil {
 		return fmt.Errorf("read the snapshot: %w", err)
 	}
-	// Directories come before what is in them, and links last, so that no file is written through one.
+	// Directories come before their contents, and links last, so that no file is written through one.
 	var links []sealed.Entry
 	err = unseal(filepath.Join(src, sealed.Structure), key, func(e sealed.Entry, _ io.Reader) error {
 		if e.Mode.Type() == fs.ModeSymlink {
@@ -84,7 +81,7 @@ func unseal(path string, key []byte, put func(sealed.Entry, io.Reader) error) er
 	return sealed.Unseal(f, filepath.Base(path), key, put)
 }
 
-// makeDir makes a directory of exactly that mode: Mkdir applies the umask.
+// makeDir creates a directory with exactly this mode: Mkdir applies the umask.
 func makeDir(path string, mode fs.FileMode) error {
 	if err := os.Mkdir(path, mode); err != nil {
 		return err
@@ -95,11 +92,11 @@ func makeDir(path string, mode fs.FileMode) error {
 // A fillCount gathers what the workers did.
 type fillCount struct {
 	files, bytes atomic.Int64
-	// The first error stays; those after it are mostly the same again.
+	// failed keeps the first error; later ones are mostly the same again.
 	failed atomic.Pointer[error]
 }
 
-// add takes in one file of n bytes.
+// add counts one file of n bytes.
 func (c *fillCount) add(n int64) {
 	c.files.Add(1)
 	c.bytes.Add(n)
@@ -113,7 +110,7 @@ func (c *fillCount) failure() error {
 	return nil
 }
 
-// unseal writes the files of the packs that it takes from jobs, until there is none left or one worker has failed.
+// unseal writes the files of the packs that it takes from jobs, until none is left or a worker has failed.
 func (c *fillCount) unseal(src, dst string, key []byte, jobs <-chan string) {
 	buf := make([]byte, copyBuffer)
 	for name := range jobs {
@@ -134,11 +131,11 @@ func (c *fillCount) unseal(src, dst string, key []byte, jobs <-chan string) {
 	}
 }
 
-// writeFile makes one regular file with its permission bits. It uses
-// plain system calls: os.File would ask the poller about each.
+// writeFile creates one regular file with its permission bits. It uses plain system calls: os.File would involve the
+// poller for each file.
 func writeFile(dst string, mode fs.FileMode, content io.Reader, buf []byte) (int64, error) {
-	// Private until its bytes are there. O_EXCL, since dst was empty: whatever
-	// stands there was not made by this fill.
+	// The file is private until its bytes are there. O_EXCL, since dst was empty: this fill did not make whatever
+	// exists there.
 	out, err := unix.Open(dst, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return 0, &fs.PathError{Op: "create", Path: dst, Err: err}
@@ -154,7 +151,7 @@ func writeFile(dst string, mode fs.FileMode, content io.Reader, buf []byte) (int
 	return size, nil
 }
 
-// copyBytes copies from in to its end.
+// copyBytes copies in to its end into out.
 func copyBytes(out int, in io.Reader, buf []byte) (total int64, err error) {
 	for {
 		n, readErr := in.Read(buf)

@@ -9,70 +9,62 @@ import (
 	"time"
 )
 
-// workDir is the copy of the workspace that programs of a box see and change.
+// workDir is the copy of the workspace that the programs in a box see and change.
 const workDir = "/work"
 
 // A Command is one child process that the guest runs.
 type Command struct {
-	// Args is the program and its arguments. Args[0] is an absolute path
-	// in the box: nothing is looked up, because the workspace could put
-	// another program in the way.
+	// Args is the program and its arguments. Args[0] is an absolute path in the box: the guest looks nothing up,
+	// because the workspace could put another program in the way.
 	Args []string `json:"args"`
-	// Dir is where it starts, absolute; "" means /work.
+	// Dir is the absolute path of its working directory; "" means /work.
 	Dir string `json:"dir,omitempty"`
-	// Env is added to PATH, HOME, HOSTNAME and LANG, which with the names of
-	// the proxy, or with how often npm and pip ask again where there is none,
-	// are all that a command gets otherwise. It may replace these.
+	// Env is added to PATH, HOME, HOSTNAME and LANG, to TERM on a terminal, and to the names of the proxy or, without
+	// one, how often npm and pip retry. A command gets nothing else. Env may replace these.
 	Env map[string]string `json:"env,omitempty"`
-	// Stdin is what it reads; nil means /dev/null.
+	// Stdin is its standard input; nil means /dev/null.
 	Stdin []byte `json:"stdin,omitempty"`
-	// Timeout is how long it may run. Then its process group gets TERM.
-	// 0 means 60 s.
+	// Timeout is how long it may run. Then its process group gets TERM. 0 means 60 s.
 	Timeout time.Duration `json:"timeout"`
-	// Grace is how long it may take after TERM, before everything in
-	// the box gets KILL. 0 means 2 s.
+	// Grace is how long it may take after TERM, before everything in the box gets KILL. 0 means 2 s.
 	Grace time.Duration `json:"grace"`
-	// MaxOutput is how many bytes are kept of each stream, half of them
-	// head and half tail. 0 means 1 MiB.
+	// MaxOutput is how many bytes of each stream are kept, half of them head and half tail. 0 means 1 MiB.
 	MaxOutput int `json:"max_output"`
-	// Collect names regular files to return when it has ended, by
-	// absolute path, of 8 MiB each at most. Results come this way rather
-	// than out of text that anybody could have printed.
+	// Collect names regular files to return when it has ended, by absolute path, of at most MaxCollectSize each.
+	// Results are returned in files because any program can print text that looks like a result.
 	Collect []string `json:"collect,omitempty"`
 	// Watch ends the command when it is ready; nil lets it run.
 	Watch *Watch `json:"watch,omitempty"`
-	// Stream sends what it writes while it runs too, up to MaxStreamed bytes.
+	// Stream also sends what it writes while it runs, up to MaxStreamed bytes.
 	Stream bool `json:"stream,omitempty"`
-	// Terminal gives it a terminal of this size in place of pipes and Stdin; its output is that of
-	// Stdout. Nil gives it none.
+	// Terminal gives it a terminal of this size in place of pipes and Stdin; its output is Stdout. Nil gives it none.
 	Terminal *Size `json:"terminal,omitempty"`
-	// Egress gives it a way out: a proxy of HTTP on the loopback, named by its
-	// environment, whose connections the host serves.
+	// Egress gives it a way out: an HTTP proxy on the loopback, named in its environment, whose connections the host
+	// serves.
 	Egress bool `json:"egress,omitempty"`
 }
 
-// A Size is that of a terminal in characters.
+// A Size is the size of a terminal in characters.
 type Size struct {
 	Rows    uint16 `json:"rows"`
 	Columns uint16 `json:"columns"`
 }
 
-// The bounds of a Command. What is larger is refused before it runs.
+// The bounds of a Command. A larger one is refused before it runs.
 const (
 	// MaxCollect is how many files one command may return.
 	MaxCollect = 16
-	// MaxCollectSize is the size of such a file in bytes; a larger one
-	// counts as absent.
-	// The longest known suites have some 60,000 tests, of which pytest's record is 14 MiB.
+	// MaxCollectSize is the size of such a file in bytes; a larger one counts as absent. The longest known suites have
+	// some 60,000 tests, for which pytest's record is 14 MiB.
 	MaxCollectSize = 32 << 20
-	// MaxKept is the largest MaxOutput in bytes. The longest known suite of Go has some 70,000 tests, of which go test writes 46 MiB.
+	// MaxKept is the largest MaxOutput in bytes. The longest known Go suite has some 70,000 tests, for which go test
+	// writes 46 MiB.
 	MaxKept = 64 << 20
 	// MaxStdin is the most bytes of Stdin.
 	MaxStdin = 16 << 20
-	// MaxStreamed is the most bytes of output that are streamed.
+	// MaxStreamed is how many bytes of output are streamed at most.
 	MaxStreamed = 256 << 20
-	// maxArguments is the most bytes of all arguments and variables
-	// together. The kernel takes about 2 MiB.
+	// maxArguments is how many bytes all arguments and variables may have together. The kernel takes about 2 MiB.
 	maxArguments = 1 << 20
 )
 
@@ -93,8 +85,7 @@ func (c Command) WithDefaults() Command {
 	return c
 }
 
-// Check reports what makes c a command that no guest accepts. It
-// expects the defaults to be filled in.
+// Check reports why no guest would accept c. It expects the defaults to be filled in.
 func (c Command) Check() error {
 	if len(c.Args) == 0 || !path.IsAbs(c.Args[0]) {
 		return fmt.Errorf("command %q: the program must be an absolute path", c.Args)
@@ -127,8 +118,7 @@ func (c Command) Check() error {
 	return c.checkStrings()
 }
 
-// checkStrings refuses arguments and variables that execve would not
-// take.
+// checkStrings refuses arguments and variables that execve would not accept.
 func (c Command) checkStrings() error {
 	total := 0
 	for _, arg := range c.Args {
@@ -148,33 +138,32 @@ func (c Command) checkStrings() error {
 
 // Output is what a command wrote on one stream.
 type Output struct {
-	// Head is the whole output, or its beginning when it was too long.
+	// Head is the whole output, or its beginning if it was too long.
 	Head []byte `json:"head"`
-	// Tail is the last bytes, when some before them were dropped.
+	// Tail is the last bytes, if bytes before them were dropped.
 	Tail []byte `json:"tail,omitempty"`
 	// Dropped counts the bytes between Head and Tail that were not kept.
 	Dropped int64 `json:"dropped,omitempty"`
 }
 
-// A Result is how a command ended.
+// A Result describes how a command ended.
 type Result struct {
 	// Exit is the exit status, or -1 when a signal ended the command.
 	Exit int `json:"exit"`
-	// Signal names that signal, as "SIGSEGV".
+	// Signal names that signal, such as "SIGSEGV".
 	Signal string `json:"signal,omitempty"`
-	// TimedOut says that it was still running at Timeout. How it ended
-	// afterwards is told by Exit and Signal all the same.
+	// TimedOut says that it was still running at Timeout. Exit and Signal still say how it ended afterwards.
 	TimedOut bool `json:"timed_out,omitempty"`
-	// Settled says that the Watch found it ready, and that it was told to
-	// end for that; as with TimedOut, how it did is told all the same.
+	// Settled says that the Watch found it ready and that the guest ended it for that reason. As with TimedOut, Exit
+	// and Signal still say how it ended.
 	Settled bool `json:"settled,omitempty"`
-	// Ports are those that the Watch saw last, by number.
+	// Ports are the ports that the Watch saw last, by number.
 	Ports []Port `json:"ports,omitempty"`
-	// OOM says that the kernel killed something in the box for memory,
-	// be it a child of a command that itself ended well.
+	// OOM says that the kernel killed something in the box for memory, even if only a child of a command that itself
+	// ended well.
 	OOM bool `json:"oom,omitempty"`
-	// Killed says that the box itself died or had to be killed. The
-	// fields below may be empty then, and the box is of no more use.
+	// Killed says that the box itself died or had to be killed. The fields below may be empty then, and the box is no
+	// longer usable.
 	Killed bool `json:"killed,omitempty"`
 
 	Stdout Output `json:"stdout"`
@@ -186,22 +175,21 @@ type Result struct {
 	Wall time.Duration `json:"wall"`
 	// CPU is the user and system time of all its processes.
 	CPU time.Duration `json:"cpu"`
-	// Waited is how long those that the deadline found alive had been ready
-	// to run and had no processor; 0 where the kernel does not tell.
+	// Waited is how long the processes alive at the deadline had been ready to run without a processor; 0 if the kernel
+	// does not report it.
 	Waited time.Duration `json:"waited"`
-	// Rested is how long, before the end of a Watch, none of them had done
-	// anything or wanted to; 0 where the kernel does not tell.
+	// Rested is how long, before the end of a Watch, no process had done or wanted to do anything; 0 if the kernel does
+	// not report it.
 	Rested time.Duration `json:"rested,omitempty"`
-	// PeakBytes is the peak memory of the box so far, the files in its
-	// file systems in memory included.
+	// PeakBytes is the peak memory of the box so far, including the files in its in-memory file systems.
 	PeakBytes int64 `json:"peak_bytes"`
 	// Survivors counts the processes that were left behind and killed.
 	Survivors int `json:"survivors,omitempty"`
-	// Reached names the limits of the box that it ran into, as ReachedTmp.
+	// Reached names the limits of the box that it ran into, such as ReachedTmp.
 	Reached []string `json:"reached,omitempty"`
 }
 
-// Bytes returns head, a line that says how much was dropped, and tail.
+// Bytes returns Head, a line that says how much was dropped, and Tail.
 func (o Output) Bytes() []byte {
 	if o.Dropped == 0 {
 		return bytes.Clone(append(o.Head[:len(o.Head):len(o.Head)], o.Tail...))

@@ -10,16 +10,14 @@ import (
 	"strings"
 )
 
-// socketTables are the kernel's lists of the box's TCP sockets (see its
-// Documentation/networking/proc_net_tcp.rst). One that is not there lists
-// nothing.
+// socketTables are the kernel's lists of the box's TCP sockets (see its Documentation/networking/proc_net_tcp.rst). A
+// table that does not exist lists nothing.
 var socketTables = []string{"/proc/net/tcp", "/proc/net/tcp6"}
 
 // stateListen is the state of a socket that accepts connections.
 const stateListen = "0A"
 
-// listeners returns the ports on which something in the box accepts
-// connections, each with an address at which to reach it.
+// listeners returns the ports on which something in the box accepts connections, each with an address to reach it.
 func listeners() map[int]netip.Addr {
 	found := map[int]netip.Addr{}
 	for _, name := range socketTables {
@@ -27,15 +25,15 @@ func listeners() map[int]netip.Addr {
 		if err != nil {
 			continue
 		}
-		text, _ := io.ReadAll(io.LimitReader(f, maxTable)) // a table that breaks off lists less
+		text, _ := io.ReadAll(io.LimitReader(f, maxTable)) // a truncated table lists less
 		f.Close()
 		parseListeners(string(text), found)
 	}
 	return found
 }
 
-// parseListeners reads one table. The first address of a port stays, so
-// that one which listens on both kinds is asked by IPv4.
+// parseListeners reads one table. The first address of a port stays, so that a program that listens on both kinds is
+// asked by IPv4.
 func parseListeners(table string, found map[int]netip.Addr) {
 	for line := range strings.Lines(table) {
 		fields := strings.Fields(line)
@@ -54,10 +52,9 @@ func parseListeners(table string, found map[int]netip.Addr) {
 	}
 }
 
-// parseAddress reads an address as the tables write it: words of 32 bits,
-// each in the byte order of the machine, which is little-endian on every
-// port of the guest. One that stands for all is reached on the loopback,
-// by IPv4 also when it is one of IPv6: such a socket takes both.
+// parseAddress reads an address as the tables write it: words of 32 bits, each in the byte order of the machine, which
+// is little-endian on every port of the guest. An unspecified address is reached on the loopback, even an IPv6 one by
+// IPv4: such a socket accepts both.
 func parseAddress(text string) (netip.Addr, bool) {
 	raw, err := hex.DecodeString(text)
 	if err != nil {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// memory is what the control group says of the whole box.
+// memory is what the control group reports for the whole box.
 type memory struct {
 	// kills is how often the kernel has killed a process for memory.
 	kills int64
-	// peak is the highest use so far in bytes, or the present one on
-	// kernels that keep no peak (version 2 before Linux 5.19).
+	// peak is the highest use so far in bytes, or the current use on kernels that keep no peak (version 2 before Linux
+	// 5.19).
 	peak int64
 }
 
@@ -24,7 +24,7 @@ var (
 	}
 )
 
-// readMemory reads the figures; what cannot be read is zero.
+// readMemory reads the figures; a figure that cannot be read is zero.
 func readMemory() memory {
 	kills, _ := readKills()
 	var m memory
@@ -42,8 +42,7 @@ func readMemory() memory {
 	return m
 }
 
-// readKills reads the counter of out-of-memory kills; counted is false
-// when there is none.
+// readKills reads the counter of out-of-memory kills; counted is false if there is none.
 func readKills() (kills int64, counted bool) {
 	for _, name := range killFiles {
 		text, err := os.ReadFile(name)
@@ -57,8 +56,7 @@ func readKills() (kills int64, counted bool) {
 	return 0, false
 }
 
-// parseCount finds the line that begins with name, as both versions of control
-// groups write "oom_kill N".
+// parseCount finds the line that begins with name, since both versions of control groups write "oom_kill N".
 func parseCount(text, name string) (n int64, counted bool) {
 	for line := range strings.Lines(text) {
 		value, found := strings.CutPrefix(strings.TrimSpace(line), name)

@@ -6,18 +6,16 @@ import (
 	"time"
 )
 
-// Protocol is the version of the frames and messages. Host and guest
-// must have the same.
+// Protocol is the version of the frames and messages. Host and guest must have the same version.
 const Protocol = 5
 
-// Ready is the first thing that a guest says.
+// Ready is the first message of a guest.
 type Ready struct {
-	// Protocol is the guest's version of it.
+	// Protocol is the guest's protocol version.
 	Protocol int `json:"protocol"`
 	// Digest is the hex SHA-256 of the guest program itself.
 	Digest string `json:"digest"`
-	// Files, Dirs and Links count what was unsealed from /snapshot, and
-	// Bytes is the content of the files.
+	// Files, Dirs and Links count what was unsealed from /snapshot; Bytes is the total content of the files.
 	Files int   `json:"files"`
 	Dirs  int   `json:"dirs"`
 	Links int   `json:"links"`
@@ -25,7 +23,7 @@ type Ready struct {
 	// SeesOOM says that the control group counts out-of-memory kills.
 	// Otherwise the host must ask the engine.
 	SeesOOM bool `json:"sees_oom"`
-	// Problem says why /work could not be filled, as "no space left".
+	// Problem says why /work could not be filled, such as "no space left".
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -38,8 +36,7 @@ const maxKey = 1 << 10
 // maxRequest is the largest payload of a request. JSON writes bytes as base64, a third longer.
 const maxRequest = 2 * (MaxStdin + maxArguments)
 
-// Check refuses a guest that speaks another protocol or that could not
-// fill /work.
+// Check refuses a guest that speaks another protocol or that could not fill /work.
 func (r Ready) Check() error {
 	switch {
 	case r.Protocol != Protocol:
@@ -50,10 +47,9 @@ func (r Ready) Check() error {
 	return nil
 }
 
-// A Patch heads a changeset on its way into the box. What it names goes
-// first, so that a directory can take the place of a file and a file that
-// of an emptied directory; then a tar stream of regular files follows,
-// each with its exact mode.
+// A Patch introduces a changeset on its way into the box. The guest first deletes what it names, so that a directory
+// can replace a file, and a file an emptied directory. Then a tar stream of regular files follows, each with its exact
+// mode.
 type Patch struct {
 	// Delete lists files and links, relative to /work.
 	Delete []string `json:"delete,omitempty"`
@@ -64,8 +60,7 @@ type Applied struct {
 	// Deleted and Written count files.
 	Deleted int `json:"deleted"`
 	Written int `json:"written"`
-	// Problem says what went wrong, in which case the workspace in the box
-	// is neither as before nor as it should be.
+	// Problem says what went wrong, in which case the workspace in the box is neither as before nor as intended.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -73,7 +68,7 @@ type Applied struct {
 type Answer struct {
 	// Result is how it ended.
 	Result Result `json:"result"`
-	// Problem says why it was not run at all, if so.
+	// Problem says why the command was not run at all, if it was not.
 	Problem string `json:"problem,omitempty"`
 }
 
@@ -83,10 +78,9 @@ func AnswerLimit(c Command) int {
 	return content/3*4 + maxArguments + MaxReady
 }
 
-// Check reports what an honest guest could never answer to c. The guest
-// shares its user ID with untrusted programs; should one ever speak in
-// its place, it can still return no file that nobody asked for and no
-// more bytes than were asked for.
+// Check reports what an honest guest could never answer to c. The guest shares its user ID with untrusted programs. If
+// one ever spoke in its place, it could still return no file that was not asked for and no more bytes than were asked
+// for.
 func (a Answer) Check(c Command) error {
 	r := a.Result
 	for _, out := range []Output{r.Stdout, r.Stderr} {

@@ -4,26 +4,24 @@ import (
 	"os"
 )
 
-// A capture keeps the head and the tail of what a program writes, and
-// counts what it drops in between. While everything fits it is all
-// head.
+// A capture keeps the head and the tail of what a program writes, and counts what it drops in between. As long as
+// everything fits, it is all head.
 type capture struct {
 	// limit is how many bytes are kept in all.
 	limit int
 	// head holds the first bytes, at most limit of them.
 	head []byte
-	// ring holds the last bytes once head is full, written around, and
-	// next is where it goes on.
+	// ring is a circular buffer of the last bytes once head is full; next is where the next byte goes.
 	ring  []byte
 	next  int
 	total int64
-	// also and passed are given all that is written; nil is nobody.
+	// also and passed receive everything that is written; either may be nil.
 	also, passed func(p []byte)
 }
 
 func newCapture(limit int) *capture { return &capture{limit: limit} }
 
-// Write keeps what matters of p. It never fails.
+// Write keeps the part of p that is within the limit. It never fails.
 func (c *capture) Write(p []byte) (int, error) {
 	n := len(p)
 	c.total += int64(n)
@@ -42,8 +40,7 @@ func (c *capture) Write(p []byte) (int, error) {
 		return n, nil
 	}
 	if c.ring == nil {
-		// From here on something is dropped: the second half of head
-		// becomes the first tail.
+		// From here on bytes are dropped: the second half of head becomes the first tail.
 		c.ring = append([]byte(nil), c.head[c.limit-c.limit/2:]...)
 	}
 	if len(c.ring) == 0 {

@@ -6,8 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// forkFiles count the forks that the limit of processes refused: first those of
-// control groups of version 2, then of version 1.
+// forkFiles count the forks that the process limit refused: first for control groups version 2, then version 1.
 var forkFiles = []string{"/sys/fs/cgroup/pids.events", "/sys/fs/cgroup/pids/pids.events"}
 
 // readForks reads that counter; 0 when there is none.
@@ -24,9 +23,9 @@ func readForks() int64 {
 	return 0
 }
 
-// reached names the limits that a command has met and not left since. refused is
-// how many forks were refused meanwhile, and large says that the kernel ended the
-// command for the size of a file. It is asked before anything is killed.
+// reached names the limits that a command has run into and not left since. refused is the number of forks refused
+// meanwhile, and large says that the kernel ended the command for the size of a file. It is called before anything is
+// killed.
 func reached(refused int64, large bool) []string {
 	var list []string
 	if refused > 0 {
@@ -38,7 +37,7 @@ func reached(refused int64, large bool) []string {
 	for _, place := range []struct{ dir, bytes, files string }{{"/work", ReachedWork, ReachedWorkFiles}, {"/tmp", ReachedTmp, ""}} {
 		var st unix.Statfs_t
 		if unix.Statfs(place.dir, &st) != nil || st.Type != unix.TMPFS_MAGIC {
-			continue // no file system with limits of the box
+			continue // not a file system with the box's limits
 		}
 		if st.Bavail == 0 {
 			list = append(list, place.bytes)

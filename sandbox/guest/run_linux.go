@@ -14,43 +14,39 @@ import (
 	"agent/sandbox/guest/process"
 )
 
-// defaultPath is used when the image sets no PATH.
+// defaultPath is used if the image sets no PATH.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// drainTime is how long the output pipes are read after the last
-// process has gone. They are at their end then, unless a descriptor
-// lies in some socket's queue.
+// drainTime is how long the output pipes are read after the last process has gone. They have ended by then, unless a
+// descriptor lies in the queue of some socket.
 const drainTime = time.Second
 
-// run runs one command and returns when no process but this one is left
-// in the box. An error means that the command was not run. passed is given what it writes, nil where
-// that is not streamed; keys is what is typed on its terminal, nil where it has none.
+// run runs one command and returns when no process but this one is left in the box. An error means that the command was
+// not run. passed receives what it writes, nil if that is not streamed; keys is what is typed on its terminal, nil if
+// it has none.
 func run(ctx context.Context, c Command, forker *process.Forker, passed func(byte, []byte), keys *keyboard) (Result, error) {
 	if err := c.Check(); err != nil {
 		return Result{}, err
 	}
-	// Kills are counted for the whole box, so those of this command are the
-	// difference.
+	// Kills are counted for the whole box, so the difference is those of this command.
 	before, forks := readMemory(), readForks()
 	started := time.Now()
 	ch, err := start(c, forker, passed, keys)
 	if err != nil {
 		return Result{}, err
 	}
-	// From here on the child may end at any moment. Nothing below may return
-	// before everything that it left behind is gone, or the next command would
-	// meet it.
+	// From here on the child may end at any moment. Nothing below may return before everything that it left behind is
+	// gone, or the next command would meet it.
 	procs := process.Watch(ch.pid)
 	seen := observe(ctx, c, ch.finder)
 	ended := procs.Run(ctx, seen.over, c.Timeout, c.Watch != nil)
-	// Before anything is told to end: what it closes then was open.
+	// This comes before anything is told to end, which would close ports that were open.
 	ports := seen.report()
 	met := reached(readForks()-forks, ended && procs.Status.Signal() == unix.SIGXFSZ)
 	survivors := procs.End(ctx, ended, c.Grace)
 	ch.drain()
 	after := readMemory()
-	// A program that was seen to do what was waited for was ended by us, which is
-	// neither a time-out nor a result of its own.
+	// The guest ended a program that was seen to be ready, which is neither a timeout nor a result of its own.
 	settled := !ended && seen.settled()
 	res := Result{
 		TimedOut:  !ended && !settled,
@@ -72,9 +68,7 @@ func run(ctx context.Context, c Command, forker *process.Forker, passed func(byt
 	return res, nil
 }
 
-// ending translates a wait status.
-//
-// A signal has no exit status; -1 is what no program can end with.
+// ending translates a wait status. A signal has no exit status, so it is -1, with which no program can end.
 func ending(status unix.WaitStatus) (exit int, signal string) {
 	if !status.Signaled() {
 		return status.ExitStatus(), ""
@@ -85,13 +79,13 @@ func ending(status unix.WaitStatus) (exit int, signal string) {
 	return -1, fmt.Sprintf("SIG%d", int(status.Signal())) // a real-time signal
 }
 
-// A child is the command's own process with what it writes.
+// A child is the command's own process, with what it writes.
 type child struct {
 	pid            int
 	stdout, stderr *capture
-	// looks for the text of a Watch in both
+	// finder looks for the text of a Watch in both streams
 	finder *finder
-	// this side's ends
+	// pipes are this side's ends
 	pipes   []*os.File
 	copying sync.WaitGroup
 }
@@ -110,8 +104,7 @@ func start(c Command, forker *process.Forker, passed func(byte, []byte), keys *k
 		ch.finder.text = []byte(c.Watch.Text)
 	}
 	ch.stdout.also, ch.stderr.also = ch.finder.in(), ch.finder.in()
-	// The child's ends are closed on this side in any case: as long as one is
-	// open here, the output never comes to its end.
+	// This side always closes the child's ends: as long as one is open here, the output never ends.
 	var theirs []*os.File
 	defer func() {
 		for _, f := range theirs {
@@ -150,11 +143,9 @@ func start(c Command, forker *process.Forker, passed func(byte, []byte), keys *k
 	return ch, nil
 }
 
-// openStdin returns what the child reads, and the end of a pipe to feed
-// it through when there is something to feed.
+// openStdin returns what the child reads, and the end of a pipe for feeding it if there is content.
 //
-// Nothing and no bytes are different things: without content the program reads
-// /dev/null, and with an empty one a pipe that ends at once.
+// Nil and empty content differ: for nil the program reads /dev/null, and for empty content a pipe that ends at once.
 func openStdin(content []byte) (stdin, feed *os.File, err error) {
 	if content == nil {
 		stdin, err = os.Open(os.DevNull)
@@ -184,11 +175,11 @@ func fork(c Command, files []*os.File, forker *process.Forker, attr *syscall.Sys
 	return pid, nil
 }
 
-// environment returns exactly PATH, HOME, HOSTNAME, LANG, the names of the way out
-// or that there is none, and what was declared.
+// environment returns exactly PATH, HOME, HOSTNAME, LANG, TERM on a terminal, the variables of the way out or those for
+// its absence, and what the command declares.
 //
-// What the guest itself was started with is not handed on, but for PATH: a test
-// must not depend on how the box was made.
+// Except for PATH, it passes on nothing that the guest was started with: a test must not depend on how the box was
+// made.
 func environment(c Command) ([]string, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -214,8 +205,7 @@ func environment(c Command) ([]string, error) {
 	return env, nil
 }
 
-// drain waits until all output is read. Call it when no process is
-// left.
+// drain waits until all output is read. It is called when no process is left.
 func (ch *child) drain() {
 	for _, f := range ch.pipes {
 		_ = f.SetDeadline(time.Now().Add(drainTime)) // a feed may be closed already
@@ -224,8 +214,7 @@ func (ch *child) drain() {
 	ch.close()
 }
 
-// close gives this side's ends back. It may come after a feed has closed its own;
-// closing twice does no harm.
+// close closes this side's ends. A feed may have closed its own already; closing twice does no harm.
 func (ch *child) close() {
 	for _, f := range ch.pipes {
 		f.Close()

@@ -16,13 +16,12 @@ import (
 	"agent/sandbox/guest/wire"
 )
 
-// snapshotDir has the frozen workspace, sealed, in the image and read-only.
+// snapshotDir is where the image has the frozen workspace, sealed and read-only.
 const snapshotDir = "/snapshot"
 
-// Main is the guest program: it hardens this process, fills /work, and
-// answers requests on the stream until the stream ends. It refuses to
-// be anything but the first process of a PID namespace, because it
-// kills every other process that it can see.
+// Main is the guest program: it hardens this process, fills /work, and answers requests on the stream until the stream
+// ends. It refuses to run unless it is the first process of a PID namespace, because it kills every other process that
+// it can see.
 func Main(ctx context.Context, in io.Reader, out io.Writer) error {
 	if os.Getpid() != 1 {
 		return errors.New("the guest runs only as the first process of a box: start boxes with agent sandbox")
@@ -35,7 +34,7 @@ func Main(ctx context.Context, in io.Reader, out io.Writer) error {
 		return err
 	}
 	s := &server{in: in, out: &lockedWriter{w: out}, work: workDir, forker: forker, frames: make(chan frame), ended: make(chan struct{})}
-	// Before anything else runs here, and nothing keeps it.
+	// The key comes before anything else runs here, and nothing keeps it.
 	kind, key, err := wire.ReadFrame(in, maxKey)
 	if err != nil {
 		return fmt.Errorf("wait for the key of the snapshot: %w", err)
@@ -58,8 +57,8 @@ type server struct {
 	forker *process.Forker
 	// frames carries what the host sends, from read to serve.
 	frames chan frame
-	// link is that of the command in progress, if it has a way out; typed is what comes for its
-	// terminal, if it has one.
+	// link is the link of the command in progress, if it has a way out; typed receives what comes for its terminal, if
+	// it has one.
 	link  atomic.Pointer[wire.Link]
 	typed atomic.Pointer[keyboard]
 	// ended is closed when serve has returned.
@@ -72,8 +71,7 @@ type frame struct {
 	payload []byte
 }
 
-// fill unseals the snapshot and says how it went, together with who
-// speaks. The key is wiped.
+// fill unseals the snapshot and reports how it went, together with the identity of the guest. It wipes the key.
 func (s *server) fill(snapshot string, key []byte) Ready {
 	defer clear(key)
 	ready := Ready{Protocol: Protocol}
@@ -105,16 +103,15 @@ func ownDigest() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// serve answers until the stream ends. A reader of its own watches the
-// stream, so that the end is seen while a command runs: it cancels the
-// context of that command.
+// serve answers requests until the stream ends. A separate reader watches the stream, so that its end is seen while a
+// command runs: it then cancels the context of that command.
 func (s *server) serve(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer close(s.ended)
 	go func() {
-		// Not waited for: it may be in a read that nothing interrupts.
-		// The process ends with serve.
+		// serve does not wait for the reader, which may be in a read that nothing interrupts. The process ends with
+		// serve.
 		cancel(s.read())
 	}()
 	for {
@@ -132,15 +129,14 @@ func (s *server) serve(ctx context.Context) error {
 	}
 }
 
-// read passes on what the host sends, until the stream ends or serve
-// has returned.
+// read passes on what the host sends, until the stream ends or serve has returned.
 func (s *server) read() error {
 	for {
 		kind, payload, err := wire.ReadFrame(s.in, maxRequest)
 		if err != nil {
 			return err
 		}
-		// Taken here, where nothing waits. What comes after its command is late.
+		// These are taken here, where nothing waits. A frame that comes after the end of its command is late.
 		if wire.OfLink(kind) {
 			if link := s.link.Load(); link != nil {
 				err = link.Take(kind, payload)
@@ -164,8 +160,8 @@ func (s *server) read() error {
 	}
 }
 
-// answer handles one request. An error means that the stream is of no
-// more use; what a request gets wrong is told in the answer instead.
+// answer handles one request. An error means that the stream is no longer usable; a faulty request gets an answer that
+// says so instead.
 func (s *server) answer(ctx context.Context, f frame) error {
 	switch f.kind {
 	case wire.KindApply:
@@ -205,8 +201,8 @@ func (s *server) answer(ctx context.Context, f frame) error {
 	return fmt.Errorf("frame %q is no request", byte(f.kind))
 }
 
-// run runs a command, with a way out if it is to have one. Every channel is closed
-// when it returns, so nothing of them comes after the answer.
+// run runs a command, with a way out if it asks for one. Every channel is closed when run returns, so none of their
+// frames comes after the answer.
 func (s *server) run(ctx context.Context, c Command) (Result, error) {
 	if c.Egress {
 		link := wire.NewLink(s.out)
@@ -231,8 +227,7 @@ func (s *server) run(ctx context.Context, c Command) (Result, error) {
 	return run(ctx, c, s.forker, passed, nil)
 }
 
-// reply sends an answer. When the host has gone, nobody minds that it
-// does not arrive.
+// reply sends an answer. If the host has gone, a failure to deliver it does not matter.
 func (s *server) reply(ctx context.Context, kind wire.Kind, v any) error {
 	err := wire.WriteJSON(s.out, kind, v)
 	if ctx.Err() != nil {
@@ -241,23 +236,21 @@ func (s *server) reply(ctx context.Context, kind wire.Kind, v any) error {
 	return err
 }
 
-// apply takes the frames that belong to the patch and applies them to
-// the workspace.
+// apply takes the frames that belong to the patch and applies them to the workspace.
 func (s *server) apply(ctx context.Context, p Patch) (Applied, error) {
 	data := s.data(ctx)
 	applied, err := apply(s.work, p, data)
 	if err != nil {
 		applied.Problem = err.Error()
 	}
-	// The rest must be read in any case, or the next request would be
-	// taken for data.
+	// The rest must be read in any case, or it would be taken for further requests.
 	if _, err := io.Copy(io.Discard, data); err != nil {
 		return Applied{}, fmt.Errorf("read the patch: %w", err)
 	}
 	return applied, nil
 }
 
-// data joins the data frames that follow a request.
+// data joins the Data frames that follow a request.
 func (s *server) data(ctx context.Context) *wire.DataReader {
 	return &wire.DataReader{Next: func() (wire.Kind, []byte, error) {
 		select {

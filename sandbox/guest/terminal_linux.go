@@ -16,14 +16,13 @@ import (
 	"agent/sandbox/guest/wire"
 )
 
-// A lockedWriter takes one write at a time: what a command writes goes out beside the frames of its
-// way out.
+// A lockedWriter takes one write at a time: the output of a command goes out between the frames of its way out.
 type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
-// Write writes p whole.
+// Write writes p as a whole.
 func (l *lockedWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -37,8 +36,8 @@ type outlet struct {
 	left int
 }
 
-// write sends p as what came on a stream. What is over the bound is kept as all output is, and no
-// more than that. A host that has gone is noticed by whoever reads.
+// write sends p as output of a stream. Output beyond the bound is only kept, as all output is. The reader of the stream
+// notices a host that has gone.
 func (o *outlet) write(stream byte, p []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -50,11 +49,11 @@ func (o *outlet) write(stream byte, p []byte) {
 	_ = wire.WriteFrame(o.to, wire.KindOutput, append([]byte{stream}, p...))
 }
 
-// queued is how many frames may wait for a program that does not read its terminal. What is typed
-// beyond is lost, as on any terminal.
+// queued is how many frames may wait for a program that does not read its terminal. What is typed beyond that is lost,
+// as on any terminal.
 const queued = 1024
 
-// A keyboard is what comes from the host for the terminal of a command.
+// A keyboard holds what comes from the host for the terminal of a command.
 type keyboard struct {
 	typed chan []byte
 	sizes chan Size
@@ -64,7 +63,7 @@ func newKeyboard() *keyboard {
 	return &keyboard{typed: make(chan []byte, queued), sizes: make(chan Size, queued)}
 }
 
-// take keeps one frame, and never waits. What comes when there is no terminal is late.
+// take keeps one frame, and never waits. A frame that comes when there is no terminal is late, and is dropped.
 func (k *keyboard) take(kind wire.Kind, payload []byte) error {
 	if k == nil {
 		return nil
@@ -87,8 +86,8 @@ func (k *keyboard) take(kind wire.Kind, payload []byte) error {
 	return nil
 }
 
-// openTerminal opens a pair of pseudo-terminals of this size. The host's end does not block, so that
-// a deadline ends what waits for it.
+// openTerminal opens a pair of pseudo-terminals of this size. The host's end does not block, so that a deadline can end
+// a wait for it.
 func openTerminal(size Size) (host, program *os.File, err error) {
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -124,8 +123,8 @@ func resize(f *os.File, size Size) error {
 	return errors.Join(closed, err)
 }
 
-// startOnTerminal forks the command with a terminal of its own, which is the controlling one of its
-// session, so that Ctrl-C typed there is its own.
+// startOnTerminal forks the command with a terminal of its own, the controlling terminal of its session, so that Ctrl-C
+// typed there reaches it.
 func (ch *child) startOnTerminal(c Command, forker *process.Forker, keys *keyboard) error {
 	host, program, err := openTerminal(*c.Terminal)
 	if err != nil {
@@ -152,7 +151,7 @@ func (ch *child) startOnTerminal(c Command, forker *process.Forker, keys *keyboa
 	return nil
 }
 
-// keep does one thing after the other until it is over.
+// keep calls do for one value after the other until over is closed.
 func keep[T any](over <-chan struct{}, from <-chan T, do func(T)) {
 	for {
 		select {

@@ -19,21 +19,18 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A Watch says how to see that a command is ready for its work. The
-// command is then told to end, instead of at its Timeout.
+// A Watch says how to recognise that a command is ready for its work. The guest then ends the command, instead of at
+// its Timeout.
 type Watch struct {
-	// Path is what every listening port is asked for by HTTP, as
-	// "/health"; "" means "/".
+	// Path is what every listening port is asked for by HTTP, such as "/health"; "" means "/".
 	Path string `json:"path,omitempty"`
-	// Port is the only one that counts; 0 means all of them.
+	// Port is the only port that counts; 0 means all of them.
 	Port int `json:"port,omitempty"`
-	// Text is what the command writes when it is ready. When it is set no
-	// port is asked anything.
+	// Text is what the command writes when it is ready. If it is set, no port is asked anything.
 	Text string `json:"text,omitempty"`
 	// Settle is how long the command must stay ready. 0 means 1 s.
 	Settle time.Duration `json:"settle,omitempty"`
-	// Look is how long it is watched when nothing listens by then and Text is empty; 0 means
-	// until Timeout.
+	// Look is how long to watch if nothing listens by then and Text is empty; 0 means until Timeout.
 	Look time.Duration `json:"look,omitempty"`
 }
 
@@ -41,15 +38,15 @@ type Watch struct {
 type Port struct {
 	// Port is its number.
 	Port int `json:"port"`
-	// Status is that of the HTTP answer, 0 when there was none.
+	// Status is the status of the HTTP answer, 0 if there was none.
 	Status int `json:"status,omitempty"`
 	// Latency is the time until the answer's first line.
 	Latency time.Duration `json:"latency,omitempty"`
 }
 
-// The bounds of a Watch. What is in the box decides on everything else.
+// The bounds of a Watch. The contents of the box decide everything else.
 const (
-	// MaxPorts is how many ports are asked and told of, the first seen.
+	// MaxPorts is how many ports are asked and reported, the first seen.
 	MaxPorts = 8
 	// maxReadyText is the longest Path or Text in bytes.
 	maxReadyText = 1 << 10
@@ -62,12 +59,11 @@ const (
 const (
 	// lookInterval is how often a watch looks.
 	lookInterval = 100 * time.Millisecond
-	// askInterval is from one answer that is none, or one that tells of
-	// trouble, to the next question.
+	// askInterval is the pause after a missing answer, or one that reports trouble, before the next question.
 	askInterval = 500 * time.Millisecond
 )
 
-// check reports what makes w a watch that no guest accepts.
+// check reports why no guest would accept w.
 func (w Watch) check() error {
 	if w.Path != "" && !ValidPath(w.Path) {
 		return fmt.Errorf("watch: path %q: must begin with a slash and hold no space", w.Path)
@@ -78,38 +74,36 @@ func (w Watch) check() error {
 	return nil
 }
 
-// ValidPath reports whether p can be asked for by HTTP as it stands.
+// ValidPath reports whether p can be requested by HTTP as it stands.
 func ValidPath(p string) bool {
 	strange := func(r rune) bool { return r <= ' ' || r > '~' }
 	return strings.HasPrefix(p, "/") && len(p) <= maxReadyText && !strings.ContainsFunc(p, strange)
 }
 
-// A watcher carries a Watch out while its command runs. Whatever listens
-// in the box belongs to the command, be it in a group of its own: no other
-// runs at the time, and nothing outlives the one before.
+// A watcher carries out a Watch while its command runs. Whatever listens in the box belongs to the command, even if it
+// is in a group of its own: no other command runs at the time, and nothing outlives the one before.
 type watcher struct {
 	watch Watch
 	text  *finder
-	// The command has a way out, so that port of the box is the guest's own.
+	// egress says that the command has a way out, so that the port of the box is the guest's own.
 	egress bool
-	// Closed when the command has been ready for long enough, or idle for all of its Look; nil
-	// for a command without a Watch.
+	// over is closed when the command has been ready for long enough, or idle for all of its Look; nil for a command
+	// without a Watch.
 	over chan struct{}
 	stop context.CancelFunc
-	// The one that looks, and one for each port that is asked.
+	// working counts the goroutine that looks, and one for each port that is asked.
 	working sync.WaitGroup
 
 	mu sync.Mutex
-	// By number; what has been asked, whether it still listens or not.
+	// asked holds the ports that have been asked, by number, whether they still listen or not.
 	asked map[int]*Port
-	// Those that listened at the last look.
+	// open are the ports that listened at the last look.
 	open []int
-	// The watch is over because nothing listened.
+	// idle says that the watch is over because nothing listened.
 	idle bool
 }
 
-// observe starts to watch for a command that writes through text. The
-// caller ends it with report.
+// observe starts to watch a command that writes through text. The caller ends the watch with report.
 func observe(ctx context.Context, c Command, text *finder) *watcher {
 	ctx, stop := context.WithCancel(ctx)
 	o := &watcher{stop: stop, egress: c.Egress}
@@ -142,10 +136,10 @@ func (o *watcher) report() []Port {
 	return ports
 }
 
-// settled reports whether the command has been ready for long enough. It is asked after report.
+// settled reports whether the command has been ready for long enough. It is called after report.
 func (o *watcher) settled() bool { return process.Ended(o.over) && !o.idle }
 
-// look looks again and again until the command has settled, or is left alone.
+// look looks again and again until the command has settled, nothing has listened for its Look, or ctx ends.
 func (o *watcher) look(ctx context.Context) {
 	began := time.Now()
 	tick := time.NewTicker(lookInterval)
@@ -180,8 +174,8 @@ func (o *watcher) unheard(ran time.Duration) bool {
 	return o.idle
 }
 
-// ready takes in what listens now, begins to ask whom it has not asked,
-// and reports whether the command is ready.
+// ready records what listens now, begins to ask the ports that have not been asked, and reports whether the command is
+// ready.
 func (o *watcher) ready(ctx context.Context, found map[int]netip.Addr) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -191,7 +185,7 @@ func (o *watcher) ready(ctx context.Context, found map[int]netip.Addr) bool {
 		if o.watch.Port != 0 && o.watch.Port != number || o.egress && number == egressPort {
 			continue
 		}
-		// A port that opens again is not asked again: it was the same program's.
+		// A port that opens again is not asked again: it belonged to the same program.
 		p := o.asked[number]
 		if p == nil && len(o.asked) < MaxPorts {
 			p = &Port{Port: number}
@@ -211,9 +205,8 @@ func (o *watcher) ready(ctx context.Context, found map[int]netip.Addr) bool {
 	return len(o.open) > 0 && answered
 }
 
-// ask asks one port until it gives an answer that does not tell of its
-// own trouble. A single question has no deadline but the end of the watch:
-// a first page may take long on a busy machine.
+// ask asks one port until it gives an answer that does not report an error of its own. A single question has no
+// deadline but the end of the watch: a first page may take long on a busy machine.
 func (o *watcher) ask(ctx context.Context, at netip.Addr, p *Port) {
 	for {
 		start := time.Now()
@@ -233,8 +226,8 @@ func (o *watcher) ask(ctx context.Context, at netip.Addr, p *Port) {
 	}
 }
 
-// get asks for path by HTTP and returns the status of the answer, 0 when
-// there is none. Of what comes only the first line is read.
+// get requests path by HTTP and returns the status of the answer, or 0 if there is none. It reads only the first line
+// of what comes.
 func get(ctx context.Context, at netip.AddrPort, path string) int {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", at.String())
@@ -243,7 +236,7 @@ func get(ctx context.Context, at netip.AddrPort, path string) int {
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	// Many servers answer to localhost only while they are being developed.
+	// Many servers in development answer only to localhost.
 	request := "GET " + path + " HTTP/1.1\r\nHost: localhost:" + strconv.Itoa(int(at.Port())) +
 		"\r\nUser-Agent: agent-smoke\r\nAccept: */*\r\nConnection: close\r\n\r\n"
 	if _, err := io.WriteString(conn, request); err != nil {
@@ -264,7 +257,7 @@ func get(ctx context.Context, at netip.AddrPort, path string) int {
 // statusLine is the beginning of an HTTP answer (RFC 9112, section 4).
 var statusLine = lazyregexp.New(`^HTTP/1\.[01] ([1-5][0-9][0-9])[ \r\n]`)
 
-// statusOf reads the status out of an answer, 0 for what is none.
+// statusOf reads the status of an answer, or returns 0 if it is not one.
 func statusOf(answer string) int {
 	m := statusLine.FindStringSubmatch(answer)
 	if m == nil {
@@ -274,15 +267,13 @@ func statusOf(answer string) int {
 	return status
 }
 
-// A finder looks for a text in several streams, across the pieces in which
-// they come.
+// A finder looks for a text in several streams, even if the text arrives in pieces.
 type finder struct {
 	text  []byte
 	found atomic.Bool
 }
 
-// in returns what looks through one stream: to be given all that is
-// written there, in order.
+// in returns a function that searches one stream. It must be given everything that is written there, in order.
 func (f *finder) in() func(p []byte) {
 	var rest []byte // what may be the beginning of the text
 	return func(p []byte) {

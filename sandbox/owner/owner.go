@@ -1,5 +1,5 @@
-// Package owner names a process for good, in the labels of what it makes on an engine, so that
-// another process can tell whether it lives.
+// Package owner gives a process a permanent name, for the labels of what it makes on an engine, so that another process
+// can tell whether it is alive.
 package owner
 
 import (
@@ -13,23 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An identity names one process for good: process IDs are used again,
-// so the start time belongs to it, and they mean something only in
-// their PID namespace of one boot.
+// An identity names one process permanently. Process IDs are reused, so the start time is part of it, and they mean
+// something only in their PID namespace of one boot.
 type identity struct {
 	host string
-	// boot is the beginning of the kernel's boot ID: 8 characters tell
-	// any two boots apart that matter.
+	// boot is the beginning of the kernel's boot ID: 8 characters distinguish any two boots that matter.
 	boot string
 	// space is the inode of the PID namespace, 0 on a system that has none.
 	space uint64
 	pid   int
-	// start is when it began, in the system's own unit and from its own
-	// origin.
+	// start is when the process began, in the system's own unit and from its own origin.
 	start uint64
 }
 
-// String has the form that the label agent.owner carries.
+// String returns the form that the label agent.owner carries.
 func (id identity) String() string {
 	return fmt.Sprintf("%s/%s/%d/%d/%d", id.host, id.boot, id.space, id.pid, id.start)
 }
@@ -49,9 +46,8 @@ func parseIdentity(text string) (identity, error) {
 	return identity{host: part[0], boot: part[1], space: space, pid: pid, start: start}, nil
 }
 
-// Name names this process: host, boot, pid and start time, so that
-// another can tell whether it lives. It is "" where the system does not
-// say, as on Linux without /proc, and then nobody can tell.
+// Name names this process: host, boot, PID namespace, pid and start time, so that another process can tell whether it
+// is alive. It is "" if the system does not provide them, as on Linux without /proc; then no process can tell.
 func Name() string {
 	id, err := self()
 	if err != nil {
@@ -79,9 +75,8 @@ func self() (identity, error) {
 	return identity{host: host, boot: fmt.Sprintf("%.8s", boot), space: space, pid: pid, start: start}, nil
 }
 
-// Alive reports whether the process that Name named still runs; known
-// is false for one on another host, in another container, or of an
-// earlier boot, which cannot be told from another host.
+// Alive reports whether the process that Name named still runs. known is false for a process on another host, in
+// another container, or of an earlier boot, which cannot be distinguished from another host.
 func Alive(owner string) (alive, known bool) {
 	id, err := parseIdentity(owner)
 	if err != nil {

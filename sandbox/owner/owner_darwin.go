@@ -9,14 +9,14 @@ import (
 // zombie is SZOMB of sys/proc.h: a process that only waits to be reaped.
 const zombie = 5
 
-// bootAndSpace returns what names this boot. There are no PID namespaces.
+// bootAndSpace returns the ID of this boot. There are no PID namespaces.
 func bootAndSpace() (boot string, space uint64, err error) {
 	boot, err = unix.Sysctl("kern.bootsessionuuid")
 	return boot, 0, err
 }
 
-// processStart asks when a process began, in microseconds since 1970, and whether it is
-// only waiting to be reaped. One that is not there gives ESRCH.
+// processStart returns when a process began, in microseconds since 1970, and whether it is only waiting to be reaped.
+// For a process that does not exist the error is ESRCH.
 func processStart(pid int) (start uint64, dead bool, err error) {
 	info, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if errors.Is(err, unix.EIO) { // the answer was empty

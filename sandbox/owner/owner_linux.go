@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bootAndSpace returns what names this boot, and the inode of the PID
-// namespace.
+// bootAndSpace returns the ID of this boot, and the inode of the PID namespace.
 func bootAndSpace() (boot string, space uint64, err error) {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -23,9 +22,8 @@ func bootAndSpace() (boot string, space uint64, err error) {
 	return string(text), st.Ino, nil
 }
 
-// processStart reads when a process began, in clock ticks after boot, and whether it is only
-// waiting to be reaped. Both stand in /proc/PID/stat as described in
-// proc(5): fields 22 and 3, counted after the name, which may contain
+// processStart returns when a process began, in clock ticks after boot, and whether it is only waiting to be reaped.
+// Both are in /proc/PID/stat as described in proc(5): fields 22 and 3, counted after the name, which may contain
 // anything.
 func processStart(pid int) (ticks uint64, zombie bool, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

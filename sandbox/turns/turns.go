@@ -17,50 +17,46 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// turnsPerCore is how many boxes work at the same time for each core of the
-// machine. Most of a program's start is spent waiting, and so is all of a server's
-// watch; with more of them the deadlines would be those of another machine.
+// turnsPerCore is how many boxes work at the same time for each core of the machine. Programs spend most of their start
+// waiting, and servers all of the time that they are watched. With more boxes, deadlines would be those of a slower
+// machine.
 const turnsPerCore = 4
 
-// turnPoll is how often one of those that wait looks for a turn: the kernel's own
-// waiting for a lock could not be cancelled.
+// turnPoll is how often a waiting asker looks for a turn: waiting for the lock in the kernel could not be cancelled.
 const turnPoll = 10 * time.Millisecond
 
-// Turns bounds how many boxes work at the same time on this machine, whichever
-// processes of this user they belong to, so that twenty runs at once take longer
-// and come to the same verdicts. It is safe for concurrent use.
+// Turns bounds how many boxes work at the same time on this machine, whichever processes of this user they belong to,
+// so that twenty runs at once take longer but come to the same verdicts. It is safe for concurrent use.
 //
-// Of those that ask the same Turns the lowest rank comes first, and of one rank
-// who asked first: a candidate whose verdict is near is not kept from it by one
-// that has just begun. Between several Turns, of one process or of many, each
-// that waits has an equal share: who holds its share or more leaves what is free
-// to the others that wait, of which at least one holds less.
+// Among the askers of one Turns, the lowest rank comes first, and within a rank the one that asked first: a candidate
+// close to its verdict does not wait for one that has just begun. Several Turns that wait, of one process or of many,
+// have equal shares. One that holds its share or more leaves the free turns to the others that wait, of which at least
+// one holds less.
 //
-// A turn is an flock on one of a few empty files: the kernel gives it back when
-// the process dies. That somebody waits is told in the same way.
+// A turn is an flock on one of a few empty files: the kernel releases it when the process dies. A Turns announces in
+// the same way that it waits.
 type Turns struct {
 	dir string
 	n   int
 
 	// mu guards what follows.
 	mu sync.Mutex
-	// Who waits, in the order in which they are served.
+	// queue holds the waiting askers, in the order in which they are served.
 	queue []*asker
 	held  int
-	// What tells others that somebody waits here; nil when nobody does, or when
-	// more wait than there are turns.
+	// sign tells others that an asker waits here; nil when none does, or when more wait than there are turns.
 	sign *flock.Flock
 }
 
 // An asker waits for a turn.
 type asker struct {
 	rank int
-	// up tells the first of the queue that there may be a turn for it.
+	// up tells the first of the queue that a turn may be free for it.
 	up chan struct{}
 }
 
-// New gives the turns of this machine: four for each core. The files lie in the
-// user's cache directory, or with the temporary files of a user without a home.
+// New returns the turns of this machine: four for each core. The files are in the user's cache directory, or among the
+// temporary files for a user without a home.
 func New() *Turns {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -69,16 +65,14 @@ func New() *Turns {
 	return In(filepath.Join(dir, "agent", "turns"), turnsPerCore*runtime.NumCPU())
 }
 
-// In gives n turns, of which the files lie in dir. All that name the same
-// directory share them; each must say the same n.
+// In returns n turns whose files are in dir. All callers that name the same directory share them; each must use the
+// same n.
 func In(dir string, n int) *Turns { return &Turns{dir: dir, n: n} }
 
-// Take waits for a turn and returns what gives it back, once. The error is that of
-// a ctx that ended, or of the directory: then there is no turn and nothing to give
-// back. Of no Turns at all there is always one.
+// Take waits for a turn and returns the function that gives it back, once. The error is that of a ctx that ended, or of
+// the directory; then there is no turn and nothing to give back. A nil Turns always has a turn.
 //
-// Whoever waits for another to end must have its own turn first, or both wait
-// for ever.
+// A caller that waits for another one to end must have its own turn first, or both wait forever.
 func (t *Turns) Take(ctx context.Context, rank int) (give func(), err error) {
 	if t == nil {
 		return func() {}, nil
@@ -89,7 +83,7 @@ func (t *Turns) Take(ctx context.Context, rank int) (give func(), err error) {
 	a := &asker{rank: rank, up: make(chan struct{}, 1)}
 	t.join(a)
 	defer t.leave(a)
-	// Only the first looks, so that the others cost nothing.
+	// Only the first asker polls, so that the others cost nothing.
 	var tick *time.Ticker
 	var again <-chan time.Time
 	for {
@@ -109,7 +103,7 @@ func (t *Turns) Take(ctx context.Context, rank int) (give func(), err error) {
 	}
 }
 
-// join puts an asker in its place behind those of its rank.
+// join puts an asker behind those of its rank.
 func (t *Turns) join(a *asker) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -120,7 +114,7 @@ func (t *Turns) join(a *asker) {
 	t.queue = slices.Insert(t.queue, i, a)
 }
 
-// leave takes an asker out of the queue, served or not.
+// leave removes an asker from the queue, served or not.
 func (t *Turns) leave(a *asker) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -132,7 +126,7 @@ func (t *Turns) leave(a *asker) {
 	t.wake()
 }
 
-// wake has the first of the queue look. Call it with mu held.
+// wake makes the first of the queue look. It is called with mu held.
 func (t *Turns) wake() {
 	if len(t.queue) == 0 {
 		return
@@ -143,8 +137,8 @@ func (t *Turns) wake() {
 	}
 }
 
-// look takes a free turn for an asker if it is the first of the queue and the
-// others that wait have their share. Without one, others are told that it waits.
+// look takes a free turn for an asker if it is first in the queue and the others that wait have their share. Without a
+// turn, it tells others that it waits.
 func (t *Turns) look(a *asker) (give func(), first bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,7 +146,7 @@ func (t *Turns) look(a *asker) (give func(), first bool, err error) {
 		return nil, false, nil
 	}
 	others := 0
-	for i := 0; 0 < t.held && t.held < t.n && i < t.n; i++ { // who has all needs no look at the files
+	for i := 0; 0 < t.held && t.held < t.n && i < t.n; i++ { // with all turns held here, no file needs a look
 		if t.waits(i) {
 			others++
 		}
@@ -184,28 +178,28 @@ func (t *Turns) give(f *flock.Flock) {
 	t.wake()
 }
 
-// signName names the file i of those whose lock says that somebody waits.
+// signName returns the name of sign file i, whose lock says that an asker waits.
 func signName(i int) string { return fmt.Sprintf("waits-%d", i) }
 
-// waits reports whether somebody else has locked sign i. Call it with mu held.
+// waits reports whether another Turns has locked sign i. It is called with mu held.
 func (t *Turns) waits(i int) bool {
 	name := signName(i)
 	if t.sign != nil && filepath.Base(t.sign.Path()) == name {
 		return false
 	}
-	// Shared, so that two who ask are not taken for one who waits.
+	// The lock is shared, so that two that check are not taken for one that waits.
 	f := flock.New(filepath.Join(t.dir, name), flock.SetFlag(os.O_RDWR|unix.O_NOFOLLOW))
 	defer f.Close()
 	free, err := f.TryRLock()
 	return !free && err == nil
 }
 
-// lock makes and locks a file; both results are nil when somebody has it.
+// lock creates and locks a file; both results are nil when someone else holds the lock.
 func (t *Turns) lock(name string) (*flock.Flock, error) {
 	f := flock.New(filepath.Join(t.dir, name), flock.SetFlag(os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW))
 	locked, err := f.TryLock()
 	if errors.Is(err, unix.EINTR) {
-		err = nil // as if somebody had it: it is tried again
+		err = nil // as if someone else held it: the caller tries again
 	}
 	if !locked {
 		return nil, err

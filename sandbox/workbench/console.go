@@ -1,8 +1,8 @@
-// Package workbench is the host's half of a box in which somebody works: what a command there writes and what
-// is typed at it, while it runs, and what changed, taken out when it has ended.
+// Package workbench is the host's half of a box that a person works in. While a command runs there, it shows what the
+// command writes and passes on what is typed; when the command has ended, it takes out what changed.
 //
-// It speaks over the stream to the guest and believes nothing that comes from there: every frame is bounded,
-// and an extract is what untrusted code says. What may be made of it is for others to say.
+// It speaks over the stream to the guest and trusts nothing that comes from there: every frame is bounded, and an
+// extract is what untrusted code says. Its callers decide what may be done with it.
 package workbench
 
 import (
@@ -15,13 +15,13 @@ import (
 	"agent/sandbox/guest/wire"
 )
 
-// A Console is where somebody watches a command, and types. The zero value is for nobody.
+// A Console is where a person watches a command, and types. The zero value shows and sends nothing.
 type Console struct {
-	// Stdout and Stderr are given what the command writes, while it runs. Without Stdout nothing is
-	// streamed. An error of either is nobody's: who has gone sees nothing.
+	// Stdout and Stderr receive what the command writes, while it runs. Without Stdout nothing is streamed. Errors of
+	// either are ignored: a viewer who has gone sees nothing.
 	Stdout, Stderr io.Writer
-	// Typed is what is typed on the terminal of a command that has one, Sizes what its size
-	// becomes. Both may be nil.
+	// Typed is what is typed on the terminal of a command that has one; Sizes are the terminal's new sizes. Both may be
+	// nil.
 	Typed <-chan []byte
 	Sizes <-chan guest.Size
 }
@@ -39,8 +39,8 @@ func (c Console) Show(kind wire.Kind, payload []byte) error {
 	return nil
 }
 
-// Typing sends what is typed until the function that it returns is called. A stream that is broken
-// is told by whoever reads it.
+// Typing sends what is typed until the function that it returns is called. It stops silently on a broken stream,
+// because the reader of the stream reports it.
 func (c Console) Typing(ctx context.Context, to io.Writer) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var sending sync.WaitGroup

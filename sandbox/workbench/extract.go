@@ -12,20 +12,20 @@ import (
 	"agent/sandbox/guest/wire"
 )
 
-// The bounds of a frame of an extraction, and of what a tar stream has beside the contents for a file.
+// The bounds of one frame of an extraction, and of what a tar stream needs for each file besides its content.
 const (
 	maxExtractFrame = 1 << 20
 	tarHead         = 16 << 10
 )
 
-// An Extract is what a box holds in place of what it began with. All of it is the word of untrusted
-// code: paths may lead anywhere, and what is said to be gone may be there.
+// An Extract is what a box holds in place of what it began with. All of it is the word of untrusted code: paths may
+// lead anywhere, and what is reported as gone may be there.
 type Extract struct {
 	// Files are the regular files that changed, by path.
 	Files map[string]ExtractFile
-	// Gone are the known paths at which there is nothing.
+	// Gone are the known paths at which nothing is left.
 	Gone []string
-	// Left is what changed and no patch can hold; LeftCount counts those that are not named too.
+	// Left is what changed and no patch can hold. LeftCount also counts what Left does not name.
 	Left      []guest.Left
 	LeftCount int
 }
@@ -33,19 +33,19 @@ type Extract struct {
 // An ExtractFile is one regular file.
 type ExtractFile struct {
 	Content []byte
-	// Exec says that somebody may execute it.
+	// Exec says that someone may execute it.
 	Exec bool
 }
 
-// An ExtractError says that more changed in a box than the rules allow, or what cannot be read.
+// An ExtractError says that more changed in a box than the rules allow, or that something cannot be read.
 type ExtractError struct{ Problem string }
 
-// Error is the problem.
+// Error returns the problem.
 func (e *ExtractError) Error() string { return e.Problem }
 
-// Take returns what differs in /work from what is known, as the guest at the other end of stream has it. No
-// command may run meanwhile, and what comes is bounded by the rules whatever it is. The error is an
-// *ExtractError where the command is to blame; after any other the stream is of no more use.
+// Take returns how /work differs from the known files, according to the guest at the other end of stream. No command
+// may run meanwhile. The rules bound what arrives, whatever it is. The error is an *ExtractError if the command is to
+// blame; after any other error the stream is no longer usable.
 func Take(stream io.ReadWriter, rules guest.Rules, known []guest.Known) (Extract, error) {
 	if err := ask(stream, rules, known); err != nil {
 		return Extract{}, err
@@ -69,7 +69,7 @@ func Take(stream io.ReadWriter, rules guest.Rules, known []guest.Known) (Extract
 	return Extract{Files: files, Gone: end.Gone, Left: end.Left, LeftCount: end.LeftCount}, nil
 }
 
-// ask sends the rules and what is known.
+// ask sends the rules and the known files.
 func ask(stream io.Writer, rules guest.Rules, known []guest.Known) error {
 	if err := wire.WriteJSON(stream, wire.KindExtract, rules); err != nil {
 		return err
@@ -84,11 +84,11 @@ func ask(stream io.Writer, rules guest.Rules, known []guest.Known) error {
 	return data.Close()
 }
 
-// longer reports what is said of a thing at more length than an honest guest does.
+// longer reports whether an entry is longer than an honest guest would make it.
 func longer(l guest.Left) bool { return len(l.Path) > 4*4096 || len(l.Reason) > 200 }
 
-// readExtract reads the tar stream. broken says that it ended early, as it does where the guest gave
-// up half-way; what follows tells then.
+// readExtract reads the tar stream. broken says that the stream ended early, as it does when the guest gives up
+// halfway; the frame after it says why.
 func readExtract(from io.Reader, rules guest.Rules) (files map[string]ExtractFile, broken, err error) {
 	data := &wire.DataReader{Next: func() (wire.Kind, []byte, error) { return wire.ReadFrame(from, maxExtractFrame) }}
 	limited := &io.LimitedReader{R: data, N: rules.MaxBytes + int64(rules.MaxFiles+2)*tarHead}
@@ -96,7 +96,7 @@ func readExtract(from io.Reader, rules guest.Rules) (files map[string]ExtractFil
 	if broken != nil && !errors.Is(broken, io.ErrUnexpectedEOF) {
 		return nil, nil, broken
 	}
-	// What follows the end of the archive is none of it.
+	// What follows the end of the archive is not part of it.
 	if _, err := io.Copy(io.Discard, limited); err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +106,7 @@ func readExtract(from io.Reader, rules guest.Rules) (files map[string]ExtractFil
 	return files, broken, nil
 }
 
-// untar reads regular files, each once, within the rules.
+// untar reads regular files, each at most once, within the rules.
 func untar(from io.Reader, rules guest.Rules) (map[string]ExtractFile, error) {
 	files := map[string]ExtractFile{}
 	var total int64

@@ -17,46 +17,41 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a scan found out by reading is kept for the next one in a file of the
-// user's cache directory: a header with the digest of the rest, when the scan
-// began, the root, and one record for each file.
+// A file in the user's cache directory keeps what a scan found out by reading, for the next one: a header with the
+// digest of the rest, when the scan began, the root, and one record for each file.
 
-// cacheHeader begins each file. Its number changes with the form, and with
-// what digests and signs of change mean.
+// cacheHeader begins each file. Its number changes with the format, and with the meaning of digests and signs of
+// change.
 const cacheHeader = "agent manifest 1\n"
 
 const (
-	// cacheSlots bounds how many files there may be. Two roots that meet in one
-	// slot take turns, which costs time and nothing else.
+	// cacheSlots bounds the number of files. Two roots that share a slot displace each other, which only costs time.
 	cacheSlots = 256
-	// cacheLeast is the work, see toil, below which a scan is not worth a file,
-	// and cacheShare the part of it from which on it is worth another.
+	// cacheLeast is the work (see toil) below which a scan is not worth a file. If a file exists, one part in
+	// cacheShare of it is enough to write another.
 	cacheLeast = 16 << 20
 	cacheShare = 32
-	// cacheMost is the size of a file that is not believed to be ours.
+	// cacheMost is the size above which a file is not believed to be ours.
 	cacheMost = 256 << 20
-	// fileToil is the content that could be read in the time that it takes to
-	// open a file.
+	// fileToil is how much content could be read in the time that it takes to open a file.
 	fileToil = 16 << 10
 	// recordLeast is the length of a record without its path.
 	recordLeast = 8 + 8 + 2*sha256.Size + 6*8
-	// youth is the age, at the start of a scan, below which a file's time of
-	// change proves nothing to the next one: a file system that counts whole
-	// seconds gives a change just before the reading and one just after it the
-	// same time. Git calls such files racily clean.
+	// youth is the age, at the start of a scan, below which a file's time of change proves nothing to the next scan. A
+	// file system that counts whole seconds gives a change just before the read and one just after it the same time.
+	// Git calls such files racily clean.
 	youth = 2 * time.Second
 )
 
-// A cache is the file that holds what is known of one root. The zero value
-// knows nothing and keeps nothing.
+// A cache is the file that holds what is known of one root. The zero value knows nothing and keeps nothing.
 type cache struct {
 	root, file string
 	least      int64
-	// Tests let time pass with it.
+	// clock lets tests advance the time.
 	clock func() time.Time
 }
 
-// userCache is the cache of root in the user's cache directory.
+// userCache returns the cache of root in the user's cache directory.
 func userCache(root string) cache {
 	dir, err := os.UserCacheDir()
 	if err != nil {
@@ -65,9 +60,8 @@ func userCache(root string) cache {
 	return cacheIn(filepath.Join(dir, "agent", "manifests"), root)
 }
 
-// cacheIn is the cache of root in dir, the zero value where dir is not to be
-// trusted: others may write to it or read it, or it is part of the workspace,
-// which a patch may write.
+// cacheIn returns the cache of root in dir. It returns the zero value if dir cannot be trusted: others may read or
+// write it, or it is part of the workspace, which a patch may write.
 func cacheIn(dir, root string) cache {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return cache{}
@@ -85,7 +79,7 @@ func cacheIn(dir, root string) cache {
 	return cache{root: root, file: filepath.Join(dir, fmt.Sprintf("%02x", h.Sum32()%cacheSlots)), least: cacheLeast, clock: time.Now}
 }
 
-// time is the time of day, which the file system's stamps are compared with.
+// time returns the current time, for comparison with the file system's stamps.
 func (c cache) time() time.Time {
 	if c.clock == nil {
 		return time.Now()
@@ -93,9 +87,8 @@ func (c cache) time() time.Time {
 	return c.clock()
 }
 
-// load reads what is known of the root: nothing where the file is absent, not
-// private, damaged, of another form or about another root. A scan does
-// without, so there is no error.
+// load reads what is known of the root. That is nothing if the file is absent, not private, damaged, in another format
+// or about another root. There is no error, since a scan works without the cache.
 func (c cache) load() earlier {
 	body := unseal(c.file)
 	if body == "" {
@@ -104,8 +97,7 @@ func (c cache) load() earlier {
 	return c.decode(body)
 }
 
-// unseal returns what seal wrote to a file, "" where that is absent, not
-// private, damaged or of another form.
+// unseal returns what seal wrote to a file, or "" if that is absent, not private, damaged or in another format.
 func unseal(file string) string {
 	f, err := os.OpenFile(file, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -129,9 +121,8 @@ func unseal(file string) string {
 	return body.String()
 }
 
-// save keeps what s has found for the next scan, unless toil, what it cost to
-// read files, is too little for that to be of use. An error costs that one time,
-// so there is none.
+// save keeps what s has found for the next scan, unless toil, the cost of reading the files, is too low for that to be
+// useful. It returns no error, since a failure only costs that time again.
 func (c cache) save(s *scanner, began time.Time, toil int64) {
 	least := c.least
 	if len(s.was.entries) > 0 {
@@ -143,12 +134,11 @@ func (c cache) save(s *scanner, began time.Time, toil int64) {
 	seal(c.file, c.encode(s, began))
 }
 
-// seal writes a file that unseal reads. What goes wrong costs time later and
-// nothing else.
+// seal writes a file that unseal reads. A failure only costs time later.
 func seal(file string, body []byte) {
 	sum := sha256.Sum256(body)
-	// The name is fixed, so that a process that dies here leaves one such file
-	// at most. Two that write at once spoil it, and the digest tells.
+	// The name is fixed, so that a process that dies here leaves at most one such file. Two simultaneous writers spoil
+	// it, and its digest reveals that.
 	next := file + ".new"
 	f, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -163,7 +153,7 @@ func seal(file string, body []byte) {
 	}
 }
 
-// encode writes the files of a scan whose digest the next one may take over.
+// encode writes the files of a scan whose digests the next one may take over.
 func (c cache) encode(s *scanner, began time.Time) []byte {
 	b := make([]byte, 0, len(s.m.Entries)*2*recordLeast)
 	number := func(n uint64) { b = binary.BigEndian.AppendUint64(b, n) }
@@ -183,7 +173,7 @@ func (c cache) encode(s *scanner, began time.Time) []byte {
 	return b
 }
 
-// decode is the reverse of encode.
+// decode is the inverse of encode.
 func (c cache) decode(body string) earlier {
 	number := func() (n uint64) {
 		if len(body) < 8 {
@@ -212,10 +202,10 @@ func (c cache) decode(body string) earlier {
 	return was
 }
 
-// unread lists the files, by their index, that are to be read, and gives all
-// others the digest that they had in an earlier scan.
+// unread lists the files, by index, that must be read, and gives all others the digest that they had in an earlier
+// scan.
 func (s *scanner) unread(began time.Time) []int {
-	// A clock that was set back in between makes young what lies in its future.
+	// If the clock was set back in between, files that lie in its future count as young.
 	was := s.was
 	old := min(was.began.UnixNano(), began.UnixNano()) - youth.Nanoseconds()
 	var todo []int
@@ -242,7 +232,7 @@ func (s *scanner) unread(began time.Time) []int {
 	return todo
 }
 
-// toil is what it costs to read some files, in bytes.
+// toil returns the cost of reading some files, in bytes.
 func (s *scanner) toil(files []int) (bytes int64) {
 	for _, n := range files {
 		bytes += s.m.Entries[n].Size + fileToil

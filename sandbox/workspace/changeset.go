@@ -37,8 +37,7 @@ type Change struct {
 	After []byte `json:"-"`
 	// Permission bits after: 0644 or 0755 for Create, the old ones otherwise.
 	Mode fs.FileMode `json:"mode"`
-	// For Modify and Rename: the bits before, where the change is to alter
-	// them; only the execute bits are altered.
+	// For Modify and Rename: the bits before, if the change alters them; only the execute bits are altered.
 	OldMode fs.FileMode `json:"old_mode,omitempty"`
 }
 
@@ -61,15 +60,13 @@ func (c Change) AfterDigest() string {
 	return Digest(c.After)
 }
 
-// A Changeset is a set of changes that is applied whole or not at all: at most
-// one change a path, sorted by Path. All changes speak of the state before:
-// renames of a to b and of b to a swap the two files.
+// A Changeset is a set of changes that is applied as a whole or not at all: at most one change for each path, sorted by
+// Path. All changes refer to the state before: renames of a to b and of b to a swap the two files.
 type Changeset struct {
 	Changes []Change
 }
 
-// Digest identifies the changeset: SHA-256 in hex over op, paths, modes and
-// content digests.
+// Digest identifies the changeset: the hex SHA-256 of op, paths, modes and content digests.
 func (cs Changeset) Digest() string {
 	h := sha256.New()
 	io.WriteString(h, "changeset 1\n")
@@ -90,8 +87,7 @@ func (cs Changeset) Empty() bool { return len(cs.Changes) == 0 }
 
 // Reverse returns the changeset that undoes cs.
 func (cs Changeset) Reverse() Changeset {
-	// Since all changes speak of the state before, each can be turned round by
-	// itself.
+	// Since all changes refer to the state before, each can be reversed by itself.
 	back := Changeset{Changes: make([]Change, 0, len(cs.Changes))}
 	for _, c := range cs.Changes {
 		c.Before, c.After = c.After, c.Before
@@ -112,18 +108,18 @@ func (cs Changeset) Reverse() Changeset {
 	return back
 }
 
-// Fold brings paths together that some file system takes for the same: capital and
-// small letters, and the forms of Unicode. What it returns names no file.
+// Fold maps all paths that some file system considers the same to one string: uppercase and lowercase letters, and the
+// forms of Unicode. The result names no file.
 func Fold(name string) string {
 	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(name))))
 }
 
-// A PathChange is what a changeset does to one path, renames taken apart.
+// A PathChange is what a changeset does to one path; a rename becomes two.
 type PathChange struct {
 	Path string
-	// There is a file before, with the content Before.
+	// A file exists before, with the content Before.
 	Existed bool
-	// There is a file after, with the content After.
+	// A file exists after, with the content After.
 	Exists bool
 	Before []byte
 	After  []byte
@@ -131,11 +127,11 @@ type PathChange struct {
 	Mode fs.FileMode
 	// As in Change.
 	OldMode fs.FileMode
-	// The path whose permission bits the file has after; "" for Mode.
+	// The path whose permission bits the file keeps; "" to use Mode.
 	Keep string
 }
 
-// FindChange finds the change of one path among those of Flatten; ok is false when it has none.
+// FindChange finds the change of one path among those of Flatten; ok is false if there is none.
 func FindChange(changes []PathChange, name string) (c PathChange, ok bool) {
 	i, ok := slices.BinarySearchFunc(changes, name, func(c PathChange, p string) int { return cmp.Compare(c.Path, p) })
 	if !ok {
@@ -144,8 +140,8 @@ func FindChange(changes []PathChange, name string) (c PathChange, ok bool) {
 	return changes[i], true
 }
 
-// Flatten returns what cs does to each path, sorted. A path may be left by a
-// rename and taken by another change, else there is one change a path.
+// Flatten returns what cs does to each path, sorted. A rename may leave a path that another change takes; otherwise
+// there is one change for each path.
 func (cs Changeset) Flatten() ([]PathChange, error) {
 	byPath := map[string]*PathChange{}
 	at := func(name string) *PathChange {
@@ -154,8 +150,8 @@ func (cs Changeset) Flatten() ([]PathChange, error) {
 		}
 		return byPath[name]
 	}
-	// Path is named once by all changes together. That it is also somebody's
-	// From is no second change: the two halves meet in one PathChange.
+	// No two changes may share a Path. A path may also be the From of another change: the two halves meet in one
+	// PathChange.
 	named := map[string]bool{}
 	for _, c := range cs.Changes {
 		twice := named[c.Path]
@@ -185,8 +181,7 @@ func (cs Changeset) Flatten() ([]PathChange, error) {
 	return list, nil
 }
 
-// FinalMode is the permission bits of the file after the change; host is those
-// of Keep.
+// FinalMode returns the permission bits of the file after the change; host is the mode of Keep.
 func (c PathChange) FinalMode(host fs.FileMode) fs.FileMode {
 	if c.Keep == "" {
 		return createMode(c.Mode)
@@ -198,11 +193,11 @@ func (c PathChange) FinalMode(host fs.FileMode) fs.FileMode {
 	case c.Mode&0o111 == 0:
 		return host &^ 0o111
 	}
-	return host | host&0o444>>2 // who may read may execute
+	return host | host&0o444>>2 // everyone who may read may execute
 }
 
-// createMode is what a new file gets: never a special bit, never unreadable by
-// its owner, and where all the world could write only its owner can.
+// createMode returns the mode of a new file: it has no special bit and is readable by its owner. If the mode lets
+// everyone write, only the owner may.
 func createMode(mode fs.FileMode) fs.FileMode {
 	mode = mode.Perm()
 	switch {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Bounds of what a changeset makes. What lies deeper or has a longer path some systems, tools and
-// archives cannot read, and no more files than these come from one person or model at once.
+// Bounds of what a changeset creates. Some systems, tools and archives cannot read files that lie deeper or have a
+// longer path, and no single person or model writes more files at once.
 const (
 	// MaxChanges is the most changes of one changeset.
 	MaxChanges = 10_000
@@ -18,8 +18,8 @@ const (
 	MaxNewPath = 1024
 )
 
-// CheckBounds reports what of cs passes the bounds. Taking back a change asks for none of it: what was
-// there before may lie anywhere. The error is a *PathError.
+// CheckBounds reports what in cs exceeds the bounds. Undoing a change need not satisfy them: what was there before may
+// lie anywhere. The error is a *PathError.
 func (cs Changeset) CheckBounds() error {
 	if n := len(cs.Changes); n > MaxChanges {
 		return &PathError{Path: cs.Changes[MaxChanges].Path, Reason: fmt.Sprintf("%d changes are more than the %d that one changeset may hold", n, MaxChanges)}
@@ -38,12 +38,10 @@ func (cs Changeset) CheckBounds() error {
 	return nil
 }
 
-// Check reports the first path or size in cs that may never be written,
-// whatever anybody approves: see CheckPath. Content over MaxContent a file is
-// refused, so are a private key or registry token in a file, two changes of
-// one path, a path below a file, two paths that differ only in case or Unicode
-// form, and what makes or changes a git repository; CheckRepositories says that
-// of the workspace too. The error is a *PathError.
+// Check reports the first path or size in cs that may never be written, whatever anyone approves: see CheckPath. It
+// also refuses content over MaxContent in a file, a private key or registry token in a file, two changes of one path, a
+// path below a file, two paths that differ only in case or Unicode form, and what creates or changes a git repository;
+// CheckRepositories checks that for the workspace too. The error is a *PathError.
 func (cs Changeset) Check() error {
 	for _, c := range cs.Changes {
 		if err := c.check(); err != nil {
@@ -54,7 +52,7 @@ func (cs Changeset) Check() error {
 	if err != nil {
 		return err
 	}
-	// Renaming readme to README is fine: what goes is not compared.
+	// Renaming readme to README is allowed: removed paths are not compared.
 	folded := map[string]string{}
 	for _, c := range changes {
 		if !c.Exists {
@@ -73,7 +71,7 @@ func (cs Changeset) Check() error {
 	return newRepositories(changes).refusal()
 }
 
-// check judges one change by itself.
+// check judges a single change on its own.
 func (c Change) check() error {
 	refuse := func(reason string) error { return &PathError{Path: c.Path, Reason: reason} }
 	if !slices.Contains([]Op{Create, Modify, Delete, Rename}, c.Op) {
@@ -93,8 +91,7 @@ func (c Change) check() error {
 		return refuse("only a rename has a path before")
 	}
 	switch {
-	// What is deleted or replaced may be of any size: the limit is on what a
-	// model writes.
+	// What is deleted or replaced may have any size: the limit is on what a model writes.
 	case len(c.After) > MaxContent:
 		return refuse(fmt.Sprintf("its content of %d bytes is over the limit of %d", len(c.After), MaxContent))
 	case maySecret(c.Path) && holdsSecret(c.Path, c.After):
@@ -103,16 +100,15 @@ func (c Change) check() error {
 	return nil
 }
 
-// Collisions returns the paths that cs creates in m next to another that some
-// file systems take for the same, as README beside readme: each with that
-// other.
+// Collisions returns the paths that cs creates in m next to another that some file systems consider the same, such as
+// README next to readme. It maps each to that other path.
 func (m *Manifest) Collisions(cs Changeset) map[string]string {
 	changes, err := cs.Flatten()
 	if err != nil {
 		return nil
 	}
 	here := map[string]string{}
-	// A path that the changeset takes away collides with nothing.
+	// A path that the changeset removes collides with nothing.
 	for _, e := range m.Entries {
 		if c, ok := FindChange(changes, e.Path); !ok || c.Exists {
 			here[Fold(e.Path)] = e.Path
@@ -123,7 +119,7 @@ func (m *Manifest) Collisions(cs Changeset) map[string]string {
 		if !c.Exists {
 			continue
 		}
-		// A directory of the path may be the one that collides.
+		// A directory of the path may be what collides.
 		for p := c.Path; p != "."; p = path.Dir(p) {
 			if other, ok := here[Fold(p)]; ok && other != p {
 				clash[c.Path] = other

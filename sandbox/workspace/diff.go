@@ -11,8 +11,8 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// Diff returns the changeset as a unified diff in git's form, "" when empty.
-// git apply takes it. Binary content is named, not shown.
+// Diff returns the changeset as a unified diff in git's format, which git apply accepts; "" if it is empty. Binary
+// content is named, not shown.
 func (cs Changeset) Diff() string {
 	var b strings.Builder
 	for _, c := range cs.Sorted() {
@@ -44,7 +44,7 @@ func (c Change) diff(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "rename from %s\nrename to %s\n", quoted(c.From), quoted(c.Path))
 	}
-	// An empty file comes and goes without a hunk.
+	// An empty file is created or deleted without a hunk.
 	if bytes.Equal(c.Before, c.After) {
 		return
 	}
@@ -59,18 +59,16 @@ func (c Change) diff(b *strings.Builder) {
 		fmt.Fprintf(b, "Binary files %s and %s differ\n", strings.TrimSuffix(before, "\t"), strings.TrimSuffix(after, "\t"))
 		return
 	}
-	// Three lines of context, as git has it.
+	// Three lines of context, as in git.
 	b.WriteString(udiff.Unified(before, after, string(c.Before), string(c.After)))
 }
 
-// IsBinary reports whether content is not text: it holds a NUL or is not
-// UTF-8.
+// IsBinary reports whether content is not text: it contains a NUL or is not UTF-8.
 func IsBinary(content []byte) bool {
 	return bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content)
 }
 
-// gitMode is the mode of a file as git writes it: of the permission bits it
-// knows one.
+// gitMode returns the mode of a file as git writes it: git records only one of the permission bits.
 func gitMode(mode fs.FileMode) string {
 	if mode&0o111 != 0 {
 		return "100755"
@@ -78,8 +76,7 @@ func gitMode(mode fs.FileMode) string {
 	return "100644"
 }
 
-// quoted is a name as git writes it: in C's form when a reader could not tell
-// where it ends.
+// quoted returns a name as git writes it: in C's form if a reader could not tell where it ends.
 func quoted(name string) string {
 	if strings.ContainsAny(name, "\"\\\n\t") {
 		return strconv.Quote(name)
@@ -87,7 +84,7 @@ func quoted(name string) string {
 	return name
 }
 
-// label is a name behind --- and +++, where a tab ends a name that has spaces.
+// label returns a name for the lines --- and +++, where a tab ends a name that contains spaces.
 func label(name string) string {
 	if name = quoted(name); strings.Contains(name, " ") {
 		return name + "\t"

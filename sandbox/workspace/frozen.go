@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// frozenEnd is the end of the name of the file that KeepFrozen writes, beside
-// that of the scans of the root.
+// frozenEnd ends the name of the file that KeepFrozen writes, next to the file for scans of the root.
 const frozenEnd = ".frozen"
 
-// KeepFrozen keeps the manifest for Frozen, as that of the newest snapshot of
-// its workspace. An error costs time later and nothing else, so there is none.
+// KeepFrozen keeps the manifest for Frozen, as that of the newest snapshot of its workspace. It returns no error, since
+// a failure only costs time later.
 func (m *Manifest) KeepFrozen() { userCache(m.Root).keepFrozen(m) }
 
-// keepFrozen writes the root, and then one entry after the other.
+// keepFrozen writes the root, then one entry after the other.
 func (c cache) keepFrozen(m *Manifest) {
 	if c.file == "" {
 		return
@@ -33,12 +32,11 @@ func (c cache) keepFrozen(m *Manifest) {
 	}
 }
 
-// Frozen returns the manifest that KeepFrozen kept last for the workspace at
-// root, nil where none is known. It is to be believed as far as a snapshot on
-// the engine has its Digest: what was kept is in the user's hands.
+// Frozen returns the manifest that KeepFrozen kept last for the workspace at root, or nil if there is none. Trust it
+// only as far as a snapshot on the engine has its Digest: the user can change the file.
 func Frozen(root string) *Manifest { return userCache(root).frozen() }
 
-// frozen is the reverse of keepFrozen.
+// frozen is the inverse of keepFrozen.
 func (c cache) frozen() *Manifest {
 	if c.file == "" {
 		return nil

@@ -22,16 +22,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rereads is how often a file that changes under the reader is read again.
+// rereads is how many times hashFile tries a file that changes under the reader.
 const rereads = 8
 
-// hash fills in the digests of the files todo and takes those out again whose
-// content turns out to be a secret.
+// hash fills in the digests of the files todo, and removes those whose content turns out to be a secret.
 func (s *scanner) hash(ctx context.Context, todo []int) error {
 	seen := make([]reading, len(todo))
 	var next atomic.Int64
 	group, working := errgroup.WithContext(ctx)
-	// Two at least: while one waits for the disk another can compute.
+	// At least two: while one waits for the disk, another can compute.
 	for range min(len(todo), max(2, runtime.GOMAXPROCS(0))) {
 		group.Go(func() error {
 			buf := make([]byte, 128<<10)
@@ -59,7 +58,7 @@ func (s *scanner) hash(ctx context.Context, todo []int) error {
 		if r.shared {
 			s.shared[name] = true
 		}
-		// What turned out to be a secret leaves without a trace but its name.
+		// What turns out to be a secret leaves no trace but its name.
 		if r.secret {
 			secret[name] = true
 		}
@@ -77,8 +76,8 @@ func (s *scanner) hash(ctx context.Context, todo []int) error {
 	return nil
 }
 
-// fixtures are those of some files with keys that lie among tests and that git has as they are: they are the
-// repository's own, and its tests cannot run without. Where git gives no answer there are none.
+// fixtures returns those of the named files with keys that are among tests and that git has with the same content: they
+// are the repository's own, and its tests cannot run without them. If git gives no answer there are none.
 func (s *scanner) fixtures(ctx context.Context, names map[string]bool) []string {
 	list := slices.DeleteFunc(slices.Collect(maps.Keys(names)), func(name string) bool { return !lang.BesideTests(name) })
 	repo, ok := git.Find(s.m.Root)
@@ -96,7 +95,7 @@ func (s *scanner) fixtures(ctx context.Context, names map[string]bool) []string 
 	return slices.DeleteFunc(list, func(name string) bool { return objects[path.Join(under, name)] == "" })
 }
 
-// A reading is what came out of reading a file, beside its digest.
+// A reading is the result of reading a file, besides its digest.
 type reading struct {
 	// All of it was one state of the file.
 	whole bool
@@ -106,9 +105,8 @@ type reading struct {
 	shared bool
 }
 
-// hashFile digests one file and sets what the entry says about it to what was
-// true before and after. A file that somebody has open for writing is read
-// twice.
+// hashFile digests one file, and updates the entry to what was true both before and after the read. A file that a
+// process may have open for writing is read twice.
 func hashFile(ctx context.Context, t *dirfd.Tree, e *Entry, buf []byte) (reading, error) {
 	var last string
 	for range rereads {
@@ -118,8 +116,8 @@ func hashFile(ctx context.Context, t *dirfd.Tree, e *Entry, buf []byte) (reading
 		}
 		r, err := hashOpen(ctx, f, e, buf)
 		f.Close()
-		// A writer that a slow disk holds up in the middle of a call for longer
-		// than stall shows by what it adds in another moment.
+		// A slow disk may hold up a writer in the middle of a call for longer than stall. What it adds a moment later
+		// reveals it.
 		if r.whole && r.shared && e.Digest != last {
 			last = e.Digest
 			r.whole, err = false, pause(ctx, tick)
@@ -131,7 +129,7 @@ func hashFile(ctx context.Context, t *dirfd.Tree, e *Entry, buf []byte) (reading
 	return reading{}, &ChangedError{Path: e.Path}
 }
 
-// hashOpen is one reading of an open file.
+// hashOpen reads an open file once.
 func hashOpen(ctx context.Context, f *os.File, e *Entry, buf []byte) (r reading, err error) {
 	var before, after unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &before); err != nil {
@@ -140,8 +138,8 @@ func hashOpen(ctx context.Context, f *os.File, e *Entry, buf []byte) (r reading,
 	if before.Mode&unix.S_IFMT != unix.S_IFREG {
 		return r, &ChangedError{Path: e.Path}
 	}
-	// Asked between the stamp and the reading: without a writer here, whoever
-	// changes the file from now on gives it a new stamp.
+	// This is asked between the stamp and the read: without a writer now, any later change of the file gives it a new
+	// stamp.
 	r.shared = !dirfd.Unwritten(f)
 	if wait := unrest(&before, r.shared, time.Now()); wait > 0 {
 		return r, pause(ctx, wait)
@@ -152,15 +150,14 @@ func hashOpen(ctx context.Context, f *os.File, e *Entry, buf []byte) (r reading,
 	if maySecret(e.Path) {
 		sink = io.MultiWriter(h, &head)
 	}
-	// The context is asked at each step, so that one huge file does not
-	// outlive a Ctrl-C.
+	// The context is checked at each step, so that one huge file does not outlive a Ctrl-C.
 	source := readFunc(func(p []byte) (int, error) {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
 		return f.Read(p)
 	})
-	// One byte more than the size shows growth without following it for ever.
+	// One byte more than the size reveals growth without following it forever.
 	n, err := io.CopyBuffer(sink, io.LimitReader(source, before.Size+1), buf)
 	if err != nil {
 		return r, explain(e.Path, err)
@@ -168,8 +165,7 @@ func hashOpen(ctx context.Context, f *os.File, e *Entry, buf []byte) (r reading,
 	if err := unix.Fstat(int(f.Fd()), &after); err != nil {
 		return r, explain(e.Path, err)
 	}
-	// A writer that restores the time of modification cannot restore that of
-	// the status change.
+	// A writer that restores the time of modification cannot restore the time of status change.
 	r.whole = n == before.Size && before.Size == after.Size && before.Ino == after.Ino &&
 		before.Mtim == after.Mtim && before.Ctim == after.Ctim
 	if r.whole {
@@ -180,20 +176,18 @@ func hashOpen(ctx context.Context, f *os.File, e *Entry, buf []byte) (r reading,
 	return r, nil
 }
 
-// The kernel stamps a file before it copies what is written, and its clock
-// stands still for up to 10 ms at a time. So a file may be half of one state
-// and half of another, and look the same before and after its reading.
+// The kernel stamps a file before it copies what is written, and its clock stands still for up to 10 ms at a time. So a
+// file may be half of one state and half of another, and look the same before and after it is read.
 const (
-	// tick is the age from which on a change is not of the present tick.
+	// tick is the age from which a change does not belong to the current tick.
 	tick = 20 * time.Millisecond
-	// stall is the same where somebody has the file open for writing: the call
-	// that made the stamp may still be at work.
+	// stall is the same for a file that a process may have open for writing: the call that made the stamp may still be
+	// at work.
 	stall = 200 * time.Millisecond
 )
 
-// unrest tells how long to wait before a file can be read as one state, 0 for
-// one that has rested. What lies in the future of our clock was not stamped
-// by it, and is not waited for.
+// unrest returns how long to wait before a file can be read as one state, 0 if it has rested. A stamp in the future of
+// our clock was not made by it, and is not waited for.
 func unrest(st *unix.Stat_t, shared bool, now time.Time) time.Duration {
 	need := tick
 	if shared {
@@ -205,7 +199,7 @@ func unrest(st *unix.Stat_t, shared bool, now time.Time) time.Duration {
 	return 0
 }
 
-// pause waits, or ends with ctx.
+// pause waits, unless ctx ends first.
 func pause(ctx context.Context, wait time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -215,8 +209,8 @@ func pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// A readFunc is a reader made of one function.
+// A readFunc is a reader made from one function.
 type readFunc func(p []byte) (int, error)
 
-// Read is io.Reader.
+// Read implements io.Reader.
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }

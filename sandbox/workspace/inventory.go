@@ -12,18 +12,17 @@ import (
 	"strings"
 )
 
-// inventory is a manifest as it outlives its workspace: what it says of the files, and
-// what of the workspace it left out, but nothing of places and times.
-// With goes by Skipped and Exclude: without them the workspace with a candidate would be
-// another in a replay than in the run.
+// inventory is a manifest as it outlives its workspace: what it says of the files, and what it left out of the
+// workspace, but nothing about places and times. With depends on Skipped and Exclude: without them, the workspace with
+// a candidate would differ between a replay and the run.
 type inventory struct {
 	Entries []line   `json:"entries"`
 	Skipped []Skip   `json:"skipped,omitempty"`
 	Exclude []string `json:"exclude,omitempty"`
 }
 
-// A line is one entry of an inventory.
-// Digest is that of a file's content, or of the text Target of a link; a directory has none. Mode has permissions only.
+// A line is one entry of an inventory. Digest is the digest of a file's content, or of the text Target of a link; a
+// directory has none. Mode has permission bits only.
 type line struct {
 	Path   string      `json:"path"`
 	Kind   Kind        `json:"kind"`
@@ -33,17 +32,16 @@ type line struct {
 	Target string      `json:"target,omitempty"`
 }
 
-// Inventory returns what Rebuild makes the workspace of again, beside the contents:
-// the same bytes for the same content.
-// Entries stand in the order of the manifest, by path.
+// Inventory returns the text from which, with the contents, Rebuild makes the workspace again: the same bytes for the
+// same content. Its entries are in the order of the manifest, by path.
 func (m *Manifest) Inventory() ([]byte, error) {
-	const others = `{"entries":` // what the text begins with, and null where there are none
+	const others = `{"entries":` // what the text begins with, followed by null if there are none
 	text, err := json.Marshal(inventory{Skipped: m.Skipped, Exclude: m.exclude})
 	end, found := bytes.CutPrefix(text, []byte(others+"null"))
 	if err != nil || !found || len(m.Entries) == 0 {
 		return text, err
 	}
-	// One entry after the other: as one value a large workspace would be in memory five times.
+	// One entry after the other: as one value, a large workspace would be in memory five times.
 	size := len(text)
 	for _, e := range m.Entries {
 		size += len(e.Path) + len(e.Digest) + len(e.Target) + lineSize
@@ -65,11 +63,11 @@ func (m *Manifest) Inventory() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// lineSize is about what a line takes beside its texts.
+// lineSize is roughly what a line takes besides its texts.
 const lineSize = 64
 
-// Contents lists the digests of the files of an inventory, each once, in their order.
-// With an error the list is of no use.
+// Contents lists the digests of the files of an inventory, each once, in their order. After an error the list is not
+// usable.
 func Contents(text []byte) ([]string, error) {
 	inv, err := readInventory(text)
 	var list []string
@@ -83,21 +81,19 @@ func Contents(text []byte) ([]string, error) {
 	return list, err
 }
 
-// Rebuild makes the workspace of an inventory in dir, which is to be empty and the
-// caller's own, and returns its manifest. Nothing is believed of the inventory: a name
-// that Scan would not give, an entry without its directory or a content that is
-// not that of its digest is an error, and nothing is written outside dir.
-// Directories stay open to their owner, whatever their bits, so that dir can be removed.
+// Rebuild makes the workspace of an inventory in dir, which must be empty and the caller's own, and returns its
+// manifest. It trusts nothing in the inventory: a name that Scan would not return, an entry without its directory, or a
+// content that does not match its digest is an error, and it writes nothing outside dir. Directories stay open to their
+// owner, whatever their bits, so that dir can be removed.
 //
-// The manifest has no times, as the inventory has none. What is in dir after an error is a part of the workspace, for
-// the caller to remove. A link leads where it led: nothing here follows one, and whoever reads the workspace must not
-// either.
+// The manifest has no times, as the inventory has none. After an error dir holds a part of the workspace, for the
+// caller to remove. A link leads where it led: Rebuild follows none, and readers of the workspace must not either.
 func Rebuild(dir string, text []byte, content func(digest string) ([]byte, error)) (*Manifest, error) {
 	inv, err := readInventory(text)
 	if err != nil {
 		return nil, err
 	}
-	// The manifest's root is a real path, as a scan's is; a temporary directory may lie behind a link.
+	// The manifest's root is a real path, as in a scan; a temporary directory may lie behind a link.
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, err
@@ -117,10 +113,9 @@ func Rebuild(dir string, text []byte, content func(digest string) ([]byte, error
 	return m, nil
 }
 
-// readInventory decodes an inventory and checks it as a whole.
-// All of it is checked before anything is made. Paths rise, so that none is there twice; a parent comes before its
-// children and must be a directory, so that no entry lies behind a link of the same inventory. The error wraps a
-// *PathError where one entry is to blame.
+// readInventory decodes an inventory and checks all of it before anything is made. Paths must rise, so that none occurs
+// twice. A parent comes before its children and must be a directory, so that no entry lies behind a link of the same
+// inventory. The error wraps a *PathError if one entry is to blame.
 func readInventory(text []byte) (inventory, error) {
 	var inv inventory
 	if err := json.Unmarshal(text, &inv); err != nil {
@@ -144,16 +139,16 @@ func readInventory(text []byte) (inventory, error) {
 		last, dirs[e.Path] = e.Path, e.Kind == Dir
 		size += e.Size
 	}
-	// Sizes are claims until place compares them: the sum bounds what an honest inventory writes, and each file what
-	// is read for it.
+	// Sizes are claims until place compares them. This bound on their sum limits what an honest inventory writes; each
+	// size limits what is read for its file.
 	if len(inv.Entries) > maxFiles || size > maxBytes {
 		return inv, fmt.Errorf("read the inventory: %d entries of %d MiB are more than a scan takes", len(inv.Entries), size>>20)
 	}
 	return inv, nil
 }
 
-// refusal says why no scan gives the line, "" where one may.
-// The digest is checked by its form, since it may become part of a name by which a content is looked up.
+// refusal says why no scan would return the line, or "" if one may. It checks the form of the digest, since the digest
+// may become part of a name by which a content is looked up.
 func (e line) refusal() string {
 	hex := len(e.Digest) == 64 && strings.Trim(e.Digest, "0123456789abcdef") == ""
 	switch {
@@ -170,9 +165,8 @@ func (e line) refusal() string {
 	return fmt.Sprintf("its digest %q is none of a %s", e.Digest, e.Kind)
 }
 
-// place makes the line below root.
-// Names are resolved by root, below which they stay even if another process puts a link in their way. Exclusive
-// creation has two names that a file system takes for one be an error.
+// place makes the line below root. The names are resolved by root and so stay below it, even if another process puts a
+// link in their way. Exclusive creation makes it an error if a file system takes two of the names for one.
 func (e line) place(root *os.Root, content func(digest string) ([]byte, error)) error {
 	switch e.Kind {
 	case Dir:
@@ -180,7 +174,7 @@ func (e line) place(root *os.Root, content func(digest string) ([]byte, error)) 
 	case Symlink:
 		return root.Symlink(e.Target, e.Path)
 	}
-	// The whole file is in memory: it is content that bounds it.
+	// The whole file is in memory: content bounds its size.
 	data, err := content(e.Digest)
 	if err != nil {
 		return err
@@ -193,6 +187,6 @@ func (e line) place(root *os.Root, content func(digest string) ([]byte, error)) 
 		return err
 	}
 	_, err = f.Write(data)
-	// Not left to the mask of the process.
+	// The mode must not depend on the umask of the process.
 	return errors.Join(err, f.Chmod(e.Mode|0o400), f.Close())
 }

@@ -9,46 +9,43 @@ import (
 	"github.com/moby/patternmatcher"
 )
 
-// SlotPrefix begins the name of a staged file that must lie beside its target,
-// because the target is on another mount than the journal.
+// SlotPrefix begins the name of a staged file that must be next to its target, because the target is on another mount
+// than the journal.
 const SlotPrefix = ".agent-slot-"
 
-// leftDirs are directories that hold nothing a person wrote: installed
-// dependencies, caches, and what editors keep for themselves.
+// leftDirs are directories that hold nothing a person wrote: installed dependencies, caches, and editors' own files.
 var leftDirs = []string{
 	// Installed dependencies: the toolchain image brings its own.
 	"node_modules", "bower_components", "jspm_packages", "__pypackages__", "autovenv",
-	// What Python and its tools remember of earlier runs. A cache that came
-	// along could even make a gate report what was true on the host.
+	// What Python and its tools remember of earlier runs. Such a cache could even make a gate report what was true on
+	// the host.
 	"__pycache__", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", ".pytype",
 	".tox", ".nox", ".cache", ".eggs", ".ipynb_checkpoints", ".direnv",
 	// The same for JavaScript, the JVM and Terraform.
 	".nyc_output", ".parcel-cache", ".turbo", ".next", ".nuxt", ".svelte-kit", ".gradle", ".terraform",
-	// Editors: of no use in a box, and often with absolute paths of the host.
+	// Editors: useless in a box, and often with absolute paths of the host.
 	".vscode", ".idea",
 }
 
-// leftFiles are files of the same sort; a * at one end stands for anything.
+// leftFiles are files of the same kind; a * at one end stands for anything.
 var leftFiles = []string{
 	"*.pyc", "*.pyo", ".coverage", ".DS_Store", "Thumbs.db", "desktop.ini", "*.swp", "*.swo", ".#*", SlotPrefix + "*",
 }
 
-// LeftDirs lists the names of directories that a scan leaves out whatever they hold:
-// installed dependencies, caches, editors.
+// LeftDirs lists the names of directories that a scan leaves out whatever they hold: installed dependencies, caches,
+// editors.
 func LeftDirs() []string { return slices.Clone(leftDirs) }
 
-// LeftFiles lists the names of files that a scan leaves out whatever they hold; a * at
-// one end stands for anything.
+// LeftFiles lists the names of files that a scan leaves out whatever they hold; a * at one end stands for anything.
 func LeftFiles() []string { return slices.Clone(leftFiles) }
 
-// leftOut tells why an entry of the name rel is left out whatever it holds, ""
-// to keep it.
+// leftOut says why an entry with the name rel is left out whatever it holds, or "" to keep it.
 func leftOut(rel string, dir bool) string {
 	base := path.Base(rel)
 	switch {
 	case base == ".git":
 		return "git"
-	// Its directories can be larger than the sources.
+	// The directories of these can be larger than the sources.
 	case controlNames[base] != "":
 		return "other version control"
 	case rel == ".agent":
@@ -61,8 +58,8 @@ func leftOut(rel string, dir bool) string {
 	return ""
 }
 
-// likes is path.Match for the patterns of leftFiles. Every name of a workspace
-// is asked about, and this is several times as fast.
+// likes is path.Match for the patterns of leftFiles. It is called for every name of a workspace, and is several times
+// as fast.
 func likes(pattern, name string) bool {
 	if end, ok := strings.CutPrefix(pattern, "*"); ok {
 		return strings.HasSuffix(name, end)
@@ -73,7 +70,7 @@ func likes(pattern, name string) bool {
 	return name == pattern
 }
 
-// Names that hold secrets. Only the lower-case form is compared.
+// Names that hold secrets. They are compared in lower case.
 var (
 	secretDirs  = []string{".ssh", ".aws", ".gnupg", ".kube"}
 	secretFiles = []string{
@@ -81,7 +78,7 @@ var (
 		"id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ecdsa_sk", "id_ed25519_sk",
 	}
 	secretEnds = []string{".p12", ".pfx", ".jks", ".keystore"}
-	// envSamples are the endings of .env files that are made to be read.
+	// envSamples are the suffixes of .env files that are meant to be read.
 	envSamples = []string{".example", ".sample", ".template", ".dist"}
 )
 

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// Limits bound what Scan accepts, so that a wrong directory gets an answer
-// instead of an hour of hashing.
+// Limits bound what Scan accepts, so that a scan of the wrong directory fails at once instead of hashing for an hour.
 type Limits struct {
-	// Most entries; 0 means 200,000.
+	// The maximum number of entries; 0 means 200,000.
 	Files int
-	// Most content in bytes; 0 means 1 GiB.
+	// The maximum content in bytes; 0 means 1 GiB.
 	Bytes int64
 }
 
@@ -20,15 +19,14 @@ const (
 	maxBytes = 1 << 30
 )
 
-// A TooLargeError says that a workspace is beyond the Limits of a scan, which
-// stopped there.
+// A TooLargeError says that a workspace exceeds the Limits of a scan, which stopped there.
 type TooLargeError struct {
 	Limits Limits
 	// Entries seen until then.
 	Files int
 	// Content seen until then.
 	Bytes int64
-	// Where most of it lies, largest first, five at most.
+	// The directories that hold the most, largest first, at most five.
 	Largest []Usage
 }
 
@@ -39,7 +37,7 @@ type Usage struct {
 	Bytes int64
 }
 
-// Error names the limit, the largest directories and the cure.
+// Error names the limit, the largest directories and the remedy.
 func (e *TooLargeError) Error() string {
 	var b strings.Builder
 	if e.Files > e.Limits.Files {

@@ -13,8 +13,7 @@ import (
 // errStopped ends a listing that is no longer wanted.
 var errStopped = errors.New("stopped")
 
-// list reads the directory rel and asks about each name in it, until stop is
-// closed; nil never is.
+// list reads the directory rel and asks the kernel about each name in it, until stop is closed; a nil stop never is.
 func (s *scanner) list(rel string, stop <-chan struct{}) (l listing, err error) {
 	fd, err := s.tree.Dir(rel)
 	if err != nil {
@@ -25,7 +24,7 @@ func (s *scanner) list(rel string, stop <-chan struct{}) (l listing, err error) 
 	if l.names, err = f.Readdirnames(-1); err != nil {
 		return l, explain(rel, err)
 	}
-	// One for all calls: it would be allocated each time.
+	// One variable serves all calls: it would otherwise be allocated each time.
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return l, err
@@ -54,8 +53,7 @@ func ended(c <-chan struct{}) bool {
 	}
 }
 
-// ask asks about one name of the directory dir, which fd has open. A link is
-// unread but for its target.
+// ask asks the kernel about one name of the directory dir, which fd has open. Of a link it reads only the target.
 func ask(fd int, dir, name string, st *unix.Stat_t) listed {
 	rel := name
 	if dir != "." {
@@ -78,15 +76,14 @@ func ask(fd int, dir, name string, st *unix.Stat_t) listed {
 		l.err = &fs.PathError{Op: "read link", Path: rel, Err: err}
 		return l
 	}
-	l.Mode = 0o777 // what Linux says, and other systems do not
+	l.Mode = 0o777 // as Linux reports it, unlike other systems
 	l.Target, l.Digest = string(target[:n]), Digest(target[:n])
 	return l
 }
 
-// ahead lists directories until git has answered, for the walk to use them:
-// git takes half as long as the walk. What it turns out to ignore was listed
-// in vain. A directory that cannot be listed is left to the walk, which knows
-// whether that matters.
+// ahead lists directories for the walk to use until git has answered, since git takes half as long as the walk. What
+// git then ignores was listed in vain. A directory that cannot be listed is left to the walk, which knows whether that
+// matters.
 func (s *scanner) ahead(answered <-chan struct{}) {
 	for todo := []string{"."}; len(todo) > 0 && !ended(answered); {
 		dir := todo[len(todo)-1]

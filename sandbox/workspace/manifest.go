@@ -65,13 +65,12 @@ type Manifest struct {
 	Entries []Entry
 	// Sorted by Path.
 	Skipped []Skip
-	// What git's HEAD said and the commit it meant, one a line; "" outside a
-	// repository.
+	// What git's HEAD said and the commit that it meant, one per line; "" outside a repository.
 	Head string
 
 	// The patterns that Scan was given.
 	exclude []string
-	// The file with the digests that a later Rescan takes over, "" for none.
+	// The file with the digests that a later Rescan takes over, "" if there is none.
 	cache string
 	// How many files the scan has read.
 	read int
@@ -80,16 +79,15 @@ type Manifest struct {
 	memo    Memo
 }
 
-// Digest identifies the content: SHA-256 in hex over every path, kind, mode
-// and content digest. Times and inodes do not count. It is reckoned once, so that
-// the entries must not change after it.
+// Digest identifies the content: the hex SHA-256 of every path, kind, mode and content digest. Times and inodes do not
+// count. It is computed once, so the entries must not change afterwards.
 func (m *Manifest) Digest() string {
 	sum, _ := Recall(m.Memo(), digestOf{}, func() (string, error) {
 		h := sha256.New()
 		line := []byte("manifest 1\n")
 		for _, e := range m.Entries {
 			h.Write(line)
-			// No field but the last can hold a NUL, nor can a path.
+			// No field but the last can hold a NUL, and neither can a path.
 			line = append(append(line[:0], e.Kind...), 0)
 			line = append(strconv.AppendUint(line, uint64(e.Mode.Perm()), 8), 0)
 			line = append(append(append(append(line, e.Digest...), 0), e.Path...), 0)
@@ -100,10 +98,10 @@ func (m *Manifest) Digest() string {
 	return sum
 }
 
-// digestOf is what a memo is asked for a manifest's digest.
+// digestOf is the key of a manifest's digest in its memo.
 type digestOf struct{}
 
-// find is the binary search for path.
+// find searches for path by binary search.
 func (m *Manifest) find(path string) (int, bool) {
 	return slices.BinarySearchFunc(m.Entries, path, func(e Entry, p string) int { return cmp.Compare(e.Path, p) })
 }
@@ -125,12 +123,10 @@ func (e *ChangedError) Error() string {
 	return e.Path + " changed while it was read: run again when nothing writes to the workspace"
 }
 
-// KindOf names what is not a regular file, directory or link: "" for those
-// three.
+// KindOf returns the kind of a regular file, directory or link, or else a name for what it is.
 //
-// The kernel tells more kinds of things than a snapshot can carry. A device or
-// socket means something only on the machine where it is, and reading a FIFO
-// would wait for a writer, so none of them is opened at all.
+// The kernel knows more kinds than a snapshot can carry. A device or socket means something only on its own machine,
+// and reading a FIFO would wait for a writer, so none of them is ever opened.
 func KindOf(mode uint32) (Kind, string) {
 	switch mode & unix.S_IFMT {
 	case unix.S_IFREG:
@@ -147,10 +143,10 @@ func KindOf(mode uint32) (Kind, string) {
 	return "", "device"
 }
 
-// Memo returns the manifest's own, which lives as long as it does.
+// Memo returns the manifest's own memo, which lives as long as the manifest.
 func (m *Manifest) Memo() *Memo { return &m.memo }
 
-// Digest is the hex SHA-256 of content, by which manifests and records name it.
+// Digest returns the hex SHA-256 of content, by which manifests and records refer to it.
 func Digest(content []byte) string {
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:])

@@ -2,21 +2,20 @@ package workspace
 
 import "sync"
 
-// A Memo keeps what was found out about one state of a workspace, which stays true
-// for as long as that state is asked about: to find it may take a look at every file.
-// The zero value is ready, and safe for concurrent use.
+// A Memo keeps what was found out about one state of a workspace and stays true of that state: finding it may take a
+// look at every file. The zero value is ready to use, and safe for concurrent use.
 type Memo struct{ facts sync.Map }
 
-// A fact is found by the first who asks, while the others wait.
+// A fact is found by the first caller that asks, while the others wait.
 type fact struct {
 	mu    sync.Mutex
 	found bool
 	value any
 }
 
-// Recall returns what find finds, which is asked once for each key, of a type of the
-// caller's own. An error is returned and not kept: the next one asks again. On a nil
-// memo find is asked every time. Who is given a slice must not change it.
+// Recall returns what find returns. It calls find once for each key, which must have a type of the caller's own. It
+// returns an error without keeping it, so the next caller tries again. On a nil memo it always calls find. The caller
+// must not change a slice that it gets.
 func Recall[T any](m *Memo, key any, find func() (T, error)) (T, error) {
 	if m == nil {
 		return find()

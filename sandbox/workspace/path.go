@@ -23,10 +23,9 @@ const (
 	maxName = 255
 )
 
-// CheckPath reports why path may not be written in any workspace: not local, a
-// backslash or control character, a part by which version control knows a working
-// copy (.git, .hg, .jj …) in any spelling, a secret file (.env, keys, .netrc …),
-// .agent/, a whiteout name, a name that some file systems fold (trailing dot or
+// CheckPath reports why path may not be written in any workspace: it is not local; it has a backslash or control
+// character, or a part by which version control knows a working copy (.git, .hg, .jj …) in any spelling; it is a secret
+// file (.env, keys, .netrc …), in .agent/ or a whiteout name; or some file systems fold the name (trailing dot or
 // space, device names, "a:b"). The error is a *PathError.
 func CheckPath(name string) error {
 	if reason := refusal(name); reason != "" {
@@ -48,8 +47,7 @@ func refusal(name string) string {
 		return "it is absolute: write it relative to the workspace"
 	case len(name) > maxPath:
 		return fmt.Sprintf("it has %d bytes, and a path may have %d", len(name), maxPath)
-	// Only one way of writing a path is taken, so that two changes of one file
-	// cannot hide behind two spellings.
+	// Only one spelling of a path is accepted, so that two changes of one file cannot hide behind two spellings.
 	case path.Clean(name) != name || name == "." || name == ".." || strings.HasPrefix(name, "../"):
 		return "it is not a plain path inside the workspace"
 	}
@@ -59,8 +57,7 @@ func refusal(name string) string {
 			return reason
 		}
 	}
-	// Exports are written there by the agent itself, and the journal of the
-	// very promotion that would write this path.
+	// The agent itself writes exports there, and the staged files of the very promotion that would write this path.
 	if strings.EqualFold(parts[0], ".agent") {
 		return ".agent belongs to the agent"
 	}
@@ -97,18 +94,16 @@ func partRefusal(part string) string {
 	return ""
 }
 
-// controlNames are the names by which a system of version control knows a working
-// copy, wherever one lies: there the name is all that counts, and the next command
-// of that system reads settings, hooks or extensions there, which name programs.
-// What needs no name is in repository.go.
+// controlNames are the names by which a version control system recognises a working copy anywhere. For these the name
+// is all that counts: the next command of that system reads settings, hooks or extensions there, which name programs.
+// Repositories that need no such name are in repository.go.
 var controlNames = map[string]string{
 	".git": "git", ".hg": "Mercurial", ".svn": "Subversion", ".bzr": "Bazaar", ".jj": "Jujutsu", ".sl": "Sapling",
 	".pijul": "Pijul", "_darcs": "Darcs", ".fslckout": "Fossil", "_fossil_": "Fossil",
 }
 
-// controls gives the one of these names that part is to some file system, "" for
-// none. NTFS knows .git as git~1 too, some file systems take ſ for s
-// as Fold does, and HFS+ drops the characters that isHidden finds.
+// controls returns the one of these names that some file system takes part for, or "" for none. NTFS also knows .git as
+// git~1, some file systems take ſ for s as Fold does, and HFS+ drops the characters that isHidden finds.
 func controls(part string) string {
 	folded := Fold(part)
 	if controlNames[folded] != "" {
@@ -127,16 +122,16 @@ func controls(part string) string {
 	return ""
 }
 
-// deviceNames are those that Windows reserves with any extension. Source:
-// "Naming Files, Paths, and Namespaces" in Microsoft's documentation of Win32.
+// deviceNames are the names that Windows reserves with any extension. Source: "Naming Files, Paths, and Namespaces" in
+// Microsoft's documentation of Win32.
 var deviceNames = []string{
 	"con", "prn", "aux", "nul", "conin$", "conout$",
 	"com0", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
 	"lpt0", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
 }
 
-// isHidden reports characters that a person does not see in a name: control
-// characters, and format characters such as those that reverse the direction.
+// isHidden reports whether r is a character that a person does not see in a name: a control character, or a format
+// character such as those that reverse the direction.
 func isHidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029'
 }

@@ -16,16 +16,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// maxRead is the most bytes that ReadFile reads: eight times what a changeset
-// may write, for files that people made longer by hand.
-// A name may stand for a device or a file that grows: the bound is on what is read, not on what the size says.
+// maxRead is how many bytes ReadFile reads at most: eight times what a changeset may write, for files that people made
+// longer by hand. A name may stand for a device or a growing file, so it bounds what is read, not what the size says.
 const maxRead = 8 * MaxContent
 
-// ReadFile returns the content of one file of the workspace at root as it is
-// now. No link is followed on the way, so what is read lies in root. name is
-// slash-separated and relative; the error is an *fs.PathError with it.
+// ReadFile returns the current content of one file of the workspace at root. It follows no link on the way, so the file
+// lies in root. name is slash-separated and relative; the error is an *fs.PathError with it.
 //
-// A file that is not there is fs.ErrNotExist. It is no snapshot: two calls may see two states.
+// A file that does not exist gives fs.ErrNotExist. This is not a snapshot: two calls may see two states.
 func ReadFile(root, name string) ([]byte, error) {
 	refuse := func(why string) error {
 		return &fs.PathError{Op: "read", Path: name, Err: errors.New(why)}
@@ -41,8 +39,8 @@ func ReadFile(root, name string) ([]byte, error) {
 	if name == "." {
 		return nil, refuse("is a directory")
 	}
-	// It does not wait, so that a pipe without a writer hangs nobody: what it is is asked of the open file, and not of
-	// the name, which may mean another by then.
+	// Opening does not block, so a pipe without a writer is harmless. The kind is read from the open file, not from the
+	// name, which may mean another file by then.
 	f, err := t.Open(name, unix.O_RDONLY, 0)
 	switch {
 	case errors.Is(err, unix.ELOOP):
@@ -52,7 +50,7 @@ func ReadFile(root, name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	}
-	defer f.Close() // it was only read
+	defer f.Close() // only read
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return nil, &fs.PathError{Op: "stat", Path: name, Err: err}
@@ -69,9 +67,8 @@ func ReadFile(root, name string) ([]byte, error) {
 	return content, err
 }
 
-// Open returns the content of the file at path. The reader ends in a
-// *ChangedError instead of io.EOF when the bytes are not those of the
-// manifest.
+// Open returns the content of the file at path. The reader ends with a *ChangedError instead of io.EOF if the bytes are
+// not those of the manifest.
 func (m *Manifest) Open(path string) (io.ReadCloser, error) {
 	e, ok := m.Lookup(path)
 	switch {
@@ -80,7 +77,7 @@ func (m *Manifest) Open(path string) (io.ReadCloser, error) {
 	case e.Kind != File:
 		return nil, &fs.PathError{Op: "open", Path: path, Err: fmt.Errorf("it is a %s, not a file", e.Kind)}
 	}
-	// Bytes that With brought are not on disk yet, or perhaps never will be.
+	// Bytes that With brought are not on disk yet, and may never be.
 	if content, ok := m.content[path]; ok {
 		return io.NopCloser(bytes.NewReader(content)), nil
 	}
@@ -96,7 +93,7 @@ func (m *Manifest) Open(path string) (io.ReadCloser, error) {
 		}
 		return nil, err
 	}
-	// A FIFO put in the file's place would be read for ever.
+	// A FIFO put in the file's place would be read forever.
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		f.Close()
 		return nil, &ChangedError{Path: path}
@@ -104,25 +101,25 @@ func (m *Manifest) Open(path string) (io.ReadCloser, error) {
 	return &verifier{file: f, hash: sha256.New(), want: e, left: e.Size, forget: m.forget}, nil
 }
 
-// A verifier passes a file's bytes on and judges them at the end.
+// A verifier passes on a file's bytes and judges them at the end.
 type verifier struct {
 	file *os.File
 	hash hash.Hash
 	want Entry
 	// Bytes that may still come.
 	left int64
-	// Called when the bytes are others.
+	// Called if the bytes differ.
 	forget func()
 }
 
-// Read is io.Reader. More bytes than the manifest knows are not handed out.
+// Read implements io.Reader. It returns no more bytes than the manifest knows.
 func (v *verifier) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
 	n, err := v.file.Read(p)
-	// A file that grew is refused at once. A consumer that has a fixed place
-	// for Size bytes, such as a tar entry, must not be handed more.
+	// A file that grew is refused at once. A consumer with room for exactly Size bytes, such as a tar entry, must not
+	// get more.
 	if int64(n) > v.left {
 		v.forget()
 		return 0, &ChangedError{Path: v.want.Path}
@@ -130,8 +127,7 @@ func (v *verifier) Read(p []byte) (int, error) {
 	v.left -= int64(n)
 	v.hash.Write(p[:n])
 	if err == io.EOF && hex.EncodeToString(v.hash.Sum(nil)) != v.want.Digest {
-		// Had the digest come from the cache, every later scan would say the
-		// same and every reading fail.
+		// If the digest came from the cache, every later scan would repeat it and every read would fail.
 		v.forget()
 		err = &ChangedError{Path: v.want.Path}
 	}
@@ -141,8 +137,8 @@ func (v *verifier) Read(p []byte) (int, error) {
 // Close closes the file.
 func (v *verifier) Close() error { return v.file.Close() }
 
-// ReadFile returns the whole content of the file at path, checked against the
-// manifest. An absent path gives an error that wraps fs.ErrNotExist.
+// ReadFile returns the whole content of the file at path, checked against the manifest. For an absent path the error
+// wraps fs.ErrNotExist.
 func (m *Manifest) ReadFile(path string) ([]byte, error) {
 	r, err := m.Open(path)
 	if err != nil {

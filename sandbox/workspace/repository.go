@@ -13,41 +13,36 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Git takes any directory for a repository that has a valid HEAD, and objects
-// and refs or a commondir that says where those are: is_git_directory in its
-// setup.c. It needs no .git around it, and git looks for one in the current
-// directory and all above it. The configuration and the hooks of such a
-// repository name programs, which any git command started there runs, so that
-// files of an innocent look are code on the host as soon as they lie together.
+// Git takes any directory for a repository that has a valid HEAD, and either objects and refs or a commondir that says
+// where those are: is_git_directory in its setup.c. It needs no .git around it, and git looks for one in the current
+// directory and all directories above. The configuration and the hooks of such a repository name programs, which any
+// git command started there runs. So files that look innocent become code on the host as soon as they lie together.
 
-// gitFiles are the names in a repository that are git's own, in lower case;
-// see gitrepository-layout(5) and common_list in git's path.c. Other files may
-// lie there as well, such as work trees beside a bare repository.
+// gitFiles are the names that are git's own in a repository, in lower case; see gitrepository-layout(5) and common_list
+// in git's path.c. Other files may be there as well, such as work trees next to a bare repository.
 var gitFiles = []string{
 	"head", "objects", "refs", "commondir", "config", "config.worktree", "hooks", "info", "packed-refs", "reftable", "index", "logs",
 	"worktrees", "modules", "branches", "remotes", "shallow", "gitdir", "description", "common", "git-daemon-export-ok",
 	"rebase-apply", "rebase-merge", "rebased-patches", "sequencer", "rr-cache", "lfs", "svn", "bisect_run",
 }
 
-// isGitFile reports whether name, which is folded, would be git's own in a
-// repository.
+// isGitFile reports whether name, which is folded, would be git's own in a repository.
 func isGitFile(name string) bool {
 	return slices.Contains(gitFiles, name) || strings.HasPrefix(name, "sharedindex.") || strings.HasPrefix(name, "bisect_") ||
 		strings.HasSuffix(name, "_head") || strings.HasSuffix(name, ".lock") && isGitFile(strings.TrimSuffix(name, ".lock"))
 }
 
-// A layout is what of a repository a directory has.
+// A layout says which parts of a repository a directory has.
 type layout struct{ head, objects, refs, commondir bool }
 
-// isRepository is git's rule, but for the place that a commondir names: that may be
-// anywhere and change later. Nor does it matter what objects and refs are, for git
-// takes executable files and links too.
+// isRepository applies git's rule, except for the place that a commondir names, which may be anywhere and change later.
+// It does not matter what objects and refs are, since git accepts executable files and links too.
 func (l layout) isRepository() bool { return l.head && (l.commondir || l.objects && l.refs) }
 
-// isCommon reports what a commondir may name: git reads the configuration there.
+// isCommon reports whether a commondir may name the directory: git reads the configuration there.
 func (l layout) isCommon() bool { return l.objects && l.refs }
 
-// add notes a folded name; head says whether a HEAD is valid.
+// add records a folded name; head says whether a HEAD is valid.
 func (l *layout) add(name string, head bool) {
 	switch name {
 	case "head":
@@ -67,41 +62,40 @@ func isLayout(name string) bool { return slices.Contains(gitFiles[:4], name) }
 // headLength is how much of a HEAD git reads, in bytes.
 const headLength = 255
 
-// isHead reports whether git takes a file of this content for a HEAD: a
-// symbolic reference, or an object name of which git reads the first digits.
+// isHead reports whether git accepts a file with this content as a HEAD: a symbolic reference, or an object name, of
+// which git reads the first digits.
 func isHead(content []byte) bool {
 	text := bytes.ToLower(bytes.TrimSpace(content[:min(len(content), headLength)]))
 	const shortest = 40 // of SHA-1, in hexadecimal digits
 	return bytes.HasPrefix(text, []byte("ref:")) || len(text) >= shortest && len(bytes.TrimLeft(text[:shortest], "0123456789abcdef")) == 0
 }
 
-// A folder is a directory, under all spellings that some file system takes for
-// one, in which a changeset writes what would be git's own in a repository.
+// A folder is a directory, under all spellings that some file system considers the same, in which a changeset writes
+// what would be git's own in a repository.
 type folder struct {
 	before, after layout
-	// The first such path, "" where only a folder below has one, and the
-	// directory as that path spells it.
+	// The first such path, "" if only a folder below has one, and the directory as that path spells it.
 	change, dir string
-	// By their folded names.
+	// Subfolders, by their folded names.
 	below map[string]*folder
 }
 
-// repositories looks for repositories among the folders of a changeset. To
-// what the changeset says comes what lies there already.
+// repositories looks for repositories among the folders of a changeset, given what the changeset writes and what is
+// there already.
 type repositories struct {
 	changes []PathChange
 	root    folder
-	// Those with a change, in the order of their changes.
+	// The folders with a change, in the order of their changes.
 	changed []*folder
-	// A directory with a HEAD and a commondir, "" when none was looked for or found.
+	// A directory with a HEAD and a commondir, "" if none was looked for or found.
 	borrower string
 }
 
-// newRepositories takes in the changes, sorted.
+// newRepositories records the changes, which are sorted.
 func newRepositories(changes []PathChange) *repositories {
 	r := &repositories{changes: changes}
 	for _, c := range changes {
-		// Folding keeps slashes: no other character becomes or joins with one.
+		// Folding preserves slashes: no other character becomes one or merges with one.
 		parts := strings.Split(Fold(c.Path), "/")
 		deepest := len(parts) - 1
 		for deepest >= 0 && !isGitFile(parts[deepest]) {
@@ -128,9 +122,8 @@ func newRepositories(changes []PathChange) *repositories {
 	return r
 }
 
-// note takes in that c writes at or below name, which is git's, in f. The
-// directory is the first length bytes of the path of c; last says that name is
-// the file itself.
+// note records that c writes in f at or below name, which is git's own. The directory is the first length bytes of the
+// path of c; last says that name is the file itself.
 func (r *repositories) note(f *folder, c PathChange, name string, last bool, length int) {
 	if f.change == "" {
 		f.change, f.dir = c.Path, strings.TrimSuffix(c.Path[:length], "/")
@@ -144,8 +137,7 @@ func (r *repositories) note(f *folder, c PathChange, name string, last bool, len
 	}
 }
 
-// found takes in that the path name lies in f already. What the changeset does
-// to that very path is known.
+// found records that the path name already exists in f. What the changeset does to that very path is known.
 func (r *repositories) found(f *folder, name string, head bool) {
 	folded := Fold(path.Base(name))
 	f.before.add(folded, head)
@@ -154,8 +146,8 @@ func (r *repositories) found(f *folder, name string, head bool) {
 	}
 }
 
-// addManifest takes in what m knows, also of directories that are one with those
-// of the changeset on other file systems.
+// addManifest records what m knows, including directories that other file systems consider the same as those of the
+// changeset.
 func (r *repositories) addManifest(m *Manifest) {
 	if len(r.changed) == 0 {
 		return
@@ -178,7 +170,7 @@ func (r *repositories) addManifest(m *Manifest) {
 	}
 }
 
-// holdsHead reports whether e could be a valid HEAD. What cannot be read could.
+// holdsHead reports whether e could be a valid HEAD. What cannot be read could be one.
 func (m *Manifest) holdsHead(e Entry) bool {
 	if e.Kind != File || !strings.EqualFold(path.Base(e.Path), "head") {
 		return e.Kind != Dir
@@ -192,7 +184,7 @@ func (m *Manifest) holdsHead(e Entry) bool {
 	return err != nil || isHead(content)
 }
 
-// addTree takes in what lies on the host, whether a scan sees it or not.
+// addTree records what is on the host, whether a scan sees it or not.
 func (r *repositories) addTree(t *dirfd.Tree) error {
 	if len(r.changed) == 0 {
 		return nil
@@ -203,18 +195,18 @@ func (r *repositories) addTree(t *dirfd.Tree) error {
 	if !slices.ContainsFunc(r.changed, func(f *folder) bool { return f.before.isCommon() || f.after.isCommon() }) {
 		return nil
 	}
-	// Seldom: so all of the workspace may be looked at.
+	// This is rare, so all of the workspace may be examined.
 	var err error
 	r.borrower, err = borrower(t, ".")
 	return err
 }
 
-// borrower finds a directory at or below dir which is a repository to git if the place
-// that its commondir names is fit for one, "" where there is none. What lies in a .git no
-// changeset has written, and its commondir leads to one.
+// borrower finds a directory at or below dir that git would take for a repository if its commondir names a suitable
+// place, or "" if there is none. It skips each .git, since no changeset has written what lies there and its commondir
+// leads to one.
 func borrower(t *dirfd.Tree, dir string) (string, error) {
 	names, err := t.Names(dir)
-	if dirfd.Gone(err) { // or a link or a file
+	if dirfd.Gone(err) { // or it is a link or a file
 		return "", nil
 	}
 	var l layout
@@ -237,12 +229,12 @@ func borrower(t *dirfd.Tree, dir string) (string, error) {
 	return "", nil
 }
 
-// walk takes in the directories dirs, which are f, and what f has below.
+// walk records the directories dirs, which are spellings of f, and the subfolders of f.
 func (r *repositories) walk(t *dirfd.Tree, f *folder, dirs []string) error {
 	below := map[string][]string{}
 	for _, dir := range dirs {
 		names, err := t.Names(dir)
-		if dirfd.Gone(err) { // or a link or a file, below which nothing is written
+		if dirfd.Gone(err) { // or it is a link or a file, below which nothing is written
 			continue
 		}
 		if err != nil {
@@ -266,8 +258,8 @@ func (r *repositories) walk(t *dirfd.Tree, f *folder, dirs []string) error {
 	return nil
 }
 
-// treeHoldsHead reports whether name on the host could be a valid HEAD. What
-// cannot be read could, and so could a link: git does not follow it.
+// treeHoldsHead reports whether name on the host could be a valid HEAD. What cannot be read could be one, and so could
+// a link: git does not follow it.
 func treeHoldsHead(t *dirfd.Tree, name, folded string) bool {
 	if folded != "head" {
 		return false
@@ -288,8 +280,8 @@ func treeHoldsHead(t *dirfd.Tree, name, folded string) bool {
 	return err != nil || isHead(content)
 }
 
-// refusal is the first change of what is git's own in a directory that is a
-// repository before or after, as a *PathError.
+// refusal returns, as a *PathError, the first change of what is git's own in a directory that is a repository before or
+// after.
 func (r *repositories) refusal() error {
 	for _, f := range r.changed {
 		dir := cmp.Or(f.dir, "the workspace's own directory")
@@ -307,11 +299,9 @@ func (r *repositories) refusal() error {
 	return nil
 }
 
-// CheckRepositories reports, as a *PathError, the first path of cs by which a
-// directory of the workspace becomes a repository to git without being called
-// .git, or by which one that is a repository is changed: git runs what its
-// configuration and hooks name. It looks at cs, at m and at the host, where
-// also files count that the scan has left out.
+// CheckRepositories reports, as a *PathError, the first path of cs that makes a directory of the workspace a repository
+// to git without the name .git, or that changes one that is a repository: git runs what its configuration and hooks
+// name. It examines cs, m and the host, where files that the scan left out count too.
 func (m *Manifest) CheckRepositories(cs Changeset) error {
 	changes, err := cs.Flatten()
 	if err != nil {
@@ -319,7 +309,7 @@ func (m *Manifest) CheckRepositories(cs Changeset) error {
 	}
 	r := newRepositories(changes)
 	r.addManifest(m)
-	// Where the host cannot be read, Prepare comes to that again, and fails.
+	// If the host cannot be read, Prepare finds that again, and fails.
 	if t, err := dirfd.Open(m.Root); err == nil {
 		_ = r.addTree(t)
 		t.Close()
@@ -327,8 +317,8 @@ func (m *Manifest) CheckRepositories(cs Changeset) error {
 	return r.refusal()
 }
 
-// CheckRepositoriesIn is CheckRepositories of the files in t alone, whether a scan sees
-// them or not. What cannot be read is an error.
+// CheckRepositoriesIn is like CheckRepositories, but for the files in t alone, whether a scan sees them or not. What
+// cannot be read is an error.
 func CheckRepositoriesIn(t *dirfd.Tree, cs Changeset) error {
 	changes, err := cs.Flatten()
 	if err != nil {

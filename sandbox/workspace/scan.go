@@ -20,21 +20,19 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Scan reads the workspace at dir. See the package's documentation for what is
-// left out. Errors that a caller may want to tell apart are *TooLargeError and
-// *ChangedError.
+// Scan reads the workspace at dir. The package documentation says what it leaves out. Errors that a caller may want to
+// distinguish are *TooLargeError and *ChangedError.
 func Scan(ctx context.Context, dir string, exclude []string, lim Limits) (*Manifest, error) {
 	return scanWith(ctx, dir, exclude, lim, func(string) cache { return cache{} })
 }
 
-// Rescan is Scan at about the cost of a walk: a file that shows no sign of
-// change since an earlier Rescan is not read again. See the package's
-// documentation for what such a digest is worth.
+// Rescan is like Scan at about the cost of a walk: it does not read a file again that shows no sign of change since an
+// earlier Rescan. The package documentation says what such a digest is worth.
 func Rescan(ctx context.Context, dir string, exclude []string, lim Limits) (*Manifest, error) {
 	return scanWith(ctx, dir, exclude, lim, userCache)
 }
 
-// scanWith is Scan with the cache that find gives for the resolved root.
+// scanWith is Scan with the cache that find returns for the resolved root.
 func scanWith(ctx context.Context, dir string, exclude []string, lim Limits, find func(root string) cache) (*Manifest, error) {
 	root, err := filepath.Abs(dir)
 	if err == nil {
@@ -49,8 +47,7 @@ func scanWith(ctx context.Context, dir string, exclude []string, lim Limits, fin
 	lim.Files = cmp.Or(lim.Files, maxFiles)
 	lim.Bytes = cmp.Or(lim.Bytes, maxBytes)
 	c := find(root)
-	// A file that goes away between the walk and its reading is the everyday
-	// case of a busy directory: look again before giving up.
+	// In a busy directory files often vanish between the walk and the read: look again before giving up.
 	for try := 1; ; try++ {
 		m, err := scanOnce(ctx, root, exclude, lim, c)
 		var away *vanishedError
@@ -67,9 +64,8 @@ func scanWith(ctx context.Context, dir string, exclude []string, lim Limits, fin
 	}
 }
 
-// scanOnce is one attempt: walk, digest, sort. The walk reads a directory at a
-// time and holds none open, so neither depth nor number of directories can
-// exhaust file descriptors.
+// scanOnce is one attempt: walk, digest, sort. The walk reads one directory at a time and holds none open, so neither
+// depth nor number of directories can exhaust file descriptors.
 func scanOnce(ctx context.Context, root string, exclude []string, lim Limits, c cache) (*Manifest, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -88,8 +84,8 @@ func scanOnce(ctx context.Context, root string, exclude []string, lim Limits, c 
 	if s.exclude, err = excluder(exclude); err != nil {
 		return nil, fmt.Errorf("exclude in agent.toml: %w", err)
 	}
-	// Read before the files: a branch that is switched during the walk then
-	// differs from the Head noted here, and is noticed on promoting.
+	// Read before the files: if a branch is switched during the walk, Head differs from what is noted here, and
+	// promoting notices it.
 	if repo, ok := git.Find(root); ok {
 		s.m.Head = repo.Head()
 	}
@@ -118,7 +114,7 @@ func scanOnce(ctx context.Context, root string, exclude []string, lim Limits, c 
 	return s.m, nil
 }
 
-// prepare asks git and the cache, and reads ahead meanwhile.
+// prepare asks git and loads the cache, and lists ahead meanwhile.
 func (s *scanner) prepare(ctx context.Context, c cache) error {
 	answered := make(chan struct{})
 	group, ctx := errgroup.WithContext(ctx)
@@ -136,7 +132,7 @@ func (s *scanner) prepare(ctx context.Context, c cache) error {
 	return err
 }
 
-// readDir takes in the directory rel and what lies directly in it.
+// readDir adds the directory rel and its direct contents.
 func (s *scanner) readDir(ctx context.Context, rel string) error {
 	l, ok := s.listed[rel]
 	if !ok {
@@ -146,8 +142,7 @@ func (s *scanner) readDir(ctx context.Context, rel string) error {
 		}
 	}
 	delete(s.listed, rel)
-	// A directory is entered here and not when it was listed, because only its
-	// content tells a virtual environment.
+	// A directory is added here and not when it was listed, because only its content identifies a virtual environment.
 	if rel != "." {
 		if isVenv(s.tree, rel, l.names) {
 			s.skip(rel, "virtual environment", true)
@@ -168,8 +163,7 @@ func (s *scanner) readDir(ctx context.Context, rel string) error {
 	return nil
 }
 
-// isVenv recognises Python's virtual environments by what they hold, so that a
-// source directory called env stays.
+// isVenv recognises Python's virtual environments by what they hold, so that a source directory called env stays.
 func isVenv(t *dirfd.Tree, rel string, names []string) bool {
 	if slices.Contains(names, "pyvenv.cfg") {
 		return true
@@ -185,7 +179,7 @@ func isVenv(t *dirfd.Tree, rel string, names []string) bool {
 	return false
 }
 
-// child takes in one name of a directory.
+// child handles one name of a directory.
 func (s *scanner) child(c *listed) error {
 	rel, kind := c.Path, c.Kind
 	if !utf8.ValidString(c.name) {
@@ -206,9 +200,8 @@ func (s *scanner) child(c *listed) error {
 	if err != nil {
 		return fmt.Errorf("exclude in agent.toml: %w", err)
 	}
-	// The order decides what is said about a path that several rules cover: a
-	// secret is named as one even where git ignores it, so that a person who
-	// wonders why the program finds no .env gets an answer.
+	// The order decides which reason is given for a path that several rules cover. A secret is called one even if git
+	// ignores it, so that a person who wonders why the program finds no .env gets an answer.
 	switch why := leftOut(rel, kind == Dir); {
 	case why != "":
 		s.skip(rel, why, true)
@@ -233,7 +226,7 @@ func (s *scanner) child(c *listed) error {
 	return nil
 }
 
-// addDir takes in a directory, or holds it back when it is excluded.
+// addDir adds a directory, or holds it back if it is excluded.
 func (s *scanner) addDir(e Entry) error {
 	if _, ok := s.held[e.Path]; ok {
 		s.held[e.Path] = e
@@ -242,7 +235,7 @@ func (s *scanner) addDir(e Entry) error {
 	return s.add(e)
 }
 
-// add takes in an entry, and the directories held back on the way to it.
+// add adds an entry, and the directories held back on the way to it.
 func (s *scanner) add(e Entry) error {
 	for dir := path.Dir(e.Path); dir != "." && len(s.held) > 0; dir = path.Dir(dir) {
 		if held, ok := s.held[dir]; ok {
@@ -259,11 +252,11 @@ func (s *scanner) add(e Entry) error {
 	return nil
 }
 
-// count notes that dir holds one entry more.
+// count records that dir holds one more entry.
 func (s *scanner) count(dir string, size int64) {
-	// Entries come directory by directory, so the name is cut up once for each.
+	// Entries come directory by directory, so the name is split once for each.
 	if s.share == nil || s.shareOf != dir {
-		// Two levels name a directory that a person recognises, as "web/dist".
+		// Two levels name a directory that a person recognises, such as "web/dist".
 		parts := strings.SplitN(dir, "/", 3)
 		key := strings.Join(parts[:min(2, len(parts))], "/")
 		if s.usage[key] == nil {
@@ -275,8 +268,8 @@ func (s *scanner) count(dir string, size int64) {
 	s.share.Bytes += size
 }
 
-// tooLarge makes the error for a walk that has just passed a limit. It is
-// called once, so the sorting costs nothing.
+// tooLarge returns the error for a walk that has just exceeded a limit. It is called once, so the cost of sorting does
+// not matter.
 func (s *scanner) tooLarge() error {
 	e := &TooLargeError{Limits: s.lim, Files: len(s.m.Entries), Bytes: s.bytes}
 	for _, u := range s.usage {

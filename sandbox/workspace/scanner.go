@@ -20,18 +20,18 @@ type scanner struct {
 	m       *Manifest
 	exclude *patternmatcher.PatternMatcher
 	ignored git.Ignored
-	// Excluded directories, which enter when something in them does.
+	// Excluded directories, which are added when something in them is.
 	held map[string]Entry
 	// Directories still to read.
 	todo  []string
 	bytes int64
 	usage map[string]*Usage
-	// What the entries of the directory shareOf count towards.
+	// The usage to which the entries of the directory shareOf count.
 	share   *Usage
 	shareOf string
-	// File systems by number: true where a time of change is to be relied on.
+	// File systems by number: true if their time of change is reliable.
 	stamped map[uint64]bool
-	// Files that somebody may have had open for writing while they were read.
+	// Files that a process may have had open for writing while they were read.
 	shared map[string]bool
 	// What an earlier scan found, as far as the cache knows.
 	was earlier
@@ -39,11 +39,10 @@ type scanner struct {
 	listed map[string]listing
 }
 
-// A vanishedError names what was in a listing and is there no more.
+// A vanishedError names something that was in a listing and no longer exists.
 type vanishedError struct{ path string }
 
-// Error names the path; Scan makes a *ChangedError of it before anybody sees
-// it.
+// Error names the path; Scan turns the error into a *ChangedError before it returns.
 func (e *vanishedError) Error() string { return e.path + " went away" }
 
 // explain turns the error of reading rel into one that says what to do.
@@ -57,8 +56,7 @@ func explain(rel string, err error) error {
 	return err
 }
 
-// excludes reports whether a pattern of the workspace covers rel or a
-// directory above it.
+// excludes reports whether a pattern of the workspace covers rel or a directory above it.
 func (s *scanner) excludes(rel string) (bool, error) {
 	if s.exclude == nil {
 		return false, nil
@@ -66,13 +64,12 @@ func (s *scanner) excludes(rel string) (bool, error) {
 	return s.exclude.MatchesOrParentMatches(rel)
 }
 
-// skip notes that rel is left out, with everything below it.
+// skip records that rel is left out, with everything below it.
 func (s *scanner) skip(rel, reason string, quiet bool) {
 	s.m.Skipped = append(s.m.Skipped, Skip{Path: rel, Reason: reason, Quiet: quiet})
 }
 
-// entryOf makes the entry of rel from what the kernel says about it. The
-// digest comes later.
+// entryOf makes the entry of rel from what the kernel reports. The digest comes later.
 func entryOf(rel string, kind Kind, st *unix.Stat_t) Entry {
 	e := Entry{
 		Path: rel, Kind: kind, Mode: fs.FileMode(st.Mode).Perm(),
@@ -91,16 +88,16 @@ type listing struct {
 	found []listed
 }
 
-// A listed is one name in a directory, and what the kernel says about it.
+// A listed is one name in a directory, with what the kernel reports about it.
 type listed struct {
 	Entry
 	name string
-	// What it is when it can be no entry, "" when it can.
+	// What it is if it cannot be an entry, "" otherwise.
 	special string
 	err     error
 }
 
-// An earlier is what a cache file says: files alone, sorted by path.
+// An earlier is the content of a cache file: only files, sorted by path.
 type earlier struct {
 	began   time.Time
 	entries []Entry

@@ -9,18 +9,17 @@ import (
 	"slices"
 )
 
-// A Taken is a regular file as a box holds it, whose word it is.
+// A Taken is a regular file as a box reports it.
 type Taken struct {
 	Content []byte
-	// Exec says that somebody may execute it.
+	// Exec says that someone may execute it.
 	Exec bool
 }
 
-// Taken makes a changeset of what a box holds in place of m: files that may differ, and paths that are
-// said to be gone. What differs is found here, from the bytes. Left is what no patch may write, what
-// Scan leaves out, what git ignores and what is no text, with the reason; the changeset has the rest,
-// and is still to be checked as any other. The error is that of reading the workspace, or a
-// *PathError where more is gone than one changeset may hold.
+// Taken makes a changeset of what a box holds in place of m: files that may differ, and paths that are said to be gone.
+// Taken itself finds what differs, from the bytes. Left is what no patch may write, what Scan leaves out, what git
+// ignores and what is not text, with the reason. The changeset has the rest, and must still be checked like any other.
+// The error is that of reading the workspace, or a *PathError if more is gone than one changeset may hold.
 func (m *Manifest) Taken(ctx context.Context, files map[string]Taken, gone []string) (cs Changeset, left []Skip, err error) {
 	leave := func(name, reason string, quiet bool) {
 		left = append(left, Skip{Path: name, Reason: reason, Quiet: quiet})
@@ -60,7 +59,7 @@ func (m *Manifest) Taken(ctx context.Context, files map[string]Taken, gone []str
 	}
 	for _, u := range m.Unseen(ctx, cs) {
 		if u.Rules {
-			continue // a hold says so
+			continue // a hold reports these
 		}
 		cs.Changes = slices.DeleteFunc(cs.Changes, func(c Change) bool { return c.Path == u.Path })
 		if u.Err != nil {
@@ -73,10 +72,10 @@ func (m *Manifest) Taken(ctx context.Context, files map[string]Taken, gone []str
 	return cs, left, ctx.Err()
 }
 
-// outOfSnapshots is why a cache or a build's product does not come along.
+// outOfSnapshots is why a cache or a build product is not part of the changeset.
 const outOfSnapshots = "left out of every snapshot"
 
-// taken is the change of one file, nil for none. reason says why there may be none.
+// taken returns the change of one file, nil for none. reason says why there may be none.
 func (m *Manifest) taken(name string, t Taken) (c *Change, reason string, err error) {
 	var refused *PathError
 	if errors.As(CheckPath(name), &refused) {

@@ -6,14 +6,12 @@ import (
 	"slices"
 )
 
-// Then returns the changeset that does what cs and then next do: from the
-// state before cs to the state after next. next speaks of the state that cs
-// leaves.
+// Then returns the changeset that does what cs and then next do: from the state before cs to the state after next. next
+// refers to the state that cs leaves.
 //
-// A rename stays one only where next does not touch the file; everywhere else
-// it comes out as a deletion and a creation, which write the same bytes. The
-// error means that next does not fit: it changes a file that is not there
-// after cs, or with another content.
+// A rename stays one only if next does not touch the file; otherwise it becomes a deletion and a creation, which write
+// the same bytes. The error means that next does not fit: it changes a file that does not exist after cs, or has other
+// content.
 func (cs Changeset) Then(next Changeset) (Changeset, error) {
 	first, err := cs.Flatten()
 	if err != nil {
@@ -28,7 +26,7 @@ func (cs Changeset) Then(next Changeset) (Changeset, error) {
 	for _, c := range second {
 		touched[c.Path] = true
 	}
-	spoken := map[string]bool{} // paths that a rename that stays speaks for
+	spoken := map[string]bool{} // paths that belong to a rename that stays
 	for _, c := range cs.Changes {
 		if c.Op == Rename && !touched[c.Path] && !touched[c.From] && only(cs, c) {
 			out.Changes = append(out.Changes, c)
@@ -49,8 +47,8 @@ func (cs Changeset) Then(next Changeset) (Changeset, error) {
 
 // only reports whether no other change of cs touches either path of a rename.
 //
-// Two mentions are its own. Any other means that one of the paths is put to
-// another use as well, and then the parts must be told one by one.
+// Two mentions are its own. Any further mention means that another change uses one of the paths as well, so the parts
+// must be listed one by one.
 func only(cs Changeset, r Change) bool {
 	n := 0
 	for _, c := range cs.Changes {
@@ -63,17 +61,15 @@ func only(cs Changeset, r Change) bool {
 	return n == 2
 }
 
-// A composed is what two changesets do to one path, one after the other. A
-// side that does not touch it is nil.
+// A composed is what two changesets do to one path, one after the other. A changeset that does not touch the path has
+// nil.
 type composed struct {
 	path          string
 	first, second *PathChange
 }
 
-// merge pairs the changes of two changesets by path.
-//
-// Sorted by path, so that the same two changesets give the same third one each
-// time.
+// merge pairs the changes of two changesets by path. It sorts them by path, so that the same two changesets always give
+// the same third one.
 func merge(first, second []PathChange) []composed {
 	byPath := map[string]*composed{}
 	at := func(name string) *composed {
@@ -98,8 +94,7 @@ func merge(first, second []PathChange) []composed {
 
 // fits reports a second change that was not made from what the first one left.
 //
-// A path that only one of them touches fits always: whether the first state is
-// that of the host is asked when it is applied.
+// A path that only one of them touches always fits: whether the first state is that of the host is checked on applying.
 func (c composed) fits() error {
 	if c.first == nil || c.second == nil {
 		return nil
@@ -110,11 +105,8 @@ func (c composed) fits() error {
 	return nil
 }
 
-// change returns what both do to the path together; ok is false when that is
-// nothing.
-//
-// What comes and goes again is nothing, and so is a file with its old bytes and
-// bits.
+// change returns what both do to the path together; ok is false if that is nothing. Creating a file and deleting it
+// again is nothing, and so is a file with its old bytes and bits.
 func (c composed) change() (Change, bool) {
 	from, to := c.first, c.second
 	if from == nil {
@@ -143,8 +135,8 @@ func (c composed) change() (Change, bool) {
 	return out, true
 }
 
-// mode returns the permission bits after both. A change of a file that is
-// there keeps its bits unless it says which ones it alters.
+// mode returns the permission bits after both. A change of an existing file keeps its bits unless it says which ones it
+// alters.
 func (c composed) mode() fs.FileMode {
 	first, second := c.first, c.second
 	switch {
@@ -156,7 +148,7 @@ func (c composed) mode() fs.FileMode {
 	return second.Mode
 }
 
-// oldMode returns the bits before both, 0 when neither alters any.
+// oldMode returns the bits before both, 0 if neither alters any.
 func (c composed) oldMode() fs.FileMode {
 	for _, p := range []*PathChange{c.first, c.second} {
 		if p != nil && p.OldMode != 0 {

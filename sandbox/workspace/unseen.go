@@ -13,26 +13,23 @@ import (
 	"agent/sandbox/workspace/git"
 )
 
-// An Unseen is a path of a changeset that a later scan would not have, or the rules in
-// it that hide others from one.
+// An Unseen is a path of a changeset that a later scan would not include, or a file of rules in it that hides others.
 type Unseen struct {
 	// Slash-separated, relative to the workspace.
 	Path string
-	// Path is a .gitignore that hides files, or may; else git ignores Path itself.
+	// Path is a .gitignore that hides files, or may; otherwise git ignores Path itself.
 	Rules bool
-	// The files that Rules hide, relative to the repository of Path; at least one
-	// where there is no Err.
+	// The files that Rules hide, relative to the repository of Path; at least one if there is no Err.
 	Hidden []string
-	// What git said in place of an answer.
+	// The error of git, if it gave no answer.
 	Err error
 }
 
-// Unseen lists the files that cs puts where git ignores them, as the rules are
-// in m: they would be part of no later snapshot and of no commit. A .gitignore
-// of cs that does the same to files is listed itself. Git is asked
-// as Scan asks it. What git gives no answer about is listed too.
+// Unseen lists the files that cs puts where git ignores them, by the rules in m: no later snapshot and no commit would
+// include them. It also lists a .gitignore of cs that hides files in this way, and whatever git gives no answer about.
+// It asks git as Scan does.
 func (m *Manifest) Unseen(ctx context.Context, cs Changeset) (list []Unseen) {
-	// Each repository knows its own; a nested one is asked about itself.
+	// Each repository knows its own rules; a nested one is asked about itself.
 	inside := map[git.Repo][]string{}
 	for _, c := range cs.Sorted() {
 		if _, known := m.Lookup(c.Path); known || c.Op == Delete {
@@ -61,9 +58,9 @@ func (m *Manifest) Unseen(ctx context.Context, cs Changeset) (list []Unseen) {
 	return list
 }
 
-// Configured lists the paths of cs, either end of a rename, that the configuration of their
-// repository, or of the one around the workspace, has git read as settings or run as hooks.
-// The error is what git said in place of an answer.
+// Configured lists the paths of cs, either end of a rename, that git reads as settings or runs as hooks because of the
+// configuration of their repository, or of the one around the workspace. The error is that of git, if it gave no
+// answer.
 func (m *Manifest) Configured(ctx context.Context, cs Changeset) (list []string, err error) {
 	known := map[git.Repo][]string{}
 	under := func(r git.Repo, place string) (bool, error) {
@@ -76,7 +73,7 @@ func (m *Manifest) Configured(ctx context.Context, cs Changeset) (list []string,
 			known[r] = names
 		}
 		return slices.ContainsFunc(names, func(name string) bool {
-			// Of hooks beside everything else, those that could be one.
+			// If the directory of the hooks is the top itself, only files that could be a hook count.
 			return place == name || strings.HasPrefix(place, name+string(filepath.Separator)) &&
 				(name != r.Top || filepath.Dir(place) == r.Top && filepath.Ext(place) == "")
 		}), nil
@@ -101,7 +98,7 @@ func (m *Manifest) Configured(ctx context.Context, cs Changeset) (list []string,
 	return list, nil
 }
 
-// repoOf is the repository that a path of the workspace belongs to.
+// repoOf returns the repository that a path of the workspace belongs to.
 func (m *Manifest) repoOf(name string) git.Repo {
 	r, ok := git.Find(filepath.Dir(m.host(name)))
 	if !ok {
@@ -110,17 +107,16 @@ func (m *Manifest) repoOf(name string) git.Repo {
 	return r
 }
 
-// hiding lists each .gitignore of cs whose repository has files that git ignores
-// as soon as the rules are those of cs. Files that git tracks are none of them: the
-// next scan has them all the same.
+// hiding lists each .gitignore of cs whose repository has files that git ignores under the rules of cs. It leaves out
+// files that git tracks: the next scan has them all the same.
 func (m *Manifest) hiding(ctx context.Context, cs Changeset) (list []Unseen) {
-	files := map[string][]byte{} // what there is after the patch, with the text of rules
+	files := map[string][]byte{} // the files after the patch, with the text of rules
 	for _, e := range m.Entries {
 		if files[e.Path] = nil; path.Base(e.Path) == gitignore && e.Kind == File {
-			files[e.Path], _ = m.ReadFile(e.Path) // what changed meanwhile is a conflict later
+			files[e.Path], _ = m.ReadFile(e.Path) // a file that changed meanwhile is a conflict later
 		}
 	}
-	asked := map[git.Repo]string{} // to the .gitignore that is asked about
+	asked := map[git.Repo]string{} // the .gitignore that each is asked about
 	for _, c := range cs.Sorted() {
 		delete(files, c.From)
 		if files[c.Path] = c.After; c.Op == Delete {
@@ -144,8 +140,8 @@ func (m *Manifest) hiding(ctx context.Context, cs Changeset) (list []Unseen) {
 // gitignore is the name of the files with git's rules.
 const gitignore = ".gitignore"
 
-// askPatched returns which of the files, those of one repository, git ignores by
-// the rules among them: in a directory with nothing but these.
+// askPatched returns which of the files, those of one repository, git ignores by the rules among them. It asks in a
+// directory that holds only these rules.
 func (m *Manifest) askPatched(ctx context.Context, r git.Repo, files map[string][]byte) (list []string, err error) {
 	top, err := os.MkdirTemp("", "agent-rules-")
 	if err != nil {
@@ -154,7 +150,7 @@ func (m *Manifest) askPatched(ctx context.Context, r git.Repo, files map[string]
 	defer os.RemoveAll(top)
 	var names []string
 	rules := map[string][]byte{} // by their place on the host
-	// Those of the repository above the workspace hold there too.
+	// The rules of the repository above the workspace apply there too.
 	for dir := m.Root; dir != r.Top && strings.HasPrefix(dir, r.Top); {
 		dir = filepath.Dir(dir)
 		if f, err := git.Regular(filepath.Join(dir, gitignore)); err == nil {
@@ -188,8 +184,6 @@ func (m *Manifest) askPatched(ctx context.Context, r git.Repo, files map[string]
 	return list, err
 }
 
-// host is the place of a path of the workspace on the host.
-//
-// Names of a manifest have slashes, and git is asked about places of this
-// machine.
+// host returns the place of a path of the workspace on the host. Names of a manifest have slashes, but git is asked
+// about places of this machine.
 func (m *Manifest) host(name string) string { return filepath.Join(m.Root, filepath.FromSlash(name)) }

@@ -13,12 +13,10 @@ import (
 // NewDirMode is the mode of a directory that a changeset needs.
 const NewDirMode = 0o755
 
-// With returns the manifest of the workspace after cs: the same root, the
-// entries changed, times zero where cs touches. Its Digest is that which Scan
-// finds after the promotion of cs, as long as cs does not itself change what
-// is left out: a .gitignore, a file that git ignores, a pyvenv.cfg. Open
-// serves what cs changes from cs. It returns m itself when cs does not pass
-// Check.
+// With returns the manifest of the workspace after cs: the same root, the entries changed, times zero where cs touches.
+// Its Digest is the one that Scan finds after the promotion of cs, unless cs itself changes what is left out: a
+// .gitignore, a file that git ignores, a pyvenv.cfg. Open serves what cs changes from cs. With returns m itself if cs
+// does not pass Check.
 func (m *Manifest) With(cs Changeset) *Manifest {
 	changes, err := cs.Flatten()
 	if err != nil || cs.Check() != nil {
@@ -28,8 +26,7 @@ func (m *Manifest) With(cs Changeset) *Manifest {
 	if w.content == nil {
 		w.content = map[string][]byte{}
 	}
-	// As in a promotion: first what goes, then what comes, then the
-	// directories left empty.
+	// As in a promotion: first the removals, then the writes, then the directories left empty.
 	left := map[string]bool{}
 	for _, c := range changes {
 		if !c.Exists {
@@ -50,7 +47,7 @@ func (m *Manifest) With(cs Changeset) *Manifest {
 			w.brought[path.Dir(name)]++
 		}
 	}
-	// Those below others come first.
+	// Deeper directories come first.
 	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(left))) {
 		w.prune(dir)
 	}
@@ -59,8 +56,8 @@ func (m *Manifest) With(cs Changeset) *Manifest {
 	}
 }
 
-// Holding returns a manifest of the same workspace with these entries, sorted here. Open serves
-// what content has, by path, and the rest from disk.
+// Holding returns a manifest of the same workspace with these entries, which it sorts. Open serves the paths in content
+// from there and the rest from disk.
 func (m *Manifest) Holding(entries []Entry, content map[string][]byte) *Manifest {
 	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
 	return &Manifest{
@@ -74,27 +71,26 @@ func (m *Manifest) Brought(name string) (content []byte, ok bool) {
 	return content, ok
 }
 
-// LeavesOut reports whether Scan would leave a file of that name out, by what the manifest
-// knows: the lists, the exclude patterns, and names of secrets.
+// LeavesOut reports whether Scan would leave a file with that name out, as far as the manifest knows: by the lists, the
+// exclude patterns, and names of secrets.
 func (m *Manifest) LeavesOut(name string) bool { return isSecret(name) || m.leavesOut(name) }
 
-// HoldsSecret reports whether Scan would leave a file of that name out for its content.
+// HoldsSecret reports whether Scan would leave a file with that name out for its content.
 func HoldsSecret(name string, content []byte) bool {
 	return maySecret(name) && holdsSecret(name, content)
 }
 
-// after is a manifest while it changes: what a changeset touches over the base, which
-// is large and stays as it is.
+// after is a manifest while it changes: what a changeset touches over the base, which is large and stays as it is.
 type after struct {
 	base *Manifest
 	// nil for what is gone.
 	touched map[string]*Entry
-	// How much of that lies directly in a directory, before any is pruned.
+	// The number of touched entries directly in each directory, before any is pruned.
 	brought map[string]int
 	content map[string][]byte
 }
 
-// kind is that of what lies at a path, "" for nothing.
+// kind returns the kind of what is at a path, "" for nothing.
 func (w *after) kind(name string) Kind {
 	if e, ok := w.touched[name]; ok {
 		if e == nil {
@@ -116,8 +112,7 @@ func (w *after) below(dir string) []Entry {
 	return rest[:sort.Search(len(rest), func(i int) bool { return !strings.HasPrefix(rest[i].Path, dir+"/") })]
 }
 
-// write puts the file of c in place, over a directory too, and makes its
-// parents.
+// write puts the file of c in place, even over a directory, and makes its parents.
 func (w *after) write(c PathChange) {
 	if w.kind(c.Path) == Dir {
 		for _, e := range w.below(c.Path) {
@@ -134,8 +129,7 @@ func (w *after) write(c PathChange) {
 			w.touched[dir] = &Entry{Path: dir, Kind: Dir, Mode: NewDirMode}
 		}
 	}
-	// A path that the manifest does not know counts as one without any bits;
-	// Prepare will find the difference.
+	// A path that the manifest does not know counts as one without any bits; Prepare will find the difference.
 	var host fs.FileMode
 	if e, ok := w.base.Lookup(c.Keep); ok {
 		host = e.Mode
@@ -143,12 +137,11 @@ func (w *after) write(c PathChange) {
 	w.touched[c.Path] = &Entry{
 		Path: c.Path, Kind: File, Mode: c.FinalMode(host), Size: int64(len(c.After)), Digest: Digest(c.After),
 	}
-	// Cloned, since nobody promises that the changeset stays as it is.
+	// Cloned, since the caller may change the changeset later.
 	w.content[c.Path] = bytes.Clone(c.After)
 }
 
-// prune removes a directory that is empty. What a scan leaves out lies on the disk all
-// the same, and keeps its directory from that.
+// prune removes a directory that is empty. What a scan leaves out is on disk all the same, so its directory stays.
 func (w *after) prune(dir string) {
 	inside := func(name string) bool { return path.Dir(name) == dir }
 	stays := func(e Entry) bool {
@@ -186,8 +179,8 @@ func (w *after) entries() []Entry {
 	return list
 }
 
-// leavesOut reports whether Scan would leave the file name out, by what the
-// manifest knows: the lists and the exclude patterns.
+// leavesOut reports whether Scan would leave the file name out, as far as the manifest knows: by the lists and the
+// exclude patterns.
 func (m *Manifest) leavesOut(name string) bool {
 	for p := name; p != "."; p = path.Dir(p) {
 		if leftOut(p, p != name) != "" || slices.ContainsFunc(m.Skipped, func(s Skip) bool { return s.Path == p }) {

@@ -1,8 +1,8 @@
-// Package names answers in a box what its names mean, where nothing else does.
+// Package names is a DNS server for a box, which resolves localhost and the other special names where nothing else does.
 //
-// The engine's networking would lay an /etc/hosts over that of the image, which every engine empties for each container. A
-// box without it has only this: a server of DNS on the loopback, which resolvers ask where /etc/resolv.conf
-// names none (resolv.conf(5)). It knows what RFC 6761 says of the names that are special.
+// The engine's networking would put an /etc/hosts over that of the image, which every engine empties for each container. A box
+// without that networking has only this server on the loopback, which resolvers ask if /etc/resolv.conf names none
+// (resolv.conf(5)). It knows what RFC 6761 says about the special names.
 package names
 
 import (
@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// address is where resolvers ask if nobody tells them where, address6 where Go's asks next.
+	// address is where resolvers ask by default; address6 is where Go's resolver asks next.
 	address, address6 = "127.0.0.1:53", "[::1]:53"
 	// maxQuery is the largest packet of DNS without extensions (RFC 1035, 4.2.1); no question is longer.
 	maxQuery = 512
-	// life is how long an answer holds, in seconds.
+	// life is how long an answer is valid, in seconds.
 	life = 3600
 )
 
-// Serve begins to answer and returns; it ends with the process. Where /etc/hosts says what localhost is it does nothing. It
-// is an error if the port is taken or not allowed.
+// Serve begins to answer and returns; it ends with the process. It does nothing if /etc/hosts defines localhost. It is an error
+// if the port is taken or not allowed.
 func Serve() error {
 	hosts, err := os.ReadFile("/etc/hosts")
 	if err == nil && bytes.Contains(hosts, []byte("localhost")) {
@@ -36,13 +36,13 @@ func Serve() error {
 		return fmt.Errorf("answer what localhost is: %w", err)
 	}
 	go serve(conn)
-	if conn, err := net.ListenPacket("udp6", address6); err == nil { // a kernel may be without
+	if conn, err := net.ListenPacket("udp6", address6); err == nil { // a kernel may lack IPv6
 		go serve(conn)
 	}
 	return nil
 }
 
-// serve answers until conn is closed. Who sends what is no question gets no answer.
+// serve answers until conn is closed. A packet that is not a query gets no answer.
 func serve(conn net.PacketConn) {
 	packet := make([]byte, maxQuery)
 	for {
@@ -51,14 +51,14 @@ func serve(conn net.PacketConn) {
 			return
 		}
 		if reply := Answer(packet[:n]); reply != nil {
-			_, _ = conn.WriteTo(reply, from) // who asked may be gone
+			_, _ = conn.WriteTo(reply, from) // the asker may have gone
 		}
 	}
 }
 
-// Answer returns the reply to a query of DNS, nil for what is none. localhost and the names below it are this
-// machine, by IPv4 alone, on which programs that listen for one address are; test and invalid are no names; of all others it
-// says that it failed, as a resolver does that reaches nobody.
+// Answer returns the reply to a DNS query, or nil if query is not one. localhost and the names below it are this machine, by IPv4
+// alone, because programs that listen on one address listen there. test and invalid do not exist. For all other names it reports
+// a failure, as a resolver that reaches no server does.
 func Answer(query []byte) []byte {
 	var p dnsmessage.Parser
 	head, err := p.Start(query)
@@ -89,7 +89,7 @@ func Answer(query []byte) []byte {
 	return text
 }
 
-// meaning is what a question has for an answer: nil and success where the name has none of that type.
+// meaning returns the answer to a question: nil and success if the name has no record of that type.
 func meaning(q dnsmessage.Question) (dnsmessage.ResourceBody, dnsmessage.RCode) {
 	name := strings.ToLower(q.Name.String())
 	within := func(top string) bool { return name == top || strings.HasSuffix(name, "."+top) }

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The rights of Landlock that a confined program has nowhere but below what is opened to it. A kernel knows those of its
-// version: truncation came with the third (landlock(7)). Moving a file to another directory is refused by every rule set
-// that does not grant it.
+// The Landlock rights that a confined program has only below the directories opened to it. A kernel knows the rights of
+// its own version: truncation came with the third (landlock(7)). A rule set forbids moving a file to another directory
+// unless it grants that right.
 const (
 	writes    = unix.LANDLOCK_ACCESS_FS_WRITE_FILE
 	moves     = unix.LANDLOCK_ACCESS_FS_REFER
@@ -21,11 +21,11 @@ const (
 	sinceMoves, sinceTruncates = 2, 3
 )
 
-// onlyRead are the directories below / in which nothing is written: through /proc a program would change the memory of
-// itself and of every other that it may trace, such as the one that runs its tests.
+// onlyRead are the directories below / in which programs may not write. Through /proc a program could change its own
+// memory and that of every process that it may trace, such as the one that runs its tests.
 var onlyRead = []string{"proc", "sys"}
 
-// landlockVersion is that of the kernel's Landlock. The error is that it has none, or that its use is refused.
+// landlockVersion returns the kernel's Landlock version. The error says that it has none, or that its use is refused.
 func landlockVersion() (int, error) {
 	v, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
@@ -34,15 +34,15 @@ func landlockVersion() (int, error) {
 	return int(v), nil
 }
 
-// confine gives this thread, and what it forks, the rules: they write no file below /proc and /sys, whatever it belongs to,
-// and trace nobody outside. Where the kernel has no Landlock nothing is changed: what confines then is what the box was
-// started with. The error is that a kernel which has it refused a rule.
+// confine applies the rules to this thread and what it forks: they write no file below /proc and /sys, whoever owns it,
+// and trace no process outside. Without Landlock in the kernel confine changes nothing, and only the settings that the
+// box was started with confine them. An error means that a kernel with Landlock refused a rule.
 func confine() error {
 	version, err := landlockVersion()
 	if err != nil || version < sinceMoves {
 		return nil
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil { // what the kernel asks for; a box has it anyway
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil { // the kernel requires this; a box has it anyway
 		return fmt.Errorf("give up new privileges: %w", err)
 	}
 	rights := uint64(writes | moves)
@@ -50,7 +50,7 @@ func confine() error {
 		rights |= truncates
 	}
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: rights}
-	// The first field is all that the first version has, and a kernel takes what is as short.
+	// The first version has only the first field, and the kernel accepts a structure that short.
 	set, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr.Handled_access_fs), 0)
 	if errno != 0 {
 		return fmt.Errorf("make a rule set: %w", errno)
@@ -74,11 +74,11 @@ func confine() error {
 	return nil
 }
 
-// allow gives these rights below dir.
+// allow grants these rights below dir.
 func allow(set int, dir string, rights uint64) error {
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
-		return nil // it went away
+		return nil // it has gone
 	}
 	if err != nil {
 		return fmt.Errorf("open %s: %w", dir, err)

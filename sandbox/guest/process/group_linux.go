@@ -11,27 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// settleTime is what helpers of a program get to end by themselves
-// after it, such as one that waits for the end of a pipe. Only what is
-// still there then counts as left behind.
+// settleTime is how long helpers of a program, such as one that waits for the end of a pipe, may take to end by
+// themselves after it. Only what is still there then counts as left behind.
 const settleTime = 100 * time.Millisecond
 
-// killInterval is how often the kill is repeated while something is
-// left, such as a process in a slow system call.
+// killInterval is how often the kill is repeated while a process is left, such as one in a slow system call.
 const killInterval = 50 * time.Millisecond
 
-// restInterval is how often processes are looked at that may be at rest, and
-// restShare what they may do meanwhile, as a part of it: one hundredth. Who waits
-// looks now and then whether it may go on.
+// restInterval is how often processes that may be at rest are examined. restShare bounds what they may do meanwhile and
+// still be at rest: one hundredth of that time. A waiting process checks now and then whether it may go on.
 const (
 	restInterval = 200 * time.Millisecond
 	restShare    = 100
 )
 
-// A Group is all processes of the box but this one, while a command
-// runs. Orphans become children of the first process, so waiting for
-// any child sees every end, and the lack of children means that nothing
-// is left.
+// A Group is all processes of the box but this one, while a command runs. Orphans become children of the first process,
+// so waiting for any child sees every end, and when there are no children nothing is left.
 type Group struct {
 	main int
 	// closed when main has been waited for
@@ -39,30 +34,29 @@ type Group struct {
 	// closed when there is no child left
 	none chan struct{}
 
-	// Status is how the command ended, at EndedAt, once Run or End says so.
+	// Status is how the command ended, at EndedAt, once Run or End has reported it.
 	Status  unix.WaitStatus
 	EndedAt time.Time
-	// CPU is what all of them have used of the processors, once End has returned.
+	// CPU is the processor time that all of them have used, once End has returned.
 	CPU time.Duration
 	// Waited is how long all of them had waited for a processor when End stopped them.
 	Waited time.Duration
-	// Set by look: what they have had and wanted of the processors so far, when
-	// that was asked, and since when it grows no more.
+	// look sets these: the processor time that they have had and wanted so far, when that was read, and since when it
+	// has not grown.
 	spent             time.Duration
 	looked, restSince time.Time
 }
 
-// Watch starts to wait for every process; main is the command's own. The goroutine ends when none
-// is left: End waits for that.
+// Watch starts to wait for every process; main is the command's own. Its goroutine ends when no process is left, for
+// which End waits.
 func Watch(main int) *Group {
 	p := &Group{main: main, mainEnded: make(chan struct{}), none: make(chan struct{})}
 	go p.reap()
 	return p
 }
 
-// reap waits for children until there are none. The usage of each
-// includes that of its own children that it waited for, so the sum
-// counts everything once.
+// reap waits for children until there are none. The usage of each includes that of its own children that it waited for,
+// so the sum counts everything once.
 func (p *Group) reap() {
 	defer close(p.none)
 	for {
@@ -83,9 +77,8 @@ func (p *Group) reap() {
 	}
 }
 
-// Run lets the command run until it ends, or for at most timeout, or until
-// settled, and reports whether it ended by itself. The end of ctx is none. What is
-// watched is looked at meanwhile.
+// Run lets the command run until it ends, or timeout has passed, or settled is closed, or ctx ends, and reports whether
+// it ended by itself. With watched it examines the processes meanwhile.
 func (p *Group) Run(ctx context.Context, settled <-chan struct{}, timeout time.Duration, watched bool) (ended bool) {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
@@ -105,14 +98,13 @@ func (p *Group) Run(ctx context.Context, settled <-chan struct{}, timeout time.D
 		}
 		looking = false
 	}
-	// It may have ended at the same moment as it was found ready.
+	// The command may have ended at the moment when it was found ready.
 	return Ended(p.mainEnded)
 }
 
-// End waits for what an ended command has left to end by itself; one that
-// runs is asked to stop. After that everything is killed. It returns when no
-// process is left. Survivors are those that outlived the command. The end
-// of ctx kills everything at once.
+// End waits for what an ended command has left to end by itself, or asks a command that still runs to stop. After that
+// it kills everything, and returns when no process is left. Survivors are those that outlived the command. The end of
+// ctx kills everything at once.
 func (p *Group) End(ctx context.Context, ended bool, grace time.Duration) (survivors int) {
 	if ended {
 		within(ctx, p.none, settleTime)
@@ -129,7 +121,7 @@ func (p *Group) End(ctx context.Context, ended bool, grace time.Duration) (survi
 	return survivors
 }
 
-// within waits until done is closed, at most for d.
+// within waits until done is closed, for at most d.
 func within(ctx context.Context, done <-chan struct{}, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -140,15 +132,13 @@ func within(ctx context.Context, done <-chan struct{}, d time.Duration) {
 	}
 }
 
-// killAll kills every process that the guest can see, in whatever
-// session or group, and waits until they are gone. The host's own
-// deadline covers one that the kernel cannot end.
+// killAll kills every process that the guest can see, in any session or group, and waits until they are gone. If the
+// kernel cannot end one, the host's own deadline applies.
 func (p *Group) killAll() {
 	tick := time.NewTicker(killInterval)
 	defer tick.Stop()
 	for {
-		// Main only lets the first process of a PID namespace come
-		// here.
+		// This is safe only because Main refuses to run except as the first process of a PID namespace.
 		_ = unix.Kill(-1, unix.SIGKILL)
 		select {
 		case <-p.none:
@@ -158,8 +148,7 @@ func (p *Group) killAll() {
 	}
 }
 
-// others counts the living processes besides this one and the command's
-// own.
+// others counts the living processes besides this one and the command's own.
 func (p *Group) others() int {
 	count := 0
 	for _, pid := range visible() {
@@ -189,8 +178,7 @@ func visible() []string {
 	return pids
 }
 
-// delay sums how long the threads of all processes besides this one have
-// waited for a processor.
+// delay returns how long the threads of all processes besides this one have waited for a processor, in sum.
 func (p *Group) delay() time.Duration {
 	var sum time.Duration
 	for _, task := range threads() {
@@ -200,8 +188,8 @@ func (p *Group) delay() time.Duration {
 	return sum
 }
 
-// look notes whether the processes have done, or wanted to do, anything since it
-// was called last. One that waits for a disk is at work.
+// look records whether the processes have done, or wanted to do, anything since its last call. A process that waits for
+// a disk is at work.
 func (p *Group) look() {
 	now, spent, disk, exact := time.Now(), time.Duration(0), false, time.Duration(0)
 	for _, task := range threads() {
@@ -222,21 +210,21 @@ func (p *Group) look() {
 	p.spent, p.looked = spent, now
 }
 
-// Rested is how long they had been at rest when they were looked at last.
+// Rested returns how long they had been at rest when look last examined them.
 func (p *Group) Rested() time.Duration { return p.looked.Sub(p.restSince) }
 
-// threads lists the directories of all threads of the visible processes in /proc.
+// threads lists the directories in /proc of all threads of the visible processes.
 func threads() (tasks []string) {
 	for _, pid := range visible() {
-		of, _ := filepath.Glob("/proc/" + pid + "/task/*") // none of one that has just ended
+		of, _ := filepath.Glob("/proc/" + pid + "/task/*") // none for a process that has just ended
 		tasks = append(tasks, of...)
 	}
 	return tasks
 }
 
-// readSchedule reads how long a thread has had a processor and waited for one: the
-// first two figures of schedstat, in nanoseconds (see the kernel's
-// Documentation/scheduler/sched-stats.rst). Not every kernel tells: gVisor's does not.
+// readSchedule reads how long a thread has had a processor and waited for one: the first two figures of schedstat, in
+// nanoseconds (see the kernel's Documentation/scheduler/sched-stats.rst). Some kernels do not report it, such as
+// gVisor's.
 func readSchedule(file string) (had, wanted time.Duration, told bool) {
 	text, err := os.ReadFile(file)
 	fields := strings.Fields(string(text))
@@ -244,7 +232,7 @@ func readSchedule(file string) (had, wanted time.Duration, told bool) {
 		return 0, 0, false
 	}
 	figure := func(text string) time.Duration {
-		ns, _ := strconv.ParseInt(text, 10, 64) // what is no number counts for nothing
+		ns, _ := strconv.ParseInt(text, 10, 64) // what is not a number counts as zero
 		return time.Duration(max(ns, 0))
 	}
 	return figure(fields[0]), figure(fields[1]), true
@@ -254,28 +242,26 @@ func readSchedule(file string) (had, wanted time.Duration, told bool) {
 // architecture that the guest is built for (see proc_pid_stat(5)).
 const clockTick = 10 * time.Millisecond
 
-// ticksOf returns from the content of a thread's stat how long it has had a
-// processor: utime and stime, the eleventh and twelfth figure after the state.
+// ticksOf returns how long a thread has had a processor, from the content of its stat: utime and stime, the eleventh
+// and twelfth figure after the state.
 func ticksOf(stat string) time.Duration {
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	if len(fields) < 13 {
 		return 0
 	}
-	user, _ := strconv.Atoi(fields[11]) // what is no number counts for nothing
+	user, _ := strconv.Atoi(fields[11]) // what is not a number counts as zero
 	system, _ := strconv.Atoi(fields[12])
 	return time.Duration(max(user, 0)+max(system, 0)) * clockTick
 }
 
-// alive tells from the content of /proc/PID/stat whether a process is
-// more than a zombie. The state follows the name, which may itself
-// contain a parenthesis.
+// alive reports, from the content of /proc/PID/stat, whether a process is more than a zombie. The state follows the
+// name, which may itself contain a parenthesis.
 func alive(stat string) bool {
 	state := stateOf(stat)
 	return state != 0 && state != 'Z' && state != 'X'
 }
 
-// stateOf returns the letter of the state of a process or a thread, 0 where there
-// is none.
+// stateOf returns the letter for the state of a process or a thread, or 0 if there is none.
 func stateOf(stat string) byte {
 	_, rest, found := strings.Cut(stat[strings.LastIndexByte(stat, ')')+1:], " ")
 	if !found || rest == "" {

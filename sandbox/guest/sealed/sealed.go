@@ -1,16 +1,15 @@
-// Package sealed keeps a tree in files that only its key opens, so that what is in the image of a box is of no use
-// to the programs in the box.
+// Package sealed keeps a tree in files that only its key opens, so that a box's programs cannot use what is in its image.
 //
-// A box has the workspace as it was before the patch in its image, readable for everyone, since the guest is nobody
-// special. A program under test that read it there could answer with the old code. So the tree lies there as packs:
-// tar streams under AES-256 in counter mode, each pack with a counter of its own. The key is made for one snapshot, is
-// a label of its image, which no program in a box can see, and reaches the guest over the stream. The
-// guest unpacks, forgets the key, and has been undumpable from its start.
+// The image of a box holds the workspace as it was before the patch. It is readable for everyone, since the guest has no special
+// user. A program under test that read it there could answer with the old code. So the tree is stored as packs: tar streams under
+// AES-256 in counter mode, each pack with a counter of its own. The key is made for one snapshot. It is a label of its image,
+// which no program in a box can see, and reaches the guest over the stream. The guest unpacks, forgets the key, and has been
+// undumpable from its start.
 //
-// There is no authentication: whoever could change an image could change the box. What a wrong key makes of
-// a pack is no tar, and is refused as such.
+// There is no authentication: anyone who could change an image could change the box. What a wrong key makes of a pack is not a
+// tar, and is refused as such.
 //
-// Few large files also cost less than many small ones: a layer of 64 packs is made and read in a fraction of the time.
+// A few large files also cost less than many small ones: a layer of 64 packs is made and read in a fraction of the time.
 package sealed
 
 import (
@@ -31,7 +30,7 @@ import (
 	"strings"
 )
 
-// Label is the label of an image that holds the key of the packs in it.
+// Label is the label of an image that holds the key of its packs.
 const Label = "agent.snapshot.key"
 
 // KeySize is the length of a key in bytes.
@@ -44,10 +43,10 @@ func NewKey() string {
 	return hex.EncodeToString(key)
 }
 
-// packs is how many packs a large tree is divided into. The guest unpacks some at once.
+// packs is how many packs a large tree is divided into. The guest unpacks several at once.
 const packs = 64
 
-// Structure is the name of the pack that has the directories and links.
+// Structure is the name of the pack that holds the directories and links.
 const Structure = "tree"
 
 // An Entry is a directory, a regular file or a symbolic link.
@@ -58,13 +57,13 @@ type Entry struct {
 	Mode fs.FileMode
 	// Size is the length of a file in bytes.
 	Size int64
-	// Target is that of a link.
+	// Target is the target of a link.
 	Target string
 }
 
 // A Pack is one file of a sealed tree.
 type Pack struct {
-	// Name is that of the file.
+	// Name is the name of the file.
 	Name    string
 	entries []Entry
 	number  uint32
@@ -119,7 +118,7 @@ func (e Entry) header() *tar.Header {
 	return h
 }
 
-// block is what tar rounds everything up to, and trailer ends it.
+// block is the unit that tar rounds everything up to; trailer is the length of its end marker.
 const (
 	block   = 512
 	trailer = 2 * block
@@ -129,7 +128,7 @@ const (
 func (p Pack) Size() (int64, error) {
 	var size counter
 	for _, e := range p.entries {
-		// A writer each: nobody asks it for the content then.
+		// Each entry gets a writer of its own, which is never asked for the content.
 		if err := tar.NewWriter(&size).WriteHeader(e.header()); err != nil {
 			return 0, fmt.Errorf("seal %s: %w", e.Path, err)
 		}
@@ -148,8 +147,8 @@ func (c *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Seal returns the bytes of the pack. open gives the content of the file at a path; an error of it or of
-// reading, and a content of another length than was said, end the stream.
+// Seal returns the bytes of the pack. open returns the content of the file at a path. The stream ends with an error of open or of
+// reading, or if a content does not have the announced length.
 func (p Pack) Seal(key string, open func(path string) (io.ReadCloser, error)) io.ReadCloser {
 	r, w := io.Pipe()
 	go func() {
@@ -157,13 +156,12 @@ func (p Pack) Seal(key string, open func(path string) (io.ReadCloser, error)) io
 		if err == nil {
 			err = p.write(cipher.StreamWriter{S: stream, W: w}, open)
 		}
-		w.CloseWithError(err) // nil is the end
+		w.CloseWithError(err) // nil means the normal end
 	}()
 	return r
 }
 
-// cipher returns the key stream of the pack. The upper half of the counter is the pack's number,
-// and no pack has 2^64 blocks.
+// cipher returns the key stream of the pack. The upper half of the counter is the pack's number; no pack has 2^64 blocks.
 func (p Pack) cipher(key []byte) (cipher.Stream, error) {
 	raw := make([]byte, KeySize)
 	defer clear(raw)
@@ -179,7 +177,7 @@ func (p Pack) cipher(key []byte) (cipher.Stream, error) {
 	return cipher.NewCTR(c, start[:]), nil
 }
 
-// ioSize is how much is enciphered or deciphered at once: a pipe passes on each write by itself.
+// ioSize is how much is enciphered or deciphered at once: a pipe passes on each write separately.
 const ioSize = 128 << 10
 
 func (p Pack) write(w io.Writer, open func(string) (io.ReadCloser, error)) error {
@@ -202,7 +200,7 @@ func (p Pack) write(w io.Writer, open func(string) (io.ReadCloser, error)) error
 	return buffered.Flush()
 }
 
-// content writes that of one file. It is read to its end: by then its reader has compared it with what was scanned.
+// content writes the content of one file. It reads to the end, by when the reader has compared the file with what was scanned.
 func content(archive *tar.Writer, e Entry, open func(string) (io.ReadCloser, error)) error {
 	f, err := open(e.Path)
 	if err != nil {
@@ -216,11 +214,11 @@ func content(archive *tar.Writer, e Entry, open func(string) (io.ReadCloser, err
 	return err
 }
 
-// ErrUnsealed means that a pack and the key do not belong together, or that it is cut off.
+// ErrUnsealed means that a pack and the key do not match, or that the pack is truncated.
 var ErrUnsealed = errors.New("the snapshot cannot be unsealed")
 
-// Unseal calls put for each entry in the pack called name, of which r has the bytes; content is that of a
-// file. An error of put ends it.
+// Unseal calls put for each entry in the pack called name, whose bytes r holds; content is the content of a file. An error of put
+// ends it.
 func Unseal(r io.Reader, name string, key []byte, put func(e Entry, content io.Reader) error) error {
 	p := Pack{Name: name}
 	if name != Structure {
@@ -242,7 +240,7 @@ func Unseal(r io.Reader, name string, key []byte, put func(e Entry, content io.R
 			return fmt.Errorf("pack %s: %w: %w", name, ErrUnsealed, err)
 		}
 		e := Entry{Path: strings.TrimSuffix(h.Name, "/"), Mode: h.FileInfo().Mode(), Size: h.Size, Target: h.Linkname}
-		// Never outside, whoever made it.
+		// The path must stay inside, whoever made the pack.
 		if !filepath.IsLocal(e.Path) || path.Clean(e.Path) != e.Path || e.Path == "." {
 			return fmt.Errorf("pack %s: %q is no path below a workspace", name, e.Path)
 		}

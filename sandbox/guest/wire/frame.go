@@ -1,10 +1,9 @@
-// Package wire is how host and guest speak over the stream of a box: frames, and the
-// connections that a Link carries beside them.
+// Package wire is the transport between host and guest over the stream of a box: frames, and the connections that a
+// Link carries alongside them.
 //
-// A frame is a length of four bytes, big-endian, a kind of one byte, then the payload.
-// Neither end trusts the other: a reader bounds every frame, memory grows with the bytes
-// that arrive, and what does not keep to the protocol is an error. What the payloads mean is
-// the business of package guest.
+// A frame is a length of four bytes, big-endian, a kind of one byte, then the payload. Neither end trusts the other: a
+// reader bounds every frame, memory grows with the bytes that arrive, and any violation of the protocol is an error.
+// Package guest defines what the payloads mean.
 package wire
 
 import (
@@ -19,15 +18,13 @@ type Kind byte
 
 // The kinds of frame, in the order in which a box sees them.
 const (
-	// KindKey goes from host to guest and carries the key of the snapshot, nothing where the image has none.
+	// KindKey goes from host to guest and carries the key of the snapshot; it is empty if the image has none.
 	KindKey Kind = 'K'
 	// KindReady goes from guest to host and carries Ready.
 	KindReady Kind = 'R'
-	// KindApply goes from host to guest and carries a Patch. Data frames
-	// follow.
+	// KindApply goes from host to guest and carries a Patch. Data frames follow.
 	KindApply Kind = 'A'
-	// KindData goes either way and carries a piece of what a request or an
-	// answer has besides; an empty one ends it.
+	// KindData goes either way and carries a piece of the data of a request or an answer; an empty one ends the data.
 	KindData Kind = 'D'
 	// KindApplied goes from guest to host and carries Applied.
 	KindApplied Kind = 'a'
@@ -35,32 +32,29 @@ const (
 	KindRun Kind = 'C'
 	// KindEnded goes from guest to host and carries an Answer.
 	KindEnded Kind = 'E'
-	// KindOutput goes from guest to host while a command runs whose output is
-	// streamed: the number of the stream in one byte, then what came on it.
+	// KindOutput goes from guest to host while a command runs whose output is streamed: the number of the stream in one
+	// byte, then the output.
 	KindOutput Kind = 'O'
 	// KindInput goes from host to guest: what is typed on the command's terminal.
 	KindInput Kind = 'i'
 	// KindResize goes from host to guest and carries the Size of that terminal.
 	KindResize Kind = 's'
-	// KindExtract goes from host to guest and carries Rules. Data frames follow
-	// with the files that the host knows.
+	// KindExtract goes from host to guest and carries Rules. Data frames with the files that the host knows follow.
 	KindExtract Kind = 'X'
-	// KindExtracted goes from guest to host, after Data frames with a tar stream,
-	// and carries Extracted.
+	// KindExtracted goes from guest to host, after Data frames with a tar stream, and carries Extracted.
 	KindExtracted Kind = 'e'
-	// KindOpen goes from guest to host while a command runs that has a way out: a
-	// program has connected. As each of those below it carries the channel's number.
+	// KindOpen goes from guest to host while a command runs that has a way out: a program has connected. Like the kinds
+	// below, it carries the channel's number.
 	KindOpen Kind = 'o'
 	// KindPiece goes both ways: bytes of the connection.
 	KindPiece Kind = 'p'
-	// KindCredit goes both ways: how many bytes more the sender takes.
+	// KindCredit goes both ways: how many more bytes the sender accepts.
 	KindCredit Kind = 'c'
 	// KindClose goes both ways: the sender is done with the channel.
 	KindClose Kind = 'x'
 )
 
-// frameHeader is the length of a frame's head: the payload's length and
-// the kind.
+// frameHeader is the length of a frame's header: the payload's length and the kind.
 const frameHeader = 5
 
 // maxData is the largest payload of a Data frame.
@@ -86,9 +80,8 @@ func WriteJSON(w io.Writer, kind Kind, v any) error {
 	return WriteFrame(w, kind, payload)
 }
 
-// ReadFrame reads one frame of at most limit bytes of payload. Memory
-// grows with the bytes that arrive, never with the length that the
-// sender claims. The end of the stream between two frames is io.EOF.
+// ReadFrame reads one frame with at most limit bytes of payload. Memory grows with the bytes that arrive, never with
+// the length that the sender claims. If the stream ends between two frames, the error is io.EOF.
 func ReadFrame(r io.Reader, limit int) (Kind, []byte, error) {
 	var head [frameHeader]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -100,7 +93,7 @@ func ReadFrame(r io.Reader, limit int) (Kind, []byte, error) {
 	}
 	var payload []byte
 	for len(payload) < int(size) {
-		// Doubled, but no larger than it will be.
+		// Doubled, but not beyond the final size.
 		grown := make([]byte, min(int(size), max(2*len(payload), firstRead)))
 		n := copy(grown, payload)
 		if _, err := io.ReadFull(r, grown[n:]); err != nil {
@@ -114,7 +107,7 @@ func ReadFrame(r io.Reader, limit int) (Kind, []byte, error) {
 	return kind, payload, nil
 }
 
-// firstRead is how much of a frame is asked for before any of it has come.
+// firstRead is how much of a frame is allocated before any of it has arrived.
 const firstRead = 64 << 10
 
 // ReadJSON reads one frame, which must be of this kind, into v.
@@ -124,8 +117,7 @@ func ReadJSON(r io.Reader, kind Kind, limit int, v any) error {
 	})
 }
 
-// ReadJSONAfter is ReadJSON that gives the frames of other kinds, which come
-// before, to other. An error of that is the end.
+// ReadJSONAfter is like ReadJSON, but passes preceding frames of other kinds to other. An error of other ends it.
 func ReadJSONAfter(r io.Reader, kind Kind, limit int, v any, other func(Kind, []byte) error) error {
 	got, payload, err := ReadFrame(r, limit)
 	for err == nil && got != kind {
@@ -142,8 +134,8 @@ func ReadJSONAfter(r io.Reader, kind Kind, limit int, v any, other func(Kind, []
 	return nil
 }
 
-// A DataWriter cuts what is written into full Data frames. Close sends
-// what is left and the empty frame that ends the stream.
+// A DataWriter cuts what is written into full Data frames. Close sends what is left and the empty frame that ends the
+// stream.
 type DataWriter struct {
 	w   io.Writer
 	buf []byte
@@ -164,7 +156,7 @@ func (d *DataWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close ends the stream. It does not close the writer below.
+// Close ends the stream. It does not close the underlying writer.
 func (d *DataWriter) Close() error {
 	if len(d.buf) > 0 {
 		if err := WriteFrame(d.w, KindData, d.buf); err != nil {
@@ -177,7 +169,7 @@ func (d *DataWriter) Close() error {
 
 // A DataReader joins Data frames until the empty one, which is io.EOF.
 type DataReader struct {
-	// Next returns the next frame of the stream, of whatever kind.
+	// Next returns the next frame of the stream, of any kind.
 	Next func() (Kind, []byte, error)
 
 	rest []byte
@@ -185,8 +177,7 @@ type DataReader struct {
 	err error
 }
 
-// Read gives the bytes of the frames. A stream that ends before the empty frame is
-// io.ErrUnexpectedEOF.
+// Read reads the bytes of the frames. If the stream ends before the empty frame, the error is io.ErrUnexpectedEOF.
 func (d *DataReader) Read(p []byte) (int, error) {
 	for len(d.rest) == 0 {
 		if d.err != nil {

@@ -7,41 +7,36 @@ import (
 	"sync"
 )
 
-// The bounds of a link, which both its ends keep.
+// The bounds of a link, which both ends observe.
 const (
 	// MaxChannels is how many connections a link carries at once.
 	MaxChannels = 16
-	// window is how many bytes of a channel one end may have sent that the other
-	// has not passed on yet.
+	// window is how many bytes of a channel one end may have sent that the other has not passed on yet.
 	window = 64 << 10
-	// maxPiece is how many bytes go in one frame, so that an answer or another
-	// channel never waits long for its turn.
+	// maxPiece is how many bytes go into one frame, so that an answer or another channel never waits long for its turn.
 	maxPiece = 16 << 10
 )
 
 // OfLink reports whether both ends of a link may send frames of this kind.
 func OfLink(kind Kind) bool { return kind == KindPiece || kind == KindCredit || kind == KindClose }
 
-// A Link carries connections over the stream, beside the command in progress. Each
-// is a channel with a number, which the guest opens. What one end reads of its
-// connection the other writes to its own; a connection that ends at one end is
-// closed at the other once it has got all that was sent before. It does not end in
-// one direction alone.
+// A Link carries connections over the stream, alongside the command in progress. Each is a channel with a number, which
+// the guest opens. What one end reads from its connection, the other writes to its own. When a connection ends at one
+// end, the other end closes its own after passing on everything that was sent before. A connection never ends in one
+// direction alone.
 //
-// Take never waits for a connection: what comes for a slow one is kept, up to a
-// window, and its sender waits for credit. So no channel holds up another, or the
-// command's answer.
+// Take never waits for a connection: what arrives for a slow one is kept, up to a window, and its sender waits for
+// credit. So no channel holds up another, or the command's answer.
 type Link struct {
 	out io.Writer
-	// Whether this end opens the channels: the guest's does.
+	// opens says whether this end opens the channels: the guest's does.
 	opens bool
-	// Of every goroutine that carries something.
+	// work counts every goroutine that carries something.
 	work sync.WaitGroup
-	// Held while a frame is written.
+	// writing is held while a frame is written.
 	writing sync.Mutex
 
-	// mu guards what follows and what the channels have; changed is told when any
-	// of it changes.
+	// mu guards the fields below and those of the channels; changed is signalled when any of them changes.
 	mu       sync.Mutex
 	changed  *sync.Cond
 	channels map[uint32]*channel
@@ -52,13 +47,12 @@ type Link struct {
 type channel struct {
 	number uint32
 	conn   io.ReadWriteCloser
-	// What came and is still to be written to conn; held counts it until the other
-	// end has got credit for it.
+	// came has arrived and is still to be written to conn; held counts it until the other end has got credit for it.
 	came []byte
 	held int
-	// How many bytes the other end takes now.
+	// credit is how many bytes the other end accepts now.
 	credit int
-	// This end reads conn no more, or the other end sends no more.
+	// ended says that this end no longer reads conn, theirs that the other end sends no more.
 	ended, theirs bool
 }
 
@@ -69,12 +63,11 @@ func NewLink(out io.Writer) *Link {
 	return l
 }
 
-// Originate makes this the end that opens channels, the guest's. It comes before Carry.
+// Originate makes this the end that opens channels, the guest's. It must be called before Carry.
 func (l *Link) Originate() { l.opens = true }
 
-// Carry begins to carry conn as a channel and returns. It closes conn in the end,
-// also with an error: more channels than there may be, or a number in use. done, if
-// there is one, is called when both ends are done with the channel.
+// Carry begins to carry conn as a channel and returns. It closes conn in the end, even after an error: too many
+// channels, or a number in use. If done is not nil, Carry calls it when both ends are done with the channel.
 func (l *Link) Carry(number uint32, conn io.ReadWriteCloser, done func()) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,10 +83,10 @@ func (l *Link) Carry(number uint32, conn io.ReadWriteCloser, done func()) error 
 		}
 		l.pump(c)
 		if !l.opens {
-			// Before the other end is told, which may use its place at once.
+			// This comes before the other end is told, which may reuse the number at once.
 			l.forget(c)
 		}
-		_ = l.write(KindClose, number, nil) // a stream that is broken is told by whoever reads it
+		_ = l.write(KindClose, number, nil) // the reader of the stream reports a broken one
 		if l.opens {
 			l.await(func() bool { return c.theirs })
 			l.forget(c)
@@ -142,11 +135,11 @@ func (l *Link) send(c *channel) {
 			break
 		}
 	}
-	c.conn.Close() // or the other direction would wait for a reader that has gone
+	c.conn.Close() // otherwise the other direction would wait for a reader that has gone
 	l.await(func() bool { c.ended = true; return true })
 }
 
-// next waits for bytes to write to the connection; none when there will be no more.
+// next waits for bytes to write to the connection; it returns none when there will be no more.
 func (l *Link) next(c *channel) (p []byte) {
 	l.await(func() bool {
 		p, c.came = c.came, nil
@@ -165,7 +158,7 @@ func (l *Link) await(ok func() bool) {
 	l.changed.Broadcast()
 }
 
-// forget gives the channel's place free.
+// forget frees the channel's number.
 func (l *Link) forget(c *channel) {
 	l.await(func() bool {
 		delete(l.channels, c.number)
@@ -180,8 +173,8 @@ func (l *Link) write(kind Kind, number uint32, rest []byte) error {
 	return WriteFrame(l.out, kind, append(binary.BigEndian.AppendUint32(nil, number), rest...))
 }
 
-// Take takes one frame of the other end. The error means that it does not keep to
-// the protocol. What comes for a channel that has ended is nobody's.
+// Take accepts one frame of the other end. An error means that the frame violates the protocol. A frame for a channel
+// that has ended is dropped.
 func (l *Link) Take(kind Kind, payload []byte) error {
 	number, rest, err := ChannelOf(payload)
 	if err != nil || !OfLink(kind) {
@@ -211,8 +204,7 @@ func (l *Link) Take(kind Kind, payload []byte) error {
 	return nil
 }
 
-// ChannelOf takes apart what every frame of a channel carries: its number, in four
-// bytes, and the rest.
+// ChannelOf splits the payload of a channel's frame into the channel's number, in four bytes, and the rest.
 func ChannelOf(payload []byte) (number uint32, rest []byte, err error) {
 	if len(payload) < 4 || len(payload) > 4+maxPiece {
 		return 0, nil, fmt.Errorf("a frame of a channel with %d bytes", len(payload))
@@ -220,7 +212,7 @@ func ChannelOf(payload []byte) (number uint32, rest []byte, err error) {
 	return binary.BigEndian.Uint32(payload), payload[4:], nil
 }
 
-// Close closes every connection and returns when nothing is written any more.
+// Close closes every connection and returns when nothing more is written.
 func (l *Link) Close() {
 	l.mu.Lock()
 	l.closed = true

@@ -13,8 +13,8 @@ import (
 // maxPackages is how many changed packages a hold lists.
 const maxPackages = 20
 
-// listers read the packages of a file by the pattern of its name, or of that with its directory, in
-// the order of the list.
+// listers read the packages of a file whose name, or name with its directory, matches the pattern, in the order of the
+// list.
 var listers = []struct {
 	pattern string
 	read    func(text []byte) (packages, error)
@@ -44,9 +44,9 @@ var listers = []struct {
 	{"composer.lock", listComposerLock},
 }
 
-// Changes says which packages a change to the manifest or the lock file name
-// adds, updates and removes, for people; "" when it does none of that, or the file is of a
-// sort that is not read. before and after are its content; nil where there is no file.
+// Changes says, for people, which packages a change to the manifest or lock file name adds, updates and removes. It
+// returns "" if there are none, or if it does not read that kind of file. before and after are its content; nil means
+// no file.
 func Changes(name string, before, after []byte) string {
 	base := strings.ToLower(path.Base(name))
 	below := path.Join(strings.ToLower(path.Base(path.Dir(name))), base)
@@ -60,12 +60,12 @@ func Changes(name string, before, after []byte) string {
 		}
 		old, err := readPackages(r.read, before)
 		if err != nil {
-			old = packages{} // whatever it was, what is new is told
+			old = packages{} // whatever it was, report what is new
 		}
 		fresh, err := readPackages(r.read, after)
 		if err != nil {
-			// A file that only looks like a lock file is no reason to say
-			// nothing: the person should look at it all the more.
+			// A file that only looks like a lock file is no reason for silence: the person should look at it all the
+			// more.
 			return "what it lists cannot be read: " + plain(err.Error())
 		}
 		return describePackages(old, fresh)
@@ -73,9 +73,8 @@ func Changes(name string, before, after []byte) string {
 	return ""
 }
 
-// readPackages reads a file that may not be there.
-//
-// An empty file lists nothing; some of the parsers would call it an error.
+// readPackages reads a file that may not exist. An empty file lists nothing; some of the parsers would call it an
+// error.
 func readPackages(read func([]byte) (packages, error), text []byte) (packages, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return packages{}, nil
@@ -83,10 +82,8 @@ func readPackages(read func([]byte) (packages, error), text []byte) (packages, e
 	return read(text)
 }
 
-// describePackages tells the difference of two lists to people.
-//
-// In the order of the names, so that the same change has the same text each time,
-// whatever the order in the file.
+// describePackages describes the difference of two lists for people. It sorts by name, so that the same change always
+// has the same text, whatever the order in the file.
 func describePackages(old, fresh packages) string {
 	all := maps.Clone(old)
 	maps.Copy(all, fresh)
@@ -95,8 +92,7 @@ func describePackages(old, fresh packages) string {
 		was, had := old[name]
 		is, has := fresh[name]
 		switch {
-		// A name without a version, as an option of pip has it, leaves no space
-		// at its end.
+		// A name without a version, such as an option of pip, leaves no space at its end.
 		case !had:
 			changes = append(changes, strings.TrimSpace("added "+plain(name)+" "+plain(is)))
 		case !has:
@@ -111,10 +107,10 @@ func describePackages(old, fresh packages) string {
 	return strings.Join(changes, ", ")
 }
 
-// plain is hostile text for a line on a terminal: without what moves the
-// cursor or turns the direction of writing, and short.
+// plain makes hostile text fit for a line on a terminal: short, and without characters that move the cursor or reverse
+// the direction of writing.
 func plain(text string) string {
-	// Names and versions are far shorter; what is not is no name.
+	// Names and versions are far shorter; longer text is not a name.
 	const most = 100 // runes
 	if text == "" {
 		return ""

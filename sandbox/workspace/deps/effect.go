@@ -15,19 +15,18 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// An Effect is what a change to a manifest can bring about, beyond the file itself.
+// An Effect is what a change to a manifest can cause, beyond the file itself.
 type Effect struct {
-	// It may change what is installed, or what runs on installing. Whatever is not known to do
-	// neither does.
+	// It may change what is installed, or what runs on installing. It is true unless the change is known to do neither.
 	Installs bool
-	// Tools names the tools that check the program and are set up in the file otherwise than before, sorted.
+	// Tools names the tools that check the program and whose setup in the file changes, sorted.
 	Tools []string
-	// Scripts names the scripts that are started by name alone and are others than before, sorted.
+	// Scripts names the scripts that change and run only when started by name, sorted.
 	Scripts []string
 }
 
-// EffectOf compares two versions of a manifest by what package managers make of them. One that
-// comes, goes or cannot be read, and files of other names, may change anything.
+// EffectOf compares two versions of a manifest by what package managers make of them. A file that is created, deleted
+// or cannot be read, or that has another name, may change anything.
 func EffectOf(name string, before, after []byte) Effect {
 	if base := path.Base(name); base == "go.sum" || base == "go.work.sum" {
 		return Effect{Installs: before == nil || after == nil || !onlyLosesSums(before, after)}
@@ -45,7 +44,7 @@ func EffectOf(name string, before, after []byte) Effect {
 		return Effect{Installs: true}
 	}
 	if was.language != "" && version.Compare("go"+was.language, "go"+is.language) <= 0 {
-		is.language = was.language // more is asked for: what is installed is the same, from the same place
+		is.language = was.language // it requires more: what is installed is the same, from the same place
 	}
 	return Effect{!reflect.DeepEqual(was.rest, is.rest) || was.language != is.language, differing(was.tools, is.tools), differing(was.scripts, is.scripts)}
 }
@@ -62,19 +61,19 @@ func differing(a, b map[string]any) (keys []string) {
 	return keys
 }
 
-// parts are a manifest taken apart, without what it only says of the project.
+// parts are a manifest taken apart, without what it only says about the project.
 type parts struct {
-	// What may concern an installation.
+	// What may affect an installation.
 	rest map[string]any
-	// By tool what sets up one that checks the program.
+	// By tool, the setup of those that check the program.
 	tools map[string]any
 	// Scripts that no installation runs.
 	scripts map[string]any
-	// The language's version that a go.mod asks for at least, which every tool of Go from 1.21 on heeds.
+	// The minimum Go version in a go.mod, which every Go tool from 1.21 on obeys.
 	language string
 }
 
-// What a project says of itself, to people and to those that import or publish it, by format.
+// What a project says about itself, to people and to those that import or publish it, by format.
 // (docs.npmjs.com/cli/v11/configuring-npm/package-json; packaging.python.org/specifications/pyproject-toml;
 // python-poetry.org/docs/pyproject; setuptools.pypa.io/en/latest/userguide/declarative_config)
 var (
@@ -86,8 +85,8 @@ var (
 		keywords classifiers url project_urls download_url license license_file license_files platforms`)
 )
 
-// Tables in which a tool keeps how large something may be, and which version the project has; whatever else they say may
-// have it run something. (github.com/ai/size-limit; github.com/siddharthkp/bundlesize; callowayproject.github.io/bump-my-version;
+// Tables in which a tool keeps size limits, or the version of the project; anything else in them may make it run
+// something. (github.com/ai/size-limit; github.com/siddharthkp/bundlesize; callowayproject.github.io/bump-my-version;
 // github.com/mbarkhau/bumpver; commitizen-tools.github.io/commitizen; python-semantic-release.readthedocs.io)
 var (
 	sizeKeepers    = strings.Fields("size-limit bundlesize bundlewatch")
@@ -96,7 +95,7 @@ var (
 	versionNumber  = lazyregexp.New(`^v?\d+(?:\.\w+)*(?:[-+][\w.]+)?$`)
 )
 
-// blank puts nothing in the place of each text and number of the named tables that the pattern matches, however deep.
+// blank replaces by "" each text of the named tables that the pattern matches, and each number, at any depth.
 func blank(tables map[string]any, names []string, pattern *lazyregexp.Regexp) {
 	var within func(any) any
 	within = func(v any) any {
@@ -125,11 +124,11 @@ func blank(tables map[string]any, names []string, pattern *lazyregexp.Regexp) {
 	}
 }
 
-// lifecycle matches scripts that a package manager runs by itself, on installing, packing or publishing, or around another script.
-// (docs.npmjs.com/cli/v11/using-npm/scripts; pnpm.io/scripts)
+// lifecycle matches scripts that a package manager runs by itself: on installing, packing or publishing, or around
+// another script. (docs.npmjs.com/cli/v11/using-npm/scripts; pnpm.io/scripts)
 var lifecycle = lazyregexp.New(`^(?:(?:pre|post).*|install|uninstall|prepare.*|publish|pack|dependencies|shrinkwrap|version|restart|start|stop)$|pnpm`)
 
-// splitPackage takes a package.json apart. Tools that it sets up are left where they are: verify/node compares them.
+// splitPackage takes a package.json apart. It leaves the setup of tools where it is: verify/node compares that.
 func splitPackage(text []byte) (parts, error) {
 	p := parts{tools: map[string]any{}, scripts: map[string]any{}}
 	if err := json.Unmarshal(text, &p.rest); err != nil {
@@ -151,7 +150,7 @@ func splitPackage(text []byte) (parts, error) {
 	return p, nil
 }
 
-// splitLock takes a package-lock.json apart, which repeats what the package says of itself.
+// splitLock takes a package-lock.json apart, which repeats what the package says about itself.
 func splitLock(text []byte) (parts, error) {
 	var p parts
 	if err := json.Unmarshal(text, &p.rest); err != nil {
@@ -166,8 +165,8 @@ func splitLock(text []byte) (parts, error) {
 	return p, nil
 }
 
-// splitModule takes a go.mod apart: what it retracts is of its own versions, and which comments it has nobody installs by.
-// (go.dev/ref/mod#go-mod-file)
+// splitModule takes a go.mod apart. A retraction concerns the module's own versions, and comments affect no
+// installation. (go.dev/ref/mod#go-mod-file)
 func splitModule(text []byte) (parts, error) {
 	f, _, err := readModule(text)
 	if err != nil {
@@ -186,8 +185,8 @@ func splitModule(text []byte) (parts, error) {
 	return p, nil
 }
 
-// checkers are tables of pyproject.toml and sections of setup.cfg that set up what checks the program, and
-// nothing that is installed.
+// checkers are tables of pyproject.toml and sections of setup.cfg that set up tools that check the program, and nothing
+// that is installed.
 var checkers = strings.Fields(`ruff flake8 mypy pyright basedpyright ty pyrefly pylint pycodestyle pydocstyle pytest coverage black isort bandit vulture
 	autopep8 yapf codespell interrogate docformatter djlint`)
 
@@ -217,7 +216,8 @@ func splitPyproject(text []byte) (parts, error) {
 	return p, nil
 }
 
-// splitSetup takes a setup.cfg apart. A value that has another file read, or code of the project run, is no mere word of it.
+// splitSetup takes a setup.cfg apart. A value that makes setuptools read another file or run the project's code is not
+// mere description.
 func splitSetup(text []byte) (parts, error) {
 	p := parts{rest: map[string]any{}, tools: map[string]any{}}
 	sections, err := Sections(text)
@@ -245,7 +245,7 @@ func splitSetup(text []byte) (parts, error) {
 	return p, nil
 }
 
-// splitProgram takes a setup.py apart, of which only what it says of the project in plain texts is known.
+// splitProgram takes a setup.py apart. It recognises only what the file says about the project in plain strings.
 func splitProgram(text []byte) (parts, error) {
 	rest, ok := setupWithoutWords(string(text))
 	if !ok {
@@ -264,7 +264,7 @@ func addSection(of any, name string, section map[string]string) map[string]any {
 	return all
 }
 
-// without deletes keys of a table.
+// without deletes keys from a table.
 func without(table map[string]any, keys []string) {
 	for _, k := range keys {
 		delete(table, k)

@@ -18,11 +18,11 @@ func RequiresModules(text []byte) (bool, error) {
 	return err == nil && len(f.Require) > 0, err
 }
 
-// readModule reads a go.mod. Queries are the versions by path that are none yet, as
-// "latest": Go accepts and resolves them, and the file has v0.0.0 or the like in their place.
+// readModule reads a go.mod. queries maps paths to versions that are not real versions yet, such as "latest": Go
+// accepts and resolves them, and the file has v0.0.0 or the like in their place.
 func readModule(text []byte) (f *modfile.File, queries map[string]string, err error) {
 	queries = map[string]string{}
-	// Lax: what is no requirement stays in the syntax, and is Go's to judge.
+	// Lax: what is not a requirement stays in the syntax, for Go to judge.
 	f, err = modfile.ParseLax("go.mod", text, func(path, version string) (string, error) {
 		_, major, _ := module.SplitPathVersion(path)
 		if module.CheckPathMajor(version, major) == nil {
@@ -34,7 +34,7 @@ func readModule(text []byte) (f *modfile.File, queries map[string]string, err er
 	return f, queries, err
 }
 
-// listModule lists what a go.mod requires and what it puts in its place.
+// listModule lists what a go.mod requires, and what replaces it.
 func listModule(text []byte) (packages, error) {
 	f, queries, err := readModule(text)
 	if err != nil {
@@ -44,8 +44,8 @@ func listModule(text []byte) (packages, error) {
 	for _, r := range f.Require {
 		found.add(r.Mod.Path, cmp.Or(queries[r.Mod.Path], r.Mod.Version))
 	}
-	// What stands in for a module, and programs that are run with the module, are as much a
-	// matter of trust as what is required.
+	// Replacements of modules, and programs that are run with the module, are as much a matter of trust as
+	// requirements.
 	rest := func(directive string, words []string) {
 		if directive == "replace" || directive == "toolchain" || directive == "tool" {
 			found.add(directive+" "+strings.Join(words, " "), "")
@@ -55,7 +55,7 @@ func listModule(text []byte) (packages, error) {
 	return found, nil
 }
 
-// eachDirective calls do for each line of a go.mod, with its directive and the words behind it, in blocks or not.
+// eachDirective calls do for each line of a go.mod, in a block or not, with its directive and the words after it.
 func eachDirective(f *modfile.File, do func(directive string, words []string)) {
 	for _, x := range f.Syntax.Stmt {
 		switch x := x.(type) {
@@ -69,10 +69,8 @@ func eachDirective(f *modfile.File, do func(directive string, words []string)) {
 	}
 }
 
-// listSums lists which versions a go.sum has the content of.
-//
-// The lines of go.mod files alone are left out: what is compiled has one for its
-// content, too.
+// listSums lists the versions for whose content a go.sum has a sum. It ignores the lines for go.mod files alone: what
+// is compiled also has one for its content.
 func listSums(text []byte) (packages, error) {
 	found := packages{}
 	for line := range strings.Lines(string(text)) {
@@ -83,8 +81,8 @@ func listSums(text []byte) (packages, error) {
 	return found, nil
 }
 
-// onlyLosesSums reports whether a go.sum has no line after a change that it had not before. What it does not name any more the go
-// command does not install: versions are chosen by go.mod, and one without a sum is an error.
+// onlyLosesSums reports whether a change adds no line to a go.sum. The go command does not install what the file no
+// longer names: go.mod selects the versions, and one without a sum is an error.
 func onlyLosesSums(before, after []byte) bool {
 	had := map[string]bool{}
 	for line := range strings.Lines(string(before)) {
@@ -98,7 +96,7 @@ func onlyLosesSums(before, after []byte) bool {
 	return true
 }
 
-// GoIgnores reports whether the go command leaves a directory, by its slash-separated path, out of "./...".
+// GoIgnores reports whether the go command excludes a directory, given by its slash-separated path, from "./...".
 func GoIgnores(dir string) bool {
 	for part := range strings.SplitSeq(dir, "/") {
 		if part == "testdata" || part == "vendor" || part == "node_modules" || part != "." && strings.HasPrefix(part, ".") || strings.HasPrefix(part, "_") {
@@ -108,8 +106,8 @@ func GoIgnores(dir string) bool {
 	return false
 }
 
-// GoCompiles reports whether the go command takes a file, by its slash-separated path, into a build for Linux and this processor, with
-// cgo or without: its name and its build constraints say so (go/build, Context.MatchFile).
+// GoCompiles reports whether the go command includes a file, given by its slash-separated path, in a build for Linux
+// and this processor, with or without cgo. Its name and its build constraints decide (go/build, Context.MatchFile).
 func GoCompiles(p string, text []byte, cgo bool) bool {
 	system := build.Default
 	system.GOOS, system.CgoEnabled = "linux", cgo

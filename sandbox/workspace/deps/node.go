@@ -12,13 +12,12 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// PackageLists are the fields of a package.json that list packages with their versions. What
-// stands in the last one others have to bring along.
+// PackageLists are the fields of a package.json that list packages with their versions. The last one lists what others
+// must supply.
 var PackageLists = []string{"dependencies", "devDependencies", "optionalDependencies", "peerDependencies"}
 
-// ReadPackage reads a package.json, or another document of JSON that a package manager of
-// Node wrote: its fields by name, with numbers as they stand. Of two fields of one name the
-// last one counts, as everywhere.
+// ReadPackage reads a package.json, or another JSON document written by a Node package manager: its fields by name,
+// with numbers unconverted. If two fields have the same name, the last one counts, as everywhere.
 func ReadPackage(text []byte) (map[string]any, error) {
 	var whole json.RawMessage
 	if err := json.Unmarshal(text, &whole); err != nil {
@@ -31,7 +30,7 @@ func ReadPackage(text []byte) (map[string]any, error) {
 	return fields, err
 }
 
-// listPackage lists what a package.json asks for.
+// listPackage lists what a package.json requires.
 func listPackage(text []byte) (packages, error) {
 	fields, err := ReadPackage(text)
 	if err != nil {
@@ -43,7 +42,7 @@ func listPackage(text []byte) (packages, error) {
 		if !ok && fields[name] != nil {
 			return nil, errors.New(name + " is no list of packages")
 		}
-		// A version may be an object in some dialects: it is shown as it stands.
+		// A version may be an object in some dialects: it is shown as it is.
 		for name, version := range list {
 			found.add(name, fmt.Sprint(version))
 		}
@@ -51,8 +50,8 @@ func listPackage(text []byte) (packages, error) {
 	return found, nil
 }
 
-// An npmLock is a package-lock.json: packages by their place, or in old ones
-// by their name, each with its own below it.
+// An npmLock is a package-lock.json: packages by their place or, in old files, by their name, each with its own
+// dependencies nested below it.
 type npmLock struct {
 	Packages     map[string]struct{ Name, Version string }
 	Dependencies map[string]json.RawMessage
@@ -66,8 +65,8 @@ func listNpmLock(text []byte) (packages, error) {
 	}
 	found := packages{}
 	for place, p := range lock.Packages {
-		// "node_modules/a/node_modules/@s/b" is @s/b, in a version that only a
-		// sees. The workspace's own packages lie elsewhere.
+		// "node_modules/a/node_modules/@s/b" is @s/b, in a version that only a sees. The workspace's own packages are
+		// elsewhere.
 		if i := strings.LastIndex(place, "node_modules/"); i >= 0 {
 			found.add(place[i+len("node_modules/"):], p.Version)
 		}
@@ -75,15 +74,13 @@ func listNpmLock(text []byte) (packages, error) {
 	if len(lock.Packages) > 0 {
 		return found, nil
 	}
-	// Only version 1 has no such map. Version 2 has both, and the old one says
-	// the same there.
+	// Only version 1 lacks this map. Version 2 has both, with the same information.
 	return found, addOldNpm(lock.Dependencies, found, 0)
 }
 
-// addOldNpm goes down an old lock file, to a depth that none has.
+// addOldNpm descends into an old lock file, to a depth that none has.
 //
-// The depth is bounded because the file is a model's to write: each level is
-// parsed again for the next one.
+// The depth is bounded because a model can write the file: each level is parsed again for the next one.
 func addOldNpm(list map[string]json.RawMessage, found packages, depth int) error {
 	if depth > 50 {
 		return errors.New("packages lie too deep in each other")
@@ -104,8 +101,7 @@ func addOldNpm(list map[string]json.RawMessage, found packages, depth int) error
 	return nil
 }
 
-// listPnpmLock reads the keys of packages: "/a/1.0.0", "/@s/a@1.0.0(peer)",
-// "a@1.0.0".
+// listPnpmLock reads the keys of packages: "/a/1.0.0", "/@s/a@1.0.0(peer)", "a@1.0.0".
 func listPnpmLock(text []byte) (packages, error) {
 	var lock struct {
 		Packages map[string]yaml.Node `yaml:"packages"`
@@ -115,11 +111,10 @@ func listPnpmLock(text []byte) (packages, error) {
 	}
 	found := packages{}
 	for key := range lock.Packages {
-		// The versions of its peers stand in parentheses; a scope begins with
-		// the sign that stands before the version too.
+		// The versions of its peers are in parentheses; a scope begins with the same sign that precedes the version.
 		key, _, _ = strings.Cut(strings.TrimPrefix(key, "/"), "(")
-		// The last one, since a scope has it too. At the very beginning it is the
-		// scope's own, of a key of the oldest form.
+		// The last sign, since a scope has one too. At the very beginning the sign is that of the scope, in a key of
+		// the oldest form.
 		i := strings.LastIndexByte(key, '@')
 		if i <= 0 {
 			i = strings.LastIndexByte(key, '/')
@@ -131,10 +126,10 @@ func listPnpmLock(text []byte) (packages, error) {
 	return found, nil
 }
 
-// yarnVersion is the version in a block of a yarn.lock, of either age.
+// yarnVersion matches the version in a block of a yarn.lock, old or new.
 var yarnVersion = lazyregexp.New(`^  "?version"?:? "?([^"\s]+)"?`)
 
-// listYarnLock reads blocks that a line like `"@s/a@^1", "@s/a@^2":` opens.
+// listYarnLock reads blocks that begin with a line like `"@s/a@^1", "@s/a@^2":`.
 func listYarnLock(text []byte) (packages, error) {
 	found, name := packages{}, ""
 	for line := range strings.Lines(string(text)) {
@@ -142,13 +137,11 @@ func listYarnLock(text []byte) (packages, error) {
 		if m := yarnVersion.FindStringSubmatch(line); m != nil {
 			found.add(name, m[1])
 		} else if line != "" && !strings.ContainsAny(line[:1], " #") {
-			// The ranges that one version serves are listed; the name is the same
-			// in all of them.
+			// The line lists the ranges that one version satisfies; the name is the same in all of them.
 			first, _, _ := strings.Cut(strings.Trim(line, `":`), ",")
 			name = first
 			if i := strings.Index(first[min(1, len(first)):], "@"); i >= 0 {
-				// The index was counted without the first letter, which may be
-				// the sign of a scope.
+				// The index does not count the first character, which may be the sign of a scope.
 				name = first[:i+1]
 			}
 			if name == "__metadata" {

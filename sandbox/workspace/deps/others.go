@@ -8,7 +8,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// listSetup lists what a setup.cfg has installed, before the program is built too.
+// listSetup lists what a setup.cfg installs, including what it needs to build the program.
 // (setuptools.pypa.io/en/latest/userguide/declarative_config)
 func listSetup(text []byte) (packages, error) {
 	sections, err := Sections(text)
@@ -22,7 +22,7 @@ func listSetup(text []byte) (packages, error) {
 	}
 	for _, list := range lists {
 		if !strings.Contains(list, "\n") {
-			list = strings.ReplaceAll(list, ";", "\n") // in a list of lines it is the beginning of a marker
+			list = strings.ReplaceAll(list, ";", "\n") // in a list of lines this begins a marker
 		}
 		for _, line := range Requirements([]byte(list)) {
 			found.addRequirement(line)
@@ -31,11 +31,11 @@ func listSetup(text []byte) (packages, error) {
 	return found, nil
 }
 
-// A crates is a table of a Cargo.toml in which crates stand: a version, or a table with one.
+// A crates is a table of crates in a Cargo.toml, each with a version or a table that contains one.
 // (doc.rust-lang.org/cargo/reference/specifying-dependencies.html)
 type crates map[string]any
 
-// crateLists are those of one table.
+// crateLists are the lists of crates in one table.
 type crateLists struct {
 	Needs crates `toml:"dependencies"`
 	Dev   crates `toml:"dev-dependencies"`
@@ -80,7 +80,7 @@ func listPipfile(text []byte) (packages, error) {
 	return found, nil
 }
 
-// addTables notes packages by name, each with a version or a table that has one as "version".
+// addTables records packages by name, each with a version or with a table that has a "version".
 func (p packages) addTables(list map[string]any) {
 	for name, value := range list {
 		if table, ok := value.(map[string]any); ok && table["version"] != nil {

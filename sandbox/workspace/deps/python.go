@@ -10,30 +10,29 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// nameSigns are what one "-" stands for in a name of Python.
+// nameSigns matches what one "-" stands for in a Python name.
 var nameSigns = lazyregexp.New(`[-_.]+`)
 
-// PythonName is a name of Python in the one form that its spellings share: case, "-", "_" and
-// ".", and how many of them, tell no names apart (PEP 503).
+// PythonName returns a Python name in its normalised form: names that differ only in case, or in runs of "-", "_" and
+// ".", are the same (PEP 503).
 func PythonName(name string) string {
 	return nameSigns.ReplaceAllString(strings.ToLower(name), "-")
 }
 
-// requirementComment matches what is no part of a line. In an address a "#" stands without
-// a space before it.
+// requirementComment matches what is not part of a line. In an address no space precedes a "#".
 var requirementComment = lazyregexp.New(`(^|\s)#.*$`)
 
-// lineEnds are what ends a line for pip, as str.splitlines has it.
+// lineEnds replaces what ends a line for pip, as in str.splitlines.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\x1c", "\n", "\x1d", "\n", "\x1e", "\n",
 	"\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
 
-// Requirements reads the lines of a requirements file as pip does: continued lines are one,
-// comments and empty lines are left out. A line is a requirement or begins with an option.
+// Requirements reads the lines of a requirements file as pip does: it joins continued lines, and omits comments and
+// empty lines. A line is a requirement or begins with an option.
 func Requirements(text []byte) []string {
 	whole := lineEnds.Replace(strings.TrimPrefix(string(text), "\ufeff"))
 	var lines []string
 	var joined strings.Builder
-	// The empty line ends what the last one would go on in.
+	// The empty line ends a last line that would be continued.
 	for line := range strings.Lines(whole + "\n\n") {
 		part, continued := strings.CutSuffix(strings.TrimRight(line, "\n"), "\\")
 		comment := strings.HasPrefix(strings.TrimSpace(part), "#")
@@ -52,16 +51,16 @@ func Requirements(text []byte) []string {
 	return lines
 }
 
-// requirementName splits a requirement of Python into its name and the rest.
+// requirementName splits a Python requirement into its name and the rest.
 var requirementName = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(.*)$`)
 
-// addRequirement notes one requirement.
+// addRequirement records one requirement.
 func (p packages) addRequirement(line string) {
-	// Digests say what a version is, and it is the versions that are shown.
+	// Digests identify a version, but only versions are shown.
 	line, _, _ = strings.Cut(line, " --hash")
 	line = strings.TrimSpace(line)
 	m := requirementName.FindStringSubmatch(line)
-	if m == nil { // a path, as of an archive
+	if m == nil { // a path, for example of an archive
 		p.add(line, "")
 		return
 	}
@@ -81,8 +80,8 @@ func listRequirements(text []byte) (packages, error) {
 	return found, nil
 }
 
-// A Pyproject is what a pyproject.toml asks for, in the standard notation and in those of
-// Poetry and uv. What is a string there is a requirement (PEP 508), but for Poetry's versions.
+// A Pyproject is what a pyproject.toml requires, in the standard notation and in those of Poetry, uv and PDM. A string
+// in it is a requirement (PEP 508), except for Poetry's versions.
 type Pyproject struct {
 	Build struct {
 		Requires []string `toml:"requires"`
@@ -92,7 +91,7 @@ type Pyproject struct {
 		Dependencies []string            `toml:"dependencies"`
 		Optional     map[string][]string `toml:"optional-dependencies"`
 	} `toml:"project"`
-	// An entry that is no string includes another group.
+	// An entry that is not a string includes another group.
 	Groups map[string][]any `toml:"dependency-groups"`
 	Tool   struct {
 		Poetry struct {
@@ -109,7 +108,7 @@ type Pyproject struct {
 		PDM struct {
 			Dev map[string][]string `toml:"dev-dependencies"`
 		} `toml:"pdm"`
-		// Tables of tools that run tests, which differ much.
+		// Tables of tools that run tests, which vary widely.
 		Hatch any `toml:"hatch"`
 		Tox   any `toml:"tox"`
 	} `toml:"tool"`
@@ -121,23 +120,21 @@ func ReadPyproject(text []byte) (doc Pyproject, err error) {
 	return doc, err
 }
 
-// listPyproject lists what a pyproject.toml asks for, to build it too.
+// listPyproject lists what a pyproject.toml requires, including what it needs to build.
 func listPyproject(text []byte) (packages, error) {
 	doc, err := ReadPyproject(text)
 	if err != nil {
 		return nil, err
 	}
 	found := packages{}
-	// What builds a package runs on the machine that installs it, so it counts as
-	// much as what is imported.
+	// What builds a package runs on the machine that installs it, so it counts as much as what is imported.
 	lines := slices.Concat(doc.Build.Requires, doc.Project.Dependencies)
 	for _, list := range doc.Project.Optional {
 		lines = append(lines, list...)
 	}
 	for _, list := range doc.Groups {
 		for _, item := range list {
-			// The other sort of entry includes a group that is listed here
-			// itself.
+			// The other kind of entry includes a group that is itself listed here.
 			if line, ok := item.(string); ok {
 				lines = append(lines, line)
 			}
@@ -165,8 +162,8 @@ func listPyproject(text []byte) (packages, error) {
 // A Locked is a package in a lock file, in one version.
 type Locked struct{ Name, Version string }
 
-// ReadLocked reads the lock files that list [[package]], as Poetry, uv, pdm and Cargo write
-// them. Where a package comes from each of them says in its own way, and it is not read.
+// ReadLocked reads the lock files that list [[package]], as written by Poetry, uv, PDM and Cargo. It does not read
+// where a package comes from, which each of them records differently.
 func ReadLocked(text []byte) ([]Locked, error) {
 	var lock struct{ Package []Locked }
 	err := toml.Unmarshal(text, &lock)

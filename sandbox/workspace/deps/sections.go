@@ -7,17 +7,17 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// The lines of a file of sections.
+// The lines of a file with sections.
 var (
 	sectionLine = lazyregexp.New(`^\[([^\]]+)\]\s*$`)
 	keyLine     = lazyregexp.New(`^([^\s=:][^=:]*?)\s*[=:]\s*(.*)$`)
 )
 
-// errUnusual says that a file of sections is not read: another reader might see other sections in it.
+// errUnusual says that a file with sections is refused, because another reader might see other sections in it.
 var errUnusual = errors.New("there is a line that is no section, no key and no value")
 
-// Sections reads setup.cfg, tox.ini and what else Python's configparser reads: the values by section and by key, which is in small
-// letters. A value of several lines has "\n" between them, and no comments that have a line of their own.
+// Sections reads setup.cfg, tox.ini and other files that Python's configparser reads. It returns the values by section and by
+// key, which is in lower case. The lines of a longer value are joined by "\n", without comments that have a line of their own.
 func Sections(text []byte) (map[string]map[string]string, error) {
 	sections, in, key := map[string]map[string]string{}, "", ""
 	var value []string

@@ -7,20 +7,20 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// encoding matches what one of the first two lines says of how the bytes are to be read. (peps.python.org/pep-0263)
+// encoding matches the declaration, in one of the first two lines, of how to decode the bytes. (peps.python.org/pep-0263)
 var encoding = lazyregexp.New(`^(?:[^\r\n]*(?:\r\n|\r|\n))?[^\r\n]*coding[:=][ \t]*([-\w.]+)`)
 
-// setupWithoutWords is the text of a setup.py without its comments and without the arguments of setup() that only say
-// what the project is, as far as these are texts or lists of texts: nothing else of the file is read, since it is a
-// program. ok is false for what is no Python, or too odd to say.
+// setupWithoutWords returns the text of a setup.py without its comments, and without the arguments of setup() that only describe
+// the project, if these are strings or lists of strings. It reads nothing else in the file, since that is a program. ok is false
+// if the text is not Python, or too unusual to decide.
 func setupWithoutWords(text string) (rest string, ok bool) {
 	if m := encoding.FindStringSubmatch(text); m != nil && !slices.Contains([]string{"utf-8", "utf8", "ascii"}, strings.ToLower(m[1])) {
-		return "", false // other bytes than those seen here may be quotes
+		return "", false // decoded differently, other bytes than those seen here may be quotes
 	}
 	var (
 		b     strings.Builder
-		calls []bool // for each open bracket, whether it is that of setup()
-		last  string // the name that was read last, where nothing but space came after it
+		calls []bool // for each open bracket, whether it belongs to setup()
+		last  string // the last name read, if only space followed it
 		s     = pythonScanner{text: text}
 		head  = firstLines(text)
 	)
@@ -57,13 +57,13 @@ func setupWithoutWords(text string) (rest string, ok bool) {
 	return b.String(), len(calls) == 0
 }
 
-// firstLines is the length of the two lines whose comments may name an interpreter or an encoding.
+// firstLines returns the length of the two lines whose comments may name an interpreter or an encoding.
 func firstLines(text string) int {
 	one := strings.Index(text, "\n") + 1
 	return one + strings.Index(text[one:], "\n") + 1
 }
 
-// A pythonKind is what a word of a Python text is.
+// A pythonKind is the kind of a token in a Python text.
 type pythonKind int
 
 const (
@@ -74,14 +74,14 @@ const (
 	pythonOther
 )
 
-// A pythonScanner tells the words of a Python text apart, as far as texts and brackets need it.
+// A pythonScanner splits a Python text into tokens, as precisely as strings and brackets require.
 // (docs.python.org/3/reference/lexical_analysis)
 type pythonScanner struct {
 	text string
 	at   int
 }
 
-// next reads a word of at least one byte. It reports false for a text that does not end.
+// next reads a token of at least one byte. It reports false for a literal that does not end.
 func (s *pythonScanner) next() (pythonKind, bool) {
 	rest := s.text[s.at:]
 	switch c := rest[0]; {
@@ -119,8 +119,8 @@ func pythonLetter(c byte) bool {
 	return c == '_' || c >= 0x80 || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 }
 
-// literal reads a text from its first quote to its last. One with code in it is not looked into: it is refused where a
-// quote of its kind could be one of that code's.
+// literal reads a string from its first quote to its last. It does not examine code in the string: it refuses one in which a
+// quote could belong to that code.
 func (s *pythonScanner) literal(code bool) bool {
 	quote := s.text[s.at : s.at+1]
 	if strings.HasPrefix(s.text[s.at:], strings.Repeat(quote, 3)) {
@@ -141,8 +141,8 @@ func (s *pythonScanner) literal(code bool) bool {
 	return false
 }
 
-// textsAfterEqual reads `= TEXTS` up to the comma or the bracket that ends an argument, and that comma. It reports
-// whether there was nothing else, and reads nothing where there was.
+// textsAfterEqual reads `= TEXTS` up to the comma or bracket that ends an argument, and that comma. It reports whether there was
+// nothing else; if there was, it reads nothing.
 func (s *pythonScanner) textsAfterEqual() bool {
 	begun, depth, equal := s.at, 0, false
 	for s.at < len(s.text) {

@@ -11,18 +11,18 @@ import (
 	"strings"
 )
 
-// A Call is one run of git in a repository of the agent's own, whose configuration nobody else
-// writes. What Run promises holds here too: no hook, filter, monitor or alias is run.
+// A Call is one run of git in a repository of the agent's own, whose configuration no one else writes. The promises of
+// Run hold here too: no hook, filter, monitor or alias runs.
 type Call struct {
 	Dir  string
 	Args []string
-	Env  []string // beside the environment of every call
+	Env  []string // in addition to the environment of every call
 	In   io.Reader
-	// Out, when not nil, takes the output in place of the result, however long it is.
+	// Out, if not nil, receives the output in place of the result, however long it is.
 	Out io.Writer
 	// Limit bounds the result, in bytes.
 	Limit int
-	// Remote is the one repository elsewhere that git may speak to; nil for none.
+	// Remote is the only remote repository that git may contact; nil for none.
 	Remote *Remote
 }
 
@@ -35,22 +35,22 @@ func (c Call) Run(ctx context.Context) ([]byte, error) {
 	return call{dir: c.Dir, args: c.Args, env: env, in: c.In, out: c.Out, limit: c.Limit}.run(ctx)
 }
 
-// A Remote is a repository that answers by http or https, and what is shown to it.
+// A Remote is a repository that answers by http or https, and the credentials for it.
 type Remote struct {
 	// URL has no user and no password.
 	URL string
-	// User and Token open it; the token reaches git by its environment alone, so that neither
-	// an argument list nor a file has it.
+	// User and Token give access to it. The token reaches git only in its environment, so that neither an argument list
+	// nor a file holds it.
 	User, Token string
-	// Getenv tells the variables of proxies and of certificates; nil for none.
+	// Getenv returns the variables of proxies and of certificates; nil for none.
 	Getenv func(string) string
 }
 
-// passed are the variables that a call with a remote inherits: how the network is reached.
+// passed are the variables that a call with a remote inherits: they say how to reach the network.
 const passed = "http_proxy https_proxy HTTPS_PROXY all_proxy ALL_PROXY no_proxy NO_PROXY SSL_CERT_FILE SSL_CERT_DIR GIT_SSL_CAINFO"
 
-// environment is what a call gets so that it may reach r: one protocol, no redirect to another
-// host, which would be shown the token too.
+// environment returns the variables that let a call reach r: one protocol, and no redirect to another host, which would
+// see the token too.
 func (r Remote) environment() []string {
 	env := []string{"GIT_ALLOW_PROTOCOL=http:https"}
 	if r.Getenv != nil {
@@ -73,8 +73,7 @@ func (r Remote) environment() []string {
 	return env
 }
 
-// UserConfig is the file of the user's own configuration of git, "" for none. home is the
-// user's directory.
+// UserConfig returns the file of the user's own git configuration, "" for none. home is the user's directory.
 func UserConfig(home string) string {
 	for _, name := range []string{".gitconfig", ".config/git/config"} {
 		if info, err := os.Stat(filepath.Join(home, name)); err == nil && info.Mode().IsRegular() {
@@ -84,8 +83,8 @@ func UserConfig(home string) string {
 	return ""
 }
 
-// Credential asks the user's own helper, as the user's configuration names it, for what opens
-// address. Both are "" where there is none. No repository takes part: the call runs in home.
+// Credential asks the user's own helper, as the user's configuration names it, for the credentials of address. Both are
+// "" if there are none. No repository takes part: the call runs in home.
 func Credential(ctx context.Context, home, address string) (user, secret string) {
 	u, err := url.Parse(address)
 	file := UserConfig(home)
@@ -95,7 +94,7 @@ func Credential(ctx context.Context, home, address string) (user, secret string)
 	ask := "protocol=" + u.Scheme + "\nhost=" + u.Host + "\npath=" + strings.TrimPrefix(u.Path, "/") + "\n\n"
 	out, err := call{
 		dir: home, args: []string{"credential", "fill"}, in: strings.NewReader(ask), limit: 64 << 10,
-		// A repository at home is none of the user's configuration.
+		// A repository at home is not part of the user's configuration.
 		env: []string{"HOME=" + home, "GIT_CONFIG_GLOBAL=" + file, "GIT_DIR=" + os.DevNull},
 	}.run(ctx)
 	if err != nil {
@@ -113,8 +112,8 @@ func Credential(ctx context.Context, home, address string) (user, secret string)
 	return user, secret
 }
 
-// Identity is the name and the address under which the user commits, "" for what the user's
-// own configuration does not say.
+// Identity returns the name and the address under which the user commits, "" for what the user's own configuration does
+// not define.
 func Identity(ctx context.Context, home string) (name, email string) {
 	file := UserConfig(home)
 	if file == "" {
@@ -133,7 +132,7 @@ func Identity(ctx context.Context, home string) (name, email string) {
 	return get("user.name"), get("user.email")
 }
 
-// Objects is the directory of the objects of r; they may be read without its configuration.
+// Objects returns the object directory of r; it can be read without the repository's configuration.
 func (r Repo) Objects() (string, error) {
 	dir := filepath.Join(r.common, "objects")
 	info, err := os.Stat(dir)

@@ -11,10 +11,9 @@ import (
 // maxConfig bounds what is read of a repository's settings, in bytes.
 const maxConfig = 4 << 20
 
-// Configured lists the files from which git reads more settings, and the directory in which
-// it looks for hooks, because the configuration of r says so: absolute, whether they are
-// there or not. What they say is run by the next command of git in r. Conditions of an
-// include count as met. Without the git program there are none.
+// Configured lists the files from which git reads more settings, and the directory in which it looks for hooks, because
+// the configuration of r says so. The names are absolute, whether the files exist or not. The next git command in r
+// runs what they say. Conditions of an include count as met. Without the git program the list is empty.
 func (r Repo) Configured(ctx context.Context) (names []string, err error) {
 	if r.dir == "" {
 		return nil, nil
@@ -27,7 +26,7 @@ func (r Repo) Configured(ctx context.Context) (names []string, err error) {
 			continue // git reads none there
 		}
 		f.Close()
-		// Named like this, the file is only read, and no repository is looked for.
+		// With --file git only reads the file and looks for no repository.
 		out, err := call{dir: r.Top, args: []string{"config", "--file", file, "--includes", "--show-origin", "--null", "--list"}, limit: maxConfig}.run(ctx)
 		if errors.Is(err, ErrAbsent) {
 			return nil, nil
@@ -40,7 +39,7 @@ func (r Repo) Configured(ctx context.Context) (names []string, err error) {
 	return names, nil
 }
 
-// configured reads what git config prints: pairs of an origin and a key with its value.
+// configured parses the output of git config: pairs of an origin and a key with its value.
 func (r Repo) configured(text string) (names []string) {
 	fields := strings.Split(text, "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {

@@ -20,10 +20,9 @@ const (
 	maxOutput = 64 << 20 // bytes of the names that it lists
 )
 
-// An Ignored is what git ignores in a workspace, as git itself tells: its rules
-// are too many to repeat them.
+// An Ignored is what git ignores in a workspace, as reported by git itself: its rules are too many to reimplement.
 type Ignored struct {
-	// True for a directory ignored as a whole.
+	// Maps each path to whether it is a directory ignored as a whole.
 	paths map[string]bool
 	// Git is not installed.
 	noGit bool
@@ -35,8 +34,8 @@ func (g *Ignored) Has(rel string, dir bool) bool {
 	return ok && whole == dir
 }
 
-// Enter is told each directory and its names: a nested repository has rules of
-// its own, and rules that nobody can read must not be passed over.
+// Enter must be called for each directory with its names: a nested repository has rules of its own, and rules that
+// cannot be read must not be skipped.
 func (g *Ignored) Enter(ctx context.Context, root, rel string, names []string) error {
 	// The root was asked about before the walk.
 	nested := rel != "." && slices.Contains(names, ".git")
@@ -74,8 +73,7 @@ func (g *Ignored) Load(ctx context.Context, root, rel string) error {
 	}
 	for i, name := range names {
 		whole := strings.HasSuffix(name, "/")
-		// A directory that is not ignored itself, only all that is in it, is
-		// listed too, and the content after it.
+		// Git also lists a directory that is not itself ignored if everything in it is, followed by its contents.
 		if whole && i+1 < len(names) && strings.HasPrefix(names[i+1], name) {
 			continue
 		}
@@ -84,8 +82,7 @@ func (g *Ignored) Load(ctx context.Context, root, rel string) error {
 	return nil
 }
 
-// listIgnored returns what git ignores below dir, directories with a final
-// slash, sorted.
+// listIgnored returns what git ignores below dir, sorted; directories end in a slash.
 func listIgnored(ctx context.Context, dir string) ([]string, error) {
 	r, inRepo := Find(dir)
 	if !inRepo {
@@ -98,7 +95,7 @@ func listIgnored(ctx context.Context, dir string) ([]string, error) {
 	return list(ctx, r, dir, args, nil)
 }
 
-// exclude is the repository's own file of what it ignores, if it has one.
+// exclude returns the repository's own file of ignore rules, if it has one.
 func (r Repo) exclude() (file string, ok bool) {
 	if r.common == "" {
 		return "", false
@@ -112,17 +109,17 @@ func (r Repo) exclude() (file string, ok bool) {
 	return file, true
 }
 
-// list asks git one question about dir whose answer is a list of names, and
-// returns it sorted. Git reads no configuration of the repository but ours.
+// list asks git one question about dir whose answer is a list of names, and returns them sorted. Git reads our
+// configuration in place of the repository's.
 func list(ctx context.Context, r Repo, dir string, args []string, in []byte) ([]string, error) {
 	neutral, err := os.MkdirTemp("", "agent-git-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(neutral)
-	// The form of object names is a matter of the configuration that is not
-	// read; an index of the other form is refused, so both are tried. Status 1 is
-	// an answer: nothing is ignored, which the wrong form would not know.
+	// The format of object names is part of the configuration that is not read. Git refuses an index of the other
+	// format, so both are tried. Status 1 is an answer: nothing is ignored, which git would not know with the wrong
+	// format.
 	out, err := ask(ctx, neutral, r, dir, false, args, in)
 	if err != nil && !exited(err, 1) && !errors.Is(err, ErrAbsent) && !errors.Is(err, ErrTooLong) && r.dir != "" && ctx.Err() == nil {
 		if long, lerr := ask(ctx, neutral, r, dir, true, args, in); lerr == nil {
@@ -137,8 +134,8 @@ func list(ctx context.Context, r Repo, dir string, args []string, in []byte) ([]
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" }), nil
 }
 
-// ask runs one question about dir. Git has no answer below a directory that
-// it ignores; dir is then a project of its own. in is its standard input.
+// ask asks one question about dir. Git has no answer below a directory that it ignores; dir is then treated as a
+// project of its own. in is the standard input.
 func ask(ctx context.Context, neutral string, r Repo, dir string, sha256 bool, args []string, in []byte) ([]byte, error) {
 	if err := prepareNeutral(neutral, r, sha256); err != nil {
 		return nil, err
@@ -157,15 +154,14 @@ func ask(ctx context.Context, neutral string, r Repo, dir string, sha256 bool, a
 	return c.run(ctx)
 }
 
-// prepareNeutral writes a git directory that holds nothing but the form of
-// object names, and the parts of a split index, which git looks for beside its
-// own.
+// prepareNeutral writes a git directory that holds only the format of object names, and the parts of a split index,
+// which git looks for next to the index.
 func prepareNeutral(neutral string, r Repo, sha256 bool) error {
 	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 	if sha256 {
 		config = "[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n\tobjectformat = sha256\n"
 	}
-	// The least that git takes for a git directory (gitrepository-layout(5)).
+	// The minimum that git accepts as a git directory (gitrepository-layout(5)).
 	for _, dir := range []string{"objects", "refs"} {
 		if err := os.MkdirAll(filepath.Join(neutral, dir), 0o700); err != nil {
 			return err
@@ -186,34 +182,31 @@ func prepareNeutral(neutral string, r Repo, sha256 bool) error {
 	return os.WriteFile(filepath.Join(neutral, "config"), []byte(config), 0o600)
 }
 
-// escapeGlob makes every character of name stand for itself in filepath.Glob.
+// escapeGlob escapes name so that each of its characters stands for itself in filepath.Glob.
 func escapeGlob(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
 }
 
-// neutralCall is a call in dir on the work tree of r that reads no configuration but the
-// one in neutral.
+// neutralCall returns a call in dir on the work tree of r that reads no configuration but the one in neutral.
 func neutralCall(neutral string, r Repo, dir string, args ...string) call {
 	c := call{dir: dir, args: args, env: []string{"GIT_DIR=" + neutral, "GIT_WORK_TREE=" + r.Top}, limit: maxOutput}
 	if r.dir == "" {
 		return c
 	}
-	// Without an index every file counts as untracked, which is true before
-	// the first "git add".
+	// Without an index every file counts as untracked, which is right before the first "git add".
 	if f, err := Regular(filepath.Join(r.dir, "index")); err == nil {
 		f.Close()
 		c.env = append(c.env, "GIT_INDEX_FILE="+filepath.Join(r.dir, "index"))
 	}
-	// A sparse index is filled in from the trees it leaves out.
+	// Git fills in a sparse index from the trees that it leaves out.
 	if info, err := os.Stat(filepath.Join(r.common, "objects")); err == nil && info.IsDir() {
 		c.env = append(c.env, "GIT_OBJECT_DIRECTORY="+filepath.Join(r.common, "objects"))
 	}
 	return c
 }
 
-// Ignoring returns which of the places, below dir in the repository, git ignores, as git
-// names them. Without the git program there are none: rules that it would read were refused
-// by the scan.
+// Ignoring returns those of the places, below dir in the repository, that git ignores, as git names them. Without the
+// git program there are none: the scan has already refused any rules that git would read.
 func (r Repo) Ignoring(ctx context.Context, dir string, places []string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
@@ -227,7 +220,7 @@ func (r Repo) Ignoring(ctx context.Context, dir string, places []string) ([]stri
 	}
 	ignored, err := list(ctx, r, dir, args, in.Bytes())
 	if errors.Is(err, ErrAbsent) || exited(err, 1) {
-		return nil, nil // none of them: git-check-ignore(1)
+		return nil, nil // git ignores none of them: git-check-ignore(1)
 	}
 	return ignored, err
 }

@@ -1,12 +1,10 @@
-// Package git holds the one runner of the git program on the host, and says what git knows
-// of a directory: the repository that it is in, what is checked out there, what is half
-// done, and what is ignored.
+// Package git holds the only runner of the git program on the host, and reports what git knows of a directory: the
+// repository that it is in, what is checked out there, what is half done, and what is ignored.
 //
-// A repository is not trusted: Run lets no hook, filter or monitor of it run and reaches no
-// remote. Find, Head, Halfway and Ignored go further: of its files they read only HEAD,
-// references, packed-refs, the index and info/exclude, and have git ask a neutral
-// configuration in place of the repository's. Configured reads that, and says which files it
-// names. Nothing is written.
+// A repository is not trusted: Run lets none of its hooks, filters or monitors run and reaches no remote. Find, Head,
+// Halfway and Ignored go further. Of the repository's files they read only HEAD, references, packed-refs, the index and
+// info/exclude, and they make git use a neutral configuration in place of the repository's. Configured reads that
+// configuration, and says which files it names. The package writes nothing.
 package git
 
 import (
@@ -21,8 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Repo is where git keeps its things. Nothing here runs git or reads its
-// configuration.
+// A Repo locates the files of a git repository. Creating one neither runs git nor reads its configuration.
 type Repo struct {
 	// The work tree.
 	Top string
@@ -44,23 +41,22 @@ func Find(dir string) (Repo, bool) {
 	}
 }
 
-// repoAt reads top/.git, a directory or, in a further work tree or a
-// submodule, a file that names the directory.
+// repoAt reads top/.git: a directory or, in an additional work tree or a submodule, a file that names the directory.
 func repoAt(top string) (Repo, bool) {
 	dir := filepath.Join(top, ".git")
 	if info, err := os.Stat(dir); err != nil {
 		return Repo{}, false
 	} else if !info.IsDir() {
-		// See gitrepository-layout(5). The path may lead out of the workspace;
-		// only an index and references are read there, never a configuration.
+		// See gitrepository-layout(5). The path may lead out of the workspace; only an index and references are read
+		// there, never a configuration.
 		line, ok := strings.CutPrefix(firstLine(dir), "gitdir: ")
 		if !ok {
 			return Repo{}, false
 		}
 		dir = absolute(top, line)
 	}
-	// An empty directory called .git, or one that holds something else, is no
-	// repository to git either: it goes on looking upwards.
+	// An empty directory called .git, or one that holds something else, is not a repository to git either: git
+	// continues upwards.
 	if firstLine(filepath.Join(dir, "HEAD")) == "" {
 		return Repo{}, false
 	}
@@ -71,8 +67,7 @@ func repoAt(top string) (Repo, bool) {
 	return r, true
 }
 
-// absolute resolves a name that a file of git holds: it is relative to the
-// directory of that file unless it is absolute.
+// absolute resolves a name from a file of git: it is relative to the directory of that file unless it is absolute.
 func absolute(base, name string) string {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)
@@ -93,7 +88,7 @@ func Regular(name string) (*os.File, error) {
 	return f, nil
 }
 
-// firstLine is the first line of a small file, "" when there is none.
+// firstLine returns the first line of a small file, "" if there is none.
 func firstLine(name string) string {
 	f, err := Regular(name)
 	if err != nil {
@@ -108,7 +103,7 @@ func firstLine(name string) string {
 	return strings.TrimSpace(string(line))
 }
 
-// Head is what HEAD says and, where that is a branch, the commit it is at.
+// Head returns what HEAD says and, if that is a branch, its commit.
 func (r Repo) Head() string {
 	head := firstLine(filepath.Join(r.dir, "HEAD"))
 	ref, ok := strings.CutPrefix(head, "ref: ")
@@ -118,9 +113,8 @@ func (r Repo) Head() string {
 	if commit := firstLine(filepath.Join(r.common, filepath.FromSlash(ref))); commit != "" {
 		return head + "\n" + commit
 	}
-	// A reference that has not moved since "git pack-refs" has no file of its
-	// own. Each line of packed-refs is "commit name"; comments begin with #
-	// and peeled tags with ^, and neither can match.
+	// A reference that has not moved since "git pack-refs" has no file of its own. Each line of packed-refs is "commit
+	// name"; comments begin with # and peeled tags with ^, and neither can match.
 	f, err := Regular(filepath.Join(r.common, "packed-refs"))
 	if err != nil {
 		return head
@@ -134,7 +128,7 @@ func (r Repo) Head() string {
 	return head
 }
 
-// headIf is head, "" when there is no repository.
+// headIf returns the head, "" if there is no repository.
 func (r Repo) headIf(ok bool) string {
 	if !ok {
 		return ""
@@ -142,11 +136,10 @@ func (r Repo) headIf(ok bool) string {
 	return r.Head()
 }
 
-// halfway names what git, or a person with git, has not finished; "" when
-// nothing.
+// halfway names what git, or a person with git, has not finished; "" if nothing.
 func (r Repo) halfway() (file, what string) {
-	// The names are those that git's own prompt script looks for to show what
-	// a repository is in the middle of (contrib/completion/git-prompt.sh).
+	// These are the names that git's own prompt script looks for to show an operation in progress
+	// (contrib/completion/git-prompt.sh).
 	for _, sign := range []struct{ file, what string }{
 		{"index.lock", "git is at work (or a dead git left its lock: then remove the file)"},
 		{"rebase-merge", "a rebase is in progress"},
@@ -162,16 +155,15 @@ func (r Repo) halfway() (file, what string) {
 	return "", ""
 }
 
-// Head is what git has checked out in the repository that the directory dir is in, as
-// Manifest.Head has it; "" when dir is in none. dir is a path without links.
+// Head returns what git has checked out in the repository that contains the directory dir, in the form of
+// Manifest.Head; "" if there is none. dir is a path without links.
 func Head(dir string) string {
 	r, ok := Find(dir)
 	return r.headIf(ok)
 }
 
-// Halfway names the file by which git, or a person with git, shows that a merge, a
-// rebase or the like in the repository of dir is not finished, and says what it is; ""
-// when there is nothing of that sort. dir is a path without links.
+// Halfway names the file by which git, or a person with git, shows that an operation such as a merge or a rebase in the
+// repository of dir is not finished, and says what it is. It returns "" if there is none. dir is a path without links.
 func Halfway(dir string) (file, what string) {
 	if r, ok := Find(dir); ok {
 		return r.halfway()

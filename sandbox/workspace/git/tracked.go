@@ -8,21 +8,20 @@ import (
 	"strings"
 )
 
-// Dir is the git directory of the work tree: where its HEAD and index are.
+// Dir returns the git directory of the work tree, which holds its HEAD and index.
 func (r Repo) Dir() string { return r.dir }
 
-// Common is the git directory that all work trees of the repository share: where its
-// references, objects and hooks are.
+// Common returns the git directory that all work trees of the repository share, which holds its references, objects and
+// hooks.
 func (r Repo) Common() string { return r.common }
 
-// Halfway names the file by which git shows that something is not finished in this work
-// tree, and says what; see Halfway.
+// Halfway names the file by which git shows that something is not finished in this work tree, and says what; see the
+// function Halfway.
 func (r Repo) Halfway() (file, what string) { return r.halfway() }
 
-// OnDisk returns the objects of the index whose files are on disk as the index has them, by
-// paths relative to the top. That a file is one is told by its times, as git does, and so at
-// the cost of a walk; a file of which git cannot tell, or is told not to look, is left out.
-// No filter of the repository takes part: its configuration is not read.
+// OnDisk returns the objects of the index whose files are unchanged on disk, by paths relative to the top. Like git it
+// compares their times, so it costs no more than a walk. It leaves out a file that git cannot judge or is told not to
+// check. No filter of the repository takes part: its configuration is not read.
 func (r Repo) OnDisk(ctx context.Context) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
@@ -36,7 +35,7 @@ func (r Repo) OnDisk(ctx context.Context) (map[string]string, error) {
 	}
 	objects := make(map[string]string, len(staged))
 	for _, line := range staged {
-		// As in "H 100644 0123… 0\tname"; another tag than H is a file that git does not look at.
+		// As in "H 100644 0123… 0\tname"; a tag other than H marks a file that git does not check.
 		head, name, ok := strings.Cut(line, "\t")
 		fields := strings.Fields(head)
 		if !ok || len(fields) != 4 {

@@ -10,49 +10,49 @@ import (
 
 // A Language is one row of the table.
 type Language struct {
-	// The key of the row, in lower case: "python". [[gate]] of agent.toml and the programs of
-	// the toolchain image use it.
+	// The key of the row, in lower case: "python". [[gate]] of agent.toml and the programs of the toolchain image use
+	// it.
 	ID string
 	// Its name in prompts and fences; "text" for data of no particular language.
 	Prompt string
-	// What the rules for its text are shared with, "" for no rules.
+	// The family that it shares the rules for its text with, "" for no rules.
 	Family Family
-	// Extensions in lower case, each with its dot. No other row has one of them.
+	// Extensions in lower case, each with its dot. No two rows share one.
 	Extensions []string
-	// Extensions of other rows, or of none, whose files concern its tools as well.
+	// Extensions of other rows, or of none, whose files also concern its tools.
 	Also []string
 	// Names of files without such an extension, in lower case.
 	Files []string
 	// Interpreters on the first line of a script, without versions: "python".
 	Shebangs []string
-	// Of Extensions those under which elements of JSX may stand.
+	// Those of Extensions under which JSX elements may occur.
 	JSX []string
 	// Comments and strings; never nil.
 	Syntax *Syntax
-	// Where line breaks mean nothing.
+	// Where line breaks are insignificant.
 	Flow Flow
-	// Depth has a meaning.
+	// Indentation is significant.
 	Offside bool
 	// Text for people: a fence of backquotes is part of it.
 	Prose bool
-	// How a value that nobody quoted reads.
+	// How to read an unquoted value.
 	Values Values
-	// How tests are named; nil where nobody writes tests in it.
+	// How tests are named; nil if no tests are written in it.
 	Tests *Tests
-	// A change of it needs no word that no gate reads it: gates parse, lint or type check it, or a
-	// runner's plugin runs it, as with Gherkin.
+	// A change of it needs no notice that no gate reads it: gates parse, lint or type-check it, or a runner's plugin
+	// runs it, as with Gherkin.
 	Checked bool
 	// The syntax checker of the toolchain image has a parser for it.
 	Parsed bool
-	// Patterns of path.Match, in lower case, for the files that say what is installed. One
-	// that ends in a slash is a directory.
+	// Patterns of path.Match, in lower case, for the files that say what is installed. A pattern that ends in a slash
+	// is a directory.
 	Manifests []string
 }
 
-// A Family is a set of languages that rules on their text are shared by.
+// A Family is a set of languages that share rules on their text.
 type Family string
 
-// The families that rules are known for.
+// The families for which there are rules.
 const (
 	Python Family = "python"
 	Script Family = "script" // JavaScript and TypeScript
@@ -64,7 +64,7 @@ const (
 	JVM    Family = "jvm" // Java and Kotlin
 )
 
-// A Flow is where line breaks and the space around tokens mean nothing.
+// A Flow says where line breaks and the space around tokens are insignificant.
 type Flow int
 
 // The flows, from strict to free.
@@ -90,14 +90,13 @@ var byExtension, byFile, byID = func() (extensions, files, ids map[string]*Langu
 	return extensions, files, ids
 }()
 
-// All returns the rows in their order. They are shared: callers do not change them.
+// All returns the rows in their order. They are shared, so callers must not change them.
 func All() []*Language { return slices.Clone(rows) }
 
 // Named returns the row of an ID, nil for none.
 func Named(id string) *Language { return byID[id] }
 
-// Of returns the row of a file by its name, or by its extension, in any case of letters; nil
-// for none.
+// Of returns the row of a file by its name, or by its extension, ignoring case; nil if there is none.
 func Of(name string) *Language {
 	if l := byFile[strings.ToLower(path.Base(name))]; l != nil {
 		return l
@@ -108,8 +107,8 @@ func Of(name string) *Language {
 // ByExtension returns the row of a file by its extension alone, nil for none.
 func ByExtension(name string) *Language { return byExtension[strings.ToLower(path.Ext(name))] }
 
-// Detect returns the row of a file: without an extension by the line that names the
-// interpreter, where there is one, else as Of does; nil for none.
+// Detect returns the row of a file. Without an extension, the line that names the interpreter decides if there is one.
+// Otherwise Detect is Of; nil means none.
 func Detect(name, text string) *Language {
 	if path.Ext(name) == "" {
 		if l := byFirstLine(text); l != nil {
@@ -119,12 +118,12 @@ func Detect(name, text string) *Language {
 	return Of(name)
 }
 
-// maxFirstLine bounds what is read of a first line, in bytes.
+// maxFirstLine bounds how much of a first line is read, in bytes.
 const maxFirstLine = 400
 
-// byFirstLine returns the row of the interpreter that the first line of a script names, nil
-// for none. A word that only contains the name of an interpreter counts where no word is one,
-// and so does any program whose name ends as those of shells do.
+// byFirstLine returns the row of the interpreter that the first line of a script names, nil if there is none. If no
+// word is the name of an interpreter, a word that contains one counts. If none does, a program whose name ends like
+// those of shells counts as one.
 func byFirstLine(text string) *Language {
 	line, ok := strings.CutPrefix(text[:min(len(text), maxFirstLine)], "#!")
 	if !ok {
@@ -153,7 +152,7 @@ func byFirstLine(text string) *Language {
 	return nil
 }
 
-// Extensions returns the extensions of the rows with these IDs, in their order.
+// Extensions returns the extensions of the rows with these IDs, in the order of the IDs.
 func Extensions(ids ...string) (list []string) {
 	for _, id := range ids {
 		list = append(list, byID[id].Extensions...)
@@ -169,32 +168,31 @@ func Manifests() (list []string) {
 	return list
 }
 
-// Elements reports whether a file of that name may hold elements of JSX.
+// Elements reports whether a file with that name may contain JSX elements.
 func (l *Language) Elements(name string) bool {
 	return slices.Contains(l.JSX, strings.ToLower(path.Ext(name)))
 }
 
-// Tests say how people of a language, or of several, name their tests.
+// Tests describes how people name the tests of a language, or of several.
 //
-// There are three questions. A runner collects files by its own rule, which only it may
-// configure: IsTest is what people call a file of tests, collected or not. Whoever
-// looks for tests that nothing ran asks Candidate. Whoever guards tests against being
-// weakened asks MayTest, which says yes where either does, and for helpers beside tests.
+// There are three questions. A runner collects files by its own rule, which only it may configure; IsTest reports what
+// people call a test file, collected or not. To look for tests that nothing ran, use Candidate. To guard tests against
+// being weakened, use MayTest, which is true if either of these is, and for helpers next to tests.
 type Tests struct {
 	// What findings call the language: "Python".
 	Name string
-	// Names of files that are those of tests; nil for none.
+	// Names of test files; nil for none.
 	Named *lazyregexp.Regexp
-	// Paths in a directory that only tests are in; nil for none.
+	// Paths in a directory that contains only tests; nil for none.
 	Within *lazyregexp.Regexp
-	// Paths that are those of tests only where the text is, too; nil for none.
+	// Paths of test files, provided that the text matches too; nil for none.
 	Likely *lazyregexp.Regexp
-	// What the text of tests holds; nil where the name says enough.
+	// What the text of tests contains; nil if the name is enough.
 	Text *lazyregexp.Regexp
-	// A name by Named or Within is enough. Elsewhere files are called so which hold no tests,
-	// a script that tries a connection or a class that measures load.
+	// A name matched by Named or Within is enough. In other languages files with such names may hold no tests: a script
+	// that tries a connection or a class that measures load.
 	Certain bool
-	// Tests stand among other code: every file may have some.
+	// Tests stand among other code: every file may contain some.
 	Inline bool
 	// Programs that test it, for gates that the workspace defines.
 	Tools []string

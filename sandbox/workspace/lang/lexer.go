@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// A lexer splits a text in one pass. It knows as much of the languages as
-// finding comments takes, and resumes at the next line where it does not
-// understand: text is hostile or unfinished as often as not.
+// A lexer splits a text in one pass. It knows only as much of a language as finding comments requires, and resumes at
+// the next line if it does not understand one: text is often hostile or unfinished.
 type lexer struct {
 	*Syntax
 	text  string
@@ -16,28 +15,28 @@ type lexer struct {
 	lines []Line
 	// The first bytes of the marks of comments, and of strings and expressions.
 	marks, opens [256]bool
-	// Of the line being read.
+	// About the line being read.
 	begin  int
 	code   []byte
 	notes  []string
 	inside bool
 	filled bool // there is code on it
-	// The strings that are open around the code being read, and the depth of braces in each;
-	// quoted says that the text of the last is being read.
+	// The strings that are open around the code being read, with the depth of braces in each; quoted says that the text
+	// of the last one is being read.
 	holes  []hole
 	quoted bool
-	// Whether the word before each open parenthesis is one after which an
-	// expression begins anew: what a slash means depends on it.
+	// Whether the word before each open parenthesis is one after which an expression begins anew: the meaning of a
+	// slash depends on it.
 	parens  []bool
 	control bool
 	last    byte // the last byte of code that is no space
-	// Where the last word of code stands in text, whether it names a property, as in
-	// module.default, and how many dots the code ends with.
+	// Where the last word of code is in text, whether it names a property, as in module.default, and how many dots the
+	// code ends with.
 	wordAt, wordEnd int
 	named           bool
 	dots            int
-	// For the first byte of a mark that was found to have no end before a place: that place.
-	// Without it a line of a million quotes is searched a million times.
+	// Maps the first byte of a mark to a place before which that mark has no end. Without it a line of a million quotes
+	// would be searched a million times.
 	endless [256]int
 }
 
@@ -47,14 +46,12 @@ type hole struct {
 	depth int
 }
 
-// Lex splits a text of the language into its lines. Time and memory grow as the text does,
-// whatever it holds. Of no language, nil, everything is code.
+// Lex splits a text of the language into its lines. Time and memory grow linearly with the text, whatever it contains.
+// For a nil language everything is code.
 //
-// A string with code in it that has no end means that some mark was none, so then none is
-// taken for one.
+// If a string with code in it has no end, some mark was not one. Lex then reads the text again without such strings.
 func (l *Language) Lex(text string) []Line {
-	// Python and JavaScript end a line, and with it a comment, at a lone
-	// carriage return too.
+	// Python and JavaScript also end a line, and with it a comment, at a lone carriage return.
 	if strings.Contains(text, "\r") {
 		text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
 	}
@@ -85,8 +82,7 @@ func newLexer(s *Syntax, text string) *lexer {
 			l.marks[b[0][0]] = true
 		}
 	}
-	// A stray mark of a string would hide the comments after it from whoever looks for them,
-	// and a shell script is full of those.
+	// A stray mark of a string would hide the comments after it, and a shell script is full of those.
 	if s.Spaced {
 		return l
 	}
@@ -99,7 +95,7 @@ func newLexer(s *Syntax, text string) *lexer {
 	return l
 }
 
-// run reads to the end.
+// run reads the text to its end.
 func (l *lexer) run() {
 	for l.at < len(l.text) {
 		switch c := l.text[l.at]; {
@@ -152,7 +148,7 @@ func (l *lexer) plain(c byte) {
 	}
 }
 
-// track follows words and dots through one byte of code, which was read just now.
+// track updates words and dots for one byte of code, which was just read.
 func (l *lexer) track(c byte) {
 	switch {
 	case isWord(rune(c)):
@@ -167,7 +163,7 @@ func (l *lexer) track(c byte) {
 	}
 }
 
-// word returns the word that the code read so far ends with, "" for none.
+// word returns the word at the end of the code read so far, "" for none.
 func (l *lexer) word() string {
 	if !isWord(rune(l.last)) {
 		return ""
@@ -180,10 +176,10 @@ func isWord(r rune) bool {
 	return r == '_' || r == '$' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r > 127
 }
 
-// isSpace reports whether a byte is white space of any sort that code has.
+// isSpace reports whether c is any white space that occurs in code.
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\v' }
 
-// comment reads a comment, when one begins here.
+// comment reads a comment if one begins here.
 func (l *lexer) comment() bool {
 	for _, c := range []*Comments{&l.Comments, &l.Inner} {
 		for _, b := range c.Block {
@@ -207,14 +203,12 @@ func (l *lexer) comment() bool {
 	return false
 }
 
-// isText reports whether the mark of a comment that stands here is plain text: $#, and
-// https://.
+// isText reports whether the comment mark at this place is plain text: $#, and https://.
 func (l *lexer) isText(mark string) bool {
 	return l.Spaced && l.filled || l.Addresses && mark == "//" && l.at > 0 && !isSpace(l.text[l.at-1])
 }
 
-// note keeps the text up to end as comments of the lines that it stands on.
-// A mark that stands alone on its line is repeated on the next.
+// note keeps the text up to end as comments of its lines. A mark that stands alone on its line is repeated on the next.
 func (l *lexer) note(mark string, end int) {
 	rest := l.text[l.at+len(mark) : end]
 	for {
@@ -240,16 +234,15 @@ func (l *lexer) lineEnd() int {
 	return len(l.text)
 }
 
-// literal reads a string, or a regular expression, when one begins with c here and
-// ends where it may.
+// literal reads a string, or a regular expression, if one begins with c here and has a valid end.
 func (l *lexer) literal(c byte) bool {
 	if l.at < l.endless[c] {
 		return false
 	}
 	end := -1
 	if c == '/' && l.RegexAfter != nil {
-		// Where one more slash stands behind it the two begin a comment rather: nobody divides a
-		// regular expression, and after "}" nothing else tells it from a division.
+		// If another slash follows the end, the two more likely begin a comment: a regular expression is never divided,
+		// and after "}" nothing else tells it from a division.
 		if l.mayMatch() {
 			end = l.closing(c)
 		}
@@ -282,8 +275,7 @@ func (l *lexer) literal(c byte) bool {
 // maxCharacter bounds a character literal, in bytes: the longest escapes have ten.
 const maxCharacter = 16
 
-// character returns the place after a character literal that begins here, or -1: the mark
-// may be that of a lifetime, too.
+// character returns the place after a character literal that begins here, or -1: the mark may also begin a lifetime.
 func (l *lexer) character() int {
 	rest := l.text[l.at:min(len(l.text), l.at+maxCharacter)]
 	if len(rest) > 3 && rest[1] == '\\' {
@@ -299,17 +291,16 @@ func (l *lexer) character() int {
 	return -1
 }
 
-// rawWord reports whether the word that makes a string raw stands directly before this place.
+// rawWord reports whether the word that makes a string raw is directly before this place.
 func (l *lexer) rawWord() bool {
 	return l.Raw != "" && l.wordEnd == l.at && strings.HasSuffix(l.text[:l.at], l.Raw)
 }
 
-// maxDelimiter bounds what stands around a raw string.
+// maxDelimiter bounds the delimiter around a raw string.
 const maxDelimiter = 16
 
-// rawEnd returns the place after a raw string that begins here, or -1. As in Rust signs
-// surround it, as many behind it as before; or as in C++ a word and a parenthesis do, within
-// its marks.
+// rawEnd returns the place after a raw string that begins here, or -1. In Rust, as many # signs follow the string as
+// precede it. In C++, a word and a parenthesis surround it, within its marks.
 func (l *lexer) rawEnd() int {
 	head := l.text[l.at:min(len(l.text), l.at+maxDelimiter+2)]
 	signs := len(head) - len(strings.TrimLeft(head, "#"))
@@ -327,12 +318,12 @@ func (l *lexer) rawEnd() int {
 	if i := strings.Index(l.text[from:], close); i >= 0 {
 		return from + i + len(close)
 	}
-	// One without an end is enough to take no more for any: each would be searched for.
+	// After one without an end none is recognised any more: each would be searched for.
 	l.endless['"'], l.endless['#'] = len(l.text), len(l.text)
 	return -1
 }
 
-// within passes the text of a string up to end.
+// within skips the text of a string up to end.
 func (l *lexer) within(end int) {
 	for ; l.at < end; l.at++ {
 		if l.text[l.at] == '\n' {
@@ -342,9 +333,8 @@ func (l *lexer) within(end int) {
 	}
 }
 
-// closing returns the place after the mark that closes what the same mark
-// opens here on one line, or -1. A backslash takes the next byte with it, be
-// it the end of the line; a slash in brackets closes nothing.
+// closing returns the place after the mark that closes what the same mark opens here on one line, or -1. A backslash
+// escapes the next byte, even at the end of the line; a slash in brackets closes nothing.
 func (l *lexer) closing(mark byte) int {
 	class, i := false, l.at+1
 	for ; i < len(l.text) && l.text[i] != '\n'; i++ {
@@ -376,8 +366,8 @@ func (l *lexer) longEnd(s *String) int {
 	return -1
 }
 
-// mayMatch reports whether a slash here opens a regular expression: it divides
-// after a value, and closes a tag after "<" and before ">".
+// mayMatch reports whether a slash here opens a regular expression: after a value it divides, and after "<" and before
+// ">" it closes a tag.
 func (l *lexer) mayMatch() bool {
 	switch {
 	case l.last == '<' || strings.HasPrefix(l.text[l.at:], "/>"):
@@ -394,7 +384,7 @@ func (l *lexer) mayMatch() bool {
 	return true
 }
 
-// body reads the text of a string with code in it, to its end or to the code.
+// body reads the text of a string with code in it, up to its end or to the code.
 func (l *lexer) body() {
 	form := l.holes[len(l.holes)-1].form
 	for ; l.at < len(l.text); l.at++ {
@@ -416,7 +406,7 @@ func (l *lexer) body() {
 	}
 }
 
-// Indent counts the columns before the code of a line, with a tab up to the next multiple of eight, as Python counts them.
+// Indent counts the columns before the code of a line; a tab advances to the next multiple of eight, as in Python.
 func Indent(code string) (n int) {
 	for _, c := range code {
 		switch c {

@@ -1,7 +1,6 @@
 package lang
 
-// rows are the languages. The rules of each field are at its type; a test says what a row
-// may not lack.
+// rows are the languages. The type documents the rules of each field; a test checks what a row must have.
 var rows = []*Language{
 	{
 		ID: "python", Prompt: "python", Family: Python, Extensions: []string{".py", ".pyi", ".pyw"}, Shebangs: []string{"python", "pypy"},

@@ -10,22 +10,22 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A Spelling is a name that stands in code as one text and is read by its language as another.
+// A Spelling is a name that is written one way in code and that its language reads another way.
 type Spelling struct{ Written, Read string }
 
 var (
-	// anyName matches a word that is not of ASCII letters alone.
+	// anyName matches a word that does not consist of ASCII letters alone.
 	anyName = lazyregexp.New(`[\pL\pM\pN\p{Pc}$\x{b7}]*[^\x00-\x7f][\pL\pM\pN\p{Pc}$\x{b7}]*`)
-	// escaped matches a name of JavaScript with escapes in it, and escape one of them.
+	// escaped matches a JavaScript name that contains escapes, and escape one of them.
 	escaped = lazyregexp.New(`[\pL\pM\pN_$#]*(?:\\u(?:[0-9A-Fa-f]{4}|\{0*[0-9A-Fa-f]{1,8}\})[\pL\pM\pN_$]*)+`)
 	escape  = lazyregexp.New(`\\u(?:[0-9A-Fa-f]{4}|\{0*[0-9A-Fa-f]{1,8}\})`)
 )
 
-// longestName bounds in bytes the names that are told: no language has a longer one of its own.
+// longestName bounds, in bytes, the names that are reported: no language has a longer one of its own.
 const longestName = 1024
 
-// Respelled lists the names in code, as Lex gives it, that a language reads otherwise than they are written: Python compares names in their
-// form of compatibility (NFKC), and JavaScript takes an escape for the character that it stands for.
+// Respelled lists the names in code, as Lex returns it, that a language reads differently from how they are written.
+// Python compares names in their compatibility form (NFKC), and JavaScript replaces an escape by its character.
 func Respelled(family Family, code string) (list []Spelling) {
 	add := func(written, read string) {
 		if read != written && len(written) <= longestName {
@@ -51,8 +51,8 @@ func Respelled(family Family, code string) (list []Spelling) {
 	return list
 }
 
-// AsRead returns lines of a language with each name as the language reads it, in their code and as they stand: who looks for a name
-// finds it however it is spelled. Lines of which nothing is spelled otherwise are as they were.
+// AsRead returns lines of a language with each name as the language reads it, in both Code and Raw, so that a search
+// for a name finds every spelling of it. Lines without such names are unchanged.
 func AsRead(family Family, lines []Line) []Line {
 	own := false
 	for i := range lines {
@@ -66,7 +66,7 @@ func AsRead(family Family, lines []Line) []Line {
 		if !own {
 			lines, own = slices.Clone(lines), true
 		}
-		// One pass over the line, however many they are.
+		// One pass over the line, however many names there are.
 		as := strings.NewReplacer(pairs...)
 		lines[i].Code, lines[i].Raw = as.Replace(lines[i].Code), as.Replace(lines[i].Raw)
 	}

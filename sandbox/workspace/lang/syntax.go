@@ -1,41 +1,40 @@
 package lang
 
-// A Syntax is what comments, strings and regular expressions look like. Languages may share one.
+// A Syntax describes what comments, strings and regular expressions look like. Languages may share one.
 //
-// Lex does not use Formatted, HereDocs, Scalars, Alien, Lifetimes and Exact: they are for package
-// orchestrator/edit/lex, which must be certain of a comment before it passes over it.
+// Lex does not use Formatted, HereDocs, Scalars, Alien, Lifetimes and Exact. They are for package
+// orchestrator/edit/lex, which must be certain of a comment before it skips it.
 type Syntax struct {
 	Comments
-	// Comments of languages that are embedded in it, or that only tools see.
+	// Comments of embedded languages, or comments that only tools recognise.
 	Inner Comments
 	// Forms of strings, tried in this order.
 	Strings []String
 	// "'" begins a character literal.
 	Char bool
-	// "'" before a name may begin a name: 'a.
+	// "'" before a name may begin a lifetime: 'a.
 	Lifetimes bool
-	// A word that ends so makes the string after it raw: r"…", r#"…"#, R"(…)"; "" for none.
+	// A word with this suffix makes the string after it raw: r"…", r#"…"#, R"(…)"; "" for none.
 	Raw string
-	// Code may stand in f"{…}".
+	// Code may occur in f"{…}".
 	Formatted bool
-	// Words after which a slash begins a regular expression instead of a division; nil
-	// where no slash does.
+	// Words after which a slash begins a regular expression instead of a division; nil if no slash does.
 	RegexAfter []string
-	// Words after whose condition in parentheses it does, too.
+	// Words after whose parenthesized condition it does so, too.
 	RegexCondition []string
-	// A mark begins a comment only where a space stands before it. Lex is stricter: it reads no
-	// strings then, and takes for comments only lines that are nothing else.
+	// A mark begins a comment only after a space. Lex is stricter: it then reads no strings, and takes only lines that
+	// are nothing else for comments.
 	Spaced bool
-	// Two slashes behind anything but a space are those of an address.
+	// Two slashes after anything but a space belong to an address.
 	Addresses bool
-	// "<<WORD" begins a text up to a line WORD, and code may stand in "$(…)".
+	// "<<WORD" begins a text that ends at a line WORD, and code may occur in "$(…)".
 	HereDocs bool
 	// A line that ends in "|" or ">" begins an indented text.
 	Scalars bool
-	// A file with one of these is no plain text of the language.
+	// A file that contains one of these is not plain text of the language.
 	Alien []string
-	// Together this tells every comment behind code. Elsewhere only the lines that are
-	// nothing but a comment are certain.
+	// All of this together identifies every comment after code. Without Exact only lines that are nothing but a comment
+	// are certain.
 	Exact bool
 }
 
@@ -67,7 +66,7 @@ var (
 	backquote = String{Open: "`", Close: "`", Lines: true}
 )
 
-// What may stand before the slash of a regular expression, in JavaScript and in Ruby.
+// What may precede the slash of a regular expression, in JavaScript and in Ruby.
 var (
 	scriptWords = []string{
 		"return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "else", "do", "await", "yield", "instanceof", "default",
@@ -89,7 +88,7 @@ var (
 		Comments: slashes, Strings: []String{{Open: "`", Close: "`", Escapes: true, Lines: true, Hole: "${"}, double, single},
 		RegexAfter: scriptWords, RegexCondition: scriptConditions, Alien: []string{"</", "/>"}, Exact: true,
 	}
-	// Stylelint sees "//" in a style sheet, too.
+	// Stylelint also recognises "//" in a style sheet.
 	style = &Syntax{
 		Comments: Comments{Block: slashes.Block}, Inner: Comments{Line: slashes.Line}, Strings: []String{double, single}, Addresses: true, Exact: true,
 	}
@@ -102,8 +101,8 @@ var (
 	yamlText = &Syntax{Comments: hash, Strings: []String{double, literal}, Scalars: true, Spaced: true, Exact: true}
 	markup   = &Syntax{Comments: angle, Inner: slashes, Addresses: true}
 	markdown = &Syntax{Comments: angle}
-	// No strings are read in those that follow, or not all of them: what is quoted in them
-	// may be more, or less, than it seems.
+	// The lexer reads no strings in these, or not all of them: what is quoted in them may be more, or less, than it
+	// seems.
 	slashed     = &Syntax{Comments: slashes, Strings: []String{triple, double}, Char: true}
 	braced      = &Syntax{Comments: slashes, Strings: []String{double, single}}
 	hashed      = &Syntax{Comments: hash}
@@ -126,17 +125,17 @@ type Line struct {
 	Raw string
 	// The line without comments, and with an empty string for each literal.
 	Code string
-	// Its comments, each with the mark that opens it. The lines of a longer
-	// comment after the first have none, unless nothing stood before them.
+	// Its comments, each with the mark that opens it. The lines of a longer comment after the first have no mark,
+	// unless nothing preceded them.
 	Notes []string
 	// The line begins within a string.
 	Inside bool
 }
 
-// Values say how a value that nobody quoted is to be read.
+// Values say how to read an unquoted value.
 type Values int
 
-// The kinds of values, for whoever looks for credentials.
+// The kinds of values, for code that looks for credentials.
 const (
 	Unknown Values = iota // as in a log or prose: only what can be nothing else is a value
 	Data                  // what follows a name is its value

@@ -7,29 +7,29 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// testDir matches a directory of tests: assertions are moved to helpers there.
+// testDir matches a directory of tests: assertions move to helpers there.
 const testDir = `(?:^|/)(?:tests?|specs?)/`
 
 // inTests matches a path in a directory of tests, whatever the language.
 var inTests = lazyregexp.New(`(?:^|/)(?:tests?|specs?|__tests__|e2e)/`)
 
-// InTests reports whether a path lies in a directory of tests.
+// InTests reports whether a path is in a directory of tests.
 func InTests(p string) bool { return inTests.MatchString(p) }
 
-// testData matches a path in a directory of what tests read.
+// testData matches a path in a directory of data that tests read.
 var testData = lazyregexp.New(`(?:^|/)(?:testdata|fixtures|__fixtures__)/`)
 
-// BesideTests reports whether a path lies in a directory of tests or of what they read.
+// BesideTests reports whether a path is in a directory of tests or of the data that they read.
 func BesideTests(p string) bool { return InTests(p) || testData.MatchString(p) }
 
-// IsTest reports whether a file holds tests by its own name.
+// IsTest reports whether a file is a test file by its own name.
 func IsTest(p string) bool {
 	l := ByExtension(p)
 	return l != nil && l.Tests != nil && l.Tests.Named != nil && l.Tests.Named.MatchString(path.Base(p))
 }
 
-// MayTest reports whether a file of the language may hold tests, or what tests are made of, by
-// its name in any case of letters or by its directory. A script may lack the extension.
+// MayTest reports whether a file of the language may contain tests, or parts of tests, by its name in any case or by
+// its directory. A script may lack the extension.
 func (l *Language) MayTest(p string) bool {
 	if l == nil || l.Tests == nil {
 		return false
@@ -48,7 +48,7 @@ func (l *Language) MayTest(p string) bool {
 // re compiles an expression of the tables.
 func re(text string) *lazyregexp.Regexp { return lazyregexp.New(text) }
 
-// jvmTools build and test what runs on Java.
+// jvmTools build and test what runs on the JVM.
 var jvmTools = []string{"mvn", "mvnw", "gradle", "gradlew", "ant", "sbt", "javac", "kotlinc"}
 
 // The conventions that several rows share.
@@ -87,8 +87,8 @@ var (
 	terraformTests = &Tests{Name: "Terraform", Named: re(`\.tftest\.hcl$`), Tools: []string{"terraform", "tofu", "tflint"}}
 )
 
-// Candidate reports whether a file of the language may hold tests by its name, and whether its
-// text must tell.
+// Candidate reports whether a file of the language may contain tests according to its name, and whether its text must
+// decide.
 func (t *Tests) Candidate(p string) (possible, unsure bool) {
 	is := func(re *lazyregexp.Regexp, text string) bool { return re != nil && re.MatchString(text) }
 	switch {

@@ -17,11 +17,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where the journals of promotions lie. A journal is a list of renames that the
-// next command carries out, so it must not come from where somebody else can
-// write: a clone or an archive may bring any file, and a patch may create one.
-// Journals therefore lie in the user's state directory, sealed with a key that
-// lies there too, under the inode number and the path of their workspace:
+// Where the journals of promotions are. A journal is a list of renames that the next command carries out, so it must
+// not come from where others can write: a clone or an archive may bring any file, and a patch may create one. Journals
+// are therefore in the user's state directory, under the inode number and the path of their workspace, and sealed with
+// a key that is there too:
 //
 //	$XDG_STATE_HOME/agent/promotions/key
 //	$XDG_STATE_HOME/agent/promotions/INODE-HASH/ID/journal.json, state.STATE
@@ -29,16 +28,14 @@ import (
 // keyName is the file with the key that seals the plans of all journals.
 const keyName = "key"
 
-// A home is the directory of this user that holds the journals of all
-// workspaces.
+// A home is this user's directory with the journals of all workspaces.
 type home struct {
-	// The directory, held open; nil where there is none yet.
+	// The directory, held open; nil if it does not exist yet.
 	top *dirfd.Tree
 	key []byte
 }
 
-// homePath is the directory of journals, by the XDG base directory
-// specification.
+// homePath returns the directory of journals, according to the XDG base directory specification.
 func homePath() (string, error) {
 	state := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) { // the specification ignores relative paths
@@ -56,11 +53,11 @@ func homePath() (string, error) {
 	return filepath.Join(state, "agent", "promotions"), nil
 }
 
-// openHome opens the user's directory of journals. Without create, a directory
-// that does not exist gives a home without journals. The caller closes it.
+// openHome opens the user's directory of journals. Without create, a directory that does not exist gives a home without
+// journals. The caller closes it.
 //
-// The error tells what to do where the directory lies in the workspace t, which
-// a patch may write, or where other users can write or read it.
+// If the directory is in the workspace t, which a patch may write, or if other users can read or write it, the error
+// says what to do.
 func openHome(t *dirfd.Tree, create bool) (*home, error) {
 	dir, err := homePath()
 	if err != nil {
@@ -90,8 +87,7 @@ func openHome(t *dirfd.Tree, create bool) (*home, error) {
 	return h, nil
 }
 
-// mkdirsDurably makes dir and what is above it, of mode 0700, so that a power
-// failure after it does not take them away again.
+// mkdirsDurably makes dir and its parents, with mode 0700, so that they survive a later power failure.
 func mkdirsDurably(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -109,15 +105,14 @@ func mkdirsDurably(dir string) error {
 	return errors.Join(parent.Sync("."), parent.Close())
 }
 
-// close gives the directory back. It may be called twice.
+// close closes the directory. It may be called twice.
 func (h *home) close() {
 	if h.top != nil {
 		h.top.Close()
 	}
 }
 
-// check refuses a directory that others can write or read, or that lies in the
-// workspace t.
+// check refuses a directory that others can read or write, or that is in the workspace t.
 func (h *home) check(t *dirfd.Tree) error {
 	var st unix.Stat_t
 	if err := unix.Fstat(h.top.FD, &st); err != nil {
@@ -148,7 +143,7 @@ func (h *home) check(t *dirfd.Tree) error {
 	}
 }
 
-// loadKey reads the key, and makes one when create is set and there is none.
+// loadKey reads the key. If create is set and there is none, it makes one.
 func (h *home) loadKey(create bool) ([]byte, error) {
 	for {
 		f, err := h.top.Open(keyName, unix.O_RDONLY, 0)
@@ -171,7 +166,7 @@ func (h *home) loadKey(create bool) ([]byte, error) {
 		}
 		key := make([]byte, sha256.Size)
 		rand.Read(key) // never returns an error
-		// Of two processes that make one, the first wins and both read it.
+		// If two processes make a key, the first wins and both read its key.
 		temporary := keyName + "." + rand.Text()
 		err = h.top.Write(temporary, key, 0o600)
 		if err == nil {
@@ -186,8 +181,8 @@ func (h *home) loadKey(create bool) ([]byte, error) {
 	}
 }
 
-// of names the directory of the journals of the workspace t, in h.top. prefix
-// is the part of it that stays when the workspace is moved.
+// of returns the name in h.top of the directory with the journals of the workspace t. prefix is the part of the name
+// that stays the same when the workspace is moved.
 func (h *home) of(t *dirfd.Tree) (prefix, name string, err error) {
 	id, err := t.Identity()
 	if err != nil {
@@ -197,8 +192,8 @@ func (h *home) of(t *dirfd.Tree) (prefix, name string, err error) {
 	return prefix, prefix + pathHash(t.Root), nil
 }
 
-// journals are those of the workspace t: those made under its path, and those
-// made before it was moved. Those that only wait to be removed are removed.
+// journals returns the journals of the workspace t: those made under its path, and those made before it was moved. It
+// removes those that only wait for removal.
 func (h *home) journals(t *dirfd.Tree) ([]*journal, error) {
 	if h.top == nil {
 		return nil, nil
@@ -236,12 +231,12 @@ func (h *home) journals(t *dirfd.Tree) ([]*journal, error) {
 	return list, nil
 }
 
-// journal is the journal id in the directory dir of h, for the workspace t.
+// journal returns the journal id in the directory dir of h, for the workspace t.
 func (h *home) journal(t *dirfd.Tree, dir, id string) *journal {
 	return &journal{ID: id, Root: t.Root, tree: t, home: h.top, key: h.key, place: dir + "/" + id, stage: stages + "/" + id, state: staging}
 }
 
-// newJournal is a journal that is yet to be made.
+// newJournal returns a journal that is yet to be created.
 func (h *home) newJournal(t *dirfd.Tree, id string) (*journal, error) {
 	_, own, err := h.of(t)
 	return h.journal(t, own, id), err

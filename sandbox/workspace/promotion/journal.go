@@ -20,23 +20,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stages is where the staged files lie, relative to the workspace: a rename
-// does not cross file systems, so they cannot lie beside their journal. What is
-// there says nothing by itself.
+// stages is where the staged files are, relative to the workspace. They cannot be next to their journal, since a rename
+// does not cross file systems. Their presence alone means nothing.
 const stages = ".agent/staging"
 
-// oldJournals is where earlier versions kept the journals, in the workspace.
-// They are believed only where the record knows them: see Lock.RecoverOld.
+// oldJournals is where earlier versions kept the journals, in the workspace. They are trusted only if the record knows
+// them: see Lock.RecoverOld.
 const oldJournals = ".agent/journal"
 
-// trash ends the name of a journal that only waits to be removed: its outcome
-// is recorded elsewhere, so nothing is to be told about it any more.
+// trash ends the name of a journal that only waits for removal: its outcome is recorded elsewhere, so it need not be
+// reported any more.
 const trash = "~"
 
-// validID is what may name a journal: a plain file name.
+// validID matches what may name a journal: a plain file name.
 var validID = lazyregexp.New(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
-// A state is how far a promotion has come; see the package's documentation.
+// A state says how far a promotion has come; see the package documentation.
 type state string
 
 const (
@@ -46,10 +45,10 @@ const (
 	ready state = "ready"
 	// Paths are being placed: any of them may be before or after.
 	committing state = "committing"
-	// Every path is after. Nothing more is to be done but to tell somebody.
+	// Every path is after. Only the report remains.
 	committed state = "committed"
-	// Paths are being put back. A process that dies here must not be followed
-	// by one that goes forward: the run may be known as undone already.
+	// Paths are being put back. If a process dies here, the next one must not go forward: the run may already be known
+	// as undone.
 	rollingBack state = "rolling-back"
 	// Every path is before, or the user's.
 	rolledBack state = "rolled-back"
@@ -58,10 +57,10 @@ const (
 // A journal is the plan of one promotion as it is stored, with its state.
 type journal struct {
 	ID string `json:"id"`
-	// The workspace that the plan is for, by its path.
+	// The path of the workspace that the plan is for.
 	Root string `json:"root"`
-	// The inode number of the directory of staged files, 0 before it is made. It
-	// proves that a directory is the one that the plan is for.
+	// The inode number of the directory of staged files, 0 before it is made. It proves that a directory is the one
+	// that the plan is for.
 	Stage uint64 `json:"stage"`
 	Items []item `json:"items"`
 	// Directories to make, parents first.
@@ -82,7 +81,7 @@ type journal struct {
 	state state
 	// Made by an earlier version, in the workspace and without a signature.
 	old bool
-	// Something may have been written, so an error must be followed by discard.
+	// Something may have been written, so discard must follow an error.
 	begun bool
 	// Tests end the process here; nil otherwise.
 	step func(name string)
@@ -91,19 +90,18 @@ type journal struct {
 // An item is one path of a promotion.
 type item struct {
 	Path string `json:"path"`
-	// Where the staged file lies, then the displaced one.
+	// Where first the staged file is, then the displaced one.
 	Slot string `json:"slot"`
-	// What is there before. Nil means that no file is there.
+	// What is there before; nil means no file.
 	Before *fileMeta `json:"before"`
-	// What is to be there. Nil means that no file is to be there.
+	// What must be there after; nil means no file.
 	After *fileMeta `json:"after"`
-	// The inode number of the staged file. It tells that file from all others
-	// for as long as it exists, wherever a rename has put it, which a digest
-	// cannot do when only permission bits change.
+	// The inode number of the staged file. As long as the file exists it distinguishes the file from all others,
+	// wherever a rename has put it. A digest cannot do that if only permission bits change.
 	Inode uint64 `json:"inode"`
 }
 
-// A fileMeta is what a file must be to count as the one that the plan means.
+// A fileMeta describes a file well enough to recognise the one that the plan means.
 type fileMeta struct {
 	Digest string `json:"digest"`
 	// Permission bits.
@@ -112,7 +110,7 @@ type fileMeta struct {
 	GID  int    `json:"gid"`
 }
 
-// A dirMeta is what it takes to make a directory again.
+// A dirMeta is what is needed to make a directory again.
 type dirMeta struct {
 	Path string `json:"path"`
 	Mode uint32 `json:"mode"`
@@ -120,14 +118,14 @@ type dirMeta struct {
 	GID  int    `json:"gid"`
 }
 
-// at marks a step, for tests that end the process there.
+// at marks a step, at which tests may end the process.
 func (j *journal) at(name string) {
 	if j.step != nil {
 		j.step(name)
 	}
 }
 
-// marker is the empty file whose name tells the state s.
+// marker returns the empty file whose name is the state s.
 func (j *journal) marker(s state) string { return path.Join(j.place, "state."+string(s)) }
 
 // create makes the directory of the journal, in the state staging.
@@ -143,8 +141,8 @@ func (j *journal) create() error {
 	return syncAll(j.home, ".", path.Dir(j.place), j.place)
 }
 
-// createStage makes the directory of staged files. By now the journal is on
-// disk, so that a process that dies here leaves nothing unknown.
+// createStage makes the directory of staged files. The journal is on disk by now, so a process that dies here leaves
+// nothing unknown.
 func (j *journal) createStage() error {
 	if err := j.mkdirs(j.tree, ".agent", stages, j.stage); err != nil {
 		return err
@@ -157,8 +155,8 @@ func (j *journal) createStage() error {
 	return syncAll(j.tree, ".agent", stages, j.stage)
 }
 
-// mkdirs makes directories, parents first. Only the last must be new: exports
-// of the agent, for one, may have made .agent already.
+// mkdirs makes directories, parents first. Only the last must be new: .agent may exist already, for example because of
+// exports of the agent.
 func (j *journal) mkdirs(t *dirfd.Tree, dirs ...string) error {
 	for i, dir := range dirs {
 		mode := uint32(0o700)
@@ -185,9 +183,8 @@ func (j *journal) advance(to state) error {
 	return syncAll(j.home, j.place)
 }
 
-// syncAll makes the names in several directories durable. On a file system
-// that journals its metadata this orders what came before against what comes
-// after a power failure; a kill alone needs none of it.
+// syncAll makes the names in several directories durable. On a file system that journals its metadata this orders what
+// came before against what comes after a power failure; a kill alone needs none of it.
 func syncAll(t *dirfd.Tree, dirs ...string) error {
 	for _, dir := range dirs {
 		if err := t.Sync(dir); err != nil {
@@ -197,7 +194,7 @@ func syncAll(t *dirfd.Tree, dirs ...string) error {
 	return nil
 }
 
-// save writes the plan, whole or not at all, after a line with its signature.
+// save writes the plan atomically, after a line with its signature.
 func (j *journal) save() error {
 	text, err := json.MarshalIndent(j, "", "\t")
 	if err != nil {
@@ -205,8 +202,8 @@ func (j *journal) save() error {
 	}
 	text = slices.Concat([]byte(sign(j.key, text)), []byte("\n"), text)
 	name := path.Join(j.place, "journal.json")
-	// The old plan stays readable until the new one is complete.
-	// A second save finds no left-over: the name is this process's own.
+	// The old plan stays readable until the new one is complete. A second save finds no leftover: the name belongs to
+	// this process.
 	if err := j.home.Write(name+".new", text, 0o600); err != nil {
 		return err
 	}
@@ -217,16 +214,15 @@ func (j *journal) save() error {
 	return syncAll(j.home, j.place)
 }
 
-// load reads the plan and the state of a journal of which only the place is
-// known. A plan can name no path that a changeset could not.
+// load reads the plan and the state of a journal of which only the place is known. A plan can name no path that a
+// changeset could not.
 func (j *journal) load() error {
 	names, err := j.home.Names(j.place)
 	if err != nil {
 		return err
 	}
-	// Exactly one marker exists at any time, since it is renamed and never
-	// copied. None at all means that the process died before it made the first
-	// one.
+	// Exactly one marker exists at any time, since it is renamed and never copied. None at all means that the process
+	// died before it made the first one.
 	for _, s := range []state{ready, committing, committed, rollingBack, rolledBack} {
 		if slices.Contains(names, "state."+string(s)) {
 			j.state = s
@@ -265,14 +261,12 @@ func (j *journal) decode(text []byte) error {
 	return j.check(id)
 }
 
-// movedHere reports whether the plan, made for a directory of the same inode
-// number and another path, was made for this one: then the directory has been
-// moved, with the staged files in it.
+// movedHere reports whether a plan for a directory with the same inode number and another path is for this directory.
+// If so, it has been moved, with the staged files in it.
 func (j *journal) movedHere() bool { return j.Stage != 0 && j.staged() }
 
-// staged reports whether the staged files are there. A directory that was
-// removed and made anew often gets the same inode number; what lies in it is
-// then no business of this journal.
+// staged reports whether the staged files are there. A directory that was removed and made anew often gets the same
+// inode number; its contents then do not belong to this journal.
 func (j *journal) staged() bool {
 	st, err := j.tree.Stat(j.stage)
 	return err == nil && (j.Stage == 0 || st.Ino == j.Stage)
@@ -287,8 +281,7 @@ func (j *journal) check(id string) error {
 	for _, d := range slices.Concat(j.Clear, j.Remove) {
 		names = append(names, d.Path)
 	}
-	// A slot lies in the journal or, under a name that tells whose it is, in a
-	// directory of the workspace.
+	// A slot is in the journal's stage or in a directory of the workspace, under a name that shows whose it is.
 	for i, it := range j.Items {
 		names = append(names, it.Path)
 		beside := path.Base(it.Slot) == fmt.Sprintf("%s%s-%d", workspace.SlotPrefix, j.ID, i)
@@ -307,11 +300,11 @@ func (j *journal) check(id string) error {
 	return nil
 }
 
-// slot is the usual place of the staged file of item i.
+// slot returns the usual place of the staged file of item i.
 func (j *journal) slot(i int) string { return fmt.Sprintf("%s/%d", j.stage, i) }
 
-// discard takes the journal away. The staged files go first, while the plan
-// still tells where they are; then one rename ends the journal's life.
+// discard removes the journal. The staged files go first, while the plan still says where they are; then one rename
+// ends the journal's life.
 func (j *journal) discard() error {
 	for i, it := range j.Items {
 		if it.Slot == j.slot(i) {
@@ -337,14 +330,14 @@ func (j *journal) discard() error {
 	if err := j.home.Empty(j.place + trash); err != nil {
 		return err
 	}
-	// It stays when another journal is in it.
+	// The directory stays if another journal is in it.
 	if err := j.home.Rmdir(path.Dir(j.place)); err != nil && !dirfd.Gone(err) && !notEmpty(err) {
 		return err
 	}
 	return tidy(j.tree)
 }
 
-// tidy removes the agent's directories from a workspace when they are empty.
+// tidy removes the agent's directories from a workspace if they are empty.
 func tidy(t *dirfd.Tree) error {
 	for _, dir := range []string{stages, oldJournals, ".agent"} {
 		if err := t.Rmdir(dir); err != nil && !dirfd.Gone(err) && !notEmpty(err) {
@@ -354,13 +347,12 @@ func tidy(t *dirfd.Tree) error {
 	return nil
 }
 
-// notEmpty reports that a directory was not removed because of what is in it.
+// notEmpty reports whether err says that a directory was not removed because it has contents.
 func notEmpty(err error) bool {
 	return errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST)
 }
 
-// pending lists the journals in the directory dir, and removes those that only
-// wait for it.
+// pending lists the journals in the directory dir, and removes those that only wait for removal.
 func pending(t *dirfd.Tree, dir string) ([]string, error) {
 	names, err := t.Names(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -370,8 +362,7 @@ func pending(t *dirfd.Tree, dir string) ([]string, error) {
 		return nil, err
 	}
 	slices.Sort(names)
-	// Names that are neither a journal's nor debris of one are not ours to
-	// judge.
+	// Names that belong neither to a journal nor to the debris of one are not ours to judge.
 	var ids []string
 	for _, name := range names {
 		switch {
@@ -386,15 +377,13 @@ func pending(t *dirfd.Tree, dir string) ([]string, error) {
 	return ids, nil
 }
 
-// pathHash is what stands for the path of a workspace in the name of a
-// directory.
+// pathHash returns the string that represents the path of a workspace in the name of a directory.
 func pathHash(root string) string {
 	sum := sha256.Sum256([]byte(root))
 	return hex.EncodeToString(sum[:8])
 }
 
-// sign gives the code that proves that a plan was written with this user's key,
-// in hexadecimal.
+// sign returns the code, in hexadecimal, that proves that a plan was written with this user's key.
 func sign(key, plan []byte) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte("agent promotion 1\n"))
@@ -402,6 +391,5 @@ func sign(key, plan []byte) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// swapSuffix ends the third name that a swap needs where the file system
-// cannot exchange two.
+// swapSuffix ends the third name that a swap needs if the file system cannot exchange two.
 const swapSuffix = ".swap"

@@ -14,17 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Lock is the exclusive right to change one workspace. It is an flock on the
-// directory itself: the kernel drops it when the process dies, and it leaves
-// no file behind. The directory is held open, and everything that is written
-// goes to that directory, whatever its path names by then.
+// A Lock is the exclusive right to change one workspace. It is an flock on the directory itself: the kernel releases it
+// when the process dies, and it leaves no file behind. The directory is held open, and everything is written to that
+// directory, whatever its path names by then.
 type Lock struct{ tree *dirfd.Tree }
 
 // ErrLocked means that another process is changing the workspace.
 var ErrLocked = errors.New("the workspace is locked by another process")
 
-// A Place is a workspace as it was found, held open: a directory or link that takes its
-// path until it is locked is not taken for it.
+// A Place is a workspace as it was found, held open: if another directory or a link takes its path before it is locked,
+// it is not mistaken for the workspace.
 type Place struct {
 	// Absolute, links resolved.
 	Path string
@@ -48,31 +47,28 @@ func Hold(root string) (*Place, error) {
 	return &Place{Path: real, dir: dir}, nil
 }
 
-// Close gives the directory back; its locks stay. It may be called twice.
+// Close closes the directory; its locks stay. It may be called twice.
 func (p *Place) Close() { p.dir.Close() } // it was only read: nothing to lose
 
-// InPlace gives a *ConflictError when the path of the workspace does not name this
-// directory any more.
+// InPlace returns a *ConflictError if the path of the workspace no longer names this directory.
 func (p *Place) InPlace() error {
 	err := inPlace(&dirfd.Tree{FD: int(p.dir.Fd()), Root: p.Path})
 	runtime.KeepAlive(p)
 	return err
 }
 
-// Acquire takes the lock, without waiting. It returns ErrLocked, wrapped with the
-// holder's process number where the system tells it, when another process (or another
-// Acquire in this one) has it, and a *ConflictError when the directory is not at its
-// path any more.
+// Acquire takes the lock, without waiting. If another process (or another Acquire in this one) has it, the error is
+// ErrLocked, wrapped with the holder's process number if the system reports it. If the directory is no longer at its
+// path, the error is a *ConflictError.
 func (p *Place) Acquire() (*Lock, error) {
-	// A lock belongs to an opening, so that the place needs another one.
+	// An flock belongs to one opening of the directory, so the lock needs an opening of its own.
 	t, err := (&dirfd.Tree{FD: int(p.dir.Fd()), Root: p.Path}).Reopen()
 	runtime.KeepAlive(p)
 	if err != nil {
 		return nil, err
 	}
-	// A lock file would have to be kept out of snapshots and removed at the
-	// right moment, which nobody has ever got right. The directory is there
-	// anyway.
+	// A lock file would have to be kept out of snapshots and removed at the right moment, which is hard to get right.
+	// The directory is there anyway.
 	err = unix.Flock(t.FD, unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		err = ErrLocked
@@ -90,7 +86,7 @@ func (p *Place) Acquire() (*Lock, error) {
 	return &Lock{tree: t}, nil
 }
 
-// Acquire is Place.Acquire of the directory that is at root now.
+// Acquire is Place.Acquire for the directory that is at root now.
 func Acquire(root string) (*Lock, error) {
 	p, err := Hold(root)
 	if err != nil {
@@ -100,12 +96,11 @@ func Acquire(root string) (*Lock, error) {
 	return p.Acquire()
 }
 
-// InPlace gives a *ConflictError when the path of the workspace does not name
-// the locked directory any more. Whoever reads the workspace by its path asks
-// before and after.
+// InPlace returns a *ConflictError if the path of the workspace no longer names the locked directory. A caller that
+// reads the workspace by its path calls it before and after.
 func (l *Lock) InPlace() error { return inPlace(l.tree) }
 
-// inPlace gives a *ConflictError when the directory is not at its path any more.
+// inPlace returns a *ConflictError if the directory is no longer at its path.
 func inPlace(t *dirfd.Tree) error {
 	is, err := t.InPlace()
 	if err == nil && !is {
@@ -117,8 +112,8 @@ func inPlace(t *dirfd.Tree) error {
 	return err
 }
 
-// holder finds who holds the flock of fd in the kernel's list, "" when it is
-// not there: the list leaves out processes of other containers.
+// holder returns the process that holds the flock of fd, from the kernel's list. It returns "" if that process is not
+// listed: the list leaves out processes of other containers.
 func holder(fd int) string {
 	var st unix.Stat_t
 	f, err := os.Open("/proc/locks")
@@ -138,7 +133,7 @@ func holder(fd int) string {
 	return ""
 }
 
-// Release gives the lock back. It may be called twice.
+// Release releases the lock. It may be called twice.
 func (l *Lock) Release() error {
 	if err := l.tree.Close(); err != nil {
 		return fmt.Errorf("release the lock: %w", err)
@@ -146,15 +141,13 @@ func (l *Lock) Release() error {
 	return nil
 }
 
-// A ConflictError says that the host is no longer what the changeset was made
-// from. Nothing was written.
+// A ConflictError says that the host is no longer what the changeset was made from. Nothing was written.
 type ConflictError struct {
-	// The files in question; "" of them when it is about the workspace as a
-	// whole.
+	// The files in question; the workspace's root if it is about the workspace as a whole.
 	Paths []string
-	// "" when files changed; else a sentence without its full stop.
+	// "" if files changed; otherwise a sentence without its full stop.
 	Reason string
-	// What the user should do; "" when that is to make the patch again.
+	// What the user should do; "" if that is to make the patch again.
 	Next string
 }
 

@@ -14,34 +14,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// How one path is changed, and how a later process tells how far that came.
+// How one path is changed, and how a later process recognises how far that came.
 //
-// Each path of a promotion has one slot, a name outside the user's sight.
-// What lies in the slot is the only record of progress; nothing is written
-// down besides. With N for the staged file, known by its inode number, and O
-// for the file that was there before:
+// Each path of a promotion has one slot, a name that the user does not see. The content of the slot is the only record
+// of progress; nothing else is written down. With N for the staged file, known by its inode number, and O for the file
+// that was there before:
 //
 //	operation   slot before   rename                 slot after
 //	create      N             slot to path           empty
 //	modify      N             slot and path change   O
 //	delete      empty         path to slot           O
 //
-// So apply and revert start by looking into the slot, and do nothing when the
-// rename they are for has happened. Where the file system knows no exchange,
-// modify takes three renames by way of a third name, and settle finishes or
-// undoes them first.
+// So apply and revert first look into the slot, and do nothing if their rename has already happened. If the file system
+// cannot exchange two files, modify takes three renames by way of a third name, and settle first finishes or undoes
+// them.
 //
-// A look at a path followed by a rename leaves a moment in which the user can
-// write. Therefore every rename that takes something away is followed by a
-// look at what it took, and reversed when that is not what the plan means;
-// every rename that puts something in place needs a free name, or exchanges.
-// No call in this file can destroy bytes that it has not looked at.
+// Between a look at a path and a rename the user can write. Therefore every rename that takes something away is
+// followed by a look at what it took, and reversed if that is not what the plan means; every rename that puts something
+// in place needs a free name, or exchanges. No call in this file can destroy bytes that it has not looked at.
 
-// A found is what lies at a path at the moment.
+// A found is what is at a path at the moment.
 type found struct {
 	absent bool
 	dir    bool
-	// A regular file; the rest is only set for one.
+	// It is a regular file; the fields below are only set for one.
 	plain bool
 	meta  fileMeta
 	inode uint64
@@ -49,8 +45,8 @@ type found struct {
 	busy bool
 }
 
-// is reports whether the file found is the one that want describes; nil means
-// that no file is there, though a directory may be.
+// is reports whether the file found is the one that want describes. A nil want means that no file is there, though a
+// directory may be.
 func (f found) is(want *fileMeta) bool {
 	if want == nil {
 		return f.absent || f.dir
@@ -58,8 +54,7 @@ func (f found) is(want *fileMeta) bool {
 	return f.plain && f.meta.Digest == want.Digest && f.meta.Mode == want.Mode
 }
 
-// look tells what lies at rel. A directory, link or device is found, but not
-// read.
+// look returns what is at rel. It does not read a directory, link or device.
 func look(t *dirfd.Tree, rel string) (found, error) {
 	f, err := t.Open(rel, unix.O_RDONLY, 0)
 	switch {
@@ -79,8 +74,8 @@ func look(t *dirfd.Tree, rel string) (found, error) {
 		return found{dir: kind == workspace.Dir}, nil
 	}
 	h := sha256.New()
-	// The lease is asked for after the reading: a writer that came and went in
-	// between has changed the digest, one that is still there is seen.
+	// The lease is requested after the read: a writer that came and went in between has changed the digest, and one
+	// that is still there is detected.
 	if _, err := io.Copy(h, f); err != nil {
 		return found{}, err
 	}
@@ -89,20 +84,18 @@ func look(t *dirfd.Tree, rel string) (found, error) {
 	}}, nil
 }
 
-// away takes whatever is at a name into a slot, which is free. It is one
-// rename, so that it never removes anything but what it takes.
+// away moves whatever is at a name into a slot, which is free. It is one rename, so it never removes anything but what
+// it moves.
 func (j *journal) away(from, to string) error { return j.tree.Rename(from, to, 0) }
 
-// put gives the file in a slot a name in the workspace, which must be free:
-// fs.ErrExist when it is not.
+// put moves the file in a slot to a name in the workspace, which must be free; otherwise the error is fs.ErrExist.
 func (j *journal) put(from, to string) error {
 	t := j.tree
 	err := t.Rename(from, to, dirfd.NoReplace)
 	if !dirfd.Unsupported(err) {
 		return err
 	}
-	// A hard link never replaces anything either. For a moment the file has
-	// both names: see settle.
+	// A hard link never replaces anything either. For a moment the file has both names: see settle.
 	if err = t.Link(from, to); err == nil {
 		j.at("linked")
 		return t.Unlink(from)
@@ -116,9 +109,8 @@ func (j *journal) put(from, to string) error {
 	return t.Rename(from, to, 0)
 }
 
-// swap exchanges the files at slot and name, at once where the file system
-// can. Elsewhere name is away for a moment; settle tells what to do after a
-// kill there.
+// swap exchanges the files at slot and name, atomically if the file system can. Otherwise name is missing for a moment;
+// after a kill at that point settle decides what to do.
 func (j *journal) swap(slot, name string) error {
 	err := j.tree.Rename(slot, name, dirfd.Exchange)
 	if err == nil {
@@ -138,7 +130,7 @@ func (j *journal) swap(slot, name string) error {
 	return j.away(slot+swapSuffix, slot)
 }
 
-// settle brings a move or swap that was cut off to one of its ends.
+// settle brings an interrupted move or swap to one of its ends.
 func (j *journal) settle(slot, name string) error {
 	// A file that put left with two names keeps the one in the workspace.
 	for _, pair := range [][2]string{{slot + swapSuffix, name}, {slot, name}} {
@@ -156,9 +148,8 @@ func (j *journal) settle(slot, name string) error {
 	if _, err := j.tree.Stat(slot); errors.Is(err, fs.ErrNotExist) {
 		return j.away(slot+swapSuffix, slot)
 	}
-	// Nothing was put in place yet. Should the name be taken by now, then by
-	// the user, and the file taken away stays under its third name: Close
-	// saves it.
+	// Nothing was put in place yet. If the name is taken by now, the user took it, and the file that was moved away
+	// stays under its third name: Close saves it.
 	if err := j.put(slot+swapSuffix, name); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -168,8 +159,8 @@ func (j *journal) settle(slot, name string) error {
 // errConflict says that the host's file is not the one that the plan means.
 var errConflict = errors.New("changed on the host")
 
-// apply brings one item to its state after. It repeats nothing: an item that
-// is there already stays. errConflict means that the user's file is in place.
+// apply brings one item to its state after. It repeats nothing: an item that is in that state stays. errConflict means
+// that the user's file is in place.
 func (j *journal) apply(it item) error {
 	if err := j.settle(it.Slot, it.Path); err != nil {
 		return err
@@ -179,8 +170,7 @@ func (j *journal) apply(it item) error {
 		return err
 	}
 	if it.placed(slot) {
-		// An earlier process may have died before it looked at what it
-		// displaced.
+		// An earlier process may have died before it looked at what it displaced.
 		switch {
 		case it.Before == nil || slot.is(it.Before) && !slot.busy:
 			return nil
@@ -189,8 +179,8 @@ func (j *journal) apply(it item) error {
 		}
 		return j.unswap(it)
 	}
-	// This look only saves a rename there and back in the common case of a
-	// conflict. What decides is the look at what was displaced.
+	// This look only saves a rename there and back in the common case of a conflict. The look at what was displaced
+	// decides.
 	now, err := look(j.tree, it.Path)
 	j.at("looked")
 	switch {
@@ -207,13 +197,12 @@ func (j *journal) apply(it item) error {
 		return j.exchange(it)
 	}
 	if errors.Is(err, fs.ErrExist) || dirfd.Gone(err) {
-		return errConflict // taken since the look, or its directory is there no more
+		return errConflict // taken since the look, or its directory no longer exists
 	}
 	return err
 }
 
-// placed tells from what lies in the slot whether the item is in its state
-// after.
+// placed reports, from the content of the slot, whether the item is in its state after.
 func (it item) placed(slot found) bool {
 	if it.After == nil {
 		return !slot.absent // the deleted file
@@ -221,8 +210,7 @@ func (it item) placed(slot found) bool {
 	return slot.absent || slot.inode != it.Inode // the staged file has left
 }
 
-// take moves a file that is to be deleted into its slot, and back when it was
-// not the one meant.
+// take moves a file that is to be deleted into its slot, and back if it was not the one meant.
 func (j *journal) take(it item) error {
 	if err := j.away(it.Path, it.Slot); err != nil {
 		if dirfd.Gone(err) {
@@ -238,9 +226,8 @@ func (j *journal) take(it item) error {
 	return j.giveBack(it)
 }
 
-// giveBack puts a file back that was to be deleted and is not the one meant.
-// It returns errConflict when that is done. Should the name be taken by now,
-// the file stays in the slot, where Close finds and saves it.
+// giveBack puts back a file that was to be deleted and is not the one meant, and then returns errConflict. If the name
+// is taken by now, the file stays in the slot, where Close finds and saves it.
 func (j *journal) giveBack(it item) error {
 	if err := j.put(it.Slot, it.Path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -248,12 +235,11 @@ func (j *journal) giveBack(it item) error {
 	return errConflict
 }
 
-// exchange puts the staged file in the place of the old one and judges what it
-// displaced.
+// exchange puts the staged file in the place of the old one and judges what it displaced.
 func (j *journal) exchange(it item) error {
 	err := j.swap(it.Slot, it.Path)
 	if dirfd.Gone(err) || errors.Is(err, fs.ErrExist) {
-		return errConflict // deleted, or made anew, between the look and the swap
+		return errConflict // deleted, or created anew, between the look and the swap
 	}
 	if err != nil {
 		return err
@@ -265,12 +251,11 @@ func (j *journal) exchange(it item) error {
 	return j.unswap(it)
 }
 
-// unswap gives a file that the user wrote in the last moment its name back. It
-// returns errConflict when that is done.
+// unswap gives a file that the user wrote at the last moment its name back, and then returns errConflict.
 func (j *journal) unswap(it item) error {
 	if err := j.swap(it.Slot, it.Path); err != nil {
 		if dirfd.Gone(err) || errors.Is(err, fs.ErrExist) {
-			return errConflict // the user's newest wish stands; what is in the slot is saved by Close
+			return errConflict // the user's latest version stands; Close saves what is in the slot
 		}
 		return err
 	}
@@ -279,7 +264,7 @@ func (j *journal) unswap(it item) error {
 		return err
 	}
 	if !it.ours(slot) {
-		// The user wrote to the new file in the meantime: that is the newest.
+		// The user wrote to the new file in the meantime, so that is the latest.
 		if err := j.swap(it.Slot, it.Path); err != nil {
 			return err
 		}
@@ -292,8 +277,8 @@ func (it item) ours(f found) bool {
 	return it.After != nil && f.plain && f.inode == it.Inode && f.is(it.After) && !f.busy
 }
 
-// revert brings one item back to its state before, as far as the file in place
-// is still ours. It repeats nothing, like apply.
+// revert brings one item back to its state before, as long as the file in place is still ours. Like apply it repeats
+// nothing.
 func (j *journal) revert(it item) error {
 	if err := j.settle(it.Slot, it.Path); err != nil {
 		return err
@@ -306,7 +291,7 @@ func (j *journal) revert(it item) error {
 		err := j.put(it.Slot, it.Path)
 		j.at("given back")
 		if errors.Is(err, fs.ErrExist) || dirfd.Gone(err) {
-			return nil // the user made the file anew, or removed its directory
+			return nil // the user created the file anew, or removed its directory
 		}
 		return err
 	}
@@ -326,8 +311,7 @@ func (j *journal) revert(it item) error {
 	return err
 }
 
-// withdraw takes a created file out again, and gives it back when the user
-// wrote to it.
+// withdraw removes a created file, and puts it back if the user wrote to it.
 func (j *journal) withdraw(it item) error {
 	if err := j.away(it.Path, it.Slot); err != nil {
 		if dirfd.Gone(err) {

@@ -16,8 +16,8 @@ import (
 	"agent/sandbox/workspace/internal/dirfd"
 )
 
-// A KeptError says that somebody wrote to a file at the very moment when it
-// was replaced. The promotion is settled; the bytes are in new files beside.
+// A KeptError says that a process wrote to a file at the very moment when it was replaced. The promotion is settled;
+// the bytes are in new files next to it.
 type KeptError struct{ Paths []string } // the new files
 
 // Error names the new files and says what to do with them.
@@ -26,32 +26,27 @@ func (e *KeptError) Error() string {
 		": take over what you need and remove it"
 }
 
-// A Promotion is a changeset on its way to the host. The order is Prepare,
-// Commit, Close; a process that dies in between leaves a journal that Recover
-// settles. It is used by one goroutine.
+// A Promotion is a changeset on its way to the host. The order is Prepare, Commit, Close; a process that dies in
+// between leaves a journal that Recover settles. Only one goroutine may use it.
 type Promotion struct {
 	j      *journal
 	home   *home
 	closed bool
 }
 
-// Prepare checks cs against the host, three-way: every path must still be as
-// Before says, creations must be absent, no parent may be a link, and where base
-// is not nil the host must also be at the commit and branch at which base was
-// scanned, and the files that cs touches must have the permission bits that base
-// knows. It writes the journal to the user's state directory, stages the new
-// bytes in .agent/staging/ID of the workspace, both with fsync, and changes
-// nothing else. id names the run. The caller has called Recover.
+// Prepare checks cs against the host, three-way. Every path must still be as Before says, creations must be absent, and
+// no parent may be a link. If base is not nil, the host must also be at the commit and branch at which base was
+// scanned, and the files that cs touches must have the permission bits that base knows. Prepare writes the journal to
+// the user's state directory, stages the new bytes in .agent/staging/ID of the workspace, both with fsync, and changes
+// nothing else. id names the run. The caller must have called Recover.
 //
-// The error is a *ConflictError when the host has changed, the workspace was
-// moved or replaced, or git is halfway through a merge or rebase; a *PathError
-// for a path that cannot be written.
+// The error is a *ConflictError if the host has changed, the workspace was moved or replaced, or git is halfway through
+// a merge or rebase; it is a *PathError for a path that cannot be written.
 func (l *Lock) Prepare(ctx context.Context, cs workspace.Changeset, id string, base *workspace.Manifest) (*Promotion, error) {
 	return prepare(ctx, l.tree, cs, id, base, nil)
 }
 
-// prepare is Lock.Prepare with a hook for tests; it sets up what they need
-// before anything is written.
+// prepare is Lock.Prepare with a hook for tests, which it calls before anything is written.
 func prepare(ctx context.Context, dir *dirfd.Tree, cs workspace.Changeset, id string, base *workspace.Manifest, hook func(*journal)) (*Promotion, error) {
 	if !validID.MatchString(id) {
 		return nil, fmt.Errorf("prepare promotion: %q cannot name a journal", id)
@@ -81,7 +76,7 @@ func prepare(ctx context.Context, dir *dirfd.Tree, cs workspace.Changeset, id st
 	return p, nil
 }
 
-// start is a promotion of which nothing is written yet.
+// start returns a promotion of which nothing is written yet.
 func start(t *dirfd.Tree, id string) (*Promotion, error) {
 	h, err := openHome(t, true)
 	if err != nil {
@@ -95,20 +90,19 @@ func start(t *dirfd.Tree, id string) (*Promotion, error) {
 	return &Promotion{j: j, home: h}, nil
 }
 
-// release gives the directories back.
+// release closes the directories.
 func (p *Promotion) release() {
 	p.j.tree.Close()
 	p.home.close()
 }
 
-// prepare does the work of Prepare. What it has begun when an error comes up
-// is cleared away by its caller.
+// prepare does the work of Prepare. After an error, its caller clears away what it has begun.
 func (j *journal) prepare(ctx context.Context, cs workspace.Changeset, base *workspace.Manifest, h *home) error {
 	if err := inPlace(j.tree); err != nil {
 		return err
 	}
-	// Half of another promotion is no ground to build on. The lock keeps a
-	// living one away, so what is found here is dead.
+	// Half of another promotion is no basis for a new one. The lock excludes live promotions, so any journal found here
+	// is dead.
 	dead, err := h.journals(j.tree)
 	if err != nil {
 		return err
@@ -145,17 +139,15 @@ func (j *journal) prepare(ctx context.Context, cs workspace.Changeset, base *wor
 	if err := j.stageFiles(ctx, files); err != nil {
 		return err
 	}
-	// The plan is written again: now it knows the staged files by their inode
-	// numbers.
+	// The plan is written again: now it contains the inode numbers of the staged files.
 	if err := j.save(); err != nil {
 		return err
 	}
 	return j.advance(ready)
 }
 
-// unknownStage refuses to write beside staged files of a promotion that the
-// journals in the directory home do not know: another user may have begun it,
-// and the workspace may be half after.
+// unknownStage refuses to write next to staged files of a promotion that the journals in the directory home do not
+// know: another user may have begun it, and the workspace may be half after.
 func unknownStage(t *dirfd.Tree, home string) error {
 	names, err := t.Names(stages)
 	if dirfd.Gone(err) {
@@ -174,7 +166,7 @@ func unknownStage(t *dirfd.Tree, home string) error {
 	}
 }
 
-// checkGit refuses to write into the middle of somebody's work with git.
+// checkGit refuses to write while an operation of the user's git is in progress.
 func checkGit(root string, base *workspace.Manifest) error {
 	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
@@ -199,10 +191,9 @@ func checkGit(root string, base *workspace.Manifest) error {
 	return &ConflictError{Paths: []string{".git/HEAD"}, Reason: reason + ": run again to start from what is there now"}
 }
 
-// Commit moves the staged files into place. When one cannot be placed, or ctx
-// ends, all are put back and the error says why: a *ConflictError when the
-// host file changed in the meantime. When even that was not possible the
-// journal stays for Recover, and the error says so.
+// Commit moves the staged files into place. If one cannot be placed, or ctx ends, it puts all of them back and returns
+// the reason: a *ConflictError if the host file changed in the meantime. If even that is not possible, the journal
+// stays for Recover, and the error says so.
 func (p *Promotion) Commit(ctx context.Context) error {
 	j := p.j
 	if p.closed || j.state != ready {
@@ -227,25 +218,23 @@ func (p *Promotion) Commit(ctx context.Context) error {
 	return fmt.Errorf("commit promotion %s: %w", j.ID, err)
 }
 
-// Close removes journal and staged files, and .agent when that leaves it empty. Call it
-// once the outcome is recorded elsewhere; without Commit it abandons the
-// promotion. It may be called twice. A *KeptError says that somebody's bytes
-// were saved in the last moment.
+// Close removes the journal and staged files, and .agent if that leaves it empty. Call it once the outcome is recorded
+// elsewhere; without Commit it abandons the promotion. It may be called twice. A *KeptError says that bytes written by
+// another process were saved at the last moment.
 func (p *Promotion) Close() error {
 	if p.closed {
 		return nil
 	}
 	p.closed = true
 	defer p.release()
-	// Without its journal such a workspace could never be put right.
+	// Without its journal such a workspace could never be repaired.
 	if s := p.j.state; s == committing || s == rollingBack {
 		return fmt.Errorf("close promotion %s: it is neither done nor undone; the next run settles it", p.j.ID)
 	}
 	return p.j.finish()
 }
 
-// forward brings every path to its state after. In case of error some are and
-// some are not.
+// forward brings every path to its state after. After an error some paths are there and some are not.
 func (j *journal) forward(ctx context.Context) error {
 	var conflicts []string
 	each := func(pick func(item) bool) error {
@@ -267,9 +256,8 @@ func (j *journal) forward(ctx context.Context) error {
 		}
 		return nil
 	}
-	// Deletions come first, since a new file or directory may need the name.
-	// Then directories give way, then directories are made, then files take
-	// their places. Directories left empty go last, when it is known that they
+	// Deletions come first, since a new file or directory may need the name. Then directories give way, then
+	// directories are made, then files take their places. Directories left empty go last, when it is known that they
 	// are.
 	if err := each(func(it item) bool { return it.After == nil }); err != nil {
 		return err
@@ -289,7 +277,7 @@ func (j *journal) forward(ctx context.Context) error {
 		return err
 	}
 	for _, d := range j.Remove {
-		// It stays when it holds anything else; that is no conflict.
+		// A directory with other contents stays; that is not a conflict.
 		if err := j.tree.Rmdir(d.Path); err == nil {
 			j.at("directory removed")
 		}
@@ -297,14 +285,12 @@ func (j *journal) forward(ctx context.Context) error {
 	if err := j.syncTouched(); err != nil {
 		return err
 	}
-	// An empty slot says that its file was placed, so without the slots nothing
-	// of the above is certain.
+	// An empty slot says that its file was placed, so without the slots nothing of the above is certain.
 	return j.lost()
 }
 
-// back brings every path to its state before, as far as it is not the user's
-// by now, and says so in the journal first: a process that dies here is
-// followed by one that goes on back.
+// back brings every path to its state before, unless it is the user's by now. It first records this in the journal: if
+// the process dies here, the next one continues backwards.
 func (j *journal) back() error {
 	if j.state != rollingBack {
 		if err := j.advance(rollingBack); err != nil {
@@ -344,15 +330,14 @@ func (j *journal) back() error {
 	if err := j.syncTouched(); err != nil {
 		return err
 	}
-	// An empty slot says that its file has left it, so all of the above would
-	// have been wrong without the slots.
+	// An empty slot says that its file has left it, so without the slots all of the above would have been wrong.
 	if err := j.lost(); err != nil {
 		return err
 	}
 	return j.advance(rolledBack)
 }
 
-// lost is an error when somebody has taken the staged files away.
+// lost returns an error if someone has removed the staged files.
 func (j *journal) lost() error {
 	if j.staged() {
 		return nil
@@ -360,8 +345,7 @@ func (j *journal) lost() error {
 	return fmt.Errorf("%s was removed: what lay there cannot be put back", path.Join(j.tree.Root, j.stage))
 }
 
-// reversed turns a list of directories round: what is removed children first
-// is made again parents first.
+// reversed returns a list of directories in reverse: what is removed children first is made again parents first.
 func reversed(dirs []dirMeta) []dirMeta {
 	dirs = slices.Clone(dirs)
 	slices.Reverse(dirs)
@@ -390,8 +374,7 @@ func (j *journal) syncTouched() error {
 	return nil
 }
 
-// kept lists the paths that are not as before: after a roll back they are the
-// user's.
+// kept lists the paths that are not as before: after a rollback they are the user's.
 func (j *journal) kept() ([]string, error) {
 	var list []string
 	for _, it := range j.Items {
@@ -406,14 +389,13 @@ func (j *journal) kept() ([]string, error) {
 	return list, nil
 }
 
-// finish removes the journal. Bytes in a slot that are neither the staged nor
-// the displaced ones were written through a descriptor that somebody held all
-// the while: they are given a name beside the file first.
+// finish removes the journal. Bytes in a slot that are neither the staged nor the displaced ones were written through a
+// descriptor that another process held all the while. finish first gives them a name next to the file.
 func (j *journal) finish() error {
 	var saved []string
 	items := j.Items
 	if !j.staged() {
-		items = nil // nothing of this promotion is there any more
+		items = nil // nothing of this promotion is left
 	}
 	for _, it := range items {
 		for _, slot := range []string{it.Slot, it.Slot + swapSuffix} {
@@ -441,7 +423,7 @@ func (j *journal) finish() error {
 	return nil
 }
 
-// rescue gives the file in slot a free name beside the file that it was.
+// rescue gives the file in slot a free name next to the path of the file that it was.
 func (j *journal) rescue(slot, name string) (string, error) {
 	base := path.Join(j.existing(path.Dir(name)), path.Base(name)+".kept-"+j.ID)
 	for i := 1; ; i++ {

@@ -20,28 +20,25 @@ const (
 	Completed Outcome = "completed"
 	// Every file is as before the changeset.
 	RolledBack Outcome = "rolled-back"
-	// Rolled back, except for files that the user changed meanwhile: those are
-	// kept.
+	// Rolled back, except for files that the user changed meanwhile: those are kept.
 	Conflicted Outcome = "conflict"
 )
 
 // A Recovery is one interrupted promotion, settled.
 type Recovery struct {
-	// As given to Prepare.
+	// The id given to Prepare.
 	ID      string
 	Outcome Outcome
-	// Files left as the user made them, with Conflicted.
+	// The files left as the user made them, for Conflicted.
 	Kept []string
 	tree *dirfd.Tree // of the lock
 	old  bool
 }
 
-// Recover settles every promotion of this user that a dead process left in the
-// workspace: forward when all its bytes were staged and committing had begun,
-// else back. The caller records each outcome, then calls Discard on it, before
-// it releases the lock. Recover may be killed and called again: until Discard
-// it gives the same answer. What lies in the workspace is never taken for a
-// journal.
+// Recover settles every promotion of this user that a dead process left in the workspace: forward if all its bytes were
+// staged and committing had begun, otherwise back. The caller records each outcome, then calls Discard on it, before it
+// releases the lock. Recover may be killed and called again: until Discard it gives the same answer. It never takes
+// anything in the workspace for a journal.
 func (l *Lock) Recover(ctx context.Context) ([]Recovery, error) {
 	return recoverAll(ctx, l.tree, nil)
 }
@@ -75,11 +72,10 @@ func recoverAll(ctx context.Context, t *dirfd.Tree, hook func(*journal)) ([]Reco
 	return list, nil
 }
 
-// RecoverOld settles the promotion id that an earlier version, which kept its
-// journals in the workspace, was killed in; nil when there is no such journal.
-// Anybody could have put one there, so the caller must know from elsewhere that
-// id was being promoted in this workspace, and recorded tells what: a journal
-// that says anything else is an error, and is not carried out.
+// RecoverOld settles the promotion id in which an earlier version, which kept its journals in the workspace, was
+// killed. It returns nil if there is no such journal. Anyone could have put a journal there. So the caller must know
+// from elsewhere that id was being promoted in this workspace, and recorded returns what was promoted. A journal that
+// says anything else is an error, and is not carried out.
 func (l *Lock) RecoverOld(ctx context.Context, id string, recorded func(context.Context) (workspace.Changeset, error)) (*Recovery, error) {
 	j, err := loadOld(l.tree, id)
 	if j == nil || err != nil {
@@ -125,7 +121,7 @@ func (j *journal) carriesOut(cs workspace.Changeset) error {
 	return nil
 }
 
-// loadOld reads the journal id of an earlier version; nil when there is none.
+// loadOld reads the journal id of an earlier version; it returns nil if there is none.
 func loadOld(t *dirfd.Tree, id string) (*journal, error) {
 	if !validID.MatchString(id) {
 		return nil, nil
@@ -138,8 +134,7 @@ func loadOld(t *dirfd.Tree, id string) (*journal, error) {
 	return j, j.load()
 }
 
-// OldJournals lists what lies where earlier versions kept their journals. None
-// of it is carried out, but by RecoverOld.
+// OldJournals lists what is where earlier versions kept their journals. Only RecoverOld carries any of it out.
 func (l *Lock) OldJournals() []string {
 	names, err := l.tree.Names(oldJournals)
 	if err != nil {
@@ -152,9 +147,8 @@ func (l *Lock) OldJournals() []string {
 	return names
 }
 
-// Foreign reports whether staged files of the promotion id are in the workspace
-// and this user has no journal of it: another user has, or this one with
-// another XDG_STATE_HOME, and only there can it be settled.
+// Foreign reports whether the workspace has staged files of the promotion id for which this user has no journal. Then
+// another user has it, or this one with another XDG_STATE_HOME, and only there can the promotion be settled.
 func (l *Lock) Foreign(id string) (bool, error) {
 	if _, err := l.tree.Stat(path.Join(stages, id)); dirfd.Gone(err) {
 		return false, nil
@@ -175,8 +169,8 @@ func (j *journal) recover(ctx context.Context) (Recovery, error) {
 		return j.stranded(r)
 	}
 	if j.state == committing {
-		// Forward rather than back: all bytes are there, they have passed the
-		// gates, and the run may have told somebody so.
+		// Forward rather than back: all bytes are there, they have passed the gates, and the run may have been reported
+		// as done.
 		err := j.forward(ctx)
 		if err == nil {
 			err = j.unclaimed()
@@ -184,8 +178,7 @@ func (j *journal) recover(ctx context.Context) (Recovery, error) {
 		if err == nil {
 			err = j.advance(committed)
 		}
-		// A cancelled recovery is taken up by the next; anything else goes
-		// back.
+		// The next recovery resumes a cancelled one; any other error leads back.
 		if cerr := ctx.Err(); cerr != nil {
 			return r, cerr
 		}
@@ -206,9 +199,8 @@ func (j *journal) recover(ctx context.Context) (Recovery, error) {
 	case staging, ready:
 		return r, nil // the workspace was not touched
 	}
-	// Only rolled-back is left, reached just now or by an earlier process.
-	// What was kept is looked up and not stored, so that it is the same either
-	// way.
+	// Only rolled-back is left, reached just now or by an earlier process. kept is determined anew and not stored, so
+	// the result is the same either way.
 	kept, err := j.kept()
 	if len(kept) > 0 {
 		r.Outcome, r.Kept = Conflicted, kept
@@ -216,8 +208,7 @@ func (j *journal) recover(ctx context.Context) (Recovery, error) {
 	return r, err
 }
 
-// unclaimed gives a *ConflictError when a path is not in its state after: the
-// user has been there since it was placed.
+// unclaimed returns a *ConflictError if a path is not in its state after: the user has changed it since it was placed.
 func (j *journal) unclaimed() error {
 	for _, it := range j.Items {
 		now, err := look(j.tree, it.Path)
@@ -231,9 +222,8 @@ func (j *journal) unclaimed() error {
 	return nil
 }
 
-// stranded tells what became of a promotion whose staged files are gone: the
-// workspace was removed and made anew, or somebody cleared .agent. There is
-// nothing left to go forward or back with, so it only looks.
+// stranded determines the outcome of a promotion whose staged files are gone: the workspace was removed and made anew,
+// or someone cleared .agent. Nothing is left to go forward or back with, so it only looks.
 func (j *journal) stranded(r Recovery) (Recovery, error) {
 	after := true
 	for _, it := range j.Items {
@@ -254,9 +244,8 @@ func (j *journal) stranded(r Recovery) (Recovery, error) {
 	return r, err
 }
 
-// Discard removes the journal of a settled promotion, and its staged files. A
-// journal that is gone already is fine. The error can be a *KeptError, as that
-// of Promotion.Close.
+// Discard removes the journal of a settled promotion, and its staged files. The journal may be gone already. The error
+// can be a *KeptError, as with Promotion.Close.
 func (r Recovery) Discard() error {
 	if r.old {
 		j, err := loadOld(r.tree, r.ID)

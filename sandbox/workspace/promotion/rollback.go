@@ -5,10 +5,9 @@ import (
 	"fmt"
 )
 
-// Rollback takes a committed promotion back, before Close: for a caller that
-// could not record it elsewhere. Files that the user has changed since are
-// kept as they are; the error is then a *ConflictError that names them. A
-// process that dies here is followed by Recover, which goes on back.
+// Rollback undoes a committed promotion before Close, for a caller that could not record it elsewhere. Files that the
+// user has changed since are kept as they are; the error is then a *ConflictError that names them. If the process dies
+// here, Recover continues the rollback.
 func (p *Promotion) Rollback(ctx context.Context) error {
 	j := p.j
 	if p.closed || j.state != committed {

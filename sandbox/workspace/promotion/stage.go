@@ -17,18 +17,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// plan works out what cs does to the host as it is now, without writing. It
-// returns the contents to stage, by index of the item.
+// plan determines what cs does to the current host, without writing. It returns the contents to stage, by index of the
+// item.
 //
-// Files that differ are collected before any is reported, so that a person sees
-// at once what stands in the way. Anything else ends the plan where it is met.
+// It collects all files that differ before it reports them, so that a person sees at once what stands in the way. Any
+// other problem ends the plan at once.
 func (j *journal) plan(ctx context.Context, cs workspace.Changeset, base *workspace.Manifest) (files [][]byte, err error) {
 	changes, err := cs.Flatten()
 	if err != nil {
 		return nil, err
 	}
-	// Renames are taken apart: the host is asked path by path, and a rename is a
-	// path that goes and one that comes.
+	// Renames are taken apart: the host is examined path by path, and a rename is one path that goes and one that
+	// comes.
 	var conflicts []string
 	hosts := map[string]found{}
 	for _, c := range changes {
@@ -64,8 +64,8 @@ func (j *journal) plan(ctx context.Context, cs workspace.Changeset, base *worksp
 			}
 		}
 		if c.Existed && c.Exists && host.is(it.After) {
-			// Bytes and bits come out as they were, so nothing would be written.
-			continue // nothing is to be done
+			// The bytes and bits would stay as they are, so nothing would be written.
+			continue // nothing to do
 		}
 		if it.Slot, err = j.slotFor(len(j.Items), c.Path, stageMount); err != nil {
 			return nil, err
@@ -76,11 +76,10 @@ func (j *journal) plan(ctx context.Context, cs workspace.Changeset, base *worksp
 	return files, j.planDirs(changes)
 }
 
-// fits reports whether what is on the host is what c was made from. A
-// directory in the way of a new file has been judged by inspect.
+// fits reports whether what is on the host is what c was made from. inspect has already judged a directory in the way
+// of a new file.
 //
-// Only content decides. A file that was written again with the same bytes is the
-// same file to whoever made the change.
+// Only content decides. A file that was rewritten with the same bytes counts as unchanged.
 func (f found) fits(c workspace.PathChange) bool {
 	if c.Existed {
 		return f.plain && f.meta.Digest == workspace.Digest(c.Before)
@@ -90,10 +89,9 @@ func (f found) fits(c workspace.PathChange) bool {
 
 // knows reports whether the file has the permission bits that base has seen.
 //
-// Without a base, and for a path that base leaves out, nothing is known of the
-// bits, and they cannot have changed.
+// Without a base, and for a path that base leaves out, the bits are unknown and count as unchanged.
 func knows(base *workspace.Manifest, c workspace.PathChange, host found) bool {
-	// Somebody who made a file private since the snapshot has edited it, too.
+	// Making a file private since the snapshot is an edit, too.
 	if base == nil || !c.Existed {
 		return true
 	}
@@ -101,24 +99,22 @@ func knows(base *workspace.Manifest, c workspace.PathChange, host found) bool {
 	return !ok || uint32(e.Mode) == host.meta.Mode
 }
 
-// inspect looks at one path and the way to it. A link or device in the place
-// of a file, or a link on the way, is refused with a *PathError.
+// inspect examines one path and the way to it. It refuses a link or device in the place of a file, or a link on the
+// way, with a *PathError.
 //
-// It only looks, except that it notes in the journal which directories would have
-// to go for a file to take their place.
+// It changes nothing on the host, but records in the journal which directories must go for a file to take their place.
 func (j *journal) inspect(c workspace.PathChange, changes []workspace.PathChange) (found, error) {
 	refuse := func(format string, args ...any) (found, error) {
 		return found{}, &workspace.PathError{Path: c.Path, Reason: fmt.Sprintf(format, args...)}
 	}
-	// Each directory on the way is looked at by itself. The kernel would
-	// refuse a link too, at the time of the rename, but with less to say about
-	// it.
+	// Each directory on the way is examined separately. The kernel would refuse a link too, at the time of the rename,
+	// but with a less helpful error.
 	for i, r := range c.Path {
 		if r != '/' {
 			continue
 		}
-		// From the root down: the first thing that is no directory decides, and
-		// below it there is nothing to look at.
+		// From the root down: the first thing that is not a directory decides, and there is nothing to examine below
+		// it.
 		dir := c.Path[:i]
 		st, err := j.tree.Stat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -161,15 +157,14 @@ func (j *journal) inspect(c workspace.PathChange, changes []workspace.PathChange
 	return look(j.tree, c.Path)
 }
 
-// clear plans to remove the directory name, which gives way to a file: cs must
-// delete everything in it.
+// clear plans to remove the directory name, which gives way to a file: cs must delete everything in it.
 func (j *journal) clear(name string, changes []workspace.PathChange) error {
 	names, err := j.tree.Names(name)
 	if err != nil {
 		return err
 	}
-	// Whatever the scan left out, such as byte code, counts here too: it is
-	// the user's, and a file cannot take its place without deleting it.
+	// What the scan left out, such as byte code, counts here too: it is the user's, and a file cannot take its place
+	// without deleting it.
 	for _, base := range names {
 		child := path.Join(name, base)
 		st, err := j.tree.Stat(child)
@@ -184,24 +179,21 @@ func (j *journal) clear(name string, changes []workspace.PathChange) error {
 			return &ConflictError{Paths: []string{child}, Reason: "a directory is to become a file and holds more than the changeset deletes"}
 		}
 	}
-	// After its children: the list is in the order in which the directories can
-	// be removed.
+	// After its children: the list is in the order in which the directories can be removed.
 	meta, err := j.dirMeta(name)
 	j.Clear = append(j.Clear, meta)
 	return err
 }
 
-// dirMeta notes what it would take to make the directory name again.
-//
-// The mode is taken with the sticky bit and the one for the group, which a plain
-// permission mask would lose.
+// dirMeta records what would be needed to make the directory name again. The mode includes the sticky bit and setgid,
+// which a plain permission mask would lose.
 func (j *journal) dirMeta(name string) (dirMeta, error) {
 	st, err := j.tree.Stat(name)
 	return dirMeta{Path: name, Mode: uint32(st.Mode) & 0o7777, UID: int(st.Uid), GID: int(st.Gid)}, err
 }
 
-// metaAfter says what the file of c is to be: the bits and owner of the file
-// it continues or replaces, else the owner of the directory it comes into.
+// metaAfter returns what the file of c must become: it gets the bits and owner of the file that it continues or
+// replaces, otherwise the owner of its directory.
 func (j *journal) metaAfter(c workspace.PathChange, host, keep found) (*fileMeta, error) {
 	m := &fileMeta{Digest: workspace.Digest(c.After), Mode: uint32(c.FinalMode(fs.FileMode(keep.meta.Mode)))}
 	for _, f := range []found{keep, host} {
@@ -210,17 +202,14 @@ func (j *journal) metaAfter(c workspace.PathChange, host, keep found) (*fileMeta
 			return m, nil
 		}
 	}
-	// There is nothing to take the owner from but the place. Who may not give
-	// files away keeps them, see own.
+	// Only the directory can supply the owner. A process that may not give files away keeps them, see own.
 	st, err := j.tree.Stat(j.existing(path.Dir(c.Path)))
 	m.UID, m.GID = int(st.Uid), int(st.Gid)
 	return m, err
 }
 
-// existing is the lowest directory at or above dir that is on the host.
-//
-// It ends at the root of the workspace, which the tree holds open and which is
-// therefore always there.
+// existing returns the lowest directory at or above dir that exists on the host. The root of the workspace always does,
+// since the tree holds it open.
 func (j *journal) existing(dir string) string {
 	for ; dir != "."; dir = path.Dir(dir) {
 		if st, err := j.tree.Stat(dir); err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
@@ -230,11 +219,9 @@ func (j *journal) existing(dir string) string {
 	return dir
 }
 
-// slotFor places the staged file in the directory for it or, as a rename does not cross
-// mounts, beside its target.
-//
-// The name beside the target begins with slotPrefix and carries the run, so that
-// recovery and the next scan know it for what it is.
+// slotFor places the staged file in the directory for it or, if that is on another mount, which a rename cannot cross,
+// next to its target. The name next to the target begins with workspace.SlotPrefix and carries the run, so that
+// recovery and the next scan recognise it.
 func (j *journal) slotFor(i int, name string, stageMount [2]uint64) (string, error) {
 	dir := j.existing(path.Dir(name))
 	mount, err := j.tree.Mount(dir)
@@ -244,12 +231,10 @@ func (j *journal) slotFor(i int, name string, stageMount [2]uint64) (string, err
 	return path.Join(dir, fmt.Sprintf("%s%s-%d", workspace.SlotPrefix, j.ID, i)), nil
 }
 
-// planDirs lists the directories that the changes need and those that they
-// leave empty.
+// planDirs lists the directories that the changes need and those that they leave empty.
 //
-// Parents come first among those to be made and last among those to be removed.
-// Which of the directories are really empty in the end only the host can say, and
-// others may put files there meanwhile.
+// Parents come first among those to be made and last among those to be removed. Only the host can say which of the
+// directories are really empty in the end, and others may put files there meanwhile.
 func (j *journal) planDirs(changes []workspace.PathChange) error {
 	makes, removes := map[string]bool{}, map[string]bool{}
 	for _, c := range changes {
@@ -261,7 +246,7 @@ func (j *journal) planDirs(changes []workspace.PathChange) error {
 			}
 		}
 	}
-	// A directory that is there, or appears meanwhile, is used as it is.
+	// A directory that exists, or appears meanwhile, is used as it is.
 	for dir := range makes {
 		st, err := j.tree.Stat(dir)
 		if err == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
@@ -273,8 +258,8 @@ func (j *journal) planDirs(changes []workspace.PathChange) error {
 		}
 		j.Make = append(j.Make, dir)
 	}
-	slices.Sort(j.Make) // so that a parent comes before its children
-	// Whether one of these is really empty in the end is left to rmdir.
+	slices.Sort(j.Make) // puts a parent before its children
+	// rmdir decides whether one of these is really empty in the end.
 	for dir := range removes {
 		cleared := slices.ContainsFunc(j.Clear, func(d dirMeta) bool { return d.Path == dir })
 		if makes[dir] || cleared {
@@ -286,16 +271,15 @@ func (j *journal) planDirs(changes []workspace.PathChange) error {
 		}
 		j.Remove = append(j.Remove, meta)
 	}
-	// The reverse of their names puts what is below before what is above.
+	// Descending order by name puts children before their parents.
 	slices.SortFunc(j.Remove, func(a, b dirMeta) int { return cmp.Compare(b.Path, a.Path) })
 	return nil
 }
 
-// stageFiles writes the new bytes into the slots, with mode and owner as they are
-// to be.
+// stageFiles writes the new bytes into the slots, with their final mode and owner.
 //
-// Nothing that a user sees has changed when it returns, whatever comes of it: the
-// slots are in the directory of staged files, or hidden beside their targets.
+// Whatever the result, nothing that a user sees has changed when it returns: the slots are in the directory of staged
+// files, or hidden next to their targets.
 func (j *journal) stageFiles(ctx context.Context, files [][]byte) error {
 	dirs := map[string]bool{}
 	for i := range j.Items {
@@ -316,8 +300,8 @@ func (j *journal) stageFiles(ctx context.Context, files [][]byte) error {
 		}
 		dirs[path.Dir(it.Slot)] = true
 	}
-	// The names of the slots must be on the disk before anything is renamed:
-	// after a power cut they are all that recovery has.
+	// The names of the slots must be on disk before anything is renamed: after a power cut they are all that recovery
+	// has.
 	for dir := range dirs {
 		if err := j.tree.Sync(dir); err != nil {
 			return err
@@ -326,7 +310,7 @@ func (j *journal) stageFiles(ctx context.Context, files [][]byte) error {
 	return nil
 }
 
-// dress gives a staged file its owner and bits, and notes its inode number.
+// dress gives a staged file its owner and bits, and records its inode number.
 func (j *journal) dress(it *item) error {
 	f, err := j.tree.Open(it.Slot, unix.O_RDONLY, 0)
 	if err != nil {
@@ -338,8 +322,7 @@ func (j *journal) dress(it *item) error {
 		return err
 	}
 	var st unix.Stat_t
-	// The inode number must be that of the file as it will be renamed, so
-	// nothing is written to it after this.
+	// The inode number must be that of the file as it will be renamed, so nothing is written to it after this.
 	for _, err := range []error{f.Chmod(fs.FileMode(it.After.Mode)), f.Sync(), unix.Fstat(int(f.Fd()), &st)} {
 		if err != nil {
 			return fmt.Errorf("stage %s: %w", it.Path, err)
@@ -349,11 +332,10 @@ func (j *journal) dress(it *item) error {
 	return nil
 }
 
-// own sets the owner as far as the process may: root keeps every file with its
-// owner, others can at best keep the group.
+// own sets the owner as far as the process may: root keeps every file with its owner; other users can at best keep the
+// group.
 func own(f *os.File, uid, gid int) error {
-	// Root works in other people's directories, and what it replaces there
-	// stays theirs.
+	// Root works in other people's directories, and what it replaces there stays theirs.
 	if os.Geteuid() == 0 {
 		return f.Chown(uid, gid)
 	}
@@ -363,11 +345,9 @@ func own(f *os.File, uid, gid int) error {
 	return nil
 }
 
-// makeDir makes a directory that the changeset needs; it may be there from
-// before a kill.
+// makeDir makes a directory that the changeset needs; it may exist from before a kill.
 //
-// A parent that has gone since the plan is a conflict: somebody removes what the
-// changeset wants to write into.
+// If a parent has gone since the plan, that is a conflict: someone is removing what the changeset wants to write into.
 func (j *journal) makeDir(name string) error {
 	err := j.tree.Mkdir(name, workspace.NewDirMode)
 	if err != nil && !errors.Is(err, fs.ErrExist) {
@@ -377,8 +357,7 @@ func (j *journal) makeDir(name string) error {
 		return err
 	}
 	j.at("directory made")
-	// A directory that root makes in somebody's workspace belongs to that
-	// person, as the files in it do.
+	// A directory that root makes in a user's workspace belongs to that user, as the files in it do.
 	parent, err := j.tree.Stat(path.Dir(name))
 	if err != nil {
 		return err
@@ -390,9 +369,7 @@ func (j *journal) makeDir(name string) error {
 	return err
 }
 
-// restoreDir makes a directory again that was removed; it may never have been.
-//
-// It never takes anything of the user's away.
+// restoreDir makes a directory again that was removed; it may never have been. It never removes anything of the user's.
 func (j *journal) restoreDir(d dirMeta) error {
 	err := j.tree.Mkdir(d.Path, d.Mode)
 	if errors.Is(err, fs.ErrExist) {
@@ -411,8 +388,8 @@ func (j *journal) restoreDir(d dirMeta) error {
 	return nil
 }
 
-// dressDir gives a directory its owner and mode. The bit by which files
-// inherit the group comes from the parent and stays.
+// dressDir gives a directory its owner and mode. The setgid bit, by which files inherit the group, comes from the
+// parent and stays.
 func (j *journal) dressDir(d dirMeta) error {
 	fd, err := j.tree.Dir(d.Path)
 	if err != nil {
@@ -424,7 +401,7 @@ func (j *journal) dressDir(d dirMeta) error {
 	if err := unix.Fstat(fd, &st); err != nil {
 		return err
 	}
-	// The owner before the mode here, too, for the same reason as with files.
+	// The owner comes before the mode here too, for the same reason as with files.
 	if err := own(f, d.UID, d.GID); err != nil {
 		return err
 	}

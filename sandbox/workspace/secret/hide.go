@@ -9,33 +9,32 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// pemBody is what stands below the first line of a private key: headers, and
-// lines of base64, also where they are quoted, joined by \n or marked as a diff.
+// pemBody matches what follows the first line of a private key: headers, and lines of base64, even if they are quoted,
+// joined by \n or marked as a diff.
 var pemBody = lazyregexp.New(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----` +
 	`((?:[\s"'+,-]|\\[nr]|[A-Za-z-]+: [^\n\\]*(?:\n|\\n))*(?:[A-Za-z0-9+/=]{16,}(?:[\s"'+,-]|\\[nr])*)+[A-Za-z0-9+/=]{0,15})`)
 
-// puttyBody is what stands below the line that counts the lines of a private key of PuTTY.
+// puttyBody matches what follows the line that counts the lines of a PuTTY private key.
 var puttyBody = lazyregexp.New(`Private-Lines: \d+(?:\s+|\\[nr])+[+-]?((?:[+-]?[A-Za-z0-9+/=]+(?:\r?\n|\\[nr]|$))*[+-]?[A-Za-z0-9+/=]{4,})(?:\s|\\[nr]|$)`)
 
-// longSecret is the length from which a credential is looked for in the whole
-// text, in bytes: a shorter one may be a word that stands elsewhere by chance.
+// longSecret is the length, in bytes, from which a credential is searched for in the whole text: a shorter one may be a
+// word that also occurs elsewhere.
 const longSecret = 16
 
 // A Span is a part of a text, by its offsets in bytes: from From to before To.
 type Span struct{ From, To int }
 
-// Hide returns text with a mark, [secret 1] and so on, in the place of
-// every credential in it, and a function that puts the credentials back where
-// such marks stand in another text: in what a model answered to the first. A
-// text without credentials is returned as it is.
+// Hide returns text with a mark, [secret 1] and so on, in place of every credential in it. It also returns a function
+// that puts the credentials back for such marks in another text, namely a model's answer to the first. A text without
+// credentials is returned unchanged.
 //
-// Credentials are known by the rules by which a change is held, and by the names that
-// they are given to, quoted or not: here one too many costs little. What a file holds is
-// read by its name where the text quotes it as a question does: between a line <<WORD
-// NAME and the line WORD>>. Of one text
-// the marks are always the same; one that the text holds already is not used.
+// Hide recognises credentials by the rules that hold a change, and by the names that they are assigned to, quoted or
+// not: one too many costs little here. If the text quotes a file as a question does, between a line <<WORD NAME and the
+// line WORD>>, Hide reads the file's content according to its name. For one text the marks are always the same; Hide
+// uses no mark that the text already contains.
 //
-// further finds more credentials, which the rules of this package do not: see package disguise. nil finds none.
+// further finds additional credentials that the rules of this package do not find: see package disguise. nil finds
+// none.
 func Hide(text string, further func(text string) []Span) (hidden string, restore func(string) string) {
 	var out strings.Builder
 	marks := map[string]string{} // by credential
@@ -60,13 +59,13 @@ func Hide(text string, further func(text string) []Span) (hidden string, restore
 // quotationHead is the line that begins a quotation.
 var quotationHead = lazyregexp.New(`^<<([0-9a-f]{16,}) (.*\S)\s*$`)
 
-// A quotation is where a text of several files stands. The zero value is outside of any.
+// A quotation says which quoted file a line of a text is in. The zero value is outside of any.
 type quotation struct {
 	end  string // the line that ends it, "" outside
 	kind lang.Values
 }
 
-// enter goes on to a line.
+// enter advances to a line.
 func (q *quotation) enter(line string) {
 	if q.end != "" {
 		if strings.TrimRight(line, "\r\n") == q.end {
@@ -79,7 +78,7 @@ func (q *quotation) enter(line string) {
 	}
 }
 
-// secretSpans returns where credentials stand in a text, in order and apart.
+// secretSpans returns where credentials are in a text, in order and without overlap.
 func secretSpans(text string, further func(text string) []Span) []Span {
 	var found []Span
 	if further != nil {
@@ -102,7 +101,7 @@ func secretSpans(text string, further func(text string) []Span) []Span {
 		}
 		from += len(line)
 	}
-	// What was told by its look in one place is the same in any other.
+	// What was recognised by its look in one place is a credential in any other.
 	for _, s := range slices.Clone(found) {
 		value := text[s.From:s.To]
 		if len(value) < longSecret {
@@ -120,13 +119,13 @@ func secretSpans(text string, further func(text string) []Span) []Span {
 	return apart(found)
 }
 
-// lineSpans returns the credentials of a line that begins at from. In a line
-// that is too long to be written by hand only well-known forms count.
+// lineSpans returns the credentials of a line that begins at from. In a line too long to be handwritten only well-known
+// forms count.
 func lineSpans(line string, from int) (found []Span) {
 	for i, r := range rules {
 		literal := i == len(rules)-1
 		if r.entropy == 0 || literal && (len(line) > MaxLine || !mayAssign(line)) {
-			continue // the body of a private key is looked for in the whole text
+			continue // the body of a private key is searched for in the whole text
 		}
 		if !slices.ContainsFunc(r.marks, func(m string) bool { return strings.Contains(line, m) }) {
 			continue

@@ -1,16 +1,14 @@
-// Package secret knows what looks like a credential in a text, and hides it; and it masks
-// secrets that are known, in every form in which they may stand there.
+// Package secret recognises what looks like a credential in a text, and hides it. It also masks secrets that are known,
+// in every form in which they may occur.
 //
-// It owns the rules: keys and tokens by the forms that their issuers document,
-// literals of high entropy by the names that they are given to, passwords where
-// programs, files and addresses take them. Find and InLine serve a judgement, where
-// one too many costs an approval; Hide serves a question to a model or a log, where
-// one too many costs little, so it also reads values that nobody quoted.
+// It owns the rules: keys and tokens by the forms that their issuers document, literals of high entropy by the names
+// that they are assigned to, passwords where programs, files and addresses take them. Find and InLine serve a
+// judgement, where one too many costs an approval. Hide serves a question to a model or a log, where one too many costs
+// little, so it also reads unquoted values.
 //
-// A value is never returned, recorded or shown by what finds it, but for the
-// function of Hide that puts values back. Which files of a workspace are secret by
-// their names is the business of the scan. Nothing of a text is executed, and a line
-// over MaxLine is searched for forms that are certain alone.
+// A function that finds a value never returns, records or shows it, except for the function from Hide that puts values
+// back. The scan decides which files of a workspace are secret by their names. The package executes nothing in a text,
+// and searches a line over MaxLine only for forms that are certain by themselves.
 package secret
 
 import (
@@ -22,28 +20,26 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A Finding is a credential in a text. It never holds the credential itself,
-// so that it may be shown and recorded.
+// A Finding is a credential in a text. It never holds the credential itself, so that it may be shown and recorded.
 type Finding struct {
 	Rule string // what it is, for a person: "an AWS access key"
 	Line int    // from 1
 }
 
-// A rule is one form of credential that can be told by its look.
+// A rule is one form of credential that can be recognised by its look.
 type rule struct {
 	name string
-	// One of these stands in every text that the expression matches: a search
-	// for a fixed string spares most lines the expression.
+	// Every text that the expression matches contains one of these: searching for a fixed string spares most lines the
+	// expression.
 	marks []string
 	form  *lazyregexp.Regexp
-	// Bits of entropy a character that group 1 must have at least; 0 for a form
-	// that is certain by itself. A key of random letters and digits has above 4,
-	// a word about 3.
+	// The least entropy of group 1, in bits per character; 0 for a form that is certain by itself. A key of random
+	// letters and digits has above 4, a word about 3.
 	entropy float64
 }
 
-// rules are tried in order; the first that fits a line counts. The
-// prefixes are those that the issuers document for scanners to find.
+// rules are tried in order; the first that matches a line counts. The prefixes are those that the issuers document for
+// scanners.
 var rules = []rule{
 	{"a private key", []string{"PRIVATE KEY"}, lazyregexp.New(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----`), 0},
 	{"an AWS access key", []string{"AKIA", "ASIA"}, lazyregexp.New(`\b((?:AKIA|ASIA)[A-Z2-7]{16})\b`), 3},
@@ -67,8 +63,7 @@ var rules = []rule{
 		`(?i)(?:password|passwd|secret|token|api_?key|apikey|access_?key|private_?key|auth_?key)["']?\s*(?::=|=>|=|:)\s*["']([^\s"'<>{}$]{12,})["']`), 3.5},
 }
 
-// accessForms are those of issuers whose tokens begin with a prefix of their own, and
-// accessMarks the prefixes.
+// accessForms are the forms of issuers whose tokens begin with a prefix of their own, and accessMarks the prefixes.
 const accessForms = `gl(?:dt|rt|ptt|cbt|soat|ft|imt|agent|ffct)-[0-9A-Za-z_-]{20,}|xapp-[0-9]-[0-9A-Za-z-]{20,}|GOCSPX-[0-9A-Za-z_-]{28}|ya29\.[0-9A-Za-z_-]{20,}|whsec_[0-9A-Za-z+/]{24,}|` +
 	`SG\.[0-9A-Za-z_-]{20,24}\.[0-9A-Za-z_-]{39,50}|SK[0-9a-f]{32}\b|hf_[0-9A-Za-z]{34,}|do[opr]_v1_[0-9a-f]{64}|dckr_(?:pat|oat)_[0-9A-Za-z_-]{24,}|hv[bsr]\.[0-9A-Za-z_-]{24,}|` +
 	`AGE-SECRET-KEY-1[0-9A-Z]{58}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|gsk_[0-9A-Za-z]{40,}|xai-[0-9A-Za-z]{60,}|pplx-[0-9A-Za-z]{40,}|r8_[0-9A-Za-z]{37,}|sbp_[0-9a-f]{40}|glsa_[0-9A-Za-z_]{40,}|` +
@@ -83,21 +78,20 @@ var accessMarks = []string{
 	"tvly-", "lsv2_", "figd_", "fo1_", "sntrys_", "sntryu_", "tskey-", "ops_eyJ", "sq0csp-", "sq0atp-",
 }
 
-// secretWords are what a line holds that gives a secret as a literal, in lower
-// case: the expression above is too slow to be tried on every line.
+// secretWords are the words, in lower case, of a line that gives a secret as a literal: the expression above is too
+// slow to try on every line.
 var secretWords = []string{"passw", "secret", "token", "key"}
 
-// examples are parts of values that stand for a secret and are none.
+// examples are parts of values that stand for a secret but are not one.
 var examples = []string{"example", "sample", "dummy", "changeme", "placeholder", "your", "xxxx", "test", "fake", "redacted", "****", "secret", "password", "1234567890"}
 
-// MaxLine bounds what is searched of one line, in bytes: longer lines are
-// data or generated, and look random all over.
+// MaxLine bounds how much of one line is searched, in bytes: longer lines are data or generated, and look random all
+// over.
 const MaxLine = 4 << 10
 
-// Find returns the credentials in a text, at most one a line: keys and
-// tokens of well-known form, and literals of high entropy that are assigned to
-// a name such as password. Lines in known, without the space around them, and
-// values that are plainly examples are left out.
+// Find returns the credentials in a text, at most one per line: keys and tokens of well-known form, and literals of
+// high entropy that are assigned to a name such as password. It ignores lines in known, without the space around them,
+// and values that are plainly examples.
 func Find(text []byte, known map[string]bool) (list []Finding) {
 	n := 0
 	for line := range bytes.Lines(text) {
@@ -112,15 +106,15 @@ func Find(text []byte, known map[string]bool) (list []Finding) {
 	return list
 }
 
-// InLine returns the rule that a line falls under, in the words of Finding.Rule. ok is
-// false when there is no credential in it. The caller bounds the line by MaxLine.
+// InLine returns the rule that a line matches, in the words of Finding.Rule. ok is false if the line contains no
+// credential. The caller bounds the line by MaxLine.
 func InLine(line string) (rule string, ok bool) { return inLine(line, rules) }
 
-// OfForm is InLine for the forms of issuers alone, which a name says nothing of: where digests stand, or what somebody
-// has put together.
+// OfForm is InLine for the forms of issuers alone, which do not depend on a name. It is for text with digests in it, or
+// text that the caller has put together.
 func OfForm(line string) (rule string, ok bool) { return inLine(line, rules[:len(rules)-1]) }
 
-// inLine tries some of the rules.
+// inLine tries the rules in among.
 func inLine(line string, among []rule) (rule string, ok bool) {
 	for i, r := range among {
 		if !slices.ContainsFunc(r.marks, func(m string) bool { return strings.Contains(line, m) }) {
@@ -148,10 +142,10 @@ func mayAssign(line string) bool {
 	return slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(lower, w) })
 }
 
-// random reports whether a value looks drawn by chance rather than chosen as
-// an example: by the entropy of its characters, in bits, and its words.
+// random reports whether a value looks random rather than chosen as an example: by the entropy of its characters, in
+// bits, and its words.
 func random(value string, least float64) bool {
-	lower := strings.TrimPrefix(strings.ToLower(value), "age-secret-key-") // a prefix of an issuer, which has one of the words
+	lower := strings.TrimPrefix(strings.ToLower(value), "age-secret-key-") // an issuer's prefix, which contains one of the words
 	if slices.ContainsFunc(examples, func(e string) bool { return strings.Contains(lower, e) }) {
 		return false
 	}
@@ -166,8 +160,8 @@ func random(value string, least float64) bool {
 	return bits >= least
 }
 
-// isName reports whether a value is made of words: a path, an identifier or a
-// key of a translation, which have no digit among their letters.
+// isName reports whether a value looks like a name: it has no digits, like an identifier or the key of a translation,
+// or it has the signs of a path or an expression.
 func isName(value string) bool {
 	return !strings.ContainsAny(value, "0123456789") || strings.ContainsAny(value, "/()[]") && !strings.ContainsAny(value, "+=")
 }

@@ -1,9 +1,8 @@
-// Package dirfd reads and writes below one directory that is held open, and never through
-// a link: the scan and the promotion of a workspace reach its files by it alone.
+// Package dirfd reads and writes below one directory that is held open, and never through a link. Scans and promotions
+// of a workspace reach its files only through it.
 //
-// Paths are slash-separated and relative to the directory, "." for itself. The package
-// takes no path apart for meaning and knows nothing of manifests or changesets: whoever
-// calls it has checked what may be read or written.
+// Paths are slash-separated and relative to the directory, "." for itself. The package attaches no meaning to a path
+// and knows nothing of manifests or changesets: its caller has checked what may be read or written.
 package dirfd
 
 import (
@@ -18,19 +17,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Tree is a directory held open. Everything below it is reached step by step
-// from its descriptor, so no symbolic link is ever followed, not even one that
-// stays inside: os.Root would follow that.
+// A Tree is a directory held open. Everything below it is reached step by step from its descriptor, so no symbolic link
+// is ever followed, not even one that stays inside, which os.Root would follow.
 type Tree struct {
 	FD int // the descriptor, -1 once it is closed
 	// For messages.
 	Root string
-	// Tests behave as on a file system that knows neither NoReplace nor Exchange.
+	// Tests set it to emulate a file system that supports neither NoReplace nor Exchange.
 	Plain bool
 }
 
-// Open opens the directory at root, which may itself be reached through
-// links.
+// Open opens the directory at root, which may itself be reached through links.
 func Open(root string) (*Tree, error) {
 	fd, err := openat(unix.AT_FDCWD, root, unix.O_RDONLY|unix.O_DIRECTORY, 0)
 	if err != nil {
@@ -39,7 +36,7 @@ func Open(root string) (*Tree, error) {
 	return &Tree{FD: fd, Root: root}, nil
 }
 
-// Reopen opens the directory once more, for an owner of its own.
+// Reopen opens the directory once more, for a separate owner.
 func (t *Tree) Reopen() (*Tree, error) {
 	fd, err := t.Dir(".")
 	if err != nil {
@@ -48,13 +45,13 @@ func (t *Tree) Reopen() (*Tree, error) {
 	return &Tree{FD: fd, Root: t.Root, Plain: t.Plain}, nil
 }
 
-// An Inode tells a file or directory from all others that exist at the time.
+// An Inode distinguishes a file or directory from all others that exist at the time.
 type Inode struct{ Device, Number uint64 }
 
-// InodeOf is the inode that st is about.
+// InodeOf returns the inode that st describes.
 func InodeOf(st *unix.Stat_t) Inode { return Inode{Device: uint64(st.Dev), Number: st.Ino} }
 
-// Identity is the inode of the directory itself.
+// Identity returns the inode of the directory itself.
 func (t *Tree) Identity() (Inode, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(t.FD, &st); err != nil {
@@ -63,9 +60,8 @@ func (t *Tree) Identity() (Inode, error) {
 	return InodeOf(&st), nil
 }
 
-// InPlace reports whether the directory is still at its path. If not it was moved or
-// removed, and what is there now, if anything, is another directory or a link. The path
-// must be one without links.
+// InPlace reports whether the directory is still at its path. If not, it was moved or removed, and what is there now,
+// if anything, is another directory or a link. The path must contain no links.
 func (t *Tree) InPlace() (bool, error) {
 	id, err := t.Identity()
 	if err != nil {
@@ -79,8 +75,7 @@ func (t *Tree) InPlace() (bool, error) {
 	return err == nil && InodeOf(&st) == id, nil
 }
 
-// Close closes the descriptor, once: a number closed twice may by then be
-// another file's.
+// Close closes the descriptor, but only once: after that its number may belong to another file.
 func (t *Tree) Close() error {
 	fd := t.FD
 	t.FD = -1
@@ -90,7 +85,7 @@ func (t *Tree) Close() error {
 	return unix.Close(fd)
 }
 
-// openat is the system call, started again when a signal interrupts it.
+// openat makes the system call, and repeats it when a signal interrupts it.
 func openat(dir int, name string, flags int, mode uint32) (int, error) {
 	for {
 		fd, err := unix.Openat(dir, name, flags|unix.O_CLOEXEC, mode)
@@ -102,8 +97,7 @@ func openat(dir int, name string, flags int, mode uint32) (int, error) {
 
 // Dir opens the directory rel, "." for the root. The caller closes it.
 func (t *Tree) Dir(rel string) (int, error) {
-	// O_DIRECTORY with O_NOFOLLOW makes a link fail with ENOTDIR, as any other
-	// thing that is no directory does.
+	// O_DIRECTORY with O_NOFOLLOW makes a link fail with ENOTDIR, like anything else that is not a directory.
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW
 	fd, err := openat(t.FD, ".", flags, 0)
 	if rel == "." || err != nil {
@@ -122,8 +116,8 @@ func (t *Tree) Dir(rel string) (int, error) {
 
 // at calls do with the directory that holds rel and the last part of rel.
 func (t *Tree) at(op, rel string, do func(dir int, base string) error) error {
-	// The directory is opened anew each time. Holding it open would be faster,
-	// but a user who moves it away would then be written to in its new place.
+	// The directory is opened anew each time. Holding it open would be faster, but if the user moved it away, writes
+	// would follow it to its new place.
 	dir, err := t.Dir(path.Dir(rel))
 	if err == nil {
 		err = do(dir, path.Base(rel))
@@ -135,7 +129,7 @@ func (t *Tree) at(op, rel string, do func(dir int, base string) error) error {
 	return nil
 }
 
-// Stat tells about rel itself, never about what it points to.
+// Stat describes rel itself, never what it points to.
 func (t *Tree) Stat(rel string) (st unix.Stat_t, err error) {
 	err = t.at("stat", rel, func(dir int, base string) error {
 		return unix.Fstatat(dir, base, &st, unix.AT_SYMLINK_NOFOLLOW)
@@ -166,32 +160,32 @@ func (t *Tree) Names(rel string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-// Mkdir makes the directory rel. The process's umask takes bits away from
-// mode: see dressDir for the directories where that matters.
+// Mkdir makes the directory rel. The process's umask removes bits from mode: see dressDir in package promotion for the
+// directories where that matters.
 func (t *Tree) Mkdir(rel string, mode uint32) error {
 	return t.at("make directory", rel, func(dir int, base string) error {
 		return unix.Mkdirat(dir, base, mode)
 	})
 }
 
-// Rmdir removes the directory rel, and only if it is empty: the kernel checks
-// that, so no file that appears in the last moment is lost.
+// Rmdir removes the directory rel, but only if it is empty: the kernel checks that, so no file that appears at the last
+// moment is lost.
 func (t *Tree) Rmdir(rel string) error {
 	return t.at("remove directory", rel, func(dir int, base string) error {
 		return unix.Unlinkat(dir, base, unix.AT_REMOVEDIR)
 	})
 }
 
-// Unlink removes the name rel. It is only ever called for names that this
-// package has made; a user's file is renamed, never removed.
+// Unlink removes the name rel. It must only be called for names that the agent has made; a user's file is renamed,
+// never removed.
 func (t *Tree) Unlink(rel string) error {
 	return t.at("remove", rel, func(dir int, base string) error {
 		return unix.Unlinkat(dir, base, 0)
 	})
 }
 
-// Rename gives from the name to: 0 replaces what is there, as rename does; NoReplace and
-// Exchange do what they say, or fail with an error of Unsupported.
+// Rename gives what is at from the name to. With flags 0 it replaces what is there, as rename does. NoReplace and
+// Exchange do what they say, or fail with an error for which Unsupported is true.
 func (t *Tree) Rename(from, to string, flags uint) error {
 	if t.Plain && flags != 0 {
 		return &fs.PathError{Op: "rename", Path: from, Err: unix.EINVAL}
@@ -206,7 +200,7 @@ func (t *Tree) Rename(from, to string, flags uint) error {
 	})
 }
 
-// Link gives the file from the further name to, which must be free.
+// Link gives the file from the additional name to, which must be free.
 func (t *Tree) Link(from, to string) error {
 	return t.at("link", from, func(fromDir int, fromBase string) error {
 		toDir, err := t.Dir(path.Dir(to))
@@ -218,8 +212,8 @@ func (t *Tree) Link(from, to string) error {
 	})
 }
 
-// Sync makes the names in the directory rel durable. Some file systems have
-// nothing to sync for a directory and say EINVAL.
+// Sync makes the names in the directory rel durable. It ignores EINVAL: some file systems have nothing to sync for a
+// directory.
 func (t *Tree) Sync(rel string) error {
 	fd, err := t.Dir(rel)
 	if err != nil {
@@ -232,8 +226,7 @@ func (t *Tree) Sync(rel string) error {
 	return nil
 }
 
-// Mount identifies the mount that the directory rel lies on: a rename does not
-// cross it.
+// Mount identifies the mount that the directory rel is on, which a rename cannot leave.
 func (t *Tree) Mount(rel string) (id [2]uint64, err error) {
 	fd, err := t.Dir(rel)
 	if err != nil {
@@ -247,8 +240,7 @@ func (t *Tree) Mount(rel string) (id [2]uint64, err error) {
 	return [2]uint64{uint64(st.Dev), mountNumber(fd)}, nil
 }
 
-// Write makes a new file with content, in place of a left-over, and makes its
-// bytes durable.
+// Write makes a new file with content, in place of a leftover, and makes its bytes durable.
 func (t *Tree) Write(name string, content []byte, mode uint32) error {
 	if err := t.Unlink(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -257,8 +249,7 @@ func (t *Tree) Write(name string, content []byte, mode uint32) error {
 	if err != nil {
 		return err
 	}
-	// Without the sync a power failure after the rename could leave a file of
-	// the right name and no content.
+	// Without the sync, a power failure after the rename could leave a file with the right name and no content.
 	if _, err = f.Write(content); err == nil {
 		err = f.Sync()
 	}
@@ -281,13 +272,11 @@ func (t *Tree) Read(name string) ([]byte, error) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: errors.New("it is not a regular file")}
 	}
-	// A plan of 100,000 items has some 30 MB; what is larger was not written
-	// by us.
+	// A plan of 100,000 items has some 30 MB; the agent writes nothing larger than this limit.
 	return io.ReadAll(io.LimitReader(f, 256<<20))
 }
 
-// Empty removes the directory name with all that is in it; nothing there is
-// fine.
+// Empty removes the directory name with everything in it; it may be absent.
 func (t *Tree) Empty(name string) error {
 	names, err := t.Names(name)
 	if Gone(err) {
@@ -312,13 +301,12 @@ func (t *Tree) Empty(name string) error {
 	return nil
 }
 
-// Unsupported reports that a file system does not know the flags of a Rename.
+// Unsupported reports whether err says that a file system does not support the flags of a Rename.
 func Unsupported(err error) bool {
 	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOTSUP)
 }
 
-// Gone reports that a path, or a directory on the way to it, is there no more
-// or is something else.
+// Gone reports whether err says that a path, or a directory on the way to it, no longer exists or is something else.
 func Gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENXIO)
 }

@@ -7,21 +7,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The ways of Tree.Rename besides that of rename.
+// The modes of Tree.Rename besides that of rename.
 const (
 	// NoReplace fails with EEXIST when the new name is taken.
 	NoReplace = unix.RENAME_EXCL
-	// Exchange gives each of two files the name of the other, at once.
+	// Exchange swaps the names of two files atomically.
 	Exchange = unix.RENAME_SWAP
 )
 
-// rename is renameatx_np. HFS+ and network file systems know no flags: ENOTSUP.
+// rename is renameatx_np. HFS+ and network file systems support no flags: ENOTSUP.
 func rename(fromDir int, from string, toDir int, to string, flags uint) error {
 	return unix.RenameatxNp(fromDir, from, toDir, to, uint32(flags))
 }
 
-// asLinux gives the error of an open with flags as Linux has it: a link in the place of a
-// directory is no directory, and a socket cannot be opened.
+// asLinux translates the error of an open with flags to that of Linux: a link in the place of a directory is not a
+// directory, and a socket cannot be opened.
 func asLinux(err error, flags int) error {
 	switch {
 	case flags&unix.O_DIRECTORY != 0 && errors.Is(err, unix.ELOOP):
@@ -32,8 +32,8 @@ func asLinux(err error, flags int) error {
 	return err
 }
 
-// syncDir makes the names in the open directory durable. fsync alone leaves them in the
-// cache of the drive; a file system that cannot have it emptied knows no more than fsync.
+// syncDir makes the names in the open directory durable. fsync alone leaves them in the cache of the drive; a file
+// system that cannot flush that supports only fsync.
 func syncDir(fd int) error {
 	for {
 		_, err := unix.FcntlInt(uintptr(fd), unix.F_FULLFSYNC, 0)
@@ -47,13 +47,13 @@ func syncDir(fd int) error {
 	}
 }
 
-// mountNumber is 0: there are no bind mounts, so that the device says it all.
+// mountNumber returns 0: there are no bind mounts, so the device alone identifies the mount.
 func mountNumber(int) uint64 { return 0 }
 
-// lease fails: there are no leases, and nothing else tells who has f open. Files count
-// as being written to, so that each is read twice.
+// lease fails: there are no leases, and nothing else shows who has f open. Files count as being written to, so each is
+// read twice.
 func lease(*os.File) error { return unix.ENOTSUP }
 
-// Stamps is false: of no file system of this one it is known that a change through a
-// mapping of a file's pages shows in its time of change.
+// Stamps returns false: no file system here is known to show a change through a mapping of a file's pages in its time
+// of change.
 func Stamps(int) bool { return false }

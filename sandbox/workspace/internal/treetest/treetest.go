@@ -1,4 +1,4 @@
-// Package treetest makes directories of files for tests, and tells what lies in them.
+// Package treetest makes directories of files for tests, and describes their contents.
 package treetest
 
 import (
@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files describes a tree: a path that ends in / is a directory, a content that
-// starts with -> is a link, one that starts with a mode and a space has that mode.
+// Files describes a tree. A path that ends in / is a directory; a content that starts with -> is a link; one that
+// starts with a mode and a space has that mode.
 type Files map[string]string
 
 // New makes a temporary workspace.
@@ -34,8 +34,8 @@ func New(t testing.TB, tree Files) string {
 	return dir
 }
 
-// Memory is newTree in memory where the machine has such a place: tests
-// that promote a thousand times would otherwise wait for the disk all the while.
+// Memory is like New, but in memory if the machine has such a place: tests that promote a thousand times would
+// otherwise keep waiting for the disk.
 func Memory(t testing.TB, tree Files) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "workspace-test-")
@@ -88,8 +88,8 @@ func Fill(t testing.TB, dir string, tree Files) {
 	}
 }
 
-// write makes a file while this process starts no other: until that one's own program begins it has what is open here, and
-// the file would be open for writing once more after it was closed.
+// write makes a file while this process starts no other. Until a new process runs its own program, it holds everything
+// that is open here, so the file would still be open for writing after it was closed.
 func write(name, content string, mode fs.FileMode) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -142,7 +142,7 @@ func Same(t testing.TB, what string, want, got map[string]string) {
 	}
 }
 
-// Git runs the git program in dir, with nobody's configuration.
+// Git runs the git program in dir, without any user's configuration.
 func Git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", args...)
@@ -164,7 +164,7 @@ func FIFO(t testing.TB, name string) {
 	}
 }
 
-// AsNobody lets a command run as a user whom permission bits bind: root is not bound.
+// AsNobody makes a command run as a user to whom permission bits apply: they do not apply to root.
 func AsNobody(cmd *exec.Cmd) *exec.Cmd {
 	if os.Geteuid() == 0 {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
@@ -172,7 +172,7 @@ func AsNobody(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// OpenParents lets everybody reach dir and the test binary, which lie in directories of this user.
+// OpenParents makes dir and the test binary, which are in directories of this user, reachable for everyone.
 func OpenParents(t testing.TB, dir string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -188,7 +188,7 @@ func OpenParents(t testing.TB, dir string) {
 	}
 }
 
-// Applied runs git apply with a diff on a tree and returns what is then on disk.
+// Applied runs git apply with a diff on a tree and returns what is on disk afterwards.
 func Applied(t testing.TB, tree Files, diff string) map[string]string {
 	t.Helper()
 	dir := Memory(t, tree)
@@ -202,7 +202,7 @@ func Applied(t testing.TB, tree Files, diff string) map[string]string {
 	return OnDisk(t, dir)
 }
 
-// Repo makes a repository of repoTree in which an ignored file is tracked.
+// Repo makes a repository of RepoFiles in which an ignored file is tracked.
 func Repo(t *testing.T, initArgs ...string) string {
 	t.Helper()
 	dir := New(t, RepoFiles())
@@ -213,7 +213,7 @@ func Repo(t *testing.T, initArgs ...string) string {
 	return dir
 }
 
-// RepoFiles is a workspace with every sort of ignore rule.
+// RepoFiles returns a workspace with every kind of ignore rule.
 func RepoFiles() Files {
 	return Files{
 		".gitignore": "*.log\n/out/\nlogs/\nforced/\n!keep.log\n", "sub/.gitignore": "local\n",
@@ -223,7 +223,7 @@ func RepoFiles() Files {
 	}
 }
 
-// Content is what a file holds, "" for none.
+// Content returns what a file holds, "" if it does not exist.
 func Content(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)

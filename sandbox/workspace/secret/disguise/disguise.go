@@ -1,7 +1,7 @@
-// Package disguise finds credentials that a text holds in pieces or in another notation: literals that stand side by side or in
-// a list, escapes, codes of characters, and what is turned round or encoded. It puts together what a line and those behind it
-// give, decodes it, and asks package secret for the forms of issuers. It executes nothing, and what is nested more than once
-// stays unknown.
+// Package disguise finds credentials that a text holds in pieces or in another notation: literals next to each other or in a
+// list, escapes, character codes, and what is reversed or encoded. It joins what a line and the lines after it contain, decodes
+// it, and searches it with package secret for the forms of issuers. It executes nothing, and does not recognise what is nested
+// more than once.
 package disguise
 
 import (
@@ -28,22 +28,22 @@ const (
 )
 
 var (
-	// literal matches a string, without what stands in front of its quotes.
+	// literal matches a string, without any prefix of its quotes.
 	literal = lazyregexp.New(`"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|` + "`([^`\n]*)`")
-	// codes matches a list of numbers that may be those of characters, plain or in base 16.
+	// codes matches a list of numbers that may be character codes, decimal or hexadecimal.
 	codes = lazyregexp.New(`(?:(?:0x[0-9a-fA-F]{2}|\b\d{2,3})\s*,\s*){15,}(?:0x[0-9a-fA-F]{2}|\d{2,3})`)
-	// escaped matches one character by its number.
+	// escaped matches one character written as its number.
 	escaped = lazyregexp.New(`\\x([0-9a-fA-F]{2})|\\u00([0-9a-fA-F]{2})|\\u\{([0-9a-fA-F]{2})\}`)
 	// encoded matches what may be encoded text.
 	encoded = lazyregexp.New(`[0-9A-Za-z+/_-]{16,}={0,6}`)
-	// named matches a name that a secret is given to, in front of what it is given.
+	// named matches a name that a secret is assigned to, before the assigned value.
 	named = lazyregexp.New(`(?i)(?:password|passwd|secret|token|api_?key|access_?key|private_?key|auth_?key)\w*["']?\s*(?::=|=>|=|:)\s*\(?\s*(.*)$`)
-	// folded matches the head of a value that goes on in the lines below, in YAML.
+	// folded matches the head of a YAML value that continues in the lines below.
 	folded = lazyregexp.New(`(?i)(?:password|passwd|secret|token|api_?key|access_?key|private_?key|auth_?key)\w*["']?\s*:\s*[>|][+-]?\s*$`)
 )
 
-// Find lists what is disguised in a text, at most one a line. Lines in known, without the space around them, were there before:
-// where nothing else is used, nothing is found.
+// Find lists what is disguised in a text, at most one per line. Lines in known, without the space around them, were
+// there before: it finds nothing that consists of such lines alone.
 func Find(text string, known map[string]bool) (found []secret.Finding) {
 	for i, w := range windows(strings.Split(text, "\n"), known) {
 		found = append(found, secret.Finding{Rule: w.rule + ", in pieces or encoded", Line: i + 1})
@@ -51,13 +51,13 @@ func Find(text string, known map[string]bool) (found []secret.Finding) {
 	return found
 }
 
-// A window is the lines, from one on, that together hold what is disguised, and what it is.
+// A window is the number of lines that together hold something disguised, and what it is.
 type window struct {
 	rule string
 	used int
 }
 
-// windows yields them by the index of their first line, in order and apart.
+// windows yields them by the index of their first line, in order and without overlap.
 func windows(lines []string, known map[string]bool) iter.Seq2[int, window] {
 	fresh := func(line string) bool { return strings.TrimSpace(line) != "" && !known[strings.TrimSpace(line)] }
 	return func(yield func(int, window) bool) {
@@ -66,7 +66,7 @@ func windows(lines []string, known map[string]bool) iter.Seq2[int, window] {
 				continue
 			}
 			if _, plain := secret.InLine(lines[i]); plain {
-				continue // it is told without our help
+				continue // found without our help
 			}
 			rule, used := inWindow(lines[i:min(len(lines), i+mostLines)])
 			if rule == "" {
@@ -80,10 +80,10 @@ func windows(lines []string, known map[string]bool) iter.Seq2[int, window] {
 	}
 }
 
-// Hide is secret.Hide, for credentials that are disguised as well: of these every part has a mark.
+// Hide is secret.Hide for disguised credentials as well: every part of these gets a mark.
 func Hide(text string) (hidden string, restore func(string) string) { return secret.Hide(text, spans) }
 
-// leastPart is the length in bytes from which a part of a credential is hidden: what is shorter is a word or a sign.
+// leastPart is the length in bytes from which a part of a credential is hidden: anything shorter is a word or a sign.
 const leastPart = 4
 
 // spans lists the parts of what is disguised in a text.
@@ -103,7 +103,7 @@ func spans(text string) (found []secret.Span) {
 	return found
 }
 
-// goesOn reports whether line n has more of what began in line i: it is told once there is enough of it.
+// goesOn reports whether line n has more of what began in line i: a window ends as soon as there is enough of it.
 func goesOn(lines []string, i, n int) bool {
 	if n >= len(lines) || n >= i+mostLines || strings.TrimSpace(lines[n]) == "" {
 		return false
@@ -111,8 +111,8 @@ func goesOn(lines []string, i, n int) bool {
 	return continues(lines[n-1], lines[n]) || folded.MatchString(lines[i]) && indentation(lines[n]) > indentation(lines[i])
 }
 
-// parts lists where a line of a window holds parts of a credential: its strings, and outside of them what may be encoded and
-// numbers of characters. A line below the first that has none of these is a part itself.
+// parts lists where a line of a window holds parts of a credential: its strings and, outside of them, what may be encoded and
+// character codes. A line below the first with none of these is a part as a whole.
 func parts(line string, below bool) (found []secret.Span) {
 	add := func(from, to int) {
 		if to-from >= leastPart {
@@ -148,7 +148,7 @@ func parts(line string, below bool) (found []secret.Span) {
 	return found
 }
 
-// inWindow looks at what a line gives by itself, and with those behind it that go on with it. used is how many were needed.
+// inWindow examines a line by itself, and together with the lines after it that continue it. used is how many lines were needed.
 func inWindow(lines []string) (rule string, used int) {
 	joined, plus := "", true
 	for n, line := range lines {
@@ -168,7 +168,7 @@ func inWindow(lines []string) (rule string, used int) {
 				return rule, n + 1
 			}
 		}
-		// What a name says is a secret, in pieces that are put together without a list.
+		// A secret according to its name, in pieces that are joined without a list.
 		if plus && (n > 0 || len(pieces) > 1) && len(joined) >= leastSecret && named.MatchString(lines[0]) {
 			if _, ok := secret.InLine(`secret = "` + joined + `"`); ok {
 				return "a secret given as a literal", n + 1
@@ -178,7 +178,7 @@ func inWindow(lines []string) (rule string, used int) {
 	return inFolded(lines)
 }
 
-// inFolded looks at a value of YAML that stands in the lines below its key.
+// inFolded examines a YAML value in the lines below its key.
 func inFolded(lines []string) (rule string, used int) {
 	if !strings.ContainsAny(lines[0], ">|") || !folded.MatchString(lines[0]) {
 		return "", 0
@@ -196,11 +196,10 @@ func inFolded(lines []string) (rule string, used int) {
 	return "", 0
 }
 
-// indentation is the width of the blank space in front of a line.
+// indentation returns the width of the white space before a line.
 func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// continues reports whether a line goes on with the strings of the one above: it has nothing but literals, and signs that put
-// them together.
+// continues reports whether a line continues the strings of the one above: it contains only literals, and signs that join them.
 func continues(above, line string) bool {
 	if !strings.ContainsAny(line, "\"'`") {
 		return false
@@ -209,7 +208,7 @@ func continues(above, line string) bool {
 	return literal.MatchString(line) && len(rest) <= 8 && !strings.ContainsFunc(rest, unicode.IsLetter) || literal.MatchString(line) && strings.HasSuffix(strings.TrimSpace(above), "(")
 }
 
-// forms are the texts that a line may stand for, with the strings so far put together.
+// forms returns the texts that a line may stand for, with the strings so far joined.
 func forms(line, joined string) (list []string) {
 	add := func(text string) {
 		if printable(text) && len(text) >= leastEncoded {
@@ -243,7 +242,7 @@ func forms(line, joined string) (list []string) {
 	return list
 }
 
-// unescape is the character of one escape.
+// unescape returns the character of one escape.
 func unescape(text string) string {
 	m := escaped.FindStringSubmatch(text)
 	n, err := strconv.ParseUint(m[1]+m[2]+m[3], 16, 8)
@@ -253,7 +252,7 @@ func unescape(text string) string {
 	return string(rune(n))
 }
 
-// characters is the text of which a list has the numbers.
+// characters returns the text that a list of character codes stands for.
 func characters(list string) string {
 	var text strings.Builder
 	for _, field := range strings.Split(list, ",") {
@@ -266,7 +265,7 @@ func characters(list string) string {
 	return text.String()
 }
 
-// decoded are the texts for which one may stand, in the usual notations.
+// decoded returns the texts that a text may stand for, in the usual notations.
 func decoded(text string) (list []string) {
 	bare := strings.TrimRight(text, "=")
 	for _, decode := range []func(string) ([]byte, error){
@@ -279,12 +278,12 @@ func decoded(text string) (list []string) {
 	return list
 }
 
-// printable reports whether a text is one of ASCII, as credentials are.
+// printable reports whether a text is ASCII, as credentials are.
 func printable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII || r < ' ' && r != '\n' && r != '\r' && r != '\t' })
 }
 
-// reversed is a text from its end.
+// reversed returns a text reversed.
 func reversed(text string) string {
 	list := []byte(text)
 	slices.Reverse(list)

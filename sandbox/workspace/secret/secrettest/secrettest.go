@@ -1,14 +1,14 @@
-// Package secrettest holds lines with and without credentials, for the tests of
-// whatever judges or hides them. None of the credentials was ever in use.
+// Package secrettest holds lines with and without credentials, for the tests of packages that judge or hide them. None
+// of the credentials was ever in use.
 package secrettest
 
 import "strings"
 
-// Drawn is text that looks Drawn by chance; the test's credentials are put
-// together from it, so that no scanner of this file finds one.
+// Drawn is a text that looks random; the test credentials are put together from it, so that no scanner of this file
+// finds one.
 const Drawn = "q7Rk2vXm9TbL4wZp8NcY3hJd6FsG1aVeU5oQiKx0"
 
-// Credentials are lines that hold one, each with the rule that must name it.
+// Credentials are lines that contain one, each with the rule that must name it.
 var Credentials = []struct{ Rule, Line string }{
 	{"private key", "-----BEGIN " + "RSA PRIVATE KEY-----"},
 	{"private key", "key = \"-----BEGIN " + "PRIVATE KEY-----\\nMIIB\""},
@@ -53,7 +53,7 @@ var Credentials = []struct{ Rule, Line string }{
 	{"literal", "DB_PASSWORD := \"" + Drawn[:14] + "!\""},
 }
 
-// Harmless speak of secrets and hold none.
+// Harmless lines mention secrets but contain none.
 var Harmless = []string{
 	"password = os.environ[\"DB_PASSWORD\"]",
 	"password = \"\"",
