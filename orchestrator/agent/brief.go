@@ -5,74 +5,73 @@ import (
 	"strings"
 )
 
-// A Brief is what a prompt may say: every field that a template can name.
-// Fields that hold text of a workspace, a log or a model are quoted by the
-// templates, never written plain.
+// A Brief is what a prompt may say: it has every field that a template can name. The templates quote every field that
+// holds text from a workspace, a log or a model, and never write it plain.
 type Brief struct {
 	Goal     string // what the change is for, in the user's own words: the one text that is an order
-	Thought  string // what the model said of the change that is to be fixed
+	Thought  string // what the model said about the change to be fixed
 	Target   string // the path of the file to work on, "" for any
-	Language string // of the target: "python"
+	Language string // the target's language: "python"
 	Code     string // the target's text
-	Rules    string // the workspace's own rules for those who change it
-	Project  string // what the project is, and a line a file
+	Rules    string // the workspace's own rules for contributors
+	Project  string // what the project is, and one line for each file
 	Memory   string // what earlier iterations learnt
 	History  string // the last promotions, shortened
-	Around   string // signatures that the target uses, and who uses its own
-	Findings string // what lint and types say of the target before any change
+	Around   string // signatures that the target uses, and the users of its own
+	Findings string // what lint and types say about the target before any change
 	Lazy     string // what a scan for lazy code says
-	Cascade  string // the change elsewhere that this file has to follow
+	Cascade  string // the change elsewhere that this file must follow
 	Feature  string // the proposal to implement
 	Extra    string // what a person added at the checkpoint
-	// Given is what the goal is about and somebody else wrote, as the log of a build server or a comment of a review.
+	// Given is material by others that the goal is about, such as a build server's log or a review comment.
 	Given  string `json:",omitempty"`
 	Others []File // further files, whole
-	// Related are files, or parts of them, that are only there to be read, the most useful first.
+	// Related are files, or parts of files, that are only there to be read, the most useful first.
 	Related []Excerpt `json:",omitempty"`
 	Files   []string
-	// Candidates says of the first of Files what they define, a line a file.
+	// Candidates says what the first of Files define, one line for each file.
 	Candidates string
 	Unlisted   int    // how many more files there are than Files
 	Partial    string // the files that are shown in parts, "" for none
 	Failure    Failure
 	Attempts   []Attempt
-	// Answer is the model's own that could not be applied; Repeated says that it gave the same one twice.
+	// Answer is the model's own answer that could not be applied; Repeated says that it gave the same one twice.
 	Answer   string
 	Repeated bool
 	Session  string // what this iteration did, for the memory
-	// Role stands at the head of the instructions: who is asked. It is the user's own text, and no data.
+	// Role stands at the head of the instructions and says who is asked. It is the user's own text and not data.
 	Role string `json:",omitempty"`
-	// Tasks are those of a plan and where they stand, Diff what a plan came to, or the change that is reviewed.
+	// Tasks are the tasks of a plan and their state. Diff is the result of a plan, or the change under review.
 	Tasks string `json:",omitempty"`
 	Diff  string `json:",omitempty"`
-	// Wrong is what is wrong with Answer where that is no edit.
+	// Wrong says what is wrong with Answer if Answer is not an edit.
 	Wrong   string `json:",omitempty"`
-	Gates   string `json:",omitempty"` // what is on record of the judgement of Diff
+	Gates   string `json:",omitempty"` // what the record says about the judgement of Diff
 	Variant Variant
-	// Tools says that the model looks around for itself, and changes files by tools.
+	// Tools says that the model looks around by itself and changes files with tools.
 	Tools bool `json:",omitempty"`
 }
 
-// List returns the paths one a line.
+// List returns the paths, one on each line.
 func (b Brief) List() string { return strings.Join(b.Files, "\n") }
 
 // A File is a path and its text.
 type File struct{ Path, Text string }
 
-// An Excerpt is a file or parts of it, and why it is shown.
+// An Excerpt is a file, or parts of one, and the reason why it is shown.
 type Excerpt struct{ Path, Why, Text string }
 
-// Label is what an excerpt is quoted under.
+// Label returns the name under which an excerpt is quoted.
 func (x Excerpt) Label() string { return x.Path + " (" + x.Why + ")" }
 
 // A Part is something that a question quotes.
 type Part struct {
 	Name  string `json:"name"`
 	Bytes int    `json:"bytes"`
-	Why   string `json:"why,omitempty"` // why a file is among them
+	Why   string `json:"why,omitempty"` // why a file is among the parts
 }
 
-// Parts lists what a question made of the brief quotes, files first.
+// Parts lists what a question made from the brief quotes, files first.
 func (b *Brief) Parts() []Part {
 	parts := []Part{}
 	add := func(name string, bytes int, why string) {
@@ -103,7 +102,7 @@ func Paths(files []File) string {
 	return strings.Join(all, ", ")
 }
 
-// A Failure is why a candidate did not pass.
+// A Failure says why a candidate did not pass.
 type Failure struct {
 	// Gate is the gate's name, or "edit" when the answer could not be applied.
 	Gate string
@@ -111,10 +110,10 @@ type Failure struct {
 	Text string
 }
 
-// An Attempt is an earlier candidate of the same run and what became of it.
+// An Attempt is an earlier candidate of the same run and the reason why it failed.
 type Attempt struct {
 	N    int
-	Gate string // the first gate that it did not pass
+	Gate string // the first gate that it failed
 	Why  string // "lint: 2 findings"
 	Diff string
 }
@@ -126,7 +125,7 @@ func (a Attempt) Title() string { return fmt.Sprintf("attempt %d, %s", a.N, a.Wh
 type Section struct {
 	Name string
 	text *string
-	// keep is where a text is cut: its head, its tail, or both ends.
+	// keep says which part of a text survives a cut: its head, its tail, or both ends.
 	keep end
 }
 
@@ -139,9 +138,9 @@ const (
 	both
 )
 
-// sections lists the parts of a brief, the first to be shortened first. Code
-// and goal are never among them: a model that sees half of a file without being
-// told writes edits for the half it imagines. See narrow for what is too large.
+// sections lists the parts of a brief in the order in which they are shortened. Code and goal are never among them: a
+// model that unknowingly sees half of a file writes edits for the half it imagines. See narrow for a brief that is too
+// large.
 func (b *Brief) sections() []Section {
 	return []Section{
 		{"lazy", &b.Lazy, head},
@@ -168,11 +167,10 @@ type Cut struct {
 	From, To int    // bytes
 }
 
-// Fit shortens the brief's sections until they and the code take at most
-// budget bytes together, the least important first, and says what it cut.
-// Attempts but the last two go first of all.
+// Fit shortens the brief's sections, the least important first, until everything that a prompt may quote takes at most
+// budget bytes, and returns what it cut. First of all it drops all attempts but the last two.
 //
-// The error means that what may not be cut is too large by itself.
+// The error means that the parts that must not be cut are too large by themselves.
 func (b *Brief) Fit(budget int) ([]Cut, error) {
 	var cuts []Cut
 	if n := len(b.Attempts); n > 2 {
@@ -196,7 +194,7 @@ func (b *Brief) Fit(budget int) ([]Cut, error) {
 	return cuts, nil
 }
 
-// size is the number of bytes of everything that a prompt may quote.
+// size returns the number of bytes of everything that a prompt may quote.
 func (b *Brief) size() int {
 	n := len(b.Goal) + len(b.Thought) + len(b.Code) + len(b.Feature) + len(b.Extra) + len(b.Session) + len(b.Gates)
 	for _, s := range b.sections() {
@@ -217,8 +215,8 @@ func (b *Brief) size() int {
 	return n
 }
 
-// shorten cuts s to at most n bytes at line ends and says how much is gone.
-// What does not leave room for that remark is left out whole.
+// shorten cuts s to at most n bytes at line ends and says how many lines are gone. If there is no room for that remark,
+// it returns nothing.
 func shorten(s string, n int, keep end) string {
 	const room = 48 // for the remark
 	if len(s) <= n {

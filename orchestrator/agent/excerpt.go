@@ -11,25 +11,25 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// The shares of an excerpt, and how many lines are shown around one that matters.
+// The sizes that shape an excerpt, among them how many lines are shown around one that matters.
 const (
 	aroundLine = 20 // a line that a finding or a log names
 	aroundName = 6  // a line that holds a name of the task
-	headLines  = 60 // imports, constants, what the file says of itself
+	headLines  = 60 // imports, constants, the file's own introduction
 	maxNames   = 400
-	maxUses    = 2000 // lines of a file that are noted for one name
-	// definitionLength is how much of a line is read for what it defines, in bytes.
+	maxUses    = 2000 // lines of a file noted for one name
+	// definitionLength is how many bytes of a line are searched for a definition.
 	definitionLength = 200
 	markRoom         = 64 // bytes of a mark
 )
 
-// mark stands for lines that are not shown. The edit engine takes it for what it
-// is in any language, so that a model which copies it into a file is refused.
+// mark stands for lines that are not shown. The edit engine recognizes it in every language, so it refuses the edit of
+// a model that copies the mark into a file.
 func mark(from, to, of int) string {
 	return fmt.Sprintf("# ... omitted lines %d-%d of %d ...\n", from, to, of)
 }
 
-// A focus is what matters in a file: lines, and names that its task mentions.
+// A focus is what matters in a file: lines, and names from its task.
 type focus struct {
 	lines []int // from 1
 	names map[string]bool
@@ -42,8 +42,8 @@ var (
 		`(?:def|class|func|function|fn|type|interface|struct|enum|trait|impl|mod|module|const|let|var)\s+[A-Za-z_$(*]`)
 )
 
-// focus returns what matters of the file at path: the lines that findings and
-// logs name, and the names in the goal, the change to follow and what failed.
+// focus returns what matters in the file at path: the lines that findings and logs name, and the names in the goal, in
+// the change to follow and in the failure.
 func (b *Brief) focus(path string) focus {
 	f := focus{names: map[string]bool{}}
 	note := func(found [][]string) {
@@ -78,9 +78,8 @@ type excerpt struct {
 	left  int    // bytes
 }
 
-// cutFile returns the parts of a text that matter, in at most budget bytes, with
-// a mark for each part that is left out. Lines are shown whole or not at all: what
-// a model copies from them is in the file.
+// cutFile returns the parts of a text that matter, in at most budget bytes, with a mark for each part left out. It
+// shows lines whole or not at all, so whatever a model copies from them exists in the file.
 func cutFile(text string, budget int, f focus) string {
 	if len(text) <= budget {
 		return text
@@ -91,8 +90,8 @@ func cutFile(text string, budget int, f focus) string {
 	}
 	x.shown, x.never = make([]bool, len(x.lines)), make([]bool, len(x.lines))
 	x.withhold(budget / 4)
-	// Each kind has a share of its own, so that a file in which a name stands
-	// everywhere has its imports and outline shown all the same.
+	// Each kind has its own share, so that a file in which a name occurs everywhere still has its imports and outline
+	// shown.
 	x.upTo(budget*2/5, func() {
 		for _, n := range f.lines {
 			x.around(n-1, aroundLine)
@@ -110,8 +109,8 @@ func cutFile(text string, budget int, f focus) string {
 	return x.String()
 }
 
-// Show returns the parts of a text that matter in at most budget bytes: around lines, counted from 1, and around names. See
-// the marks in the instructions of a question.
+// Show returns the parts of a text that matter in at most budget bytes: those around lines, counted from 1, and around
+// names. The instructions of a question explain the marks.
 func Show(text string, budget int, names []string, lines []int) string {
 	f := focus{lines: lines, names: map[string]bool{}}
 	for _, n := range names {
@@ -120,8 +119,8 @@ func Show(text string, budget int, names []string, lines []int) string {
 	return cutFile(text, budget, f)
 }
 
-// withhold keeps lines back that are too long to be shown beside others, and keys:
-// half of one would not be recognized as a secret any more.
+// withhold hides keys, since half of a key would not be recognized as a secret any more, and lines that are too long to
+// be shown among others.
 func (x *excerpt) withhold(longest int) {
 	key := false
 	for i, l := range x.lines {
@@ -131,7 +130,7 @@ func (x *excerpt) withhold(longest int) {
 	}
 }
 
-// upTo lets show take at most share of the bytes that are left.
+// upTo lets show use at most share of the remaining bytes.
 func (x *excerpt) upTo(share int, show func()) {
 	share = min(share, x.left)
 	rest := x.left - share
@@ -140,13 +139,13 @@ func (x *excerpt) upTo(share int, show func()) {
 	x.left += rest
 }
 
-// one shows a line if there is room; false says that there is none.
+// one shows a line if there is room, and returns false if there is none.
 func (x *excerpt) one(i int) bool {
 	if i < 0 || i >= len(x.lines) || x.shown[i] || x.never[i] {
 		return true
 	}
 	cost := len(x.lines[i])
-	// A line with no neighbour splits what is left out in two.
+	// A line without a shown neighbour splits what is left out in two.
 	if (i == 0 || !x.shown[i-1]) && (i+1 == len(x.lines) || !x.shown[i+1]) {
 		cost += markRoom
 	}
@@ -158,7 +157,7 @@ func (x *excerpt) one(i int) bool {
 	return true
 }
 
-// around shows a line and those next to it, the nearest first.
+// around shows a line and the n lines on each side of it, the nearest first.
 func (x *excerpt) around(i, n int) {
 	for d := 0; d <= n; d++ {
 		if !x.one(i-d) || !x.one(i+d) {
@@ -185,8 +184,8 @@ func (x *excerpt) outline() {
 	}
 }
 
-// identifiers yields the parts of a line that nameInText matches. A large file has
-// a hundred thousand of them, for which an expression takes seconds.
+// identifiers yields the parts of a line that nameInText matches. A large file has a hundred thousand of them, for
+// which a regular expression takes seconds.
 func identifiers(line string) iter.Seq[string] {
 	letter := func(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c == '$' }
 	return func(yield func(string) bool) {
@@ -205,8 +204,8 @@ func identifiers(line string) iter.Seq[string] {
 	}
 }
 
-// named lists the lines that hold one of names: those that define it first, and
-// then by how rare the name is in the file.
+// named lists the lines that contain one of names: those that define it first, and then by how rare the name is in the
+// file.
 func (x *excerpt) named(names map[string]bool) []int {
 	at := map[string][]int{}
 	for i, l := range x.lines {
@@ -251,7 +250,7 @@ func (x *excerpt) named(names map[string]bool) []int {
 	return append(defined, used...)
 }
 
-// String is what is shown, with a mark for each part that is not.
+// String returns what is shown, with a mark for each part that is not.
 func (x *excerpt) String() string {
 	var b strings.Builder
 	for i := 0; i < len(x.lines); i++ {

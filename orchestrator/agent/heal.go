@@ -9,18 +9,16 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// MaxHeals bounds the repairs of one candidate, after the original system. A
-// fourth try at the same failure rarely ends better than the third, and each
-// costs a call and a run of all gates.
+// MaxHeals bounds the repairs of one candidate, as in the original system. A fourth try at the same failure rarely does
+// better than the third, and each costs a call and a run of all gates.
 const MaxHeals = 3
 
-// CriticGate stands in a Failure for the gate where critics, and no gate, have something against a candidate.
+// CriticGate stands in a Failure for the gate when critics, and no gate, object to a candidate.
 const CriticGate = "critic"
 
-// Template chooses the question for a failure: by the gate that failed, and
-// by whether the failure is in the files that the change touched. A second
-// repair of the same gate asks with everything that is known instead, since
-// the narrow question did not help.
+// Template chooses the question for a failure by the gate that failed and by whether the failure lies in files that the
+// change touched. A second repair for the same gate asks with everything that is known, since the narrow question did
+// not help.
 func (f Failure) Template(downstream, again bool) Purpose {
 	switch {
 	case f.Gate == CriticGate:
@@ -37,8 +35,8 @@ func (f Failure) Template(downstream, again bool) Purpose {
 	return Repair
 }
 
-// The frames of the runtimes: a file and a line. The order within a text
-// differs: Python prints the innermost frame last, the others first.
+// The stack frames of the runtimes: a file and a line. Their order differs: Python prints the innermost frame last, the
+// others print it first.
 var (
 	pythonFrame = lazyregexp.New(`(?m)^\s*File "([^"\n]+)", line (\d+)`)
 	nodeFrame   = lazyregexp.New(`(?m)^\s+at (?:.*\()?(?:file://)?(/[^\s():]+):(\d+)(?::\d+)?\)?$`)
@@ -46,13 +44,12 @@ var (
 	pytestFrame = lazyregexp.New(`(?m)^([\w./-]+\.py):(\d+): \w+`)
 )
 
-// Culprit returns the file of the workspace in which a log says that it went
-// wrong, with the line: the innermost frame that lies below root and that the
-// workspace has. Frames of the language's own library are passed over, since
-// the cause is in the code that called it wrongly.
+// Culprit returns the file and line of the workspace at which a log says that it failed: the innermost frame that lies
+// below root and in a file of the workspace. It passes over frames of the language's own library, since the cause is in
+// the code that called it wrongly.
 //
-// root is where the workspace lies in the box; has tells whether it holds a
-// path. ok is false when no frame fits.
+// root is where the workspace lies in the box; has reports whether the workspace holds a path. ok is false if no frame
+// fits.
 func Culprit(log, root string, has func(path string) bool) (file string, line int, ok bool) {
 	type runtime struct {
 		frame     *lazyregexp.Regexp
@@ -73,7 +70,7 @@ func Culprit(log, root string, has func(path string) bool) (file string, line in
 	return "", 0, false
 }
 
-// within returns name relative to root; a relative name counts from there.
+// within returns name relative to root; a relative name is already relative to it.
 func within(root, name string) (string, bool) {
 	name = path.Clean(name)
 	if !path.IsAbs(name) {
@@ -82,14 +79,14 @@ func within(root, name string) (string, bool) {
 	return strings.CutPrefix(name, path.Clean(root)+"/")
 }
 
-// missingModule is how Python and Node say that a package is not there.
+// missingModule matches how Python and Node say that a package is missing.
 var missingModule = lazyregexp.New(`(?m)(?:ModuleNotFoundError: No module named '([\w.]+)'|Cannot find (?:module|package) '([^'./][^']*)')`)
 
-// MissingPackage returns the package that a log says is not installed, "" for
-// none: the part of the name that is installed, without submodules.
+// MissingPackage returns the package that a log reports as not installed, or "" for none: the part of the name that can
+// be installed, without submodules.
 //
-// The name comes from untrusted text, so it is only ever shown to a person or
-// compared with a list that policy allows, never installed as it stands.
+// The name comes from untrusted text, so it is only ever shown to a person or compared with a list that policy allows.
+// It is never installed as it stands.
 func MissingPackage(log string) string {
 	m := missingModule.FindStringSubmatch(log)
 	if m == nil {

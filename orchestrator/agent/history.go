@@ -13,8 +13,7 @@ type Entry struct {
 	Diff string
 }
 
-// The bounds of a diff in the history, after the original: a longer one
-// keeps its first and its last lines.
+// The bounds of a diff in the history, as in the original: a longer one keeps its first and last lines.
 const (
 	wholeDiff = 20
 	diffEnds  = 5
@@ -24,8 +23,8 @@ const (
 // truncated marks the place where a diff was shortened.
 const truncated = "[TRUNCATED FOR MEMORY]"
 
-// Markdown returns the entry as HISTORY.md shows it. Only promotions are
-// entered, after their verdict: what did not pass has not happened.
+// Markdown returns the entry as HISTORY.md shows it. Only promotions are entered, after their verdict: a patch that did
+// not pass has not happened.
 func (e Entry) Markdown() string {
 	lines := strings.Split(strings.TrimSuffix(e.Diff, "\n"), "\n")
 	if len(lines) > wholeDiff {

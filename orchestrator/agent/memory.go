@@ -9,31 +9,30 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// Bounds of the memory, in bytes: what an answer may hold, and what a prompt
-// shows of it. The first is the original's cap.
+// Bounds of the memory, in bytes: how much an answer may hold, and how much a prompt shows of it. MaxMemory is the
+// original's cap.
 const (
 	MaxMemory = 1500
 	// compressEvery is how many iterations pass between two compressions.
 	compressEvery = 2
 )
 
-// A Memory is what iterations leave to those after them.
+// A Memory is what iterations leave to later ones.
 type Memory struct {
 	Text string
-	// Iteration counts the merges, and so tells when to compress.
+	// Iteration counts the merges, and so says when to compress.
 	Iteration int
 	// Run is the run that was merged last, "" before the first.
 	Run string
 }
 
-// Remember merges what an iteration did into the memory, and compresses it
-// every second time. session says what happened, in a few lines.
+// Remember merges what an iteration did into the memory, and compresses it every second time. session says what
+// happened, in a few lines.
 //
-// The model's answer is taken only when it is a memory at all: within the
-// cap, and with the paths that the old one and the session held, unless files
-// tells that they are gone. Else the old memory stays, with the session
-// appended and cut from its front, which loses the oldest instead of all:
-// kept says why. An error is one of the model's, and the memory stays.
+// Remember takes the model's answer only if it is a plausible memory: not an edit, within the cap, and still naming at
+// least half of the paths that the old memory and the session held, except those that files reports as gone. Otherwise
+// the old memory stays, with the session appended and the front cut off, which loses only the oldest part; kept says
+// why. An error comes from the model and leaves the memory as it was.
 func (m Memory) Remember(ctx context.Context, model Model, p *Prompts, f Fence, session string, files func(string) bool) (next Memory, kept string, err error) {
 	next = Memory{Text: m.Text, Iteration: m.Iteration + 1}
 	steps := []Purpose{UpdateMemory}
@@ -67,11 +66,11 @@ func (m Memory) Remember(ctx context.Context, model Model, p *Prompts, f Fence, 
 	return next, kept, nil
 }
 
-// Note returns the text of the memory with a line at its end, within its cap: what does not
-// fit goes from the front, the oldest first.
+// Note returns the text of the memory with line at its end, within its cap: what does not fit is dropped from the
+// front, the oldest first.
 func (m Memory) Note(line string) string { return newest(m.Text+"\n"+line, MaxMemory) }
 
-// lossy says why text may not take the place of before, "" when it may.
+// lossy says why text may not take the place of before, or "" if it may.
 func lossy(before, text string, files func(string) bool) string {
 	switch {
 	case text == "":
@@ -82,14 +81,14 @@ func lossy(before, text string, files func(string) bool) string {
 		return "the answer is an edit"
 	}
 	lost := slices.DeleteFunc(paths(before), func(p string) bool { return strings.Contains(text, p) || !files(p) })
-	// A memory has to forget something: half of the paths may go, not most of them.
+	// A memory has to forget something: half of the paths may go, but not most of them.
 	if all := paths(before); 2*len(lost) > len(all) {
 		return fmt.Sprintf("the answer has lost %d of %d paths, %s among them", len(lost), len(all), lost[0])
 	}
 	return ""
 }
 
-// pathWord is what looks like a path in a text.
+// pathWord matches what looks like a path in a text.
 var pathWord = lazyregexp.New(`[\w@.-]+(?:/[\w@.-]+)*\.\w{1,6}`)
 
 // paths lists what looks like a path in a text, each once, sorted.

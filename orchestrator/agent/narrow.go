@@ -10,27 +10,27 @@ import (
 
 // A Window is the context of the smallest model that may be asked.
 type Window struct {
-	// Tokens of question and answer together, 0 when it is not known.
+	// Tokens counts question and answer together; 0 if unknown.
 	Tokens int
-	// Setting is where a person changes that: "ollama.context".
+	// Setting is the setting with which a person changes Tokens: "ollama.context".
 	Setting string
 }
 
-// Bytes by token of a window: what a question may quote, in hundredths, and what
-// it may have in all. Code has some three and a half; the rest is for the answer.
+// Bytes per token of a window: how many a question may quote, in hundredths, and how many it may have in all. Code has
+// some three and a half bytes a token; the rest is for the answer.
 const (
 	quotedByToken = 256
 	wholeByToken  = 3
 )
 
-// Room is how many bytes a window of so many tokens leaves for what a question quotes.
+// Room returns how many bytes a question may quote in a window of that many tokens.
 func Room(tokens int) int { return tokens * quotedByToken / 100 }
 
-// Whole is how many bytes a question may have in all in a window of so many tokens.
+// Whole returns how many bytes a question may have in all in a window of that many tokens.
 func Whole(tokens int) int { return tokens * wholeByToken }
 
-// budget is how many bytes a question may quote, and how many it may have; 0 for
-// any number. own is the budget of its task, 0 for none.
+// budget returns how many bytes a question may quote, and how many it may have in all; 0 means any number. own is the
+// budget of its task, 0 for none.
 func (e *Engineer) budget(own, window int) (quoted, whole int) {
 	quoted = cmp.Or(own, e.Budget, DefaultBudget)
 	if window > 0 {
@@ -39,19 +39,18 @@ func (e *Engineer) budget(own, window int) (quoted, whole int) {
 	return quoted, whole
 }
 
-// The least that is of use of a file, and what a list of files must hold, in bytes.
+// The smallest useful size of a part of a file, of a further file and of a proposed feature, in bytes.
 const (
 	leastCode    = 400
 	leastOthers  = 256
 	leastFeature = 600
 )
 
-// errNoRoom says that nothing of use is left of what a question is about.
+// errNoRoom says that there is no room for a useful part of what a question is about.
 var errNoRoom = errors.New("no room is left for the code")
 
-// narrow cuts what Fit never shortens when that alone is over the budget: of a
-// list of files the end, of files the parts that matter least, and the diffs of
-// earlier attempts. A third of the budget is kept for what Fit shortens.
+// narrow cuts what Fit never shortens if that alone exceeds the budget: the end of a list of files, the least important
+// parts of files, and the diffs of earlier attempts. It keeps up to a third of the budget for what Fit shortens.
 func (b *Brief) narrow(budget int) ([]Cut, error) {
 	if n := len(b.Attempts); n > 2 {
 		b.Attempts = b.Attempts[n-2:]
@@ -77,7 +76,7 @@ func (b *Brief) narrow(budget int) ([]Cut, error) {
 		cut("attempts", &b.Attempts[i].Diff, budget/16, both)
 		cut("attempts", &b.Attempts[i].Why, budget/64, head)
 	}
-	// What is left for files, by name or by content.
+	// The room that is left for files, by name or by content.
 	room := budget - min(soft, budget/3)
 	room -= b.size() - soft - b.fileBytes()
 	if room < leastCode && b.fileBytes() > room {
@@ -87,7 +86,7 @@ func (b *Brief) narrow(budget int) ([]Cut, error) {
 	return append(cuts, b.cutFiles(room)...), nil
 }
 
-// dropRelated leaves out files that are only there to be read, the last ones first, until the rest is within the budget.
+// dropRelated leaves out files that are only there to be read, the last ones first, until the rest fits the budget.
 func (b *Brief) dropRelated(budget int) (cuts []Cut) {
 	over := b.size() - budget
 	for over > 0 && len(b.Related) > 0 {
@@ -99,12 +98,12 @@ func (b *Brief) dropRelated(budget int) (cuts []Cut) {
 	return cuts
 }
 
-// own gives the brief lists of its own, before they are changed.
+// own gives the brief its own copies of the lists before they change.
 func (b *Brief) own() {
 	b.Attempts, b.Others, b.Files = slices.Clone(b.Attempts), slices.Clone(b.Others), slices.Clone(b.Files)
 }
 
-// fileBytes is what the files of the brief take, listed or shown.
+// fileBytes returns how many bytes the files of the brief take, listed or shown.
 func (b *Brief) fileBytes() int {
 	n := len(b.Code)
 	for _, f := range b.Others {
@@ -116,7 +115,7 @@ func (b *Brief) fileBytes() int {
 	return n
 }
 
-// cutList drops the end of the list of files, which is in the order of relevance.
+// cutList drops the end of the list of files, which is sorted by relevance.
 func (b *Brief) cutList(room int) []Cut {
 	size := 0
 	for i, p := range b.Files {
@@ -131,8 +130,8 @@ func (b *Brief) cutList(room int) []Cut {
 	return nil
 }
 
-// cutFiles shows the target and the other files in parts. The target has half of
-// the room at least; small files are shown whole before large ones are.
+// cutFiles shows the target and the other files in parts. The target gets at least half of the room. Small files are
+// shown whole before large ones are.
 func (b *Brief) cutFiles(room int) (cuts []Cut) {
 	others := b.fileBytes() - len(b.Code)
 	if len(b.Files) > 0 || len(b.Code)+others <= room {
@@ -181,7 +180,7 @@ func (b *Brief) cutFiles(room int) (cuts []Cut) {
 	return cuts
 }
 
-// tooSmall is the error of a question that does not fit, however much is cut.
+// tooSmall returns the error of a question that does not fit however much is cut.
 func (e *Engineer) tooSmall(b Brief, window int, err error) error {
 	about := cmp.Or(b.Target, "the workspace")
 	if window <= 0 {

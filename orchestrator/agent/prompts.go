@@ -15,8 +15,8 @@ import (
 // A Purpose is what a question is for. Each has one template of that name.
 type Purpose string
 
-// The purposes. The first nine are those of the original loop and keep its
-// names; the others are the questions that it asked without a template.
+// The purposes. The first nine come from the original loop and keep its names; the others are questions that it asked
+// without a template.
 const (
 	Patch         Purpose = "PP"  // review a file and fix what is wrong with it
 	Feature       Purpose = "PF"  // propose one feature
@@ -29,14 +29,14 @@ const (
 	RefactorMemo  Purpose = "RM"  // compress the memory
 	PickTarget    Purpose = "PT"  // choose the file to work on
 	Summarise     Purpose = "PS"  // describe the project, and each file in a line
-	MakePlan      Purpose = "PL"  // make a plan of a goal
-	ReviewWhole   Purpose = "RW"  // review what a plan came to
+	MakePlan      Purpose = "PL"  // make a plan for a goal
+	ReviewWhole   Purpose = "RW"  // review the result of a plan
 	Critique      Purpose = "CR"  // review a change that passed, as another model
-	AnswerCritic  Purpose = "CF"  // change what such a review is right about
+	AnswerCritic  Purpose = "CF"  // change what that review is right about
 	Chat          Purpose = "CH"  // answer a person in a conversation about the project
 )
 
-// The templates of the instructions that go with questions: those for edits, and those of questions whose answers are none.
+// The templates of the instructions that accompany a question: for edits, and for questions with other answers.
 const (
 	system        Purpose = "system"
 	systemTarget  Purpose = "system-target"
@@ -50,8 +50,8 @@ const (
 	systemChat    Purpose = "system-chat"
 )
 
-// System names the template of the instructions that go with a question: rules for edits would only confuse
-// who is asked for a path or a memory.
+// System returns the template of the instructions that accompany a question: rules for edits would only confuse a model
+// that is asked for a path or a memory.
 func (p Purpose) System() Purpose {
 	switch p {
 	case PickTarget:
@@ -74,7 +74,7 @@ func (p Purpose) System() Purpose {
 	return system
 }
 
-// Templates lists every template: those of the purposes, then those of instructions.
+// Templates lists every template: first those of the purposes, then those of the instructions.
 func Templates() []Purpose {
 	return append(Purposes(), system, systemTarget, systemProject, systemMemory, systemFeature, systemCritic, systemTools, systemPlan, systemReview, systemChat)
 }
@@ -92,19 +92,18 @@ var embedded embed.FS
 // partsFile holds the pieces that several templates share.
 const partsFile = "prompts/parts.md"
 
-// maxTemplate bounds a template of a workspace, in bytes.
+// maxTemplate bounds a workspace's template, in bytes.
 const maxTemplate = 64 << 10
 
-// Prompts are templates: those of the first layer that has one, those that are
-// built in for the rest.
+// Prompts holds one template for each purpose: from the first layer that has it, or else the built-in one.
 type Prompts struct {
 	all    map[Purpose]*template.Template
 	digest map[Purpose]string
-	from   map[Purpose]int // the layer, BuiltIn for none
+	from   map[Purpose]int // the layer, or BuiltIn
 	text   map[Purpose]string
 }
 
-// BuiltIn is the layer of what no override has.
+// BuiltIn is the layer of a template that no override replaces.
 const BuiltIn = -1
 
 // A Source says where a template in use comes from.
@@ -114,13 +113,13 @@ type Source struct {
 	Text  string
 }
 
-// SHA256 is the digest of the text in hex, by which a person allows it.
+// SHA256 returns the digest of the text in hex; a person allows the template by it.
 func (s Source) SHA256() string {
 	sum := sha256.Sum256([]byte(s.Text))
 	return hex.EncodeToString(sum[:])
 }
 
-// abouts say what templates are for.
+// abouts says what each template is for.
 var abouts = map[Purpose]string{
 	Patch: "review a file and fix what is wrong with it", Feature: "propose one feature", Implement: "make the change of a goal or of a proposed feature",
 	FixLint: "fix what format, syntax, lint or types found", FixRuntime: "fix a crash or a failing test", Repair: "repair a change that failed, knowing its goal",
@@ -139,7 +138,7 @@ var abouts = map[Purpose]string{
 // Describe says what the template is for.
 func (p Purpose) Describe() string { return abouts[p] }
 
-// BuiltInText returns the template that is built in; false for a name that is none.
+// BuiltInText returns the built-in template, or false if name is not a template.
 func BuiltInText(name Purpose) (string, bool) {
 	if abouts[name] == "" {
 		return "", false
@@ -148,9 +147,8 @@ func BuiltInText(name Purpose) (string, bool) {
 	return string(data), err == nil
 }
 
-// LoadPrompts reads the templates. Each layer holds overrides by the names
-// PP.md, PF.md and so on, the first layer that has one counts, and nil holds none.
-// One that does not parse, or names a field that there is not, is an error that says
+// LoadPrompts reads the templates. Each layer holds overrides named PP.md, PF.md and so on; the first layer that has
+// one wins, and a nil layer holds none. A template that does not parse or names an unknown field is an error that says
 // where: a half-working prompt would be noticed much later.
 func LoadPrompts(layers ...fs.FS) (*Prompts, error) {
 	p := &Prompts{
@@ -176,7 +174,7 @@ func LoadPrompts(layers ...fs.FS) (*Prompts, error) {
 	return p, nil
 }
 
-// parse reads a template and tries it.
+// parse reads a template and tries it out.
 func (p *Prompts) parse(shared []byte, name Purpose, text string) (*template.Template, error) {
 	t, err := template.New("parts").Funcs(functions(Fence{})).Parse(string(shared))
 	if err == nil {
@@ -193,7 +191,7 @@ func (p *Prompts) parse(shared []byte, name Purpose, text string) (*template.Tem
 	return t, nil
 }
 
-// CheckPrompt says what is wrong with a text as the template of that name.
+// CheckPrompt reports what is wrong with text as the template called name.
 func CheckPrompt(name Purpose, text string) error {
 	shared, err := embedded.ReadFile(partsFile)
 	if err != nil {
@@ -206,7 +204,7 @@ func CheckPrompt(name Purpose, text string) error {
 	return err
 }
 
-// source returns the text of a template, and its layer.
+// source returns the text of a template and its layer.
 func source(layers []fs.FS, name Purpose) (string, int, error) {
 	for i, layer := range layers {
 		if layer == nil {
@@ -226,8 +224,7 @@ func source(layers []fs.FS, name Purpose) (string, int, error) {
 	return string(data), BuiltIn, err
 }
 
-// filled returns a brief with something in every field, so that a trial
-// reaches what stands behind a condition.
+// filled returns a brief with something in every field, so that a trial also executes what stands behind a condition.
 func filled() Brief {
 	return Brief{
 		Goal: "x", Target: "x", Language: "x", Code: "x", Rules: "x", Project: "x", Memory: "x", History: "x", Around: "x",
@@ -236,7 +233,7 @@ func filled() Brief {
 	}
 }
 
-// Own lists the templates of the first layer, which is the workspace's.
+// Own lists the templates that come from the first layer, which is the workspace's.
 func (p *Prompts) Own() (own []Purpose) {
 	for _, s := range p.Sources() {
 		if s.Layer == 0 {
@@ -246,7 +243,7 @@ func (p *Prompts) Own() (own []Purpose) {
 	return own
 }
 
-// Sources lists where every template comes from.
+// Sources lists every template with the layer it comes from.
 func (p *Prompts) Sources() (all []Source) {
 	for _, name := range Templates() {
 		all = append(all, Source{name, p.from[name], p.text[name]})
@@ -290,8 +287,8 @@ func (p *Prompts) run(t *template.Template, b Brief, f Fence) (string, error) {
 	return strings.TrimSpace(text.String()) + "\n", nil
 }
 
-// functions are what a template may call: quote sets untrusted text apart,
-// rule explains how, name shows a path on one line.
+// functions returns the functions that a template may call: quote sets untrusted text apart, rule explains how, and
+// name puts a path on one line.
 func functions(f Fence) template.FuncMap {
 	return template.FuncMap{"quote": f.Quote, "rule": f.Rule, "name": oneLine}
 }

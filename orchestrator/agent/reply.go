@@ -7,15 +7,15 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// Nothing reports whether an answer says that there is nothing to change: the
-// word on a line of its own, and no edit beside it.
+// Nothing reports whether an answer says that there is nothing to change: it has the word NOTHING on a line of its own,
+// and no edit.
 //
-// Whether there are edits is package edit's to say; an answer that says both
-// has contradicted itself, and the edits are looked at.
+// Whether there are edits is for package edit to say. An answer that says both contradicts itself, and its edits are
+// tried.
 func (r Reply) Nothing() bool {
 	said := false
 	for _, l := range strings.Split(r.Text, "\n") {
-		// As a draft gives its edits: a line of a file, or what is said of them, may be the word.
+		// Drafts give their edits like this: a line of a file, or the text about the edits, may be the word.
 		if strings.HasPrefix(l, "diff --git ") || strings.HasPrefix(l, `{"changes":`) {
 			return false
 		}
@@ -25,14 +25,14 @@ func (r Reply) Nothing() bool {
 	return said && !strings.Contains(strings.ToUpper(r.Text), "<SEARCH")
 }
 
-// snippet is the heart of a proposal.
+// snippet matches the core of a proposal.
 var snippet = lazyregexp.New(`(?is)<snippet>\s*(.*?)\s*</snippet>`)
 
-// thought is what a proposal says of itself.
+// thought matches a proposal's reasoning.
 var thought = lazyregexp.New(`(?is)<thought>\s*(.*?)\s*</thought>`)
 
-// Proposal returns the two parts of a proposed feature; ok is false when one
-// of them is missing, and then the answer proposes nothing that could be kept.
+// Proposal returns the two parts of a proposed feature. ok is false if one of them is missing: then the answer proposes
+// nothing worth keeping.
 func (r Reply) Proposal() (why, code string, ok bool) {
 	w, c := thought.FindStringSubmatch(r.Text), snippet.FindStringSubmatch(r.Text)
 	if w == nil || c == nil || w[1] == "" || c[1] == "" {
@@ -41,13 +41,13 @@ func (r Reply) Proposal() (why, code string, ok bool) {
 	return w[1], c[1], true
 }
 
-// Choices returns the files that an answer names, in its order. listed are those that the model was shown, and known
-// tells of any other path whether there is such a file: a path that is not there is none, whatever the model believes.
+// Choices returns the files that an answer names, in its order. listed are those that the model was shown. known
+// reports whether any other path exists: a path that does not exist is ignored, whatever the model believes.
 //
-// It is read leniently, since every model dresses a list in its own way: a line may have a dash or a number before the path,
-// quotation marks around it and a reason behind it, and a listed file may be named by the end of its path where that
-// is the end of no other. Only where no line begins with a file are files looked for within sentences; a
-// sentence that says no names none.
+// Choices reads leniently, since every model formats a list in its own way. A line may have a dash or a number before
+// the path, quotation marks around it and a reason after it. The end of a path names a listed file if no other path
+// ends so. Choices looks for files within sentences only if no line begins with a file, and ignores a sentence that
+// says no.
 func (r Reply) Choices(listed []string, known func(path string) bool) []string {
 	text := thought.ReplaceAllString(r.Text, "")
 	find := finder(listed, known)
@@ -90,7 +90,7 @@ var (
 	negation = lazyregexp.New(`(?i)\b(?:not|no|never|without|except|instead|rather|unlike|don't|needn't)\b`)
 )
 
-// begins reports whether a line goes on behind its first word as behind an item of a list: with a reason or another item.
+// begins reports whether a line continues after its first word like an item of a list: with a reason or another item.
 func begins(line string) bool {
 	word, rest, _ := strings.Cut(line, " ")
 	rest = strings.TrimSpace(rest)
@@ -98,10 +98,10 @@ func begins(line string) bool {
 		strings.HasPrefix(rest, "and ")
 }
 
-// dressing is what stands around a path in an answer and is no part of one.
+// dressing is what may surround a path in an answer without being part of it.
 const dressing = "`\"'*_<>()[]{},;:!?"
 
-// finder returns what finds the file that a word of an answer names.
+// finder returns a function that finds the file which a word of an answer names.
 func finder(listed []string, known func(string) bool) func(word string) (string, bool) {
 	paths, ends := make(map[string]bool, len(listed)), map[string]string{}
 	for _, p := range listed {
@@ -128,8 +128,8 @@ func finder(listed []string, known func(string) bool) func(word string) (string,
 	}
 }
 
-// Summaries reads the answer to Summarise: what the project is, and a line
-// for each of the files that has one. Lines of other files are left out.
+// Summaries reads the answer to Summarise: what the project is, and a line for each of the files that has one. It
+// ignores lines about other files.
 func (r Reply) Summaries(files []string) (project string, lines map[string]string) {
 	known, lines := make(map[string]bool, len(files)), map[string]string{}
 	for _, f := range files {

@@ -18,16 +18,14 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// format is that of manifest.json; readers refuse others.
-// It rises with any change of what the parts mean, or of how they are written: one that an
-// older reader would take for damage has to be told as another format.
+// format is the format in manifest.json; readers refuse any other. It rises with every change in what the parts mean or
+// how they are written: an archive that an older reader would take for damaged must carry another format.
 const format = 1
 
-// The names in an archive, beside those of blobs.
+// The names in an archive, other than those of blobs.
 const (
-	// The first two come in this order, then the blobs by digest, then the last three. Each of
-	// those is written of what is before it: the manifest of the parts, the attestation of the
-	// manifest.
+	// The first two come in this order, then the blobs by digest, then the last three. Each of the last three describes
+	// what is before it: the manifest the parts, the attestation the manifest.
 	runName       = "run.json"
 	exchangesName = "exchanges.json"
 	blobs         = "blobs/"
@@ -36,40 +34,36 @@ const (
 	keyName       = "key.pub"
 )
 
-// The bounds of what is read, in bytes: of a file, and of what of it is held in memory at
-// once.
+// The bounds on what is read, in bytes: of a file, and of the part of it that is held in memory at once.
 const (
-	// Whoever sends an archive chooses these sizes; without a bound it would choose how much
-	// memory and time the reader spends before it has seen a signature.
+	// The sender of an archive chooses these sizes. Without a bound, the sender would choose how much memory and time
+	// the reader spends before it has seen a signature.
 	maxArchive = 1 << 30
 	maxPart    = 64 << 20
 )
 
-// A manifest lists what is signed.
-// It names itself, the attestation and the key nowhere: the attestation holds its digest,
-// and the key proves itself by the signature.
+// A manifest lists what is signed. It does not list itself, the attestation or the key: the attestation holds its
+// digest, and the signature proves the key.
 type manifest struct {
 	Format int    `json:"format"`
 	Run    string `json:"run"`
 	Parts  []part `json:"parts"`
 }
 
-// A part is one file of an archive.
-// Two are the same part when all three fields are equal, for which see Open.
+// A part is one file of an archive. Two parts are the same when all three fields are equal; see Open.
 type part struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
 }
 
-// header is that of a part: nothing in it is left to chance.
-// There are no times, owners and modes of the machine in it. The ustar form has no place
-// for a name or a size of another form either, so that there is one header for a part.
+// header returns the only possible header of a part. It has no times, owners or modes of the machine, and the ustar
+// form has no room for a second form of a name or a size.
 func (p part) header() *tar.Header {
 	return &tar.Header{Typeflag: tar.TypeReg, Format: tar.FormatUSTAR, Name: p.Name, Size: p.Size, Mode: 0o644}
 }
 
-// tooLarge is the error of a part that no reader takes.
+// tooLarge returns an error for a part that no reader accepts.
 func (p part) tooLarge() error {
 	if p.Size > maxPart {
 		return fmt.Errorf("%s has %d bytes, more than the %d MiB that a part may have", p.Name, p.Size, maxPart>>20)
@@ -77,8 +71,8 @@ func (p part) tooLarge() error {
 	return nil
 }
 
-// A bounded writer takes as much as a reader of archives does: what is more would be signed, and be
-// damage to everybody else.
+// A bounded writer takes no more than a reader of archives does: anything beyond that would be signed, and then be
+// damage to every reader.
 type bounded struct {
 	io.Writer
 	room int64
@@ -92,10 +86,10 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Writer.Write(p)
 }
 
-// Write writes the archive of a run. content gives what the evidence names.
-// An error of content is wrapped with the digest; what was written to w before any error is
-// no archive, and the caller throws it away. content is asked for each digest once, the
-// inventory's twice, and its bytes are not compared with the digest here: Open finds it.
+// Write writes the archive of a run; content returns the contents that the evidence names. Write wraps an error of
+// content with the digest. What was written to w before an error is not an archive, and the caller throws it away.
+// Write asks content for each digest once, and twice for the inventory. It does not compare the bytes with the digest:
+// Open does.
 func Write(ctx context.Context, w io.Writer, e replay.Evidence, content func(digest string) ([]byte, error), key *Key) error {
 	names, err := contentsOf(e, content)
 	if err != nil {
@@ -115,8 +109,8 @@ func Write(ctx context.Context, w io.Writer, e replay.Evidence, content func(dig
 		_, err := t.Write(data)
 		return err
 	}
-	// What models were asked is by far the largest part of the evidence, and a replay needs of
-	// it only the steps: so it is apart. e is a copy, and the caller's stays whole.
+	// Exchanges with models are by far the largest part of the evidence, and a replay needs only their steps, so they
+	// have a file of their own. e is a copy; the caller's stays whole.
 	exchanges := e.Exchanges
 	e.Exchanges = nil
 	if err := errors.Join(addJSON(add, runName, e), addJSON(add, exchangesName, exchanges)); err != nil {
@@ -147,7 +141,7 @@ func Write(ctx context.Context, w io.Writer, e replay.Evidence, content func(dig
 	return errors.Join(err, add(attestedName, envelope), add(keyName, public), t.Close())
 }
 
-// addJSON adds a part of JSON.
+// addJSON adds a part in JSON.
 func addJSON(add func(string, []byte) error, name string, v any) error {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -156,9 +150,9 @@ func addJSON(add func(string, []byte) error, name string, v any) error {
 	return add(name, data)
 }
 
-// contentsOf lists the contents that evidence names, each once, in order.
-// Digests that are "" stand for a file that was not there, before or after. The order is
-// that of the names, so that the bytes do not depend on which candidate named one first.
+// contentsOf lists the contents that evidence names, each once, sorted by name, so that the bytes do not depend on
+// which candidate named one first. The digest "" stands for a file that did not exist before or after; it is not
+// listed.
 func contentsOf(e replay.Evidence, content func(digest string) ([]byte, error)) ([]string, error) {
 	text, err := content(e.Inventory)
 	if err != nil {
@@ -176,15 +170,14 @@ func contentsOf(e replay.Evidence, content func(digest string) ([]byte, error)) 
 	return slices.DeleteFunc(slices.Compact(names), func(d string) bool { return d == "" }), err
 }
 
-// An Archive is one that was read and found whole.
-// It reads from where it was opened: that must stay open, and must not change, as long as
-// Content is called.
+// An Archive has been read and found whole. It reads from the reader with which it was opened: that must stay open and
+// must not change as long as Content is called.
 type Archive struct {
 	Evidence replay.Evidence
-	// Fingerprint is that of the key that signed it.
-	// That it is the right one is for the caller to know: see the package comment.
+	// Fingerprint is the fingerprint of the key that signed it. Only the caller can know whether that is the right key:
+	// see the package comment.
 	Fingerprint string
-	// Parts is how many there are, Size the bytes of all.
+	// Parts is the number of parts, Size the bytes of all of them.
 	Parts int
 	Size  int64
 
@@ -192,28 +185,25 @@ type Archive struct {
 	found map[string]found
 }
 
-// found is where a part lies.
-// at counts from the beginning of the file to the first byte after the header. The digest is
-// that of the bytes that are there, whatever the manifest says.
+// A found is the place of a part. at counts from the beginning of the file to the first byte after the header. The
+// digest is computed from the actual bytes, whatever the manifest says.
 type found struct {
 	part
 	at int64
 }
 
-// A DamagedError says what is wrong with an archive.
-// What cannot be read at all, as when the disk fails, is told so too: nothing here can tell
-// which of the two it was.
+// A DamagedError says what is wrong with an archive. It also covers an archive that cannot be read at all, as when the
+// disk fails: nothing here can distinguish the two.
 type DamagedError struct{ Reason string }
 
-// Error is the reason.
+// Error returns the reason.
 func (e *DamagedError) Error() string { return "the archive is damaged: " + e.Reason }
 
-// Open reads the archive of size bytes and checks all of it. The error is a
-// *DamagedError when a bit in it is another than when it was written.
+// Open reads the archive of size bytes and checks all of it. The error is a *DamagedError if any bit differs from what
+// was written.
 //
-// That parts are there once, in one order, and are those of the manifest leaves no place
-// for one that nobody signed, and none for a name that is read in two ways. The names are
-// never those of files: nothing is unpacked.
+// Every part must exist once, in one order, and match the manifest. This leaves no room for an unsigned part, or for a
+// name that can be read in two ways. The names are never used as file names: nothing is unpacked.
 func Open(ctx context.Context, from io.ReaderAt, size int64) (*Archive, error) {
 	damaged := func(format string, args ...any) error { return &DamagedError{fmt.Sprintf(format, args...)} }
 	if size > maxArchive {
@@ -222,12 +212,12 @@ func Open(ctx context.Context, from io.ReaderAt, size int64) (*Archive, error) {
 	a := &Archive{Size: size, from: from, found: map[string]found{}}
 	order, err := a.index(ctx)
 	if ctx.Err() != nil {
-		return nil, ctx.Err() // which says nothing of the archive
+		return nil, ctx.Err() // the context's error says nothing about the archive
 	}
 	if err != nil {
 		return nil, damaged("%v", err)
 	}
-	// n is negative for a file of fewer parts: no slice is taken before that is known.
+	// n is negative if the file has too few parts; do not slice before that is known.
 	n := len(order) - 3
 	if n < 2 || !slices.Equal(order[n:], []string{manifestName, attestedName, keyName}) || !slices.Equal(order[:2], []string{runName, exchangesName}) {
 		return nil, damaged("its parts are others, or in another order, than an archive has")
@@ -242,8 +232,8 @@ func Open(ctx context.Context, from io.ReaderAt, size int64) (*Archive, error) {
 	}
 	listed := []string{}
 	for _, p := range m.Parts {
-		// The zero part of a name that is not there equals no part that has a digest. A blob's
-		// name is the digest by which it will be asked for.
+		// A missing name has the zero part, which equals no part with a digest. A blob's name is the digest by which it
+		// will be asked for.
 		if a.found[p.Name].part != p || strings.HasPrefix(p.Name, blobs) && p.Name != blobs+p.SHA256 {
 			return nil, damaged("%s is not what the manifest says", p.Name)
 		}
@@ -252,15 +242,14 @@ func Open(ctx context.Context, from io.ReaderAt, size int64) (*Archive, error) {
 	if !slices.Equal(listed, order[:n]) || m.Run != a.Evidence.Run {
 		return nil, damaged("the manifest lists other parts")
 	}
-	// The manifest was compared with the bytes before: a signature of it is one of them all.
+	// The manifest was compared with the bytes above: a signature of the manifest covers them all.
 	if err := a.signed(ctx); err != nil {
 		return nil, damaged("attestation: %v", err)
 	}
 	return a, nil
 }
 
-// signed checks the attestation.
-// The key comes out of the archive: it proves who signed only to those who know its
+// signed checks the attestation. The key comes from the archive: it proves who signed only to those who know its
 // fingerprint.
 func (a *Archive) signed(ctx context.Context) error {
 	public, err := a.read(keyName)
@@ -281,10 +270,9 @@ func (a *Archive) signed(ctx context.Context) error {
 	return attested(ctx, envelope, key, a.Evidence, a.found[manifestName].SHA256)
 }
 
-// index finds the parts, and compares the file with what would be written for them.
-// That comparison is what makes every byte count. A tar has many where a reader looks at
-// none: owners, times, padding, extended headers, whatever follows the end. Two archives that
-// mean the same would differ in them, and one could carry there what nobody checks.
+// index finds the parts and compares the file with what would be written for them. That comparison makes every byte
+// count: a tar has many bytes at which no reader looks, such as owners, times, padding, extended headers, and anything
+// after the end. Two archives with the same meaning could differ there, and somebody could hide unchecked data there.
 func (a *Archive) index(ctx context.Context) (order []string, err error) {
 	in := io.NewSectionReader(a.from, 0, a.Size)
 	same := &comparer{ended: ctx.Err, from: a.from}
@@ -297,15 +285,14 @@ func (a *Archive) index(ctx context.Context) (order []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		// The tar reader reads no further than the header, and does not buffer: here the content
-		// begins.
+		// The tar reader reads no further than the header and does not buffer: the content begins here.
 		at, err := in.Seek(0, io.SeekCurrent)
 		if err != nil {
 			return nil, err
 		}
 		p := part{Name: h.Name, Size: h.Size}
-		// A sparse file claims more bytes than it has. Without the second condition the copy below
-		// would hash zeros for as long as a header of 512 bytes asks.
+		// A sparse file claims more bytes than it has. Without the second condition, a header of 512 bytes could make
+		// the copy below hash zeros for as long as it likes.
 		if h.Typeflag != tar.TypeReg || p.Size > a.Size-at {
 			return nil, fmt.Errorf("%q is no plain file of its size", p.Name)
 		}
@@ -348,9 +335,8 @@ func (a *Archive) decode(name string, into any) error {
 	return nil
 }
 
-// read returns a part.
-// The bound is checked before the memory is taken. The error does not wrap a DamagedError:
-// Open adds it where it applies.
+// read returns a part. It checks the bound before it takes the memory. Its error does not wrap a DamagedError: Open
+// adds that where it applies.
 func (a *Archive) read(name string) ([]byte, error) {
 	p, ok := a.found[name]
 	if !ok || p.Size > maxPart {
@@ -363,23 +349,21 @@ func (a *Archive) read(name string) ([]byte, error) {
 	return data, nil
 }
 
-// Content returns a content by its digest. Whoever uses it compares.
-// The digest of the bytes was compared with the name when the archive was opened. A caller
-// that is not to depend on what a file holds a moment later compares again, as a replay does.
+// Content returns a content by its digest. Open compared the bytes with that digest. A caller that must not depend on
+// what the file holds a moment later compares again, as a replay does.
 func (a *Archive) Content(digest string) ([]byte, error) { return a.read(blobs + digest) }
 
-// A comparer takes what is written for what lies in a file.
+// A comparer compares what is written with the content of a file.
 type comparer struct {
 	ended func() error // why to stop, nil to go on
 	from  io.ReaderAt
 	at    int64
 }
 
-// Write compares the next bytes.
-// Beyond the end of the file it reads zeros, and the end marks are zeros too: where they are
-// cut short at ends behind the size, which index compares.
+// Write compares the next bytes. Beyond the end of the file it reads zeros, and the end marks are zeros too: if they
+// are cut short, at ends beyond the size, which index compares.
 func (c *comparer) Write(p []byte) (int, error) {
-	// A gigabyte takes seconds, in which somebody may have had enough.
+	// A gigabyte takes seconds, in which the user may cancel.
 	if err := c.ended(); err != nil {
 		return 0, err
 	}

@@ -24,19 +24,17 @@ import (
 	"agent/verify"
 )
 
-// What statements and their predicates are called by their makers.
+// The names that their makers give to statements and predicates.
 const (
-	// The first is in what DSSE signs, so that a signature of other content of the same bytes
-	// is none of a statement. The second says by which schema the predicate is read.
+	// DSSE signs payloadType too, so that a signature of the same bytes as another type does not count for a statement.
+	// predicateType names the schema of the predicate.
 	payloadType   = "application/vnd.in-toto+json"
 	predicateType = "https://slsa.dev/verification_summary/v1"
 )
 
-// statement says of a run what was proved, in bytes that are always the same. manifest
-// is the digest of manifest.json.
-// The subjects are the manifest, always the first, and then each file that the run wrote,
-// as it was left: so whoever has one of those files finds by its digest what proved it. Files
-// that were deleted have no digest and are none.
+// statement states what was proved about a run, in bytes that are always the same. manifest is the digest of
+// manifest.json. The subjects are the manifest, always first, and then each file that the run wrote, in its final
+// state: the owner of such a file can find by its digest what proved it. Deleted files have no digest and are left out.
 func statement(e replay.Evidence, manifest string) ([]byte, error) {
 	// encoding/json sorts the keys of maps, so the digest of the policy is that of the settings.
 	settings, err := json.Marshal(e.Settings)
@@ -49,7 +47,7 @@ func statement(e replay.Evidence, manifest string) ([]byte, error) {
 		Policy:             &vsa.VerificationSummary_Policy{Uri: "agent:settings", Digest: map[string]string{"sha256": workspace.Digest(settings)}},
 		VerificationResult: result(e), VerifiedLevels: levels(e),
 	}
-	// A predicate is a generic structure: the typed one gets there by its JSON.
+	// A predicate is a generic structure: the typed one is converted to it through JSON.
 	text, err := stable(summary)
 	if err != nil {
 		return nil, err
@@ -70,9 +68,8 @@ func statement(e replay.Evidence, manifest string) ([]byte, error) {
 	return stable(st)
 }
 
-// result is the verdict in the words of a verification summary.
-// It knows two: a run that was cancelled or struck by the machine's trouble proved nothing,
-// and is FAILED too.
+// result returns the verdict in the terms of a verification summary. It has two: a run that was cancelled, or that
+// failed because of the machine, proved nothing and is FAILED too.
 func result(e replay.Evidence) string {
 	if e.Verdict == verify.Pass {
 		return "PASSED"
@@ -80,8 +77,8 @@ func result(e replay.Evidence) string {
 	return "FAILED"
 }
 
-// deciding is the last candidate that passed, or the last one where none did; the zero one where none was tried. What
-// came of a reviewer's findings may stand behind the one that was promoted, and did not pass then.
+// deciding returns the last candidate that passed, or else the last one, or the zero Exhibit if none was tried. An
+// answer to a reviewer's findings may come after the promoted candidate; it did not pass then.
 func deciding(e replay.Evidence) (last replay.Exhibit) {
 	for i, c := range slices.Backward(e.Candidates) {
 		if c.Verdict == verify.Pass {
@@ -94,9 +91,8 @@ func deciding(e replay.Evidence) (last replay.Exhibit) {
 	return last
 }
 
-// levels names the gates that the deciding candidate passed.
-// SLSA leaves names outside of its own tracks to the verifier; the prefix keeps them from
-// being taken for one of those. Gates that were skipped are not among them.
+// levels names the gates that the deciding candidate passed, without skipped ones. SLSA leaves names outside of its own
+// tracks to the verifier; the prefix keeps them from being taken for SLSA's.
 func levels(e replay.Evidence) (names []string) {
 	for _, g := range deciding(e).Gates {
 		if g.Verdict == verify.Pass {
@@ -106,9 +102,8 @@ func levels(e replay.Evidence) (names []string) {
 	return names
 }
 
-// stable is JSON without the spaces that protojson sprinkles in on purpose.
-// They differ from one build of a program to another, so that nobody relies on them: the
-// same record would be signed as other bytes.
+// stable returns JSON without the spaces that protojson inserts on purpose. They differ from one build of a program to
+// another, so that nobody relies on them: with them, the same record would be signed as different bytes.
 func stable(m proto.Message) ([]byte, error) {
 	text, err := protojson.Marshal(m)
 	if err != nil {
@@ -119,10 +114,8 @@ func stable(m proto.Message) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// sign puts a statement into an envelope.
-// The envelope holds the payload in base64, its type, and one signature with the
-// fingerprint of the key. A key without its private half signs nothing: only LoadKey gives
-// one that does.
+// sign puts a statement into an envelope. The envelope holds the payload in base64, its type, and one signature with
+// the fingerprint of the key. A key without its private half signs nothing: only LoadKey returns one with it.
 func sign(ctx context.Context, payload []byte, key *Key) ([]byte, error) {
 	signer, err := dsse.NewEnvelopeSigner(key)
 	if err != nil {
@@ -135,21 +128,20 @@ func sign(ctx context.Context, payload []byte, key *Key) ([]byte, error) {
 	return json.Marshal(envelope)
 }
 
-// attested checks an envelope against the key and what it is about.
-// e is what was read of the archive, and manifest the digest of the manifest that is in
-// it: a genuine envelope of another run is refused, and so is any word in it that does not
-// follow from those two.
+// attested checks an envelope against the key and against its subject. e is what was read from the archive, and
+// manifest is the digest of the manifest in it. A genuine envelope of another run is refused, and so is any word in it
+// that does not follow from those two.
 func attested(ctx context.Context, text []byte, key *Key, e replay.Evidence, manifest string) error {
 	var envelope dsse.Envelope
 	if err := json.Unmarshal(text, &envelope); err != nil {
 		return err
 	}
-	// No digest covers the envelope, so that it has to have one form only: fields that nobody
-	// reads, spaces, or a second signature that nobody checks would be bytes without a meaning.
+	// No digest covers the envelope, so it must have only one form: unknown fields, spaces, or a second, unchecked
+	// signature would be bytes without a meaning.
 	if again, err := json.Marshal(envelope); err != nil || !bytes.Equal(again, text) || len(envelope.Signatures) != 1 {
 		return errors.New("the envelope is written in another way than it should")
 	}
-	// Bits at the end of base64 that decode to nothing could otherwise be turned unnoticed.
+	// Otherwise bits at the end of base64 that decode to nothing could change unnoticed.
 	for _, coded := range []string{envelope.Payload, envelope.Signatures[0].Sig} {
 		if _, err := base64.StdEncoding.Strict().DecodeString(coded); err != nil {
 			return err
@@ -167,8 +159,8 @@ func attested(ctx context.Context, text []byte, key *Key, e replay.Evidence, man
 	if err != nil {
 		return fmt.Errorf("the signature is none of that key: %w", err)
 	}
-	// The signature says whose it is twice, by the key and by the name of the key. And of what it signs
-	// there is one form: the statement that is made of the parts here, whatever else could be read the same.
+	// The signature names its owner twice, by the key and by the name of the key. The signed content has one form: the
+	// statement made from the parts here, whatever else could be read the same way.
 	want, err := statement(e, manifest)
 	switch {
 	case err != nil:

@@ -17,24 +17,23 @@ import (
 	"github.com/secure-systems-lab/go-securesystemslib/dsse"
 )
 
-// A Key signs attestations, or checks them where its private half is missing. It is a
-// dsse.SignerVerifier.
-// private is nil for a key of ParsePublic; Sign must not be called on that.
+// A Key signs attestations, or only checks them if its private half is missing. It is a dsse.SignerVerifier. private is
+// nil for a key from ParsePublic; Sign must not be called on that.
 type Key struct {
 	public  ed25519.PublicKey
 	private ed25519.PrivateKey
 }
 
-// LoadKey reads the private key in the file name, and makes one where there is none.
-// Of several processes that make one, one wins, and all use that.
+// LoadKey reads the private key from the file name, and creates one if there is none. If several processes create one,
+// one of them wins and all use that.
 //
-// A key that others can read is refused and not put right: whoever may have read it can sign
-// in the user's name, and only the user knows whether that matters. One that cannot be read as
-// a key is never replaced: archives that were signed by it would lose their origin.
+// LoadKey refuses a key that others can read and does not fix it: anyone who may have read it can sign in the user's
+// name, and only the user knows whether that matters. It never replaces a file that it cannot read as a key: archives
+// signed with it would lose their origin.
 func LoadKey(name string) (*Key, error) {
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		// Read again, and not taken from what was made: another process may have been faster.
+		// Read it again instead of using the one just made: another process may have been faster.
 		if err = makeKey(name); err == nil {
 			text, err = os.ReadFile(name)
 		}
@@ -61,10 +60,9 @@ func LoadKey(name string) (*Key, error) {
 	return &Key{private.Public().(ed25519.PublicKey), private}, nil
 }
 
-// makeKey makes a key that only its owner can read. Linked into place, it is never seen
-// in part.
-// A rename would replace the key of a process that was faster, which may have signed with
-// it already; a link to a name that is taken is an error instead.
+// makeKey creates a key that only its owner can read. It links the file into place, so that nobody sees a part of it. A
+// rename would replace the key of a faster process, which may already have signed with it; a link fails if the name is
+// taken.
 func makeKey(name string) error {
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -82,21 +80,20 @@ func makeKey(name string) error {
 		return err
 	}
 	defer os.Remove(f.Name()) // another link remains
-	// On the disk before it has its name: after a power failure the name would else stand for
-	// an empty file, which LoadKey refuses for good.
+	// Flush it to disk before it has its name: otherwise, after a power failure, the name could stand for an empty
+	// file, which LoadKey would always refuse.
 	err = pem.Encode(f, &pem.Block{Type: "PRIVATE KEY", Bytes: der})
 	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Link(f.Name(), name)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return nil // somebody was faster
+		return nil // another process was faster
 	}
 	return err
 }
 
-// ParsePublic reads a public key in PEM, in the one form in which Public writes it.
-// PEM allows text around the block, headers in it and lines of any length. An archive has
-// no digest over key.pub, so that each of those would be a byte that may change unseen.
+// ParsePublic reads a public key in PEM, in exactly the form that PEM writes. PEM allows text around the block, headers
+// in it and lines of any length. An archive has no digest over key.pub, so any of these could change unseen.
 func ParsePublic(text []byte) (*Key, error) {
 	block, _ := pem.Decode(text)
 	if block == nil {
@@ -114,15 +111,14 @@ func ParsePublic(text []byte) (*Key, error) {
 	return k, nil
 }
 
-// PEM is the public key as others are given it.
+// PEM returns the public key in the form for others.
 func (k *Key) PEM() ([]byte, error) {
 	der, err := x509.MarshalPKIXPublicKey(k.public)
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), err
 }
 
-// KeyID is the fingerprint, in the form that ssh uses: "SHA256:" and base64.
-// It is in the signature as well, where it only helps to choose a key: what people compare is
-// computed of the key itself.
+// KeyID returns the fingerprint in the form that ssh uses: "SHA256:" and base64. The signature contains it too, but
+// only to help choose a key: what people compare is computed from the key itself.
 func (k *Key) KeyID() (string, error) { return dsse.SHA256KeyID(k.public) }
 
 // Public implements dsse.Verifier.

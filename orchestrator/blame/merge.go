@@ -7,27 +7,24 @@ import (
 	"agent/orchestrator/edit/align"
 )
 
-// A Clash is a place where two changes of one text touch. First and Last are
-// lines of ours, from 1; Last is First-1 where lines were taken away between
-// them.
+// A Clash is a place where two changes of one text touch. First and Last are lines of ours, from 1; Last is First-1
+// where lines were removed between them.
 type Clash struct{ First, Last int }
 
-// A hunk replaces lines of the base, those from first up to but without end,
-// by lines of another text that begin there at line at.
-// One that only adds has first and end equal. Hunks of one text are in order, and at least one unchanged line is
-// between two.
+// A hunk replaces the lines of the base from first up to, but without, end with lines of another text that begin there
+// at line at. A hunk that only adds has first equal to end. Hunks of one text are sorted, with at least one unchanged
+// line between any two.
 type hunk struct {
 	first, end int
 	lines      []string
 	at         int
 }
 
-// Merge makes of base what both ours and theirs make of it. Changes that
-// overlap, or that no unchanged line keeps apart, clash unless they are the
-// same change; merged is then "".
+// Merge applies to base both what ours and what theirs changed. Changes clash if they overlap or no unchanged line
+// separates them, unless they are the same change; merged is then "".
 //
-// It merges lines, and knows nothing of what they mean: the result still has to be judged. The clashes are in the
-// order of theirs, each once. Line ends count as part of their line, the last of which may have none.
+// It merges lines and knows nothing about their meaning: the result must still be judged. The clashes are in the order
+// of theirs, each once. A line includes its line end, which the last line may lack.
 func Merge(base, ours, theirs string) (merged string, clashes []Clash) {
 	lines := Lines(base)
 	mine, other := hunks(lines, Lines(ours)), hunks(lines, Lines(theirs))
@@ -35,8 +32,8 @@ func Merge(base, ours, theirs string) (merged string, clashes []Clash) {
 	for _, o := range other {
 		touching := slices.Collect(func(yield func(hunk) bool) {
 			for _, m := range mine {
-				// Equal counts as touching: two insertions at one place have no order, and a line next to a changed
-				// one was read together with it.
+				// Equal counts as touching: two insertions at one place have no order, and the author of a changed line
+				// read the line next to it too.
 				if m.first <= o.end && o.first <= m.end && !yield(m) {
 					return
 				}
@@ -45,7 +42,7 @@ func Merge(base, ours, theirs string) (merged string, clashes []Clash) {
 		switch {
 		case len(touching) == 0:
 			all = append(all, o)
-		case len(touching) == 1 && touching[0].same(o): // made in both
+		case len(touching) == 1 && touching[0].same(o): // the same in both
 		default:
 			for _, m := range touching {
 				clashes = append(clashes, Clash{m.at + 1, m.at + len(m.lines)})
@@ -55,7 +52,7 @@ func Merge(base, ours, theirs string) (merged string, clashes []Clash) {
 	if len(clashes) > 0 {
 		return "", slices.Compact(clashes)
 	}
-	// No two begin at one line, or they would have touched.
+	// No two begin at the same line, or they would have touched.
 	slices.SortFunc(all, func(a, b hunk) int { return a.first - b.first })
 	var text strings.Builder
 	next := 0
@@ -71,8 +68,8 @@ func (h hunk) same(o hunk) bool {
 	return h.first == o.first && h.end == o.end && slices.Equal(h.lines, o.lines)
 }
 
-// hunks returns what makes lines of base, in order.
-// Which lines are the same is as align.Lines pairs them: for each of lines the index in base, or -1.
+// hunks returns the hunks that turn base into lines, in order. align.Lines decides which lines are the same: it gives
+// for each of lines the index in base, or -1.
 func hunks(base, lines []string) (list []hunk) {
 	pairs := append(align.Lines(base, lines), len(base)) // the ends of both are a pair too
 	first, at := 0, 0

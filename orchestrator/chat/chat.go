@@ -1,7 +1,7 @@
-// Package chat holds conversations of a person with a model about a workspace: the order of a question, its record and its
-// answer, the draft that both have between them, and how one that was cut off is carried on.
+// Package chat holds conversations of a person with a model about a workspace: the order of a question, its record and
+// its answer, the draft that both share, and how an interrupted conversation continues.
 //
-// It writes to no workspace: what becomes of a draft is a gate's. It knows no terminal and no vendor.
+// It writes to no workspace: a gate decides what becomes of a draft. It knows no terminal and no vendor.
 package chat
 
 import (
@@ -17,7 +17,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// ErrTaken means that another process has gone on with a conversation.
+// ErrTaken means that another process has continued a conversation.
 var ErrTaken = errors.New("another process is continuing this conversation")
 
 // A Chat is one conversation.
@@ -25,51 +25,51 @@ type Chat struct {
 	ID        int64
 	Workspace string
 	Title     string
-	Fence     string // the word that sets data apart in it
-	Draft     []byte // the change so far, as a response to the edit engine; empty for none
-	Note      string // what the model is to be told with the next question
+	Fence     string // the word that sets data apart in the conversation
+	Draft     []byte // the change so far, as a response to the edit engine; empty if there is none
+	Note      string // what the next question also says to the model
 	Created   time.Time
 	Questions int
-	Last      *time.Time // of the last question or answer, nil for none
+	Last      *time.Time // the time of the last question or answer, nil if there is none
 }
 
-// Run is the name under which requests and calls for a conversation are recorded.
+// Run returns the name under which requests and calls for a conversation are recorded.
 func (c Chat) Run() string { return fmt.Sprintf("chat:%d", c.ID) }
 
-// A Turn is one question, and its answer.
+// A Turn is one question with its answer.
 type Turn struct {
 	N     int
 	Typed string // by the person
 	Asked string // as the model was asked
-	// Pictures are what it was shown with the question.
+	// Pictures accompany the question.
 	Pictures      []llm.Picture
 	Answer, Model string
-	// Cause is why the answer ended, "" while it is under way; see conversation.End, and Failed.
+	// Cause says why the answer ended, "" while it is in progress; see conversation.End, and Failed.
 	Cause         string
 	Rounds, Calls int
-	// Said is what the turn adds to what the model is shown from then on; with Compacted it is all of that.
+	// Said is what the turn adds to what the model is shown from then on; if Compacted, it replaces all of that.
 	Said      []llm.Message
 	Compacted bool
 	Begun     time.Time
 	Ended     *time.Time
 }
 
-// Failed is the cause of a question that was given up without an answer.
+// Failed is the cause for a question that was given up without an answer.
 const Failed = "failed"
 
 // A Book keeps conversations. It outlives the process.
 type Book interface {
-	// Ask records a question before anybody is asked; [ErrTaken] says that there is another one in its place.
+	// Ask records a question before the model is asked. [ErrTaken] says that another question is in its place.
 	Ask(ctx context.Context, chat int64, t Turn) error
-	// Answer records what a question came to, once, and the draft as it leaves it.
+	// Answer records the result of a question, once, and the resulting draft.
 	Answer(ctx context.Context, chat int64, t Turn, draft []byte) error
-	// Keep records draft and note of a conversation.
+	// Keep records the draft and the note of a conversation.
 	Keep(ctx context.Context, c Chat) error
 	// Turns returns the questions of a conversation in their order.
 	Turns(ctx context.Context, chat int64) ([]Turn, error)
 }
 
-// A Session is a conversation that a person goes on with.
+// A Session is a conversation that a person continues.
 type Session struct {
 	Chat Chat
 	Book Book
@@ -77,13 +77,13 @@ type Session struct {
 	Engineer *agent.Engineer
 	// Scan reads the workspace as it is now.
 	Scan func(ctx context.Context) (*workspace.Manifest, error)
-	// Open returns a conversation about a state of the workspace, with no draft and nothing said.
+	// Open returns a conversation about a state of the workspace, with an empty draft and nothing said.
 	Open func(ctx context.Context, base *workspace.Manifest) (*conversation.Chat, error)
-	// Rules returns what the project says to those who change it.
+	// Rules returns the project's rules for contributors.
 	Rules func(base *workspace.Manifest) (string, error)
-	// Hide takes the configured secrets out of a text; nil where there are none.
+	// Hide removes the configured secrets from a text; nil if there are none.
 	Hide func(string) string
-	// Tell takes what the person should know of; nil for nobody.
+	// Tell receives what the person should know; nil means no one.
 	Tell func(text string)
 
 	talk    *conversation.Chat
@@ -92,7 +92,7 @@ type Session struct {
 	pending *Turn
 }
 
-// Resume reads what was said, and looks at the workspace. It comes before everything else.
+// Resume reads what was said and scans the workspace. Call it before anything else.
 func (s *Session) Resume(ctx context.Context) error {
 	turns, err := s.Book.Turns(ctx, s.Chat.ID)
 	if err != nil {
@@ -119,8 +119,8 @@ func (s *Session) Resume(ctx context.Context) error {
 	return s.restore()
 }
 
-// restore makes the draft what the record has of it. Where that does not fit the files any more it is told, and
-// stays in the record until something else takes its place.
+// restore restores the draft from the record. If the draft no longer fits the files, restore tells the person, and the
+// draft stays in the record until something else replaces it.
 func (s *Session) restore() error {
 	if len(s.Chat.Draft) == 0 {
 		return nil
@@ -131,29 +131,29 @@ func (s *Session) restore() error {
 	return nil
 }
 
-// Pending is the question that was asked and has no answer yet; nil for none.
+// Pending returns the question that was asked and has no answer yet, or nil.
 func (s *Session) Pending() *Turn { return s.pending }
 
-// Questions is how many were asked.
+// Questions returns how many questions were asked.
 func (s *Session) Questions() int { return s.turns }
 
-// Changes is the draft.
+// Changes returns the draft.
 func (s *Session) Changes() workspace.Changeset { return s.talk.Bench.Draft.Changes() }
 
-// Response is the draft as an answer for a gate, nil for no change.
+// Response returns the draft as an answer for a gate, or nil if it changes nothing.
 func (s *Session) Response() ([]byte, error) {
 	if s.Changes().Empty() {
 		return nil, nil
 	}
 	text, err := s.talk.Bench.Draft.Response(s.Chat.Title)
 	var changed *workspace.ChangedError
-	if errors.As(err, &changed) { // nothing can be tried on files that are no more
+	if errors.As(err, &changed) { // nothing can be tried on files that have changed
 		return []byte(s.Changes().Diff()), nil
 	}
 	return text, err
 }
 
-// Base is the workspace as the conversation sees it, without the draft.
+// Base returns the workspace as the conversation sees it, without the draft.
 func (s *Session) Base() *workspace.Manifest { return s.base }
 
 // tell tells the person something.
@@ -163,7 +163,7 @@ func (s *Session) tell(text string) {
 	}
 }
 
-// reopen starts over on a state of the workspace, with what was said and no draft.
+// reopen starts again from a state of the workspace, with what was said and an empty draft.
 func (s *Session) reopen(ctx context.Context, base *workspace.Manifest) error {
 	talk, err := s.Open(ctx, base)
 	if err != nil {
@@ -174,8 +174,8 @@ func (s *Session) reopen(ctx context.Context, base *workspace.Manifest) error {
 	return nil
 }
 
-// Refresh looks at the workspace again. A draft goes on on the files as they are now; one that does not fit them stays on what
-// they were, and the gate will have the last word.
+// Refresh scans the workspace again. It moves the draft to the present files. A draft that does not fit them stays on
+// the earlier ones, and the gate will have the last word.
 func (s *Session) Refresh(ctx context.Context) error {
 	base, err := s.Scan(ctx)
 	if err != nil {
@@ -203,14 +203,14 @@ func (s *Session) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// A Question is what a person asks.
+// A Question is a person's question.
 type Question struct {
 	Text     string
-	Picks    []agent.Excerpt // what they want to be read with it
+	Picks    []agent.Excerpt // files that the model should read with it
 	Pictures []llm.Picture
 }
 
-// Ask records a question, and puts it. One that is pending is given up.
+// Ask records a question and asks it. It gives up a pending one.
 func (s *Session) Ask(ctx context.Context, q Question) (conversation.Said, error) {
 	if err := s.giveUp(ctx); err != nil {
 		return conversation.Said{}, err
@@ -222,7 +222,7 @@ func (s *Session) Ask(ctx context.Context, q Question) (conversation.Said, error
 	if err != nil {
 		return conversation.Said{}, err
 	}
-	if s.Hide != nil && s.Hide(asked.Text) != asked.Text { // before it is on record
+	if s.Hide != nil && s.Hide(asked.Text) != asked.Text { // before it is recorded
 		return conversation.Said{}, &agent.StopError{
 			Usage: true, Message: "the question holds a credential of the configuration", Next: "take it out of the question, or of the file that it stands in",
 		}
@@ -233,12 +233,12 @@ func (s *Session) Ask(ctx context.Context, q Question) (conversation.Said, error
 	}
 	s.turns, s.pending, s.Chat.Note = t.N, &t, ""
 	if s.Chat.Title == "" {
-		s.Chat.Title = q.Text // what a patch says of itself
+		s.Chat.Title = q.Text // the title that a patch gets
 	}
 	return s.put(ctx, asked)
 }
 
-// question words a question. The first one has the rules of the project.
+// question words a question. The first one includes the rules of the project.
 func (s *Session) question(step string, b agent.Brief) (agent.Question, error) {
 	var err error
 	if s.turns == 0 && s.Rules != nil {
@@ -254,10 +254,10 @@ func (s *Session) question(step string, b agent.Brief) (agent.Question, error) {
 	return q, err
 }
 
-// Carry goes on with the question that is pending, on the draft as it was when that was asked. What was answered
-// of it is taken from the record.
+// Carry continues with the pending question, on the draft of the time when it was asked. It takes recorded answers from
+// the record.
 func (s *Session) Carry(ctx context.Context) (conversation.Said, error) {
-	// The instructions are those of today: another version of them asks anew.
+	// The instructions are the present ones: if they have changed, the question is asked anew.
 	q, err := s.question(fmt.Sprintf("turn/%d", s.pending.N), agent.Brief{Goal: "x"})
 	if err != nil {
 		return conversation.Said{}, err
@@ -272,11 +272,11 @@ func (s *Session) Carry(ctx context.Context) (conversation.Said, error) {
 	return s.put(ctx, q)
 }
 
-// settle bounds how long the record of an answer that was interrupted may take.
+// settle bounds how long it may take to record an interrupted answer.
 const settle = 10 * time.Second
 
-// put puts the pending question and records what it comes to. One that has no answer for another reason than the end of ctx
-// stays pending.
+// put asks the pending question and records the result. A question stays pending if it has no answer for a reason other
+// than the end of ctx.
 func (s *Session) put(ctx context.Context, q agent.Question) (conversation.Said, error) {
 	t := *s.pending
 	said, err := s.talk.Put(ctx, conversation.Asked{Question: q, Pictures: t.Pictures})
@@ -312,7 +312,7 @@ func (s *Session) giveUp(ctx context.Context) error {
 	return s.answer(ctx, t)
 }
 
-// Drop gives up the draft, and has the model told why with the next question.
+// Drop gives up the draft, and tells the model why with the next question.
 func (s *Session) Drop(ctx context.Context, note string) error {
 	base, err := s.Scan(ctx)
 	if err != nil {
@@ -325,7 +325,7 @@ func (s *Session) Drop(ctx context.Context, note string) error {
 	return s.Note(ctx, note)
 }
 
-// Note has the model told something with the next question.
+// Note tells the model something with the next question.
 func (s *Session) Note(ctx context.Context, note string) error {
 	s.Chat.Note += note
 	return s.Book.Keep(ctx, s.Chat)

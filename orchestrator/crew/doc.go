@@ -1,9 +1,7 @@
-// Package crew is what a goal larger than one edit is made of: a plan of tasks, who does
-// each, and the workspace as the finished ones leave it. It is pure: it reads what a planner
-// answered, says what is wrong with it, tells which tasks may begin, and merges their
-// changes. Package builder carries a plan out.
+// Package crew models a goal larger than one edit: a plan of tasks, the role that does each, and the workspace as the
+// finished tasks leave it. It is pure: it reads a planner's answer, says what is wrong with it, lists the tasks that
+// may begin, and merges their changes. Package builder carries a plan out.
 //
-// Nothing that a model says here is believed. A plan is checked in code, its limits are
-// numbers of a role's file and not words of a prompt, and what a task did is what the
-// gates let pass of it.
+// It believes nothing that a model says. Code checks a plan. Its limits are numbers in a role's file, not words of a
+// prompt. Only what the gates let pass counts as what a task did.
 package crew

@@ -17,7 +17,7 @@ type filed struct {
 	Tasks   []filedTask `toml:"task"`
 }
 
-// filedTask is a task of one.
+// filedTask is a task in it.
 type filedTask struct {
 	N         int      `toml:"n"`
 	Title     string   `toml:"title"`
@@ -34,7 +34,7 @@ type filedTask struct {
 	} `toml:"accept"`
 }
 
-// fileHead explains the file to who edits it.
+// fileHead explains the file to the person who edits it.
 const fileHead = `# A plan. Tasks that are done are not shown and stay as they are; one that is deleted here is dropped from the plan.
 #   files       are changed, creates are new; a task that touches others is held
 #   depends_on  are the numbers of tasks that have to be done before
@@ -43,7 +43,7 @@ const fileHead = `# A plan. Tasks that are done are not shown and stay as they a
 
 `
 
-// File returns the plan as a file in TOML that a person edits: the tasks that are not over.
+// File returns the plan as a TOML file for a person to edit: the tasks that are not finished.
 func (p *Plan) File() ([]byte, error) {
 	f := filed{Goal: p.Goal, Summary: p.Summary}
 	for _, t := range p.Tasks {
@@ -58,8 +58,8 @@ func (p *Plan) File() ([]byte, error) {
 	return append([]byte(fileHead), text...), err
 }
 
-// Edited returns the plan with the goal and the tasks of a file as File returns one. Tasks that are over stay. What was
-// failed, held or blocked waits again. The error says where the file does not fit.
+// Edited returns the plan with the goal and the tasks from a file in the form that File returns. Finished tasks stay.
+// Tasks that failed or were held or blocked wait again. The error says where the file does not fit.
 func (p *Plan) Edited(text []byte) (Plan, error) {
 	var f filed
 	err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&f)

@@ -2,7 +2,7 @@ package crew
 
 import "slices"
 
-// cycle returns tasks that depend on each other in a circle, nil for none.
+// cycle returns tasks that depend on each other in a circle, or nil.
 func (p *Plan) cycle() []int {
 	const (
 		onPath = 1
@@ -36,7 +36,7 @@ func (p *Plan) cycle() []int {
 	return nil
 }
 
-// before lists what a task depends on, directly or not.
+// before lists the tasks on which a task depends, directly or not.
 func (p *Plan) before(n int) (all []int) {
 	t := p.Task(n)
 	if t == nil {
@@ -54,7 +54,7 @@ func (p *Plan) before(n int) (all []int) {
 	return all
 }
 
-// After lists the tasks that depend on one, directly or not, in the order of the plan.
+// After lists the tasks that depend on task n, directly or not, in the order of the plan.
 func (p *Plan) After(n int) (all []int) {
 	for _, t := range p.Tasks {
 		if slices.Contains(p.before(t.N), n) {
@@ -64,8 +64,8 @@ func (p *Plan) After(n int) (all []int) {
 	return all
 }
 
-// Ready lists the tasks that may begin, in the order of the plan: what they depend on is done, and they
-// touch no file of a task that runs or stands before them in the list.
+// Ready lists the tasks that may begin, in the order of the plan: their dependencies are done, and they touch no file
+// of a task that is running or precedes them in the list.
 func (p *Plan) Ready() (ready []int) {
 	busy := map[string]bool{}
 	claim := func(t Task) {
@@ -88,7 +88,7 @@ func (p *Plan) Ready() (ready []int) {
 	return ready
 }
 
-// done reports whether all these tasks are.
+// done reports whether all these tasks are done.
 func (p *Plan) done(list []int) bool {
 	return !slices.ContainsFunc(list, func(n int) bool {
 		t := p.Task(n)
@@ -96,7 +96,7 @@ func (p *Plan) done(list []int) bool {
 	})
 }
 
-// Block marks what waits for a task that was not done, and lists it.
+// Block marks the tasks that wait for task n, which was not done, and lists them.
 func (p *Plan) Block(n int) (blocked []int) {
 	for _, m := range p.After(n) {
 		if t := p.Task(m); t.State == Waiting {
@@ -107,7 +107,7 @@ func (p *Plan) Block(n int) (blocked []int) {
 	return blocked
 }
 
-// Reopen has a task and what it blocked tried again.
+// Reopen lets a task, and the tasks that it blocked, be tried again.
 func (p *Plan) Reopen(n int) {
 	t := p.Task(n)
 	if t == nil || t.State == Done || t.State == Replaced {
@@ -121,8 +121,8 @@ func (p *Plan) Reopen(n int) {
 	}
 }
 
-// Replace takes the tasks of a new plan for a task that was not done and what depends on it. The new ones get
-// numbers of their own; what they depend on of the old plan must be done, or is one that goes on.
+// Replace puts the tasks of a new plan in place of a task that was not done and the tasks that depend on it. The new
+// tasks get new numbers. Tasks of the old plan on which they depend must be done or still go ahead.
 func (p *Plan) Replace(failed int, by []Task) {
 	gone := append([]int{failed}, p.After(failed)...)
 	for _, n := range gone {
@@ -149,7 +149,7 @@ func (p *Plan) Replace(failed int, by []Task) {
 	}
 }
 
-// Landed lists the tasks that are done, in the order in which the integration tree got them.
+// Landed lists the tasks that are done, in the order in which they reached the integration tree.
 func (p *Plan) Landed() (list []Task) {
 	for _, t := range p.Tasks {
 		if t.Landed > 0 {

@@ -16,48 +16,48 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A Loop is what a task file says besides its goal. A plan that has one is carried out loop after loop: each task of it is one, and
-// the next is made of what a review of the one before found to be left.
+// A Loop is what a task file says in addition to its goal. A plan with a Loop runs loop after loop: each of its tasks
+// is one loop, and the next is made from what a review of the one before found missing.
 type Loop struct {
-	// File is the path of the task file in the workspace, or an absolute one where it is elsewhere. Its text was read once: SHA256
-	// is the digest of what counts.
+	// File is the path of the task file in the workspace, or an absolute path if it is elsewhere. Its text is read
+	// once: SHA256 is the digest of the text that counts.
 	File   string `toml:"-" yaml:"-" json:"file"`
 	SHA256 string `toml:"-" yaml:"-" json:"sha256"`
-	// Files are those that the goal is about; none where the model is to look.
+	// Files are the files that the goal is about; none if the model should look for them.
 	Files  []string   `toml:"files" yaml:"files" json:"files,omitempty"`
 	Limits LoopLimits `toml:"limits" yaml:"limits" json:"limits"`
 	Tools  LoopTools  `toml:"tools" yaml:"tools" json:"tools"`
 	Accept Acceptance `toml:"accept" yaml:"accept" json:"accept"`
 }
 
-// LoopTools are what models may call.
+// LoopTools lists the tools that models may call.
 type LoopTools struct {
-	// Use are the tools, of those that the role has; none means all of them.
+	// Use lists tools from those of the role; none means all of them.
 	Use []string `toml:"use" yaml:"use" json:"use,omitempty"`
 }
 
-// LoopLimits are the caps of a task file. It can lower those that hold anyway, and raise none.
+// LoopLimits are the caps of a task file. They can lower the caps that apply anyway, but raise none.
 type LoopLimits struct {
 	Loops int `toml:"loops" yaml:"loops" json:"loops"`
 	Talk  `yaml:",inline"`
-	// What all loops may spend together; 0, or "", for what the settings say.
+	// What all loops together may spend; 0 or "" means the settings decide.
 	Requests int     `toml:"requests" yaml:"requests" json:"requests,omitempty"`
 	Tokens   int64   `toml:"tokens" yaml:"tokens" json:"tokens,omitempty"`
 	Cost     float64 `toml:"cost" yaml:"cost" json:"cost,omitempty"`
 	Time     string  `toml:"time" yaml:"time" json:"time,omitempty"`
 }
 
-// Talk are the caps of one conversation with tools; 0 for those that hold otherwise.
+// Talk holds the caps of one conversation with tools; 0 means the ones that apply otherwise.
 type Talk struct {
 	Iterations int `toml:"iterations" yaml:"iterations" json:"iterations,omitempty"`                            // questions
 	Calls      int `toml:"calls" yaml:"calls" json:"calls,omitempty"`                                           // of tools
 	AtOnce     int `toml:"calls_per_iteration" yaml:"calls_per_iteration" json:"calls_per_iteration,omitempty"` // of them in one answer
 	Identical  int `toml:"identical" yaml:"identical" json:"identical,omitempty"`                               // in a row
-	Errors     int `toml:"failed_iterations" yaml:"failed_iterations" json:"failed_iterations,omitempty"`       // in a row, of which every call failed
+	Errors     int `toml:"failed_iterations" yaml:"failed_iterations" json:"failed_iterations,omitempty"`       // in a row, in which every call failed
 	Output     int `toml:"output" yaml:"output" json:"output,omitempty"`                                        // bytes of answers
 }
 
-// The bounds of a task file, and what holds where it says nothing.
+// The bounds of a task file, and its defaults.
 const (
 	MaxTaskFile                                       = 64 << 10 // bytes
 	MaxLoops                                          = 20
@@ -65,11 +65,11 @@ const (
 	defaultAtOnce, defaultIdentical, defaultErrors    = 10, 3, 3
 )
 
-// MaxTalk are the caps of a conversation that no file raises.
+// MaxTalk holds the caps of a conversation that no file can raise.
 var MaxTalk = Talk{Iterations: 40, Calls: 200, AtOnce: 50, Identical: 3, Errors: 3, Output: 500_000}
 
-// ReadTask reads a task file: Markdown, which is the goal, below a head in TOML between lines of +++, or in YAML between lines of ---.
-// The error says what is wrong with it.
+// ReadTask reads a task file: Markdown, which is the goal, below a head in TOML between lines of +++ or in YAML between
+// lines of ---. The error says what is wrong with it.
 func ReadTask(file string, text []byte) (goal string, l Loop, err error) {
 	sum := sha256.Sum256(text)
 	l = Loop{File: file, SHA256: hex.EncodeToString(sum[:])}
@@ -102,7 +102,7 @@ func ReadTask(file string, text []byte) (goal string, l Loop, err error) {
 	return goal, l, l.check(goal)
 }
 
-// defaults fills in what is not said.
+// defaults fills in the missing values.
 func (l *LoopLimits) defaults() {
 	for _, d := range []struct {
 		n  *int
@@ -122,7 +122,7 @@ func (l *LoopLimits) defaults() {
 	}
 }
 
-// check says which cap is none, or more than there is. in is the table of the file that it stands in.
+// check reports a cap that is negative or above its maximum. in is the table of the file that contains it.
 func (t Talk) check(in string) error {
 	for _, c := range []struct {
 		name    string
@@ -142,7 +142,7 @@ func (t Talk) check(in string) error {
 	return nil
 }
 
-// check says what of a task nothing keeps.
+// check reports what in a task file is invalid.
 func (l Loop) check(goal string) error {
 	if n := l.Limits.Loops; n < 1 || n > MaxLoops {
 		return fmt.Errorf("limits.loops is %d: give a number from 1 to %d", n, MaxLoops)
@@ -181,7 +181,7 @@ func (l Loop) check(goal string) error {
 	return nil
 }
 
-// Role is the role as the loop has it: with its tools and caps, and one try.
+// Role returns the role as the loop uses it: with the loop's tools and caps, and one try.
 func (l Loop) Role(r Role) Role {
 	if len(l.Tools.Use) > 0 {
 		r.Tools = slices.DeleteFunc(slices.Clone(r.Tools), func(t string) bool { return !slices.Contains(l.Tools.Use, t) && t != "finish" })
@@ -190,9 +190,9 @@ func (l Loop) Role(r Role) Role {
 	return r
 }
 
-// The ends of a loop.
+// The ways in which loops end.
 const (
 	EndAccepted   = "accepted"    // the acceptance is met, and a review accepted the whole
-	EndLoops      = "loops"       // as many as there may be, and it is not accepted
+	EndLoops      = "loops"       // the maximum number of loops is reached without acceptance
 	EndNoProgress = "no progress" // two loops in a row changed nothing
 )

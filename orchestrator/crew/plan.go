@@ -21,46 +21,46 @@ const (
 	maxAccept = 1000 // bytes
 )
 
-// A Plan is how a goal is reached: tasks, and what each waits for.
+// A Plan says how a goal is reached: by tasks, and what each waits for.
 type Plan struct {
-	// ID is its number in the record, 0 before it is there.
+	// ID is its number in the record, 0 before it is recorded.
 	ID int64 `json:"plan"`
 	// Workspace is an absolute path, links resolved.
 	Workspace string `json:"workspace"`
 	Goal      string `json:"goal"`
-	// Summary is what the planner says of the plan.
+	// Summary is the planner's description of the plan.
 	Summary string    `json:"summary"`
 	State   PlanState `json:"state"`
-	// Why says why it stands there, "" for no reason.
+	// Why says why it is in that state, "" for no reason.
 	Why   string `json:"why,omitempty"`
 	Tasks []Task `json:"tasks"`
-	// Review is what the last review of the whole said, nil for none; Rounds is after how many of them something
-	// was mended, and Replanned how often a part was planned anew.
+	// Review is the result of the last review of the whole, nil for none. Rounds counts the reviews after which
+	// something was fixed, and Replanned how often a part was planned again.
 	Review    *Review `json:"review,omitempty"`
 	Rounds    int     `json:"rounds"`
 	Replanned int     `json:"replanned"`
 	// Run is the run that delivered the whole, or waits for an approval.
 	Run string `json:"run,omitempty"`
-	// Loop is the task file that is carried out loop after loop, nil for a plan of tasks; Ending is why its loops ended.
+	// Loop is the task file that runs loop after loop, nil for a plan of tasks. Ending says why its loops ended.
 	Loop   *Loop  `json:"loop,omitempty"`
 	Ending string `json:"ending,omitempty"`
-	// Replays is the plan whose recorded answers this one takes, 0 for none.
+	// Replays is the plan whose recorded answers this one uses, 0 for none.
 	Replays int64 `json:"replays,omitempty"`
-	// Owner is the process that works on it, "" for none.
+	// Owner is the process that works on it, or "".
 	Owner   string    `json:"-"`
 	Created time.Time `json:"created"`
 }
 
-// A PlanState is where a plan stands.
+// A PlanState is the state of a plan.
 type PlanState string
 
-// The states of a plan. A paused, awaiting or failed one is taken up by `agent build --resume`.
+// The states of a plan. `agent build --resume` continues a paused, awaiting or failed one.
 const (
-	Drafted   PlanState = "drafted"   // made, and not begun
-	Building  PlanState = "building"  // a process works on it, or died
-	Paused    PlanState = "paused"    // by a person, a cap, or trouble that is nobody's fault
-	Awaiting  PlanState = "awaiting"  // all is done, and nobody has approved it yet
-	Failed    PlanState = "failed"    // tasks of it were not done
+	Drafted   PlanState = "drafted"   // made, but not begun
+	Building  PlanState = "building"  // a process works on it, or has died
+	Paused    PlanState = "paused"    // by a person, a cap, or trouble that is not a task's fault
+	Awaiting  PlanState = "awaiting"  // everything is done but not yet approved
+	Failed    PlanState = "failed"    // some of its tasks were not done
 	Delivered PlanState = "delivered" // written to the workspace, or committed
 	Dropped   PlanState = "dropped"
 )
@@ -70,7 +70,7 @@ func PlanStates() []PlanState {
 	return []PlanState{Drafted, Building, Paused, Awaiting, Failed, Delivered, Dropped}
 }
 
-// Over reports whether nothing can be done with a plan any more.
+// Over reports whether nothing more can be done with a plan.
 func (s PlanState) Over() bool { return s == Delivered || s == Dropped }
 
 // A Task is one step of a plan, which one run carries out.
@@ -79,48 +79,48 @@ type Task struct {
 	N     int    `json:"n"`
 	Title string `json:"title"`
 	Goal  string `json:"goal"`
-	// Files are changed, Creates are new; a task that touches others is held.
+	// Files are changed, Creates are new; a task that touches other files is held.
 	Files   []string `json:"files"`
 	Creates []string `json:"creates"`
-	// DependsOn are the numbers of the tasks that have to be done before.
+	// DependsOn are the numbers of the tasks that must be done first.
 	DependsOn []int  `json:"depends_on"`
 	Role      string `json:"role"`
-	// Message is that of its commit.
+	// Message is the message of its commit.
 	Message string     `json:"message"`
 	Accept  Acceptance `json:"accept"`
 
 	State TaskState `json:"state"`
 	// Why says what is wrong with a task that is held, failed, blocked or replaced.
 	Why string `json:"why,omitempty"`
-	// Tries is how often it was begun.
+	// Tries counts how often it was begun.
 	Tries int `json:"tries"`
-	// Landed is its place among those that are done, from 1; 0 for one that is not.
+	// Landed is its position among the tasks that are done, from 1; 0 if it is not done.
 	Landed int `json:"landed,omitempty"`
-	// Run is the run whose candidate the integration tree has, or that failed last.
+	// Run is the run whose candidate the integration tree has, or the last run that failed.
 	Run string `json:"run,omitempty"`
 }
 
-// An Acceptance tells whether a task is done. The command and the tests are asked in a box, as gates
-// are; Text is for who reviews the whole.
+// An Acceptance says when a task is done. The command and the tests are checked in a box, as gates are; Text is for the
+// reviewer of the whole.
 type Acceptance struct {
-	// Command, without a shell, has to end with status 0.
+	// Command, run without a shell, must exit with status 0.
 	Command []string `json:"command"`
-	// Tests are files of tests, which have to be there in the end.
+	// Tests are files of tests that must exist at the end.
 	Tests []string `json:"tests"`
 	Text  string   `json:"text"`
 }
 
-// A TaskState is where a task stands.
+// A TaskState is the state of a task.
 type TaskState string
 
 // The states of a task.
 const (
 	Waiting  TaskState = "waiting"
 	Running  TaskState = "running"
-	Held     TaskState = "held" // it touched files that are not its own, and nobody has allowed that
+	Held     TaskState = "held" // it touched files that are not its own, and no one has allowed that
 	Done     TaskState = "done"
 	Undone   TaskState = "failed"
-	Blocked  TaskState = "blocked"  // what it depends on was not done
+	Blocked  TaskState = "blocked"  // a task on which it depends was not done
 	Replaced TaskState = "replaced" // by tasks of a later plan
 )
 
@@ -132,7 +132,7 @@ func TaskStates() []TaskState {
 // Touches lists the files that a task says it changes or creates.
 func (t Task) Touches() []string { return slices.Concat(t.Files, t.Creates, t.Accept.Tests) }
 
-// Task returns that number's, nil for none.
+// Task returns the task with that number, or nil.
 func (p *Plan) Task(n int) *Task {
 	for i := range p.Tasks {
 		if p.Tasks[i].N == n {
@@ -142,8 +142,8 @@ func (p *Plan) Task(n int) *Task {
 	return nil
 }
 
-// Tidy puts what a person or a model wrote into one form: paths are clean, lists have no
-// doubles, a task without a role is a worker's, and one without a message has its title.
+// Tidy normalizes what a person or a model wrote: paths are clean, lists have no duplicates, the default role is
+// worker, and the default message is the title.
 func (p *Plan) Tidy() {
 	for i := range p.Tasks {
 		t := &p.Tasks[i]
@@ -173,9 +173,9 @@ func paths(list []string) []string {
 	return clean
 }
 
-// Check says what is wrong with a plan, a sentence each, for whoever wrote it: a person, or a model
-// that is asked again. exists tells which files the workspace has. Tasks that are over are not looked at
-// again, but count as what others depend on.
+// Check says what is wrong with a plan, one sentence for each fault, to its author: a person, or a model that is asked
+// again. exists reports which files the workspace has. Check does not look at finished tasks again, but others may
+// depend on them.
 func (p *Plan) Check(exists func(path string) bool, roles Roles) (wrong []string) {
 	say := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	if n := len(p.Tasks); n == 0 {
@@ -201,7 +201,7 @@ func (p *Plan) Check(exists func(path string) bool, roles Roles) (wrong []string
 		say("tasks %s depend on each other in a circle", Numbers(cycle))
 	}
 	if len(wrong) > 0 {
-		return wrong // what follows walks the graph
+		return wrong // the code below walks the graph
 	}
 	creators := map[string]int{}
 	for _, t := range p.Tasks {
@@ -223,7 +223,7 @@ func (p *Plan) Check(exists func(path string) bool, roles Roles) (wrong []string
 	return wrong
 }
 
-// checkTask looks at one task that is to be begun.
+// checkTask checks one task that is yet to begin.
 func (p *Plan) checkTask(t Task, exists func(string) bool, creators map[string]int, roles Roles, say func(string, ...any)) {
 	for _, text := range []struct {
 		name, text string
@@ -291,7 +291,7 @@ func Numbers(list []int) string {
 	return b.String()
 }
 
-// Clone returns a copy that shares nothing which changes.
+// Clone returns a copy that shares nothing that changes.
 func (p *Plan) Clone() Plan {
 	c := *p
 	c.Tasks = slices.Clone(p.Tasks)

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// maxAnswer bounds what is read of an answer, in bytes.
+// maxAnswer bounds how much of an answer is read, in bytes.
 const maxAnswer = 1 << 20
 
-// errNoPlan means that an answer holds no plan.
+// errNoPlan means that an answer contains no plan.
 var errNoPlan = errors.New(`the answer holds no plan: send one JSON object {"summary": …, "tasks": […]}, in a fence or alone`)
 
-// answered is a plan as a model writes one. Models number tasks as they like.
+// answered is a plan as models write it. Models number tasks as they like.
 type answered struct {
 	Summary string `json:"summary"`
 	Tasks   []struct {
@@ -31,10 +31,10 @@ type answered struct {
 	} `json:"tasks"`
 }
 
-// A label is a number or a name of a task.
+// A label is the number or the name of a task.
 type label string
 
-// UnmarshalJSON takes a number or a text.
+// UnmarshalJSON accepts a number or a text.
 func (l *label) UnmarshalJSON(text []byte) error {
 	var s string
 	if json.Unmarshal(text, &s) == nil {
@@ -49,10 +49,10 @@ func (l *label) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// An accept is an Acceptance, or the text of one.
+// An accept is an Acceptance, or only its text.
 type accept Acceptance
 
-// UnmarshalJSON takes an object or a text.
+// UnmarshalJSON accepts an object or a text.
 func (a *accept) UnmarshalJSON(text []byte) error {
 	if json.Unmarshal(text, &a.Text) == nil {
 		return nil
@@ -60,15 +60,15 @@ func (a *accept) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*Acceptance)(a))
 }
 
-// ReadPlan reads the plan of a model's answer: summary and tasks, tidied and numbered from first+1.
-// after are numbers that a task may depend on besides, as those of a plan that it goes on with. The error says what to
-// send instead.
+// ReadPlan reads the plan from a model's answer: summary and tasks, tidied and numbered from first+1. after lists
+// further numbers on which a task may depend, such as those of a plan that it continues. The error says what to send
+// instead.
 func ReadPlan(answer string, first int, after []int) (p Plan, err error) {
 	var a answered
 	if err := decode(answer, "tasks", &a); err != nil {
 		return Plan{}, err
 	}
-	// Numbers that are known already mean tasks of before, unless a new one has that name.
+	// Known numbers mean earlier tasks, unless a new task has that name.
 	known := map[label]int{}
 	for _, n := range after {
 		known[label(strconv.Itoa(n))] = n
@@ -105,7 +105,7 @@ func ReadPlan(answer string, first int, after []int) (p Plan, err error) {
 	return p, nil
 }
 
-// decode reads the one JSON object of an answer that has the field, whatever prose stands around it.
+// decode reads the one JSON object of an answer that has the field, whatever prose surrounds it.
 func decode(answer, field string, into any) error {
 	answer = answer[:min(len(answer), maxAnswer)]
 	said := errNoPlan
@@ -118,7 +118,7 @@ func decode(answer, field string, into any) error {
 		d := json.NewDecoder(strings.NewReader(answer[at:]))
 		var fields map[string]json.RawMessage
 		if err := d.Decode(&fields); err != nil {
-			// Where it names the field it was meant to be the plan: what is wrong with it helps.
+			// If it names the field, it was meant to be the plan: then it helps to say what is wrong with it.
 			if strings.Contains(answer[at:], `"`+field+`"`) && errors.Is(said, errNoPlan) {
 				said = fmt.Errorf("%w: %w", errNoPlan, err)
 			}

@@ -11,7 +11,7 @@ import (
 // A Severity ranks a finding of a review.
 type Severity string
 
-// The severities, the weightiest first. Only the first two are a reason not to accept.
+// The severities, the worst first. Only the first two are a reason not to accept.
 const (
 	Blocker Severity = "blocker"
 	Major   Severity = "major"
@@ -19,19 +19,19 @@ const (
 	Nit     Severity = "nit"
 )
 
-// The bounds of what is taken of a review.
+// The bounds on what is taken from a review.
 const (
 	maxFindings = 50
 	maxNext     = 5
 	maxText     = 600 // bytes
 )
 
-// A Review is what a reviewer said of the whole. It is a model's word: it may have something mended, or a person asked,
-// and lets nothing pass that the gates did not.
+// A Review is what a reviewer said about the whole. It is only a model's word: it may cause a fix or a question to a
+// person, and lets nothing pass that the gates did not.
 type Review struct {
 	Accepted bool      `json:"accepted"`
 	Findings []Finding `json:"findings"`
-	// Next are what has to be done, as tasks without numbers.
+	// Next is what must be done, as tasks without numbers.
 	Next []Task `json:"next"`
 }
 
@@ -39,12 +39,12 @@ type Review struct {
 type Finding struct {
 	Severity Severity `json:"severity"`
 	File     string   `json:"file,omitempty"`
-	// Line is 0 where the whole file is meant.
+	// Line is 0 if the whole file is meant.
 	Line int    `json:"line,omitempty"`
 	Text string `json:"text"`
 }
 
-// String is the finding on one line.
+// String returns the finding on one line.
 func (f Finding) String() string {
 	where := f.File
 	if f.Line > 0 {
@@ -56,8 +56,8 @@ func (f Finding) String() string {
 	return string(f.Severity) + ": " + where + f.Text
 }
 
-// ReadReview reads the review of a model's answer. A severity that is none is major. One that accepts and names a blocker has
-// contradicted itself, and does not accept. The error says what to send instead.
+// ReadReview reads the review from a model's answer. An unknown severity counts as major. A review that accepts and
+// names a blocker contradicts itself, and does not accept. The error says what to send instead.
 func ReadReview(answer string) (Review, error) {
 	var a struct {
 		Accepted *bool     `json:"accepted"`
@@ -95,10 +95,10 @@ func ReadReview(answer string) (Review, error) {
 	return r, nil
 }
 
-// rank is the place of a severity.
+// rank returns the position of a severity.
 func rank(s Severity) int { return slices.Index([]Severity{Blocker, Major, Minor, Nit}, s) }
 
-// Clip returns the first n bytes of s at most, in whole characters.
+// Clip returns at most the first n bytes of s, in whole characters, with "…" after them if it cut anything.
 func Clip(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -11,7 +11,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// The roles that are shipped. Code asks for these by name; a file may change what each may do.
+// The built-in roles. Code asks for these by name; a file may change what each may do.
 const (
 	Planner   = "planner"
 	Lead      = "lead"
@@ -26,46 +26,46 @@ const (
 // A Role is a prompt, tools, models and limits under a name.
 type Role struct {
 	Name string `toml:"-" json:"role"`
-	// Tier is 1 for who plans, 2 for who leads, 3 for who works, 4 for who checks.
+	// Tier is 1 for roles that plan, 2 for those that lead, 3 for those that work, 4 for those that check.
 	Tier  int    `toml:"tier" json:"tier"`
 	About string `toml:"about" json:"about"`
 	// Prompt stands at the head of the instructions of its questions.
 	Prompt string `toml:"prompt" json:"prompt"`
-	// Tools are what it may call on a workbench; none for who is asked one question.
+	// Tools are what it may call on a workbench; none for a role that is asked one question.
 	Tools []string `toml:"tools" json:"tools"`
-	// Models are asked by the number of the try, the last of them from then on; none for those of the settings.
+	// Models are asked by the number of the try; the last one is asked from then on. Empty means the models of the settings.
 	Models []string `toml:"models" json:"models"`
-	// Calls are the roles that it may give work to.
+	// Calls are the roles to which it may give work.
 	Calls []string `toml:"calls" json:"calls"`
 	// Returns is what it must answer: change, plan, review or text.
 	Returns string `toml:"returns" json:"returns"`
-	// Optional says that its tasks are reviews of a file, and done where nothing had to be changed.
+	// Optional says that its tasks are reviews of a file, and count as done if nothing had to be changed.
 	Optional bool   `toml:"optional" json:"optional,omitempty"`
 	Limits   Limits `toml:"limits" json:"limits"`
-	// Talk are the caps of its conversations on a workbench.
+	// Talk holds the caps of its conversations on a workbench.
 	Talk Talk `toml:"talk" json:"talk"`
-	// Layer is where it comes from: 0 for the first of those given to LoadRoles, -1 where it is built in; Text is its file.
+	// Layer is where it comes from: 0 for the first layer given to LoadRoles, -1 if it is built in. Text is its file.
 	Layer int    `toml:"-" json:"-"`
 	Text  string `toml:"-" json:"-"`
 }
 
-// Limits are caps that code keeps.
+// Limits are caps that code enforces.
 type Limits struct {
-	// Tries is how often a task is begun at most; 0 means 2.
+	// Tries is how often a task may be begun; 0 means 2.
 	Tries int `toml:"tries" json:"tries"`
-	// Rounds is how often it may be asked for the same thing again: a plan that does not hold, a review after which
-	// something was done; 0 means 2.
+	// Rounds is how often the role may be asked for the same thing again, after a plan that does not hold or a review
+	// that led to changes; 0 means 2.
 	Rounds int `toml:"rounds" json:"rounds"`
 }
 
-// The caps that a file of a role may not pass.
+// The caps that a role's file may not exceed.
 const (
 	maxTries  = 6
 	maxRounds = 6
 	maxPrompt = 16 << 10 // bytes
 )
 
-// Model is the one that is asked at a try, from 0; "" for those of the settings.
+// Model returns the model for a try, counted from 0; "" means the models of the settings.
 func (r Role) Model(try int) string {
 	if len(r.Models) == 0 {
 		return ""
@@ -76,10 +76,10 @@ func (r Role) Model(try int) string {
 // May reports whether a role may call a tool.
 func (r Role) May(tool string) bool { return slices.Contains(r.Tools, tool) }
 
-// Roles are all that there are, by name.
+// Roles holds all roles, by name.
 type Roles map[string]Role
 
-// A DelegationError says that a role gave work to one that it may not give work to.
+// A DelegationError says that a role gave work to a role to which it may not give any.
 type DelegationError struct{ From, To, May string }
 
 // Error says what is allowed.
@@ -87,7 +87,7 @@ func (e *DelegationError) Error() string {
 	return fmt.Sprintf("the role %s may not give work to %q: it may give it to %s", e.From, e.To, e.May)
 }
 
-// Delegate is nil where one role may give work to another, else a *DelegationError.
+// Delegate returns nil if one role may give work to another, and otherwise a *DelegationError.
 func (r Roles) Delegate(from, to string) error {
 	role := r[from]
 	if _, ok := r[to]; ok && slices.Contains(role.Calls, to) {
@@ -117,8 +117,8 @@ func (r Roles) Names() (names []string) {
 	return names
 }
 
-// LoadRoles reads the roles. Each layer holds files such as worker.toml, whole; the first layer that has one counts,
-// and nil holds none. tools are the names that there are. A file that says what nothing keeps is an error that names it; see Strangers for those of no role.
+// LoadRoles reads the roles. Each layer holds complete files such as worker.toml; the first layer that has one wins, and a nil
+// layer holds none. tools are the known tools. An invalid file is an error that names it; see Strangers for files of no role.
 func LoadRoles(tools []string, layers ...fs.FS) (Roles, error) {
 	roles := Roles{}
 	shipped, err := fs.Glob(builtIn, "roles/*.toml")
@@ -146,8 +146,8 @@ func LoadRoles(tools []string, layers ...fs.FS) (Roles, error) {
 	return roles, nil
 }
 
-// Strangers lists the files of the layers that are named after no role, by layer and name. LoadRoles passes them over: a name that is misspelt changes nothing,
-// which somebody has to be told.
+// Strangers lists the files of the layers that are not named after a role, by layer and name. LoadRoles ignores them: a
+// misspelt name has no effect, and the user must learn that.
 func Strangers(roles Roles, layers ...fs.FS) (list []Stranger, err error) {
 	for i, layer := range layers {
 		if layer == nil {
@@ -166,13 +166,13 @@ func Strangers(roles Roles, layers ...fs.FS) (list []Stranger, err error) {
 	return list, nil
 }
 
-// A Stranger is a file of a layer that is named after no role.
+// A Stranger is a file of a layer that is not named after a role.
 type Stranger struct {
 	Layer int
 	File  string
 }
 
-// roleText returns the file of a role, and its layer.
+// roleText returns the file of a role and its layer.
 func roleText(layers []fs.FS, name string) (string, int, error) {
 	for i, layer := range layers {
 		if layer == nil {
@@ -193,7 +193,7 @@ func roleText(layers []fs.FS, name string) (string, int, error) {
 	return string(data), -1, err
 }
 
-// check says what of a role nothing keeps.
+// check reports what in a role is invalid.
 func (r Role) check(roles Roles, tools []string) error {
 	switch {
 	case r.Tier < 1 || r.Tier > 4:
@@ -222,7 +222,7 @@ func (r Role) check(roles Roles, tools []string) error {
 	return r.Talk.check("talk")
 }
 
-// changes reports whether a tool makes the change.
+// changes reports whether a tool makes a change.
 func changes(tool string) bool {
 	return slices.Contains([]string{"edit", "create", "delete", "rename"}, tool)
 }

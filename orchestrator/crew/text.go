@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Text is the plan as a model is told of it: every task with its state, what it waits for, and how it is seen to be done.
+// Text returns the plan as a model is shown it: every task with its state, what it waits for, and when it counts as done.
 func (p *Plan) Text() string {
 	var b strings.Builder
 	for _, t := range p.Tasks {
@@ -26,7 +26,7 @@ func (p *Plan) Text() string {
 	return b.String()
 }
 
-// String says in a line how a task is seen to be done.
+// String says in one line when a task counts as done.
 func (a Acceptance) String() string {
 	var parts []string
 	if len(a.Command) > 0 {

@@ -10,7 +10,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A ClashError says that two changes touch the same lines of files, or that one needs a file as it is not.
+// A ClashError says that two changes touch the same lines of files, or that one needs a file in a state that it is not in.
 type ClashError struct{ Paths []string }
 
 // Error names the files.
@@ -18,10 +18,10 @@ func (e *ClashError) Error() string {
 	return "both changed the same lines of " + strings.Join(e.Paths, ", ")
 }
 
-// Rebase makes of a changeset one that does the same to the workspace of onto, whose files may be other ones by now: texts are
-// merged three ways, by lines. moved says that onto differs from what the changeset was made on in a file of it. What
-// it knows nothing of is whether the result is right: that is for the gates. The error is a *ClashError, or that of
-// reading the workspace.
+// Rebase turns a changeset into one that does the same to the workspace of onto, whose files may have changed since. It
+// merges texts three ways, by lines. moved says that a file of the changeset differs in onto from what the changeset
+// was made on. Rebase does not know whether the result is right: that is for the gates. The error is a *ClashError, or
+// comes from reading the workspace.
 func Rebase(cs workspace.Changeset, onto *workspace.Manifest) (rebased workspace.Changeset, moved bool, err error) {
 	flat, err := cs.Flatten()
 	if err != nil {
@@ -45,7 +45,7 @@ func Rebase(cs workspace.Changeset, onto *workspace.Manifest) (rebased workspace
 		switch {
 		case !ok:
 			clash.Paths = append(clash.Paths, c.Path)
-		case there && c.Exists && bytes.Equal(now, after) && c.FinalMode(entry.Mode) == entry.Mode.Perm(): // it is so already
+		case there && c.Exists && bytes.Equal(now, after) && c.FinalMode(entry.Mode) == entry.Mode.Perm(): // it is in that state already
 		case c.Exists && there:
 			ch := workspace.Change{Op: workspace.Modify, Path: c.Path, Before: now, After: after, Mode: c.FinalMode(entry.Mode)}
 			if ch.Mode != entry.Mode.Perm() {
@@ -65,12 +65,12 @@ func Rebase(cs workspace.Changeset, onto *workspace.Manifest) (rebased workspace
 	return rebased, moved, nil
 }
 
-// Merged is what a file holds with a change of it, where it holds now or is not there; texts are merged by lines. ok is false
-// where both changed the same lines, or one of them is no text.
+// Merged returns what a file holds after a change, given that it holds now or does not exist. It merges texts by lines.
+// ok is false if both changed the same lines, or one of them is not text.
 func Merged(c workspace.PathChange, now []byte, there bool) (after []byte, ok bool) {
 	switch {
 	case there == c.Exists && (!there || bytes.Equal(now, c.After)):
-		return c.After, true // it is so already
+		return c.After, true // it is in that state already
 	case there == c.Existed && (!there || bytes.Equal(now, c.Before)):
 		return c.After, true
 	case !there || !c.Existed || !c.Exists || workspace.IsBinary(now) || workspace.IsBinary(c.Before) || workspace.IsBinary(c.After):
@@ -80,9 +80,9 @@ func Merged(c workspace.PathChange, now []byte, there bool) (after []byte, ok bo
 	return []byte(whole), len(clashes) == 0
 }
 
-// Integrate returns what the changes of tasks, in the order in which they landed, come to on a workspace as one changeset, and the
-// integration tree: that workspace with it. The error of what clashes names the number of the change, from 1, and
-// wraps a *ClashError.
+// Integrate combines the changes of tasks, in the order in which they landed, into one changeset on a workspace, and
+// returns the integration tree: that workspace with the changeset. The error of a clash names the number of the change,
+// from 1, and wraps a *ClashError.
 func Integrate(disk *workspace.Manifest, landed []workspace.Changeset) (whole workspace.Changeset, tree *workspace.Manifest, err error) {
 	tree = disk
 	for i, cs := range landed {
@@ -93,7 +93,7 @@ func Integrate(disk *workspace.Manifest, landed []workspace.Changeset) (whole wo
 		if whole, err = whole.Then(next); err != nil {
 			return workspace.Changeset{}, nil, fmt.Errorf("change %d: %w", i+1, err)
 		}
-		// One that does not pass would leave the tree as it was, and nobody would know.
+		// A changeset that does not pass would silently leave the tree as it was.
 		if err := whole.Check(); err != nil {
 			return workspace.Changeset{}, nil, fmt.Errorf("change %d: %w", i+1, err)
 		}

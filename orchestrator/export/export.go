@@ -1,7 +1,6 @@
-// Package export writes copies of the record into a workspace, below .agent, for
-// people and programs that read files: the ledger, the memory and the history.
-// Each is written whole or not at all, and no link is followed. It reads nothing
-// of what it wrote: the record is the truth.
+// Package export writes copies of the record below .agent in a workspace, for people and programs that read files: the
+// ledger, the memory and the history. It writes each file completely or not at all, and follows no link. It never reads
+// what it wrote: the record is the truth.
 package export
 
 import (
@@ -22,21 +21,18 @@ import (
 	"agent/orchestrator/survey"
 )
 
-// exportsDir is where exports lie in a workspace. No scan looks into it, so an
-// export is never part of a snapshot.
+// exportsDir is the directory of exports in a workspace. No scan looks into it, so an export is never part of a
+// snapshot.
 const exportsDir = ".agent"
 
-// staleExport is the age from which on an unfinished export is taken for that
-// of a process that died.
+// staleExport is the age at which an unfinished export is taken to belong to a dead process.
 const staleExport = time.Hour
 
-// File writes what data gives to the file .agent/NAME of the workspace at
-// root: all of it or nothing, in place of an older one. The record is the truth
-// and an export a copy of it, made again whenever somebody wants one.
+// File writes what data produces to the file .agent/NAME of the workspace at root: all of it or nothing, in place of an
+// older one. The record is the truth; an export is a copy of it, made again whenever somebody wants one.
 //
-// No link is followed: a workspace may hold one of that name which leads to a
-// file of the user's. .agent itself must be a directory, and is made when it is
-// not there.
+// File follows no link: the workspace may hold a link of that name to one of the user's files. .agent must be a
+// directory; File creates it if it is missing.
 func File(root, name string, data func(io.Writer) error) (err error) {
 	if name != filepath.Base(name) || !filepath.IsLocal(name) || name == "." {
 		return fmt.Errorf("export %q: not the name of a file", name)
@@ -51,22 +47,22 @@ func File(root, name string, data func(io.Writer) error) (err error) {
 		return err
 	}
 	defer dir.Close()
-	// The name is random and new: nothing that is there is written through.
+	// The name is random and new: no existing file is written through.
 	unfinished := "." + name + "."
 	sweep(dir, unfinished)
 	temporary := unfinished + strings.ToLower(rand.Text()[:12])
 	err = fill(dir, temporary, data)
 	if err == nil {
-		err = dir.Rename(temporary, name) // in place of a link, not through it
+		err = dir.Rename(temporary, name) // replaces a link instead of following it
 	}
 	if err != nil {
-		_ = dir.Remove(temporary) // or the sweep of a later export does
+		_ = dir.Remove(temporary) // or the sweep of a later export does it
 	}
 	return err
 }
 
-// openExports opens the directory of exports, and makes it first when it is not
-// there. A link in its place is refused, also one that appears meanwhile.
+// openExports opens the directory of exports, creating it if it is missing. It refuses a link in its place, even one
+// that appears in the meantime.
 func openExports(root string) (*os.Root, error) {
 	// Everything below goes through descriptors: no path is walked twice.
 	top, err := os.OpenRoot(root)
@@ -77,8 +73,8 @@ func openExports(root string) (*os.Root, error) {
 	if err := top.Mkdir(exportsDir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	// A root follows links that stay within it; a .agent that leads to the
-	// workspace's own sources is refused all the same.
+	// A root follows links that stay within it; a .agent that leads to the workspace's own sources must still be
+	// refused.
 	before, err := top.Lstat(exportsDir)
 	if err != nil {
 		return nil, err
@@ -101,14 +97,13 @@ func openExports(root string) (*os.Root, error) {
 	return dir, nil
 }
 
-// fill writes a new file and has it on disk when it returns.
+// fill writes a new file, which is on disk when fill returns.
 func fill(dir *os.Root, name string, data func(io.Writer) error) error {
 	f, err := dir.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
-	// On disk before the rename, or a power cut could leave an empty file in the
-	// place of a whole one.
+	// Flush to disk before the rename, or a power failure could leave an empty file in place of a complete one.
 	b := bufio.NewWriter(f)
 	err = data(b)
 	if err == nil {
@@ -120,16 +115,15 @@ func fill(dir *os.Root, name string, data func(io.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// sweep removes what a process that was killed left unfinished. Trouble with
-// that is none: the next export tries again.
+// sweep removes what a killed process left unfinished. It ignores errors: the next export tries again.
 func sweep(dir *os.Root, prefix string) {
 	entries, err := fs.ReadDir(dir.FS(), ".")
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
-		// By age, since a process that is alive may be writing one at this moment.
-		// Nothing but regular files of that name is ours.
+		// Decide by age, since a live process may be writing a file right now. Only regular files of that name are
+		// exports.
 		info, err := e.Info()
 		if err == nil && strings.HasPrefix(e.Name(), prefix) && info.Mode().IsRegular() && time.Since(info.ModTime()) > staleExport {
 			_ = dir.Remove(e.Name())
@@ -137,8 +131,7 @@ func sweep(dir *os.Root, prefix string) {
 	}
 }
 
-// Ledger writes ANALYSIS.md, for people, and SYMBOLS.json, for programs.
-// One that cannot be written does not keep the other from being.
+// Ledger writes ANALYSIS.md, for people, and SYMBOLS.json, for programs. If one cannot be written, the other still is.
 func Ledger(root string, s survey.Survey) error {
 	return errors.Join(
 		File(root, "ANALYSIS.md", func(w io.Writer) error { return s.Ledger.Analysis(w, s.Summaries) }),
@@ -146,20 +139,19 @@ func Ledger(root string, s survey.Survey) error {
 	)
 }
 
-// Memories keeps the memory of workspaces. *store.DB is one.
+// Memories keeps the memory of workspaces. *store.DB implements it.
 type Memories interface {
-	// Memory returns the memory, the zero one when there is none.
+	// Memory returns the memory, or the zero Memory if there is none.
 	Memory(ctx context.Context, workspace string) (agent.Memory, error)
 }
 
-// Histories keeps the promotions of workspaces. *store.DB is one.
+// Histories keeps the promotions of workspaces. *store.DB implements it.
 type Histories interface {
 	// History returns the last n promotions that were not undone, oldest first.
 	History(ctx context.Context, workspace string, n int) ([]agent.Entry, error)
 }
 
-// Memory writes MEMORY.md: the memory that prompts show, which is the
-// current row of v_memory.
+// Memory writes MEMORY.md: the memory that prompts show, which is the current row of v_memory.
 func Memory(ctx context.Context, k Memories, root string) error {
 	memory, err := k.Memory(ctx, root)
 	if err != nil {
@@ -171,8 +163,7 @@ func Memory(ctx context.Context, k Memories, root string) error {
 	})
 }
 
-// History writes HISTORY.md: every promotion that stands, oldest first,
-// its diff shortened.
+// History writes HISTORY.md: every promotion that was not undone, oldest first, with its diff shortened.
 func History(ctx context.Context, k Histories, root string) error {
 	entries, err := k.History(ctx, root, math.MaxInt32)
 	if err != nil {
@@ -181,7 +172,7 @@ func History(ctx context.Context, k Histories, root string) error {
 	return File(root, "HISTORY.md", func(w io.Writer) error {
 		for i, e := range entries {
 			if i > 0 {
-				fmt.Fprintln(w) // the writer keeps its first error for the end
+				fmt.Fprintln(w) // the writer keeps its first error until the end
 			}
 			fmt.Fprint(w, e.Markdown())
 		}

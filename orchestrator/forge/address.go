@@ -11,20 +11,20 @@ import (
 
 // An Address is a repository on a forge.
 type Address struct {
-	// Base is the address of the forge's pages: scheme and host, and the path before the
-	// owner where the forge does not begin at the root. It has no user and no password.
+	// Base is the address of the forge's pages: scheme and host, and the path before the owner if the forge does not
+	// begin at the root. It has no user and no password.
 	Base string
-	// Owner may have slashes, as the groups of GitLab do.
+	// Owner may contain slashes, as groups of GitLab do.
 	Owner, Name string
 }
 
-// ErrNoAddress means that a text names no repository on a forge.
+// ErrNoAddress means that a text does not name a repository on a forge.
 var ErrNoAddress = errors.New("no address of a repository on a forge")
 
 // ParseAddress reads what git calls a remote: https://host/owner/name.git, ssh://git@host/owner/name,
-// git@host:owner/name. base is the forge that is configured: it says by which scheme, port and
-// path the host of the text is reached. A user and a password in the text are dropped. Files and other
-// transports, such as ext::, are no address.
+// git@host:owner/name. base is the configured forge: it determines the scheme, port and path with which the text's host
+// is reached. ParseAddress drops a user and a password from the text. Files and other transports, such as ext::, are
+// not addresses.
 func ParseAddress(text, base string) (Address, error) {
 	text = strings.TrimSpace(text)
 	fail := fmt.Errorf("%q: %w", hidePassword(text), ErrNoAddress)
@@ -49,7 +49,7 @@ func ParseAddress(text, base string) (Address, error) {
 	}
 	a := Address{Base: "https://" + host}
 	if name, _, err := net.SplitHostPort(host); err == nil && !web {
-		a.Base = "https://" + name // its port is that of ssh
+		a.Base = "https://" + name // the port is ssh's
 	}
 	// The host decides, not how it is reached: a token is for the forge that the user named.
 	if other, err := url.Parse(a.Base); err == nil && strings.EqualFold(other.Hostname(), forge.Hostname()) && (!web || other.Host == forge.Host) {
@@ -70,8 +70,8 @@ func ParseAddress(text, base string) (Address, error) {
 	return a, nil
 }
 
-// PlainName reports whether a part of a path, or a user, is a name as forges give: it can stand in a URL
-// and in the name of a directory as it is.
+// PlainName reports whether a part of a path, or a user, is a name of the kind that forges allow: it can stand
+// unchanged in a URL and in the name of a directory.
 func PlainName(part string) bool {
 	if part == "" || strings.HasPrefix(part, ".") || strings.HasPrefix(part, "-") || len(part) > 200 {
 		return false
@@ -79,7 +79,7 @@ func PlainName(part string) bool {
 	return strings.Trim(part, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~") == ""
 }
 
-// hidePassword is a text that may be a URL, without what stands before its host.
+// hidePassword returns a text that may be a URL without what stands before its host.
 func hidePassword(text string) string {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
@@ -92,13 +92,13 @@ func hidePassword(text string) string {
 	return text
 }
 
-// URL is the address that git speaks to.
+// URL returns the address for git.
 func (a Address) URL() string { return a.Base + "/" + a.Owner + "/" + a.Name + ".git" }
 
-// Slug is the owner and the name.
+// Slug returns the owner and the name.
 func (a Address) Slug() string { return a.Owner + "/" + a.Name }
 
-// Host is the host of the forge, with its port.
+// Host returns the host of the forge, with its port.
 func (a Address) Host() string {
 	u, err := url.Parse(a.Base)
 	if err != nil {
@@ -107,8 +107,8 @@ func (a Address) Host() string {
 	return u.Host
 }
 
-// Private reports whether what is sent to the forge can be read by nobody else: it goes by
-// https, or does not leave the machine.
+// Private reports whether no third party can read what is sent to the forge: it uses https, or does not leave the
+// machine.
 func (a Address) Private() bool {
 	u, err := url.Parse(a.Base)
 	if err != nil {
@@ -121,28 +121,27 @@ func (a Address) Private() bool {
 // A Kind is a vendor of forges.
 type Kind string
 
-// The kinds. Forgejo answers as Gitea does.
+// The kinds. Forgejo has the same API as Gitea.
 const (
 	GitHub Kind = "github"
 	Gitea  Kind = "gitea"
 	GitLab Kind = "gitlab"
 )
 
-// Kinds lists those that there is a driver for.
+// Kinds lists the kinds that have a driver.
 func Kinds() []Kind { return []Kind{GitHub, Gitea, GitLab} }
 
-// KindOf is the kind of a host that everybody knows, "" for any other.
+// KindOf returns the kind of a well-known host, or "" for any other.
 func KindOf(host string) Kind {
 	return map[string]Kind{"github.com": GitHub, "codeberg.org": Gitea, "gitea.com": Gitea, "gitlab.com": GitLab}[strings.ToLower(host)]
 }
 
-// User is the name beside a token with which git opens a repository of this kind.
+// User returns the user name that git sends with a token to a repository of this kind.
 func (k Kind) User() string {
 	return map[Kind]string{GitHub: "x-access-token", Gitea: "agent", GitLab: "oauth2"}[k]
 }
 
-// HeadRef is the name under which a repository has the head of a pull request, also where that
-// comes from a fork.
+// HeadRef returns the reference of the head of a pull request in the repository, even if the head comes from a fork.
 func (k Kind) HeadRef(number int) string {
 	if k == GitLab {
 		return fmt.Sprintf("refs/merge-requests/%d/head", number)

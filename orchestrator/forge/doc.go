@@ -1,9 +1,9 @@
-// Package forge is the host of a git repository and of its pull requests, as the agent needs
-// it: which one a remote is, the contract that its drivers keep, and the kinds of error that a
-// caller decides on. The drivers are in packages of their own, one a vendor; mirror holds the
-// objects of a repository, and wire is the HTTP that drivers share.
+// Package forge describes the host of a git repository and of its pull requests, as the agent needs it: which forge a
+// remote belongs to, the contract of its drivers, and the kinds of error on which a caller decides. The drivers are in
+// packages of their own, one for each vendor; mirror holds the objects of a repository, and wire is the HTTP layer that
+// drivers share.
 //
-// What a forge answers is data: titles, comments and logs are bounded where they are read, and
-// decide nothing. It also reads the history of a repository on the host, by the runner of
-// package workspace/git, which treats that repository as hostile.
+// A forge's answers are data: titles, comments and logs are bounded where they are read, and decide nothing. The
+// package also reads the history of a repository on the local machine, with the runner of package workspace/git, which
+// treats that repository as hostile.
 package forge

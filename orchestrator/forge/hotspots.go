@@ -17,12 +17,10 @@ const (
 	maxOutput  = 8 << 20 // bytes
 )
 
-// ErrNoGit means that there is nothing to read: no git program, or no
-// repository, or one that git does not trust.
+// ErrNoGit means that there is nothing to read: no git program, no repository, or one that git does not trust.
 var ErrNoGit = errors.New("no git repository that can be read")
 
-// read asks git about the history of the repository at dir. Of an answer that is too long
-// the beginning is returned.
+// read asks git about the history of the repository at dir. If the answer is too long, read returns its beginning.
 func read(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
@@ -44,10 +42,9 @@ func read(ctx context.Context, dir string, args ...string) ([]byte, error) {
 // hotspotCommits is how far back Hotspots looks.
 const hotspotCommits = "300"
 
-// Hotspots returns up to n files of the repository at dir that the last
-// commits changed most often, the most often changed first; ties by name.
-// Files that are gone may be among them. The error wraps ErrNoGit when there
-// is no history to read.
+// Hotspots returns up to n files of the repository at dir that the last commits changed most often, the most often
+// changed first and ties by name. The files may no longer exist. The error wraps ErrNoGit if there is no history to
+// read.
 func Hotspots(ctx context.Context, dir string, n int) ([]string, error) {
 	out, err := read(ctx, dir, "--literal-pathspecs", "log", "-z", "--no-show-signature", "--no-ext-diff", "--no-textconv", "--no-renames",
 		"--no-merges", "--name-only", "--relative", "--format=", "-n", hotspotCommits)

@@ -16,20 +16,20 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// An api is how programs ask the models of one vendor: a new one is a row of apis.
+// An api describes how programs ask the models of one vendor; a new vendor is a new row of apis.
 type api struct {
 	vendor, title string
-	// Where it answers unless the configuration says otherwise, "" for nowhere.
+	// The default address, "" for none.
 	base string
-	// What of a path the base has already: the vendors' own settings end so.
+	// The part of a path that the base already has: the vendors' own settings end with it.
 	prefix string
-	// The questions. A first group is the name of the model, where the path has it.
+	// The paths of questions. A first group is the name of the model, if the path has it.
 	asks *lazyregexp.Regexp
 	// authorize puts a key into a request.
 	authorize func(h http.Header, key string)
 }
 
-// apis are the vendors whose own clients are let through, by the formats that coding agents speak.
+// apis are the vendors whose own clients may pass, by the formats that coding agents use.
 var apis = []api{
 	{
 		vendor: anthropic.Vendor, title: "Anthropic", base: anthropic.BaseURL, asks: lazyregexp.New(`^/v1/messages(?:/count_tokens)?$`),
@@ -50,7 +50,7 @@ var apis = []api{
 	},
 }
 
-// Vendors lists the vendors that a gateway stands for.
+// Vendors lists the vendors for which a gateway can stand in.
 func Vendors() (names []string) {
 	for _, a := range apis {
 		names = append(names, a.vendor)
@@ -68,7 +68,7 @@ func find(vendor string) (api, bool) {
 	return api{}, false
 }
 
-// upstream is the URL that a vendor's questions begin with. address is the configured one, "" for none.
+// upstream returns the URL with which a vendor's questions begin. address is the configured one, or "".
 func (a api) upstream(address string) (*url.URL, error) {
 	if address == "" {
 		address = a.base
@@ -80,7 +80,7 @@ func (a api) upstream(address string) (*url.URL, error) {
 	return url.Parse(base)
 }
 
-// A question is what of a request's body the gateway looks at.
+// A question is the part of a request's body that the gateway reads.
 type question struct {
 	Model           string `json:"model"`
 	MaxTokens       int    `json:"max_tokens"`
@@ -91,18 +91,17 @@ type question struct {
 	} `json:"generationConfig"`
 }
 
-// What comes from the box is bounded: the name of a model, and the tokens that an answer may have, whose sum with
-// others is then no other number.
+// Bounds on what comes from the box: the length of a model's name, and the tokens that an answer may have, which keeps
+// their sum with others from overflowing.
 const (
 	maxModel = 200
 	maxBound = 1<<31 - 1
 )
 
-// asked reads which model a question is for, and how many tokens its answer may have; 0 where it does
-// not say.
+// asked returns which model a question is for, and how many tokens its answer may have; 0 if it does not say.
 func (a api) asked(path string, body []byte) (model string, bound int) {
 	var q question
-	_ = json.Unmarshal(body, &q) // the vendor says what is wrong with it
+	_ = json.Unmarshal(body, &q) // the vendor reports what is wrong with it
 	model, bound = q.Model, max(q.MaxTokens, q.MaxOutput, q.MaxCompletion, q.GenerationLimit.MaxOutput)
 	if m := a.asks.FindStringSubmatch(path); len(m) > 1 {
 		model = m[1]
@@ -113,8 +112,8 @@ func (a api) asked(path string, body []byte) (model string, bound int) {
 	return strings.ToValidUTF8(model, "?"), min(max(bound, 0), maxBound)
 }
 
-// sample is what the record has in place of a question's text: a conversation is sent whole again with
-// every question of it.
+// sample returns what the record has in place of a question's text: a program sends the whole conversation again with
+// every question.
 func sample(model, path string, body []byte, bound int) ([]byte, error) {
 	return json.Marshal(llm.Request{
 		Model: model, MaxTokens: bound,
@@ -122,11 +121,11 @@ func sample(model, path string, body []byte, bound int) ([]byte, error) {
 	})
 }
 
-// refusal is an error in the words of all vendors' APIs at once. Programs repeat a 429 for minutes, and end with a 400.
+// refusal writes an error in the format of all vendors' APIs at once. Programs repeat a 429 for minutes, and end on a 400.
 func refusal(w http.ResponseWriter, status int, kind, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]any{
 		"type": kind, "code": status, "status": "INVALID_ARGUMENT", "message": "agent: " + message,
-	}}) // who has gone hears nothing
+	}}) // a client that has gone does not notice
 }

@@ -16,10 +16,10 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// silent is where the proxy's own words go: they may hold what a box sent.
+// silent discards the proxy's own log, which may contain what a box sent.
 var silent = log.New(io.Discard, "", 0)
 
-// An exchange is one question on its way and its answer.
+// An exchange is one question in progress, with its answer.
 type exchange struct {
 	gateway *Gateway
 	key     llm.Key
@@ -33,7 +33,7 @@ type exchange struct {
 	detail  string
 }
 
-// credentials are the headers in which a program sends what it takes for a key, and what else is for no vendor.
+// credentials are the headers in which a program sends what it takes for a key, and others that no vendor should see.
 var credentials = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key", "Cookie", "Proxy-Authorization", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Origin", "Referer"}
 
 // rewrite addresses the question to the vendor, with the real key.
@@ -51,13 +51,13 @@ func (x *exchange) rewrite(p *httputil.ProxyRequest) {
 	if x.key.ID != "" {
 		g.api.authorize(p.Out.Header, x.key.Secret())
 	}
-	p.Out.Header.Set("Accept-Encoding", "identity") // so that the counts can be read
+	p.Out.Header.Set("Accept-Encoding", "identity") // so that the counts are readable
 }
 
-// passed are the headers of an answer that reach the box.
+// passed lists the headers of an answer that reach the box.
 var passed = []string{"Content-Type", "Retry-After", "Request-Id", "X-Request-Id", "X-Should-Retry", "Openai-Model"}
 
-// answer looks at what the vendor sends before the box has it.
+// answer inspects the vendor's response before the box gets it.
 func (x *exchange) answer(r *http.Response) error {
 	kept := http.Header{}
 	for _, name := range passed {
@@ -71,9 +71,9 @@ func (x *exchange) answer(r *http.Response) error {
 		r.Body = x.counter
 		return nil
 	}
-	// A vendor may repeat a key in saying that it is none.
+	// A vendor may repeat a key in the message that it is invalid.
 	text, err := io.ReadAll(io.LimitReader(r.Body, maxError))
-	r.Body.Close() // read as far as it is wanted
+	r.Body.Close() // only that much is wanted
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (x *exchange) answer(r *http.Response) error {
 	return nil
 }
 
-// failed answers where the vendor did not.
+// failed answers if the vendor did not.
 func (x *exchange) failed(w http.ResponseWriter, r *http.Request, err error) {
 	x.kind, x.detail = llm.Network, llm.Line(x.gateway.mask.Mask(err.Error()))
 	if r.Context().Err() != nil {
@@ -99,7 +99,7 @@ func (x *exchange) failed(w http.ResponseWriter, r *http.Request, err error) {
 	refusal(w, http.StatusBadGateway, "api_error", "the vendor cannot be reached")
 }
 
-// outcome is what became of the question.
+// outcome returns the outcome of the question.
 func (x *exchange) outcome(took time.Duration) llm.Outcome {
 	o := llm.Outcome{Version: x.rec.Model, Usage: x.rec.Usage, Duration: max(took, 0), Kind: x.kind, Detail: x.detail}
 	switch {
@@ -118,24 +118,24 @@ func (x *exchange) outcome(took time.Duration) llm.Outcome {
 	return o
 }
 
-// A counter reads the counts of tokens in an answer as it passes: the largest of each, since streams repeat them.
+// A counter reads the token counts in an answer as it passes. It keeps the largest of each, since streams repeat them.
 type counter struct {
 	io.ReadCloser
 	vendor string
 	tail   []byte
 	counts map[string]int
-	err    error // that ended the reading
+	err    error // the error that ended the reading
 }
 
-// counts are the names under which vendors tell tokens. In a text of an answer a quotation mark has a backslash before
-// it, so that no model can write one.
+// counts matches the names under which vendors report tokens. Within the text of an answer, a backslash precedes each
+// quotation mark, so no model can forge a count.
 var counts = lazyregexp.New(`"(input_tokens|prompt_tokens|promptTokenCount|output_tokens|completion_tokens|candidatesTokenCount|thoughtsTokenCount|totalTokens|` +
 	`cache_read_input_tokens|cache_creation_input_tokens|cached_tokens|cachedContentTokenCount|reasoning_tokens)":\s*(\d{1,9})\b`)
 
-// longestCount is how many bytes a name with its number may have.
+// longestCount bounds the bytes of a name with its number.
 const longestCount = 64
 
-// Read looks at what passes.
+// Read inspects what passes.
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	c.tail = append(c.tail, p[:n]...)
@@ -150,12 +150,12 @@ func (c *counter) Read(p []byte) (int, error) {
 			c.counts[string(m[1])] = max(c.counts[string(m[1])], v)
 		}
 	}
-	// A number may be cut in two; it is read again then, whole and larger.
+	// A number may be cut in two; the next call reads it again, whole and larger.
 	c.tail = bytes.Clone(c.tail[max(0, len(c.tail)-longestCount):])
 	return n, err
 }
 
-// usage is what was counted, and the error that ended the answer: io.EOF for its own end, nil where it was not read to one.
+// usage returns the counts and the error that ended the answer: io.EOF for its own end, io.ErrUnexpectedEOF if not read to one.
 func (c *counter) usage() (llm.Usage, error) {
 	n := c.counts
 	u := llm.Usage{
@@ -164,7 +164,7 @@ func (c *counter) usage() (llm.Usage, error) {
 		Cached: max(n["cache_read_input_tokens"], n["cached_tokens"], n["cachedContentTokenCount"]),
 		Reason: max(n["reasoning_tokens"], n["thoughtsTokenCount"]),
 	}
-	// Here the input is what neither came from the cache nor went to it.
+	// Here the input counts only tokens that neither came from the cache nor went into it.
 	if u.Written = n["cache_creation_input_tokens"]; n["cache_read_input_tokens"] > 0 || u.Written > 0 {
 		u.In.N += n["cache_read_input_tokens"] + u.Written
 	}

@@ -1,10 +1,10 @@
-// Package gateway is the model's API as a program in a box has it: on the loopback there, with a key that is none.
-// Behind the box's way out the agent puts the real key in, lets questions pass and nothing else, counts their tokens,
-// holds them to the caps and has each recorded.
+// Package gateway is the model's API as a program in a box sees it: on the loopback there, with a placeholder for a
+// key. On the host's side of the box's way out, the agent inserts the real key, lets only questions pass, counts their
+// tokens, holds them to the caps and has each recorded.
 //
-// A [Gateway] is a way out of one box for one command. Beside the API it serves the proxy of package egress on the
-// same port, with the hosts that the user allows. No key ever enters the box: it is in no answer, no error and no
-// header that goes there.
+// A [Gateway] is a way out of one box for one command. Besides the API it serves the proxy of package egress on the
+// same port, with the hosts that the user allows. No key ever enters the box: none is in any answer, error or header
+// that goes there.
 package gateway
 
 import (
@@ -28,7 +28,7 @@ import (
 	"agent/sandbox/workspace/secret"
 )
 
-// Key is what a program in the box is told to use for a key.
+// Key is the placeholder that a program in the box uses for a key.
 const Key = "agent-gateway"
 
 // The bounds of one request.
@@ -41,20 +41,20 @@ const (
 type Config struct {
 	// Vendor is one of Vendors.
 	Vendor string
-	// Address is where it answers, "" for the vendor's own.
+	// Address is the address of its API, "" for the vendor's own.
 	Address string
-	// Keys are tried one after the other, the next where one is refused; none for a vendor that needs none.
+	// Keys are tried in order: when one is refused, the next is used. Empty for a vendor that needs none.
 	Keys []llm.Key
-	// Price is that of a model, nil for one that is not known.
+	// Price returns the price of a model, nil if it is unknown.
 	Price func(model string) *llm.Price
 	Meter *llm.Meter
-	// Run is what the requests are recorded under.
+	// Run is the name under which the requests are recorded.
 	Run string
-	// Now is the clock; nil is the real one.
+	// Now is the clock; nil means the real one.
 	Now func() time.Time
 }
 
-// A Gateway answers for a vendor. It is safe for concurrent use.
+// A Gateway answers in place of a vendor. It is safe for concurrent use.
 type Gateway struct {
 	conf   Config
 	api    api
@@ -63,7 +63,7 @@ type Gateway struct {
 	client http.RoundTripper
 
 	questions atomic.Int64
-	key       atomic.Int64 // the one in use
+	key       atomic.Int64 // the index of the key in use
 
 	mu    sync.Mutex
 	over  error // the first cap that was reached
@@ -93,12 +93,12 @@ func New(c Config) (*Gateway, error) {
 	for _, k := range c.Keys {
 		known = append(known, secret.Known{Text: k.Secret(), Mark: "[key " + k.ID + "]"})
 	}
-	// Of its own, for what is open in it to end with it.
+	// A client of its own, so that its open connections end with it.
 	client := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableCompression: true, ResponseHeaderTimeout: 10 * time.Minute}
 	return &Gateway{conf: c, api: a, to: to, mask: secret.NewMasker(known...), client: client}, nil
 }
 
-// Spent is what went through, and the error of the cap that was reached, or of a record that could not be made.
+// Spent returns what went through, and the error of the cap that was reached or of a record that could not be made.
 func (g *Gateway) Spent() (llm.Spent, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -108,7 +108,7 @@ func (g *Gateway) Spent() (llm.Spent, error) {
 // ServeHTTP answers one request of a program.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
-	case r.Method == http.MethodHead && r.URL.Path == "/": // some look whether somebody is there
+	case r.Method == http.MethodHead && r.URL.Path == "/": // some programs check whether the server is there
 		w.WriteHeader(http.StatusOK)
 	case r.Method != http.MethodPost || !g.api.asks.MatchString(r.URL.Path):
 		refusal(w, http.StatusNotFound, "not_found_error", "only questions to a model of "+g.api.title+" pass here, not "+r.Method+" "+r.URL.Path)
@@ -141,14 +141,14 @@ func (g *Gateway) ask(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{gateway: g, key: key, index: index, rec: rec, price: price, size: len(body)}
 	out := r.Clone(ctx)
 	out.Body, out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	// The proxy leaves by a panic where an answer breaks off, which is paid for all the same.
+	// The proxy exits with a panic if an answer breaks off, which costs money all the same.
 	defer func() { g.settle(r.Context(), number, x.outcome(g.conf.Now().Sub(rec.Begun))) }()
 	(&httputil.ReverseProxy{
 		Transport: g.client, FlushInterval: -1, Rewrite: x.rewrite, ModifyResponse: x.answer, ErrorHandler: x.failed, ErrorLog: silent,
 	}).ServeHTTP(w, out)
 }
 
-// settle counts and records what a question came to.
+// settle counts and records the outcome of a question.
 func (g *Gateway) settle(ctx context.Context, number int64, o llm.Outcome) {
 	err := g.conf.Meter.End(ctx, number, o)
 	g.mu.Lock()
@@ -157,7 +157,7 @@ func (g *Gateway) settle(ctx context.Context, number int64, o llm.Outcome) {
 	g.lost = errors.Join(g.lost, err)
 }
 
-// record is what is entered before a question is asked.
+// record returns the record entered before a question is asked.
 func (g *Gateway) record(path string, body []byte, key llm.Key) (llm.Record, *llm.Price, error) {
 	model, bound := g.api.asked(path, body)
 	text, err := sample(model, path, body, bound)
@@ -188,7 +188,7 @@ func (g *Gateway) note(err error) {
 	}
 }
 
-// turn returns the key to ask with, the zero Key where none is needed.
+// turn returns the key to use, with its index, or the zero Key if none is needed.
 func (g *Gateway) turn() (llm.Key, int64) {
 	if len(g.conf.Keys) == 0 {
 		return llm.Key{}, 0
@@ -197,5 +197,5 @@ func (g *Gateway) turn() (llm.Key, int64) {
 	return g.conf.Keys[int(n)%len(g.conf.Keys)], n
 }
 
-// pass goes on to the next key, unless somebody did since this one was chosen.
+// pass moves on to the next key, unless another request has done so since this key was chosen.
 func (g *Gateway) pass(index int64) { g.key.CompareAndSwap(index, index+1) }

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// Address is where programs in the box find the API: the beginning of their way out.
+// Address is where programs in the box find the API: the start of their way out.
 const Address = "http://127.0.0.1:19128"
 
-// endTime is how long a request may take to end after its connection.
+// endTime is how long a request may take to end after its connection has.
 const endTime = 15 * time.Second
 
-// maxLine is how much of a first line is looked at, in bytes.
+// maxLine bounds how much of a first line is read, in bytes.
 const maxLine = 16 << 10
 
-// A Proxy serves connections to hosts that the user allows. *egress.Proxy is one.
+// A Proxy serves connections to hosts that the user allows. *egress.Proxy implements it.
 type Proxy interface {
 	Serve(ctx context.Context, conn net.Conn)
 }
@@ -31,8 +31,8 @@ type Way struct {
 	Proxy Proxy
 }
 
-// Serve serves one connection to its end, or that of ctx. The first line says what it is: a proxy is asked for CONNECT
-// or an absolute address, an API for a path.
+// Serve serves one connection until it or ctx ends. The first line decides: a request to a proxy has CONNECT or an
+// absolute address, a request to an API has a path.
 func (y *Way) Serve(ctx context.Context, conn net.Conn) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	in := bufio.NewReaderSize(conn, maxLine)
@@ -44,7 +44,7 @@ func (y *Way) Serve(ctx context.Context, conn net.Conn) {
 	serveHTTP(ctx, &peeked{conn, in}, y.API)
 }
 
-// firstLine returns what the first line is as far as it has come, without taking it.
+// firstLine returns the first line as far as it has arrived, without consuming it.
 func firstLine(in *bufio.Reader) string {
 	for n := 1; ; {
 		if _, err := in.Peek(n); err != nil {
@@ -63,16 +63,16 @@ func firstLine(in *bufio.Reader) string {
 	}
 }
 
-// A peeked connection begins with what was looked at.
+// A peeked connection begins with the bytes that were read ahead.
 type peeked struct {
 	net.Conn
 	in io.Reader
 }
 
-// Read reads what was looked at first.
+// Read returns the bytes read ahead first.
 func (p *peeked) Read(b []byte) (int, error) { return p.in.Read(b) }
 
-// serveHTTP serves the requests of one connection until it ends. Those of a context that has ended are given up.
+// serveHTTP serves the requests of one connection until it ends. It abandons requests when ctx ends.
 func serveHTTP(ctx context.Context, conn net.Conn, h http.Handler) {
 	over := make(chan struct{})
 	var once sync.Once
@@ -82,14 +82,14 @@ func serveHTTP(ctx context.Context, conn net.Conn, h http.Handler) {
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
 	_ = server.Serve(one) // always an error: its one connection has ended
-	// What its last request came to is recorded when this returns: its context has ended, or its connection.
+	// When this returns, the outcome of the last request is recorded, since its context or its connection has ended.
 	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
 	_ = server.Shutdown(ending)
 	server.Close()
 }
 
-// A single listener has one connection, and ends with it.
+// A single is a listener that has one connection and ends with it.
 type single struct {
 	mu   sync.Mutex
 	conn net.Conn
@@ -112,16 +112,16 @@ func (s *single) Accept() (net.Conn, error) {
 // Close leaves the connection to its server.
 func (s *single) Close() error { return nil }
 
-// Addr is nowhere: the connection is no one's that could be told.
+// Addr returns a placeholder: the connection has no meaningful address.
 func (s *single) Addr() net.Addr { return &net.UnixAddr{Name: "box", Net: "unix"} }
 
-// A told connection tells of its end.
+// A told connection reports when it is closed.
 type told struct {
 	net.Conn
 	closed func()
 }
 
-// Close closes it and tells.
+// Close closes it and reports that.
 func (t *told) Close() error {
 	defer t.closed()
 	return t.Conn.Close()

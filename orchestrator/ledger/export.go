@@ -12,20 +12,19 @@ import (
 	"strings"
 )
 
-// Summaries are the words of a model about a workspace; what is missing is made from the ledger.
+// Summaries are a model's descriptions of a workspace; missing ones are made from the ledger.
 type Summaries struct {
-	// Project is two sentences about the whole, Files one about each file, by path.
+	// Project is two sentences about the whole; Files has one about each file, by path.
 	Project string            `json:"project"`
 	Files   map[string]string `json:"files"`
 }
 
-// maxShown is the most names in one list of an analysis; the count in its title is that of all.
+// maxShown bounds the names in one list of an analysis; the count in its title includes all of them.
 const maxShown = 100
 
-// Analysis writes ANALYSIS.md: a summary of the project, then for each file one line and what it imports and defines,
-// folded away. All text from the workspace and from a model is escaped.
-// The output is for people and for prompts, and the same ledger always gives the same bytes, so that an unchanged
-// workspace makes no diff. Errors are those of w.
+// Analysis writes ANALYSIS.md: a summary of the project, then for each file one line and its imports and definitions,
+// folded. It escapes all text from the workspace and from a model. The output is for people and for prompts; the same
+// ledger always gives the same bytes, so that an unchanged workspace makes no diff. Errors come from w.
 func (l *Ledger) Analysis(w io.Writer, s Summaries) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "# Analysis\n\n%s\n", inline(l.Project(s)))
@@ -42,14 +41,14 @@ func (l *Ledger) Analysis(w io.Writer, s Summaries) error {
 	return b.Flush()
 }
 
-// A section is one list of names of a file, ready to be shown.
+// A section is one list of names of a file, ready for display.
 type section struct {
 	title string
 	items []string
 }
 
-// sections lists what f imports and defines, without the empty lists.
-// Variables and fields are left out: there are many, and they say little about what a file is for.
+// sections lists what f imports and defines, without the empty lists. It leaves out variables and fields: there are
+// many, and they say little about the purpose of a file.
 func (f *File) sections() []section {
 	list := []section{{title: "Imports"}, {title: "Classes"}, {title: "Functions"}, {title: "Constants"}}
 	for _, i := range f.Imports {
@@ -64,8 +63,8 @@ func (f *File) sections() []section {
 	return slices.DeleteFunc(list, func(s section) bool { return len(s.items) == 0 })
 }
 
-// write shows a section folded away, with the count of all and the first maxShown of them.
-// Errors are kept by the buffer behind w, whose Flush reports the first.
+// write writes a folded section, with the count of all items and the first maxShown of them. The buffer behind w keeps
+// errors; its Flush reports the first.
 func (s section) write(w io.Writer) {
 	fmt.Fprintf(w, "\n<details><summary>%s (%d)</summary>\n\n", s.title, len(s.items))
 	for i, item := range s.items {
@@ -78,14 +77,13 @@ func (s section) write(w io.Writer) {
 	fmt.Fprint(w, "\n</details>\n")
 }
 
-// String shows where the definition is, and how it is used.
+// String returns the line of the definition and how it is used.
 func (d Definition) String() string {
 	return fmt.Sprintf("%d: %s", d.Line, d.title())
 }
 
-// String shows the import on one line.
-// "3: shop.tax rate as r" is rate of shop.tax under the name r; an export of the file's own under another name reads
-// "9: this file f as g".
+// String returns the import on one line. "3: shop.tax rate as r" is rate of shop.tax under the name r; an export of the
+// file's own under another name reads "9: this file f as g".
 func (i Import) String() string {
 	name := i.Name
 	if i.Alias != "" && i.Alias != i.Name {
@@ -94,17 +92,15 @@ func (i Import) String() string {
 	return strings.TrimSpace(fmt.Sprintf("%d: %s %s", i.Line, cmp.Or(i.Module, "this file"), name))
 }
 
-// inline makes text safe inside a line of Markdown: no tags, no markup, no second line.
-// "# <b>x</b>" comes out as text: a heading of a summary would otherwise open a section that no file has, and an
-// unclosed tag would swallow all that follows.
+// inline makes text safe inside a line of Markdown: no tags, no markup, no second line. "# <b>x</b>" comes out as text:
+// otherwise a heading in a summary would open a section of no file, and an unclosed tag would swallow the rest.
 func inline(s string) string {
 	s = html.EscapeString(strings.Join(strings.Fields(s), " "))
 	return strings.NewReplacer("`", "&#96;", "*", "&#42;", "_", "&#95;", "[", "&#91;", "]", "&#93;", "|", "&#124;", "#", "&#35;").Replace(s)
 }
 
-// summary describes f in its own words, or by what is in it.
-// A file without a description reads "2 classes, 1 function, 80 lines."; the kinds stand in a fixed order, since that
-// of a map would change with every call.
+// summary describes f in its own words, or else by its content. A file without a description reads "2 classes, 1
+// function, 80 lines."; the kinds have a fixed order, since the order of a map would change with every call.
 func (f *File) summary() string {
 	if f.Problem != "" {
 		return "Not read in full: " + f.Problem + "."
@@ -144,8 +140,8 @@ func counted(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// project describes the workspace by its languages.
-// The language with the most files comes first; those with equally many are in the order of the alphabet.
+// project describes the workspace by its languages. The language with the most files comes first; languages with
+// equally many files are in alphabetical order.
 func (l *Ledger) project() string {
 	count := map[string]int{}
 	definitions := 0
@@ -164,13 +160,13 @@ func (l *Ledger) project() string {
 	return fmt.Sprintf("%s with %s. Languages by files: %s.", counted(len(l.files), "file"), counted(definitions, "definition"), cmp.Or(strings.Join(names, ", "), "none"))
 }
 
-// Symbols is what SYMBOLS.json holds.
+// Symbols is the content of SYMBOLS.json.
 type Symbols struct {
 	Project string                 `json:"project"`
 	Files   map[string]FileSymbols `json:"files"` // by path
 }
 
-// FileSymbols is what SYMBOLS.json says of one file.
+// FileSymbols is the part of SYMBOLS.json about one file.
 type FileSymbols struct {
 	Language    string       `json:"language,omitempty"`
 	Summary     string       `json:"summary"`
@@ -179,8 +175,8 @@ type FileSymbols struct {
 	Imports     []Import     `json:"imports"`
 }
 
-// Symbols writes SYMBOLS.json, as the type says: what the project is, and every file with its summary, definitions and references. A name
-// is told apart by file and parent, so that equal names never collide.
+// Symbols writes SYMBOLS.json in the form of the type: what the project is, and every file with its summary,
+// definitions, references and imports. File and parent distinguish a name, so that equal names never collide.
 func (l *Ledger) Symbols(w io.Writer, s Summaries) error {
 	b := bufio.NewWriter(w)
 	project, err := json.Marshal(l.Project(s))
@@ -193,14 +189,14 @@ func (l *Ledger) Symbols(w io.Writer, s Summaries) error {
 			fmt.Fprint(b, ",")
 		}
 		f := l.files[p]
-		// Written file by file: the whole as one value would double the memory of a large workspace.
+		// Written file by file: as one value, the whole would double the memory for a large workspace.
 		name, err := json.Marshal(p)
 		if err != nil {
 			return err
 		}
 		body, err := json.Marshal(FileSymbols{
 			f.Language, l.Line(p, s),
-			// A list is never null, so that a reader need not tell none from nothing.
+			// A list is never null, so that a reader need not distinguish an empty list from a missing one.
 			append([]Definition{}, f.Definitions...), append([]Reference{}, f.References...), append([]Import{}, f.Imports...),
 		})
 		if err != nil {
@@ -212,12 +208,12 @@ func (l *Ledger) Symbols(w io.Writer, s Summaries) error {
 	return b.Flush()
 }
 
-// maxFileLines is how long a file may be before it counts as hard to read.
+// maxFileLines is the number of lines above which a file counts as hard to read.
 const maxFileLines = 800
 
-// Lazy finds code that avoids a decision: types that say nothing, and a file that nobody split.
-// Only Any and any that are bare or come from typing count: a method that is called any() is no type. The findings
-// are hints for a model that looks for work, each in one line, never a reason to refuse a change.
+// Lazy finds code that avoids a decision: types that say nothing, and a file that should have been split. Only a bare
+// Any or any, or one from typing, counts: a method called any() is not a type. The findings are hints for a model that
+// looks for work, each on one line, and never a reason to refuse a change.
 func (f File) Lazy() (list []string) {
 	if f.Lines > maxFileLines {
 		list = append(list, fmt.Sprintf("%d lines, more than %d", f.Lines, maxFileLines))

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// A set holds files by their path.
+// A set holds files by their paths.
 type set map[string]bool
 
-// An index finds files by some name.
+// An index finds files by a name.
 type index map[string]set
 
-// add puts file under name. A file may be there already, as when it mentions a name behind several qualifiers.
+// add puts file under name. A file may be there already, for example if it mentions a name with several qualifiers.
 func (x index) add(name, file string) {
 	s := x[name]
 	if s == nil {
@@ -23,8 +23,8 @@ func (x index) add(name, file string) {
 	s[file] = true
 }
 
-// remove takes file away from under name. A name that is left without files goes too: a workspace that is edited for
-// days would otherwise keep every name that was ever typed.
+// remove removes file from under name. It also removes a name without files: otherwise a workspace that is edited for
+// days would keep every name that was ever typed.
 func (x index) remove(name, file string) {
 	delete(x[name], file)
 	if len(x[name]) == 0 {
@@ -32,28 +32,28 @@ func (x index) remove(name, file string) {
 	}
 }
 
-// A Ledger holds the files of a workspace and finds its way among them. The indexes are kept up to date file by file,
-// so that a small change costs little in a large workspace.
+// A Ledger holds the files of a workspace and their connections. It updates the indexes file by file, so that a small
+// change costs little in a large workspace.
 type Ledger struct {
 	files map[string]*File
 	// mentions finds the files that refer to a name.
 	mentions index
 	// defined finds the files that define a name.
 	defined index
-	// dirs finds the Go files of a directory: they are one package.
+	// dirs finds the Go files of a directory, which form one package.
 	dirs index
 	// modules finds the go.mod or package.json files that give a name.
 	modules index
-	// wanted finds the files whose imports may change their meaning when a file of that stem comes or goes.
+	// wanted finds the files whose imports may change their meaning when a file with that stem appears or disappears.
 	wanted index
-	// bindings are the resolved imports of each file; importers has their reverse, by node.
+	// bindings are the resolved imports of each file; importers is the reverse, by node.
 	bindings  map[string][]binding
 	importers index
-	// reached remembers, until the next update, what reaches a node.
+	// reached caches, until the next update, which nodes reach a node.
 	reached map[string]set
 }
 
-// New makes a ledger of files, as they come from Decode. Of two with the same path the later one counts.
+// New returns a ledger of files as package decode returns them. Of two files with the same path, the later one counts.
 func New(files []File) *Ledger {
 	l := &Ledger{
 		files: map[string]*File{}, mentions: index{}, defined: index{}, dirs: index{}, modules: index{}, wanted: index{},
@@ -63,7 +63,7 @@ func New(files []File) *Ledger {
 	return l
 }
 
-// File returns what the ledger knows of the file at path.
+// File returns what the ledger knows about the file at path.
 func (l *Ledger) File(path string) (File, bool) {
 	f, ok := l.files[path]
 	if !ok {
@@ -75,7 +75,7 @@ func (l *Ledger) File(path string) (File, bool) {
 // Paths lists the files, sorted.
 func (l *Ledger) Paths() []string { return slices.Sorted(maps.Keys(l.files)) }
 
-// Definitions returns what the file at path defines under name within parent. There may be more than one, as with
+// Definitions returns the definitions of name within parent in the file at path. There may be several, as with
 // overloads and with names that a condition chooses.
 func (l *Ledger) Definitions(path, parent, name string) []Definition {
 	var found []Definition
@@ -89,17 +89,17 @@ func (l *Ledger) Definitions(path, parent, name string) []Definition {
 	return found
 }
 
-// Defining lists the files that define name, sorted: equal names in different files stay apart.
+// Defining lists the files that define name, sorted: equal names in different files stay distinct.
 func (l *Ledger) Defining(name string) []string { return slices.Sorted(maps.Keys(l.defined[name])) }
 
 // Mentioning lists the files that refer to name, sorted.
 func (l *Ledger) Mentioning(name string) []string { return slices.Sorted(maps.Keys(l.mentions[name])) }
 
-// Update puts the changed files in place of their old state, drops those at the paths in gone, and returns whom that
-// concerns, sorted by path. A file that changed itself is among them only if it still uses what is no more.
-// The users are asked for twice. Before, since after a rename nobody can be found by the old definition any more;
-// after, since a file of the same update may have begun to use it. Renaming rate in tax.py gives a ripple to cart.py,
-// which still says rate, but none to a cart.py that the same update has brought up to date.
+// Update replaces the old state of the changed files, drops the files at the paths in gone, and returns the files that
+// this concerns, sorted by path. A changed file is among them only if it still uses something that no longer exists.
+// Update asks for the users twice: before, since after a rename nobody can be found by the old definition any more, and
+// after, since a file of the same update may have begun to use it. Renaming rate in tax.py gives a ripple to a cart.py
+// that still uses rate, but none to a cart.py that the same update has brought up to date.
 func (l *Ledger) Update(changed []File, gone []string) []Ripple {
 	changed = last(changed)
 	changes := l.changes(changed, gone)
@@ -111,8 +111,8 @@ func (l *Ledger) Update(changed []File, gone []string) []Ripple {
 	return trail.ripples()
 }
 
-// last drops all but the last file of each path.
-// The order of the others stays, which is that of the changes in a ripple.
+// last drops all but the last file of each path. The others keep their order, which is the order of the changes in a
+// ripple.
 func last(files []File) []File {
 	place := make(map[string]int, len(files))
 	for i, f := range files {
@@ -127,12 +127,12 @@ func last(files []File) []File {
 	return kept
 }
 
-// replace changes files and indexes, and resolves again the imports that this may concern.
-// An import may mean another file without a change of its own: when x/a.py appears, "import a" in x/main.py no longer
-// means a.py. Who that may be is collected while the old state is still there, and resolved when the new one is whole.
+// replace changes files and indexes, and resolves again the imports that this may affect. An import may mean another
+// file without a change of its own: when x/a.py appears, "import a" in x/main.py no longer means a.py. replace collects
+// the files concerned while the old state still exists, and resolves their imports when the new state is complete.
 func (l *Ledger) replace(changed []File, gone []string) {
 	again := set{}
-	// Of the first files, each is resolved anyway.
+	// All of the first files are resolved anyway.
 	first := len(l.files) == 0
 	for _, p := range gone {
 		if f := l.files[p]; f != nil {
@@ -141,7 +141,7 @@ func (l *Ledger) replace(changed []File, gone []string) {
 		}
 	}
 	for _, f := range changed {
-		// The slices are the caller's, and are sorted here.
+		// The slices belong to the caller, and are sorted here.
 		f.Definitions, f.References = slices.Clone(f.Definitions), slices.Clone(f.References)
 		f.Sort()
 		old := l.files[f.Path]
@@ -157,7 +157,7 @@ func (l *Ledger) replace(changed []File, gone []string) {
 	for p := range again {
 		l.bind(p)
 	}
-	// One new import may connect anything with anything; to find out what of this still holds costs more than to forget.
+	// One new import may connect anything with anything: finding out what of this still holds costs more than forgetting it.
 	clear(l.reached)
 }
 
@@ -181,8 +181,8 @@ func (l *Ledger) named(name string) index {
 	}[name]
 }
 
-// each calls do for every index and name under which f is found.
-// put and drop share it, so that what one adds the other cannot forget to take away.
+// each calls do for every index and name under which f is found. put and drop share it, so that drop cannot forget to
+// remove what put adds.
 func (f *File) each(do func(x, name string)) {
 	for _, r := range f.References {
 		do("mentions", r.Name)
@@ -204,11 +204,11 @@ func (f *File) each(do func(x, name string)) {
 }
 
 // concerned adds to again the files whose imports may mean another file when before becomes after; either may be nil.
-// It may add too many, which are resolved in vain, and never too few. Most updates change what is in a file and not
-// where it is, and concern nobody.
+// It may add too many, which are resolved in vain, but never too few. Most updates change the content of a file and not
+// its place, and concern no other file.
 func (l *Ledger) concerned(before, after *File, again set) {
 	if before != nil && after != nil && before.Language == after.Language && slices.Equal(before.moduleNames(), after.moduleNames()) {
-		return // its name and place are what they were
+		return // name and place are unchanged
 	}
 	for _, f := range []*File{before, after} {
 		if f == nil {
@@ -218,7 +218,7 @@ func (l *Ledger) concerned(before, after *File, again set) {
 			maps.Copy(again, l.wanted[stem])
 		}
 		for p, other := range l.files {
-			// A package's own name, or whether a directory is a package, decides for everyone around.
+			// A package's own name, and whether a directory is a package, affect every file around it.
 			if f.Language == "module" && other.Language != "python" ||
 				path.Base(f.Path) == "__init__.py" && strings.HasPrefix(p, path.Dir(f.Path)+"/") {
 				again[p] = true
@@ -259,8 +259,8 @@ func (l *Ledger) unbind(path string) {
 	delete(l.bindings, path)
 }
 
-// node is where imports of f lead to: the file, or for Go its directory, which ends in a slash.
-// "tax/rate.go" has the node "tax/", "tax/rate.py" is its own: Go imports directories, everyone else files.
+// node returns the target of imports of f: the file, or for Go its directory, which ends in a slash. "tax/rate.go" has
+// the node "tax/", while "tax/rate.py" is its own: Go imports directories, all other languages files.
 func (f *File) node() string {
 	if f.Language == "go" {
 		return path.Dir(f.Path) + "/"
@@ -277,8 +277,8 @@ func (l *Ledger) members(node string) []string {
 	return slices.Collect(maps.Keys(l.dirs[dir]))
 }
 
-// reaching returns the nodes from which node can be reached through imports, itself among them. The result is shared.
-// The search goes breadth first over a set, so that circles of imports end.
+// reaching returns the nodes from which node can be reached through imports, including itself. The result is shared.
+// The search goes breadth first over a set, so that it ends even if imports form circles.
 func (l *Ledger) reaching(node string) set {
 	if s, ok := l.reached[node]; ok {
 		return s

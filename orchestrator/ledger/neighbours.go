@@ -9,24 +9,23 @@ import (
 
 // A Neighbour is a definition that connects two files.
 type Neighbour struct {
-	// Path is the other file: the one that defines, or the one that uses.
+	// Path is the other file: the one that defines or the one that uses.
 	Path       string     `json:"path"`
 	Definition Definition `json:"definition"`
-	// Lines are where it is used, in the file asked about for what it takes, in the other one for what it gives.
+	// Lines are where it is used: in the file asked about for takes, and in the other one for gives.
 	Lines []int `json:"lines"`
 }
 
-// String shows the definition, where it is or where it is used, and its signature.
+// String returns the place of the definition and its signature.
 func (n Neighbour) String() string {
 	return fmt.Sprintf("%s:%d: %s %s", n.Path, n.Definition.Line, n.Definition.Kind, n.Definition.title())
 }
 
-// Neighbours returns what the file at path takes from others and what others take from it, for a prompt that must fit
-// into a budget of bytes as String counts them. Half of the budget at most goes to what it gives. Both are sorted, by
-// path and line, and end where the budget does.
-// What it gives comes first, since to break a user is worse than to guess a signature; with half of the budget at most,
-// since a file that everyone uses would leave no room for what it needs itself. What is left of that half goes to what
-// it takes.
+// Neighbours returns what the file at path takes from others and what others take from it, for a prompt with a budget
+// in bytes as String counts them. At most half of the budget goes to gives. Both lists are sorted by path and line, and
+// end where the budget does. gives comes first, since breaking a user is worse than guessing a signature, but gets at
+// most half of the budget, since a file that everyone uses would leave no room for what it needs itself. The unused
+// part of that half goes to takes.
 func (l *Ledger) Neighbours(path string, budget int) (takes, gives []Neighbour) {
 	f := l.files[path]
 	if f == nil {
@@ -39,8 +38,8 @@ func (l *Ledger) Neighbours(path string, budget int) (takes, gives []Neighbour) 
 	return fit(l.takes(f), budget), gives
 }
 
-// gives lists the users of everything that f defines.
-// A user of several definitions is there once for each, with the lines of that one.
+// gives lists the users of everything that f defines. A user of several definitions occurs once for each, with the
+// lines for that one.
 func (l *Ledger) gives(f *File) []Neighbour {
 	var list []Neighbour
 	for _, d := range f.Definitions {
@@ -51,8 +50,8 @@ func (l *Ledger) gives(f *File) []Neighbour {
 	return list
 }
 
-// takes lists the definitions of other files that f uses. Only what f names and can reach is asked about.
-// To ask for the users of every definition of the workspace would give the same answer for far more work.
+// takes lists the definitions of other files that f uses. It asks only about what f names and can reach: asking for the
+// users of every definition of the workspace would give the same answer for far more work.
 func (l *Ledger) takes(f *File) []Neighbour {
 	reachable := set{}
 	l.forward(f.node(), reachable)
@@ -63,7 +62,7 @@ func (l *Ledger) takes(f *File) []Neighbour {
 	for _, i := range f.Imports {
 		names[i.Name] = true
 	}
-	// A package may have passed a name on under another.
+	// A package may have passed on a name under another one.
 	for node := range reachable {
 		for _, p := range l.members(node) {
 			for _, i := range l.files[p].Imports {
@@ -77,7 +76,7 @@ func (l *Ledger) takes(f *File) []Neighbour {
 	for name := range names {
 		for p := range l.defined[name] {
 			g := l.files[p]
-			// Scripts and styles of one page know each other without an import, which forward does not see from here.
+			// Scripts and styles of one page see each other without an import, which forward does not see from here.
 			if p == f.Path || !reachable[g.node()] && !f.markup() {
 				continue
 			}
@@ -96,11 +95,11 @@ func (l *Ledger) takes(f *File) []Neighbour {
 	return list
 }
 
-// markup says whether f is connected to others by the pages that load both.
+// markup reports whether f is connected to other files by pages that load both.
 func (f *File) markup() bool { return f.script() || f.Language == "html" || f.Language == "css" }
 
-// fit sorts the list and cuts it to a budget of bytes.
-// A definition is shown whole or not at all: half of a signature is a wrong one.
+// fit sorts the list and cuts it to a budget of bytes. It shows a definition completely or not at all: half of a
+// signature is a wrong one.
 func fit(list []Neighbour, budget int) []Neighbour {
 	slices.SortFunc(list, func(a, b Neighbour) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Definition.Line, b.Definition.Line),
@@ -114,9 +113,8 @@ func fit(list []Neighbour, budget int) []Neighbour {
 	return list
 }
 
-// Protected lists the names in the file at path that other files use, sorted: a patch to this file alone must not
-// rename or remove them.
-// A member is listed with its class, as "Cart.total".
+// Protected lists the names in the file at path that other files use, sorted: a patch to only this file must not rename
+// or remove them. A member is listed with its class, as "Cart.total".
 func (l *Ledger) Protected(path string) []string {
 	f := l.files[path]
 	if f == nil {
@@ -129,8 +127,8 @@ func (l *Ledger) Protected(path string) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Dependants lists the files that reach the file at path through imports, near or far, sorted and without it.
-// These are the files whose tests may notice a change to it, also where they do not say any of its names.
+// Dependants lists the files that reach the file at path through imports, near or far, sorted and without that file.
+// The tests of these files may notice a change to it, even if they use none of its names.
 func (l *Ledger) Dependants(path string) []string {
 	f := l.files[path]
 	if f == nil {

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// The bounds of an outline, of which a prompt holds some dozens: names of one kind, and bytes of all of them together.
+// The bounds on an outline, of which a prompt holds some dozens: names of one kind, and bytes of all of them together.
 const (
 	maxOutlined = 30
 	maxNames    = 400
 )
 
-// Project describes the workspace: in the words of s, or else by its languages.
+// Project describes the workspace with the text of s, or else by its languages.
 func (l *Ledger) Project(s Summaries) string { return cmp.Or(s.Project, l.project()) }
 
-// Count is the number of definitions in all files.
+// Count returns the number of definitions in all files.
 func (l *Ledger) Count() int {
-	n := 0 // counted anew each time: it is asked once a command
+	n := 0 // counted each time, since a command asks only once
 	for _, f := range l.files {
 		n += len(f.Definitions)
 	}
 	return n
 }
 
-// Line describes the file at path: in the words of s, or else in its own. It is "" for a file that is not there.
+// Line describes the file at path with the text of s, or else with its own. It returns "" for a file that does not exist.
 func (l *Ledger) Line(path string, s Summaries) string {
 	f := l.files[path]
 	if f == nil {
@@ -33,10 +33,10 @@ func (l *Ledger) Line(path string, s Summaries) string {
 	return cmp.Or(s.Files[path], f.summary())
 }
 
-// Outline tells on one line what the file says of itself, imports and defines: what somebody must know to say what it
-// is for, without its text. For example "a.py: Taxes. python, 80 lines; imports decimal; defines rate, Cart".
+// Outline says on one line how the file describes itself, what it imports and what it defines: enough to say what it is
+// for without its text. For example "a.py: Taxes. python, 80 lines; imports decimal; defines rate, Cart".
 func (f File) Outline() string {
-	// Members, fields and variables say little about what a file is for, and there are many.
+	// Members, fields and variables say little about the purpose of a file, and there are many.
 	var imports, names []string
 	for _, i := range f.Imports {
 		imports = append(imports, strings.Trim(i.Module+" "+i.Name, " "))
@@ -56,8 +56,8 @@ func (f File) Outline() string {
 	return line
 }
 
-// few joins the first of a list of names, and says how many there are besides. A generated file with thousands of
-// names would otherwise push all others out of a prompt.
+// few joins the first names of a list, and says how many more there are. Otherwise a generated file with thousands of
+// names would push all others out of a prompt.
 func few(list []string) string {
 	size := 0
 	for i, name := range list {

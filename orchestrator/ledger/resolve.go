@@ -10,7 +10,7 @@ import (
 // A binding is an import that leads to a file of the ledger.
 type binding struct {
 	node string
-	// name is what is taken, as in Import.
+	// name is the imported name, as in Import.
 	name string
 	// local is the name in the importing file, "" for all names of the node, "?" for a module under an unknown name.
 	local  string
@@ -18,25 +18,25 @@ type binding struct {
 	export bool
 }
 
-// stems are the last parts of the paths that the import may lead to.
-// "from ..shop import tax" may mean shop/__init__.py or shop/tax.py, and has both stems. Too many cost a needless look;
-// one too few would leave an import that leads nowhere although its file has come.
+// stems returns the last parts of the paths to which the import may lead. "from ..shop import tax" may mean
+// shop/__init__.py or shop/tax.py, and has both stems. Too many stems cost a needless look; one too few would leave an
+// import unresolved although its file has appeared.
 func (i Import) stems() []string {
 	var stems []string
-	// Python's dots separate what slashes do elsewhere, and each part may be a module; so may the name that is imported.
+	// Python's dots separate what slashes do elsewhere. Each part may be a module, and so may the imported name.
 	for part := range strings.FieldsFuncSeq(i.Module, func(r rune) bool { return r == '/' || r == '.' }) {
 		stems = append(stems, part)
 	}
 	stems = append(stems, i.Module, path.Base(i.Module), stem(i.Module), i.Name)
 	if strings.Trim(i.Module, "./") == "" || i.Module[0] != '.' {
-		stems = append(stems, "") // a directory whose own name is not said
+		stems = append(stems, "") // a directory whose own name is not stated
 	}
 	slices.Sort(stems)
 	return slices.Compact(stems)
 }
 
-// stemsOf are the stems by which an import may mean the file at p.
-// "shop/index.ts" is meant by "./shop/index", "./shop", and by "." of a neighbour, for which the stem is "".
+// stemsOf returns the stems by which an import may mean the file at p. "shop/index.ts" is meant by "./shop/index", by
+// "./shop", and by "." in a neighbour, for which the stem is "".
 func stemsOf(p string) []string {
 	stems := []string{stem(p), path.Base(p), path.Base(path.Dir(p))}
 	if s := stem(p); s == "index" || s == "__init__" {
@@ -45,14 +45,14 @@ func stemsOf(p string) []string {
 	return stems
 }
 
-// stem is the base name without its last extension, and without the ".d" of a TypeScript declaration.
+// stem returns the base name without its last extension, and without the ".d" of a TypeScript declaration.
 func stem(p string) string {
 	base := path.Base(p)
 	return strings.TrimSuffix(strings.TrimSuffix(base, path.Ext(base)), ".d")
 }
 
-// resolve finds the files of the ledger that the imports of f lead to.
-// What leads out of the workspace, as "import json" or "react", gives no binding: its users are of no concern here.
+// resolve finds the files of the ledger to which the imports of f lead. An import that leads out of the workspace, such
+// as "import json" or "react", gives no binding: its users are of no concern here.
 func (l *Ledger) resolve(f *File) []binding {
 	var list []binding
 	for _, i := range f.Imports {
@@ -82,9 +82,9 @@ func (l *Ledger) resolve(f *File) []binding {
 	return list
 }
 
-// python resolves one import: "import a.b" binds every module on the way, "from a import b" a name or a module.
-// "import a.b" makes a and a.b known, each under its own path; with an alias only the last is. "from a import b" does
-// not say whether b is a name of a or a module in it, and so becomes both: at most one of them leads to a definition.
+// python resolves one import. "import a.b" binds every module on the way, a and a.b, each under its own path; with an
+// alias it binds only the last. "from a import b" does not say whether b is a name in a or a module in it, and so
+// becomes both: at most one of them leads to a definition.
 func (l *Ledger) python(from string, i Import, add func(name, local string, nodes ...string)) {
 	if i.Name != "*" || i.Alias == "" {
 		add(i.Name, i.Alias, l.pythonModule(from, i.Module)...)
@@ -108,10 +108,10 @@ func (l *Ledger) python(from string, i Import, add func(name, local string, node
 	}
 }
 
-// pythonModule finds a module. Python searches its path, which nobody knows before the program runs: the directories
-// around the importing file stand for it, the nearest first, or from the top of the package that holds the file.
-// Of a.py and x/a.py, x/main.py means the second, as it would when it is run as a script. Inside of a package that
-// holds for the directory above it, since there the neighbours need a dot.
+// pythonModule finds a module. Python searches its path, which nobody knows before the program runs. In its place,
+// pythonModule searches the directories around the importing file, the nearest first, or starts at the top of the
+// package that holds the file. With a.py and x/a.py, x/main.py means the second, as it would if it ran as a script.
+// Inside a package this holds for the directory above it, since there the neighbours need a dot.
 func (l *Ledger) pythonModule(from, module string) []string {
 	dir := path.Dir(from)
 	name := strings.TrimLeft(module, ".")
@@ -148,9 +148,8 @@ func (l *Ledger) pythonModule(from, module string) []string {
 	return nil
 }
 
-// pythonAt finds the module whose path without extension is p, with its stub.
-// A package wins over a module of the same name, as in Python. The stub says what the types are, and is changed
-// along with the module: both are returned.
+// pythonAt finds the module whose path without extension is p, with its stub. A package wins over a module of the same
+// name, as in Python. The stub states the types and changes along with the module, so both are returned.
 func (l *Ledger) pythonAt(p string) []string {
 	for _, forms := range [][]string{{path.Join(p, "__init__.py"), path.Join(p, "__init__.pyi")}, {p + ".py", p + ".pyi"}} {
 		if found := l.existing(forms...); found != nil {
@@ -160,7 +159,7 @@ func (l *Ledger) pythonAt(p string) []string {
 	return nil
 }
 
-// existing returns those paths that are in the ledger.
+// existing returns the paths that are in the ledger.
 func (l *Ledger) existing(paths ...string) []string {
 	var found []string
 	for _, p := range paths {
@@ -171,9 +170,9 @@ func (l *Ledger) existing(paths ...string) []string {
 	return found
 }
 
-// goPackage finds the directory of a Go import path through the go.mod files of the ledger.
-// "example.com/shop/tax" lies in tax below the directory whose go.mod says "example.com/shop". Versions and replace
-// lines play no part: they lead out of the workspace.
+// goPackage finds the directory of a Go import path through the go.mod files of the ledger. "example.com/shop/tax" lies
+// in tax below the directory whose go.mod says "example.com/shop". Versions and replace lines are ignored: they lead
+// out of the workspace.
 func (l *Ledger) goPackage(module string) (string, bool) {
 	// The longest module path wins, as in Go.
 	for prefix := module; prefix != "."; prefix = path.Dir(prefix) {
@@ -190,9 +189,9 @@ func (l *Ledger) goPackage(module string) (string, bool) {
 	return "", false
 }
 
-// packageName returns the name in the package clauses of dir.
-// The directory go-tax may hold package tax, and its users say tax.Rate. The package of the outer tests is skipped,
-// which nobody can import. Without a clause the directory has to do.
+// packageName returns the name in the package clauses of dir. The directory go-tax may hold package tax, and its users
+// write tax.Rate. It skips the package of the external tests, which nobody can import. Without a clause, the
+// directory's name serves.
 func (l *Ledger) packageName(dir string) string {
 	for _, p := range slices.Sorted(maps.Keys(l.dirs[dir])) {
 		for _, d := range l.files[p].Definitions {
@@ -204,13 +203,12 @@ func (l *Ledger) packageName(dir string) string {
 	return path.Base(dir)
 }
 
-// extensions are tried in this order behind a path that has none, or one that only stands for another.
+// extensions are tried in this order after a path that has none, or whose extension only stands for another.
 var extensions = []string{".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts", ".json"}
 
 // scriptModule finds what a script imports: a path, a package of this workspace, or a path below one of the usual
-// aliases for the source directory.
-// The aliases "@/" and "~/" are set in the files of many tools, in languages of their own. They are guessed instead:
-// the path is looked for in the directories around, so that a wrong guess finds nothing.
+// aliases for the source directory. The aliases "@/" and "~/" are set in the files of many tools, in languages of their
+// own. They are guessed instead: the path is looked up in the directories around, so that a wrong guess finds nothing.
 func (l *Ledger) scriptModule(from, module string) []string {
 	if strings.HasPrefix(module, ".") {
 		return l.scriptAt(path.Join(path.Dir(from), module))
@@ -244,8 +242,8 @@ func (l *Ledger) scriptModule(from, module string) []string {
 	}
 }
 
-// scriptAt finds the script that an import of the path p means.
-// The file itself comes first, then the extensions in their order, then the index of a directory, as with Node.
+// scriptAt finds the script that an import of the path p means. The file itself comes first, then the extensions in
+// their order, then the index of a directory, as in Node.
 func (l *Ledger) scriptAt(p string) []string {
 	if found := l.existing(p); found != nil {
 		return found
@@ -265,10 +263,9 @@ func (l *Ledger) scriptAt(p string) []string {
 	return nil
 }
 
-// place finds the file at a path in a page, style or shell script. It is relative to the file, or to a directory around
-// it, since a server's root and a shell's working directory are not known.
-// "/js/a.js" in web/page.html is tried as web/js/a.js and below web/public, then one directory up. A file does not
-// lead to itself, as "run.sh" in run.sh would.
+// place finds the file for a path in a page, style or shell script. The path is relative to the file, or to a directory
+// around it, since a server's root and a shell's working directory are unknown. "/js/a.js" in web/page.html is tried as
+// web/js/a.js and below web/public, then one directory up. A file does not lead to itself, as "run.sh" in run.sh would.
 func (l *Ledger) place(from, to string) []string {
 	if to == "" || strings.Contains(to, "://") || strings.HasPrefix(to, "//") {
 		return nil

@@ -8,28 +8,28 @@ import (
 	"strings"
 )
 
-// The kinds of changes that users of a definition have to know of.
+// The kinds of changes that users of a definition must know about.
 const (
 	Renamed      = "renamed"   // From and To are names
 	NewSignature = "signature" // From and To are signatures
-	NewValue     = "value"     // of a constant, variable or key; From and To are signatures, in which it stands
+	NewValue     = "value"     // of a constant, variable or key; From and To are signatures, which contain it
 	Moved        = "moved"     // From and To are paths
 	Deleted      = "deleted"   // From is the signature
 )
 
 // A Change is what happened to one definition.
 type Change struct {
-	// Path is the file that defined it, Definition what it was before.
+	// Path is the file that defined it; Definition is its state before the change.
 	Path       string     `json:"path"`
 	Definition Definition `json:"definition"`
-	// Kind is one of the constants above, which say what From and To mean.
+	// Kind is one of the constants above, which define the meaning of From and To.
 	Kind string `json:"kind"`
 	From string `json:"from,omitempty"`
 	To   string `json:"to,omitempty"`
 }
 
-// String tells the change in one line.
-// For example "function rate of tax.py is now called rates", or "constant MAX of a.py has another value: = 2 was = 1".
+// String describes the change in one line, for example "function rate of tax.py is now called rates", or "constant MAX
+// of a.py has another value: = 2 was = 1".
 func (c Change) String() string {
 	at := fmt.Sprintf("%s %s of %s", c.Definition.Kind, c.Definition.full(), c.Path)
 	switch c.Kind {
@@ -41,23 +41,23 @@ func (c Change) String() string {
 		return at + " is gone"
 	}
 	if c.From == c.To {
-		return at + " has another " + c.Kind // too long to be told, or told by its place
+		return at + " has another " + c.Kind // too long to be shown, or described by its place
 	}
 	return fmt.Sprintf("%s has another %s: %s was %s", at, c.Kind, cmp.Or(c.To, "none"), cmp.Or(c.From, "none"))
 }
 
-// gone reports whether what used the old name is broken.
+// gone reports whether uses of the old name are broken.
 func (c Change) gone() bool { return c.Kind == Renamed || c.Kind == Moved || c.Kind == Deleted }
 
 // A Ripple is a file that a change reaches.
 type Ripple struct {
 	Path string `json:"path"`
-	// Lines are where it uses what changed, ascending, as the file stands after the change.
+	// Lines are where the file uses what changed, ascending, in its state after the change.
 	Lines   []int    `json:"lines"`
 	Because []Change `json:"because"`
 }
 
-// changes compares what the changed and gone files define with what the ledger holds of them, in their order.
+// changes compares the definitions in the changed and gone files with those that the ledger holds, in their order.
 func (l *Ledger) changes(changed []File, gone []string) []Change {
 	var list []Change
 	for i := range changed {
@@ -70,7 +70,7 @@ func (l *Ledger) changes(changed []File, gone []string) []Change {
 			list = append(list, Compare(*before, File{Path: p})...)
 		}
 	}
-	// What is deleted here may be new there.
+	// A definition deleted in one file may be new in another.
 	arrived := l.arrivals(changed)
 	for i, c := range list {
 		if to := arrived[identity(c.Definition)]; c.Kind == Deleted && to != "" {
@@ -80,7 +80,7 @@ func (l *Ledger) changes(changed []File, gone []string) []Change {
 	return list
 }
 
-// identity is what a definition keeps when it moves to another file; the rest is zero.
+// identity returns the part of a definition that survives a move to another file; the rest is zero.
 func identity(d Definition) Definition {
 	return Definition{Name: d.Name, Kind: d.Kind, Parent: d.Parent, Digest: d.Digest}
 }
@@ -109,11 +109,11 @@ func (l *Ledger) arrivals(changed []File) map[Definition]string {
 // A place is where a name is defined within a file.
 type place struct{ parent, name string }
 
-// Compare returns the changes of the definitions of one file from before to after, which are two states of the same
-// path. New definitions and new bodies of functions are no changes. A file that could not be parsed afterwards tells
-// nothing, so that there are no changes.
-// For example f(a) that becomes f(a, b) gives one change of kind signature from "(a)" to "(a, b)". A file that is
-// broken for a moment would otherwise report all its definitions as deleted, and queue half of the workspace.
+// Compare returns the changes of the definitions of one file from before to after, two states of the same path. New
+// definitions and new bodies of functions are not changes. There are no changes if the file could not be parsed
+// afterwards, since that says nothing about its definitions. For example, f(a) that becomes f(a, b) gives one change of
+// kind signature from "(a)" to "(a, b)". A file that is broken for a moment would otherwise report all its definitions
+// as deleted, and queue half of the workspace.
 func Compare(before, after File) []Change {
 	if after.Problem != "" {
 		return nil
@@ -144,8 +144,8 @@ func Compare(before, after File) []Change {
 	return list
 }
 
-// places groups the definitions of f by their place.
-// Overloads, and names that a condition chooses, share a place; they change together or not at all.
+// places groups the definitions of f by their place. Overloads, and names that a condition chooses, share a place; they
+// change together or not at all.
 func (f *File) places() map[place][]Definition {
 	m := map[place][]Definition{}
 	for _, d := range f.Definitions {
@@ -155,9 +155,9 @@ func (f *File) places() map[place][]Definition {
 	return m
 }
 
-// difference says what changed between the definitions of one name.
-// A value counts with its digest, since a long one is cut in the signature. For the rest the body does not count: how a
-// function does its work is not its users' concern.
+// difference says what changed between the definitions of one name. A value includes its digest, since the signature
+// cuts a long one. For everything else the body does not count: how a function does its work does not concern its
+// users.
 func difference(before, after []Definition) (kind, from, to string) {
 	from, to = signatures(before), signatures(after)
 	changed := plain.Replace(from) != plain.Replace(to)
@@ -175,11 +175,11 @@ func difference(before, after []Definition) (kind, from, to string) {
 	return "", "", ""
 }
 
-// plain takes out of a signature what only its layout decides.
+// plain removes from a signature what depends only on its layout.
 var plain = strings.NewReplacer(" ", "", ",)", ")", ", )", ")")
 
-// signatures joins those of all definitions of one name.
-// Two overloads read "(a) / (b)", so that one more or one less is a difference as well.
+// signatures joins the signatures of all definitions of one name. Two overloads read "(a) / (b)", so that one more or
+// one less is a difference too.
 func signatures(list []Definition) string {
 	var all []string
 	for _, d := range list {
@@ -188,15 +188,15 @@ func signatures(list []Definition) string {
 	return strings.Join(all, " / ")
 }
 
-// renames maps every old place that still exists to what it is called now. Parents come before their members, whose
-// place changes with the parent's name.
-// A definition was renamed when its old place is empty and a new one is like it: first by the same text, which is all
-// but certain, then by the same signature behind the same neighbour, for one that was renamed and worked on at once.
-// A new place is given away once: of two functions alike only one can have moved there.
+// renames maps every old place that still exists to its present one. Parents come before their members, whose place
+// changes with the parent's name. A definition was renamed if its old place is empty and a new one is like it: first by
+// the same text, which is all but certain, then by the same signature after the same neighbour, for a definition that
+// was renamed and edited at once. Each new place is assigned only once: of two equal functions, only one can have moved
+// there.
 func renames(old, fresh map[place][]Definition) map[place]place {
 	now, taken := map[place]place{}, map[place]bool{}
 	for _, at := range inOrder(fresh) {
-		taken[at] = old[at] != nil // what was there before is nobody's new name
+		taken[at] = old[at] != nil // an earlier place is never a new name
 	}
 	after, likes := neighbours(old), likenesses(fresh)
 	for _, at := range inOrder(old) {
@@ -218,11 +218,11 @@ func renames(old, fresh map[place][]Definition) map[place]place {
 }
 
 // A likeness is what a definition shares with its renamed self: the same text in the same parent, or else the same
-// signature behind the same neighbour.
+// signature after the same neighbour.
 type likeness struct{ parent, kind, text, behind string }
 
-// likenesses finds definitions by both.
-// It is a map because renames asks for each old place: to compare all with all takes too long in a large file.
+// likenesses finds definitions by both. It is a map because renames looks up each old place: comparing all with all
+// takes too long in a large file.
 func likenesses(m map[place][]Definition) map[likeness][]place {
 	after := neighbours(m)
 	found := map[likeness][]place{}
@@ -235,9 +235,8 @@ func likenesses(m map[place][]Definition) map[likeness][]place {
 	return found
 }
 
-// neighbours maps each place to the name that stands before it in the same parent, or "".
-// It is by the old names on both sides: where two that stand together were renamed and worked on at once, the second
-// is taken for deleted. Its users are told either way.
+// neighbours maps each place to the name before it in the same parent, or "". It uses the old names on both sides: if
+// two neighbours were renamed and edited at once, the second counts as deleted. Its users are informed either way.
 func neighbours(m map[place][]Definition) map[place]string {
 	before, last := map[place]string{}, map[string]string{}
 	for _, at := range inOrder(m) {
@@ -247,8 +246,8 @@ func neighbours(m map[place][]Definition) map[place]string {
 	return before
 }
 
-// inOrder lists the places with parents first, otherwise by line.
-// A class must have its new name before its members are looked for under it, hence the depth.
+// inOrder lists the places with parents first, otherwise by line. A class must have its new name before its members are
+// looked up under it, hence the depth.
 func inOrder(m map[place][]Definition) []place {
 	return slices.SortedFunc(maps.Keys(m), func(a, b place) int {
 		depth := func(p place) int { return len(strings.FieldsFunc(p.parent, func(r rune) bool { return r == '.' })) }
@@ -256,8 +255,7 @@ func inOrder(m map[place][]Definition) []place {
 	})
 }
 
-// under returns what the parent is called now.
-// When Cart became Basket, "Cart.Item" is "Basket.Item" and "" stays "".
+// under returns the parent's present name. When Cart became Basket, "Cart.Item" is "Basket.Item" and "" stays "".
 func under(now map[place]place, parent string) string {
 	outer, name := "", parent
 	if dot := strings.LastIndexByte(parent, '.'); dot >= 0 {
@@ -269,17 +267,17 @@ func under(now map[place]place, parent string) string {
 	return parent
 }
 
-// A trail collects whom changes concern.
+// A trail collects the files that changes concern.
 type trail struct {
 	changes []Change
 	// users has the uses of each change by path, before and after it.
 	users []map[string]*mark
 }
 
-// A mark is what a file said of something before and after it changed.
+// A mark holds the lines on which a file used something before and after the change.
 type mark struct{ before, after []int }
 
-// newTrail begins the trail of these changes, without any user yet.
+// newTrail returns a trail of these changes, without any user yet.
 func newTrail(changes []Change) *trail {
 	t := &trail{changes: changes, users: make([]map[string]*mark, len(changes))}
 	for i := range t.users {
@@ -288,9 +286,8 @@ func newTrail(changes []Change) *trail {
 	return t
 }
 
-// follow adds the users of every change that l knows of, in the state before or after.
-// It is called once on each state: only the old one knows who said a name that is gone, only the new one who says what
-// is still there.
+// follow adds the users of every change that l knows, in the state before or after. It is called once on each state:
+// only the old one knows who used a name that is gone, and only the new one who uses what still exists.
 func (t *trail) follow(l *Ledger, before bool) {
 	for i, c := range t.changes {
 		for _, u := range l.Users(c.Path, c.Definition) {
@@ -308,9 +305,9 @@ func (t *trail) follow(l *Ledger, before bool) {
 	}
 }
 
-// settled takes out what the changed files no longer use, and the files that are gone.
-// A changed file that could be read and does not say the old name any more has followed the change already. For a
-// change that breaks nobody, as of a signature, it stays: that it still says the name does not tell whether it is right.
+// settled removes changed files that no longer use the definition, and files that are gone. A changed file that could
+// be read and no longer uses the old name has followed the change already. After a change that breaks nobody, such as
+// one of a signature, the file stays: that it still uses the name does not say whether it does so correctly.
 func (t *trail) settled(changed []File, gone []string) {
 	for i, c := range t.changes {
 		for _, f := range changed {
@@ -324,9 +321,9 @@ func (t *trail) settled(changed []File, gone []string) {
 	}
 }
 
-// ripples returns what was collected.
-// One ripple a file, sorted by path, with the causes in the order of the changes. The lines are those after the change
-// where the file still uses it, and else those before, as the best that is known.
+// ripples returns what was collected: one ripple for each file, sorted by path, with the causes in the order of the
+// changes. The lines are those after the change if the file still uses the definition, and otherwise those before, as
+// the best that is known.
 func (t *trail) ripples() []Ripple {
 	byPath := map[string]*Ripple{}
 	for i, c := range t.changes {

@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// Text writes the analysis for a terminal: a summary of the project, then for each file what it is for, and the names
-// that it defines and the modules that it imports, a line for each kind. Where each of them stands is in Analysis.
-// Text of the workspace and of a model is on its own line and not otherwise altered; the caller cleans it. Errors are
-// those of w.
+// Text writes the analysis for a terminal: a summary of the project, then for each file its purpose, and the names that
+// it defines and the modules that it imports, one line for each kind. Analysis also gives their places. Text of the
+// workspace and of a model is put on one line and not altered otherwise; the caller cleans it. Errors come from w.
 func (l *Ledger) Text(w io.Writer, s Summaries) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, oneLine(l.Project(s)))
@@ -49,5 +48,5 @@ func (f *File) names() []section {
 	return slices.DeleteFunc(list, func(s section) bool { return len(s.items) == 0 })
 }
 
-// oneLine makes one line of a text, however many it has.
+// oneLine returns a text as one line, however many lines it has.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -11,23 +11,23 @@ import (
 // A Use says that a file uses a definition of another file.
 type Use struct {
 	Path string `json:"path"`
-	// Lines are where, ascending; the first ones, if there are many.
+	// Lines are the lines of the use, ascending; the first ones, if there are many.
 	Lines []int `json:"lines"`
 }
 
-// The bounds of what one definition is looked for under: re-exports can form circles in which names grow.
+// Bounds on the names under which a definition is sought: re-exports can form circles in which names grow.
 const (
 	maxExposures = 1000
 	maxDepth     = 4
 )
 
-// An exposure is a way to reach a definition: a path of names, as "ns.name", from a node.
+// An exposure is a way to reach a definition: a path of names, such as "ns.name", from a node.
 type exposure struct{ node, path string }
 
-// Users returns the files that use d, which the file at path defines or defined, sorted; that file is not among them.
-// The ways are told apart by what d is: a selector by its first character, a member by its parent, and all else by
-// its name alone. rate of tax.py, for example, is used by a cart.py with "from tax import rate as r" on line 1 and r()
-// on line 9: {cart.py [1 9]}. The import itself is a use, since it breaks when rate is gone.
+// Users returns the files that use d, which the file at path defines or defined, sorted and without that file. What d
+// is decides the way: a selector by its first character, a member by its parent, and anything else by its name alone.
+// For example, a cart.py with "from tax import rate as r" on line 1 and r() on line 9 uses rate of tax.py: {cart.py [1
+// 9]}. The import itself is a use, since it breaks when rate is gone.
 func (l *Ledger) Users(path string, d Definition) []Use {
 	f := l.files[path]
 	if f == nil {
@@ -57,7 +57,7 @@ func (l *Ledger) Users(path string, d Definition) []Use {
 			l.importUsers(f, d, add)
 		}
 	}
-	// Sorted twice, by path and by line: maps have no order, and a prompt made of this must come out the same again.
+	// Sorted twice, by path and by line: maps have no order, and a prompt made from this must be reproducible.
 	uses := make([]Use, 0, len(used))
 	for p, lines := range used {
 		uses = append(uses, Use{p, slices.Sorted(maps.Keys(lines))})
@@ -66,10 +66,10 @@ func (l *Ledger) Users(path string, d Definition) []Use {
 	return uses
 }
 
-// importUsers follows the name of d through imports, aliases and re-exports.
-// The search goes breadth first over exposures: (tax.py, rate) leads to (shop/__init__.py, rate) through a re-export,
-// and to (shop/index.ts, tax.rate) through a namespace. What was seen is not followed again, and names do not grow
-// beyond maxDepth, so that two files that re-export each other end.
+// importUsers follows the name of d through imports, aliases and re-exports. The search goes breadth first over
+// exposures: (tax.py, rate) leads to (shop/__init__.py, rate) through a re-export, and to (shop/index.ts, tax.rate)
+// through a namespace. It does not follow an exposure twice, and names do not grow beyond maxDepth, so that it ends for
+// two files that re-export each other.
 func (l *Ledger) importUsers(f *File, d Definition, add func(string, ...int)) {
 	todo := []exposure{{f.node(), d.Name}}
 	seen := map[exposure]bool{todo[0]: true}
@@ -88,7 +88,7 @@ func (l *Ledger) importUsers(f *File, d Definition, add func(string, ...int)) {
 		for user := range l.importers[e.node] {
 			g := l.files[user]
 			for _, b := range l.bindings[user] {
-				// A package that takes its own modules from itself is no user of itself.
+				// A package that takes its own modules from itself is not a user of itself.
 				local, ok := b.local, b.node == e.node && user != e.node
 				if ok {
 					local, ok = b.carry(e.path)
@@ -96,7 +96,7 @@ func (l *Ledger) importUsers(f *File, d Definition, add func(string, ...int)) {
 				if !ok {
 					continue
 				}
-				// An import by name is a use in itself.
+				// An import by name is itself a use.
 				if b.name != "*" {
 					add(user, b.line)
 				}
@@ -110,8 +110,8 @@ func (l *Ledger) importUsers(f *File, d Definition, add func(string, ...int)) {
 	}
 }
 
-// pass exposes what g exports under another name, given the path under which g itself knows it.
-// For "import { f } from ./a; export { f as g }" that is g, given f. Only scripts write the two apart.
+// pass exposes what g exports under another name, given the path under which g itself knows it. For "import { f } from
+// ./a; export { f as g }" it exposes g, given f. Only scripts write the two separately.
 func (l *Ledger) pass(g *File, local string, expose func(exposure)) {
 	head, rest, _ := strings.Cut(local, ".")
 	for _, i := range g.Imports {
@@ -122,8 +122,8 @@ func (l *Ledger) pass(g *File, local string, expose func(exposure)) {
 }
 
 // carry returns the path under which the importing file knows what its module exposes as p, if the binding brings it.
-// For p "rate" a star without a name gives "rate", a namespace ns "ns.rate", and an import of rate as r "r"; an import
-// of another name gives nothing.
+// For p "rate", a star without a name gives "rate", a namespace ns gives "ns.rate", and an import of rate as r gives
+// "r"; an import of another name gives nothing.
 func (b binding) carry(p string) (string, bool) {
 	head, rest, _ := strings.Cut(p, ".")
 	switch {
@@ -137,8 +137,8 @@ func (b binding) carry(p string) (string, bool) {
 	return "", false
 }
 
-// lines returns where f mentions the path of names.
-// For "ns.rate" that is each ns.rate, but no bare rate, which would be another name.
+// lines returns the lines on which f mentions the path of names. For "ns.rate" these are the lines with ns.rate, but
+// not those with a bare rate, which would be another name.
 func (f *File) lines(p string) []int {
 	on, name := "", p
 	if dot := strings.LastIndexByte(p, '.'); dot >= 0 {
@@ -146,7 +146,7 @@ func (f *File) lines(p string) []int {
 	}
 	var lines []int
 	for _, r := range f.refs(name) {
-		// A module that is loaded late has no name to follow, and a qualifier that is no name could be any module.
+		// A module that is loaded late has no name to follow, and a qualifier that is not a name could be any module.
 		unknown := strings.HasPrefix(on, "?") && r.On != "" || on != "" && r.On == "?" && f.Language != "go"
 		if r.On == on || unknown {
 			lines = append(lines, r.Lines...)
@@ -155,8 +155,8 @@ func (f *File) lines(p string) []int {
 	return lines
 }
 
-// siblingUsers adds those that need no import: the files of a Go package, and the scripts of a page.
-// Modules of a page keep their names to themselves, and yet count here: the text does not say which kind a page loads.
+// siblingUsers adds the files that need no import: the files of a Go package, and the scripts of a page. Modules of a
+// page keep their names to themselves, but count here too: the text does not say which kind a page loads.
 func (l *Ledger) siblingUsers(f *File, d Definition, add func(string, ...int)) {
 	if f.Language == "go" {
 		for p := range l.dirs[path.Dir(f.Path)] {
@@ -175,7 +175,7 @@ func (l *Ledger) siblingUsers(f *File, d Definition, add func(string, ...int)) {
 	}
 }
 
-// bare returns the lines on which f says name without a qualifier.
+// bare returns the lines on which f uses name without a qualifier.
 func (f *File) bare(name string) []int {
 	for _, r := range f.refs(name) {
 		if r.On == "" {
@@ -185,8 +185,8 @@ func (f *File) bare(name string) []int {
 	return nil
 }
 
-// pages lists the pages that load the script f.
-// Only those that name it: a script that another one imports is found through the import.
+// pages lists the pages that load the script f, but only those that name it: a script that another one imports is found
+// through the import.
 func (l *Ledger) pages(f *File) set {
 	pages := set{}
 	for p := range l.importers[f.node()] {
@@ -197,12 +197,12 @@ func (l *Ledger) pages(f *File) set {
 	return pages
 }
 
-// memberUsers adds the files that say the name of a member behind any qualifier and reach the file of its class.
-// In cart.py "order.total()" says nothing of the class of order. It counts when cart.py reaches the file of the class,
-// since otherwise it can hardly hold such an object; and "math.total()" does not, when math is a module.
+// memberUsers adds the files that use the name of a member with any qualifier and reach the file of its class. In
+// cart.py, "order.total()" does not reveal the class of order. It counts if cart.py reaches the file of the class,
+// since otherwise it can hardly hold such an object; "math.total()" does not count if math is a module.
 func (l *Ledger) memberUsers(f *File, d Definition, add func(string, ...int)) {
 	reach := l.reaching(f.node())
-	// The innermost class, as a subclass names it: "Inner" of "Outer.Inner".
+	// The innermost class, as a subclass names it: "Inner" for "Outer.Inner".
 	parent := d.Parent[strings.LastIndexByte(d.Parent, '.')+1:]
 	loaded := set{}
 	if f.script() {
@@ -238,27 +238,27 @@ func (l *Ledger) memberUsers(f *File, d Definition, add func(string, ...int)) {
 	}
 }
 
-// isModule reports whether the qualifier names a module in f, so that what follows is no member of an object.
+// isModule reports whether the qualifier names a module in f, so that what follows is not a member of an object.
 func (f *File) isModule(on string) bool {
 	for _, i := range f.Imports {
 		if i.Name == "*" && (i.Alias == on || i.Alias == "/" && path.Base(i.Module) == on) {
-			// A script's require may give a class as well as a module.
+			// A script's require may return a class as well as a module.
 			return !f.script()
 		}
 	}
 	return false
 }
 
-// imports reports whether f imports something of that name.
-// A subclass may import its base under another name, and then never says the base's own again.
+// imports reports whether f imports something of that name. A subclass may import its base under another name, and then
+// never uses the base's own name again.
 func (f *File) imports(name string) bool {
 	return slices.ContainsFunc(f.Imports, func(i Import) bool { return i.Name == name })
 }
 
-// selectorUsers adds the files that say a selector, id or variable of CSS and share a page with f. Where nothing loads
-// f, as with templates whose paths are computed, every file that says the name may be a user.
-// A ".card" in shop.css means those pages that load shop.css, and their scripts; blog.html may have a .card of its own,
-// which a change in shop.css does not concern.
+// selectorUsers adds the files that use a selector, id or variable of CSS and share a page with f. If nothing loads f,
+// as with templates whose paths are computed, every file that uses the name may be a user. A ".card" in shop.css
+// concerns the pages that load shop.css, and their scripts; blog.html may have a .card of its own, which a change in
+// shop.css does not concern.
 func (l *Ledger) selectorUsers(f *File, d Definition, add func(string, ...int)) {
 	together := set{}
 	for p := range l.reaching(f.node()) {
@@ -269,7 +269,7 @@ func (l *Ledger) selectorUsers(f *File, d Definition, add func(string, ...int)) 
 			add(p, l.files[p].bare(d.Name)...)
 		}
 	}
-	// A style sheet that is imported as a module gives its classes as members.
+	// A style sheet that is imported as a module exposes its classes as members.
 	if f.Language == "css" && d.Name[0] == '.' {
 		for p := range l.importers[f.node()] {
 			for _, b := range l.bindings[p] {
@@ -281,14 +281,14 @@ func (l *Ledger) selectorUsers(f *File, d Definition, add func(string, ...int)) 
 	}
 }
 
-// loose reports whether no import tells which page f belongs to.
-// A page is loose when it loads nothing either: it may be a part that is put into others.
+// loose reports whether no import says to which page f belongs. A page is loose only if it loads nothing either: it may
+// be a part that is put into others.
 func (l *Ledger) loose(f *File) bool {
 	return len(l.importers[f.node()]) == 0 && (f.Language != "html" || len(l.bindings[f.Path]) == 0)
 }
 
-// forward adds to found what can be reached from node, itself included.
-// It is the reverse of reaching, and not remembered: the set is the caller's and gathers what several nodes reach.
+// forward adds to found what can be reached from node, including node. It is the reverse of reaching, without a cache:
+// the set is the caller's and gathers what several nodes reach.
 func (l *Ledger) forward(node string, found set) {
 	if found[node] {
 		return

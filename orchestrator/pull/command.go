@@ -2,14 +2,14 @@ package pull
 
 import "strings"
 
-// commandPrefix is how a comment begins that asks the agent for work.
+// commandPrefix begins a comment that asks the agent for work.
 const commandPrefix = "/agent"
 
-// maxWord bounds what is read of such a word, in bytes.
+// maxWord bounds how much of the command word is read, in bytes.
 const maxWord = 32
 
-// Command is the word of a comment that asks the agent for work: its first line is /agent and one word, and nothing else. What
-// stands below that line is for people. ok says that it is such a comment, whatever its word.
+// Command returns the word of a comment that asks the agent for work: its first line is /agent and one word, and
+// nothing else. Text below that line is for people. ok says that it is such a comment, whatever its word.
 func Command(text string) (word string, ok bool) {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	fields := strings.Fields(first)

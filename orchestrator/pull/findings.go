@@ -14,7 +14,7 @@ import (
 	"agent/verify"
 )
 
-// A Severity says how much a finding matters to who decides on a pull request.
+// A Severity says how much a finding matters to the person who decides on a pull request.
 type Severity string
 
 // The severities, the worst first.
@@ -25,13 +25,12 @@ const (
 	Nit     Severity = "nit"
 )
 
-// severities are what the findings of a gate that failed are; of another gate, of the
-// workspace's own, they are Major.
+// severities gives the severity of a failed gate's findings, by its name; for the workspace's own gates it is Major.
 var severities = map[string]Severity{
 	"edit": Blocker, "syntax": Blocker, "tests": Blocker, "smoke": Blocker, "types": Major, "lint": Major, "format": Nit,
 }
 
-// A Finding is one thing that a review says.
+// A Finding is one finding in a review.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	Gate     string   `json:"gate"`
@@ -39,17 +38,17 @@ type Finding struct {
 	Path     string   `json:"path,omitempty"`
 	Line     int      `json:"line,omitempty"`
 	Message  string   `json:"message"`
-	// Key tells it from others, also when it has moved to another line.
+	// Key distinguishes it from others, even if it has moved to another line.
 	Key string `json:"key"`
 }
 
-// Findings are what a judgement says of a change: what its gates found new, gates that failed
-// without a place, and what a person must approve.
+// Findings returns what a judgement says about a change: what its gates found new, failed gates without a place, and
+// what a person must approve.
 func Findings(c gate.Candidate) (list []Finding) {
 	seen := map[string]int{}
 	add := func(f Finding, source string) {
 		key := strings.Join([]string{f.Gate, f.Rule, f.Path, f.Message, source}, "\x00")
-		// Two that are alike are two findings.
+		// Two equal findings are still two.
 		seen[key]++
 		sum := sha256.Sum256([]byte(key + "\x00" + strconv.Itoa(seen[key])))
 		f.Key = hex.EncodeToString(sum[:8])
@@ -82,18 +81,18 @@ func Findings(c gate.Candidate) (list []Finding) {
 
 // The bounds of a review.
 const (
-	maxLines = 30 // comments at lines that are posted at once
+	maxLines = 30 // comments on lines that are posted at once
 	marked   = "agent:finding"
 	answered = "agent:fixed"
 )
 
-// marks find what a comment says of a finding, by its key.
+// marks matches the marks of findings in a comment, with their keys.
 var marks = lazyregexp.New(`<!-- (agent:finding|agent:fixed) ([0-9a-f]{16}) -->`)
 
-// mark is a part of a comment that people do not see.
+// mark returns a part of a comment that people do not see.
 func mark(kind, key string) string { return "\n\n<!-- " + kind + " " + key + " -->" }
 
-// Text is the comment about a finding.
+// Text returns the comment about a finding.
 func (f Finding) Text() string {
 	text := fmt.Sprintf("**%s** · %s", f.Severity, f.Gate)
 	if f.Rule != "" {
@@ -102,28 +101,27 @@ func (f Finding) Text() string {
 	return text + "\n\n" + Span(f.Message) + mark(marked, f.Key)
 }
 
-// A Plan is what a review has to do so that every finding is said once.
+// A Plan lists what a review has to post so that every finding is reported once.
 type Plan struct {
-	// Post are comments at lines, Rest the findings that have no line in the difference, or no
-	// room.
+	// Post are comments on lines. Rest are findings that have no line in the difference, or for which there is no room.
 	Post []forge.LineComment
 	Rest []Finding
-	// Fixed are threads about findings that are gone, with the answer to each.
+	// Fixed are threads about findings that no longer exist, with the answer to each.
 	Fixed []Fixed
-	// Known is how many findings are said already.
+	// Known counts the findings that were already reported.
 	Known int
 }
 
-// A Fixed is an answer to a thread whose finding is gone.
+// A Fixed is an answer to a thread whose finding no longer exists.
 type Fixed struct {
 	Thread forge.Thread
 	Text   string
 }
 
-// Review compares the findings with what was said before by the same account: marks that others
-// put into their comments count for nothing. lines are those of the new side in the difference.
+// Review compares the findings with what the same account said before: marks that others put into their comments do not
+// count. lines are the lines of the new side in the difference.
 func Review(findings []Finding, threads []forge.Thread, lines map[string][]int, commit string) (p Plan) {
-	open := map[string][]int{} // by the numbers of threads
+	open := map[string][]int{} // indexes of threads, by key
 	for i, t := range threads {
 		for _, c := range t.Comments {
 			if !c.Mine {
@@ -162,17 +160,17 @@ func Review(findings []Finding, threads []forge.Thread, lines map[string][]int, 
 	return p
 }
 
-// without is a list of threads without the one that an answer stands in, or else without its
-// first: where a forge has no answers, they are threads of their own.
+// without returns a list of threads without thread, which holds an answer, or else without its first: on a forge
+// without answers, an answer is a thread of its own.
 func without(list []int, thread int) []int {
 	at := max(slices.Index(list, thread), 0)
 	return slices.Delete(list, at, min(at+1, len(list)))
 }
 
-// hunk is the head of a hunk, with where its new side begins.
+// hunk matches the head of a hunk, with the start of its new side.
 var hunk = lazyregexp.New(`^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@`)
 
-// Lines are the lines of the new side that a difference in git's form shows, by path.
+// Lines lists the lines of the new side that a difference in git's form shows, by path.
 func Lines(diff []byte) map[string][]int {
 	lines := map[string][]int{}
 	name, at, left := "", 0, 0
@@ -196,8 +194,8 @@ func Lines(diff []byte) map[string][]int {
 	return lines
 }
 
-// newName is the path in a label of the new side, "" for none. Git writes a name that a reader
-// could not tell the end of as C does.
+// newName returns the path in a label of the new side, or "" for none. Git quotes a name in C's syntax if a reader
+// could not tell where it ends.
 func newName(label string) string {
 	label = strings.TrimRight(label, "\t")
 	if plain, err := strconv.Unquote(label); err == nil {
@@ -213,10 +211,10 @@ func newName(label string) string {
 // summary marks the one comment of a review on the whole.
 const summary = "<!-- agent:review -->"
 
-// IsSummary reports whether a comment is that of an earlier review by the same account.
+// IsSummary reports whether a comment is the summary of an earlier review by the same account.
 func IsSummary(c forge.Comment) bool { return c.Mine && strings.Contains(c.Text, summary) }
 
-// Summary is what a review says on the whole.
+// Summary returns the comment of a review on the whole.
 func Summary(c gate.Candidate, run, commit string, findings []Finding, p Plan, left []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\nCommit `%.12s`, judged in throwaway containers against where it left its base (run `%s`).\n\n", headline(c), commit, run)
@@ -246,7 +244,7 @@ func Summary(c gate.Candidate, run, commit string, findings []Finding, p Plan, l
 	return cut(b.String(), maxBody) + summary + "\n"
 }
 
-// headline is the verdict in some words.
+// headline returns the verdict in a few words.
 func headline(c gate.Candidate) string {
 	switch {
 	case c.Verdict == verify.Pass && len(c.Unproven) > 0:
@@ -259,8 +257,8 @@ func headline(c gate.Candidate) string {
 	return "Did not pass"
 }
 
-// Verdict is the status of the commit: a change from a fork that acts on the build server is held
-// however it was judged.
+// Verdict returns the status of the commit: a change from a fork that acts on the build server is held, whatever the
+// judgement.
 func Verdict(c gate.Candidate, fork bool) (state forge.JobState, text string) {
 	state, text = forge.Failed, headline(c)
 	if c.Verdict == verify.Pass {

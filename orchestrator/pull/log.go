@@ -9,31 +9,31 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// The bounds of what is kept of a log.
+// The bounds on what is kept of a log.
 const (
 	maxLogLine  = 400       // bytes of one line
 	lastLines   = 60        // kept from its end
 	tellingMost = 60        // lines about trouble, from its beginning
 	before      = 3         // lines before each of these
-	maxLog      = 512 << 20 // bytes that are read
+	maxLog      = 512 << 20 // bytes read
 )
 
 var (
-	// stamped is the time before each line, as GitHub and Gitea write it.
+	// stamped matches the time before each line, as GitHub and Gitea write it.
 	stamped = lazyregexp.New(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z `)
-	// colour is what a terminal obeys.
+	// colour matches the control sequences of a terminal.
 	colour = lazyregexp.New("\x1b\\[[0-9;?]*[A-Za-z]")
-	// telling are words of lines that say what went wrong, in any tool.
+	// telling matches words that report trouble, in the output of any tool.
 	telling = lazyregexp.New(`(?i)(?:\b|m)(error|errors|fail|fails|failed|failure|assert\w*|panic|exception|traceback|fatal|expected|undefined|not found|denied|segfault|killed)\b|^E\s|✗|✘|×`)
 )
 
-// CutLog keeps of the log of a job what says why it failed: lines about trouble with those before
-// them, then its end. It is read once, in bounded memory, however long it is.
+// CutLog keeps the parts of a job's log that say why the job failed: lines about trouble with the lines before them,
+// and the end of the log. It reads the log once, in bounded memory, however long it is.
 func CutLog(log io.Reader) (string, error) {
 	r := bufio.NewReaderSize(io.LimitReader(log, maxLog), 64<<10)
 	var told []numbered
 	var recent []string
-	n, last := 0, 0 // lines read; the number of the last one that was told
+	n, last := 0, 0 // lines read; the number of the last line in told
 	for {
 		text, err := logLine(r)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -63,14 +63,14 @@ func CutLog(log io.Reader) (string, error) {
 	return strings.TrimSpace(strings.Join(kept, "\n")), nil
 }
 
-// A numbered line of a log, the first is 1.
+// A numbered is a line of a log with its number; the first is 1.
 type numbered struct {
 	n    int
 	text string
 }
 
-// behind returns the lines that were told and are not in the end, which begins behind that many,
-// with a mark where lines are left out.
+// behind returns the lines of told among the first begun lines, before the end of the log, with a mark where lines are
+// left out.
 func behind(told []numbered, begun int) (kept []string) {
 	at := 0
 	for _, l := range told {
@@ -88,7 +88,7 @@ func behind(told []numbered, begun int) (kept []string) {
 	return kept
 }
 
-// logLine reads a line, of which it keeps the beginning.
+// logLine reads a line and keeps its beginning.
 func logLine(r *bufio.Reader) (string, error) {
 	var kept []byte
 	for {
@@ -103,7 +103,7 @@ func logLine(r *bufio.Reader) (string, error) {
 	}
 }
 
-// plainLog is a line of a log without its time, and without what a terminal obeys.
+// plainLog returns a line of a log without its time and without what controls a terminal.
 func plainLog(text string) string {
 	text = colour.ReplaceAllString(stamped.ReplaceAllString(text, ""), "")
 	text = strings.Map(func(c rune) rune {

@@ -1,9 +1,9 @@
-// Package pull is what a pull request of the agent says: the messages of its commits, its title
-// and body, the comments at its lines, and which of those are there already. It is pure: it
-// speaks to no forge and reads no repository.
+// Package pull words what the agent says in a pull request: the messages of its commits, its title and body, and the
+// comments on its lines; it also finds which of those are already there. It is pure: it contacts no forge and reads no
+// repository.
 //
-// Whatever comes from a workspace, a tool or a model stands in code spans and fences, where it
-// names nobody, links nowhere and closes nothing.
+// Text from a workspace, a tool or a model stands in code spans and fences, where it mentions no one, links nowhere and
+// closes nothing.
 package pull
 
 import (
@@ -18,13 +18,13 @@ import (
 	"agent/verify"
 )
 
-// The bounds of what is said.
+// The bounds of these texts.
 const (
 	maxSubject = 72       // of a commit's first line
 	maxTitle   = 120      // of a pull request
 	maxBody    = 60 << 10 // GitHub takes 65536 characters
 	maxSpan    = 300      // of a text from outside on one line
-	maxListed  = 50       // of things of one kind
+	maxListed  = 50       // of items of one kind
 	runTrailer = "Agent-Run: "
 )
 
@@ -32,18 +32,18 @@ const (
 type Work struct {
 	Run    string
 	Intent string // what the run was for
-	// Model is who found the change, Cost what that took, "" for what is not known.
+	// Model is what found the change, Cost what that took; "" if unknown.
 	Model, Cost string
 	Judged      gate.Candidate
-	// Again says why it was judged once more for the pull request, "" where the files were those
-	// that the run proved it on.
+	// Again says why it was judged once more for the pull request, or "" if the files were those on which the run
+	// proved it.
 	Again string
 }
 
-// Subject is what a change is for, on one line of at most that many bytes.
+// Subject returns the purpose of a change on one line of at most maxSubject bytes.
 func Subject(intent string) string { return subject(intent, maxSubject) }
 
-// Title is the title of a pull request of works, in their order.
+// Title returns the title of a pull request for works, in their order.
 func Title(works []Work) string {
 	if len(works) == 0 {
 		return ""
@@ -55,12 +55,12 @@ func Title(works []Work) string {
 	return title
 }
 
-// IssueTitle is the title of a pull request for an issue, whose own is a text from outside.
+// IssueTitle returns the title of a pull request for an issue, whose own title is a text from outside.
 func IssueTitle(number int, title string) string {
 	return subject(fmt.Sprintf("Resolve #%d: %s", number, title), maxTitle)
 }
 
-// subject is the first line of a text, cut at a word.
+// subject returns the first line of a text, cut at a word.
 func subject(text string, most int) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	text = strings.Join(strings.Fields(strings.Map(printable, strings.ToValidUTF8(text, "?"))), " ")
@@ -74,7 +74,7 @@ func subject(text string, most int) string {
 	return cut + "…"
 }
 
-// printable drops what moves a cursor or hides a text.
+// printable drops characters that move a cursor or hide text.
 func printable(r rune) rune {
 	if unicode.IsControl(r) {
 		return ' '
@@ -85,7 +85,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// Message is the message of the commit of a work.
+// Message returns the message of a work's commit.
 func Message(w Work) string {
 	var b strings.Builder
 	b.WriteString(Subject(w.Intent) + "\n\n")
@@ -103,7 +103,7 @@ func Message(w Work) string {
 	return b.String()
 }
 
-// Runs are the runs that messages of commits name by their trailers, in order.
+// Runs lists the runs that messages of commits name in their trailers, in order.
 func Runs(messages []string) (runs []string) {
 	for _, m := range messages {
 		for text := range strings.Lines(m) {
@@ -115,7 +115,7 @@ func Runs(messages []string) (runs []string) {
 	return runs
 }
 
-// judged are the names of the gates that passed, and of the others.
+// judged returns the names of the gates that passed, and of the others.
 func judged(c gate.Candidate) (passed, other []string) {
 	for _, g := range c.Gates {
 		if g.Verdict == verify.Pass {
@@ -127,10 +127,10 @@ func judged(c gate.Candidate) (passed, other []string) {
 	return passed, other
 }
 
-// first is the beginning of a list that may be long.
+// first returns the beginning of a list that may be long.
 func first[T any](list []T) []T { return list[:min(len(list), maxListed)] }
 
-// line is a text from outside on one line, as plain as it gets.
+// line returns a text from outside on one line, as plain as possible.
 func line(text string) string {
 	text = strings.Join(strings.Fields(strings.Map(printable, strings.ToValidUTF8(text, "?"))), " ")
 	if len(text) > maxSpan {
@@ -139,7 +139,7 @@ func line(text string) string {
 	return text
 }
 
-// Span is a text from outside as a code span of Markdown, which nothing in it ends.
+// Span returns a text from outside as a code span of Markdown that nothing in the text can end.
 func Span(text string) string {
 	text = line(text)
 	if text == "" {
@@ -152,7 +152,7 @@ func Span(text string) string {
 	return ticks + text + ticks
 }
 
-// Fence is a text from outside as a fenced block of Markdown, cut to most bytes.
+// Fence returns a text from outside as a fenced block of Markdown, cut to most bytes.
 func Fence(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -167,7 +167,7 @@ func Fence(text string, most int) string {
 	return ticks + "\n" + strings.TrimRight(text, "\n") + "\n" + ticks + "\n"
 }
 
-// longest is the length of the longest row of backticks.
+// longest returns the length of the longest sequence of backticks.
 func longest(text string) (most int) {
 	n := 0
 	for _, r := range text {
@@ -179,21 +179,21 @@ func longest(text string) (most int) {
 	return most
 }
 
-// A Body is what a pull request says of itself.
+// A Body is the description of a pull request.
 type Body struct {
-	// Template is the project's own, which stands first, as it is.
+	// Template is the project's own text, which comes first, unchanged.
 	Template string
-	// Issue is the number of the one that it resolves, which is closed with it; 0 for none.
+	// Issue is the number of the issue that it resolves and closes; 0 for none.
 	Issue int
 	Works []Work
-	// Left is what of the repository no gate saw, as a submodule.
+	// Left lists parts of the repository that no gate saw, such as a submodule.
 	Left []string
 }
 
-// comment is one of Markdown, as templates have them for who fills them in.
+// comment matches a comment of Markdown, with which templates instruct the person who fills them in.
 var comment = lazyregexp.New(`(?s)<!--.*?-->`)
 
-// Markdown is the body as text.
+// Markdown returns the body as text.
 func (d Body) Markdown() string {
 	var b strings.Builder
 	if text := strings.TrimSpace(comment.ReplaceAllString(d.Template, "")); text != "" {
@@ -213,7 +213,7 @@ func (d Body) Markdown() string {
 	return cut(b.String(), maxBody)
 }
 
-// write tells of one commit.
+// write describes one commit.
 func (w Work) write(b *strings.Builder) {
 	fmt.Fprintf(b, "### %s\n\nRun `%s`", Span(w.Intent), w.Run)
 	if w.Model != "" {
@@ -236,7 +236,7 @@ func (w Work) write(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-// cell is a text from outside in a table.
+// cell returns a text from outside as a cell of a table.
 func cell(text string) string {
 	if text == "" {
 		return ""
@@ -244,7 +244,7 @@ func cell(text string) string {
 	return strings.ReplaceAll(Span(text), "|", "¦")
 }
 
-// unproven tells what no gate judged. That there is nothing is said too.
+// unproven lists what no gate judged, and also says so if there is nothing.
 func (d Body) unproven(b *strings.Builder) {
 	b.WriteString("## What was not proved\n\n")
 	n := 0
@@ -264,7 +264,7 @@ func (d Body) unproven(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-// holds are what a person should see, each once.
+// holds lists what a person should see, each once.
 func (d Body) holds() (list []string) {
 	for _, w := range d.Works {
 		for _, h := range first(w.Judged.Holds) {
@@ -277,13 +277,12 @@ func (d Body) holds() (list []string) {
 	return list
 }
 
-// Draft reports whether a pull request of works should begin as a draft: something of them was
-// not proved.
+// Draft reports whether a pull request of works should begin as a draft because a part of them was not proved.
 func Draft(works []Work) bool {
 	return slices.ContainsFunc(works, func(w Work) bool { return len(w.Judged.Unproven) > 0 || w.Judged.Verdict != verify.Pass })
 }
 
-// cut ends a text that is too long where a line ends.
+// cut cuts a text that is too long at the end of a line.
 func cut(text string, most int) string {
 	const end = "\n\nThis is not all: the rest is in the record.\n"
 	if len(text) <= most {

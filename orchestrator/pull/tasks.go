@@ -12,16 +12,16 @@ import (
 	"agent/verify/policy"
 )
 
-// A Task is something that was said of a pull request and waits for an answer.
+// A Task is a comment or thread in a pull request that waits for an answer.
 type Task struct {
-	// Thread is the forge's name of it, "all " and that of a comment on the whole; Comment is the
-	// last one in it that is not the agent's own.
+	// Thread is the forge's name of the thread, or "all " and the name of a comment on the whole. Comment is the last
+	// one in it that is not the agent's own.
 	Thread, Comment string
 	Author          string
-	// Path and Line are what it is about, "" and 0 for all of the pull request.
+	// Path and Line are the place that it is about, "" and 0 for the whole pull request.
 	Path string
 	Line int
-	// Text is what was said: data, that of the comments in their order.
+	// Text is what was said, as data: the comments in their order.
 	Text string
 	// Of is the thread, nil for a comment on the whole.
 	Of *forge.Thread
@@ -34,10 +34,9 @@ const (
 	answers     = "agent:answer"
 )
 
-// Tasks lists what was said by others and has no answer: threads first, then comments on the whole. What asks the agent for
-// work is none (see Command). by are the authors
-// that count, none for all. What the agent said is known by whose token it is; a mark in a comment of others, or before the
-// end of one of its own, counts for nothing.
+// Tasks lists what others said that has no answer: threads first, then comments on the whole, but not requests for work
+// (see Command). by lists the authors that count; empty means all. The owner of the token decides which comments are
+// the agent's; a mark counts only at the end of the agent's own comments.
 func Tasks(threads []forge.Thread, said []forge.Comment, by []string) (list []Task) {
 	var mine []string
 	for _, t := range threads {
@@ -80,7 +79,7 @@ func Tasks(threads []forge.Thread, said []forge.Comment, by []string) (list []Ta
 	return list
 }
 
-// spoken is a comment with who wrote it.
+// spoken returns a comment with its author.
 func spoken(c forge.Comment) string {
 	who := c.Author
 	if c.Mine {
@@ -93,13 +92,13 @@ func spoken(c forge.Comment) string {
 	return who + " wrote:\n" + text + "\n\n"
 }
 
-// mark is what an answer to a task has that people do not see.
+// mark returns the part of an answer to a task that people do not see.
 func (t Task) mark() string {
 	sum := sha256.Sum256([]byte(t.Thread + "\x00" + t.Comment))
 	return "<!-- " + answers + " " + hex.EncodeToString(sum[:8]) + " -->"
 }
 
-// Goal is what the engineer is asked for a task. It says nothing that the comment says.
+// Goal returns the question to the engineer for a task. It repeats nothing from the comment.
 func (t Task) Goal() string {
 	where := "this change as a whole"
 	if t.Path != "" {
@@ -112,7 +111,7 @@ func (t Task) Goal() string {
 		"and nothing else. If it asks for no change of the code, or for one that would be wrong, change nothing and say why."
 }
 
-// Subject is that of the commit for a task.
+// Subject returns the subject of the commit for a task.
 func (t Task) Subject() string {
 	if t.Path == "" {
 		return "Take up a comment by " + t.Author
@@ -120,8 +119,8 @@ func (t Task) Subject() string {
 	return fmt.Sprintf("Take up a comment by %s on %s", t.Author, t.Path)
 }
 
-// Answer is what is answered to a task: what was done, in commit, or with none why nothing was. said is the
-// model's own word on it, "" for none.
+// Answer returns the answer to a task: what was done in commit, or, if commit is "", why nothing was. said is the
+// model's own comment on it, "" for none.
 func (t Task) Answer(commit, said, why string) string {
 	text := fmt.Sprintf("Done in %.12s, which passed the gates.", commit)
 	if commit == "" {
@@ -133,16 +132,16 @@ func (t Task) Answer(commit, said, why string) string {
 	return text + "\n\n" + t.mark()
 }
 
-// RepairGoal is what the engineer is asked about a build that fails.
+// RepairGoal is the question to the engineer about a failing build.
 const RepairGoal = "The build of this branch fails on the build server. What its jobs wrote, and what the gates here say of it, is quoted below. Find the " +
 	"cause in the code and repair it there. Leave the definition of the build, the tests and the configuration of tools as they are, and suppress nothing. " +
 	"If the cause is not in the code, change nothing and say why."
 
-// A FailedJob is a job with what matters of its log, "" where it has none.
+// A FailedJob is a job with the important parts of its log, "" if it has none.
 type FailedJob struct{ Name, Log string }
 
-// Failure is what is known of a build that fails, as data for the engineer: its jobs, what the gates say of it, "" where
-// they do not show it, and what was tried before and did not help.
+// Failure returns what is known about a failing build, as data for the engineer: its jobs, the gates' findings ("" if
+// the gates do not reproduce it), and earlier attempts that did not help.
 func Failure(jobs []FailedJob, reproduced string, tried []string) string {
 	var b strings.Builder
 	for _, j := range jobs {
@@ -157,8 +156,8 @@ func Failure(jobs []FailedJob, reproduced string, tried []string) string {
 	return strings.TrimSpace(b.String()) + "\n"
 }
 
-// Named are the files of a build's failure that it is most likely about: those of changed that a log names, the
-// first named first, at most that many.
+// Named lists the files that a failing build is most likely about: the files of changed that a log names, those named
+// first coming first, at most that many.
 func Named(jobs []FailedJob, changed []string, most int) (list []string) {
 	type place struct {
 		path string
@@ -181,9 +180,9 @@ func Named(jobs []FailedJob, changed []string, most int) (list []string) {
 	return list
 }
 
-// indexPath is where a text first names a path that is no part of another name, -1 for nowhere.
+// indexPath returns the place where a text first names a path that is not part of another name, or -1.
 func indexPath(text, path string) int {
-	part := func(text string) bool { // a letter, a digit, or what names of files go on with
+	part := func(text string) bool { // a letter, a digit, or a character with which names of files continue
 		return text != "" && (text[0] >= 0x80 || text[0] == '_' || text[0] == '-' || '0' <= text[0] && text[0] <= '9' || 'a' <= text[0]|0x20 && text[0]|0x20 <= 'z')
 	}
 	for from := 0; path != ""; {
@@ -201,14 +200,13 @@ func indexPath(text, path string) int {
 	return -1
 }
 
-// Guarded are the kinds of hold that a repair of a build needs an approval for, also where they block nothing else: what
-// makes a red build green without a repair.
+// Guarded lists the kinds of hold for which a repair of a build needs an approval, even where they block nothing else:
+// ways to turn a red build green without a repair.
 func Guarded() []string {
 	return []string{policy.CI, policy.Suppression, policy.WeakerTest, policy.WeakerType, policy.ChangedTest, policy.Runner, policy.Tooling}
 }
 
-// Reproduced says how the gates show a failure, "" where they do not; why says that they do not, and of what that is
-// no word.
+// Reproduced returns how the gates show a failure, or "" if they do not; then why gives the reason.
 func Reproduced(findings []Finding, v verify.Verdict) (shown, why string) {
 	if v == verify.Pass {
 		return "", "the gates here pass on the branch: what fails on the build server is not among what they run"

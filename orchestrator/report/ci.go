@@ -12,7 +12,7 @@ import (
 	"agent/verify/policy/acting"
 )
 
-// notBuilding are the tools of the table of acting files that do not build and test: they propose changes or publish.
+// notBuilding lists the tools in the table of acting files that do not build and test: they propose changes or publish.
 var notBuilding = []string{
 	"Dependabot", "Renovate", "Mergify", "Read the Docs", "GoReleaser", "semantic-release", "Release Please", "Changesets", "Netlify", "Vercel", "Heroku", "Fly.io",
 	"Render", "Railway", "Nixpacks", "Serverless", "Google App Engine", "AWS CodeDeploy", "AWS Amplify", "AWS Elastic Beanstalk", "Platform.sh", "Cloudflare Workers",
@@ -35,12 +35,12 @@ var servers = func() (list []server) {
 	return list
 }()
 
-// serverOf names the build server that the file at p configures, "" for none.
+// serverOf names the build server that the file at p configures, or "".
 func serverOf(p string) string {
 	low, at := strings.ToLower(p), acting.NewPath(p)
 	for _, s := range servers {
 		if at.In(s.is) {
-			// What is kept beside workflows, and actions for others, starts nothing by itself.
+			// Other files in the directory of workflows, and actions for others, start nothing by themselves.
 			if s.tool == "GitHub Actions" && !workflow(p) || (s.tool == "Gitea Actions" || s.tool == "Forgejo Actions") && !strings.Contains(low, "/workflows/") ||
 				s.tool == "GitLab CI" && strings.HasPrefix(low, ".gitlab/") {
 				return ""
@@ -51,10 +51,10 @@ func serverOf(p string) string {
 	return ""
 }
 
-// ciFile reports whether analyzers of build servers read the file at p.
+// ciFile reports whether the analyzer of build servers reads the file at p.
 func ciFile(p string) bool { return serverOf(p) != "" }
 
-// workflow reports whether a file is a workflow in the language of GitHub, at the place where it is read.
+// workflow reports whether a file is a workflow in GitHub's language, at a place where it is read.
 func workflow(p string) bool {
 	dir, ext := path.Dir(strings.ToLower(p)), strings.ToLower(path.Ext(p))
 	return slices.Contains([]string{".github/workflows", ".gitea/workflows", ".forgejo/workflows"}, dir) && (ext == ".yml" || ext == ".yaml")
@@ -65,7 +65,7 @@ func (f *Facts) ci() []string {
 	return f.texts(func(p string) bool { return serverOf(p) != "" && !aside(p) && strings.Count(p, "/") <= 2 })
 }
 
-// ciThere is 1 where a build server is configured.
+// ciThere is 1 if a build server is configured.
 func ciThere(f *Facts) value {
 	var tools []string
 	for _, p := range f.ci() {
@@ -79,7 +79,7 @@ func ciThere(f *Facts) value {
 	return whole(strings.Join(tools, ", "))
 }
 
-// ciSound is the share of the files of YAML among them that can be read.
+// ciSound is the share of their YAML files that can be read.
 func ciSound(f *Facts) value {
 	files := f.ci()
 	if len(files) == 0 {
@@ -102,14 +102,14 @@ func ciSound(f *Facts) value {
 }
 
 var (
-	// testing matches commands that test, or that do what a script of the project says. "latest" is no test.
+	// testing matches commands that test, or that call a script of the project. "latest" does not match.
 	testing     = lazyregexp.New(`(?i)(?:\b|_|-)tests?(?:\b|_|-|[A-Z]|ing)|pytest|unittest|gotestsum|nextest|ctest|testthat|\bcheck\b|verif|\bci\b|\btox\b|\bnox\b|\bmake\b|\bjust\b|bazel|gradle|\bmvnw?\b|maven|r?spec\b|cover|\./|scripts?/|(?:ba)?sh\s+\S+\.sh|\btask\b|\bmage\b|ninja|hatch|stack|cabal|\bmix\b|swift|xcodebuild|jest|mocha|\bnpm t\b`)
 	testAction  = lazyregexp.New(`(?i)(?:\b|_|-)tests?(?:\b|_|-)|/\.github/workflows/|^\./|tox|pre-commit`)
 	yamlLineNum = lazyregexp.New(`line (\d+)`)
 )
 
-// ciTests is 1 where a command of some build server runs tests, as far as its words say, or leaves that to a workflow or a
-// script elsewhere. That there are none to run is noted alone.
+// ciTests is 1 if a command of some build server runs tests, as far as its words say, or leaves that to a workflow or
+// script elsewhere. If there are no tests, that is only noted.
 func ciTests(f *Facts) value {
 	files := f.ci()
 	for _, p := range files {
@@ -125,7 +125,7 @@ func ciTests(f *Facts) value {
 		}
 		found := false
 		each(root, func(key string, n *yaml.Node) {
-			// A job that another workflow does, and what an action with such a name does.
+			// Another workflow may do the job, and an action of that name may test.
 			found = found || key == "run" && testing.MatchString(n.Value) || key == "uses" && testAction.MatchString(n.Value)
 		})
 		if found {
@@ -133,7 +133,7 @@ func ciTests(f *Facts) value {
 		}
 	}
 	if len(files) == 0 {
-		return value{} // ciThere has said so
+		return value{} // ciThere has reported it
 	}
 	d := Detail{Status: Warn, File: files[0], Message: "no build server runs the tests", Next: "add a step that runs them"}
 	if f.tests() == 0 {
@@ -142,8 +142,8 @@ func ciTests(f *Facts) value {
 	return lacks(d)
 }
 
-// ciPulls is 1 where changes are built before they are merged: a workflow runs on pull requests or on pushes to any branch, or
-// there is another build server, which does so by itself.
+// ciPulls is 1 if changes are built before they are merged: a workflow runs on pull requests or on pushes to any
+// branch, or there is another build server, which does so by itself.
 func ciPulls(f *Facts) value {
 	files := f.ci()
 	if len(files) == 0 {
@@ -158,12 +158,12 @@ func ciPulls(f *Facts) value {
 		unread = unread || err != nil
 	}
 	if unread {
-		return value{} // ciSound has said so
+		return value{} // ciSound has reported it
 	}
 	return lacks(Detail{Status: Warn, File: files[0], Message: "no workflow runs on pull requests", Next: "add pull_request to its `on:`"})
 }
 
-// onPulls reports whether a workflow runs on changes that are not merged yet. The error is that of one that cannot be read.
+// onPulls reports whether a workflow runs on changes that are not merged yet. The error means that the workflow cannot be read.
 func onPulls(text string) (bool, error) {
 	root, err := readYAML(text)
 	on := field(root, "on")
@@ -178,8 +178,8 @@ func onPulls(text string) (bool, error) {
 		named("push") && (push == nil || field(push, "branches") == nil && field(push, "tags") == nil), nil
 }
 
-// gone are machines and actions that GitHub has taken away: a job that names one does not run.
-// (github.blog/changelog; github.com/actions/runner-images)
+// gone lists machines and actions that GitHub has removed: a job that names one does not run. (github.blog/changelog;
+// github.com/actions/runner-images)
 var gone = []struct {
 	is  *lazyregexp.Regexp
 	now string
@@ -189,7 +189,7 @@ var gone = []struct {
 	{lazyregexp.New(`^actions/cache(?:/\w+)?@v[12](?:\.|$)`), "use version 4 of the action"},
 }
 
-// ciAlive is the mean of the workflows, each of which falls with each machine or action that it names and that is not there any more.
+// ciAlive is the mean over the workflows; each falls with every machine or action that it names and that no longer exists.
 func ciAlive(f *Facts) value {
 	files := f.ci()
 	if len(files) == 0 {
@@ -231,7 +231,7 @@ func readYAML(text string) (root *yaml.Node, err error) {
 	return doc.Content[0], nil
 }
 
-// yamlLine is the line that an error of YAML names, 0 for none.
+// yamlLine returns the line that a YAML error names, or 0.
 func yamlLine(err error) (n int) {
 	if m := yamlLineNum.FindStringSubmatch(err.Error()); m != nil {
 		fmt.Sscan(m[1], &n)
@@ -239,7 +239,7 @@ func yamlLine(err error) (n int) {
 	return n
 }
 
-// field returns the value of a key of a mapping, nil for none.
+// field returns the value of a key in a mapping, or nil.
 func field(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -255,7 +255,7 @@ func field(n *yaml.Node, key string) *yaml.Node {
 // each calls visit with every scalar below n and the nearest key above it.
 func each(n *yaml.Node, visit func(key string, n *yaml.Node)) { walk(n, "", 0, visit) }
 
-// maxDepth is how deep a document is looked into.
+// maxDepth is the depth to which a document is searched.
 const maxDepth = 50
 
 func walk(n *yaml.Node, key string, depth int, visit func(key string, n *yaml.Node)) {

@@ -16,33 +16,33 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// A manifest is one kind of file that says what a project needs.
+// A manifest is one kind of file that states what a project needs.
 type manifest struct {
 	kind string
-	// is tells the file by its base name in lower case.
+	// is recognizes the file by its base name in lower case.
 	is func(base string) bool
-	// wants lists what the file asks for, nil for one that is not read here. An error says that it cannot be read.
+	// wants lists what the file asks for; nil if that is not read here. An error says that the file cannot be read.
 	wants func(text string) (wants []want, err error)
-	// locks are the lock files that belong to it, by base name.
+	// locks are the base names of its lock files.
 	locks []string
 }
 
 // A want is one thing that a manifest asks for.
 type want struct {
 	name, version string
-	// It is needed to work on the project alone.
+	// It is needed only to work on the project.
 	develop bool
-	// Why the version says nothing, "" where it does; status is how grave that is.
+	// Why the version says nothing, "" if it does; status is the gravity of that.
 	open   string
 	status Status
 }
 
-// is returns a test for one of some names.
+// is returns a test for a set of names.
 func is(names ...string) func(string) bool {
 	return func(base string) bool { return slices.Contains(names, base) }
 }
 
-// manifests are the kinds that are known.
+// manifests are the known kinds.
 var manifests = []manifest{
 	{"npm", is("package.json"), wantsNode, []string{"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"}},
 	{"go", is("go.mod"), wantsGo, []string{"go.sum"}},
@@ -58,7 +58,7 @@ var manifests = []manifest{
 
 var requirementsFile = lazyregexp.New(`^(?:requirements[^/]*|constraints[^/]*|[^/]*requirements)\.txt$`)
 
-// manifestOf returns the row of a file, nil for none.
+// manifestOf returns the row of a file, or nil.
 func manifestOf(p string) *manifest {
 	base := strings.ToLower(path.Base(p))
 	for i := range manifests {
@@ -69,7 +69,7 @@ func manifestOf(p string) *manifest {
 	return nil
 }
 
-// manifestKind names the kind of a manifest, "" for another file.
+// manifestKind names the kind of a manifest, or returns "" for another file.
 func manifestKind(p string) string {
 	if m := manifestOf(p); m != nil {
 		return m.kind
@@ -77,7 +77,7 @@ func manifestKind(p string) string {
 	return ""
 }
 
-// lockKind names the kind of manifest that a lock file belongs to, "" for another file.
+// lockKind names the kind of manifest to which a lock file belongs, or returns "" for another file.
 func lockKind(p string) string {
 	base := strings.ToLower(path.Base(p))
 	for _, m := range manifests {
@@ -88,12 +88,12 @@ func lockKind(p string) string {
 	return ""
 }
 
-// manifests lists the paths of the manifests of the project itself.
+// manifests lists the paths of the project's own manifests.
 func (f *Facts) manifests() []string {
 	return f.texts(func(p string) bool { return manifestKind(p) != "" && !aside(p) })
 }
 
-// noManifests says that the workspace names nothing that it needs.
+// noManifests says that no file states what the project needs, at least none that is read here; "" if one does.
 func noManifests(f *Facts) string {
 	list := f.manifests()
 	switch {
@@ -118,7 +118,7 @@ func (f *Facts) reads(visit func(p string, m *manifest, wants []want, err error)
 	}
 }
 
-// depsRead is the share of the manifests that can be read.
+// depsRead is the share of manifests that can be read.
 func depsRead(f *Facts) value {
 	all, bad := 0, []Detail{}
 	var kinds []string
@@ -135,7 +135,7 @@ func depsRead(f *Facts) value {
 	return v
 }
 
-// lock returns the path of a lock file for the manifest at p, which may lie in a directory above it; "" for none.
+// lock returns the path of a lock file for the manifest at p, which may lie in a directory above it, or "".
 func (f *Facts) lock(p string, m *manifest) string {
 	for dir := path.Dir(p); ; dir = path.Dir(dir) {
 		for _, e := range f.Files {
@@ -149,8 +149,8 @@ func (f *Facts) lock(p string, m *manifest) string {
 	}
 }
 
-// depsLocked is the share of manifests with a lock file, of those that are wanted with one: modules of Go, and applications of
-// npm and Cargo. A library may do without, which is noted.
+// depsLocked is the share of manifests with a lock file among those that should have one: Go modules, and applications
+// of npm and Cargo. A library may do without, which is noted.
 func depsLocked(f *Facts) value {
 	var values mean
 	var details []Detail
@@ -172,7 +172,7 @@ func depsLocked(f *Facts) value {
 			d.Status = Note
 		}
 		locked := f.lock(p, m) != ""
-		// Libraries of Python have no lock file as a rule.
+		// Python libraries usually have no lock file.
 		if !locked && (d.Status != Note || m.kind != "python") {
 			details = append(details, d)
 		}
@@ -183,7 +183,7 @@ func depsLocked(f *Facts) value {
 	return values.value(details)
 }
 
-// application reports whether a manifest is that of a program, and not of something that others build on.
+// application reports whether a manifest belongs to a program, and not to something on which others build.
 func (f *Facts) application(p, kind string) bool {
 	switch kind {
 	case "npm":
@@ -195,8 +195,8 @@ func (f *Facts) application(p, kind string) bool {
 	return false
 }
 
-// depsBounded is the mean over the manifests of the share of what each asks for whose version says something. One that anything fits is a warning where it is
-// fetched by every installation, and a note in what is only needed to work on the project.
+// depsBounded is the mean over the manifests of the share of dependencies whose version restricts something. A dependency that any version
+// fits is a warning if every installation fetches it, and a note if it is locked or only needed to work on the project.
 func depsBounded(f *Facts) value {
 	var values mean
 	var details []Detail
@@ -219,7 +219,7 @@ func depsBounded(f *Facts) value {
 		case err != nil:
 			values.add(0)
 		case len(wants) == 0:
-			values.add(1) // else it would cost to take out the last one
+			values.add(1) // otherwise removing the last one would lower the score
 		default:
 			values.add(float64(len(wants)-bad) / float64(len(wants)))
 		}
@@ -227,7 +227,7 @@ func depsBounded(f *Facts) value {
 	return values.value(details)
 }
 
-// depsAgree is the mean over the manifests of the share of what each asks for that its lock file has, of those that are read here.
+// depsAgree is the mean over the manifests of the share of their dependencies that their lock file has, for kinds that are read here.
 func depsAgree(f *Facts) value {
 	var values mean
 	var bad []Detail
@@ -254,7 +254,7 @@ func depsAgree(f *Facts) value {
 	return values.value(bad)
 }
 
-// locked returns what tells whether a lock file has a thing, nil where it is not read here.
+// locked returns a function that reports whether a lock file has a dependency, or nil if the lock file is not read here.
 func locked(base, text string) func(want) bool {
 	names := map[string]bool{}
 	switch base {
@@ -291,7 +291,7 @@ func locked(base, text string) func(want) bool {
 	return nil
 }
 
-// lineOf is the first line that holds a name, 0 for none.
+// lineOf returns the first line that contains a name, or 0.
 func lineOf(text, name string) int {
 	n := 0
 	for l := range strings.Lines(text) {
@@ -303,7 +303,7 @@ func lineOf(text, name string) int {
 	return 0
 }
 
-// wantsJSON only sees whether it can be read.
+// wantsJSON only checks whether the text can be read.
 func wantsJSON(text string) ([]want, error) {
 	_, err := deps.ReadPackage([]byte(text))
 	return nil, err
@@ -332,7 +332,7 @@ func wantsNode(text string) (list []want, err error) {
 	return list, nil
 }
 
-// wantsGo reads a go.mod. What a replacement in the workspace stands for is not in go.sum.
+// wantsGo reads a go.mod. go.sum does not have what a replacement in the workspace stands for.
 func wantsGo(text string) (list []want, err error) {
 	m, err := modfile.ParseLax("go.mod", []byte(text), nil)
 	if err != nil {
@@ -358,7 +358,7 @@ func wantsGo(text string) (list []want, err error) {
 	return list, nil
 }
 
-// wantsRequirements reads a file of pip. That a version is missing is common where people only work on the project.
+// wantsRequirements reads a file for pip. A missing version is common if people only work on the project.
 func wantsRequirements(text string) (list []want, err error) {
 	for _, l := range deps.Requirements([]byte(text)) {
 		if strings.HasPrefix(l, "-") || strings.HasPrefix(l, ".") || strings.Contains(l, "://") {
@@ -371,7 +371,7 @@ func wantsRequirements(text string) (list []want, err error) {
 
 var requirementHead = lazyregexp.New(`^([A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[[^\]]*\])?\s*([^;#]*)`)
 
-// requirement reads one requirement of Python (PEP 508).
+// requirement reads one Python requirement (PEP 508).
 func requirement(l string) want {
 	m := requirementHead.FindStringSubmatch(l)
 	if m == nil {
@@ -384,7 +384,7 @@ func requirement(l string) want {
 	return w
 }
 
-// wantsPyproject reads a pyproject.toml: what the project itself needs.
+// wantsPyproject reads the project's own needs from a pyproject.toml.
 func wantsPyproject(text string) (list []want, err error) {
 	doc, err := deps.ReadPyproject([]byte(text))
 	if err != nil {
@@ -406,7 +406,7 @@ func wantsPyproject(text string) (list []want, err error) {
 	return list, nil
 }
 
-// versionIn is the version in what Cargo and poetry have for a dependency, which may be a table.
+// versionIn returns the version from the entry of a dependency for Cargo and poetry, which may be a table.
 func versionIn(wanted any) string {
 	if table, ok := wanted.(map[string]any); ok && table["version"] != nil {
 		wanted = table["version"]

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// Up to smallCode lines of code a README is all the documentation that is wanted; above, one of guideWords words is.
+// Up to smallCode lines of code, a README is enough documentation; above that, a README of guideWords words is.
 const (
 	smallCode  = 2000
 	guideWords = 400
 )
 
-// guidePages are files and directories of sites of documentation.
+// guidePages are files and directories of documentation sites.
 var guidePages = []string{"mkdocs.yml", "mkdocs.yaml", "book.toml", "antora.yml", "docusaurus.config.js", "docusaurus.config.ts", "_config.yml", ".readthedocs.yaml", ".readthedocs.yml"}
 
-// docsGuide is 1 with pages besides the README, a site of documentation or a man page; without them with a README, which has to be
-// a long one where there is much code.
+// docsGuide is 1 with pages besides the README, a documentation site or a man page; without them it is 1 with a README,
+// which must be long if there is much code.
 func docsGuide(f *Facts) value {
 	pages := 0
 	for _, e := range f.Files {
@@ -40,16 +40,16 @@ func docsGuide(f *Facts) value {
 	return lacks(Detail{Status: Warn, Message: fmt.Sprintf("%s of code, and no documentation besides a README of %s", some(code, "line"), some(words, "word")), Next: "write docs/: what a user does first, and what everything else does"})
 }
 
-// manPage reports whether a path is that of a page of a manual.
+// manPage reports whether a path is a page of a manual.
 func manPage(p string) bool {
 	ext := path.Ext(p)
 	return len(ext) == 2 && ext[1] >= '1' && ext[1] <= '8' && strings.Contains("/"+p, "/man")
 }
 
-// minDescribed is from how many lines on a file is expected to say what it is for.
+// minDescribed is the number of lines from which a file should say what it is for.
 const minDescribed = 50
 
-// docsDescribed is the share of files of Python, and of packages of Go, whose own text begins with what they are for.
+// docsDescribed is the share of Python files and Go packages whose text begins with what they are for.
 func docsDescribed(f *Facts) value {
 	if f.Ledger == nil {
 		return unmeasured("which files say what they are for", f.NoLedger)
@@ -89,7 +89,7 @@ func docsLinks(f *Facts) value {
 	}))
 }
 
-// docsChanges is 1 where it is kept what changed from version to version.
+// docsChanges is 1 if the project records what changed from version to version.
 func docsChanges(f *Facts) value {
 	for _, e := range f.Files {
 		if rootFile(e.Path) && slices.Contains([]string{"changelog", "changes", "history", "news", "releases", "release_notes", "release-notes", "changelogs", "whatsnew"}, stemOf(e.Path)) {
@@ -102,7 +102,7 @@ func docsChanges(f *Facts) value {
 	return lacks(Detail{Status: Note, Message: "no file says what changed from version to version", Next: "keep CHANGELOG.md, or say in the README where releases are described"})
 }
 
-// docsContributing is 1 where a contributor is told how to work on the project.
+// docsContributing is 1 if the project tells contributors how to work on it.
 func docsContributing(f *Facts) value {
 	for p, text := range f.Text {
 		if rootFile(p) && slices.Contains([]string{"contributing", "hacking", "development", "developing"}, stemOf(p)) || stemOf(p) == "readme" && strings.Contains(strings.ToLower(text), "contribut") {

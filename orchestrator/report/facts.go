@@ -13,23 +13,23 @@ import (
 
 // Facts are what analyzers see of a workspace.
 type Facts struct {
-	// Regular files, sorted by path, without what a scan leaves out.
+	// The regular files, sorted by path, without those that a scan leaves out.
 	Files []File
-	// Symbolic links, sorted by path.
+	// The symbolic links, sorted by path.
 	Links []Link
 	// The content of the files that Wants names, by path.
 	Text map[string]string
 	// Whether the workspace is in a git repository.
 	Repository bool
-	// Paths that git tracks although their names are those of secrets.
+	// The paths that git tracks although they are named like secrets.
 	Tracked []string
-	// What was found in each file; nil where nobody looked.
+	// The results of the scan of each file; nil if there was none.
 	Ledger *ledger.Ledger
-	// What the gates say of it as it is; nil where they did not run.
+	// The gates' results for the workspace as it is; nil if they did not run.
 	Checks []check.Standing
-	// What could not be installed of what it depends on, a sentence each.
+	// The dependencies that could not be installed, one sentence for each.
 	Lacking []string
-	// Why there is no Ledger, and why there are no Checks; "" where there are.
+	// Why there is no Ledger, and why there are no Checks; "" if there are.
 	NoLedger, NoChecks string
 }
 
@@ -39,19 +39,19 @@ type File struct {
 	Path string
 	// In bytes.
 	Size int64
-	// It holds a NUL, or is no UTF-8.
+	// It contains a NUL, or is not UTF-8.
 	Binary bool
-	// A tool wrote it and says so.
+	// A tool wrote it and says so in it.
 	Generated bool
 	Lines     int
-	// The row of its language, "" for none.
+	// The ID of its language, or "".
 	Language string
-	// It holds tests, by its name or, where that is not enough, by its text.
+	// It holds tests, by its name or, if that is not enough, by its text.
 	Test bool
-	// The first line of a merge conflict that was left in it, 0 for none.
+	// The first line of a merge conflict that was left in it, or 0.
 	Conflict int
 	Secrets  []Secret
-	// Why its content is not known, "" where it is.
+	// Why its content is unknown, "" if it is known.
 	Unread string
 }
 
@@ -94,7 +94,7 @@ func (f *Facts) leads(p string) bool {
 	return false
 }
 
-// texts lists the paths of known text that keep accepts, sorted.
+// texts lists the paths of known texts that keep accepts, sorted.
 func (f *Facts) texts(keep func(p string) bool) (list []string) {
 	for p := range f.Text {
 		if keep(p) {
@@ -105,7 +105,7 @@ func (f *Facts) texts(keep func(p string) bool) (list []string) {
 	return list
 }
 
-// code are the files that somebody of the project wrote in a language that programs are written in, without tests.
+// code lists the files that people of the project wrote in a programming language, without tests.
 func (f *Facts) code() (list []File) {
 	for _, e := range f.Files {
 		if e.isCode() && !e.Test && !lang.InTests(e.Path) && !aside(e.Path) {
@@ -115,13 +115,13 @@ func (f *Facts) code() (list []File) {
 	return list
 }
 
-// isCode reports whether a file is of a language that has tests, or a shell script, and was written by hand.
+// isCode reports whether a file is in a language that has tests, or is a shell script, and was written by hand.
 func (e File) isCode() bool {
 	l := lang.Named(e.Language)
 	return l != nil && (l.Tests != nil || l.Family == lang.Shell) && !e.Generated && !e.Binary && !vendored(e.Path)
 }
 
-// lines counts those of files.
+// lines returns the number of lines in files.
 func lines(list []File) (n int) {
 	for _, e := range list {
 		n += e.Lines
@@ -134,36 +134,36 @@ var (
 	asideDirs  = lazyregexp.New(`(?i)(?:^|/)(?:tests?|testdata|testing|test[_-][^/]*|[^/]*[_-]tests?|specs?|__tests__|e2e|fixtures?|mocks?|__mocks__|__snapshots__|examples?|samples?|demos?|docs?|docs[_-][^/]*|templates?|benchmarks?|bench)/|\{\{`)
 )
 
-// vendored reports whether a path is that of a copy of somebody else's code.
+// vendored reports whether a path belongs to a copy of somebody else's code.
 func vendored(p string) bool { return vendorDirs.MatchString(p) }
 
-// aside reports whether a path is that of tests, examples, documents, templates or copies of others: what is odd there
-// is so on purpose, or somebody else's.
+// aside reports whether a path belongs to tests, examples, documents, templates or copies of other projects: oddities
+// there are intentional, or somebody else's.
 func aside(p string) bool {
 	return vendored(p) || asideDirs.MatchString(p) || lang.IsTest(p)
 }
 
 // rootFile reports whether p lies where readers and hosts look for files about the whole: at the root, in .github,
-// .gitlab, .gitea or docs.
+// .gitlab, .gitea, .forgejo, docs or doc.
 func rootFile(p string) bool {
 	return slices.Contains([]string{".", ".github", ".gitlab", ".gitea", ".forgejo", "docs", "doc"}, strings.ToLower(path.Dir(p)))
 }
 
-// stemOf is the base name of p in lower case without its extensions.
+// stemOf returns the base name of p in lower case without its extensions.
 func stemOf(p string) string {
 	stem, _, _ := strings.Cut(strings.ToLower(path.Base(p)), ".")
 	return stem
 }
 
-// prose reports whether a path is that of a text for people: one without an extension may be.
+// prose reports whether a path belongs to a text for people; one without an extension may.
 func prose(p string) bool {
 	l := lang.ByExtension(p)
 	return l != nil && l.Prose || slices.Contains([]string{"", ".txt", ".org", ".asciidoc"}, strings.ToLower(path.Ext(p)))
 }
 
-// The bounds of what is read whole for Text.
+// The bounds on what is read completely for Text.
 const (
-	// MaxText is the largest file, in bytes, MaxTexts the most of all together.
+	// MaxText is the size of the largest file, in bytes, and MaxTexts the limit for all together.
 	MaxText  = 4 << 20
 	MaxTexts = 64 << 20
 )

@@ -9,7 +9,7 @@ import (
 	"agent/verify/check"
 )
 
-// of lists the checks of a gate that applied; judged those of them that came to a judgement, and why the others did not.
+// of returns the checks of a gate that came to a judgement, and the reasons why others that applied did not.
 func (f *Facts) of(gate string, keep func(s check.Standing) bool) (judged []check.Standing, reasons []string) {
 	for _, s := range f.Checks {
 		if s.Gate.Name != gate || keep != nil && !keep(s) {
@@ -26,7 +26,7 @@ func (f *Facts) of(gate string, keep func(s check.Standing) bool) (judged []chec
 	return judged, reasons
 }
 
-// orElse is text, or other where that is empty.
+// orElse returns text, or other if text is empty.
 func orElse(text, other string) string {
 	if strings.TrimSpace(text) == "" {
 		return other
@@ -34,10 +34,10 @@ func orElse(text, other string) string {
 	return text
 }
 
-// unmeasured is a value that is not known.
+// unmeasured returns a value that is unknown.
 func unmeasured(what, why string) value { return value{unmeasured: what + ": " + why} }
 
-// findings are details of what checks found; next says what to do where a finding does not.
+// findings returns details for what checks found; next says what to do if a finding does not.
 func findings(list []check.Standing, status Status, next func(check.Finding) string) (details []Detail) {
 	for _, s := range list {
 		for _, x := range s.Gate.Findings {
@@ -51,7 +51,7 @@ func findings(list []check.Standing, status Status, next func(check.Finding) str
 	return details
 }
 
-// tests counts the files of tests.
+// tests returns the number of test files.
 func (f *Facts) tests() (n int) {
 	for _, e := range f.Files {
 		if e.Test && !vendored(e.Path) {
@@ -61,7 +61,7 @@ func (f *Facts) tests() (n int) {
 	return n
 }
 
-// testsThere is 1 where a file of tests is there.
+// testsThere is 1 if there is a test file.
 func testsThere(f *Facts) value {
 	n := f.tests()
 	if n == 0 {
@@ -70,8 +70,8 @@ func testsThere(f *Facts) value {
 	return whole(some(n, "file") + " of tests")
 }
 
-// testsPass is the share of the tests that pass, of those that ran. Failures where packages could not be installed are no
-// measure, and neither is a runner that came to no end.
+// testsPass is the share of passing tests among those that ran. Failures do not count if packages could not be
+// installed, and neither does a runner that did not finish.
 func testsPass(f *Facts) value {
 	const what = "whether the tests pass"
 	if f.tests() == 0 {
@@ -87,7 +87,7 @@ func testsPass(f *Facts) value {
 	}
 	details := findings(judged, Fail, func(check.Finding) string { return "fix what the test says, or the test; tests run without a network" })
 	for i, d := range details {
-		// Some runners tell of the place where they were started.
+		// Some runners report the place where they were started.
 		if file, _, ok := strings.Cut(d.Message, "::"); ok && d.File != file && manifestOf(d.File) != nil && f.has(file) {
 			details[i].File, details[i].Line = file, 0
 		}
@@ -124,10 +124,10 @@ func (f *Facts) idleTests() string {
 // Resolved are the languages whose imports the ledger resolves.
 var Resolved = []string{"python", "javascript", "typescript", "go"}
 
-// configures matches what tools read by themselves, and declarations without code.
+// configures matches files that tools read by themselves, and declarations without code.
 var configures = lazyregexp.New(`(?i)(?:^|/)(?:setup|conf|conftest|noxfile|tasks|manage|gulpfile|gruntfile|dangerfile)\.\w+$|\.config\.[cm]?[jt]s$|\.d\.[cm]?ts$|-d\.ts$|(?:^|/)\.`)
 
-// testsReach is the share of the files with definitions that some test reaches by imports, near or far.
+// testsReach is the share of the files with definitions that some test reaches through imports, near or far.
 func testsReach(f *Facts) value {
 	if f.tests() == 0 {
 		return value{}
@@ -153,13 +153,13 @@ func testsReach(f *Facts) value {
 	return share(len(bad), all, bad)
 }
 
-// compilers are the checks of the gate for types without which nothing can be built.
+// compilers are the checks of the types gate without which nothing can be built.
 var compilers = []string{"go build", "tsc"}
 
 func isCompiler(s check.Standing) bool { return slices.Contains(compilers, s.Check) }
 
-// buildParses falls with each file of code that the parser of its language does not read. What is in tests, examples and templates
-// is broken on purpose.
+// buildParses falls with each file of Python, Go or shell code that does not parse. Files in tests, examples and
+// templates are broken on purpose.
 func buildParses(f *Facts) value {
 	if f.Ledger == nil {
 		return unmeasured("whether every file parses", f.NoLedger)
@@ -171,7 +171,7 @@ func buildParses(f *Facts) value {
 			continue
 		}
 		all++
-		// Only an error at a line is one of syntax; the rest is about the parser.
+		// Only an error at a line is a syntax error; the rest is about the parser.
 		var n int
 		if _, err := fmt.Sscanf(known.Problem, "line %d:", &n); err == nil {
 			bad = append(bad, Detail{Status: Fail, File: e.Path, Line: n, Message: "it does not parse: " + known.Problem, Next: "correct the syntax"})
@@ -180,16 +180,16 @@ func buildParses(f *Facts) value {
 	return value{idle: all == 0, score: falling(len(bad)), details: bad}
 }
 
-// buildCompiles is 1 where the compilers of the languages that have one find nothing, and falls with each thing they find.
+// buildCompiles is 1 if the compilers of the languages that have one find nothing, and falls with each finding.
 func buildCompiles(f *Facts) value {
 	return f.allFine("whether it compiles", check.GateTypes, isCompiler, "correct what the compiler says")
 }
 
-// exitRule is the rule of a program that ended with an exit status, and without a report of a crash.
+// exitRule is the rule of a finding about a program that ended with an exit status and without a crash report.
 const exitRule = "exit"
 
-// buildStarts is 1 where the program starts, or what others may import can be imported. One that ends with a message and an exit
-// status may only miss arguments, a terminal or a network: nobody knows whether it starts.
+// buildStarts is 1 if the program starts, or if what others may import can be imported. A program that ends with a
+// message and an exit status may only lack arguments, a terminal or a network: then it is unknown whether it starts.
 func buildStarts(f *Facts) value {
 	g := *f
 	g.Checks = slices.Clone(f.Checks)
@@ -203,7 +203,7 @@ func buildStarts(f *Facts) value {
 	return g.allFine("whether it starts", check.GateSmoke, nil, "start it by hand and correct what it says; [smoke] command in agent.toml says how it is started")
 }
 
-// buildOwn is 1 where the gates that the workspace defines pass.
+// buildOwn is 1 if the workspace's own gates pass.
 func buildOwn(f *Facts) value {
 	builtIn := []string{check.GateFormat, check.GateSyntax, check.GateLint, check.GateTypes, check.GateSmoke, check.GateTests}
 	if f.Checks == nil {
@@ -221,8 +221,8 @@ func buildOwn(f *Facts) value {
 	return v
 }
 
-// allFine is 1 where the checks of a gate find nothing, and falls with each thing they find. What fails where packages could
-// not be installed is no measure.
+// allFine is 1 if the checks of a gate find nothing, and falls with each finding. Failures do not count if packages
+// could not be installed.
 func (f *Facts) allFine(what, gate string, keep func(check.Standing) bool, next string) value {
 	if f.Checks == nil {
 		return unmeasured(what, f.NoChecks)

@@ -11,13 +11,13 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// A licence is a family of them, and the words by which it is known.
+// A licence is a family of licences, with the words that identify it.
 type licence struct {
 	family string
 	words  []string
 }
 
-// at is where its first words stand in a text that has all of them, -1 for another text.
+// at returns the position of its first words in a text that contains all of them, or -1.
 func (l licence) at(low string) int {
 	if slices.ContainsFunc(l.words, func(w string) bool { return !strings.Contains(low, w) }) {
 		return -1
@@ -25,8 +25,8 @@ func (l licence) at(low string) int {
 	return strings.Index(low, l.words[0])
 }
 
-// licences are known by words of their texts, in lower case with single spaces: all of them have to be there. Of the rows that
-// fit the one counts whose first words stand first: texts name other licences further below.
+// licences are identified by words of their texts, in lower case with single spaces: all must occur. Of the rows that
+// fit, the one whose first words come first counts: texts name other licences further below.
 var licences = []licence{
 	{"AGPL", []string{"gnu affero general public license"}},
 	{"LGPL", []string{"gnu lesser general public license", "version"}},
@@ -49,7 +49,7 @@ var licences = []licence{
 	{"WTFPL", []string{"do what the fuck you want to public license"}},
 }
 
-// vague are rows for texts that fit none of licences: the first one that fits counts.
+// vague has rows for texts that fit none of licences: the first one that fits counts.
 var vague = []licence{
 	{"CC", []string{"creative commons"}},
 	{"Apache", []string{"www.apache.org/licenses/license-2.0"}},
@@ -58,14 +58,14 @@ var vague = []licence{
 
 var licenceName = lazyregexp.New(`(?i)^(?:un)?licen[sc]es?(?:[.-].*)?$|^copying(?:[.-].*)?$|^copyright(?:[.-].*)?$|-licen[sc]e(?:\.\w+)?$`)
 
-// isLicence reports whether p is where the text of a licence of the whole stands.
+// isLicence reports whether p is a place for the text of the whole project's licence.
 func isLicence(p string) bool {
 	dir, base := path.Split(strings.ToLower(p))
 	text := prose(p) || slices.Contains([]string{".mit", ".apache", ".bsd", ".apache2", ".gpl", ".lesser", ".html"}, path.Ext(base)) || strings.HasPrefix(base, "license-") || strings.HasPrefix(base, "copying.")
 	return text && (dir == "" && licenceName.MatchString(base) || (dir == "licenses/" || dir == "license/" || dir == "licences/"))
 }
 
-// licences are the paths of the texts of licences, and the families of those that are known, sorted.
+// licences returns the paths of licence texts, and the families of the known ones, sorted.
 func (f *Facts) licences() (paths, families []string) {
 	paths = f.texts(isLicence)
 	for _, p := range paths {
@@ -77,7 +77,7 @@ func (f *Facts) licences() (paths, families []string) {
 	return paths, slices.Compact(families)
 }
 
-// familyOf knows a licence by its text, "" for none.
+// familyOf identifies a licence by its text, or returns "".
 func familyOf(text string) string {
 	low := strings.Join(strings.Fields(strings.ToLower(text)), " ")
 	first, family := len(low), ""
@@ -105,7 +105,7 @@ func (f *Facts) closed() bool {
 	return false
 }
 
-// licenceThere is 1 with the text of a licence, or where a manifest says that the project is closed.
+// licenceThere is 1 with a licence text, or if a manifest says that the project is closed.
 func licenceThere(f *Facts) value {
 	paths, families := f.licences()
 	switch {
@@ -127,10 +127,10 @@ func licenceThere(f *Facts) value {
 
 var readmeLicence = lazyregexp.New(`(?i)\blicen[sc]ed? (?:under|is)|\b(?:MIT|BSD|Apache|GPL\w*|MPL)\b[^\n]{0,40}\blicen[sc]e|\blicen[sc]e:? *\**(?:MIT|BSD|Apache|GPL|MPL)`)
 
-// placeholder matches what the texts of short licences have in place of names. The long ones have an appendix with such words.
+// placeholder matches what the texts of short licences contain in place of names. The long ones have an appendix with such words.
 var placeholder = lazyregexp.New(`(?i)\[(?:year|yyyy|fullname|name of copyright owner|owner|author)\]|<(?:year|copyright holders?|owner|name of author)>|\{\{ ?(?:year|organization) ?\}\}`)
 
-// licenceKnown is 1 where the text is that of a known licence and its names are filled in.
+// licenceKnown is 1 if the text belongs to a known licence and its names are filled in.
 func licenceKnown(f *Facts) value {
 	paths, families := f.licences()
 	if len(paths) == 0 {
@@ -159,10 +159,10 @@ func boolScore(ok bool) float64 {
 	return 0
 }
 
-// A said is what a manifest says of the licence.
+// A said is what a manifest states about the licence.
 type said struct{ path, id string }
 
-// saidLicences lists what the manifests at the root say.
+// saidLicences lists what the manifests at the root state.
 func (f *Facts) saidLicences() (list []said) {
 	for _, p := range []string{"package.json", "pyproject.toml", "Cargo.toml"} {
 		text, ok := f.Text[p]
@@ -204,7 +204,7 @@ func (f *Facts) saidLicences() (list []said) {
 	return list
 }
 
-// licenceSaid is 1 where no manifest at the root says another licence than the texts do.
+// licenceSaid is 1 if no manifest at the root names a licence that differs from the texts.
 func licenceSaid(f *Facts) value {
 	paths, families := f.licences()
 	if len(paths) == 0 {

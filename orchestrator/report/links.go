@@ -16,8 +16,8 @@ var (
 	codeSpan   = lazyregexp.New("`[^`]*`")
 )
 
-// linksOf is the share of the relative links in files of Markdown that lead to something in the workspace. What is in code,
-// in comments, in templates, or begins with a slash, which each host reads in its own way, is not looked at.
+// linksOf is the share of the relative links in Markdown files that lead to something in the workspace. It ignores
+// links in code, comments and templates, and links that begin with a slash, which each host reads in its own way.
 func linksOf(f *Facts, files []string) value {
 	all, bad := 0, []Detail{}
 	for _, p := range files {
@@ -68,8 +68,8 @@ func targets(l string) (list []string) {
 	return list
 }
 
-// inside returns the path in the workspace that a link of the file at p means; ok is false for one that is an address, a
-// place in the file itself, or leads out of the workspace.
+// inside returns the path in the workspace that a link in the file at p means; ok is false for an address, a place in
+// the file itself, or a link that leads out of the workspace.
 func inside(p, target string) (to string, ok bool) {
 	u, err := url.Parse(target)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Path == "" || strings.HasPrefix(u.Path, "/") || strings.ContainsAny(target, "{}$%@*|") {
@@ -79,7 +79,7 @@ func inside(p, target string) (to string, ok bool) {
 	return to, to != ".." && !strings.HasPrefix(to, "../")
 }
 
-// leadsFrom is leads for a link of a document: sites are made with pages that have no extension, or that of HTML.
+// leadsFrom is leads for a link in a document: sites are built from pages without an extension, or with HTML's.
 func (f *Facts) leadsFrom(to string) bool {
 	if f.leads(to) {
 		return true

@@ -9,15 +9,15 @@ import (
 	"agent/verify/check"
 )
 
-// missing matches what checkers say of a package, or of names that it would bring, that is not installed: that is about the
-// machine, and not about the code.
+// missing matches what checkers say about a package that is not installed, or about its names: that concerns the
+// machine, not the code.
 var missing = lazyregexp.New(`(?i)import-not-found|undeclared-name|reportMissing|unresolved-import|no-unresolved|cannot find (?:module|implementation|name)|could not be resolved|TS2307`)
 
-// denseAt is the number of findings in 1,000 lines of code at which a value is a half.
+// denseAt is the number of findings in 1,000 lines of code at which a value is 0.5.
 const denseAt = 10.0
 
-// density is a value that falls with the number of findings in 1,000 lines: 1 with none, 0.5 with 10, 0.33 with 20. As long as
-// most are few it is only noted what they are.
+// density is a value that falls with the number of findings in 1,000 lines: 1 with none, 0.5 with 10, 0.33 with 20. The
+// findings are only notes; a value below 0.5 adds a warning.
 func (f *Facts) density(what, gate string, keep func(check.Standing) bool) value {
 	if f.Checks == nil {
 		return unmeasured("what "+what+" find", f.NoChecks)
@@ -31,7 +31,7 @@ func (f *Facts) density(what, gate string, keep func(check.Standing) bool) value
 	}
 	details := slices.DeleteFunc(findings(judged, Note, nextOf), func(d Detail) bool { return vendored(d.File) || missing.MatchString(d.Message) })
 	if gate == check.GateTypes && len(details) > 0 && len(f.Lacking) > 0 {
-		// The types of what is not there are unknown to whoever uses it.
+		// The types of missing packages are unknown to their users.
 		return unmeasured("what "+what+" find", "not everything that it needs could be installed: "+f.Lacking[0])
 	}
 	n := 0
@@ -51,7 +51,7 @@ func (f *Facts) density(what, gate string, keep func(check.Standing) bool) value
 	return v
 }
 
-// nextOf says what to do with a finding of a static check.
+// nextOf says what to do about a finding of a static check.
 func nextOf(x check.Finding) string {
 	switch {
 	case x.Fixable:
@@ -62,7 +62,7 @@ func nextOf(x check.Finding) string {
 	return "correct it, or say in the tool's configuration that it is meant so"
 }
 
-// commonest names the rule with the most findings, and how many those are; of equal ones the first by its name.
+// commonest names the rule with the most findings, and their number; of equal ones, the first by name.
 func commonest(list []check.Standing) string {
 	count := map[string]int{}
 	best := ""
@@ -77,18 +77,18 @@ func commonest(list []check.Standing) string {
 	return fmt.Sprintf("%s, %d times", best, count[best])
 }
 
-// qualityLint is how few findings linters have.
+// qualityLint falls with the findings of linters.
 func qualityLint(f *Facts) value { return f.density("linters", check.GateLint, nil) }
 
-// qualityTypes is how few findings type checkers have that are no compilers.
+// qualityTypes falls with the findings of type checkers other than compilers.
 func qualityTypes(f *Facts) value {
 	return f.density("type checkers", check.GateTypes, func(s check.Standing) bool { return !isCompiler(s) })
 }
 
-// longFile is from how many lines on a file is hard to read.
+// longFile is the number of lines above which a file is hard to read.
 const longFile = 800
 
-// qualitySize is the share of the lines of code that are in files of 800 lines at most.
+// qualitySize is the share of code lines that are in files of at most 800 lines.
 func qualitySize(f *Facts) value {
 	all, long, details := 0, 0, []Detail{}
 	for _, e := range f.code() {

@@ -9,7 +9,7 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// readme returns the path of the README that a host shows, "" for none: that of the root before those of .github and docs.
+// readme returns the path of the README that a host shows, or "": the one at the root before those in .github and docs.
 func (f *Facts) readme() string {
 	best := ""
 	for _, e := range f.Files {
@@ -23,7 +23,7 @@ func (f *Facts) readme() string {
 	return best
 }
 
-// readmeThere is 1 with a README.
+// readmeThere is 1 if there is a README.
 func readmeThere(f *Facts) value {
 	p := f.readme()
 	if p == "" {
@@ -32,10 +32,10 @@ func readmeThere(f *Facts) value {
 	return whole(p)
 }
 
-// minWords is how much a README has to say besides titles and badges.
+// minWords is how many words a README needs besides titles and badges.
 const minWords = 20
 
-// readmeSays is 1 where the README has as many words as two sentences, and less in proportion.
+// readmeSays is 1 if the README has as many words as two sentences, and proportionally less otherwise.
 func readmeSays(f *Facts) value {
 	p := f.readme()
 	if p == "" {
@@ -58,14 +58,14 @@ func readmeSays(f *Facts) value {
 var (
 	badge    = lazyregexp.New(`^\[?!\[|^<img|^\.\. image::|^\.\. \|`)
 	useWords = lazyregexp.New(`(?i)\b(?:install\w*|usage|use|using|getting started|quick ?start|set ?up|build\w*|run\w*|examples?|tutorial|how to|documentation|docs|synopsis|deploy\w*|development|configur\w*)\b`)
-	// codeBlock matches code that is shown, in Markdown, reStructuredText and AsciiDoc.
+	// codeBlock matches a code block in Markdown, reStructuredText and AsciiDoc.
 	codeBlock = lazyregexp.New("(?m)^\\s*(?:```|~~~)|^(?: {4}|\t)\\S|^\\.\\. code|::\\s*$|^\\[source|^----\\s*$")
 	heading   = lazyregexp.New(`(?m)^(?:#{1,6}\s+.*|=+\s+.*|<h[1-6][^>]*>.*)$`)
 	underline = lazyregexp.New(`(?m)^(.{3,})\n(?:={3,}|-{3,}|~{3,})\s*$`)
 )
 
-// readmeUse is 1 where the README shows code, or has a heading on how the project is installed, used or built, or where
-// more is to be read.
+// readmeUse is 1 if the README shows code, or has a heading on how the project is installed, used or built, or on where
+// to read more.
 func readmeUse(f *Facts) value {
 	p := f.readme()
 	if p == "" {

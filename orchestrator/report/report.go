@@ -9,15 +9,15 @@ import (
 	"unicode"
 )
 
-// A Status is how an analyzer judges, or how grave a detail is.
+// A Status is the judgement of an analyzer, or the gravity of a detail.
 type Status string
 
 // The statuses; a detail has one of the first three.
 const (
-	Fail    Status = "fail"    // it is missing or broken
-	Warn    Status = "warn"    // it should be fixed
-	Note    Status = "note"    // it could be better; of a detail only
-	Pass    Status = "pass"    // nothing to fix; of an analyzer only
+	Fail    Status = "fail"    // something is missing or broken
+	Warn    Status = "warn"    // something should be fixed
+	Note    Status = "note"    // something could be better; only for a detail
+	Pass    Status = "pass"    // there is nothing to fix; only for an analyzer
 	Unknown Status = "unknown" // a part was not measured, and nothing else is worse
 	None    Status = "none"    // the workspace has no subject for it
 )
@@ -28,38 +28,38 @@ var gravity = map[Status]int{Fail: 0, Warn: 1, Note: 2}
 // MaxDetails is how many details a row keeps, the gravest first.
 const MaxDetails = 50
 
-// A Report is how a workspace stands.
+// A Report describes the state of a workspace.
 type Report struct {
-	// Score is the mean of the rows that have one; null where none has.
+	// Score is the mean of the rows that have a score; null if none has.
 	Score *float64 `json:"score"`
-	// Rows are those of the analyzers that were asked, in the order of the table.
+	// Rows are the rows of the requested analyzers, in the order of the table.
 	Rows []Row `json:"analyzers"`
 }
 
-// A Row is what one analyzer says.
+// A Row is the result of one analyzer.
 type Row struct {
 	Analyzer string `json:"analyzer"`
 	Status   Status `json:"status"`
-	// Score is from 0 to 1, with two decimals; null where a part was not measured or there is no subject.
+	// Score is from 0 to 1, with two decimals; null if a part was not measured or there is no subject.
 	Score *float64 `json:"score"`
-	// Before is the last score of the same workspace in the record, null for none.
+	// Before is the last recorded score of the same workspace, or null.
 	Before *float64 `json:"before"`
-	// Summary is a line of what was seen.
+	// Summary is one line about what was seen.
 	Summary string `json:"summary"`
-	// Details are what is to be done, the gravest first; the first 50.
+	// Details are what to do, the gravest first; at most 50.
 	Details []Detail `json:"details"`
 	// More counts the details that are left out.
 	More int `json:"more"`
-	// Unmeasured says what was not measured, and why, a sentence each.
+	// Unmeasured says what was not measured, and why, one sentence for each.
 	Unmeasured []string `json:"unmeasured"`
 }
 
 // A Detail is one thing to do.
 type Detail struct {
 	Status Status `json:"status"`
-	// File is relative to the workspace, "" for none.
+	// File is relative to the workspace, or "".
 	File string `json:"file,omitempty"`
-	// Line counts from 1; 0 for the whole file.
+	// Line counts from 1; 0 means the whole file.
 	Line    int    `json:"line,omitempty"`
 	Message string `json:"message"`
 	// Next is what to do.
@@ -68,9 +68,9 @@ type Detail struct {
 
 // An Analyzer is one row of the table.
 type Analyzer struct {
-	// Name is what --only takes, About one line of what is looked at.
+	// Name is the value for --only; About is one line about what is examined.
 	Name, About string
-	// none says why a workspace has no subject for it, "" where it has; nil for one that always has.
+	// none says why a workspace has no subject for it, or "" if it has one; nil if it always has.
 	none  func(f *Facts) string
 	parts []part
 }
@@ -78,26 +78,26 @@ type Analyzer struct {
 // A part is one term of a score.
 type part struct {
 	weight float64
-	// gates are those whose results it reads, and ledger says that it reads that.
+	// gates are the gates whose results it reads; ledger says that it reads the ledger.
 	gates  []string
 	ledger bool
 	value  func(f *Facts) value
 }
 
-// A value is what a part comes to.
+// A value is the result of a part.
 type value struct {
 	// From 0 to 1.
 	score float64
 	// It has no subject and does not count.
 	idle bool
-	// Why it was not measured, "" where it was.
+	// Why it was not measured, "" if it was.
 	unmeasured string
 	details    []Detail
 	// A few words for the summary.
 	words string
 }
 
-// Needs says what facts analyzers need besides the files: the names of gates, and the ledger. None stands for all.
+// Needs says which facts analyzers need besides the files: the names of gates, and the ledger. An empty list means all analyzers.
 func Needs(only []string) (gates []string, ledger bool) {
 	for _, a := range table {
 		if len(only) > 0 && !slices.Contains(only, a.Name) {
@@ -119,10 +119,10 @@ func Names() (names []string) {
 	return names
 }
 
-// Analyzers returns the table. It is shared: callers do not change it.
+// Analyzers returns a copy of the table. Its parts are shared: callers must not change them.
 func Analyzers() []Analyzer { return slices.Clone(table) }
 
-// Weights are those of its parts, in their order.
+// Weights returns the weights of its parts, in their order.
 func (a Analyzer) Weights() string {
 	var list []string
 	for _, p := range a.parts {
@@ -131,7 +131,7 @@ func (a Analyzer) Weights() string {
 	return strings.Join(list, " ")
 }
 
-// Analyze asks the analyzers named in only, all where it is empty. Names of none are passed over.
+// Analyze runs the analyzers named in only, or all if it is empty. It ignores unknown names.
 func Analyze(f Facts, only []string) Report {
 	r := Report{Rows: []Row{}}
 	sum, n := 0.0, 0
@@ -151,13 +151,13 @@ func Analyze(f Facts, only []string) Report {
 	return r
 }
 
-// rounded is a score with two decimals, rounded down so that only what is whole is 1.
+// rounded returns a score with two decimals, rounded down so that only a full score is 1.
 func rounded(x float64) *float64 {
 	y := math.Floor(x*100+1e-9) / 100
 	return &y
 }
 
-// row asks one analyzer.
+// row runs one analyzer.
 func (a Analyzer) row(f *Facts) Row {
 	row := Row{Analyzer: a.Name, Status: Pass, Details: []Detail{}, Unmeasured: []string{}}
 	if a.none != nil {
@@ -192,7 +192,7 @@ func (a Analyzer) row(f *Facts) Row {
 	return row
 }
 
-// finish puts details in order and takes the status from them.
+// finish sorts the details and derives the status from them.
 func (row *Row) finish(words []string) {
 	for i, d := range row.Details {
 		d.Message, d.Next, d.File = line(d.Message), line(d.Next), plainPath(d.File)
@@ -213,10 +213,10 @@ func (row *Row) finish(words []string) {
 	row.Summary = line(strings.Join(words, ", "))
 }
 
-// maxLine bounds a text of a detail, in bytes.
+// maxLine bounds a text in a detail, in bytes.
 const maxLine = 300
 
-// line makes one line of a text, bounded, without control characters and marks that change the direction of text.
+// line returns a text as one bounded line, without control characters and marks that change the direction of text.
 func line(s string) string {
 	s = strings.Join(strings.Fields(plain(s)), " ")
 	if len(s) > maxLine {
@@ -225,10 +225,10 @@ func line(s string) string {
 	return s
 }
 
-// plainPath is a path as it may be printed: whole, since somebody opens it.
+// plainPath returns a path as it may be printed: complete, since somebody will open it.
 func plainPath(p string) string { return strings.ReplaceAll(plain(p), "\n", "␊") }
 
-// plain replaces what a terminal would obey.
+// plain replaces what a terminal would interpret.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -241,13 +241,13 @@ func plain(s string) string {
 	}, strings.ToValidUTF8(s, "�"))
 }
 
-// whole is a value of 1 with words for the summary.
+// whole returns a value of 1 with words for the summary.
 func whole(words string) value { return value{score: 1, words: words} }
 
-// lacks is a value of 0 for one reason.
+// lacks returns a value of 0 for one reason.
 func lacks(d Detail) value { return value{details: []Detail{d}} }
 
-// share is a value of so many good ones among all; idle where there are none.
+// share returns the share of good items among all; idle if there are none.
 func share(bad, all int, details []Detail) value {
 	if all == 0 {
 		return value{idle: true, details: details}
@@ -255,8 +255,8 @@ func share(bad, all int, details []Detail) value {
 	return value{score: float64(all-bad) / float64(all), details: details}
 }
 
-// A mean is the mean of values of single files, so that a file that cannot be read, whose value is 0, hides nothing that would
-// weigh more once it can.
+// A mean averages the values of single files. Thus a file that cannot be read, whose value is 0, hides nothing that
+// would weigh more once it can be read.
 type mean struct {
 	sum float64
 	n   int
@@ -264,7 +264,7 @@ type mean struct {
 
 func (m *mean) add(x float64) { m.sum, m.n = m.sum+x, m.n+1 }
 
-// value is the mean with details, idle without files.
+// value returns the mean with details; idle without files.
 func (m mean) value(details []Detail) value {
 	if m.n == 0 {
 		return value{idle: true, details: details}
@@ -272,10 +272,10 @@ func (m mean) value(details []Detail) value {
 	return value{score: m.sum / float64(m.n), details: details}
 }
 
-// falling is a value that is halved by the first thing that is wrong, and falls with each further one.
+// falling returns a value that the first fault halves, and that falls with each further one.
 func falling(n int) float64 { return 1 / float64(1+n) }
 
-// some counts things in words: "1 file", "3 files".
+// some words a number of things: "1 file", "3 files".
 func some(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -286,18 +286,18 @@ func some(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// A Kept is a report as the record has it.
+// A Kept is a report with what the record adds.
 type Kept struct {
 	// ID is unique; a report is recorded once.
 	ID string
-	// Workspace is an absolute path, Snapshot the digest of what was looked at.
+	// Workspace is an absolute path; Snapshot is the digest of what was examined.
 	Workspace, Snapshot string
 	// Fast says that nothing ran in boxes.
 	Fast   bool
 	Report Report
 }
 
-// With returns the report with what each analyzer scored before, by its name.
+// With returns the report with each analyzer's earlier score, by its name.
 func (r Report) With(before map[string]float64) Report {
 	r.Rows = slices.Clone(r.Rows)
 	for i := range r.Rows {
@@ -308,8 +308,8 @@ func (r Report) With(before map[string]float64) Report {
 	return r
 }
 
-// Hidden returns the report with its texts as hide returns them, without the configured secrets; nil hides nothing. What is left of
-// a path still names its file.
+// Hidden returns the report with its texts as hide returns them, without the configured secrets; nil hides nothing. The
+// rest of a path still names its file.
 func (r Report) Hidden(hide func(string) string) Report {
 	if hide == nil {
 		return r
@@ -328,8 +328,8 @@ func (r Report) Hidden(hide func(string) string) Report {
 	return r
 }
 
-// Count counts the details by how grave they are. The ones that were left out are never graver than those that are there, and count as
-// grave as the last of them.
+// Count counts the details by gravity. Details that were left out are never graver than the kept ones, and count as
+// grave as the last of those.
 func (row Row) Count() (fails, warns, notes int) {
 	count := map[Status]int{}
 	for _, d := range row.Details {
@@ -341,7 +341,7 @@ func (row Row) Count() (fails, warns, notes int) {
 	return count[Fail], count[Warn], count[Note]
 }
 
-// Worst is the gravest status among the rows: Fail, Warn, Unknown, and Pass where none is any of these.
+// Worst returns the gravest status among the rows: Fail, Warn, Unknown, or Pass if none of these occurs.
 func (r Report) Worst() Status {
 	for _, s := range []Status{Fail, Warn, Unknown} {
 		if slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Status == s }) {

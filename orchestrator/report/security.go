@@ -8,8 +8,8 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// securitySecrets falls with each credential in a file that is neither a test nor an example nor a document: those are made
-// up as a rule, and are noted.
+// securitySecrets falls with each credential in a file that is not a test, an example or a document: in those,
+// credentials are usually invented, and are only noted.
 func securitySecrets(f *Facts) value {
 	var details []Detail
 	n := 0
@@ -30,10 +30,10 @@ func securitySecrets(f *Facts) value {
 	return value{score: falling(n), details: details}
 }
 
-// sample matches names of files that show what others look like.
+// sample matches names of files that show what other files look like.
 var sample = lazyregexp.New(`(?i)(?:^|[./_-])(?:example|sample|template|dist|mock|fake|dummy|fixture|test)s?(?:[./_-]|$)`)
 
-// securityFiles falls with each file that git tracks and whose name is that of a secret.
+// securityFiles falls with each file that git tracks although it is named like a secret.
 func securityFiles(f *Facts) value {
 	var details []Detail
 	n := 0
@@ -49,12 +49,12 @@ func securityFiles(f *Facts) value {
 	return value{score: falling(n), idle: !f.Repository, details: details}
 }
 
-// fromStrangers matches what whoever opens an issue or a pull request writes, where a workflow puts it into a script.
+// fromStrangers matches where a workflow puts into a script what the author of an issue or a pull request writes.
 // (securitylab.github.com/resources/github-actions-untrusted-input)
 var fromStrangers = lazyregexp.New(`\$\{\{\s*(?:github\.event\.(?:issue\.(?:title|body)|pull_request\.(?:title|body|head\.ref|head\.label)|comment\.body|review\.body|review_comment\.body|discussion\.(?:title|body)|head_commit\.message|head_commit\.author\.(?:name|email))|github\.head_ref)\s*\}\}`)
 
-// securityWorkflows is the mean of the workflows, each of which falls with each place at which a stranger's text or code runs with the rights of the
-// repository.
+// securityWorkflows is the mean over the workflows; each falls with every place at which a stranger's text or code runs
+// with the rights of the repository.
 func securityWorkflows(f *Facts) value {
 	var details []Detail
 	var m mean
@@ -98,7 +98,7 @@ func onTarget(root *yaml.Node) bool {
 	return found
 }
 
-// securityPolicy is 1 where it is said how a vulnerability is reported.
+// securityPolicy is 1 if the project says how to report a vulnerability.
 func securityPolicy(f *Facts) value {
 	for p := range f.Text {
 		if rootFile(p) && stemOf(p) == "security" {

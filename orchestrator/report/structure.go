@@ -20,10 +20,10 @@ func structureConflicts(f *Facts) value {
 	return value{score: falling(len(details)), details: details, words: some(len(f.Files), "file")}
 }
 
-// built matches what compilers and packagers make.
+// built matches what compilers and packagers produce.
 var built = lazyregexp.New(`(?i)\.(?:o|obj|class|pyd|exe|ilk|pdb)$|(?:^|/)[^/]+\.egg-info/|(?:^|/)\.DS_Store$`)
 
-// structureBuilt falls with each file that a compiler or a packager made.
+// structureBuilt falls with the files that a compiler or a packager produced, once for each directory.
 func structureBuilt(f *Facts) value {
 	seen, details := map[string]bool{}, []Detail{}
 	for _, e := range f.Files {
@@ -39,13 +39,13 @@ func structureBuilt(f *Facts) value {
 	return value{score: falling(len(details)), details: details}
 }
 
-// From largeFile bytes on a file makes every clone slow; from hugeFile on hosts refuse it.
+// Above largeFile bytes a file slows down every clone; above hugeFile hosts refuse it.
 const (
 	largeFile = 5 << 20
 	hugeFile  = 50 << 20
 )
 
-// structureLarge falls with the files of more than 5 MiB.
+// structureLarge falls with each file of more than 5 MiB.
 func structureLarge(f *Facts) value {
 	var details []Detail
 	for _, e := range f.Files {
@@ -61,10 +61,10 @@ func structureLarge(f *Facts) value {
 	return value{score: falling(len(details)), details: details}
 }
 
-// windows matches a part of a path that Windows cannot hold.
+// windows matches a part of a path that Windows cannot store.
 var windows = lazyregexp.New(`(?i)^(?:con|prn|aux|nul|com[1-9]|lpt[1-9])(?:\.|$)|[<>:"|?*\\]|[. ]$`)
 
-// structureNames falls with each name that some systems cannot hold, or that is not what it looks like.
+// structureNames falls with each name that some systems cannot store, or that is not what it looks like.
 func structureNames(f *Facts) value {
 	var details []Detail
 	folded := map[string]string{}

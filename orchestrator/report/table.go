@@ -5,7 +5,7 @@ import "agent/verify/check"
 // ownGates stands for the gates that a workspace defines.
 const ownGates = check.GateOwn
 
-// table has the analyzers in the order of a report.
+// table lists the analyzers in the order of a report.
 var table = []Analyzer{
 	{Name: "readme", About: "what a visitor is told: what it is, how it is used", parts: []part{
 		{weight: 4, value: readmeThere}, {weight: 2, value: readmeSays}, {weight: 2, value: readmeUse}, {weight: 2, value: readmeLinks},
@@ -42,7 +42,7 @@ var table = []Analyzer{
 	}},
 }
 
-// noCode says that there is nothing to build or to test.
+// noCode says that there is nothing to build or test, or returns "".
 func noCode(f *Facts) string {
 	for _, e := range f.Files {
 		if e.isCode() {
@@ -52,7 +52,7 @@ func noCode(f *Facts) string {
 	return "no code of a known language"
 }
 
-// noDocs says that there is nothing to document.
+// noDocs says that there is nothing to document, or returns "".
 func noDocs(f *Facts) string {
 	if f.readme() == "" && noCode(f) != "" && !f.hasDir("docs") {
 		return "nothing to document"
@@ -60,10 +60,10 @@ func noDocs(f *Facts) string {
 	return ""
 }
 
-// fewLines is up to how many lines of code nobody misses tests.
+// fewLines is the number of lines of code below which nobody misses tests.
 const fewLines = 100
 
-// noTests says that there is too little to test.
+// noTests says that there is too little to test, or returns "".
 func noTests(f *Facts) string {
 	if why := noCode(f); why != "" || f.tests() > 0 {
 		return why

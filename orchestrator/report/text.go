@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// A Look says how Text writes.
+// A Look says how Text formats a report.
 type Look struct {
-	// Details is how many details of a row are written, 0 for none, with Notes or without.
+	// Details is how many details of a row are written, 0 for none; Notes says whether these include notes.
 	Details int
 	Notes   bool
-	// Mark colours the word of a status; nil writes it plainly.
+	// Mark colours the word of a status; nil leaves it plain.
 	Mark func(s Status, word string) string
 }
 
-// number is a score with two decimals, and what it was before where that differs.
+// number returns a score with two decimals, and the earlier one if it differs.
 func (row Row) number() string {
 	if row.Score == nil {
 		return "   —"
@@ -26,7 +26,7 @@ func (row Row) number() string {
 	return text
 }
 
-// Text is the report for a terminal or a pipe: a line a row, and below it what is to be done.
+// Text returns the report for a terminal or a pipe: one line for each row, and below it what to do.
 func (r Report) Text(look Look) string {
 	mark := look.Mark
 	if mark == nil {
@@ -57,7 +57,7 @@ func (r Report) Text(look Look) string {
 	return b.String()
 }
 
-// total is the last line: the mean, and over how many rows.
+// total returns the last line: the mean, and over how many rows.
 func (r Report) total() string {
 	n, applies := 0, 0
 	for _, row := range r.Rows {
@@ -74,7 +74,7 @@ func (r Report) total() string {
 	return fmt.Sprintf("score %.2f, the mean of %d of %d analyzers\n", *r.Score, n, applies)
 }
 
-// place is the message with its file and line in front.
+// place returns the message with its file and line in front.
 func (d Detail) place() string {
 	switch {
 	case d.File != "" && d.Line > 0:
@@ -85,7 +85,7 @@ func (d Detail) place() string {
 	return d.Message
 }
 
-// Markdown is the report as a document, with all of its details.
+// Markdown returns the report as a document, with all of its details.
 func (r Report) Markdown() string {
 	var b strings.Builder
 	b.WriteString("# Report\n\n| analyzer | status | score | before | |\n|---|---|--:|--:|---|\n")
@@ -111,7 +111,7 @@ func (r Report) Markdown() string {
 	return b.String()
 }
 
-// decimals is a score in a table.
+// decimals returns a score for a table.
 func decimals(x *float64) string {
 	if x == nil {
 		return ""
@@ -124,13 +124,13 @@ func escape(s string) string {
 	return strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<", "&lt;", ">", "&gt;", "|", "\\|", "&", "&amp;", "#", "\\#", "\n", " ", "@", "@\u200b").Replace(s)
 }
 
-// A Quoter sets text of strangers apart in a prompt. agent.Fence is one.
+// A Quoter sets text of strangers apart in a prompt. agent.Fence implements it.
 type Quoter interface {
 	Quote(label, text string) string
 }
 
-// Prompt is the report for a model: what to do, the gravest first, within limit bytes of quotation. All that a workspace or a tool
-// had a part in stands in the quotation; before it stand words of this package alone.
+// Prompt returns the report for a model: what to do, the gravest first, within limit bytes of quotation. Everything
+// that a workspace or a tool contributed is in the quotation; the text before it comes only from this package.
 func (r Report) Prompt(q Quoter, limit int) string {
 	var b strings.Builder
 	b.WriteString("How the project stands, by analyzer: status and score from 0 to 1.\n")

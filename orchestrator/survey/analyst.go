@@ -17,55 +17,49 @@ import (
 	"agent/verify"
 )
 
-// A SymbolFile is what a scan found in one file of a workspace.
+// A SymbolFile is the result of a scan of one file of a workspace.
 type SymbolFile struct {
-	// SHA256 is the digest of the content that was scanned, in hex: a file that
-	// still has it need not be scanned again.
+	// SHA256 is the digest of the scanned content, in hex: a file with the same digest need not be scanned again.
 	SHA256 string
-	// Doc is a [ledger.File] in JSON. It comes back with the same values, not
-	// byte for byte, on one line, and with NUL in its texts replaced.
+	// Doc is a [ledger.File] in JSON. It comes back with the same values, but not byte for byte: on one line, and with
+	// NUL replaced in its texts.
 	Doc []byte
 }
 
-// A SymbolStore keeps what scans found, by workspace (its absolute path, links
-// resolved) and scanner: what another scanner found is not there. *store.DB is
-// one.
+// A SymbolStore keeps the results of scans by workspace (its absolute path, links resolved) and scanner: the results of
+// another scanner are not visible. *store.DB implements it.
 type SymbolStore interface {
-	// SymbolSums returns the digest of every file that was scanned, by path.
+	// SymbolSums returns the digest of every scanned file, by path.
 	SymbolSums(ctx context.Context, workspace, scanner string) (map[string]string, error)
-	// Symbols returns what was found in the files at paths, as far as they are
-	// known.
+	// Symbols returns the results for the files at paths, as far as they are known.
 	Symbols(ctx context.Context, workspace, scanner string, paths []string) (map[string]SymbolFile, error)
-	// SaveSymbols records files in place of what was known of them, and forgets
-	// those that are gone.
+	// SaveSymbols records files in place of what was known about them, and forgets those that are gone.
 	SaveSymbols(ctx context.Context, workspace, scanner string, changed map[string]SymbolFile, gone []string) error
 }
 
-// An Analyst keeps the ledgers of workspaces up to date. Only files that
-// changed are read again, in a box, since parsing hostile text is a risk.
+// An Analyst keeps the ledgers of workspaces up to date. It reads only changed files again, in a box, since parsing
+// hostile text is a risk.
 //
-// What it studied last it holds in memory, and the record is compared with
-// that by digests alone: within one process a study costs what the change
-// costs. It is safe for concurrent use, its ledgers are not: one that it
-// returned is good until the next study of that workspace.
+// It holds what it studied last in memory and compares the record with that by digests alone: within one process, a
+// study costs only as much as the change. An Analyst is safe for concurrent use, but its ledgers are not: one that it
+// returned is valid until the next study of that workspace.
 type Analyst struct {
 	Symbols SymbolStore
 	Images  gate.Snapshotter
 	Boxes   verify.Launcher
-	// Note takes progress, for people; nil for nobody.
+	// Note receives progress, for people; nil means no one.
 	Note func(text string)
 
 	mu   sync.Mutex
 	held map[string]*ledger.Ledger // by workspace
 
 	closing sync.WaitGroup // the boxes of past studies
-	left    []error        // why some of them are not gone
+	left    []error        // why some of them could not be removed
 }
 
-// Close waits until the boxes of all studies are gone, and returns what became
-// of one that is not; its label and its lease tell everybody to remove it. A
-// study does not wait for the end of its own box, which is a good part of what
-// a small one costs.
+// Close waits until the boxes of all studies are gone, and returns the errors of boxes that could not be removed; their
+// label and lease let any process remove them. A study does not wait for the end of its own box, which is a large part
+// of the cost of a small study.
 func (a *Analyst) Close() error {
 	a.closing.Wait()
 	a.mu.Lock()
@@ -73,7 +67,7 @@ func (a *Analyst) Close() error {
 	return errors.Join(a.left...)
 }
 
-// sums returns the name of the scanner and the digests of what it has read.
+// sums returns the name of the scanner and the digests of the files that it has read.
 func (a *Analyst) sums(ctx context.Context, root string) (scanner string, sums map[string]string, err error) {
 	if scanner, err = images.Scanner(); err != nil {
 		return "", nil, err
@@ -82,8 +76,8 @@ func (a *Analyst) sums(ctx context.Context, root string) (scanner string, sums m
 	return scanner, sums, err
 }
 
-// Recall returns the ledger of a workspace as it is recorded, without a look
-// at the files; it is empty for one that was never studied.
+// Recall returns the ledger of a workspace as recorded, without looking at the files; it is empty if the workspace was
+// never studied.
 func (a *Analyst) Recall(ctx context.Context, root string) (*ledger.Ledger, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -94,10 +88,9 @@ func (a *Analyst) Recall(ctx context.Context, root string) (*ledger.Ledger, erro
 	return a.recall(ctx, root, scanner, sums)
 }
 
-// recall brings the held ledger to the state of the record, which has these
-// digests. The record decides: another process may have gone on, or a study of
-// this one may have ended before it was recorded. Ripples of this step are
-// nobody's news, since whoever recorded it has told them.
+// recall brings the held ledger to the state of the record, which has these digests. The record decides: another
+// process may have continued, or a study of this one may have ended before it was recorded. Nobody needs the ripples of
+// this step, since whoever recorded the state has already reported them.
 func (a *Analyst) recall(ctx context.Context, root, scanner string, sums map[string]string) (*ledger.Ledger, error) {
 	book := a.held[root]
 	var stale, gone []string
@@ -132,15 +125,13 @@ func (a *Analyst) recall(ctx context.Context, root, scanner string, sums map[str
 	return book, nil
 }
 
-// loadBatch is how many files are read from the record at once, loaders how
-// many such readings go on at the same time.
+// loadBatch is how many files are read from the record at once, and loaders how many batches are read concurrently.
 const (
 	loadBatch = 250
 	loaders   = 4
 )
 
-// load reads files of the record, several batches at the same time: most of
-// the work is reading JSON.
+// load reads files from the record, several batches concurrently: most of the work is reading JSON.
 func (a *Analyst) load(ctx context.Context, root, scanner string, paths []string) ([]ledger.File, error) {
 	batches := slices.Collect(slices.Chunk(paths, loadBatch))
 	parts, errs := make([][]ledger.File, len(batches)), make([]error, len(batches))
@@ -162,8 +153,8 @@ func (a *Analyst) load(ctx context.Context, root, scanner string, paths []string
 	return slices.Concat(parts...), nil
 }
 
-// loadPart reads one batch. The record is read as carefully as the scanner's
-// own answer: it was altered by the database, and perhaps by hand.
+// loadPart reads one batch. It reads the record as carefully as the scanner's own answer: the database has altered it,
+// and perhaps a person has.
 func (a *Analyst) loadPart(ctx context.Context, root, scanner string, paths []string) ([]ledger.File, error) {
 	known, err := a.Symbols.Symbols(ctx, root, scanner, paths)
 	if err != nil {

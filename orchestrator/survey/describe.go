@@ -10,41 +10,36 @@ import (
 	"agent/orchestrator/ledger"
 )
 
-// A Summary is what a model said of a file, or of the project.
+// A Summary is what a model said about a file, or about the project.
 type Summary struct {
-	// SHA256 is the digest of the file that the model was told of, "" for the
-	// project.
+	// SHA256 is the digest of the file as the model knew it, "" for the project.
 	SHA256 string
-	// Text is one line; "" when the model was asked and said nothing of the file.
+	// Text is one line; "" if the model was asked and said nothing about the file.
 	Text string
-	// Model says whose words they are: "gemini/gemini-2.5-flash".
+	// Model names the author: "gemini/gemini-2.5-flash".
 	Model string
 }
 
-// A SummaryStore keeps what models said of a workspace (its absolute path,
-// links resolved). *store.DB is one.
+// A SummaryStore keeps what models said about a workspace (its absolute path, links resolved). *store.DB implements it.
 type SummaryStore interface {
-	// Summaries returns the last word on every file, by path, and on the project
-	// under "".
+	// Summaries returns the latest text about every file, by path, and about the project under "".
 	Summaries(ctx context.Context, workspace string) (map[string]Summary, error)
-	// SaveSummaries records words in place of those on the same paths, and
-	// forgets those of gone.
+	// SaveSummaries records texts in place of those on the same paths, and forgets those of gone.
 	SaveSummaries(ctx context.Context, workspace string, said map[string]Summary, gone []string) error
 }
 
 // The bounds of a description.
 const (
-	// describeFiles is how many files one question is about, describeAsks how
-	// many questions one call of Describe asks.
+	// describeFiles is how many files one question is about; describeAsks is how many questions one call of Describe
+	// asks.
 	describeFiles = 40
 	describeAsks  = 5
-	// maxOutline bounds what a question tells of all files together, in bytes.
+	// maxOutline bounds the text about all files together in a question, in bytes.
 	maxOutline = 4 << 10
 )
 
-// Described returns the recorded words of models about the files of book. Words
-// about an older state of a file still count: what a file is for seldom changes
-// with an edit.
+// Described returns the recorded texts of models about the files of book. Texts about an older state of a file still
+// count: an edit seldom changes the purpose of a file.
 func Described(ctx context.Context, store SummaryStore, root string, book *ledger.Ledger) (ledger.Summaries, error) {
 	known, err := store.Summaries(ctx, root)
 	if err != nil {
@@ -53,7 +48,7 @@ func Described(ctx context.Context, store SummaryStore, root string, book *ledge
 	return words(book, known), nil
 }
 
-// words are the summaries of files that book has, and of the project.
+// words returns the summaries of the files of book, and of the project.
 func words(book *ledger.Ledger, known map[string]Summary) ledger.Summaries {
 	s := ledger.Summaries{Project: known[""].Text, Files: map[string]string{}}
 	for path, said := range known {
@@ -64,8 +59,8 @@ func words(book *ledger.Ledger, known map[string]Summary) ledger.Summaries {
 	return s
 }
 
-// A Describer has a model say what a project and its files are for. What the
-// model is shown of a file is what the ledger knows of it, never its text.
+// A Describer has a model say what a project and its files are for. The model is shown what the ledger knows about a
+// file, never its text.
 type Describer struct {
 	Store    SummaryStore
 	Engineer *agent.Engineer
@@ -73,15 +68,12 @@ type Describer struct {
 	Fence string
 }
 
-// Describe asks about the files that are new or changed since they were
-// described, some of them in each question, and records each answer when it is
-// there. It returns all that is known then. The rest waits for the next call
-// when there are many, and the model is asked about a file once for each state
-// of it.
+// Describe asks about the files that are new or changed since they were described, several in each question, and
+// records each answer as soon as it arrives. It returns everything known by then. If there are many files, the rest
+// waits for the next call. The model is asked about each state of a file once.
 //
-// The project is described when most of its files are. An answer in another
-// form ends the work without an error; the error of a model that gives no
-// answer at all is an *agent.StopError.
+// The project is described when most of its files are. An answer in another form ends the work without an error; if a
+// model gives no answer at all, the error is an *agent.StopError.
 func (d *Describer) Describe(ctx context.Context, root string, book *ledger.Ledger) (ledger.Summaries, error) {
 	known, err := d.Store.Summaries(ctx, root)
 	if err != nil {
@@ -120,8 +112,7 @@ func (d *Describer) Describe(ctx context.Context, root string, book *ledger.Ledg
 	return words(book, known), nil
 }
 
-// undescribed lists the files with a language that no model was told of in
-// their present state.
+// undescribed lists the files with a language about which no model was asked in their present state.
 func undescribed(book *ledger.Ledger, known map[string]Summary) []string {
 	var todo []string
 	for _, path := range book.Paths() {
@@ -133,8 +124,7 @@ func undescribed(book *ledger.Ledger, known map[string]Summary) []string {
 	return todo
 }
 
-// ask has the model describe the files at paths and returns its words, nil for
-// an answer in another form.
+// ask has the model describe the files at paths and returns its texts, or nil for an answer in another form.
 func (d *Describer) ask(ctx context.Context, book *ledger.Ledger, known map[string]Summary, paths []string, n int) (map[string]Summary, error) {
 	lines := []string{Overview(book, words(book, known), maxOutline)}
 	for _, path := range paths {

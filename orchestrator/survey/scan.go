@@ -19,37 +19,33 @@ import (
 
 // The bounds of a scan.
 const (
-	// maxSource is the size in bytes up to which a file is read: a larger one is
-	// data, and the scanner would refuse it too.
+	// maxSource is the size in bytes up to which a file is read: a larger one is data, and the scanner would refuse it
+	// too.
 	maxSource = 1 << 20
-	// scanFiles and scanBytes are the most that is sent to the box at once.
+	// scanFiles and scanBytes bound what is sent to the box at once.
 	scanFiles = 500
 	scanBytes = 32 << 20
-	// quietScan is the number of files up to which a scan says nothing.
+	// quietScan is the number of files up to which a scan reports nothing.
 	quietScan = 1000
-	// binaryHead is how much of a file is looked at to tell whether it is text,
-	// as git does.
+	// binaryHead is how many bytes of a file decide whether it is text, as in git.
 	binaryHead = 8000
 )
 
-// A scan reads files of a workspace in one box, which is started for the first
-// file that needs it.
+// A scan reads files of a workspace in one box, which starts with the first file that needs it.
 //
-// The box stands on the toolchain image alone, and is sent the files: to
-// freeze all of a workspace for one changed file would cost a hundred times as
-// much, and the scanner reads each file for itself.
+// The box consists of the toolchain image alone, and the files are sent to it: freezing a whole workspace for one
+// changed file would cost a hundred times as much, and the scanner reads each file by itself.
 type scan struct {
 	*Analyst
 	base    *workspace.Manifest
 	scanner string
 	box     *sandbox.Box
-	// For progress: how many files there are to read, and were read.
+	// For progress: how many files there are to read, and how many were read.
 	total, done int
 }
 
-// all reads the files that are new to the record and those that changed. The
-// new ones are recorded at once, since whoever uses them need not be told of
-// them: a first study that is killed does not begin again.
+// all reads the files that are new to the record and those that changed. It records the new ones at once, since nobody
+// has to be told about them: after a kill, a first study does not start over.
 func (s *scan) all(ctx context.Context, fresh, changed []workspace.Entry) (files, again []ledger.File, err error) {
 	files, err = s.read(ctx, fresh, func(files []ledger.File) error {
 		return s.save(ctx, s.base.Root, s.scanner, files, nil)
@@ -61,12 +57,12 @@ func (s *scan) all(ctx context.Context, fresh, changed []workspace.Entry) (files
 	return files, again, err
 }
 
-// read has the entries parsed and returns what was found, in parts of a bounded
-// size; each part is given to done, unless that is nil, when it is there.
+// read has the entries parsed and returns the results, in parts of a bounded size; it passes each part to done, unless
+// that is nil, as soon as it is ready.
 func (s *scan) read(ctx context.Context, entries []workspace.Entry, done func([]ledger.File) error) ([]ledger.File, error) {
 	var all []ledger.File
-	// Each part is read, handed on and forgotten by the box before the next: what
-	// is held at a time does not grow with the workspace.
+	// Each part is read, passed on and removed from the box before the next, so that memory does not grow with the
+	// workspace.
 	for len(entries) > 0 {
 		batch := entries[:portion(entries)]
 		entries = entries[len(batch):]
@@ -86,8 +82,8 @@ func (s *scan) read(ctx context.Context, entries []workspace.Entry, done func([]
 	return all, nil
 }
 
-// portion is how many of the entries are sent at once, at least one. What is
-// too large to be sent takes no room.
+// portion returns how many of the entries to send at once, at least one. Entries that are too large to send take no
+// room.
 func portion(entries []workspace.Entry) int {
 	size := int64(0)
 	for n, e := range entries[:min(scanFiles, len(entries))] {
@@ -101,11 +97,9 @@ func portion(entries []workspace.Entry) int {
 	return min(scanFiles, len(entries))
 }
 
-// part reads one portion: what is a text goes to the box, the rest is recorded
-// as not read.
+// part reads one portion: texts go to the box, and the rest is recorded as not read.
 func (s *scan) part(ctx context.Context, entries []workspace.Entry) ([]ledger.File, error) {
-	// What cannot be read has a row too, under its digest: else it would be looked
-	// at again in every study.
+	// A file that cannot be read has a row too, under its digest: otherwise every study would look at it again.
 	var files []ledger.File
 	var sent workspace.Changeset
 	digests := map[string]string{}
@@ -114,8 +108,7 @@ func (s *scan) part(ctx context.Context, entries []workspace.Entry) ([]ledger.Fi
 			files = append(files, ledger.File{Path: e.Path, SHA256: e.Digest, Problem: "over 1 MiB"})
 			continue
 		}
-		// Checked against the manifest while it is read: the digest that is recorded
-		// belongs to these bytes and no others.
+		// ReadFile checks the bytes against the manifest: the recorded digest belongs to exactly these bytes.
 		text, err := s.base.ReadFile(e.Path)
 		var moving *workspace.ChangedError
 		switch {
@@ -132,15 +125,13 @@ func (s *scan) part(ctx context.Context, entries []workspace.Entry) ([]ledger.Fi
 	}
 	parsed, err := s.parse(ctx, sent)
 	for i := range parsed {
-		// The digest is ours, whatever the box says of it: it decides what is
-		// read again.
+		// Use the host's digest, whatever the box says about it: the digest decides what is read again.
 		parsed[i].SHA256 = digests[parsed[i].Path]
 	}
 	return append(files, parsed...), err
 }
 
-// parse has files parsed in the box, and takes them out of it again: what is
-// parsed next must not find memory taken.
+// parse has files parsed in the box, and then removes them from it, so that they take no memory from the next files.
 func (s *scan) parse(ctx context.Context, sent workspace.Changeset) ([]ledger.File, error) {
 	if sent.Empty() {
 		return nil, nil
@@ -151,7 +142,7 @@ func (s *scan) parse(ctx context.Context, sent workspace.Changeset) ([]ledger.Fi
 	if err := s.box.Apply(ctx, sent); err != nil {
 		return nil, fmt.Errorf("send %d files to be parsed: %w", len(sent.Changes), err)
 	}
-	// The paths are those of the workspace, so what is found needs no translation.
+	// The paths are the workspace's, so the results need no translation.
 	var paths []string
 	for _, c := range sent.Changes {
 		paths = append(paths, c.Path)
@@ -169,7 +160,7 @@ func (s *scan) parse(ctx context.Context, sent workspace.Changeset) ([]ledger.Fi
 	return slices.Clip(files), err
 }
 
-// start starts the box when there is none yet.
+// start starts the box unless it is running.
 func (s *scan) start(ctx context.Context) error {
 	if s.box != nil {
 		return nil

@@ -11,17 +11,14 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// Study brings the ledger of a workspace up to date with base and returns it.
-// With nothing changed it needs no engine.
+// Study brings the ledger of a workspace up to date with base and returns it. If nothing has changed, it needs no
+// engine.
 //
-// found, which may be nil, is given whom the changes concern before they are
-// recorded: when it gives an error, or the process dies, the next study finds
-// the same ripples again. A file that nothing was known about concerns nobody,
-// so a first study finds none; it is recorded part by part, and goes on where
-// it was cut short.
+// found, which may be nil, receives the ripples of the changes before they are recorded: if it returns an error, or the
+// process dies, the next study finds the same ripples again. A file of which nothing was known concerns nobody, so a
+// first study finds none; it is recorded part by part, and continues where it was interrupted.
 //
-// A file that changes while it is read stays as it was known. Errors are those
-// of the engine, the store and found.
+// A file that changes while it is read keeps its known state. Errors come from the engine, the store and found.
 func (a *Analyst) Study(ctx context.Context, base *workspace.Manifest, found func([]ledger.Ripple) error) (*ledger.Ledger, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -30,7 +27,7 @@ func (a *Analyst) Study(ctx context.Context, base *workspace.Manifest, found fun
 		return nil, err
 	}
 	fresh, changed, gone := differences(base, sums)
-	// A process that has just begun reads its record while the box starts.
+	// A process that has just started reads its record while the box starts.
 	var book *ledger.Ledger
 	var lost error
 	var recalling sync.WaitGroup
@@ -51,7 +48,7 @@ func (a *Analyst) Study(ctx context.Context, base *workspace.Manifest, found fun
 	if len(files)+len(again)+len(gone) == 0 {
 		return book, nil
 	}
-	// One update for all, or a function that moved would look deleted.
+	// One update for everything, or a function that moved would look deleted.
 	ripples := book.Update(append(files, again...), gone)
 	if len(ripples) > 0 && found != nil {
 		if err := found(ripples); err != nil {
@@ -61,8 +58,8 @@ func (a *Analyst) Study(ctx context.Context, base *workspace.Manifest, found fun
 	return book, a.save(ctx, base.Root, scanner, again, gone)
 }
 
-// differences compares the regular files of base with the digests of the
-// record: which files are new there, which changed and which are gone.
+// differences compares the regular files of base with the digests of the record: which files are new, which changed and
+// which are gone.
 func differences(base *workspace.Manifest, sums map[string]string) (fresh, changed []workspace.Entry, gone []string) {
 	left := maps.Clone(sums)
 	for _, e := range base.Entries {

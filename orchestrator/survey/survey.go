@@ -1,10 +1,8 @@
-// Package survey knows what is in a workspace: it keeps ledgers of definitions and
-// references up to date, has models describe files, and words what prompts say of
-// a project, of what is around a file and of what is wrong with it.
+// Package survey knows what is in a workspace: it keeps ledgers of definitions and references up to date, has models
+// describe files, and words what prompts say about a project, the surroundings of a file and its findings.
 //
-// Files are parsed in a box, since parsing hostile text is a risk; what comes out
-// of it is read as text of a stranger. It changes nothing in a workspace and
-// decides nothing: package loop chooses by what it says.
+// It parses files in a box, since parsing hostile text is a risk, and treats the results as text from a stranger. It
+// changes nothing in a workspace and decides nothing: package loop chooses by what survey reports.
 package survey
 
 import (
@@ -22,16 +20,15 @@ import (
 	"agent/verify"
 )
 
-// A Survey is what is known of a workspace when a run is planned.
+// A Survey is what is known about a workspace when a run is planned.
 type Survey struct {
 	Ledger *ledger.Ledger
-	// Summaries are what models said of it.
+	// Summaries are what models said about it.
 	Summaries ledger.Summaries
 }
 
-// The bounds of what a prompt says of a survey, in bytes and in findings. They
-// leave most of a small model's context to the code: what is around a file is
-// there to keep the model from guessing, not to be worked on.
+// The bounds on what a prompt says from a survey, in bytes and in findings. They leave most of a small model's context
+// to the code: the surroundings of a file keep the model from guessing; they are not there to be worked on.
 const (
 	maxOverview = 6 << 10
 	maxAround   = 6 << 10
@@ -39,9 +36,8 @@ const (
 	maxFindings = 50
 )
 
-// Project says what the project is, and a line a file; "" when nothing is
-// known. The words of models in it are as untrusted as code, and are quoted by
-// every template.
+// Project says what the project is, with one line for each file; "" if nothing is known. It contains text of models,
+// which is as untrusted as code, and every template quotes it.
 func (s Survey) Project() string {
 	if len(s.Ledger.Paths()) == 0 {
 		return ""
@@ -49,12 +45,10 @@ func (s Survey) Project() string {
 	return Overview(s.Ledger, s.Summaries, maxOverview)
 }
 
-// Around says what the file at path takes from others, who uses what it
-// defines, and which of its names must therefore stay; "" when nothing is known.
-// Without it a model that sees one file breaks the callers that it does not see.
+// Around says what the file at path uses from others, which files use its definitions, and which of its names must
+// therefore stay; "" if nothing is known. Without this, a model that sees one file breaks callers that it does not see.
 func (s Survey) Around(path string) string {
-	// The ledger shares the bytes out: users first, since to break one is worse
-	// than to guess a signature.
+	// The ledger distributes the bytes: users first, since breaking one is worse than guessing a signature.
 	takes, gives := s.Ledger.Neighbours(path, maxAround)
 	var b strings.Builder
 	if len(takes) > 0 {
@@ -69,15 +63,15 @@ func (s Survey) Around(path string) string {
 	for _, n := range gives {
 		fmt.Fprintf(&b, "- %s, line %s: %s\n", n.Path, lines(n.Lines), title(n.Definition))
 	}
-	// Said as an order, and of all names, also where their users found no room.
+	// Worded as an order, and with all names, even where their users found no room.
 	if names := s.Ledger.Protected(path); len(names) > 0 {
 		fmt.Fprintf(&b, "Must not be renamed or removed, since other files use them: %s\n", listed(names, maxProtect))
 	}
 	return b.String()
 }
 
-// title is a definition without its place: the line is that of the file asked
-// about, and would be taken for one of its user.
+// title returns a definition without its place: its line belongs to the file asked about, and would be taken for a line
+// of its user.
 func title(d ledger.Definition) string {
 	_, text, _ := strings.Cut(d.String(), ": ")
 	return d.Kind + " " + text
@@ -88,7 +82,7 @@ func lines(list []int) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(list), "[]"), " ", ", ")
 }
 
-// listed joins names up to a limit of bytes, and says how many there are more.
+// listed joins names up to a limit of bytes, and says how many more there are.
 func listed(names []string, limit int) string {
 	size := 0
 	for i, name := range names {
@@ -99,10 +93,9 @@ func listed(names []string, limit int) string {
 	return strings.Join(names, ", ")
 }
 
-// Lazy is what a scan for lazy code says of the file at path, one finding a
-// line.
+// Lazy returns what a scan for lazy code finds in the file at path, one finding on each line.
 func (s Survey) Lazy(path string) string {
-	// A file that is not known is not lazy either.
+	// An unknown file has no findings.
 	f, _ := s.Ledger.File(path)
 	var b strings.Builder
 	for i, finding := range f.Lazy() {
@@ -114,32 +107,30 @@ func (s Survey) Lazy(path string) string {
 	return b.String()
 }
 
-// An Inspector tells what the static gates have against a workspace as it is.
-// *verify.Verifier is one.
+// An Inspector reports what the static gates find in a workspace as it is. *verify.Verifier implements it.
 type Inspector interface {
 	Findings(ctx context.Context, req verify.Request, emit func(verify.Event)) ([]verify.Gate, error)
 }
 
-// An Examiner looks at a file before any change: a model that is shown what
-// lint and types say mends it, and does not guess.
+// An Examiner examines a file before any change: a model that sees the findings of lint and types fixes them instead of
+// guessing.
 type Examiner struct {
 	Images    gate.Snapshotter
 	Inspector Inspector
 	// Run is the label of the boxes.
 	Run string
-	// Gate takes what the gates do; nil for nobody.
+	// Gate receives the events of the gates; nil means no one.
 	Gate func(verify.Event)
 }
 
-// Findings returns what lint and types say of the file at path, one finding a
-// line; "" for nothing. The snapshot is that of the run and is found, not made;
-// what the gates say is kept for the run, which would ask the same.
+// Findings returns what lint and types find in the file at path, one finding on each line; "" for none. It finds the
+// snapshot of the run and does not make one; the gates' results are kept for the run, which would ask the same.
 func (x *Examiner) Findings(ctx context.Context, base *workspace.Manifest, rules gate.Rules, path string) (string, error) {
-	// A run has made both images before it plans; to find them costs an inspect
-	// each, and saves every planner from being handed them.
+	// A run has made both images before it plans. Finding them costs one inspect each, and spares every planner from
+	// having to be given them.
 	tools, err := x.Images.Ensure(ctx, images.Toolchain)
 	if errors.Is(err, images.ErrAbsent) {
-		return "", nil // nobody builds it for a look
+		return "", nil // nobody builds it just to look
 	}
 	if err != nil {
 		return "", fmt.Errorf("find the toolchain image: %w", err)
@@ -162,8 +153,8 @@ func (x *Examiner) Findings(ctx context.Context, base *workspace.Manifest, rules
 	return about(gates, path), nil
 }
 
-// about lists the findings of gates that concern one file, with its line, the
-// gate and the rule; those of other files are another run's work.
+// about lists the findings of gates in one file, with line, gate and rule; findings in other files are another run's
+// work.
 func about(gates []verify.Gate, path string) string {
 	var b strings.Builder
 	n := 0
@@ -184,8 +175,8 @@ func about(gates []verify.Gate, path string) string {
 	return b.String()
 }
 
-// Overview is what a prompt says of a project: what it is, then a line a file,
-// as many as fit into limit bytes, and how many are left out.
+// Overview returns what a prompt says about a project: what it is, then one line for each file, as many as fit into
+// limit bytes, and how many are left out.
 func Overview(book *ledger.Ledger, s ledger.Summaries, limit int) string {
 	var b strings.Builder
 	b.WriteString(book.Project(s) + "\n\n")

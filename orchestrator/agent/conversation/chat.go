@@ -11,13 +11,13 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// A Chat is a conversation with a person: many questions about one draft, each of which the model answers in words when
-// it has looked around. Nothing that it says ends it.
+// A Chat is a conversation with a person: many questions about one draft. The model looks around and answers each of
+// them in words. Nothing that the model says ends the conversation.
 type Chat struct {
 	Conversation
-	// Said is what was said so far, as a model is shown it again: after a summary less than was said.
+	// Said is what was said so far, as a model is shown it again: after a summary, less than was really said.
 	Said []llm.Message
-	// Calls is how many calls were made for earlier questions.
+	// Calls counts the calls made for earlier questions.
 	Calls int
 }
 
@@ -27,19 +27,19 @@ type Asked struct {
 	Pictures []llm.Picture
 }
 
-// A Said is what a question came to.
+// A Said is the result of a question.
 type Said struct {
 	Ended
-	// Text is the answer, Model who gave it.
+	// Text is the answer, Model is the model that gave it.
 	Text, Model string
-	// Added is what the question and the answer add to Chat.Said; with Compacted it is all that there is from then on.
+	// Added is what the question and the answer add to Chat.Said. If Compacted, it replaces Chat.Said.
 	Added     []llm.Message
 	Compacted bool
 }
 
-// Put puts a question, and goes on until it is answered in words. Where ctx ends first, what came of the question by
-// then is part of the conversation, with a word in place of the answer: that is returned beside the error, and its Added is
-// empty where nothing is to be kept. Any other error leaves the conversation as it was, but not the draft.
+// Put asks a question, and goes on until the model answers it in words. If ctx ends first, what was said by then is
+// part of the conversation, with a placeholder for the answer: Put returns it with the error, and Added is empty if
+// there is nothing to keep. Any other error leaves the conversation as it was, but not the draft.
 func (c *Chat) Put(ctx context.Context, q Asked) (Said, error) {
 	t := &talk{
 		Conversation: &c.Conversation, question: q.Question, pictures: q.Pictures, asked: true, before: c.Calls, caps: c.Caps.filled(),
@@ -78,10 +78,10 @@ func (c *Chat) Put(ctx context.Context, q Asked) (Said, error) {
 	return s, nil
 }
 
-// interrupted stands where an answer would, so that the next question is another turn.
+// interrupted takes the place of an answer, so that the next question is another turn.
 const interrupted = "(The answer was interrupted by the person.)"
 
-// close asks for an answer with what is known, where a cap or nothing but trouble ended the looking around.
+// close asks for an answer with what is known after a cap, or nothing but trouble, has ended the looking around.
 func (t *talk) close(ctx context.Context, end End) error {
 	t.unanswered()
 	last := &t.messages[len(t.messages)-1]
@@ -102,11 +102,11 @@ func (t *talk) close(ctx context.Context, end End) error {
 		answer.Text = "(No answer: " + t.caps.told(end) + ".)"
 	}
 	t.who, t.claim.Summary = who, answer.Text
-	t.say(llm.Message{Role: llm.Assistant, Text: answer.Text}) // calls that nobody answers are none
+	t.say(llm.Message{Role: llm.Assistant, Text: answer.Text}) // calls that nothing answers do not count
 	return nil
 }
 
-// unanswered drops calls at the end that nobody has answered.
+// unanswered drops calls at the end that nothing has answered.
 func (t *talk) unanswered() {
 	if n := len(t.messages); n > 0 && t.messages[n-1].Role == llm.Assistant {
 		t.messages = t.messages[:n-1]

@@ -11,13 +11,13 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// Compact is the purpose under which the summary of a conversation is asked for.
+// Compact is the purpose of the question for a summary of a conversation.
 const Compact agent.Purpose = "compact"
 
-// fullAt is how many percent of the window may be used before a conversation is compacted.
+// fullAt is the percentage of the window that may be used before a conversation is compacted.
 const fullAt = 80
 
-// compactNow asks for the summary that the conversation goes on from.
+// compactNow asks for the summary from which the conversation continues.
 const compactNow = `This conversation is about to become too long for you, and goes on from what you write now: nothing else of it will be
 shown to you again. Call no tool. Write down, in at most 800 words:
 - what was asked for, with every wish and limit that was named;
@@ -27,8 +27,8 @@ shown to you again. Call no tool. Write down, in at most 800 words:
 - what is still open, and the next step.
 `
 
-// compact has the model write a summary, and puts it in place of what was said, where the next question would take
-// most of the window. What was said stays in the record of the questions.
+// compact has the model write a summary that replaces what was said, if the next question would take most of the
+// window. The record of the questions keeps what was said.
 func (t *talk) compact(ctx context.Context) error {
 	whole := agent.Whole(t.Window)
 	if t.Window <= 0 || len(t.messages) < 2 || size(t.request().Request) <= whole*fullAt/100 {
@@ -49,7 +49,7 @@ func (t *talk) compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// What the model wrote may hold what a file told it to write: it is quoted as well.
+	// What the model wrote may contain what a file told it to write, so it is quoted too.
 	text := t.question.Text + "\nThe conversation about this was long, and you wrote down what matters of it:\n" +
 		t.Fence.Quote("summary", printable(answer.Text)) + "\n"
 	if diff := t.Bench.Draft.Changes().Diff(); diff != "" {
@@ -60,7 +60,7 @@ func (t *talk) compact(ctx context.Context) error {
 	return nil
 }
 
-// fit shortens what tools answered until a question has so many bytes at most, or nothing is left to shorten.
+// fit shortens the answers of tools until a question has at most that many bytes, or nothing is left to shorten.
 func (t *talk) fit(r *llm.Request, most int) {
 	for longest := tools.MaxAnswer; size(*r) > most && longest > 100; longest /= 2 {
 		for i := range r.Messages {
@@ -75,7 +75,7 @@ func (t *talk) fit(r *llm.Request, most int) {
 	}
 }
 
-// size is the bytes of a question.
+// size returns the bytes of a question.
 func size(r llm.Request) (n int) {
 	for _, text := range r.Texts() {
 		n += len(text)
@@ -83,7 +83,7 @@ func size(r llm.Request) (n int) {
 	return n
 }
 
-// printable is a text without what no question may hold.
+// printable returns a text without what no question may contain: invalid UTF-8 and NUL.
 func printable(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\x00", "\ufffd")
 }

@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// An End is why a conversation ended.
+// An End says why a conversation ended.
 type End string
 
 // The ends.
 const (
 	Finished End = "finished" // the model said that it is done
-	Talked   End = "talked"   // it called no tool any more
-	Repeated End = "repeated" // it made the same call again and again
-	Errors   End = "errors"   // none of its calls did what it should
+	Talked   End = "talked"   // it stopped calling tools
+	Repeated End = "repeated" // it kept making the same call
+	Errors   End = "errors"   // its calls kept failing
 	Rounds   End = "rounds"   // the caps
 	Calls    End = "calls"
 	Output   End = "output"
@@ -21,18 +21,18 @@ const (
 	Interrupted End = "interrupted" // a person ended the answer
 )
 
-// Caps bound one conversation; what is 0 is as MaxCaps has it. What money and time it may cost is the run's budget.
+// Caps bound one conversation; a field that is 0 takes the default below. The run's budget bounds money and time.
 type Caps struct {
 	Rounds, Calls int
-	// Shown are the bytes of answers and diffs that the model is shown.
+	// Shown bounds the bytes of answers and diffs that the model is shown.
 	Shown int
-	// AtOnce are the calls of one round that are made; the others are refused. 0 means as many as there may be of all.
+	// AtOnce bounds how many calls of one round are made; the others are refused. 0 means Calls.
 	AtOnce int
-	// Identical is how often one call is made in a row, and Errors how many rounds in a row may come to nothing.
+	// Identical bounds how often one call is made in a row, and Errors how many rounds in a row may fail.
 	Identical, Errors int
 }
 
-// The caps that hold where others do not.
+// The defaults of the caps.
 const (
 	MaxRounds = 40
 	MaxCalls  = 200
@@ -40,7 +40,7 @@ const (
 	inVain    = 3
 )
 
-// filled returns c with what is not given.
+// filled returns c with the missing values filled in.
 func (c Caps) filled() Caps {
 	c.Rounds, c.Calls, c.Shown = cmp.Or(c.Rounds, MaxRounds), cmp.Or(c.Calls, MaxCalls), cmp.Or(c.Shown, MaxShown)
 	c.Identical, c.Errors = cmp.Or(c.Identical, inVain), cmp.Or(c.Errors, inVain)
@@ -51,7 +51,7 @@ func (c Caps) filled() Caps {
 // cap reports whether a cap ended the conversation.
 func (e End) cap() bool { return e == Rounds || e == Calls || e == Output }
 
-// told words an end for people.
+// told describes an end for people.
 func (c Caps) told(e End) string {
 	switch c = c.filled(); e {
 	case Talked:
@@ -70,14 +70,14 @@ func (c Caps) told(e End) string {
 	return string(e)
 }
 
-// A gauge is how much of a cap is used, and whether the model was warned.
+// A gauge measures how much of a cap is used, and whether the model was warned.
 type gauge struct {
 	what   string
 	most   int
 	warned bool
 }
 
-// warn returns what the model is told when it has used four fifths of a cap, once.
+// warn returns the warning for a model that has used four fifths of a cap, once.
 func (g *gauge) warn(used int) string {
 	if g.warned || used < g.most*4/5 {
 		return ""

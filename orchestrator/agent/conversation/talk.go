@@ -11,7 +11,7 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// A talk is a conversation under way.
+// A talk is a conversation in progress.
 type talk struct {
 	*Conversation
 	question agent.Question
@@ -21,20 +21,19 @@ type talk struct {
 	who      string
 	claim    tools.Claim
 	detail   string
-	// What a person shows beside the question, and whether a person is who asks: then words alone are an answer.
+	// pictures accompany a person's question. asked says that a person asks: then words alone are an answer.
 	pictures []llm.Picture
 	asked    bool
-	// Calls are numbered behind so many of earlier questions of the same conversation.
+	// before is how many calls earlier questions of the same conversation made; numbering continues after them.
 	before int
-	// compacted says that a summary has taken the place of what was said.
+	// compacted says that a summary has replaced what was said.
 	compacted bool
 
 	rounds, calls, shown, refused int
 	gauges                        [3]gauge
-	// Rounds in a row without a call, and with calls that all failed.
+	// Rounds in a row without a call, and rounds in a row in which every call failed.
 	silent, failing int
-	// The call that was made last, what it was answered with, and how often in a row it
-	// was made.
+	// The last call made, its answer, and how often in a row it was made.
 	last     string
 	memory   tools.Answer
 	times    int
@@ -44,7 +43,7 @@ type talk struct {
 // say adds a message.
 func (t *talk) say(m llm.Message) { t.messages = append(t.messages, m) }
 
-// run goes through rounds until there is an end.
+// run goes through rounds until the conversation ends.
 func (t *talk) run(ctx context.Context) (End, error) {
 	t.gauges = [3]gauge{{what: "rounds", most: t.caps.Rounds}, {what: "calls", most: t.caps.Calls}, {what: "bytes of answers", most: t.caps.Shown}}
 	for {
@@ -75,10 +74,10 @@ func (t *talk) run(ctx context.Context) (End, error) {
 	}
 }
 
-// callNow is what a model is told that only talks.
+// callNow is the reminder for a model that only talks.
 const callNow = "Nothing is done by words: call a tool. When the work is done, or there is nothing to do, call finish.\n"
 
-// round carries out what an answer asks for, and says so.
+// round carries out what an answer asks for, and adds the results to the conversation.
 func (t *talk) round(ctx context.Context, answer llm.Answer) (End, error) {
 	if len(answer.Calls) == 0 {
 		t.claim.Summary = answer.Text
@@ -110,7 +109,7 @@ func (t *talk) round(ctx context.Context, answer llm.Answer) (End, error) {
 	return "", nil
 }
 
-// changed shows what a round changed.
+// changed shows the changes of a round.
 func (t *talk) changed(diff string) string {
 	head := "Your changes of this round:\n"
 	if len(diff) > tools.MaxAnswer {
@@ -120,7 +119,7 @@ func (t *talk) changed(diff string) string {
 	return head + t.Fence.Quote("changes", diff) + "\n"
 }
 
-// warnings says which caps are near.
+// warnings says which caps are close.
 func (t *talk) warnings() string {
 	var text strings.Builder
 	for i, used := range []int{t.rounds, t.calls, t.shown} {
@@ -129,8 +128,8 @@ func (t *talk) warnings() string {
 	return text.String()
 }
 
-// all carries out the calls of a round. Those that change nothing run side by side, up to
-// the next one that does. Calls beyond the cap are not made.
+// all carries out the calls of a round. Calls that change nothing run concurrently, up to the next one that does. Calls
+// beyond the cap are not made.
 func (t *talk) all(ctx context.Context, calls []llm.ToolCall) (results []llm.ToolResult, end End, err error) {
 	made, worked := t.plan(calls), false
 	for len(made) > 0 {
@@ -150,7 +149,7 @@ func (t *talk) all(ctx context.Context, calls []llm.ToolCall) (results []llm.Too
 			t.shown += len(m.text)
 		}
 		if made = made[n:]; end != "" {
-			return nil, end, nil // what stands behind the end is not wanted
+			return nil, end, nil // calls after the end are not wanted
 		}
 	}
 	if t.repeated {
@@ -172,17 +171,17 @@ type making struct {
 	number int
 	tool   tools.Tool
 	alone  bool
-	// refused says that its round has too many.
+	// refused says that its round has too many calls.
 	refused bool
-	// again says that it is the call before once more: of is that one in this round, nil
-	// for the last one of the round before.
+	// again says that it repeats the call before it. of is that call if it is in this round, and nil if it was the last
+	// one of the round before.
 	again  bool
 	of     *making
 	answer tools.Answer
-	text   string // as the model is shown it
+	text   string // as shown to the model
 }
 
-// plan numbers the calls of a round and tells which are to be answered from memory.
+// plan numbers the calls of a round and decides which are answered from memory.
 func (t *talk) plan(calls []llm.ToolCall) []*making {
 	var made []*making
 	for i, call := range calls[:min(len(calls), t.caps.Calls-t.calls)] {
@@ -191,7 +190,7 @@ func (t *talk) plan(calls []llm.ToolCall) []*making {
 		var known bool
 		m.tool, known = tools.Find(t.tools, call.Name)
 		m.alone = !known || m.tool.Alone
-		if i >= t.caps.AtOnce { // it may be made in the next round, and is not the same call again then
+		if i >= t.caps.AtOnce { // the next round may make it, and it is not a repeated call then
 			m.refused, m.alone = true, true
 			t.refused++
 			t.last = ""
@@ -213,7 +212,7 @@ func (t *talk) plan(calls []llm.ToolCall) []*making {
 	return made
 }
 
-// together carries out calls side by side, and returns when none is at work.
+// together carries out calls concurrently, and returns when all have ended.
 func (t *talk) together(ctx context.Context, made []*making) error {
 	errs, over := make([]error, len(made)), make(chan struct{}, len(made))
 	slots := make(chan struct{}, atOnce)
@@ -238,7 +237,7 @@ func (t *talk) together(ctx context.Context, made []*making) error {
 	return nil
 }
 
-// atOnce bounds the calls that run side by side: each may have a box.
+// atOnce bounds the calls that run concurrently: each may have a box.
 const atOnce = 4
 
 // make carries one call out, or answers it from the record or from memory.
@@ -287,7 +286,7 @@ func (t *talk) make(ctx context.Context, m *making) error {
 	return nil
 }
 
-// carryOut calls a tool. A configured secret that stands in what it answers is shown to nobody and is on no record.
+// carryOut calls a tool. It hides configured secrets in the answer, so that they are neither shown nor recorded.
 func (t *talk) carryOut(ctx context.Context, m *making) (tools.Answer, error) {
 	a, err := m.tool.Run(ctx, t.Bench, m.call.Arguments)
 	if t.Bench.Hide != nil {
@@ -296,8 +295,8 @@ func (t *talk) carryOut(ctx context.Context, m *making) (tools.Answer, error) {
 	return a, err
 }
 
-// remake answers a call as it was answered before. What changes the draft is done once more,
-// since the draft is nowhere else.
+// remake answers a call as it was answered before. It repeats a call that changes the draft, since the draft is stored
+// nowhere else.
 func (t *talk) remake(ctx context.Context, m *making, c Call) (err error) {
 	if m.tool.Alone {
 		if m.answer, err = t.carryOut(ctx, m); err != nil {
@@ -315,7 +314,7 @@ func (t *talk) remake(ctx context.Context, m *making, c Call) (err error) {
 	return nil
 }
 
-// refusals says how many calls were refused, "" for none.
+// refusals says how many calls were refused, or "" for none.
 func (t *talk) refusals() string {
 	if t.refused == 0 {
 		return ""

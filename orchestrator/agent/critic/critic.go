@@ -1,13 +1,12 @@
-// Package critic has models other than the author read what was made, such as a change that
-// passed its gates, and say what they find wrong with it.
+// Package critic has models other than the author read a result, such as a change that passed its gates, and report
+// what they find wrong with it.
 //
-// It owns how they are asked, how an answer is read, whatever a model makes of the form that
-// it was given, and what several of them agree on. It refuses to decide: what a critic says is
-// an opinion, which no gate waits for and no gate is replaced by. A critic that gives no
-// answer has not reviewed, and that is said; it is never taken for one that found nothing.
+// It owns how the critics are asked, how an answer is read (in whatever form a model gives it), and what several of
+// them agree on. It refuses to decide: a critic's finding is an opinion. No gate waits for it, and it replaces no gate.
+// A critic that gives no answer has not reviewed, and the package says so; it never counts as one that found nothing.
 //
-// The text of a diff and of findings is data wherever it stands in a question. The same
-// subject gives the same questions, byte for byte.
+// The text of a diff and of findings is data wherever it stands in a question. The same subject gives the same
+// questions, byte for byte.
 package critic
 
 import (
@@ -24,16 +23,16 @@ type Severity string
 
 // The severities, the worst first.
 const (
-	Blocker Severity = "blocker" // the purpose is missed, or something is lost or opened
+	Blocker Severity = "blocker" // the purpose is missed, or something is lost or exposed
 	Major   Severity = "major"   // wrong in a case that will come up
-	Minor   Severity = "minor"   // should be better, and does what it should
+	Minor   Severity = "minor"   // should be better, but works
 	Nit     Severity = "nit"     // taste
 )
 
 // Severities lists them, the worst first.
 func Severities() []Severity { return []Severity{Blocker, Major, Minor, Nit} }
 
-// rank is the place of a severity among them.
+// rank is the position of a severity in that list.
 func (s Severity) rank() int {
 	for i, of := range Severities() {
 		if s == of {
@@ -43,20 +42,20 @@ func (s Severity) rank() int {
 	return len(Severities())
 }
 
-// A Finding is one thing that a critic found, or several of them did.
+// A Finding is one thing that one or several critics found.
 type Finding struct {
 	Severity Severity `json:"severity"`
-	// File is a path of what was reviewed, "" for all of it; Line is 0 where none is named.
+	// File is a path in what was reviewed, "" for all of it. Line is 0 if none is named.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
 	Text string `json:"text"`
-	// By are the critics that have it, in their order, once they were asked for what they agree on.
+	// By are the critics that have the finding, in their order; Merge sets it.
 	By []string `json:"by,omitempty"`
-	// Agreed says that as many have it as have to.
+	// Agreed says that enough critics have it.
 	Agreed bool `json:"agreed"`
 }
 
-// Place is where a finding is, "" for nowhere in particular: "shop/tax.py:12".
+// Place returns where a finding is, "" for nowhere in particular: "shop/tax.py:12".
 func (f Finding) Place() string {
 	if f.File != "" && f.Line > 0 {
 		return fmt.Sprintf("%s:%d", f.File, f.Line)
@@ -66,26 +65,26 @@ func (f Finding) Place() string {
 
 // An Opinion is what one critic said.
 type Opinion struct {
-	// Critic is the model as it is configured, "openai/gpt-5"; Model who answered, "" for nobody.
+	// Critic is the model as configured, "openai/gpt-5". Model is the one that answered, "" for none.
 	Critic string `json:"critic"`
 	Model  string `json:"model,omitempty"`
-	// Unreviewed is why there is no opinion, "" where there is one.
+	// Unreviewed says why there is no opinion, or "" if there is one.
 	Unreviewed string `json:"unreviewed,omitempty"`
-	// Partial says what of the subject it was not shown, "" for nothing.
+	// Partial says which part of the subject the critic was not shown, "" for none.
 	Partial  string    `json:"partial,omitempty"`
 	Findings []Finding `json:"findings"`
 }
 
-// A Critique is what all critics said of one subject.
+// A Critique is what all critics said about one subject.
 type Critique struct {
 	// Subject is the digest of what was reviewed.
 	Subject string `json:"subject"`
-	// Agree is how many critics have to find the same for it to count.
+	// Agree is how many critics must find the same for it to count.
 	Agree    int       `json:"agree"`
 	Opinions []Opinion `json:"opinions"`
-	// Findings are those of all, with what is the same in one place, the worst first.
+	// Findings are the findings of all critics, with equal ones merged, the worst first.
 	Findings []Finding `json:"findings"`
-	// Outcome is what became of them; see the constants.
+	// Outcome says what became of them; see the constants.
 	Outcome Outcome `json:"outcome"`
 }
 
@@ -96,15 +95,15 @@ type Outcome string
 const (
 	Unreviewed Outcome = "unreviewed" // no critic gave an opinion
 	Clean      Outcome = "clean"      // nothing serious was agreed on
-	Kept       Outcome = "kept"       // serious findings stay, for a person to see
+	Kept       Outcome = "kept"       // serious findings remain for a person to see
 	SentBack   Outcome = "sent back"  // the author was asked about them
 )
 
 // Serious reports whether a finding is worth a question to the author.
 func (f Finding) Serious() bool { return f.Agreed && (f.Severity == Blocker || f.Severity == Major) }
 
-// Serious lists the findings for the author: those that are worth a question, and the minor ones beside them.
-// None are returned where nothing is serious.
+// Serious lists the findings for the author: those that are worth a question, and the agreed minor ones with them. It
+// returns none if nothing is serious.
 func (c Critique) Serious() []Finding {
 	serious := 0
 	var list []Finding
@@ -122,7 +121,7 @@ func (c Critique) Serious() []Finding {
 	return list
 }
 
-// Count is how many of the findings are serious.
+// Count returns how many of the findings are serious.
 func (c Critique) Count() int {
 	n := 0
 	for _, f := range c.Findings {
@@ -133,7 +132,7 @@ func (c Critique) Count() int {
 	return n
 }
 
-// NotReviewed says in a sentence what was not reviewed, "" where everybody gave an opinion on all of it.
+// NotReviewed says in a sentence what was not reviewed, or "" if every critic gave an opinion on everything.
 func (c Critique) NotReviewed() string {
 	var parts []string
 	answered := 0
@@ -153,7 +152,7 @@ func (c Critique) NotReviewed() string {
 	return strings.Join(parts, "; ")
 }
 
-// Told says in a sentence what came of it.
+// Told says the result in a sentence.
 func (c Critique) Told() string {
 	not := c.NotReviewed()
 	switch {
@@ -167,13 +166,13 @@ func (c Critique) Told() string {
 
 // A Member is one critic: a model with a window of its own.
 type Member struct {
-	// Name is the model as it is configured.
+	// Name is the model as configured.
 	Name string
-	// Engineer asks it. Its Model, Prompts, Budget and Window are used.
+	// Engineer asks the model; its Model, Prompts, Budget and Window are used.
 	Engineer *agent.Engineer
 }
 
-// Seats say who is on a panel and how much each is shown: what a replay needs to ask the same.
+// Seats records who is on a panel and how much each member is shown, so that a replay can ask the same questions.
 type Seats struct {
 	Agree   int
 	Members []Seat
@@ -186,7 +185,7 @@ type Seat struct {
 	Budget int
 }
 
-// Seats returns the record of a panel, nil for one without members.
+// Seats returns the record of a panel, or nil if it has no members.
 func (p Panel) Seats() *Seats {
 	if len(p.Members) == 0 {
 		return nil
@@ -198,8 +197,7 @@ func (p Panel) Seats() *Seats {
 	return s
 }
 
-// Panel returns the panel of a record, whose critics are asked through a model by the prompts; nil gives one
-// without members.
+// Panel returns the panel of a record; its critics are asked through model with prompts. For nil it has no members.
 func (s *Seats) Panel(model agent.Model, prompts *agent.Prompts) Panel {
 	if s == nil {
 		return Panel{}
@@ -211,11 +209,11 @@ func (s *Seats) Panel(model agent.Model, prompts *agent.Prompts) Panel {
 	return p
 }
 
-// A Panel is the critics that are asked about a subject, one after the other, so that caps on what they
-// cost hold between them.
+// A Panel holds the critics that are asked about a subject. They are asked one after the other, so that caps on cost
+// hold between them.
 type Panel struct {
 	Members []Member
-	// Agree is how many have to find the same; 0 means 1.
+	// Agree is how many must find the same; 0 means 1.
 	Agree int
 }
 
@@ -225,17 +223,17 @@ type Subject struct {
 	Digest string
 	// Purpose is the question, agent.Critique for a change.
 	Purpose agent.Purpose
-	// Task holds the fence, and the brief that the question is made of. Window and Budget are not used: each
+	// Task holds the fence, and the brief from which the question is made. Its Window and Budget are ignored: each
 	// critic has its own.
 	Task agent.Task
-	// Known tells whether a finding may be about a path; nil allows any.
+	// Known reports whether a finding may be about a path; nil allows any.
 	Known func(path string) bool
 }
 
-// Review asks every critic. A step is named by the prefix and the number of the critic: "critic/1.2".
+// Review asks every critic. The prefix and the number of the critic name the step: "critic/1.2".
 //
-// The error is one of ctx, of the record or of the prompts. A model that gives no answer, for whatever reason, is an
-// opinion that says why there is none.
+// The error comes from ctx, the record or the prompts. If a model gives no answer, for whatever reason, its opinion
+// says why.
 func (p Panel) Review(ctx context.Context, s Subject, prefix string) (Critique, error) {
 	c := Critique{Subject: s.Digest, Agree: max(1, p.Agree), Opinions: []Opinion{}, Findings: []Finding{}}
 	for i, m := range p.Members {
@@ -250,7 +248,7 @@ func (p Panel) Review(ctx context.Context, s Subject, prefix string) (Critique, 
 	return c, nil
 }
 
-// outcome is what a critique comes to before anybody acts on it.
+// outcome returns the outcome of a critique before anything is done about it.
 func (c Critique) outcome() Outcome {
 	if c.Count() > 0 {
 		return Kept
@@ -292,7 +290,7 @@ func (m Member) review(ctx context.Context, s Subject, step string) (Opinion, er
 	return o, nil
 }
 
-// partial says what of the subject itself was cut from a question. What was only there to be read is no part of it.
+// partial says which part of the subject itself was cut from a question. Text that was only there to be read does not count.
 func partial(cuts []agent.Cut) string {
 	from, to := 0, 0
 	for _, c := range cuts {
@@ -306,8 +304,8 @@ func partial(cuts []agent.Cut) string {
 	return fmt.Sprintf("%d of the %d bytes of the diff fit into its window", to, from)
 }
 
-// Brief words the findings as the author is shown them, one a line with its place. They are a model's text: whoever
-// puts them into a question quotes them.
+// Brief words the findings for the author, one on each line with its place. They are a model's text: a caller that puts
+// them into a question must quote them.
 func Brief(list []Finding) string {
 	var b strings.Builder
 	for _, f := range list {
@@ -320,7 +318,7 @@ func Brief(list []Finding) string {
 	return b.String()
 }
 
-// Summary counts findings by severity: "1 blocker, 2 minor"; "nothing found" for none.
+// Summary counts findings by severity: "1 blocker, 2 minor", or "nothing found".
 func Summary(list []Finding) string {
 	var parts []string
 	for _, s := range Severities() {

@@ -6,18 +6,18 @@ import (
 	"unicode"
 )
 
-// Two findings about lines so near are taken for the same where they share a word of weight; others where they share
-// enough of their words.
+// Findings about lines within nearLines of each other count as the same if they share a significant word; if one names no
+// line, they must share more of their words.
 const (
 	nearLines    = 5
 	alikeNear    = 0.1
 	alikeFar     = 0.3
-	shortestWord = 4 // bytes of a word of weight
+	shortestWord = 4 // bytes of a significant word
 )
 
-// Merge returns the findings of all opinions with those that are the same in one place, the worst first. One counts as
-// agreed when agree critics have it. Its severity is the worst that as many as must agree give it, or the mildest where
-// fewer have it, so that one critic alone can make nothing worse.
+// Merge returns the findings of all opinions, the worst first, with equal ones merged. A finding is agreed if agree
+// critics have it. Its severity is the worst that at least that many critics give it, or the mildest if fewer have it,
+// so that no critic alone can make anything worse.
 func Merge(opinions []Opinion, agree int) []Finding {
 	type group struct {
 		Finding
@@ -33,7 +33,7 @@ func Merge(opinions []Opinion, agree int) []Finding {
 				continue
 			}
 			g := groups[i]
-			// The words of the one who takes it most seriously; where that is none, of the first.
+			// Take the words of the critic who takes it most seriously; if all agree on that, those of the first.
 			if f.Severity.rank() < g.Severity.rank() {
 				g.Severity, g.Text = f.Severity, f.Text
 			}
@@ -54,7 +54,7 @@ func Merge(opinions []Opinion, agree int) []Finding {
 	return list
 }
 
-// same reports whether two findings of different critics are about the same thing.
+// same reports whether findings of two critics are about the same thing.
 func same(a, b Finding) bool {
 	if a.File != b.File {
 		return false
@@ -69,7 +69,7 @@ func same(a, b Finding) bool {
 	return alike >= alikeFar
 }
 
-// likeness is the share of the words of weight that two texts have in common.
+// likeness returns the share of significant words that two texts have in common.
 func likeness(a, b string) float64 {
 	x, y := weighty(a), weighty(b)
 	common := 0
@@ -84,7 +84,7 @@ func likeness(a, b string) float64 {
 	return 0
 }
 
-// weighty are the words of a text that say something, in lower case.
+// weighty returns the significant words of a text, in lower case.
 func weighty(text string) map[string]bool {
 	all := map[string]bool{}
 	for _, w := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {

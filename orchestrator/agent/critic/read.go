@@ -11,23 +11,23 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// Bounds of what is taken from one answer. A critic that has more to say has not chosen.
+// Bounds on what is taken from one answer. A critic that says more has not chosen.
 const (
 	maxFindings = 20
 	maxText     = 600 // bytes of a finding
-	maxReason   = 300 // bytes of why there is no opinion
+	maxReason   = 300 // bytes of the reason for a missing opinion
 	maxRead     = 64 << 10
 	maxPath     = 400
-	maxTries    = 500 // places of an answer at which JSON is looked for
+	maxTries    = 500 // places of an answer at which JSON may begin
 )
 
-// errUnreadable is what an answer is in which nothing could be read.
+// errUnreadable is the error for an answer that could not be read.
 var errUnreadable = errors.New("its answer holds no findings that could be read, and does not say that there are none")
 
-// errCut is what an answer is that breaks off.
+// errCut is the error for an answer that breaks off.
 var errCut = errors.New("its answer breaks off before the first finding ends")
 
-// words are how models call the severities, each as they write it.
+// words maps the names that models use for the severities.
 var words = map[string]Severity{
 	"blocker": Blocker, "blocking": Blocker, "critical": Blocker, "fatal": Blocker, "severe": Blocker, "showstopper": Blocker,
 	"major": Major, "high": Major, "error": Major, "bug": Major, "important": Major, "serious": Major,
@@ -35,13 +35,13 @@ var words = map[string]Severity{
 	"nit": Nit, "nitpick": Nit, "trivial": Nit, "style": Nit, "info": Nit, "suggestion": Nit, "note": Nit,
 }
 
-// Read returns the findings of an answer, the worst first, at most [maxFindings]. known tells of a path whether a finding
-// may be about it; a path that it does not know is left out of the finding, and the finding kept; nil knows all.
+// Read returns the findings of an answer, the worst first, at most [maxFindings]. known reports whether a finding may
+// be about a path; a finding about another path is kept without it. A nil known accepts every path.
 //
-// The form that was asked for is one JSON object, and it is read leniently: with prose and fences around it, as a bare
-// list or as one object after the other, with other names for severities, lines as text, and with its end cut off.
-// Where there is no JSON, lines that begin with a severity are findings. An error says that nothing could be read;
-// that is no review, and never one without findings.
+// The critic was asked for one JSON object, and Read is lenient: it accepts prose and fences around it, a bare list,
+// one object after the other, other names for severities, lines as text, and a missing end. Without JSON, lines that
+// begin with a severity are findings. An error says that nothing could be read; that is not a review, and never counts
+// as one without findings.
 func Read(answer string, known func(path string) bool) ([]Finding, error) {
 	if len(answer) > maxRead {
 		answer = strings.ToValidUTF8(answer[:maxRead], "")
@@ -84,10 +84,10 @@ func sortFindings(list []Finding) {
 	})
 }
 
-// readJSON reads findings out of the JSON of an answer. said reports whether there was a list or a finding at all, which
-// may be empty, and whole whether that ended.
+// readJSON reads findings from the JSON of an answer. said reports whether there was a list, even an empty one, or a
+// finding at all, and whole whether it was complete.
 func readJSON(answer string) (list []Finding, said, whole bool) {
-	if strings.Trim(answer, " \t\r\n`json") == "[]" { // elsewhere it is anybody's
+	if strings.Trim(answer, " \t\r\n`json") == "[]" { // elsewhere it may mean anything
 		return nil, true, true
 	}
 	for at, tries := 0, 0; at < len(answer) && tries < maxTries; tries++ {
@@ -100,7 +100,7 @@ func readJSON(answer string) (list []Finding, said, whole bool) {
 		d.UseNumber()
 		var v any
 		if d.Decode(&v) != nil {
-			// A list that is cut off is named here, and its whole objects are read one by one further on.
+			// A list that is cut off is recognized here; later turns of the loop read its whole objects one by one.
 			said = said || listHead.MatchString(answer[at:min(len(answer), at+80)])
 			at++
 			continue
@@ -112,11 +112,11 @@ func readJSON(answer string) (list []Finding, said, whole bool) {
 	return list[:min(len(list), 4*maxFindings)], said, whole
 }
 
-// listHead is how the object that was asked for begins.
+// listHead matches how the requested object begins.
 var listHead = lazyregexp.New(`^\{\s*"(?i:findings|issues|problems|comments|review)"\s*:`)
 
-// findings reads a value that may be a finding, a list of them, or an object that has one. is reports whether it is
-// any of these.
+// findings reads a value that may be a finding, a list of findings, or an object with such a list. is reports whether
+// the value is one of these.
 func findings(v any) (list []Finding, is bool) {
 	switch v := v.(type) {
 	case []any:
@@ -148,7 +148,7 @@ func findings(v any) (list []Finding, is bool) {
 	return nil, false
 }
 
-// field is a member of an object whatever the case of its name.
+// field returns a member of an object, whatever the case of its name.
 func field(m map[string]any, names ...string) (any, bool) {
 	for _, name := range names {
 		if v, ok := m[name]; ok {
@@ -163,14 +163,14 @@ func field(m map[string]any, names ...string) (any, bool) {
 	return nil, false
 }
 
-// finding reads one object; false for one that says nothing, or of no severity.
+// finding reads one object; false if it has no text or no severity.
 func finding(m map[string]any) (Finding, bool) {
 	severity, _ := field(m, "severity", "level", "priority", "type")
 	text, _ := field(m, "text", "message", "description", "comment", "issue", "finding", "title")
 	s, ok := severity.(string)
 	said, ok2 := text.(string)
 	if _, placed := field(m, "file", "path", "filename"); !ok && severity == nil && placed {
-		s, ok = string(Minor), true // which its author left out
+		s, ok = string(Minor), true // the author left it out
 	}
 	if !ok || !ok2 {
 		return Finding{}, false
@@ -194,7 +194,7 @@ func finding(m map[string]any) (Finding, bool) {
 	return f, f.Text != "" && f.Severity != ""
 }
 
-// severityOf reads a severity; one that is not known is a minor one, since its author thought it worth saying.
+// severityOf reads a severity. An unknown one counts as minor, since its author thought it worth saying.
 func severityOf(s string) Severity {
 	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return r < 'a' || r > 'z' }) {
 		if of, ok := words[w]; ok {
@@ -207,7 +207,7 @@ func severityOf(s string) Severity {
 	return Minor
 }
 
-// lineOf reads a line: a number, one as text, the first of a range or of a list.
+// lineOf reads a line: a number, a number as text, or the first of a range or a list.
 func lineOf(v any) int {
 	switch v := v.(type) {
 	case json.Number:
@@ -232,7 +232,7 @@ var (
 	placed = lazyregexp.New(`^(.+?):(\d{1,7})(?:[-:]\d+)?$`)
 )
 
-// cutLine cuts the line from a place: "a.py:12".
+// cutLine splits the line off a place: "a.py:12".
 func cutLine(place string) (file string, line int, ok bool) {
 	m := placed.FindStringSubmatch(strings.TrimSpace(place))
 	if m == nil {
@@ -242,13 +242,13 @@ func cutLine(place string) (file string, line int, ok bool) {
 	return m[1], n, err == nil
 }
 
-// said is a line of prose that is a finding: a severity in whatever dress, a place where there is one, and the text.
+// said matches a line of prose that is a finding: a severity in any formatting, an optional place, and the text.
 var said = lazyregexp.New("(?i)^[\\s>*+#\\-\\d.)(]*[\\[(*_`]*(blocker|blocking|critical|major|high|minor|medium|low|nit|nitpick)\\b[\\])*_`]*\\s*(?:severity)?\\s*[:\\-–—|,]*\\s*(.+)$")
 
-// place is the file with its line that such a line may begin with.
+// place matches the file, with its line, that may begin the text of a finding.
 var place = lazyregexp.New("^[\\[(*`\"']*([\\w@+.][\\w@+./ -]*\\.\\w{1,12}|[\\w./-]+/[\\w.-]+)(?:[:#]L?(\\d{1,7}))?(?:-L?\\d+)?[\\])*`\"']*(?:\\s*[,(]?\\s*line\\s+(\\d{1,7})\\)?)?\\s*[:\\-–—|,]+\\s*(.+)$")
 
-// readLines reads findings out of prose.
+// readLines reads findings from prose.
 func readLines(answer string) (list []Finding) {
 	for line := range strings.Lines(answer) {
 		m := said.FindStringSubmatch(strings.TrimSpace(line))
@@ -267,10 +267,10 @@ func readLines(answer string) (list []Finding) {
 	return list
 }
 
-// none is how an answer in prose says that nothing was found.
+// none matches how an answer in prose says that nothing was found.
 var none = lazyregexp.New(`(?i)^\W*(?:nothing|none|lgtm|looks good(?: to me)?|no (?:serious |major |blocking |other )?(?:findings|issues|problems|concerns|comments)(?: (?:were )?found)?|i (?:found|see|have) (?:no|nothing)\b[^.]*|the change (?:is|looks) (?:good|correct|fine))\W*$`)
 
-// saysNone reports whether a short text says that there is nothing to find. A long one that says it somewhere may say
+// saysNone reports whether a short text says that there is nothing to find. A long text that says so somewhere may say
 // more.
 func saysNone(text string) bool {
 	text = strings.TrimSpace(text)

@@ -1,10 +1,9 @@
-// Package draft holds the change that a model is working on: a changeset over a
-// snapshot, which only the edit engine makes.
+// Package draft holds the change that a model is working on: a changeset over a snapshot, which only the edit engine
+// makes.
 //
-// It lives on the host, whatever is tried in boxes meanwhile, and takes a response as
-// a candidate does: all of it or a refusal, under the same rules for paths. It starts
-// nothing, writes to no workspace, and judges nothing: [Draft.Response] is what a gate
-// is given at the end, like any answer.
+// It lives on the host, whatever boxes try in the meantime. It takes a response as a candidate does: completely or not
+// at all, under the same rules for paths. It starts nothing, writes to no workspace, and judges nothing: at the end a
+// gate gets [Draft.Response] like any other answer.
 package draft
 
 import (
@@ -23,15 +22,15 @@ import (
 type Draft struct {
 	base *workspace.Manifest
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	changes workspace.Changeset
 	now     *workspace.Manifest
 }
 
-// New returns the draft without a change over base.
+// New returns a draft over base without a change.
 func New(base *workspace.Manifest) *Draft { return &Draft{base: base, now: base} }
 
-// Now returns the workspace as the draft leaves it. It does not follow later changes.
+// Now returns the workspace as the draft leaves it. The result does not follow later changes.
 func (d *Draft) Now() *workspace.Manifest {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -45,8 +44,8 @@ func (d *Draft) Changes() workspace.Changeset {
 	return d.changes
 }
 
-// Apply takes a response in any form of the edit engine. After an error, which is one of
-// [gate.Revise], the draft is as it was.
+// Apply applies a response in any form of the edit engine. After an error, which comes from [gate.Revise], the draft is
+// as it was.
 func (d *Draft) Apply(response []byte) ([]edit.Applied, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -58,15 +57,13 @@ func (d *Draft) Apply(response []byte) ([]edit.Applied, error) {
 	return applied, nil
 }
 
-// Since is the diff from an earlier state of the draft, as Now returned it, to the
-// present one.
+// Since returns the diff from an earlier state of the draft, as Now returned it, to the present one.
 func (d *Draft) Since(earlier *workspace.Manifest) (string, error) {
 	cs, err := between(earlier, d.Now())
 	return cs.Diff(), err
 }
 
-// between returns the changes of files from one state to another, of which both are
-// sorted by path.
+// between returns the changes of files from one state to another. The entries of both are sorted by path.
 func between(from, to *workspace.Manifest) (cs workspace.Changeset, err error) {
 	a, b := from.Entries, to.Entries
 	for len(a) > 0 || len(b) > 0 {
@@ -104,7 +101,7 @@ func between(from, to *workspace.Manifest) (cs workspace.Changeset, err error) {
 	return cs, nil
 }
 
-// content reads a file of a state, nil where it is none there.
+// content reads a file of a state, or returns nil if there is no such file.
 func content(m *workspace.Manifest, name string) ([]byte, error) {
 	if e, there := m.Lookup(name); !there || e.Kind != workspace.File {
 		return nil, nil
@@ -113,12 +110,12 @@ func content(m *workspace.Manifest, name string) ([]byte, error) {
 	return append([]byte{}, data...), err
 }
 
-// Response is the draft as an answer: what is said of it, and the changes in a form that
-// the edit engine makes the very same changeset of.
+// Response returns the draft as an answer: what is said about it, and the changes in a form from which the edit engine
+// makes exactly the same changeset.
 //
-// That is a diff, which people read, or the word NOTHING for no change; where it does not come out the same, as with
-// contents that are no text, the files are given whole. The engine has the last word: it
-// keeps the mark of byte order of a file that was deleted and made anew without.
+// That form is a diff, which people can read, or the word NOTHING if there is no change. If the diff does not give the
+// same result, as with contents that are not text, the files are given whole. The engine has the last word: it keeps
+// the byte order mark of a file that was deleted and then created without one.
 func (d *Draft) Response(said string) ([]byte, error) {
 	cs := d.Changes()
 	thought := "<THOUGHT>\n" + plain(said) + "\n</THOUGHT>\n"
@@ -139,16 +136,16 @@ func (d *Draft) Response(said string) ([]byte, error) {
 	return whole, nil
 }
 
-// maxSaid bounds what is said of a draft, in bytes.
+// maxSaid bounds what is said about a draft, in bytes.
 const maxSaid = 4000
 
-// plain is what was said on one line and without tags, so that it is read as no edit.
+// plain returns a text on one line and without tags, so that it cannot be read as an edit.
 func plain(said string) string {
 	said = problem.Clip(said, maxSaid)
 	return strings.NewReplacer("<", "‹", ">", "›").Replace(strings.Join(strings.Fields(strings.ToValidUTF8(said, "\ufffd")), " "))
 }
 
-// whole writes changes as JSON with whole contents.
+// whole writes changes as JSON with complete contents.
 func whole(cs workspace.Changeset) ([]byte, error) {
 	type file struct {
 		Action  string  `json:"action"`

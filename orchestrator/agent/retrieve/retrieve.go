@@ -1,9 +1,9 @@
-// Package retrieve finds the files of a workspace that a goal is about: by the paths and names that
-// it says, by its words among the words of paths, definitions, descriptions and references (BM25), and
-// by what is connected with the files that these find.
+// Package retrieve finds the files of a workspace that a goal is about: by the paths and names that the goal states, by
+// matching its words (BM25) against the words of paths, definitions, descriptions and references, and by the
+// connections of the files found that way.
 //
-// It is a function of its input and reads no file: the ledger holds what it goes by, and a file that the
-// ledger does not know is known by its path. Equal input gives an equal order.
+// It is a function of its input and reads no file: it relies on the ledger, and on the path of a file that the ledger
+// does not know. Equal input gives an equal order.
 package retrieve
 
 import (
@@ -22,32 +22,32 @@ import (
 type Hit struct {
 	Path  string
 	Score float64 // 0 for a file that nothing connects with the goal
-	// Why says for people what it was found by: "defines total".
+	// Why says for people how the file was found: "defines total".
 	Why string
 }
 
-// The weights of where a word is, those of BM25, and what a name or a path of the goal counts for besides.
+// The weights of the places of a word, the parameters of BM25, and the extra score for a name or a path of the goal.
 const (
 	inBase, inDir, inDefinition, inSummary, inReference = 3, 1.5, 2, 1, 0.4
 
-	saturation, lengthShare = 3, 0.5 // weighted words are counted: a name in a path has 3 alone
+	saturation, lengthShare = 3, 0.5 // counts are weighted: a name in a path alone has 3
 
 	pathSaid, baseSaid, nameDefined, nameUsed = 60, 30, 24, 3
-	// testShare is what the score of a test counts for, where the goal does not speak of tests.
+	// testShare scales the score of a test unless the goal speaks of tests.
 	testShare = 0.6
-	// connected files get a share of the score of the best ones.
+	// Connected files get a share of the score of the best ones.
 	connectedShare, connectedOf, connectedMost = 0.25, 12, 40
 )
 
-// A document is one file, as the words of the goal are counted in it.
+// A document is one file with the counts of the goal's words in it.
 type document struct {
 	path   string
 	counts []float64 // of each word, weighted
 	length float64
 }
 
-// Rank orders files by how well they fit a goal, the best first; files of one score keep their order. book may know
-// more or fewer files than paths; summaries are what models said of files.
+// Rank orders files by how well they fit a goal, the best first; files with equal scores keep their order. book may
+// know more or fewer files than paths lists. summaries are descriptions of files by models.
 func Rank(book *ledger.Ledger, summaries map[string]string, paths []string, goal string) []Hit {
 	goal = strings.ToValidUTF8(goal[:min(len(goal), maxGoal)], "")
 	terms := termsOf(goal)
@@ -74,7 +74,7 @@ func Rank(book *ledger.Ledger, summaries map[string]string, paths []string, goal
 	return hits
 }
 
-// termsOf numbers the words of a goal that may say something of a place.
+// termsOf numbers the words of a goal that may point to a place.
 func termsOf(goal string) map[string]int {
 	found := map[string]int{}
 	split(goal, func(w string) {
@@ -85,13 +85,13 @@ func termsOf(goal string) map[string]int {
 	return found
 }
 
-// words splits names, each once: most names of a workspace stand in many files.
+// words splits names, each once: most names of a workspace occur in many files.
 type words struct {
 	of    map[string][]string
 	terms map[string]int
 }
 
-// document counts the words of the goal in what is known of a file.
+// document counts the words of the goal in what is known about a file.
 func (w *words) document(book *ledger.Ledger, p, summary string) document {
 	d := document{path: p, counts: make([]float64, len(w.terms))}
 	dir, base := path.Split(p)
@@ -126,7 +126,7 @@ func (w *words) count(d *document, text string, weight float64) {
 	}
 }
 
-// score is BM25 over the documents.
+// score ranks the documents by BM25.
 func score(docs []document, terms int) []Hit {
 	with, total := make([]int, terms), 0.0
 	for _, d := range docs {
@@ -155,7 +155,7 @@ func score(docs []document, terms int) []Hit {
 	return hits
 }
 
-// said adds what the paths and names in the goal are worth. A name that many files define says less of each.
+// said adds the scores for the paths and names in the goal. A name that many files define counts less for each of them.
 func said(book *ledger.Ledger, hits []Hit, place map[string]int, goal string) {
 	bases := map[string][]int{}
 	for i, h := range hits {
@@ -193,7 +193,7 @@ func said(book *ledger.Ledger, hits []Hit, place map[string]int, goal string) {
 	}
 }
 
-// bounded reports whether a name stands in a text as a whole: "a.py" is not said by "data.py".
+// bounded reports whether a name occurs in a text as a whole: "data.py" does not name "a.py".
 func bounded(text, name string) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], name)
@@ -216,12 +216,12 @@ func bounded(text, name string) bool {
 	}
 }
 
-// wordByte reports whether a byte is part of a name; those beyond ASCII are.
+// wordByte reports whether a byte is part of a name; every byte beyond ASCII is.
 func wordByte(c byte) bool {
 	return c >= 0x80 || c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9'
 }
 
-// connect gives the files that the best ones use, or that use them, a share of their score at least.
+// connect gives the files that the best ones use, and those that use them, at least a share of the best ones' score.
 func connect(book *ledger.Ledger, hits []Hit, place map[string]int) {
 	best := make([]int, len(hits))
 	for i := range best {
@@ -245,7 +245,7 @@ func connect(book *ledger.Ledger, hits []Hit, place map[string]int) {
 			}
 		}
 	}
-	// What has a better score of its own keeps that: a caller says the same words, and is not the place for it.
+	// A file with a better score of its own keeps it: a caller uses the same words and is not the place to change.
 	for j, s := range shares {
 		if s.score > hits[j].Score {
 			hits[j].Score, hits[j].Why = s.score, s.why
@@ -253,8 +253,8 @@ func connect(book *ledger.Ledger, hits []Hit, place map[string]int) {
 	}
 }
 
-// Connected lists the files that use what the file at p defines, or define what it uses, the most
-// closely connected first. The score is the number of places.
+// Connected lists the files that use definitions of the file at p, or define what it uses, the most closely connected
+// first. The score is the number of places.
 func Connected(book *ledger.Ledger, p string) []Hit {
 	takes, gives := book.Neighbours(p, math.MaxInt32)
 	at := map[string]int{}

@@ -9,14 +9,14 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// Bounds of what is read of a goal, in bytes and in terms. A longer one is a document, whose
-// first part says what it is about.
+// Bounds on what is read of a goal, in bytes and in terms. A longer goal is a document, whose first part says what it
+// is about.
 const (
 	maxGoal  = 16 << 10
 	maxTerms = 64
 )
 
-// stop holds the words of goals that say nothing of a place in a program.
+// stop holds the words of goals that point to no place in a program.
 const stop = `a about add added after all also always an and any are as at avoid be because been before being bug by call can
 change changed code correct correctly could do does doing done don ensure error errors every file files fix for from get give
 given goal has have having how if implement in instead into is issue it its just like make makes may more must need needs never
@@ -24,7 +24,7 @@ new no not now of on one only onto or other our please program repo repository r
 than that the their them then there these they this those to too update us use used uses using value want was way we well were
 what when where which while who will with work works would wrong you`
 
-// ignored are the stop words as split gives them.
+// ignored returns the stop words in the form that split gives them.
 var ignored = sync.OnceValue(func() map[string]bool {
 	words := map[string]bool{}
 	for _, w := range strings.Fields(stop) {
@@ -33,14 +33,14 @@ var ignored = sync.OnceValue(func() map[string]bool {
 	return words
 })
 
-// split yields the words of a name or a text, in lower case and without common endings:
-// "priceTable", "price_tables" and "Price table" give "price" and "table".
+// split yields the words of a name or a text, in lower case and without common endings: "priceTable", "price_tables"
+// and "Price table" all give "price" and "table".
 func split(text string, yield func(string)) {
 	from, last := -1, rune(0)
 	for i, r := range text {
 		letter := unicode.IsLetter(r) || unicode.IsDigit(r)
-		// A word ends where letters do, and before a capital behind a small letter or before a small one
-		// behind capitals: "HTTPServer" is "http" and "server".
+		// A word ends where its letters end, before a capital after a small letter, and before the last of several
+		// capitals if a small letter follows it: "HTTPServer" is "http" and "server".
 		switch {
 		case from < 0 && letter:
 			from = i
@@ -62,10 +62,10 @@ func split(text string, yield func(string)) {
 	}
 }
 
-// endings are what words of one meaning differ by in goals and in names, the longest first.
+// endings are the endings in which words of one meaning differ between goals and names, the longest first.
 var endings = []string{"ations", "ation", "ings", "ing", "ies", "ers", "ed", "er", "es", "s", "y", "e"}
 
-// stem returns a word without a common ending. Three letters at least are left.
+// stem returns a word without a common ending. It leaves at least three letters.
 func stem(word string) string {
 	for _, e := range endings {
 		if rest, ok := strings.CutSuffix(word, e); ok && len(rest) >= 3 {
@@ -79,14 +79,14 @@ func stem(word string) string {
 }
 
 var (
-	// codeWord is what is a name of a program rather than a word: "price_table", "priceTable", "Cart.total", "total()".
+	// codeWord matches an identifier of a program: "price_table", "priceTable", "Cart.total", "total()".
 	codeWord = lazyregexp.New(`[A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*(?:\(\))?`)
 	quoted   = lazyregexp.New("`([^`\n]{2,80})`|\"([^\"\n]{2,80})\"")
 	inner    = lazyregexp.New(`[a-z0-9][A-Z]|_|\.|::|#|\(\)$`)
 )
 
-// names lists the identifiers that a goal says as such: those that look like code, and what stands in
-// quotation marks. Of "Cart.total" both parts are names.
+// names lists the identifiers that a goal states as such: words that look like code, and text in quotation marks. Both
+// parts of "Cart.total" are names.
 func names(goal string) map[string]bool {
 	found := map[string]bool{}
 	note := func(word string) {

@@ -6,7 +6,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A Check has the gates judge a draft, in fresh boxes. The error is trouble of the machine.
+// A Check has the gates judge a draft in fresh boxes. An error is trouble of the machine.
 type Check func(ctx context.Context, draft workspace.Changeset) (passed bool, report string, err error)
 
 // checkTool has the gates judge the draft.

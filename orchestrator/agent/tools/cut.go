@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxAnswer bounds what a model is shown of one answer, in bytes: the rest is read by range.
+// MaxAnswer bounds how much of one answer a model is shown, in bytes; it can read the rest by range.
 const MaxAnswer = 8000
 
-// Keep returns what a model is shown of the answer to call n. Of a text that is longer than
-// MaxAnswer the rest can be read by `read` with the number of the answer.
+// Keep returns what a model is shown of the answer to call n. If a text is longer than MaxAnswer, `read` with the
+// number of the answer shows the rest.
 func (b *Bench) Keep(n int, a Answer) Answer {
 	if len(a.Text) <= MaxAnswer {
 		return a
@@ -33,7 +33,7 @@ func (b *Bench) Keep(n int, a Answer) Answer {
 	return a
 }
 
-// answer returns an answer that was shown in part.
+// answer returns an answer of which only a part was shown.
 func (b *Bench) answer(n int) (string, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,8 +41,8 @@ func (b *Bench) answer(n int) (string, bool) {
 	return text, ok
 }
 
-// Head returns the whole lines of a text from line from on, counted from 1, that fit into
-// n bytes, at least a part of one, and the number of the line behind them.
+// Head returns the whole lines of a text that fit into n bytes, from line from on (counted from 1), or a part of the
+// first line if even that does not fit. next is the number of the line after them.
 func Head(text string, from, n int) (shown string, next int) {
 	rest := text
 	for i := 1; i < from; i++ {
@@ -55,7 +55,7 @@ func Head(text string, from, n int) (shown string, next int) {
 	for next = from; rest != ""; next++ {
 		line, after, _ := strings.Cut(rest, "\n")
 		if len(shown)+len(line)+1 > n {
-			if shown == "" { // one line that is longer than all that may be shown
+			if shown == "" { // one line is longer than everything that may be shown
 				shown, next = clip(line, n)+" […]\n", next+1
 			}
 			break

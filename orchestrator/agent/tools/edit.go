@@ -35,8 +35,8 @@ var editTool = Tool{
 	},
 }
 
-// change has the edit engine make a change of the draft, and answers with done, or with
-// where lines were replaced. A refusal is the answer.
+// change has the edit engine change the draft. The answer is done, or says where lines were replaced; a refusal is an
+// answer too.
 func (b *Bench) change(what map[string]any, done string) (Answer, error) {
 	text, err := json.Marshal(what)
 	if err != nil {
@@ -63,12 +63,12 @@ func (b *Bench) change(what map[string]any, done string) (Answer, error) {
 	return Answer{Head: "applied: " + strings.Join(places, "; ")}, nil
 }
 
-// fields puts what a refusal asks for into the words of the tool.
+// fields translates what a refusal asks for into the terms of the tool.
 var fields = strings.NewReplacer(`"oldText"`, "old", `"newText"`, "new", "oldText", "old", "newText", "new", "replace_all", "all",
 	"SEARCH text", "old", "SEARCH", "old", "REPLACE", "new", "this block", "the edit", "the block", "the edit")
 
-// reworded is a refusal for who called the tool with one edit. Lines of the file are
-// quoted as they are.
+// reworded returns a refusal in the terms of a model that called the tool with one edit. Quoted lines of the file stay
+// as they are.
 func reworded(r *problem.Refusal) string {
 	one := &problem.Refusal{Problems: slices.Clone(r.Problems)}
 	for i, p := range one.Problems {

@@ -51,8 +51,8 @@ func directory(m *workspace.Manifest, given string) (prefix, wrong string) {
 	return name + "/", ""
 }
 
-// within returns the entries below a prefix, which stand together in a manifest but for
-// what sorts between a directory and its contents.
+// within calls do for the entries below a prefix. In a manifest they stand together, except for what sorts between a
+// directory and its contents.
 func within(m *workspace.Manifest, prefix string, do func(e workspace.Entry, rel string)) {
 	for _, e := range m.Entries {
 		if rel, ok := strings.CutPrefix(e.Path, prefix); ok {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The bounds of what a model notes.
+// The bounds on a model's notes.
 const (
 	maxNotes = 50
 	maxNote  = 1000 // bytes

@@ -11,7 +11,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// readTool shows a file, or what was left out of an answer.
+// readTool shows a file, or the part of an answer that was left out.
 var readTool = Tool{
 	Name: "read",
 	About: "Show a file, or lines from-to of it, as your changes leave it. Of a file that is too long to be shown whole, " +
@@ -49,7 +49,7 @@ var readTool = Tool{
 	},
 }
 
-// part shows lines of a text, as many as fit into an answer, under a line that says which.
+// part shows as many lines of a text as fit into an answer, under a line that says which ones.
 func part(name, text string, from, to int) Answer {
 	n := lines(text)
 	if to <= 0 || to > n {
@@ -73,7 +73,7 @@ func part(name, text string, from, to int) Answer {
 	return Answer{Head: head, Text: shown, File: name}
 }
 
-// text reads a file of the draft, and says what is wrong where that cannot be shown.
+// text reads a file of the draft, or says why it cannot be shown.
 func (b *Bench) text(given string) (name, text, wrong string) {
 	if given == "" {
 		return "", "", `"path" is missing: name a file`
@@ -107,15 +107,15 @@ func (b *Bench) text(given string) (name, text, wrong string) {
 	return name, strings.ReplaceAll(strings.ToValidUTF8(string(data), "\ufffd"), "\r\n", "\n"), ""
 }
 
-// clean is a path as the workspace has it: models also name files as commands in a box do.
+// clean returns a path as the workspace writes it: models also name files as commands in a box do.
 func clean(name string) string {
 	return path.Clean(strings.TrimPrefix(path.Clean(name), "/work/"))
 }
 
-// maxAlike bounds the files that are named for one that is not there.
+// maxAlike bounds how many files are suggested for one that does not exist.
 const maxAlike = 5
 
-// alike names files that may have been meant: those of the same name elsewhere.
+// alike names files that may be meant: those of the same name elsewhere.
 func alike(m *workspace.Manifest, name string) string {
 	var found []string
 	for _, e := range m.Entries {
@@ -129,7 +129,7 @@ func alike(m *workspace.Manifest, name string) string {
 	return "; of that name there is " + strings.Join(found, ", ")
 }
 
-// outline lists what a long file defines, with lines, and how it is read on.
+// outline lists the definitions in a long file with their lines, and says how to read on.
 func (b *Bench) outline(name, text string) Answer {
 	head := fmt.Sprintf("%s, %d lines, %d bytes: too long to be shown whole; read it by from and to, at most %d bytes at once", name, lines(text), len(text), MaxAnswer)
 	var defined []ledger.Definition
@@ -155,13 +155,13 @@ func (b *Bench) outline(name, text string) Answer {
 	return Answer{Head: head + ". It defines" + b.moved(name), Text: out.String()}
 }
 
-// title is a definition without its line.
+// title returns a definition without its line.
 func title(d ledger.Definition) string {
 	_, text, _ := strings.Cut(d.String(), ": ")
 	return clip(strings.Join(strings.Fields(text), " "), 200)
 }
 
-// moved warns that a file is not any more as the ledger knows it, "" where it is.
+// moved warns that a file has changed since the ledger read it; "" if it has not.
 func (b *Bench) moved(name string) string {
 	for _, c := range b.Draft.Changes().Changes {
 		if c.Path == name || c.From == name {

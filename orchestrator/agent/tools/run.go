@@ -9,14 +9,14 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A Command runs a line of shell in a box of its own, in which the draft lies over the
-// snapshot: nothing that it leaves there comes out. The error is trouble of the machine.
+// A Command runs a line of shell in a box of its own, in which the draft lies over the snapshot: nothing that it leaves
+// there gets out. An error is trouble of the machine.
 type Command func(ctx context.Context, draft workspace.Changeset, line string, limit time.Duration) (Ran, error)
 
-// A Ran is how a command ended.
+// A Ran says how a command ended.
 type Ran struct {
 	Exit   int
-	Why    string // it did not end by itself: "killed after 1m0s"; "" where it did
+	Why    string // why it did not end by itself: "killed after 1m0s"; "" if it did
 	Output string
 }
 

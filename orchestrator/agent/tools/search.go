@@ -11,7 +11,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// searchTool finds text, or a symbol by the ledger.
+// searchTool finds text, or a symbol in the ledger.
 var searchTool = Tool{
 	Name: "search",
 	About: "Find where something is. With text: the lines of files that contain it, as they are with your changes. With symbol: where a " +
@@ -59,14 +59,14 @@ var searchTool = Tool{
 
 // The bounds of a search for text.
 const (
-	maxHits  = 100       // lines that are shown
+	maxHits  = 100       // lines shown
 	maxLine  = 200       // bytes of each
-	maxScan  = 512 << 20 // bytes of files that are read
-	maxNamed = 5         // files that are named as left out
+	maxScan  = 512 << 20 // bytes of files read
+	maxNamed = 5         // files named as left out
 )
 
-// matcher returns what finds a text in a line, and where in it. RE2 takes time in proportion
-// to the line, whatever the pattern.
+// matcher returns a function that finds a text in a line and returns its position. RE2 takes time in proportion to the
+// line, whatever the pattern.
 func matcher(text string, pattern, ignoreCase bool) (func(line []byte) int, error) {
 	if !pattern && !ignoreCase {
 		return func(line []byte) int { return bytes.Index(line, []byte(text)) }, nil
@@ -89,7 +89,7 @@ func matcher(text string, pattern, ignoreCase bool) (func(line []byte) int, erro
 	}, nil
 }
 
-// below reports whether a file is the one of prefix, or in the directory that it is with a slash.
+// below reports whether a file is prefix itself or, if prefix ends with a slash, lies in that directory.
 func below(file, prefix string) bool {
 	return prefix == "" || file == prefix || strings.HasSuffix(prefix, "/") && strings.HasPrefix(file, prefix)
 }
@@ -113,7 +113,7 @@ func grep(ctx context.Context, m *workspace.Manifest, prefix string, match func(
 		scanned += e.Size
 		data, err := m.ReadFile(e.Path)
 		if err != nil || workspace.IsBinary(data) {
-			continue // somebody else's by now, or no text
+			continue // changed or gone by now, or not text
 		}
 		n := found(&out, e.Path, data, match, maxHits-hits)
 		if n > 0 {
@@ -133,8 +133,7 @@ func grep(ctx context.Context, m *workspace.Manifest, prefix string, match func(
 	return Answer{Text: out.String()}, nil
 }
 
-// found writes the lines of a file that match, as many as may be shown, and returns how
-// many there are.
+// found writes the lines of a file that match, as many as may be shown, and returns how many there are.
 func found(out *strings.Builder, name string, data []byte, match func([]byte) int, show int) (n int) {
 	for number := 1; len(data) > 0; number++ {
 		var line []byte
@@ -148,7 +147,7 @@ func found(out *strings.Builder, name string, data []byte, match func([]byte) in
 			continue
 		}
 		cut := ""
-		if len(line) > maxLine && at > maxLine/2 { // the place is shown, and not the beginning
+		if len(line) > maxLine && at > maxLine/2 { // show the place, not the beginning of the line
 			cut, line = "…", line[at-maxLine/2:]
 		}
 		text := strings.ToValidUTF8(string(line[:min(len(line), maxLine)]), "")

@@ -1,11 +1,10 @@
-// Package tools is what a model may do on a workbench: one row a tool, each in a file of
-// its own, with what the model is told of it and what it does.
+// Package tools defines what a model may do on a workbench: one row for each tool, in a file of its own, with its
+// description for the model and its action.
 //
-// A tool answers in words, and so does whatever is wrong with a call: the model reads it
-// and goes on. Only trouble of the machine is an error. Reading tools see the snapshot
-// with the draft, changing ones make the draft by the edit engine, and nothing here
-// touches the host's files. Text of a workspace that stands in an answer is as hostile
-// as ever: a conversation sets it apart.
+// A tool answers in words, also about anything wrong with a call: the model reads the answer and goes on. Only trouble
+// of the machine is an error. Tools that read see the snapshot with the draft; tools that change make the draft with
+// the edit engine; nothing here touches the host's files. Text of a workspace in an answer is as hostile as ever: a
+// conversation sets it apart.
 package tools
 
 import (
@@ -20,40 +19,39 @@ import (
 	"agent/orchestrator/ledger"
 )
 
-// A Bench is what the tools of one conversation work on. What is nil is not there, and
-// neither are the tools that need it.
+// A Bench is what the tools of one conversation work on. Tools that need a nil field do not exist.
 type Bench struct {
 	Draft *draft.Draft
-	// Symbols are the definitions of the snapshot, and who uses them.
+	// Symbols are the definitions of the snapshot and their users.
 	Symbols *ledger.Ledger
 	Command Command
 	Check   Check
 	Fetch   Fetch
-	// Hide takes the configured secrets out of an answer; nil hides nothing.
+	// Hide removes the configured secrets from an answer; nil hides nothing.
 	Hide func(string) string
-	// Only are the tools that the role of the model has; nil for all.
+	// Only lists the tools that the role of the model has; nil means all.
 	Only []string
 
-	mu    sync.Mutex // guards what follows, and Symbols
+	mu    sync.Mutex // guards the fields below, and Symbols
 	notes []string
-	long  map[int]string // answers that were shown in part, by number
+	long  map[int]string // answers of which only a part was shown, by number
 }
 
-// An Answer is what a call came to.
+// An Answer is the result of a call.
 type Answer struct {
-	// Head says what Text is, in words of ours; "" for nothing to say.
+	// Head says what Text is, in the agent's own words; "" if there is nothing to say.
 	Head string
-	// Text may hold what a workspace holds, and is quoted to a model.
+	// Text may hold anything from a workspace, and is quoted to a model.
 	Text string
-	// File is the file that Text is of, "" for none.
+	// File is the file that Text comes from, or "".
 	File string
-	// Failed says that the call did not do what was asked of it.
+	// Failed says that the call did not do what it should.
 	Failed bool
 	// Finished is the claim that the work is done, nil for none.
 	Finished *Claim
 }
 
-// A Claim is what a model says of its work at the end. It is never evidence.
+// A Claim is what a model says about its work at the end. It is never evidence.
 type Claim struct {
 	Summary string
 	// Nothing says that there is nothing to change.
@@ -66,23 +64,23 @@ type Tool struct {
 	// About tells the model what it does and when to call it.
 	About  string
 	Fields []Field
-	// Alone says that it changes the draft or the conversation: calls before it are over
-	// by then, and those behind it see what it did.
+	// Alone says that the tool changes the draft or the conversation: calls before it have ended by then, and those
+	// after it see what it did.
 	Alone bool
 
 	run func(ctx context.Context, b *Bench, args []byte) (Answer, error)
-	// has says what of a bench it needs, nil for nothing.
+	// has reports whether a bench has what the tool needs; nil means that it needs nothing.
 	has func(b *Bench) bool
 }
 
 // A Field is one argument of a tool.
 type Field struct {
 	Name, About string
-	Kind        string // of JSON: string, integer or boolean
+	Kind        string // its JSON type: string, integer or boolean
 	Needed      bool
 }
 
-// All lists the tools in the order in which a model is told of them.
+// All lists the tools in the order in which a model learns of them.
 func All() []Tool {
 	return []Tool{readTool, listTool, searchTool, fetchTool, editTool, createTool, deleteTool, renameTool, runTool, checkTool, noteTool, finishTool}
 }
@@ -102,7 +100,7 @@ func Names() (names []string) {
 	return names
 }
 
-// Schema is the JSON schema of the arguments.
+// Schema returns the JSON schema of the arguments.
 func (t Tool) Schema() json.RawMessage {
 	properties, needed := map[string]map[string]string{}, []string{}
 	for _, f := range t.Fields {
@@ -125,7 +123,7 @@ func Find(tools []Tool, name string) (Tool, bool) {
 	return tools[i], true
 }
 
-// Run carries a call out. Arguments that do not fit the tool are answered with what does.
+// Run carries out a call. If the arguments do not fit the tool, the answer says what does.
 func (t Tool) Run(ctx context.Context, b *Bench, arguments string) (Answer, error) {
 	if why := t.misfit(arguments); why != "" {
 		return failed("%s: %s; %s", t.Name, why, t.usage()), nil
@@ -133,7 +131,7 @@ func (t Tool) Run(ctx context.Context, b *Bench, arguments string) (Answer, erro
 	return t.run(ctx, b, []byte(arguments))
 }
 
-// misfit says why arguments are not those of the tool, "" when they are.
+// misfit says why arguments do not fit the tool, or "" if they do.
 func (t Tool) misfit(arguments string) string {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(arguments), &given); err != nil {
@@ -175,14 +173,14 @@ func (t Tool) usage() string {
 	return fmt.Sprintf("call it as {%s}", strings.Join(fields, ", "))
 }
 
-// failed is the answer of a call that did not do what was asked.
+// failed returns the answer of a call that did not do what it should.
 func failed(format string, args ...any) Answer {
 	return Answer{Text: fmt.Sprintf(format, args...), Failed: true}
 }
 
 // arguments reads arguments that fit; see misfit.
 func arguments[T any](args []byte) (v T) {
-	// What does not fit was refused before.
+	// Arguments that do not fit were refused before.
 	_ = json.Unmarshal(args, &v)
 	return v
 }

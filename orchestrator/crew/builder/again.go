@@ -16,15 +16,15 @@ type record struct {
 	attempts []Attempt
 }
 
-// An unlikeError says in what a plan that is carried out again is not as recorded.
+// An unlikeError says how a plan that is carried out again differs from its record.
 type unlikeError struct{ what string }
 
-// Error says what.
+// Error names the difference.
 func (e *unlikeError) Error() string { return e.what }
 
-// Again records a plan that carries another one out once more from what is recorded of it: the same tasks, fences and answers. [Builder.Build]
-// does it, asks no model, has the changes land in the same order, and says in its result what came out otherwise. root is the workspace, whose files
-// have to be those that the plan was begun on.
+// Again records a plan that carries out another one once more from its record: with the same tasks, fences and answers.
+// [Builder.Build] carries it out, asks no model, lands the changes in the same order, and reports every difference in
+// its result. root is the workspace, whose files must be those on which the plan was begun.
 func (b *Builder) Again(ctx context.Context, root string, p crew.Plan) (crew.Plan, *run.Problem) {
 	old, err := b.record(ctx, p.ID)
 	if err != nil {
@@ -53,12 +53,12 @@ func (b *Builder) record(ctx context.Context, id int64) (*record, error) {
 	return &record{p, list}, err
 }
 
-// find returns the attempt of that kind, task and try.
+// find returns the attempt with that kind, task and try.
 func (r *record) find(kind Kind, task, try int) (Attempt, bool) {
 	return last(r.attempts, kind, task, try)
 }
 
-// landedOn is how many tasks were done when the change of an attempt was added to the tree, or was to be.
+// landedOn returns how many tasks were done when the change of an attempt was, or should have been, added to the tree.
 func (r *record) landedOn(a Attempt) int {
 	if t := r.plan.Task(a.Task); t != nil && t.Landed > 0 && a.Try == t.Tries-1 {
 		return t.Landed - 1
@@ -69,8 +69,8 @@ func (r *record) landedOn(a Attempt) int {
 	return a.Landed
 }
 
-// next returns the task that is to be begun next, of those that can: the one whose change landed next, or one that came to none and was begun by
-// then. None where nothing fits: the plan has gone another way.
+// next returns the task to begin next from those that are ready: the one whose change landed next, or one that never landed and
+// had been begun by then. If nothing fits, the plan has taken another course, and next returns all that are ready.
 func (r *record) next(p *crew.Plan, ready []int) []int {
 	landed := len(p.Landed())
 	fallback := []int{}
@@ -86,12 +86,12 @@ func (r *record) next(p *crew.Plan, ready []int) []int {
 		}
 	}
 	if len(fallback) == 0 {
-		return ready // and landing says that it differs
+		return ready // landing will report the difference
 	}
 	return fallback[:1]
 }
 
-// differs lists what came out otherwise than recorded: the states of the tasks, their order, what the tries came to, and the bytes of the whole.
+// differs lists the differences from the record: in states and order of tasks, results of tries, and the bytes of the whole.
 func (w *work) differs(ctx context.Context) (list []string, err error) {
 	say := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
 	old := w.again.plan
@@ -130,9 +130,9 @@ func (w *work) differs(ctx context.Context) (list []string, err error) {
 	return list, nil
 }
 
-// sameBytes compares what two attempts that passed changed.
+// sameBytes compares the changes of two attempts that passed.
 func (w *work) sameBytes(ctx context.Context, was, now Attempt, say func(string, ...any)) error {
-	// Several changes may have been merged and judged together, and are judged one by one now.
+	// Several changes may have been merged and judged together then, and are judged one by one now.
 	if was.Outcome != Passed || was.Kind == LandKind || was.Run == "" || now.Run == "" {
 		return nil
 	}
@@ -147,13 +147,13 @@ func (w *work) sameBytes(ctx context.Context, was, now Attempt, say func(string,
 	return err
 }
 
-// unreviewed reports whether nobody is asked for a review: none is wanted, or none was when what is carried out again was.
+// unreviewed reports whether no review is asked for: none is wanted, or none was asked for in the record.
 func (w *work) unreviewed() bool {
 	review := func(a Attempt) bool { return a.Kind == ReviewKind }
 	return w.NoReview || w.again != nil && !slices.ContainsFunc(w.again.attempts, review)
 }
 
-// start records the tasks as they are begun with, once.
+// start records, once, the tasks as they are at the beginning.
 func (w *work) start(ctx context.Context) *run.Problem {
 	begun := func(a Attempt) bool { return a.Kind == BeginKind || a.Kind == TaskKind }
 	if slices.ContainsFunc(w.past, begun) || slices.ContainsFunc(w.left, begun) {

@@ -12,8 +12,8 @@ import (
 	"agent/orchestrator/run"
 )
 
-// begin records a new attempt before anything is done for it, or takes up the one of the same
-// kind, task and try that a process left unfinished.
+// begin records a new attempt before anything is done for it, or continues the one with the same kind, task and try
+// that a process left unfinished.
 func (w *work) begin(ctx context.Context, kind Kind, task int, role string, try, landed int) (Attempt, error) {
 	w.mu.Lock()
 	for i, a := range w.left {
@@ -35,7 +35,7 @@ func (w *work) begin(ctx context.Context, kind Kind, task int, role string, try,
 	return a, w.Plans.SaveAttempt(ctx, a)
 }
 
-// newAttempt returns one with a name and a fence of its own.
+// newAttempt returns an attempt with a new name and fence.
 func newAttempt(plan int64, kind Kind, task int, role string, try, landed int) Attempt {
 	var word [16]byte
 	rand.Read(word[:]) // never returns an error
@@ -45,8 +45,8 @@ func newAttempt(plan int64, kind Kind, task int, role string, try, landed int) A
 	}
 }
 
-// end records what came of an attempt, also when ctx has just ended. One that trouble or a person ended is left as
-// it is, to be carried on.
+// end records the outcome of an attempt, even if ctx has just ended. An attempt that trouble, a cap or a person ended
+// gets no outcome, so that it can continue.
 func (w *work) end(ctx context.Context, a Attempt, o Outcome, why string) error {
 	a.Why = crew.Clip(why, maxMemory)
 	if o != Trouble && o != Stopped && o != Spent {
@@ -57,8 +57,8 @@ func (w *work) end(ctx context.Context, a Attempt, o Outcome, why string) error 
 	return w.Plans.SaveAttempt(settled, a)
 }
 
-// answered returns the answer that a role gave under a kind, task and try and that was accepted: in the plan that is carried out again, or before
-// a process died that had not recorded yet what follows from it. false where there is none.
+// answered returns the accepted answer of a role for a kind, task and try: from the record of the plan that is carried
+// out again, or from before a process died without recording what follows from it. ok is false if there is none.
 func (w *work) answered(kind Kind, task, try int) (text string, ok bool) {
 	w.mu.Lock()
 	past := w.past
@@ -70,7 +70,7 @@ func (w *work) answered(kind Kind, task, try int) (text string, ok bool) {
 	return text, ok && a.Recorded != nil && json.Unmarshal(a.Recorded, &text) == nil
 }
 
-// last returns the last attempt of that kind, task and try that came to an end, or else the last one.
+// last returns the last attempt with that kind, task and try that has an outcome, or else the last one.
 func last(list []Attempt, kind Kind, task, try int) (found Attempt, ok bool) {
 	for _, a := range list {
 		if a.Kind == kind && a.Task == task && a.Try == try && (a.Outcome != "" || found.Outcome == "") {
@@ -80,8 +80,8 @@ func last(list []Attempt, kind Kind, task, try int) (found Attempt, ok bool) {
 	return found, ok
 }
 
-// answer is what is recorded of an answer.
+// answer returns the recorded form of an answer.
 func answer(text string) []byte {
-	data, _ := json.Marshal(text) // of a string alone
+	data, _ := json.Marshal(text) // a string always encodes
 	return data
 }

@@ -9,11 +9,11 @@ import (
 	"agent/orchestrator/run"
 )
 
-// auditGoal is what a plan of reviews is for, as whoever reviews the whole is told.
+// auditGoal is the goal of a plan of reviews, as the reviewer of the whole sees it.
 const auditGoal = "Every file is reviewed, and what is wrong is mended: bugs, wrong results, unhandled errors. No matter of taste, and no feature."
 
-// Audit records a plan that reviews the files of a workspace, a task each, as drafted; no planner is asked. [Builder.Build] does it: all that is mended is approved
-// once and applied at once. more is how many files have no place in it, the last of those that overview lists.
+// Audit records, as drafted, a plan that reviews the files of a workspace, one task for each; it asks no planner. [Builder.Build] carries
+// it out: all fixes are approved once and applied together. more counts the files that do not fit, the overview's last ones.
 func (b *Builder) Audit(ctx context.Context, req run.Request) (p crew.Plan, more int, problem *run.Problem) {
 	base, problem := b.scan(ctx, req)
 	if problem != nil {

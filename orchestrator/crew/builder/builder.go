@@ -14,35 +14,34 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A Kind says what an attempt is at.
+// A Kind says what an attempt does.
 type Kind string
 
 // The kinds of attempt.
 const (
-	PlanKind    Kind = "plan"    // a plan is made, or a part of it anew
-	TaskKind    Kind = "task"    // a task is carried out
-	BeginKind   Kind = "begin"   // the tasks as they were begun with
-	LandKind    Kind = "land"    // a change is merged into a tree that moved, and judged again
-	AcceptKind  Kind = "accept"  // whether a loop has met the acceptance of its task file
-	ReviewKind  Kind = "review"  // the whole is reviewed
-	DeliverKind Kind = "deliver" // the whole is judged and promoted
+	PlanKind    Kind = "plan"    // make a plan, or make a part of it again
+	TaskKind    Kind = "task"    // carry out a task
+	BeginKind   Kind = "begin"   // record the tasks as they are at the beginning
+	LandKind    Kind = "land"    // merge a change into a tree that moved, and judge it again
+	AcceptKind  Kind = "accept"  // check whether a loop has met the acceptance of its task file
+	ReviewKind  Kind = "review"  // review the whole
+	DeliverKind Kind = "deliver" // judge the whole and promote it
 )
 
-// An Outcome is what came of an attempt, "" while it goes on.
+// An Outcome is the result of an attempt, "" while it continues.
 type Outcome string
 
 // The outcomes.
 const (
 	Passed  Outcome = "passed"
-	Refused Outcome = "failed"    // by the gates, by a clash, or since nothing came of it
-	Outside Outcome = "held"      // it touched files that are not the task's
-	Trouble Outcome = "infra"     // nobody's fault
+	Refused Outcome = "failed"    // by the gates, by a clash, or because nothing came of it
+	Outside Outcome = "held"      // it touched files outside the task
+	Trouble Outcome = "infra"     // not the task's fault
 	Stopped Outcome = "cancelled" // by a person
 	Spent   Outcome = "budget"    // by a cap
 )
 
-// An Attempt is one try at a task, or one step of the plan as a whole. Questions to models are recorded
-// under its ID.
+// An Attempt is one try at a task, or one step of the plan as a whole. Questions to models are recorded under its ID.
 type Attempt struct {
 	ID   string // 12 characters that sort by time
 	Plan int64
@@ -51,12 +50,12 @@ type Attempt struct {
 	Kind Kind
 	Role string
 	Try  int // from 0
-	// Fence is the word that quotes untrusted text: random, and the same whenever the attempt is carried on.
+	// Fence is the word that quotes untrusted text: random, but the same whenever the attempt continues.
 	Fence string
-	// Recorded is what the run set out to do, the answer of a planner or reviewer that was accepted, or the tasks that were begun with,
-	// in JSON; nil before that is known.
+	// Recorded is, in JSON, what the run set out to do, the accepted answer of a planner or reviewer, or the tasks at
+	// the beginning; nil before that is known.
 	Recorded []byte
-	// Of is the attempt of an earlier plan whose answers this one takes, "" for none; no model is asked then.
+	// Of is the attempt of an earlier plan whose answers this one uses, "" for none; then no model is asked.
 	Of string `db:"-"`
 	// Landed is how many tasks were done when it began.
 	Landed  int
@@ -66,98 +65,98 @@ type Attempt struct {
 	Started time.Time
 }
 
-// Plans keeps plans and what is done for them. Errors of a plan that another process has are
-// run.ErrFenced. *store/plans.Book is one.
+// Plans keeps plans and what is done for them. The error for a plan that another process owns is run.ErrFenced.
+// *store/plans.Book implements it.
 type Plans interface {
 	// AddPlan records a plan and returns its number.
 	AddPlan(ctx context.Context, p crew.Plan) (int64, error)
 	// Plan returns the plan of that number.
 	Plan(ctx context.Context, id int64) (crew.Plan, error)
-	// TakePlan makes owner the owner of a plan in place of the one that it has, and returns it as it is then.
+	// TakePlan makes owner the owner of a plan in place of was, and returns the plan in its state at that moment.
 	TakePlan(ctx context.Context, id int64, was, owner string) (crew.Plan, error)
-	// SavePlan records where a plan and all its tasks stand; owner has to have it.
+	// SavePlan records the state of a plan and all its tasks; owner must own it.
 	SavePlan(ctx context.Context, p crew.Plan, owner string) error
-	// Wanted returns what somebody asked of the process that works on a plan: "", "pause" or "cancel".
+	// Wanted returns what was requested of the process that works on a plan: "", "pause" or "cancel".
 	Wanted(ctx context.Context, id int64) (string, error)
-	// SaveAttempt records an attempt, or how far it came.
+	// SaveAttempt records an attempt, or its progress.
 	SaveAttempt(ctx context.Context, a Attempt) error
-	// Attempts lists those of a plan in the order in which they began.
+	// Attempts lists the attempts of a plan in the order in which they began.
 	Attempts(ctx context.Context, id int64) ([]Attempt, error)
 }
 
 // A Proof is what a run proved.
 type Proof struct {
 	Candidate gate.Candidate
-	// Snapshot is the digest of the tree that it was proved on.
+	// Snapshot is the digest of the tree on which it was proved.
 	Snapshot string
 }
 
 // A Note says what happens to a plan, for people.
 type Note struct {
-	// Plan is where it stands; it is the receiver's own copy.
+	// Plan is its present state; it is the receiver's own copy.
 	Plan crew.Plan
-	// Task is the number of the task that it is about, 0 for the plan as a whole.
+	// Task is the number of the task that the note is about, 0 for the plan as a whole.
 	Task int
 	Text string
-	// Run is the run that it is about, and Event what that told; nil for none.
+	// Run is the run that the note is about, and Event the run's event; nil for none.
 	Run   string
 	Event *run.Event
 }
 
-// Actions are what is on record of the tools that an attempt called. None of it is what its author says of it.
+// Actions are the recorded calls of tools in an attempt. None of it comes from what its author says.
 type Actions struct {
-	// List is a line a call: what was called, and whether it did what it should.
+	// List has one line for each call: what was called, and whether it did what it should.
 	List []string
-	// Limits are the caps of its conversations that were reached, each with its name.
+	// Limits are the caps that its conversations reached, each with its name.
 	Limits []string
 }
 
-// A Step is something that is about to be done, which a person may look at and change.
+// A Step is an upcoming step, which a person may inspect and change.
 type Step struct {
 	Kind Kind
 	Task *crew.Task // nil for the plan as a whole
-	Text string     // what it is told: for a task its goal
+	Text string     // the instructions: for a task its goal
 }
 
 // A StepAnswer is what a person decides about a step.
 type StepAnswer struct {
-	// Text takes the place of Step.Text, "" leaves it.
+	// Text replaces Step.Text; "" keeps it.
 	Text string
-	// Skip leaves the task undone, Abort ends the work on the plan.
+	// Skip leaves the task undone; Abort ends the work on the plan.
 	Skip, Abort bool
 }
 
 // A Builder makes plans and carries them out.
 type Builder struct {
-	// Runner returns who does runs, which tells emit what happens.
+	// Runner returns a runner that reports its events to emit.
 	Runner func(emit func(run.Event)) *run.Runner
 	Plans  Plans
 	Roles  crew.Roles
-	// Crew returns who finds the change of a task.
+	// Crew returns the crew that finds the change of a task.
 	Crew func(a Attempt, role crew.Role, emit func(agent.Progress)) (tournament.Crew, error)
-	// Ask puts a question of a role; a question that was answered under that attempt and step is not asked again.
+	// Ask asks a question of a role; one that was answered under that attempt and step is not asked again.
 	Ask func(ctx context.Context, a Attempt, role crew.Role, purpose agent.Purpose, step string, b agent.Brief) (agent.Reply, error)
-	// Overview gathers what a planner is told of a workspace for a goal. With fresh what is known of it is brought up to
-	// date first: base is the workspace on disk then, and no tree that tasks changed.
+	// Overview gathers what a planner is shown about a workspace for a goal. If fresh, it first updates what is known
+	// about the workspace: base is then the workspace on disk, and not a tree that tasks changed.
 	Overview func(ctx context.Context, base *workspace.Manifest, goal string, fresh bool) (agent.Brief, error)
 	// Proof returns what a run proved, and RunOf the last run of an attempt with its state.
 	Proof func(ctx context.Context, run string) (Proof, error)
 	RunOf func(ctx context.Context, attempt string) (id string, state run.State, ok bool, err error)
-	// Actions returns what the models of an attempt did with tools; nil for who knows of none.
+	// Actions returns what the models of an attempt did with tools; nil if that is not known.
 	Actions func(ctx context.Context, attempt string) (Actions, error)
-	// Parallel is how many tasks are at work at the same time; 0 means 2.
+	// Parallel is how many tasks may be in progress at the same time; 0 means 2.
 	Parallel int
-	// Queue has the changes of tasks judged together that come at about the same time; nil for one as the machine can do with. It serves
-	// one plan at a time.
+	// Queue judges changes of tasks together if they arrive at about the same time; nil means a queue that suits the
+	// machine. It serves one plan at a time.
 	Queue *batch.Queue
-	// Outside lets tasks touch files that are not their own, Despite delivers what the review did not accept, Partial
-	// what is done of a plan of which tasks failed, NoReview asks for no review.
+	// Outside lets tasks touch files that are not their own. Despite delivers what the review did not accept, Partial
+	// what is done of a plan whose tasks failed. NoReview asks for no review.
 	Outside, Despite, Partial, NoReview bool
-	// Step, where it is not nil, is asked before each task and before the delivery.
+	// Step, unless nil, is asked before each task and before the delivery.
 	Step func(ctx context.Context, s Step) (StepAnswer, error)
-	// Notices are told before anything else.
+	// Notices are reported before anything else.
 	Notices []string
-	// Tell is told what happens, one at a time; nil for nobody.
+	// Tell receives the notes, one at a time; nil means no one.
 	Tell func(Note)
 	// Owner names this process; see sandbox.Owner.
 	Owner string
@@ -165,26 +164,26 @@ type Builder struct {
 	telling sync.Mutex
 }
 
-// The bounds of carrying a plan out.
+// The bounds on carrying out a plan.
 const (
 	defaultParallel = 2
 	MaxParallel     = 4
 	defaultTries    = 2
 	defaultRounds   = 2
 	wantedEvery     = time.Second
-	maxMemory       = 6 << 10  // bytes of what a later try is told of an earlier one
-	maxReviewed     = 96 << 10 // bytes of the change that a reviewer is shown
-	maxAsked        = 3        // answers of a planner that are not accepted
+	maxMemory       = 6 << 10  // bytes of what a later try learns about an earlier one
+	maxReviewed     = 96 << 10 // bytes of the change shown to a reviewer
+	maxAsked        = 3        // rejected answers of a planner
 )
 
-// begins tells of the notices.
+// begins reports the notices.
 func (b *Builder) begins(p crew.Plan) {
 	for _, text := range b.Notices {
 		b.tell(p, 0, text)
 	}
 }
 
-// tell tells of a plan; the copy keeps the receiver from what goes on.
+// tell reports something about a plan; the copy isolates the receiver from later changes.
 func (b *Builder) tell(p crew.Plan, task int, text string) {
 	b.note(Note{Plan: p.Clone(), Task: task, Text: text})
 }
@@ -198,14 +197,14 @@ func (b *Builder) note(n Note) {
 	b.Tell(n)
 }
 
-// A Result is what became of a plan in one process.
+// A Result is what one process achieved for a plan.
 type Result struct {
 	Plan crew.Plan
-	// Document is that of the run which was to deliver the whole; nil where it did not come so far.
+	// Document is the document of the run that was to deliver the whole; nil if the plan did not get that far.
 	Document *run.Document
-	// Error is why it did not come through, nil where it did.
+	// Error says why the plan did not succeed; nil if it did.
 	Error *run.Problem
 	Exit  int
-	// Differs says, of a plan that was carried out again from its record, what came out otherwise.
+	// Differs lists, for a plan that was carried out again from its record, what differs from it.
 	Differs []string
 }

@@ -14,7 +14,7 @@ import (
 	"agent/verify"
 )
 
-// finish has the whole reviewed and delivered. again says that something is to be mended first, as tasks of the plan.
+// finish has the whole reviewed and delivered. again says that something must be fixed first, by new tasks of the plan.
 func (w *work) finish(ctx context.Context) (again bool, res Result) {
 	disk, problem := w.scan(ctx, w.req)
 	if problem != nil {
@@ -24,7 +24,7 @@ func (w *work) finish(ctx context.Context) (again bool, res Result) {
 	if err != nil {
 		return false, w.stopped(w.clash(err))
 	}
-	if whole.Empty() && w.plan.Left() > 0 { // that is no part of it
+	if whole.Empty() && w.plan.Left() > 0 { // the tasks that are left are not part of it
 		return false, w.undone()
 	}
 	if whole.Empty() {
@@ -50,7 +50,7 @@ func (w *work) finish(ctx context.Context) (again bool, res Result) {
 	return w.deliver(ctx)
 }
 
-// firstFinding is the weightiest finding of a review.
+// firstFinding returns the first finding of a review, which is the most severe one.
 func firstFinding(r crew.Review) string {
 	if len(r.Findings) == 0 {
 		return "it said nothing in particular"
@@ -58,8 +58,8 @@ func firstFinding(r crew.Review) string {
 	return r.Findings[0].String()
 }
 
-// review has the whole reviewed, by somebody who sees nothing but goal, change and gates. true says that tasks were
-// added to mend what was found. A review that cannot be read is none, and is told.
+// review has the whole reviewed by a reviewer who sees nothing but the goal, the change and the gates. true says that
+// tasks were added to fix what was found. An unreadable review does not count; a note says so.
 func (w *work) review(ctx context.Context, whole workspace.Changeset, tree *workspace.Manifest) (bool, *run.Problem) {
 	role := w.Roles[crew.Reviewer]
 	rounds := orDefault(role.Limits.Rounds, defaultRounds)
@@ -91,8 +91,8 @@ func (w *work) review(ctx context.Context, whole workspace.Changeset, tree *work
 	return mend, w.reviewEnded(ctx, a, *r)
 }
 
-// question asks the reviewer. nil says that no review came of it which could be read: the attempt has ended then, and is the caller's to
-// end otherwise.
+// question asks the reviewer. nil says that no readable review came of it: the attempt has ended then; otherwise the
+// caller must end it.
 func (w *work) question(ctx context.Context, a *Attempt, role crew.Role, brief agent.Brief) (*crew.Review, *run.Problem) {
 	if text, ok := w.answered(ReviewKind, a.Task, a.Try); ok && w.again != nil {
 		if r, err := crew.ReadReview(text); err == nil {
@@ -122,7 +122,7 @@ func (w *work) question(ctx context.Context, a *Attempt, role crew.Role, brief a
 	}
 }
 
-// reviewEnded records how a review came out.
+// reviewEnded records the outcome of a review.
 func (w *work) reviewEnded(ctx context.Context, a Attempt, r crew.Review) *run.Problem {
 	outcome, why := Passed, ""
 	if !r.Accepted {
@@ -131,11 +131,11 @@ func (w *work) reviewEnded(ctx context.Context, a Attempt, r crew.Review) *run.P
 	return troubleIf(ctx, "record the review", w.end(ctx, a, outcome, why))
 }
 
-// reviewed returns the attempt that reviewed the same tasks already: what was answered to the same question is not asked
-// again, and where the files are others by now the question is another. false where there is none.
+// reviewed returns the attempt that already reviewed the same tasks: an answer to the same question is not asked for
+// again, and if the files have changed since, the question differs. ok is false if there is none.
 func (w *work) reviewed() (Attempt, bool) {
 	for _, a := range slices.Backward(w.past) {
-		if a.Kind == ReviewKind { // one that was not read is none
+		if a.Kind == ReviewKind { // an unreadable one does not count
 			read := a.Outcome == Passed || w.plan.Review != nil && !w.plan.Review.Accepted
 			return a, read && a.Try == w.plan.Rounds && a.Landed == len(w.landed)
 		}
@@ -143,7 +143,7 @@ func (w *work) reviewed() (Attempt, bool) {
 	return Attempt{}, false
 }
 
-// verdictOf tells a review in a few words.
+// verdictOf describes a review in a few words.
 func verdictOf(r crew.Review, mend bool) string {
 	switch {
 	case r.Accepted && len(r.Findings) == 0:
@@ -156,8 +156,8 @@ func verdictOf(r crew.Review, mend bool) string {
 	return "not accepted: " + firstFinding(r)
 }
 
-// add adds the steps of a review to the plan as tasks, as far as they hold. They are done one after the other: a
-// reviewer says nothing of what depends on what.
+// add adds the steps of a review to the plan as tasks, as far as they are valid. They run one after the other: a
+// reviewer says nothing about dependencies.
 func (w *work) add(next []crew.Task, tree *workspace.Manifest) bool {
 	added := false
 	for _, t := range next {
@@ -181,7 +181,7 @@ func (w *work) add(next []crew.Task, tree *workspace.Manifest) bool {
 	return added
 }
 
-// sorted parts paths into those that are there and those that are to be made.
+// sorted separates paths that exist from those to be created.
 func sorted(paths []string, exists func(string) bool) (there, made []string) {
 	for _, p := range paths {
 		if exists(p) {
@@ -193,8 +193,8 @@ func sorted(paths []string, exists func(string) bool) (there, made []string) {
 	return there, made
 }
 
-// deliver judges the whole once as one changeset on the workspace as it is by now, and promotes it. again says that
-// it did not pass, and that a task was added to mend it.
+// deliver judges the whole once, as one changeset on the workspace in its present state, and promotes it. again says
+// that it did not pass and that a task was added to fix it.
 func (w *work) deliver(ctx context.Context) (again bool, res Result) {
 	if w.Step != nil {
 		answer, err := w.Step(ctx, Step{Kind: DeliverKind, Text: w.plan.Goal})
@@ -244,8 +244,8 @@ func (w *work) deliver(ctx context.Context) (again bool, res Result) {
 	return w.settle(ctx, a, doc)
 }
 
-// commits returns the commits of the tasks that lead up to that of the whole, which is the last one's. Nil where there
-// is but one.
+// commits returns the commits of the tasks before the last; the last one's is the commit of the whole. It returns nil
+// if there is only one task.
 func (w *work) commits(landed []workspace.Changeset) func(context.Context, *workspace.Manifest) ([]commit.Step, error) {
 	tasks := w.plan.Landed()
 	if len(tasks) < 2 || len(tasks) != len(landed) {
@@ -264,7 +264,7 @@ func (w *work) commits(landed []workspace.Changeset) func(context.Context, *work
 	}
 }
 
-// LastMessage is the message of the commit that completes a plan, "" where none of its tasks is done.
+// LastMessage returns the message of the commit that completes a plan, or "" if none of its tasks is done.
 func LastMessage(p crew.Plan) string {
 	tasks := p.Landed()
 	if len(tasks) == 0 {
@@ -273,8 +273,8 @@ func LastMessage(p crew.Plan) string {
 	return tasks[len(tasks)-1].Message
 }
 
-// promoted returns the result of a plan whose process died between the promotion and the row, nil for any other. The files
-// are those of the whole then, on which the changes of its tasks do not fit one by one any more.
+// promoted returns the result of a plan whose process died between the promotion and recording it, nil for any other.
+// The files then hold the whole, which the changes of its tasks no longer fit one by one.
 func (w *work) promoted(ctx context.Context) *Result {
 	for _, a := range w.left {
 		if a.Kind != DeliverKind {
@@ -300,7 +300,7 @@ func (w *work) settle(ctx context.Context, a Attempt, doc run.Document) (again b
 	switch {
 	case doc.State == run.Promoted, doc.Exit == run.ExitDone && doc.Commit != nil:
 		return false, w.delivered(ctx, a, doc.Run, &doc)
-	case doc.Exit == run.ExitDone: // proved, and not to be promoted
+	case doc.Exit == run.ExitDone: // proved, but not to be promoted
 		w.plan.State, w.plan.Why = crew.Awaiting, "proved, and not promoted"
 		problem := troubleIf(ctx, "record the plan", w.end(ctx, a, Passed, ""))
 		return false, w.result(&doc, problem)
@@ -331,12 +331,12 @@ func (w *work) settle(ctx context.Context, a Attempt, doc run.Document) (again b
 	if doc.Exit != run.ExitFail && doc.Exit != run.ExitApproval {
 		outcome = outcomeOf(problem)
 	}
-	// A delivery that waits for a person is another attempt when it is taken up again.
+	// A delivery that waits for a person becomes another attempt when it continues.
 	_ = w.end(ctx, a, outcome, problem.Message)
 	return false, w.result(&doc, problem)
 }
 
-// mend adds a task that mends what the gates found in the whole; false where they named no file.
+// mend adds a task to fix what the gates found in the whole; false if they named no file.
 func (w *work) mend(ctx context.Context, doc run.Document) bool {
 	disk, problem := w.scan(ctx, w.req)
 	if problem != nil {
@@ -368,7 +368,7 @@ func (w *work) mend(ctx context.Context, doc run.Document) bool {
 	return w.add([]crew.Task{step}, tree) && len(w.plan.Tasks) > before
 }
 
-// delivered is the result of a plan whose whole was promoted.
+// delivered returns the result of a plan whose whole was promoted.
 func (w *work) delivered(ctx context.Context, a Attempt, id string, doc *run.Document) Result {
 	a.Run = id
 	w.plan.State, w.plan.Why, w.plan.Run = crew.Delivered, "", id

@@ -17,23 +17,23 @@ import (
 type arrival struct {
 	task crew.Task
 	got  trial
-	// at is the attempt to merge it.
+	// at is the attempt that merges it.
 	at Attempt
-	// over says that it landed, or did not; problem is one of the plan.
+	// over says that it has landed or has failed to; problem concerns the whole plan.
 	over    bool
 	problem *run.Problem
 }
 
-// A company is those whose changes passed together. They land together, as that is all that was proved.
+// A company is the tries whose changes passed together. They land together, since only that was proved.
 type company struct {
-	left    int // that have neither arrived nor left
+	left    int // members that have neither arrived nor left
 	arrived []*arrival
-	broken  bool          // somebody left: nothing was proved of the others alone
+	broken  bool          // a member left: the others alone are not proved
 	whole   chan struct{} // closed when all have arrived or left
 }
 
-// land adds what a task changed to the integration tree: as it is where that has not moved since, else merged and judged again. Who arrives while
-// another change is judged waits, and all that wait then are merged and judged together.
+// land adds a task's change to the integration tree: as it is if the tree has not moved since, and otherwise merged and
+// judged again. Changes that arrive while another is judged wait, and all of them are then merged and judged together.
 func (w *work) land(ctx context.Context, n int, got trial) (trial, *run.Problem) {
 	t, _ := w.task(n)
 	a := &arrival{task: t, got: got}
@@ -61,7 +61,7 @@ func (w *work) land(ctx context.Context, n int, got trial) (trial, *run.Problem)
 	return a.got, a.problem
 }
 
-// arrives lets a change wait to land. Where it passed together with others it does so with them: the channel that it returns, else nil, is closed then.
+// arrives queues a change to land. A change that passed with others waits until the returned channel, otherwise nil, is closed.
 func (w *work) arrives(a *arrival) <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,7 +75,7 @@ func (w *work) arrives(a *arrival) <-chan struct{} {
 	return c.whole
 }
 
-// leave says of a try that of all that it was judged together with nothing lands but what got.with is.
+// leave says that of all changes judged together with a try, none lands except those of got.with.
 func (w *work) leave(got trial) {
 	if got.member == nil {
 		return
@@ -91,7 +91,7 @@ func (w *work) leave(got trial) {
 	}
 }
 
-// company is that of a batch; mu is held.
+// company returns the company of a batch; mu is held.
 func (w *work) company(b *batch.Batch) *company {
 	c := w.batches[b]
 	if c == nil {
@@ -101,7 +101,7 @@ func (w *work) company(b *batch.Batch) *company {
 	return c
 }
 
-// gathered says that one more has arrived or left; mu is held.
+// gathered notes that one more has arrived or left; mu is held.
 func (w *work) gathered(c *company) {
 	if c.left--; c.left > 0 {
 		return
@@ -111,10 +111,10 @@ func (w *work) gathered(c *company) {
 	close(c.whole)
 }
 
-// landAll lands changes: those that are proved on the tree as it is, then the others.
+// landAll lands changes: first those that are proved on the present tree, then the others.
 func (w *work) landAll(ctx context.Context, all []*arrival) *run.Problem {
 	var rest []*arrival
-	proved := map[*batch.Batch]bool{} // those whose first one landed as it is
+	proved := map[*batch.Batch]bool{} // batches whose first change landed as it is
 	for _, a := range all {
 		ok := proved[a.got.with]
 		if !ok {
@@ -147,7 +147,7 @@ func (w *work) proved(a *arrival, tree *workspace.Manifest) bool {
 	switch {
 	case w.again != nil:
 		_, merged := w.again.find(LandKind, a.task.N, a.got.attempt.Try)
-		return same || !merged // it was judged together with what landed before it, and is judged alone now
+		return same || !merged // then judged together with what landed before it, and now alone
 	case a.got.unsure:
 		return false
 	case a.got.with != nil:
@@ -158,7 +158,7 @@ func (w *work) proved(a *arrival, tree *workspace.Manifest) bool {
 	return same
 }
 
-// on is how many tasks the tree has the changes of that a change is to land on.
+// on returns how many tasks have their changes in the tree on which a change is to land.
 func (w *work) on(a *arrival) int {
 	if w.again != nil {
 		return w.again.landedOn(a.got.attempt)
@@ -167,8 +167,8 @@ func (w *work) on(a *arrival) int {
 	return done
 }
 
-// merge lands changes on a tree that has moved since they were made: merged, and judged together. Where they do not pass together, each is judged
-// alone, in the order in which they came.
+// merge lands changes on a tree that has moved since they were made: it merges them and has them judged together. If
+// they do not pass together, each is judged alone, in the order in which they came.
 func (w *work) merge(ctx context.Context, all []*arrival) *run.Problem {
 	all, problem := w.fitting(ctx, all)
 	if problem != nil || len(all) == 0 {
@@ -207,10 +207,10 @@ func (w *work) merge(ctx context.Context, all []*arrival) *run.Problem {
 	return problem
 }
 
-// fitting begins the attempts to merge changes, and leaves out those that clash with the tree or with one before them.
+// fitting begins the attempts to merge changes, and leaves out changes that clash with the tree or with an earlier change.
 func (w *work) fitting(ctx context.Context, all []*arrival) (fit []*arrival, problem *run.Problem) {
 	for _, a := range all {
-		if a.at.ID != "" { // it was merged with others before
+		if a.at.ID != "" { // an earlier merge with others began it
 			fit = append(fit, a)
 			continue
 		}
@@ -238,7 +238,7 @@ func (w *work) fitting(ctx context.Context, all []*arrival) (fit []*arrival, pro
 		if err != nil {
 			return nil, w.clash(err)
 		}
-		if was.Digest() == now.Digest() { // others did the same meanwhile
+		if was.Digest() == now.Digest() { // others did the same in the meantime
 			a.got.proof.Candidate.Changeset = workspace.Changeset{}
 		}
 		fit = append(fit, a)
@@ -246,7 +246,7 @@ func (w *work) fitting(ctx context.Context, all []*arrival) (fit []*arrival, pro
 	return fit, nil
 }
 
-// changes are those of arrivals.
+// changes returns the changesets of arrivals.
 func changes(all []*arrival) (list []workspace.Changeset) {
 	for _, a := range all {
 		list = append(list, a.got.proof.Candidate.Changeset)
@@ -254,7 +254,7 @@ func changes(all []*arrival) (list []workspace.Changeset) {
 	return list
 }
 
-// judge has the gates judge what the changes of tasks come to together on the tree, with the acceptance of each.
+// judge has the gates judge the changes of tasks together on the tree, with the acceptance of each.
 func (w *work) judge(ctx context.Context, all []*arrival) run.Document {
 	landed, own := w.first(w.on(all[0])), changes(all)
 	req := w.req
@@ -281,12 +281,12 @@ func (w *work) judge(ctx context.Context, all []*arrival) run.Document {
 	})
 }
 
-// runner returns who does a run for a task.
+// runner returns a runner whose events are noted for a task.
 func (w *work) runner(task int) *run.Runner {
 	return w.Runner(func(e run.Event) { w.note(Note{Task: task, Run: e.Run, Event: &e}) })
 }
 
-// unfit says of a change that it did not land.
+// unfit records that a change did not land.
 func (w *work) unfit(ctx context.Context, a *arrival, why string) *run.Problem {
 	a.over, a.got.outcome, a.got.why = true, Refused, why
 	if a.at.Run != "" {
@@ -295,7 +295,7 @@ func (w *work) unfit(ctx context.Context, a *arrival, why string) *run.Problem {
 	return troubleIf(ctx, "record the plan", w.end(ctx, a.at, Refused, why))
 }
 
-// arrive says of a change that it landed.
+// arrive records that a change landed.
 func (w *work) arrive(ctx context.Context, a *arrival) *run.Problem {
 	if err := w.landedAs(ctx, a.task.N, a.got.run, a.got.proof.Candidate.Changeset); err != nil {
 		return trouble(ctx, "record the plan", err)
@@ -305,7 +305,7 @@ func (w *work) arrive(ctx context.Context, a *arrival) *run.Problem {
 	return nil
 }
 
-// landedAs records that a task is done, and that the tree has its change; where the row cannot be written neither is so.
+// landedAs records that a task is done and that the tree has its change; if the row cannot be written, neither holds.
 func (w *work) landedAs(ctx context.Context, n int, id string, cs workspace.Changeset) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -18,15 +18,15 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// The bounds of what one loop is told of those before it.
+// The bounds on what one loop learns about earlier ones.
 const (
 	maxPending  = 5
 	maxRecalled = 20 // calls of tools
-	maxIdle     = 2  // loops in a row that changed nothing end it
+	maxIdle     = 2  // consecutive loops without a change that end the plan
 )
 
-// Loop records a plan that carries a task file out loop after loop, as drafted: [Builder.Build] does it. text is the file as it was
-// read, and counts from then on.
+// Loop records, as drafted, a plan that carries out a task file loop after loop; [Builder.Build] carries it out. text
+// is the file's content, which counts from then on.
 func (b *Builder) Loop(ctx context.Context, root, file string, text []byte, loops int) (crew.Plan, *run.Problem) {
 	goal, l, err := crew.ReadTask(file, text)
 	if err == nil && loops > crew.MaxLoops {
@@ -46,18 +46,18 @@ func (b *Builder) Loop(ctx context.Context, root, file string, text []byte, loop
 	return p, nil
 }
 
-// loopTask is loop n as a task of the plan; goal is what is pending.
+// loopTask returns loop n as a task of the plan; goal is what is pending.
 func loopTask(n int, goal string) crew.Task {
 	t := crew.Task{N: n, Title: fmt.Sprintf("loop %d", n), Goal: goal, Role: crew.Worker, State: crew.Waiting}
 	t.Message = t.Title
 	return t
 }
 
-// accepts is the acceptance of the task file, as that of a task.
+// accepts returns the acceptance of the task file as a task's.
 func (w *work) accepts() crew.Task { return crew.Task{N: 0, Accept: w.plan.Loop.Accept} }
 
-// loop looks what a loop came to: whether the acceptance is met, and what a review that knows nothing of its author finds to be left. again says
-// that another one is to be done; else the whole was delivered, or the loops have ended otherwise.
+// loop examines the result of a loop: whether the acceptance is met, and what a review that knows nothing about the author finds
+// missing. again says that another loop follows; otherwise the whole was delivered, or the loops ended in another way.
 func (w *work) loop(ctx context.Context) (again bool, res Result) {
 	disk, problem := w.scan(ctx, w.req)
 	if problem != nil {
@@ -101,7 +101,7 @@ func (w *work) loop(ctx context.Context) (again bool, res Result) {
 	return false, w.unmet(why, r)
 }
 
-// idle counts the loops that changed nothing, from the last one on.
+// idle counts the last consecutive loops that changed nothing.
 func (w *work) idle() (n int) {
 	for _, t := range slices.Backward(w.plan.Tasks) {
 		if t.Landed > 0 {
@@ -112,7 +112,7 @@ func (w *work) idle() (n int) {
 	return n
 }
 
-// unmet is the result of loops that ended without an acceptance.
+// unmet returns the result of loops that ended without acceptance.
 func (w *work) unmet(why string, r *crew.Review) Result {
 	n := len(w.plan.Tasks)
 	problem := &run.Problem{Kind: run.ProblemBudget, Message: fmt.Sprintf("limits.loops: %d loops are the most, and the task is not done", n)}
@@ -132,7 +132,7 @@ func (w *work) unmet(why string, r *crew.Review) Result {
 	return w.result(nil, problem)
 }
 
-// pending is what the next loop is to do: the steps of the review, what it found where it named none, and why the acceptance is not met.
+// pending says what the next loop must do: why the acceptance is not met, and the review's steps, or its findings if it names none.
 func pending(r *crew.Review, met bool, why string) string {
 	var list []string
 	if !met {
@@ -158,8 +158,8 @@ func pending(r *crew.Review, met bool, why string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// accept finds out whether the whole meets the acceptance of the task file: what has to be there is, and the command succeeds in a box, as a gate
-// beside the others. why says what is missing.
+// accept finds out whether the whole meets the acceptance of the task file: the required files exist, and the command
+// succeeds in a box, as one more gate. why says what is missing.
 func (w *work) accept(ctx context.Context, n int, whole workspace.Changeset, tree *workspace.Manifest) (met bool, why string, problem *run.Problem) {
 	a := w.plan.Loop.Accept
 	for _, name := range a.Tests {
@@ -192,7 +192,7 @@ func (w *work) accept(ctx context.Context, n int, whole workspace.Changeset, tre
 	return got.outcome == Passed, got.why, troubleIf(ctx, "record the loop", w.end(ctx, got.attempt, got.outcome, got.why))
 }
 
-// proveWhole has all that was done judged as one change, with the acceptance among the gates, and promotes nothing.
+// proveWhole has everything judged as one change, with the acceptance among the gates, and promotes nothing.
 func (w *work) proveWhole(ctx context.Context, a Attempt, n int, whole workspace.Changeset) (trial, *run.Problem) {
 	req := w.req
 	req.Patch, req.Commit, req.Approver, req.NoPromote, req.Found = nil, nil, nil, true, true
@@ -207,8 +207,8 @@ func (w *work) proveWhole(ctx context.Context, a Attempt, n int, whole workspace
 	return got, got.read(doc)
 }
 
-// reviewLoop has the whole reviewed after a loop, by somebody who sees the task, the change, what was called and what the gates said, and nothing that the
-// author says of it. A loop that changed nothing leaves what the review before it found.
+// reviewLoop has the whole reviewed after a loop. The reviewer sees the task, the change, the calls and the gates' verdicts, but
+// nothing that the author says about it. After a loop that changed nothing, the findings of the earlier review stay.
 func (w *work) reviewLoop(ctx context.Context, did crew.Task, whole workspace.Changeset, met bool, why string) *run.Problem {
 	if w.unreviewed() || whole.Empty() || did.Landed == 0 && w.plan.Review != nil {
 		return nil
@@ -238,7 +238,7 @@ func (w *work) reviewLoop(ctx context.Context, did crew.Task, whole workspace.Ch
 	return w.reviewEnded(ctx, a, *r)
 }
 
-// seen is what a reviewer is told of a loop besides the change: all of it is of the record.
+// seen returns what a reviewer learns about a loop besides the change: all of it comes from the record.
 func (w *work) seen(ctx context.Context, did crew.Task, met bool, why string) (string, *run.Problem) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "After loop %d. It is done when: %s\n", did.N, w.plan.Loop.Accept)
@@ -265,7 +265,7 @@ func (w *work) seen(ctx context.Context, did crew.Task, met bool, why string) (s
 	return b.String(), nil
 }
 
-// gates lists what the gates said of a candidate: "lint pass, tests pass".
+// gates lists the verdicts of the gates on a candidate: "lint pass, tests pass".
 func gates(c gate.Candidate) string {
 	var list []string
 	for _, g := range c.Gates {
@@ -274,7 +274,7 @@ func gates(c gate.Candidate) string {
 	return strings.Join(list, ", ")
 }
 
-// told lists what is on record of the tools that were called.
+// told lists the recorded calls of tools.
 func told(a Actions) string {
 	var b strings.Builder
 	if n := len(a.List); n > 0 {
@@ -286,7 +286,7 @@ func told(a Actions) string {
 	return b.String()
 }
 
-// actions are those of the last execution of a loop.
+// actions returns the actions of the last execution of a loop.
 func (w *work) actions(ctx context.Context, n int) (Actions, *run.Problem) {
 	if w.Actions == nil {
 		return Actions{}, nil
@@ -303,7 +303,7 @@ func (w *work) actions(ctx context.Context, n int) (Actions, *run.Problem) {
 	return acts, troubleIf(ctx, "read what was called", err)
 }
 
-// harness is what an execution is told of the loops before it: where it stands, the files that they touched, what they called last and what is pending.
+// harness tells an execution about earlier loops: its number, the files that they touched, their last calls, and what is pending.
 func (w *work) harness(ctx context.Context, t crew.Task) (string, *run.Problem) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "This is loop %d of %d, of %d questions at most.\n", t.N, w.plan.Loop.Limits.Loops, w.plan.Loop.Limits.Iterations)
@@ -337,8 +337,8 @@ func (w *work) harness(ctx context.Context, t crew.Task) (string, *run.Problem) 
 	return crew.Clip(b.String(), 2*maxMemory), nil
 }
 
-// capped makes of a conversation that a cap of the task file ended the end of that execution, and no more: the next loop goes on. What was
-// reached is kept with the task.
+// capped turns a conversation that a cap of the task file ended into the end of that execution only: the next loop
+// continues. The task keeps which caps were reached.
 func (w *work) capped(ctx context.Context, got *trial, p *run.Problem) *run.Problem {
 	if w.plan.Loop == nil || w.Actions == nil || p != nil && p.Kind != run.ProblemBudget {
 		return p
@@ -359,12 +359,12 @@ func (w *work) capped(ctx context.Context, got *trial, p *run.Problem) *run.Prob
 	return troubleIf(ctx, "record the plan", w.update(ctx, func(p *crew.Plan) { p.Task(n).Why = reached }))
 }
 
-// touches reports whether a change has to do with a path.
+// touches reports whether a change concerns a path.
 func touches(cs workspace.Changeset, path string) bool {
 	return slices.ContainsFunc(cs.Changes, func(c workspace.Change) bool { return c.Path == path || c.From == path })
 }
 
-// frozen tells once that the task file is another by now: what it said when the loops began is what counts.
+// frozen reports once that the task file has changed: the text from the beginning of the loops counts.
 func (w *work) frozen() {
 	l, name := w.plan.Loop, w.plan.Loop.File
 	if !filepath.IsAbs(name) {

@@ -13,15 +13,15 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// Plan has the planner make a plan of a goal for a workspace, and records it as drafted. extra is what the planner is told
-// besides, as a report on the workspace; "" for nothing.
+// Plan has the planner make a plan for a goal in a workspace, and records it as drafted. extra is what the planner is
+// also shown, such as a report on the workspace; "" for nothing.
 func (b *Builder) Plan(ctx context.Context, req run.Request, goal, extra string) (crew.Plan, *run.Problem) {
 	base, problem := b.scan(ctx, req)
 	if problem != nil {
 		return crew.Plan{}, problem
 	}
 	p := crew.Plan{Workspace: base.Root, Goal: goal, State: crew.Drafted}
-	// The answers of the planner are recorded under the plan, so that it is there first.
+	// The planner's answers are recorded under the plan, so it must exist first.
 	var err error
 	if p.ID, err = b.Plans.AddPlan(ctx, p); err != nil {
 		return p, trouble(ctx, "record the plan", err)
@@ -43,7 +43,7 @@ func (b *Builder) Plan(ctx context.Context, req run.Request, goal, extra string)
 	})
 	if problem != nil {
 		p.Why = problem.Message
-		_ = b.Plans.SavePlan(context.WithoutCancel(ctx), p, "") // that nothing came of it is told in any case
+		_ = b.Plans.SavePlan(context.WithoutCancel(ctx), p, "") // the failure is reported in any case
 		return p, problem
 	}
 	p.Summary, p.Tasks = made.Summary, made.Tasks
@@ -54,7 +54,7 @@ func (b *Builder) Plan(ctx context.Context, req run.Request, goal, extra string)
 	return p, nil
 }
 
-// exists tells which files a workspace has.
+// exists returns a function that reports whether a workspace has a file.
 func exists(m *workspace.Manifest) func(string) bool {
 	return func(p string) bool {
 		e, ok := m.Lookup(p)
@@ -62,7 +62,7 @@ func exists(m *workspace.Manifest) func(string) bool {
 	}
 }
 
-// ask asks the planner until its answer is accepted. read returns the plan of an answer, and what is wrong with it.
+// ask asks the planner until its answer is accepted. read returns the plan in an answer, and what is wrong with it.
 func (w *work) ask(ctx context.Context, brief agent.Brief, base *workspace.Manifest, task int, read func(string) (crew.Plan, []string)) (crew.Plan, *run.Problem) {
 	role := w.Roles[crew.Planner]
 	if text, ok := w.answered(PlanKind, task, w.plan.Replanned); ok {
@@ -103,7 +103,7 @@ func (w *work) ask(ctx context.Context, brief agent.Brief, base *workspace.Manif
 	}
 }
 
-// replan has the planner plan a task that failed, and what depends on it, anew. false says that it may not, or
+// replan has the planner plan again a task that failed and the tasks that depend on it. false says that it may not, or
 // found no way.
 func (w *work) replan(ctx context.Context, n int) (bool, *run.Problem) {
 	w.mu.Lock()
@@ -128,7 +128,7 @@ func (w *work) replan(ctx context.Context, n int) (bool, *run.Problem) {
 	brief.Tasks = p.Text()
 	brief.Failure = agent.Failure{Gate: fmt.Sprintf("why task %d failed", n), Text: t.Why}
 	w.say(n, fmt.Sprintf("task %d: ask the planner for another way", n))
-	// What else is done or will be, whatever comes first: what depends on the one that failed goes with it.
+	// All other tasks that are done or will be. Tasks that depend on the failed one go with it.
 	gone := append([]int{n}, p.After(n)...)
 	var after []int
 	for _, t := range p.Tasks {
@@ -145,7 +145,7 @@ func (w *work) replan(ctx context.Context, n int) (bool, *run.Problem) {
 		if err != nil {
 			return made, []string{err.Error()}
 		}
-		// As it would be in the plan.
+		// Check it as a part of the plan.
 		whole := p.Clone()
 		whole.Replace(n, made.Tasks)
 		return made, whole.Check(exists(base), w.Roles)
@@ -177,7 +177,7 @@ func (b *Builder) scan(ctx context.Context, req run.Request) (*workspace.Manifes
 	return m, troubleIf(ctx, "scan the workspace", err)
 }
 
-// trouble is the problem of an error that is nobody's fault, of a cap, or of a person who ended it.
+// trouble returns the problem for an error that is not the task's fault, or comes from a cap or from a person who ended it.
 func trouble(ctx context.Context, act string, err error) *run.Problem {
 	if stop, ok := errors.AsType[*agent.StopError](err); ok {
 		kind := run.ProblemInfra
@@ -203,10 +203,10 @@ func trouble(ctx context.Context, act string, err error) *run.Problem {
 	return &run.Problem{Kind: run.ProblemInfra, Message: act + ": " + err.Error(), Next: "run `agent doctor`, then " + resume}
 }
 
-// resume is what to do about a plan that stands still.
+// resume says how to continue a plan that has stopped.
 const resume = "`agent build --resume` carries it on"
 
-// troubleIf is trouble where there is an error.
+// troubleIf is trouble if there is an error.
 func troubleIf(ctx context.Context, act string, err error) *run.Problem {
 	if err == nil {
 		return nil
@@ -214,7 +214,7 @@ func troubleIf(ctx context.Context, act string, err error) *run.Problem {
 	return trouble(ctx, act, err)
 }
 
-// outcomeOf is that of an attempt which a problem ended.
+// outcomeOf returns the outcome of an attempt that a problem ended.
 func outcomeOf(p *run.Problem) Outcome {
 	switch p.Kind {
 	case run.ProblemBudget:
@@ -227,7 +227,7 @@ func outcomeOf(p *run.Problem) Outcome {
 	return Trouble
 }
 
-// orDefault is n, or what stands for 0.
+// orDefault returns n, or otherwise if n is 0.
 func orDefault(n, otherwise int) int {
 	if n == 0 {
 		return otherwise

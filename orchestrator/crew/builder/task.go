@@ -15,7 +15,7 @@ import (
 	"agent/verify"
 )
 
-// A trial is what came of one try at a task.
+// A trial is the result of one try at a task.
 type trial struct {
 	attempt Attempt
 	run     string
@@ -23,19 +23,19 @@ type trial struct {
 	outcome Outcome
 	why     string
 	nothing bool // the model saw nothing to change
-	// with is what the change was judged together with, nil for nothing. unsure says that an earlier process may have had it judged
-	// with others.
+	// with is the batch in which the change was judged, nil for none. unsure says that an earlier process may have had
+	// it judged together with others.
 	with   *batch.Batch
 	unsure bool
-	member *batch.Member // who asked for the judgement, nil where there is no queue
+	member *batch.Member // who asked for the judgement, nil without a queue
 }
 
-// carry carries a task out: it is tried, landed where it passed, tried again where it did not, and at last
-// planned anew or given up. A problem is one of the plan, which stands still then; the task goes on where it was.
+// carry carries out a task: it tries the task, lands it if it passed, tries it again if not, and finally plans it anew
+// or gives it up. A problem concerns the plan, which then stops; the task continues later from where it was.
 func (w *work) carry(ctx context.Context, n int) *run.Problem {
 	role := w.role(n)
 	for {
-		// Its process may have ended when it had been tried often enough.
+		// The process may have died after the last permitted try.
 		t, _ := w.task(n)
 		if t.Tries-w.before[n] >= orDefault(role.Limits.Tries, defaultTries) {
 			return w.otherwise(ctx, n)
@@ -69,7 +69,7 @@ func (w *work) carry(ctx context.Context, n int) *run.Problem {
 	}
 }
 
-// role is that of a task. One whose file is gone meanwhile is the worker's.
+// role returns the role of a task, or the worker if the role's file has gone.
 func (w *work) role(n int) crew.Role {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +83,7 @@ func (w *work) role(n int) crew.Role {
 	return role
 }
 
-// step asks a person about a task before it is begun. stop says that it is not.
+// step asks a person about a task before it begins. stop says that it does not begin.
 func (w *work) step(ctx context.Context, n int) (stop bool, problem *run.Problem) {
 	if w.Step == nil {
 		return false, nil
@@ -103,7 +103,7 @@ func (w *work) step(ctx context.Context, n int) (stop bool, problem *run.Problem
 	return false, troubleIf(ctx, "record the plan", err)
 }
 
-// give gives a task up in a state, and what depends on it.
+// give gives up a task, putting it into a state, and the tasks that depend on it.
 func (w *work) give(ctx context.Context, n int, to crew.TaskState, got trial) *run.Problem {
 	err := w.update(ctx, func(p *crew.Plan) {
 		t := p.Task(n)
@@ -117,21 +117,21 @@ func (w *work) give(ctx context.Context, n int, to crew.TaskState, got trial) *r
 	return troubleIf(ctx, "record the plan", err)
 }
 
-// unneeded ends a task for which nothing had to be changed. The row is written before the attempt ends: an attempt that passed has a change which is yet to land.
+// unneeded ends a task that needed no change. It writes the row first: an attempt that passed has a change that is yet to land.
 func (w *work) unneeded(ctx context.Context, n int, got trial) *run.Problem {
 	err := w.update(ctx, func(p *crew.Plan) {
 		t := p.Task(n)
 		t.State, t.Why, t.Run = crew.Done, "nothing had to be changed", got.run
 	})
 	if err == nil {
-		got.attempt.Run = "" // which proved nothing
+		got.attempt.Run = "" // the run proved nothing
 		err = w.end(ctx, got.attempt, Passed, got.why)
 	}
 	w.say(n, fmt.Sprintf("task %d: nothing had to be changed", n))
 	return troubleIf(ctx, "record the task", err)
 }
 
-// otherwise has a task that was tried often enough planned anew, or gives it up.
+// otherwise has a task that was tried often enough planned again, or gives it up.
 func (w *work) otherwise(ctx context.Context, n int) *run.Problem {
 	if w.plan.Loop != nil || w.role(n).Optional {
 		t, _ := w.task(n)
@@ -145,11 +145,11 @@ func (w *work) otherwise(ctx context.Context, n int) *run.Problem {
 		w.say(n, fmt.Sprintf("task %d: planned anew", n))
 		return nil
 	}
-	t, _ := w.task(n) // with what the planner said
+	t, _ := w.task(n) // with the planner's answer
 	return w.give(ctx, n, crew.Undone, trial{why: t.Why, run: t.Run})
 }
 
-// try tries a task once: as a run without a patch on the integration tree, which promotes nothing.
+// try tries a task once, as a run without a patch on the integration tree, which promotes nothing.
 func (w *work) try(ctx context.Context, n int, role crew.Role) (trial, *run.Problem) {
 	t, done := w.task(n)
 	a, kept := w.kept(t)
@@ -170,7 +170,7 @@ func (w *work) try(ctx context.Context, n int, role crew.Role) (trial, *run.Prob
 		problem := w.prove(ctx, t, &got)
 		return got, problem
 	}
-	// Its process may have died between the end of the run and the next row.
+	// The process may have died between the end of the run and the next row.
 	id, state, ok, err := w.RunOf(ctx, a.ID)
 	switch {
 	case err != nil:
@@ -195,8 +195,8 @@ func (w *work) try(ctx context.Context, n int, role crew.Role) (trial, *run.Prob
 	return got, troubleIf(ctx, "record the task", w.end(ctx, got.attempt, got.outcome, got.why))
 }
 
-// kept returns the attempt whose change passed and has not landed yet: its process was ended before, or it touched other files,
-// and may do so now. false where there is none.
+// kept returns the attempt whose change passed and has not landed yet: its process ended before that, or the change
+// touched other files, which is now allowed. ok is false if there is none.
 func (w *work) kept(t crew.Task) (Attempt, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -213,7 +213,7 @@ func (w *work) kept(t crew.Task) (Attempt, bool) {
 	return Attempt{}, false
 }
 
-// run has the run of a try done.
+// run carries out the run of a try.
 func (w *work) run(ctx context.Context, t crew.Task, role crew.Role, got *trial) *run.Problem {
 	landed := w.first(got.attempt.Landed)
 	req := w.req
@@ -270,21 +270,21 @@ func (w *work) run(ctx context.Context, t crew.Task, role crew.Role, got *trial)
 	return w.capped(ctx, got, got.read(doc))
 }
 
-// unplanned is the planner of a run that nobody can carry out.
+// unplanned is the planner of a run that cannot be carried out.
 type unplanned struct{ err error }
 
-// Plan returns why.
+// Plan returns the reason.
 func (u unplanned) Plan(context.Context, *workspace.Manifest, run.Request) (tournament.Plan, error) {
 	return tournament.Plan{}, u.err
 }
 
-// briefed is a planner whose tasks are for a role: it knows nothing but its brief, and why an earlier try failed.
+// briefed is a planner whose tasks are for a role: it knows nothing but its brief and why an earlier try failed.
 type briefed struct {
 	tournament.Planner
 	role, memory string
 }
 
-// retold is what a later try is told of why an earlier one was not accepted, "" for no reason.
+// retold says to a later try why an earlier one was not accepted; "" for no reason.
 func retold(why string) string {
 	if why == "" {
 		return ""
@@ -292,7 +292,7 @@ func retold(why string) string {
 	return "An earlier try at this task was not accepted:\n" + why
 }
 
-// Plan has the planner plan, and tells who is asked.
+// Plan has the planner plan, and adds the role to the brief.
 func (b briefed) Plan(ctx context.Context, base *workspace.Manifest, req run.Request) (tournament.Plan, error) {
 	p, err := b.Planner.Plan(ctx, base, req)
 	brief := &p.Task.Brief
@@ -300,7 +300,7 @@ func (b briefed) Plan(ctx context.Context, base *workspace.Manifest, req run.Req
 	return p, err
 }
 
-// read says what came of a run. A problem is one that is not the task's.
+// read evaluates a run. A problem is one that is not the task's.
 func (g *trial) read(doc run.Document) *run.Problem {
 	switch doc.Exit {
 	case run.ExitDone:
@@ -312,21 +312,21 @@ func (g *trial) read(doc run.Document) *run.Problem {
 		g.outcome, g.why = Refused, refusal(doc)
 		return nil
 	}
-	// Also a conflict: the directory is another one, or its files were edited, which no other try would change.
+	// A conflict is one too: the directory was replaced, or its files were edited, which another try would not change.
 	if doc.Error == nil {
 		return &run.Problem{Kind: run.ProblemInfra, Message: "the run ended without a word", Next: "run `agent doctor`, then " + resume}
 	}
 	problem := *doc.Error
-	if !strings.Contains(problem.Next, "--resume") { // which says it already, with what else has to be given
+	if !strings.Contains(problem.Next, "--resume") { // otherwise it says so already, with whatever else is required
 		problem.Next += "; " + resume
 	}
 	return &problem
 }
 
-// maxFound is how many findings a later try is told of.
+// maxFound is how many findings a later try learns.
 const maxFound = 12
 
-// refusal says why a run's change was not accepted, for who tries again.
+// refusal says why a run's change was not accepted, for the next try.
 func refusal(doc run.Document) string {
 	var b strings.Builder
 	if doc.Error != nil {
@@ -350,7 +350,7 @@ func refusal(doc run.Document) string {
 	return crew.Clip(strings.TrimSpace(b.String()), maxMemory)
 }
 
-// prove reads what a run proved, and whether it is what the task is for.
+// prove reads what a run proved, and checks that it fulfils the task.
 func (w *work) prove(ctx context.Context, t crew.Task, got *trial) *run.Problem {
 	var err error
 	if got.proof, err = w.Proof(ctx, got.run); err != nil {
@@ -397,14 +397,14 @@ func beside(t crew.Task, cs workspace.Changeset) (others []string) {
 	return others
 }
 
-// task returns a copy of a task, and how many tasks the tree has the changes of.
+// task returns a copy of a task, and how many tasks have their changes in the tree.
 func (w *work) task(n int) (crew.Task, int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return *w.plan.Task(n), len(w.landed)
 }
 
-// withAcceptance adds the command of a task to the gates that its change is judged by.
+// withAcceptance adds the commands of tasks to the gates that judge their change.
 func withAcceptance(gates []verify.CustomGate, tasks ...crew.Task) []verify.CustomGate {
 	gates = slices.Clone(gates)
 	for _, t := range tasks {
@@ -415,7 +415,7 @@ func withAcceptance(gates []verify.CustomGate, tasks ...crew.Task) []verify.Cust
 	return gates
 }
 
-// goal is what a task is told. The words are those of a plan that a person has seen, or approved unseen.
+// goal returns the goal of a task in words. They come from a plan that a person has seen, or approved unseen.
 func (w *work) goal(t crew.Task) string {
 	var b strings.Builder
 	if l := w.plan.Loop; l != nil {
@@ -440,7 +440,7 @@ func (w *work) goal(t crew.Task) string {
 	return strings.TrimSpace(b.String())
 }
 
-// firstLine is the first line of a text, for people.
+// firstLine returns the first line of a text, for people.
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line

@@ -15,40 +15,40 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A work is a plan that is carried out.
+// A work is a plan in progress.
 type work struct {
 	*Builder
 	req run.Request
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	plan crew.Plan
 	// The changes of the tasks that are done, in the order in which they landed.
 	landed []workspace.Changeset
-	// What a process left unfinished, the oldest first, and what it ended.
+	// The attempts that a process left unfinished, the oldest first, and those that ended.
 	left, past []Attempt
-	// How often a task had been tried before somebody asked for more, by number.
+	// How often each task, by number, had been tried before somebody asked for more.
 	before map[int]int
 	// The plan that is carried out again from its record, nil for none.
 	again *record
-	// Whether a person was told that the task file is another by now.
+	// Whether a person was told that the task file has changed.
 	changed bool
 
-	// What passed and waits to land, and what passed together and has not arrived whole; see land.
+	// Changes that passed and wait to land, and companies that have not completely arrived; see land.
 	arrived []*arrival
 	batches map[*batch.Batch]*company
-	// Who judges what tasks that are at work at the same time make; nil where each is judged alone.
+	// The queue that judges changes of concurrent tasks; nil if each is judged alone.
 	queue *batch.Queue
 
-	landing sync.Mutex // the changes of one judgement land at a time
+	landing sync.Mutex // only one judgement's changes land at a time
 }
 
-// errCancelled is the cause of a context that somebody ended by `agent jobs cancel`.
+// errCancelled is the cause of a context that `agent jobs cancel` ended.
 var errCancelled = errors.New("cancelled from elsewhere")
 
-// Build carries a plan out as far as it goes: the tasks, the review, and the delivery of the whole as the
-// request says. p is the plan as it was read; whoever has it must be dead, or this process.
+// Build carries out a plan as far as possible: the tasks, the review, and the delivery of the whole as the request
+// says. p is the plan as it was read; its owner must be dead or this process.
 func (b *Builder) Build(ctx context.Context, req run.Request, p crew.Plan) Result {
-	// It goes on for hours, and all is about one directory.
+	// It takes hours, and all of it concerns one directory.
 	if req.Place == nil {
 		var problem *run.Problem
 		if req.Place, problem = run.Resolve(req.Workspace); problem != nil {
@@ -65,7 +65,7 @@ func (b *Builder) Build(ctx context.Context, req run.Request, p crew.Plan) Resul
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	res := w.build(ctx, cancel)
-	// Given back, wherever it stands.
+	// Give the plan back, whatever its state.
 	settled, done := context.WithTimeout(context.WithoutCancel(ctx), run.SettleFor)
 	defer done()
 	if err := b.Plans.SavePlan(settled, res.Plan, b.Owner); err != nil && res.Error == nil {
@@ -84,12 +84,12 @@ func (b *Builder) Build(ctx context.Context, req run.Request, p crew.Plan) Resul
 	return res
 }
 
-// failed is the result of a plan that a problem ended.
+// failed returns the result of a plan that a problem ended.
 func failed(p crew.Plan, problem *run.Problem) Result {
 	return Result{Plan: p, Error: problem, Exit: run.ExitOf(problem)}
 }
 
-// build is Build with the plan taken.
+// build is Build for a plan that this process owns.
 func (w *work) build(ctx context.Context, cancel context.CancelCauseFunc) Result {
 	if problem := w.recall(ctx); problem != nil {
 		return w.stopped(problem)
@@ -133,8 +133,8 @@ func (w *work) build(ctx context.Context, cancel context.CancelCauseFunc) Result
 	}
 }
 
-// recall reads what was done for the plan before: the changes that landed, and the attempts that were left.
-// A task that was at work when its process died waits again; its attempt is carried on.
+// recall reads what was done for the plan before: the changes that landed, and the unfinished attempts. A task that was
+// in progress when its process died waits again; its attempt continues.
 func (w *work) recall(ctx context.Context) *run.Problem {
 	list, err := w.Plans.Attempts(ctx, w.plan.ID)
 	if err == nil && w.plan.Replays != 0 {
@@ -166,7 +166,7 @@ func (w *work) recall(ctx context.Context) *run.Problem {
 		if t.State == crew.Running {
 			t.State = crew.Waiting
 		}
-		// A try that is open goes on, and so does one whose change passed and has not landed.
+		// An unfinished try continues, and so does one whose change passed and has not landed.
 		if t.State == crew.Waiting && slices.ContainsFunc(list, func(a Attempt) bool {
 			return a.Kind == TaskKind && a.Task == t.N && a.Try == t.Tries-1 && (a.Outcome == "" || a.Outcome == Passed)
 		}) {
@@ -176,7 +176,7 @@ func (w *work) recall(ctx context.Context) *run.Problem {
 	return nil
 }
 
-// reopen has what failed or was held before tried again, by who asks for it.
+// reopen lets tasks that failed or were held be tried again, since somebody asks for it.
 func (w *work) reopen() {
 	if w.plan.Loop != nil { // the next loop is another try
 		return
@@ -190,7 +190,7 @@ func (w *work) reopen() {
 	}
 }
 
-// tasks carries out the tasks that can be, until none is left that can.
+// tasks carries out the tasks that can begin, until none is left.
 func (w *work) tasks(ctx context.Context, watch *watch) *run.Problem {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -212,14 +212,14 @@ func (w *work) tasks(ctx context.Context, watch *watch) *run.Problem {
 		}
 		problem := <-results
 		running--
-		// Trouble of one is trouble of all: the engine, the database, a cap. What runs comes to its end.
+		// Trouble of one is trouble of all: the engine, the database, a cap. Running tasks may finish.
 		if problem != nil && first == nil {
 			first = problem
 		}
 	}
 }
 
-// say tells what happens to the plan; mu is not held.
+// say reports what happens to the plan; mu is not held.
 func (w *work) say(task int, text string) {
 	w.mu.Lock()
 	p := w.plan.Clone()
@@ -227,7 +227,7 @@ func (w *work) say(task int, text string) {
 	w.note(Note{Plan: p, Task: task, Text: text})
 }
 
-// parallel is how many tasks may be at work at the same time.
+// parallel returns how many tasks may be in progress at the same time.
 func (w *work) parallel() int {
 	if w.again != nil {
 		return 1
@@ -235,7 +235,7 @@ func (w *work) parallel() int {
 	return min(orDefault(w.Parallel, defaultParallel), MaxParallel)
 }
 
-// ready marks up to n tasks as running that may begin, and lists them.
+// ready marks as running up to n tasks that may begin, and lists them.
 func (w *work) ready(n int) []int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -258,7 +258,7 @@ func (w *work) update(ctx context.Context, change func(*crew.Plan)) error {
 	return w.save(ctx)
 }
 
-// save records the plan; mu is held, or nobody else is there. What was decided is recorded also when ctx has just
+// save records the plan; mu is held, or no other goroutine is running. It also records what was decided if ctx has just
 // ended.
 func (w *work) save(ctx context.Context) error {
 	settled, cancel := context.WithTimeout(context.WithoutCancel(ctx), run.SettleFor)
@@ -279,14 +279,14 @@ func (w *work) tree(ctx context.Context, n int) (*workspace.Manifest, *run.Probl
 	return tree, nil
 }
 
-// first are the first n changes that landed.
+// first returns the first n changes that landed.
 func (w *work) first(n int) []workspace.Changeset {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.landed[:min(n, len(w.landed))])
 }
 
-// clash is the problem of changes that do not go together with the files as they are.
+// clash returns the problem for changes that do not fit the present files.
 func (w *work) clash(err error) *run.Problem {
 	if _, ok := errors.AsType[*crew.ClashError](err); !ok {
 		return &run.Problem{Kind: run.ProblemInfra, Message: err.Error(), Next: "run `agent doctor`, then " + resume}
@@ -297,7 +297,7 @@ func (w *work) clash(err error) *run.Problem {
 	}
 }
 
-// stopped is the result of a plan that stands still; a later process carries it on.
+// stopped returns the result of a plan that has stopped; a later process continues it.
 func (w *work) stopped(p *run.Problem) Result {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -310,7 +310,7 @@ func (w *work) stopped(p *run.Problem) Result {
 	return w.result(nil, p)
 }
 
-// undone is the result of a plan of which tasks failed.
+// undone returns the result of a plan with failed tasks.
 func (w *work) undone() Result {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -332,7 +332,7 @@ func (w *work) undone() Result {
 	return w.result(nil, problem)
 }
 
-// result is what is told; the plan in it has no owner any more once it is recorded.
+// result returns the result to report; its plan no longer has an owner once it is recorded.
 func (w *work) result(doc *run.Document, p *run.Problem) Result {
 	res := Result{Plan: w.plan.Clone(), Document: doc, Error: p}
 	if p != nil {
@@ -341,21 +341,21 @@ func (w *work) result(doc *run.Document, p *run.Problem) Result {
 	return res
 }
 
-// A watch looks what others want of a plan.
+// A watch sees what others request of a plan.
 type watch struct {
 	mu     sync.Mutex
 	wanted string
 	stop   func()
 }
 
-// paused reports whether somebody wants the plan to pause.
+// paused reports whether a pause was requested.
 func (w *watch) paused() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.wanted == "pause"
 }
 
-// watch looks every second what is wanted, and cancels where that is asked for.
+// watch checks every second what is requested, and cancels the plan on request.
 func (w *work) watch(ctx context.Context, cancel context.CancelCauseFunc) *watch {
 	seen := &watch{}
 	ctx, stop := context.WithCancel(ctx)
@@ -364,7 +364,7 @@ func (w *work) watch(ctx context.Context, cancel context.CancelCauseFunc) *watch
 		tick := time.NewTicker(wantedEvery)
 		defer tick.Stop()
 		for {
-			// A database that is away for a moment is no wish.
+			// An error does not count as a request: the database may be away for a moment.
 			wanted, err := w.Plans.Wanted(ctx, w.plan.ID)
 			if err == nil {
 				seen.mu.Lock()

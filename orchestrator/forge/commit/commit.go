@@ -1,12 +1,10 @@
-// Package commit makes a commit of a promotion, by git's plumbing alone: no hook, filter or
-// signature program of the repository is run, what the user has staged stays staged, and the
-// stash is not touched.
+// Package commit turns a promotion into a commit, with git's plumbing alone: it runs no hook, filter or signature
+// program of the repository, keeps staged what the user has staged, and does not touch the stash.
 //
-// The commit is made before a file of the workspace changes, under a reference of its own
-// (refs/agent/pending/RUN/N/…, for N commits). Once the files are in place Place moves the branch, if it is
-// still where it was, and Finish brings the index up to date and drops the reference. Whoever
-// finds the reference after a kill calls Settle, which comes to the same end: a promotion is
-// then committed, and what was rolled back has no commit.
+// It makes the commit before any file of the workspace changes, under a reference of its own
+// (refs/agent/pending/RUN/N/…, for N commits). Once the files are in place, Place moves the branch if it is still where
+// it was, and Finish updates the index and drops the reference. A process that finds the reference after a kill calls
+// Settle, which ends in the same state: a promotion is committed, and a change that was rolled back has no commit.
 package commit
 
 import (
@@ -26,7 +24,7 @@ import (
 )
 
 const (
-	// pendingRefs is where commits wait for their files.
+	// pendingRefs is the prefix under which commits wait for their files.
 	pendingRefs = "refs/agent/pending/"
 	// detached stands for a branch in the name of a pending reference.
 	detached  = "detached"
@@ -36,46 +34,45 @@ const (
 // A RefusedError says why nothing can be committed here, and what to do.
 type RefusedError struct{ Reason, Next string }
 
-// Error is the reason.
+// Error returns the reason.
 func (e *RefusedError) Error() string { return e.Reason }
 
-// refused makes a RefusedError.
+// refused returns a RefusedError.
 func refused(next, format string, args ...any) error {
 	return &RefusedError{fmt.Sprintf(format, args...), next}
 }
 
-// An Order is what is to be committed.
+// An Order says what to commit.
 type Order struct {
 	// Run names the pending reference.
 	Run string
-	// Branch is a new branch, which gets the commit and leaves the work tree alone; "" for
-	// what is checked out.
+	// Branch is a new branch that gets the commit, and leaves the work tree alone; "" means the one that is checked
+	// out.
 	Branch string
-	// Message returns that of the commit, with its trailers. besides are files that were
-	// judged with it and differ from what is committed.
+	// Message returns the message of the commit, with its trailers. besides are files that were judged with the commit
+	// but differ from what is committed.
 	Message func(besides []string) string
 	By      Identity
-	// Disk is the workspace that was judged, and Changes what is to be committed of it.
+	// Disk is the workspace that was judged, and Changes the part of its changes to commit.
 	Disk    *workspace.Manifest
 	Changes workspace.Changeset
-	// Before are commits that lead up to it, the first one first.
+	// Before are commits that precede it, the first one first.
 	Before []Step
 }
 
-// A Step is a commit on the way to one. What of the whole no step has is in the last commit.
+// A Step is a commit that precedes the last. Whatever no step contains is in the last commit.
 type Step struct {
-	// Changes are all that is changed up to it, with the steps before.
+	// Changes are all changes up to and including this step.
 	Changes workspace.Changeset
 	Message string
 }
 
-// A Commit is one that was made, and that no branch has yet.
+// A Commit was made but is not on a branch yet.
 type Commit struct {
 	ID string
-	// Ref is the branch that gets it, or HEAD where none is checked out.
+	// Ref is the branch that gets it, or HEAD if none is checked out.
 	Ref string
-	// Besides are files that were judged with it, that differ from what is committed and are
-	// not in it.
+	// Besides are files that were judged with it, but differ from what is committed and are not in it.
 	Besides []string
 
 	repo    *revision.Repository
@@ -84,8 +81,7 @@ type Commit struct {
 	fresh   bool // Ref is a new branch
 }
 
-// Check reports, as a *RefusedError, why this work tree cannot have a commit now: before
-// anything is proved in vain.
+// Check reports, as a *RefusedError, why this work tree cannot have a commit now, so that nothing is proved in vain.
 func Check(ctx context.Context, repo *revision.Repository, branch string) error {
 	if branch != "" {
 		if _, err := repo.Git(ctx, "check-ref-format", "--branch", branch); err != nil {
@@ -102,7 +98,7 @@ func Check(ctx context.Context, repo *revision.Repository, branch string) error 
 	return nil
 }
 
-// head returns what is checked out: its reference, and its commit, "" before the first.
+// head returns the reference that is checked out, and its commit, which is "" before the first one.
 func head(ctx context.Context, repo *revision.Repository) (ref, id string, err error) {
 	ref, err = repo.Git(ctx, "symbolic-ref", "--quiet", "HEAD")
 	if exit := (*git.ExitError)(nil); errors.As(err, &exit) && exit.Code == 1 {
@@ -118,8 +114,8 @@ func head(ctx context.Context, repo *revision.Repository) (ref, id string, err e
 	return ref, id, err
 }
 
-// Prepare makes the commit of an order. Nothing but objects and the pending reference is
-// written. The error is a *RefusedError where the files are not what the commit would change.
+// Prepare makes the commit of an order. It writes only objects and the pending reference. The error is a *RefusedError
+// if the files are not what the commit would change.
 func Prepare(ctx context.Context, repo *revision.Repository, o Order) (*Commit, error) {
 	if err := Check(ctx, repo, o.Branch); err != nil {
 		return nil, err
@@ -142,7 +138,7 @@ func Prepare(ctx context.Context, repo *revision.Repository, o Order) (*Commit, 
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range o.Before { // also of what a later one takes back
+	for _, s := range o.Before { // even for what a later one takes back
 		way, err := s.Changes.Flatten()
 		if err == nil {
 			err = c.fits(ctx, o, way)
@@ -165,7 +161,7 @@ func Prepare(ctx context.Context, repo *revision.Repository, o Order) (*Commit, 
 	return c, err
 }
 
-// add makes the next commit on the way, on the one before.
+// add makes the next of the preceding commits, on top of the one before.
 func (c *Commit) add(ctx context.Context, o Order, s Step) error {
 	changes, err := s.Changes.Flatten()
 	if err != nil {
@@ -184,7 +180,7 @@ func (c *Commit) add(ctx context.Context, o Order, s Step) error {
 	return err
 }
 
-// tree makes the tree of a commit: that of the head with the changes.
+// tree makes the tree of a commit: the head's, with the changes.
 func (c *Commit) tree(ctx context.Context, o Order, changes []workspace.PathChange) (string, error) {
 	dir, err := os.MkdirTemp("", "agent-index-")
 	if err != nil {
@@ -223,7 +219,7 @@ func (c *Commit) tree(ctx context.Context, o Order, changes []workspace.PathChan
 	return strings.TrimSpace(string(out)), err
 }
 
-// executable reports whether the file of a change may be executed once it is promoted.
+// executable reports whether the file of a change will be executable once it is promoted.
 func executable(disk *workspace.Manifest, ch workspace.PathChange) bool {
 	var host workspace.Entry
 	if ch.Keep != "" {
@@ -232,11 +228,11 @@ func executable(disk *workspace.Manifest, ch workspace.PathChange) bool {
 	return ch.FinalMode(host.Mode)&0o111 != 0
 }
 
-// zero is the name of no object, as long as id.
+// zero returns the name of no object, as long as id.
 func zero(id string) string { return strings.Repeat("0", max(40, len(id))) }
 
-// fits reports what keeps the changes from being a commit on the parent: edits that are not
-// committed, and files that git would convert.
+// fits reports what prevents the changes from being a commit on the parent: uncommitted edits, and files that git would
+// convert.
 func (c *Commit) fits(ctx context.Context, o Order, changes []workspace.PathChange) error {
 	was, err := c.repo.WorkingTree(ctx, o.Disk, c.parent)
 	if err != nil {
@@ -277,8 +273,7 @@ func (c *Commit) fits(ctx context.Context, o Order, changes []workspace.PathChan
 	return c.unconverted(ctx, changes)
 }
 
-// staged lists the paths, relative to the top, that the index has other than the parent, and
-// those of submodules.
+// staged lists the paths, relative to the top, that differ between index and parent, and those of submodules.
 func (c *Commit) staged(ctx context.Context) (map[string]bool, error) {
 	args := []string{"diff-index", "--cached", "-z", "--name-only", "--no-renames", c.parent}
 	if c.parent == "" {
@@ -292,8 +287,8 @@ func (c *Commit) staged(ctx context.Context) (map[string]bool, error) {
 	return names, err
 }
 
-// unconverted reports a file that git would store in another form than it has on disk: what
-// does that is a program of the repository, or a setting.
+// unconverted reports a file that git would store in a form other than the one on disk: a program of the repository, or
+// a setting, does that.
 func (c *Commit) unconverted(ctx context.Context, changes []workspace.PathChange) error {
 	var in bytes.Buffer
 	for _, ch := range changes {
@@ -312,7 +307,7 @@ func (c *Commit) unconverted(ctx context.Context, changes []workspace.PathChange
 			converts[fields[0]+"\x00"+fields[1]] = value
 		}
 	}
-	autocrlf, _ := c.repo.Git(ctx, "config", "--get", "core.autocrlf") // status 1 where it is not set
+	autocrlf, _ := c.repo.Git(ctx, "config", "--get", "core.autocrlf") // status 1 if it is not set
 	for _, ch := range changes {
 		name := c.repo.At(ch.Path)
 		for _, attr := range []string{"filter", "ident", "working-tree-encoding"} {
@@ -337,7 +332,7 @@ func (c *Commit) Place(ctx context.Context) error {
 	return nil
 }
 
-// cmpZero is the old value of a reference for update-ref: that none is there, or parent.
+// cmpZero returns the old value of a reference for update-ref: that it does not exist, or parent.
 func cmpZero(parent string, fresh bool) string {
 	if fresh || parent == "" {
 		return zero(parent)
@@ -345,7 +340,7 @@ func cmpZero(parent string, fresh bool) string {
 	return parent
 }
 
-// Withdraw takes Place back, and forgets the commit.
+// Withdraw undoes Place and forgets the commit.
 func (c *Commit) Withdraw(ctx context.Context) error {
 	var err error
 	if now, _ := c.repo.Git(ctx, "rev-parse", "--verify", "--quiet", c.Ref); now == c.ID {
@@ -364,8 +359,7 @@ func (c *Commit) forget(ctx context.Context) error {
 	return err
 }
 
-// Finish brings the index up to date for the files of the commit, and drops the pending
-// reference. A new branch has no index.
+// Finish updates the index for the files of the commit and drops the pending reference. A new branch has no index.
 func (c *Commit) Finish(ctx context.Context) error {
 	if !c.fresh {
 		if err := c.refresh(ctx); err != nil {
@@ -375,7 +369,7 @@ func (c *Commit) Finish(ctx context.Context) error {
 	return c.forget(ctx)
 }
 
-// refresh gives the index the files of the commit where it has still those of the parent.
+// refresh gives the index the files of the commit where it still has those of the parent.
 func (c *Commit) refresh(ctx context.Context) error {
 	args := []string{"diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--no-commit-id", "--root", c.ID}
 	if c.parent != "" {
@@ -392,7 +386,7 @@ func (c *Commit) refresh(ctx context.Context) error {
 	var list strings.Builder
 	fields := strings.Split(strings.TrimSuffix(text, "\x00"), "\x00")
 	for ; len(fields) >= 2; fields = fields[2:] {
-		// As in ":100644 100644 0123… 4567… M", and the name.
+		// For example ":100644 100644 0123… 4567… M", and then the name.
 		f := strings.Fields(strings.TrimPrefix(fields[0], ":"))
 		if len(f) != 5 {
 			return errors.New("git diff-tree: an unknown form")
@@ -429,8 +423,8 @@ func (c *Commit) index(ctx context.Context) (map[string]string, error) {
 	return has, err
 }
 
-// Settle brings the commits that a run left pending to their end: promoted says whether its
-// files are in place. A workspace without a repository has none.
+// Settle completes the commits that a run left pending: promoted says whether its files are in place. A workspace
+// without a repository has none.
 func Settle(ctx context.Context, dir, run string, promoted bool) error {
 	repo, err := revision.Open(dir)
 	if errors.Is(err, revision.ErrNone) {
@@ -449,7 +443,7 @@ func Settle(ctx context.Context, dir, run string, promoted bool) error {
 		count, rest, _ := strings.Cut(on, "/")
 		n, err := strconv.Atoi(count)
 		if err != nil || n < 1 {
-			n, rest = 1, on // as it was named when a run had but one
+			n, rest = 1, on // the name from the time when a run had only one
 		}
 		c := &Commit{ID: id, repo: repo, pending: name}
 		if c.parent, err = c.before(ctx, n); err != nil {
@@ -462,7 +456,7 @@ func Settle(ctx context.Context, dir, run string, promoted bool) error {
 	return nil
 }
 
-// before returns what the first of n commits was made on, of which this is the last; "" where that was the first of all.
+// before returns the parent of the first of n commits, of which this is the last; "" if that was the first commit of all.
 func (c *Commit) before(ctx context.Context, n int) (string, error) {
 	text, err := c.repo.Git(ctx, "rev-list", "--first-parent", fmt.Sprintf("--max-count=%d", n+1), c.ID)
 	if err != nil {
@@ -478,14 +472,14 @@ func (c *Commit) before(ctx context.Context, n int) (string, error) {
 	return "", fmt.Errorf("%s names %d commits and has %d; look at them with `git log %s`, then `git update-ref -d %s`", c.pending, n, len(list), c.pending, c.pending)
 }
 
-// settle brings one pending commit to its end. on is the branch below refs that it is for.
+// settle completes one pending commit. on is the branch below refs for which it is meant.
 func (c *Commit) settle(ctx context.Context, on string, promoted bool) error {
 	switch on {
-	case "branch": // either the branch is there, or it was not begun
+	case "branch": // either the branch exists, or it was not begun
 		return c.forget(ctx)
 	case detached:
 		c.Ref = "HEAD"
-		// A branch that was checked out meanwhile is not what it is for.
+		// A branch that was checked out in the meantime is not its target.
 		if ref, _, err := head(ctx, c.repo); err != nil || ref != "HEAD" {
 			return errors.Join(err, c.forget(ctx))
 		}
@@ -501,10 +495,10 @@ func (c *Commit) settle(ctx context.Context, on string, promoted bool) error {
 			return err
 		}
 	case now != c.ID:
-		return c.forget(ctx) // somebody went on from there
+		return c.forget(ctx) // somebody continued from there
 	}
 	if ref, _, err := head(ctx, c.repo); err != nil || ref != c.Ref {
-		return errors.Join(err, c.forget(ctx)) // its index is not that of this branch any more
+		return errors.Join(err, c.forget(ctx)) // the index no longer belongs to this branch
 	}
 	return c.Finish(ctx)
 }

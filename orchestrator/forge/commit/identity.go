@@ -9,17 +9,16 @@ import (
 	"agent/orchestrator/forge/revision"
 )
 
-// An Identity is who commits.
+// An Identity is the author and committer of a commit.
 type Identity struct{ Name, Email string }
 
-// environment is how git is told of it.
+// environment returns the variables that tell git the identity.
 func (i Identity) environment() []string {
 	return []string{"GIT_AUTHOR_NAME=" + i.Name, "GIT_AUTHOR_EMAIL=" + i.Email, "GIT_COMMITTER_NAME=" + i.Name, "GIT_COMMITTER_EMAIL=" + i.Email}
 }
 
-// WhoCommits returns the user's identity as git finds it: in GIT_AUTHOR_NAME and
-// GIT_AUTHOR_EMAIL, in the configuration of the repository, and in the user's own and the
-// machine's. The error is a *RefusedError where there is none.
+// WhoCommits returns the user's identity as git finds it: in GIT_AUTHOR_NAME and GIT_AUTHOR_EMAIL, in the configuration
+// of the repository, and in the user's own and the machine's. The error is a *RefusedError if there is none.
 func WhoCommits(ctx context.Context, repo *revision.Repository, getenv func(string) string) (Identity, error) {
 	id := Identity{clean(getenv("GIT_AUTHOR_NAME")), clean(getenv("GIT_AUTHOR_EMAIL"))}
 	ask := func(args ...string) {
@@ -55,11 +54,11 @@ func WhoCommits(ctx context.Context, repo *revision.Repository, getenv func(stri
 	return id, nil
 }
 
-// clean is a text on one line.
+// clean returns a text on one line.
 func clean(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// Message returns the message of a commit: subject and body, then trailers as
-// git-interpret-trailers(1) reads them. Values are put on one line.
+// Message returns the message of a commit: subject and body, then trailers as git-interpret-trailers(1) reads them. It
+// puts values on one line.
 func Message(text string, trailers [][2]string) string {
 	text = strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	text += "\n\n"

@@ -16,14 +16,13 @@ type Subject struct {
 	Forge forge.Forge
 	// Branch commits files to a branch, which begins at main, and returns the commit.
 	Branch func(t testing.TB, name string, files map[string]string) string
-	// Say has another person comment at a line.
+	// Say makes another person comment on a line.
 	Say func(t testing.TB, number int, path string, line int, text string)
-	// Fail has a job with this log fail for a commit; nil for a host whose jobs the test cannot
-	// make.
+	// Fail makes a job with this log fail for a commit; nil for a host on which the test cannot create jobs.
 	Fail func(t testing.TB, commit, log string)
 }
 
-// Contract is what every driver of a forge keeps.
+// Contract checks what every driver of a forge must fulfil.
 func Contract(t *testing.T, s Subject) {
 	t.Helper()
 	ctx, f := t.Context(), s.Forge
@@ -63,7 +62,7 @@ func Contract(t *testing.T, s Subject) {
 	if _, err := f.Issue(ctx, 4711); !errors.Is(err, forge.ErrNotFound) {
 		t.Errorf("an issue that is not there: %v", err)
 	}
-	for range 2 { // labels that are there already are no error
+	for range 2 { // adding existing labels is not an error
 		must(f.Label(ctx, p.Number, []string{"agent", "proved"}))
 	}
 	contractDraft(t, s)
@@ -72,7 +71,7 @@ func Contract(t *testing.T, s Subject) {
 	contractPeople(t, s, p)
 }
 
-// contractPeople asks who may write, and what was said of an issue and of all.
+// contractPeople checks who may write, and lists the comments on an issue and on all issues.
 func contractPeople(t *testing.T, s Subject, p forge.Pull) {
 	t.Helper()
 	ctx, f := t.Context(), s.Forge
@@ -108,7 +107,7 @@ func contractDraft(t *testing.T, s Subject) {
 	}
 }
 
-// contractReview has comments written, answered and changed.
+// contractReview writes, answers and changes comments.
 func contractReview(t *testing.T, s Subject, p forge.Pull) {
 	t.Helper()
 	ctx, f := t.Context(), s.Forge
@@ -158,7 +157,7 @@ func contractReview(t *testing.T, s Subject, p forge.Pull) {
 	}
 }
 
-// contractChecks has statuses set and jobs read.
+// contractChecks sets statuses and reads jobs.
 func contractChecks(t *testing.T, s Subject, p forge.Pull) {
 	t.Helper()
 	ctx, f := t.Context(), s.Forge

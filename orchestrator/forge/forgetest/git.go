@@ -1,5 +1,5 @@
-// Package forgetest is what tests of forges share: a server of git by http, forges that speak
-// the wire format of GitHub from memory, and the contract that every driver keeps.
+// Package forgetest contains what tests of forges share: a git server over HTTP, in-memory forges that speak GitHub's
+// wire format, and the contract of every driver.
 package forgetest
 
 import (
@@ -15,15 +15,15 @@ import (
 	"testing"
 )
 
-// Token opens every server of this package.
+// Token is accepted by every server of this package.
 const Token = "t0ken-f0r-tests-0nly-5a1d"
 
-// A Git serves bare repositories by http to whoever shows Token.
+// A Git serves bare repositories over HTTP to every client that shows Token.
 type Git struct {
 	URL string
 	// Dir holds the repositories, as OWNER/NAME.git.
 	Dir string
-	// API answers what is no request of git; nil for nobody.
+	// API answers requests that are not git's; nil for none.
 	API http.Handler
 
 	mu       sync.Mutex
@@ -31,7 +31,7 @@ type Git struct {
 	denied   bool
 }
 
-// NewGit starts a server, which ends with the test.
+// NewGit starts a server, which stops when the test ends.
 func NewGit(t testing.TB) *Git {
 	t.Helper()
 	g := &Git{Dir: t.TempDir()}
@@ -41,21 +41,21 @@ func NewGit(t testing.TB) *Git {
 	return g
 }
 
-// Deny has the server accept the token no more.
+// Deny makes the server reject the token from now on.
 func (g *Git) Deny() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.denied = true
 }
 
-// Requests are the methods and paths of what was asked so far.
+// Requests returns the methods and paths of all requests so far.
 func (g *Git) Requests() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return append([]string{}, g.requests...)
 }
 
-// Writes are those of the requests that change something.
+// Writes returns the requests that change something.
 func (g *Git) Writes() (list []string) {
 	for _, r := range g.Requests() {
 		if !strings.HasPrefix(r, "GET ") && !strings.HasSuffix(r, "/git-upload-pack") {
@@ -65,7 +65,7 @@ func (g *Git) Writes() (list []string) {
 	return list
 }
 
-// ServeHTTP answers git by its own program, and the API by the handler.
+// ServeHTTP answers git with git's own program, and API requests with the handler.
 func (g *Git) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.mu.Lock()
 	g.requests = append(g.requests, r.Method+" "+r.URL.Path)
@@ -99,8 +99,8 @@ func (g *Git) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(w, r)
 }
 
-// Repository makes the repository OWNER/NAME with one commit of files on main, and returns
-// its address. No files make an empty one.
+// Repository creates the repository OWNER/NAME with one commit of files on main, and returns its address. Without files
+// it is empty.
 func (g *Git) Repository(t testing.TB, slug string, files map[string]string) string {
 	t.Helper()
 	bare := g.Bare(slug)
@@ -113,11 +113,11 @@ func (g *Git) Repository(t testing.TB, slug string, files map[string]string) str
 	return g.URL + "/" + slug + ".git"
 }
 
-// Bare is the directory of a repository.
+// Bare returns the directory of a repository.
 func (g *Git) Bare(slug string) string { return filepath.Join(g.Dir, slug+".git") }
 
-// Commit adds a commit to a branch of a repository, as a person would, and returns its name.
-// A content of "" deletes the file. A branch that is not there begins at main.
+// Commit adds a commit to a branch of a repository, as a person would, and returns its ID. A content of "" deletes the
+// file. A branch that does not exist begins at main.
 func (g *Git) Commit(t testing.TB, slug, branch, message string, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -149,7 +149,7 @@ func (g *Git) Commit(t testing.TB, slug, branch, message string, files map[strin
 	return g.At(t, slug, "refs/heads/"+branch)
 }
 
-// At is the commit that a reference of a repository is at, "" where it has none of that name.
+// At returns the commit of a reference of a repository, or "" if there is no such reference.
 func (g *Git) At(t testing.TB, slug, ref string) string {
 	t.Helper()
 	cmd := exec.Command("git", "rev-parse", "--verify", "--quiet", ref)
@@ -158,13 +158,13 @@ func (g *Git) At(t testing.TB, slug, ref string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// environment keeps the machine's configuration out of tests.
+// environment returns variables that keep the machine's configuration out of tests.
 func environment() []string {
 	return append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
 		"GIT_AUTHOR_NAME=ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=ada", "GIT_COMMITTER_EMAIL=ada@example.org")
 }
 
-// Run runs git as a person would, and returns what it printed.
+// Run runs git as a person would, and returns its output.
 func Run(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)

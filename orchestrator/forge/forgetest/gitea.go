@@ -22,14 +22,14 @@ import (
 	"code.gitea.io/sdk/gitea"
 )
 
-// The real servers that tests run against.
+// The real server and runner that tests use.
 const (
 	giteaModule  = "code.gitea.io/gitea@v1.26.0"
 	runnerModule = "gitea.com/gitea/runner v1.0.8"
 )
 
-// BuildGitea builds Gitea and its runner from their modules into dir, once: some five minutes
-// of processor time.
+// BuildGitea builds Gitea and its runner from their modules into dir, once, which takes about five minutes of processor
+// time.
 func BuildGitea(ctx context.Context, dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "gitea-runner")); err == nil {
 		return nil
@@ -59,8 +59,7 @@ func BuildGitea(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	// `go install` refuses a module with replacements: it is built as what an empty module
-	// needs that repeats them.
+	// `go install` refuses a module with replacements: build it as a dependency of an empty module that repeats them.
 	mod = regexp.MustCompile(`(?m)^tool .*$|(?ms)^tool \(.*?^\)$`).ReplaceAll(mod, nil)
 	mod = regexp.MustCompile(`(?m)^module .*$`).ReplaceAll(mod, []byte("module giteabuild"))
 	mod = bytes.Replace(mod, []byte("require ("), []byte("require (\n\t"+strings.Replace(giteaModule, "@", " ", 1)), 1)
@@ -83,12 +82,12 @@ func BuildGitea(ctx context.Context, dir string) error {
 // A Gitea is a real server with an administrator, whose token the agent has, and another person.
 type Gitea struct {
 	URL, Token string
-	// Admin is a client of the administrator "bot", Ada of a person who may write.
+	// Admin is a client for the administrator "bot", Ada one for a person who may write.
 	Admin, Ada *gitea.Client
 	dir, built string
 }
 
-// StartGitea starts a server of what BuildGitea built, with no repository. It ends with the test.
+// StartGitea starts a server from what BuildGitea built, without repositories. It stops when the test ends.
 func StartGitea(t *testing.T, built string) *Gitea {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -131,8 +130,8 @@ func StartGitea(t *testing.T, built string) *Gitea {
 	return g
 }
 
-// settings are those of a server that reaches nobody. Its queues are real ones: with immediate ones
-// it waits for its own lock as soon as a pull request is looked at whose merge it has yet to test.
+// settings returns the settings of a server that contacts no one. Its queues are real ones: with immediate ones it
+// waits for its own lock as soon as somebody looks at a pull request whose merge it has yet to test.
 func (g *Gitea) settings(t *testing.T, port int) string {
 	module, err := os.ReadFile(filepath.Join(g.built, "module"))
 	if err != nil {
@@ -172,7 +171,7 @@ LEVEL = Warn
 `, g.dir, currentUser(), port, g.URL, strings.TrimSpace(string(module)), g.dir)
 }
 
-// currentUser is whose process this is.
+// currentUser returns the user who runs this process.
 func currentUser() string {
 	out, err := exec.Command("id", "-un").Output()
 	if err != nil {
@@ -188,12 +187,12 @@ func (g *Gitea) write(t *testing.T, name, text string) {
 	}
 }
 
-// program is a call of the server's program.
+// program returns a call of the server's program.
 func (g *Gitea) program(ctx context.Context, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, filepath.Join(g.built, "gitea"), append([]string{"-c", filepath.Join(g.dir, "app.ini")}, args...)...)
 }
 
-// background runs a program until the test ends, and shows what it wrote where the test failed.
+// background runs a program until the test ends, and shows its output if the test failed.
 func (g *Gitea) background(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	var out bytes.Buffer
@@ -210,8 +209,8 @@ func (g *Gitea) background(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-// Repository makes bot/name with files on main, where ada may write. Its runner, where one is
-// asked for, works on this machine: only workflows of the test's own may be in it.
+// Repository creates bot/name with files on main, where ada may write. The runner, if requested, works on this machine:
+// the repository may contain only workflows of the test's own.
 func (g *Gitea) Repository(t *testing.T, name string, files map[string]string, runner bool) {
 	t.Helper()
 	if _, _, err := g.Admin.CreateRepo(gitea.CreateRepoOption{Name: name, DefaultBranch: "main"}); err != nil {
@@ -245,7 +244,7 @@ func (g *Gitea) Repository(t *testing.T, name string, files map[string]string, r
 	g.background(t, daemon)
 }
 
-// Commit adds a commit to a branch of bot/name as ada would, and returns it.
+// Commit adds a commit to a branch of bot/name as ada would, and returns its ID.
 func (g *Gitea) Commit(t testing.TB, name, branch, message string, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -276,7 +275,7 @@ func (g *Gitea) Commit(t testing.TB, name, branch, message string, files map[str
 	return commit
 }
 
-// Merge has ada merge a pull request of bot/name, as soon as the server knows that it can.
+// Merge makes ada merge a pull request of bot/name, as soon as the server knows that she can.
 func (g *Gitea) Merge(t testing.TB, name string, number int) {
 	t.Helper()
 	g.await(t, "the pull request to be merged", func() bool {
@@ -285,7 +284,7 @@ func (g *Gitea) Merge(t testing.TB, name string, number int) {
 	})
 }
 
-// await waits for the server to have done what it does in the background.
+// await waits until the server has finished something in the background.
 func (g *Gitea) await(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	for range 300 {
@@ -297,7 +296,7 @@ func (g *Gitea) await(t testing.TB, what string, done func() bool) {
 	t.Fatalf("waited for %s in vain", what)
 }
 
-// Hook has the server send what happens in bot/name to an address, signed with a secret.
+// Hook makes the server send the events of bot/name to an address, signed with a secret.
 func (g *Gitea) Hook(t testing.TB, name, address, secret string) {
 	t.Helper()
 	_, _, err := g.Admin.CreateRepoHook("bot", name, gitea.CreateHookOption{
@@ -315,7 +314,7 @@ func (g *Gitea) Await(t testing.TB, what string, done func() bool) {
 	g.await(t, what, done)
 }
 
-// Person makes somebody who may read public repositories and nothing more.
+// Person creates a person who may read public repositories and nothing more.
 func (g *Gitea) Person(t testing.TB, name string) *gitea.Client {
 	t.Helper()
 	no := false

@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// Me is whose Token is.
+// Me is the account that owns Token.
 const Me = "agent"
 
-// A Hub is one repository on a forge that speaks GitHub's wire format, from memory: what it
-// takes is refused where GitHub would refuse it. Its branches are those of a repository of Git.
+// A Hub is one repository on an in-memory forge that speaks GitHub's wire format: it refuses what GitHub would refuse.
+// Its branches are those of a repository of Git.
 type Hub struct {
 	Slug string
 	git  *Git
@@ -27,14 +27,14 @@ type Hub struct {
 	comments []*hubComment
 	statuses map[string][]map[string]any
 	jobs     []*Job
-	forks    map[string]string // a branch that is in a fork, by its owner
+	forks    map[string]string // a branch in a fork, by its owner
 	reruns   []int64
 	issues   []Issue
 	build    func(commit string) Job
 	next     int64
 }
 
-// An Issue is one that somebody opened.
+// An Issue is an issue that somebody opened.
 type Issue struct {
 	Number      int
 	Title, Body string
@@ -56,10 +56,10 @@ type hubComment struct {
 	path, body    string
 	user, commit  string
 	inReplyTo     int64
-	wholeRequests bool // of the pull request as a whole
+	wholeRequests bool // on the pull request as a whole
 }
 
-// A Job is one piece of work of the forge's build servers.
+// A Job is one job of the forge's build servers.
 type Job struct {
 	ID         int64
 	Commit     string
@@ -67,11 +67,11 @@ type Job struct {
 	Status     string // queued, in_progress, completed
 	Conclusion string // success, failure, skipped
 	Log        string
-	// Fails says that it ends the same way when it is run again; others pass then, as flaky ones do.
+	// Fails says that it ends the same way when it runs again; other jobs pass then, like flaky ones.
 	Fails bool
 }
 
-// NewHub puts a forge before a repository of g, which has branch main.
+// NewHub puts a forge in front of a repository of g, which has the branch main.
 func NewHub(t testing.TB, g *Git, slug string) *Hub {
 	h := &Hub{Slug: slug, git: g, t: t, statuses: map[string][]map[string]any{}, forks: map[string]string{}, next: 100}
 	mux := http.NewServeMux()
@@ -131,7 +131,7 @@ func refuse(why string) (int, any) {
 
 func missing() (int, any) { return http.StatusNotFound, map[string]string{"message": "Not Found"} }
 
-// read decodes what a request sends.
+// read decodes the body of a request.
 func read[T any](r *http.Request) (v T) {
 	_ = json.NewDecoder(r.Body).Decode(&v)
 	return v
@@ -141,7 +141,7 @@ func (h *Hub) repository(*http.Request) (int, any) {
 	return 200, map[string]any{"default_branch": "main", "full_name": h.Slug}
 }
 
-// pullOf is the pull request that a path names.
+// pullOf returns the pull request that a path names.
 func (h *Hub) pullOf(r *http.Request) *hubPull {
 	n, _ := strconv.Atoi(r.PathValue("n"))
 	for _, p := range h.pulls {
@@ -152,7 +152,7 @@ func (h *Hub) pullOf(r *http.Request) *hubPull {
 	return nil
 }
 
-// show is a pull request as GitHub has it.
+// show returns a pull request in GitHub's form.
 func (h *Hub) show(p *hubPull) map[string]any {
 	owner, _, _ := strings.Cut(h.Slug, "/")
 	headRepo := any(map[string]any{"full_name": h.Slug})
@@ -198,7 +198,7 @@ func (h *Hub) openPull(r *http.Request) (int, any) {
 	return 201, h.show(p)
 }
 
-// pointHead has the repository know the head of a pull request by its number, as GitHub does.
+// pointHead makes the repository offer the head of a pull request by its number, as GitHub does.
 func (h *Hub) pointHead(p *hubPull) {
 	Run(h.t, h.git.Bare(h.Slug), "update-ref", fmt.Sprintf("refs/pull/%d/head", p.number), "refs/heads/"+p.head)
 }
@@ -213,7 +213,7 @@ func (h *Hub) getPull(r *http.Request) (int, any) {
 	return missing()
 }
 
-// issue is one that was opened, or a pull request, which is one too.
+// issue returns an issue that was opened, or a pull request, which is one too.
 func (h *Hub) issue(r *http.Request) (int, any) {
 	if p := h.pullOf(r); p != nil {
 		return 200, h.show(p)
@@ -239,7 +239,7 @@ func (h *Hub) label(r *http.Request) (int, any) {
 	return 200, []any{}
 }
 
-// comment is one as GitHub has it.
+// show returns a comment in GitHub's form.
 func (c *hubComment) show() map[string]any {
 	m := map[string]any{"id": c.id, "body": c.body, "user": person(c.user)}
 	if !c.wholeRequests {
@@ -251,7 +251,7 @@ func (c *hubComment) show() map[string]any {
 	return m
 }
 
-// numberOf is the issue or the pull request that a path names, 0 for none.
+// numberOf returns the number of the issue or pull request that a path names, 0 for none.
 func (h *Hub) numberOf(r *http.Request) int {
 	if p := h.pullOf(r); p != nil {
 		return p.number
@@ -264,7 +264,7 @@ func (h *Hub) numberOf(r *http.Request) int {
 	return 0
 }
 
-// everything lists what is said on the whole of issues and pull requests.
+// everything lists the comments on issues and pull requests as a whole.
 func (h *Hub) everything(*http.Request) (int, any) {
 	list := []any{}
 	for _, c := range h.comments {
@@ -282,7 +282,7 @@ func (h *Hub) everything(*http.Request) (int, any) {
 	return 200, list
 }
 
-// permission is that of ada to write, and of anybody else to read.
+// permission returns "write" for ada and "read" for anybody else.
 func (h *Hub) permission(r *http.Request) (int, any) {
 	level := map[string]string{"ada": "write"}[r.PathValue("who")]
 	if level == "" {
@@ -291,7 +291,7 @@ func (h *Hub) permission(r *http.Request) (int, any) {
 	return 200, map[string]any{"permission": level, "user": person(r.PathValue("who"))}
 }
 
-// list gives one page of comments, and says where the next one is.
+// list returns one page of comments, and says where the next one is.
 func (h *Hub) list(r *http.Request, whole bool) (int, any) {
 	number := h.numberOf(r)
 	if number == 0 {
@@ -344,7 +344,7 @@ func (h *Hub) review(r *http.Request) (int, any) {
 	return 200, map[string]any{"id": h.next}
 }
 
-// inDiff reports whether a line of the new side stands in a diff.
+// inDiff reports whether a line of the new side occurs in a diff.
 func inDiff(diff, name string, line int) bool {
 	file, at := "", 0
 	for _, text := range strings.Split(diff, "\n") {
@@ -431,7 +431,7 @@ func (h *Hub) checks(r *http.Request) (int, any) {
 	return 200, map[string]any{"total_count": len(list), "check_runs": list}
 }
 
-// job is the one that a path names.
+// job returns the job that a path names.
 func (h *Hub) job(r *http.Request) *Job {
 	n, _ := strconv.ParseInt(r.PathValue("j"), 10, 64)
 	for _, j := range h.jobs {
@@ -454,7 +454,7 @@ func (h *Hub) rerun(r *http.Request) (int, any) {
 	return 201, map[string]any{}
 }
 
-// AddJob has the build servers say something of a commit, and returns the job's number.
+// AddJob adds a job of the build servers for a commit, and returns its number.
 func (h *Hub) AddJob(j Job) int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -464,40 +464,40 @@ func (h *Hub) AddJob(j Job) int64 {
 	return j.ID
 }
 
-// Build has each commit that is asked about have one job, made by build when it is first asked about.
+// Build gives each commit one job, which build makes when the commit is first asked about.
 func (h *Hub) Build(build func(commit string) Job) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.build = build
 }
 
-// Reruns are the jobs that were asked for again.
+// Reruns returns the jobs whose rerun was requested.
 func (h *Hub) Reruns() []int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.reruns)
 }
 
-// AddIssue has another person open an issue.
+// AddIssue makes another person open an issue.
 func (h *Hub) AddIssue(i Issue) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.issues = append(h.issues, i)
 }
 
-// Say has another person, who may write, comment at a line, or on the whole where the path is "".
+// Say makes another person, who may write, comment on a line, or on the whole if path is "".
 func (h *Hub) Say(number int, path string, line int, text string) {
 	h.SayAs("ada", number, path, line, text)
 }
 
-// SayAs is Say of anybody.
+// SayAs is Say for any person.
 func (h *Hub) SayAs(who string, number int, path string, line int, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.add(hubComment{pull: number, path: path, line: line, body: text, user: who, wholeRequests: path == ""})
 }
 
-// Said lists what the agent said of an issue or a pull request as a whole.
+// Said lists the agent's comments on an issue or a pull request as a whole.
 func (h *Hub) Said(number int) (list []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -509,8 +509,8 @@ func (h *Hub) Said(number int) (list []string) {
 	return list
 }
 
-// FromFork makes a pull request whose branch is in another repository. The branch is one here,
-// which is removed.
+// FromFork creates a pull request whose branch is in another repository. The branch must be one of this repository, and
+// is removed from it.
 func (h *Hub) FromFork(branch, base string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -521,19 +521,19 @@ func (h *Hub) FromFork(branch, base string) int {
 	return p.number
 }
 
-// Close ends a pull request.
+// Close closes a pull request.
 func (h *Hub) Close(number int, merged bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.pulls[number-1].state, h.pulls[number-1].merged = "closed", merged
 }
 
-// A Shown is what people see of a pull request.
+// A Shown is a pull request as people see it.
 type Shown struct {
 	Title, Body, Head, Base string
 	Draft                   bool
 	Labels                  []string
-	// Comments at lines as path:line text, answers after a >, those on the whole without a path.
+	// Comments on lines have the form path:line text, answers follow a >, and comments on the whole have no path.
 	Comments []string
 	Statuses []string // context state description, of any commit
 }

@@ -1,4 +1,4 @@
-// Package gitea is the driver of Gitea and of Forgejo.
+// Package gitea is the driver for Gitea and Forgejo.
 package gitea
 
 import (
@@ -18,19 +18,19 @@ import (
 	"agent/orchestrator/forge/wire"
 )
 
-// perPage is how much of a list is asked for at once, the most that Gitea gives by default.
+// perPage is the size of a page of a list, the largest that Gitea gives by default.
 const perPage = 50
 
-// draft is how the title of a draft begins; Gitea knows drafts by that alone.
+// draft is the beginning of a draft's title, the only thing by which Gitea recognizes drafts.
 const draft = "WIP: "
 
-// A Forge is one repository. It is a forge.Forge.
+// A Forge is one repository. It implements forge.Forge.
 type Forge struct {
 	base, owner, name string
 	client            *http.Client
 
 	mu  sync.Mutex
-	who string // whose token it is, once asked
+	who string // the owner of the token, once asked
 }
 
 // New returns the driver for a repository; token opens it.
@@ -42,13 +42,13 @@ func New(a forge.Address, token string) (*Forge, error) {
 	return &Forge{base: a.Base, owner: a.Owner, name: a.Name, client: client}, nil
 }
 
-// api is a client whose calls end with ctx: the SDK's own has one for all of them. What a
-// server is too old for it says itself.
+// api returns a client whose calls end with ctx: the SDK's own client has one context for all of them. A server that is
+// too old for a call says so itself.
 func (f *Forge) api(ctx context.Context) (*gitea.Client, error) {
 	return gitea.NewClient(f.base, gitea.SetHTTPClient(f.client), gitea.SetContext(ctx), gitea.SetGiteaVersion(""))
 }
 
-// fault names the act that Gitea did not do.
+// fault returns the error for an act that Gitea did not do.
 func fault(act string, resp *gitea.Response, err error) error {
 	status := 0
 	if resp != nil && resp.Response != nil {
@@ -57,7 +57,7 @@ func fault(act string, resp *gitea.Response, err error) error {
 	return wire.Fault(act, status, err)
 }
 
-// call does one act of the API.
+// call calls the API once.
 func call[T any](ctx context.Context, f *Forge, act string, do func(*gitea.Client) (T, *gitea.Response, error)) (T, error) {
 	c, err := f.api(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func call[T any](ctx context.Context, f *Forge, act string, do func(*gitea.Clien
 	return v, fault(act, resp, err)
 }
 
-// pages calls next for each page of a list until one is empty. A list that is too long is none.
+// pages calls next for each page of a list until one is empty. It returns no part of a list that is too long.
 func pages[T any](ctx context.Context, f *Forge, act string, next func(*gitea.Client, gitea.ListOptions) ([]T, *gitea.Response, error)) (all []T, err error) {
 	for page := 1; ; page++ {
 		list, err := call(ctx, f, act, func(c *gitea.Client) ([]T, *gitea.Response, error) {
@@ -78,7 +78,7 @@ func pages[T any](ctx context.Context, f *Forge, act string, next func(*gitea.Cl
 			return nil, err
 		}
 		all = append(all, list...)
-		// A server may give less at once than it is asked for, so only an empty page is the end.
+		// A server may give fewer entries than requested, so only an empty page marks the end.
 		if len(list) == 0 {
 			return all, nil
 		}
@@ -88,7 +88,7 @@ func pages[T any](ctx context.Context, f *Forge, act string, next func(*gitea.Cl
 	}
 }
 
-// Me is part of forge.People.
+// Me implements forge.People.
 func (f *Forge) Me(ctx context.Context) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +103,7 @@ func (f *Forge) Me(ctx context.Context) (string, error) {
 	return f.who, nil
 }
 
-// DefaultBranch is part of forge.Pulls.
+// DefaultBranch implements forge.Pulls.
 func (f *Forge) DefaultBranch(ctx context.Context) (string, error) {
 	r, err := call(ctx, f, "read the repository", func(c *gitea.Client) (*gitea.Repository, *gitea.Response, error) { return c.GetRepo(f.owner, f.name) })
 	if err != nil || r.Empty {
@@ -112,7 +112,7 @@ func (f *Forge) DefaultBranch(ctx context.Context) (string, error) {
 	return r.DefaultBranch, nil
 }
 
-// Pull is part of forge.Pulls.
+// Pull implements forge.Pulls.
 func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	p, err := call(ctx, f, "read pull request "+strconv.Itoa(number), func(c *gitea.Client) (*gitea.PullRequest, *gitea.Response, error) {
 		return c.GetPullRequest(f.owner, f.name, int64(number))
@@ -120,7 +120,7 @@ func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	return pull(p), err
 }
 
-// FindPull is part of forge.Pulls.
+// FindPull implements forge.Pulls.
 func (f *Forge) FindPull(ctx context.Context, head string) (forge.Pull, error) {
 	list, err := pages(ctx, f, "look for the pull request of "+head, func(c *gitea.Client, o gitea.ListOptions) ([]*gitea.PullRequest, *gitea.Response, error) {
 		return c.ListRepoPullRequests(f.owner, f.name, gitea.ListPullRequestsOptions{ListOptions: o, State: gitea.StateOpen})
@@ -136,7 +136,7 @@ func (f *Forge) FindPull(ctx context.Context, head string) (forge.Pull, error) {
 	return forge.Pull{}, err
 }
 
-// OpenPull is part of forge.Pulls.
+// OpenPull implements forge.Pulls.
 func (f *Forge) OpenPull(ctx context.Context, n forge.NewPull) (forge.Pull, error) {
 	if n.Draft {
 		n.Title = draft + n.Title
@@ -147,7 +147,7 @@ func (f *Forge) OpenPull(ctx context.Context, n forge.NewPull) (forge.Pull, erro
 	return pull(p), err
 }
 
-// Issue is part of forge.Pulls.
+// Issue implements forge.Pulls.
 func (f *Forge) Issue(ctx context.Context, number int) (forge.Issue, error) {
 	i, err := call(ctx, f, "read issue "+strconv.Itoa(number), func(c *gitea.Client) (*gitea.Issue, *gitea.Response, error) {
 		return c.GetIssue(f.owner, f.name, int64(number))
@@ -162,7 +162,7 @@ func (f *Forge) Issue(ctx context.Context, number int) (forge.Issue, error) {
 	return out, nil
 }
 
-// pull is a pull request in the words of package forge.
+// pull converts a pull request to the type of package forge.
 func pull(p *gitea.PullRequest) forge.Pull {
 	if p == nil || p.Head == nil || p.Base == nil {
 		return forge.Pull{}
@@ -184,7 +184,7 @@ func pull(p *gitea.PullRequest) forge.Pull {
 	return out
 }
 
-// Label is part of forge.Pulls. Gitea knows labels by number, and a repository has its own.
+// Label implements forge.Pulls. Gitea identifies labels by number, and each repository has its own.
 func (f *Forge) Label(ctx context.Context, number int, labels []string) error {
 	have, err := pages(ctx, f, "list the labels", func(c *gitea.Client, o gitea.ListOptions) ([]*gitea.Label, *gitea.Response, error) {
 		return c.ListRepoLabels(f.owner, f.name, gitea.ListLabelsOptions{ListOptions: o})
@@ -212,7 +212,7 @@ func (f *Forge) Label(ctx context.Context, number int, labels []string) error {
 	return err
 }
 
-// Threads is part of forge.Reviews. Gitea has no threads in its API: comments at one line are one.
+// Threads implements forge.Reviews. Gitea's API has no threads: the comments on one line form one.
 func (f *Forge) Threads(ctx context.Context, number int) ([]forge.Thread, error) {
 	me, err := f.Me(ctx)
 	if err != nil {
@@ -255,7 +255,7 @@ func (f *Forge) Threads(ctx context.Context, number int) ([]forge.Thread, error)
 	return threads, nil
 }
 
-// Review is part of forge.Reviews.
+// Review implements forge.Reviews.
 func (f *Forge) Review(ctx context.Context, number int, commit string, comments []forge.LineComment) error {
 	o := gitea.CreatePullReviewOptions{State: gitea.ReviewStateComment, CommitID: commit}
 	for _, c := range comments {
@@ -267,8 +267,8 @@ func (f *Forge) Review(ctx context.Context, number int, commit string, comments 
 	return err
 }
 
-// Answer is part of forge.Reviews. Servers up to 1.26 have no answers: another comment at the
-// line is one, as their pages show it.
+// Answer implements forge.Reviews. Servers up to 1.26 have no answers: another comment on the line serves as one, as
+// their pages show it.
 func (f *Forge) Answer(ctx context.Context, number int, t forge.Thread, text string, resolve bool) error {
 	id, err := strconv.ParseInt(t.ID, 10, 64)
 	if err != nil {
@@ -299,13 +299,13 @@ func (f *Forge) Answer(ctx context.Context, number int, t forge.Thread, text str
 	return err
 }
 
-// Comments is part of forge.Reviews.
+// Comments implements forge.Reviews.
 func (f *Forge) Comments(ctx context.Context, number int) ([]forge.Comment, error) {
 	me, err := f.Me(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// All at once: this list has no pages on a server.
+	// All at once: on the server, this list has no pages.
 	list, err := call(ctx, f, "list the comments", func(c *gitea.Client) ([]*gitea.Comment, *gitea.Response, error) {
 		return c.ListIssueComments(f.owner, f.name, int64(number), gitea.ListIssueCommentOptions{})
 	})
@@ -320,7 +320,7 @@ func (f *Forge) Comments(ctx context.Context, number int) ([]forge.Comment, erro
 	return all, err
 }
 
-// SetComment is part of forge.Reviews.
+// SetComment implements forge.Reviews.
 func (f *Forge) SetComment(ctx context.Context, number int, id, text string) error {
 	_, err := call(ctx, f, "write a comment", func(c *gitea.Client) (*gitea.Comment, *gitea.Response, error) {
 		if id == "" {
@@ -335,7 +335,7 @@ func (f *Forge) SetComment(ctx context.Context, number int, id, text string) err
 	return err
 }
 
-// SetStatus is part of forge.Reviews.
+// SetStatus implements forge.Reviews.
 func (f *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
 	state := map[forge.JobState]gitea.StatusState{forge.Waiting: gitea.StatusPending, forge.Passed: gitea.StatusSuccess, forge.Failed: gitea.StatusFailure}[s.State]
 	_, err := call(ctx, f, "set the status of a commit", func(c *gitea.Client) (*gitea.Status, *gitea.Response, error) {
@@ -344,7 +344,7 @@ func (f *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) er
 	return err
 }
 
-// Jobs is part of forge.Checks: those of the server's own Actions, and what was set by others.
+// Jobs implements forge.Checks: it lists the jobs of the server's own Actions, and the statuses that others set.
 func (f *Forge) Jobs(ctx context.Context, commit string) ([]forge.Job, error) {
 	runs, err := pages(ctx, f, "list the runs of a commit", func(c *gitea.Client, o gitea.ListOptions) ([]*gitea.ActionWorkflowRun, *gitea.Response, error) {
 		r, resp, err := c.ListRepoActionRuns(f.owner, f.name, gitea.ListRepoActionRunsOptions{ListOptions: o, HeadSHA: commit})
@@ -382,7 +382,7 @@ func (f *Forge) Jobs(ctx context.Context, commit string) ([]forge.Job, error) {
 		return nil, err
 	}
 	for _, s := range set.Statuses {
-		// Actions set one for each of their jobs, which are listed already.
+		// Actions set a status for each of their jobs, which are listed already.
 		if len(jobs) > 0 && strings.Contains(s.TargetURL, "/actions/runs/") {
 			continue
 		}
@@ -395,7 +395,7 @@ func (f *Forge) Jobs(ctx context.Context, commit string) ([]forge.Job, error) {
 	return jobs, nil
 }
 
-// jobState is how far a job came. What is not known is no pass.
+// jobState returns the state of a job. An unknown one does not count as passed.
 func jobState(status, conclusion string) forge.JobState {
 	if status != "completed" {
 		return forge.Waiting
@@ -409,7 +409,7 @@ func jobState(status, conclusion string) forge.JobState {
 	return forge.Failed
 }
 
-// Log is part of forge.Checks. The SDK would read all of it.
+// Log implements forge.Checks. The SDK would read all of it.
 func (f *Forge) Log(ctx context.Context, j forge.Job) (io.ReadCloser, error) {
 	if _, err := strconv.ParseInt(j.ID, 10, 64); err != nil || !j.HasLog {
 		return nil, forge.ErrNotFound
@@ -418,7 +418,7 @@ func (f *Forge) Log(ctx context.Context, j forge.Job) (io.ReadCloser, error) {
 	return wire.Open(ctx, f.client, at, "read the log of "+j.Name)
 }
 
-// Rerun is part of forge.Checks.
+// Rerun implements forge.Checks.
 func (f *Forge) Rerun(ctx context.Context, j forge.Job) error {
 	n, err := strconv.ParseInt(j.ID, 10, 64)
 	of, runErr := strconv.ParseInt(j.Run, 10, 64)

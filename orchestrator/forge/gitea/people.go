@@ -12,7 +12,7 @@ import (
 	"agent/orchestrator/forge"
 )
 
-// MayWrite is part of forge.People.
+// MayWrite implements forge.People.
 func (f *Forge) MayWrite(ctx context.Context, name string) (bool, error) {
 	if !forge.PlainName(name) {
 		return false, nil
@@ -26,7 +26,7 @@ func (f *Forge) MayWrite(ctx context.Context, name string) (bool, error) {
 	return r.Permission == gitea.AccessModeOwner || r.Permission == gitea.AccessModeAdmin || r.Permission == gitea.AccessModeWrite, err
 }
 
-// ignoreMissing is err, but nil for what is not there.
+// ignoreMissing returns err, or nil if it says that something does not exist.
 func ignoreMissing(err error) error {
 	if errors.Is(err, forge.ErrNotFound) {
 		return nil
@@ -34,17 +34,17 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// IssueComments is part of forge.People. Gitea counts issues and pull requests together.
+// IssueComments implements forge.People. Gitea numbers issues and pull requests together.
 func (f *Forge) IssueComments(ctx context.Context, number int) ([]forge.Comment, error) {
 	return f.Comments(ctx, number)
 }
 
-// CommentIssue is part of forge.People.
+// CommentIssue implements forge.People.
 func (f *Forge) CommentIssue(ctx context.Context, number int, text string) error {
 	return f.SetComment(ctx, number, "", text)
 }
 
-// Said is part of forge.People.
+// Said implements forge.People.
 func (f *Forge) Said(ctx context.Context, since time.Time) (all []forge.Said, err error) {
 	me, err := f.Me(ctx)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package github is the driver of GitHub, and of GitHub Enterprise, by its REST API.
+// Package github is the driver for GitHub and GitHub Enterprise, with their REST API.
 package github
 
 import (
@@ -17,16 +17,16 @@ import (
 	"agent/orchestrator/forge/wire"
 )
 
-// perPage is how much of a list is asked for at once, the most that GitHub gives.
+// perPage is the size of a page of a list, the largest that GitHub gives.
 const perPage = 100
 
-// A Forge is one repository. It is a forge.Forge.
+// A Forge is one repository. It implements forge.Forge.
 type Forge struct {
 	api         *github.Client
 	owner, name string
 
 	mu  sync.Mutex
-	who string // whose token it is, once asked
+	who string // the owner of the token, once asked
 }
 
 // New returns the driver for a repository; token opens it.
@@ -39,7 +39,7 @@ func New(a forge.Address, token string) (*Forge, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What is limited is known to the transport, which waits as it is told.
+	// The transport handles rate limits, and waits as the host asks.
 	api, err := github.NewClient(github.WithHTTPClient(client), github.WithURLs(&base, &base), github.WithDisableRateLimitCheck())
 	if err != nil {
 		return nil, err
@@ -47,20 +47,20 @@ func New(a forge.Address, token string) (*Forge, error) {
 	return &Forge{api: api, owner: a.Owner, name: a.Name}, nil
 }
 
-// fault names the act that GitHub did not do.
+// fault returns the error for an act that GitHub did not do.
 func fault(act string, resp *github.Response, err error) error {
 	status := 0
 	if resp != nil {
 		status = resp.StatusCode
 	}
-	// Its own way of saying that there is one.
+	// GitHub's own way of saying that it already exists.
 	if err != nil && status == http.StatusUnprocessableEntity && strings.Contains(err.Error(), "already exists") {
 		status = http.StatusConflict
 	}
 	return wire.Fault(act, status, err)
 }
 
-// pages calls next for each page of a list until there is no more. A list that is too long is none.
+// pages calls next for each page of a list until there are no more. It returns no part of a list that is too long.
 func pages[T any](act string, next func(github.ListOptions) ([]T, *github.Response, error)) (all []T, err error) {
 	for o := (github.ListOptions{PerPage: perPage}); ; {
 		list, resp, err := next(o)
@@ -72,13 +72,13 @@ func pages[T any](act string, next func(github.ListOptions) ([]T, *github.Respon
 		switch o.Page = resp.NextPage; {
 		case o.Page == 0:
 			return all, nil
-		case len(all) >= forge.MaxListed || o.Page <= last || len(list) == 0: // also one that turns in a circle
+		case len(all) >= forge.MaxListed || o.Page <= last || len(list) == 0: // also a list that runs in a circle
 			return nil, fmt.Errorf("%s: %w", act, forge.ErrTooLong)
 		}
 	}
 }
 
-// Me is part of forge.People. That of an app has no user, and its comments are those of a bot.
+// Me implements forge.People. An app's token has no user, and its comments are a bot's.
 func (f *Forge) Me(ctx context.Context) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,19 +97,19 @@ func (f *Forge) Me(ctx context.Context) (string, error) {
 	return f.who, nil
 }
 
-// DefaultBranch is part of forge.Pulls.
+// DefaultBranch implements forge.Pulls.
 func (f *Forge) DefaultBranch(ctx context.Context) (string, error) {
 	r, resp, err := f.api.Repositories.Get(ctx, f.owner, f.name)
 	return r.GetDefaultBranch(), fault("read the repository", resp, err)
 }
 
-// Pull is part of forge.Pulls.
+// Pull implements forge.Pulls.
 func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	p, resp, err := f.api.PullRequests.Get(ctx, f.owner, f.name, number)
 	return pull(p), fault("read pull request "+strconv.Itoa(number), resp, err)
 }
 
-// FindPull is part of forge.Pulls.
+// FindPull implements forge.Pulls.
 func (f *Forge) FindPull(ctx context.Context, head string) (forge.Pull, error) {
 	list, resp, err := f.api.PullRequests.List(ctx, f.owner, f.name, &github.PullRequestListOptions{State: "open", Head: f.owner + ":" + head})
 	if err != nil {
@@ -123,19 +123,19 @@ func (f *Forge) FindPull(ctx context.Context, head string) (forge.Pull, error) {
 	return forge.Pull{}, forge.ErrNotFound
 }
 
-// OpenPull is part of forge.Pulls.
+// OpenPull implements forge.Pulls.
 func (f *Forge) OpenPull(ctx context.Context, n forge.NewPull) (forge.Pull, error) {
 	p, resp, err := f.api.PullRequests.Create(ctx, f.owner, f.name, github.CreatePullRequest{Title: &n.Title, Body: &n.Body, Head: n.Head, Base: n.Base, Draft: &n.Draft})
 	return pull(p), fault("open a pull request of "+n.Head, resp, err)
 }
 
-// Issue is part of forge.Pulls.
+// Issue implements forge.Pulls.
 func (f *Forge) Issue(ctx context.Context, number int) (forge.Issue, error) {
 	i, resp, err := f.api.Issues.Get(ctx, f.owner, f.name, number)
 	return forge.Issue{Number: i.GetNumber(), Title: i.GetTitle(), Text: i.GetBody(), Author: i.GetUser().GetLogin(), Open: i.GetState() == "open"}, fault("read issue "+strconv.Itoa(number), resp, err)
 }
 
-// pull is a pull request in the words of package forge.
+// pull converts a pull request to the type of package forge.
 func pull(p *github.PullRequest) forge.Pull {
 	if p == nil {
 		return forge.Pull{}
@@ -148,7 +148,7 @@ func pull(p *github.PullRequest) forge.Pull {
 		state = forge.Closed
 	}
 	head, base := p.GetHead(), p.GetBase()
-	// A fork that was deleted has no repository any more.
+	// A deleted fork no longer has a repository.
 	fork := head.GetRepo().GetFullName() != base.GetRepo().GetFullName()
 	return forge.Pull{
 		Number: p.GetNumber(), URL: p.GetHTMLURL(), Title: p.GetTitle(), State: state, Draft: p.GetDraft(),
@@ -156,7 +156,7 @@ func pull(p *github.PullRequest) forge.Pull {
 	}
 }
 
-// post sends what the client has no call for, or another one than GitHub describes.
+// post sends a request for which the client has no call, or only one that differs from GitHub's description.
 func (f *Forge) post(ctx context.Context, act, path string, body any) error {
 	req, err := f.api.NewRequest(ctx, http.MethodPost, "repos/"+f.owner+"/"+f.name+"/"+path, body)
 	if err != nil {
@@ -166,12 +166,12 @@ func (f *Forge) post(ctx context.Context, act, path string, body any) error {
 	return fault(act, resp, err)
 }
 
-// Label is part of forge.Pulls. The client would send a list, which GitHub no longer describes.
+// Label implements forge.Pulls. The client would send a list, which GitHub no longer describes.
 func (f *Forge) Label(ctx context.Context, number int, labels []string) error {
 	return f.post(ctx, "add labels", fmt.Sprintf("issues/%d/labels", number), map[string][]string{"labels": labels})
 }
 
-// Threads is part of forge.Reviews.
+// Threads implements forge.Reviews.
 func (f *Forge) Threads(ctx context.Context, number int) ([]forge.Thread, error) {
 	me, err := f.Me(ctx)
 	if err != nil {
@@ -197,7 +197,7 @@ func (f *Forge) Threads(ctx context.Context, number int) ([]forge.Thread, error)
 	return threads, nil
 }
 
-// Review is part of forge.Reviews.
+// Review implements forge.Reviews.
 func (f *Forge) Review(ctx context.Context, number int, commit string, comments []forge.LineComment) error {
 	event, side := "COMMENT", "RIGHT"
 	r := &github.PullRequestReviewRequest{CommitID: &commit, Event: &event}
@@ -208,13 +208,13 @@ func (f *Forge) Review(ctx context.Context, number int, commit string, comments 
 	return fault("write a review", resp, err)
 }
 
-// Answer is part of forge.Reviews. GitHub resolves by another API only, so the answer stands
-// for it.
+// Answer implements forge.Reviews. GitHub resolves threads only through another API, so the answer takes the place of
+// resolving.
 func (f *Forge) Answer(ctx context.Context, number int, t forge.Thread, text string, _ bool) error {
 	return f.post(ctx, "answer a comment", fmt.Sprintf("pulls/%d/comments/%s/replies", number, url.PathEscape(t.ID)), map[string]string{"body": text})
 }
 
-// Comments is part of forge.Reviews.
+// Comments implements forge.Reviews.
 func (f *Forge) Comments(ctx context.Context, number int) ([]forge.Comment, error) {
 	me, err := f.Me(ctx)
 	if err != nil {
@@ -230,7 +230,7 @@ func (f *Forge) Comments(ctx context.Context, number int) ([]forge.Comment, erro
 	return all, err
 }
 
-// SetComment is part of forge.Reviews.
+// SetComment implements forge.Reviews.
 func (f *Forge) SetComment(ctx context.Context, number int, id, text string) error {
 	if id == "" {
 		_, resp, err := f.api.Issues.CreateComment(ctx, f.owner, f.name, number, github.IssueCommentRequest{Body: text})
@@ -244,10 +244,10 @@ func (f *Forge) SetComment(ctx context.Context, number int, id, text string) err
 	return fault("change a comment", resp, err)
 }
 
-// SetStatus is part of forge.Reviews.
+// SetStatus implements forge.Reviews.
 func (f *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
 	state := map[forge.JobState]string{forge.Waiting: "pending", forge.Passed: "success", forge.Failed: "failure"}[s.State]
-	// The longest text that GitHub takes.
+	// The longest text that GitHub accepts.
 	text := s.Text[:min(len(s.Text), 140)]
 	status := github.RepoStatus{State: &state, Context: &s.Context, Description: &text}
 	if s.URL != "" {
@@ -257,7 +257,7 @@ func (f *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) er
 	return fault("set the status of a commit", resp, err)
 }
 
-// Jobs is part of forge.Checks: what runs and what was only set, as GitHub shows them together.
+// Jobs implements forge.Checks: it lists checks that run and statuses that were only set, as GitHub shows them together.
 func (f *Forge) Jobs(ctx context.Context, commit string) ([]forge.Job, error) {
 	latest := "latest"
 	runs, err := pages("list the checks of a commit", func(o github.ListOptions) ([]*github.CheckRun, *github.Response, error) {
@@ -295,7 +295,7 @@ func (f *Forge) Jobs(ctx context.Context, commit string) ([]forge.Job, error) {
 	return jobs, err
 }
 
-// checkState is how far a check came. What is not known is no pass.
+// checkState returns the state of a check. An unknown one does not count as passed.
 func checkState(status, conclusion string) forge.JobState {
 	if status != "completed" {
 		return forge.Waiting
@@ -309,8 +309,7 @@ func checkState(status, conclusion string) forge.JobState {
 	return forge.Failed
 }
 
-// Log is part of forge.Checks. GitHub names another host that has it, which is not shown the
-// token.
+// Log implements forge.Checks. GitHub redirects to another host that has the log, which does not see the token.
 func (f *Forge) Log(ctx context.Context, j forge.Job) (io.ReadCloser, error) {
 	n, err := strconv.ParseInt(j.ID, 10, 64)
 	if err != nil || !j.HasLog {
@@ -323,7 +322,7 @@ func (f *Forge) Log(ctx context.Context, j forge.Job) (io.ReadCloser, error) {
 	return wire.Open(ctx, f.api.Client(), at.String(), "read the log of "+j.Name)
 }
 
-// Rerun is part of forge.Checks.
+// Rerun implements forge.Checks.
 func (f *Forge) Rerun(ctx context.Context, j forge.Job) error {
 	n, err := strconv.ParseInt(j.ID, 10, 64)
 	if err != nil || !j.HasLog {

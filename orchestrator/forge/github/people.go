@@ -13,7 +13,7 @@ import (
 	"agent/orchestrator/forge"
 )
 
-// MayWrite is part of forge.People. Who maintains a repository has the permission to write, and who triages that to read.
+// MayWrite implements forge.People. A maintainer has write permission, and a member who triages has read permission.
 func (f *Forge) MayWrite(ctx context.Context, name string) (bool, error) {
 	if !forge.PlainName(name) {
 		return false, nil
@@ -25,17 +25,17 @@ func (f *Forge) MayWrite(ctx context.Context, name string) (bool, error) {
 	return level.GetPermission() == "admin" || level.GetPermission() == "write", err
 }
 
-// IssueComments is part of forge.People. GitHub counts issues and pull requests together.
+// IssueComments implements forge.People. GitHub numbers issues and pull requests together.
 func (f *Forge) IssueComments(ctx context.Context, number int) ([]forge.Comment, error) {
 	return f.Comments(ctx, number)
 }
 
-// CommentIssue is part of forge.People.
+// CommentIssue implements forge.People.
 func (f *Forge) CommentIssue(ctx context.Context, number int, text string) error {
 	return f.SetComment(ctx, number, "", text)
 }
 
-// Said is part of forge.People.
+// Said implements forge.People.
 func (f *Forge) Said(ctx context.Context, since time.Time) (all []forge.Said, err error) {
 	me, err := f.Me(ctx)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package gitlab is the driver of GitLab, by its REST API of version 4. A merge request is what package forge calls a
-// pull request.
+// Package gitlab is the driver for GitLab, with its REST API of version 4. A merge request is what package forge calls
+// a pull request.
 package gitlab
 
 import (
@@ -19,20 +19,20 @@ import (
 	"agent/orchestrator/forge/wire"
 )
 
-// perPage is how much of a list is asked for at once, the most that GitLab gives.
+// perPage is the size of a page of a list, the largest that GitLab gives.
 const perPage = 100
 
-// draft is how the title of a draft begins.
+// draft is the beginning of a draft's title.
 const draft = "Draft: "
 
-// A Forge is one project. It is a forge.Forge.
+// A Forge is one project. It implements forge.Forge.
 type Forge struct {
-	at     string // of the project in the API
-	root   string // of the API
+	at     string // the project's path in the API
+	root   string // the root of the API
 	client *http.Client
 
 	mu  sync.Mutex
-	who string // whose token it is, once asked
+	who string // the owner of the token, once asked
 }
 
 // New returns the driver for a repository; token opens it.
@@ -45,8 +45,8 @@ func New(a forge.Address, token string) (*Forge, error) {
 	return &Forge{at: root + "/projects/" + url.PathEscape(a.Slug()), root: root, client: client}, nil
 }
 
-// call does one act of the API: in is sent as JSON where it is not nil, out takes the answer. next is the number of the
-// next page of a list, "" for none.
+// call calls the API once: it sends in as JSON unless it is nil, and decodes the answer into out. next is the number of
+// the next page of a list, "" for none.
 func (f *Forge) call(ctx context.Context, act, method, address string, in, out any) (next string, err error) {
 	var body io.Reader
 	if in != nil {
@@ -81,7 +81,7 @@ func (f *Forge) call(ctx context.Context, act, method, address string, in, out a
 	return resp.Header.Get("X-Next-Page"), nil
 }
 
-// pages reads a list to its end.
+// pages reads a complete list.
 func pages[T any](ctx context.Context, f *Forge, act, path string, query url.Values) (all []T, err error) {
 	if query == nil {
 		query = url.Values{}
@@ -97,7 +97,7 @@ func pages[T any](ctx context.Context, f *Forge, act, path string, query url.Val
 		all = append(all, list...)
 		n, err := strconv.Atoi(next)
 		if err != nil || len(list) == 0 || n <= page {
-			return all, nil // the last one, or a list that turns in a circle
+			return all, nil // the last page, or a list that runs in a circle
 		}
 		if len(all) >= forge.MaxListed {
 			return nil, fmt.Errorf("%s: %w", act, forge.ErrTooLong)
@@ -106,7 +106,7 @@ func pages[T any](ctx context.Context, f *Forge, act, path string, query url.Val
 	}
 }
 
-// Me is part of forge.People.
+// Me implements forge.People.
 func (f *Forge) Me(ctx context.Context) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -117,7 +117,7 @@ func (f *Forge) Me(ctx context.Context) (string, error) {
 	if _, err := f.call(ctx, "ask whose token it is", http.MethodGet, f.root+"/user", nil, &u); err != nil {
 		return "", err
 	}
-	if u.Username == "" { // users that are gone have no name either
+	if u.Username == "" { // deleted users have no name either
 		return "", errors.New("ask whose token it is: the answer names nobody; use a token of a user or a project")
 	}
 	f.who = u.Username
@@ -129,7 +129,7 @@ type person struct {
 	Username string `json:"username"`
 }
 
-// DefaultBranch is part of forge.Pulls.
+// DefaultBranch implements forge.Pulls.
 func (f *Forge) DefaultBranch(ctx context.Context) (string, error) {
 	var p struct {
 		DefaultBranch string `json:"default_branch"`
@@ -158,14 +158,14 @@ type request struct {
 	Refs          refs   `json:"diff_refs"`
 }
 
-// refs are the commits that a difference is between.
+// refs are the commits between which a difference lies.
 type refs struct {
 	Base  string `json:"base_sha"`
 	Head  string `json:"head_sha"`
 	Start string `json:"start_sha"`
 }
 
-// pull is a merge request in the words of package forge. One whose state is not known is closed.
+// pull converts a merge request to the type of package forge. An unknown state counts as closed.
 func (r request) pull() forge.Pull {
 	state := forge.Closed
 	switch r.State {
@@ -186,10 +186,10 @@ func (f *Forge) request(ctx context.Context, number int) (r request, err error) 
 	return r, err
 }
 
-// of is where a merge request is.
+// of returns the API path of a merge request.
 func (f *Forge) of(number int) string { return f.at + "/merge_requests/" + strconv.Itoa(number) }
 
-// Pull is part of forge.Pulls.
+// Pull implements forge.Pulls.
 func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	r, err := f.request(ctx, number)
 	if err != nil {
@@ -198,7 +198,7 @@ func (f *Forge) Pull(ctx context.Context, number int) (forge.Pull, error) {
 	return r.pull(), nil
 }
 
-// FindPull is part of forge.Pulls.
+// FindPull implements forge.Pulls.
 func (f *Forge) FindPull(ctx context.Context, head string) (forge.Pull, error) {
 	list, err := pages[request](ctx, f, "look for the merge request of "+head, "/merge_requests", url.Values{"state": {"opened"}, "source_branch": {head}})
 	if err != nil {
@@ -212,7 +212,7 @@ func (f *Forge) FindPull(ctx context.Context, head string) (forge.Pull, error) {
 	return forge.Pull{}, forge.ErrNotFound
 }
 
-// OpenPull is part of forge.Pulls.
+// OpenPull implements forge.Pulls.
 func (f *Forge) OpenPull(ctx context.Context, n forge.NewPull) (forge.Pull, error) {
 	if n.Draft {
 		n.Title = draft + n.Title
@@ -226,13 +226,13 @@ func (f *Forge) OpenPull(ctx context.Context, n forge.NewPull) (forge.Pull, erro
 	return r.pull(), nil
 }
 
-// Label is part of forge.Pulls. GitLab makes labels that it does not have.
+// Label implements forge.Pulls. GitLab creates labels that it lacks.
 func (f *Forge) Label(ctx context.Context, number int, labels []string) error {
 	_, err := f.call(ctx, "add labels", http.MethodPut, f.of(number), map[string]string{"add_labels": strings.Join(labels, ",")}, nil)
 	return err
 }
 
-// Issue is part of forge.Pulls. Issues and merge requests are counted apart.
+// Issue implements forge.Pulls. Issues and merge requests are numbered separately.
 func (f *Forge) Issue(ctx context.Context, number int) (forge.Issue, error) {
 	var i struct {
 		IID         int    `json:"iid"`

@@ -12,10 +12,10 @@ import (
 	"agent/orchestrator/forge"
 )
 
-// developer is the least level of access at which GitLab lets somebody push.
+// developer is the lowest level of access at which GitLab lets somebody push.
 const developer = 30
 
-// MayWrite is part of forge.People. What somebody may do by a group counts too.
+// MayWrite implements forge.People. Permissions through a group count too.
 func (f *Forge) MayWrite(ctx context.Context, name string) (bool, error) {
 	if !forge.PlainName(name) {
 		return false, nil
@@ -50,7 +50,7 @@ type note struct {
 	System bool   `json:"system"`
 }
 
-// IssueComments is part of forge.People.
+// IssueComments implements forge.People.
 func (f *Forge) IssueComments(ctx context.Context, number int) ([]forge.Comment, error) {
 	me, err := f.Me(ctx)
 	if err != nil {
@@ -66,13 +66,13 @@ func (f *Forge) IssueComments(ctx context.Context, number int) ([]forge.Comment,
 	return all, err
 }
 
-// CommentIssue is part of forge.People.
+// CommentIssue implements forge.People.
 func (f *Forge) CommentIssue(ctx context.Context, number int, text string) error {
 	_, err := f.call(ctx, "write a comment", http.MethodPost, f.at+"/issues/"+strconv.Itoa(number)+"/notes", map[string]string{"body": text}, nil)
 	return err
 }
 
-// Said is part of forge.People. GitLab tells of them as events, by whole days, the newest first.
+// Said implements forge.People. GitLab reports comments as events, by whole days, the newest first.
 func (f *Forge) Said(ctx context.Context, since time.Time) (all []forge.Said, err error) {
 	me, err := f.Me(ctx)
 	if err != nil {

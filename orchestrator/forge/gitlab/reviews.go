@@ -30,7 +30,7 @@ type discussion struct {
 	} `json:"notes"`
 }
 
-// discussions lists what was said of a merge request, without what GitLab says itself.
+// discussions lists what was said about a merge request, without GitLab's own notes.
 func (f *Forge) discussions(ctx context.Context, number int) (threads []forge.Thread, whole []forge.Comment, err error) {
 	me, err := f.Me(ctx)
 	if err != nil {
@@ -63,27 +63,27 @@ func (f *Forge) discussions(ctx context.Context, number int) (threads []forge.Th
 	return threads, whole, nil
 }
 
-// Threads is part of forge.Reviews.
+// Threads implements forge.Reviews.
 func (f *Forge) Threads(ctx context.Context, number int) ([]forge.Thread, error) {
 	threads, _, err := f.discussions(ctx, number)
 	return threads, err
 }
 
-// Comments is part of forge.Reviews.
+// Comments implements forge.Reviews.
 func (f *Forge) Comments(ctx context.Context, number int) ([]forge.Comment, error) {
 	_, whole, err := f.discussions(ctx, number)
 	return whole, err
 }
 
-// A change is what a merge request does to one file.
+// A change is a merge request's change of one file.
 type change struct {
 	Old  string `json:"old_path"`
 	New  string `json:"new_path"`
 	Diff string `json:"diff"`
 }
 
-// Review is part of forge.Reviews. A comment stands at a line of the difference alone, and of one that is not new GitLab
-// wants the old number too; what it shows no difference of is said of the whole.
+// Review implements forge.Reviews. A comment can stand only on a line of the difference, and for a line that is not new
+// GitLab also wants the old number. Comments on other lines become comments on the whole.
 func (f *Forge) Review(ctx context.Context, number int, commit string, comments []forge.LineComment) error {
 	r, err := f.request(ctx, number)
 	if err != nil {
@@ -109,7 +109,7 @@ func (f *Forge) Review(ctx context.Context, number int, commit string, comments 
 	return nil
 }
 
-// position is where a line stands in a difference, nil where it does not.
+// position returns the position of a line in a difference, or nil if it is not in it.
 func position(list []change, c forge.LineComment) map[string]any {
 	for _, ch := range list {
 		if ch.New != c.Path {
@@ -153,7 +153,7 @@ func position(list []change, c forge.LineComment) map[string]any {
 	return nil
 }
 
-// Answer is part of forge.Reviews.
+// Answer implements forge.Reviews.
 func (f *Forge) Answer(ctx context.Context, number int, t forge.Thread, text string, resolve bool) error {
 	at := f.of(number) + "/discussions/" + url.PathEscape(t.ID)
 	if _, err := f.call(ctx, "answer a comment", http.MethodPost, at+"/notes", map[string]string{"body": text}, nil); err != nil {
@@ -164,12 +164,12 @@ func (f *Forge) Answer(ctx context.Context, number int, t forge.Thread, text str
 	}
 	_, err := f.call(ctx, "resolve a thread", http.MethodPut, at, map[string]bool{"resolved": true}, nil)
 	if errors.Is(err, forge.ErrNotFound) || errors.Is(err, forge.ErrDenied) {
-		return nil // one that cannot be resolved, or not by this token: it is answered
+		return nil // a thread that cannot be resolved, or not with this token: the answer is there
 	}
 	return err
 }
 
-// SetComment is part of forge.Reviews.
+// SetComment implements forge.Reviews.
 func (f *Forge) SetComment(ctx context.Context, number int, id, text string) error {
 	method, at := http.MethodPost, f.of(number)+"/notes"
 	if id != "" {
@@ -183,10 +183,10 @@ func (f *Forge) SetComment(ctx context.Context, number int, id, text string) err
 	return err
 }
 
-// maxDescription is what GitLab takes of the text of a status.
+// maxDescription is the longest text of a status that GitLab accepts.
 const maxDescription = 255
 
-// SetStatus is part of forge.Reviews. GitLab refuses one that is the same as before.
+// SetStatus implements forge.Reviews. GitLab refuses a status that equals the one before.
 func (f *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) error {
 	state := map[forge.JobState]string{forge.Waiting: "pending", forge.Passed: "success", forge.Failed: "failed"}[s.State]
 	in := map[string]string{"state": state, "name": s.Context, "description": strings.ToValidUTF8(s.Text[:min(len(s.Text), maxDescription)], "")}
@@ -200,7 +200,7 @@ func (f *Forge) SetStatus(ctx context.Context, commit string, s forge.Status) er
 	return err
 }
 
-// A job is one of a pipeline, or a status that somebody set.
+// A job is a job of a pipeline, or a status that somebody set.
 type job struct {
 	ID           int64  `json:"id"`
 	Name         string `json:"name"`
@@ -210,7 +210,7 @@ type job struct {
 	Target       string `json:"target_url"`
 }
 
-// Jobs is part of forge.Checks: those of the newest pipeline of each sort, and what was set by others.
+// Jobs implements forge.Checks: it lists the jobs of the newest pipeline of each kind, and the statuses that others set.
 func (f *Forge) Jobs(ctx context.Context, commit string) ([]forge.Job, error) {
 	type pipeline struct {
 		ID     int64  `json:"id"`
@@ -244,7 +244,7 @@ func (f *Forge) Jobs(ctx context.Context, commit string) ([]forge.Job, error) {
 		return nil, err
 	}
 	for _, s := range set {
-		// The jobs of pipelines are among them; one without a pipeline here is of an older one.
+		// They include the jobs of pipelines; a job whose pipeline is not listed here belongs to an older one.
 		if id := strconv.FormatInt(s.ID, 10); !listed[id] && !strings.Contains(s.Target, "/-/jobs/") {
 			jobs = append(jobs, forge.Job{ID: id, Name: s.Name, URL: s.Target, State: s.state()})
 		}
@@ -252,7 +252,7 @@ func (f *Forge) Jobs(ctx context.Context, commit string) ([]forge.Job, error) {
 	return jobs, nil
 }
 
-// state is how far a job came. What is not known is no pass.
+// state returns the state of a job. An unknown one does not count as passed.
 func (j job) state() forge.JobState {
 	switch j.Status {
 	case "success":
@@ -270,7 +270,7 @@ func (j job) state() forge.JobState {
 	return forge.Failed
 }
 
-// number is that of a job with a log; the error is forge.ErrNotFound for any other.
+// number returns the number of a job with a log; the error is forge.ErrNotFound for any other.
 func number(j forge.Job) (int64, error) {
 	n, err := strconv.ParseInt(j.ID, 10, 64)
 	if err != nil || !j.HasLog {
@@ -279,7 +279,7 @@ func number(j forge.Job) (int64, error) {
 	return n, nil
 }
 
-// Log is part of forge.Checks.
+// Log implements forge.Checks.
 func (f *Forge) Log(ctx context.Context, j forge.Job) (io.ReadCloser, error) {
 	n, err := number(j)
 	if err != nil {
@@ -288,7 +288,7 @@ func (f *Forge) Log(ctx context.Context, j forge.Job) (io.ReadCloser, error) {
 	return wire.Open(ctx, f.client, fmt.Sprintf("%s/jobs/%d/trace", f.at, n), "read the log of "+j.Name)
 }
 
-// Rerun is part of forge.Checks. GitLab makes another job of it.
+// Rerun implements forge.Checks. GitLab creates another job for it.
 func (f *Forge) Rerun(ctx context.Context, j forge.Job) error {
 	n, err := number(j)
 	if err != nil {

@@ -1,9 +1,8 @@
-// Package hooks puts hooks of the agent into a git repository, beside those that are there,
-// and takes them out again.
+// Package hooks puts hooks of the agent into a git repository, next to those that exist, and removes them again.
 //
-// A hook that is there is kept under another name and called first, as what it was called
-// before; where it fails, nothing else is done. Hooks that are part of the work tree, or of
-// more than one repository, are not touched: their owner adds a line. Nothing is run here.
+// An existing hook is kept under another name and called first, as if under its old one; if it fails, nothing else
+// happens. Hooks that belong to the work tree, or to more than one repository, are not touched: their owner adds a
+// line. The package runs nothing.
 package hooks
 
 import (
@@ -19,21 +18,21 @@ import (
 
 const (
 	mark = "# Written by `agent hook install`; `agent hook uninstall` takes it back."
-	// kept is the ending of a hook that was there before.
+	// kept is the suffix of a hook that existed before.
 	kept = ".agent-kept"
-	// maxHook bounds what is read of a hook, in bytes.
+	// maxHook bounds how much of a hook is read, in bytes.
 	maxHook = 1 << 20
 )
 
-// A State is what a hook of a repository is.
+// A State is the state of a hook in a repository.
 type State string
 
 // The states of a hook.
 const (
 	Absent    State = "absent"    // there is none
 	Installed State = "installed" // it is the agent's
-	Replaced  State = "replaced"  // it was the agent's, and another program has written its own since
-	Other     State = "other"     // it is somebody else's alone
+	Replaced  State = "replaced"  // it was the agent's, but another program has since written its own
+	Other     State = "other"     // it belongs only to somebody else
 )
 
 // A Hook is one hook of a repository.
@@ -41,28 +40,27 @@ type Hook struct {
 	Name  string `json:"name"`
 	Path  string `json:"path"`
 	State State  `json:"state"`
-	// Kept is the hook that was there before and is called first, "" for none.
+	// Kept is the hook that existed before and is called first, or "".
 	Kept string `json:"kept"`
 }
 
 // A RefusedError says why a hook cannot be put here, and what to do.
 type RefusedError struct{ Reason, Next string }
 
-// Error is the reason.
+// Error returns the reason.
 func (e *RefusedError) Error() string { return e.Reason }
 
-// A Place is where a repository has its hooks.
+// A Place is where a repository keeps its hooks.
 type Place struct {
 	Dir string
-	// Shared says why nothing may be written there, "" where it may.
+	// Shared says why nothing may be written there, or "" if it may.
 	Shared string
 }
 
-// Find returns where a repository has its hooks. getenv tells where the user's configuration
-// of git is.
+// Find returns where a repository keeps its hooks. getenv locates the user's configuration of git.
 func Find(ctx context.Context, repo *revision.Repository, getenv func(string) string) Place {
-	// Of all scopes the command line would come first, where the runner names no directory.
-	own, _ := repo.Git(ctx, "config", "--local", "--get", "core.hooksPath") // status 1 where it is not set
+	// Without --local, git would answer from the command line first, where the runner sets it to os.DevNull.
+	own, _ := repo.Git(ctx, "config", "--local", "--get", "core.hooksPath") // status 1 if it is not set
 	if own == "" {
 		for _, file := range userFiles(getenv) {
 			if text, err := repo.Git(ctx, "config", "--file", file, "--includes", "--get", "core.hooksPath"); err == nil && text != "" {
@@ -88,7 +86,7 @@ func Find(ctx context.Context, repo *revision.Repository, getenv func(string) st
 	return place
 }
 
-// userFiles are where git has the user's configuration.
+// userFiles lists where git looks for the user's configuration.
 func userFiles(getenv func(string) string) (files []string) {
 	if own := getenv("GIT_CONFIG_GLOBAL"); own != "" {
 		files = []string{own}
@@ -119,7 +117,7 @@ func absolute(top, value string, getenv func(string) string) string {
 	return filepath.Join(top, value)
 }
 
-// Look returns what a hook is.
+// Look returns the state of a hook.
 func (p Place) Look(name string) (Hook, error) {
 	h := Hook{Name: name, Path: filepath.Join(p.Dir, name), State: Absent}
 	if _, err := os.Lstat(h.Path + kept); err == nil {
@@ -149,9 +147,8 @@ func (p Place) Look(name string) (Hook, error) {
 	return h, nil
 }
 
-// Install writes a hook that calls command, lines of shell of which the last takes the
-// arguments, and keeps the one that is there.
-// One of the agent's own is written anew.
+// Install writes a hook that calls command, one or more lines of shell of which the last receives the arguments, and
+// keeps an existing hook. It rewrites one of the agent's own.
 func (p Place) Install(name, command string) (Hook, error) {
 	if p.Shared != "" {
 		return Hook{}, &RefusedError{
@@ -182,7 +179,7 @@ func (p Place) Install(name, command string) (Hook, error) {
 	return h, nil
 }
 
-// write puts an executable file in place by a rename: git never sees half of it.
+// write puts an executable file in place by a rename: git never sees a half-written one.
 func write(name, text string) error {
 	tmp, err := os.CreateTemp(filepath.Dir(name), ".agent-hook-*")
 	if err != nil {
@@ -196,13 +193,13 @@ func write(name, text string) error {
 	return os.Rename(tmp.Name(), name)
 }
 
-// Uninstall removes a hook of the agent's, and puts the one of before back.
+// Uninstall removes a hook of the agent, and restores the one from before.
 func (p Place) Uninstall(name string) (Hook, error) {
 	h, err := p.Look(name)
 	if err != nil || h.State != Installed {
 		return h, err
 	}
-	if h.Kept != "" { // in one step: there is a hook at any time
+	if h.Kept != "" { // in one step, so that there always is a hook
 		if err := os.Rename(h.Kept, h.Path); err != nil {
 			return h, err
 		}
@@ -214,11 +211,10 @@ func (p Place) Uninstall(name string) (Hook, error) {
 	return p.Look(name)
 }
 
-// script is a hook. A kept one that is a script of sh is run under the name of the hook, by
-// which hook managers such as husky tell what they are called for. What git writes to a hook
-// is given to both.
+// script returns the text of a hook. A kept hook that is a script of sh runs under the name of the hook, by which hook
+// managers such as husky recognize what they are called for. Both get what git writes to the hook.
 func script(name, command string) string {
-	// In braces, since a command may have several lines, and all of them are given the input.
+	// In braces, since a command may have several lines, and all of them get the input.
 	keep, own := `"$0`+kept+`" "$@"`, "{\n"+command+" \"$@\"\n}"
 	sourced := `sh -c '. "$0` + kept + `"' "$0" "$@"`
 	before := ""

@@ -12,7 +12,7 @@ import (
 	"agent/sandbox/workspace/git"
 )
 
-// A Person is who made a commit.
+// A Person is the author of a commit.
 type Person struct{ Name, Email string }
 
 // A Change is one file of a new commit.
@@ -23,19 +23,19 @@ type Change struct {
 	Mode    fs.FileMode
 }
 
-// A NewCommit is what a commit is made of. The same one gives the same commit.
+// A NewCommit describes a commit. Equal values give the same commit.
 type NewCommit struct {
 	Parent  string
 	Message string
 	By      Person
 	At      time.Time
 	Changes []Change
-	// Like, where it is not "", is a commit with the very files that this one is to have, in place of Changes.
+	// Like, unless "", is a commit with exactly the files that this one should have; then Changes are not used.
 	Like string
 }
 
-// Make makes a commit by a stream of git's own, with no work tree and no index; no
-// reference of the remote is touched.
+// Make makes a commit through git's own stream format, without a work tree or an index; it touches no reference of the
+// remote.
 func (m *Mirror) Make(ctx context.Context, c NewCommit) (string, error) {
 	unlock, err := m.lock(ctx)
 	if err != nil {
@@ -78,24 +78,24 @@ func (m *Mirror) Make(ctx context.Context, c NewCommit) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Kept by a name of its own: the next commit takes the other.
+	// A reference of its own keeps the commit: the next one takes over the other reference.
 	_, err = m.git(ctx, nil, "update-ref", "refs/made/"+commit, commit)
 	return commit, err
 }
 
-// data writes a piece of content as git's stream has it.
+// data writes a piece of content in the form of git's stream.
 func data(in *bytes.Buffer, content []byte) {
 	fmt.Fprintf(in, "data %d\n", len(content))
 	in.Write(content)
 	in.WriteByte('\n')
 }
 
-// quoted is a path as git's stream has it.
+// quoted returns a path in the form of git's stream.
 func quoted(name string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(name) + `"`
 }
 
-// plainPerson is a name without what ends it in a commit.
+// plainPerson returns a name without the characters that end it in a commit.
 func plainPerson(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r == '<' || r == '>' || r < ' ' {

@@ -16,7 +16,7 @@ import (
 	"agent/sandbox/workspace/git"
 )
 
-// The bounds of a tree that is written to disk.
+// The bounds of a tree written to disk.
 const (
 	maxFiles = 200_000
 	maxBytes = 4 << 30
@@ -28,15 +28,14 @@ type entry struct {
 	size               int64
 }
 
-// An Omission is something of a commit that a tree on disk does not have.
+// An Omission is something in a commit that is missing from the tree on disk.
 type Omission struct{ Path, Why string }
 
-// pointer is how a file begins whose content LFS keeps elsewhere.
+// pointer is the beginning of a file whose content LFS stores elsewhere.
 var pointer = []byte("version https://git-lfs.github.com/spec/")
 
-// Export writes the files of a commit below dir, which must not exist: the very bytes of
-// the objects, with no filter, no end of line changed and no link followed. What is somewhere
-// else is left out and told.
+// Export writes the files of a commit below dir, which must not exist: exactly the bytes of the objects, with no
+// filter, no changed line end and no followed link. It leaves out, and reports, content that is stored elsewhere.
 func (m *Mirror) Export(ctx context.Context, commit, dir string) (left []Omission, err error) {
 	list, left, err := m.tree(ctx, commit)
 	if err != nil {
@@ -58,7 +57,7 @@ func (m *Mirror) Export(ctx context.Context, commit, dir string) (left []Omissio
 	if err != nil {
 		return nil, fmt.Errorf("write the files of %.12s: %w", commit, err)
 	}
-	// Whole or not at all: a directory that is there was written to its end.
+	// Whole or not at all: a directory that exists is complete.
 	return append(left, lfs...), os.Rename(part, dir)
 }
 
@@ -108,7 +107,7 @@ func (m *Mirror) write(ctx context.Context, root *os.Root, list []entry) (left [
 		ended <- err
 	}()
 	r := bufio.NewReaderSize(from, 1<<16)
-	var links []func() error // last, so that nothing is written through one
+	var links []func() error // made last, so that nothing is written through one
 	for _, e := range list {
 		var link func() error
 		var lfs bool
@@ -134,7 +133,7 @@ func (m *Mirror) write(ctx context.Context, root *os.Root, list []entry) (left [
 	return left, err
 }
 
-// place reads one object and writes it as a file. A link is made by the function returned.
+// place reads one object and writes it as a file. The returned function makes a link.
 func place(root *os.Root, e entry, r *bufio.Reader) (link func() error, lfs bool, err error) {
 	head, err := r.ReadString('\n')
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package mirror holds the objects of one repository on a forge in a bare repository of the
-// agent's own: fetched, read, committed to and pushed, by the one hardened runner of git. It
-// has no work tree, and nobody else writes its configuration.
+// Package mirror holds the objects of one repository on a forge in a bare repository that belongs to the agent: it
+// fetches them, reads them, commits to them and pushes, with the one hardened runner of git. The mirror has no work
+// tree, and only the agent writes its configuration.
 //
-// A branch on the forge is only ever made or moved forward: what people pushed there stays. What a
-// repository names elsewhere, submodules and large files of LFS, is named and not fetched.
+// It only creates a branch on the forge or moves it forward: what people pushed there stays. Content that a repository
+// refers to elsewhere, in submodules and large files of LFS, is reported and not fetched.
 package mirror
 
 import (
@@ -28,14 +28,14 @@ import (
 // The bounds of one call.
 const (
 	gitTime   = 2 * time.Minute
-	moveTime  = 30 * time.Minute // of what moves objects over the network
+	moveTime  = 30 * time.Minute // for calls that move objects over the network
 	maxOutput = 64 << 20         // bytes
-	// depth is how many commits of each branch are fetched at first; the rest of the history
-	// is fetched where two branches do not meet in them.
+	// depth is how many commits of each branch are fetched at first; the rest of the history is fetched if two branches
+	// do not meet within them.
 	depth = 50
 )
 
-// What a caller decides on.
+// The errors on which a caller decides.
 var (
 	// ErrEmpty means that the repository has no commit.
 	ErrEmpty = errors.New("the repository is empty")
@@ -45,20 +45,19 @@ var (
 	ErrUnrelated = errors.New("no history in common")
 )
 
-// A RejectedError says that the forge did not take a push: the branch has commits that it
-// would lose, or is protected.
+// A RejectedError says that the forge refused a push: the branch has commits that it would lose, or is protected.
 type RejectedError struct{ Branch, Reason string }
 
 // Error names the branch and what the forge said.
 func (e *RejectedError) Error() string { return "branch " + e.Branch + " was not pushed: " + e.Reason }
 
-// A Mirror is open as long as its process wants; other processes may use the same directory.
+// A Mirror stays usable as long as its process wants; other processes may use the same directory.
 type Mirror struct {
 	dir    string
 	remote git.Remote
 }
 
-// Open makes the mirror in dir, or finds it.
+// Open opens the mirror in dir, creating it if needed.
 func Open(ctx context.Context, dir string, remote git.Remote) (*Mirror, error) {
 	m := &Mirror{dir, remote}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -69,7 +68,7 @@ func Open(ctx context.Context, dir string, remote git.Remote) (*Mirror, error) {
 		return nil, err
 	}
 	defer unlock()
-	// No template: one of the machine could bring hooks.
+	// No template: one on the machine could bring hooks.
 	if _, err := m.git(ctx, nil, "init", "--quiet", "--bare", "--template=", "--initial-branch=none", "."); err != nil {
 		return nil, fmt.Errorf("make the mirror %s: %w", dir, err)
 	}
@@ -92,10 +91,10 @@ func (m *Mirror) git(ctx context.Context, in []byte, args ...string) ([]byte, er
 	return git.Call{Dir: m.dir, Args: args, In: bytes.NewReader(in), Limit: maxOutput, Env: m.own()}.Run(ctx)
 }
 
-// own are the variables that keep git to this repository.
+// own returns the variables that confine git to this repository.
 func (m *Mirror) own() []string { return []string{"GIT_DIR=" + m.dir, "GIT_NO_REPLACE_OBJECTS=1"} }
 
-// speak runs git in the mirror with the remote in reach. out takes what it prints.
+// speak runs git in the mirror with access to the remote. Its output goes to out.
 func (m *Mirror) speak(ctx context.Context, out io.Writer, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, moveTime)
 	defer cancel()
@@ -107,7 +106,7 @@ func (m *Mirror) speak(ctx context.Context, out io.Writer, args ...string) error
 	return err
 }
 
-// Heads asks the remote for its branches, by name, and for the one that it calls its own.
+// Heads asks the remote for its branches, by name, and for its default branch.
 func (m *Mirror) Heads(ctx context.Context) (branches map[string]string, main string, err error) {
 	var out bytes.Buffer
 	if err := m.speak(ctx, &out, "ls-remote", "--quiet", "--symref", m.remote.URL, "HEAD", "refs/heads/*"); err != nil {
@@ -129,12 +128,12 @@ func (m *Mirror) Heads(ctx context.Context) (branches map[string]string, main st
 	return branches, main, nil
 }
 
-// plainCommit reports whether text is the name of an object.
+// plainCommit reports whether text is the ID of an object.
 func plainCommit(text string) bool {
 	return (len(text) == 40 || len(text) == 64) && strings.Trim(text, "0123456789abcdef") == ""
 }
 
-// Fetch brings the last commits of references of the remote and returns what each is at.
+// Fetch fetches the last commits of references of the remote and returns the commit of each.
 func (m *Mirror) Fetch(ctx context.Context, refs ...string) ([]string, error) {
 	unlock, err := m.lock(ctx)
 	if err != nil {
@@ -144,7 +143,7 @@ func (m *Mirror) Fetch(ctx context.Context, refs ...string) ([]string, error) {
 	return m.fetch(ctx, "--depth="+strconv.Itoa(depth), refs)
 }
 
-// fetch brings references; how deep says how much of their history.
+// fetch fetches references; deep says how much of their history.
 func (m *Mirror) fetch(ctx context.Context, deep string, refs []string) ([]string, error) {
 	args := []string{"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance", "--no-write-fetch-head", "--force", "--refmap=", deep, m.remote.URL}
 	for _, ref := range refs {
@@ -167,7 +166,7 @@ func (m *Mirror) fetch(ctx context.Context, deep string, refs []string) ([]strin
 	return commits, nil
 }
 
-// kept is where the mirror keeps a reference of the remote.
+// kept returns the name under which the mirror keeps a reference of the remote.
 func kept(ref string) string { return "refs/remote/" + strings.TrimPrefix(ref, "refs/") }
 
 // Commit returns the commit that a name means.
@@ -179,8 +178,8 @@ func (m *Mirror) Commit(ctx context.Context, name string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// MergeBase returns where the histories of two references that were fetched meet. More of
-// these is fetched where that is needed.
+// MergeBase returns the commit at which the histories of two fetched references meet. It fetches more history if
+// needed.
 func (m *Mirror) MergeBase(ctx context.Context, one, other string) (string, error) {
 	for _, deep := range []string{"", "--depth=1000", "--unshallow"} {
 		if deep == "--unshallow" && !m.shallow(ctx) {
@@ -204,7 +203,7 @@ func (m *Mirror) MergeBase(ctx context.Context, one, other string) (string, erro
 	return "", fmt.Errorf("%s and %s: %w", one, other, ErrUnrelated)
 }
 
-// Meet returns where the histories of two commits meet, as far as they were fetched.
+// Meet returns the commit at which the histories of two commits meet, as far as they were fetched.
 func (m *Mirror) Meet(ctx context.Context, one, other string) (string, error) {
 	out, err := m.git(ctx, nil, "merge-base", one, other)
 	var exit *git.ExitError
@@ -223,14 +222,14 @@ func (m *Mirror) shallow(ctx context.Context) bool {
 	return err == nil && strings.TrimSpace(string(out)) == "true"
 }
 
-// Contains reports whether commit is reached from the other one.
+// Contains reports whether commit is reachable from other.
 func (m *Mirror) Contains(ctx context.Context, other, commit string) bool {
 	_, err := m.git(ctx, nil, "merge-base", "--is-ancestor", commit, other)
 	return err == nil
 }
 
-// Diff is the change from one commit to another as git shows it, in prefix alone, with paths
-// relative to that; "" for all.
+// Diff returns the change from one commit to another as git shows it, only within prefix and with paths relative to it;
+// "" means everything.
 func (m *Mirror) Diff(ctx context.Context, from, to, prefix string) ([]byte, error) {
 	args := []string{"diff-tree", "-r", "-p", "-M", "--full-index", "--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/"}
 	if prefix != "" {
@@ -246,8 +245,7 @@ func (m *Mirror) Diff(ctx context.Context, from, to, prefix string) ([]byte, err
 	return out, nil
 }
 
-// File is the content and the mode of a file of a commit; ok is false where there is none, or a
-// link.
+// File returns the content and the mode of a file of a commit; ok is false if there is none, or a link.
 func (m *Mirror) File(ctx context.Context, commit, name string) (content []byte, mode fs.FileMode, ok bool) {
 	out, err := m.git(ctx, nil, "--literal-pathspecs", "ls-tree", "-z", "--full-tree", commit, "--", name)
 	fields := strings.Fields(string(out))
@@ -262,10 +260,10 @@ func (m *Mirror) File(ctx context.Context, commit, name string) (content []byte,
 	return content, mode, err == nil
 }
 
-// A Log is what is told of a commit.
+// A Log describes a commit.
 type Log struct{ Commit, Subject, Body string }
 
-// Between lists the commits that are reached from to and not from since, the oldest first.
+// Between lists the commits that are reachable from to and not from since, the oldest first.
 func (m *Mirror) Between(ctx context.Context, since, to string) ([]Log, error) {
 	out, err := m.git(ctx, nil, "log", "-z", "--reverse", "--no-show-signature", "--max-count=500", "--format=%H%n%s%n%b", to, "^"+since)
 	if err != nil {
@@ -281,8 +279,8 @@ func (m *Mirror) Between(ctx context.Context, since, to string) ([]Log, error) {
 	return list, nil
 }
 
-// Import takes the objects of a branch of the repository at objects, a directory of objects,
-// from there. The commit is one of that repository.
+// Import copies the objects of commit from another repository, whose directory of objects is given. The commit must be
+// in that repository.
 func (m *Mirror) Import(ctx context.Context, objects, commit string) error {
 	unlock, err := m.lock(ctx)
 	if err != nil {
@@ -295,7 +293,7 @@ func (m *Mirror) Import(ctx context.Context, objects, commit string) error {
 		defer cancel()
 		return git.Call{Dir: m.dir, Args: args, In: bytes.NewReader(in), Limit: 1 << 30, Env: env}.Run(ctx)
 	}
-	// Objects that are here already, or on the remote, are left out.
+	// Leave out objects that are here already, or on the remote.
 	here, err := m.git(ctx, nil, "for-each-ref", "--format=^%(objectname)", "refs/remote")
 	if err != nil {
 		return fmt.Errorf("list what was fetched: %w", err)
@@ -311,8 +309,8 @@ func (m *Mirror) Import(ctx context.Context, objects, commit string) error {
 	return err
 }
 
-// Push makes a branch on the remote, or moves it forward to commit. The error is a
-// *RejectedError where the remote does not take it.
+// Push creates a branch on the remote, or moves it forward to commit. The error is a *RejectedError if the remote
+// refuses it.
 func (m *Mirror) Push(ctx context.Context, commit, branch string) error {
 	var out bytes.Buffer
 	err := m.speak(ctx, &out, "push", "--porcelain", "--no-verify", "--no-recurse-submodules", "--no-signed", m.remote.URL, commit+":refs/heads/"+branch)

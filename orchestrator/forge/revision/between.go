@@ -11,19 +11,18 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// An Apart is a difference between two states that no changeset can hold, with the reason.
+// An Apart is a difference between two states that a changeset cannot hold, with the reason.
 type Apart struct {
 	Path   string
 	Reason string
 }
 
-// Between returns the changes that make what before holds what after holds, both of one
-// workspace. moved names files of after by what they were in before; files with the same
-// bytes are found to have moved without it.
+// Between returns the changes that turn the files of before into those of after, two states of one workspace. moved
+// maps files of after to the names that they had in before; Between finds moved files with equal bytes by itself.
 //
-// What no changeset may hold, as a link, a large file or a secret, is listed in apart, and
-// base is before with those as after has them: the changes fit base. The error comes from
-// reading a file, or is a *workspace.PathError where the changes exclude each other.
+// Differences that no changeset may hold, such as a link, a large file or a secret, are listed in apart. base is before
+// with these in the state of after, so that the changes fit base. The error comes from reading a file, or is a
+// *workspace.PathError if the changes exclude each other.
 func Between(before, after *workspace.Manifest, moved map[string]string) (base *workspace.Manifest, cs workspace.Changeset, apart []Apart, err error) {
 	d := differences{before: before, after: after, moved: map[string]string{}, gone: map[string]bool{}, laid: map[string]*workspace.Entry{}}
 	d.pair(moved)
@@ -49,16 +48,16 @@ func Between(before, after *workspace.Manifest, moved map[string]string) (base *
 // differences collects what Between returns.
 type differences struct {
 	before, after *workspace.Manifest
-	// From a path of after to the one of before that it was, and those of before.
+	// moved maps a path of after to the one that it had in before; gone holds the latter.
 	moved   map[string]string
 	gone    map[string]bool
 	changes []workspace.Change
 	apart   []Apart
-	// Entries of the base that are as after has them, nil for what is gone there.
+	// Entries of the base that are in the state of after, nil if they do not exist there.
 	laid map[string]*workspace.Entry
 }
 
-// pair finds which files have moved: those named, then those with the same bytes.
+// pair finds which files have moved: first the named ones, then those with equal bytes.
 func (d *differences) pair(named map[string]string) {
 	isNew := func(name string) bool {
 		_, was := d.before.Lookup(name)
@@ -88,21 +87,21 @@ func (d *differences) pair(named map[string]string) {
 	}
 }
 
-// putApart has the base hold a path as after does.
+// putApart makes the base hold a path as after does.
 func (d *differences) putApart(e workspace.Entry, there bool, reason string) {
 	d.apart = append(d.apart, Apart{e.Path, reason})
 	d.laid[e.Path] = nil
 	if there {
 		d.laid[e.Path] = &e
 	}
-	// The file that it was before is deleted by itself then.
+	// Its former file is then deleted separately.
 	if from := d.moved[e.Path]; from != "" {
 		delete(d.moved, e.Path)
 		delete(d.gone, from)
 	}
 }
 
-// arrived takes in an entry of after.
+// arrived handles an entry of after.
 func (d *differences) arrived(e workspace.Entry) error {
 	was, there := d.before.Lookup(e.Path)
 	switch {
@@ -142,7 +141,7 @@ func (d *differences) arrived(e workspace.Entry) error {
 	return nil
 }
 
-// left takes in an entry of before that after may lack.
+// left handles an entry of before that after may lack.
 func (d *differences) left(e workspace.Entry) error {
 	now, there := d.after.Lookup(e.Path)
 	switch {
@@ -163,7 +162,7 @@ func (d *differences) left(e workspace.Entry) error {
 	return nil
 }
 
-// add takes a change in if a changeset may hold it.
+// add adds a change if a changeset may hold it.
 func (d *differences) add(c workspace.Change, e workspace.Entry, there bool) {
 	if isPointer(c.Before) || isPointer(c.After) {
 		d.putApart(e, there, "kept by Git LFS, which is not asked")
@@ -181,18 +180,18 @@ func (d *differences) add(c workspace.Change, e workspace.Entry, there bool) {
 	d.putApart(e, there, reason)
 }
 
-// isPointer reports whether content stands for a file that Git LFS keeps elsewhere.
+// isPointer reports whether content stands for a file that Git LFS stores elsewhere.
 func isPointer(content []byte) bool {
 	return len(content) < 1024 && bytes.HasPrefix(content, []byte("version https://git-lfs.github.com/spec/"))
 }
 
-// tooLarge is the reason for a file that no changeset holds for its size.
+// tooLarge returns the reason for a file that is too large for a changeset.
 func tooLarge() string { return fmt.Sprintf("larger than %d MiB", workspace.MaxContent>>20) }
 
 // executable reports whether anybody may execute the file.
 func executable(e workspace.Entry) bool { return e.Mode&0o111 != 0 }
 
-// base is before with what is apart as after has it.
+// base returns before, with the entries that are apart as after has them.
 func (d *differences) base() *workspace.Manifest {
 	if len(d.laid) == 0 {
 		return d.before
@@ -211,7 +210,7 @@ func (d *differences) base() *workspace.Manifest {
 		if e == nil {
 			continue
 		}
-		// A file of before in the place of a directory is deleted by a change.
+		// A change deletes a file of before that stands in the place of a directory.
 		if clash(entries, d.laid, name) {
 			continue
 		}
@@ -224,8 +223,8 @@ func (d *differences) base() *workspace.Manifest {
 	return d.before.Holding(slices.Collect(maps.Values(entries)), content)
 }
 
-// clash reports whether before has something that is no directory above a path, or a
-// directory with files in its place.
+// clash reports whether before has something other than a directory above a path, or a directory with files in its
+// place.
 func clash(entries map[string]workspace.Entry, laid map[string]*workspace.Entry, name string) bool {
 	for other, e := range entries {
 		if e.Kind != workspace.Dir && laid[other] == nil && (strings.HasPrefix(name, other+"/") || strings.HasPrefix(other, name+"/")) {

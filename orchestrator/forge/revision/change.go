@@ -11,19 +11,19 @@ import (
 	"agent/sandbox/workspace/git"
 )
 
-// EmptyTree stands for a tree that holds nothing: what is before the first commit.
+// EmptyTree stands for a tree without files: the state before the first commit.
 const EmptyTree = ""
 
-// A Change is what is between two states of a workspace.
+// A Change is the difference between two states of a workspace.
 type Change struct {
-	// Base is the state before, with what is Apart as it is after.
+	// Base is the state before, except that it has what is Apart in the state after.
 	Base    *workspace.Manifest
 	Changes workspace.Changeset
-	// Apart is what no changeset holds.
+	// Apart lists what no changeset can hold.
 	Apart []Apart
 }
 
-// Trees returns the change from one tree, or commit, to another, for the workspace of disk.
+// Trees returns the change from one tree or commit to another, for the workspace of disk.
 func (r *Repository) Trees(ctx context.Context, disk *workspace.Manifest, before, after string) (Change, error) {
 	held, err := r.OnDisk(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (r *Repository) Trees(ctx context.Context, disk *workspace.Manifest, before
 	return change(was, is, moved)
 }
 
-// WorkingTree returns the change from a tree, or commit, to what is on disk.
+// WorkingTree returns the change from a tree or commit to what is on disk.
 func (r *Repository) WorkingTree(ctx context.Context, disk *workspace.Manifest, before string) (Change, error) {
 	held, err := r.OnDisk(ctx)
 	if err != nil {
@@ -57,14 +57,14 @@ func (r *Repository) WorkingTree(ctx context.Context, disk *workspace.Manifest, 
 	return change(was, state{manifest: disk, submodules: was.submodules}, nil)
 }
 
-// A state is a tree of a repository as a manifest.
+// A state is a tree of a repository in the form of a manifest.
 type state struct {
 	manifest *workspace.Manifest
 	// Commits of submodules by path, and objects of files that a scan leaves out.
 	submodules, left map[string]string
 }
 
-// change is what is between two states, with what no manifest shows.
+// change returns the difference between two states, including what no manifest shows.
 func change(was, is state, moved map[string]string) (c Change, err error) {
 	if c.Base, c.Changes, c.Apart, err = Between(was.manifest, is.manifest, moved); err != nil {
 		return c, err
@@ -82,7 +82,7 @@ func change(was, is state, moved map[string]string) (c Change, err error) {
 	return c, nil
 }
 
-// state reads a tree. held are the objects that are on disk, by paths relative to the top.
+// state reads a tree. held holds the objects that are on disk, by paths relative to the top.
 func (r *Repository) state(ctx context.Context, disk *workspace.Manifest, tree string, held map[string]string) (state, error) {
 	s := state{submodules: map[string]string{}, left: map[string]string{}}
 	var list []object
@@ -134,7 +134,7 @@ func (r *Repository) state(ctx context.Context, disk *workspace.Manifest, tree s
 			continue
 		}
 		files[i].Content = contents[ids[f.Path]]
-		// Git could not tell by the times; its bytes are then not read from disk all the same.
+		// Git could not tell by the times, but the file on disk has the same bytes.
 		if e, ok := disk.Lookup(f.Path); ok && e.Kind == f.Kind && e.Digest == workspace.Digest(files[i].Content) {
 			files[i].OnDisk, files[i].Content = true, nil
 		}
@@ -143,8 +143,7 @@ func (r *Repository) state(ctx context.Context, disk *workspace.Manifest, tree s
 	return s, nil
 }
 
-// moved returns the files of after by those of before that git takes them for, relative to
-// the workspace.
+// moved maps files of after to the files of before from which git thinks they moved, relative to the workspace.
 func (r *Repository) moved(ctx context.Context, before, after string) (map[string]string, error) {
 	moved := map[string]string{}
 	if before == EmptyTree || after == EmptyTree {

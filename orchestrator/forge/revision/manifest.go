@@ -10,22 +10,21 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A File is a file or link as a revision has it.
+// A File is a file or a link in a revision.
 type File struct {
 	Path string
 	// Kind is workspace.File or workspace.Symlink.
 	Kind       workspace.Kind
 	Executable bool
-	// OnDisk says that the workspace's own file has these bytes; Content is nil then.
+	// OnDisk says that the workspace's own file has these bytes; then Content is nil.
 	OnDisk bool
-	// Content is what the file holds, or where the link points.
+	// Content is the content of the file, or the target of the link.
 	Content []byte
 }
 
-// Manifest returns the manifest of the workspace of disk as a revision has it: exactly files,
-// and what lies below the paths of keep as it is on disk. left lists the files that a scan
-// leaves out, which are not in it either. Directories that hold nothing on disk stay, so that
-// an unchanged workspace has the same digest.
+// Manifest returns the manifest of the workspace of disk at a revision: exactly files, and what lies below the paths of
+// keep in its state on disk. left lists the files that a scan leaves out, which are not in the manifest either.
+// Directories that are empty on disk stay, so that an unchanged workspace has the same digest.
 func Manifest(disk *workspace.Manifest, files []File, keep []string) (m *workspace.Manifest, left []string) {
 	entries, content := map[string]workspace.Entry{}, map[string][]byte{}
 	filled := map[string]bool{}
@@ -61,7 +60,7 @@ func Manifest(disk *workspace.Manifest, files []File, keep []string) (m *workspa
 	return disk.Holding(slices.Collect(maps.Values(entries)), content), left
 }
 
-// addParents adds the directories above a path, as they are on disk if they are there.
+// addParents adds the directories above a path, in their state on disk if they exist there.
 func addParents(disk *workspace.Manifest, entries map[string]workspace.Entry, name string) {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if e, ok := entries[dir]; ok && e.Kind == workspace.Dir {
@@ -75,8 +74,8 @@ func addParents(disk *workspace.Manifest, entries map[string]workspace.Entry, na
 	}
 }
 
-// entryOf is the entry of a file of a revision. Permission bits are those on disk, but for
-// the execute bits, which are all that git knows of them.
+// entryOf returns the entry of a file of a revision. Its permission bits are those on disk, except for the execute
+// bits, which are all that git records.
 func entryOf(disk *workspace.Manifest, f File) workspace.Entry {
 	now, there := disk.Lookup(f.Path)
 	there = there && now.Kind == f.Kind
@@ -97,7 +96,7 @@ func entryOf(disk *workspace.Manifest, f File) workspace.Entry {
 	return workspace.Entry{Path: f.Path, Kind: f.Kind, Mode: mode, Size: int64(len(f.Content)), Digest: workspace.Digest(f.Content)}
 }
 
-// newMode is the mode of a file that git would write.
+// newMode returns the mode with which git would write a file.
 func newMode(executable bool) fs.FileMode {
 	if executable {
 		return 0o755
@@ -105,7 +104,7 @@ func newMode(executable bool) fs.FileMode {
 	return 0o644
 }
 
-// withExecution is mode with execute bits where it can be read, or without any.
+// withExecution returns mode with execute bits for those who can read it, or without any.
 func withExecution(mode fs.FileMode, wanted bool) fs.FileMode {
 	switch has := mode&0o111 != 0; {
 	case has == wanted:

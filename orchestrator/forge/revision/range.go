@@ -16,21 +16,21 @@ import (
 // maxSteps bounds the commits of one range.
 const maxSteps = 1000
 
-// A Step is one commit with the state that it was made on: its first parent.
+// A Step is one commit with the state on which it was made: its first parent.
 type Step struct {
 	Commit string
 	// Parent is EmptyTree for the first commit of a history.
 	Parent  string
 	Subject string
-	// Merge says that there are other parents, whose changes are part of this one.
+	// Merge says that the commit has further parents, whose changes are part of this one.
 	Merge bool
 	// Empty says that the commit changes no file.
 	Empty bool
 }
 
-// Range returns the commits that an expression means, oldest first, along first parents:
-// "A..B" those of B that A lacks, "A...B" those since both went apart, and "B" that one. The
-// error is a *NoRevisionError, or says that the history ends too early.
+// Range returns the commits that an expression means, oldest first, along first parents: for "A..B" those of B that A
+// lacks, for "A...B" those since the two diverged, and for "B" only that one. The error is a *NoRevisionError, or says
+// that the history ends too early.
 func (r *Repository) Range(ctx context.Context, expression string) ([]Step, error) {
 	from, to, isRange := strings.Cut(expression, "..")
 	since := strings.HasPrefix(to, ".")
@@ -74,7 +74,7 @@ func (r *Repository) steps(ctx context.Context, args []string) ([]Step, error) {
 	for record := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		lines := strings.SplitN(record, "\n", 4)
 		if len(lines) < 4 {
-			continue // no commit
+			continue // not a commit
 		}
 		parents := strings.Fields(lines[1])
 		s := Step{Commit: lines[0], Subject: lines[3], Merge: len(parents) > 1}
@@ -105,19 +105,18 @@ func (r *Repository) steps(ctx context.Context, args []string) ([]Step, error) {
 	return list, nil
 }
 
-// endsAt reports whether the parents of a commit are left out of a shallow clone.
+// endsAt reports whether a shallow clone leaves out the parents of a commit.
 func (r *Repository) endsAt(commit string) bool {
 	text, err := os.ReadFile(filepath.Join(r.Common(), "shallow"))
 	return err == nil && slices.Contains(strings.Fields(string(text)), commit)
 }
 
-// plainName is the name of a remote that is no pattern.
+// plainName matches the name of a remote that is not a pattern.
 var plainName = lazyregexp.New(`^[\w][\w./-]*$`)
 
-// Pushed returns the commits that a push to a remote brings there, oldest first: those of
-// local that known lacks, the object that the remote has there now; or where that is not
-// known here, those that no branch of the remote is known to have. At most the newest most
-// are returned, and whether there are more.
+// Pushed returns the commits that a push brings to a remote, oldest first: those of local that are missing in known,
+// the object that the remote has there now; or, if known is unknown here, those that no branch of the remote is known
+// to have. It returns at most the newest most commits, and whether there are more.
 func (r *Repository) Pushed(ctx context.Context, local, known, remote string, most int) (steps []Step, more bool, err error) {
 	end, err := r.Commit(ctx, local)
 	if err != nil {

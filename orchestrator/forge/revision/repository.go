@@ -14,21 +14,21 @@ import (
 	"agent/sandbox/workspace/git"
 )
 
-// Bounds of one call of git.
+// Bounds on one call of git.
 const (
 	gitTime   = time.Minute
 	maxOutput = 64 << 20  // bytes of names
-	maxBlobs  = 256 << 20 // bytes of the files that are not on disk as a revision has them
+	maxBlobs  = 256 << 20 // bytes of the files whose content at a revision is not on disk
 )
 
 // A Repository is the repository around a workspace.
 type Repository struct {
 	git.Repo
-	// The workspace within it, "" at its top.
+	// The path of the workspace within it, "" at its top.
 	prefix string
 }
 
-// ErrNone means that a workspace is in no repository with a work tree.
+// ErrNone means that a workspace is not in a repository with a work tree.
 var ErrNone = errors.New("not in a git repository")
 
 // Open finds the repository of the workspace at dir, a path without links.
@@ -44,15 +44,14 @@ func Open(dir string) (*Repository, error) {
 	return &Repository{repo, prefix}, nil
 }
 
-// Git asks git in the work tree, with the options of package workspace/git, and returns what
-// it printed without the line's end.
+// Git runs git in the work tree, with the options of package workspace/git, and returns its output without the final
+// line end.
 func (r *Repository) Git(ctx context.Context, args ...string) (string, error) {
 	out, err := r.run(ctx, maxOutput, git.Input{}, args...)
 	return strings.TrimRight(string(out), "\n"), err
 }
 
-// Write asks git with an input, as plumbing that may write objects, references or an index
-// wants it.
+// Write runs git with an input, for plumbing that may write objects, references or an index.
 func (r *Repository) Write(ctx context.Context, in git.Input, args ...string) ([]byte, error) {
 	return r.run(ctx, maxOutput, in, append([]string{"-c", "core.fsync=committed"}, args...)...)
 }
@@ -65,7 +64,7 @@ func (r *Repository) At(name string) string {
 	return r.prefix + "/" + name
 }
 
-// run runs git, whoever owns the repository: nothing that it names is run.
+// run runs git, whoever owns the repository: git runs nothing that the repository names.
 func (r *Repository) run(ctx context.Context, limit int, in git.Input, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
@@ -76,7 +75,7 @@ func (r *Repository) run(ctx context.Context, limit int, in git.Input, args ...s
 	return out, err
 }
 
-// command is the command among the arguments of git.
+// command returns the command among the arguments of git.
 func command(args []string) string {
 	for len(args) > 2 && args[0] == "-c" {
 		args = args[2:]
@@ -84,14 +83,14 @@ func command(args []string) string {
 	return args[0]
 }
 
-// A NoRevisionError says that a name means no commit here.
+// A NoRevisionError says that a name does not mean a commit here.
 type NoRevisionError struct {
 	Name string
 	// Shallow says that the repository lacks history.
 	Shallow bool
 }
 
-// Error names it, and what may be wrong.
+// Error returns the name and the possible cause.
 func (e *NoRevisionError) Error() string {
 	if e.Shallow {
 		return fmt.Sprintf("no commit %q in this repository, which is a shallow clone", e.Name)
@@ -99,9 +98,9 @@ func (e *NoRevisionError) Error() string {
 	return fmt.Sprintf("no commit %q in this repository", e.Name)
 }
 
-// Commit returns the name of the commit that rev means.
+// Commit returns the ID of the commit that rev means.
 func (r *Repository) Commit(ctx context.Context, rev string) (string, error) {
-	if strings.HasPrefix(rev, "^") { // what is to be left out, to git
+	if strings.HasPrefix(rev, "^") { // git would take it for an exclusion
 		return "", &NoRevisionError{Name: rev, Shallow: r.Shallow()}
 	}
 	id, err := r.Git(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
@@ -123,7 +122,7 @@ func (r *Repository) HasObject(ctx context.Context, id string) bool {
 	return err == nil
 }
 
-// MergeBase returns the commit from which a and b went apart.
+// MergeBase returns the commit from which a and b diverged.
 func (r *Repository) MergeBase(ctx context.Context, a, b string) (string, error) {
 	id, err := r.Git(ctx, "merge-base", a, b)
 	if exit := (*git.ExitError)(nil); errors.As(err, &exit) && exit.Code == 1 {
@@ -132,9 +131,8 @@ func (r *Repository) MergeBase(ctx context.Context, a, b string) (string, error)
 	return id, err
 }
 
-// StagedTree returns the tree that the next commit would have: that of the index, or of the
-// index that git made for a commit of some files only (its GIT_INDEX_FILE for hooks), which
-// must be in the git directory.
+// StagedTree returns the tree that the next commit would have: the tree of the index, or of the index that git made for
+// a commit of only some files (its GIT_INDEX_FILE for hooks), which must be in the git directory.
 func (r *Repository) StagedTree(ctx context.Context, index string) (string, error) {
 	if index == "" {
 		index = filepath.Join(r.Dir(), "index")
@@ -152,7 +150,7 @@ func (r *Repository) StagedTree(ctx context.Context, index string) (string, erro
 	if filepath.Dir(index) != home {
 		return "", fmt.Errorf("the index %s is not in %s", index, r.Dir())
 	}
-	// Git writes to the index whose tree it makes; the one that is being committed stays as it is.
+	// Git writes to the index whose tree it makes; the one that is being committed must stay as it is.
 	tmp, err := os.MkdirTemp("", "agent-index-")
 	if err != nil {
 		return "", err
@@ -168,7 +166,7 @@ func (r *Repository) StagedTree(ctx context.Context, index string) (string, erro
 	return strings.TrimSpace(string(out)), nil
 }
 
-// copyRegular copies a file; one that is not there is as an empty index, which git makes.
+// copyRegular copies a file. A missing file means an empty index, which git creates.
 func copyRegular(from, to string) error {
 	f, err := git.Regular(from)
 	if errors.Is(err, os.ErrNotExist) {
@@ -189,23 +187,23 @@ func copyRegular(from, to string) error {
 // An object is one entry of a tree.
 type object struct{ mode, id, path string }
 
-// The modes of entries of a tree that are no plain files.
+// The modes of tree entries that are not plain files.
 const (
 	modeLink       = "120000"
 	modeSubmodule  = "160000"
 	modeExecutable = "100755"
 )
 
-// objects lists what a tree holds of the workspace, by paths relative to that.
+// objects lists what a tree holds of the workspace, by paths relative to the workspace.
 func (r *Repository) objects(ctx context.Context, tree string) ([]object, error) {
 	if r.prefix != "" {
 		out, err := r.run(ctx, maxOutput, git.Input{Env: []string{"GIT_LITERAL_PATHSPECS=1"}}, "ls-tree", "-z", "--full-tree", tree, "--", r.prefix)
 		if err != nil {
 			return nil, err
 		}
-		fields := strings.Fields(string(out)) // as in "040000 tree 0123…", and the path
+		fields := strings.Fields(string(out)) // for example "040000 tree 0123…", and then the path
 		if len(fields) < 4 || fields[1] != "tree" {
-			return nil, nil // the directory is not in that tree, or something else in its place
+			return nil, nil // the directory is not in that tree, or something else is in its place
 		}
 		tree = fields[2]
 	}
@@ -228,7 +226,7 @@ func (r *Repository) objects(ctx context.Context, tree string) ([]object, error)
 	return list, nil
 }
 
-// blobs returns the contents of objects, by name.
+// blobs returns the contents of objects, by ID.
 func (r *Repository) blobs(ctx context.Context, ids []string) (map[string][]byte, error) {
 	contents := make(map[string][]byte, len(ids))
 	if len(ids) == 0 {
@@ -242,7 +240,7 @@ func (r *Repository) blobs(ctx context.Context, ids []string) (map[string][]byte
 		return nil, err
 	}
 	for len(out) > 0 {
-		// As in "0123… blob 5\n12345\n"; an object that is not there is "0123… missing\n".
+		// For example "0123… blob 5\n12345\n"; a missing object gives "0123… missing\n".
 		head, rest, ok := bytes.Cut(out, []byte{'\n'})
 		fields := strings.Fields(string(head))
 		if ok && len(fields) == 2 && fields[1] == "missing" {
@@ -260,7 +258,7 @@ func (r *Repository) blobs(ctx context.Context, ids []string) (map[string][]byte
 // A MissingError says that an object is not in the repository, as in a partial clone.
 type MissingError struct{ ID string }
 
-// Error names the object and what to do.
+// Error names the object and says what to do.
 func (e *MissingError) Error() string {
 	return fmt.Sprintf("object %.12s is not in this repository (a partial clone?), and nothing is fetched: `git fetch --refetch --no-filter` gets all", e.ID)
 }

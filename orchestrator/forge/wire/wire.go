@@ -1,6 +1,5 @@
-// Package wire is the HTTP that the drivers of forges share: the token, which is shown to one
-// host alone, limits of rate, retries, answers that did not change, and the kinds of error.
-// It knows no forge.
+// Package wire is the HTTP layer that the drivers of forges share: it shows the token to one host only, and handles
+// rate limits, retries, unchanged answers and the kinds of error. It knows no forge.
 package wire
 
 import (
@@ -25,36 +24,35 @@ const (
 	attempts  = 4
 	pause     = time.Second // before the second attempt; doubled for each later one
 	longest   = 2 * time.Minute
-	maxAnswer = 32 << 20 // bytes, but for logs, of which the caller reads what it wants
-	kept      = 256      // answers that are asked for again by their tag
-	keptBytes = 1 << 20  // of one
+	maxAnswer = 32 << 20 // bytes, except for logs, of which the caller reads what it wants
+	kept      = 256      // answers kept, to be asked for again by their tag
+	keptBytes = 1 << 20  // of one of them
 )
 
 // A Transport sends requests to one forge. It is an http.RoundTripper.
 type Transport struct {
-	// Host is the one that Token is shown to, with its port.
+	// Host is the only host that sees Token, with its port.
 	Host, Token string
-	// Next sends; nil for the default.
+	// Next sends the request; nil means the default.
 	Next http.RoundTripper
-	// Sleep waits, in place of a timer; nil for one. It returns early, with an error, when
-	// the request's context ends.
+	// Sleep replaces the timer; nil uses one. It returns early, with an error, when the request's context ends.
 	Sleep func(req *http.Request, d time.Duration) error
-	// Now is the time; nil for the clock.
+	// Now returns the time; nil means the clock.
 	Now func() time.Time
 
 	mu   sync.Mutex
 	tags map[string]answer // by URL
 }
 
-// An answer is what a host said, by the tag that it gave it.
+// An answer is a host's answer, with the tag that the host gave it.
 type answer struct {
 	tag    string
 	header http.Header
 	body   []byte
 }
 
-// New returns a client whose requests to the API at base show the token. A redirect that
-// would repeat a request that writes is not followed.
+// New returns a client whose requests to the API at base show the token. It does not follow a redirect that would
+// repeat a writing request.
 func New(base, token string) (*http.Client, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {
@@ -63,7 +61,7 @@ func New(base, token string) (*http.Client, error) {
 	return &http.Client{Transport: &Transport{Host: u.Host, Token: token}, Timeout: 5 * time.Minute, CheckRedirect: redirected}, nil
 }
 
-// redirected decides on a redirect.
+// redirected decides whether to follow a redirect.
 func redirected(req *http.Request, via []*http.Request) error {
 	if len(via) >= 5 || via[0].Method != http.MethodGet {
 		return http.ErrUseLastResponse
@@ -71,8 +69,8 @@ func redirected(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// RoundTrip sends a request, and again where that can help: what writes is repeated only where
-// the host said that it did not do it.
+// RoundTrip sends a request, and sends it again if that can help. It repeats a writing request only if the host said
+// that it did not carry it out.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	body, err := keepBody(req)
 	if err != nil {
@@ -96,7 +94,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// keepBody reads what a request sends, so that it can be sent again.
+// keepBody reads the body of a request, so that it can be sent again.
 func keepBody(req *http.Request) ([]byte, error) {
 	if req.Body == nil {
 		return nil, nil
@@ -134,7 +132,7 @@ func (t *Transport) send(req *http.Request, body []byte) (*http.Response, error)
 	return t.bounded(r, resp)
 }
 
-// response is the answer as it came when it was new.
+// response returns the answer as it first came.
 func (a answer) response(req *http.Request) *http.Response {
 	return &http.Response{
 		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -142,7 +140,7 @@ func (a answer) response(req *http.Request) *http.Response {
 	}
 }
 
-// known is the last answer to a question that asks for JSON.
+// known returns the last answer to a request that asks for JSON.
 func (t *Transport) known(req *http.Request) (answer, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -150,8 +148,8 @@ func (t *Transport) known(req *http.Request) (answer, bool) {
 	return a, ok && req.Method == http.MethodGet
 }
 
-// bounded reads an answer in JSON whole, and keeps it where it has a tag. What is no
-// JSON, as a log, is left to the caller.
+// bounded reads a complete answer in JSON, and keeps it if it has a tag. It leaves other content, such as a log, to the
+// caller.
 func (t *Transport) bounded(req *http.Request, resp *http.Response) (*http.Response, error) {
 	if !strings.Contains(resp.Header.Get("Content-Type"), "json") {
 		return resp, nil
@@ -189,7 +187,7 @@ func (t *Transport) again(req *http.Request, resp *http.Response, err error, try
 		return backoff, reads
 	case t.limited(resp):
 		wait := cmp.Or(t.asked(resp), backoff)
-		// A host that asks for a short time again and again is as far as one that asks for long.
+		// A host that keeps asking for short pauses counts like one that asks for a long one.
 		if try >= attempts {
 			wait += longest
 		}
@@ -200,14 +198,14 @@ func (t *Transport) again(req *http.Request, resp *http.Response, err error, try
 	return backoff, reads && resp.StatusCode >= 500 && resp.StatusCode != http.StatusNotImplemented
 }
 
-// limited reports whether the host refused a request for there were too many. GitHub says so
-// with 403 as well, of which the headers tell.
+// limited reports whether the host refused a request because there were too many. GitHub also says so with 403 and
+// these headers.
 func (t *Transport) limited(resp *http.Response) bool {
 	return resp.StatusCode == http.StatusTooManyRequests ||
 		resp.StatusCode == http.StatusForbidden && (resp.Header.Get("Retry-After") != "" || resp.Header.Get("X-Ratelimit-Remaining") == "0")
 }
 
-// asked is how long the host wants to be left alone, 0 where it does not say.
+// asked returns how long the host wants no requests, 0 if it does not say.
 func (t *Transport) asked(resp *http.Response) time.Duration {
 	if text := resp.Header.Get("Retry-After"); text != "" {
 		if n, err := strconv.Atoi(text); err == nil {
@@ -246,8 +244,8 @@ func (t *Transport) sleep(req *http.Request, d time.Duration) error {
 	}
 }
 
-// Open asks for what is at an address and returns the answer's body, for the caller to close. act names what it is for in an
-// error, which is that of Fault.
+// Open requests an address and returns the body of the answer, which the caller must close. act names the purpose in an
+// error, which comes from Fault.
 func Open(ctx context.Context, client *http.Client, address, act string) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -264,8 +262,8 @@ func Open(ctx context.Context, client *http.Client, address, act string) (io.Rea
 	return resp.Body, nil
 }
 
-// Fault names the act whose error err is, with its kind by the status of the answer; status is
-// 0 where there was none. What the host wrote of it is one short line.
+// Fault wraps err with the act that failed and the kind of error that follows from the status of the answer; status is
+// 0 if there was none. It shortens the host's message to one short line.
 func Fault(act string, status int, err error) error {
 	if err == nil {
 		return nil
@@ -273,8 +271,8 @@ func Fault(act string, status int, err error) error {
 	var kind error
 	var netErr interface{ Timeout() bool }
 	switch {
-	case errors.Is(err, context.Canceled): // nobody waits for it any more: that is no trouble of the forge
-	case status == http.StatusNotFound, status == http.StatusGone, status == http.StatusMethodNotAllowed: // a server that is too old for it
+	case errors.Is(err, context.Canceled): // the caller no longer waits, which is not trouble of the forge
+	case status == http.StatusNotFound, status == http.StatusGone, status == http.StatusMethodNotAllowed: // a server too old for the request
 		kind = forge.ErrNotFound
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		kind = forge.ErrDenied
@@ -289,7 +287,7 @@ func Fault(act string, status int, err error) error {
 	return fmt.Errorf("%s: %w: %s", act, kind, line(err.Error()))
 }
 
-// line is the beginning of a text on one line.
+// line returns the beginning of a text on one line.
 func line(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
 	return text[:min(len(text), 300)]

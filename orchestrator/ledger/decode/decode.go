@@ -1,4 +1,4 @@
-// Package decode reads what the scanner of a box found in files, which may be anything, for the ledger.
+// Package decode reads, for the ledger, what the scanner in a box found in files; the answer may be anything.
 package decode
 
 import (
@@ -16,7 +16,7 @@ import (
 	"agent/orchestrator/ledger"
 )
 
-// The bounds of a scan. The scanner keeps tighter ones for a file; these hold whatever it says.
+// The bounds on a scan. The scanner enforces tighter ones for a file; these hold whatever it says.
 const (
 	// MaxFiles is the most files of one scan.
 	MaxFiles = 100_000
@@ -38,8 +38,8 @@ var (
 	kinds     = words("function method class type constant variable field selector id key package module")
 )
 
-// words makes a set of the words in s; "" is one of them.
-// Anything else would travel through the ledger into prompts and reports, where a made-up kind reads like a fact.
+// words returns the set of the words in s, and "". Any other word would travel through the ledger into prompts and
+// reports, where an invented kind reads like a fact.
 func words(s string) map[string]bool {
 	set := map[string]bool{"": true}
 	for _, w := range strings.Fields(s) {
@@ -48,14 +48,14 @@ func words(s string) map[string]bool {
 	return set
 }
 
-// Files reads the scanner's answer, one JSON object a line, about the files at the asked paths. The answer comes out
-// of a box in which hostile text was parsed: anything out of bounds, about another file, or said twice is an error. A
-// path without an answer gets a file with a Problem, so that the result has all of them, sorted by path.
+// Files reads the scanner's answer, one JSON object on each line, about the files at the asked paths. The answer comes
+// from a box in which hostile text was parsed: anything out of bounds, about another file, or repeated is an error. A
+// path without an answer gets a file with a Problem, so that the result has all paths; it is sorted by path.
 func Files(r io.Reader, asked []string) ([]ledger.File, error) {
 	if len(asked) > MaxFiles {
 		return nil, fmt.Errorf("scan of %d files, at most %d", len(asked), MaxFiles)
 	}
-	// What is still open: a path is taken out by its first answer, so that a second one, which could contradict it, is refused.
+	// The open paths: the first answer removes its path, so that a second one, which could contradict it, is refused.
 	open := make(map[string]bool, len(asked))
 	for _, p := range asked {
 		open[p] = true
@@ -64,7 +64,7 @@ func Files(r io.Reader, asked []string) ([]ledger.File, error) {
 	lines := bufio.NewScanner(io.LimitReader(r, maxAnswer))
 	lines.Buffer(nil, maxRecord)
 	for n := 1; lines.Scan(); n++ {
-		// The decoder of JSON replaces what is not UTF-8 silently; two names that differ would then become one.
+		// The JSON decoder silently replaces what is not UTF-8; two different names would then become one.
 		if !utf8.Valid(lines.Bytes()) {
 			return nil, fmt.Errorf("scan, line %d: not UTF-8", n)
 		}
@@ -81,8 +81,8 @@ func Files(r io.Reader, asked []string) ([]ledger.File, error) {
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("read the scan: %w", err)
 	}
-	// A scanner that died half-way must not look like a workspace in which files lost all their definitions: every user
-	// of them would be sent to mend what is whole. A Problem says that nothing is known.
+	// A scanner that died half-way must not look like a workspace whose files lost all their definitions: every user of
+	// them would be sent to repair what is intact. A Problem says that nothing is known.
 	for p := range open {
 		files = append(files, ledger.File{Path: p, Problem: "the scanner gave no answer"})
 	}
@@ -90,9 +90,9 @@ func Files(r io.Reader, asked []string) ([]ledger.File, error) {
 	return files, nil
 }
 
-// decodeFile reads one line. A field that is not known is an error: scanner and reader belong together.
-// For example {"path":"a.py","owner":"x"} is refused, since a newer scanner could mean by "owner" what this reader must
-// not pass over.
+// decodeFile reads one line. An unknown field is an error, since scanner and reader belong together. For example, it
+// refuses {"path":"a.py","owner":"x"}: a newer scanner could mean something by "owner" that this reader must not
+// ignore.
 func decodeFile(line []byte) (ledger.File, error) {
 	var f ledger.File
 	d := json.NewDecoder(bytes.NewReader(line))
@@ -106,13 +106,13 @@ func decodeFile(line []byte) (ledger.File, error) {
 	if err := check(f); err != nil {
 		return ledger.File{}, fmt.Errorf("%.100q: %w", f.Path, err)
 	}
-	// The order is not the scanner's to choose: binary search relies on it, and a wrong one would hide references.
+	// The scanner must not choose the order: binary search relies on it, and a wrong one would hide references.
 	f.Sort()
 	return f, nil
 }
 
-// check returns the first thing in f that is out of bounds.
-// The path is not checked here: only one of those that were asked for is accepted, and they are ours.
+// check returns an error for the first thing in f that is out of bounds. It does not check the path: only a path that
+// was asked for is accepted, and those are the caller's.
 func check(f ledger.File) error {
 	if n := max(len(f.Imports), len(f.Definitions), len(f.References)); n > maxParts {
 		return fmt.Errorf("%d imports, definitions or references, at most %d", n, maxParts)
@@ -132,7 +132,7 @@ func check(f ledger.File) error {
 		if err := errors.Join(texts(maxName, d.Name, d.Parent, d.Digest), texts(maxText, d.Signature), within(d.Line, d.End)); err != nil {
 			return fmt.Errorf("definition: %w", err)
 		}
-		// An empty name would make every rule that looks at its first character read past the end.
+		// With an empty name, every rule that looks at the first character would read past the end.
 		if d.Name == "" || d.Kind == "" || !kinds[d.Kind] {
 			return fmt.Errorf("definition %.50q of kind %.50q", d.Name, d.Kind)
 		}
@@ -148,9 +148,9 @@ func check(f ledger.File) error {
 	return nil
 }
 
-// texts checks that each is short and shows as what it is: no control characters, no directional overrides.
-// "\u202e" before a name would show it backwards to the person who approves a change; an escape sequence could
-// rewrite the screen.
+// texts checks that each text is short and shows as what it is: no control characters, no directional overrides.
+// "\u202e" before a name would show it backwards to the person who approves a change; an escape sequence could rewrite
+// the screen.
 func texts(limit int, list ...string) error {
 	for _, s := range list {
 		if len(s) > limit {
@@ -163,11 +163,11 @@ func texts(limit int, list ...string) error {
 	return nil
 }
 
-// hidden reports whether r changes how text is shown instead of being shown.
+// hidden reports whether r changes how text is shown instead of being shown itself.
 func hidden(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) }
 
-// within checks a range of lines, which count from 1.
-// The end is checked with the start: a range that ends before it begins would cut nothing, or panic, where it is used.
+// within checks a range of lines, which count from 1. It checks both ends: a range that ends before it begins would cut
+// nothing, or panic, where it is used.
 func within(first, last int) error {
 	if first < 1 || last < first || last > maxLine {
 		return fmt.Errorf("lines %d to %d", first, last)

@@ -1,8 +1,8 @@
-// Package gather collects the facts that package report judges by: it reads the files of a workspace, asks git which
-// secrets it tracks, has the gates judge the workspace as it is, and takes the ledger.
+// Package gather collects the facts by which package report judges: it reads the files of a workspace, asks git which
+// secrets it tracks, has the gates judge the workspace as it is, and reads the ledger.
 //
-// Nothing of a workspace runs on the host. What runs it does so in boxes of package verify, with no network, and without
-// an engine nothing of it is known, which the facts say.
+// It runs nothing of a workspace on the host. Code runs in boxes of package verify, without a network; without an
+// engine, nothing is known about it, and the facts say so.
 package gather
 
 import (
@@ -30,34 +30,34 @@ import (
 	"agent/verify/check"
 )
 
-// An Inspector judges a workspace as it is. *verify.Verifier is one.
+// An Inspector judges a workspace as it is. *verify.Verifier implements it.
 type Inspector interface {
 	Standing(ctx context.Context, req verify.Request, gates []string, emit func(verify.Event)) ([]check.Standing, error)
 }
 
-// A Gatherer collects facts. Without Images and Inspector nothing runs, and NoBoxes says why.
+// A Gatherer collects facts. Without Images and Inspector, nothing runs, and NoBoxes says why.
 type Gatherer struct {
 	Images    gate.Snapshotter
 	Inspector Inspector
 	NoBoxes   string
-	// Ledger returns what is known of the files of a workspace; nil for nobody who knows. Empty is what was never studied.
+	// Ledger returns what is known about the files of a workspace, empty if it was never studied; nil if there is no source.
 	Ledger func(ctx context.Context, base *workspace.Manifest) (*ledger.Ledger, error)
 	// Run is the label of the boxes.
 	Run string
-	// Note takes what goes on, Gate what the gates do; nil for nobody.
+	// Note receives progress, Gate the events of the gates; nil means no one.
 	Note func(text string)
 	Gate func(verify.Event)
 }
 
-// note tells what goes on.
+// note reports progress.
 func (g *Gatherer) note(text string) {
 	if g.Note != nil {
 		g.Note(text)
 	}
 }
 
-// Facts collects what the analyzers named in only need, all of them where it is empty. The error is that of a ctx that ended, or
-// of files that changed while they were read, a *workspace.ChangedError.
+// Facts collects what the analyzers named in only need, or all of them if it is empty. The error comes from a ctx that
+// ended, or says that files changed while they were read, as a *workspace.ChangedError.
 func (g *Gatherer) Facts(ctx context.Context, base *workspace.Manifest, rules gate.Rules, only []string) (report.Facts, error) {
 	f, err := g.files(ctx, base)
 	if err != nil {
@@ -76,7 +76,7 @@ func (g *Gatherer) Facts(ctx context.Context, base *workspace.Manifest, rules ga
 	return f, ctx.Err()
 }
 
-// noteEvery is after how many files it is told how far the reading is.
+// noteEvery is the number of files between two reports of progress.
 const noteEvery = 5000
 
 // files reads every file once.
@@ -112,8 +112,8 @@ func (g *Gatherer) files(ctx context.Context, base *workspace.Manifest) (report.
 	return f, nil
 }
 
-// linkOf tells where a link leads. It is not followed. What is left out may be there all the same, and a link on the way leads
-// elsewhere, and is another one's matter.
+// linkOf says where a link leads, without following it. A target that the scan left out may still exist. Another link
+// on the way leads elsewhere, and is judged by itself.
 func linkOf(base *workspace.Manifest, e workspace.Entry, left map[string]bool) report.Link {
 	l := report.Link{Path: e.Path, Target: e.Target}
 	to := path.Join(path.Dir(e.Path), e.Target)
@@ -129,7 +129,7 @@ func linkOf(base *workspace.Manifest, e workspace.Entry, left map[string]bool) r
 	return l
 }
 
-// maxRead is the largest file that is looked into, in bytes.
+// maxRead is the size of the largest file that is read, in bytes.
 const maxRead = 8 << 20
 
 var (
@@ -137,7 +137,7 @@ var (
 	marks     = []string{"<<<<<<< ", "=======", ">>>>>>> "}
 )
 
-// read looks into one file; text is nil where it is not text.
+// read examines one file; text is nil if it is not a text.
 func read(base *workspace.Manifest, e workspace.Entry) (report.File, []byte, error) {
 	f := report.File{Path: e.Path, Size: e.Size}
 	if l := lang.Of(e.Path); l != nil {
@@ -195,7 +195,7 @@ func isTest(p, id string, text []byte) bool {
 	return possible && (!unsure || l.Tests.Text == nil || l.Tests.Text.Match(text))
 }
 
-// conflict is the first line of a merge conflict, 0 for none: three marks at the beginnings of lines, in their order.
+// conflict returns the first line of a merge conflict, or 0: three marks at the beginnings of lines, in their order.
 func conflict(text []byte) int {
 	if !bytes.Contains(text, []byte(marks[0])) || !bytes.Contains(text, []byte(marks[2])) {
 		return 0
@@ -215,10 +215,10 @@ func conflict(text []byte) int {
 	return 0
 }
 
-// maxTracked bounds what git may answer, in bytes.
+// maxTracked bounds git's answer, in bytes.
 const maxTracked = 32 << 20
 
-// tracked asks git which of the files that a scan leaves out as secrets it tracks. Git that does not answer tells of none.
+// tracked asks git which of the files that a scan leaves out as secrets it tracks. If git does not answer, there are none.
 func (g *Gatherer) tracked(ctx context.Context, base *workspace.Manifest, f *report.Facts) {
 	_, f.Repository = git.Find(base.Root)
 	var secrets []string
@@ -244,7 +244,7 @@ func (g *Gatherer) tracked(ctx context.Context, base *workspace.Manifest, f *rep
 	}
 }
 
-// ledger takes what is known of the files.
+// ledger fills in what is known about the files.
 func (g *Gatherer) ledger(ctx context.Context, base *workspace.Manifest, f *report.Facts) {
 	if f.NoLedger = "the workspace was never analyzed: `agent analyze` does so in a box"; g.Ledger == nil {
 		return
@@ -261,7 +261,7 @@ func (g *Gatherer) ledger(ctx context.Context, base *workspace.Manifest, f *repo
 	}
 }
 
-// stale reports whether a ledger is of another state of the files than base.
+// stale reports whether a ledger describes another state of the files than base.
 func stale(base *workspace.Manifest, files []report.File, book *ledger.Ledger) bool {
 	for _, p := range book.Paths() {
 		known, _ := book.File(p)
@@ -275,7 +275,7 @@ func stale(base *workspace.Manifest, files []report.File, book *ledger.Ledger) b
 	})
 }
 
-// judge has the gates look at the workspace as it is.
+// judge has the gates examine the workspace as it is.
 func (g *Gatherer) judge(ctx context.Context, base *workspace.Manifest, rules gate.Rules, gates []string, f *report.Facts) error {
 	if f.NoChecks = g.NoBoxes; g.Inspector == nil {
 		return nil

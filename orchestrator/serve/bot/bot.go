@@ -14,54 +14,54 @@ import (
 	"agent/orchestrator/run"
 )
 
-// What a bot waits for, and how often it says that it is there.
+// How often a bot looks for work and gives a sign of life, and the bounds of its work.
 const (
 	lookEvery = 5 * time.Second
 	beatEvery = 30 * time.Second
-	silent    = 90 * time.Second // after which a worker of another machine is gone
+	silent    = 90 * time.Second // after which a silent worker of another machine counts as gone
 	maxTries  = 3
 	maxTime   = 2 * time.Hour // of one try at a job
 	busyPause = 30 * time.Second
-	overlap   = 10 * time.Minute // what a poll reads again: clocks differ
+	overlap   = 10 * time.Minute // a poll reads this span again, since clocks differ
 )
 
-// An Outcome is how a try at a job went.
+// An Outcome is the result of a try at a job.
 type Outcome struct {
-	State State // an end, or Queued: it is to be tried again
+	State State // an end, or Queued: try it again
 	Why   string
-	// Busy says that another process works on the repository: the try does not count.
+	// Busy says that another process is working on the repository: the try does not count.
 	Busy bool
 }
 
-// A Bot has jobs done that people ask for.
+// A Bot carries out jobs that people ask for.
 type Bot struct {
 	Queue Queue
-	// Forges are the repositories that are served, by their names.
+	// Forges are the served repositories, by their names.
 	Forges map[string]forge.Forge
 	Host   string
-	// Allow are names that may ask whatever the forge says of them.
+	// Allow lists names that may ask, whatever the forge says about them.
 	Allow  []string
 	Limits Limits
-	// Do does a job. When ctx ends it ends what it does, in such a way that it can be done again.
+	// Do carries out a job. When ctx ends, Do stops in such a way that the job can be done again.
 	Do func(ctx context.Context, j Job) Outcome
-	// GiveUp ends what is left of the way from an issue to its pull request, when somebody wants it stopped.
+	// GiveUp ends what remains of the work from an issue to its pull request when somebody wants it stopped.
 	GiveUp func(ctx context.Context, j Job) error
-	// Owner names this process, and Dead says of another one's name and its last sign that it is gone.
+	// Owner names this process. Dead reports, from another process's name and last sign of life, whether it is gone.
 	Owner string
 	Dead  func(owner string, beat time.Time) bool
-	// Poll is how often the forge is asked for comments, 0 for never.
+	// Poll is how often to ask the forge for comments, 0 for never.
 	Poll time.Duration
-	// Tell is told what happens, on one line.
+	// Tell reports what happens, on one line.
 	Tell func(text string)
 
 	wake chan struct{}
 	once sync.Once
 }
 
-// errStopped ends a job that somebody wants stopped.
+// errStopped ends a job that somebody wants to stop.
 var errStopped = errors.New("somebody asked for it to stop")
 
-// repositories are the names of those that are served.
+// repositories returns the names of the served repositories.
 func (b *Bot) repositories() (list []string) {
 	for name := range b.Forges {
 		list = append(list, name)
@@ -70,7 +70,7 @@ func (b *Bot) repositories() (list []string) {
 	return list
 }
 
-// Wake has the bot look at once for what was asked.
+// Wake makes the bot look for new requests at once.
 func (b *Bot) Wake() {
 	select {
 	case b.waker() <- struct{}{}:
@@ -83,7 +83,7 @@ func (b *Bot) waker() chan struct{} {
 	return b.wake
 }
 
-// Serve decides on what is asked and has it done until ctx ends; then it waits until the job that is at work has ended.
+// Serve decides on requests and has them carried out until ctx ends; then it waits until the running job has ended.
 func (b *Bot) Serve(ctx context.Context) {
 	var all sync.WaitGroup
 	next := make(chan struct{}, 1)
@@ -126,7 +126,7 @@ func (b *Bot) Serve(ctx context.Context) {
 	all.Wait()
 }
 
-// Look asks the forge for comments, and records what they ask for.
+// Look reads the comments on the forge and records what they ask for.
 func (b *Bot) Look(ctx context.Context, since time.Time) error {
 	var errs []error
 	for _, name := range b.repositories() {
@@ -146,7 +146,7 @@ func (b *Bot) Look(ctx context.Context, since time.Time) error {
 	return errors.Join(errs...)
 }
 
-// Decide looks at what was asked: whether it is known what that is, whether who asked may, and whether a limit is reached.
+// Decide examines each request: whether it is known, whether its author may make it, and whether a limit is reached.
 func (b *Bot) Decide(ctx context.Context) error {
 	list, err := b.Queue.Asked(ctx, b.Host, b.repositories())
 	if err != nil {
@@ -161,7 +161,7 @@ func (b *Bot) Decide(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// decide decides on one job. Strangers get no answer: who may not ask could have the agent write as often as they do.
+// decide decides on one job. Strangers get no answer: otherwise somebody who may not ask could make the agent write at will.
 func (b *Bot) decide(ctx context.Context, j Job) error {
 	may := slices.Contains(b.Allow, j.By)
 	if !may {
@@ -184,7 +184,7 @@ func (b *Bot) decide(ctx context.Context, j Job) error {
 	return err
 }
 
-// stop ends what is done for an issue or a pull request. It counts for no limit.
+// stop ends the work on an issue or a pull request. It counts towards no limit.
 func (b *Bot) stop(ctx context.Context, j Job) error {
 	n, err := b.Queue.Stop(ctx, j)
 	if err != nil {
@@ -201,7 +201,7 @@ func (b *Bot) stop(ctx context.Context, j Job) error {
 	return b.Queue.Put(ctx, j, Put{State: Done, Why: why})
 }
 
-// Work does jobs until none waits.
+// Work carries out jobs until none is waiting.
 func (b *Bot) Work(ctx context.Context) error {
 	for ctx.Err() == nil {
 		j, err := b.Queue.Take(ctx, b.Host, b.repositories(), b.Owner, b.Dead)
@@ -218,11 +218,11 @@ func (b *Bot) Work(ctx context.Context) error {
 	return nil
 }
 
-// work does a job, records how it ended, and answers. After a kill in between, the rest is done.
+// work carries out a job, records how it ended, and answers. After a kill in between, it does the rest.
 func (b *Bot) work(ctx context.Context, j Job) error {
 	if !j.State.Ended() {
 		put := b.try(ctx, j)
-		// The end of this process is none of the job.
+		// The end of this process does not affect the job's record.
 		whole := context.WithoutCancel(ctx)
 		if err := b.Queue.Put(whole, j, put); errors.Is(err, run.ErrFenced) {
 			b.Tell(fmt.Sprintf("job %d is another's by now", j.ID))
@@ -241,7 +241,7 @@ func (b *Bot) work(ctx context.Context, j Job) error {
 	return b.Queue.Put(ctx, j, Put{State: j.State, Why: j.Why, Answered: true})
 }
 
-// try does a job under a lease, within a time, and until somebody wants it stopped.
+// try carries out a job under a lease, within a time limit, and until somebody wants it stopped.
 func (b *Bot) try(ctx context.Context, j Job) Put {
 	if j.Tries > maxTries {
 		return Put{State: Failed, Why: fmt.Sprintf("it was begun %d times, and the process ended each time", maxTries)}
@@ -252,7 +252,7 @@ func (b *Bot) try(ctx context.Context, j Job) Put {
 	beats := make(chan struct{})
 	go func() {
 		defer close(beats)
-		tick := time.NewTicker(beatEvery / 15) // a stop is heard sooner than a death
+		tick := time.NewTicker(beatEvery / 15) // a stop is noticed sooner than a death
 		defer tick.Stop()
 		for {
 			select {
@@ -294,10 +294,10 @@ func (b *Bot) try(ctx context.Context, j Job) Put {
 	return Put{State: o.State, Why: o.Why}
 }
 
-// maxAnswer bounds what of an outcome is answered, in bytes.
+// maxAnswer bounds how much of an outcome is answered, in bytes.
 const maxAnswer = 4 << 10
 
-// answer says on the forge how a job ended, unless that was said before its row was written.
+// answer says on the forge how a job ended, unless the answer was posted before its row was written.
 func (b *Bot) answer(ctx context.Context, j Job) error {
 	f := b.Forges[j.Repository]
 	list, say := f.IssueComments, f.CommentIssue
@@ -318,13 +318,13 @@ func (b *Bot) answer(ctx context.Context, j Job) error {
 	return say(ctx, j.Number, fmt.Sprintf("%s, asked by %s: **%s**\n\n%s\n\n%s", pull.Span("/agent "+j.Word), pull.Span(j.By), j.State, pull.Fence(strings.TrimSpace(j.Why), maxAnswer), mark))
 }
 
-// firstLine is the beginning of a text.
+// firstLine returns the first line of a text.
 func firstLine(text string) string {
 	first, _, _ := strings.Cut(text, "\n")
 	return first
 }
 
-// Silent says of a worker whether it is gone, by what is known of its process on this machine, else by its last sign.
+// Silent returns a function that reports whether a worker is gone: by its process if this machine knows it, else by its last sign.
 func Silent(alive func(owner string) (alive, known bool)) func(owner string, beat time.Time) bool {
 	return func(owner string, beat time.Time) bool {
 		if alive, known := alive(owner); known {

@@ -17,33 +17,33 @@ import (
 	"agent/orchestrator/pull"
 )
 
-// HookPath is where a forge sends what happens.
+// HookPath is the path to which a forge sends its events.
 const HookPath = "/hooks"
 
-// maxBody bounds what a forge sends at once, in bytes.
+// maxBody bounds one message of a forge, in bytes.
 const maxBody = 1 << 20
 
-// A Receiver takes what a forge sends.
+// A Receiver receives what a forge sends.
 type Receiver struct {
 	Kind forge.Kind
 	Host string
-	// Secret is what the forge signs with, or what GitLab shows; "" lets nothing in.
+	// Secret is the secret with which the forge signs, or which GitLab shows; "" accepts nothing.
 	Secret string
-	// Repositories are those that are served.
+	// Repositories are the served repositories.
 	Repositories []string
-	// Me is the account of the agent: what it says itself asks for nothing, and what is assigned to it does.
+	// Me is the agent's account: its own comments ask for nothing, and an assignment to it asks for work.
 	Me string
-	// Label is the one that asks for work, "" for none.
+	// Label is the label that asks for work, "" for none.
 	Label string
 	Queue Queue
-	// Wake is called when something was asked.
+	// Wake is called after a request.
 	Wake func()
 }
 
-// errUnsigned means that nobody knows who sent something.
+// errUnsigned means that the sender of a message is unknown.
 var errUnsigned = errors.New("the signature does not match the secret")
 
-// ServeHTTP takes one message. What is in it is looked at once the signature is right.
+// ServeHTTP receives one message. It reads the message only after it has checked the signature.
 func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -77,13 +77,13 @@ func (h *Receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// verify reports whether the forge sent a body.
+// verify checks that the forge sent a body.
 func (h *Receiver) verify(header http.Header, body []byte) error {
 	if h.Secret == "" {
 		return errUnsigned
 	}
 	if h.Kind == forge.GitLab {
-		// Digests, as the time of a comparison must not tell how much of a guess was right, nor how long the secret is.
+		// Compare digests, since the time of a comparison must not reveal how much of a guess was right, nor how long the secret is.
 		given, want := sha256.Sum256([]byte(header.Get("X-Gitlab-Token"))), sha256.Sum256([]byte(h.Secret))
 		if !hmac.Equal(given[:], want[:]) {
 			return errUnsigned
@@ -106,7 +106,7 @@ func (h *Receiver) verify(header http.Header, body []byte) error {
 	return nil
 }
 
-// A message is what forges have in common, with the names of all of them: each fills those that it has.
+// A message covers what all forges send, under the field names of all of them: each forge fills those that it has.
 type message struct {
 	Action     string `json:"action"`
 	Repository struct {
@@ -120,7 +120,7 @@ type message struct {
 	} `json:"comment"`
 	Issue *subject `json:"issue"`
 	Pull  *subject `json:"pull_request"`
-	// IsPull is how Gitea says that an issue is a pull request.
+	// IsPull is Gitea's sign that an issue is a pull request.
 	IsPull   bool     `json:"is_pull"`
 	Label    *named   `json:"label"`
 	Assignee *account `json:"assignee"`
@@ -143,7 +143,7 @@ type subject struct {
 	Pull      json.RawMessage `json:"pull_request"`
 }
 
-// read finds what a message asks for; why says why that is nothing.
+// read finds what a message asks for; why says why it asks for nothing.
 func (h *Receiver) read(header http.Header, body []byte) (a Ask, why string) {
 	a, asked, err := Ask{}, "", error(nil)
 	if h.Kind == forge.GitLab {
@@ -163,18 +163,18 @@ func (h *Receiver) read(header http.Header, body []byte) (a Ask, why string) {
 	case a.Number < 1:
 		return a, "it is about no issue and no pull request"
 	}
-	// As it was named here: what is recorded and claimed has one spelling.
+	// Use the name configured here: what is recorded and claimed has one spelling.
 	i := slices.IndexFunc(h.Repositories, func(r string) bool { return strings.EqualFold(r, a.Repository) })
 	a.Repository = h.Repositories[i]
 	a.Host, a.Word = h.Host, asked
-	// By what was signed, and not by the delivery, whose number anybody can make up.
+	// Identify it by signed content, not by the delivery, whose number anybody can invent.
 	if kind := map[bool]string{true: "pull request", false: "issue"}[a.Pull]; a.Event == label || a.Event == assignment {
 		a.Event += fmt.Sprintf(" of %s %d", kind, a.Number)
 	}
 	return a, ""
 }
 
-// readMessage reads one of GitHub, Gitea or Forgejo.
+// readMessage reads a message of GitHub, Gitea or Forgejo.
 func (h *Receiver) readMessage(header http.Header, body []byte) (a Ask, asked string, err error) {
 	var m message
 	if err := json.Unmarshal(body, &m); err != nil {
@@ -192,12 +192,12 @@ func (h *Receiver) readMessage(header http.Header, body []byte) (a Ask, asked st
 	a.Number, a.Pull = about.Number, m.IsPull || m.Issue == nil || len(about.Pull) > 0 && string(about.Pull) != "null"
 	switch {
 	case m.Comment != nil:
-		// Who wrote it asks, and nobody else: also one who has a hand in the text of others.
+		// Only the comment's author asks, and not somebody who edits the text of others.
 		if m.Action == "created" && m.Comment.User.Login == m.Sender.Login {
 			asked, _ = pull.Command(m.Comment.Body)
 		}
 		a.Event = fmt.Sprintf("comment %d", m.Comment.ID)
-		if event == "pull_request_review_comment" { // GitHub counts these apart
+		if event == "pull_request_review_comment" { // GitHub numbers these separately
 			a.Event = "line " + a.Event
 		}
 	case about.State != "open":
@@ -212,14 +212,14 @@ func (h *Receiver) readMessage(header http.Header, body []byte) (a Ask, asked st
 // isLabel reports whether a label asks for work.
 func (h *Receiver) isLabel(l named) bool { return h.Label != "" && cmp.Or(l.Name, l.Title) == h.Label }
 
-// How events are called that are no comments. Each asks once for an issue or a pull request: forges tell of all labels when
+// The names of events that are not comments. Each asks once for each issue or pull request: forges list all labels when
 // one of them changes.
 const (
 	label      = "label"
 	assignment = "assignment"
 )
 
-// wanted is what a label, or an assignment to the agent, asks for.
+// wanted returns what a label, or an assignment to the agent, asks for.
 func wanted(isPull bool) string {
 	if isPull {
 		return string(Review)

@@ -9,17 +9,17 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A Proof is what a run came to, as a model needs it.
+// A Proof is the result of a run in the form that a model needs.
 type Proof struct {
 	Run     string `json:"run"`
 	State   string `json:"state,omitempty" jsonschema:"the state of the run, as verified, promoted or rejected"`
 	Verdict string `json:"verdict" jsonschema:"pass, fail, policy, timeout, oom, infra, conflict, cancelled or budget"`
-	// Passed says that it could be applied, Applied that it was.
+	// Passed says that it could be applied, Applied that it has been.
 	Passed  bool   `json:"passed" jsonschema:"every gate passed and nothing holds it"`
 	Applied bool   `json:"applied" jsonschema:"it was written to the workspace"`
 	Summary string `json:"summary,omitempty" jsonschema:"why it did not pass"`
 	Next    string `json:"next,omitempty" jsonschema:"what to do about it"`
-	// Findings that the patch brings, Omitted more of them.
+	// Findings are those that the patch adds; Omitted counts further ones.
 	Findings []Finding `json:"findings"`
 	Omitted  int       `json:"omitted,omitempty" jsonschema:"how many findings are left out"`
 	Holds    []Hold    `json:"holds" jsonschema:"what a person must approve"`
@@ -43,13 +43,13 @@ type Hold struct {
 	Reason string `json:"reason"`
 }
 
-// The bounds of an answer, which a model reads whole.
+// The bounds on an answer, which a model reads completely.
 const (
 	mostFindings = 100
 	longestDiff  = 64 << 10 // bytes
 )
 
-// A document is what `agent sandbox run --json` and `agent runs show --json` print, as far as it is read here.
+// A document is the part used here of what `agent sandbox run --json` and `agent runs show --json` print.
 type document struct {
 	Run        string `json:"run"`
 	State      string `json:"state"`
@@ -77,7 +77,7 @@ type document struct {
 	} `json:"error"`
 }
 
-// proofOf reads the document of a run. A command that printed none says on standard error why.
+// proofOf reads the document of a run. A command that printed none says why on standard error.
 func proofOf(ended Ended) (*sdk.CallToolResult, Proof, error) {
 	var d document
 	if err := json.Unmarshal([]byte(ended.Stdout), &d); err != nil || d.Run == "" {
@@ -88,7 +88,7 @@ func proofOf(ended Ended) (*sdk.CallToolResult, Proof, error) {
 	if d.Error != nil {
 		p.Summary, p.Next = d.Error.Message, d.Error.Next
 	}
-	// The last candidate is the one that the verdict is about.
+	// The verdict is about the last candidate.
 	if len(d.Candidates) > 0 {
 		last := d.Candidates[len(d.Candidates)-1]
 		for _, g := range last.Gates {
@@ -116,7 +116,7 @@ func proofOf(ended Ended) (*sdk.CallToolResult, Proof, error) {
 	return nil, p, nil
 }
 
-// saidOf passes the document of a command on.
+// saidOf passes on the document of a command.
 func saidOf(ended Ended) (*sdk.CallToolResult, Said, error) {
 	said := Said{Exit: ended.Exit}
 	if err := json.Unmarshal([]byte(ended.Stdout), &said.Result); err != nil {
@@ -125,7 +125,7 @@ func saidOf(ended Ended) (*sdk.CallToolResult, Said, error) {
 	return nil, said, nil
 }
 
-// trouble is the error of a command without a document.
+// trouble returns the error of a command without a document.
 func trouble(ended Ended, err error) error {
 	said := strings.TrimSpace(strings.ReplaceAll(ended.Stderr, "agent: ", ""))
 	if said == "" {

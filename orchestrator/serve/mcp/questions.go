@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// roundTrips is the first version of the protocol in which a question to the person goes out as the answer of a call, which the
-// client makes again with what the person said (SEP-2322). Before it the question is a request within the call.
+// roundTrips is the first version of the protocol in which a call's answer carries the question to the person, and the
+// client repeats the call with the person's answer (SEP-2322). Before that, the question is a request within the call.
 const roundTrips = "2026-07-28"
 
 // approvalID names the only question that a call asks.
 const approvalID = "approval"
 
-// mostQuestions bounds those that wait for an answer: a client that asks more often loses all that wait, which can then no longer
-// be answered.
+// mostQuestions bounds the questions that wait for an answer: a client that asks more often loses all waiting ones,
+// which can then no longer be answered.
 const mostQuestions = 1000
 
-// questions are those that went out as the answer of a call, by the state that comes back with what the person said.
+// questions holds the questions sent as the answer of a call, by the state that returns with the person's answer.
 type questions struct {
 	mu    sync.Mutex
 	asked map[string]string
@@ -34,7 +34,7 @@ func (q *questions) put(text string) (state string) {
 	return state
 }
 
-// take reports whether the question that state belongs to is this one, and forgets it.
+// take reports whether state belongs to this question, and forgets that state.
 func (q *questions) take(state, text string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 // A view is a resource: what a command prints.
 type view struct {
 	name, template, mime, about string
-	args                        []string // the run's ID goes behind them where the template has one
+	args                        []string // the run's ID follows them if the template has one
 }
 
-// views are all of them, a row each.
+// views lists all of them, one in each row.
 var views = []view{
 	{"runs", "agent://runs", "application/json", "the latest runs of the workspace", []string{"runs", "list", "--json"}},
 	{"run", "agent://runs/{run}", "application/json", "a run: states, gates, findings, files", []string{"runs", "show", "--json"}},

@@ -1,7 +1,7 @@
-// Package mcp serves the gate to coding agents by the Model Context Protocol (modelcontextprotocol.io): a patch is proved, a
-// proven run is applied or undone, and the record and the symbols of the workspace are asked. It owns the tools, what they answer
-// and who approves; the work itself is that of the agent's own commands, each a process of its own, so that what holds on a
-// command line holds here. It serves one workspace, which no request can change, and no request can allow what is held.
+// Package mcp serves the gate to coding agents by the Model Context Protocol (modelcontextprotocol.io): agents can prove a patch,
+// apply or undo a proven run, and query the record and the symbols of the workspace. It owns the tools, their answers and who
+// approves. The agent's own commands do the work, each in a process of its own, so that command-line rules hold here too. It
+// serves one workspace, which no request can change, and no request can allow what is held.
 package mcp
 
 import (
@@ -11,33 +11,33 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A Program runs a command of the agent, with args behind its name and stdin as its input. Each line that it writes to
-// standard error goes to progress. The end of ctx cancels the command, which then ends as one that is interrupted. The error is
-// trouble with starting it alone.
+// A Program runs a command of the agent with args and with stdin as its input. It passes each line that the command
+// writes to standard error to progress. The end of ctx cancels the command, which then ends as if interrupted. An error
+// only means that the command could not be started.
 type Program interface {
 	Run(ctx context.Context, args []string, stdin string, progress func(line string)) (Ended, error)
 }
 
-// Ended is how a command ended: its exit status, its standard output, and the end of its standard error.
+// Ended says how a command ended: its exit status, its standard output, and the end of its standard error.
 type Ended struct {
 	Exit           int
 	Stdout, Stderr string
 }
 
-// Approval says who lets a run be applied or undone.
+// Approval says who may approve that a run is applied or undone.
 type Approval string
 
 // The approvals.
 const (
-	Ask    Approval = "ask"    // the person at the client, asked by elicitation
-	Never  Approval = "never"  // nobody: a person does it on a command line
-	Always Approval = "always" // whoever started the server, once and for all
+	Ask    Approval = "ask"    // the person at the client, through elicitation
+	Never  Approval = "never"  // no one: a person does it on a command line
+	Always Approval = "always" // the user who started the server, once for all runs
 )
 
-// Approvals are all of them.
+// Approvals lists all of them.
 var Approvals = []string{string(Ask), string(Never), string(Always)}
 
-// instructions tell a model how the tools are meant.
+// instructions tell a model how to use the tools.
 const instructions = `Every change of this workspace goes through a gate. Do not edit its files: send each change to prove_patch, as a unified diff, SEARCH/REPLACE
 blocks or whole files. It is applied in a throwaway container, where format, lint, type checks, a smoke test and the workspace's tests run; the workspace stays as it is. When the verdict
 is "fail", read the findings, fix the patch and prove the whole of it again: it always starts from the workspace as it is. "policy" means that a person must decide: say so and
@@ -61,14 +61,14 @@ func New(program Program, approve Approval, version string) *sdk.Server {
 	return made
 }
 
-// run runs a command and reports each line of progress to the client, where that asked for it.
+// run runs a command and reports each line of progress to the client, if the client asked for that.
 func (s *server) run(ctx context.Context, req *sdk.CallToolRequest, stdin string, args ...string) (Ended, error) {
 	steps := 0.0
 	progress := func(string) {}
 	if token := req.Params.GetProgressToken(); token != nil {
 		progress = func(line string) {
 			steps++
-			// A client that is gone needs to know nothing; its call is cancelled.
+			// A client that has gone needs no report; its call is cancelled.
 			_ = req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Message: line, Progress: steps})
 		}
 	}

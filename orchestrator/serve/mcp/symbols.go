@@ -12,17 +12,17 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Places are where a name stands.
+// Places lists where a name occurs.
 type Places struct {
 	Places  []Place `json:"places"`
 	Omitted int     `json:"omitted,omitempty" jsonschema:"how many are left out"`
 }
 
-// A Place is a line of a file, and what stands there.
+// A Place is a line of a file, with what is defined there.
 type Place struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
-	// End, Kind and Signature are those of a definition.
+	// End, Kind and Signature belong to a definition.
 	End       int    `json:"end,omitempty"`
 	Kind      string `json:"kind,omitempty"`
 	Signature string `json:"signature,omitempty"`
@@ -31,7 +31,7 @@ type Place struct {
 // mostPlaces bounds an answer.
 const mostPlaces = 200
 
-// An analysis is what `agent analyze --json` prints, as far as it is read here.
+// An analysis is the part used here of what `agent analyze --json` prints.
 type analysis struct {
 	Files map[string]analysedFile `json:"files"`
 }
@@ -50,7 +50,7 @@ type analysedFile struct {
 	} `json:"references"`
 }
 
-// definitions are the places of a file that define a name, be it a method of it written as Type.name.
+// definitions lists the places in a file that define a name; a method Type.name counts for name.
 func definitions(file string, f analysedFile, name string) (list []Place) {
 	for _, d := range f.Definitions {
 		if d.Name == name || strings.HasSuffix(d.Name, "."+name) {
@@ -60,7 +60,7 @@ func definitions(file string, f analysedFile, name string) (list []Place) {
 	return list
 }
 
-// references are the places of a file that use a name.
+// references lists the places in a file that use a name.
 func references(file string, f analysedFile, name string) (list []Place) {
 	for _, r := range f.References {
 		if r.Name == name {
@@ -72,7 +72,7 @@ func references(file string, f analysedFile, name string) (list []Place) {
 	return list
 }
 
-// places brings the analysis of the workspace up to date and looks in it.
+// places updates the analysis of the workspace and searches it.
 func (s *server) places(ctx context.Context, req *sdk.CallToolRequest, name string, in func(string, analysedFile, string) []Place) (*sdk.CallToolResult, Places, error) {
 	name = strings.TrimSpace(name)
 	if name == "" {

@@ -34,7 +34,7 @@ type (
 	}
 )
 
-// addTools adds every tool, a row each.
+// addTools adds every tool, one in each row.
 func (s *server) addTools(to *sdk.Server) {
 	yes, no := true, false
 	reads := &sdk.ToolAnnotations{ReadOnlyHint: true, OpenWorldHint: &no}
@@ -67,10 +67,10 @@ func (s *server) prove(ctx context.Context, req *sdk.CallToolRequest, in proveIn
 	return proofOf(ended)
 }
 
-// named matches the IDs of runs and their beginnings. What does not fit never becomes an argument.
+// named matches the IDs of runs and their prefixes. Nothing else ever becomes an argument.
 var named = lazyregexp.New(`^[0-9a-z]{3,40}$`)
 
-// runName refuses what is no ID of a run.
+// runName refuses a text that is not the ID of a run.
 func runName(run string) error {
 	if !named.MatchString(run) {
 		return fmt.Errorf("%q is no ID of a run: history lists them", run)
@@ -78,7 +78,7 @@ func runName(run string) error {
 	return nil
 }
 
-// apply writes a run that passed, once it is approved.
+// apply writes a run that passed to the workspace, once it is approved.
 func (s *server) apply(ctx context.Context, req *sdk.CallToolRequest, in runIn) (*sdk.CallToolResult, Proof, error) {
 	if err := runName(in.Run); err != nil {
 		return nil, Proof{}, err
@@ -121,7 +121,7 @@ func (s *server) undo(ctx context.Context, req *sdk.CallToolRequest, in undoIn) 
 	return saidOf(ended)
 }
 
-// status tells of a run.
+// status describes a run.
 func (s *server) status(ctx context.Context, req *sdk.CallToolRequest, in runIn) (*sdk.CallToolResult, Proof, error) {
 	if err := runName(in.Run); err != nil {
 		return nil, Proof{}, err
@@ -133,18 +133,18 @@ func (s *server) status(ctx context.Context, req *sdk.CallToolRequest, in runIn)
 	return proofOf(ended)
 }
 
-// A Findings is the answer of the tool findings.
+// Findings is the answer of the tool findings.
 type Findings struct {
 	Findings []Finding `json:"findings"`
 }
 
-// findings tells what the gates reported of a run.
+// findings lists what the gates reported about a run.
 func (s *server) findings(ctx context.Context, req *sdk.CallToolRequest, in runIn) (*sdk.CallToolResult, Findings, error) {
 	result, proof, err := s.status(ctx, req, in)
 	return result, Findings{append([]Finding{}, proof.Findings...)}, err
 }
 
-// mostRuns bounds what history lists.
+// mostRuns bounds how many runs history lists.
 const mostRuns = 100
 
 // history lists the latest runs.
@@ -160,18 +160,18 @@ func (s *server) history(ctx context.Context, req *sdk.CallToolRequest, in histo
 	return saidOf(ended)
 }
 
-// symbols tells where a name is defined.
+// symbols lists where a name is defined.
 func (s *server) symbols(ctx context.Context, req *sdk.CallToolRequest, in symbolIn) (*sdk.CallToolResult, Places, error) {
 	return s.places(ctx, req, in.Name, definitions)
 }
 
-// users tells where a name is used.
+// users lists where a name is used.
 func (s *server) users(ctx context.Context, req *sdk.CallToolRequest, in symbolIn) (*sdk.CallToolResult, Places, error) {
 	return s.places(ctx, req, in.Name, references)
 }
 
-// approved reports nil where a run may be written: whoever started the server says so for all, or the person at the client for this one.
-// byHand is the command by which a person does it without the client.
+// approved returns neither result nor error if a run may be written: whoever started the server allows all, or the person at the
+// client this one. A result carries the question to the client. byHand is the command for a person without the client.
 func (s *server) approved(ctx context.Context, req *sdk.CallToolRequest, text, byHand string) (*sdk.CallToolResult, error) {
 	refused := func(why string) (*sdk.CallToolResult, error) {
 		return nil, fmt.Errorf("not done: %s. A person can run `%s` in the workspace", why, byHand)
@@ -198,7 +198,7 @@ func (s *server) approved(ctx context.Context, req *sdk.CallToolRequest, text, b
 		if req.Params.RequestState == "" {
 			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{approvalID: ask}, RequestState: s.questions.put(text)}, nil
 		}
-		// An answer counts for the question that was asked, and once.
+		// An answer counts only for the question that was asked, and only once.
 		if !s.questions.take(req.Params.RequestState, text) {
 			return refused("the answer belongs to no question of this server")
 		}
@@ -221,7 +221,7 @@ func filesOf(diff string) (files []string) {
 	return slices.Compact(files)
 }
 
-// Said is the document of a command as it printed it, one JSON value.
+// Said is the document of a command as printed, one JSON value.
 type Said struct {
 	Exit   int `json:"exit" jsonschema:"0 done, 1 refused, 2 usage, 3 infrastructure, 4 approval needed, 5 budget, 6 conflict"`
 	Result any `json:"result" jsonschema:"an object or a list, as the command prints it with --json"`
