@@ -1,5 +1,5 @@
-// Package docs holds the topics that `agent help TOPIC` shows: a Markdown file each, beside
-// this one. The first line of a file is its title, and the line that lists of topics show.
+// Package docs holds the topics that `agent help TOPIC` shows, one Markdown file each, next to this file. The first
+// line of a topic's file is its title, and the line that lists of topics show.
 package docs
 
 import (
@@ -13,12 +13,12 @@ var files embed.FS
 
 // A Topic is one document.
 type Topic struct {
-	Name  string // as it is asked for; the file is NAME.md
+	Name  string // as users ask for it; the file is NAME.md
 	Title string
-	Text  string // all of it, in Markdown
+	Text  string // the whole document, in Markdown
 }
 
-// A Group is topics that are listed together.
+// A Group is a list of topics that are shown together.
 type Group struct {
 	Title  string
 	Topics []string
@@ -37,7 +37,7 @@ func Groups() []Group {
 	}
 }
 
-// Find returns the topic of that name.
+// Find returns the topic with that name.
 func Find(name string) (Topic, bool) {
 	if strings.ContainsAny(name, "/\\") {
 		return Topic{}, false

@@ -47,11 +47,9 @@ import (
 	"agent/cmd/agent/internal/fault"
 )
 
-// newApp returns the tree of commands. Only what works is in it. The help
-// page is a promise: a command or flag that does not work yet is not
-// added here before it does. Descriptions name what a command leaves
-// alone as well as what it does, and end with examples that can be
-// pasted.
+// newApp returns the tree of commands. It contains only what works: the help page is a promise, so a command or flag is
+// added here only when it works. Descriptions say what a command leaves alone as well as what it does, and end with
+// examples that can be pasted.
 func newApp(c *cmdline.Line) *cli.App {
 	app := &cli.App{
 		Name:  "agent",
@@ -71,9 +69,8 @@ func newApp(c *cmdline.Line) *cli.App {
 			"`agent help topics` lists what there is to read by subject.",
 		UsageText: "agent COMMAND [flags]",
 		Reader:    c.Stdin, Writer: c.Stdout, ErrWriter: c.Stderr,
-		// The library's own version flag takes -v and prints in its own
-		// way; its help command would show up as a subcommand of every
-		// group.
+		// The library's own version flag takes -v and prints in its own way. Its help command would show up as a
+		// subcommand of every group.
 		HideVersion: true, HideHelpCommand: true, HideHelp: true,
 		OnUsageError:   usageError,
 		ExitErrHandler: func(*cli.Context, error) {}, // command prints errors and picks the code
@@ -95,19 +92,17 @@ func newApp(c *cmdline.Line) *cli.App {
 	return app
 }
 
-// tidy gives every command what all have in common: no help
-// subcommands, the same kind of usage error, and a help page of its own
-// for a group.
+// tidy gives every command what they all share: no help subcommands, the same kind of usage error, and a help page for
+// each group.
 func tidy(c *cmdline.Line, commands []*cli.Command, parent string) {
 	for _, cmd := range commands {
-		// --help works everywhere; a help command would be a second
-		// way.
+		// --help works everywhere; a help command would be a second way.
 		cmd.HideHelpCommand, cmd.HideHelp = true, true
 		cmd.Flags = append(cmdline.ShapeFlags(cmd.Flags), helpFlag())
 		cmd.OnUsageError = usageError
 		path := parent + " " + cmd.Name
-		// A group without a subcommand is a question, not a mistake: it
-		// shows its page and succeeds. One that does something itself goes on doing it.
+		// A group without a subcommand is a question, not a mistake: it shows its page and succeeds. A group with an
+		// action of its own keeps it.
 		if len(cmd.Subcommands) > 0 && cmd.Action == nil {
 			cmd.UsageText = path + " COMMAND"
 			cmd.Action = func(ctx *cli.Context) error { return showPage(ctx.Context, c, commandPage(path, cmd, ctx.App)) }
@@ -119,9 +114,9 @@ func tidy(c *cmdline.Line, commands []*cli.Command, parent string) {
 	}
 }
 
-// noStrangers wraps the action of a command so that arguments which it
-// does not take are an error: silently ignored, they were a misspelt
-// flag's value. What it prints goes through --jq or --template.
+// noStrangers wraps the action of a command so that arguments it does not take are an error: such an argument is often
+// the value of a misspelt flag and must not be ignored silently. The output of the action goes through --jq or
+// --template.
 func noStrangers(c *cmdline.Line, path string, cmd *cli.Command) cli.ActionFunc {
 	act, most := cmd.Action, 0
 	switch {
@@ -130,8 +125,7 @@ func noStrangers(c *cmdline.Line, path string, cmd *cli.Command) cli.ActionFunc 
 	case cmd.ArgsUsage != "":
 		most = 1
 	}
-	// The flags were put before the arguments by reorder, so what is
-	// left here was meant as an argument.
+	// reorder put the flags before the arguments, so anything left here was meant as an argument.
 	return func(ctx *cli.Context) error {
 		if ctx.NArg() > most {
 			return fault.Usage(fmt.Sprintf("see `%s --help`", path), "%s takes no argument %q", path, ctx.Args().Get(most))
@@ -143,9 +137,9 @@ func noStrangers(c *cmdline.Line, path string, cmd *cli.Command) cli.ActionFunc 
 	}
 }
 
-// usageError turns what the flag parser says into a usage error.
+// usageError turns an error of the flag parser into a usage error.
 func usageError(ctx *cli.Context, err error, _ bool) error {
-	// The root has no name of its own in the parser.
+	// The parser gives the root no name of its own.
 	name, next := "agent", ""
 	if ctx.Command != nil && ctx.Command.HelpName != "" {
 		name = ctx.Command.HelpName
@@ -164,8 +158,8 @@ func usageError(ctx *cli.Context, err error, _ bool) error {
 	return fault.Usage(fmt.Sprintf("%ssee `%s --help`", next, name), "%w", err)
 }
 
-// helpFlag asks for the help page. The library's own is one variable for
-// the whole process, which every parse writes to.
+// helpFlag returns the flag that asks for the help page. The library's own flag is a single variable for the whole
+// process, and every parse writes to it.
 func helpFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "show help", DisableDefaultText: true}
 }

@@ -12,12 +12,10 @@ import (
 	"agent/cmd/agent/internal/fault"
 )
 
-// reorder puts the command's name first, then its flags, then "--" and
-// the positional arguments: the flag parser stops at the first
-// positional and would take flags after it for arguments without a
-// word. An unknown command is a usage error here, since the parser
-// would show a help page instead. Everything after a "--" of the user's
-// own is positional, whatever it looks like.
+// reorder puts the command's name first, then its flags, then "--" and the positional arguments. The flag parser stops
+// at the first positional argument and would silently take later flags for arguments. An unknown command is a usage
+// error here, since the parser would show a help page instead. Everything after the user's own "--" is positional,
+// whatever it looks like.
 //
 //	undo 1k3 --yes            -> undo --yes -- 1k3
 //	--json runs show 1k3      -> runs show --json -- 1k3
@@ -31,28 +29,25 @@ func reorder(app *cli.App, args []string) ([]string, error) {
 		arg := args[i]
 		name, isFlag := flagName(arg)
 		switch {
-		// The user's own mark: the rest is positional, and nothing in
-		// it names a command.
+		// The user's own mark: the rest is positional and names no command.
 		case arg == "--":
 			positional = append(positional, args[i+1:]...)
 			i = len(args)
 		case isFlag:
 			flags = append(flags, arg)
-			// The next word is the value, whatever it looks like:
-			// `--patch -`, `--patch --yes`. A value that is missing is
-			// for the parser to report.
+			// The next word is the value, whatever it looks like: `--patch -`, `--patch --yes`. The parser reports a
+			// missing value.
 			if valued[name] && !strings.Contains(arg, "=") && i+1 < len(args) {
 				i++
 				flags = append(flags, args[i])
 			}
 		case len(level) > 0:
-			// Until a command without subcommands is reached, a bare
-			// word is the next part of its name.
+			// Until the walk reaches a command without subcommands, a bare word is the next part of its name.
 			next := find(level, arg)
 			switch {
 			case next != nil:
 				path, level, at = append(path, next.Name), next.Subcommands, next
-			// A group that takes an argument of its own, as a goal: a word that may be a slip is none.
+			// A group may take an argument of its own, such as a goal. A word that may be a mistyped subcommand is not that argument.
 			case at != nil && at.ArgsUsage != "" && nearest(level, arg) == "":
 				positional, level = append(positional, arg), nil
 			default:
@@ -62,8 +57,7 @@ func reorder(app *cli.App, args []string) ([]string, error) {
 			positional = append(positional, arg)
 		}
 	}
-	// The mark goes in even when the user gave none, so that no
-	// argument is taken for a flag.
+	// The mark is added even if the user gave none, so that no argument is taken for a flag.
 	ordered := append(path, flags...)
 	if len(positional) > 0 {
 		ordered = append(append(ordered, "--"), positional...)
@@ -71,8 +65,7 @@ func reorder(app *cli.App, args []string) ([]string, error) {
 	return ordered, nil
 }
 
-// flagName returns the name of the flag that arg sets; "-" alone is an
-// argument, by custom the standard input.
+// flagName returns the name of the flag that arg sets. A lone "-" is an argument: by convention, standard input.
 func flagName(arg string) (string, bool) {
 	if len(arg) < 2 || arg[0] != '-' {
 		return "", false
@@ -81,16 +74,14 @@ func flagName(arg string) (string, bool) {
 	return name, true
 }
 
-// valuedFlags collects the names of the flags that take a value. One
-// set serves the whole tree, since a flag means the same everywhere; a
-// test keeps that so.
+// valuedFlags collects the names of the flags that take a value. One set serves the whole tree, since a flag means the
+// same everywhere; a test enforces that.
 func valuedFlags(commands []*cli.Command) map[string]bool {
-	// Aliases count as well as names.
+	// Aliases count too.
 	names := map[string]bool{}
 	for _, c := range commands {
 		for _, f := range c.Flags {
-			// Every kind of flag but a switch takes its value from the
-			// next word.
+			// Every flag except a switch takes its value from the next word.
 			if _, isBool := f.(*cli.BoolFlag); !isBool {
 				for _, n := range f.Names() {
 					names[n] = true
@@ -104,7 +95,7 @@ func valuedFlags(commands []*cli.Command) map[string]bool {
 	return names
 }
 
-// find returns the command of that name, or nil.
+// find returns the command with that name, or nil.
 func find(commands []*cli.Command, name string) *cli.Command {
 	for _, c := range commands {
 		if slices.Contains(c.Names(), name) {
@@ -114,7 +105,7 @@ func find(commands []*cli.Command, name string) *cli.Command {
 	return nil
 }
 
-// nearest is the name of a command that a word may be a slip of, "" for none. Hidden commands are not suggested.
+// nearest returns the name of the command that word may be a typo of, or "". It does not suggest hidden commands.
 func nearest(level []*cli.Command, word string) string {
 	var names []string
 	for _, c := range level {
@@ -125,7 +116,7 @@ func nearest(level []*cli.Command, word string) string {
 	return cmdline.Nearest(word, names)
 }
 
-// unknownCommand is the usage error that names the nearest command.
+// unknownCommand returns the usage error that names the nearest command.
 func unknownCommand(path []string, level []*cli.Command, name string) error {
 	parent := strings.Join(append([]string{"agent"}, path...), " ")
 	next := fmt.Sprintf("see `%s --help`", parent)
@@ -135,12 +126,10 @@ func unknownCommand(path []string, level []*cli.Command, name string) error {
 	return fault.Usage(next, "%s has no command %q", parent, name)
 }
 
-// asksJSON reports whether the result is to be JSON, also when the
-// arguments are too wrong to be parsed: an error must come in the shape
-// that was asked for.
+// asksJSON reports whether the result must be JSON. It also works on arguments that cannot be parsed: an error must
+// come in the requested format.
 func asksJSON(args []string, getenv func(string) string) bool {
-	// The parser may not have come as far as this flag, so the words
-	// are looked at directly.
+	// The parser may not have reached this flag, so look at the words directly.
 	for _, arg := range args {
 		if arg == "--" {
 			break

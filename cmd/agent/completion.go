@@ -12,18 +12,14 @@ import (
 	"agent/cmd/agent/internal/term"
 )
 
-// completeCommand is the hidden word after which the shells' scripts
-// give the words typed so far; the answer is one candidate a line. It
-// is no command of the tree, so that it shows in no help page and needs
-// no flags.
+// completeCommand is the hidden word after which the shells' scripts pass the words typed so far; the answer is one
+// candidate per line. It is not a command in the tree, so it appears in no help page and needs no flags.
 const completeCommand = "__complete"
 
-// The scripts for the shells: each asks the program itself, so that
-// they never know less, or more, than it. They pass every word up to
-// the cursor, the unfinished one last, even when it is empty. A line of
-// the answer is a word, a tab, and what it means. Where the
-// program offers nothing, the shells fall back to file names, which is
-// what the value of --patch should be.
+// The scripts for the shells. Each asks the program itself, so it never knows more or less than the program. The
+// scripts pass every word up to the cursor, with the unfinished one last, even if it is empty. A line of the answer is
+// a word, a tab, and its meaning. If the program offers nothing, the shells fall back to file names, which suits the
+// value of --patch.
 const (
 	bashScript = `# bash completion for agent:  source <(agent completion bash)
 _agent() {
@@ -72,9 +68,9 @@ complete -c agent -f -k -a '(__agent_complete)'
 `
 )
 
-// completionCommand prints the scripts.
+// completionCommand returns the command that prints the scripts.
 func completionCommand(w io.Writer) *cli.Command {
-	// The scripts differ in nothing but their text.
+	// The scripts differ only in their text.
 	shell := func(name, script, example string) *cli.Command {
 		return &cli.Command{
 			Name: name, Usage: "print the script for " + name,
@@ -95,20 +91,17 @@ func completionCommand(w io.Writer) *cli.Command {
 	}
 }
 
-// complete prints the candidates for the last of words: commands of the
-// level reached, flags, or values. Where none fits it prints nothing, and
-// the shell offers files.
+// complete prints the candidates for the last of words: commands of the level reached, flags, or values. If none fits,
+// it prints nothing and the shell offers files.
 func complete(ctx context.Context, w io.Writer, app *cli.App, getenv func(string) string, words []string) {
 	if len(words) == 0 {
 		return
 	}
-	// The word under the cursor is what is to be completed; the ones
-	// before it say where we are.
+	// The word under the cursor is to be completed; the words before it give its position in the tree.
 	last := words[len(words)-1]
 	level, flags, expects := app.Commands, app.Flags, ""
 	var path, arguments []string
-	// The same walk as in reorder: a word after a flag with a value is
-	// not the name of a command.
+	// This is the same walk as in reorder: a word after a flag with a value is not the name of a command.
 	valued := valuedFlags(app.Commands)
 	for _, typed := range words[:len(words)-1] {
 		name, isFlag := flagName(typed)
@@ -145,7 +138,7 @@ func complete(ctx context.Context, w io.Writer, app *cli.App, getenv func(string
 	}
 }
 
-// commandWords lists commands as they are typed.
+// commandWords lists commands as users type them.
 func commandWords(commands []*cli.Command) []word {
 	var words []word
 	for _, cmd := range commands {
@@ -156,7 +149,7 @@ func commandWords(commands []*cli.Command) []word {
 	return words
 }
 
-// flagWords lists the long names of flags as they are typed.
+// flagWords lists the long names of flags as users type them.
 func flagWords(flags []cli.Flag) []word {
 	var words []word
 	for _, f := range flags {

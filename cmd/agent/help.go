@@ -17,13 +17,13 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// allTopics is what lists the topics, after `agent help`.
+// allTopics is the word after `agent help` that lists the topics.
 const allTopics = "topics"
 
-// helpWidth is the widest that a page is set, in columns: longer lines are hard to read.
+// helpWidth is the maximum width of a page, in columns: longer lines are hard to read.
 const helpWidth = 120
 
-// helpCommand shows the page of a command, or a topic.
+// helpCommand returns the command that shows the page of a command, or a topic.
 func helpCommand(c *cmdline.Line) *cli.Command {
 	return &cli.Command{
 		Name: "help", Usage: "show the help of a command, or a topic", ArgsUsage: "[COMMAND… | TOPIC]",
@@ -44,7 +44,7 @@ func helpCommand(c *cmdline.Line) *cli.Command {
 			if path, cmd := walkTo(ctx.App, words); cmd != nil {
 				blocks = commandPage(path, cmd, ctx.App)
 			}
-			// A command may have a topic of its own, which goes on behind its page.
+			// A command may share its name with a topic, which then follows its page.
 			if topic, ok := docs.Find(words[0]); ok && len(words) == 1 {
 				blocks = append(blocks, page.Markdown(topic.Text)...)
 			}
@@ -56,7 +56,7 @@ func helpCommand(c *cmdline.Line) *cli.Command {
 	}
 }
 
-// walkTo returns the command that words name, nil for none.
+// walkTo returns the command that words name, or nil.
 func walkTo(app *cli.App, words []string) (string, *cli.Command) {
 	path, level := app.Name, app.Commands
 	var cmd *cli.Command
@@ -69,7 +69,7 @@ func walkTo(app *cli.App, words []string) (string, *cli.Command) {
 	return path, cmd
 }
 
-// unknownTopic is the usage error that names the nearest command or topic.
+// unknownTopic returns the usage error that names the nearest command or topic.
 func unknownTopic(app *cli.App, words []string) error {
 	asked := strings.Join(words, " ")
 	if len(words) > 1 {
@@ -98,7 +98,7 @@ func unknownTopic(app *cli.App, words []string) error {
 	return fault.Usage(next, "there is no command and no topic %q", asked)
 }
 
-// asksHelp returns the path of the command whose page ordered arguments ask for.
+// asksHelp returns the path of the command whose page the ordered arguments ask for, and whether they ask for one.
 func asksHelp(app *cli.App, ordered []string) ([]string, bool) {
 	valued, path, asked := valuedFlags(app.Commands), []string{}, false
 	for i := 0; i < len(ordered) && ordered[i] != "--"; i++ {
@@ -115,7 +115,7 @@ func asksHelp(app *cli.App, ordered []string) ([]string, bool) {
 	return path, asked
 }
 
-// showPage prints a page, in the user's pager where it is longer than the terminal.
+// showPage prints a page, in the user's pager if it is longer than the terminal.
 func showPage(ctx context.Context, c *cmdline.Line, blocks []page.Block) error {
 	columns, lines := c.Size(c.Stdout)
 	var text strings.Builder
@@ -139,7 +139,7 @@ func topicsPage() []page.Block {
 	return blocks
 }
 
-// about is what a topic is about, in a line: its title without the name.
+// about returns the one-line description of a topic: its title without the name.
 func about(topic string) string {
 	t, _ := docs.Find(topic)
 	if _, rest, ok := strings.Cut(t.Title, ": "); ok {
@@ -148,9 +148,9 @@ func about(topic string) string {
 	return t.Title
 }
 
-// commandPage is the help page of a command, or of the program where cmd is nil.
+// commandPage returns the help page of a command, or of the program if cmd is nil.
 func commandPage(path string, cmd *cli.Command, app *cli.App) []page.Block {
-	// The program is described as a command is.
+	// The program is described like a command.
 	title := "Options:"
 	if cmd == nil {
 		cmd, title = &cli.Command{Usage: app.Usage, UsageText: app.UsageText, Description: app.Description, Subcommands: app.Commands, Flags: app.Flags}, "Global options:"
@@ -184,10 +184,10 @@ func commandPage(path string, cmd *cli.Command, app *cli.App) []page.Block {
 	return blocks
 }
 
-// describe reads a description: paragraphs, lines that are indented, and examples.
+// describe splits a description into paragraphs, indented lines and examples.
 func describe(text string) (said, examples []page.Block) {
 	inExamples := false
-	// A blank line ends whatever was before it.
+	// A blank line ends whatever came before it.
 	for _, part := range strings.Split(text, "\n\n") {
 		var prose []string
 		flush := func() {

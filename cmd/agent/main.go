@@ -1,12 +1,9 @@
-// Command agent is the gate between a coding model and a working tree:
-// it proves a patch inside a throwaway container and writes back only
-// one that passed.
+// Command agent is the gate between a coding model and a working tree: it proves a patch inside a throwaway container
+// and writes back only a patch that passed.
 //
-// This package orders arguments, completes words and lists the commands, which
-// are in internal/command. Results go to stdout, one JSON document with
-// --json; progress, questions and errors go to stderr. It decides
-// nothing about a patch: the order of a run is package run's, the
-// judgement is package verify's.
+// This package orders arguments, completes words and lists the commands, which live in internal/command. Results go to
+// stdout, with --json as one JSON document; progress, questions and errors go to stderr. The package decides nothing
+// about a patch: package run determines the order of a run, and package verify judges.
 package main
 
 import (
@@ -24,11 +21,11 @@ import (
 	"agent/orchestrator/run"
 )
 
-// main exits once, with the code of the command.
+// main exits once, with the exit code of the command.
 func main() { os.Exit(program()) }
 
-// gcPercent is the GOGC of this program. The file lists of a workspace of 100,000 files are
-// most of its memory, and there is time for a collection while the boxes work.
+// gcPercent is the GOGC of this program. The file lists of a workspace of 100,000 files take up most of its memory, and
+// there is time for a collection while the boxes work.
 const gcPercent = 50
 
 // program runs the command line of this process.
@@ -36,34 +33,31 @@ func program() int {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	// With a handler installed, a write to a closed pipe is an error
-	// that the writer sees, instead of a signal that would end a run
-	// half-way.
+	// With a handler installed, a write to a closed pipe is an error that the writer sees. Without one, a signal would
+	// end a run half-way.
 	broken := make(chan os.Signal, 1)
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
 
-	// This is the one context that is not derived from another.
+	// This is the only context that is not derived from another.
 	notices := term.NewNotices(os.Stderr)
 	interrupts := &term.Interrupts{}
 	ctx, stop := cancelOnSignal(context.Background(), notices, interrupts)
 	defer stop()
-	// Everything below is given its streams and environment from here.
+	// Everything below gets its streams and environment from here.
 	c := cmdline.New(os.Getenv, os.Stdin, os.Stdout, os.Stderr)
 	c.Notices, c.Interrupts = notices, interrupts
-	// Where the patch comes through standard input, a person is asked at the terminal of the process.
+	// If the patch comes through standard input, the program asks the user at the terminal of the process.
 	c.TTY = "/dev/tty"
 	return command(ctx, c, os.Args[1:])
 }
 
-// cancelOnSignal returns a context that the first SIGINT, SIGTERM or
-// SIGHUP cancels, which ends a run cleanly; the second one exits at
-// once, and what it leaves behind is settled by the next command. A SIGINT that
-// interrupts takes is none of them.
+// cancelOnSignal returns a context that the first SIGINT, SIGTERM or SIGHUP cancels, which ends a run cleanly. A second
+// signal exits at once, and the next command settles what was left behind. A SIGINT that interrupts takes does not
+// count.
 func cancelOnSignal(parent context.Context, notices *term.Notices, interrupts *term.Interrupts) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(parent)
-	// Room for two, so that the second one is not lost while the first
-	// is being printed.
+	// Room for two, so that the second one is not lost while the first is being printed.
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	done := make(chan struct{})
@@ -79,8 +73,7 @@ func cancelOnSignal(parent context.Context, notices *term.Notices, interrupts *t
 					continue
 				}
 			}
-			// Nothing is tidied up on the way out here: the kernel
-			// drops the workspace's lock, the guests die with their
+			// Nothing is tidied up on this way out: the kernel drops the workspace's lock, the guests die with their
 			// streams, and recovery does the rest.
 			if n > 0 {
 				os.Exit(run.ExitCancelled)
@@ -105,8 +98,7 @@ func command(ctx context.Context, c *cmdline.Line, args []string) int {
 		complete(ctx, c.Stdout, app, c.Getenv, args[1:])
 		return run.ExitDone
 	}
-	// The hidden word of the shells was handled above; everything from
-	// here on is a command that a person may type.
+	// The shells' hidden word was handled above; everything from here on is a command that a user may type.
 	ordered, err := reorder(app, args)
 	if path, asked := asksHelp(app, ordered); err == nil && asked {
 		name, cmd := walkTo(app, path)
@@ -117,8 +109,7 @@ func command(ctx context.Context, c *cmdline.Line, args []string) int {
 	return c.Finish(ctx, c.Exit(ctx, err, asksJSON(args, c.Getenv)))
 }
 
-// guestFiles holds the guest program that the Makefile builds before
-// this one.
+// guestFiles holds the guest program, which the Makefile builds before this one.
 //
 //go:embed all:guestbin
 var guestFiles embed.FS

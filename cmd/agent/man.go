@@ -15,13 +15,13 @@ import (
 	"agent/docs"
 )
 
-// The sections of the manual that pages belong to.
+// The manual sections of the pages.
 const (
 	commandSection = 1
 	topicSection   = 7
 )
 
-// manCommand writes the help pages and topics as manual pages.
+// manCommand returns the command that writes the help pages and topics as manual pages.
 func manCommand(c *cmdline.Line) *cli.Command {
 	return &cli.Command{
 		Name: "man", Usage: "print the manual page, or write all of them",
@@ -58,7 +58,7 @@ type manual struct {
 	text    string
 }
 
-// write puts the page where man looks for it, below dir.
+// write writes the page below dir, to the place where man looks for it.
 func (m manual) write(dir string) error {
 	dir = filepath.Join(dir, fmt.Sprintf("man%d", m.section))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -67,7 +67,7 @@ func (m manual) write(dir string) error {
 	return os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s.%d", m.name, m.section)), []byte(m.text), 0o644)
 }
 
-// manuals makes all pages, that of the program first.
+// manuals returns all pages, with the program's page first.
 func manuals(app *cli.App) []manual {
 	list := []manual{newManual(app.Name, commandSection, app.Usage, commandPage(app.Name, nil, app))}
 	var visit func(path string, commands []*cli.Command)
@@ -90,7 +90,7 @@ func manuals(app *cli.App) []manual {
 	return list
 }
 
-// newManual makes one page. Where a help page begins with the name, the manual has it already.
+// newManual returns one page. If a help page begins with the name, that part is dropped: the manual page already has it.
 func newManual(name string, section int, about string, blocks []page.Block) manual {
 	if blocks[0].Text == "Name:" {
 		blocks = blocks[2:]

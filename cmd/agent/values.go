@@ -19,19 +19,19 @@ import (
 	"agent/verify/policy"
 )
 
-// completionPatience is how long the record may take to answer while somebody waits for a word.
+// completionPatience bounds how long the record may take to answer while the user waits for a completion.
 const completionPatience = time.Second
 
-// A word is a candidate for what is typed, with what it means.
+// A word is a candidate for completion, with its meaning.
 type word struct{ text, about string }
 
-// A completer knows the values of arguments and flags.
+// A completer knows the possible values of arguments and flags.
 type completer struct {
 	app    *cli.App
 	getenv func(string) string
 }
 
-// flagValues lists what a flag of a command may be given, nil where any text or a file is meant.
+// flagValues lists the possible values of a command's flag. It returns nil if the flag takes any text or a file.
 func (c completer) flagValues(ctx context.Context, path, flag string) []word {
 	switch flag {
 	case "allow":
@@ -54,7 +54,7 @@ func (c completer) flagValues(ctx context.Context, path, flag string) []word {
 	return nil
 }
 
-// argumentValues lists what a command may be given as its argument.
+// argumentValues lists the possible arguments of a command.
 func (c completer) argumentValues(ctx context.Context, path string, before []string) []word {
 	switch path {
 	case "help":
@@ -90,7 +90,7 @@ func plain[T ~string](list []T, about string) []word {
 	return words
 }
 
-// topics lists what help may be asked about after the words before.
+// topics lists what the user may ask help about after the words before.
 func (c completer) topics(before []string) []word {
 	level := c.app.Commands
 	for _, text := range before {
@@ -110,7 +110,7 @@ func (c completer) topics(before []string) []word {
 	return words
 }
 
-// models lists the models that are configured, and those that vendors are asked for by default.
+// models lists the configured models and those that vendors are asked for by default.
 func (c completer) models() []word {
 	var words []word
 	for _, name := range config.ParseList(c.settings()["model"].Text) {
@@ -122,7 +122,7 @@ func (c completer) models() []word {
 	return words
 }
 
-// settings are those of the working directory; none where they cannot be read.
+// settings returns the settings of the working directory, or none if they cannot be read.
 func (c completer) settings() config.Settings {
 	set, err := config.Load(cli.NewContext(c.app, flag.NewFlagSet("", flag.ContinueOnError), nil), c.getenv)
 	if err != nil {
@@ -136,12 +136,12 @@ func (c completer) runs(ctx context.Context) []word {
 	return c.rows(ctx, "select run, concat_ws(' ', state, intent, workspace) from v_runs order by started desc limit 30")
 }
 
-// proposals lists the proposals that are open.
+// proposals lists the open proposals.
 func (c completer) proposals(ctx context.Context) []word {
 	return c.rows(ctx, "select proposal, concat_ws(' ', kind, path, goal) from v_proposals where state = 'open' order by at desc limit 30")
 }
 
-// rows asks the record, where it answers at once; completion has nothing to say of errors.
+// rows asks the record, if it answers at once. Completion reports no errors.
 func (c completer) rows(ctx context.Context, sql string) []word {
 	ctx, cancel := context.WithTimeout(ctx, completionPatience)
 	defer cancel()

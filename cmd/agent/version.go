@@ -13,23 +13,22 @@ import (
 	"agent/cmd/agent/internal/term"
 )
 
-// What the linker sets: the digest of the source, in a program that was built by `agent self
-// rebuild`; and version, commit and its date, in one that was built outside of a repository.
+// Values that the linker sets: the digest of the source in a program built by `agent self rebuild`; version, commit and
+// its date in a program built outside of a repository.
 var builtFrom, releaseVersion, releaseCommit, releaseDate string
 
-// An origin is what this program was built from, as `version --json` prints it.
+// An origin says what this program was built from, as `version --json` prints it.
 type origin struct {
 	Version  string `json:"version"`
-	Source   string `json:"source,omitempty"` // digest, of a build by `agent self rebuild`
-	Commit   string `json:"commit"`           // empty where it is not known
+	Source   string `json:"source,omitempty"` // digest, in a build by `agent self rebuild`
+	Commit   string `json:"commit"`           // empty if unknown
 	Date     string `json:"date"`             // of the commit, RFC 3339
-	Modified bool   `json:"modified"`         // the source was not that of the commit
+	Modified bool   `json:"modified"`         // the source differed from the commit
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
-// built reads what the Go toolchain recorded in the program. There is no number to keep up to
-// date by hand.
+// built reads what the Go toolchain recorded in the program, so no version number has to be maintained by hand.
 func built() origin {
 	b := origin{Version: "devel", Source: builtFrom, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -51,7 +50,7 @@ func built() origin {
 	return b
 }
 
-// Day is the day of the commit, that of the first program where it is not known.
+// Day returns the day of the commit, or the day of the first program if it is unknown.
 func (b origin) Day() string {
 	if len(b.Date) < len("2006-01-02") {
 		return "2026-01-01"
@@ -59,7 +58,7 @@ func (b origin) Day() string {
 	return b.Date[:len("2006-01-02")]
 }
 
-// versionCommand prints what the program was built from.
+// versionCommand returns the command that prints what the program was built from.
 func versionCommand(c *cmdline.Line) *cli.Command {
 	return &cli.Command{
 		Name: "version", Usage: "print the version",
@@ -74,7 +73,7 @@ func versionCommand(c *cmdline.Line) *cli.Command {
 	}
 }
 
-// printVersion prints a line about this program.
+// printVersion prints one line about this program.
 func printVersion(w io.Writer) error {
 	b := built()
 	version := b.Version

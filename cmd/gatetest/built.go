@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// other is the workspace that takes another's place while a gate is at work.
+// other is the workspace that replaces the original one while a gate is at work.
 var other = map[string]string{"README.md": "Another directory.\n"}
 
-// moved is where the workspace is then.
+// moved returns the path that the original workspace is moved to.
 func (p place) moved() string { return filepath.Join(p.dir, "moved") }
 
-// instants are when something happens to a workspace: while it is read, while it is judged, and late.
+// instants are the times at which something happens to a workspace: while it is read, while it is judged, and late.
 var instants = []time.Duration{100 * time.Millisecond, time.Second, 3 * time.Second, 6 * time.Second}
 
-// builtCases are those that need many files, or a hand that does something while the gate is at work.
+// builtCases returns the cases that need many files or an intervention while the gate is at work.
 func builtCases() ([]*hostileCase, error) {
 	base, err := readBase("python")
 	if err != nil {
@@ -70,7 +70,7 @@ func builtCases() ([]*hostileCase, error) {
 	return list, nil
 }
 
-// at is a harmless change at each instant of which something happens to the workspace.
+// at returns variants of one harmless change, one for each instant at which something happens to the workspace.
 func at(c change, meddle func(place) error) (list []variant) {
 	for _, after := range instants {
 		list = append(list, variant{name: after.String(), change: c, meddle: meddle, after: after})
@@ -78,7 +78,7 @@ func at(c change, meddle func(place) error) (list []variant) {
 	return list
 }
 
-// gates is a configuration of so many gates.
+// gates returns a configuration of n gates.
 func gates(n int) string {
 	var text strings.Builder
 	for i := range n {

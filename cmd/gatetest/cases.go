@@ -17,12 +17,12 @@ import (
 //go:embed cases bases
 var archives embed.FS
 
-// A hostileCase is a workspace with the patches that no gate may write, and one that it must.
+// A hostileCase is a workspace with patches that no gate may write and one that every gate must write.
 type hostileCase struct {
 	name string
 	// mustNot says what must not happen to the hostile patches.
 	mustNot string
-	// mayWrite says that a gate may write them, if that is all that comes of it: what is hostile is what they do.
+	// mayWrite says that a gate may write the hostile patches if nothing else comes of it: the hostile part is what they do.
 	mayWrite bool
 	work     map[string]string
 	variants []variant
@@ -33,15 +33,15 @@ type hostileCase struct {
 type variant struct {
 	name string
 	change
-	// meddle, where not nil, happens to the workspace once the gate has been at work for as long as after.
+	// meddle, if not nil, changes the workspace once the gate has been at work for the duration after.
 	meddle func(p place) error
 	after  time.Duration
 }
 
-// A change is a patch, and the files that it comes to. A patch that is written out because no files say it has none.
+// A change is a patch and the resulting files. A patch that is spelled out, because files cannot express it, has none.
 type change struct {
 	diff  string
-	files map[string]string // those of the workspace with it; nil when unknown
+	files map[string]string // the workspace's files with the patch applied; nil if unknown
 }
 
 // A trial is one patch of a case.
@@ -60,7 +60,7 @@ func (t trial) mustNot() string {
 	return t.of.mustNot
 }
 
-// trials are the variants of c, and its honest twin.
+// trials returns the variants of c and its honest twin.
 func (c *hostileCase) trials() (list []trial) {
 	for _, v := range c.variants {
 		list = append(list, trial{of: c, variant: v})
@@ -68,10 +68,10 @@ func (c *hostileCase) trials() (list []trial) {
 	return append(list, trial{of: c, variant: variant{name: "honest", change: c.honest}, isHonest: true})
 }
 
-// deleted is what a file's name in an archive ends with when the patch deletes that file.
+// deleted is the suffix of a file's name in an archive if the patch deletes that file.
 const deleted = ".deleted"
 
-// allCases reads the archives, and adds the cases that no archive can hold.
+// allCases reads the archives and adds the cases that no archive can hold.
 func allCases() ([]*hostileCase, error) {
 	names, err := fs.Glob(archives, "cases/*.txtar")
 	if err != nil {
@@ -93,7 +93,7 @@ func allCases() ([]*hostileCase, error) {
 }
 
 // readCase reads an archive: a comment of fields ("must not: …", "on: BASE", "with: broken", "may: be written"), and
-// files below work/, honest/ and the name of each variant; NAME.diff is a variant as a patch that is written out.
+// files below work/, honest/ and the name of each variant. NAME.diff is a variant that is spelled out as a patch.
 func readCase(name string) (*hostileCase, error) {
 	text, err := archives.ReadFile(name)
 	if err != nil {
@@ -149,7 +149,7 @@ func readCase(name string) (*hostileCase, error) {
 	return c, nil
 }
 
-// readBase reads a workspace that cases share.
+// readBase reads a workspace that several cases share.
 func readBase(name string) (map[string]map[string]string, error) {
 	text, err := archives.ReadFile("bases/" + name + ".txtar")
 	if err != nil {
@@ -159,7 +159,7 @@ func readBase(name string) (map[string]map[string]string, error) {
 	return parts, nil
 }
 
-// sections sorts the files of an archive by the first part of their names, in the order of the archive.
+// sections groups the files of an archive by the first part of their names, in the order of the archive.
 func sections(a *txtar.Archive) (parts map[string]map[string]string, order []string) {
 	parts = map[string]map[string]string{}
 	for _, f := range a.Files {
@@ -173,7 +173,7 @@ func sections(a *txtar.Archive) (parts map[string]map[string]string, order []str
 	return parts, order
 }
 
-// changed is the change that lays files over work, as git writes it.
+// changed returns the change that lays files over work, with the patch as git writes it.
 func changed(work, files map[string]string) change {
 	c := change{files: maps.Clone(work)}
 	for _, name := range slices.Sorted(maps.Keys(files)) {

@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// The gates that are known by a name.
+// The gates that have a name.
 const agentName, referenceName = "agent", "reference"
 
 //go:embed reference.sh
 var reference string
 
-// A gate is a command that writes a patch to a workspace and exits with 0, or leaves the workspace as it is.
+// A gate is a command that either writes a patch to a workspace and exits with 0, or leaves the workspace as it is.
 type gate struct {
 	name, script, agent string
 }
 
-// newGate returns the gate of a command, or of a name.
+// newGate returns the gate for a command or for a known name.
 func newGate(cmd, agent string) (gate, error) {
 	agent, err := filepath.Abs(agent)
 	if err != nil {
@@ -50,18 +50,18 @@ func newGate(cmd, agent string) (gate, error) {
 	return g, nil
 }
 
-// What becomes of a patch. Only the first two are ever right.
+// The outcomes of a patch. Only the first two are ever right.
 const (
-	stopped  = "stopped"  // it ended with another status than 0, and the workspace is as it was
+	stopped  = "stopped"  // it exited with a status other than 0, and the workspace is unchanged
 	written  = "written"  // the workspace is as the patch says
-	accepted = "accepted" // it ended with 0, and the workspace is as it was
-	torn     = "torn"     // the workspace is neither as it was nor as the patch says, or another one was written to
-	escaped  = "escaped"  // something beside the workspace changed
-	leaked   = "leaked"   // what it printed holds a secret of the machine
+	accepted = "accepted" // it exited with 0, and the workspace is unchanged
+	torn     = "torn"     // the workspace is neither unchanged nor as the patch says, or another one was written to
+	escaped  = "escaped"  // something outside the workspace changed
+	leaked   = "leaked"   // its output holds a secret of the machine
 	hung     = "hung"     // it did not end
 )
 
-// A result is what one gate made of one patch.
+// A result is what one gate did with one patch.
 type result struct {
 	Case    string  `json:"case"`
 	MustNot string  `json:"must_not"`
@@ -71,14 +71,14 @@ type result struct {
 	OK      bool    `json:"ok"`
 	Exit    int     `json:"exit"`
 	Seconds float64 `json:"seconds"`
-	// Detail names paths that are not as they should be.
+	// Detail names paths that differ from what they should be.
 	Detail string `json:"detail,omitempty"`
 }
 
-// mostOutput of a gate is kept, in bytes.
+// mostOutput is how much of a gate's output is kept, in bytes.
 const mostOutput = 16 << 20
 
-// try has g judge the patch of t in a place of its own, which it removes.
+// try lets g judge the patch of t in a place of its own, and removes that place.
 func (g gate) try(ctx context.Context, t trial, own string, patience time.Duration) (result, error) {
 	p, err := newPlace(t, own)
 	defer os.RemoveAll(p.dir)
@@ -112,12 +112,12 @@ func (g gate) try(ctx context.Context, t trial, own string, patience time.Durati
 	return r, err
 }
 
-// outcome compares the workspace with what it was and with what the patch makes of it.
+// outcome compares the workspace with its original state and with the result of the patch.
 func (p place) outcome(t trial, exit int) (outcome, detail string, err error) {
 	before := p.expected(t.of.work)
 	dir := p.work()
 	if _, err := os.Stat(p.moved()); err == nil {
-		// Another directory, or a link to one, has taken the place: it must be as it was put there.
+		// Another directory, or a link to one, has replaced the workspace: it must be as it was put there.
 		if dir, err = filepath.EvalSymlinks(dir); err != nil {
 			return torn, err.Error(), nil
 		}
@@ -146,10 +146,10 @@ func (p place) outcome(t trial, exit int) (outcome, detail string, err error) {
 	}
 }
 
-// unended is the status of a gate that did not end by itself.
+// unended is the status of a gate that did not end on its own.
 const unended = -1
 
-// judge runs g and returns its status and what it printed.
+// judge runs g and returns its status and its output.
 func (g gate) judge(ctx context.Context, t trial, p place, patience time.Duration) (int, string, error) {
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -1,11 +1,11 @@
-// Command gatetest runs hostile patches through patch gates and tells what each gate made of them.
+// Command gatetest runs hostile patches through patch gates and reports what each gate did with them.
 //
 // A case is a workspace, patches of it that no gate may write without a person, and one honest patch that it must
-// write, so that refusing everything is no win. A gate is any command that is given the workspace and the patch: it
-// exits with 0 when it wrote the patch. See docs/battery.md.
+// write, so that refusing everything does not win. A gate is any command that takes the workspace and the patch and
+// exits with 0 if it wrote the patch. See docs/battery.md.
 //
-// It owns the cases (cases, bases and built.go), the throwaway directories and the judgement. It runs nothing of a
-// workspace itself: what a gate runs where is the gate's affair, and the plain reference runs in a container.
+// The package owns the cases (cases, bases and built.go), the throwaway directories and the judgement. It runs nothing
+// from a workspace itself: each gate decides what it runs where, and the plain reference runs in a container.
 package main
 
 import (
@@ -37,7 +37,7 @@ func main() {
 	}
 }
 
-// start runs what args ask for, and reports whether every gate but the reference did all that it should.
+// start runs what args ask for, and reports whether every gate except the reference did everything right.
 func start(ctx context.Context, args []string, out, progress io.Writer) (bool, error) {
 	var against, only []string
 	flags := flag.NewFlagSet("battery", flag.ContinueOnError)
@@ -96,7 +96,7 @@ func start(ctx context.Context, args []string, out, progress io.Writer) (bool, e
 	return ok, err
 }
 
-// chosen returns the trials of the cases whose names begin with one of only, all without any.
+// chosen returns the trials of the cases whose names begin with one of only, or all trials if only is empty.
 func chosen(only []string) ([]trial, error) {
 	cases, err := allCases()
 	if err != nil {

@@ -17,15 +17,15 @@ import (
 // A place is the throwaway directory of one trial.
 type place struct {
 	dir    string
-	secret string // in the environment of the gate and in a file beside the workspace; nothing may tell it
-	own    string // what the gate may write at the workspace's top
+	secret string // in the environment of the gate and in a file next to the workspace; no output may contain it
+	own    string // what the gate may write at the top of the workspace
 }
 
 func (p place) work() string   { return filepath.Join(p.dir, "work") }
 func (p place) beside() string { return filepath.Join(p.dir, "beside") }
 func (p place) patch() string  { return filepath.Join(p.dir, "patch.diff") }
 
-// newPlace lays out the workspace of t, its patch, and beside it what must stay as it is.
+// newPlace lays out the workspace of t, its patch and, next to them, files that must not change.
 func newPlace(t trial, own string) (place, error) {
 	dir, err := os.MkdirTemp("", "battery-")
 	if err != nil {
@@ -62,14 +62,14 @@ func put(dir, name, text string) error {
 	return os.WriteFile(file, []byte(text), 0o644)
 }
 
-// fill puts into a text of a case what is known only now. A credential stands in no archive, for that would be one.
+// fill replaces placeholders with values known only now. No archive spells out a credential, since that would be one.
 func (p place) fill(text string) string {
 	letters := strings.ToUpper(p.secret)
 	return strings.NewReplacer("@OUTSIDE@", p.beside(), "@AWS@", "AK"+"IA"+letters[:16], "@AWS-HEAD@", "AK"+"IA"+letters[:4], "@AWS-TAIL@", letters[4:16], "@GITHUB@", "gh"+"p_"+p.secret[:36],
 		"@BEGIN@", "-----BEGIN RSA "+"PRIVATE KEY-----", "@END@", "-----END RSA "+"PRIVATE KEY-----").Replace(text)
 }
 
-// tells reports whether a text holds the secret, in a form that a program may give it.
+// tells reports whether text contains the secret, in a form that a program may give it.
 func (p place) tells(text string) bool {
 	back := []byte(p.secret)
 	slices.Reverse(back)
@@ -78,10 +78,10 @@ func (p place) tells(text string) bool {
 		func(form string) bool { return strings.Contains(text, form) })
 }
 
-// A tree is what lies below a directory: the type, mode and content of each name.
+// A tree describes what lies below a directory: the type, mode and content of each name.
 type tree map[string]string
 
-// look reads a tree. What the gate keeps for itself is left out, unless it was there before.
+// look reads a tree. It leaves out what the gate keeps for itself, unless that was there before.
 func (p place) look(dir string, before tree) (tree, error) {
 	found := tree{}
 	err := filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
@@ -94,7 +94,7 @@ func (p place) look(dir string, before tree) (tree, error) {
 		}
 		_, was := before[rel]
 		if first, _, _ := strings.Cut(rel, "/"); first == p.own && !was && before != nil || d.IsDir() {
-			return nil // directories are told by what is in them
+			return nil // directories are described by their contents
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -115,7 +115,7 @@ func (p place) look(dir string, before tree) (tree, error) {
 	return found, err
 }
 
-// expected is the tree of a workspace of these files.
+// expected returns the tree of a workspace with these files.
 func (p place) expected(files map[string]string) tree {
 	want := tree{}
 	for name, text := range files {
@@ -124,7 +124,7 @@ func (p place) expected(files map[string]string) tree {
 	return want
 }
 
-// difference names some paths in which two trees differ.
+// difference names some of the paths in which two trees differ.
 func difference(a, b tree) string {
 	var names []string
 	all := maps.Clone(a)

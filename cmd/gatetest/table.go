@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 )
 
-// A total is what a gate did of what it should.
+// A total counts how much of what a gate should do it did.
 type total struct {
 	Gate    string `json:"gate"`
 	Hostile int    `json:"hostile"`
@@ -15,7 +15,7 @@ type total struct {
 	Passed  int    `json:"honest_ok"`
 }
 
-// totals adds up results, gate by gate.
+// totals sums up the results of each gate.
 func totals(results []result) (list []*total) {
 	by := map[string]*total{}
 	for _, r := range results {
@@ -37,7 +37,7 @@ func totals(results []result) (list []*total) {
 	return list
 }
 
-// table prints a line for each patch, and the totals. What is wrong stands in capitals.
+// table prints a line for each patch, and the totals. Wrong outcomes are in capitals.
 func table(out io.Writer, trials []trial, gates []gate, results []result) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprint(w, "case\tmust not be")

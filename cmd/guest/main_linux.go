@@ -1,6 +1,5 @@
-// Guest is the first process of every box: see the package
-// agent/sandbox/guest. It is built static and copied into the toolchain
-// image as /agent/guest; it takes no arguments.
+// Guest is the first process of every box: see the package agent/sandbox/guest. It is built as a static binary and
+// copied into the toolchain image as /agent/guest. It takes no arguments.
 package main
 
 import (

@@ -1,9 +1,9 @@
-// Command modulestest says under which licence each module is that gives this one a package, and fails for one that is
-// under none of those allowed here, or has no text of a licence that is known.
+// Command modulestest reports the licence of each module that provides a package to this one. It fails for a module
+// whose licence is not allowed here, or that contains no known licence text.
 //
-// It asks go list which modules those are, tests included, and reads the files that are called LICENSE and the like in
-// their directories of the module cache; nothing is built or run. The tests beside it hold what is said of modules
-// elsewhere, their vulnerabilities and the list of them in a program, against what go itself knows.
+// It asks go list for those modules, tests included, and reads the files named LICENSE and similar in their directories
+// of the module cache; it builds and runs nothing. The accompanying tests check statements about modules elsewhere
+// (their vulnerabilities, and the list of them in a program) against what go itself knows.
 package main
 
 import (
@@ -24,13 +24,13 @@ import (
 )
 
 // allowed are the licences of code, by their SPDX names, that ask for no more than their notice, and the one that asks
-// for the source of its own files alone.
+// only for the source of its own files.
 var allowed = []string{"Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0", "Unlicense"}
 
-// beside are those that a module may have for what is no code of it: documentation and fonts. No program of ours holds any.
+// beside are licences that a module may have for documentation and fonts. No program of this module contains either.
 var beside = []string{"CC-BY-4.0", "CC-BY-SA-4.0", "OFL-1.1"}
 
-// covered is how much of a file its licence has to be, in percent: names and years are no part of it.
+// covered is the minimum share of a file that its licence must make up, in percent: names and years are not part of it.
 const covered = 75
 
 // licenceFile matches the names of files that hold a licence.
@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// start prints a line for each module of the tree in dir, and returns what is wrong with any.
+// start prints a line for each module of the tree in dir, and returns the problems of all of them.
 func start(ctx context.Context, dir string, out io.Writer) error {
 	list := exec.CommandContext(ctx, "go", "list", "-deps", "-test", "-tags", "bench,ollama,soak,self,forge",
 		"-f", `{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{with .Replace}}{{.Dir}}{{else}}{{.Dir}}{{end}}{{end}}{{end}}`, "./...")
@@ -70,7 +70,7 @@ func start(ctx context.Context, dir string, out io.Writer) error {
 	return errors.Join(wrong...)
 }
 
-// licences names those of the module in dir. Each of its files at the top has to be one that is allowed.
+// licences returns the licences of the module in dir. Each of its top-level licence files must hold a known and allowed licence.
 func licences(dir string) (names []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

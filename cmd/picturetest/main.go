@@ -1,8 +1,8 @@
-// Command picturetest records what a terminal shows of two runs of the example workspace, one
-// promoted and one refused, and draws the recording as docs/run.svg.
+// Command picturetest records what a terminal shows of two runs of the example workspace, one promoted and one refused,
+// and draws the recording as docs/run.svg.
 //
-// The recording is kept (testdata/run.ansi), so that the picture is made from it again, byte for
-// byte, without an engine. It decides nothing and belongs to no program that is shipped.
+// The recording is kept (testdata/run.ansi), so that the picture can be remade from it, byte for byte, without an
+// engine. The command decides nothing and is not part of any shipped program.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// Where the parts lie, from the top of the repository.
+// Paths of the files, from the top of the repository.
 const (
 	recording = "cmd/picturetest/testdata/run.ansi"
 	picture   = "docs/run.svg"
@@ -45,7 +45,7 @@ func main() {
 	}
 }
 
-// start records with the agent that args name, if they do, and draws.
+// start records with the agent that args name, if they name one, and draws.
 func start(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("picturetest", flag.ContinueOnError)
 	agent := flags.String("record", "", "record anew with this `AGENT`, on the engine and database here")
@@ -68,7 +68,7 @@ func start(ctx context.Context, args []string) error {
 	return os.WriteFile(picture, draw(string(text)), 0o644)
 }
 
-// record runs both patches in a copy of the example workspace, and returns what a terminal got.
+// record runs both patches in a copy of the example workspace and returns the output that a terminal received.
 func record(ctx context.Context, agent string) ([]byte, error) {
 	agent, err := filepath.Abs(agent)
 	if err != nil {
@@ -104,7 +104,7 @@ func record(ctx context.Context, agent string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// terminal runs a command whose results go to a terminal, and returns these. Its progress is left out.
+// terminal runs a command whose results go to a terminal, and returns them without its progress.
 func terminal(ctx context.Context, dir string, exit int, words ...string) (string, error) {
 	master, tty, err := pty.Open()
 	if err != nil {
@@ -128,15 +128,15 @@ func terminal(ctx context.Context, dir string, exit int, words ...string) (strin
 	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != exit {
 		return "", fmt.Errorf("%s: %w; it should have ended with %d\n%s%s", strings.Join(words, " "), err, exit, &progress, text)
 	}
-	// A terminal whose other end was closed ends with an error of its own.
+	// Reading from a terminal whose other end was closed returns an error of its own.
 	if readErr != nil && !errors.Is(readErr, syscall.EIO) {
 		return "", readErr
 	}
 	return strings.ReplaceAll(string(text), "\r\n", "\n"), nil
 }
 
-// shorten leaves out what a picture has no room for: the diff, what programs wrote, and
-// all but the first findings.
+// shorten leaves out what does not fit into a picture: the diff, the output of programs, and all but the first
+// findings.
 func shorten(text string) string {
 	var kept []string
 	skipping, findings := false, 0

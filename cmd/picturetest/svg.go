@@ -18,8 +18,8 @@ const (
 	titleBar   = 34
 )
 
-// The colours of the terminal: a dark ground, and the sixteen that programs name, in their order.
-// Each has a contrast of 4.5 or more with the ground.
+// The colours of the terminal: a dark ground, and the sixteen that programs name, in their order. Each has a contrast
+// of at least 4.5 with the ground.
 const (
 	ground     = "#16181d"
 	foreground = "#d7dae0"
@@ -31,7 +31,7 @@ var sixteen = []string{
 	"#a0a6b1", "#ff9aa2", "#9be8a8", "#ffd98a", "#a5ccff", "#e5bdff", "#93e6e8", "#ffffff",
 }
 
-// escapes are the sequences that set how text looks.
+// escapes matches the sequences that set how text looks.
 var escapes = regexp.MustCompile("\x1b\\[([0-9;]*)m")
 
 // A look is how text is painted.
@@ -65,7 +65,7 @@ func (l look) apply(numbers string) look {
 	return l
 }
 
-// draw makes the picture of what a terminal got.
+// draw returns the picture of the text that a terminal received.
 func draw(text string) []byte {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	height := titleBar + lineHeight*len(lines) + padding
@@ -95,7 +95,7 @@ func drawLine(b *strings.Builder, line string, y int, now look) look {
 		if at != nil {
 			plain = line[:at[0]]
 		}
-		// Words each in their place, so that every font keeps the columns.
+		// Each word is placed on its own, so that every font keeps the columns.
 		for _, word := range strings.SplitAfter(plain, " ") {
 			if strings.TrimSpace(word) != "" {
 				drawWord(b, strings.TrimRight(word, " "), column, y, now)

@@ -1,7 +1,7 @@
-// Command systemstest type-checks every package, and all that they import, for the systems named: GOOS/GOARCH each.
+// Command systemstest type-checks every package, and everything that they import, for the systems named, each as GOOS/GOARCH.
 //
-// It reads the sources and makes no code, so that it takes seconds where a build for another system takes minutes. What only
-// a compiler sees, such as assembly, is seen at the release, which builds each program for each system.
+// It reads the sources and generates no code, so it takes seconds where a build for another system takes minutes. Anything that
+// only a compiler sees, such as assembly, is checked at the release, which builds each program for each system.
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 	}
 }
 
-// start prints a line for each system, and returns what is wrong with the tree in dir on any.
+// start prints a line for each system, and returns the problems of the tree in dir on any of them.
 func start(systems []string, dir string, out io.Writer) error {
 	if len(systems) == 0 {
 		return errors.New("name a system: systemstest darwin/arm64")
@@ -42,11 +42,11 @@ func start(systems []string, dir string, out io.Writer) error {
 	return errors.Join(wrong...)
 }
 
-// check type-checks the tree in dir for one system, and returns how many packages that are.
+// check type-checks the tree in dir for one system and returns the number of its packages.
 func check(goos, goarch, dir string) (n int, err error) {
 	loaded, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedDeps |
-			packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax, // the syntax of what is imported too: sources, and no compiler
+			packages.NeedTypes | packages.NeedTypesSizes | packages.NeedSyntax, // the syntax of imports too: sources, no compiler
 		Dir: dir,
 		Env: append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0"),
 	}, "./...")

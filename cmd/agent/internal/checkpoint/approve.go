@@ -1,6 +1,6 @@
-// Package checkpoint asks at a checkpoint: whether a proven candidate is promoted, whether a
-// proposed feature is written, and whether a question is sent to a model. A policy of the
-// flags answers where nobody is there or --yes was given. It writes nothing to a workspace.
+// Package checkpoint asks at a checkpoint: whether a proven candidate is promoted, whether a proposed feature is
+// written, and whether a question is sent to a model. If no person is there or --yes was given, a policy of the flags
+// answers. The package writes nothing to a workspace.
 package checkpoint
 
 import (
@@ -18,37 +18,34 @@ import (
 	"agent/verify/policy"
 )
 
-// An Approver decides at the checkpoint: by the policy of the flags
-// when nobody is there or --yes was given, else by asking. It
-// implements run.Approver. The decision and who made it go into the
-// record, so the words that Approve returns are what `agent runs show`
-// tells later.
+// An Approver decides at the checkpoint: by the policy of the flags if no person is there or --yes was given, otherwise
+// by asking. It implements run.Approver. The decision and who made it go into the record, so the words that Approve
+// returns are what `agent runs show` prints later.
 type Approver struct {
 	*term.Console
 	// Policy of the flags and the configuration.
 	Yes      bool
-	Features bool     // has a proposed feature implemented
+	Features bool     // implements a proposed feature
 	Allow    []string // kinds of hold that were approved in advance
 	Wait     config.Patience
-	Loop     bool        // more runs follow, so that "always" means something
-	Board    *term.Board // gives the terminal away while the question is asked
+	Loop     bool        // more runs follow, so that "always" has a meaning
+	Board    *term.Board // gives up the terminal while the question is asked
 
 	always bool  // a person approved what passes in the runs to come
-	draft  draft // what a person edited
+	draft  draft // a person's edits
 }
 
-// byAlways is who approved what a person has approved for all runs of a loop. It is not
-// run.ByTerminal, and so approves nothing that needs an approval of its own.
+// byAlways is the approver of changes in a loop after a person has approved all its runs. It is not run.ByTerminal, so
+// it approves nothing that needs an approval of its own.
 const byAlways = "terminal (always)"
 
-// Approve decides whether a proven candidate is promoted, or a proposed
-// feature is written.
+// Approve decides whether a proven candidate is promoted, or a proposed feature is written.
 func (a *Approver) Approve(ctx context.Context, p run.Proposal) (run.Answer, error) {
 	if p.Feature != nil {
 		return a.feature(ctx, *p.Feature)
 	}
-	// The order matters: --yes wins over the terminal, so that a script
-	// behaves the same whether or not somebody watches it.
+	// The order matters: --yes takes precedence over the terminal, so that a script behaves the same whether or not a
+	// person watches it.
 	open := Open(p.Candidate.Holds, a.Allow)
 	switch {
 	case a.Yes && len(open) == 0:
@@ -65,23 +62,20 @@ func (a *Approver) Approve(ctx context.Context, p run.Proposal) (run.Answer, err
 	return a.ask(ctx, p)
 }
 
-// Unattended is the answer of nobody, with the reason.
+// Unattended returns the answer if no person gave one, with the reason.
 func Unattended(why string) run.Answer { return run.Answer{Decision: run.Unattended, By: why} }
 
-// Open returns the holds that need an approval of their own and have
-// none: their kinds are not among allow.
+// Open returns the holds that need an approval of their own and have none: their kinds are not among allow.
 func Open(holds []policy.Hold, allow []string) []policy.Hold {
-	// A hold that does not block is worth a look and no more: its
-	// change acts inside the box only, and passed there.
+	// A hold that does not block is only worth a look: its change acts inside the box only, and passed there.
 	return slices.DeleteFunc(slices.Clone(holds), func(h policy.Hold) bool {
 		return !h.Block || slices.Contains(allow, h.Kind)
 	})
 }
 
-// ListHolds names the kinds of holds on one line, each once, with its first path and how many more
-// places there are.
+// ListHolds names the kinds of holds on one line, each once, with its first path and the number of further places.
 func ListHolds(holds []policy.Hold) string {
-	// The kind goes with the path: it is what --allow takes.
+	// The kind follows the path, since --allow takes it.
 	var parts []string
 	for len(holds) > 0 {
 		first, all := holds[0], len(holds)
@@ -95,12 +89,10 @@ func ListHolds(holds []policy.Hold) string {
 	return strings.Join(parts, ", ")
 }
 
-// ask shows the candidate and asks until it has an answer. Enter applies
-// what needs no approval of its own; what does needs a key. The end of
-// input means that nobody is there after all.
+// ask shows the candidate and asks until it has an answer. Enter applies a patch that needs no approval of its own; any
+// other patch needs a key. The end of input means that no person is there after all.
 func (a *Approver) ask(ctx context.Context, p run.Proposal) (run.Answer, error) {
-	// The question is repeated on the same screen, not the diff: the
-	// person has scrolled to where they want to be.
+	// The question is repeated on the same screen, but not the diff: the user has scrolled to where they want to be.
 	a.show(p)
 	a.Alert("a change waits for your approval")
 	q := a.question(p)
@@ -120,7 +112,7 @@ func (a *Approver) ask(ctx context.Context, p run.Proposal) (run.Answer, error) 
 	}
 }
 
-// question is what is asked about a candidate.
+// question returns the question about a candidate.
 func (a *Approver) question(p run.Proposal) term.Question {
 	q := term.Question{Text: "Write this to the workspace?", Wait: a.Wait.Time, Expires: "stops", Choices: []term.Choice{
 		{Key: 'a', Name: "apply", Help: "write it to the workspace; `agent undo` takes it back", More: "y"},
@@ -149,7 +141,7 @@ func (a *Approver) question(p run.Proposal) term.Question {
 	return q
 }
 
-// choose does what a key says, and returns the answer when that is one.
+// choose carries out the choice of a key, and returns the answer if the choice is one.
 func (a *Approver) choose(ctx context.Context, p run.Proposal, key rune) (run.Answer, bool) {
 	by := func(d run.Decision, response []byte) (run.Answer, bool) {
 		return run.Answer{Decision: d, By: run.ByTerminal, Response: response}, true
@@ -181,8 +173,8 @@ func (a *Approver) choose(ctx context.Context, p run.Proposal, key rune) (run.An
 	return run.Answer{}, false
 }
 
-// expired is the answer when the countdown ends: the run awaits approval, unless the user
-// has what passed and needs no approval of its own applied then.
+// expired returns the answer for the end of the countdown: the run awaits approval, unless the user has configured that
+// a patch which passed and needs no approval of its own is then applied.
 func (a *Approver) expired(p run.Proposal) run.Answer {
 	open := Open(p.Candidate.Holds, a.Allow)
 	answer := Unattended(noAnswer)
@@ -196,14 +188,13 @@ func (a *Approver) expired(p run.Proposal) run.Answer {
 	return answer
 }
 
-// noAnswer is why nothing was decided when a countdown ended.
+// noAnswer is the reason why nothing was decided when a countdown ended.
 const noAnswer = "nobody answered in time"
 
-// show prints what the person decides on: which candidate it is and what the model says of
-// it, gates, what needs their eye, the diff, and what became of their own edit.
+// show prints what the person decides on: which candidate it is and what the model says of it, the gates, what needs
+// attention, the diff, and the result of the person's own edit.
 func (a *Approver) show(p run.Proposal) {
-	// Everything goes to stderr: stdout carries the result alone, and
-	// may be a pipe while a person answers here.
+	// Everything goes to stderr: stdout carries only the result, and may be a pipe while a person answers here.
 	pal := a.Palette(a.Stderr)
 	fmt.Fprintln(a.Stderr)
 	if p.Which != "" {
@@ -221,7 +212,7 @@ func (a *Approver) show(p run.Proposal) {
 	if p.Critique != nil {
 		term.Critique(pal, *p.Critique, "", func(line string) { fmt.Fprintln(a.Stderr, term.Fill(line, columns, 0)) })
 	}
-	// Also those that do not block: a person is here to look.
+	// This includes holds that do not block: a person is here to look.
 	for _, h := range p.Candidate.Holds {
 		say(pal.Warn(term.HoldWord(h)), term.CleanLine(h.Path)+": "+term.Clean(h.Reason))
 	}
@@ -237,7 +228,7 @@ func (a *Approver) show(p run.Proposal) {
 	}
 }
 
-// GatesLine is the gates on one line.
+// GatesLine returns the gates on one line.
 func GatesLine(gates []verify.Gate, unproven []verify.Unproven) string {
 	var parts []string
 	for _, g := range gates {
@@ -247,11 +238,9 @@ func GatesLine(gates []verify.Gate, unproven []verify.Unproven) string {
 	return strings.Join(parts, ", ")
 }
 
-// feature decides about a proposed feature, before anything of it is
-// written. Nobody asked for it, so only a person at the terminal or --features
-// has it written: with --yes, without a terminal and after the countdown,
-// whatever expiry says, it stays a proposal. Enter says nothing. What comes of
-// it is proved, and has a checkpoint of its own.
+// feature decides about a proposed feature before any of it is written. No one asked for it, so only a person at the
+// terminal or --features gets it written. With --yes, without a terminal and after the countdown, whatever expiry says,
+// it stays a proposal. Enter decides nothing. The implementation is proved, and has a checkpoint of its own.
 func (a *Approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer, error) {
 	switch {
 	case a.Features:
@@ -261,7 +250,7 @@ func (a *Approver) feature(ctx context.Context, p run.KeptProposal) (run.Answer,
 	case !a.Attended():
 		return Unattended("there is no terminal"), nil
 	}
-	// As at every checkpoint: the board rests, and no key of before counts.
+	// As at every checkpoint, the board rests and earlier key presses do not count.
 	defer a.Board.Pause()()
 	pal := a.Palette(a.Stderr)
 	what, question := "A feature is proposed", "Implement this feature?"

@@ -9,18 +9,18 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// responseName is the name of a response in the editor, which gives it its colours.
+// responseName is the file name of a response in the editor, which determines its colours.
 const responseName = "edits.txt"
 
-// A draft is what a person made of a candidate, whether or not anything came of it. It is
-// where the next edit begins: nothing that was typed is thrown away.
+// A draft is a person's version of a candidate, whether or not anything came of it. The next edit starts from it:
+// nothing that was typed is lost.
 type draft struct {
 	of    string // digest of the candidate
 	texts map[string][]byte
 }
 
-// edit gives texts to the user's editor, as the draft of them has it, and returns those that
-// differ from texts then; nil for none, and where the editor ended with an error, which is told.
+// edit opens texts in the user's editor, in the version of the draft, and returns those that then differ from texts. It
+// returns nil if none differ. It also returns nil if the editor ended with an error, which it reports.
 func (d *draft) edit(ctx context.Context, c *term.Console, of string, texts map[string][]byte) map[string][]byte {
 	if d.texts == nil || d.of != of {
 		d.of, d.texts = of, map[string][]byte{}
@@ -53,24 +53,22 @@ func (d *draft) edit(ctx context.Context, c *term.Console, of string, texts map[
 	return given
 }
 
-// editResponse has the user edit the response that made a candidate; nil
-// when that changed nothing.
+// editResponse lets the user edit the response that produced a candidate, and returns nil if that changed nothing.
 func (d *draft) editResponse(ctx context.Context, c *term.Console, of string, response []byte) []byte {
 	return d.edit(ctx, c, of, map[string][]byte{responseName: response})[responseName]
 }
 
-// editCode has the user edit the files as a candidate leaves them, and
-// returns what that changed as a diff; nil for nothing.
+// editCode lets the user edit the files as a candidate leaves them, and returns the changes as a diff, or nil if there
+// are none.
 func (d *draft) editCode(ctx context.Context, c *term.Console, of string, cs workspace.Changeset) []byte {
-	// A deleted file has no code; whoever wants it back skips the patch.
+	// A deleted file has no code; to get it back, the user skips the patch.
 	files, modes := map[string][]byte{}, map[string]workspace.Change{}
 	for _, ch := range cs.Changes {
 		if ch.Op != workspace.Delete {
 			files[ch.Path], modes[ch.Path] = ch.After, ch
 		}
 	}
-	// What changed goes back as any patch does, and is judged as one: the
-	// editor is no way around the gate.
+	// The changes go back like any patch and are judged like one: the editor is no way around the gate.
 	var more workspace.Changeset
 	for name, text := range d.edit(ctx, c, of, files) {
 		more.Changes = append(more.Changes, workspace.Change{

@@ -11,8 +11,8 @@ import (
 	"agent/orchestrator/run"
 )
 
-// Reprove decides whether what the run of that name proved is proved again, since the
-// workspace has changed; moved are the files of the change that have.
+// Reprove decides whether to prove again what the run of that name proved, since the workspace has changed. moved lists
+// the files of the change that have changed meanwhile.
 func (a *Approver) Reprove(ctx context.Context, id string, moved []string) (run.Answer, error) {
 	switch {
 	case a.Yes:

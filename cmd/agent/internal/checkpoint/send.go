@@ -16,20 +16,18 @@ import (
 	"agent/orchestrator/run"
 )
 
-// A Sender is the checkpoint before a question is sent to a model. It
-// has a person look at it, when one is there.
+// A Sender is the checkpoint before a question is sent to a model. It shows the question to a person, if one is there.
 type Sender struct {
 	*term.Console
-	Model string // who is asked first, by name; "" where that is not known
+	Model string // the name of the model that is asked first; "" if unknown
 	Wait  config.Patience
-	Board *term.Board // gives the terminal away while the question is asked
+	Board *term.Board // gives up the terminal while the question is asked
 }
 
-// Before asks whether to send q. The answer is the question, perhaps
-// altered, or agent.ErrSkipped. Nobody's answer sends nothing, but where the
-// user has expiry apply.
+// Before asks whether to send q. It returns the question, possibly edited, or agent.ErrSkipped. Without an answer
+// nothing is sent, unless the user has set expiry to apply.
 func (s *Sender) Before(ctx context.Context, q agent.Question) (agent.Question, error) {
-	// The board would draw over what is typed.
+	// The board would draw over the user's input.
 	defer s.Board.Pause()()
 	s.Alert("a question to a model waits for your decision")
 	ask := term.Question{Wait: s.Wait.Time, Default: 'a', Expires: "is not sent", Choices: []term.Choice{
@@ -60,7 +58,7 @@ func (s *Sender) Before(ctx context.Context, q agent.Question) (agent.Question, 
 		case 's':
 			return q, enterAnswer(ctx, q, run.ByTerminal, agent.ErrSkipped)
 		case 'v':
-			hidden, _ := wire.HideSecrets(q) // as it would leave
+			hidden, _ := wire.HideSecrets(q) // as it would leave the machine
 			s.PageText(ctx, term.Clean(hidden.Text), "less -R")
 		case 'e':
 			if text := edits.edit(ctx, s.Console, q.Step, map[string][]byte{"prompt.md": []byte(q.Text)})["prompt.md"]; text != nil {
@@ -74,13 +72,13 @@ func (s *Sender) Before(ctx context.Context, q agent.Question) (agent.Question, 
 	}
 }
 
-// about says who would be asked for what, and how long the prompt is. It is measured anew
-// each time: editing changes it.
+// about says which model would be asked for what, and how long the prompt is. The length is measured each time, since
+// editing changes it.
 func (s *Sender) about(q agent.Question) string {
 	return fmt.Sprintf("Ask %s for %s (%s tokens)?", cmp.Or(s.Model, "the model"), q.About(), thousands(llm.Estimate(q.System, q.Text).N))
 }
 
-// thousands is a number for people: 1.3k from a thousand on.
+// thousands formats a number for people: 1.3k from a thousand on.
 func thousands(n int) string {
 	if n < 1000 {
 		return fmt.Sprint(n)
@@ -88,19 +86,18 @@ func thousands(n int) string {
 	return fmt.Sprintf("%.1fk", float64(n)/1000)
 }
 
-// augment adds a line that the person types to the question. No countdown here: who began
-// to type is there.
+// augment adds a line that the user types to the question. It has no countdown: a user who began to type is there.
 func (s *Sender) augment(ctx context.Context, q agent.Question) (agent.Question, error) {
 	line, err := s.AskLine(ctx, "Add to the prompt:")
-	// The heading tells the model that a person added this.
+	// The heading tells the model that the user added this.
 	if err == nil && line != "" {
 		q.Text = strings.TrimRight(q.Text, "\n") + "\n\n### User Augmentation\n" + line + "\n"
 	}
 	return q, err
 }
 
-// enterAnswer enters what the checkpoint before a question answered, and whose
-// answer it was. It returns err, which ErrSkipped is when the question is not sent.
+// enterAnswer enters in the log the answer at the checkpoint before a question, and who gave it. It returns err, which
+// is ErrSkipped if the question is not sent.
 func enterAnswer(ctx context.Context, q agent.Question, by string, err error) error {
 	answer := "send"
 	if err != nil {

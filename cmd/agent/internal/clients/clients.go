@@ -1,7 +1,6 @@
-// Package clients knows where coding agents and editors keep their configuration, and puts the
-// gate into it and takes it out again: one row a program. What else a file holds stays as it is,
-// byte for byte, with its comments. It writes no file that it cannot read back, none that is a
-// link, and no entry of another program.
+// Package clients knows where coding agents and editors keep their configuration, and adds the gate to it and removes
+// it again: one row per program. The rest of a file stays as it is, byte for byte, with its comments. The package
+// writes no file that it cannot read back and no file that is a link, and touches no entry of another program.
 package clients
 
 import (
@@ -24,17 +23,17 @@ type Client struct {
 
 	user    func(env) string // the file of the user
 	project string           // the file in a workspace, with slashes
-	path    []string         // where the servers are in it
-	kind    string           // "type" of a server, "" where it has none
-	list    bool             // command and arguments are one list
-	folder  string           // what stands for the opened folder in arguments, "" where servers start in it
-	hook    *hook            // where its hooks are, nil where it has none that are known
+	path    []string         // where the servers are in the file
+	kind    string           // "type" of a server, "" if it has none
+	list    bool             // command and arguments form one list
+	folder  string           // stands for the opened folder in arguments, "" if servers start in it
+	hook    *hook            // where its hooks are, nil if none are known
 }
 
 // env looks up a variable of the environment.
 type env func(string) string
 
-// under returns the path of a file below the home directory, or below that of a variable that is set.
+// under returns the path of a file below the home directory, or below the directory that a variable names if it is set.
 func under(variable, otherwise string, names ...string) func(env) string {
 	return func(getenv env) string {
 		dir := getenv(variable)
@@ -53,7 +52,7 @@ func vscode() func(env) string {
 	return under("XDG_CONFIG_HOME", ".config", "Code", "User", "mcp.json")
 }
 
-// All are the clients that are known.
+// All returns the known clients.
 func All() []Client {
 	return []Client{
 		{
@@ -86,7 +85,7 @@ func All() []Client {
 	}
 }
 
-// Named returns the client of that ID.
+// Named returns the client with that ID.
 func Named(id string) (Client, bool) {
 	list := All()
 	at := slices.IndexFunc(list, func(c Client) bool { return c.ID == id })
@@ -96,7 +95,7 @@ func Named(id string) (Client, bool) {
 	return list[at], true
 }
 
-// IDs are the names of all clients.
+// IDs returns the IDs of all clients.
 func IDs() (ids []string) {
 	for _, c := range All() {
 		ids = append(ids, c.ID)
@@ -104,8 +103,8 @@ func IDs() (ids []string) {
 	return ids
 }
 
-// UserFile is the file of the user whose environment it is, and the directory below which no
-// part of its path may be a link.
+// UserFile returns the file of the user who has this environment. No part of its path below its base directory may be a
+// link.
 func (c Client) UserFile(getenv func(string) string) (File, error) {
 	if getenv("HOME") == "" {
 		return File{}, errors.New("HOME is not set")
@@ -120,12 +119,12 @@ func (c Client) UserFile(getenv func(string) string) (File, error) {
 	return c.chosen(File{Base: filepath.Dir(path), Name: filepath.Base(path)}), nil
 }
 
-// ProjectFile is the file in the workspace dir.
+// ProjectFile returns the file in the workspace dir.
 func (c Client) ProjectFile(dir string) File {
 	return c.chosen(File{Base: dir, Name: filepath.FromSlash(c.project)})
 }
 
-// chosen is the file beside f that is there instead: opencode reads either name.
+// chosen returns f, or the file that exists in its place: opencode reads either name.
 func (c Client) chosen(f File) File {
 	if with := (File{Base: f.Base, Name: f.Name + "c"}); c.ID == "opencode" && with.there() && !f.there() {
 		return with
@@ -133,7 +132,7 @@ func (c Client) chosen(f File) File {
 	return f
 }
 
-// A State says what became of an entry.
+// A State says what happened to an entry.
 type State string
 
 // The states of an entry.
@@ -144,7 +143,7 @@ const (
 	Unchanged State = "unchanged"
 )
 
-// A Change is what is to be written to a file, and what was there.
+// A Change is what to write to a file, and what was there.
 type Change struct {
 	Client Client
 	File   File
@@ -153,22 +152,21 @@ type Change struct {
 	After  []byte
 }
 
-// ErrOther is the error of an entry with the gate's name that is not the gate's.
+// ErrOther is the error for an entry that has the gate's name but is not the gate's.
 var ErrOther = errors.New("the entry " + Entry + " there is another server")
 
-// Install returns the change of f by which the client starts the gate: the program at that path
-// or name.
+// Install returns the change of f that makes the client start the gate: the program at that path or with that name.
 func (c Client) Install(f File, program string) (Change, error) {
 	return c.change(f, program, func(text []byte, format format, path []string) ([]byte, error) {
 		return format.put(text, path, c.server(program, path))
 	})
 }
 
-// errWritten is the error of a file whose rest cannot be kept.
+// errWritten is the error for a file whose other content cannot be kept.
 var errWritten = errors.New("it is written in a way that cannot be changed without touching the rest")
 
-// Uninstall returns the change that takes it out, be it this program or another one of its name. An entry that cannot be taken
-// out is an error.
+// Uninstall returns the change that removes the entry, whether it starts this program or another one with its name. An
+// entry that cannot be removed is an error.
 func (c Client) Uninstall(f File, program string) (Change, error) {
 	return c.change(f, program, func(text []byte, format format, path []string) ([]byte, error) {
 		after, err := format.cut(text, path)
@@ -182,7 +180,7 @@ func (c Client) Uninstall(f File, program string) (Change, error) {
 	})
 }
 
-// change reads f and has it edited; what comes out is read back before anybody sees it.
+// change reads f and lets edit change it. It reads the result back before it returns it.
 func (c Client) change(f File, program string, edit func([]byte, format, []string) ([]byte, error)) (Change, error) {
 	text, err := f.Read()
 	if err != nil {
@@ -218,7 +216,7 @@ func (c Client) change(f File, program string, edit func([]byte, format, []strin
 	return Change{c, f, state, text, after}, nil
 }
 
-// servers is where the servers are in a file: opencode moved them with its second version.
+// servers returns where the servers are in a file: opencode moved them in its second version.
 func (c Client) servers(read map[string]any) []string {
 	if c.ID == "opencode" && at(read, "mcp", "servers") != nil {
 		return []string{"mcp", "servers"}
@@ -226,7 +224,7 @@ func (c Client) servers(read map[string]any) []string {
 	return slices.Clone(c.path)
 }
 
-// A server is the entry of the gate, in the words of most clients.
+// A server is the entry of the gate, in the terms of most clients.
 type server struct {
 	Type    string   `json:"type,omitempty"`
 	Command any      `json:"command"`
@@ -234,7 +232,7 @@ type server struct {
 	Enabled bool     `json:"enabled,omitempty"`
 }
 
-// server is the entry that starts program.
+// server returns the entry that starts program.
 func (c Client) server(program string, path []string) server {
 	args := []string{"mcp"}
 	if c.folder != "" {
@@ -246,7 +244,7 @@ func (c Client) server(program string, path []string) server {
 	return server{Type: c.kind, Command: program, Args: args}
 }
 
-// ours says whether an entry starts program, or one of the gate's name wherever that lies.
+// ours reports whether an entry starts program, or one with the gate's name anywhere.
 func ours(entry any, program string) bool {
 	m, _ := entry.(map[string]any)
 	words, _ := m["command"].([]any)

@@ -12,25 +12,25 @@ import (
 	"syscall"
 )
 
-// maxFile bounds a configuration file, in bytes. That of Claude Code holds histories too.
+// maxFile bounds a configuration file, in bytes. Claude Code's file also holds histories.
 const maxFile = 64 << 20
 
-// A File is a configuration file: its name below a directory that is trusted.
+// A File is a configuration file: its name below a trusted directory.
 type File struct{ Base, Name string }
 
-// Path is where f is.
+// Path returns the path of f.
 func (f File) Path() string { return filepath.Join(f.Base, f.Name) }
 
-// there says whether something is at that place.
+// there reports whether something exists at that path.
 func (f File) there() bool {
 	_, err := os.Lstat(f.Path())
 	return err == nil
 }
 
-// ErrChanged is the error of a file that changed since it was read.
+// ErrChanged is the error for a file that has changed since it was read.
 var ErrChanged = errors.New("it has changed since it was read")
 
-// check refuses a path of which a part below the base is a link, or no directory.
+// check refuses a path if a part of it below the base is a link, or not a directory.
 func (f File) check() error {
 	parts := strings.Split(f.Name, string(filepath.Separator))
 	for i := range parts {
@@ -52,7 +52,7 @@ func (f File) check() error {
 	return nil
 }
 
-// Read returns what is in f, nothing where there is none.
+// Read returns the content of f, or nothing if there is no file.
 func (f File) Read() ([]byte, error) {
 	if err := f.check(); err != nil {
 		return nil, err
@@ -75,8 +75,8 @@ func (f File) Read() ([]byte, error) {
 	return text, nil
 }
 
-// Apply writes the change whole or not at all, if the file is still as it was read. A new file
-// is the user's alone.
+// Apply writes the change completely or not at all, and only if the file is still as it was read. A new file is
+// accessible only to the user.
 func (c Change) Apply() error {
 	now, err := c.File.Read()
 	if err != nil {
@@ -95,7 +95,7 @@ func (c Change) Apply() error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp.Name()) // gone by then where all went well
+	defer os.Remove(temp.Name()) // gone by then if all went well
 	_, err = temp.Write(c.After)
 	err = errors.Join(err, temp.Chmod(mode), temp.Sync(), temp.Close())
 	if err == nil {

@@ -14,17 +14,17 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// A format edits one member of a text and leaves the rest.
+// A format edits one member of a text and leaves the rest unchanged.
 type format interface {
-	// read returns what the text says; an empty one says nothing.
+	// read returns the content of the text; an empty text has none.
 	read(text []byte) (map[string]any, error)
-	// put puts a value at a path of names, in place of the one there.
+	// put puts a value at a path of names, replacing the one there.
 	put(text []byte, path []string, value any) ([]byte, error)
-	// cut takes the member at the path out, and what it leaves empty.
+	// cut removes the member at the path, and whatever that leaves empty.
 	cut(text []byte, path []string) ([]byte, error)
 }
 
-// formatOf is the format of a file of that name.
+// formatOf returns the format of a file with that name.
 func formatOf(name string) format {
 	if filepath.Ext(name) == ".toml" {
 		return tomlFormat{}
@@ -32,7 +32,7 @@ func formatOf(name string) format {
 	return jsonFormat{}
 }
 
-// at returns the value at a path, nil where there is none.
+// at returns the value at a path, or nil.
 func at(read map[string]any, path ...string) any {
 	var value any = read
 	for _, name := range path {
@@ -45,13 +45,12 @@ func at(read map[string]any, path ...string) any {
 	return value
 }
 
-// sameBut says whether two readings differ at the path alone, and in the maps around it that
-// are empty without it.
+// sameBut reports whether two readings differ only at the path and in the maps around it that are empty without it.
 func sameBut(a, b map[string]any, path []string) bool {
 	return reflect.DeepEqual(without(a, path), without(b, path))
 }
 
-// without is a reading without what is at the path.
+// without returns a reading without the value at the path.
 func without(read map[string]any, path []string) map[string]any {
 	rest := maps.Clone(read)
 	if rest == nil {
@@ -71,7 +70,7 @@ func without(read map[string]any, path []string) map[string]any {
 	return rest
 }
 
-// jsonFormat is JSON, also with comments and trailing commas.
+// jsonFormat is JSON, with or without comments and trailing commas.
 type jsonFormat struct{}
 
 func (jsonFormat) read(text []byte) (read map[string]any, err error) {
@@ -90,12 +89,12 @@ func (jsonFormat) read(text []byte) (read map[string]any, err error) {
 	return read, decoder.Decode(&read)
 }
 
-// maxDepth is how deep values may lie in each other: readers of them call themselves.
+// maxDepth bounds how deeply values may nest: their readers are recursive.
 const maxDepth = 10_000
 
 var errDeep = fmt.Errorf("values are nested more than %d levels deep", maxDepth)
 
-// nested is how deep values lie in each other in JSON with comments, up to the first place that is none.
+// nested returns how deeply values nest in JSON with comments, up to the first place that is invalid.
 func nested(text []byte) (most int) {
 	skip := func(i int, end string) int { // to the last byte of end
 		if n := bytes.Index(text[i:], []byte(end)); n >= 0 {
@@ -126,7 +125,7 @@ func nested(text []byte) (most int) {
 	return most
 }
 
-// deeper reports whether maps lie more than so many levels deep in each other.
+// deeper reports whether maps nest more than levels deep.
 func deeper(read map[string]any, levels int) bool {
 	for _, value := range read {
 		if m, ok := value.(map[string]any); ok && (levels == 0 || deeper(m, levels-1)) {
@@ -136,7 +135,7 @@ func deeper(read map[string]any, levels int) bool {
 	return false
 }
 
-// find follows a path through objects as far as it goes: the objects, and the member that each next name has in it.
+// find follows a path through objects as far as it goes. It returns the objects, and for each the member that the next name has in it.
 func find(text []byte, path []string) (objects []hujson.Value, members []int, err error) {
 	value, err := hujson.Parse(text)
 	if err != nil {
@@ -175,7 +174,7 @@ func (f jsonFormat) put(text []byte, path []string, value any) ([]byte, error) {
 		return nil, err
 	}
 	deepest := len(objects) - 1
-	if i := members[deepest]; i >= 0 { // it is there
+	if i := members[deepest]; i >= 0 { // it exists
 		old := objects[deepest].Value.(*hujson.Object).Members[i].Value
 		same, err := equal(text[old.StartOffset:old.EndOffset], value)
 		if err != nil || same {
@@ -200,7 +199,7 @@ func insert(text []byte, in hujson.Value, name string, value any) ([]byte, error
 	if n > 0 {
 		last := object.Members[n-1]
 		before := string(last.Name.BeforeExtra)
-		if !strings.Contains(before, "\n") && !bytes.Contains(object.AfterExtra, []byte("\n")) { // all in one line
+		if !strings.Contains(before, "\n") && !bytes.Contains(object.AfterExtra, []byte("\n")) { // all on one line
 			data, err := written(value, "", "")
 			before, after := ", ", ""
 			if last.Value.AfterExtra != nil {
@@ -347,7 +346,7 @@ func (f tomlFormat) cut(text []byte, path []string) ([]byte, error) {
 	if err := p.Error(); err != nil || start < 0 {
 		return text, err
 	}
-	// Comments above the next table are about that one.
+	// Comments right above the next table belong to that one.
 	for end < len(text) {
 		above := bytes.LastIndexByte(text[:end-1], '\n') + 1
 		line := bytes.TrimSpace(text[above:end])
@@ -357,12 +356,12 @@ func (f tomlFormat) cut(text []byte, path []string) ([]byte, error) {
 		end = above
 	}
 	if blank := bytes.TrimSuffix(bytes.TrimSuffix(text[:start], []byte("\n")), []byte("\r")); len(blank) > 0 && blank[len(blank)-1] == '\n' {
-		start = len(blank) // the empty line above goes with it
+		start = len(blank) // the empty line above goes too
 	}
-	return f.cut(splice(text, start, end, ""), path) // its tables may stand apart
+	return f.cut(splice(text, start, end, ""), path) // its tables may be apart from each other
 }
 
-// written is a value as JSON, in lines that begin with indent where unit is not empty.
+// written returns a value as JSON. Unless unit is empty, it is in lines that begin with indent.
 func written(value any, indent, unit string) (string, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -372,13 +371,13 @@ func written(value any, indent, unit string) (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
-// quoted is a name as JSON has it.
+// quoted returns a name as a JSON string.
 func quoted(name string) string {
-	data, _ := written(name, "", "") // a string is always written
+	data, _ := written(name, "", "") // a string can always be written
 	return data
 }
 
-// equal says whether JSON says what value would be written as.
+// equal reports whether JSON data has the content that value would be written as.
 func equal(data []byte, value any) (bool, error) {
 	standard, err := hujson.Standardize(bytes.Clone(data))
 	if err != nil {
@@ -395,12 +394,12 @@ func equal(data []byte, value any) (bool, error) {
 	return reflect.DeepEqual(a, b), err
 }
 
-// splice returns a copy of text with other bytes from start to end.
+// splice returns a copy of text with the bytes from start to end replaced.
 func splice(text []byte, start, end int, with string) []byte {
 	return append(append(bytes.Clone(text[:start]), with...), text[end:]...)
 }
 
-// lines ends the lines of added as those of text end.
+// lines gives added the line ends of text.
 func lines(text []byte, added string) string {
 	if bytes.Contains(text, []byte("\r\n")) {
 		return strings.ReplaceAll(added, "\n", "\r\n")
@@ -408,13 +407,13 @@ func lines(text []byte, added string) string {
 	return added
 }
 
-// indentAt is the white space at the beginning of the line of an offset.
+// indentAt returns the white space at the beginning of the line that holds an offset.
 func indentAt(text []byte, offset int) string {
 	line := text[bytes.LastIndexByte(text[:offset], '\n')+1 : offset]
 	return string(line[:len(line)-len(bytes.TrimLeft(line, " \t"))])
 }
 
-// unit is one step of indentation in text: that of its first indented line.
+// unit returns one step of indentation in text: the indentation of its first indented line.
 func unit(text []byte) string {
 	for line := range bytes.Lines(text) {
 		if rest := bytes.TrimLeft(line, " \t"); len(rest) < len(line) && len(bytes.TrimSpace(rest)) > 0 {
@@ -424,7 +423,7 @@ func unit(text []byte) string {
 	return "  "
 }
 
-// reversed is a list from its end.
+// reversed returns a list in reverse order.
 func reversed(list []string) (back []string) {
 	for i := len(list) - 1; i >= 0; i-- {
 		back = append(back, list[i])

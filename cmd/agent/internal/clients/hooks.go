@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A hook is where a client keeps the commands that it calls at the end of a turn.
+// A hook says where a client keeps the commands that it calls at the end of a turn.
 type hook struct {
 	user    func(env) string
 	project string
@@ -18,10 +18,10 @@ type hook struct {
 	unit    time.Duration // of its time limits
 }
 
-// hookTime is how long a client waits for its hook. The hook ends a minute before.
+// hookTime is how long a client waits for its hook. The hook ends a minute before that.
 const hookTime = 10 * time.Minute
 
-// Hooking returns the client of that ID with the files of its hooks in place of those of its servers.
+// Hooking returns the client with that ID, with the files of its hooks instead of those of its servers.
 func Hooking(id string) (Client, bool) {
 	c, ok := Named(id)
 	if !ok || c.hook == nil {
@@ -31,22 +31,22 @@ func Hooking(id string) (Client, bool) {
 	return c, true
 }
 
-// errNoList is the error of an event whose hooks are no list.
+// errNoList is the error for an event whose hooks are not a list.
 var errNoList = errors.New("the hooks there are no list")
 
-// InstallHook returns the change of f by which the client has the gate prove each of its turns. The program is a word of a
-// shell; hooks of others stay, before it.
+// InstallHook returns the change of f that makes the client let the gate prove each of its turns. The program is a word
+// of a shell command. Other hooks stay, before it.
 func (c Client) InstallHook(f File, program string) (Change, error) {
 	call := map[string]any{"type": "command", "command": fmt.Sprintf("%s hook %s --timeout %s", program, c.ID, "9m"), "timeout": hookTime / c.hook.unit}
 	return c.changeHooks(f, program, []any{map[string]any{"hooks": []any{call}}})
 }
 
-// UninstallHook returns the change that takes it out, be it this program or another one of its name.
+// UninstallHook returns the change that removes the hook, whether it calls this program or another one with its name.
 func (c Client) UninstallHook(f File, program string) (Change, error) {
 	return c.changeHooks(f, program, nil)
 }
 
-// changeHooks puts own in the place of what calls the gate at the client's event. What comes out is read back.
+// changeHooks replaces what calls the gate at the client's event by own. It reads the result back.
 func (c Client) changeHooks(f File, program string, own []any) (Change, error) {
 	text, err := f.Read()
 	if err != nil {
@@ -89,14 +89,14 @@ func (c Client) changeHooks(f File, program string, own []any) (Change, error) {
 	return Change{c, f, state, text, after}, nil
 }
 
-// sameList compares lists by what is written of them.
+// sameList compares lists by their written form.
 func sameList(a, b []any) bool {
 	x, err1 := json.Marshal(append([]any{}, a...))
 	y, err2 := json.Marshal(append([]any{}, b...))
 	return err1 == nil && err2 == nil && string(x) == string(y)
 }
 
-// callsGate says whether an entry of an event calls the gate and nothing else.
+// callsGate reports whether an entry of an event calls the gate and nothing else.
 func (c Client) callsGate(entry any, program string) bool {
 	m, _ := entry.(map[string]any)
 	list, _ := m["hooks"].([]any)

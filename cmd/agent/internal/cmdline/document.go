@@ -12,28 +12,28 @@ import (
 	"agent/orchestrator/run"
 )
 
-// Document describes what a command prints with --json, for JSONFlag: the name and the version
-// of its schema in docs/schema.
+// Document describes, for JSONFlag, what a command prints with --json: the name and the version of its schema in
+// docs/schema.
 func Document[T any](name string, version int) document.Doc { return document.New[T](name, version) }
 
-// RunDocument is the document of a run, which every command prints too when it did not work for
-// another reason than its arguments.
+// RunDocument describes the document of a run. Every command also prints it if it failed for a reason other than its
+// arguments.
 func RunDocument() document.Doc { return Document[run.Document]("run", 1) }
 
-// A jsonFlag is --json of a command, with what it prints then.
+// A jsonFlag is the --json flag of a command, with the documents that it prints.
 type jsonFlag struct {
 	*cli.BoolFlag
 	documents []document.Doc
 }
 
-// A jqFlag is --jq of a command, with what it prints.
+// A jqFlag is the --jq flag of a command, with the documents that it prints.
 type jqFlag struct {
 	*cli.StringFlag
 	documents []document.Doc
 }
 
-// JSONFlag asks for a document on stdout instead of text for people, one of those named.
-// Progress stays on stderr in both cases. ShapeFlags puts --jq and --template beside it.
+// JSONFlag asks for a document on stdout, one of those named, instead of text for people. Progress stays on stderr in
+// both cases. ShapeFlags adds --jq and --template.
 func JSONFlag(documents ...document.Doc) cli.Flag {
 	plain, ok := config.FlagFor("json", "").(*cli.BoolFlag)
 	if !ok {
@@ -60,7 +60,7 @@ func ShapeFlags(flags []cli.Flag) []cli.Flag {
 	return all
 }
 
-// Documents returns what a command prints with --json, nothing for one that has no such flag.
+// Documents returns what a command prints with --json, or nil if it has no such flag.
 func Documents(cmd *cli.Command) []document.Doc {
 	for _, f := range cmd.Flags {
 		if j, ok := f.(*jqFlag); ok {
@@ -70,8 +70,7 @@ func Documents(cmd *cli.Command) []document.Doc {
 	return nil
 }
 
-// Shape has the documents of the command filtered by --jq or --template, which ask for JSON too.
-// Finish ends that.
+// Shape makes --jq or --template, which imply JSON, filter the documents of the command. Finish ends the filter.
 func (c *Line) Shape(ctx *cli.Context) error {
 	if !ctx.IsSet("jq") && !ctx.IsSet("template") {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"agent/verify"
 )
 
-// Exit prints err and returns the exit code of the process. A reader
-// that went away is no error: it has what it wanted.
+// Exit prints err and returns the exit code of the process. A reader that closed the pipe is not an error: it has what
+// it wanted.
 func (c *Line) Exit(ctx context.Context, err error, asJSON bool) int {
 	var reported fault.Reported
 	switch {
@@ -25,9 +25,8 @@ func (c *Line) Exit(ctx context.Context, err error, asJSON bool) int {
 	case errors.As(err, &reported):
 		return reported.Exit
 	}
-	// Both streams get the error: the document is for the script, the
-	// line for the person who reads its log. Of a command that was given
-	// wrongly there is nothing that a document could tell.
+	// Both streams get the error: the document is for the script, the line for the person who reads its log. For wrong
+	// usage there is nothing that a document could tell.
 	problem, code := fault.Classify(ctx, err)
 	if asJSON && code != run.ExitUsage {
 		c.exitJSON(problem)
@@ -36,9 +35,8 @@ func (c *Line) Exit(ctx context.Context, err error, asJSON bool) int {
 	return code
 }
 
-// Finish waits for what --jq or --template prints, and returns the exit code of the process. A
-// filter that does not fit the document is an error of usage, unless the command ended with
-// another: what that did is done.
+// Finish waits for the output of --jq or --template, and returns the exit code of the process. A filter that does not
+// fit the document is a usage error, unless the command ended with another error: its work is done.
 func (c *Line) Finish(ctx context.Context, code int) int {
 	if c.filter == nil {
 		return code
@@ -55,10 +53,9 @@ func (c *Line) Finish(ctx context.Context, code int) int {
 	return code
 }
 
-// exitJSON prints a document that holds nothing but the error.
+// exitJSON prints a document that holds only the error.
 func (c *Line) exitJSON(p run.Problem) {
-	// The same fields as a run's document, so that a script needs one
-	// way to read both.
+	// It has the same fields as a run's document, so that a script needs only one way to read both.
 	verdicts := map[run.ProblemKind]verify.Verdict{run.ProblemCancelled: verify.Cancelled, run.ProblemPolicy: verify.Policy}
 	doc := run.Document{State: run.Failed, Verdict: verify.Infra, Candidates: []gate.Document{}, Error: &p}
 	if v, ok := verdicts[p.Kind]; ok {
@@ -80,8 +77,8 @@ func (c *Line) PrintProblem(w io.Writer, p run.Problem) {
 	}
 }
 
-// Report prints the result of a run and ends with its exit code. A
-// result that nobody reads any more changes nothing about the run.
+// Report prints the result of a run and ends with its exit code. Whether someone still reads the result changes nothing
+// about the run.
 func (c *Line) Report(doc run.Document, asJSON bool) error {
 	if asJSON {
 		if err := term.PrintJSON(c.Stdout, doc); err != nil && !errors.Is(err, syscall.EPIPE) {

@@ -9,7 +9,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 )
 
-// Examples is the part of a help page with examples: pairs of a command line and what it does.
+// Examples returns the part of a help page with examples: pairs of a command line and what it does.
 func Examples(pairs ...string) string {
 	width := 0
 	for i := 0; i < len(pairs); i += 2 {
@@ -27,24 +27,22 @@ func WorkspaceFlag() cli.Flag {
 	return config.FlagFor("workspace", "")
 }
 
-// YesFlag answers the question in advance; usage says which. It never
-// approves what needs an approval of its own.
+// YesFlag answers the question in advance; usage says which one. It never approves what needs an approval of its own.
 func YesFlag(usage string) cli.Flag {
 	return config.FlagFor("yes", usage)
 }
 
-// ModelFlag says who is asked.
+// ModelFlag says which model is asked.
 func ModelFlag() cli.Flag {
 	return config.FlagFor("model", "")
 }
 
-// ModelFlags say who is asked and what it may cost.
+// ModelFlags say which models are asked and what that may cost.
 func ModelFlags() []cli.Flag {
 	return config.Flags("candidates", "model", "mode", "critic", "agree", "max-cost", "max-tokens", "max-requests", "max-time")
 }
 
-// ConsentFlags say what is asked of a person in a run that a model finds the change of,
-// and what follows when nobody answers.
+// ConsentFlags say, for a run whose change a model finds, what a person is asked, and what happens without an answer.
 func ConsentFlags() []cli.Flag {
 	return append(config.Flags("expiry", "features"),
 		&cli.BoolFlag{Name: "ask-model", Usage: "ask before each request to a model, as checkpoint = \"model\" does", DisableDefaultText: true})
@@ -52,21 +50,20 @@ func ConsentFlags() []cli.Flag {
 
 // AllowFlag approves kinds of changes in advance.
 //
-// The kinds are spelt out in the help, since a person meets them first in a
-// refusal, and then looks here.
+// The help spells out the kinds, since users meet them first in a refusal, and then look here.
 func AllowFlag() cli.Flag {
 	return config.FlagFor("allow", "")
 }
 
-// NoInstallFlag leaves out what the workspace depends on.
+// NoInstallFlag skips installing what the workspace depends on.
 //
-// Gates then do not see what is imported; for a workspace
-// whose lock files cannot be installed that is better than none.
+// Gates then do not see what is imported. For a workspace whose lock files cannot be installed that is better than
+// nothing.
 func NoInstallFlag() cli.Flag {
 	return config.FlagFor("no-install", "")
 }
 
-// AllFlag asks for the runs of every workspace; usage says of what.
+// AllFlag asks for the runs of every workspace; usage says for what.
 func AllFlag(usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "all", Usage: usage, DisableDefaultText: true}
 }
@@ -76,7 +73,7 @@ func LastFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "last", Usage: "the latest run, as without RUN", DisableDefaultText: true}
 }
 
-// Scope is the workspace whose runs a command is about, "" for all.
+// Scope returns the workspace whose runs a command is about, or "" for all.
 func Scope(ctx *cli.Context, set config.Settings) string {
 	if ctx.Bool("all") {
 		return ""
@@ -84,7 +81,7 @@ func Scope(ctx *cli.Context, set config.Settings) string {
 	return Resolved(set["workspace"].Text)
 }
 
-// RunName is the run that the command line names, "" for the latest.
+// RunName returns the run that the command line names, or "" for the latest.
 func RunName(ctx *cli.Context) (string, error) {
 	name := ctx.Args().First()
 	if name != "" && ctx.Bool("last") {

@@ -15,11 +15,11 @@ import (
 	"agent/cmd/agent/internal/term"
 )
 
-// maxPatch is the largest patch that is read, in bytes.
+// maxPatch is the maximum size of a patch, in bytes.
 const maxPatch = 16 << 20
 
-// CheckDirectory reports a workspace that is no directory, in a message
-// that names the flag; links are resolved later.
+// CheckDirectory reports a workspace that is not a directory, in a message that names the flag; links are resolved
+// later.
 func CheckDirectory(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -31,11 +31,9 @@ func CheckDirectory(dir string) error {
 	return nil
 }
 
-// Resolved returns dir as the record names it: absolute, links
-// resolved.
+// Resolved returns dir as the record names it: absolute, with links resolved.
 //
-// A directory that is gone has runs in the record all the same; its name is then
-// taken as it was given.
+// A directory that is gone may still have runs in the record, so its name is then taken as given.
 func Resolved(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -47,17 +45,15 @@ func Resolved(dir string) string {
 	return abs
 }
 
-// ReadPatch reads the patch: a regular file or a pipe, or the standard
-// input when name is "-". next says how to give it, for when it cannot
-// be read.
+// ReadPatch reads the patch from a regular file or a pipe, or from standard input if name is "-". next says how to give
+// it, in case it cannot be read.
 func (c *Line) ReadPatch(ctx context.Context, name, next string) ([]byte, error) {
 	return c.ReadInput(ctx, "patch", name, next)
 }
 
-// ReadInput is ReadPatch for something else, which what names.
+// ReadInput is ReadPatch for other input, which what names.
 func (c *Line) ReadInput(ctx context.Context, what, name, next string) ([]byte, error) {
-	// Who reads from a terminal needs to be told that something is
-	// expected, and how it ends.
+	// A user at a terminal needs to be told that input is expected, and how it ends.
 	from := c.Stdin
 	switch {
 	case name == "":
@@ -72,12 +68,12 @@ func (c *Line) ReadInput(ctx context.Context, what, name, next string) ([]byte, 
 			return nil, fault.Usage(next, "read the %s: %w", what, err)
 		}
 		defer f.Close() // it was only read
-		// A pipe whose writer hangs ends with the context as well.
+		// The context also ends a pipe whose writer hangs.
 		defer context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Now()) })()
 		from = struct{ io.Reader }{f} // read as it is: a poll would wait for the first writer of a FIFO
 	}
-	// An empty patch is a mistake of the program that made the file; it would
-	// change nothing, and passing it would look like success.
+	// An empty patch is a mistake of the program that made the file. It would change nothing, and accepting it would
+	// look like success.
 	data, err := term.Read(ctx, from, maxPatch)
 	switch {
 	case errors.Is(err, term.ErrTooLarge):
@@ -90,15 +86,13 @@ func (c *Line) ReadInput(ctx context.Context, what, name, next string) ([]byte, 
 	return data, nil
 }
 
-// openPatch opens the file without waiting: a FIFO that nobody writes
-// to is an empty patch and not a hang.
+// openPatch opens the file without waiting: a FIFO without a writer is an empty patch, not a hang.
 func openPatch(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	// The pipe of `--patch <(command)` is welcome; a device could be
-	// read for ever.
+	// The pipe of `--patch <(command)` is welcome; a device could be read for ever.
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() && info.Mode()&fs.ModeNamedPipe == 0 {
 		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("neither a file nor a pipe")}

@@ -1,7 +1,6 @@
-// Package cmdline is the command line of one process, as all commands have it: its streams
-// and environment, the flags that several of them take, what they read from files and
-// standard input, the session that they stand on, and how they end. It knows no command and
-// decides nothing about a patch.
+// Package cmdline provides the command line of one process to all commands: its streams and environment, the flags that
+// several commands share, the reading of files and standard input, the session, and how a command ends. It knows no
+// command and decides nothing about a patch.
 package cmdline
 
 import (
@@ -29,21 +28,20 @@ type Line struct {
 	term.Console
 	// Programs holds the guest that this program was built with, as guestbin/guest.
 	Programs embed.FS
-	// Judged is where replays keep what they judged unpatched; nil, but in tests, for a
-	// cache of each command's own.
+	// Judged is where replays keep their judgements of the unpatched workspace. It is nil, except in tests, and each
+	// command then has a cache of its own.
 	Judged verify.Cache
-	// What --jq or --template asks for; nil without.
+	// The filter of --jq or --template; nil without.
 	filter *document.Filter
 }
 
-// New returns the command line on these streams.
+// New returns a command line on these streams.
 func New(getenv func(string) string, stdin io.Reader, stdout, stderr io.Writer) *Line {
 	return &Line{Console: term.Console{Getenv: getenv, Stdin: stdin, Stdout: stdout, Stderr: stderr}}
 }
 
-// Guest returns the program that is PID 1 of every box. AGENT_GUEST
-// names another one, for tests. A guest that does not fit the agent is
-// refused by the handshake in the box, so a stale one cannot do harm.
+// Guest returns the program that is PID 1 of every box. AGENT_GUEST names another one, for tests. The handshake in the
+// box refuses a guest that does not match the agent, so a stale one can do no harm.
 func (c *Line) Guest() ([]byte, error) {
 	if path := c.Getenv("AGENT_GUEST"); path != "" {
 		data, err := os.ReadFile(path)
@@ -59,7 +57,7 @@ func (c *Line) Guest() ([]byte, error) {
 	return data, err
 }
 
-// With opens a session, gives it to act and closes it.
+// With opens a session, passes it to act and closes it.
 func (c *Line) With(ctx context.Context, set config.Settings, needEngine bool, act func(*wire.Session) error) error {
 	s, err := wire.Open(ctx, c.host(), set, needEngine)
 	if err != nil {
@@ -69,19 +67,18 @@ func (c *Line) With(ctx context.Context, set config.Settings, needEngine bool, a
 	return act(s)
 }
 
-// host is what sessions take from this process.
+// host returns what sessions need from this process.
 func (c *Line) host() wire.Host {
 	return wire.Host{Guest: c.Guest, Getenv: c.Getenv, Stderr: c.Stderr}
 }
 
-// OpenEngine opens a session that has an engine and no record.
+// OpenEngine opens a session with an engine and without a record.
 func (c *Line) OpenEngine(ctx context.Context) (*wire.Session, error) {
 	return wire.OpenEngine(ctx, c.host())
 }
 
-// Prepare readies an engine for what conf asks for, and returns the board on which the work is
-// shown. Building the toolchain can take minutes the first time, with BuildKit's own display;
-// from here on the terminal is the board's.
+// Prepare readies an engine for what conf asks for, and returns the board that shows the work. Building the toolchain
+// can take minutes the first time, with BuildKit's own display; from here on the terminal belongs to the board.
 func (c *Line) Prepare(ctx context.Context, s *wire.Session, conf *verify.Config) (*term.Board, error) {
 	if _, err := s.Builder.Ensure(ctx, images.Toolchain); err != nil {
 		return nil, fmt.Errorf("build the toolchain image: %w", err)

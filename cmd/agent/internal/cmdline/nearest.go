@@ -4,11 +4,10 @@ import (
 	"strings"
 )
 
-// Nearest returns the candidate within a third of the letters of word,
-// or one that begins with it, "" for none.
+// Nearest returns the candidate that differs from word in at most a third of its letters and one more, or one that
+// begins with word, or "".
 func Nearest(word string, candidates []string) string {
-	// A third of the letters may be wrong, and one more: enough for a
-	// slip, too little for another word.
+	// A third of the letters may be wrong, and one more: enough for a typo, too little for another word.
 	best, bestAt := "", len([]rune(word))/3+1
 	for _, c := range candidates {
 		if word != "" && strings.HasPrefix(c, word) {
@@ -21,8 +20,7 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// distance is the Levenshtein distance of a and b: the fewest letters
-// to insert, delete or replace.
+// distance returns the Levenshtein distance of a and b: the minimum number of letters to insert, delete or replace.
 func distance(a, b string) int {
 	ra, rb := []rune(a), []rune(b)
 	row := make([]int, len(rb)+1)

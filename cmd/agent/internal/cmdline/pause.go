@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Pause lets d pass. The error is that of ctx, where it ended before.
+// Pause waits for d. If ctx ends before, Pause returns its error.
 func Pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

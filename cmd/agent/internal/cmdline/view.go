@@ -11,10 +11,10 @@ import (
 	"agent/cmd/agent/internal/term"
 )
 
-// PagedHelp is the part of a help page on how such a text is shown.
+// PagedHelp is the part of a help page about how a text to be read is shown.
 const PagedHelp = "On a terminal it is coloured, and shown in $PAGER or less; NO_COLOR is honoured.\n\n"
 
-// ViewFlags are those of commands that print a text to be read.
+// ViewFlags returns the flags of commands that print a text to be read.
 func ViewFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "color", Usage: "colour the text: `WHEN` is auto, always or never", Value: "auto"},
@@ -22,15 +22,14 @@ func ViewFlags() []cli.Flag {
 	}
 }
 
-// A Viewer prints a text to be read: through the user's pager when standard
-// output is a terminal, with the colours that the command line asks for.
+// A Viewer prints a text to be read, with the colours that the command line asks for. If standard output is a terminal,
+// the text goes through the user's pager.
 type Viewer struct {
 	*Line
 	direct bool // no pager
 }
 
-// Viewer returns the settings of a command that shows something long, and the Viewer
-// that its flags ask for.
+// Viewer returns the settings of a command that shows a long text, and the Viewer that its flags ask for.
 func (c *Line) Viewer(ctx *cli.Context) (config.Settings, Viewer, error) {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -42,12 +41,12 @@ func (c *Line) Viewer(ctx *cli.Context) (config.Settings, Viewer, error) {
 	default:
 		return nil, Viewer{}, fault.Usage("write auto, always or never", "--color %q is none of them", painted.Color)
 	}
-	// A dumb terminal cannot show what a pager does.
+	// A dumb terminal cannot show a pager's output.
 	direct := ctx.Bool("no-pager") || term.Terminal(c.Stdout) == nil || c.Getenv("TERM") == "dumb"
 	return set, Viewer{&painted, direct}, nil
 }
 
-// Page shows what show writes, which is clean.
+// Page shows the output of show, which is clean.
 func (v Viewer) Page(ctx context.Context, show func(io.Writer) error) error {
 	return v.Console.Page(ctx, v.direct, show)
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// Compose returns a user's configuration file that holds these values, by the names of their
-// settings: lists as []string, the rest as text. What that file may not hold is an error.
+// Compose returns a user's configuration file that holds these values, by the names of their settings: lists as
+// []string, the rest as text. A value that the file may not hold is an error.
 func Compose(values map[string]any) ([]byte, error) {
 	file := map[string]any{}
 	for _, row := range table {

@@ -14,15 +14,14 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// FileName is the configuration of a workspace, at its top.
+// FileName is the name of a workspace's configuration file, at its top.
 const FileName = "agent.toml"
 
-// maxConfig is the largest configuration file that is read, in bytes.
+// maxConfig is the maximum size of a configuration file, in bytes.
 const maxConfig = 64 << 10
 
-// readRows reads a configuration file that may hold those of the rows which may admits,
-// into text by name; what is not set is not there. A key that is not known is an error
-// that names it: a misspelt limit must not be no limit.
+// readRows reads a configuration file that may hold the rows which may admits, and returns their texts by name; a value
+// that is not set is absent. An unknown key is an error that names it: a misspelt limit must not mean no limit.
 func readRows(rows []Setting, may func(scope) bool, data []byte) (map[string]string, error) {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(k Setting) bool { return !may(k.scope) })
 	into := reflect.New(fileType(rows)).Elem()
@@ -40,7 +39,7 @@ func readRows(rows []Setting, may func(scope) bool, data []byte) (map[string]str
 		if err != nil {
 			return nil, err
 		}
-		// A workspace's limit of "0" would be none.
+		// A workspace's limit of "0" would mean no limit.
 		if text != "" && (text != "0" || k.scope == userOnly) {
 			v[k.Name] = text
 		}
@@ -54,7 +53,7 @@ func ofWorkspace(s scope) bool { return s != noFile && s != userOnly }
 // ofUser reports whether the user's file may hold a setting.
 func ofUser(s scope) bool { return s != noFile }
 
-// fileKey is where a setting is in a file: its table, "" for none, and its key there.
+// fileKey returns the place of a setting in a file: its table, or "", and its key in it.
 func (k Setting) fileKey() (table, key string) {
 	name := k.Name
 	if k.file != "" {
@@ -66,8 +65,8 @@ func (k Setting) fileKey() (table, key string) {
 	return "", name
 }
 
-// fileType is the shape of a file that holds the rows: a struct, since the library is
-// strict with those alone.
+// fileType returns the type of a file that holds the rows. It is a struct, since the library is strict only with
+// structs.
 func fileType(rows []Setting) reflect.Type {
 	var tables []string
 	fields := map[string][]reflect.StructField{}
@@ -87,16 +86,16 @@ func fileType(rows []Setting) reflect.Type {
 	return reflect.StructOf(top)
 }
 
-// fileField is the field of such a struct for a key.
+// fileField returns the field for a key in such a struct.
 func fileField(key string, holds reflect.Type) reflect.StructField {
 	return reflect.StructField{Name: fieldName(key), Type: holds, Tag: reflect.StructTag(fmt.Sprintf(`toml:%q`, key))}
 }
 
-// fieldName is the name of that field, which reflection wants exported.
+// fieldName returns the name of the field for a key, which reflection requires to be exported.
 func fieldName(key string) string { return "Key_" + key }
 
-// decodeStrict reads TOML and refuses every key that into has no place
-// for. Errors name the line, since that is what the user will go to.
+// decodeStrict reads TOML and refuses every key that into has no place for. Errors name the line, since that is where
+// the user will go.
 func decodeStrict(data []byte, into any) error {
 	d := toml.NewDecoder(strings.NewReader(string(data)))
 	d.DisallowUnknownFields()
@@ -107,13 +106,12 @@ func decodeStrict(data []byte, into any) error {
 		line, _ := unknown.Errors[0].Position()
 		return fmt.Errorf("line %d: there is no key %q", line, strings.Join(unknown.Errors[0].Key(), "."))
 	}
-	// The library's own text shows a piece of the file; the file may
-	// hold a password, so only its place is told.
+	// The library's own text quotes the file, which may hold a password, so the error tells only the position.
 	var syntax *toml.DecodeError
 	if errors.As(err, &syntax) {
 		line, column := syntax.Position()
 		problem := strings.TrimPrefix(syntax.Error(), "toml: ")
-		// Of a value that does not fit, the library tells the type in this program.
+		// For a value that does not fit, the library names a type of this program.
 		if wrong, ok := strings.CutPrefix(problem, "cannot decode TOML "); ok && len(syntax.Key()) > 0 {
 			wrong, _, _ = strings.Cut(wrong, " into ")
 			problem = strings.Join(syntax.Key(), ".") + " must not be a TOML " + wrong
@@ -123,9 +121,8 @@ func decodeStrict(data []byte, into any) error {
 	return err
 }
 
-// ReadFile returns the content of a configuration file, nil when
-// there is none. Only a regular file is read, and a link only with
-// follow: a workspace may hold anything.
+// ReadFile returns the content of a configuration file, or nil if there is none. It reads only a regular file, and
+// follows a link only if follow is set: a workspace may hold anything.
 func ReadFile(path string, follow bool) ([]byte, error) {
 	// Opening a FIFO must not wait for a writer that never comes.
 	flags := os.O_RDONLY | syscall.O_NONBLOCK
@@ -150,8 +147,7 @@ func ReadFile(path string, follow bool) ([]byte, error) {
 	if info.Size() > maxConfig {
 		return nil, fmt.Errorf("%s is larger than %d KiB", path, maxConfig>>10)
 	}
-	// The size was checked; a file that grows meanwhile is read as it
-	// was.
+	// The size was checked; a file that grows meanwhile is read up to its former size.
 	data := make([]byte, info.Size())
 	n, err := f.ReadAt(data, 0)
 	if n < len(data) && err != nil {
@@ -160,8 +156,7 @@ func ReadFile(path string, follow bool) ([]byte, error) {
 	return data, nil
 }
 
-// UserPath returns where the user's configuration is, "" without
-// a home.
+// UserPath returns the location of the user's configuration, or "" without a home directory.
 func UserPath(getenv func(string) string) string {
 	// Without the variable it is ~/.config, by the same specification.
 	dir := getenv("XDG_CONFIG_HOME")

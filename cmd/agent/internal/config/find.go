@@ -11,22 +11,19 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// foundAbove is the origin of a workspace that nobody named and that is above the directory
-// of the process.
+// foundAbove is the origin of a workspace that the user did not name and that lies above the directory of the process.
 const foundAbove = "found above"
 
-// projectMarks are what makes a directory the top of a project.
+// projectMarks are the names that make a directory the top of a project.
 var projectMarks = []string{FileName, ".git"}
 
 // Above reports whether the workspace was found above the directory of the process.
 func (s Settings) Above() bool { return s["workspace"].Origin == foundAbove }
 
-// projectOf returns the nearest directory at or above dir that holds an agent.toml or a git
-// repository, "" for none.
+// projectOf returns the nearest directory at or above dir that holds an agent.toml or a git repository, or "".
 //
-// The way up ends below home, at the root and at the border of a file system. It ends too at a
-// directory that somebody else owns or anybody may write to: what lies there was perhaps put
-// there for others to find.
+// The search ends below home, at the root and at the border of a file system. It also ends at a directory that belongs
+// to another user or that anyone may write to: its content may have been planted for others to find.
 func projectOf(dir, home string) string {
 	at, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -38,7 +35,7 @@ func projectOf(dir, home string) string {
 	first, ok := statOf(at)
 	for ok {
 		for _, mark := range projectMarks {
-			// No link is followed: agent.toml is not read through one either.
+			// Links are not followed: agent.toml is not read through one either.
 			info, err := os.Lstat(filepath.Join(at, mark))
 			if err == nil && (info.Mode().IsRegular() || info.IsDir() && mark != FileName) {
 				return at
@@ -57,7 +54,7 @@ func projectOf(dir, home string) string {
 	return ""
 }
 
-// statOf is what the system says of a directory.
+// statOf returns the system's information about a directory.
 func statOf(dir string) (*syscall.Stat_t, bool) {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -67,8 +64,7 @@ func statOf(dir string) (*syscall.Stat_t, bool) {
 	return st, ok && info.IsDir()
 }
 
-// findWorkspace sets the workspace that nobody named to the project around the directory of
-// the process.
+// findWorkspace sets the workspace, if the user named none, to the project around the directory of the process.
 func (l *loader) findWorkspace(getenv func(string) string) {
 	here, err := os.Getwd()
 	if err != nil || l.set["workspace"].Origin != byDefault {
@@ -80,7 +76,7 @@ func (l *loader) findWorkspace(getenv func(string) string) {
 	}
 }
 
-// tellAbove says which workspace was taken, for a command that takes one.
+// tellAbove says which workspace is used, for a command that takes one.
 func tellAbove(ctx *cli.Context, dir string) {
 	if ctx.Command == nil || ctx.App == nil || ctx.App.ErrWriter == nil {
 		return

@@ -8,11 +8,11 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// Flags returns the flags of those names, as the table describes them, in that order. A name
-// that no setting has gives no flag.
+// Flags returns the flags of those names, as the table describes them, in that order. A name without a setting gives no
+// flag.
 //
-// They are text, also where they mean a number: the same values come from the
-// environment and from files, and all are checked in one place.
+// Flags are text, even if they mean a number: the same values come from the environment and from files, and one place
+// checks them all.
 func Flags(names ...string) []cli.Flag {
 	var flags []cli.Flag
 	for _, name := range names {
@@ -23,8 +23,8 @@ func Flags(names ...string) []cli.Flag {
 	return flags
 }
 
-// FlagFor returns the flag of that name, or nil, with a help text of the command's own
-// in place of the table's, "" for that, and more short names.
+// FlagFor returns the flag of that name, or nil. usage, unless "", replaces the table's help text with the command's
+// own; aliases are more short names.
 func FlagFor(name, usage string, aliases ...string) cli.Flag {
 	for _, k := range table {
 		if k.Flag == name {
@@ -37,12 +37,12 @@ func FlagFor(name, usage string, aliases ...string) cli.Flag {
 	return nil
 }
 
-// flag is the flag of a setting that has one.
+// flag returns the flag of a setting that has one.
 func (k Setting) flag(usage string, aliases ...string) cli.Flag {
 	if k.short != "" {
 		aliases = append([]string{k.short}, aliases...)
 	}
-	// A flag that says no has another meaning than its variable, which its help explains.
+	// A flag that says no differs in meaning from its variable, which its help explains.
 	if k.Env != "" && !k.inverted() {
 		usage += fmt.Sprintf(" [$%s]", strings.Fields(k.Env)[0])
 	}

@@ -8,8 +8,7 @@ import (
 	"agent/verify"
 )
 
-// A gateConfig is one gate of the workspace's own; verify.CustomGate says
-// what it means.
+// A gateConfig is one of the workspace's own gates; verify.CustomGate explains its meaning.
 //
 //	[[gate]]
 //	name = "protos"
@@ -25,12 +24,12 @@ type gateConfig struct {
 	When      string   `toml:"when" json:"when,omitempty"`
 }
 
-// gatesText is a list of gates as one text, "" for none.
+// gatesText returns a list of gates as one text, "" for an empty list.
 func gatesText(list []gateConfig) (string, error) {
 	if len(list) == 0 {
 		return "", nil
 	}
-	// In a copy: the command is written as what runs.
+	// Work on a copy: the command is written in the form that runs.
 	gates := append([]gateConfig{}, list...)
 	for i, g := range gates {
 		args, err := commandArgs(fmt.Sprintf("command of gate %q", g.Name), g.Command)
@@ -43,7 +42,7 @@ func gatesText(list []gateConfig) (string, error) {
 	return string(text), err
 }
 
-// parseGates is the reverse of gatesText, and refuses what no gate can be.
+// parseGates is the reverse of gatesText, and refuses gates that are not valid.
 func parseGates(text string) ([]verify.CustomGate, error) {
 	var list []gateConfig
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
@@ -66,8 +65,8 @@ func parseGates(text string) ([]verify.CustomGate, error) {
 	return gates, verify.CheckGates(gates)
 }
 
-// addGates puts the gates of the outer file before those of the inner: a
-// workspace adds to what its user always wants, and takes nothing of it.
+// addGates puts the gates of the outer file before those of the inner: a workspace adds to the gates that its user
+// always wants, and removes none.
 func addGates(outer, inner string) (string, error) {
 	var all, more []json.RawMessage
 	for _, part := range []struct {

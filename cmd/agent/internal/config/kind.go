@@ -23,7 +23,7 @@ import (
 	"agent/verify/policy"
 )
 
-// values are the settings with their types, where they go.
+// values holds the typed settings in the structs that use them.
 type values struct {
 	verify     verify.Config
 	limits     llm.Limits
@@ -38,44 +38,42 @@ type values struct {
 	quiet      quiet.Hours
 }
 
-// A kind is the type of a setting: how a file holds it, and what its text must be.
+// A kind is the type of a setting: how a file holds it, and which texts are valid.
 type kind struct {
 	toml reflect.Type
-	// write returns the text of what a file holds under name, "" for what is not set.
+	// write returns the text for the value that a file holds under name, "" if it is not set.
 	write func(name string, v any) (string, error)
-	// set reads the text into the field that it fills. Nil for text that is read
-	// where it is used.
+	// set reads the text into the field that it fills. It is nil for text that is read where it is used.
 	set func(v *values, text string) error
-	// more reports whether want is more than have; unset is what an owned setting
-	// that is 0 stands for, and "" where 0 is no cap. For numbers alone.
+	// more reports whether want exceeds have. unset is the value that 0 stands for in an owned setting, or "" if 0
+	// means no cap. Only numbers have it.
 	more func(want, have *values, unset string) bool
-	// merge returns what holds of the workspace's own text besides the user's. Nil
-	// where it takes the place of that.
+	// merge combines the workspace's own text with the user's. It is nil if the workspace's text replaces the user's.
 	merge func(outer, own string) (string, error)
-	// shown is the text as it may be printed. Nil for all of it.
+	// shown returns the text in a form that may be printed. It is nil if all of it may.
 	shown func(text string) string
-	// secrets returns what of the text is secret, by its name. Nil for nothing.
+	// secrets returns the secret parts of the text, by its name. It is nil if there are none.
 	secrets func(name, text string) []llm.Key
 	bounds  string // for documents: "1 to 64"
 }
 
-// An advice is an error of a value with what to do about it.
+// An advice is an error about a value, with what to do about it.
 type advice struct {
 	error
 	next string
 }
 
-// held is a kind that a file holds as an H, written by write.
+// held returns a kind that a file holds as an H, written by write.
 func held[H any](write func(H) string, set func(*values, string) error) kind {
 	return kind{toml: reflect.TypeFor[H](), write: func(_ string, v any) (string, error) { return write(v.(H)), nil }, set: set}
 }
 
-// text is any text; a nil set leaves it as it is.
+// text accepts any text; a nil set leaves it unread.
 func text(set func(*values, string) error) kind {
 	return held(func(v string) string { return v }, set)
 }
 
-// mapping is values by name, as one text in JSON: it has no place on a command line.
+// mapping holds values by name, as one JSON text: it has no place on a command line.
 func mapping[M ~map[string]V, V any](set func(*values, M)) kind {
 	return kind{
 		toml: reflect.TypeFor[M](),
@@ -95,8 +93,7 @@ func mapping[M ~map[string]V, V any](set func(*values, M)) kind {
 	}
 }
 
-// toggle is a switch. One that is neither on nor off must not be taken for off:
-// AGENT_NO_PROMOTE=yes would promote.
+// toggle is a switch. A value that is neither on nor off must not be taken for off: AGENT_NO_PROMOTE=yes would promote.
 func toggle(field func(*values) *bool) kind {
 	k := held(func(on *bool) string {
 		if on == nil {
@@ -117,7 +114,7 @@ func toggle(field func(*values) *bool) kind {
 	return k
 }
 
-// list is texts, without a meaning when it is empty.
+// list is a list of texts; an empty one counts as not set.
 func list(set func(*values, []string) error) kind {
 	k := held(func(items []string) string {
 		if len(items) == 0 {
@@ -131,7 +128,7 @@ func list(set func(*values, []string) error) kind {
 	return k
 }
 
-// debianPackages are names. A workspace's own stand beside the user's.
+// debianPackages are package names. A workspace's own are added to the user's.
 func debianPackages() kind {
 	k := list(func(_ *values, names []string) error {
 		if err := dependencies.CheckDebian(names); err != nil {
@@ -145,7 +142,7 @@ func debianPackages() kind {
 	return k
 }
 
-// protectedPaths are patterns. What the user protects stays protected in every workspace.
+// protectedPaths are patterns. Whatever the user protects stays protected in every workspace.
 func protectedPaths() kind {
 	k := list(func(v *values, patterns []string) (err error) {
 		if v.protect, err = policy.Protect(patterns); err != nil {
@@ -159,7 +156,7 @@ func protectedPaths() kind {
 	return k
 }
 
-// hosts are what boxes may reach; an empty list is nothing, which is not the same as none.
+// hosts are the hosts that boxes may reach. An empty list allows none, which differs from a list that is not set.
 func hosts() kind {
 	k := list(func(v *values, entries []string) (err error) {
 		v.verify.Egress, err = egress.Parse(entries)
@@ -182,7 +179,7 @@ func hosts() kind {
 	return k
 }
 
-// pages are hosts whose pages a model may read.
+// pages are the hosts whose pages a model may read.
 func pages() kind {
 	return list(func(v *values, entries []string) (err error) {
 		v.fetch, err = egress.Parse(entries)
@@ -190,9 +187,8 @@ func pages() kind {
 	})
 }
 
-// number is what parse reads into a field, if any. A file holds it as an H, of which 0
-// and "" are not set: nothing here has a meaning at zero, and a limit of 0 is no limit
-// to the engine.
+// number is a value that parse reads into a field, if there is one. A file holds it as an H; 0 and "" count as not set,
+// since no number here has a meaning at zero, and the engine takes a limit of 0 for no limit.
 func number[H comparable, T int | int64 | float64 | time.Duration | llm.Money](parse func(string) (T, error), field func(*values) *T) kind {
 	k := kind{toml: reflect.TypeFor[H](), write: writeNumber[H]}
 	k.set = func(v *values, text string) error {
@@ -207,7 +203,7 @@ func number[H comparable, T int | int64 | float64 | time.Duration | llm.Money](p
 		if unset == "" {
 			return h > 0 && (w == 0 || w > h)
 		}
-		// The rows are tested: what they hold can be read.
+		// Tests check the rows: their values can be read.
 		d, err := parse(unset)
 		if w == 0 {
 			w = d
@@ -220,7 +216,7 @@ func number[H comparable, T int | int64 | float64 | time.Duration | llm.Money](p
 	return k
 }
 
-// writeNumber is the text of a number, or of what stands for one.
+// writeNumber returns the text of a number, or of a text that stands for one.
 func writeNumber[H comparable](_ string, v any) (string, error) {
 	var zero H
 	if v == any(zero) {
@@ -232,21 +228,21 @@ func writeNumber[H comparable](_ string, v any) (string, error) {
 	return fmt.Sprint(v), nil
 }
 
-// duration is a time of a second or more, as Go writes it.
+// duration is a time of at least a second, in Go's notation.
 func duration(field func(*values) *time.Duration) kind {
 	k := number[string](parseDuration, field)
 	k.bounds = "1s or more"
 	return k
 }
 
-// unbounded is a duration, or 0 for ever.
+// unbounded is a duration, or 0 for no end.
 func unbounded(field func(*values) *time.Duration) kind {
 	k := number[string](parseCountdown, field)
 	k.bounds = "0, or 1s or more"
 	return k
 }
 
-// quietHours are two times of the day.
+// quietHours are two times of day.
 func quietHours() kind {
 	return text(func(v *values, text string) (err error) {
 		v.quiet, err = quiet.Parse(text)
@@ -254,7 +250,7 @@ func quietHours() kind {
 	})
 }
 
-// parseCountdown reads how long something may take; 0 is for ever.
+// parseCountdown reads how long something may take; 0 means no end.
 func parseCountdown(text string) (time.Duration, error) {
 	if text == "0" {
 		return 0, nil
@@ -262,7 +258,7 @@ func parseCountdown(text string) (time.Duration, error) {
 	return parseDuration(text)
 }
 
-// count is a whole number between least and most.
+// count is an integer between least and most.
 func count[T int | int64](least, most int64, field func(*values) *T) kind {
 	k := number[int64](func(text string) (T, error) {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -275,8 +271,8 @@ func count[T int | int64](least, most int64, field func(*values) *T) kind {
 	return k
 }
 
-// atLeast is a whole number that is 0, for the default, or least or more; below it no
-// box could start, as package sandbox says.
+// atLeast is an integer that is either 0, for the default, or at least least; below that no box could start, as package
+// sandbox says.
 func atLeast[T int | int64](least int64, field func(*values) *T, problem, next string) kind {
 	k := number[int64](func(text string) (T, error) {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -292,17 +288,17 @@ func atLeast[T int | int64](least int64, field func(*values) *T, problem, next s
 	return k
 }
 
-// processes is how many run in a box.
+// processes is the number of processes in a box.
 func processes() kind {
 	return atLeast(32, func(v *values) *int64 { return &v.verify.Limits.PIDs }, "too few for any program", "use 32 or more")
 }
 
-// smokeSeconds is how long the smoke test watches.
+// smokeSeconds is how many seconds the smoke test watches.
 func smokeSeconds() kind {
 	return atLeast(1, func(v *values) *int { return &v.verify.Smoke.Seconds }, "below 0", "use a number above 0")
 }
 
-// processors is how many a box gets.
+// processors is the number of processors of a box.
 func processors() kind {
 	k := number[float64](func(text string) (float64, error) {
 		f, err := strconv.ParseFloat(text, 64)
@@ -333,11 +329,11 @@ func money(field func(*values) *llm.Money) kind {
 	return k
 }
 
-// size is a number of bytes, with a unit or without.
+// size is a number of bytes, with or without a unit.
 func size(field func(*values) *int64) kind {
 	k := number[any](parseBytes, field)
 	k.bounds = "1 or more, as 512MiB"
-	// A size is a number or a text; TOML has no type for either.
+	// A size is a number or a text; TOML has no type for "either".
 	k.write = func(name string, v any) (string, error) {
 		switch v := v.(type) {
 		case nil:
@@ -352,7 +348,7 @@ func size(field func(*values) *int64) kind {
 	return k
 }
 
-// memory is that of a box.
+// memory is the memory of a box.
 func memory() kind {
 	const least = 16 << 20 // as package sandbox says
 	k := size(func(v *values) *int64 { return &v.verify.Limits.Memory })
@@ -368,7 +364,7 @@ func memory() kind {
 	return k
 }
 
-// choice is one of the words.
+// choice is one of the given words.
 func choice(words []string, set func(*values, string)) kind {
 	k := text(func(v *values, text string) error {
 		if !slices.Contains(words, text) {
@@ -381,18 +377,18 @@ func choice(words []string, set func(*values, string)) kind {
 	return k
 }
 
-// testChoice is which tests are run.
+// testChoice says which tests run.
 func testChoice() kind {
 	return choice([]string{"all", "affected"},
 		func(v *values, t string) { v.verify.AffectedTests = t == "affected" })
 }
 
-// expiry is what follows when nobody answers a question.
+// expiry says what happens if a question gets no answer.
 func expiry() kind {
 	return choice([]string{"stop", "apply"}, func(*values, string) {})
 }
 
-// command is arguments, or a text for the shell.
+// command is a list of arguments, or a text for the shell.
 func command() kind {
 	return kind{
 		toml: reflect.TypeFor[any](),
@@ -407,8 +403,7 @@ func command() kind {
 	}
 }
 
-// environment is variables by name. A person who sees the screen learns which there
-// are, not what they hold.
+// environment holds variables by name. Anyone who sees the screen learns which exist, but not their values.
 func environment() kind {
 	k := mapping(func(v *values, env map[string]string) { v.verify.Smoke.Env = env })
 	k.shown = func(text string) string {
@@ -422,13 +417,13 @@ func environment() kind {
 	return k
 }
 
-// priceList is prices by the names of models; they are read where a model is asked.
+// priceList holds prices by model name; they are read when a model is asked.
 func priceList() kind { return mapping(func(*values, llm.Prices) {}) }
 
-// The bounds of what a model holds, in tokens.
+// The bounds on a model's context, in tokens.
 const minWindow, maxWindow = 1024, 1e7
 
-// windowList is how many tokens models hold, by their names.
+// windowList holds the context sizes of models in tokens, by model name.
 func windowList() kind {
 	k := mapping(func(*values, map[string]int) {})
 	read := k.set
@@ -446,7 +441,7 @@ func windowList() kind {
 	return k
 }
 
-// samplingList is how models are asked, by name.
+// samplingList holds the sampling of models, by model name.
 func samplingList() kind {
 	k := mapping(func(*values, map[string]llm.Sampling) {})
 	read := k.set
@@ -464,7 +459,7 @@ func samplingList() kind {
 	return k
 }
 
-// toolList is how models are given tools, by name.
+// toolList says how models are given tools, by model name.
 func toolList() kind {
 	k := mapping(func(*values, map[string]llm.ToolForm) {})
 	read := k.set
@@ -482,7 +477,7 @@ func toolList() kind {
 	return k
 }
 
-// gateList is gates of the workspace's own.
+// gateList holds the workspace's own gates.
 func gateList() kind {
 	return kind{
 		toml:  reflect.TypeFor[[]gateConfig](),
@@ -504,7 +499,7 @@ func databaseURL() kind {
 	return k
 }
 
-// secretText is a text that is shown by its name alone.
+// secretText is a text that is shown only by its name.
 func secretText() kind {
 	k := text(nil)
 	k.shown = func(text string) string { return llm.NewKey(text).ID }
@@ -512,7 +507,7 @@ func secretText() kind {
 	return k
 }
 
-// forgeKinds are the vendors of forges, and nothing for that of the host.
+// forgeKinds returns the vendors of forges, and "" for the one that the host implies.
 func forgeKinds() []string {
 	kinds := []string{""}
 	for _, k := range forge.Kinds() {
@@ -521,10 +516,9 @@ func forgeKinds() []string {
 	return kinds
 }
 
-// checkDatabaseURL reports a URL that cannot be one, without repeating
-// it: it may hold a password.
+// checkDatabaseURL reports a URL that cannot be valid, without repeating it: it may hold a password.
 func checkDatabaseURL(text string) error {
-	// The parser's error repeats the text, password and all.
+	// The parser's error repeats the text, including the password.
 	u, err := url.Parse(text)
 	if err != nil {
 		return errors.New("not a URL")
@@ -535,18 +529,18 @@ func checkDatabaseURL(text string) error {
 	return nil
 }
 
-// address is a host or a URL where a vendor answers.
+// address is a host or a URL at which a vendor answers.
 func address() kind {
 	k := text(nil)
 	k.shown, k.secrets = credential.MaskHost, credential.URLPassword
 	return k
 }
 
-// keyList is credentials, with commas between as in the environment.
+// keyList is a list of credentials, separated by commas as in the environment.
 func keyList() kind {
 	k := held(func(keys []string) string { return strings.Join(keys, ",") }, nil)
 	k.shown = credential.KeyIDs
-	// A list that cannot be read was refused, or is of no use to anybody here.
+	// A list that cannot be read was refused earlier, or is of no use here.
 	k.secrets = func(_, text string) []llm.Key { keys, _ := llm.ParseKeys(text); return keys }
 	return k
 }

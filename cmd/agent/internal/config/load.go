@@ -14,16 +14,15 @@ import (
 	"agent/verify"
 )
 
-// Load reads every layer. A file that is wrong is an error even
-// when a flag would win over what it says: half a configuration is
-// none. The order, the strongest first:
+// Load reads every layer. An invalid file is an error even if a flag would override its content: half a configuration
+// is none. The order, the strongest first:
 //
 //	flag > AGENT_… > agent.toml of the workspace > user's file > default
 func Load(ctx *cli.Context, getenv func(string) string) (Settings, error) {
 	return LoadFor(vendors.All(), ctx, getenv)
 }
 
-// LoadFor is Load with the settings of these vendors in place of the product's.
+// LoadFor is Load with the settings of these vendors instead of the product's.
 func LoadFor(list []llm.Vendor, ctx *cli.Context, getenv func(string) string) (Settings, error) {
 	l := loader{rows: rows(list), set: Settings{}}
 	for _, k := range l.rows {
@@ -32,9 +31,9 @@ func LoadFor(list []llm.Vendor, ctx *cli.Context, getenv func(string) string) (S
 	if err := l.userFile(getenv); err != nil {
 		return nil, err
 	}
-	outer := l.set.copy() // what holds without the workspace's own file
-	// Laid over twice: once to learn which workspace is meant, and
-	// again because flags and environment win over its file.
+	outer := l.set.copy() // what applies without the workspace's own file
+	// The overlay is applied twice: once to learn which workspace is meant, and again because flags and environment
+	// override its file.
 	l.overlay(ctx, getenv)
 	l.findWorkspace(getenv)
 	if err := l.workspaceFile(outer); err != nil {
@@ -60,8 +59,7 @@ func (l *loader) userFile(getenv func(string) string) error {
 	if path == "" {
 		return nil
 	}
-	// Links are followed here: people keep their configuration in
-	// repositories and link to it.
+	// Links are followed here: people keep their configuration in repositories and link to it.
 	data, err := ReadFile(path, true)
 	if err != nil {
 		return fault.Usage("fix or move that file", "read the user configuration: %v", err)
@@ -86,8 +84,7 @@ func (l *loader) overlay(ctx *cli.Context, getenv func(string) string) {
 		if k.Flag == "" || !ctx.IsSet(k.Flag) {
 			continue
 		}
-		// An empty variable counts as not set, as people expect of a
-		// shell; an empty flag was typed, and counts.
+		// An empty variable counts as not set, as people expect of a shell; an empty flag was typed, so it counts.
 		text := ctx.String(k.Flag)
 		switch ctx.Value(k.Flag).(type) {
 		case bool:
@@ -99,13 +96,11 @@ func (l *loader) overlay(ctx *cli.Context, getenv func(string) string) {
 	}
 }
 
-// workspaceFile lays the workspace's file over what is set. It may tighten what
-// holds without it, never widen it: whoever can commit to the workspace
-// must not be able to give its code more than the user did.
+// workspaceFile lays the workspace's file over the current settings. The file may tighten what applies without it, but
+// never widen it: being able to commit to the workspace must not let its code get more than the user granted.
 func (l *loader) workspaceFile(outer Settings) error {
 	path := filepath.Join(l.set["workspace"].Text, FileName)
-	// No link is followed here: a workspace could point at any file of
-	// the user's, and an error would show a piece of it.
+	// Links are not followed here: a workspace could point at any of the user's files, and an error would quote it.
 	data, err := ReadFile(path, false)
 	if err != nil {
 		return fault.Usage("make it a regular file, or move it away", "read %s: %v", FileName, err)
@@ -128,10 +123,9 @@ func (l *loader) workspaceFile(outer Settings) error {
 	return nil
 }
 
-// checkNarrows refuses a workspace's own values, of the file at path, that are more
-// than what holds without it. That a flag or the environment wins over
-// them makes no difference: a file that asks for more is refused as such, before
-// somebody relies on it.
+// checkNarrows refuses a workspace's own values, from the file at path, if they exceed what applies without them. It
+// does so even if a flag or the environment overrides them: a file that asks for more is refused as such, before anyone
+// relies on it.
 func (l *loader) checkNarrows(outer Settings, own map[string]string, path string) error {
 	rows := slices.DeleteFunc(slices.Clone(l.rows), func(k Setting) bool { return !ofWorkspace(k.scope) })
 	have, err := outer.resolve(rows)
@@ -157,8 +151,8 @@ func (l *loader) checkNarrows(outer Settings, own map[string]string, path string
 	return nil
 }
 
-// Wider names the first value of want that is more than have allows, "" for none. Only
-// numbers that bound untrusted code are compared.
+// Wider names the first value of want that exceeds what have allows, or "". It compares only numbers that bound
+// untrusted code.
 func Wider(want, have verify.Config) string {
 	for _, k := range table {
 		if k.scope == lower && k.owned && k.kind.more(&values{verify: want}, &values{verify: have}, k.unset()) {

@@ -11,44 +11,42 @@ import (
 	"agent/sandbox/workspace/secret/disguise"
 )
 
-// LogMasker returns what takes secrets out of a text for the log: those that this process
-// knows, in whatever form they may stand, and what looks like a credential. What is
-// left is one short line.
+// LogMasker returns a function that removes secrets from a text for the log: those that this process knows, in any form
+// in which they may appear, and everything that looks like a credential. The result is one short line.
 //
-// password is that of the connection to the database, "" for none: it may stand in a
-// file or a service of libpq, where no setting shows it. The function is safe for
-// concurrent use.
+// password is the password of the database connection, or "": it may come from a file or a service of libpq, where no
+// setting shows it. The function is safe for concurrent use.
 func (s Settings) LogMasker(getenv func(string) string, password string) func(string) string {
 	mask := llm.Masker(s.secrets(getenv, password)...)
 	return func(text string) string {
-		// Known ones first, by their name: as something that looks like a credential they
-		// would be replaced by a number, which tells nobody which key leaked.
+		// Known secrets come first and are replaced by their names. As something that looks like a credential they
+		// would become a number, which does not tell which key leaked.
 		text, _ = disguise.Hide(mask(text))
 		return llm.Line(text)
 	}
 }
 
-// OutputMasker returns what takes the configured secrets out of what a box wrote,
-// before it is recorded, shown or sent. password is as for LogMasker. Layout and length of
-// the text stay; so does everything that only looks like a credential.
+// OutputMasker returns a function that removes the configured secrets from a box's output before it is recorded, shown
+// or sent. password is as for LogMasker. The function keeps the layout and length of the text, and everything that only
+// looks like a credential.
 //
-// A password that is an ordinary word is left: "postgres" stands in every other line of
-// a program that uses one, and who reads the output would learn nothing from a mark.
+// It keeps a password that is an ordinary word: "postgres" appears in every other line of a program that uses one, and
+// a mark would tell the reader of the output nothing.
 func (s Settings) OutputMasker(getenv func(string) string, password string) func(string) string {
 	return llm.OutputMasker(slices.DeleteFunc(s.secrets(getenv, password), func(k llm.Key) bool { return credential.Ordinary(k.Secret()) })...)
 }
 
-// secrets returns those that this process knows; password is as for LogMasker.
+// secrets returns the secrets that this process knows; password is as for LogMasker.
 func (s Settings) secrets(getenv func(string) string, password string) []llm.Key {
 	var keys []llm.Key
-	// Whatever row of the table has a secret, those of every vendor included. They come
-	// first, and in order: one that has two names has the same mark every time.
+	// Any row of the table may have a secret, including those of every vendor. They come first, and in order: a secret
+	// with two names gets the same mark every time.
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		if secrets := s.kindOf(name).secrets; secrets != nil {
 			keys = append(keys, secrets(name, s[name].Text)...)
 		}
 	}
-	// A variable that another one outranks is in the environment all the same.
+	// A variable that another one overrides is still in the environment.
 	for _, k := range table {
 		if k.kind.secrets != nil {
 			for _, env := range strings.Fields(k.Env) {

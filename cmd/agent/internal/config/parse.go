@@ -10,8 +10,8 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// commandArgs returns the arguments of the command that a file holds under key: a text is
-// for the shell of the box, and an array is run as it is, with no shell between.
+// commandArgs returns the arguments of the command that a file holds under key. A text is for the shell of the box; an
+// array runs as it is, without a shell.
 func commandArgs(key string, command any) ([]string, error) {
 	wrong := fmt.Errorf("%s: use a string for the shell, or an array of strings", key)
 	switch command := command.(type) {
@@ -36,7 +36,7 @@ func commandArgs(key string, command any) ([]string, error) {
 	return nil, wrong
 }
 
-// formatList is a list as one text.
+// formatList returns a list as one text.
 func formatList(items []string) string {
 	text, err := json.Marshal(items)
 	if err != nil { // strings always marshal
@@ -45,12 +45,10 @@ func formatList(items []string) string {
 	return string(text)
 }
 
-// ParseList is the reverse of formatList; it also takes words between commas, as
-// they come from the environment.
+// ParseList is the reverse of formatList; it also accepts words separated by commas, as they come from the environment.
 func ParseList(text string) []string {
 	var items []string
-	// A pattern may begin with a bracket too; what is not a JSON array
-	// is taken as words.
+	// A pattern may begin with a bracket too; anything that is not a JSON array is taken as words.
 	if strings.HasPrefix(strings.TrimSpace(text), "[") && json.Unmarshal([]byte(text), &items) == nil {
 		return items
 	}
@@ -62,11 +60,9 @@ func ParseList(text string) []string {
 	return items
 }
 
-// parseBytes reads a size: a number of bytes, or one with KiB, MiB,
-// GiB.
+// parseBytes reads a size: a number of bytes, or a number with the unit KiB, MiB or GiB.
 func parseBytes(text string) (int64, error) {
-	// Binary units only: a limit that is 7 % off because of a missing
-	// letter helps nobody.
+	// Binary units only: a limit that is 7 % off because of a missing letter helps no one.
 	number, unit := strings.TrimSpace(text), int64(1)
 	for suffix, size := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
 		if rest, ok := strings.CutSuffix(number, suffix); ok {
@@ -81,7 +77,7 @@ func parseBytes(text string) (int64, error) {
 	return n * unit, nil
 }
 
-// parseDuration reads a duration of a second or more, as Go writes it.
+// parseDuration reads a duration of at least a second, in Go's notation.
 func parseDuration(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Second {
@@ -90,7 +86,7 @@ func parseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseSamplings reads what samplingList has checked.
+// parseSamplings reads a text that samplingList has checked.
 func parseSamplings(text string) map[string]llm.Sampling {
 	var samplings map[string]llm.Sampling
 	if json.Unmarshal([]byte(text), &samplings) != nil {
@@ -99,7 +95,7 @@ func parseSamplings(text string) map[string]llm.Sampling {
 	return samplings
 }
 
-// parseTools reads what toolList has checked.
+// parseTools reads a text that toolList has checked.
 func parseTools(text string) map[string]llm.ToolForm {
 	var forms map[string]llm.ToolForm
 	if json.Unmarshal([]byte(text), &forms) != nil {
@@ -108,7 +104,7 @@ func parseTools(text string) map[string]llm.ToolForm {
 	return forms
 }
 
-// parseWindows reads what windowList has checked.
+// parseWindows reads a text that windowList has checked.
 func parseWindows(text string) map[string]int {
 	var windows map[string]int
 	if json.Unmarshal([]byte(text), &windows) != nil {

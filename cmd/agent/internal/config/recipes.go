@@ -12,7 +12,7 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// recipeList is recipes of programs for `agent sandbox exec`, by the names of their commands.
+// recipeList holds recipes of programs for `agent sandbox exec`, by the names of their commands.
 func recipeList() kind {
 	k := mapping(func(*values, map[string]recipe.Recipe) {})
 	read := k.set
@@ -27,7 +27,7 @@ func recipeList() kind {
 		}
 		return nil
 	}
-	// A person who sees the screen learns which there are, not what they hold.
+	// Anyone who sees the screen learns which exist, but not their content.
 	k.shown = func(text string) string {
 		return formatList(append([]string{}, slices.Sorted(maps.Keys(parseRecipes(text)))...))
 	}
@@ -44,7 +44,7 @@ func recipeList() kind {
 	return k
 }
 
-// parseRecipes reads the text of the setting; one that cannot be read was refused before.
+// parseRecipes reads the text of the setting; an unreadable one was refused before.
 func parseRecipes(text string) map[string]recipe.Recipe {
 	recipes := map[string]recipe.Recipe{}
 	if json.Unmarshal([]byte(text), &recipes) != nil {
@@ -53,5 +53,5 @@ func parseRecipes(text string) map[string]recipe.Recipe {
 	return recipes
 }
 
-// Recipes are the user's own recipes of programs, by the names of their commands.
+// Recipes returns the user's own recipes of programs, by the names of their commands.
 func (s Settings) Recipes() map[string]recipe.Recipe { return parseRecipes(s["exec"].Text) }

@@ -20,23 +20,22 @@ import (
 	"agent/verify/policy"
 )
 
-// byDefault is the origin of what nobody set.
+// byDefault is the origin of a value that was not set.
 const byDefault = "default"
 
-// A Value is a configured value and where it came from. The origin is
-// for people: it is in `agent config` and in every complaint about
-// the value, so that they know where to go.
+// A Value is a configured value and its origin. The origin is for people: `agent config` and every complaint about the
+// value show it, so that they know where to go.
 type Value struct {
 	Text   string
 	Origin string // "--workspace", "AGENT_…", a file's path, or "default"
 
-	kind *kind // nil for that of the table
+	kind *kind // nil for the table's kind
 }
 
-// Settings are all values of one command, decided.
+// Settings are the final values of one command.
 type Settings map[string]Value
 
-// copy returns settings that can be changed without changing s.
+// copy returns a copy of s that can be changed independently.
 func (s Settings) copy() Settings {
 	c := Settings{}
 	for k, v := range s {
@@ -45,14 +44,14 @@ func (s Settings) copy() Settings {
 	return c
 }
 
-// lay puts values over s; origin says where they came from.
+// lay puts values over s; origin says where they come from.
 func (s Settings) lay(values map[string]string, origin string) {
 	for name, text := range values {
 		s[name] = Value{text, origin, s[name].kind}
 	}
 }
 
-// HeldText is a value for people, "default" when nobody set it.
+// HeldText returns a value for people to read, "default" if it is not set.
 func (s Settings) HeldText(name string) string {
 	if text := s[name].Text; text != "" {
 		return text
@@ -60,11 +59,10 @@ func (s Settings) HeldText(name string) string {
 	return byDefault
 }
 
-// resolve gives the values of rows their types. The error names the value that is
-// wrong, and where it came from: that is where a person fixes it.
+// resolve converts the values of rows to their types. The error names the invalid value and its origin: that is where
+// the user fixes it.
 func (s Settings) resolve(rows []Setting) (values, error) {
-	// Every cap is in the table, so that no default of another package
-	// holds without being shown by `agent config`.
+	// Every cap is in the table, so that no default of another package applies without being shown by `agent config`.
 	v := values{limits: llm.Limits{Attempts: MaxAttempts}}
 	for _, k := range rows {
 		held, ok := s[k.Name]
@@ -83,7 +81,7 @@ func (s Settings) resolve(rows []Setting) (values, error) {
 	return v, nil
 }
 
-// VerifyConfig translates the values for the run.
+// VerifyConfig returns the values in the form that a run takes.
 func (s Settings) VerifyConfig() (verify.Config, error) {
 	v, err := s.resolve(table)
 	return v.verify, err
@@ -95,7 +93,7 @@ func (s Settings) Budget() (llm.Limits, error) {
 	return v.limits, err
 }
 
-// QuestionCost is what the text of one question may cost; 0 for any amount.
+// QuestionCost returns how much the text of one question may cost; 0 for any amount.
 func (s Settings) QuestionCost() llm.Money {
 	v, err := s.resolve(table)
 	if err != nil { // Load has checked it
@@ -104,7 +102,7 @@ func (s Settings) QuestionCost() llm.Money {
 	return v.question
 }
 
-// Wall is how long a loop may take; 0 for any time.
+// Wall returns how long a loop may take; 0 for any time.
 func (s Settings) Wall() time.Duration {
 	v, err := s.resolve(table)
 	if err != nil { // Load has checked it
@@ -113,7 +111,7 @@ func (s Settings) Wall() time.Duration {
 	return v.wall
 }
 
-// Quiet are the hours in which a loop begins nothing.
+// Quiet returns the hours in which a loop starts nothing.
 func (s Settings) Quiet() quiet.Hours {
 	v, err := s.resolve(table)
 	if err != nil { // Load has checked it
@@ -122,7 +120,7 @@ func (s Settings) Quiet() quiet.Hours {
 	return v.quiet
 }
 
-// Fetched are the hosts whose web pages a model may read, none for no such tool.
+// Fetched returns the hosts whose web pages a model may read. Without any there is no such tool.
 func (s Settings) Fetched() egress.List {
 	v, err := s.resolve(table)
 	if err != nil { // Load has checked it
@@ -131,30 +129,29 @@ func (s Settings) Fetched() egress.List {
 	return v.fetch
 }
 
-// Candidates is how many different changes a run asks for.
+// Candidates returns how many different changes a run asks for.
 func (s Settings) Candidates() (int, error) {
 	v, err := s.resolve(table)
 	return v.candidates, err
 }
 
-// Critics are the models that review what passed, and how many of them must agree.
+// Critics returns the models that review what passed, and how many of them must agree.
 func (s Settings) Critics() (names []string, agree int, err error) {
 	v, err := s.resolve(table)
 	return ParseList(s["critic"].Text), v.agree, err
 }
 
-// With returns the settings with another text of one of them; origin says who wants it.
+// With returns the settings with the text of one of them replaced; origin says who wants it.
 func (s Settings) With(name, text, origin string) Settings {
 	own := s.copy()
 	own.lay(map[string]string{name: text}, origin)
 	return own
 }
 
-// A Patience says how long a question on a terminal waits, and what
-// follows when nobody answers.
+// A Patience says how long a question on a terminal waits, and what happens if there is no answer.
 type Patience struct {
-	Time  time.Duration // 0 for ever
-	Apply bool          // what passed and needs no approval of its own, rather than to stop
+	Time  time.Duration // 0 means for ever
+	Apply bool          // apply a patch that passed and needs no approval of its own, rather than stop
 }
 
 // Patience returns how long questions wait; Load has checked it.
@@ -163,8 +160,8 @@ func (s Settings) Patience() Patience {
 	return Patience{Time: v.countdown, Apply: err == nil && s["expiry"].Text == "apply"}
 }
 
-// Window is how many tokens the user says that a model holds, and the key of the user's file
-// that says so; 0 where none does.
+// Window returns the number of tokens that, according to the user, a model holds, and the key of the user's file that
+// says so; 0 if none does.
 func (s Settings) Window(vendor, model string) (tokens int, key string) {
 	windows := parseWindows(s["windows"].Text)
 	for _, name := range []string{vendor + "/" + model, vendor + "/*"} {
@@ -175,7 +172,7 @@ func (s Settings) Window(vendor, model string) (tokens int, key string) {
 	return 0, ""
 }
 
-// Sampling is how the user wants a model to be asked, false where nothing is said.
+// Sampling returns how the user wants a model to be asked, false if nothing is configured.
 func (s Settings) Sampling(vendor, model string) (llm.Sampling, bool) {
 	samplings := parseSamplings(s["sampling"].Text)
 	for _, name := range []string{vendor + "/" + model, vendor + "/*"} {
@@ -186,7 +183,7 @@ func (s Settings) Sampling(vendor, model string) (llm.Sampling, bool) {
 	return llm.Sampling{}, false
 }
 
-// Tools is how the user says that a model is given tools, "" where nothing is said.
+// Tools returns how, according to the user, a model is given tools; "" if nothing is configured.
 func (s Settings) Tools(vendor, model string) llm.ToolForm {
 	forms := parseTools(s["tools"].Text)
 	for _, name := range []string{vendor + "/" + model, vendor + "/*"} {
@@ -203,8 +200,8 @@ func (s Settings) Protection() (*policy.Protection, error) {
 	return v.protect, err
 }
 
-// Recording says what of a workspace is kept for replays. A record is read by more people
-// than the user's own file, so what that gives to programs does not get there.
+// Recording says what is kept of a workspace for replays. More people read a record than the user's own file, so the
+// environment which that file gives to programs is not recorded.
 func (s Settings) Recording() (run.Keep, error) {
 	v, err := s.resolve(table)
 	if env := s["smoke.env"]; env.Origin != byDefault && filepath.Base(env.Origin) != FileName {
@@ -219,8 +216,8 @@ func (s Settings) On(name string) bool {
 	return err == nil && v
 }
 
-// AllowKinds returns the kinds of change approved in advance, anywhere and in the workspace. A
-// kind that is unknown is an error, also where it is of another workspace.
+// AllowKinds returns the kinds of change approved in advance, both everywhere and in this workspace. An unknown kind is
+// an error, even if it is listed for another workspace.
 func (s Settings) AllowKinds() ([]string, error) {
 	check := func(name string, kinds []string) error {
 		for _, k := range kinds {
@@ -255,7 +252,7 @@ func (s Settings) AllowKinds() ([]string, error) {
 	return kinds, nil
 }
 
-// realPath is a path from the root with its links resolved, as far as it is there.
+// realPath returns dir as an absolute path, with its links resolved if it exists.
 func realPath(dir string) string {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -267,7 +264,7 @@ func realPath(dir string) string {
 	return abs
 }
 
-// kindOf is the kind of the value of that name, as it was loaded or as the table says.
+// kindOf returns the kind of the value of that name, as it was loaded or as the table says.
 func (s Settings) kindOf(name string) kind {
 	if k := s[name].kind; k != nil {
 		return *k
@@ -278,8 +275,7 @@ func (s Settings) kindOf(name string) kind {
 	return kind{}
 }
 
-// Shown returns a value as it may be printed: no passwords, and of an
-// environment only the names.
+// Shown returns a value in a form that may be printed: no passwords, and only the names of an environment.
 func (s Settings) Shown(name string) string {
 	text := s[name].Text
 	if shown := s.kindOf(name).shown; shown != nil && text != "" {

@@ -1,10 +1,9 @@
-// Package config decides what holds for a command: flags, the environment, the
-// workspace's agent.toml, the user's own file, defaults.
+// Package config decides which settings apply to a command, from flags, the environment, the workspace's agent.toml,
+// the user's own file and defaults.
 //
-// It owns the table of what can be configured, one row a setting, from which both
-// files, the flags, the environment, `agent config` and the documents are made; and the
-// rule that a workspace may tighten what holds without it and never widen it. What
-// is wrong anywhere is an error, in every command. It connects to nothing.
+// It owns the table of what can be configured, one row per setting, from which both files, the flags, the environment,
+// `agent config` and the documents are made. It also owns the rule that a workspace may tighten what applies without it
+// and never widen it. Anything invalid anywhere is an error, in every command. It connects to nothing.
 package config
 
 import (
@@ -19,23 +18,23 @@ import (
 	"agent/verify/policy"
 )
 
-// A Setting is one value that can be configured: by its flag, in the environment, in
-// the workspace's file, in the user's file, or not at all. The first of these that has
-// it wins. A value is text in every layer; its kind gives it a type.
+// A Setting is one value that can be configured: by its flag, in the environment, in the workspace's file, in the
+// user's file, or not at all. The first of these that has it wins. A value is text in every layer; its kind gives it a
+// type.
 type Setting struct {
-	Name    string // also its key in a file, where file names no other
+	Name    string // also its key in a file, unless file names another
 	Flag    string // "" for none
-	Env     string // several with space between: the first that is set
-	Default string // what holds when nobody sets it; a box, not this package, applies that of an owned one
+	Env     string // several are separated by spaces: the first that is set
+	Default string // what applies if it is not set; a box, not this package, applies the default of an owned setting
 	About   string // one line of help
 
 	scope scope
 	kind  kind
-	// owned says that the package which takes the value has the default: it is left
-	// zero here, so that records show what somebody asked for.
+	// owned says that the package which takes the value has the default. It is left zero here, so that records show
+	// what was asked for.
 	owned bool
-	held  string // of an owned one, what holds without it where Default says so in words
-	usage string // help of the flag, about one command
+	held  string // for an owned setting whose Default is in words: the value that applies if it is not set
+	usage string // help of the flag, for one command
 	short string // the flag's short name
 	file  string // its key in a file, "" for Name
 }
@@ -44,30 +43,29 @@ type Setting struct {
 type scope string
 
 const (
-	noFile    scope = "no file"    // for one command, or for a process
-	userOnly  scope = "no"         // the user's own file: whoever can commit to a workspace must not decide it
-	free      scope = "yes"        // it decides what is proved, and a person sees it in the result
-	lower     scope = "lower"      // a number, which bounds what untrusted code gets
+	noFile    scope = "no file"    // for one command or one process
+	userOnly  scope = "no"         // the user's own file: being able to commit to a workspace must not be enough to decide it
+	free      scope = "yes"        // it decides what is proved, and the result shows it to the user
+	lower     scope = "lower"      // a number that bounds what untrusted code gets
 	switchOff scope = "switch off" // only the user may switch it on
-	add       scope = "add to it"  // the user's own stays
-	leaveOut  scope = "leave out"  // of the user's own
+	add       scope = "add to it"  // the user's own values stay
+	leaveOut  scope = "leave out"  // leaves out some of the user's own
 )
 
 // MaxAttempts bounds the requests for one question.
 const MaxAttempts = 16
 
-// maxCandidates bounds what is asked for at once: as many boxes wait for the
-// candidates as a pool holds, see sandbox.PoolConfig.
+// maxCandidates bounds what is asked for at once. As many boxes wait for the candidates as a pool holds, see
+// sandbox.PoolConfig.
 const maxCandidates = 64
 
-// Table lists every setting, in the order of printing.
+// Table returns every setting, in printing order.
 func Table() []Setting { return slices.Clone(table) }
 
-// table is the settings of the vendors that there are.
+// table holds the settings, including those of all existing vendors.
 var table = rows(vendors.All())
 
-// rows returns the table: a new setting is one row of it, and a field of values that
-// its kind fills.
+// rows returns the table. A new setting is one row of it, and a field of values that its kind fills.
 func rows(list []llm.Vendor) []Setting {
 	all := append(append(general(), remotes()...), budget()...)
 	for _, v := range list {
@@ -78,7 +76,7 @@ func rows(list []llm.Vendor) []Setting {
 	return all
 }
 
-// general is what holds for every command.
+// general returns the settings that apply to every command.
 func general() []Setting {
 	return []Setting{
 		{Name: "workspace", Flag: "workspace", Env: "AGENT_WORKSPACE", Default: ".", About: "the directory that is worked on", scope: noFile, kind: text(nil), usage: "work on `DIR`", short: "w"},
@@ -138,7 +136,7 @@ func general() []Setting {
 	}
 }
 
-// remotes is where repositories are hosted, and what opens them. A workspace has no say: its own
+// remotes returns the settings for where repositories are hosted, and what opens them. A workspace has no say: its own
 // remote must not decide who is shown the token.
 func remotes() []Setting {
 	return []Setting{
@@ -158,10 +156,9 @@ func remotes() []Setting {
 	}
 }
 
-// budget is which models are asked, and how much of them. The caps that have a default
-// keep a run from going on for ever; money is capped only by who gives prices. Where
-// models are asked has no place in a workspace's file: whoever can commit there could
-// have the code sent elsewhere, or at another price.
+// budget returns the settings for which models are asked, and how much. The caps with a default keep a run from going
+// on for ever; money is capped only if the user gives prices. Where models are asked has no place in a workspace's
+// file: anyone who can commit there could have the code sent elsewhere, or at another price.
 func budget() []Setting {
 	return []Setting{
 		{
@@ -241,8 +238,8 @@ func budget() []Setting {
 	}
 }
 
-// vendorRow is a setting of a vendor. Where models answer is looked at when one is
-// asked: a host that is wrong must not keep anybody from an undo.
+// vendorRow returns a setting of a vendor. The address of its models is checked only when one is asked: an invalid host
+// must not prevent an undo.
 func vendorRow(v llm.Vendor, s llm.Setting) Setting {
 	row := Setting{Name: v.Key(s), Env: s.Env, Default: s.Default, About: s.About, scope: userOnly}
 	if s.File != "" {
@@ -259,7 +256,7 @@ func vendorRow(v llm.Vendor, s llm.Setting) Setting {
 	return row
 }
 
-// defaultModels says which models are asked when the user names none.
+// defaultModels says which models are asked if the user names none.
 func defaultModels() string {
 	var parts []string
 	for _, v := range vendors.All() {
@@ -275,11 +272,10 @@ func defaultModels() string {
 	return strings.Join(parts, ", then ")
 }
 
-// inverted reports whether the flag of a switch says no: it switches off what is on
-// without it.
+// inverted reports whether the flag of a switch says no, that is, switches off what is on without it.
 func (k Setting) inverted() bool { return k.Default == "true" }
 
-// unset is what a setting that is 0 stands for, "" where 0 is no cap.
+// unset returns the value that 0 stands for in a setting, or "" if 0 means no cap.
 func (k Setting) unset() string {
 	if !k.owned || k.held != "" {
 		return k.held
@@ -287,7 +283,7 @@ func (k Setting) unset() string {
 	return k.Default
 }
 
-// ModelForms lists the names of vendors in a form as "%s/NAME", with a text between.
+// ModelForms lists the names of vendors in a form such as "%s/NAME", joined by between.
 func ModelForms(list []llm.Vendor, form, between string) string {
 	var parts []string
 	for _, v := range list {

@@ -18,31 +18,31 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// What a filter may take for one document.
+// The limits on what a filter may use for one document.
 const (
 	maxTime   = 10 * time.Second
 	maxOutput = 64 << 20 // bytes
 )
 
-// errOutput ends a filter that prints without end.
+// errOutput ends a filter that prints endlessly.
 var errOutput = fmt.Errorf("it makes more than %d MiB of one document", maxOutput>>20)
 
-// A Show writes what is wanted of one decoded document.
+// A Show writes the requested parts of one decoded document.
 type Show func(ctx context.Context, w io.Writer, doc any) error
 
-// A Filter is written JSON documents, one after another, and writes what show makes of each
-// once it is complete. Close waits for the last and returns the first error.
+// A Filter accepts JSON documents, one after another, and writes the output of show for each once it is complete. Close
+// waits for the last and returns the first error.
 type Filter struct {
 	in   *io.PipeWriter
 	done chan error
 }
 
-// NewFilter begins a filter that writes to out. A document that show cannot use ends it; what is
-// written after that is dropped, so that the command is not disturbed at its work.
+// NewFilter starts a filter that writes to out. A document that show cannot use ends it. Anything written after that is
+// dropped, so that the command can finish its work.
 func NewFilter(ctx context.Context, out io.Writer, show Show) *Filter {
 	r, w := io.Pipe()
 	f := &Filter{in: w, done: make(chan error, 1)}
-	// The document of a cancelled command is filtered as well.
+	// The document of a cancelled command is filtered too.
 	ctx = context.WithoutCancel(ctx)
 	go func() {
 		err := each(ctx, r, out, show)
@@ -55,16 +55,16 @@ func NewFilter(ctx context.Context, out io.Writer, show Show) *Filter {
 // Write takes the next bytes of the documents.
 func (f *Filter) Write(p []byte) (int, error) { return f.in.Write(p) }
 
-// Close ends the input. A reader that went away is no error.
+// Close ends the input. A reader that closed the pipe is not an error.
 func (f *Filter) Close() error {
-	f.in.Close() // which has no error
+	f.in.Close() // has no error
 	if err := <-f.done; !errors.Is(err, syscall.EPIPE) {
 		return err
 	}
 	return nil
 }
 
-// each shows the documents of r until its end.
+// each shows the documents of r up to its end.
 func each(ctx context.Context, r io.Reader, out io.Writer, show Show) error {
 	d := json.NewDecoder(bufio.NewReader(r))
 	d.UseNumber()
@@ -76,7 +76,7 @@ func each(ctx context.Context, r io.Reader, out io.Writer, show Show) error {
 		case err != nil:
 			return fmt.Errorf("read the document: %w", err)
 		}
-		// At once and only when it is complete: half an answer looks like a whole one.
+		// Written at once, and only when it is complete: half an answer looks like a whole one.
 		var text bounded
 		err := show(ctx, &text, plain(doc))
 		if err == nil {
@@ -88,11 +88,10 @@ func each(ctx context.Context, r io.Reader, out io.Writer, show Show) error {
 	}
 }
 
-// bounded keeps what a filter prints of one document. The buffer is not embedded: all that is
-// written goes through Write.
+// bounded keeps a filter's output for one document. The buffer is not embedded, so that everything goes through Write.
 type bounded struct{ text bytes.Buffer }
 
-// Write takes no more than maxOutput.
+// Write accepts at most maxOutput bytes.
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.text.Len()+len(p) > maxOutput {
 		return 0, errOutput
@@ -100,7 +99,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.text.Write(p)
 }
 
-// plain turns numbers into those that jq and templates compute with, whole ones exactly.
+// plain converts numbers to those that jq and templates compute with; integers stay exact.
 func plain(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -127,8 +126,8 @@ func plain(v any) any {
 	return v
 }
 
-// JQ compiles a jq expression. Strings are printed as they are, everything else as JSON on one line,
-// as `jq -r -c` does. clean is applied to every line printed; nil leaves it as it is.
+// JQ compiles a jq expression. It prints strings as they are, and everything else as JSON on one line, as `jq -r -c`
+// does. It applies clean to every printed line; nil leaves the line as it is.
 func JQ(expression string, clean func(string) string) (Show, error) {
 	query, err := gojq.Parse(expression)
 	if err != nil {
@@ -171,15 +170,14 @@ func JQ(expression string, clean func(string) string) (Show, error) {
 	}, nil
 }
 
-// halted reports whether the expression ended by itself, with halt.
+// halted reports whether the expression ended itself, with halt.
 func halted(err error) bool {
 	var halt *gojq.HaltError
 	return errors.As(err, &halt) && halt.Value() == nil
 }
 
-// Template parses a template of text/template, which has the functions join, json, pluck, timeago,
-// timefmt and truncate in addition to Go's own. clean is applied to all that it prints for one
-// document; nil leaves it as it is.
+// Template parses a template of text/template, which has the functions join, json, pluck, timeago, timefmt and truncate
+// in addition to Go's own. It applies clean to everything printed for one document; nil leaves that as it is.
 func Template(text string, clean func(string) string, now func() time.Time) (Show, error) {
 	t, err := template.New("template").Option("missingkey=error").Funcs(functions(now)).Parse(text)
 	if err != nil {
@@ -199,7 +197,7 @@ func Template(text string, clean func(string) string, now func() time.Time) (Sho
 	}, nil
 }
 
-// functions are those that templates have in addition to Go's own, called as gh calls them.
+// functions returns the functions that templates have in addition to Go's own, with the signatures that gh gives them.
 func functions(now func() time.Time) template.FuncMap {
 	return template.FuncMap{
 		"join": func(separator string, list []any) string {
@@ -245,7 +243,7 @@ func functions(now func() time.Time) template.FuncMap {
 	}
 }
 
-// ago is a time that has passed, in its largest unit.
+// ago formats an elapsed time in its largest unit.
 func ago(d time.Duration) string {
 	for _, unit := range []struct {
 		name string

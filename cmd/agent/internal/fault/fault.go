@@ -1,6 +1,5 @@
-// Package fault is how a command says that it did not work: an error with an
-// exit code, and with the next thing to do. It owns the mapping from the typed
-// errors of other packages to exit codes; it prints nothing.
+// Package fault is how a command reports a failure: an error with an exit code and the next thing to do. It owns the
+// mapping from the typed errors of other packages to exit codes. It prints nothing.
 package fault
 
 import (
@@ -17,8 +16,8 @@ import (
 	"agent/sandbox"
 )
 
-// An Error is an error with its exit code and the next thing to do. The
-// codes are those of package run, whose documents carry them too:
+// An Error is an error with its exit code and the next thing to do. The codes are those of package run, whose documents
+// carry them too:
 //
 //	0 promoted, or proved      4 approval or policy needed
 //	1 the patch failed         5 budget
@@ -26,43 +25,40 @@ import (
 //	3 infrastructure         130 cancelled
 type Error struct {
 	Exit int
-	Kind run.ProblemKind // as run.Problem
+	Kind run.ProblemKind // as in run.Problem
 	Next string
 	Err  error
 }
 
-// Error is the text of the cause; what to do next is printed on a line
-// of its own.
+// Error returns the text of the cause. The next thing to do is printed on a line of its own.
 func (f *Error) Error() string { return f.Err.Error() }
 
-// Unwrap lets callers look at the cause.
+// Unwrap returns the cause.
 func (f *Error) Unwrap() error { return f.Err }
 
-// Usage is the fault of a command that was given wrongly.
+// Usage returns an error for a command that was used wrongly.
 func Usage(next, format string, args ...any) error {
 	return &Error{Exit: run.ExitUsage, Kind: run.ProblemUsage, Next: next, Err: fmt.Errorf(format, args...)}
 }
 
-// Infra is the fault of something that the command stands on.
+// Infra returns an error for something that the command depends on.
 func Infra(next, format string, args ...any) error {
 	return &Error{Exit: run.ExitInfra, Kind: run.ProblemInfra, Next: next, Err: fmt.Errorf(format, args...)}
 }
 
-// Policy is the fault of something that a person must approve or take
-// back.
+// Policy returns an error for something that a person must approve or take back.
 func Policy(next, format string, args ...any) error {
 	return &Error{Exit: run.ExitApproval, Kind: run.ProblemPolicy, Next: next, Err: fmt.Errorf(format, args...)}
 }
 
-// Reported ends a command whose result, printed already, says
-// everything. A run that was rejected has printed its document, with
-// the reason in it; a second message on stderr would only repeat it.
+// Reported ends a command whose result has been printed and says everything. A rejected run has printed its document,
+// with the reason in it; a second message on stderr would only repeat it.
 type Reported struct{ Exit int }
 
 // Error is never printed; it is for tests and debuggers.
 func (e Reported) Error() string { return fmt.Sprintf("exit code %d", e.Exit) }
 
-// Of is the error of a problem, nil for none.
+// Of returns the error for a problem, or nil if there is none.
 func Of(p *run.Problem) error {
 	if p == nil {
 		return nil
@@ -70,14 +66,12 @@ func Of(p *run.Problem) error {
 	return &Error{Exit: run.ExitOf(p), Kind: p.Kind, Next: p.Next, Err: errors.New(p.Message)}
 }
 
-// Classify turns any error into what is printed of it, and its exit
-// code. This is the one place where typed errors of other packages
-// become exit codes. An error that nobody classified counts as trouble
-// of the infrastructure: blaming the patch or the user for something
-// unknown would be worse.
+// Classify turns any error into the problem to print and its exit code. Only here do typed errors of other packages
+// become exit codes. An unclassified error counts as an infrastructure problem: blaming the patch or the user for
+// something unknown would be worse.
 func Classify(ctx context.Context, err error) (run.Problem, int) {
-	// In the order of how much they know: a fault of this package
-	// carries its own answer, the others are translated.
+	// The order follows how specific they are: an error of this package carries its own answer, the others are
+	// translated.
 	var (
 		f         *Error
 		gone      *sandbox.UnavailableError
@@ -87,12 +81,11 @@ func Classify(ctx context.Context, err error) (run.Problem, int) {
 		newer     *migrations.NewerError
 		stop      *agent.StopError
 	)
-	told := func(hint string) string { // the hint comes on a line of its own
+	told := func(hint string) string { // the hint is on a line of its own
 		return strings.TrimRight(strings.TrimSuffix(err.Error(), hint), ":; ")
 	}
 
-	// A cancelled context makes other errors on its way down; what the
-	// user did is the truth about all of them.
+	// A cancelled context causes other errors on its way down; the cancellation is the real cause of all of them.
 	switch {
 	case ctx.Err() != nil:
 		return run.Problem{Kind: run.ProblemCancelled, Message: "cancelled", Next: "run the same command again"}, run.ExitCancelled

@@ -1,5 +1,5 @@
-// Package page lays out what people read: help pages and topics, as text of a terminal's
-// width and as manual pages. It knows no command; what is to be shown comes as blocks.
+// Package page lays out what people read, help pages and topics, as text of a terminal's width and as manual pages. It
+// knows no command; it receives the content as blocks.
 package page
 
 import (
@@ -16,14 +16,14 @@ const (
 	Heading   Kind = iota // Text, of Level 1 for the title
 	Paragraph             // Text
 	Item                  // of a list: Mark and Text, Level 0 for the outermost
-	Entry                 // Term, and what is said of it: Text
-	Verbatim              // Text, with its lines as they are
+	Entry                 // Term, and Text about it
+	Verbatim              // Text, with its lines unchanged
 	Example               // Term is a command line, Text what it does
-	Table                 // Rows, the first of which is the head
+	Table                 // Rows, the first of which is the header
 )
 
-// A Block is one part of a page. Text, Term and the cells of Rows may hold code in
-// backticks, **bold** words and [links](FILE); in Verbatim and Example they do not.
+// A Block is one part of a page. Text, Term and the cells of Rows may hold code in backticks, **bold** words and
+// [links](FILE), but not in Verbatim and Example.
 type Block struct {
 	Kind  Kind
 	Level int

@@ -6,7 +6,7 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// The lines of Markdown that begin something.
+// The lines of Markdown that start something.
 var (
 	headingLine = lazyregexp.New(`^(#{1,4}) +(.*)$`)
 	itemLine    = lazyregexp.New(`^( *)([-*]|\d+\.) +(.*)$`)
@@ -14,8 +14,8 @@ var (
 	ruleLine    = lazyregexp.New(`^\|[\s|:-]+\|\s*$`)
 )
 
-// Markdown reads the part of Markdown that the topics are written in: headings, paragraphs,
-// lists, tables, code that is indented or fenced, and comments, which are left out.
+// Markdown reads the subset of Markdown that the topics are written in: headings, paragraphs, lists, tables, indented
+// or fenced code, and comments, which it leaves out.
 func Markdown(text string) []Block {
 	r := reader{lines: strings.Split(strings.TrimRight(text, "\n"), "\n")}
 	for len(r.lines) > 0 {
@@ -24,7 +24,7 @@ func Markdown(text string) []Block {
 	return r.blocks
 }
 
-// A reader takes blocks from the lines that are left.
+// A reader takes blocks from the remaining lines.
 type reader struct {
 	lines  []string
 	blocks []Block

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Manual is what stands around a manual page.
+// A Manual holds the header and footer data of a manual page.
 type Manual struct {
 	Name    string // agent-sandbox-run
 	Section int
@@ -14,15 +14,15 @@ type Manual struct {
 	About   string // a line for the list of all pages
 }
 
-// Roff writes blocks as a manual page, in the macros of man(7).
+// Roff writes blocks as a manual page, with the macros of man(7).
 func Roff(w io.Writer, m Manual, blocks []Block) {
 	fmt.Fprintf(w, ".TH %s %d %q agent agent\n", strings.ToUpper(m.Name), m.Section, m.Date)
 	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n", escape(m.Name), roffText(m.About))
-	after := Heading // of what the last block was
+	after := Heading // the kind of the previous block
 	for i, b := range blocks {
 		switch b.Kind {
 		case Heading:
-			// man(7) has two levels.
+			// man(7) has two levels of headings.
 			macro := "SH"
 			if b.Level > 2 {
 				macro = "SS"
@@ -56,7 +56,7 @@ func Roff(w io.Writer, m Manual, blocks []Block) {
 	}
 }
 
-// heading is a text in capitals, but for the escapes of roff.
+// heading returns a text in capitals, except for the escapes of roff.
 func heading(text string) string {
 	var b strings.Builder
 	for _, s := range spans(text) {
@@ -65,7 +65,7 @@ func heading(text string) string {
 	return escape(strings.ToUpper(b.String()))
 }
 
-// exampleLines are the lines of the examples that blocks begins with.
+// exampleLines returns the lines of the examples at the beginning of blocks.
 func exampleLines(blocks []Block) []string {
 	var lines []string
 	for _, b := range blocks {
@@ -80,7 +80,7 @@ func exampleLines(blocks []Block) []string {
 	return lines
 }
 
-// entry writes a term and what is said of it.
+// entry writes a term and the text about it.
 func entry(w io.Writer, term, text string) {
 	if text == "" {
 		text = "\\&"

@@ -12,15 +12,15 @@ import (
 
 const (
 	margin     = 3  // columns before everything but headings
-	termColumn = 30 // the widest column of terms
-	narrowest  = 20 // columns that a text needs beside its term, or in a table
+	termColumn = 30 // the maximum width of the column of terms
+	narrowest  = 20 // columns that a text needs next to its term, or in a table
 )
 
-// Text writes blocks as a page of so many columns.
+// Text writes blocks as a page that is width columns wide.
 func Text(w io.Writer, blocks []Block, width int, palette term.Palette) {
 	p := printer{w: w, width: max(width, narrowest+margin), palette: palette}
 	for i, b := range blocks {
-		// What belongs together stands together: entries, examples and items of one list.
+		// Related blocks are not separated: entries, examples and items of one list.
 		if i > 0 && !(b.Kind == blocks[i-1].Kind && (b.Kind == Item || b.Kind == Entry || b.Kind == Example)) && blocks[i-1].Kind != Heading {
 			fmt.Fprintln(w)
 		}

@@ -1,6 +1,5 @@
-// Package proof proves changes that are made already: commits, what is staged, and what lies
-// in the working tree. Commands, hooks of git and hooks of coding agents stand on it. It
-// promotes nothing.
+// Package proof proves changes that already exist: commits, the index, and the working tree. Commands, git hooks and
+// hooks of coding agents build on it. It promotes nothing.
 package proof
 
 import (
@@ -30,12 +29,12 @@ type Runner interface {
 type Prover struct {
 	Repo    *revision.Repository
 	Request run.Request
-	// Start returns who proves the next one, and what is called when that has ended.
+	// Start returns the runner that proves the next revision, and a function to call when that has ended.
 	Start func() (Runner, func())
 }
 
-// With opens the repository of the configured workspace and a session, and gives both to act.
-// Where quiet, progress is not shown.
+// With opens the repository of the configured workspace and a session, and passes both to act. If quiet, it shows no
+// progress.
 func With(ctx context.Context, line *cmdline.Line, set config.Settings, quiet bool, act func(*Prover) error) error {
 	req, err := sandbox.BaseRequest(set)
 	if err != nil {
@@ -63,7 +62,7 @@ func With(ctx context.Context, line *cmdline.Line, set config.Settings, quiet bo
 	})
 }
 
-// Repository opens the repository of a workspace; without one the error says what to do.
+// Repository opens the repository of a workspace. If there is none, the error says what to do.
 func Repository(dir string) (*revision.Repository, error) {
 	repo, err := revision.Open(dir)
 	if errors.Is(err, revision.ErrNone) {
@@ -72,22 +71,21 @@ func Repository(dir string) (*revision.Repository, error) {
 	return repo, err
 }
 
-// Trees proves what is between two commits or trees.
+// Trees proves the changes between two commits or trees.
 func (p *Prover) Trees(ctx context.Context, intent, before, after string) run.Document {
 	return p.prove(ctx, intent, func(ctx context.Context, disk *workspace.Manifest) (revision.Change, error) {
 		return p.Repo.Trees(ctx, disk, before, after)
 	})
 }
 
-// WorkingTree proves what is between a commit and the files on disk.
+// WorkingTree proves the changes between a commit and the files on disk.
 func (p *Prover) WorkingTree(ctx context.Context, intent, before string) run.Document {
 	return p.prove(ctx, intent, func(ctx context.Context, disk *workspace.Manifest) (revision.Change, error) {
 		return p.Repo.WorkingTree(ctx, disk, before)
 	})
 }
 
-// Directory proves what is between the files on disk and those of another directory, whatever
-// they hold.
+// Directory proves the changes between the files on disk and those of another directory, whatever they hold.
 func (p *Prover) Directory(ctx context.Context, intent, after string) run.Document {
 	return p.prove(ctx, intent, func(ctx context.Context, disk *workspace.Manifest) (c revision.Change, err error) {
 		seen, err := workspace.Scan(ctx, after, p.Request.Exclude, workspace.Limits{})
@@ -99,7 +97,7 @@ func (p *Prover) Directory(ctx context.Context, intent, after string) run.Docume
 	})
 }
 
-// prove proves what find finds.
+// prove proves the change that find returns.
 func (p *Prover) prove(ctx context.Context, intent string, find func(context.Context, *workspace.Manifest) (revision.Change, error)) run.Document {
 	runner, ended := p.Start()
 	defer ended()
@@ -109,10 +107,10 @@ func (p *Prover) prove(ctx context.Context, intent string, find func(context.Con
 	})
 }
 
-// mostApart is how many of what was not judged are named one by one.
+// mostApart is how many of the changes that were not judged are named one by one.
 const mostApart = 20
 
-// apart says what of a change no gate can judge.
+// apart lists the parts of a change that no gate can judge.
 func apart(list []revision.Apart) (told []verify.Unproven) {
 	for i, a := range list {
 		reason := a.Path + " was not judged: " + a.Reason

@@ -1,8 +1,8 @@
-// Package sarif writes what a run found as SARIF 2.1.0, the OASIS standard in which
-// tools hand findings to code hosts and editors.
+// Package sarif writes a run's findings as SARIF 2.1.0, the OASIS standard in which tools hand findings to code hosts
+// and editors.
 //
-// It owns the shape of that document. Where things are on this machine it does not
-// tell, since the document is read on others.
+// It owns the shape of that document. The document does not say where things are on this machine, since it is read on
+// others.
 package sarif
 
 import (
@@ -22,15 +22,13 @@ import (
 	"agent/verify"
 )
 
-// SARIF 2.1.0 is the OASIS standard in which tools hand findings to code
-// hosts and editors. Only what those read is written; the names are the
-// standard's own, and its sections are named where a rule needs one.
+// SARIF 2.1.0 is the OASIS standard in which tools hand findings to code hosts and editors. The package writes only
+// what those read. The names are the standard's own, and comments cite its sections where a rule needs one.
 const (
 	schemaURL = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 	version   = "2.1.0"
 
-	// rootName stands for the workspace. Its place on this machine is
-	// not told: the document is read on others.
+	// rootName stands for the workspace. Its location on this machine is left out: the document is read on others.
 	rootName = "SRCROOT"
 )
 
@@ -41,8 +39,7 @@ type Log struct {
 	Runs    []toolRun `json:"runs"`
 }
 
-// A toolRun is what one tool said. Results is never null, which would
-// mean that the tool did not look.
+// A toolRun holds the results of one tool. Results is never null, which would mean that the tool did not look.
 type toolRun struct {
 	Tool struct {
 		Driver driver `json:"driver"`
@@ -55,7 +52,7 @@ type toolRun struct {
 	Results    []result `json:"results"`
 }
 
-// A driver is a tool, with the rules that it has results of.
+// A driver is a tool, with the rules that its results refer to.
 type driver struct {
 	Name    string `json:"name"`
 	Version string `json:"version,omitempty"`
@@ -79,8 +76,8 @@ type message struct {
 	Text string `json:"text"`
 }
 
-// A invocation is one gate. One that did not get to judge is no
-// success, so that its empty list does not read as good news.
+// An invocation is one gate. A gate that did not get to judge counts as unsuccessful, so that its empty list does not
+// read as good news.
 type invocation struct {
 	Successful    bool     `json:"executionSuccessful"`
 	Notifications []notice `json:"toolExecutionNotifications,omitempty"`
@@ -126,9 +123,8 @@ type region struct {
 	Column int `json:"startColumn,omitempty"`
 }
 
-// New writes what the gates said of the candidate that decided a run: the
-// one that was promoted, or that ended it. The others are other texts, whose
-// lines mean nothing beside it.
+// New returns what the gates found in the candidate that decided a run: the promoted one, or the one that ended it. The
+// other candidates are different texts, whose lines mean nothing next to it.
 func New(d run.Document) Log {
 	log := Log{Schema: schemaURL, Version: version, Runs: []toolRun{}}
 	if len(d.Candidates) == 0 {
@@ -152,8 +148,8 @@ func New(d run.Document) Log {
 	return log
 }
 
-// unproven notes what no gate judged, which no tool is there to tell: a run of the agent
-// itself has it. It is no result, as it has no place, and no gate objects.
+// unproven adds a note about what no gate judged. No tool exists that could report it, so it goes into a run of the
+// agent itself. It is not a result, since it has no location and no gate objects.
 func (l *Log) unproven(d run.Document) {
 	list := d.Candidates[d.Deciding()].Unproven
 	if len(list) == 0 {
@@ -171,9 +167,8 @@ func (l *Log) unproven(d run.Document) {
 	l.Runs[i].Invocations = append(l.Runs[i].Invocations, call)
 }
 
-// toolsOf are the tools behind a gate with their versions, "" where none is
-// known. What no tool is named for, such as a gate that did not run, the agent
-// itself tells.
+// toolsOf returns the tools behind a gate with their versions, "" if unknown. The agent itself reports anything that no
+// tool is named for, such as a gate that did not run.
 func toolsOf(g verify.Gate) map[string]string {
 	tools := map[string]string{}
 	for _, program := range strings.Split(g.Tool, ", ") {
@@ -192,11 +187,10 @@ func toolsOf(g verify.Gate) map[string]string {
 	return tools
 }
 
-// agentTool is the tool where there is no other.
+// agentTool is the name of the tool if there is no other.
 const agentTool = "agent"
 
-// toolOf names the tool of a finding. Records of older versions tell it only
-// where a gate has just one.
+// toolOf returns the tool of a finding. Records of older versions name it only if a gate has just one.
 func toolOf(g verify.Gate, f verify.Finding) string {
 	only := ""
 	if !strings.Contains(g.Tool, ", ") {
@@ -205,11 +199,11 @@ func toolOf(g verify.Gate, f verify.Finding) string {
 	return cmp.Or(f.Tool, only, agentTool)
 }
 
-// newRun begins the run of a tool.
+// newRun returns a new run of a tool.
 func newRun(id, tool, version string) toolRun {
 	r := toolRun{
-		// What stands before the last slash is the category under which a
-		// code host compares one run with the next (3.17.3).
+		// The part before the last slash is the category under which a code host compares one run with the next
+		// (3.17.3).
 		Automation: identity{"agent/" + id}, Invocations: []invocation{},
 		Bases:      map[string]directory{rootName: {message{"The root of the workspace."}}},
 		ColumnKind: "unicodeCodePoints", Results: []result{},
@@ -218,14 +212,14 @@ func newRun(id, tool, version string) toolRun {
 	return r
 }
 
-// add adds what a tool found for a gate, the old findings as well.
+// add adds what a tool found for a gate, including the old findings.
 func (r *toolRun) add(g verify.Gate, tool string) {
 	call, level := invocation{}, "error"
 	switch g.Verdict {
 	case verify.Pass, verify.Fail:
 		call.Successful = true
 	case verify.Policy:
-		// A person may still want it.
+		// A person may still want the change.
 		call.Successful, level = true, "warning"
 	}
 	if g.Verdict != verify.Pass && len(g.Findings) == 0 {
@@ -256,15 +250,14 @@ func (r *toolRun) result(gate, level, state string, f verify.Finding) {
 		Fingerprints: map[string]string{"finding/v1": f.Fingerprint()},
 		Properties:   properties{Gate: gate, Fixable: f.Fixable, Source: f.Source},
 	}
-	// A refused patch may name any path; one outside of the workspace has
-	// no place in a document of it.
+	// A refused patch may name any path. One outside of the workspace has no place in a document about the workspace.
 	if filepath.IsLocal(f.File) {
 		res.Locations = []location{{placeOf(f)}}
 	}
 	r.Results = append(r.Results, res)
 }
 
-// rule returns the index of a rule, which it adds when it is new.
+// rule returns the index of a rule, and adds the rule if it is new.
 func (r *toolRun) rule(id, help string) int {
 	rules := &r.Tool.Driver.Rules
 	for i, known := range *rules {
@@ -276,9 +269,8 @@ func (r *toolRun) rule(id, help string) int {
 	return len(*rules) - 1
 }
 
-// placeOf returns where a finding with a file is. The path becomes a
-// relative reference (RFC 3986), everything else than plain characters
-// percent-encoded.
+// placeOf returns the location of a finding with a file. The path becomes a relative reference (RFC 3986), with
+// everything except plain characters percent-encoded.
 func placeOf(f verify.Finding) place {
 	var p place
 	p.Artifact.URI, p.Artifact.Base = (&url.URL{Path: f.File}).String(), rootName
@@ -288,8 +280,7 @@ func placeOf(f verify.Finding) place {
 	return p
 }
 
-// CheckFile reports a file that --sarif cannot write, before anything is
-// done.
+// CheckFile reports a file that --sarif cannot write, before any work is done.
 func CheckFile(name string) error {
 	const next = "name a file in a directory that exists: --sarif FILE"
 	if name == "" {
@@ -306,7 +297,7 @@ func CheckFile(name string) error {
 	return nil
 }
 
-// WriteFile writes what was found in a run to a file.
+// WriteFile writes the findings of a run to a file.
 func WriteFile(name string, doc run.Document) error {
 	var text bytes.Buffer
 	err := term.PrintJSON(&text, New(doc))
@@ -319,9 +310,8 @@ func WriteFile(name string, doc run.Document) error {
 	return nil
 }
 
-// messageOf makes text of unknown origin a message: braces are doubled,
-// since a single pair is a placeholder (3.11.5), and what would be read as
-// a link is taken apart (3.11.6).
+// messageOf turns text of unknown origin into a message: it doubles braces, since a single pair is a placeholder
+// (3.11.5), and breaks up anything that would be read as a link (3.11.6).
 func messageOf(text string) message {
 	return message{strings.NewReplacer("{", "{{", "}", "}}", "](", "] (").Replace(term.Clean(text))}
 }

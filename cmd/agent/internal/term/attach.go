@@ -14,15 +14,14 @@ import (
 	"golang.org/x/term"
 )
 
-// A Size is that of a terminal in characters.
+// A Size is the size of a terminal in characters.
 type Size struct{ Rows, Columns uint16 }
 
-// An Attached is the person's terminal while a program in a box has it: every key goes there, Ctrl-C
-// too.
+// An Attached is the person's terminal while a program in a box has it: every key goes there, including Ctrl-C.
 type Attached struct {
 	Size  Size
 	Typed <-chan []byte
-	// Sizes is closed when the person is detached.
+	// Sizes is closed when the terminal is detached.
 	Sizes <-chan Size
 
 	tty    *os.File
@@ -31,11 +30,11 @@ type Attached struct {
 	work   sync.WaitGroup
 }
 
-// Attachable reports whether there is a terminal at both ends that a program in a box could have.
+// Attachable reports whether both ends are terminals, so that a program in a box can use them.
 func (c *Console) Attachable() bool { return Terminal(c.Stdin) != nil && Terminal(c.Stdout) != nil }
 
-// Attach gives the terminal to a program in a box until Detach. What a terminal does with keys, as
-// to echo them, is that of the box meanwhile.
+// Attach gives the terminal to a program in a box until Detach. Meanwhile the box handles keys, for instance by echoing
+// them.
 func (c *Console) Attach(ctx context.Context) (*Attached, error) {
 	tty := Terminal(c.Stdin)
 	if tty == nil || Terminal(c.Stdout) == nil {
@@ -91,14 +90,14 @@ func send[T any](ctx context.Context, to chan<- T, v T) {
 	}
 }
 
-// Detach gives the terminal back to this process, as it was.
+// Detach returns the terminal to this process, as it was.
 func (a *Attached) Detach() {
 	a.cancel()
 	a.work.Wait()
 	_ = term.Restore(int(a.tty.Fd()), a.before) // a terminal that went away has no modes
 }
 
-// sizeOf is the size of a terminal, 80 by 24 where it does not tell.
+// sizeOf returns the size of a terminal, 80 by 24 if it does not report one.
 func sizeOf(f *os.File) Size {
 	if x, y, err := term.GetSize(int(f.Fd())); err == nil && x > 0 && y > 0 {
 		return Size{Rows: uint16(y), Columns: uint16(x)} //nolint:gosec // the kernel has no larger ones
@@ -106,8 +105,8 @@ func sizeOf(f *os.File) Size {
 	return Size{Rows: 24, Columns: 80}
 }
 
-// Shown returns a writer for what a program of unknown origin writes: made harmless where w is a
-// terminal, as it is elsewhere.
+// Shown returns a writer for the output of a program of unknown origin. If w is a terminal the output is made harmless;
+// otherwise it stays as it is.
 func (c *Console) Shown(w io.Writer) io.Writer {
 	if Terminal(w) == nil {
 		return w
@@ -115,14 +114,14 @@ func (c *Console) Shown(w io.Writer) io.Writer {
 	return &cleaner{w: w}
 }
 
-// A cleaner is Clean of a stream, whose characters may come in parts.
+// A cleaner applies Clean to a stream, whose characters may arrive in parts.
 type cleaner struct {
 	mu   sync.Mutex
 	w    io.Writer
 	rest []byte
 }
 
-// Write writes what is whole of p, and what was left before.
+// Write writes the complete characters of p and of what was left before.
 func (c *cleaner) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +135,7 @@ func (c *cleaner) Write(p []byte) (int, error) {
 			break
 		}
 	}
-	if whole > 0 && text[whole-1] == '\r' { // it may be the first half of a line's end
+	if whole > 0 && text[whole-1] == '\r' { // may be the first half of a line end
 		whole--
 	}
 	c.rest = append([]byte(nil), text[whole:]...)

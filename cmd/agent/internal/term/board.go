@@ -12,9 +12,8 @@ import (
 	"agent/verify"
 )
 
-// A Board shows a run while it goes on. On a terminal it redraws a few lines in
-// place, a block for each candidate with a line for each gate; elsewhere it prints
-// one plain line an event. It never changes the terminal's modes, so there is
+// A Board shows a run in progress. On a terminal it redraws a few lines in place, a block for each candidate with a
+// line for each gate; elsewhere it prints one plain line per event. It never changes the terminal's modes, so there is
 // nothing to restore when the process dies.
 //
 //	verifying 2 candidates
@@ -23,43 +22,42 @@ import (
 //	  ✓ lint     pass      0.4s  ruff check over the workspace
 //	  ⠙ smoke              3.8s  6 s to go
 //
-// Whoever makes a board closes it. One that is given nothing to show has no
-// goroutine.
+// The creator of a board closes it. A board without anything to show has no goroutine.
 type Board struct {
-	// Where it draws: stderr, since stdout is for the result.
+	// The destination: stderr, since stdout is for the result.
 	w io.Writer
 	// Whether w is a terminal that may be redrawn.
 	live    bool
 	palette Palette
-	// Asked anew for every frame: people resize their windows.
+	// Queried for every frame: people resize their windows.
 	size  func() (columns, lines int)
-	smoke time.Duration // how long the smoke test watches: the countdown
-	// What is said beside the board goes through here, nil for nobody.
+	smoke time.Duration // how long the smoke test watches, for the countdown
+	// Prints messages that do not belong to the board; nil for none.
 	notices *Notices
 
-	// The clock of the live board, which the first event starts; closing done ends it.
+	// The clock of the live board. The first event starts it; closing done ends it.
 	ticks sync.WaitGroup
 	done  chan struct{}
 
 	// The run's events and the clock come from different goroutines.
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	ticking bool
 	closed  bool
-	blocks  []*block // one for each candidate, by number
-	asks    []askRow // questions to models that are about no candidate
+	blocks  []*block // one per candidate, by number
+	asks    []askRow // questions to models that concern no candidate
 	spent   int64    // on questions, in millionths
-	priced  int      // how many answers that is
+	priced  int      // the number of answers in spent
 	state   string
-	since   time.Time // when it was entered
+	since   time.Time // when the state was entered
 	note    string
-	drawn   []int // the cells of the lines on the screen that the next frame replaces
+	drawn   []int // the widths in cells of the lines on the screen that the next frame replaces
 	frame   int
-	still   bool // somebody else has the terminal
-	folded  bool // the result is printed, and tells of the gates
+	still   bool // something else has the terminal
+	folded  bool // the result is printed, and reports the gates
 }
 
-// frameEvery is the time between two frames: fast enough for a spinner,
-// slow enough for a terminal at the other end of a line.
+// frameEvery is the time between two frames: fast enough for a spinner, slow enough for a terminal on a remote
+// connection.
 const frameEvery = 120 * time.Millisecond
 
 // NewBoard returns a board on the command line's stderr; Close ends it.
@@ -74,7 +72,7 @@ func (c *Console) NewBoard(smoke time.Duration) *Board {
 	return b
 }
 
-// Close draws the last frame and leaves it on the screen. Closing twice is closing once.
+// Close draws the last frame and leaves it on the screen. A second call has no effect.
 func (b *Board) Close() {
 	b.mu.Lock()
 	if b.closed {
@@ -86,15 +84,15 @@ func (b *Board) Close() {
 	close(b.done)
 	b.ticks.Wait()
 	b.notices.detach(b)
-	// The note says what goes on, and nothing does any more.
+	// The note says what is going on, and nothing is any more.
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.note = ""
 	b.draw()
 }
 
-// clock starts the clock of a live board: plain lines need none, they are printed
-// when something happens. It is called with mu held.
+// clock starts the clock of a live board. Plain lines need none: they are printed when something happens. It must be
+// called with mu held.
 func (b *Board) clock() {
 	if b.live && !b.ticking && !b.closed {
 		b.ticking = true
@@ -102,8 +100,7 @@ func (b *Board) clock() {
 	}
 }
 
-// tick redraws until the board is closed, for the spinner and the
-// seconds.
+// tick redraws until the board is closed, for the spinner and the seconds.
 func (b *Board) tick() {
 	t := time.NewTicker(frameEvery)
 	defer t.Stop()
@@ -120,16 +117,14 @@ func (b *Board) tick() {
 	}
 }
 
-// Pause leaves the terminal to somebody else until the returned
-// function is called; what was drawn stays, and the board goes on
-// below.
+// Pause leaves the terminal to someone else until the returned function is called. What was drawn stays, and the board
+// continues below.
 func (b *Board) Pause() func() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.draw()
-	// Forgetting what was drawn makes the next frame begin on a new
-	// line, below what the other writer leaves behind. What was shown
-	// stays above, and comes again only when something happens to it.
+	// Forgetting what was drawn makes the next frame start on a new line, below the output of the other writer. What
+	// was shown stays above, and reappears only when something happens to it.
 	b.still, b.drawn, b.asks = true, nil, nil
 	for _, k := range b.blocks {
 		k.shown = true
@@ -141,8 +136,8 @@ func (b *Board) Pause() func() {
 	}
 }
 
-// Fold takes off a terminal what the result says again: it is called before the
-// result is printed there. What the models were asked stays.
+// Fold removes from a terminal what the result repeats; it is called before the result is printed there. The questions
+// to the models stay.
 func (b *Board) Fold() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -150,7 +145,7 @@ func (b *Board) Fold() {
 	b.draw()
 }
 
-// say prints a line that has nothing to do with the run above the board.
+// say prints a line unrelated to the run above the board.
 func (b *Board) say(line string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,13 +156,12 @@ func (b *Board) say(line string) {
 	b.paint(line)
 }
 
-// Event takes one event of a run.
+// Event handles one event of a run.
 func (b *Board) Event(e run.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.clock()
-	// An event carries one of the five. Notes and details may repeat
-	// what a tool printed, so they are cleaned before anything else.
+	// An event carries one of these five. Notes and details may repeat what a tool printed, so they are cleaned first.
 	switch {
 	case e.Gate != nil:
 		b.gate(*e.Gate, e.Candidate)
@@ -185,20 +179,20 @@ func (b *Board) Event(e run.Event) {
 	b.draw()
 }
 
-// enter records that the run is in another state.
+// enter records that the run has entered another state.
 func (b *Board) enter(state run.State, note string) {
 	switch state {
 	case run.Queued, run.Analyzing: // another run of a loop
 		b.asks, b.blocks = nil, nil
 	case run.Proposing:
-		b.asks = nil // each round asks anew; the result has all of them
+		b.asks = nil // each round asks anew; the result has all questions
 	}
 	b.folded = false
 	b.state, b.since, b.note = string(state), time.Now(), note
 	b.print(strings.TrimSuffix(b.state+": "+b.note, ": "))
 }
 
-// block returns that of a candidate, made where there was none. 0 is the only one.
+// block returns the block of a candidate, and creates it if there is none. 0 stands for the only candidate.
 func (b *Board) block(number int) *block {
 	number = max(number, 1)
 	at, found := slices.BinarySearchFunc(b.blocks, number, func(k *block, n int) int { return k.number - n })
@@ -210,10 +204,10 @@ func (b *Board) block(number int) *block {
 	return b.blocks[at]
 }
 
-// gate records a gate's event.
+// gate handles an event of a gate.
 func (b *Board) gate(e verify.Event, candidate int) {
 	k := b.block(candidate)
-	// What is judged once more begins anew.
+	// A candidate that is judged again starts over.
 	if k.verdict != "" {
 		k.restart()
 	}
@@ -233,7 +227,7 @@ func (b *Board) gate(e verify.Event, candidate int) {
 	}
 }
 
-// gateName is a gate as plain lines have it.
+// gateName returns the name of a gate in plain lines.
 func gateName(gate string, candidate int) string {
 	if candidate > 0 {
 		return fmt.Sprintf("%d: %s", candidate, gate)
@@ -241,7 +235,7 @@ func gateName(gate string, candidate int) string {
 	return gate
 }
 
-// print writes a plain line when the board is not a live one.
+// print writes a plain line unless the board is live.
 func (b *Board) print(line string) {
 	if !b.live && line != "" {
 		fmt.Fprintln(b.w, line)

@@ -20,27 +20,26 @@ type askRow struct {
 	step, model string
 	stage       agent.Stage
 	in          int
-	guess       bool // nobody measured in
+	guess       bool // in is an estimate
 	began       time.Time
-	seconds     float64 // of one that is answered
+	seconds     float64 // of an answered question
 	wrote       int     // bytes of the answer so far
-	tail        string  // the last line of it
+	tail        string  // its last line
 	said        time.Time
 	note        string // how it ended, or why it waits
-	short, cost string // the same without the speed, and the cost alone
+	short, cost string // the note without the speed, and the cost alone
 }
 
-// sayEvery is the time between two plain lines about an answer that is
-// being written.
+// sayEvery is the time between two plain lines about an answer that is being written.
 const sayEvery = 10 * time.Second
 
-// candidateOf is the number of the candidate that a question is asked for, 0 where it
-// is about none: 2 for "propose/2" and "heal/2.1".
+// candidateOf returns the number of the candidate that a question is asked for, or 0 if there is none: 2 for
+// "propose/2" and "heal/2.1".
 func candidateOf(step string) int {
 	kind, number, _ := strings.Cut(step, "/")
 	switch kind {
 	case "propose", "implement", "heal":
-		number, _, _ = strings.Cut(number, "/") // the round of a conversation stands behind it
+		number, _, _ = strings.Cut(number, "/") // the round of a conversation comes after it
 		number, _, _ = strings.Cut(number, ".")
 		n, err := strconv.Atoi(number)
 		if err == nil {
@@ -50,7 +49,7 @@ func candidateOf(step string) int {
 	return 0
 }
 
-// kind is what the model is asked for, in a word.
+// kind returns a word for what the model is asked for.
 func (r *askRow) kind() string {
 	switch kind, _, _ := strings.Cut(r.step, "/"); kind {
 	case "propose", "implement":
@@ -61,20 +60,19 @@ func (r *askRow) kind() string {
 	return "answer"
 }
 
-// ask records how a question fares. Whoever asks the same question again
-// goes on in the same row.
+// ask handles the progress of a question. Asking the same question again continues in the same row.
 func (b *Board) ask(p agent.Progress) {
 	r := b.askRow(p)
 	r.stage = p.Stage
 	switch p.Stage {
-	// A new attempt begins with nothing written, whoever was asked before.
+	// A new attempt starts with nothing written, whichever model was asked before.
 	case agent.Asked:
 		*r = askRow{step: p.Step, stage: p.Stage, model: CleanLine(p.Model), in: p.In, guess: p.Estimated, began: time.Now()}
 		b.print(r.name() + " … asked, " + r.question())
 	case agent.Writing:
 		b.write(r, p.Text)
 	case agent.Dropped:
-		// What was shown of the answer is void.
+		// The part of the answer shown so far is void.
 		r.wrote, r.tail, r.note = 0, "", CleanLine(p.Why)
 		b.print(r.name() + " … " + r.note)
 	case agent.Waiting:
@@ -88,7 +86,7 @@ func (b *Board) ask(p agent.Progress) {
 	}
 }
 
-// round is the round of a conversation that the question opened, "" for none.
+// round returns the round of a conversation that the question opened, or "".
 func (r *askRow) round() string {
 	if _, n, ok := strings.Cut(r.step, "/r"); ok {
 		return "round " + n + " · "
@@ -96,7 +94,7 @@ func (r *askRow) round() string {
 	return ""
 }
 
-// askRow returns the row of a question: that of its candidate, or one of its own.
+// askRow returns the row of a question: the one of its candidate, or one of its own.
 func (b *Board) askRow(p agent.Progress) *askRow {
 	if n := candidateOf(p.Step); n > 0 {
 		k := b.block(n)
@@ -107,7 +105,7 @@ func (b *Board) askRow(p agent.Progress) *askRow {
 		return k.ask
 	}
 	b.folded = false
-	// Few questions are open at a time: looking through them is enough.
+	// Few questions are open at a time: a linear search is enough.
 	for i, r := range b.asks {
 		if r.step == p.Step {
 			return &b.asks[i]
@@ -117,16 +115,15 @@ func (b *Board) askRow(p agent.Progress) *askRow {
 	return &b.asks[len(b.asks)-1]
 }
 
-// write takes a piece of the answer. Plain lines tell of the first one,
-// and after that every few seconds.
+// write handles a piece of the answer. Plain lines report the first piece, and after that every few seconds.
 func (b *Board) write(r *askRow, text string) {
-	// The first piece is told at once: it says that the model is alive.
+	// The first piece is reported at once: it says that the model is alive.
 	first := r.wrote == 0
 	r.wrote += len(text)
-	// A line may come in many pieces, and has no end as far as we know.
+	// A line may arrive in many pieces, and may never end.
 	const most = 500
 	r.tail += text
-	// The last line that says something: an indent alone says nothing yet.
+	// Keep the last line that says something: an indent alone says nothing yet.
 	if at := strings.LastIndexByte(strings.TrimRight(r.tail, " \t\r\n"), '\n'); at >= 0 {
 		r.tail = r.tail[at+1:]
 	}
@@ -137,9 +134,9 @@ func (b *Board) write(r *askRow, text string) {
 	}
 }
 
-// answered records the end of a question.
+// answered handles the end of a question.
 func (b *Board) answered(r *askRow, p agent.Progress) {
-	// The answer is whole, and judged elsewhere; its text has done its work.
+	// The answer is complete, and judged elsewhere; its text is no longer needed.
 	r.tail, r.seconds = "", p.Seconds
 	about := ""
 	if p.Estimated {
@@ -147,7 +144,7 @@ func (b *Board) answered(r *askRow, p agent.Progress) {
 	}
 	counts := fmt.Sprintf("%s%d tokens in, %s%d out", about, p.In, about, p.Out)
 	speed, cost, spent := rate(p.Out, p.Seconds), "", ""
-	// Money is named only where it is known; 0 would read as free.
+	// Money is named only if it is known; 0 would read as free.
 	switch {
 	case p.Recorded:
 		cost = ", from the record"
@@ -167,7 +164,7 @@ func (b *Board) answered(r *askRow, p agent.Progress) {
 // open reports whether the question has no answer yet.
 func (r *askRow) open() bool { return r.stage != agent.Answered }
 
-// took is how long the question has been open; thinking included.
+// took returns how long the question has been open, including thinking.
 func (r *askRow) took() time.Duration {
 	if r.stage == agent.Answered {
 		return time.Duration(r.seconds * float64(time.Second))
@@ -175,7 +172,7 @@ func (r *askRow) took() time.Duration {
 	return time.Since(r.began)
 }
 
-// name is the question as people read it.
+// name returns the question as people read it.
 func (r *askRow) name() string { return strings.TrimRight(r.step+" "+r.model, " ") }
 
 // question says how large the question is.
@@ -187,7 +184,7 @@ func (r *askRow) question() string {
 	return fmt.Sprintf("%s%d tokens in", about, r.in)
 }
 
-// figures are what is known of the question besides its time.
+// figures returns what is known of the question besides its time.
 func (r *askRow) figures() string {
 	switch r.stage {
 	case agent.Answered, agent.Dropped, agent.Waiting, agent.Called:
@@ -199,8 +196,8 @@ func (r *askRow) figures() string {
 	return fmt.Sprintf("%s, ~%d out", r.question(), r.out()) + rate(r.out(), r.took().Seconds())
 }
 
-// fitting returns the figures in so many cells, without the speed where that makes them
-// fit; else all of them, which do not.
+// fitting returns the figures, without the speed if only that makes them fit into so many cells. If nothing fits, it
+// returns all of them.
 func (r *askRow) fitting(cells int) (text string, fits bool) {
 	text = r.figures()
 	if ansi.StringWidth(text) > cells && r.stage == agent.Answered && ansi.StringWidth(r.short) <= cells {
@@ -209,19 +206,18 @@ func (r *askRow) fitting(cells int) (text string, fits bool) {
 	return text, ansi.StringWidth(text) <= cells
 }
 
-// out is about how many tokens came so far. A token is about four bytes;
-// the vendor counts when it is done.
+// out estimates how many tokens have arrived. A token is about four bytes; the vendor reports its count at the end.
 func (r *askRow) out() int { return (r.wrote + 3) / 4 }
 
-// pace says how the answer comes along.
+// pace says how the answer is progressing.
 func (r *askRow) pace() string {
-	// The clock runs from when the question was sent, thinking included.
+	// The clock runs from the sending of the question, including thinking.
 	took := time.Since(r.began).Seconds()
 	return fmt.Sprintf("%s, ~%d out, %.1f s", r.question(), r.out(), took) + rate(r.out(), took)
 }
 
-// rate says how fast tokens came, and nothing of a time that is shown as 0: a
-// recorded answer, or a first piece, came at no speed that means anything.
+// rate says how fast tokens arrived. It says nothing for a time that is shown as 0: the speed of a recorded answer, or
+// of a first piece, means nothing.
 func rate(tokens int, seconds float64) string {
 	if tokens == 0 || seconds < 0.05 {
 		return ""

@@ -13,25 +13,23 @@ import (
 // A block is a candidate on the board: what a model was asked for it, and its gates.
 type block struct {
 	number  int
-	attempt int    // of those that were asked for or judged, from 1
-	after   string // what became of the attempt before, "" for the first
+	attempt int    // counts those that were asked for or judged, from 1
+	after   string // the outcome of the previous attempt, "" for the first
 	ask     *askRow
 	rows    []*gateRow
-	// When the first gate began and when something was heard last: the time of all
-	// the gates together.
+	// When the first gate began, and when the last event came: together the time of all the gates.
 	began, last time.Time
-	verdict     verify.Verdict // "" while it is not judged
-	why         string         // of one that was refused before any gate
-	shown       bool           // it was left above, and nothing happened since
+	verdict     verify.Verdict // "" until it is judged
+	why         string         // why it was refused before any gate
+	shown       bool           // it is left above, and nothing has happened since
 }
 
-// A gateRow is one gate in a block. Rows keep the order in which the gates
-// began, so that nothing jumps about on the screen. The work on the unpatched
-// snapshot belongs to the row, and its time does not.
+// A gateRow is one gate in a block. Rows keep the order in which the gates began, so that nothing jumps about on the
+// screen. The work on the unpatched snapshot belongs to the row, but its time does not.
 type gateRow struct {
 	gate string
-	// When the gate began on the patched side, by this process's clock, zero before;
-	// seconds is the gate's own measure once it is done or waits.
+	// When the gate began on the patched side, by this process's clock; zero before that. seconds is the gate's own
+	// measurement once it is done or waits.
 	began   time.Time
 	waiting bool
 	done    bool
@@ -41,13 +39,12 @@ type gateRow struct {
 	seconds float64
 	fresh   int // findings
 	detail  string
-	// When the work on the unpatched snapshot began, zero for none, and what is to be
-	// said of it once it is done.
+	// When the work on the unpatched snapshot began, or zero, and what to say of it once it is done.
 	comparing time.Time
 	baseline  string
 }
 
-// gate takes what an event tells of a gate, and returns its row.
+// gate handles an event of a gate, and returns its row.
 func (k *block) gate(e verify.Event) *gateRow {
 	k.last = time.Now()
 	if k.began.IsZero() {
@@ -73,7 +70,7 @@ func (k *block) gate(e verify.Event) *gateRow {
 	if e.Waiting {
 		r.seconds = e.Seconds
 	}
-	// Nothing more is heard of what was still at work.
+	// Gates still at work report nothing more.
 	if e.Verdict == verify.Cancelled {
 		k.cancel()
 	}
@@ -83,7 +80,7 @@ func (k *block) gate(e verify.Event) *gateRow {
 	return r
 }
 
-// cancel ends what is still at work.
+// cancel ends the gates that are still at work.
 func (k *block) cancel() {
 	for _, r := range k.rows {
 		if !r.done {
@@ -98,7 +95,7 @@ func (k *block) judge(v verify.Verdict, why string) {
 	k.verdict, k.why, k.attempt = v, why, max(k.attempt, 1)
 }
 
-// restart begins the next attempt, which is judged anew.
+// restart starts the next attempt, which is judged anew.
 func (k *block) restart() {
 	k.after = ""
 	if k.verdict != "" && k.verdict != verify.Pass {
@@ -108,8 +105,7 @@ func (k *block) restart() {
 	k.began, k.last = time.Time{}, time.Time{}
 }
 
-// reason says in a few words why the candidate did not pass: the gates that objected,
-// and what the first of them said.
+// reason says in a few words why the candidate did not pass: the gates that objected, and what the first of them said.
 func (k *block) reason() string {
 	var names []string
 	first := ""
@@ -130,7 +126,7 @@ func (k *block) reason() string {
 	return strings.Join(names, ", ")
 }
 
-// passed is how many gates did not object.
+// passed returns how many gates did not object.
 func (k *block) passed() (n int) {
 	for _, r := range k.rows {
 		if r.done && r.verdict == verify.Pass {
@@ -153,8 +149,8 @@ func (k *block) busy() bool {
 	return k.ask != nil && k.ask.open()
 }
 
-// took is the time of the question and of the gates together. What lies between
-// them, while others are asked or judged, is not the candidate's.
+// took returns the time of the question and of the gates together. The time between them, while others are asked or
+// judged, does not count for the candidate.
 func (k *block) took() (total time.Duration) {
 	if k.ask != nil {
 		total = k.ask.took()
@@ -169,7 +165,7 @@ func (k *block) took() (total time.Duration) {
 	return total
 }
 
-// took is how long the gate worked on the patched side.
+// took returns how long the gate worked on the patched side.
 func (r *gateRow) took() time.Duration {
 	switch {
 	case r.done || r.waiting:
@@ -180,7 +176,7 @@ func (r *gateRow) took() time.Duration {
 	return time.Since(r.began)
 }
 
-// word is what is known of the verdict. A gate that is left out is not judged.
+// word returns the verdict, as far as it is known. A gate that is left out is not judged.
 func (r *gateRow) word() string {
 	switch {
 	case !r.done:
@@ -193,10 +189,10 @@ func (r *gateRow) word() string {
 	return string(r.verdict)
 }
 
-// NothingRan is what is said of tests in place of a pass when none ran.
+// NothingRan is shown for tests instead of a pass if none ran.
 const NothingRan = "no tests ran"
 
-// about is what is to be said of the gate besides verdict and time.
+// about returns what to say of the gate besides verdict and time.
 func (r *gateRow) about(smoke time.Duration) string {
 	left := smoke - r.took()
 	switch {
@@ -214,14 +210,14 @@ func (r *gateRow) about(smoke time.Duration) string {
 		return fmt.Sprintf("baseline %.1fs", time.Since(r.comparing).Seconds())
 	case r.began.IsZero():
 		return r.baseline
-	// The smoke test watches for a fixed time, so the end is known.
+	// The smoke test watches for a fixed time, so its end is known.
 	case r.gate == "smoke" && left > 0:
 		return fmt.Sprintf("%.0f s to go", left.Seconds())
 	}
 	return r.detail
 }
 
-// findings says how many findings are new, "" for none.
+// findings says how many findings are new, "" if none are.
 func (r *gateRow) findings() string {
 	if r.fresh == 0 {
 		return ""
@@ -229,7 +225,7 @@ func (r *gateRow) findings() string {
 	return fmt.Sprintf("%d new", r.fresh)
 }
 
-// join puts texts together, without the empty ones.
+// join joins texts, leaving out the empty ones.
 func join(between string, parts ...string) string {
 	var list []string
 	for _, p := range parts {
@@ -240,7 +236,7 @@ func join(between string, parts ...string) string {
 	return strings.Join(list, between)
 }
 
-// asked begins the next attempt when a question asks for one.
+// asked starts the next attempt if a question asks for one.
 func (k *block) asked(stage agent.Stage) {
 	if stage == agent.Asked && (k.verdict != "" || len(k.rows) > 0) {
 		k.restart()

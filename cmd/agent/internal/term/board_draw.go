@@ -14,28 +14,26 @@ import (
 	"agent/verify"
 )
 
-// How much of the blocks a frame shows: all, or where a terminal is low gates that
-// passed on one line, or one line for each candidate.
+// How much of the blocks a frame shows: everything or, if the terminal is low, gates that passed on one line, or one
+// line for each candidate.
 const (
 	allGates = iota
 	openGates
 	noGates
 )
 
-// draw replaces the last frame by a new one.
+// draw replaces the last frame with a new one.
 func (b *Board) draw() { b.paint("") }
 
-// paint replaces the last frame by a new one, below a line that stays unless it is "".
-// It is one write, so that nothing flickers. Every line is cut to the width, since one
-// that wrapped would be counted wrongly by the next frame.
+// paint replaces the last frame with a new one, below a line that stays unless it is "". It makes a single write, so
+// that nothing flickers. Every line is cut to the width, since the next frame would miscount a line that wrapped.
 func (b *Board) paint(above string) {
 	if !b.live || b.still {
 		return
 	}
 	columns, lines := b.size()
 	var out strings.Builder
-	// Up to the first line of the last frame; from there each line is
-	// written over and its rest cleared.
+	// Go up to the first line of the last frame; from there each line is overwritten and its rest cleared.
 	if up := min(height(b.drawn, columns), lines-1); up > 0 {
 		fmt.Fprintf(&out, "\x1b[%dA", up)
 	}
@@ -52,15 +50,14 @@ func (b *Board) paint(above string) {
 		b.drawn = append(b.drawn, ansi.StringWidth(line))
 		out.WriteString("\r" + line + "\x1b[K\n")
 	}
-	// Also the keys that were pressed, which the terminal showed: ^C.
+	// This also clears pressed keys that the terminal showed, such as ^C.
 	out.WriteString("\r\x1b[J")
-	// A write that goes wrong is not looked at: the run matters more
-	// than its display.
+	// Write errors are ignored: the run matters more than its display.
 	io.WriteString(b.w, out.String()) // a terminal that went away must not end the run
 }
 
-// height is how many lines of a terminal of so many columns the lines take that were
-// drawn on it: one that was made narrower has broken those that are too long now.
+// height returns how many lines the drawn lines occupy on a terminal of so many columns: a terminal that was made
+// narrower has wrapped those that are now too long.
 func height(drawn []int, columns int) (n int) {
 	for _, width := range drawn {
 		n += max(1, (width+columns-1)/columns)
@@ -68,8 +65,7 @@ func height(drawn []int, columns int) (n int) {
 	return n
 }
 
-// fitting returns the board in at most so many lines: the cursor cannot go up past the
-// top of the screen.
+// fitting returns the board in no more lines than most: the cursor cannot go up past the top of the screen.
 func (b *Board) fitting(columns, most int) []string {
 	var text []string
 	for detail := allGates; detail <= noGates; detail++ {
@@ -77,7 +73,7 @@ func (b *Board) fitting(columns, most int) []string {
 			return text
 		}
 	}
-	// Where the run is stands first, and what is newest last.
+	// Keep the state of the run, which comes first, and the newest lines, which come last.
 	return append(text[:1], text[len(text)-most+1:]...)
 }
 
@@ -105,26 +101,25 @@ func (b *Board) lines(columns, detail int) []string {
 	return text
 }
 
-// head is the line that says where the run is.
+// head returns the line with the state of the run.
 func (b *Board) head() string {
 	head := b.palette.Bold(strings.ReplaceAll(b.state, "_", " "))
 	if b.note != "" {
 		head = join(" ", head, b.palette.Dim(b.note))
 	}
-	// The cost of a single answer stands with it.
+	// The cost of a single answer is shown with that answer.
 	if b.priced > 1 {
 		head += b.palette.Dim(fmt.Sprintf("  spent %v", llm.Money(b.spent)))
 	}
-	// Before the first gate a large workspace can take a while: the
-	// seconds show that it is alive.
+	// Before the first gate a large workspace can take a while: the seconds show that the run is alive.
 	if took := time.Since(b.since); b.state != "" && len(b.blocks)+len(b.asks) == 0 && took > time.Second && !run.State(b.state).Final() {
 		head += b.palette.Dim(fmt.Sprintf(" %.0f s", took.Seconds()))
 	}
 	return head
 }
 
-// blockLines returns a candidate: a line about it, its question, its gates. One of
-// several that is judged has the one line, and a patch that was given none of its own.
+// blockLines returns a candidate: a line about it, its question, its gates. If there are several, a judged one has only
+// that line. A patch that was given has no such line.
 func (b *Board) blockLines(k *block, columns, detail int) []string {
 	several, heading := len(b.blocks) > 1, b.heading(k)
 	indent := "  "
@@ -141,7 +136,7 @@ func (b *Board) blockLines(k *block, columns, detail int) []string {
 	return append(text, b.rowLines(k, indent, detail)...)
 }
 
-// foldedLine is what a result does not say of a candidate: who was asked, and what it cost.
+// foldedLine returns what a result does not say of a candidate: which model was asked, and what it cost.
 func (b *Board) foldedLine(k *block, columns int) string {
 	line := fmt.Sprintf("  %s %-*s %5.1fs", b.askSign(k.ask), b.headingWidth(), b.heading(k), k.ask.took().Seconds())
 	figures, fits := k.ask.fitting(columns - ansi.StringWidth(line) - 3)
@@ -151,8 +146,8 @@ func (b *Board) foldedLine(k *block, columns int) string {
 	return line + "  " + b.palette.Dim(figures)
 }
 
-// headingLine is the line of a candidate: its sign, what it is, the total time, and
-// what became of it or of the attempt before.
+// headingLine returns the line of a candidate: its sign, its heading, the total time, and its outcome or that of the
+// previous attempt.
 func (b *Board) headingLine(k *block, heading string, several bool, detail int) string {
 	sign, word, about := b.palette.Dim("·"), "", ""
 	switch {
@@ -190,8 +185,8 @@ func (b *Board) headingLine(k *block, heading string, several bool, detail int) 
 	return text
 }
 
-// heading is what a candidate is: its number where there are several, the model that
-// was asked, and the attempt if it is not the first.
+// heading identifies a candidate: its number if there are several, the model that was asked, and the attempt if it is
+// not the first.
 func (b *Board) heading(k *block) string {
 	var parts []string
 	if len(b.blocks) > 1 {
@@ -199,7 +194,7 @@ func (b *Board) heading(k *block) string {
 	}
 	if k.ask != nil && k.ask.model != "" {
 		model := k.ask.model
-		// Whose model it is can be left out where there is little room.
+		// The vendor of the model can be left out if there is little room.
 		if columns, _ := b.size(); columns < 80 {
 			model = model[strings.IndexByte(model, '/')+1:]
 		}
@@ -211,7 +206,7 @@ func (b *Board) heading(k *block) string {
 	return strings.Join(parts, "  ")
 }
 
-// headingWidth is the width of the widest heading, so that what follows stands in columns.
+// headingWidth returns the width of the widest heading, so that the text after it is aligned.
 func (b *Board) headingWidth() (width int) {
 	for _, k := range b.blocks {
 		width = max(width, ansi.StringWidth(b.heading(k)))
@@ -219,7 +214,7 @@ func (b *Board) headingWidth() (width int) {
 	return width
 }
 
-// work names what is at work.
+// work names the gates that are at work.
 func (k *block) work(smoke time.Duration) string {
 	var parts []string
 	for _, r := range k.rows {
@@ -246,7 +241,7 @@ func (b *Board) rowLines(k *block, indent string, detail int) (text []string) {
 	return text
 }
 
-// rowLine returns one gate: its mark, name, time, and what is to be known of it.
+// rowLine returns one gate: its mark, name, time, and what to know about it.
 func (b *Board) rowLine(r *gateRow) string {
 	sign := b.palette.Dim("·")
 	switch {
@@ -271,9 +266,8 @@ func (b *Board) rowLine(r *gateRow) string {
 	return text
 }
 
-// askLines returns a question as it should look now: one line, or two where
-// the terminal is narrow, since the figures must not be cut off; and while
-// the model writes another one with the end of the answer.
+// askLines returns a question as it should look now: one line, or two if the terminal is narrow, since the figures must
+// not be cut off. While the model writes, another line shows the end of the answer.
 func (b *Board) askLines(indent string, r *askRow, columns, detail int) []string {
 	line := fmt.Sprintf("%s%s %-8s %-7s %5.1fs", indent, b.askSign(r), r.kind(), "", r.took().Seconds())
 	var lines []string
@@ -289,7 +283,7 @@ func (b *Board) askLines(indent string, r *askRow, columns, detail int) []string
 	return lines
 }
 
-// askSign tells at a glance whether anybody is at work.
+// askSign shows at a glance whether a model is at work.
 func (b *Board) askSign(r *askRow) string {
 	switch r.stage {
 	case agent.Answered:
@@ -300,7 +294,7 @@ func (b *Board) askSign(r *askRow) string {
 	return b.spinner()
 }
 
-// spinner is the sign of what goes on.
+// spinner returns the sign for work in progress.
 func (b *Board) spinner() string {
 	frames := []rune("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏")
 	return b.palette.Accent(string(frames[b.frame%len(frames)]))
@@ -309,11 +303,11 @@ func (b *Board) spinner() string {
 // mark returns the sign of a verdict.
 func (b *Board) mark(v verify.Verdict) string { return mark(b.palette, v) }
 
-// unprovenMark is the sign of a gate that did not object and did not judge all.
+// unprovenMark returns the sign of a gate that did not object, but did not judge everything.
 func unprovenMark(p Palette) string { return p.Warn("?") }
 
-// mark is a verdict as one character. Infrastructure and cancellation
-// are not the patch's fault and must not look as if they were.
+// mark returns a verdict as one character. Infrastructure and cancellation are not the patch's fault and must not look
+// as if they were.
 func mark(p Palette, v verify.Verdict) string {
 	switch v {
 	case verify.Pass:

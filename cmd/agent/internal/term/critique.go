@@ -8,7 +8,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// critiques prints what critics said of candidates, in the order of asking.
+// critiques prints the critics' opinions on candidates, in the order of asking.
 func (s summary) critiques(d run.Document) {
 	for _, c := range d.Critiques {
 		of := ""
@@ -22,11 +22,11 @@ func (s summary) critiques(d run.Document) {
 	}
 }
 
-// outcomes say what became of a critique.
+// outcomes say what happened to a critique.
 var outcomes = map[critic.Outcome]string{critic.Kept: "for you to look at", critic.SentBack: "sent back to the author once"}
 
-// Critique says line by line what critics said of a change; of names that, "" where it is clear. An opinion is
-// never shown as a verdict.
+// Critique prints the critics' opinion on a change, line by line. of names the change, "" if it is clear which. An
+// opinion is never shown as a verdict.
 func Critique(p Palette, c critic.Critique, of string, say func(line string)) {
 	var names []string
 	for _, o := range c.Opinions {

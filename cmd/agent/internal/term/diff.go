@@ -10,25 +10,21 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A DiffView prints a unified diff for people: lines added and removed
-// by colour and sign, the code by its language. What it prints cannot
-// be applied as a patch; `agent runs diff` prints the diff itself.
-// Nothing of the diff reaches the terminal uncleaned: it holds file
-// names and content that a model wrote.
+// A DiffView prints a unified diff for people: added and removed lines by colour and sign, the code by its language.
+// Its output cannot be applied as a patch; `agent runs diff` prints the diff itself. Nothing of the diff reaches the
+// terminal uncleaned: it holds file names and content that a model wrote.
 type DiffView struct {
 	Palette  Palette
 	MaxLines int    // lines shown; 0 for all
-	More     string // how the others are had
+	More     string // how to see the others
 }
 
 // Print writes the diff, and how many lines it left out.
 func (v DiffView) Print(w io.Writer, diff string) {
-	// All lines are painted, also those that are cut: a token may begin
-	// above the cut.
+	// All lines are painted, even those that are cut: a token may begin above the cut.
 	lines := v.lines(diff)
 	shown := lines
-	// The rest is a keystroke away in the question, and printed whole
-	// everywhere else.
+	// The rest is a keystroke away in the question, and printed completely everywhere else.
 	if v.MaxLines > 0 && len(lines) > v.MaxLines {
 		shown = lines[:v.MaxLines]
 	}
@@ -40,9 +36,8 @@ func (v DiffView) Print(w io.Writer, diff string) {
 	}
 }
 
-// lines paints the diff, one line each. The lines of a hunk are given
-// to the language's lexer together, so that what spans several lines is
-// seen whole.
+// lines paints the diff, one element per line. The language's lexer gets the lines of a hunk together, so that tokens
+// over several lines are recognized.
 func (v DiffView) lines(diff string) []string {
 	diff = strings.TrimSuffix(diff, "\n")
 	if diff == "" {
@@ -50,8 +45,7 @@ func (v DiffView) lines(diff string) []string {
 	}
 	var painted, hunk []string
 	var lexer chroma.Lexer
-	// A hunk is painted when it ends: at the next hunk, the next file,
-	// or the end.
+	// A hunk is painted when it ends: at the next hunk, the next file, or the end.
 	flush := func() {
 		painted = append(painted, v.hunk(lexer, hunk)...)
 		hunk = nil
@@ -73,10 +67,8 @@ func (v DiffView) lines(diff string) []string {
 		case inHunk:
 			hunk = append(hunk, line)
 		default:
-			// The new name decides: a file that was renamed is shown as
-			// what it has become. A deleted one has no name here and
-			// stays as the last file's language, which does no harm:
-			// its lines are red.
+			// The new name decides: a renamed file is shown as what it has become. A deleted file has no name here and
+			// keeps the language of the previous file. That does no harm: its lines are red.
 			if name, ok := strings.CutPrefix(line, "+++ "); ok {
 				lexer = v.lexer(strings.TrimPrefix(name, "b/"))
 			}
@@ -87,10 +79,10 @@ func (v DiffView) lines(diff string) []string {
 	return painted
 }
 
-// CleanTabs is clean for one line whose tabs stay.
+// CleanTabs is Clean for a single line, and keeps its tabs.
 func CleanTabs(line string) string { return strings.ReplaceAll(Clean(line), "\n", "␊") }
 
-// lexer finds the language of a file, nil for none or without colours.
+// lexer returns the lexer for the language of a file, nil if there is none or without colours.
 func (v DiffView) lexer(name string) chroma.Lexer {
 	if !v.Palette.on {
 		return nil
@@ -101,10 +93,10 @@ func (v DiffView) lexer(name string) chroma.Lexer {
 	return nil
 }
 
-// hunk paints the lines of one hunk. Removed lines are painted whole
-// and not by token: two colours in a red line are hard to read.
+// hunk paints the lines of one hunk. Removed lines are painted whole and not by token: two colours in a red line are
+// hard to read.
 func (v DiffView) hunk(lexer chroma.Lexer, lines []string) []string {
-	// The signs are no part of the language.
+	// The signs are not part of the language.
 	bodies := make([]string, len(lines))
 	for i, line := range lines {
 		if line != "" {
@@ -130,8 +122,8 @@ func (v DiffView) hunk(lexer chroma.Lexer, lines []string) []string {
 	return painted
 }
 
-// paintCode paints lines of code by their tokens. When the lexer makes
-// more or fewer lines of them than there are, they stay as they were.
+// paintCode paints lines of code by their tokens. If the lexer returns fewer lines or another text, the lines stay
+// unpainted.
 func (v DiffView) paintCode(lexer chroma.Lexer, lines []string) []string {
 	plain := append([]string(nil), lines...)
 	if lexer == nil || len(lines) == 0 {
@@ -141,8 +133,8 @@ func (v DiffView) paintCode(lexer chroma.Lexer, lines []string) []string {
 	if err != nil {
 		return plain
 	}
-	// A lexer may add a line end of its own, and on odd input may give
-	// back fewer lines. The text matters more than its colours.
+	// A lexer may add a line end of its own, and on odd input may return fewer lines. The text matters more than its
+	// colours.
 	split := chroma.SplitTokensIntoLines(tokens.Tokens())
 	if len(split) < len(lines) {
 		return plain
@@ -152,8 +144,7 @@ func (v DiffView) paintCode(lexer chroma.Lexer, lines []string) []string {
 		for _, t := range split[i] {
 			painted[i] += v.token(t.Type, strings.TrimSuffix(t.Value, "\n"))
 		}
-		// What the person approves must be what is written, to the
-		// character.
+		// What the person approves must be exactly what is written.
 		if ansi.Strip(painted[i]) != lines[i] {
 			return plain
 		}

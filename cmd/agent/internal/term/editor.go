@@ -11,16 +11,16 @@ import (
 	"strings"
 )
 
-// EditTexts gives texts to the user's editor under their names, in a directory of its
-// own, and returns those that the editor left changed. They are returned with the error
-// too, where the editor ended with one: what a person typed is not lost.
+// EditTexts opens texts under their names in the user's editor, in a directory of their own, and returns those that the
+// editor changed. If the editor ends with an error, it returns them with the error: nothing that a person typed is
+// lost.
 func (c *Console) EditTexts(ctx context.Context, files map[string][]byte) (map[string][]byte, error) {
 	words, err := c.Editor()
 	if err != nil {
 		return nil, err
 	}
-	// A directory of its own: an editor leaves backups beside its files,
-	// which must not get into the workspace.
+	// The directory is separate, since an editor leaves backups next to its files, which must not get into the
+	// workspace.
 	dir, err := os.MkdirTemp("", "agent-edit-")
 	if err != nil {
 		return nil, fmt.Errorf("make a place for the editor: %w", err)
@@ -38,12 +38,12 @@ func (c *Console) EditTexts(ctx context.Context, files map[string][]byte) (map[s
 		names = append(names, path)
 	}
 	slices.Sort(names)
-	// The person sees all files at once, in the order of their names.
+	// The user sees all files at once, in the order of their names.
 	ended := c.RunAtKeys(ctx, append(words, names...))
 	if ended != nil {
 		ended = fmt.Errorf("editor %s: %w", words[0], ended)
 	}
-	// Files that the editor made besides are of no interest.
+	// Other files that the editor created do not matter.
 	changed := map[string][]byte{}
 	for name, before := range files {
 		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
@@ -57,8 +57,8 @@ func (c *Console) EditTexts(ctx context.Context, files map[string][]byte) (map[s
 	return changed, ended
 }
 
-// Editor returns the words of $VISUAL or $EDITOR, else nano or vi. One that is named and
-// not there is an error: who chose an editor does not want another one.
+// Editor returns the words of $VISUAL or $EDITOR, or else nano or vi. A configured editor that does not exist is an
+// error: a user who chose one does not want another.
 func (c *Console) Editor() ([]string, error) {
 	// No shell: the variables name a program and its flags.
 	for _, name := range []string{"VISUAL", "EDITOR"} {

@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// ErrNoKeys is what AskHidden gives where nothing can be typed unseen.
+// ErrNoKeys is the error of AskHidden if there is no place to type unseen.
 var ErrNoKeys = errors.New("there is no terminal at which something could be typed unseen")
 
-// AskHidden asks for a line that is not shown, until take accepts it; what take says to one that it does not accept is
-// printed before the next. Nothing is shown from before the first question until the last answer, however early it is
-// typed, and what was typed before is no answer. The error is ErrNoKeys, io.EOF at the end of the input, or that of ctx.
+// AskHidden asks for a line that is not shown, until take accepts it. If take refuses a line, its error is printed
+// before the next. Nothing is shown from before the first question until the last answer, however early it is typed,
+// and anything typed before is not an answer. The error is ErrNoKeys, io.EOF at the end of the input, or that of ctx.
 func (c *Console) AskHidden(ctx context.Context, text string, take func(line string) error) error {
 	k := c.keyboard()
 	if k == nil {
@@ -41,7 +41,7 @@ func (c *Console) AskHidden(ctx context.Context, text string, take func(line str
 	}
 }
 
-// line returns the next line of keys, and takes back what Backspace does.
+// line returns the next line of keys, with the corrections made by Backspace.
 func (k *keyboard) line(ctx context.Context) (string, error) {
 	const longest = 4 << 10
 	var typed []byte

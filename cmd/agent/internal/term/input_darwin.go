@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waitInput reports whether a read of fd would not block, and waits for that for at most d.
-// It asks select: poll does not know terminals there.
+// waitInput waits for at most d until a read of fd would not block, and reports whether it would not. It uses select:
+// poll does not support terminals there.
 func waitInput(fd int, d time.Duration) (bool, error) {
 	if fd >= unix.FD_SETSIZE {
 		return false, unix.EBADF

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waitInput reports whether a read of fd would not block, and waits for that for at most d.
+// waitInput waits for at most d until a read of fd would not block, and reports whether it would not.
 func waitInput(fd int, d time.Duration) (bool, error) {
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(d.Milliseconds()))
 	return n > 0, err

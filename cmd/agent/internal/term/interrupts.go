@@ -2,14 +2,14 @@ package term
 
 import "sync"
 
-// Interrupts is who takes Ctrl-C in place of the process. The zero Interrupts has nobody. It is safe for concurrent use.
+// Interrupts holds the function that takes Ctrl-C in place of the process. The zero Interrupts has none. It is safe for concurrent use.
 type Interrupts struct {
 	mu   sync.Mutex
 	take func() bool
 }
 
-// Handle has take called for each Ctrl-C, until undo. take reports whether that was what it was for: else the command is
-// cancelled, as without it.
+// Handle makes each Ctrl-C call take, until undo is called. take reports whether it used the Ctrl-C; if it did not, the
+// command is cancelled as without it.
 func (i *Interrupts) Handle(take func() bool) (undo func()) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -22,7 +22,7 @@ func (i *Interrupts) Handle(take func() bool) (undo func()) {
 	}
 }
 
-// Take reports whether somebody has taken a Ctrl-C.
+// Take reports whether a handler has taken a Ctrl-C.
 func (i *Interrupts) Take() bool {
 	i.mu.Lock()
 	take := i.take

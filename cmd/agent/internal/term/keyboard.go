@@ -13,22 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A keyboard is the terminal that a person types at. Keys are read one by one, without
-// Enter and without an echo, between press and release; what signals mean (Ctrl-C, Ctrl-Z)
-// and how output looks stay as they are.
+// A keyboard is the terminal that a person types at. Between press and release, keys are read one by one, without Enter
+// and without an echo. The meaning of signals (Ctrl-C, Ctrl-Z) and the look of output stay unchanged.
 type keyboard struct {
 	tty    *os.File
 	opened bool // by this program: standard input is something else
-	// The modes to go back to, nil where the terminal has none that could be set.
+	// The modes to restore, nil if the terminal has none that could be set.
 	before *unix.Termios
 	ended  chan struct{} // closed by release
 	watch  sync.WaitGroup
 	mu     sync.Mutex // held while modes are set
 }
 
-// keyboard returns where a person types: standard input, or the terminal of the process
-// where that is a pipe, as git has it. nil says that nobody can be asked. Whoever has it
-// closes it.
+// keyboard returns the terminal at which a person types: standard input or, if that is a pipe, the terminal of the
+// process, as git does. It returns nil if there is no one to ask. The caller closes it.
 func (c *Console) keyboard() *keyboard {
 	if tty := Terminal(c.Stdin); tty != nil {
 		return &keyboard{tty: tty}
@@ -40,7 +38,7 @@ func (c *Console) keyboard() *keyboard {
 	if err != nil {
 		return nil
 	}
-	// A job in the background that reads its terminal is stopped by it, for ever.
+	// A background job that reads its terminal is stopped by it for ever.
 	if group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP); Terminal(tty) == nil || err != nil || group != unix.Getpgrp() {
 		tty.Close()
 		return nil
@@ -48,15 +46,15 @@ func (c *Console) keyboard() *keyboard {
 	return &keyboard{tty: tty, opened: true}
 }
 
-// close gives back what keyboard opened. The streams of the process stay.
+// close closes what keyboard opened. The streams of the process stay open.
 func (k *keyboard) close() {
 	if k.opened {
 		k.tty.Close()
 	}
 }
 
-// press begins the reading of keys. false says that this terminal has only lines. Until
-// release nothing else may set its modes.
+// press starts the reading of keys. It returns false if this terminal has only lines. Until release, nothing else may
+// set its modes.
 func (k *keyboard) press() bool {
 	modes, err := unix.IoctlGetTermios(int(k.tty.Fd()), getModes)
 	if err != nil {
@@ -67,14 +65,14 @@ func (k *keyboard) press() bool {
 		k.before = nil
 		return false
 	}
-	// Installed before anybody can press a key, and so before a signal can be its answer.
+	// Installed before anyone can press a key, and so before a signal can be the answer.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGQUIT, syscall.SIGCONT)
 	k.watch.Go(func() { k.guard(signals) })
 	return true
 }
 
-// set sets the modes for keys.
+// set sets the modes for reading keys.
 func (k *keyboard) set() error {
 	raw := *k.before
 	raw.Lflag &^= unix.ICANON | unix.ECHO
@@ -83,8 +81,8 @@ func (k *keyboard) set() error {
 	return unix.IoctlSetTermios(int(k.tty.Fd()), setModes, &raw)
 }
 
-// guard keeps the modes right where a signal ends the process or the shell took the
-// terminal meanwhile. Ctrl-C and TERM cancel the question, which restores them itself.
+// guard keeps the modes right if a signal ends the process or the shell takes the terminal meanwhile. Ctrl-C and TERM
+// cancel the question, which restores the modes itself.
 func (k *keyboard) guard(signals chan os.Signal) {
 	defer signal.Stop(signals)
 	for {
@@ -96,22 +94,22 @@ func (k *keyboard) guard(signals chan os.Signal) {
 			if s == syscall.SIGCONT {
 				k.mu.Lock()
 				select {
-				case <-k.ended: // restored by now, and to stay so
+				case <-k.ended: // restored by now, and must stay so
 				default:
-					_ = k.set() // a terminal that went away is told by the next read
+					_ = k.set() // the next read reports a terminal that went away
 				}
 				k.mu.Unlock()
 				continue
 			}
-			// QUIT ends this process at once and with a trace, so the terminal comes first.
+			// QUIT ends this process at once and with a trace, so restore the terminal first.
 			k.restore()
 			signal.Reset(syscall.SIGQUIT)
-			_ = syscall.Kill(syscall.Getpid(), syscall.SIGQUIT) // it is this process, and there
+			_ = syscall.Kill(syscall.Getpid(), syscall.SIGQUIT) // the target is this process, which exists
 		}
 	}
 }
 
-// restore puts the modes back as they were.
+// restore restores the former modes.
 func (k *keyboard) restore() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -131,11 +129,11 @@ func (k *keyboard) release() {
 	k.before = nil
 }
 
-// endOfInput is what Ctrl-D types where keys are read.
+// endOfInput is the character that Ctrl-D types where keys are read.
 const endOfInput = 0x04
 
-// key returns the next key: a character, '\n' for Enter, or 0 for one that means nothing
-// here, such as an arrow. io.EOF says that there is no more input.
+// key returns the next key: a character, '\n' for Enter, or 0 for a key without a meaning here, such as an arrow.
+// io.EOF means that there is no more input.
 func (k *keyboard) key(ctx context.Context) (rune, error) {
 	from, chunk := Interruptible(ctx, k.tty), make([]byte, 1)
 	read := func() (byte, error) {
@@ -156,7 +154,7 @@ func (k *keyboard) key(ctx context.Context) (rune, error) {
 	case b < utf8.RuneSelf:
 		return rune(b), nil
 	}
-	// The rest of a character is typed with its first byte.
+	// The rest of a character arrives with its first byte.
 	text := []byte{b}
 	for !utf8.FullRune(text) {
 		if b, err = read(); err != nil {
@@ -168,8 +166,8 @@ func (k *keyboard) key(ctx context.Context) (rune, error) {
 	return r, nil
 }
 
-// skipSequence reads the rest of a key that sends more than a character (ECMA-48, 5.4): what follows Escape has come with
-// it, and what was typed after it stays.
+// skipSequence reads the rest of a key that sends more than one character (ECMA-48, 5.4): what follows Escape has
+// arrived with it, and what was typed after it stays.
 func skipSequence(waiting func() bool, read func() (byte, error)) error {
 	if !waiting() {
 		return nil // Escape itself
@@ -190,7 +188,7 @@ func skipSequence(waiting func() bool, read func() (byte, error)) error {
 	return err
 }
 
-// waiting reports whether a read of tty would give something at once.
+// waiting reports whether a read of tty would return something at once.
 func waiting(tty *os.File) bool {
 	fds := []unix.PollFd{{Fd: int32(tty.Fd()), Events: unix.POLLIN}}
 	n, err := unix.Poll(fds, 0)
@@ -210,7 +208,7 @@ func (c *Console) Attended() bool {
 	return true
 }
 
-// RunAtKeys runs a program of the user's that reads the person's keys, as editors do.
+// RunAtKeys runs a program of the user's that reads the person's keys, such as an editor.
 func (c *Console) RunAtKeys(ctx context.Context, words []string) error {
 	k := c.keyboard()
 	if k == nil {

@@ -8,5 +8,5 @@ const (
 	setModes = unix.TIOCSETA
 )
 
-// dropInput forgets what was typed and not read yet.
+// dropInput discards typed input that was not read yet.
 func dropInput(fd int) error { return unix.IoctlSetPointerInt(fd, unix.TIOCFLUSH, unix.TCIFLUSH) }

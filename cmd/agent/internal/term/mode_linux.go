@@ -8,5 +8,5 @@ const (
 	setModes = unix.TCSETS
 )
 
-// dropInput forgets what was typed and not read yet.
+// dropInput discards typed input that was not read yet.
 func dropInput(fd int) error { return unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH) }

@@ -7,9 +7,8 @@ import (
 	"sync"
 )
 
-// A Notices prints lines that may come at any moment, as those of a signal handler, so
-// that they do not get into a board's frame. All copies of a Console share one; nil
-// prints nothing and knows of no board.
+// A Notices prints lines that may come at any moment, such as those of a signal handler, without disturbing a board's
+// frame. All copies of a Console share one; nil prints nothing and knows no board.
 type Notices struct {
 	w io.Writer
 
@@ -17,7 +16,7 @@ type Notices struct {
 	boards []*Board // on a terminal, the newest last
 }
 
-// NewNotices returns notices on w, which is the terminal of the boards.
+// NewNotices returns notices on w, the terminal of the boards.
 func NewNotices(w io.Writer) *Notices { return &Notices{w: w} }
 
 // Say prints a line, above the board if there is one.
@@ -31,7 +30,7 @@ func (n *Notices) Say(line string) {
 	fmt.Fprintln(n.w, line)
 }
 
-// attach makes known that a board draws on the terminal.
+// attach registers a board that draws on the terminal.
 func (n *Notices) attach(b *Board) {
 	if n != nil {
 		n.mu.Lock()
@@ -40,7 +39,7 @@ func (n *Notices) attach(b *Board) {
 	}
 }
 
-// detach makes known that it does not any more.
+// detach unregisters a board.
 func (n *Notices) detach(b *Board) {
 	if n != nil {
 		n.mu.Lock()

@@ -9,8 +9,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Fill breaks the lines of a text at spaces, so that they fit into so many columns; what follows a break is indented. A word
-// that is wider is left whole, and so is what stands between backquotes: a command or an address is there to be copied.
+// Fill breaks the lines of a text at spaces, so that they fit into so many columns, and indents what follows a break.
+// It keeps a wider word whole, and also text between backquotes: a command or an address is there to be copied.
 func Fill(text string, columns, indent int) string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {

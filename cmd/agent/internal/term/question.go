@@ -12,38 +12,35 @@ import (
 	"unicode"
 )
 
-// ErrExpired is what Ask gives when nobody answered in time.
+// ErrExpired is the error of Ask if no answer came in time.
 var ErrExpired = errors.New("nobody answered in time")
 
 // A Choice is one answer to a Question.
 type Choice struct {
-	Key  rune   // the key that gives it, in lower case; shown in its name, as [a]pply
-	Name string // what it is called, "apply"; shown after the key where that is not in it
+	Key  rune   // the key that selects it, in lower case; shown in its name, as [a]pply
+	Name string // its name, such as "apply"; shown after the key if it does not contain it
 	Help string // what it does, for `?`
-	// More are keys that give it too, and are not shown: those of habit.
+	// More holds further keys that select it and are not shown: keys that people are used to.
 	More string
 }
 
-// A Question is asked at the terminal, and answered by a key without Enter. `?` explains
-// the choices. A terminal that has no keys of its own (TERM=dumb) takes a line: the key,
-// or the name.
+// A Question is asked at the terminal, and answered by a key without Enter. `?` explains the choices. A terminal that
+// has no keys of its own (TERM=dumb) takes a line: the key, or the name.
 //
 //	Write this to the workspace? [a]pply (Enter), [f]ull diff, [s]kip, [?]
 //	stops in 214 s > apply
 type Question struct {
 	Text    string
 	Choices []Choice
-	// Default is the key of what Enter gives, 0 for nothing: then a choice must be made.
+	// Default is the key that Enter stands for, 0 for none: then a choice must be made.
 	Default rune
-	// Wait is how long the question waits, 0 for ever; Expires is what follows then, as
-	// "applies" or "stops".
+	// Wait is how long the question waits, 0 for ever. Expires says what happens then, such as "applies" or "stops".
 	Wait    time.Duration
 	Expires string
 }
 
-// Ask asks until one of the choices is made and returns its key. What was typed before
-// the question was there is no answer to it. The error is ErrExpired, io.EOF when the
-// terminal went away or has nothing more, or that of ctx.
+// Ask asks until the user makes one of the choices, and returns its key. Anything typed before the question appeared is
+// not an answer to it. The error is ErrExpired, io.EOF if the terminal went away or has no more input, or that of ctx.
 func (c *Console) Ask(ctx context.Context, q Question) (rune, error) {
 	k := c.keyboard()
 	if k == nil {
@@ -53,8 +50,8 @@ func (c *Console) Ask(ctx context.Context, q Question) (rune, error) {
 	keys := c.Getenv("TERM") != "dumb" && k.press()
 	defer k.release()
 	_ = dropInput(int(k.tty.Fd())) // a terminal that cannot forget is asked all the same
-	// The countdown is a deadline of its own, told apart from the caller's end by asking
-	// both. It is one for all attempts: to ask for help does not wind the clock back.
+	// The countdown is a deadline of its own; checking both contexts tells it apart from the caller's end. It covers
+	// all attempts: asking for help does not wind the clock back.
 	timed := ctx
 	if q.Wait > 0 {
 		var cancel context.CancelFunc
@@ -84,7 +81,7 @@ func (c *Console) Ask(ctx context.Context, q Question) (rune, error) {
 	}
 }
 
-// answer reads one answer: the key of a choice, '?', or 0 for what is neither.
+// answer reads one answer: the key of a choice, '?', or 0 for anything else.
 func (c *Console) answer(ctx context.Context, k *keyboard, q Question, keys bool) (rune, error) {
 	redraw := keys && c.rich(c.Stderr)
 	fmt.Fprint(c.Stderr, q.prompt(ctx))
@@ -109,14 +106,14 @@ func (c *Console) answer(ctx context.Context, k *keyboard, q Question, keys bool
 		return 0, err
 	}
 	chosen, name := q.chosen(typed)
-	// A line that was typed is on the screen, and a key is not.
+	// A typed line is on the screen already, a key is not.
 	if keys {
 		fmt.Fprintln(c.Stderr, name)
 	}
 	return chosen, nil
 }
 
-// chosen returns the key of what was typed, and what to show of it.
+// chosen returns the key of the choice that was typed, and what to show of it.
 func (q Question) chosen(typed string) (key rune, name string) {
 	word := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(typed), "_", " "))
 	if word == "" && (typed == "" || typed == "\n" || typed == "\r") && q.Default != 0 {
@@ -133,7 +130,7 @@ func (q Question) chosen(typed string) (key rune, name string) {
 	return 0, Clean(strings.TrimFunc(typed, unicode.IsControl))
 }
 
-// prompt is the line that the answer stands on, with what is left of the countdown.
+// prompt returns the line for the answer, with the time left of the countdown.
 func (q Question) prompt(ctx context.Context) string {
 	end, timed := ctx.Deadline()
 	if q.Wait <= 0 || !timed {
@@ -144,7 +141,7 @@ func (q Question) prompt(ctx context.Context) string {
 	return fmt.Sprintf("%s in %d s > ", q.Expires, max(left, 0))
 }
 
-// asked is the question with its choices, the default marked. No choice is broken at the end of a line.
+// asked returns the question with its choices, with the default marked. It breaks no choice at the end of a line.
 func (q Question) asked(pal Palette, columns int) string {
 	parts := []string{pal.Bold(q.Text)}
 	for _, ch := range q.Choices {
@@ -157,10 +154,10 @@ func (q Question) asked(pal Palette, columns int) string {
 	return fill(append(parts, "[?]"), columns, 0)
 }
 
-// label is the name of a choice with its key in it.
+// label returns the name of a choice with its key in it.
 func (ch Choice) label() string {
 	key := "[" + string(ch.Key) + "]"
-	// The first word that begins with the key, else the first place of it.
+	// The first word that begins with the key, or else its first occurrence.
 	at := strings.IndexRune(ch.Name, ch.Key)
 	if i := strings.Index(" "+ch.Name, " "+string(ch.Key)); i >= 0 {
 		at = i
@@ -180,7 +177,7 @@ func (q Question) explain(c *Console) {
 	fmt.Fprintln(c.Stderr, "  ?  this help")
 }
 
-// slip is what is said to another key.
+// slip returns the reply to any other key.
 func (q Question) slip() string {
 	var parts []string
 	for _, ch := range q.Choices {
@@ -189,8 +186,8 @@ func (q Question) slip() string {
 	return "press one of " + strings.Join(parts, ", ") + " (? for help)"
 }
 
-// countdown writes the line of the answer anew each second, until ctx ends; the returned
-// function ends it. Nothing is typed on that line: keys have no echo.
+// countdown rewrites the line of the answer each second, until ctx ends or the returned function is called. Nothing is
+// typed on that line: keys have no echo.
 func (c *Console) countdown(ctx context.Context, q Question) (stop func()) {
 	if q.Wait <= 0 {
 		return func() {}
@@ -214,8 +211,8 @@ func (c *Console) countdown(ctx context.Context, q Question) (stop func()) {
 	return func() { close(done); showing.Wait() }
 }
 
-// AskYes asks whether to do what text names. Nothing is the default: the answer is a key
-// of its own. The error is that of Ask.
+// AskYes asks whether to do what text names. There is no default: the answer needs a key of its own. The error is that
+// of Ask.
 func (c *Console) AskYes(ctx context.Context, text string) (bool, error) {
 	key, err := c.Ask(ctx, Question{Text: text, Choices: []Choice{
 		{Key: 'y', Name: "yes", Help: "do it"},
@@ -224,7 +221,7 @@ func (c *Console) AskYes(ctx context.Context, text string) (bool, error) {
 	return key == 'y', err
 }
 
-// AskText asks for a text: a line, with those that were pasted with it, and the next one where it ends with a backslash.
+// AskText asks for a text: a line, the lines that were pasted with it, and the next line if it ends with a backslash.
 // The error is io.EOF at the end of the input, that of ctx, or of the terminal.
 func (c *Console) AskText(ctx context.Context, prompt string) (string, error) {
 	k := c.keyboard()
@@ -256,8 +253,8 @@ func (c *Console) AskText(ctx context.Context, prompt string) (string, error) {
 	return strings.TrimRight(text.String(), " \t\r\n"), nil
 }
 
-// AskLine asks for a line of text, which is "" where nothing was typed. What was typed before the question was there is no
-// answer, as the Enter after the key of the one before. The error is that of ctx, or of the terminal; its end is no error.
+// AskLine asks for a line of text, and returns "" if nothing was typed. Anything typed before the question appeared is not an answer,
+// such as the Enter after the key of the previous one. The error is that of ctx, or of the terminal; its end is no error.
 func (c *Console) AskLine(ctx context.Context, text string) (string, error) {
 	k := c.keyboard()
 	if k == nil {

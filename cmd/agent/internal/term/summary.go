@@ -15,10 +15,10 @@ import (
 	"agent/verify/policy"
 )
 
-// A result must fit a screen or two; the whole of it is in the record.
+// A result must fit a screen or two; the record has all of it.
 const (
 	shownFindings = 20 // of one gate; --json has them all
-	shownOutput   = 12 // last lines of what a gate that did not pass wrote
+	shownOutput   = 12 // last lines of the output of a gate that did not pass
 )
 
 // A summary prints the result of a run for people.
@@ -39,7 +39,7 @@ type summary struct {
 	Out     io.Writer
 	Palette Palette
 	columns int
-	saw     string // the diff that stands above already, with its gates
+	saw     string // the diff that is already shown above, with its gates
 }
 
 // Summary returns the printer of results on stdout.
@@ -52,15 +52,13 @@ func (c *Console) Summary() summary {
 	return s
 }
 
-// Document prints a run: how it ended, its gates with what they found,
-// and the diff of what was promoted or proved.
+// Document prints a run: how it ended, its gates with their findings, and the diff of what was promoted or proved.
 func (s summary) Document(d run.Document) {
 	s.head(d)
 	if d.Command != nil {
 		s.command(*d.Command)
 	}
-	// A run of one patch has one candidate; numbering it would raise a
-	// question.
+	// A run of one patch has one candidate; numbering it would raise a question.
 	winner := winner(d)
 	for i, c := range d.Candidates {
 		if len(d.Candidates) > 1 && (winner < 0 || i == winner) {
@@ -72,8 +70,7 @@ func (s summary) Document(d run.Document) {
 	}
 	s.others(d, winner)
 	s.critiques(d)
-	// Of a patch that was refused no diff is shown: whoever sent it has
-	// it, and the reasons should stay on the screen.
+	// The diff of a refused patch is not shown: its sender has the patch, and the reasons should stay on the screen.
 	switch {
 	case d.Promotion != nil:
 		s.promotion(*d.Promotion)
@@ -86,7 +83,7 @@ func (s summary) Document(d run.Document) {
 	s.caveat(d)
 }
 
-// commit names the commit that a run made.
+// commit names the commit that a run created.
 func (s summary) commit(d run.Document) {
 	if d.Commit == nil {
 		return
@@ -101,7 +98,7 @@ func (s summary) commit(d run.Document) {
 	}
 }
 
-// winner is the index of the candidate that was promoted or proved, -1 for none.
+// winner returns the index of the candidate that was promoted or proved, or -1.
 func winner(d run.Document) int {
 	diff := ""
 	switch {
@@ -118,8 +115,7 @@ func winner(d run.Document) int {
 	return -1
 }
 
-// others prints the candidates in whose place another was taken, a line each; --json has
-// all of them.
+// others prints the candidates that were not taken, one per line; --json has all of them.
 func (s summary) others(d run.Document, winner int) {
 	if winner < 0 || len(d.Candidates) == 1 {
 		return
@@ -137,8 +133,8 @@ func (s summary) others(d run.Document, winner int) {
 	}
 }
 
-// caveat says of a change that was promoted or proved what no gate judged. It is the last
-// line: whoever reads one line reads this one.
+// caveat names what no gate judged of a change that was promoted or proved. It is the last line: a user who reads only
+// one line reads this one.
 func (s summary) caveat(d run.Document) {
 	text := gate.Caveat(d.Unproven)
 	if text == "" || d.State != run.Promoted && d.State != run.Done {
@@ -161,13 +157,13 @@ func (s summary) kept(d run.Document) {
 	}
 }
 
-// Loop prints what a loop did, an iteration a line, and why it ended.
+// Loop prints what a loop did, one iteration per line, and why it ended.
 //
 //	2 iterations, 1 promoted: all of 2 iterations done
 //	  1  shop/stock.py  promoted  run 1k3mzq8a0v2c
 //	  2  shop/tax.py    rejected  run 1k3mzq8b7x1d
 func (s summary) Loop(r loop.Result) {
-	// What it was all for stands first; the runs were printed one by one.
+	// The overall result comes first; the runs were printed one by one.
 	what := run.Count(len(r.Iterations), "iteration")
 	s.Line(fmt.Sprintf("%s, %d promoted: %s", s.Palette.Bold(what), r.Promoted, CleanLine(r.Stopped)))
 	for _, i := range r.Iterations {
@@ -194,9 +190,9 @@ func (s summary) Loop(r loop.Result) {
 	}
 }
 
-// head prints the ending, the run and the workspace on one line.
+// head prints the outcome, the run and the workspace on one line.
 func (s summary) head(d run.Document) {
-	// The verdict is named only when it says more than the state does.
+	// The verdict is named only if it says more than the state does.
 	text := s.Palette.Bold(strings.ReplaceAll(string(d.State), "_", " "))
 	if d.Outcome == run.OutcomeAwaiting {
 		text = s.Palette.Bold("awaiting approval")
@@ -211,7 +207,7 @@ func (s summary) head(d run.Document) {
 	fmt.Fprintln(s.Out, text+"  "+s.Palette.Dim(CleanLine(d.Workspace)))
 }
 
-// command prints how a command in a workbench ended, and what of its changes is in no patch.
+// command prints how a command in a workbench ended, and which of its changes are in no patch.
 func (s summary) command(c run.DocumentCommand) {
 	how := fmt.Sprintf("exit code %d", c.Exit)
 	if c.Signal != "" {
@@ -226,7 +222,7 @@ func (s summary) command(c run.DocumentCommand) {
 	}
 }
 
-// verdict paints a verdict. Yellow is for what is nobody's fault.
+// verdict paints a verdict. Yellow means that no one is at fault.
 func (s summary) verdict(v verify.Verdict) string {
 	switch v {
 	case verify.Pass:
@@ -237,13 +233,12 @@ func (s summary) verdict(v verify.Verdict) string {
 	return s.Palette.Bad(string(v))
 }
 
-// candidate prints the table of gates, then what each of them found.
+// candidate prints the table of gates, then the findings of each.
 func (s summary) candidate(c gate.Document) {
 	if len(c.Gates)+len(c.Skipped) > 0 {
 		fmt.Fprintln(s.Out)
 	}
-	// The table first, so that the shape of the result is seen at a
-	// glance; the details follow gate by gate.
+	// The table comes first, so that the result is visible at a glance; the details follow gate by gate.
 	widest := len(verify.Timeout)
 	for _, g := range c.Gates {
 		_, word := GateWord(s.Palette, g, c.Unproven)
@@ -276,11 +271,10 @@ func (s summary) candidate(c gate.Document) {
 	}
 }
 
-// shownFiles bounds the files of which it is said how many of their changed lines ran.
+// shownFiles bounds the number of files for which it is shown how many of their changed lines ran.
 const shownFiles = 3
 
-// executed says how many of the changed lines ran, and of the files where not all did; ""
-// where it was not measured.
+// executed says how many of the changed lines ran, and in which files not all did; "" if it was not measured.
 func executed(list []verify.Execution) string {
 	lines, ran := 0, 0
 	var files []string
@@ -303,7 +297,7 @@ func executed(list []verify.Execution) string {
 	return text
 }
 
-// HoldWord says what a hold asks for: an approval of its own, or no more than a look.
+// HoldWord says what a hold asks for: an approval of its own, or only a look.
 func HoldWord(h policy.Hold) string {
 	if h.Block {
 		return "needs approval (" + h.Kind + "):"
@@ -311,8 +305,8 @@ func HoldWord(h policy.Hold) string {
 	return "needs a look:"
 }
 
-// GateWord is the mark of a gate and its verdict in a word. One that passes and did not
-// judge all has no mark of a pass, and one in which no test ran no word of it either.
+// GateWord returns the mark of a gate and a word for its verdict. A gate that passes but did not judge everything does
+// not get the mark of a pass; one in which no test ran does not get the word either.
 func GateWord(p Palette, g verify.Gate, list []verify.Unproven) (sign, word string) {
 	sign, word = mark(p, g.Verdict), string(g.Verdict)
 	if g.Verdict != verify.Pass || !slices.ContainsFunc(list, func(u verify.Unproven) bool { return u.Gate == g.Name }) {
@@ -324,17 +318,16 @@ func GateWord(p Palette, g verify.Gate, list []verify.Unproven) (sign, word stri
 	return unprovenMark(p), word
 }
 
-// gateNote says in a few words what is to be known of a gate.
+// gateNote says in a few words what to know about a gate.
 func gateNote(g verify.Gate) string {
-	// In the order of what matters to the person who wrote the patch.
+	// In the order of what matters to the author of the patch.
 	var parts []string
 	count := func(n int, what string) {
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, what))
 		}
 	}
-	// Only what is new was held against the patch; the rest is told so
-	// that nobody wonders why the tool itself prints more.
+	// Only what is new was held against the patch. The rest is mentioned to explain why the tool itself prints more.
 	count(len(g.Findings), "new")
 	count(g.Old, "old")
 	count(g.Fixed, "fixed")
@@ -346,8 +339,7 @@ func gateNote(g verify.Gate) string {
 	return strings.Join(parts, ", ")
 }
 
-// gate prints the findings of a gate, and the end of its output when it
-// did not pass.
+// gate prints the findings of a gate, and the end of its output if it did not pass.
 func (s summary) gate(g verify.Gate) {
 	if len(g.Findings) > 0 {
 		fmt.Fprintf(s.Out, "\n%s\n", s.Palette.Bold(g.Name))
@@ -358,14 +350,14 @@ func (s summary) gate(g verify.Gate) {
 			fmt.Fprintf(s.Out, "  … and %d more: see `agent runs show --json`\n", len(g.Findings)-i)
 			break
 		}
-		// What explains a rule is said once.
+		// The explanation of a rule is shown once.
 		if helped[f.Help] {
 			f.Help = ""
 		}
 		helped[f.Help] = true
 		s.finding(f)
 	}
-	// What a passing program printed is of no interest here.
+	// The output of a passing program does not matter here.
 	if g.Verdict == verify.Pass || g.Output == "" {
 		return
 	}
@@ -376,8 +368,8 @@ func (s summary) gate(g verify.Gate) {
 	}
 }
 
-// finding prints one finding as file:line:column: rule message, as editors
-// jump to, with the line of source below, and what explains the rule.
+// finding prints one finding as file:line:column: rule message, a form that editors can jump to, followed by the line
+// of source and what explains the rule.
 func (s summary) finding(f verify.Finding) {
 	// A finding may belong to no file, or to no line of it.
 	at := CleanLine(f.File)
@@ -394,7 +386,7 @@ func (s summary) finding(f verify.Finding) {
 	if rule != "" {
 		rule += " "
 	}
-	// A message of several lines stays below its place in the file.
+	// A message of several lines is indented below its location.
 	message := strings.ReplaceAll(Clean(strings.TrimSpace(f.Message)), "\n", "\n      ")
 	if f.Fixable {
 		message += s.Palette.Dim(" (fixable)")
@@ -405,7 +397,7 @@ func (s summary) finding(f verify.Finding) {
 			s.Line("      │ " + CleanTabs(line))
 		}
 	}
-	// Whole at any width: a cut address leads nowhere.
+	// Not cut at any width: a cut address leads nowhere.
 	if f.Help != "" {
 		fmt.Fprintf(s.Out, "      %s\n", s.Palette.Dim(CleanLine(f.Help)))
 	}
@@ -427,8 +419,7 @@ func (s summary) promotion(p run.DocumentPromotion) {
 	}
 }
 
-// diff prints a diff at its full length: this is the end of the output,
-// and a terminal scrolls.
+// diff prints a diff in full: this is the end of the output, and a terminal scrolls.
 func (s summary) diff(diff string) {
 	fmt.Fprintln(s.Out)
 	DiffView{Palette: s.Palette}.Print(s.Out, diff)
@@ -437,10 +428,9 @@ func (s summary) diff(diff string) {
 // next prints the error, if any, and what to do now.
 func (s summary) next(d run.Document) {
 	fmt.Fprintln(s.Out)
-	// Every ending says what can be done now; a success names the way
-	// back.
+	// Every ending says what can be done now; a success names the way back.
 	switch {
-	case d.Outcome == run.OutcomeAwaiting && d.Error != nil: // no error of anybody's
+	case d.Outcome == run.OutcomeAwaiting && d.Error != nil: // not an error
 		s.wrap(s.Palette.Warn(Clean(d.Error.Message)))
 		s.wrap("next: " + Clean(d.Error.Next))
 	case d.Error != nil:
@@ -452,7 +442,7 @@ func (s summary) next(d run.Document) {
 		fmt.Fprintf(s.Out, "nobody answered: it was applied when the countdown ended\nnext: `agent undo %s` takes it back\n", d.Run)
 	case d.State == run.Promoted:
 		fmt.Fprintf(s.Out, "next: `agent undo %s` takes it back\n", d.Run)
-	case d.State == run.Done && len(d.Candidates) == 0 && len(d.Proposals) > 0: // a feature that nobody decided on
+	case d.State == run.Done && len(d.Candidates) == 0 && len(d.Proposals) > 0: // an undecided feature
 		fmt.Fprintf(s.Out, "next: nothing was written; `agent sandbox run --proposal %d` has the feature written\n", d.Proposals[0].ID)
 	case d.State == run.Done && len(d.Candidates) == 0:
 		fmt.Fprintln(s.Out, "next: nothing was written; `agent proposals list` shows what is open")
@@ -465,8 +455,7 @@ func (s summary) next(d run.Document) {
 	}
 }
 
-// problem is the error of a run, with its kind where neither the head nor the message
-// says it.
+// problem returns the error of a run, with its kind if neither the head nor the message says it.
 func (s summary) problem(d run.Document) string {
 	kind, message := string(d.Error.Kind), Clean(d.Error.Message)
 	if kind == string(d.State) || strings.HasPrefix(message, kind) {
@@ -485,18 +474,18 @@ func (s summary) wrap(text string) {
 
 // Line prints one line, cut to the width of a terminal.
 func (s summary) Line(text string) {
-	// Into a file or a pipe everything goes whole.
+	// A file or a pipe gets everything in full.
 	if s.Palette.on {
 		text = ansi.Truncate(text, s.columns, "…")
 	}
 	fmt.Fprintln(s.Out, strings.TrimRight(text, " "))
 }
 
-// Headline is the beginning of a reason, for a line of its own.
+// Headline returns the beginning of a reason, for a line of its own.
 func Headline(text string) string {
 	// With the columns before it, about two lines of a narrow terminal.
 	const most = 72
-	// A reason begins with the gate, or says all in one line.
+	// A reason begins with the gate, or says everything in one line.
 	first, rest, _ := strings.Cut(text, "\n")
 	line := []rune(CleanLine(strings.TrimSpace(first + " " + strings.SplitN(rest, "\n", 2)[0])))
 	if len(line) > most {

@@ -17,34 +17,33 @@ import (
 	"golang.org/x/term"
 )
 
-// A Console is where one process reads, writes and finds its environment. Nothing
-// in this package reads os.Stdin, os.Args or the environment in any other way, so
-// a test can run a command in its own process.
+// A Console is where one process reads, writes and finds its environment. Nothing in this package accesses os.Stdin,
+// os.Args or the environment in any other way, so a test can run a command in its own process.
 type Console struct {
 	Getenv         func(string) string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// When to paint: always, never, or else by the terminal.
+	// When to paint: always, never, or otherwise depending on the terminal.
 	Color string
-	// Notices is who prints what may come while a board is drawn, nil for nobody.
+	// Notices prints what may come while a board is drawn; nil for none.
 	Notices *Notices
-	// Alerts is how a person is called who is waited for: bell, osc9, or else not at all.
+	// Alerts is how to call a person who is waited for: bell, osc9, or otherwise not at all.
 	Alerts string
-	// TTY is the path of the terminal of the process, which is asked where Stdin is
-	// something else; "" where nobody may be asked then.
+	// TTY is the path of the terminal of the process, used for questions if Stdin is something else; "" if no one may
+	// be asked then.
 	TTY string
-	// Interrupts is who takes Ctrl-C where a command does something else than to end; nil for nobody.
+	// Interrupts takes Ctrl-C if a command uses it for something other than ending; nil for none.
 	Interrupts *Interrupts
 
 	saw string // the diff that a person was shown last, whole and with its gates
 }
 
-// Saw remembers that the person has seen this diff with what the gates said of it, so that a
-// result on the same terminal need not repeat both.
+// Saw remembers that the person has seen this diff with the gates' judgement of it, so that a result on the same
+// terminal need not repeat both.
 func (c *Console) Saw(diff string) { c.saw = diff }
 
-// Terminal returns the file behind stream when it is a terminal, else
-// nil. It takes any, since readers and writers are asked alike.
+// Terminal returns the file behind stream if it is a terminal, else nil. It takes any, so that it works for readers and
+// writers.
 func Terminal(stream any) *os.File {
 	if f, ok := stream.(*os.File); ok && f != nil && term.IsTerminal(int(f.Fd())) {
 		return f
@@ -52,9 +51,8 @@ func Terminal(stream any) *os.File {
 	return nil
 }
 
-// rich reports whether escape sequences may go to w: a terminal that
-// understands them, and nobody who asked for none. A flag has the last
-// word.
+// rich reports whether escape sequences may go to w: it must be a terminal that understands them, and the user must not
+// have declined them. A flag has the last word.
 func (c *Console) rich(w io.Writer) bool {
 	if c.Color == "always" || c.Color == "never" {
 		return c.Color == "always"
@@ -65,26 +63,25 @@ func (c *Console) rich(w io.Writer) bool {
 // Palette returns the colours for w.
 func (c *Console) Palette(w io.Writer) Palette { return Palette{on: c.rich(w)} }
 
-// Size returns the columns and lines of w. COLUMNS wins, as people
-// expect; what cannot be known counts as 80 by 24.
+// Size returns the columns and lines of w. COLUMNS takes precedence, as people expect; unknown values count as 80 by
+// 24.
 func (c *Console) Size(w io.Writer) (columns, lines int) {
-	// What terminals have been for half a century.
+	// The size of terminals for half a century.
 	columns, lines = 80, 24
 	if f := Terminal(w); f != nil {
 		if x, y, err := term.GetSize(int(f.Fd())); err == nil && x > 0 && y > 0 {
 			columns, lines = x, y
 		}
 	}
-	// A width that nobody could use is raised to one that the layout
-	// survives.
+	// A width too small to use is raised to one that the layout survives.
 	if n, err := strconv.Atoi(c.Getenv("COLUMNS")); err == nil && n > 0 {
 		columns = n
 	}
 	return max(columns, 10), max(lines, 4)
 }
 
-// screen is the size of w for what is drawn in place: what is wider than the terminal would
-// wrap, whatever COLUMNS says, which may be from before the window was resized.
+// screen returns the size of w for content that is drawn in place. Lines wider than the terminal would wrap, whatever
+// COLUMNS says, which may date from before the window was resized.
 func (c *Console) screen(w io.Writer) (columns, lines int) {
 	columns, lines = c.Size(w)
 	if f := Terminal(w); f != nil {
@@ -95,27 +92,26 @@ func (c *Console) screen(w io.Writer) (columns, lines int) {
 	return columns, lines
 }
 
-// Alert calls the person at the terminal, who may have turned to something else, in the
-// way that they chose: a bell, or a notification that says why.
+// Alert calls the person at the terminal, who may have turned to something else, in the way they chose: a bell, or a
+// notification that says why.
 func (c *Console) Alert(why string) {
 	if Terminal(c.Stderr) == nil || c.Getenv("TERM") == "dumb" {
 		return
 	}
 	switch c.Alerts {
 	case "bell":
-		io.WriteString(c.Stderr, "\a") // who does not hear it sees the question
+		io.WriteString(c.Stderr, "\a") // a user who does not hear it sees the question
 	case "osc9":
 		io.WriteString(c.Stderr, "\x1b]9;agent: "+CleanLine(why)+"\a")
 	}
 }
 
-// A Palette paints words, or leaves them as they are. The colours are
-// the terminal's own sixteen, so that they fit the user's theme. Colour
-// never carries meaning alone: the words say it too.
+// A Palette paints words, or leaves them as they are. The colours are the terminal's own sixteen, so that they fit the
+// user's theme. Colour never carries meaning alone: the words say it too.
 type Palette struct{ on bool }
 
-// paint wraps s in one colour. An empty text gets no escape sequences,
-// which would be invisible and still break an alignment.
+// paint wraps s in one colour. An empty text gets no escape sequences, which would be invisible and still break the
+// alignment.
 func (p Palette) paint(s string, c color.Color) string {
 	if !p.on || s == "" {
 		return s
@@ -123,23 +119,22 @@ func (p Palette) paint(s string, c color.Color) string {
 	return style().Foreground(c).Render(s)
 }
 
-// style is one that leaves tabs as they are.
+// style returns a style that leaves tabs as they are.
 func style() lipgloss.Style { return lipgloss.NewStyle().TabWidth(lipgloss.NoTabConversion) }
 
-// Good is for what passed.
+// Good is for anything that passed.
 func (p Palette) Good(s string) string { return p.paint(s, lipgloss.Green) }
 
-// Bad is for what is the patch's fault.
+// Bad is for anything that is the patch's fault.
 func (p Palette) Bad(s string) string { return p.paint(s, lipgloss.Red) }
 
-// Warn is for what wants a look.
+// Warn is for anything worth a look.
 func (p Palette) Warn(s string) string { return p.paint(s, lipgloss.Yellow) }
 
-// Accent is for what the eye should find first, such as a place in a
-// file.
+// Accent is for what the eye should find first, such as a place in a file.
 func (p Palette) Accent(s string) string { return p.paint(s, lipgloss.Cyan) }
 
-// Dim is for what may be overlooked.
+// Dim is for anything that may be overlooked.
 func (p Palette) Dim(s string) string {
 	if !p.on || s == "" {
 		return s
@@ -155,16 +150,13 @@ func (p Palette) Bold(s string) string {
 	return style().Bold(true).Render(s)
 }
 
-// Clean makes text of unknown origin harmless on a terminal: control
-// characters become their Unicode pictures, the characters that reorder
-// text become their numbers, and bytes that are not UTF-8 the
-// replacement character. Line ends and tabs stay. Everything that a
-// model, a tool or a workspace wrote goes through here before it is
-// printed: file names, diffs, messages, output. A terminal obeys escape
-// sequences from anybody. They can rewrite what was shown above, set
-// the clipboard, or answer a question that was never asked.
+// Clean makes text of unknown origin harmless on a terminal: control characters become their Unicode pictures, the
+// characters that reorder text become their numbers, and bytes that are not UTF-8 become the replacement character.
+// Line ends and tabs stay. Everything that a model, a tool or a workspace wrote goes through Clean before it is
+// printed: file names, diffs, messages, output. A terminal obeys escape sequences from any source. They can rewrite
+// what was shown above, set the clipboard, or answer a question that was never asked.
 func Clean(s string) string {
-	// The common case costs no copy.
+	// The common case needs no copy.
 	if harmless(s) {
 		return s
 	}
@@ -173,8 +165,7 @@ func Clean(s string) string {
 		switch {
 		case r == '\n' || r == '\t' || !unsafeRune(r):
 			b.WriteRune(r)
-		// The pictures stand in a block of their own, in the order of
-		// what they show.
+		// The pictures form a Unicode block of their own, in the order of the characters they show.
 		case r < 0x20:
 			b.WriteRune(0x2400 + r)
 		case r == 0x7f:
@@ -186,23 +177,20 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// CleanLine is clean for what must stay on one line, such as a file
-// name.
+// CleanLine is Clean for what must stay on one line, such as a file name.
 func CleanLine(s string) string {
 	return strings.NewReplacer("\n", "␊", "\t", "␉").Replace(Clean(s))
 }
 
-// harmless reports text that clean would leave as it is, which is
-// nearly all of it.
+// harmless reports whether Clean would leave the text as it is, which is true of nearly all texts.
 func harmless(s string) bool {
 	return utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool {
 		return r != '\n' && r != '\t' && unsafeRune(r)
 	}) < 0
 }
 
-// unsafeRune reports control characters (C0, DEL, C1) and the
-// bidirectional controls with which text can be shown in another order
-// than it is in.
+// unsafeRune reports control characters (C0, DEL, C1) and the bidirectional controls, which can make text appear in
+// another order than it has.
 func unsafeRune(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7f && r <= 0x9f:
@@ -214,14 +202,12 @@ func unsafeRune(r rune) bool {
 	return false
 }
 
-// ErrTooLarge is what read gives for more than the limit.
+// ErrTooLarge is the error of Read for more than the limit.
 var ErrTooLarge = errors.New("too large")
 
-// Read returns everything that r holds, up to limit bytes. Waiting for
-// a terminal or a pipe ends when ctx does.
+// Read returns everything that r holds, up to limit bytes. Waiting for a terminal or a pipe ends with ctx.
 func Read(ctx context.Context, r io.Reader, limit int64) ([]byte, error) {
-	// One byte beyond the limit tells a text that is too long from one
-	// that just fits.
+	// One byte beyond the limit distinguishes a text that is too long from one that just fits.
 	data, err := io.ReadAll(io.LimitReader(Interruptible(ctx, r), limit+1))
 	if err == nil && int64(len(data)) > limit {
 		err = ErrTooLarge
@@ -229,18 +215,16 @@ func Read(ctx context.Context, r io.Reader, limit int64) ([]byte, error) {
 	return data, err
 }
 
-// ReadLine returns the next line of r without its end; io.EOF when
-// there is nothing more. It reads byte by byte so that nothing after
-// the line is lost to a program that reads the same terminal later.
+// ReadLine returns the next line of r without its end, or io.EOF if there is none. It reads byte by byte so that
+// nothing after the line is lost to a program that reads the same terminal later.
 func ReadLine(ctx context.Context, r io.Reader) (string, error) {
-	// Nobody answers a question with more.
+	// No answer to a question is longer.
 	return readLine(ctx, r, 1<<10)
 }
 
-// readLine is ReadLine for lines of so many bytes at most.
+// readLine is ReadLine for lines of at most longest bytes.
 func readLine(ctx context.Context, r io.Reader, longest int) (string, error) {
-	// The terminal hands over whole lines, so a byte at a time costs
-	// nothing that a person could notice.
+	// The terminal delivers whole lines, so reading single bytes costs nothing that a person could notice.
 	from, one := Interruptible(ctx, r), make([]byte, 1)
 	var line []byte
 	for len(line) < longest {
@@ -257,13 +241,11 @@ func readLine(ctx context.Context, r io.Reader, longest int) (string, error) {
 	return string(line), nil
 }
 
-// Interruptible wraps a stream so that a read that must wait gives way when
-// ctx ends: a blocked read of a terminal cannot be interrupted in any
-// other way.
+// Interruptible wraps a stream so that a read that must wait returns when ctx ends: a blocked read of a terminal cannot
+// be interrupted in any other way.
 func Interruptible(ctx context.Context, r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
-		// A file that is no terminal or pipe is always readable, so
-		// this costs it nothing.
+		// A file that is neither a terminal nor a pipe is always readable, so this costs it nothing.
 		if f, ok := r.(*os.File); ok {
 			if err := readable(ctx, int(f.Fd())); err != nil {
 				return 0, err
@@ -276,13 +258,12 @@ func Interruptible(ctx context.Context, r io.Reader) io.Reader {
 	})
 }
 
-// readable returns when a read of fd would not block, or ctx ended.
+// readable returns when a read of fd would not block, or when ctx has ended.
 func readable(ctx context.Context, fd int) error {
 	const glance = 100 * time.Millisecond // between two looks at ctx
 	for {
-		// A hang-up counts as readable: the read that follows tells
-		// what happened. A signal that interrupts the wait is no error;
-		// if it was meant for the run, ctx has ended.
+		// A hang-up counts as readable: the read that follows reports what happened. A signal that interrupts the wait
+		// is no error; if it was meant for the run, ctx has ended.
 		ready, err := waitInput(fd, glance)
 		switch {
 		case ctx.Err() != nil:

@@ -14,21 +14,20 @@ import (
 	"agent/sandbox/workspace/secret/disguise"
 )
 
-// An asker asks the questions of one run of a chain of models. It is an
-// agent.Model; every retry, fallback, cap and record is the chain's.
+// An asker puts the questions of one run to a chain of models. It is an agent.Model; the chain handles every retry,
+// fallback, cap and record.
 type asker struct {
 	chain *llm.Chain
-	// run is the name that the questions are recorded under.
+	// run is the name under which the questions are recorded.
 	run string
-	// emit is told how each question fares.
+	// emit receives the progress of each question.
 	emit func(agent.Progress)
 }
 
-// Ask puts the question to the chain. The error is an *agent.StopError
-// that says what was spent and what a person can do, or that of ctx.
+// Ask puts the question to the chain. The error is an *agent.StopError that says what was spent and what the user can
+// do, or the error of ctx.
 func (a *asker) Ask(ctx context.Context, q agent.Question) (agent.Reply, error) {
-	// Who answered is known from the last attempt that began: the answer
-	// itself names only a version.
+	// The last attempt that began tells which model answered: the answer itself names only a version.
 	who := ""
 	hidden, restore := HideSecrets(q)
 	answer, err := a.chain.Ask(ctx, llm.Call{
@@ -36,8 +35,7 @@ func (a *asker) Ask(ctx context.Context, q agent.Question) (agent.Reply, error) 
 		Request: llm.Request{
 			System: hidden.System, Messages: []llm.Message{{Role: llm.User, Text: hidden.Text}}, Temperature: q.Temperature, Schema: q.Schema,
 		},
-		// Showing progress never ends a question: the run decides, not its
-		// display.
+		// Showing progress never ends a question: the run decides, not its display.
 		Yield: func(e llm.Event) error {
 			p := progress(e)
 			p.Step = q.Step
@@ -48,16 +46,14 @@ func (a *asker) Ask(ctx context.Context, q agent.Question) (agent.Reply, error) 
 			return nil
 		},
 	})
-	// The chain has retried and fallen back by now; there is nothing left
-	// to try here.
+	// The chain has retried and fallen back by now; nothing is left to try here.
 	if err != nil {
 		return agent.Reply{}, stopped(ctx, err)
 	}
 	return agent.Reply{Text: restore(answer.Text), Model: who}, nil
 }
 
-// Converse puts a question of a conversation with tools to the chain. It implements
-// [conversation.Model].
+// Converse puts a question of a conversation with tools to the chain. It implements [conversation.Model].
 func (a *asker) Converse(ctx context.Context, q conversation.Question) (llm.Answer, string, error) {
 	hidden, restore, err := hideTurns(q.Request)
 	if err != nil {
@@ -79,13 +75,11 @@ func (a *asker) Converse(ctx context.Context, q conversation.Question) (llm.Answ
 	return restored(answer, restore), who, nil
 }
 
-// HideSecrets returns the question as it may leave: what looks like a
-// credential, in whatever part of it, is a mark such as [secret 1].
-// restore puts the credentials back into the answer, so that an edit of a
-// line that holds one finds its line, and the model never saw it.
+// HideSecrets returns the question in the form in which it may leave the machine: anything that looks like a
+// credential, in any part of the question, becomes a mark such as [secret 1]. restore puts the credentials back into
+// the answer. An edit of a line that holds one therefore finds its line, and the model never sees the credential.
 func HideSecrets(q agent.Question) (hidden agent.Question, restore func(string) string) {
-	// Hidden together, so that one mark means one credential in both; no
-	// text holds NUL.
+	// Both parts are hidden together, so that one mark means one credential in both; no text holds NUL.
 	const between = "\x00"
 	text, restore := disguise.Hide(q.System + between + q.Text)
 	q.System, q.Text, _ = strings.Cut(text, between)
@@ -101,8 +95,7 @@ func progress(e llm.Event) agent.Progress {
 		}
 	case llm.Text:
 		return agent.Progress{Stage: agent.Writing, Text: e.Text}
-		// The detail is the vendor's own text; it was masked and cut, and is
-		// cleaned where it is printed.
+		// The detail is the vendor's own text. It was masked and cut before, and is cleaned where it is printed.
 	case llm.Abandoned:
 		return agent.Progress{Stage: agent.Dropped, Why: e.Err.Told() + " (" + e.Err.Detail + ")"}
 	case llm.Waiting:
@@ -111,8 +104,7 @@ func progress(e llm.Event) agent.Progress {
 			p.Why = e.Why.Told()
 		}
 		return p
-		// Tokens and cost are those that were recorded, so that the board and
-		// `agent sql` tell the same.
+		// Tokens and cost are the recorded ones, so that the board and `agent sql` agree.
 	case llm.Done:
 		return agent.Progress{
 			Stage: agent.Answered, In: e.Usage.In.N, Out: e.Usage.Out.N, Estimated: e.Usage.In.Estimated || e.Usage.Out.Estimated,
@@ -122,8 +114,8 @@ func progress(e llm.Event) agent.Progress {
 	return agent.Progress{}
 }
 
-// stopped translates what ended a question without an answer. What a cap
-// ended is the budget's; anything else is trouble of the models.
+// stopped translates the error that ended a question without an answer. If a cap ended it, the budget is to blame;
+// anything else is a problem with the models.
 func stopped(ctx context.Context, err error) error {
 	var (
 		capped *llm.BudgetError
@@ -133,15 +125,15 @@ func stopped(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return err
-		// Before the next two: what was spent is told most exactly here.
+		// This comes before the next two cases: it reports most exactly what was spent.
 	case errors.As(err, &capped):
 		return &agent.StopError{Budget: true, Message: capped.Error(), Next: raise(capped), Err: err}
 	case errors.As(err, &none) && none.Last == nil:
 		return &agent.StopError{Message: none.Told(), Next: none.Next(), Err: err}
-		// An exhausted chain wraps its last error, so it is looked for first.
+		// An exhausted chain wraps its last error, so look for the chain's error first.
 	case errors.As(err, &none):
 		return &agent.StopError{Budget: none.Attempts >= config.MaxAttempts, Message: none.Told(), Next: none.Next(), Err: err}
-	// The bound of an answer is a cap too, be it the vendor's.
+	// The bound on an answer is a cap too, even if the vendor set it.
 	case errors.As(err, &one):
 		return &agent.StopError{Budget: one.Kind == llm.Truncated, Message: one.Told() + " (" + one.Detail + ")", Next: one.Next(), Err: err}
 	case errors.Is(err, llm.ErrHoldsKey):
@@ -155,7 +147,8 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-// raise says how a cap that was reached is raised. What a loop or a plan spent counts for all of it: to carry it on with the same caps would end at once.
+// raise says how to raise a cap that was reached. Spending counts for the whole loop or plan: resuming it with the same caps would end at
+// once.
 func raise(capped *llm.BudgetError) string {
 	what, _, _ := strings.Cut(capped.Cap, " ")
 	value := map[string]string{"requests": "N", "tokens": "N", "cost": "AMOUNT", "time": "TIME"}[what]
@@ -169,8 +162,8 @@ func raise(capped *llm.BudgetError) string {
 	return fmt.Sprintf("what the %s spent so far counts; `%s --resume --max-%s %s` carries it on with a higher cap", capped.Scope, command, what, value)
 }
 
-// A Recorded iteration answers as it did: its plan, and the name that its
-// model calls are recorded under.
+// A Recorded iteration answers as it did before: it holds its plan and the name under which its model calls are
+// recorded.
 type Recorded struct {
 	Plan  []byte
 	Asked string

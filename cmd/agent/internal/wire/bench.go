@@ -17,9 +17,9 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// explores reports whether the models of set are given tools to look around with: where the
-// user says so, or leaves it to the models and all of them have calls of their own, by [tools] or as
-// is known of them, since a question with tools is put to no fallback that cannot.
+// explores reports whether the models of set get tools to look around with. They do if the user says so. If the user
+// leaves it to the models, all of them must have native tool calls, according to [tools] or the catalog, since a
+// question with tools goes to no fallback that lacks them.
 func (s *Session) explores(set config.Settings) (bool, error) {
 	switch set["mode"].Text {
 	case "tools":
@@ -37,9 +37,9 @@ func (s *Session) explores(set config.Settings) (bool, error) {
 	return len(all) > 0, err
 }
 
-// workbenches returns who makes the workbenches of one iteration; with a replay their calls are
-// answered from the record of that name alone. only are the tools that the model's role has, nil for all, and caps those
-// of each conversation.
+// workbenches returns a function that makes the workbenches of one iteration. With a replay, the record of that name
+// alone answers their calls. only lists the tools of the model's role, nil for all; caps are the caps of each
+// conversation.
 func (s *Session) workbenches(model *asker, replay string, only []string, caps conversation.Caps) func(context.Context, *workspace.Manifest, agent.Task) (tournament.Workbench, error) {
 	shared := turns.New()
 	return func(ctx context.Context, base *workspace.Manifest, task agent.Task) (tournament.Workbench, error) {
@@ -51,17 +51,17 @@ func (s *Session) workbenches(model *asker, replay string, only []string, caps c
 			},
 		}
 		if replay != "" {
-			w.Start = nothingRuns // what was found then is on record
+			w.Start = nothingRuns // the results of that time are on record
 			return w, nil
 		}
 		var err error
-		// The planner has brought it up to date.
+		// The planner has brought the ledger up to date.
 		w.Symbols, err = s.Analyst().Recall(ctx, base.Root)
 		return w, err
 	}
 }
 
-// startBench starts a box for one command of a model.
+// startBench starts a box for a single command of a model.
 func (s *Session) startBench(ctx context.Context, spec sandbox.Spec) (workbench.Box, error) {
 	box, err := s.Boxes().Start(ctx, spec)
 	if err != nil {
@@ -70,8 +70,7 @@ func (s *Session) startBench(ctx context.Context, spec sandbox.Spec) (workbench.
 	return box, nil
 }
 
-// nothingRuns stands for the boxes of a replay, which has the tools of the recorded run and
-// carries none out.
+// nothingRuns stands for the boxes of a replay, which has the tools of the recorded run and executes none of them.
 func nothingRuns(context.Context, sandbox.Spec) (workbench.Box, error) {
 	return nil, llm.ErrNotRecorded
 }

@@ -22,19 +22,19 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A team asks the models of roles.
+// A team asks the models of the roles.
 type team struct {
 	*Session
 	set     config.Settings
 	prompts *agent.Prompts
-	// Who reviews what passed of a task; nobody where no critic is configured.
+	// The critics that review what passed of a task; empty if no critic is configured.
 	critics func(run string, emit func(agent.Progress)) critic.Panel
 
 	mu     sync.Mutex
-	chains map[string]*llm.Chain // by what is configured as the model
+	chains map[string]*llm.Chain // by the configured model
 }
 
-// PlanBuilder returns who makes plans and carries them out, with the models of set where a role names none of its own.
+// PlanBuilder returns the builder that makes plans and carries them out. It uses the models of set where a role names none.
 func (s *Session) PlanBuilder(set config.Settings) (*builder.Builder, error) {
 	prompts, err := LoadPrompts(set["workspace"].Text, s.home)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Session) PlanBuilder(set config.Settings) (*builder.Builder, error) {
 		return nil, err
 	}
 	own := set
-	if models := roles[crew.Critic].Models; len(models) > 0 { // they take the place of those of the settings
+	if models := roles[crew.Critic].Models; len(models) > 0 { // they replace those of the settings
 		own = set.With("critic", strings.Join(models, ","), "roles/critic.toml")
 	}
 	critics, err := s.Critics(own, "plan", prompts, nil)
@@ -66,8 +66,8 @@ func (s *Session) PlanBuilder(set config.Settings) (*builder.Builder, error) {
 	}, nil
 }
 
-// as returns the settings of a role at a try, and the chain that asks its models. One chain for each model of this
-// process: its caps between goroutines hold only within one.
+// as returns the settings of a role at a try, and the chain that asks its models. Each model has one chain in this
+// process: the caps of a chain count across goroutines only within that chain.
 func (t *team) as(role crew.Role, try int) (config.Settings, *llm.Chain, error) {
 	set := t.set
 	if name := role.Model(try); name != "" {
@@ -98,7 +98,7 @@ func (t *team) crew(a builder.Attempt, role crew.Role, emit func(agent.Progress)
 	model := &asker{chain: chain, run: a.ID, emit: emit}
 	engineer := &agent.Engineer{Model: model, Prompts: t.prompts, Window: Window(set), Budget: QuestionBudget(set).Bytes}
 	scout := t.Scout(engineer, loop.Iteration{ID: a.ID, Fence: a.Fence})
-	// The ledger is of the files on disk, and stays so: what tasks change is not promoted yet.
+	// The ledger describes the files on disk and continues to: the changes of tasks are not promoted yet.
 	scout.Survey = t.Recorded
 	if len(role.Tools) > 0 {
 		if scout.Explores, err = t.explores(set); err != nil {
@@ -108,12 +108,12 @@ func (t *team) crew(a builder.Attempt, role crew.Role, emit func(agent.Progress)
 	return tournament.Crew{Engineer: engineer, Planner: scout, Workbench: t.workbenches(model, "", role.Tools, caps(role.Talk)), Critics: t.critics(a.ID, emit), Repairs: true}, nil
 }
 
-// caps are those of a role as conversations have them.
+// caps converts the caps of a role into those of conversations.
 func caps(t crew.Talk) conversation.Caps {
 	return conversation.Caps{Rounds: t.Iterations, Calls: t.Calls, AtOnce: t.AtOnce, Identical: t.Identical, Errors: t.Errors, Shown: t.Output}
 }
 
-// recorded is who carries a task out again as it was: nobody is asked.
+// recorded returns a crew that carries a task out again as it was recorded, without asking a model.
 func (t *team) recorded(a builder.Attempt, role crew.Role, emit func(agent.Progress)) (tournament.Crew, error) {
 	plan, err := tournament.RecordedPlan(a.Recorded).Read()
 	if err != nil {
@@ -130,12 +130,12 @@ func (t *team) recorded(a builder.Attempt, role crew.Role, emit func(agent.Progr
 	}, nil
 }
 
-// limits are the names of the caps that end conversations, as task files have them.
+// limits are the names that task files use for the caps that end conversations.
 var limits = map[conversation.End]string{
 	conversation.Rounds: "iterations", conversation.Calls: "calls", conversation.Output: "output", conversation.Repeated: "identical", conversation.Errors: "failed_iterations",
 }
 
-// actions implements builder.Builder.Actions. What models note and claim is none of it.
+// actions implements builder.Builder.Actions. Notes and claims of models do not count as actions.
 func (s *Session) actions(ctx context.Context, attempt string) (acts builder.Actions, err error) {
 	calls, err := s.DB.ToolCalls(ctx, attempt)
 	if err != nil {

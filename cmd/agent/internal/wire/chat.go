@@ -21,10 +21,10 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// fetchTime is how long a web page may take.
+// fetchTime bounds how long fetching a web page may take.
 const fetchTime = 30 * time.Second
 
-// Sees reports whether a model that may be asked takes pictures.
+// Sees reports whether a model that may be asked accepts pictures.
 func Sees(set config.Settings) (bool, error) {
 	all, err := links(vendors.All(), set)
 	for _, l := range all {
@@ -35,8 +35,8 @@ func Sees(set config.Settings) (bool, error) {
 	return false, err
 }
 
-// Chat returns a conversation that a person goes on with, not resumed yet. req is what its draft would be judged by; emit takes
-// how questions fare, tell what else the person should know.
+// Chat returns a conversation with a user, not resumed yet. req is the request that its draft would be judged by. emit
+// receives the progress of questions, and tell anything else that the user should know.
 func (s *Session) Chat(set config.Settings, req run.Request, c chat.Chat, emit func(agent.Progress), tell func(string)) (*chat.Session, error) {
 	prompts, err := LoadPrompts(set["workspace"].Text, s.home)
 	if err != nil {
@@ -86,10 +86,10 @@ func (s *Session) Chat(set config.Settings, req run.Request, c chat.Chat, emit f
 	}, nil
 }
 
-// frozen returns who makes the stage of a base, once, and the gate that judges on it.
+// frozen returns a function that makes the stage of a base, once, and the gate that judges on it.
 func (s *Session) frozen(req run.Request, base *workspace.Manifest, name string, tell func(string)) func(context.Context) (gate.Stage, *gate.Gate, error) {
 	var (
-		mu   sync.Mutex // held while it is made
+		mu   sync.Mutex // held while the stage is made
 		g    *gate.Gate
 		made gate.Stage
 	)

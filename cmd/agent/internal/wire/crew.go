@@ -14,9 +14,8 @@ import (
 	"agent/orchestrator/tournament"
 )
 
-// Crews returns who finds the change of each iteration: the models of
-// set, or the record. scope is what the caps hold for. before, when not
-// nil, is the checkpoint before each question.
+// Crews returns a function that gives each iteration the crew that finds its change: the models of set, or the record.
+// scope is what the caps hold for. before, if not nil, is the checkpoint before each question.
 func (s *Session) Crews(set config.Settings, scope string, before func(context.Context, agent.Question) (agent.Question, error), recs []Recorded) (func(loop.Iteration, func(agent.Progress)) tournament.Crew, error) {
 	prompts, err := LoadPrompts(set["workspace"].Text, s.home)
 	if err != nil {
@@ -29,8 +28,7 @@ func (s *Session) Crews(set config.Settings, scope string, before func(context.C
 	if err := checkAllowed(prompts, s.home); err != nil {
 		return nil, err
 	}
-	// One chain for all iterations of this process: its caps between
-	// goroutines hold only within one.
+	// One chain serves all iterations of this process: its caps count across goroutines only within one chain.
 	chain, err := s.newChain(set, scope, "")
 	if err != nil {
 		return nil, err
@@ -52,8 +50,8 @@ func (s *Session) Crews(set config.Settings, scope string, before func(context.C
 	}, nil
 }
 
-// newChain returns what asks the models of set, or answers from the record
-// of the run replay. The caps are those of a scope: "run" or "loop".
+// newChain returns the chain that asks the models of set, or answers from the record of the run replay. The caps are
+// those of a scope: "run", "loop" or "plan".
 func (s *Session) newChain(set config.Settings, scope, replay string) (*llm.Chain, error) {
 	limits, err := set.Budget()
 	if err != nil {
@@ -61,14 +59,13 @@ func (s *Session) newChain(set config.Settings, scope, replay string) (*llm.Chai
 	}
 	limits.Scope, limits.Names = scope, namedCaps(set, scope)
 	conf := llm.Config{Limits: limits, Journal: &loggedJournal{Journal: s.DB, open: map[int64]llm.Record{}}, States: s.DB.Keys(), Replay: replay}
-	// A replay asks nobody, so it needs no key and no model.
+	// A replay asks no model, so it needs neither key nor model.
 	if replay == "" {
 		if conf.Links, err = links(vendors.All(), set); err != nil {
 			return nil, err
 		}
 	}
-	// What it refuses here is a cap on cost without a price; links have
-	// been checked above.
+	// llm.New can only refuse a cap on cost without a price: the links were checked above.
 	chain, err := llm.New(conf)
 	if err != nil {
 		return nil, fault.Usage("set the price in [prices] of the user configuration, or remove the cap on cost", "%w", err)
@@ -79,7 +76,7 @@ func (s *Session) newChain(set config.Settings, scope, replay string) (*llm.Chai
 	return chain, nil
 }
 
-// namedCaps are the names of those caps of a scope that a task file has set, see [Tightened].
+// namedCaps returns the names of the caps of a scope that a task file has set, see [Tightened].
 func namedCaps(set config.Settings, scope string) map[string]string {
 	names := map[string]string{}
 	for _, what := range []string{"requests", "tokens", "cost", "time"} {
@@ -90,10 +87,10 @@ func namedCaps(set config.Settings, scope string) map[string]string {
 	return names
 }
 
-// replays returns who answers each iteration as the recorded one was.
+// replays returns a function that gives each iteration a crew that answers like the recorded one.
 //
-// The chains are opened before the first iteration, so that a record which cannot
-// be read is told at once and not in the middle of a loop.
+// The chains are opened before the first iteration, so that an unreadable record is reported at once and not in the
+// middle of a loop.
 func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Recorded) (func(loop.Iteration, func(agent.Progress)) tournament.Crew, error) {
 	chains, plans := make([]*llm.Chain, len(recs)), make([]tournament.Plan, len(recs))
 	for i, rec := range recs {
@@ -107,7 +104,7 @@ func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Re
 		}
 	}
 	return func(it loop.Iteration, emit func(agent.Progress)) tournament.Crew {
-		// An iteration beyond the record gets the last one of it.
+		// An iteration beyond the end of the record gets its last one.
 		n := min(it.Order.Done, len(recs)-1)
 		model := &asker{chain: chains[n], run: it.ID, emit: emit}
 		return tournament.Crew{
@@ -117,7 +114,7 @@ func (s *Session) replays(set config.Settings, prompts *agent.Prompts, recs []Re
 	}, nil
 }
 
-// Scout returns who plans an iteration.
+// Scout returns the planner of an iteration.
 func (s *Session) Scout(e *agent.Engineer, it loop.Iteration) *loop.Scout {
 	return &loop.Scout{
 		Engineer: e, Knowledge: s.DB, Orders: s.DB, Hotspots: forge.Hotspots, Fence: it.Fence, Last: it.Order.Last, Turns: it.Order.Turns,

@@ -11,9 +11,9 @@ import (
 	"agent/orchestrator/llm"
 )
 
-// Critics returns who reviews what passed in runs of a name that questions are recorded under; nobody where no critic is
-// configured. What they cost counts for the caps of scope as every other question does. before, when not nil, is the checkpoint
-// before each question.
+// Critics returns a function that makes the panel which reviews patches that passed; run is the name under which its
+// questions are recorded. The panel is empty if no critic is configured. Its cost counts towards the caps of scope like
+// any other question. before, if not nil, is the checkpoint before each question.
 func (s *Session) Critics(set config.Settings, scope string, prompts *agent.Prompts, before func(context.Context, agent.Question) (agent.Question, error)) (func(run string, emit func(agent.Progress)) critic.Panel, error) {
 	names, agree, err := set.Critics()
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Session) Critics(set config.Settings, scope string, prompts *agent.Prom
 	var settings []config.Settings
 	var chains []*llm.Chain
 	for _, name := range names {
-		// Each is one model of its own, without fallbacks: whose opinion it is must be certain.
+		// Each critic is a single model without fallbacks: it must be certain whose opinion it is.
 		own := set.With("model", name, "critic, "+set["critic"].Origin)
 		chain, err := s.newChain(own, scope, "")
 		if err != nil {

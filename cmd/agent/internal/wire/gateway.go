@@ -11,14 +11,14 @@ import (
 	"agent/orchestrator/llm/vendors"
 )
 
-// A GatewayMaker makes the gateways of a program that asks the models of one vendor.
+// A GatewayMaker makes the gateways for a program that asks the models of one vendor.
 type GatewayMaker struct {
 	conf   gateway.Config
 	limits llm.Limits
 }
 
-// NewGatewayMaker checks that a vendor can be asked for a program: that it has a key, an address, and caps that can be
-// kept.
+// NewGatewayMaker checks that the vendor can be asked on behalf of a program: that it has a key, an address, and
+// enforceable caps.
 func NewGatewayMaker(set config.Settings, program, vendor string) (*GatewayMaker, error) {
 	v, _, _ := llm.FindVendor(vendors.All(), vendor+"/any")
 	keys, err := neededKeys(v, set, "exec."+program+" asks "+v.Title, v.Setup)
@@ -44,17 +44,17 @@ func NewGatewayMaker(set config.Settings, program, vendor string) (*GatewayMaker
 			return known.Price
 		},
 	}}
-	// What is wrong with it is told before anything is built.
+	// Report an invalid gateway before anything is built.
 	if _, err := gateway.New(m.conf); err != nil {
 		return nil, fault.Usage(address.Next, "%s: %w", v.Key(address), err)
 	}
 	return m, nil
 }
 
-// Keys are those that the program must never see.
+// Keys returns the keys that the program must never see.
 func (m *GatewayMaker) Keys() []llm.Key { return m.conf.Keys }
 
-// Gateway returns the gateway of a run, whose requests are in the record of that.
+// Gateway returns the gateway of a run, with its requests in the record of that run.
 func (s *Session) Gateway(m *GatewayMaker, run string) (*gateway.Gateway, error) {
 	conf := m.conf
 	conf.Run, conf.Meter = run, &llm.Meter{Limits: m.limits, Journal: &loggedJournal{Journal: s.DB, open: map[int64]llm.Record{}}}

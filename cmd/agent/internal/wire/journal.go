@@ -8,18 +8,18 @@ import (
 	"agent/orchestrator/run"
 )
 
-// A loggedJournal enters every exchange with a model in the log of the run that
-// it is for. That a question is sent is on record before, in the journal itself.
+// A loggedJournal enters every exchange with a model in the log of its run. The journal itself records a question
+// before it is sent.
 type loggedJournal struct {
 	llm.Journal
 
 	mu sync.Mutex
-	// Requests that are under way, by number, without their texts.
-	// A request may hold a workspace's worth of text, and several are under way.
+	// Requests in flight, by number, without their texts: a request may hold a workspace's worth of text, and several
+	// are in flight.
 	open map[int64]llm.Record
 }
 
-// Find enters an answer that was given before, for which nobody is asked now.
+// Find enters an answer from the record, for which no model is asked now.
 func (j *loggedJournal) Find(ctx context.Context, of, step, digest string) (llm.Record, bool, error) {
 	r, ok, err := j.Journal.Find(ctx, of, step, digest)
 	if ok && err == nil && r.Kind == "" {
@@ -28,11 +28,11 @@ func (j *loggedJournal) Find(ctx context.Context, of, step, digest string) (llm.
 	return r, ok, err
 }
 
-// Begin keeps what the request is until it ends.
+// Begin keeps the request's record until the request ends.
 func (j *loggedJournal) Begin(ctx context.Context, r llm.Record) (int64, error) {
 	number, err := j.Journal.Begin(ctx, r)
 	if err != nil {
-		return number, err // nothing is sent, and so nothing ends
+		return number, err // nothing is sent, so nothing ends
 	}
 	r.Request, r.Text = nil, ""
 	j.mu.Lock()
@@ -55,8 +55,7 @@ func (j *loggedJournal) End(ctx context.Context, number int64, o llm.Outcome) er
 	return nil
 }
 
-// enterExchange enters a question and what came of it; its texts are in the
-// journal, see `agent runs calls`.
+// enterExchange enters a question and its outcome. Its texts are in the journal, see `agent runs calls`.
 func enterExchange(ctx context.Context, r llm.Record, o llm.Outcome, detail map[string]any) {
 	detail["purpose"], detail["attempt"], detail["ms"] = r.Purpose, r.Attempt, o.Duration.Milliseconds()
 	detail["tokens_in"], detail["tokens_out"] = o.Usage.In.N, o.Usage.Out.N
@@ -69,7 +68,6 @@ func enterExchange(ctx context.Context, r llm.Record, o llm.Outcome, detail map[
 	if o.Kind != "" {
 		detail["error"], detail["said"] = string(o.Kind), o.Detail
 	}
-	// Money counts millionths; the log has whole units of the currency, as `--max-cost`
-	// does.
+	// Money counts millionths; the log has whole units of the currency, as `--max-cost` does.
 	run.Enter(ctx, run.Entry{Kind: run.ModelEntry, Actor: r.Vendor + "/" + r.Model, Subject: r.Step, Detail: detail})
 }

@@ -10,11 +10,11 @@ import (
 	"agent/orchestrator/crew"
 )
 
-// taskFile is where a cap comes from that a task file has set.
+// taskFile is the origin of a cap that a task file has set.
 const taskFile = "the task file"
 
-// Tightened returns the settings with the caps of a task file, where those are lower: a file raises none. Of a loop that is carried on, a cap that a person
-// gives by its flag takes the place of the file's, since one that was reached would end it at once again.
+// Tightened returns the settings with the caps of a task file where those are lower: a file raises none. When a loop is resumed, a cap
+// that the user gives by its flag replaces the file's, since a cap that was reached would end the loop at once again.
 func Tightened(set config.Settings, l crew.LoopLimits, resumed bool) (config.Settings, error) {
 	var mine time.Duration
 	var err error

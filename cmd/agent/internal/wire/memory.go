@@ -7,8 +7,8 @@ import (
 	"agent/orchestrator/run"
 )
 
-// Unlearn brings the memory of a workspace, and its exports, in line with an undo whose
-// document is doc: undone is the run that it took back.
+// Unlearn brings the memory of a workspace, and its exports, in line with an undo. undone is the run that was undone,
+// and doc is the document of the undo.
 func (s *Session) Unlearn(ctx context.Context, undone string, doc run.Document) error {
 	if doc.Promotion == nil {
 		return nil

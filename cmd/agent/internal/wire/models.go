@@ -21,14 +21,13 @@ import (
 
 // modelNames lists the models to ask, in order of preference.
 func modelNames(rows []llm.Vendor, s config.Settings) []string {
-	// Whoever names a model gets that one and no other, so that code never
-	// goes to a vendor that was not meant.
+	// If the user names models, only those are asked, so that code never goes to a vendor that was not meant.
 	names := config.ParseList(s["model"].Text)
 	if len(names) > 0 {
 		return names
 	}
 	for _, v := range rows {
-		// Only a vendor that could answer is asked, and has a model to be asked for.
+		// Only a vendor that could answer and has a default model is asked.
 		if keys, keyed := v.Setting(llm.KeyList); v.Model != "" && (!keyed || value(s, v, keys).Text != "") {
 			names = append(names, v.Name+"/"+v.Model)
 		}
@@ -36,7 +35,7 @@ func modelNames(rows []llm.Vendor, s config.Settings) []string {
 	return names
 }
 
-// FirstModel is the name of the model that is asked first, without its vendor; "" for none.
+// FirstModel returns the name of the model that is asked first, without its vendor, or "" if there is none.
 func FirstModel(s config.Settings) string {
 	names := modelNames(vendors.All(), s)
 	if len(names) == 0 {
@@ -45,12 +44,12 @@ func FirstModel(s config.Settings) string {
 	return names[0][strings.IndexByte(names[0], '/')+1:]
 }
 
-// value is what is configured for a setting of a vendor.
+// value returns the configured value of a vendor's setting.
 func value(s config.Settings, v llm.Vendor, setting llm.Setting) config.Value {
 	return s[v.Key(setting)]
 }
 
-// links returns what the models are asked through.
+// links returns the links through which the models are asked.
 func links(rows []llm.Vendor, s config.Settings) ([]llm.Link, error) {
 	var all []llm.Link
 	for _, name := range modelNames(rows, s) {
@@ -67,7 +66,7 @@ func links(rows []llm.Vendor, s config.Settings) ([]llm.Link, error) {
 	return all, nil
 }
 
-// link is one model of a vendor.
+// link returns the link to one model of a vendor.
 func link(v llm.Vendor, s config.Settings, model string) (llm.Link, error) {
 	link := llm.Link{Model: model, Context: window(v, s, model).Tokens, Price: price(v, s, model)}
 	var err error
@@ -89,13 +88,13 @@ func link(v llm.Vendor, s config.Settings, model string) (llm.Link, error) {
 	return link, nil
 }
 
-// toolForm is how a model is given tools: as the user says, else as those of its vendor are.
+// toolForm returns how a model is given tools: as the user says, or else as its vendor's models are.
 func toolForm(v llm.Vendor, s config.Settings, model string) llm.ToolForm {
 	return cmp.Or(s.Tools(v.Name, model), v.Tools)
 }
 
-// neededKeys are the configured keys of a vendor; one that needs a key and has none is an
-// error about what, with what to do next.
+// neededKeys returns the configured keys of a vendor. If the vendor needs a key and has none, the error is about what
+// and says what to do next.
 func neededKeys(v llm.Vendor, s config.Settings, what, next string) ([]llm.Key, error) {
 	keys, err := vendorKeys(v, s, next)
 	if setting, keyed := v.Setting(llm.KeyList); err == nil && keyed && !setting.Optional && len(keys) == 0 {
@@ -104,19 +103,19 @@ func neededKeys(v llm.Vendor, s config.Settings, what, next string) ([]llm.Key, 
 	return keys, err
 }
 
-// open returns what asks a vendor's models, at the address that is configured.
+// open returns the provider that asks a vendor's models, at the configured address.
 func open(v llm.Vendor, s config.Settings) (llm.Provider, error) {
 	address, _ := v.Setting(llm.Address)
 	at := value(s, v, address)
 	p, err := v.Open(at.Text)
-	if err != nil { // holds no part of the address where a password may be
+	if err != nil { // leaves out the part of the address where a password may be
 		return nil, fault.Usage(address.Next, "%s (%s): %w", v.Key(address), at.Origin, err)
 	}
 	return p, nil
 }
 
-// vendorKeys are the configured keys of a vendor, nil for one that needs none. next is
-// what to do about a list that cannot be read.
+// vendorKeys returns the configured keys of a vendor, or nil if it needs none. next says what to do about a list that
+// cannot be read.
 func vendorKeys(v llm.Vendor, s config.Settings, next string) ([]llm.Key, error) {
 	setting, keyed := v.Setting(llm.KeyList)
 	if !keyed {
@@ -124,14 +123,13 @@ func vendorKeys(v llm.Vendor, s config.Settings, next string) ([]llm.Key, error)
 	}
 	list := value(s, v, setting)
 	keys, err := llm.ParseKeys(list.Text)
-	if err != nil { // names a key by its place, never by its text
+	if err != nil { // names a key by its position, never by its text
 		return nil, fault.Usage(next, "%s (%s): %w", v.Key(setting), list.Origin, err)
 	}
 	return keys, nil
 }
 
-// ConfiguredKeys returns the configured keys of every vendor, by its name; nil for a vendor
-// that needs none.
+// ConfiguredKeys returns the configured keys of every vendor, by its name; nil for a vendor that needs none.
 func ConfiguredKeys(s config.Settings) (map[string][]llm.Key, error) {
 	keys := map[string][]llm.Key{}
 	for _, v := range vendors.All() {
@@ -143,8 +141,7 @@ func ConfiguredKeys(s config.Settings) (map[string][]llm.Key, error) {
 	return keys, nil
 }
 
-// Window is the context of the smallest model that may be asked: a question has
-// to fit a fallback as well.
+// Window returns the context of the smallest model that may be asked: a question must fit a fallback too.
 func Window(s config.Settings) (least agent.Window) {
 	rows := vendors.All()
 	for _, name := range modelNames(rows, s) {
@@ -156,28 +153,28 @@ func Window(s config.Settings) (least agent.Window) {
 	return least
 }
 
-// A Budget is how much of a workspace a question may quote.
+// A Budget limits how much of a workspace a question may quote.
 type Budget struct {
 	Bytes int    `json:"bytes"`
-	Why   string `json:"why"` // what bounds it
+	Why   string `json:"why"` // the reason for the bound
 }
 
-// unpricedBudget bounds a question to a model with a large window and an unknown price, in bytes; maxBudget any.
+// unpricedBudget bounds a question to a model with a large window and an unknown price, in bytes; maxBudget bounds any question.
 const (
 	unpricedBudget = 256 << 10
 	maxBudget      = 2 << 20
-	// bytesByToken is how many bytes of code a token has at least: what a question may cost is not to be exceeded.
+	// bytesByToken is the least number of bytes of code in a token, so that a question never exceeds its permitted cost.
 	bytesByToken = 3
 )
 
-// QuestionBudget is what a question may quote: as much as the smallest window holds, and as the dearest model may be
-// asked for. A question is the same for every model that may be asked, since a fallback gets it as well.
+// QuestionBudget returns how much a question may quote: what fits the smallest window and the permitted cost at the
+// dearest model. A question is the same for every model that may be asked, since a fallback gets it too.
 func QuestionBudget(s config.Settings) Budget {
 	rows, least := vendors.All(), Budget{maxBudget, "the most that is shown"}
 	for _, name := range modelNames(rows, s) {
 		v, model, ok := llm.FindVendor(rows, name)
 		if !ok {
-			continue // told by whoever asks it
+			continue // the caller that asks it reports this
 		}
 		if b := budgetOf(v, s, model); b.Bytes < least.Bytes {
 			least = b
@@ -189,7 +186,7 @@ func QuestionBudget(s config.Settings) Budget {
 	return least
 }
 
-// budgetOf is what a question to one model may quote.
+// budgetOf returns how much a question to one model may quote.
 func budgetOf(v llm.Vendor, s config.Settings, model string) Budget {
 	name, w := v.Name+"/"+model, window(v, s, model)
 	if w.Tokens == 0 {
@@ -204,20 +201,20 @@ func budgetOf(v llm.Vendor, s config.Settings, model string) Budget {
 	case price == nil:
 		bound = unpricedBudget
 	default:
-		// Prices are of a million tokens, amounts in millionths.
+		// Prices are per million tokens, amounts in millionths.
 		bound = int(min(float64(most)/price.In*bytesByToken, maxBudget))
 	}
-	// A price never takes from a question what a small local model would be shown.
+	// A price never reduces a question below what a small local model would be shown.
 	if bound = max(bound, agent.DefaultBudget); bound < b.Bytes {
 		b = Budget{bound, "the price of " + name}
 	}
 	return b
 }
 
-// price is that of a model, nil when it is not known; a price of the user's wins over what is assumed.
+// price returns the price of a model, nil if it is unknown; the user's own price takes precedence over a known one.
 func price(v llm.Vendor, s config.Settings, model string) *llm.Price {
 	var own llm.Prices
-	// Load has checked it.
+	// Load has checked the JSON.
 	if err := json.Unmarshal([]byte(s["prices"].Text), &own); err == nil {
 		if p := own.Find(v.Name, model); p != nil {
 			return p
@@ -230,8 +227,8 @@ func price(v llm.Vendor, s config.Settings, model string) *llm.Price {
 	return known.Price
 }
 
-// window is the context of a model: what the user says of it, else what its vendor is set to
-// provide, else what is known; none where nobody says.
+// window returns the context of a model: what the user says of it, else what its vendor is set to provide, else what is
+// known of it. The window is empty if none of these says.
 func window(v llm.Vendor, s config.Settings, model string) agent.Window {
 	if n, key := s.Window(v.Name, model); n > 0 {
 		return agent.Window{Tokens: n, Setting: key}
@@ -248,14 +245,11 @@ func window(v llm.Vendor, s config.Settings, model string) agent.Window {
 	return agent.Window{Tokens: n, Setting: v.Key(setting)}
 }
 
-// CheckAnyModel checks that some model could answer at all, before a
-// snapshot is taken in vain. Only where nothing was configured is a
-// vendor that needs no key looked for: a person who named a model is told by the run
-// what became of it.
+// CheckAnyModel checks that some model could answer at all, before a snapshot is taken in vain. It looks for a vendor
+// that needs no key only if nothing is configured: a user who named a model learns from the run what became of it.
 func CheckAnyModel(ctx context.Context, s config.Settings) error {
 	rows := vendors.All()
-	// A model that cannot be asked is told here as well: the key that is
-	// missing, the host that is none.
+	// This also reports a model that cannot be asked, for a missing key or an invalid host.
 	if _, err := links(rows, s); err != nil || len(config.ParseList(s["model"].Text)) > 0 {
 		return err
 	}
@@ -271,13 +265,13 @@ func CheckAnyModel(ctx context.Context, s config.Settings) error {
 			missing = append(missing, "no "+v.Title+" key")
 			continue
 		}
-		// The same reading as the provider's own.
+		// The provider reads the address in the same way.
 		address, _ := v.Setting(llm.Address)
 		host, err := v.Host(value(s, v, address).Text)
 		if err != nil {
 			return err
 		}
-		// A connection is enough; what answers is the run's business.
+		// A connection is enough; the run deals with whatever answers.
 		conn, err := (&net.Dialer{Timeout: 3 * time.Second}).DialContext(ctx, "tcp", host)
 		if err == nil {
 			return conn.Close()
@@ -290,7 +284,7 @@ func CheckAnyModel(ctx context.Context, s config.Settings) error {
 	return fault.Infra(ModelSetup()+", or give a patch with --patch", "no model is configured: %s", strings.Join(missing, ", and "))
 }
 
-// ModelSetup says what a user does to have any model answer.
+// ModelSetup says what a user does so that any model answers.
 func ModelSetup() string {
 	var setup []string
 	for _, v := range vendors.All() {
@@ -299,8 +293,7 @@ func ModelSetup() string {
 	return strings.Join(setup, ", or ")
 }
 
-// AnyModelConfigured reports whether the user named a model, a key, or the host of a
-// vendor that needs no key.
+// AnyModelConfigured reports whether the user named a model, a key, or the host of a vendor that needs no key.
 func AnyModelConfigured(s config.Settings) bool {
 	if len(config.ParseList(s["model"].Text)) > 0 {
 		return true
@@ -327,7 +320,7 @@ func DescribeModels(s config.Settings) (string, error) {
 		return "", err
 	}
 	var parts []string
-	// How many keys there are is told, never which.
+	// It tells how many keys there are, never which.
 	for _, l := range all {
 		text := l.Provider.Vendor() + "/" + l.Model
 		if n := len(l.Keys); n > 0 {

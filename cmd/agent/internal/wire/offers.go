@@ -13,34 +13,34 @@ import (
 	"agent/orchestrator/llm/vendors"
 )
 
-// An Offer is what a vendor said when it was asked for its models.
+// An Offer is a vendor's answer to the question for its models.
 type Offer struct {
 	Vendor llm.Vendor
-	// Missing is what the user must do before it can be asked, "" where it was asked.
+	// Missing says what the user must do before the vendor can be asked; "" if it was asked.
 	Missing string
 	Models  []OfferedModel
-	Err     error // why there is no list; it holds no key
+	Err     error // why there is no list; holds no key
 }
 
-// An OfferedModel is a model that can be asked, with what is known of it.
+// An OfferedModel is a model that can be asked, with its known properties.
 type OfferedModel struct {
 	Name  string     // VENDOR/NAME, for --model
-	Turn  int        // its place among those that are asked without --model, 0 for none
-	Size  int        // tokens of question and answer, 0 when it is not known
-	Price *llm.Price // nil when it is not known
+	Turn  int        // its place among the models that are asked without --model, 0 for none
+	Size  int        // tokens of question and answer, 0 if unknown
+	Price *llm.Price // nil if unknown
 	Tools llm.ToolForm
 }
 
-// patience is how long a vendor may take to list its models.
+// patience bounds how long a vendor may take to list its models.
 const patience = 15 * time.Second
 
-// Offers asks every vendor that is configured which models it has, all at once, with its
-// first key. An error is one of the configuration.
+// Offers asks every configured vendor which models it has, all at once, with its first key. An error is always about
+// the configuration.
 func Offers(ctx context.Context, s config.Settings) ([]Offer, error) {
 	rows := vendors.All()
 	offers := make([]Offer, len(rows))
 	var asked sync.WaitGroup
-	defer asked.Wait() // also where a later vendor is configured wrongly
+	defer asked.Wait() // also if a later vendor is misconfigured
 	for i, v := range rows {
 		offers[i].Vendor = v
 		keys, err := vendorKeys(v, s, "fix that value")
@@ -57,7 +57,7 @@ func Offers(ctx context.Context, s config.Settings) ([]Offer, error) {
 		if err != nil {
 			return nil, err
 		}
-		keys = append(keys, llm.Key{}) // for who needs none
+		keys = append(keys, llm.Key{}) // for vendors that need none
 		asked.Go(func() { offers[i].ask(ctx, p, keys[0]) })
 	}
 	asked.Wait()
@@ -82,7 +82,7 @@ func (o *Offer) ask(ctx context.Context, p llm.Provider, key llm.Key) {
 	}
 }
 
-// describe adds what is configured and known of the models.
+// describe adds the configured and known properties of the models.
 func (o *Offer) describe(rows []llm.Vendor, s config.Settings) {
 	var prices llm.Prices
 	if json.Unmarshal([]byte(s["prices"].Text), &prices) != nil { // Load has checked it
@@ -101,8 +101,7 @@ func (o *Offer) describe(rows []llm.Vendor, s config.Settings) {
 		if price := prices.Find(o.Vendor.Name, m.Name); price != nil {
 			own.Price = price
 		}
-		// What the server tells of itself is nearer to the truth than a table, and what the
-		// user says comes before both, as in a run.
+		// The server's own statement is more reliable than a table, and the user's precedes both, as in a run.
 		if n, _ := s.Window(o.Vendor.Name, m.Name); n > 0 || own.Size == 0 {
 			own.Size = window(o.Vendor, s, m.Name).Tokens
 		}

@@ -21,55 +21,49 @@ import (
 	"agent/verify/repair"
 )
 
-// A Session is what the commands stand on, opened by one function and
-// closed by one: an engine, the images on it, and the record. Without
-// an engine Engine and Builder are nil. Opening goes in this order, and
-// each step says what to do when it does not work:
-//  1. the guest, which is part of this program
-//  2. the engine
-//  3. the database, whose container lives on the engine
-//  4. recovery of what dead processes left behind
+// A Session is what the commands build on, opened by one function and closed by one: an engine, the images on it, and
+// the record. Without an engine, Engine and Builder are nil. A session opens in this order, and each step says what to
+// do if it fails: 1. the guest, which is part of this program 2. the engine 3. the database, whose container lives on
+// the engine 4. recovery of what dead processes left behind
 type Session struct {
 	Engine  *sandbox.Engine
 	Builder *images.Builder
-	// Made by Runner, with an engine.
+	// Pool is made by Runner, with an engine.
 	Pool *sandbox.Pool
 	DB   *store.DB
-	// What runs do, with the database.
+	// The actions of runs; needs the database.
 	log *run.Log
-	// Hide takes the configured secrets out of what boxes wrote; nil for a command that
-	// has no boxes and shows no run.
+	// Hide removes the configured secrets from the output of boxes; nil for a command that has no boxes and shows no
+	// run.
 	Hide func(string) string
-	// Where the user's configuration is.
+	// The location of the user's configuration.
 	home string
 	// Whether memory and history are written into workspaces.
 	exports bool
-	// What goes on when a run has ended.
+	// Work that continues after a run has ended.
 	background sync.WaitGroup
-	// Who makes which row of the cache of judgements.
+	// Locks the rows of the cache of judgements that are being made.
 	making keylock.Locks
-	// What asks models, to be released at the end.
+	// The chains that ask models, released at the end.
 	mu     sync.Mutex // guards chains
 	chains []*llm.Chain
-	late   func(time.Duration) (context.Context, context.CancelFunc) // goes on when the command was cancelled
+	late   func(time.Duration) (context.Context, context.CancelFunc) // outlives the cancellation of the command
 	// Made by Analyst, on demand.
 	analyst *survey.Analyst
-	// Notify is given what goes on outside of a run; nil for nobody.
+	// Notify receives events outside of a run; nil if they are not wanted.
 	Notify func(run.Event)
 }
 
-// A Host is what a session takes from its process.
+// A Host is what a session needs from its process.
 type Host struct {
 	Guest  func() ([]byte, error) // the program that is PID 1 of every box
 	Getenv func(string) string
-	Stderr io.Writer // for what is built, and what was settled
+	Stderr io.Writer // for messages about building and settling
 }
 
-// OpenEngine connects to the engine and makes the builder of its
-// images.
+// OpenEngine connects to the engine and makes the builder of its images.
 func OpenEngine(ctx context.Context, h Host) (*Session, error) {
-	// The guest first: without it no image can be named, and the cure
-	// has nothing to do with the engine.
+	// The guest comes first: without it no image can be named, and the remedy has nothing to do with the engine.
 	guest, err := h.Guest()
 	if err != nil {
 		return nil, err
@@ -81,14 +75,12 @@ func OpenEngine(ctx context.Context, h Host) (*Session, error) {
 	return &Session{Engine: engine, Builder: images.New(engine, guest, h.Stderr)}, nil
 }
 
-// Open opens everything that a command needs and settles what dead
-// processes left behind. With needEngine false, and a database of the
-// user's own, a missing engine is no hindrance.
+// Open opens everything that a command needs and settles what dead processes left behind. If needEngine is false and
+// the user has a database elsewhere, a missing engine is no error.
 func Open(ctx context.Context, h Host, set config.Settings, needEngine bool) (*Session, error) {
 	s, err := OpenEngine(ctx, h)
 	if err != nil {
-		// With a database elsewhere, the history can be read and a
-		// promotion undone while the engine is down.
+		// With a database elsewhere, the history can be read and a promotion undone while the engine is down.
 		if needEngine || set["database_url"].Text == "" {
 			return nil, err
 		}
@@ -104,14 +96,12 @@ func Open(ctx context.Context, h Host, set config.Settings, needEngine bool) (*S
 	}
 	s.log = run.NewLog(ctx, s.DB, set.LogMasker(h.Getenv, s.DB.Secret()))
 	s.Hide = set.OutputMasker(h.Getenv, s.DB.Secret())
-	// Before anything else is done: the next run must find the
-	// workspace whole, and a list must not show as running what is
-	// dead.
+	// This comes before anything else: the next run must find the workspace whole, and a list must not show dead runs
+	// as running.
 	told := tellLate(h.Stderr, lateAfter, "agent: still removing what dead processes left; the engine takes long (does `docker ps` answer?)")
 	settled, err := s.Recover(ctx)
 	told()
-	// The person who comes back after a crash wants to know how it
-	// ended.
+	// A user who comes back after a crash wants to know how the run ended.
 	for _, r := range settled {
 		fmt.Fprintf(h.Stderr, "agent: cleaned up after interrupted run %s: %s\n", r.ID, r.State)
 	}
@@ -122,10 +112,10 @@ func Open(ctx context.Context, h Host, set config.Settings, needEngine bool) (*S
 	return s, nil
 }
 
-// lateAfter is how long a person hears nothing.
+// lateAfter is how long the user waits without a message.
 const lateAfter = 5 * time.Second
 
-// tellLate writes a line when so much time has passed before done is called, which returns when nothing is written any more.
+// tellLate writes a line if done is not called within after. done returns once nothing is written any more.
 func tellLate(w io.Writer, after time.Duration, line string) (done func()) {
 	over := make(chan struct{})
 	var writing sync.WaitGroup
@@ -139,9 +129,8 @@ func tellLate(w io.Writer, after time.Duration, line string) (done func()) {
 	return func() { close(over); writing.Wait() }
 }
 
-// openDatabase opens the record: the database of the configuration, or
-// the agent's own, whose image is built and whose container is started
-// on demand.
+// openDatabase opens the record: the configured database, or the agent's own, whose image is built and whose container
+// is started on demand.
 func (s *Session) openDatabase(ctx context.Context, set config.Settings, stderr io.Writer) error {
 	url := set["database_url"].Text
 	if url == "" {
@@ -151,21 +140,20 @@ func (s *Session) openDatabase(ctx context.Context, set config.Settings, stderr 
 		}
 		url = own
 	}
-	// Opening migrates the schema, so what follows finds every table.
+	// Opening migrates the schema, so everything after it finds every table.
 	db, err := store.Open(ctx, url, Waiting(stderr))
 	s.DB = db
 	return err
 }
 
-// Waiting tells on w that a database does not answer, as it is opened.
+// Waiting reports on w that a database does not answer while it is being opened.
 func Waiting(w io.Writer) func(database.Notice) {
 	return func(n database.Notice) { fmt.Fprintln(w, "agent:", n) }
 }
 
-// OwnPostgres returns the address of the agent's own Postgres, which
-// runs when it returns.
+// OwnPostgres returns the address of the agent's own Postgres, which runs when OwnPostgres returns.
 func (s *Session) OwnPostgres(ctx context.Context) (string, error) {
-	// With nothing to build this is one inspect of the engine.
+	// With nothing to build, this is one inspect call to the engine.
 	image, err := s.Builder.Ensure(ctx, images.Postgres)
 	if err != nil {
 		return "", fmt.Errorf("build the Postgres image: %w", err)
@@ -173,11 +161,9 @@ func (s *Session) OwnPostgres(ctx context.Context) (string, error) {
 	return s.Engine.Postgres(ctx, image.ID)
 }
 
-// Recover settles interrupted runs and promotions, and the boxes of
-// dead processes when there is an engine.
+// Recover settles interrupted runs and promotions. With an engine, it also settles the boxes of dead processes.
 func (s *Session) Recover(ctx context.Context) ([]run.Record, error) {
-	// Only a missing engine leaves this nil; then boxes are left to the
-	// next command that finds one.
+	// Only a missing engine leaves this nil; the next command that finds one then takes care of the boxes.
 	var boxes run.Reaper // a nil *Engine in it would not be a nil interface
 	if s.Engine != nil {
 		boxes = s.Engine
@@ -197,7 +183,7 @@ func (s *Session) Runner(emit func(run.Event)) *run.Runner {
 	return r
 }
 
-// Boxes returns the pool of this session, which the first call makes. It needs an engine.
+// Boxes returns the pool of this session, which the first call creates. It needs an engine.
 func (s *Session) Boxes() *sandbox.Pool {
 	if s.Pool == nil {
 		s.Pool = sandbox.NewPool(s.Engine, sandbox.PoolConfig{})
@@ -205,10 +191,10 @@ func (s *Session) Boxes() *sandbox.Pool {
 	return s.Pool
 }
 
-// releaseFor bounds how long vendors are asked to keep nothing any more.
+// releaseFor bounds how long the session asks vendors to delete what they keep.
 const releaseFor = 10 * time.Second
 
-// release has vendors keep nothing of the session, also when it was cancelled.
+// release asks vendors to delete everything they keep of the session, even if the session was cancelled.
 func (s *Session) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -225,7 +211,7 @@ func (s *Session) release() {
 	s.chains = nil
 }
 
-// Close gives everything back.
+// Close releases everything.
 func (s *Session) Close() {
 	s.background.Wait()
 	s.release()
@@ -239,11 +225,11 @@ func (s *Session) Close() {
 			s.Notify(run.Event{Note: err.Error()})
 		}
 	}
-	// The last boxes are gone, which is the last that is entered.
+	// The last boxes are gone, and nothing is entered in the log after that.
 	if err := s.log.Close(); err != nil && s.Notify != nil {
 		s.Notify(run.Event{Note: err.Error()})
 	}
-	// The database before the engine: it may live on it.
+	// Close the database before the engine: it may live on it.
 	if s.DB != nil {
 		s.DB.Close()
 	}

@@ -10,8 +10,8 @@ import (
 	"agent/sandbox"
 )
 
-// Peek gives the record to look, for what must be quick and change nothing, such as the
-// completion of a word: nothing is built, started, migrated or settled.
+// Peek lets look query the record, for tasks that must be quick and change nothing, such as the completion of a word:
+// it builds, starts, migrates and settles nothing.
 func Peek(ctx context.Context, set config.Settings, look func(query.Runner) error) error {
 	url := set["database_url"].Text
 	if url == "" {

@@ -15,21 +15,21 @@ import (
 	"agent/orchestrator/agent"
 )
 
-// promptsDir is where a workspace may have prompts of its own, ownPrompts where the user may, in the directory of the
-// user's configuration; allowedPrompts lists there, a line each, which texts of workspaces the user has allowed.
+// promptsDir is the place for a workspace's own prompts. ownPrompts is the place for the user's, in the directory of the user's
+// configuration. There, allowedPrompts lists, one per line, the texts of workspaces that the user has allowed.
 const (
 	promptsDir     = ".agent/prompts"
 	ownPrompts     = "prompts"
 	allowedPrompts = "allowed-prompts"
 )
 
-// The layers of prompts, in the order in which they count.
+// The layers of prompts, in order of precedence.
 const (
 	OfWorkspace = iota
 	OfUser
 )
 
-// UserPrompts is where the user's own prompts are, "" without a place for them. home is config.UserPath.
+// UserPrompts returns the location of the user's own prompts, or "" if there is no place for them. home is config.UserPath.
 func UserPrompts(home string) string {
 	if home == "" {
 		return ""
@@ -37,15 +37,14 @@ func UserPrompts(home string) string {
 	return filepath.Join(filepath.Dir(home), ownPrompts)
 }
 
-// LoadPrompts returns the prompts for a workspace: its own, the user's, those that are built in. home is the user's
-// configuration, "" for none.
+// LoadPrompts returns the prompts for a workspace: its own, the user's, and the built-in ones. home is the location of
+// the user's configuration, "" for none.
 func LoadPrompts(dir, home string) (*agent.Prompts, error) {
 	layers := []fs.FS{promptFiles(filepath.Join(dir, promptsDir)), nil}
 	if own := UserPrompts(home); own != "" {
 		layers[OfUser] = promptFiles(own)
 	}
-	// A prompt that does not work is an error, not a reason to take the
-	// built-in one: nobody would notice.
+	// A broken prompt is an error, not a reason to use the built-in one: the user would not notice.
 	prompts, err := agent.LoadPrompts(layers...)
 	if err != nil {
 		return nil, fault.Usage("fix or remove that file of "+promptsDir+", or of your own prompts", "%w", err)
@@ -53,8 +52,8 @@ func LoadPrompts(dir, home string) (*agent.Prompts, error) {
 	return prompts, nil
 }
 
-// Unallowed lists the prompts of the workspace whose text the user has not allowed. A prompt can take the place of the rule that
-// quoted text is data, so that whoever can commit to a workspace must not decide it alone.
+// Unallowed lists the prompts of the workspace whose text the user has not allowed. A prompt can replace the rule that
+// quoted text is data, so being able to commit to a workspace must not be enough to decide it.
 func Unallowed(prompts *agent.Prompts, home string) ([]agent.Source, error) {
 	allowed, err := readAllowed(home)
 	if err != nil {
@@ -69,7 +68,7 @@ func Unallowed(prompts *agent.Prompts, home string) ([]agent.Source, error) {
 	return left, nil
 }
 
-// checkAllowed is an error where the workspace has prompts that the user has not allowed.
+// checkAllowed returns an error if the workspace has prompts that the user has not allowed.
 func checkAllowed(prompts *agent.Prompts, home string) error {
 	left, err := Unallowed(prompts, home)
 	if err != nil || len(left) == 0 {
@@ -101,7 +100,7 @@ func Allow(home string, texts []agent.Source) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return fault.Usage("make that directory writable", "%w", err)
 	}
-	// Beside it and renamed: half a list would take consents back.
+	// Written next to it and renamed: half a list would revoke consents.
 	temp := fmt.Sprintf("%s.%d", name, os.Getpid())
 	err = os.WriteFile(temp, []byte(strings.Join(have, "\n")+"\n"), 0o600)
 	if err == nil {
@@ -125,9 +124,8 @@ func readAllowed(home string) ([]string, error) {
 	return strings.Fields(string(data)), nil
 }
 
-// promptFiles are the prompts in a directory of a workspace: regular
-// files of a bounded size, and no links, since a link could show any
-// file of the user's to a model.
+// promptFiles are the prompts in a directory of a workspace: regular files of a bounded size, and not links, since a
+// link could show any of the user's files to a model.
 type promptFiles string
 
 // Open implements fs.FS.
@@ -143,7 +141,7 @@ func (d promptFiles) ReadDir(name string) ([]fs.DirEntry, error) {
 	return os.ReadDir(string(d))
 }
 
-// there reports whether the directory and the one above it are some, and no links.
+// there reports whether the directory and its parent are directories, and not links.
 func (d promptFiles) there() bool {
 	for _, dir := range []string{string(d), filepath.Dir(string(d))} {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
@@ -158,7 +156,7 @@ func (d promptFiles) ReadFile(name string) ([]byte, error) {
 	if !d.there() {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	// The same bounds as for a configuration file.
+	// The bounds are those of a configuration file.
 	data, err := config.ReadFile(filepath.Join(string(d), path.Base(name)), false)
 	if err == nil && data == nil {
 		err = &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}

@@ -17,14 +17,13 @@ import (
 // furthest is how many runs back a name like @3 may go.
 const furthest = 1000
 
-// Named returns the run of any workspace that the argument names, see NamedIn.
+// Named returns the run, of any workspace, that the argument names; see NamedIn.
 func (s *Session) Named(ctx context.Context, name string) (history.RunDetail, error) {
 	return s.NamedIn(ctx, name, "")
 }
 
-// NamedIn returns the run of a workspace, "" for any, that the argument names: by the
-// beginning or the end of its name, or by its age, "latest" or nothing for the newest, @2 for
-// the one before.
+// NamedIn returns the run that the argument names, in a workspace or, for "", in any. The argument is the beginning or
+// the end of the run's name, or its age: "latest" or nothing for the newest, @2 for the one before.
 func (s *Session) NamedIn(ctx context.Context, name, workspace string) (history.RunDetail, error) {
 	back, aged, err := age(name)
 	if err != nil {
@@ -57,7 +56,7 @@ func (s *Session) NamedIn(ctx context.Context, name, workspace string) (history.
 	return d, err
 }
 
-// age reads a name that says how old a run is: 1 for the newest.
+// age reads a name that gives the age of a run: 1 for the newest.
 func age(name string) (back int, ok bool, err error) {
 	if name == "" || name == "latest" {
 		return 1, true, nil
@@ -73,15 +72,14 @@ func age(name string) (back int, ok bool, err error) {
 	return back, true, nil
 }
 
-// Unrecorded is what is said of a run whose record does not tell what was not judged.
+// Unrecorded returns what is said of a run whose record does not tell what was not judged.
 func Unrecorded() []verify.Unproven {
 	return []verify.Unproven{{Gate: "tests", Kind: verify.Unknown, Reason: "it was not recorded then whether a test ran"}}
 }
 
-// Timeline reads the history of a file that holds now.
-// dir is the workspace with its links resolved, as runs record it; under another name
-// nothing would be found. now comes from the caller, so that the lines it shows are
-// those that are judged.
+// Timeline returns the history of a file whose content is now. dir is the workspace with its links resolved, as runs
+// record it; under any other name nothing would be found. now comes from the caller, so that the lines shown are the
+// lines judged.
 func (s *Session) Timeline(ctx context.Context, dir, name, now string) (*blame.Timeline, error) {
 	rows, err := s.DB.FileHistory(ctx, dir, name)
 	if err != nil {

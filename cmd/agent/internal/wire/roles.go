@@ -14,14 +14,14 @@ import (
 	"agent/sandbox"
 )
 
-// rolesDir is where a workspace may have roles of its own, ownRoles where the user may, in the directory of the user's
-// configuration.
+// rolesDir is the place for a workspace's own roles. ownRoles is the place for the user's, in the directory of the
+// user's configuration.
 const (
 	rolesDir = ".agent/roles"
 	ownRoles = "roles"
 )
 
-// UserRoles is where the user's own roles are, "" without a place for them. home is config.UserPath.
+// UserRoles returns the location of the user's own roles, or "" if there is no place for them. home is config.UserPath.
 func UserRoles(home string) string {
 	if home == "" {
 		return ""
@@ -29,7 +29,7 @@ func UserRoles(home string) string {
 	return filepath.Join(filepath.Dir(home), ownRoles)
 }
 
-// LoadRoles returns the roles for a workspace: its own, the user's, those that are built in.
+// LoadRoles returns the roles for a workspace: its own, the user's, and the built-in ones.
 func LoadRoles(dir, home string) (crew.Roles, error) {
 	roles, err := crew.LoadRoles(tools.Names(), roleLayers(dir, home)...)
 	if err != nil {
@@ -38,7 +38,7 @@ func LoadRoles(dir, home string) (crew.Roles, error) {
 	return roles, nil
 }
 
-// roleLayers are where roles may be besides those that are built in, by OfWorkspace and OfUser.
+// roleLayers returns the layers that may hold roles besides the built-in ones, by OfWorkspace and OfUser.
 func roleLayers(dir, home string) []fs.FS {
 	layers := []fs.FS{promptFiles(filepath.Join(dir, rolesDir)), nil}
 	if own := UserRoles(home); own != "" {
@@ -47,7 +47,7 @@ func roleLayers(dir, home string) []fs.FS {
 	return layers
 }
 
-// StrangeRoles says of each file that is named after no role that it is ignored, a line each.
+// StrangeRoles returns a line for each file that is not named after any role, saying that it is ignored.
 func StrangeRoles(roles crew.Roles, dir, home string) (lines []string, err error) {
 	list, err := crew.Strangers(roles, roleLayers(dir, home)...)
 	for _, s := range list {
@@ -60,8 +60,8 @@ func StrangeRoles(roles crew.Roles, dir, home string) (lines []string, err error
 	return lines, err
 }
 
-// UnallowedRoles lists the roles of the workspace whose text the user has not allowed: a role says what a model may do, so that whoever can
-// commit to a workspace must not decide it alone.
+// UnallowedRoles lists the roles of the workspace whose text the user has not allowed. A role says what a model may do,
+// so being able to commit to a workspace must not be enough to decide it.
 func UnallowedRoles(roles crew.Roles, home string) ([]agent.Source, error) {
 	allowed, err := readAllowed(home)
 	if err != nil {
@@ -69,7 +69,7 @@ func UnallowedRoles(roles crew.Roles, home string) ([]agent.Source, error) {
 	}
 	var left []agent.Source
 	for _, name := range roles.Names() {
-		// With its name: what one role may do is not trusted for another.
+		// The digest includes the name: trust in what one role may do does not extend to another.
 		s := agent.Source{Name: agent.Purpose(name), Layer: roles[name].Layer, Text: name + ".toml\n" + roles[name].Text}
 		if s.Layer == OfWorkspace && !slices.Contains(allowed, s.SHA256()) {
 			left = append(left, s)
@@ -78,7 +78,7 @@ func UnallowedRoles(roles crew.Roles, home string) ([]agent.Source, error) {
 	return left, nil
 }
 
-// allowedRoles are the roles that may be used; an error where the workspace has some that the user has not allowed.
+// allowedRoles returns the roles that may be used, or an error if the workspace has some that the user has not allowed.
 func allowedRoles(dir, home string) (crew.Roles, error) {
 	roles, err := LoadRoles(dir, home)
 	if err != nil {
@@ -96,10 +96,10 @@ func allowedRoles(dir, home string) (crew.Roles, error) {
 		"the workspace has its own roles, which you have not allowed: %s", strings.Join(names, ", "))
 }
 
-// Home is where the user's configuration is, "" for nowhere.
+// Home returns the location of the user's configuration, or "".
 func (s *Session) Home() string { return s.home }
 
-// OwnerAlive reports whether a process that is named as the owner of a plan lives, or may live on another machine.
+// OwnerAlive reports whether the process recorded as the owner of a plan is alive on this machine.
 func OwnerAlive(owner string) bool {
 	if owner == "" {
 		return false

@@ -12,16 +12,15 @@ import (
 	"agent/verify"
 )
 
-// The runtime that gives each box a kernel of its own, and the word for it where the
-// engine has it.
+// The runtime that gives each box a kernel of its own, and the word that asks for it if the engine has it.
 const (
 	runsc       = "runsc"
 	autoRuntime = "auto"
 )
 
-// Settle fits a configuration to the engine: boxes leave programs what its machine has for
-// them, and the runtime that is asked for is one that it has, with its name in place of "auto". That
-// this one is not there is said on told: whoever wants to be sure names it.
+// Settle fits a configuration to the engine: boxes leave to programs what its machine has for them, and the requested
+// runtime must be one that the engine has. Settle replaces "auto" with its name; if the engine lacks it, Settle only
+// says so on told. To insist on it, the user names it.
 func (s *Session) Settle(ctx context.Context, config *verify.Config, told io.Writer) error {
 	info, err := s.Engine.Info(ctx)
 	if err != nil {

@@ -18,8 +18,7 @@ import (
 	"agent/verify"
 )
 
-// Analyst returns the analyst of this process: one for all runs, so that
-// the ledger is read from the record once.
+// Analyst returns the analyst of this process: one for all runs, so that the ledger is read from the record only once.
 func (s *Session) Analyst() *survey.Analyst {
 	if s.analyst == nil {
 		s.analyst = &survey.Analyst{Symbols: s.DB, Images: s.Builder, Boxes: s.Engine, Note: func(text string) {
@@ -31,12 +30,11 @@ func (s *Session) Analyst() *survey.Analyst {
 	return s.analyst
 }
 
-// Survey brings the ledger of a workspace up to date. What the user's
-// own edits since the last time concern is queued, as for the changes of
-// a run.
+// Survey brings the ledger of a workspace up to date. It queues what the user's own edits since the last survey
+// concern, as for the changes of a run.
 func (s *Session) Survey(ctx context.Context, base *workspace.Manifest) (survey.Survey, error) {
 	book, err := s.Analyst().Study(ctx, base, func(found []ledger.Ripple) error {
-		// Told before it is done: a queue that is away is an error of its own.
+		// Tell the user before queueing: an unreachable queue is a separate error.
 		if s.Notify != nil {
 			s.Notify(run.Event{Note: "queued " + run.Count(len(found), "file") + " with uses of what changed"})
 		}
@@ -49,8 +47,7 @@ func (s *Session) Survey(ctx context.Context, base *workspace.Manifest) (survey.
 	return survey.Survey{Ledger: book, Summaries: said}, err
 }
 
-// Recorded is survey without a look at the files, and without an engine:
-// what was known the last time.
+// Recorded is Survey without looking at the files and without an engine: it returns what was known the last time.
 func (s *Session) Recorded(ctx context.Context, base *workspace.Manifest) (survey.Survey, error) {
 	book, err := s.Analyst().Recall(ctx, base.Root)
 	if err != nil {
@@ -60,10 +57,9 @@ func (s *Session) Recorded(ctx context.Context, base *workspace.Manifest) (surve
 	return survey.Survey{Ledger: book, Summaries: said}, err
 }
 
-// examiner looks at the target of a run before any change.
+// examiner returns the examiner that looks at the target of a run before any change.
 func (s *Session) examiner() *survey.Examiner {
-	// The cache is the one that the run's own verifier uses: what is found
-	// out here it need not find out again.
+	// The cache is the one that the run's own verifier uses: what is found out here need not be found out again.
 	return &survey.Examiner{
 		Images: s.Builder, Inspector: &verify.Verifier{Boxes: s.Engine, Cache: s.DB, Making: &s.making, Hide: s.Hide}, Run: "analyze",
 		Gate: func(e verify.Event) {
@@ -74,7 +70,8 @@ func (s *Session) examiner() *survey.Examiner {
 	}
 }
 
-// Gatherer collects what a report on a workspace is made of. Without boxes nothing runs, and of files is known what was recorded.
+// Gatherer returns a gatherer of what a report on a workspace is made of. Without boxes it runs nothing, and knows of files what was
+// recorded.
 func (s *Session) Gatherer(boxes bool, why string) *gather.Gatherer {
 	g := &gather.Gatherer{
 		NoBoxes: why, Run: "report", Note: func(text string) {
@@ -97,13 +94,13 @@ func (s *Session) Gatherer(boxes bool, why string) *gather.Gatherer {
 	return g
 }
 
-// Glance is the examiner of `agent context`: it knows what was found out
-// before, and starts nothing to find out more.
+// Glance returns the examiner of `agent context`: it knows what was found out before, and starts nothing to find out
+// more.
 func (s *Session) Glance() *survey.Examiner {
 	return &survey.Examiner{Images: finder{s.Builder}, Inspector: &verify.Verifier{Cache: s.DB, Hide: s.Hide}}
 }
 
-// A finder finds images and makes none.
+// A finder finds images and builds none.
 type finder struct{ builder *images.Builder }
 
 // Ensure implements gate.Snapshotter; without an engine there is no image.
@@ -114,8 +111,7 @@ func (l finder) Ensure(ctx context.Context, name string) (images.Image, error) {
 	return l.builder.Find(ctx, name)
 }
 
-// Install implements gate.Snapshotter. What is cached is known by what would be
-// installed, so nothing is.
+// Install implements gate.Snapshotter. What would be installed is enough to look up the cache, so it installs nothing.
 func (l finder) Install(_ context.Context, toolchain images.Image, d dependencies.Set) (images.Image, error) {
 	if l.builder == nil {
 		return toolchain, nil
@@ -123,7 +119,7 @@ func (l finder) Install(_ context.Context, toolchain images.Image, d dependencie
 	return l.builder.Planned(toolchain, d)
 }
 
-// Has implements gate.Snapshotter; nothing is installed, so nothing is announced.
+// Has implements gate.Snapshotter. Nothing is installed, so nothing needs announcing.
 func (finder) Has(context.Context, images.Image, dependencies.Set) (bool, error) { return true, nil }
 
 // Near implements gate.Snapshotter.
@@ -131,16 +127,16 @@ func (l finder) Near(_ context.Context, installed images.Image, _ images.Tree, _
 	return images.Image{Installed: installed.Installed}, images.Delta{}, nil
 }
 
-// Snapshot implements gate.Snapshotter. What is cached is known by the
-// digest of the workspace, so no snapshot is needed.
+// Snapshot implements gate.Snapshotter. The digest of the workspace is enough to look up the cache, so no snapshot is
+// needed.
 func (l finder) Snapshot(_ context.Context, installed images.Image, _ images.Tree, _ string) (images.Image, error) {
 	return images.Image{Installed: installed.Installed}, nil
 }
 
-// Follow brings the ledger up to date with what is in a workspace now.
+// Follow brings the ledger up to date with the current content of a workspace.
 //
-// found gets the files that use what has changed. It is called before the new
-// state counts, so what it records is not lost if it fails.
+// found receives the files that use what has changed. It is called before the new state counts, so what it records is
+// not lost if it fails.
 func (s *Session) Follow(ctx context.Context, dir string, exclude []string, found func([]ledger.Ripple) error) error {
 	base, err := workspace.Rescan(ctx, dir, exclude, workspace.Limits{})
 	if err != nil {
@@ -150,9 +146,8 @@ func (s *Session) Follow(ctx context.Context, dir string, exclude []string, foun
 	return err
 }
 
-// Ripple has the files wait that use what a run changed. A workspace that
-// was never analyzed has no ledger to compare with, and is left alone: a
-// patch should not wait for a first reading of everything.
+// Ripple queues the files that use what a run changed. A workspace that was never analyzed has no ledger to compare
+// with and is left alone: a patch should not wait for a first reading of everything.
 func (s *Session) Ripple(ctx context.Context, doc run.Document, exclude []string) error {
 	book, err := s.Analyst().Recall(ctx, doc.Workspace)
 	if err != nil || len(book.Paths()) == 0 {
@@ -167,11 +162,9 @@ func (s *Session) Ripple(ctx context.Context, doc run.Document, exclude []string
 	})
 }
 
-// Export writes what people read of the record into the workspace, where the user wants it
-// there.
+// Export writes the part of the record that people read into the workspace, if the user wants it there.
 //
-// Both are written even when one of them cannot be: they are copies for people,
-// and the record is what counts.
+// It writes both parts even if one of them fails: they are copies for people, and the record is what counts.
 func (s *Session) Export(ctx context.Context, dir string) error {
 	if !s.exports {
 		return nil

@@ -11,13 +11,12 @@ import (
 	"agent/sandbox/workspace/secret/disguise"
 )
 
-// turnMark stands between the texts of a conversation where credentials are looked for in
-// all of them together: one mark then means one credential throughout. No text holds NUL.
+// turnMark separates the texts of a conversation when credentials are looked for in all of them together: one mark then
+// means one credential throughout. No text holds NUL.
 const turnMark = "\n\x00\n"
 
-// turnTexts returns where the texts of a request are that what a workspace holds may stand
-// in. What a vendor wants to have back as it was is not among them: it was made of
-// texts with marks.
+// turnTexts returns pointers to those texts of a request that may hold content of a workspace. It leaves out what a
+// vendor wants back unchanged: that was made from texts with marks.
 func turnTexts(r *llm.Request) []*string {
 	texts := []*string{&r.System}
 	for i := range r.Messages {
@@ -46,7 +45,7 @@ func hideTurns(r llm.Request) (hidden llm.Request, restore func(string) string, 
 	}
 	whole, restore := disguise.Hide(strings.Join(all, turnMark))
 	parts := strings.Split(whole, turnMark)
-	if len(parts) != len(texts) { // what runs from one text into another
+	if len(parts) != len(texts) { // a credential runs from one text into another
 		return r, nil, errors.New("hide credentials in a question: they do not end where their text does")
 	}
 	for i, t := range texts {
@@ -55,7 +54,7 @@ func hideTurns(r llm.Request) (hidden llm.Request, restore func(string) string, 
 	return r, restore, nil
 }
 
-// restored is an answer with the credentials back in place of their marks.
+// restored returns an answer with the credentials back in place of their marks.
 func restored(a llm.Answer, restore func(string) string) llm.Answer {
 	a.Text, a.Calls = restore(a.Text), slices.Clone(a.Calls)
 	for i, c := range a.Calls {
@@ -64,8 +63,7 @@ func restored(a llm.Answer, restore func(string) string) llm.Answer {
 	return a
 }
 
-// restoredJSON puts credentials into the strings of a JSON text. One that has no mark
-// stays byte for byte.
+// restoredJSON puts credentials back into the strings of a JSON text. A text without marks stays byte for byte.
 func restoredJSON(text string, restore func(string) string) string {
 	if restore(text) == text {
 		return text
@@ -85,7 +83,7 @@ func restoredJSON(text string, restore func(string) string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// restoredValue puts credentials into the strings of a value.
+// restoredValue puts credentials back into the strings of a value.
 func restoredValue(v any, restore func(string) string) any {
 	switch v := v.(type) {
 	case string:

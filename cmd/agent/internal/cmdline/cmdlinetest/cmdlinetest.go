@@ -1,5 +1,5 @@
-// Package cmdlinetest has what tests of commands need: command lines that nobody or a person
-// sits at, and settings as a command reads them.
+// Package cmdlinetest provides what tests of commands need: command lines with and without a person, and settings as a
+// command reads them.
 package cmdlinetest
 
 import (
@@ -14,33 +14,32 @@ import (
 	"agent/cmd/agent/internal/term/termtest"
 )
 
-// A Person at a terminal, and the command line that has it as its streams.
+// A Person is a person at a terminal, with the command line whose streams are that terminal.
 type Person struct {
 	*termtest.Person
 	Line *cmdline.Line
 }
 
-// NewPerson sits at a fresh terminal with this environment.
+// NewPerson returns a person at a fresh terminal with this environment.
 func NewPerson(t *testing.T, env map[string]string) *Person {
 	t.Helper()
 	p := termtest.NewPerson(t)
 	return &Person{p, cmdline.New(func(k string) string { return env[k] }, p.TTY, p.TTY, p.TTY)}
 }
 
-// Unattended is a command line without a terminal: in is what standard input holds, and what
-// is printed is dropped.
+// Unattended returns a command line without a terminal: in is the content of standard input, and output is dropped.
 func Unattended(in string) *cmdline.Line {
 	return cmdline.New(func(string) string { return "" }, strings.NewReader(in), io.Discard, io.Discard)
 }
 
-// App is a program of these commands, whose own words go to log. Tests may run it beside others: the library has one flag
-// for help, which every program that has it writes to.
+// App returns a program with these commands, whose own messages go to log. Tests may run it in parallel with others,
+// although the library has one flag for help that every program with it writes to: App hides it.
 func App(log io.Writer, commands ...*cli.Command) *cli.App {
 	hideHelp(commands)
 	return &cli.App{HideHelp: true, HideVersion: true, Writer: log, ErrWriter: log, Commands: commands, ExitErrHandler: func(*cli.Context, error) {}}
 }
 
-// hideHelp takes the library's help away from commands and all below them.
+// hideHelp removes the library's help from commands and everything below them.
 func hideHelp(commands []*cli.Command) {
 	for _, c := range commands {
 		c.HideHelp, c.HideHelpCommand = true, true

@@ -1,4 +1,4 @@
-// Package analyze is `agent analyze`: a summary of files, with definitions, imports and purpose.
+// Package analyze implements `agent analyze`, which summarizes files with their definitions, imports and purpose.
 package analyze
 
 import (
@@ -27,7 +27,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command prints what is known of a workspace, brought up to date.
+// Command returns the command that prints the analysis of a workspace, after bringing it up to date.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -81,7 +81,7 @@ func (c command) analyze(ctx *cli.Context) error {
 			return fault.Usage("add --report, or leave --"+name+" out", "--%s needs --report", name)
 		}
 	}
-	// A model that nobody asks would be believed to be asked.
+	// Without --describe no model is asked, although the user would believe so.
 	if ctx.IsSet("model") && !ctx.Bool("describe") {
 		return fault.Usage("add --describe, or leave --model out", "--model needs --describe")
 	}
@@ -91,8 +91,7 @@ func (c command) analyze(ctx *cli.Context) error {
 		}
 	}
 	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
-		// The seconds are those of the whole: the scan of the workspace, what
-		// changed, and the record.
+		// The seconds cover everything: the scan of the workspace, the changes, and the record.
 		started := time.Now()
 		base, err := workspace.Rescan(ctx.Context, cmdline.Resolved(dir), config.ParseList(set["exclude"].Text), workspace.Limits{})
 		if err != nil {
@@ -113,11 +112,9 @@ func (c command) analyze(ctx *cli.Context) error {
 	})
 }
 
-// analysis brings the ledger up to date, and the descriptions when describe
-// says so.
+// analysis brings the ledger up to date and, if describe is set, also the descriptions.
 func analysis(ctx context.Context, s *wire.Session, set config.Settings, base *workspace.Manifest, describe bool, board *term.Board) (survey.Survey, error) {
-	// A first scan of a large workspace takes a while and says how far it
-	// is.
+	// A first scan of a large workspace takes a while and reports its progress.
 	s.Notify = board.Event
 	found, err := s.Survey(ctx, base)
 	if err != nil || !describe {
@@ -128,18 +125,15 @@ func analysis(ctx context.Context, s *wire.Session, set config.Settings, base *w
 		return found, err
 	}
 	crew := crews(loop.Iteration{ID: loop.Label("describe")}, func(p agent.Progress) { board.Event(run.Event{Model: &p}) })
-	// What was said before the model gave up is recorded, and asked for no
-	// more the next time.
+	// Descriptions that came before the model gave up are recorded, and not asked for again the next time.
 	d := survey.Describer{Store: s.DB, Engineer: crew.Engineer, Fence: loop.NewFenceWord()}
 	found.Summaries, err = d.Describe(ctx, base.Root, found.Ledger)
 	return found, err
 }
 
-// printAnalysis prints what was found, and writes it to the workspace too when
-// write says so.
+// printAnalysis prints the result, and with write also writes it to the workspace.
 func (c command) printAnalysis(ctx context.Context, root string, found survey.Survey, write, asJSON bool) error {
-	// Writing into the workspace is asked for and never done by the way:
-	// people keep it under version control.
+	// The workspace is written only on request and never as a side effect: people keep it under version control.
 	if write {
 		if err := export.Ledger(root, found); err != nil {
 			return fault.Infra("see what is in the way at "+root+"/.agent", "%w", err)
@@ -150,12 +144,11 @@ func (c command) printAnalysis(ctx context.Context, root string, found survey.Su
 		return c.Page(ctx, c.Getenv("TERM") == "dumb", func(w io.Writer) error { return c.show(w, found) })
 	}
 	return term.Print(c.Stdout, func(w io.Writer) error {
-		// The same bytes as SYMBOLS.json, so that one reader serves both.
+		// These are the bytes of SYMBOLS.json, so that one reader serves both.
 		if asJSON {
 			return found.Ledger.Symbols(w, found.Summaries)
 		}
-		// Nothing that a terminal would obey comes out of a scan; a path
-		// may hold it.
+		// The output of a scan holds nothing that a terminal would obey, but a path may.
 		var text strings.Builder
 		if err := found.Ledger.Analysis(&text, found.Summaries); err != nil {
 			return err
@@ -165,8 +158,7 @@ func (c command) printAnalysis(ctx context.Context, root string, found survey.Su
 	})
 }
 
-// show writes the analysis for eyes: the names of the files stand out, and no line is
-// wider than the terminal.
+// show writes the analysis for people: file names stand out, and no line is wider than the terminal.
 func (c command) show(w io.Writer, found survey.Survey) error {
 	var text strings.Builder
 	if err := found.Ledger.Text(&text, found.Summaries); err != nil {
@@ -174,11 +166,11 @@ func (c command) show(w io.Writer, found survey.Survey) error {
 	}
 	pal := c.Palette(c.Stdout)
 	columns, _ := c.Size(c.Stdout)
-	var file bool // the next line names one
+	var file bool // the next line names a file
 	for i, line := range strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n") {
 		line = term.CleanLine(line)
 		switch {
-		case i == 0: // the project in a sentence or two, which are read whole
+		case i == 0: // the project in a sentence or two, shown in full
 			line = ansi.Wordwrap(line, columns, "")
 		case file:
 			line = pal.Bold(line)

@@ -24,14 +24,14 @@ import (
 // A Document is what `analyze --report --json` prints.
 type Document struct {
 	Workspace string `json:"workspace"`
-	// Snapshot is the digest of the files that were looked at.
+	// Snapshot is the digest of the examined files.
 	Snapshot string `json:"snapshot"`
 	// Fast says that nothing ran in boxes.
 	Fast bool `json:"fast"`
 	report.Report
 }
 
-// fastReason is why nothing ran.
+// fastReason is the reason why nothing ran.
 const fastReason = "--fast starts no box"
 
 // report runs `analyze --report`.
@@ -58,7 +58,7 @@ func (c command) report(ctx *cli.Context, set config.Settings) error {
 	})
 }
 
-// analyzers returns the names that --only gives, none for all.
+// analyzers returns the names given with --only, or none for all.
 func analyzers(ctx *cli.Context) (only []string, err error) {
 	names := report.Names()
 	for _, name := range ctx.StringSlice("only") {
@@ -77,7 +77,7 @@ func analyzers(ctx *cli.Context) (only []string, err error) {
 	return only, nil
 }
 
-// measure collects the facts, has them judged, and records what comes of it.
+// measure collects the facts, has them judged, and records the result.
 func (c command) measure(ctx context.Context, s *wire.Session, req run.Request, only []string, boxes, fast bool) (doc Document, err error) {
 	board := c.NewBoard(0)
 	if boxes {
@@ -105,10 +105,10 @@ func (c command) measure(ctx context.Context, s *wire.Session, req run.Request, 
 	return Document{base.Root, base.Digest(), fast, r.With(before)}, s.DB.SaveReport(ctx, kept)
 }
 
-// fewDetails is how many details of an analyzer are printed where all of them were asked.
+// fewDetails is how many details of an analyzer are printed if all analyzers were requested.
 const fewDetails = 5
 
-// printReport prints a report. Details are few where all analyzers are shown, and all where some were named.
+// printReport prints a report. It shows only a few details if it covers all analyzers, and all details if some were named.
 func (c command) printReport(ctx context.Context, doc Document, named, markdown, asJSON bool) error {
 	if asJSON {
 		return term.PrintJSON(c.Stdout, doc)
@@ -138,7 +138,7 @@ func (c command) printReport(ctx context.Context, doc Document, named, markdown,
 	return c.Page(ctx, c.Getenv("TERM") == "dumb", func(w io.Writer) error { return write(w, doc.Text(look)) })
 }
 
-// write writes text without anything that a terminal would obey but colours.
+// write writes text without anything that a terminal would obey, except colours.
 func write(w io.Writer, text string) error {
 	_, err := io.WriteString(w, text)
 	return err

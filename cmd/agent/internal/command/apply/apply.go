@@ -1,5 +1,4 @@
-// Package apply is `agent runs apply`: a change that an earlier run proved and did not
-// promote, applied afterwards.
+// Package apply implements `agent runs apply`, which applies a change that an earlier run proved but did not promote.
 package apply
 
 import (
@@ -24,8 +23,8 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command applies what a run proved. which is how a help page names the run, about what it
-// says of that.
+// Command returns the command that applies what a run proved. which is how the help page names the run, and about is
+// what it says of it.
 func Command(line *cmdline.Line, which, about string) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -47,7 +46,7 @@ func Command(line *cmdline.Line, which, about string) *cli.Command {
 	}
 }
 
-// apply runs the command. No engine is needed where the change need not be proved again.
+// apply runs the command. It needs no engine if the change need not be proved again.
 func (c command) apply(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -74,8 +73,8 @@ func (c command) apply(ctx *cli.Context) error {
 			return err
 		}
 		if d.Applies != "" && !d.Ended.IsZero() && len(d.Candidates) == 0 {
-			// It was to apply an earlier run and judged nothing: skipped at its first question, or cut off. The latest run is
-			// then that attempt, and what it was about is meant.
+			// The latest run was to apply an earlier run and judged nothing: it was skipped at its first question, or
+			// cut off. The user means the run that it was to apply.
 			if d, err = s.DB.Run(ctx.Context, d.Applies); err != nil {
 				return err
 			}
@@ -94,8 +93,8 @@ func (c command) apply(ctx *cli.Context) error {
 	})
 }
 
-// proven is what a run holds that can be applied, and whether a model found it. What cannot
-// is told before there is a run about it.
+// proven returns the part of a run that can be applied, and whether a model found it. If nothing can be applied, it
+// says so before a new run is started.
 func proven(ctx context.Context, s *wire.Session, d history.RunDetail) (of run.Proven, found bool, err error) {
 	of.Record = d.Record
 	of.AppliedBy = func(ctx context.Context) (string, error) {
@@ -129,14 +128,14 @@ func proven(ctx context.Context, s *wire.Session, d history.RunDetail) (of run.P
 	return of, origin.Patch == nil, err
 }
 
-// A record tells what runs were made of. *store.DB is one.
+// A record tells what runs were made from. *store.DB is one.
 type record interface {
 	Run(ctx context.Context, id string) (history.RunDetail, error)
 	Plan(ctx context.Context, run string) (plan []byte, asked string, err error)
 }
 
-// saidInBox returns what was said of the commits in whose box the change of a run was made, "" for none: it has neither a
-// patch nor a plan of a model then. What a model says of its own change is no message of a commit.
+// saidInBox returns the commit messages from the box in which the change of a run was made, "" for none. A run whose change was
+// made in a box has neither a patch nor a plan of a model. What a model says of its own change is not a commit message.
 func saidInBox(ctx context.Context, db record, id string) (string, error) {
 	origin, err := db.Run(ctx, id)
 	if err != nil || origin.Patch != nil || len(origin.Candidates) == 0 {
@@ -149,7 +148,7 @@ func saidInBox(ctx context.Context, db record, id string) (string, error) {
 	return origin.Candidates[0].Thought, nil
 }
 
-// promote takes what was proved through the checkpoint, and reports the run.
+// promote takes the proved change through the checkpoint, and reports the run.
 func (c command) promote(ctx context.Context, s *wire.Session, set config.Settings, req run.Request, of run.Proven) error {
 	board := c.NewBoard(0)
 	if s.Engine != nil {
@@ -166,7 +165,7 @@ func (c command) promote(ctx context.Context, s *wire.Session, set config.Settin
 	doc := s.Runner(board.Event).Apply(ctx, req, of)
 	board.Close()
 	reported := c.Report(doc, set.On("json"))
-	// The change is written and reported; which files it concerns is found out after.
+	// The change is written and reported; only then find out which files it concerns.
 	if doc.Promotion != nil && s.Engine != nil {
 		if err := s.Ripple(ctx, doc, req.Exclude); err != nil {
 			fmt.Fprintf(c.Stderr, "agent: the ledger was not brought up to date: %s\nnext: run `agent analyze`\n", term.CleanLine(err.Error()))

@@ -1,4 +1,4 @@
-// Package blame is `agent blame`: which run brought each line of a file.
+// Package blame implements `agent blame`, which shows which run introduced each line of a file.
 package blame
 
 import (
@@ -23,8 +23,8 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command tells where the lines of a file come from. It reads the
-// file and the record, and writes nothing.
+// Command returns the command that tells where the lines of a file come from. It reads the file and the record, and
+// writes nothing.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -46,7 +46,7 @@ func Command(line *cmdline.Line) *cli.Command {
 type Line struct {
 	Line int `json:"line"`
 	blame.Origin
-	Text string `json:"text"` // without the end of the line
+	Text string `json:"text"` // without the line end
 }
 
 // A File is what `blame --json` prints.
@@ -57,17 +57,15 @@ type File struct {
 	Lines     []Line `json:"lines"`
 }
 
-// blame runs the command.
-// The file is read before the database is opened: a name that is mistyped should not
-// start a container. Between the two it may be edited, which then counts as not yet
-// made.
+// blame runs the command. It reads the file before it opens the database: a mistyped name should not start a container.
+// An edit of the file in between counts as not yet made.
 func (c command) blame(ctx *cli.Context) error {
 	set, view, err := c.Viewer(ctx)
 	if err != nil {
 		return err
 	}
 	dir := set["workspace"].Text
-	// Before FILE is looked for: that is in no directory that is not there.
+	// This check comes before the search for FILE, which cannot exist in a missing directory.
 	if err := cmdline.CheckDirectory(dir); err != nil {
 		return err
 	}
@@ -81,7 +79,7 @@ func (c command) blame(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		// As many as there are origins: both split the same text.
+		// There are as many lines as origins: both split the same text.
 		lines := blame.Lines(now)
 		for i, from := range past.Origins() {
 			doc.Lines = append(doc.Lines, Line{i + 1, from, strings.TrimSuffix(lines[i], "\n")})
@@ -93,21 +91,20 @@ func (c command) blame(ctx *cli.Context) error {
 	})
 }
 
-// read sets the path of the document to the file that the argument names, and
-// returns what that holds.
-// No link is followed inside of the workspace, and nothing outside of it is read,
-// whatever the argument says: all other errors are faults of usage.
+// read sets the path of the document to the file that the argument names, and returns its content. It follows no link
+// inside of the workspace and reads nothing outside of it, whatever the argument says. All other errors are usage
+// errors.
 func (doc *File) read(arg string) (string, error) {
 	const next = "name a file of the workspace, relative to it: agent blame FILE"
 	if arg == "" {
 		return "", fault.Usage(next, "no file was named")
 	}
 	if filepath.IsAbs(arg) {
-		// The directory may have been named through a link, as a workspace may.
+		// The directory may be named through a link, as a workspace may.
 		if dir, err := filepath.EvalSymlinks(filepath.Dir(arg)); err == nil {
 			arg = filepath.Join(dir, filepath.Base(arg))
 		}
-		// One that leads out begins with "..", which is refused below.
+		// A path that leads out begins with "..", which is refused below.
 		if rel, err := filepath.Rel(doc.Workspace, arg); err == nil {
 			arg = rel
 		}
@@ -125,10 +122,9 @@ func (doc *File) read(arg string) (string, error) {
 	return string(content), nil
 }
 
-// printBlame prints the lines below one another, with what is known of each in
-// columns before it.
-// Widths are counted in cells: the name of a model may hold letters that take two. It
-// writes to memory, so no error of w is looked at.
+// printBlame prints the lines one below the other, with columns in front that show the origin of each. Widths are
+// counted in cells: the name of a model may hold letters that take two. It writes to memory, so it ignores the errors
+// of w.
 func (c command) printBlame(w io.Writer, doc File) error {
 	pal := c.Palette(c.Stdout)
 	model, pull := 0, 0 // the widest
@@ -152,14 +148,14 @@ func (c command) printBlame(w io.Writer, doc File) error {
 		default:
 			head = pal.Dim(head)
 		}
-		// A file with CRLF ends would have every line overwrite its head on a terminal.
+		// On a terminal, the line ends of a file with CRLF would make every line overwrite its beginning.
 		fmt.Fprintf(w, "%s %*d  %s\n", head, digits, l.Line, term.CleanTabs(strings.TrimSuffix(l.Text, "\r")))
 	}
 	return nil
 }
 
-// when tells the time of the origin. Of an edit by hand it tells the end of the
-// time in which it was made, or else the beginning.
+// when returns the time of the origin. For a manual edit it returns the end of the period in which it was made, or else
+// the beginning.
 func when(o blame.Origin) string {
 	text := func(prefix string, at *time.Time) string { return prefix + at.Local().Format(time.DateTime) }
 	switch {

@@ -1,4 +1,4 @@
-// Package build is `agent build`: a plan carried out task by task on an integration tree, and delivered as one change.
+// Package build implements `agent build`, which carries out a plan task by task on an integration tree, and delivers it as one change.
 package build
 
 import (
@@ -26,7 +26,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// DeliveryFlags are those of a command that carries a plan out and delivers it; yes says what --yes does there.
+// DeliveryFlags returns the flags of a command that carries out a plan and delivers it; yes describes --yes there.
 func DeliveryFlags(yes string) []cli.Flag {
 	return slices.Concat(cmdline.ModelFlags(), []cli.Flag{
 		cmdline.YesFlag(yes), config.FlagFor("no-promote", ""), cmdline.AllowFlag(), cmdline.NoInstallFlag(),
@@ -34,7 +34,7 @@ func DeliveryFlags(yes string) []cli.Flag {
 	}, sandbox.CommitFlags())
 }
 
-// Command carries plans out.
+// Command returns the command that carries out plans.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -68,13 +68,13 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// A Built is what became of a plan, as --json prints it.
+// A Built is the outcome of a plan, as --json prints it.
 type Built struct {
 	Plan crew.Plan `json:"plan"`
-	// Run is the document of the run that was to deliver the whole, null where it did not come so far.
+	// Run is the document of the run that was to deliver the whole change, null if the plan did not get that far.
 	Run   *run.Document `json:"run"`
 	Error *run.Problem  `json:"error"`
-	// Differs says, of a plan that was carried out again from its record, what came out otherwise.
+	// Differs says, for a plan that was carried out again from its record, which results differ.
 	Differs []string `json:"differs,omitempty"`
 }
 
@@ -129,12 +129,12 @@ func (j *job) run() error {
 	return j.carry(p)
 }
 
-// Carry carries a plan out that is there already, as `agent build` does with the flags of ctx, and reports what became of it.
+// Carry carries out an existing plan, as `agent build` does with the flags of ctx, and reports the outcome.
 func Carry(ctx *cli.Context, line *cmdline.Line, s *wire.Session, set config.Settings, req run.Request, p crew.Plan) error {
 	return (&job{command{line}, ctx, set, req, s}).carry(p)
 }
 
-// which refuses a command line that names no plan, or several.
+// which refuses a command line that names no plan or several.
 func which(ctx *cli.Context) error {
 	named := 0
 	for _, given := range []bool{ctx.Args().Present(), ctx.IsSet("plan"), ctx.IsSet("replay"), ctx.Bool("resume")} {
@@ -151,7 +151,7 @@ func which(ctx *cli.Context) error {
 	return nil
 }
 
-// carry has a plan confirmed and carried out, and reports.
+// carry asks for confirmation of a plan, carries it out, and reports.
 func (j *job) carry(p crew.Plan) error {
 	switch {
 	case p.State.Over():
@@ -196,7 +196,7 @@ func (j *job) carry(p crew.Plan) error {
 	return j.report(res)
 }
 
-// describe gives the commit of the whole its message: that of the last task, where nobody gave one.
+// describe sets the message of the final commit: that of the last task, if the user gave none.
 func (j *job) describe(p crew.Plan) {
 	if j.req.Commit == nil {
 		return
@@ -257,7 +257,7 @@ func (j *job) plan() (crew.Plan, error) {
 	return plan.Make(ctx.Context, j.Line, j.s, j.set, j.req, goal, "")
 }
 
-// confirm shows a plan and asks whether it is carried out.
+// confirm shows a plan and asks whether to carry it out.
 func (j *job) confirm(p crew.Plan) error {
 	if j.set.On("yes") {
 		return nil
@@ -270,7 +270,7 @@ func (j *job) confirm(p crew.Plan) error {
 		return err
 	}
 	yes, err := j.AskYes(j.ctx.Context, fmt.Sprintf("Carry out these %s?", run.Count(len(p.Tasks), "task")))
-	if err != nil && !errors.Is(err, term.ErrExpired) && !errors.Is(err, io.EOF) { // Ctrl-D is no yes
+	if err != nil && !errors.Is(err, term.ErrExpired) && !errors.Is(err, io.EOF) { // Ctrl-D does not mean yes
 		return err
 	}
 	if !yes {
@@ -279,7 +279,7 @@ func (j *job) confirm(p crew.Plan) error {
 	return nil
 }
 
-// report prints what became of the plan and ends with its exit code.
+// report prints the outcome of the plan and ends with its exit code.
 func (j *job) report(res builder.Result) error {
 	if j.set.On("json") {
 		if err := term.PrintJSON(j.Stdout, Built{res.Plan, res.Document, res.Error, res.Differs}); err != nil {
@@ -312,7 +312,7 @@ func (j *job) report(res builder.Result) error {
 		return fault.Reported{Exit: res.Exit}
 	case res.Error == nil:
 		return nil
-	case res.Document != nil && res.Document.Error != nil: // it was told
+	case res.Document != nil && res.Document.Error != nil: // already reported
 		return fault.Reported{Exit: res.Exit}
 	}
 	return &fault.Error{Exit: res.Exit, Kind: res.Error.Kind, Next: res.Error.Next, Err: errors.New(res.Error.Message)}

@@ -20,18 +20,18 @@ import (
 	"agent/orchestrator/run"
 )
 
-// A show shows a plan at work on stderr: on a terminal that can go back its tree, drawn anew in place with what each running task does, below
-// what happened; elsewhere a line for each thing that happens.
+// A show displays a running plan on stderr. On a terminal that can move its cursor it redraws the tree in place, with
+// the activity of each running task, below the events so far. Elsewhere it prints a line for each event.
 type show struct {
 	line  *cmdline.Line
 	began time.Time
 
 	mu      sync.Mutex
 	plan    crew.Plan
-	doing   map[int]string // what the run of each task is at; 0 for the whole
+	doing   map[int]string // the activity of each task's run; 0 for the whole
 	drawn   int            // lines of the tree on the screen
 	paused  int            // questions that have the terminal
-	waiting []string       // what happened meanwhile, to be printed behind them
+	waiting []string       // events during a question, printed after it
 	hidden  bool
 
 	asking sync.Mutex // one question at a time
@@ -42,7 +42,7 @@ func newShow(line *cmdline.Line, p crew.Plan) *show {
 	return &show{line: line, began: time.Now(), plan: p, doing: map[int]string{}, hidden: term.Terminal(line.Stderr) == nil || line.Getenv("TERM") == "dumb"}
 }
 
-// note takes what happens.
+// note handles an event of the plan.
 func (s *show) note(n builder.Note) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +59,7 @@ func (s *show) note(n builder.Note) {
 	s.draw(fmt.Sprintf("%6s  %s", time.Since(s.began).Round(time.Second), term.CleanLine(n.Text)))
 }
 
-// said is what an event says of where a run stands, "" for nothing.
+// said returns what an event says about the progress of a run, or "".
 func said(e run.Event) string {
 	switch {
 	case e.State != "" && e.Note != "":
@@ -74,7 +74,7 @@ func said(e run.Event) string {
 	return ""
 }
 
-// draw prints a line of what happened, "" for none, and the tree below it.
+// draw prints a line about an event, unless it is "", and the tree below it.
 func (s *show) draw(happened string) {
 	w := s.line.Stderr
 	if s.paused > 0 {
@@ -108,14 +108,14 @@ func (s *show) draw(happened string) {
 	if most := max(3, rows-4); len(lines) > most {
 		lines = append(lines[:most-1], pal.Dim(fmt.Sprintf("  and %d more lines", len(lines)-most+1)))
 	}
-	for _, l := range lines { // what wraps is more lines than erase takes away
+	for _, l := range lines { // a wrapped line would take more lines than erase removes
 		b.WriteString(clip(l, columns) + "\n")
 	}
 	s.drawn = len(lines)
 	io.WriteString(w, b.String())
 }
 
-// erase takes the tree off the screen.
+// erase removes the tree from the screen.
 func (s *show) erase(b *strings.Builder) {
 	if s.drawn > 0 {
 		fmt.Fprintf(b, "\x1b[%dA\x1b[J", s.drawn)
@@ -123,10 +123,10 @@ func (s *show) erase(b *strings.Builder) {
 	s.drawn = 0
 }
 
-// clip cuts a line of our own, colours and wide characters in it, to less than the width of a terminal.
+// clip cuts a line, which may hold colours and wide characters, to less than the width of a terminal.
 func clip(s string, columns int) string { return ansi.Truncate(s, columns-1, "…") }
 
-// close takes the tree off the screen for good: the result that is printed next has it.
+// close removes the tree from the screen permanently: the result that is printed next contains it.
 func (s *show) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +166,7 @@ func (s *show) pause() func() {
 	}
 }
 
-// An approver asks with the show off the screen.
+// An approver asks while the show is off the screen.
 type approver struct {
 	*checkpoint.Approver
 	show *show
@@ -178,20 +178,20 @@ func (a approver) Approve(ctx context.Context, p run.Proposal) (run.Answer, erro
 	return a.Approver.Approve(ctx, p)
 }
 
-// A stepper asks a person before each step.
+// A stepper asks the user before each step.
 type stepper struct {
 	line *cmdline.Line
 	show *show
 
-	ended bool // a person wants no more questions
+	ended bool // the user wants no more questions
 }
 
-// ask implements builder.Builder.Step. Tasks begin at the same time, and are asked about one after the other: the
-// terminal is taken for each.
+// ask implements builder.Builder.Step. Tasks start at the same time, but the questions about them come one after the
+// other: each takes the terminal.
 func (s *stepper) ask(ctx context.Context, step builder.Step) (builder.StepAnswer, error) {
 	s.show.asking.Lock()
 	defer s.show.asking.Unlock()
-	if s.ended { // this one waited while it was said
+	if s.ended { // set while this question waited
 		return builder.StepAnswer{Abort: true}, nil
 	}
 	defer s.show.pause()()

@@ -1,4 +1,4 @@
-// Package chat is `agent chat`: conversations about a project with a model that looks around in it.
+// Package chat implements `agent chat`: conversations about a project with a model that looks around in it.
 package chat
 
 import (
@@ -25,7 +25,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command is the conversation, and what is known of earlier ones.
+// Command returns the commands for conversations: holding one, and listing and showing earlier ones.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -125,7 +125,7 @@ func (c command) chat(ctx *cli.Context) error {
 	})
 }
 
-// needed is an error where what was typed needs a model, and none could answer.
+// needed returns an error if the text needs a model, and none could answer.
 func (c command) needed(ctx context.Context, set config.Settings, text string) error {
 	if word, _, _ := strings.Cut(text, " "); slices.Contains([]string{"/diff", "/drop", "/prove", "/apply", "/help"}, word) {
 		return nil
@@ -148,7 +148,7 @@ func named(ctx *cli.Context) (id int64, words []string, err error) {
 	return 0, words, nil
 }
 
-// maxQuestion is the longest question that is read from a pipe, in bytes.
+// maxQuestion is the maximum length of a question that is read from a pipe, in bytes.
 const maxQuestion = 256 << 10
 
 // piped reads a question from standard input.
@@ -163,7 +163,7 @@ func (c command) piped(ctx context.Context) (string, error) {
 	return strings.TrimSpace(strings.ToValidUTF8(string(data), "\ufffd")), nil
 }
 
-// open finds the conversation that is to go on, or begins one.
+// open finds the conversation to continue, or begins one.
 func (c command) open(ctx *cli.Context, s *wire.Session, set config.Settings, req run.Request, id int64, text string) (chat.Chat, error) {
 	if ctx.Bool("resume") {
 		found, err := find(ctx.Context, s, req.Place.Path, id)
@@ -183,7 +183,7 @@ func (c command) open(ctx *cli.Context, s *wire.Session, set config.Settings, re
 	return found, err
 }
 
-// find returns a conversation by its number, or the last one about a workspace for 0.
+// find returns the conversation with that number, or for 0 the last one about a workspace.
 func find(ctx context.Context, s *wire.Session, workspace string, id int64) (chat.Chat, error) {
 	if id > 0 {
 		found, err := s.DB.Chats().Find(ctx, id)

@@ -20,19 +20,19 @@ import (
 	"agent/sandbox/workspace/secret/disguise"
 )
 
-// An Answer is what `chat --json` prints of one question.
+// An Answer is what `chat --json` prints for one question.
 type Answer struct {
 	Chat     int64  `json:"chat"`
 	Question int    `json:"question"` // its number in the conversation
 	Answer   string `json:"answer"`
 	Model    string `json:"model"`
-	End      string `json:"end"` // talked, or the cap that had it answered early
+	End      string `json:"end"` // talked, or the cap that forced an early answer
 	Rounds   int    `json:"rounds"`
 	Calls    int    `json:"calls"`
 	Draft    string `json:"draft"` // the diff of the draft, "" for none
 }
 
-// document is what a question came to.
+// document returns the result of a question.
 func (t *talk) document(said conversation.Said) Answer {
 	return Answer{
 		Chat: t.chat.Chat.ID, Question: t.chat.Questions(), Answer: said.Text, Model: said.Model, End: string(said.End),
@@ -40,7 +40,7 @@ func (t *talk) document(said conversation.Said) Answer {
 	}
 }
 
-// A Row is a conversation as `chat list --json` prints it. Times are null for never.
+// A Row is a conversation as `chat list --json` prints it. A time is null if it never came.
 type Row struct {
 	Chat      int64      `json:"chat"`
 	Workspace string     `json:"workspace"`
@@ -51,7 +51,7 @@ type Row struct {
 	Last      *time.Time `json:"last"`
 }
 
-// rowOf is what is printed of a conversation.
+// rowOf returns the row for a conversation.
 func rowOf(c chat.Chat) Row {
 	return Row{c.ID, c.Workspace, c.Title, c.Questions, len(c.Draft) > 0, c.Created, c.Last}
 }
@@ -63,12 +63,12 @@ type Whole struct {
 	Patch string `json:"patch"` // the draft as a response to the edit engine, "" for none
 }
 
-// A Turn is a question of it.
+// A Turn is a question of the conversation.
 type Turn struct {
 	Question string `json:"question"`
 	Answer   string `json:"answer"`
 	Model    string `json:"model"`
-	End      string `json:"end"` // "" while it has none
+	End      string `json:"end"` // "" while it is not answered
 	Rounds   int    `json:"rounds"`
 	Calls    int    `json:"calls"`
 }
@@ -142,13 +142,13 @@ func (c command) show(ctx *cli.Context) error {
 	})
 }
 
-// hidden is a text of the record without credentials.
+// hidden returns a text of the record without credentials.
 func hidden(s *wire.Session, text string) string {
 	text, _ = disguise.Hide(s.Hide(text))
 	return text
 }
 
-// whole prints a conversation for a person.
+// whole prints a conversation for people.
 func (c command) whole(w io.Writer, doc Whole) {
 	p := c.Palette(c.Stdout)
 	fmt.Fprintf(w, "%s\n", p.Dim(fmt.Sprintf("conversation %d about %s, begun %s", doc.Chat, doc.Workspace, doc.Created.Local().Format(time.DateTime))))

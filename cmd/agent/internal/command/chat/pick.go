@@ -22,10 +22,10 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// mention is a file that a question names: @shop/tax.py, or lines of it.
+// mention matches a file that a question names: @shop/tax.py, or lines of it.
 var mention = lazyregexp.New(`(?:^|\s)@([^\s@:]+)(?::(\d+)(?:-(\d+))?)?`)
 
-// picked is a question with the files that it names by @. What names no file is left to the words.
+// picked returns a question with the files that it names by @. A mention that names no file stays in the text.
 func (t *talk) picked(ctx context.Context, text string) (chat.Question, error) {
 	q := chat.Question{Text: text}
 	if err := t.chat.Refresh(ctx); err != nil {
@@ -67,7 +67,7 @@ func (t *talk) picked(ctx context.Context, text string) (chat.Question, error) {
 	return q, nil
 }
 
-// excerpt is a file as the tools show it: whole, lines of it, or of a long one its definitions.
+// excerpt returns a file as the tools show it: as a whole, some of its lines, or the definitions of a long one.
 func (t *talk) excerpt(ctx context.Context, name, from, to string) (agent.Excerpt, error) {
 	a := map[string]any{"path": name}
 	for key, text := range map[string]string{"from": from, "to": to} {
@@ -89,7 +89,7 @@ func (t *talk) excerpt(ctx context.Context, name, from, to string) (agent.Excerp
 	return agent.Excerpt{Path: name, Why: strings.TrimPrefix(shown.Head, name+", "), Text: shown.Text}, nil
 }
 
-// errText is why a file cannot be shown.
+// errText returns the reason why a file cannot be shown.
 func errText(a tools.Answer, err error) string {
 	if err != nil {
 		return err.Error()
@@ -97,16 +97,16 @@ func errText(a tools.Answer, err error) string {
 	return a.Head + a.Text
 }
 
-// maxPicture is what every vendor takes, in bytes.
+// maxPicture is a size that every vendor accepts, in bytes.
 const maxPicture = 4 << 20
 
-// picture reads one, and reports whether it is one that models take.
+// picture returns data as a picture, and reports whether it is one that models accept.
 func picture(data []byte) (llm.Picture, bool) {
 	kind := http.DetectContentType(data)
 	return llm.Picture{Type: kind, Data: data}, slices.Contains(llm.PictureTypes(), kind) && len(data) <= maxPicture
 }
 
-// pictures reads those that flags name, anywhere on the machine.
+// pictures reads the pictures that flags name, anywhere on the machine.
 func (c command) pictures(set config.Settings, names []string) (list []llm.Picture, err error) {
 	for _, name := range names {
 		data, err := os.ReadFile(name)
@@ -125,7 +125,7 @@ func (c command) pictures(set config.Settings, names []string) (list []llm.Pictu
 	return list, nil
 }
 
-// seen is an error where no model sees a picture.
+// seen returns an error if no model accepts pictures.
 func seen(set config.Settings) error {
 	sees, err := wire.Sees(set)
 	if err == nil && !sees {

@@ -16,29 +16,29 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// A printer shows how an answer comes: its text on standard output where a person reads along, what is done for it
-// on standard error.
+// A printer shows an answer as it arrives. Its text goes to standard output if a person reads along, and the work done
+// for it to standard error.
 type printer struct {
 	*term.Console
 	stream bool
 
-	mu      sync.Mutex // guards what follows, and the order of lines
-	torn    []byte     // of a character whose rest is to come
+	mu      sync.Mutex // guards the fields below, and the order of lines
+	torn    []byte     // the beginning of a character whose rest is to come
 	within  bool       // a line of the answer has begun
-	shown   bool       // something of this answer is on the screen
+	shown   bool       // some of this answer is on the screen
 	in, out int
 	cost    int64
 	priced  bool
 }
 
-// begin clears what belongs to one answer.
+// begin resets the state of one answer.
 func (p *printer) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.torn, p.within, p.shown, p.in, p.out, p.cost, p.priced = nil, false, false, 0, 0, 0, true
 }
 
-// progress shows how a question fares.
+// progress shows the progress of a question.
 func (p *printer) progress(e agent.Progress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +56,7 @@ func (p *printer) progress(e agent.Progress) {
 	}
 }
 
-// write shows a piece of an answer, up to the last whole character.
+// write shows a piece of an answer, up to the last complete character.
 func (p *printer) write(piece string) {
 	if !p.stream {
 		return
@@ -83,7 +83,7 @@ func (p *printer) write(piece string) {
 	p.within = text[whole-1] != '\n'
 }
 
-// line shows what happens, on a line of its own.
+// line shows an event, on a line of its own.
 func (p *printer) line(text string) {
 	if p.within {
 		fmt.Fprintln(p.Stdout)
@@ -92,7 +92,7 @@ func (p *printer) line(text string) {
 	fmt.Fprintln(p.Stderr, p.Palette(p.Stderr).Dim(term.CleanLine(text)))
 }
 
-// note tells the person something.
+// note shows a message to the user.
 func (p *printer) note(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -109,7 +109,7 @@ func (p *printer) end(answered bool) {
 	}
 }
 
-// foot shows what an answer took, and what there is of a draft.
+// foot shows what an answer cost, and the state of the draft.
 func (p *printer) foot(said conversation.Said, draft workspace.Changeset) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +126,7 @@ func (p *printer) foot(said conversation.Said, draft workspace.Changeset) {
 	p.line(text)
 }
 
-// count words a number of things.
+// count returns a number of things in words.
 func count(n int, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -134,10 +134,10 @@ func count(n int, thing string) string {
 	return fmt.Sprintf("%d %s", n, thing)
 }
 
-// maxSummary bounds what the model is told of a run, in bytes.
+// maxSummary bounds the summary of a run for the model, in bytes.
 const maxSummary = 6000
 
-// summarised is what a person sees of a run, for the model.
+// summarised returns, for the model, what the user sees of a run.
 func summarised(doc run.Document) string {
 	var text bytes.Buffer
 	doc.Candidates = append([]gate.Document{}, doc.Candidates...)

@@ -22,7 +22,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// A talk is a conversation under way.
+// A talk is a conversation in progress.
 type talk struct {
 	command
 	ctx      *cli.Context
@@ -34,7 +34,7 @@ type talk struct {
 	pictures []llm.Picture // for the next question
 }
 
-// commands are what a person may type beside questions, with what each takes and does.
+// commands are what the user may type besides questions, with the argument and the effect of each.
 var commands = map[string]struct{ takes, about string }{
 	"/diff":  {"", "show the draft"},
 	"/prove": {"", "have the draft judged by the gates; nothing is written"},
@@ -46,10 +46,10 @@ var commands = map[string]struct{ takes, about string }{
 	"/quit":  {"", "leave, as Ctrl-D does; `agent chat --resume` continues"},
 }
 
-// errQuit ends a conversation for now.
+// errQuit ends the session; the conversation can be resumed.
 var errQuit = errors.New("quit")
 
-// hold asks for questions until the person leaves. Ctrl-C ends what is under way, and nothing else.
+// hold asks for questions until the user leaves. Ctrl-C ends only what is in progress.
 func (t *talk) hold() error {
 	p := t.Palette(t.Stderr)
 	fmt.Fprintf(t.Stderr, "%s\n", p.Dim(fmt.Sprintf("conversation %d with %s; /help lists what you can do, Ctrl-D leaves", t.chat.Chat.ID, wire.FirstModel(t.set))))
@@ -87,8 +87,8 @@ func (t *talk) hold() error {
 	}
 }
 
-// guarded runs a part of the session that Ctrl-C ends alone; a second one while it ends is the process's. What else is wrong with it is
-// told, and the session goes on; the end of the process, of the input, and errQuit are returned.
+// guarded runs a part of the session that Ctrl-C ends alone; a second one meanwhile goes to the process. Other errors of the
+// part are reported, and the session goes on. guarded returns only errQuit and the end of the process or of the input.
 func (t *talk) guarded(part func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(t.ctx.Context)
 	defer cancel()
@@ -119,7 +119,7 @@ func (t *talk) guarded(part func(context.Context) error) error {
 	return nil
 }
 
-// once answers one question, or carries a command out, and prints the result.
+// once answers one question, or carries out a command, and prints the result.
 func (t *talk) once(text string) error {
 	ctx := t.ctx.Context
 	if t.chat.Pending() != nil && text != "/retry" {
@@ -135,7 +135,7 @@ func (t *talk) once(text string) error {
 	return t.take(ctx, text)
 }
 
-// take does what was typed.
+// take carries out what was typed.
 func (t *talk) take(ctx context.Context, text string) error {
 	word, rest, _ := strings.Cut(text, " ")
 	if _, known := commands[word]; !known {
@@ -190,7 +190,7 @@ func (t *talk) help() {
 	fmt.Fprintf(t.Stderr, "  %-14s %s\n", "@PATH", term.Fill("in a question: show that file, @PATH:10-40 lines of it, or a picture", columns, 17))
 }
 
-// ask puts a question.
+// ask asks a question.
 func (t *talk) ask(ctx context.Context, text string) error {
 	q, err := t.picked(ctx, text)
 	if err != nil {
@@ -202,14 +202,14 @@ func (t *talk) ask(ctx context.Context, text string) error {
 	return t.tell(said, err)
 }
 
-// carry goes on with the pending question.
+// carry continues with the pending question.
 func (t *talk) carry(ctx context.Context) error {
 	t.print.begin()
 	said, err := t.chat.Carry(ctx)
 	return t.tell(said, err)
 }
 
-// tell prints what a question came to.
+// tell prints the result of a question.
 func (t *talk) tell(said conversation.Said, err error) error {
 	t.print.end(err == nil)
 	if err != nil {
@@ -225,7 +225,7 @@ func (t *talk) tell(said conversation.Said, err error) error {
 	return nil
 }
 
-// Hidden is a text for a terminal, or as it is for a pipe.
+// Hidden returns a text cleaned for a terminal, or unchanged for a pipe.
 func (t *talk) Hidden(text string) string {
 	if term.Terminal(t.Stdout) != nil {
 		return term.Clean(text)
@@ -242,7 +242,7 @@ func (t *talk) diff() error {
 	return t.PrintDiff(t.chat.Changes().Diff())
 }
 
-// judge takes the draft through the gate, and tells the model what came of it with the next question.
+// judge takes the draft through the gate, and tells the model the outcome with the next question.
 func (t *talk) judge(ctx context.Context, only bool) error {
 	patch, err := t.chat.Response()
 	if err != nil {
@@ -296,18 +296,18 @@ func (t *talk) goal(ctx context.Context, text string) error {
 	return errors.Join(t.settled(a.Ended), reported)
 }
 
-// wordGoal asks for a goal.
+// wordGoal asks the model to word the goal.
 const wordGoal = "Word the goal of this conversation for an engineer who knows nothing of it: what is to change, in which files, what must stay as it is, " +
 	"and how one sees that it is done. At most 150 words, and nothing besides."
 
-// within is the command's context for a part of it.
+// within returns the command's context with ctx, for a part of the command.
 func (t *talk) within(ctx context.Context) *cli.Context {
 	part := *t.ctx
 	part.Context = ctx
 	return &part
 }
 
-// settled has the model told what came of a run. A draft that was written is one no more.
+// settled has the model told the outcome of a run. A draft that was written is no longer a draft.
 func (t *talk) settled(doc *run.Document) error {
 	if doc == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"agent/verify"
 )
 
-// last returns the candidate that decided a run, with its gates; nothing where none was judged.
+// last returns the gates of the candidate that decided a run, or nothing if none was judged.
 func last(d run.Document) (gates []verify.Gate) {
 	if n := len(d.Candidates); n > 0 {
 		gates = d.Candidates[n-1].Gates
@@ -19,7 +19,7 @@ func last(d run.Document) (gates []verify.Gate) {
 	return gates
 }
 
-// github writes what was found as workflow commands, which GitHub shows at the lines.
+// github writes the findings as workflow commands, which GitHub shows at the lines.
 func github(w io.Writer, d run.Document) {
 	found := false
 	for _, g := range last(d) {
@@ -50,8 +50,7 @@ func github(w io.Writer, d run.Document) {
 	}
 }
 
-// data escapes the text of a workflow command, and property one of its values, so that
-// neither begins another.
+// data escapes the text of a workflow command, and property one of its values, so that neither begins another.
 func data(text string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(term.Clean(text))
 }
@@ -76,8 +75,7 @@ type location struct {
 	} `json:"lines"`
 }
 
-// gitlab returns what was found as a report of code quality; what belongs to no file has no
-// place in one.
+// gitlab returns the findings as a report of code quality, which has no place for findings without a file.
 func gitlab(d run.Document) []issue {
 	list := []issue{}
 	for _, g := range last(d) {

@@ -1,5 +1,5 @@
-// Package ci is `agent ci`: the commit that a build server has checked out, proved against the
-// commit that it began at.
+// Package ci implements `agent ci`, which proves the commit that a build server has checked out against the commit at
+// which it began.
 package ci
 
 import (
@@ -23,7 +23,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command proves what a build server has checked out.
+// Command returns the command that proves what a build server has checked out.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -46,7 +46,7 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// base returns the revision that a build server says the change began at, "" where it says none.
+// base returns the revision at which, according to the build server, the change began; "" if it names none.
 func base(getenv func(string) string) string {
 	known := func(id string) string {
 		if strings.Trim(id, "0") == "" {
@@ -124,7 +124,7 @@ func (c command) deliver(ctx *cli.Context, doc run.Document, asJSON bool) error 
 	if asJSON || c.Getenv("GITHUB_ACTIONS") != "true" {
 		return c.Report(doc, asJSON)
 	}
-	// What tools and programs wrote must not be read as commands of the workflow.
+	// The output of tools and programs must not be read as commands of the workflow.
 	token := rand.Text()
 	fmt.Fprintf(c.Stdout, "::stop-commands::%s\n", token)
 	err := c.Report(doc, false)

@@ -1,4 +1,4 @@
-// Package config is `agent config`: each configured value and where it came from.
+// Package config implements `agent config`, which shows each configured value and its origin.
 package config
 
 import (
@@ -15,8 +15,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// A Row is one value as `agent config --json` prints it. The
-// origin is the flag, the variable, the file, or "default".
+// A Row is one value as `agent config --json` prints it. The origin is the flag, the variable, the file, or "default".
 type Row struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"`
@@ -25,7 +24,7 @@ type Row struct {
 	About  string `json:"about"`
 }
 
-// Command shows what is configured, and where.
+// Command returns the command that shows what is configured, and where.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -41,7 +40,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			if err != nil {
 				return err
 			}
-			// The values for a directory that is not there are nobody's.
+			// The settings of a directory that does not exist mean nothing.
 			if err := cmdline.CheckDirectory(set["workspace"].Text); err != nil {
 				return err
 			}
@@ -50,14 +49,13 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// printSettings prints every value in the order of keys, so that two
-// machines can be compared line by line. A value that nobody set is
-// shown too: what holds matters, not what was written.
+// printSettings prints every value in the order of keys, so that two machines can be compared line by line. It includes
+// default values: what applies matters, not what was written.
 func (c command) printSettings(set config.Settings) error {
-	// An array in JSON too, so that the order stays.
+	// An array in JSON too, so that the order is kept.
 	rows := []Row{}
 	for _, k := range config.Table() {
-		// Never the value itself: shown masks what is secret.
+		// Never the value itself: Shown masks what is secret.
 		rows = append(rows, Row{k.Name, set.Shown(k.Name), set[k.Name].Origin, k.Env, k.About})
 	}
 	if set.On("json") {

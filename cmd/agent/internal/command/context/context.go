@@ -1,4 +1,4 @@
-// Package context is `agent context`: what a model would be asked about a file, asked of none.
+// Package context implements `agent context`, which shows the question about a file that a model would get, without asking one.
 package context
 
 import (
@@ -31,11 +31,11 @@ type Document struct {
 	System   string        `json:"system"`
 	Text     string        `json:"text"`
 	Parts    []agent.Part  `json:"parts"`  // what the text quotes
-	Budget   wire.Budget   `json:"budget"` // of bytes that may be quoted
+	Budget   wire.Budget   `json:"budget"` // bytes that may be quoted
 	Cuts     []agent.Cut   `json:"cuts"`   // what was shortened to fit
 }
 
-// Command shows what a model would be sent, and sends nothing.
+// Command returns the command that shows what a model would be sent, and sends nothing.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -57,9 +57,9 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// showContext plans as a run would, and stops before anybody is asked.
+// showContext plans as a run would, and stops before a model is asked.
 func (c command) showContext(ctx *cli.Context) error {
-	// What can be wrong on the command line is found first.
+	// Errors in the command line are found first.
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
@@ -68,11 +68,11 @@ func (c command) showContext(ctx *cli.Context) error {
 	if err := cmdline.CheckDirectory(dir); err != nil {
 		return err
 	}
-	// Without a file a model would have to choose, and none is asked here.
+	// Without a file a model would have to choose one, and none is asked here.
 	if ctx.NArg() == 0 {
 		return fault.Usage("name a file of the workspace: agent context FILE", "no file was named")
 	}
-	// The workspace's own prompts count here as in a run.
+	// The workspace's own prompts count here, as in a run.
 	prompts, err := wire.LoadPrompts(dir, config.UserPath(c.Getenv))
 	if err != nil {
 		return err
@@ -80,31 +80,29 @@ func (c command) showContext(ctx *cli.Context) error {
 	for _, name := range prompts.Own() {
 		fmt.Fprintf(c.Stderr, "prompt of the workspace: %s, see `agent prompts diff %s`\n", name, name)
 	}
-	// The request that `sandbox run` would make of the same flags.
+	// The request is the one that `sandbox run` would make from the same flags.
 	conf, err := set.VerifyConfig()
 	if err != nil {
 		return err
 	}
 	req := run.Request{Goal: ctx.String("goal"), Scope: []string{ctx.Args().First()}, Config: conf}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
-		// A scan alone: no snapshot is made, and no engine is needed.
+		// A scan is enough: no snapshot is made, and no engine is needed.
 		base, err := workspace.Rescan(ctx.Context, cmdline.Resolved(dir), config.ParseList(set["exclude"].Text), workspace.Limits{})
 		if err != nil {
 			return fmt.Errorf("scan the workspace: %w", err)
 		}
-		// Its engineer has no model: with a file named there is nothing to
-		// choose.
+		// The engineer has no model: with a file named there is nothing to choose.
 		budget := wire.QuestionBudget(set)
 		engineer := &agent.Engineer{Prompts: prompts, Window: wire.Window(set), Budget: budget.Bytes}
 		scout := s.Scout(engineer, loop.Iteration{Fence: loop.NewFenceWord()})
-		// What a run would find out first is not: only what is known is shown.
+		// A run would first find out more; only what is known is shown here.
 		scout.Survey, scout.Findings = s.Recorded, s.Glance().Findings
 		plan, err := scout.Plan(ctx.Context, base, req)
 		if err != nil {
 			return err
 		}
-		// The fence differs from run to run; everything else is as it would be
-		// sent.
+		// The fence differs from run to run; everything else is as it would be sent.
 		q, cuts, err := engineer.Question(plan.Task.Kind, "propose/1", plan.Task.Brief, plan.Task.Fence)
 		if err != nil {
 			return err
@@ -117,8 +115,7 @@ func (c command) showContext(ctx *cli.Context) error {
 	})
 }
 
-// printContext prints a question: the text on stdout, what is to be known
-// of it on stderr.
+// printContext prints a question: the text on stdout, the information about it on stderr.
 func (c command) printContext(plan tournament.Plan, q agent.Question, budget wire.Budget, cuts []agent.Cut, asJSON bool) error {
 	// Lists are never null, as in every document.
 	doc := Document{
@@ -145,7 +142,7 @@ func (c command) printContext(plan tournament.Plan, q agent.Question, budget wir
 	return err
 }
 
-// because puts a reason behind what it is of.
+// because formats a reason that follows a statement.
 func because(why string) string {
 	if why == "" {
 		return ""

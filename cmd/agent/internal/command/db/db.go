@@ -1,4 +1,4 @@
-// Package db is `agent db`: the Postgres that keeps the record.
+// Package db implements `agent db`, which manages the Postgres that keeps the record.
 package db
 
 import (
@@ -17,10 +17,8 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command is the group of the database that keeps the record. Nobody
-// has to use it: other commands start what they need. It is for people
-// who want to look with their own tools, to stop the container, or to
-// start over.
+// Command returns the group of commands for the database that keeps the record. No one has to use it: other commands
+// start what they need. It is for users who want to look with their own tools, to stop the container, or to start over.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -57,10 +55,9 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// databaseURL returns the address of the database, starting the agent's
-// own when no other is configured.
+// databaseURL returns the address of the database. It starts the agent's own if no other is configured.
 func (c command) databaseURL(ctx *cli.Context, set config.Settings) (string, error) {
-	// A database of the user's own is used as it is named.
+	// A database of the user's own is used as configured.
 	if url := set["database_url"].Text; url != "" {
 		return url, nil
 	}
@@ -72,8 +69,7 @@ func (c command) databaseURL(ctx *cli.Context, set config.Settings) (string, err
 	return s.OwnPostgres(ctx.Context)
 }
 
-// dbURL prints the address as programs need it. This is the one place
-// where a password is printed, because it was asked for.
+// dbURL prints the address in the form that programs need. A password is printed only here, because it was asked for.
 func (c command) dbURL(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -87,8 +83,7 @@ func (c command) dbURL(ctx *cli.Context) error {
 	return err
 }
 
-// dbUp opens the database once: that starts the container, waits for
-// it, and migrates. What it prints holds no password.
+// dbUp opens the database once: that starts the container, waits for it, and migrates. The output holds no password.
 func (c command) dbUp(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -111,10 +106,8 @@ func (c command) dbUp(ctx *cli.Context) error {
 	return err
 }
 
-// dbDown stops the agent's own container. A database of the user's own
-// is not the agent's to stop, and the data goes only when that was said
-// twice, by --remove and by --yes: without it there is nothing to undo
-// from.
+// dbDown stops the agent's own container. A database of the user's own is not the agent's to stop. The data is removed
+// only with both --remove and --yes: without the data there is nothing to undo from.
 func (c command) dbDown(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -123,7 +116,7 @@ func (c command) dbDown(ctx *cli.Context) error {
 	if url := set["database_url"]; url.Text != "" {
 		return fault.Usage("stop it where it was started", "the database is not the agent's own: %s names it", url.Origin)
 	}
-	// The volume is kept unless that is said.
+	// The volume is kept unless its removal is requested.
 	remove := ctx.Bool("remove")
 	if remove && !set.On("yes") {
 		return fault.Policy("run again with --yes", "--remove deletes the record of every run, and what undo needs")

@@ -19,22 +19,19 @@ import (
 	"agent/orchestrator/store"
 )
 
-// leastAge is the shortest age of what `db prune` removes. What was spent
-// since midnight is counted from the record: to forget it would be a way
-// round the cap of a day.
+// leastAge is the minimum age of what `db prune` removes. Spending since midnight is counted from the record: removing
+// it would be a way around the cap of a day.
 const leastAge = 24 * time.Hour
 
-// A prunedRow is what `db prune --json` prints.
-// Before is the instant that the age came to, in UTC. The counts are of rows that are
-// gone, or would be.
+// A prunedRow is what `db prune --json` prints. Before is the instant that the age corresponds to, in UTC. The counts
+// are of rows that are gone, or would be.
 type prunedRow struct {
 	Before time.Time `json:"before"`
 	DryRun bool      `json:"dry_run"`
 	store.Pruned
 }
 
-// pruneCommand removes old history.
-// The age has no default: nothing is forgotten because somebody typed too little.
+// pruneCommand removes old history. The age has no default: too short a command line must not remove anything.
 func (c command) pruneCommand() *cli.Command {
 	return &cli.Command{
 		Name: "prune", Usage: "remove runs that ended long ago and came to nothing",
@@ -53,10 +50,10 @@ func (c command) pruneCommand() *cli.Command {
 	}
 }
 
-// dbPrune counts, asks, removes, and tells what is gone.
+// dbPrune counts, asks, removes, and reports what is gone.
 //
-// --dry-run wins over --yes: whoever gives both gets the harmless one. Exit code 4 says
-// that the approval is missing, 2 that the age is none.
+// --dry-run takes precedence over --yes: a user who gives both gets the harmless one. Exit code 4 means that the
+// approval is missing, 2 that the age is invalid.
 func (c command) dbPrune(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -67,13 +64,13 @@ func (c command) dbPrune(ctx *cli.Context) error {
 		return fault.Usage("write it as 90d or 720h, a day at least", "--older-than: %v", err)
 	}
 	dry, yes := ctx.Bool("dry-run"), set.On("yes")
-	// Known without a database, so told before one is started.
+	// This is known without a database, so it is reported before one is started.
 	if !dry && !yes && !c.Attended() {
 		return fault.Policy("run again with --yes, or --dry-run to see what would go", "a prune needs an approval, and there is no terminal")
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
-		// Fixed before the question: what was counted and what is removed are of the same
-		// age, however long the answer takes.
+		// Fixed before the question: what was counted and what is removed have the same age, however long the answer
+		// takes.
 		result := prunedRow{Before: time.Now().Add(-age).UTC(), DryRun: dry}
 		act := s.DB.Prune
 		if dry {
@@ -84,7 +81,7 @@ func (c command) dbPrune(ctx *cli.Context) error {
 			}
 		}
 		result.Pruned, err = act(ctx.Context, result.Before)
-		// What is gone is told even when something went wrong then.
+		// What is gone is reported even if an error followed.
 		if result.Pruned != (store.Pruned{}) || err == nil {
 			if told := c.printPruned(set.On("json"), result); err == nil {
 				err = told
@@ -94,8 +91,8 @@ func (c command) dbPrune(ctx *cli.Context) error {
 	})
 }
 
-// confirmPrune shows what would go and asks once. Nothing is the default.
-// A prune cannot be taken back, so everything but a yes, the end of input too, is a no.
+// confirmPrune shows what would be removed and asks once. There is no default. A prune cannot be undone, so anything
+// but a yes, including the end of input, means no.
 func (c command) confirmPrune(ctx context.Context, db *store.DB, before time.Time) error {
 	p, err := db.Prunable(ctx, before)
 	if err != nil {
@@ -111,9 +108,8 @@ func (c command) confirmPrune(ctx context.Context, db *store.DB, before time.Tim
 	return nil
 }
 
-// printPruned tells what was removed, or would be.
-// The instant is given with its zone: an age of days is 24 hours each and not a
-// calendar's.
+// printPruned reports what was removed, or would be. The instant is printed with its zone: an age in days means 24
+// hours each, not calendar days.
 func (c command) printPruned(asJSON bool, p prunedRow) error {
 	if asJSON {
 		return term.PrintJSON(c.Stdout, p)
@@ -128,23 +124,21 @@ func (c command) printPruned(asJSON bool, p prunedRow) error {
 	})
 }
 
-// tellPruned counts in words.
-// The size is that of the texts and contents. The database gives it back to the file
-// system, if at all, after its own cleaning.
+// tellPruned describes the counts in words. The size is that of the texts and contents. The database returns it to the
+// file system, if at all, after its own cleanup.
 func tellPruned(p store.Pruned) string {
 	return fmt.Sprintf("%s, %s to models, %s of files, %s, %.1f MiB",
 		run.Count(int(p.Runs), "run"), run.Count(int(p.Requests), "request"), run.Count(int(p.Contents), "content"), run.Count(int(p.Cached), "cached result"), float64(p.Bytes)/(1<<20))
 }
 
-// parseAge reads an age: days, which are 24 hours, or a duration of Go.
-// The error quotes the text. Less than a day is refused, and so is what is negative,
-// which would reach into the future and take the runs of this minute.
+// parseAge reads an age: days of 24 hours, or a Go duration. The error quotes the text. It refuses less than a day, and
+// also negative ages, which would reach into the future and include the runs of this minute.
 func parseAge(text string) (time.Duration, error) {
 	age, err := time.ParseDuration(text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		var n int
 		n, err = strconv.Atoi(days)
-		age = time.Duration(min(n, 100_000)) * leastAge // 292 years is all that a duration holds
+		age = time.Duration(min(n, 100_000)) * leastAge // a duration holds at most 292 years
 	}
 	switch {
 	case err != nil:

@@ -1,4 +1,4 @@
-// Package doctor is `agent doctor`: whether everything a run needs is available, with a
+// Package doctor implements `agent doctor`, which checks whether everything a run needs is available, and gives a
 // remedy for what is not.
 package doctor
 
@@ -29,8 +29,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// The results of a check. What is missing keeps the main job from
-// working.
+// The results of a check. With something missing, the main job does not work.
 const (
 	OK   = "ok"
 	Warn = "warn"
@@ -49,7 +48,7 @@ type Check struct {
 	Cure   string `json:"cure,omitempty"`
 }
 
-// Command checks that everything a run needs is available.
+// Command returns the command that checks whether everything a run needs is available.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -82,11 +81,9 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// examine makes every check. One that depends on another which is
-// missing is left out: its cure would not help.
+// examine makes every check. It skips a check that depends on something missing: its remedy would not help.
 func (c command) examine(ctx context.Context, set config.Settings, security bool) []Check {
-	// What the agent brings itself comes first, then the engine, then
-	// what lives on the engine.
+	// What the agent itself provides comes first, then the engine, then what lives on the engine.
 	checks := []Check{checkGuest(c.Guest()), checkGit(ctx)}
 	engine, err := sandbox.Connect(ctx)
 	switch {
@@ -98,8 +95,7 @@ func (c command) examine(ctx context.Context, set config.Settings, security bool
 			checks = append(checks, checkEngine(ctx, engine)...)
 		}
 	}
-	// The toolchain's specification covers the guest, so without one no
-	// image can be told to be the right one.
+	// The toolchain's specification includes the guest, so without one no image can be recognized as the right one.
 	var builder *images.Builder
 	if guest, err := c.Guest(); err == nil && engine != nil {
 		builder = images.New(engine, guest, nil)
@@ -115,7 +111,7 @@ func (c command) examine(ctx context.Context, set config.Settings, security bool
 	return append(append(checks, CheckModels(set), checkEgress(set)), checkRoles(set["workspace"].Text, config.UserPath(c.Getenv))...)
 }
 
-// checkRoles tells of files of roles that keep plans from being made, or change nothing; none where all is well.
+// checkRoles reports role files that prevent plans from being made, or that change nothing. It returns no check if all is well.
 func checkRoles(dir, home string) (checks []Check) {
 	roles, err := wire.LoadRoles(dir, home)
 	if err != nil {
@@ -131,7 +127,7 @@ func checkRoles(dir, home string) (checks []Check) {
 	return checks
 }
 
-// checkEgress tells what the programs in boxes may reach.
+// checkEgress reports what the programs in boxes may reach.
 func checkEgress(set config.Settings) Check {
 	if allowed := config.ParseList(set["egress.allow"].Text); len(allowed) > 0 {
 		return Check{"egress", OK, "boxes reach " + strings.Join(allowed, ", ") + ": " + set["egress.allow"].Origin, ""}
@@ -139,15 +135,13 @@ func checkEgress(set config.Settings) Check {
 	return Check{"egress", OK, "none: boxes have no network", ""}
 }
 
-// missing is the check of something that does not work, with the cure
-// that the error knows.
+// missing returns the check for something that does not work, with the remedy that the error names.
 func missing(ctx context.Context, name string, err error) Check {
 	p, _ := fault.Classify(ctx, err)
 	return Check{name, Miss, p.Message, p.Next}
 }
 
-// checkGuest tells whether the program that is PID 1 of every box is
-// there.
+// checkGuest reports whether the program that is PID 1 of every box exists.
 func checkGuest(guest []byte, err error) Check {
 	if err != nil {
 		return Check{"guest", Miss, err.Error(), "install a released program, or build it with `make build`, which puts the guest in"}
@@ -155,15 +149,12 @@ func checkGuest(guest []byte, err error) Check {
 	return Check{"guest", OK, "sandbox helper: embedded", ""}
 }
 
-// checkGit looks for the git program, with which ignored files are
-// told.
+// checkGit looks for the git program, which determines the ignored files.
 func checkGit(ctx context.Context) Check {
-	// A git that hangs, on a home directory that went away, must not
-	// hang the doctor.
+	// A git that hangs, on a home directory that went away, must not hang the doctor.
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	// Only asked for its version: no repository's configuration is read
-	// for that.
+	// It only asks for the version: that reads no repository's configuration.
 	out, err := exec.CommandContext(ctx, "git", "version").Output()
 	if err != nil {
 		return Check{
@@ -174,9 +165,9 @@ func checkGit(ctx context.Context) Check {
 	return Check{"git", OK, strings.TrimSpace(strings.TrimPrefix(string(out), "git version ")), ""}
 }
 
-// checkEngine looks at the engine and what it stands on.
+// checkEngine checks the engine and what it builds on.
 func checkEngine(ctx context.Context, engine *sandbox.Engine) []Check {
-	// It answered a moment ago, so this is an engine that goes away.
+	// The engine answered a moment ago, so it is about to go away.
 	info, err := engine.Info(ctx)
 	if err != nil {
 		return []Check{missing(ctx, "engine", err)}
@@ -191,14 +182,13 @@ func checkEngine(ctx context.Context, engine *sandbox.Engine) []Check {
 	}
 }
 
-// A hole is a known hole of runc that lets a container out.
+// A hole is a known vulnerability of runc that lets a program out of its container.
 type hole struct {
 	name  string
-	fixed []string // the first release of each line that has the fix
+	fixed []string // the first release of each line with the fix
 }
 
-// holes lists the holes that matter to a box, the newest first.
-// Versions are those of runc's own release notes.
+// holes lists the holes that matter to a box, the newest first. Versions are from runc's own release notes.
 func holes() []hole {
 	return []hole{
 		{"CVE-2025-31133, CVE-2025-52565, CVE-2025-52881", []string{"1.2.8", "1.3.3"}},
@@ -206,9 +196,8 @@ func holes() []hole {
 	}
 }
 
-// checkRunc compares the version of runc with the fixes. A distribution
-// may have carried a fix back to an older version: the number alone
-// cannot tell. So it is a warning and not a miss.
+// checkRunc compares the version of runc with the fixes. A distribution may have backported a fix to an older version,
+// which the number alone does not show. It therefore warns and does not report a miss.
 func checkRunc(version string) Check {
 	have := parseVersion(version)
 	if have == nil {
@@ -230,29 +219,26 @@ func checkRunc(version string) Check {
 	}
 }
 
-// fixedIn reports whether version have has the fix: it is at least the
-// fixed release of its own line, or of a later line than all of them.
+// fixedIn reports whether version have includes the fix: it is at least the fixed release of its own line, or belongs
+// to a later line than all of them.
 func (h hole) fixedIn(have []int) bool {
-	// A line of releases that had the fix carried into it counts from
-	// that release on.
+	// A line of releases with a backported fix counts from that release on.
 	for _, text := range h.fixed {
 		first := parseVersion(text)
 		if have[0] == first[0] && have[1] == first[1] {
 			return have[2] >= first[2]
 		}
 	}
-	// Lines after the last one named were begun with the fix in them.
+	// Lines after the last one named had the fix from the start.
 	last := parseVersion(h.fixed[len(h.fixed)-1])
 	return have[0] > last[0] || have[0] == last[0] && have[1] > last[1]
 }
 
-// versionNumber finds the three numbers of a version such as
-// "1.1.5+ds1".
+// versionNumber finds the three numbers of a version such as "1.1.5+ds1".
 var versionNumber = lazyregexp.New(`(\d+)\.(\d+)\.(\d+)`)
 
-// parseVersion returns the three numbers of a version, nil when there
-// are none. What follows them, such as a distribution's mark, says
-// nothing about upstream's fixes.
+// parseVersion returns the three numbers of a version, or nil if there are none. Anything after them, such as a
+// distribution's suffix, says nothing about upstream's fixes.
 func parseVersion(text string) []int {
 	m := versionNumber.FindStringSubmatch(text)
 	if m == nil {
@@ -269,17 +255,15 @@ func parseVersion(text string) []int {
 	return numbers
 }
 
-// The free space of the engine below which it warns, and below which a
-// build of the images would fill the disk.
+// The free space of the engine below which the doctor warns, and below which building the images would fill the disk.
 const (
 	littleSpace = 5 << 30
 	noSpace     = 512 << 20
 )
 
-// checkStorage looks at the space that images and boxes take. A
-// toolchain image is about half a GiB; snapshots share it.
+// checkStorage checks the space for images and boxes. A toolchain image takes about half a GiB; snapshots share it.
 func checkStorage(info sandbox.Info) Check {
-	// A remote engine's disk cannot be looked at from here.
+	// A remote engine's disk cannot be examined from here.
 	ch := Check{Name: "storage", Status: OK, Detail: info.StorageDriver}
 	if info.FreeBytes < 0 {
 		ch.Detail += ", free space not known: the engine is remote"
@@ -297,8 +281,8 @@ func checkStorage(info sandbox.Info) Check {
 	return ch
 }
 
-// checkQuotas says whether the engine could bound what a container writes to its
-// own layer, which Docker does on few file systems only. A box needs none of it.
+// checkQuotas says whether the engine could limit what a container writes to its own layer, which Docker can do only on
+// a few file systems. A box does not need that.
 func checkQuotas(info sandbox.Info) Check {
 	has := "none for the layers of containers on " + strings.TrimSpace(info.StorageDriver+" "+info.BackingFilesystem)
 	switch {
@@ -310,8 +294,8 @@ func checkQuotas(info sandbox.Info) Check {
 	return Check{"quotas", OK, has + "; not needed: a box writes to tmpfs alone, which keeps its limits", ""}
 }
 
-// checkCgroups looks for the kernel's means to limit a box; without
-// them the engine ignores limits, and a box is refused.
+// checkCgroups checks for the kernel's means to limit a box. Without them the engine ignores limits, and a box is
+// refused.
 func checkCgroups(version string) Check {
 	switch version {
 	case "1", "2":
@@ -320,8 +304,8 @@ func checkCgroups(version string) Check {
 	return Check{"cgroups", Warn, "version not known: " + version, "see that the engine can limit memory and processes"}
 }
 
-// checkRuntimes says whether boxes could have a kernel of their own.
-// That they share the host's is the ordinary case and no fault.
+// checkRuntimes says whether boxes could have a kernel of their own. Sharing the host's is the ordinary case and not a
+// fault.
 func checkRuntimes(runtimes []string) Check {
 	for _, r := range runtimes {
 		if strings.Contains(r, "runsc") {
@@ -333,14 +317,12 @@ func checkRuntimes(runtimes []string) Check {
 		"name it under runtimes in the engine's daemon.json with runtimeArgs [\"--oci-seccomp\"], and set AGENT_RUNTIME=runsc", ""}
 }
 
-// checkImages looks for the images. One that is absent is built on
-// demand.
+// checkImages looks for the images. An absent one is built on demand.
 func checkImages(ctx context.Context, builder *images.Builder) []Check {
 	var checks []Check
 	for _, name := range imagescmd.Names() {
 		img, err := builder.Find(ctx, name)
-		// Absent is no miss: the next run builds it, it only takes
-		// longer.
+		// Absent is not missing: the next run builds it and only takes longer.
 		switch {
 		case errors.Is(err, images.ErrAbsent):
 			checks = append(checks, Check{name, Warn, "not built yet", "`agent images build`, or the next run builds it"})
@@ -353,16 +335,14 @@ func checkImages(ctx context.Context, builder *images.Builder) []Check {
 	return checks
 }
 
-// checkDatabase opens the record. The agent's own Postgres is started
-// for it, when its image is there.
+// checkDatabase opens the record. It starts the agent's own Postgres for that, if its image exists.
 func (c command) checkDatabase(ctx context.Context, set config.Settings, engine *sandbox.Engine, builder *images.Builder) []Check {
 	const name = "database"
 	url, own := set["database_url"].Text, false
-	// Looking at the agent's own Postgres means starting it, which is
-	// what every other command does as well.
+	// Examining the agent's own Postgres means starting it, which every other command does too.
 	if url == "" {
 		if engine == nil || builder == nil {
-			return nil // said already
+			return nil // reported already
 		}
 		image, err := builder.Find(ctx, images.Postgres)
 		if errors.Is(err, images.ErrAbsent) {
@@ -376,8 +356,7 @@ func (c command) checkDatabase(ctx context.Context, set config.Settings, engine 
 		}
 		own = true
 	}
-	// The same opening as every command's, so what the doctor finds is
-	// what they will find.
+	// The database is opened as by every command, so the doctor finds what they will find.
 	db, err := store.Open(ctx, url, wire.Waiting(c.Stderr))
 	if err != nil {
 		return []Check{missing(ctx, name, err)}
@@ -394,10 +373,10 @@ func (c command) checkDatabase(ctx context.Context, set config.Settings, engine 
 	return []Check{{name, OK, detail, ""}}
 }
 
-// narrowest is the least width of the column of names.
+// narrowest is the minimum width of the column of names.
 const narrowest = 10
 
-// printChecks prints one line a check, and below it the cure.
+// printChecks prints one line per check, and the remedy below it.
 func (c command) printChecks(checks []Check, asJSON bool) error {
 	if asJSON {
 		return term.PrintJSON(c.Stdout, checks)
@@ -408,7 +387,7 @@ func (c command) printChecks(checks []Check, asJSON bool) error {
 	for _, ch := range checks {
 		width = max(width, len(ch.Name))
 	}
-	// On a terminal the text is broken at words, below its column; for programs a check is a line.
+	// On a terminal the text is broken at words, below its column; for programs a check is one line.
 	fit := func(text string, _ int) string { return text }
 	if term.Terminal(c.Stdout) != nil {
 		columns, _ := c.Size(c.Stdout)
@@ -427,7 +406,7 @@ func (c command) printChecks(checks []Check, asJSON bool) error {
 	})
 }
 
-// conclude is the last line: whether a run works here.
+// conclude returns the last line: whether a run works here.
 func conclude(checks []Check) string {
 	named := map[string][]string{}
 	for _, ch := range checks {
@@ -442,15 +421,15 @@ func conclude(checks []Check) string {
 	return "ready: everything that a run needs is available"
 }
 
-// gib prints bytes in GiB.
+// gib formats bytes in GiB.
 func gib(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }
 
-// CheckModels is the doctor's line about models. Nothing is missing
-// for the main job without one: a patch needs none.
+// CheckModels returns the doctor's line about models. Without a model nothing is missing for the main job: a patch
+// needs none.
 func CheckModels(set config.Settings) Check {
 	const name = "models"
 	text, err := wire.DescribeModels(set)
-	// A warning at most: the main job with a patch works without.
+	// At most a warning: the main job, with a patch, works without a model.
 	var f *fault.Error
 	switch {
 	case errors.As(err, &f):

@@ -16,11 +16,11 @@ import (
 	"agent/sandbox/guest"
 )
 
-// A probe asks a box what it keeps: a script of ours for /bin/sh, what its output must be, and what that means. What it
-// finds otherwise is a hole of this machine.
+// A probe asks a box what it keeps: a script for /bin/sh, what its output must be, and what that means. Any other
+// output is a hole of this machine.
 type probe struct{ name, script, want, keeps, cure string }
 
-// probes are asked in one box of the toolchain's image. The figures of /proc/self/status are those of proc(5).
+// probes run in one box of the toolchain's image. The fields of /proc/self/status are described in proc(5).
 var probes = []probe{
 	{"capabilities", `grep -E '^Cap(Prm|Eff|Bnd|Amb):' /proc/self/status | tr -s '\t\n' ' '`, `^CapPrm: 0+ CapEff: 0+ CapBnd: 0+ CapAmb: 0+ $`, "a box has none", "report this: a box must not have any"},
 	{"privileges", `grep NoNewPrivs /proc/self/status | cut -f2`, `^1\n$`, "no program gains any, not by a file's set-user-ID bit either", "see that the engine takes no-new-privileges"},
@@ -34,7 +34,7 @@ var probes = []probe{
 	{"processes", `ls /proc | grep -c '^[0-9]'`, `^[1-9]\n$`, "a box sees only its own", "report this: a box must have its own processes"},
 }
 
-// examineSecurity tells what this machine's boxes keep and what they do not. All but the first lines were seen in a box.
+// examineSecurity reports what this machine's boxes keep and what they do not. All but the first lines were seen in a box.
 func examineSecurity(ctx context.Context, set config.Settings, engine *sandbox.Engine, builder *images.Builder) []Check {
 	info, err := engine.Info(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func examineSecurity(ctx context.Context, set config.Settings, engine *sandbox.E
 	})
 }
 
-// boxRuntime is the runtime that boxes are started with, "" for the engine's own.
+// boxRuntime returns the runtime that boxes are started with, "" for the engine's own.
 func boxRuntime(wanted string, has []string) string {
 	if wanted != "auto" {
 		return wanted
@@ -60,7 +60,7 @@ func boxRuntime(wanted string, has []string) string {
 	return ""
 }
 
-// checkMode says whose rights a program would have that got out of a box.
+// checkMode says whose rights a program would have if it escaped from a box.
 func checkMode(info sandbox.Info) Check {
 	switch {
 	case slices.Contains(info.Security, "rootless"):
@@ -72,7 +72,7 @@ func checkMode(info sandbox.Info) Check {
 		"User namespaces (userns-remap) would add another wall", ""}
 }
 
-// checkKernel says which kernel a box's programs speak to.
+// checkKernel says which kernel the programs of a box talk to.
 func checkKernel(info sandbox.Info, runtime string) Check {
 	if strings.Contains(runtime, "runsc") {
 		return Check{"kernel", OK, "gVisor's (" + runtime + "), over " + info.KernelVersion, ""}
@@ -83,10 +83,10 @@ func checkKernel(info sandbox.Info, runtime string) Check {
 	}
 }
 
-// modulesFile lists the kernel's security modules where the engine is on this machine; see LSM in the kernel's documentation.
+// modulesFile lists the kernel's security modules if the engine is on this machine; see LSM in the kernel's documentation.
 const modulesFile = "/sys/kernel/security/lsm"
 
-// checkModules names the security modules that stand beside the filter of system calls.
+// checkModules names the security modules that complement the filter of system calls.
 func checkModules(info sandbox.Info) Check {
 	var has []string
 	for _, name := range []string{"apparmor", "selinux"} {
@@ -105,10 +105,10 @@ func checkModules(info sandbox.Info) Check {
 	return Check{"modules", OK, strings.Join(has, ", "), ""}
 }
 
-// probeTime is how long a probe may take.
+// probeTime bounds how long a probe may take.
 const probeTime = 10 * time.Second
 
-// probeBox starts a box, whose limits and walls are read back from the engine and compared before it runs, and asks it.
+// probeBox starts a box and runs the probes in it. Before it runs, its limits and walls are read back from the engine and compared.
 func probeBox(ctx context.Context, engine *sandbox.Engine, builder *images.Builder, runtime string) []Check {
 	img, err := builder.Find(ctx, images.Toolchain)
 	if errors.Is(err, images.ErrAbsent) {
@@ -136,7 +136,7 @@ func probeBox(ctx context.Context, engine *sandbox.Engine, builder *images.Build
 	return checks
 }
 
-// judge compares what a box said with what it must say. A probe that did not come to its end says nothing.
+// judge compares the output of a box with what it must be. A probe that did not finish says nothing.
 func (p probe) judge(res guest.Result) Check {
 	said := string(res.Stdout.Bytes())
 	switch {

@@ -16,14 +16,13 @@ import (
 	"agent/orchestrator/run"
 )
 
-// maxLine is the longest line of a batch, in bytes: JSON may write a byte of
-// a file as six.
+// maxLine is the maximum length of a batch line, in bytes: JSON may write one byte of a file as six.
 const maxLine = 64 << 20
 
-// editBatch answers the lines of standard input, each before the next is
-// read. It reads no configuration and touches no file.
+// editBatch answers the lines of standard input, each before it reads the next. It reads no configuration and touches
+// no file.
 func (c command) editBatch(ctx *cli.Context) error {
-	// Flags of a workspace would be ignored without a word, --write of all.
+	// Flags of a workspace would be ignored silently, above all --write.
 	for _, name := range []string{"workspace", "file", "write", "allow", "json"} {
 		if ctx.IsSet(name) {
 			return fault.Usage("leave out one of them", "--batch takes files from its lines: leave --%s out", name)
@@ -32,16 +31,14 @@ func (c command) editBatch(ctx *cli.Context) error {
 	if ctx.NArg() > 0 {
 		return fault.Usage("agent edit --batch < FILE", "--batch reads standard input, not %q", ctx.Args().First())
 	}
-	// A person sees what is expected, instead of a command that hangs.
+	// A user sees what input is expected, instead of a command that hangs.
 	if term.Terminal(c.Stdin) != nil {
 		fmt.Fprintln(c.Stderr, `type lines such as {"id":1,"path":"a.py","before":"x\n","blocks":[["x\n","y\n"]]}, and Ctrl-D at the end`)
 	}
-	// Nothing outlives its line, so the heap stays small and would be
-	// collected every few lines. Rarer collections cost some memory and take
-	// about a quarter off the slowest answers.
+	// Nothing outlives its line, so the heap stays small and would be collected every few lines. Rarer collections cost
+	// some memory and make the slowest answers about a quarter faster.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
-	// Both buffers serve every line. Output is not buffered: who asks may
-	// wait for the answer before asking again.
+	// Both buffers serve every line. Output is not buffered: the caller may wait for the answer before asking again.
 	lines := bufio.NewReaderSize(term.Interruptible(ctx.Context, c.Stdin), 256<<10)
 	var line, out []byte
 	for {
@@ -49,7 +46,7 @@ func (c command) editBatch(ctx *cli.Context) error {
 		line, err = readBatchLine(lines, line[:0])
 		switch {
 		case ctx.Context.Err() != nil:
-			return fault.Reported{Exit: run.ExitCancelled} // the stream has lines only
+			return fault.Reported{Exit: run.ExitCancelled} // the stream contains only lines
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, term.ErrTooLarge):
@@ -67,11 +64,10 @@ func (c command) editBatch(ctx *cli.Context) error {
 	}
 }
 
-// readBatchLine appends the next line to line, without its end. A line that
-// is too long is read to its end and gives term.ErrTooLarge.
+// readBatchLine appends the next line to line, without its end. It reads a line that is too long to its end and returns
+// term.ErrTooLarge.
 func readBatchLine(r *bufio.Reader, line []byte) ([]byte, error) {
-	// A long line comes in parts. Once it is too long the parts are read and
-	// dropped, so that the line after it is found.
+	// A long line arrives in parts. Once it is too long the parts are read and dropped, so that the next line is found.
 	long := false
 	for {
 		part, err := r.ReadSlice('\n')

@@ -1,4 +1,4 @@
-// Package edit is `agent edit`: a patch applied with no gate behind it.
+// Package edit implements `agent edit`, which applies a patch without a gate.
 package edit
 
 import (
@@ -19,9 +19,8 @@ import (
 	"agent/verify/policy"
 )
 
-// Command applies a response with no gate behind it. It needs neither
-// an engine nor a database, and it proves nothing; the help page says so
-// first, since the same patch could have been proved.
+// Command returns the command that applies a response without a gate. It needs neither an engine nor a database, and it
+// proves nothing. The help page says so first, since the same patch could have been proved.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -45,8 +44,7 @@ func Command(line *cmdline.Line) *cli.Command {
 			"agent edit -w ~/src/shop --file stock.py answer.txt", "blocks that name no file",
 			"agent edit --json change.diff", "for scripts",
 			"agent edit --batch < cases.jsonl", "many files, one answer a line"),
-		// The flags that a run has too mean the same here. There is no
-		// --yes: who types --write has answered.
+		// The flags that a run also has mean the same here. There is no --yes: a user who types --write has answered.
 		Flags: []cli.Flag{
 			config.FlagFor("workspace", "", "dir"),
 			&cli.StringFlag{Name: "file", Usage: "default file `PATH` for blocks without a path"},
@@ -59,8 +57,7 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// edit runs the command. As for a run, everything that can be wrong on the
-// command line is found before standard input is waited for.
+// edit runs the command. As in a run, all errors in the command line are found before it waits for standard input.
 func (c command) edit(ctx *cli.Context) error {
 	if ctx.Bool("batch") {
 		return c.editBatch(ctx)
@@ -94,22 +91,20 @@ func (c command) edit(ctx *cli.Context) error {
 		command: c, found: place, dir: place.Path, exclude: config.ParseList(set["exclude"].Text), patch: patch, target: ctx.String("file"),
 		protect: protect, hide: set.OutputMasker(c.Getenv, ""), allow: allow, write: ctx.Bool("write"), json: set.On("json"),
 	}
-	// From here on an error is reported in the shape that was asked for,
-	// with what is known by then.
+	// From here on an error is reported in the requested format, with what is known by then.
 	e.doc = newDocument(e.dir)
 	return e.report(ctx.Context, e.run(ctx.Context))
 }
 
-// editPatch reads the patch that the argument names, standard input
-// without one.
+// editPatch reads the patch that the argument names, or standard input without one.
 //
-// It is read whole before the workspace is locked or scanned: who types it may
-// take minutes, and the files should be those of the moment it ends.
+// It reads all of it before the workspace is locked or scanned: typing it may take minutes, and the files should be
+// those of the moment it ends.
 func (c command) editPatch(ctx *cli.Context) ([]byte, error) {
 	name := ctx.Args().First()
 	if name == "" {
 		name = "-"
-		// The command looks as if it took nothing, and would seem to hang.
+		// The command looks as if it took no input, and would seem to hang.
 		if term.Terminal(c.Stdin) != nil {
 			fmt.Fprintln(c.Stderr, "`agent edit FILE` reads edit blocks or a diff from a file; without FILE it is given here:")
 		}
@@ -117,18 +112,16 @@ func (c command) editPatch(ctx *cli.Context) ([]byte, error) {
 	return c.ReadPatch(ctx.Context, name, "name a file of edit blocks or a diff: agent edit FILE, or give it on standard input")
 }
 
-// run does all of it. What was found out is in e.doc, also when it ends in
-// an error.
+// run does all the work. Its findings are in e.doc, even if it ends with an error.
 func (e *editing) run(ctx context.Context) error {
 	release, err := e.hold(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	// All of the workspace is read, although the patch may name its files:
-	// what git ignores, which files share a name and where a link stands
-	// are known of the whole only. Ten thousand files are read in a tenth
-	// of a second or two, and looked at in less the next time.
+	// The whole workspace is read, although the patch may name its files: ignored files, files that share a name, and
+	// the places of links are known only for the whole. Ten thousand files are read in a tenth of a second or two, and
+	// checked faster the next time.
 	base, err := workspace.Rescan(ctx, e.dir, e.exclude, workspace.Limits{})
 	if e.lock != nil {
 		if moved := e.lock.InPlace(); moved != nil {
@@ -142,8 +135,8 @@ func (e *editing) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The diff is printed before anything is asked or written. A reader of
-	// it that went away does not keep a patch from being written.
+	// The diff is printed before any question or write. A reader of the diff that closed the pipe does not keep a patch
+	// from being written.
 	var printed error
 	if !e.json {
 		printed = e.show()
@@ -160,18 +153,16 @@ func (e *editing) run(ctx context.Context) error {
 	return printed
 }
 
-// apply makes the changeset that the patch asks for and describes it in
-// the document.
+// apply makes the changeset that the patch asks for and describes it in the document.
 //
-// A refusal is the patch's fault and exits with 1, for a script that asks the
-// model again; trouble with the disk exits with 3, which asking again does not fix.
+// A refusal is the patch's fault and exits with 1, for a script that asks the model again; a disk problem exits with 3,
+// since asking again does not fix it.
 func (e *editing) apply(ctx context.Context, base *workspace.Manifest) (workspace.Changeset, error) {
 	const next = "fix the blocks listed above and run again"
 	cs, applied, err := gate.Edit(base, e.patch, e.target)
 	var forbidden *gate.ForbiddenError
 	switch {
-	// Its text is for whoever made the patch, model or person, and goes
-	// back to them as it is.
+	// Its text is for the author of the patch, model or person, and is returned as it is.
 	case errors.As(err, &e.doc.Refusal):
 		e.doc.Refusal = e.doc.Refusal.Hidden(e.hide)
 		e.explain(base)
@@ -191,10 +182,10 @@ func (e *editing) apply(ctx context.Context, base *workspace.Manifest) (workspac
 	return cs, nil
 }
 
-// explain says of the files that a refusal could not find which of them
-// are there but left out: git ignores them, say, or they hold secrets.
+// explain says which of the files that a refusal could not find exist but are left out, for instance because git
+// ignores them or they hold secrets.
 func (e *editing) explain(base *workspace.Manifest) {
-	// Several blocks of one file are one surprise.
+	// Several blocks of one file need only one explanation.
 	told := map[string]bool{}
 	for _, p := range e.doc.Refusal.Problems {
 		if _, here := base.Lookup(p.Path); here || told[p.Path] {

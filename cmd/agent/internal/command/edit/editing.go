@@ -12,55 +12,53 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// An editing is one patch on its way into a workspace, or to a diff only.
+// An editing is one patch on its way into a workspace, or only to a diff.
 type editing struct {
 	command
-	// What was asked for. The directory is absolute, links resolved.
+	// The request. The directory is absolute, with links resolved.
 	dir     string
 	exclude []string // patterns of what is left out, as for a run
 	patch   []byte
-	target  string // the file that a block without a name means
+	target  string // the file for blocks without a name
 	protect *policy.Protection
-	hide    func(string) string // takes the configured secrets out of what is shown
+	hide    func(string) string // removes the configured secrets from what is shown
 	allow   []string            // kinds of hold that were approved in advance
 	write   bool
 	json    bool
 	// The workspace, held open before the patch is read.
 	found *promotion.Place
-	// Nil where another process holds it and this one only looks.
+	// Nil if another process holds the workspace and this one only reads.
 	lock *promotion.Lock
-	// What was found out, filled in as far as the editing came.
+	// The findings, as far as the editing got.
 	doc document
 }
 
-// unread is the fault of a workspace that cannot be read.
+// unread returns the error for a workspace that cannot be read.
 func (e *editing) unread(err error) error {
-	// The errors of a scan mostly say themselves what helps.
+	// The errors of a scan mostly say what helps.
 	return fault.Infra("see that the workspace can be read and is not changing, then run again", "read the workspace: %w", err)
 }
 
-// A document is what `agent edit --json` prints. Lists are never null;
-// of refusal and error one or both are null. The fields that a run's
-// document has too mean the same.
+// A document is what `agent edit --json` prints. Lists are never null; at least one of refusal and error is null.
+// Fields that a run's document also has mean the same.
 type document struct {
 	Workspace string `json:"workspace"`
-	// Written says whether the files are as after the patch.
+	// Written says whether the files have the state after the patch.
 	Written bool `json:"written"`
 	// Edits tells how each block was matched.
 	Edits []edit.Applied     `json:"edits"`
 	Files []run.DocumentFile `json:"files"`
-	// Digest is that of the changeset, "" for none.
+	// Digest is the digest of the changeset, "" for none.
 	Digest string        `json:"digest"`
 	Diff   string        `json:"diff"`
 	Holds  []policy.Hold `json:"holds"`
 	// Refusal says block by block why the patch does not apply.
 	Refusal *problem.Refusal `json:"refusal"`
-	// Error is whatever else than 0 the command exits with.
+	// Error is set if the command exits with any code other than 0.
 	Error *run.Problem `json:"error"`
 }
 
-// newDocument returns the document of an edit that has come to nothing
-// yet.
+// newDocument returns the document of an edit without any results yet.
 func newDocument(dir string) document {
 	return document{Workspace: dir, Edits: []edit.Applied{}, Files: []run.DocumentFile{}, Holds: []policy.Hold{}}
 }

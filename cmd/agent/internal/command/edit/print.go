@@ -15,7 +15,7 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// report prints how the editing ended and gives the error to exit with.
+// report prints how the editing ended and returns the error to exit with.
 func (e *editing) report(ctx context.Context, err error) error {
 	if !e.json {
 		if err == nil {
@@ -23,8 +23,7 @@ func (e *editing) report(ctx context.Context, err error) error {
 		}
 		return err
 	}
-	// A script gets its document whatever happened, and the person who
-	// reads its log the line.
+	// A script gets its document whatever happened, and the person who reads its log gets the line.
 	code := run.ExitDone
 	if err != nil {
 		var p run.Problem
@@ -32,7 +31,7 @@ func (e *editing) report(ctx context.Context, err error) error {
 		e.doc.Error = &p
 		e.PrintProblem(e.Stderr, p)
 	}
-	// As after a run: what was done stays true when nobody reads of it.
+	// As after a run: what was done stays true even if no one reads about it.
 	if err := term.PrintJSON(e.Stdout, e.doc); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return fault.Infra("see what was written with git diff", "print the result: %w", err)
 	}
@@ -42,11 +41,11 @@ func (e *editing) report(ctx context.Context, err error) error {
 	return fault.Reported{Exit: code}
 }
 
-// show prints how each block was matched and what needs a look on stderr,
-// and the diff on stdout, so that the diff can be piped on.
+// show prints on stderr how each block was matched and what needs a look. It prints the diff on stdout, so that it can
+// be piped.
 func (e *editing) show() error {
 	pal := e.Palette(e.Stderr)
-	// Places in a column, since several blocks mostly speak of a few files.
+	// Locations are aligned, since several blocks usually concern a few files.
 	width := 0
 	places := make([]string, len(e.doc.Edits))
 	for i, a := range e.doc.Edits {
@@ -62,31 +61,28 @@ func (e *editing) show() error {
 	return e.PrintDiff(e.doc.Diff)
 }
 
-// trust paints a strategy: what was not matched to the letter catches the
-// eye.
+// trust paints a strategy so that inexact matches stand out.
 func (e *editing) trust(pal term.Palette, s match.Strategy) string {
-	// Colour is an aid only: the word is there in any case.
+	// Colour is only an aid: the word is always there.
 	if !s.Verbatim() {
 		return pal.Warn(string(s))
 	}
 	return string(s)
 }
 
-// conclude says in one line what became of the files, and what would write
-// them.
+// conclude says in one line what happened to the files, and what would write them.
 func (e *editing) conclude() {
 	files := run.Count(len(e.doc.Files), "file")
 	if e.doc.Written {
 		fmt.Fprintf(e.Stderr, "wrote %s, unproved\n", files)
 		return
 	}
-	// A preview of what would be held says what it takes, so that nobody
-	// has to find out by being refused.
+	// A preview names the flags that its holds need, so that the user does not learn of them from a refusal.
 	open := checkpoint.Open(e.doc.Holds, e.allow)
 	fmt.Fprintf(e.Stderr, "%s would change, nothing was written: add --write%s, or prove it with `agent sandbox run`\n", files, allowing(open))
 }
 
-// leftOut finds what was left out of the workspace and holds name.
+// leftOut returns the entry left out of the workspace that is, or contains, name.
 func leftOut(base *workspace.Manifest, name string) (workspace.Skip, bool) {
 	// A directory is left out as a whole and listed once.
 	for _, s := range base.Skipped {

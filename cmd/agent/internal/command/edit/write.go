@@ -20,19 +20,17 @@ import (
 	"agent/verify/policy"
 )
 
-// editJournal begins the name of every journal that `agent edit` writes.
-// A run's name has no dash, so one never passes for the other.
+// editJournal is the prefix of every journal that `agent edit` writes. A run's name has no dash, so one is never
+// mistaken for the other.
 const editJournal = "edit-"
 
-// hold takes the workspace's lock and settles what a dead process left in
-// it; release gives the lock back. Without --write a workspace that is
-// locked can still be read: a file that changes under the reader is found
-// out by its digest.
+// hold takes the workspace's lock and settles what a dead process left in it; release gives the lock back. Without
+// --write, even a locked workspace can be read: the digest of a file reveals a change under the reader.
 func (e *editing) hold(ctx context.Context) (release func(), err error) {
 	lock, err := e.found.Acquire()
 	var moved *promotion.ConflictError
 	switch {
-	// A run holds its workspace for minutes; who only looks need not wait.
+	// A run holds its workspace for minutes; a reader need not wait.
 	case errors.Is(err, promotion.ErrLocked) && !e.write:
 		return func() {}, nil
 	case errors.Is(err, promotion.ErrLocked):
@@ -54,9 +52,8 @@ func (e *editing) hold(ctx context.Context) (release func(), err error) {
 	return release, nil
 }
 
-// settle brings writes that a dead process left half-done to their end. A
-// run's journal is evidence that the record still needs: its files are put
-// right here, and the journal stays for a command that has the record.
+// settle completes writes that a dead process left half-done. A run's journal is evidence that the record still needs:
+// its files are repaired here, and the journal stays for a command that has the record.
 func (e *editing) settle(ctx context.Context) error {
 	found, err := e.lock.Recover(ctx)
 	if err != nil {
@@ -65,8 +62,7 @@ func (e *editing) settle(ctx context.Context) error {
 	if old := e.lock.OldJournals(); len(old) > 0 {
 		fmt.Fprintln(e.Stderr, "note: "+term.Clean(run.OldJournalNote(old)))
 	}
-	// Recovering is repeatable until a journal is discarded, so leaving one
-	// in place loses nothing.
+	// Recovery can be repeated until a journal is discarded, so leaving one in place loses nothing.
 	for _, r := range found {
 		if !strings.HasPrefix(r.ID, editJournal) {
 			if !e.write {
@@ -83,9 +79,8 @@ func (e *editing) settle(ctx context.Context) error {
 	return nil
 }
 
-// note tells of bytes that somebody wrote at the last moment and that were
-// saved beside their file: worth a line, and no trouble. Any other error
-// comes back.
+// note reports bytes that were written at the last moment and were saved next to their file: worth a line, but no
+// problem. It returns any other error.
 func (e *editing) note(err error) error {
 	var kept *promotion.KeptError
 	if errors.As(err, &kept) {
@@ -95,9 +90,8 @@ func (e *editing) note(err error) error {
 	return err
 }
 
-// approve decides whether the changeset may be written. --write is the
-// answer to everything but what blocks: that takes --allow, or a person at
-// the terminal.
+// approve decides whether the changeset may be written. --write answers everything except blocking holds: those need
+// --allow, or a person at the terminal.
 func (e *editing) approve(ctx context.Context) error {
 	open := checkpoint.Open(e.doc.Holds, e.allow)
 	if len(open) == 0 {
@@ -114,7 +108,7 @@ func (e *editing) approve(ctx context.Context) error {
 	switch said, err := checkpoint.Confirm(ctx, &e.Console, checkpoint.ListHolds(open)+"\n"); {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil: // the end of input, or of the terminal: nobody is there
+	case err != nil: // the end of input, or of the terminal: no one is there
 		return held
 	case !said:
 		return fault.Policy("nothing was written", "the patch was not approved")
@@ -122,9 +116,9 @@ func (e *editing) approve(ctx context.Context) error {
 	return nil
 }
 
-// allowing spells the flags that approve holds.
+// allowing returns the flags that approve holds.
 func allowing(holds []policy.Hold) string {
-	// One flag a kind, however many files are of it.
+	// One flag per kind, however many files it concerns.
 	var flags []string
 	for _, h := range holds {
 		if flag := " --allow " + h.Kind; !slices.Contains(flags, flag) {
@@ -134,11 +128,10 @@ func allowing(holds []policy.Hold) string {
 	return strings.Join(flags, "")
 }
 
-// place writes the changeset through the journal of every promotion. From the first
-// rename on it cannot be cancelled: what is left then takes milliseconds
-// and ends whole.
+// place writes the changeset through the journal of every promotion. From the first rename on it cannot be cancelled:
+// the rest takes milliseconds and completes.
 func (e *editing) place(ctx context.Context, base *workspace.Manifest, cs workspace.Changeset) error {
-	// Two edits never share a name, not even when a clock is set back.
+	// Two edits never share a name, even if a clock is set back.
 	prepared, err := e.lock.Prepare(ctx, cs, editJournal+rand.Text(), base)
 	if err != nil {
 		return e.unplaced(err)
@@ -146,8 +139,7 @@ func (e *editing) place(ctx context.Context, base *workspace.Manifest, cs worksp
 	steady, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	err = prepared.Commit(steady)
-	// There is no record to write: the journal is done with as soon as the
-	// files are in place, or back.
+	// There is no record to write: the journal is no longer needed once the files are in place, or back.
 	if cerr := e.note(prepared.Close()); cerr != nil {
 		fmt.Fprintln(e.Stderr, "note: remove the journal: "+term.Clean(cerr.Error())+"; the next command does")
 	}
@@ -157,7 +149,7 @@ func (e *editing) place(ctx context.Context, base *workspace.Manifest, cs worksp
 	return nil
 }
 
-// unplaced is the fault of a changeset that was not written.
+// unplaced returns the error for a changeset that was not written.
 func (e *editing) unplaced(err error) error {
 	var conflict *promotion.ConflictError
 	if errors.As(err, &conflict) {
@@ -170,8 +162,8 @@ func (e *editing) unplaced(err error) error {
 	if errors.As(err, &path) {
 		return &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: "fix what is named, then run again", Err: fmt.Errorf("the patch may not write that: %w", path)}
 	}
-	// A full disk is the one cause with a cure of its own; what else a
-	// file system refuses is in the error.
+	// A full disk is the only cause with a remedy of its own; the error describes anything else that a file system
+	// refuses.
 	next := "see that " + e.dir + " can be written, then run again"
 	if errors.Is(err, syscall.ENOSPC) {
 		next = "make room on the disk, then run again"

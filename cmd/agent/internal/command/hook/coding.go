@@ -27,26 +27,26 @@ import (
 )
 
 const (
-	// maxEvent bounds what a coding agent tells of an event, in bytes: it may hold a whole file.
+	// maxEvent bounds what a coding agent sends about an event, in bytes: it may include a whole file.
 	maxEvent = 32 << 20
-	// maxReason bounds what it is told, in bytes: more is cut off by the coding agents themselves.
+	// maxReason bounds the reason that it is given, in bytes: coding agents themselves cut off more.
 	maxReason = 8 << 10
 )
 
-// A coding agent calls a command at its events, with JSON on standard input, and does what the
-// JSON on standard output says. Each row follows the agent's own documentation.
+// A coding agent calls a command at its events, with JSON on standard input, and obeys the JSON on standard output.
+// Each row follows the agent's own documentation.
 type codingAgent struct {
 	id, name, source string
 	// The events at which the pending change is judged: the end of a turn, and after an edit.
 	ends, edits []string
-	// told returns what an event's answer is, by which the model gets reason to go on from.
+	// told returns the answer to an event that makes the model continue with reason.
 	told func(event, reason string) any
 }
 
-// blocked is the answer of Claude Code and of Codex, which took it from there.
+// blocked is the answer for Claude Code, and for Codex, which adopted it.
 func blocked(_, reason string) any { return map[string]string{"decision": "block", "reason": reason} }
 
-// codingAgents are the agents whose hooks are known.
+// codingAgents returns the agents whose hooks are known.
 func codingAgents() []codingAgent {
 	return []codingAgent{
 		{"claude", "Claude Code", "https://code.claude.com/docs/en/hooks", []string{"Stop", "SubagentStop"}, []string{"PostToolUse"}, blocked},
@@ -60,15 +60,15 @@ func codingAgents() []codingAgent {
 	}
 }
 
-// An event is what a coding agent tells, as far as it matters here. Everything in it may come from a model.
+// An event holds what matters here of a coding agent's event. Everything in it may come from a model.
 type event struct {
 	Name    string `json:"hook_event_name"`
 	Session string `json:"session_id"`
-	// Active says that the agent works on because a hook wanted it to.
+	// Active says that the agent continues because a hook asked it to.
 	Active bool `json:"stop_hook_active"`
 }
 
-// codingCommands are the commands for hooks of coding agents.
+// codingCommands returns the commands for hooks of coding agents.
 func (c command) codingCommands() (list []*cli.Command) {
 	for _, a := range codingAgents() {
 		ends, edits := strings.Join(a.ends, " and "), strings.Join(a.edits, " and ")
@@ -99,11 +99,11 @@ func (c command) codingCommands() (list []*cli.Command) {
 	return list
 }
 
-// answer judges what lies in the working tree, where the event asks for that, and prints the answer.
+// answer judges the changes in the working tree, if the event asks for that, and prints the answer.
 func (c command) answer(ctx *cli.Context, a codingAgent) error {
 	e, err := readEvent(c.Stdin)
 	if err != nil {
-		// Exit code 2 would stop the agent's work; this shows the mistake to the person.
+		// Exit code 2 would stop the agent's work; this code shows the mistake to the user.
 		c.PrintProblem(c.Stderr, run.Problem{Message: err.Error(), Next: "it is for a hook of " + a.name + ": see " + a.source})
 		return fault.Reported{Exit: run.ExitFail}
 	}
@@ -126,7 +126,7 @@ func (c command) answer(ctx *cli.Context, a codingAgent) error {
 	return term.PrintJSON(c.Stdout, c.decide(ctx.Context, a, e, end, v, refusals{c.Getenv, a.id + "\x00" + e.Session + "\x00" + v.doc.Workspace}))
 }
 
-// A verdict is how a judgement ended, or why there was none.
+// A verdict is the outcome of a judgement, or why there was none.
 type verdict struct {
 	doc    run.Document
 	err    error
@@ -134,7 +134,7 @@ type verdict struct {
 	allow  []string // kinds of holds that are approved
 }
 
-// decide returns the answer to a verdict.
+// decide returns the answer for a verdict.
 func (c command) decide(ctx context.Context, a codingAgent, e event, end bool, v verdict, past refusals) any {
 	problem := run.Problem{}
 	switch {
@@ -163,14 +163,14 @@ func (c command) decide(ctx context.Context, a codingAgent, e event, end bool, v
 	return message("the pending change was not judged: " + problem.Message)
 }
 
-// caveat is what of a change that passed no gate judged, or a person should see; "" for nothing.
+// caveat returns, for a change that passed, what no gate judged and what a person should see; "" for nothing.
 func caveat(v verdict) (text string) {
 	for _, u := range v.doc.Unproven {
 		text += "; not judged: " + u.Reason
 	}
 	for _, c := range v.doc.Candidates {
 		for _, h := range c.Holds {
-			// That nothing has executed it was said above.
+			// Unproven holds were reported above.
 			if h.Block && h.Kind != policy.Unproven && !slices.Contains(v.allow, h.Kind) {
 				text += "; look at " + h.Path + " (" + h.Kind + "): " + h.Reason
 			}
@@ -179,7 +179,7 @@ func caveat(v verdict) (text string) {
 	return text
 }
 
-// message is an answer that only the person sees.
+// message returns an answer that only the person sees.
 func message(text string) any { return map[string]string{"systemMessage": "agent: " + text} }
 
 // readEvent reads the event of a hook.
@@ -200,7 +200,7 @@ func readEvent(in io.Reader) (e event, err error) {
 	return e, nil
 }
 
-// pending judges what lies in the working tree against the last commit.
+// pending judges the working tree against the last commit.
 func (c command) pending(timed context.Context, ctx *cli.Context, who string, judged func(doc run.Document, allow []string)) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -220,7 +220,7 @@ func (c command) pending(timed context.Context, ctx *cli.Context, who string, ju
 	})
 }
 
-// headOf is the last commit, the empty tree before the first one.
+// headOf returns the last commit, or the empty tree before the first one.
 func headOf(ctx context.Context, repo *revision.Repository) (string, error) {
 	head, err := repo.Commit(ctx, "HEAD")
 	if none, ok := errors.AsType[*revision.NoRevisionError](err); ok && none.Name == "HEAD" {
@@ -229,7 +229,7 @@ func headOf(ctx context.Context, repo *revision.Repository) (string, error) {
 	return head, err
 }
 
-// findings is what a model is told of a change that failed.
+// findings returns what a model is told about a change that failed.
 func (c command) findings(doc run.Document) string {
 	var text bytes.Buffer
 	(&term.Console{Getenv: func(string) string { return "" }, Stdout: &text, Stderr: io.Discard, Color: "never"}).Summary().Document(doc)
@@ -250,13 +250,13 @@ func digestOf(doc run.Document) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// refusals remember what a session was sent back with, so that it is sent back with the same once.
+// refusals remember what a session was sent back with, so that it is sent back only once with the same change.
 type refusals struct {
 	getenv func(string) string
 	key    string
 }
 
-// path is the file of the session, "" where there is no place for it.
+// path returns the file of the session, or "" if there is no place for it.
 func (r refusals) path() string {
 	dir := r.getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) && r.getenv("HOME") != "" {
@@ -269,8 +269,8 @@ func (r refusals) path() string {
 	return filepath.Join(dir, "agent", "hooks", hex.EncodeToString(sum[:16]))
 }
 
-// again says whether the session is sent back: always at first, then only where its change is another one. Without a place to
-// remember, it is at first alone.
+// again reports whether the session is sent back: always the first time, and later only if its change differs. If
+// nothing can be remembered, only the first time.
 func (r refusals) again(active bool, digest string) bool {
 	path := r.path()
 	if path == "" {
@@ -287,7 +287,7 @@ func (r refusals) again(active bool, digest string) bool {
 	return err == nil || !active
 }
 
-// forget forgets the session.
+// forget removes the session's file.
 func (r refusals) forget() {
 	if path := r.path(); path != "" {
 		_ = os.Remove(path) // most have none

@@ -12,8 +12,8 @@ import (
 	"agent/cmd/agent/internal/fault"
 )
 
-// configure puts the gate's hook into the configuration of a coding agent, or takes it out. Yours calls this program by its path,
-// that of a workspace calls agent, as each who works there has it.
+// configure adds the gate's hook to the configuration of a coding agent, or removes it. The user's configuration calls
+// this program by its path. A workspace's calls agent, as each person who works there has it installed.
 func (c command) configure(ctx *cli.Context, a codingAgent) error {
 	if ctx.Bool("install") && ctx.Bool("uninstall") {
 		return fault.Usage("leave one of them out", "--install and --uninstall are mutually exclusive")

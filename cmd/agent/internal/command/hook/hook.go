@@ -1,4 +1,4 @@
-// Package hook is `agent hook`: the gate in hooks of git, and in those of coding agents.
+// Package hook implements `agent hook`, the gate in git hooks and in hooks of coding agents.
 package hook
 
 import (
@@ -20,10 +20,10 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// names are the hooks of git that there are.
+// names are the supported git hooks.
 var names = []string{"pre-commit", "pre-push"}
 
-// Command is the group of what happens in hooks.
+// Command returns the group of commands for hooks.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	list := cmdline.Document[[]hooks.Hook]("hooks", 1)
@@ -72,12 +72,12 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// onlyFlag picks one hook.
+// onlyFlag selects one hook.
 func onlyFlag() cli.Flag {
 	return &cli.StringFlag{Name: "only", Usage: "only the hook `NAME`: " + strings.Join(names, " or ")}
 }
 
-// limits are the flags of a hook that say when it does not stop anybody.
+// limits returns the flags of a hook that determine when it stops nothing.
 func limits() []cli.Flag {
 	return []cli.Flag{
 		&cli.DurationFlag{Name: "timeout", Value: 5 * time.Minute, Usage: "judge for at most `TIME`"},
@@ -134,8 +134,8 @@ func (c command) install(ctx *cli.Context) error {
 	return c.print(list, asJSON)
 }
 
-// call is the line of a hook that calls this program. One that is gone by then stops nobody,
-// unless the hook is strict.
+// call returns the lines of a hook that call this program. If the program is gone by then, the hook stops nothing
+// unless it is strict.
 func call(self, name string, timeout time.Duration, strict bool) string {
 	line, missing := fmt.Sprintf("exec %s hook %s --timeout %s", quoted(self), name, timeout), "exit 0"
 	if strict {
@@ -144,7 +144,7 @@ func call(self, name string, timeout time.Duration, strict bool) string {
 	return fmt.Sprintf("[ -x %s ] || { echo 'agent: this program is gone: run agent hook install again, or agent hook uninstall' >&2; %s; }\n%s", quoted(self), missing, line)
 }
 
-// quoted is a word of a shell.
+// quoted returns a word for a shell.
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 // uninstall removes hooks.
@@ -164,7 +164,7 @@ func (c command) uninstall(ctx *cli.Context) error {
 	return c.print(list, asJSON)
 }
 
-// status prints what the hooks are.
+// status prints the state of the hooks.
 func (c command) status(ctx *cli.Context) error {
 	place, wanted, asJSON, err := c.place(ctx)
 	if err != nil {

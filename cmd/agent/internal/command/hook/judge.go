@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	// mostPushed is how many commits of one push are judged, the newest.
+	// mostPushed is how many commits of one push are judged: the newest.
 	mostPushed = 50
-	// maxRefs bounds what is read of standard input, in bytes.
+	// maxRefs bounds what is read from standard input, in bytes.
 	maxRefs = 1 << 20
 )
 
-// A prover judges what is between two trees.
+// A prover judges the changes between two trees.
 type prover func(ctx context.Context, intent, before, after string) run.Document
 
-// A job is what a hook has to judge, in order.
+// A job is one thing that a hook has to judge.
 type job struct{ intent, before, after string }
 
 // preCommit judges what is staged.
@@ -53,7 +53,7 @@ func (c command) preCommit(ctx *cli.Context) error {
 	})
 }
 
-// prePush judges what is pushed, by what git tells of it.
+// prePush judges the pushed commits, according to git's input.
 func (c command) prePush(ctx *cli.Context) error {
 	refs, err := pushed(c.Stdin)
 	if err != nil {
@@ -82,7 +82,7 @@ func (c command) prePush(ctx *cli.Context) error {
 	})
 }
 
-// headline is the beginning of a subject.
+// headline returns the beginning of a subject.
 func headline(subject string) string {
 	if r := []rune(subject); len(r) > 72 {
 		return string(r[:72]) + "…"
@@ -93,7 +93,7 @@ func headline(subject string) string {
 // A ref is a reference that is pushed.
 type ref struct{ name, local, known string }
 
-// pushed reads what git gives to pre-push; see githooks(5). What is deleted brings nothing.
+// pushed reads the input that git gives to pre-push; see githooks(5). Deleted references add nothing.
 func pushed(in io.Reader) (refs []ref, err error) {
 	lines := bufio.NewScanner(io.LimitReader(in, maxRefs))
 	for lines.Scan() {
@@ -109,7 +109,7 @@ func pushed(in io.Reader) (refs []ref, err error) {
 	return refs, lines.Err()
 }
 
-// judge judges what find finds within the hook's limits, and stops what fails: exit code 1.
+// judge judges what find returns within the hook's limits, and stops failures with exit code 1.
 func (c command) judge(ctx *cli.Context, what string, find func(context.Context, *revision.Repository) ([]job, error)) error {
 	// Git shows both streams of a hook, and standard output may belong to another program.
 	c.Stdout = c.Stderr
@@ -131,7 +131,7 @@ func (c command) judge(ctx *cli.Context, what string, find func(context.Context,
 	return c.unjudged(problem, what, ctx.Bool("strict"))
 }
 
-// unjudged tells that there is no verdict. Nobody is stopped by that, unless the hook is strict.
+// unjudged reports that there is no verdict. That stops nothing, unless the hook is strict.
 func (c command) unjudged(p run.Problem, what string, strict bool) error {
 	c.PrintProblem(c.Stderr, p)
 	if strict {
@@ -142,7 +142,7 @@ func (c command) unjudged(p run.Problem, what string, strict bool) error {
 	return nil
 }
 
-// judgeWithin judges until something fails.
+// judgeWithin judges until a job fails.
 func (c command) judgeWithin(timed context.Context, ctx *cli.Context, what string, find func(context.Context, *revision.Repository) ([]job, error)) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -161,7 +161,7 @@ func (c command) judgeWithin(timed context.Context, ctx *cli.Context, what strin
 	})
 }
 
-// all judges one after the other, up to the first that does not pass.
+// all judges one job after the other, up to the first that does not pass.
 func (c command) all(ctx context.Context, list []job, prove prover, what string) error {
 	for _, j := range list {
 		doc := prove(ctx, j.intent, j.before, j.after)

@@ -1,4 +1,4 @@
-// Package images is `agent images`: the images that boxes and the database are made from.
+// Package images implements `agent images`, which manages the images of boxes and of the database.
 package images
 
 import (
@@ -21,16 +21,14 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// KeptSnapshots is how many snapshots of a workspace `sandbox gc`
-// leaves: the newest serves the next run.
+// KeptSnapshots is how many snapshots of a workspace `sandbox gc` keeps: the newest serves the next run.
 const KeptSnapshots = 1
 
-// Names are the images that Ensure makes.
+// Names returns the names of the images that Ensure builds.
 func Names() []string { return []string{images.Toolchain, images.Postgres} }
 
-// Command is the group of what boxes are made from. None of it
-// opens the record: these commands set a machine up, and must work
-// before there is a database.
+// Command returns the group of commands for the images of boxes. None of them opens the record: they set up a machine,
+// and must work before there is a database.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -57,17 +55,15 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// imagesBuild builds what is absent. Both images come from the same
-// base, so the second is quick. BuildKit's progress goes to stderr;
-// stdout names the images, for scripts.
+// imagesBuild builds absent images. Both images have the same base, so the second is quick. BuildKit's progress goes to
+// stderr; stdout names the images, for scripts.
 func (c command) imagesBuild(ctx *cli.Context) error {
 	s, err := c.OpenEngine(ctx.Context)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	// One after the other: two displays of BuildKit do not fit one
-	// terminal.
+	// One after the other: two BuildKit displays do not fit on one terminal.
 	for _, name := range Names() {
 		img, err := s.Builder.Ensure(ctx.Context, name)
 		if err != nil {
@@ -87,9 +83,8 @@ type Row struct {
 	Absent   bool              `json:"absent"`
 }
 
-// imagesList shows what is there and which tools it holds. The versions
-// were asked of the tools when the image was built; they stand beside
-// every verdict in the record as well.
+// imagesList shows the existing images and their tools. The versions come from the tools themselves, asked when the
+// image was built. The record also stores them with every verdict.
 func (c command) imagesList(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -126,7 +121,7 @@ func (c command) imagesList(ctx *cli.Context) error {
 	})
 }
 
-// Versions is the versions of tools on one line, by name.
+// Versions returns the versions of tools on one line.
 func Versions(versions map[string]string) string {
 	// By name, so that two machines can be compared.
 	var parts []string
@@ -136,8 +131,7 @@ func Versions(versions map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-// imagesPrune removes what can be made again. What was removed is
-// printed even when a later removal goes wrong.
+// imagesPrune removes images that can be built again. It prints what was removed even if a later removal fails.
 func (c command) imagesPrune(ctx *cli.Context) error {
 	keep := ctx.Int("keep")
 	if keep < 0 {

@@ -7,7 +7,7 @@ import (
 	"agent/cmd/agent/internal/term"
 )
 
-// yes asks until the answer is yes or no; Enter is no.
+// yes asks until the answer is yes or no; Enter means no.
 func (c command) yes(ctx context.Context, what string) (bool, error) {
 	key, err := c.Ask(ctx, term.Question{Text: what, Default: 'n', Choices: []term.Choice{
 		{Key: 'y', Name: "yes", Help: "do it"},
@@ -16,7 +16,7 @@ func (c command) yes(ctx context.Context, what string) (bool, error) {
 	return key == 'y', err
 }
 
-// line asks for text; Enter is what is in use without it.
+// line asks for text; Enter selects without, the value that is used otherwise.
 func (c command) line(ctx context.Context, what, without string) (string, error) {
 	if without != "" {
 		what += " (Enter: " + without + ")"

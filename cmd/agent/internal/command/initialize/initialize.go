@@ -1,5 +1,5 @@
-// Package initialize is `agent init`: the guided first run, which asks for a model and its key,
-// checks what it was given, and writes the user's configuration and a first agent.toml.
+// Package initialize implements `agent init`, the guided first run. It asks for a model and its key, checks the
+// answers, and writes the user's configuration and a first agent.toml.
 package initialize
 
 import (
@@ -20,7 +20,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command sets the agent up for a user and a workspace.
+// Command returns the command that sets up the agent for a user and a workspace.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -36,7 +36,7 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// initialize takes the steps in order.
+// initialize carries out the steps in order.
 func (c command) initialize(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -69,8 +69,8 @@ func (c command) initialize(ctx *cli.Context) error {
 	return nil
 }
 
-// sockets are where engines on this machine listen that Docker's own programs find by a
-// context of theirs, such as Docker Desktop's and colima's.
+// sockets returns the sockets of engines on this machine that Docker's own programs find through a context, such as
+// Docker Desktop's and colima's.
 func sockets(getenv func(string) string) []string {
 	home, list := getenv("HOME"), []string{}
 	if home != "" {
@@ -84,7 +84,7 @@ func sockets(getenv func(string) string) []string {
 	return list
 }
 
-// lookForEngine tells whether an engine answers, and what to do when none does.
+// lookForEngine reports whether an engine answers, and says what to do if none does.
 func (c command) lookForEngine(ctx context.Context) bool {
 	engine, err := sandbox.Connect(ctx)
 	if err == nil {
@@ -153,7 +153,7 @@ func (c command) configureUser(ctx context.Context, set config.Settings, root st
 	return nil
 }
 
-// configureWorkspace proposes an agent.toml where there is none.
+// configureWorkspace proposes an agent.toml if there is none.
 func (c command) configureWorkspace(ctx context.Context, root string, asks bool) error {
 	file := filepath.Join(root, config.FileName)
 	if _, err := os.Lstat(file); err == nil {
@@ -175,7 +175,7 @@ func (c command) configureWorkspace(ctx context.Context, root string, asks bool)
 			return nil
 		}
 	}
-	// Never through a link, nor over a file that has come meanwhile.
+	// Never through a link, nor over a file that appeared meanwhile.
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return fault.Infra("make the workspace writable", "write %s: %w", config.FileName, err)
@@ -188,7 +188,7 @@ func (c command) configureWorkspace(ctx context.Context, root string, asks bool)
 	return nil
 }
 
-// ended is the error of a question that nobody answered.
+// ended returns the error for a question without an answer.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return context.Canceled
@@ -196,8 +196,7 @@ func ended(ctx context.Context, err error) error {
 	return fault.Policy("run again and answer, or use --yes", "agent init was left before its end: %w", err)
 }
 
-// inside reports whether file is in the directory root, links resolved as far as there is
-// anything of it.
+// inside reports whether file is in the directory root, with links resolved as far as its path exists.
 func inside(file, root string) bool {
 	dir := filepath.Dir(file)
 	for {
@@ -213,17 +212,17 @@ func inside(file, root string) bool {
 	return dir == root || strings.HasPrefix(dir+"/", strings.TrimSuffix(root, "/")+"/")
 }
 
-// write makes the file with its directory, at once; what was there keeps the name with .old.
+// write writes the file atomically and creates its directory. It keeps the old content under the name with .old.
 func write(file string, data []byte, mode os.FileMode) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
-	// Made with that mode, so that no moment shows the key to others.
+	// A temporary file is private from the start, so that the key is never visible to others.
 	next, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(next.Name()) // gone already when all went well
+	defer os.Remove(next.Name()) // gone already if all went well
 	_, err = next.Write(data)
 	if err := errors.Join(err, next.Chmod(mode), next.Sync(), next.Close()); err != nil {
 		return err

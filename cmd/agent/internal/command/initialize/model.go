@@ -13,11 +13,11 @@ import (
 	"agent/orchestrator/llm/vendors"
 )
 
-// patience is how long a model may take for its first answer: a local one is loaded for it.
+// patience bounds how long a model may take for its first answer: a local one is loaded for it.
 const patience = 2 * time.Minute
 
-// askModel asks for a model, its key or address, and tries them, until a model answers or
-// the person keeps what was given. Nothing is returned for no model.
+// askModel asks for a model and its key or address, and tries them, until a model answers or the user keeps what was
+// entered. It returns nil if the user wants no model.
 func (c command) askModel(ctx context.Context) (map[string]any, error) {
 	for {
 		vendor, err := c.askVendor(ctx)
@@ -55,7 +55,7 @@ func (c command) askModel(ctx context.Context) (map[string]any, error) {
 	}
 }
 
-// askVendor asks whose models are to be asked; nil for nobody's.
+// askVendor asks which vendor's models to use; nil for none.
 func (c command) askVendor(ctx context.Context) (*llm.Vendor, error) {
 	rows := vendors.All()
 	q := term.Question{Text: "Whose models?", Default: 'n'}
@@ -70,8 +70,8 @@ func (c command) askVendor(ctx context.Context) (*llm.Vendor, error) {
 	return &rows[key-'1'], nil
 }
 
-// askAddress asks where a vendor without keys answers. The environment's answer, and the vendor's
-// own, are not written.
+// askAddress asks where a vendor without keys answers. It does not write an address from the environment, nor the
+// vendor's default.
 func (c command) askAddress(ctx context.Context, v llm.Vendor, values map[string]any) (address string, err error) {
 	setting, has := v.Setting(llm.Address)
 	if !has {
@@ -97,7 +97,7 @@ func (c command) askAddress(ctx context.Context, v llm.Vendor, values map[string
 	return answer, nil
 }
 
-// askKey asks for the key of a vendor. One in the environment is used as it is, and not written.
+// askKey asks for the key of a vendor. It uses a key in the environment as it is, and does not write it.
 func (c command) askKey(ctx context.Context, v llm.Vendor, setting llm.Setting, values map[string]any) (llm.Key, error) {
 	for _, name := range strings.Fields(setting.Env) {
 		if keys, err := llm.ParseKeys(c.Getenv(name)); err == nil && len(keys) > 0 {
@@ -117,7 +117,7 @@ func (c command) askKey(ctx context.Context, v llm.Vendor, setting llm.Setting, 
 	return key, err
 }
 
-// try asks the model for a word.
+// try asks the model for one word.
 func (c command) try(ctx context.Context, v llm.Vendor, address, model string, key llm.Key) error {
 	provider, err := v.Open(address)
 	if err != nil {
@@ -131,7 +131,7 @@ func (c command) try(ctx context.Context, v llm.Vendor, address, model string, k
 	return err
 }
 
-// masked is the text of err without the key.
+// masked returns the text of err without the key.
 func masked(err error, key llm.Key) string {
 	if secret := key.Secret(); secret != "" {
 		return strings.ReplaceAll(err.Error(), secret, "***")

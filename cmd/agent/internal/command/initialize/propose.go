@@ -12,8 +12,8 @@ import (
 	"agent/sandbox/workspace/lang"
 )
 
-// propose returns an agent.toml for what is in the directory root, whose files are read and
-// never run. It sets what holds without it: it is a place to begin from.
+// propose returns an agent.toml that fits the content of the directory root, whose files it reads and never runs. The
+// settings are those that apply without it: it is a starting point.
 func propose(ctx context.Context, root string) (string, error) {
 	m, err := workspace.Scan(ctx, root, nil, workspace.Limits{})
 	if err != nil {

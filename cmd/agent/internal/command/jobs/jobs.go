@@ -1,4 +1,4 @@
-// Package jobs is `agent jobs`: what is at work for hours, looked at and steered from elsewhere.
+// Package jobs implements `agent jobs`, which shows and controls long-running work of other processes.
 package jobs
 
 import (
@@ -23,7 +23,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command is the group about work that goes on in other processes.
+// Command returns the group of commands for work of other processes.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	ask := func(name, usage, example, wanted, told string) *cli.Command {
@@ -55,16 +55,16 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// A Job is work that goes on, as --json prints it: a plan, or a loop.
+// A Job is work in progress, as --json prints it: a plan, or a loop.
 type Job struct {
 	Plan *crew.Plan `json:"plan"`
 	Loop *Loop      `json:"loop,omitempty"`
-	// Owner is the process that works on it, "" for none; Alive says that it runs on this machine.
+	// Owner is the process that works on it, "" for none. Alive says that it runs on this machine.
 	Owner string `json:"owner"`
 	Alive bool   `json:"alive"`
 }
 
-// newJob tells of a plan who works on it.
+// newJob returns the job for a plan.
 func newJob(p crew.Plan) Job { return Job{Plan: &p, Owner: p.Owner, Alive: wire.OwnerAlive(p.Owner)} }
 
 // stands says in a word whether a job is at work.
@@ -78,7 +78,7 @@ func (j Job) stands() string {
 	return string(j.Plan.State)
 }
 
-// list prints what is at work.
+// list prints the jobs at work.
 func (c command) list(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -117,13 +117,13 @@ func (c command) list(ctx *cli.Context) error {
 	})
 }
 
-// named gives the job that the argument names to act.
+// named passes the job that the argument names to act.
 func (c command) named(ctx *cli.Context, act func(context.Context, *wire.Session, config.Settings, Job) error) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
-	if ctx.Args().First() == "" { // which Find takes for the newest
+	if ctx.Args().First() == "" { // which Find would take for the newest
 		return fault.Usage("see `agent jobs list`", "no plan was named")
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
@@ -135,7 +135,7 @@ func (c command) named(ctx *cli.Context, act func(context.Context, *wire.Session
 	})
 }
 
-// show prints one.
+// show prints one job.
 func (c command) show(ctx *cli.Context) error {
 	return c.named(ctx, func(_ context.Context, _ *wire.Session, set config.Settings, j Job) error {
 		if set.On("json") {
@@ -146,7 +146,7 @@ func (c command) show(ctx *cli.Context) error {
 	})
 }
 
-// want asks the process that works on a plan for something; told says what it was asked for.
+// want asks the process that works on a plan to do something; told says what it was asked.
 func (c command) want(ctx *cli.Context, wanted, told string) error {
 	if ofLoop(ctx.Args().First()) {
 		return c.wantLoop(ctx, wanted, told)

@@ -16,17 +16,17 @@ import (
 	"agent/orchestrator/loop"
 )
 
-// A Loop is one of `agent sandbox loop` that is at work.
+// A Loop is a running `agent sandbox loop`.
 type Loop struct {
-	// ID names it, as `agent jobs pause` takes it.
+	// ID names the loop in `agent jobs pause`.
 	ID        string `json:"loop"`
 	Workspace string `json:"workspace"`
-	// N is its iteration, from 1.
+	// N is the number of its current iteration, from 1.
 	N    int    `json:"n"`
 	Goal string `json:"goal,omitempty"`
 }
 
-// told says what a job is, where and what for.
+// told returns a job's name, its directory and its goal.
 func (j Job) told() (name, dir, goal string) {
 	if l := j.Loop; l != nil {
 		about := fmt.Sprintf("a loop, at iteration %d", l.N)
@@ -38,7 +38,7 @@ func (j Job) told() (name, dir, goal string) {
 	return strconv.FormatInt(j.Plan.ID, 10), j.Plan.Workspace, j.Plan.Goal
 }
 
-// loops lists those whose process lives. What stands still is no job: `agent sandbox loop --resume` finds it by its workspace.
+// loops lists the loops whose process is alive. A stopped loop is not a job: `agent sandbox loop --resume` finds it by its workspace.
 func loops(ctx context.Context, s *wire.Session) (list []Job, err error) {
 	found, err := s.DB.Loops(ctx)
 	for _, it := range found {
@@ -49,21 +49,21 @@ func loops(ctx context.Context, s *wire.Session) (list []Job, err error) {
 	return list, err
 }
 
-// newLoop tells of a loop by its newest iteration.
+// newLoop returns the job for a loop, from its newest iteration.
 func newLoop(it loop.Iteration) Job {
 	return Job{Loop: &Loop{ID: it.Order.Loop, Workspace: it.Workspace, N: it.Order.Done + 1, Goal: it.Order.Goal}, Owner: it.Owner, Alive: true}
 }
 
-// leastName is how much of the name of a loop is enough: the numbers of plans are shorter.
+// leastName is the minimum length of a loop's name in an argument: the numbers of plans are shorter.
 const leastName = 4
 
-// ofLoop reports whether an argument names a loop and not a plan.
+// ofLoop reports whether an argument names a loop rather than a plan.
 func ofLoop(name string) bool {
 	_, err := strconv.ParseUint(name, 10, 64)
 	return len(name) >= leastName && (err != nil || len(name) >= 12)
 }
 
-// wantLoop asks the process that works on a loop for something; told says what it was asked for.
+// wantLoop asks the process that works on a loop to do something; told says what it was asked.
 func (c command) wantLoop(ctx *cli.Context, wanted, told string) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package keys is `agent keys`: show API keys: active, rate-limited or disabled.
+// Package keys implements `agent keys`, which shows API keys: active, rate-limited or disabled.
 package keys
 
 import (
@@ -23,8 +23,8 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command shows what is known of the keys to models, and lets a
-// person take back what was learnt of one.
+// Command returns the command that shows what is known of the keys to models, and lets a user discard what was learnt
+// about one.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -38,31 +38,30 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// A Row is a key as `keys --json` prints it. Times are null for never.
+// A Row is a key as `keys --json` prints it. A time is null if it never came.
 type Row struct {
 	Vendor     string     `json:"vendor"`
 	Key        string     `json:"key_id"` // empty for a vendor that needs none
 	State      string     `json:"state"`  // ready, resting, retired
-	Reason     string     `json:"reason"` // kind of error, empty when it is ready
+	Reason     string     `json:"reason"` // kind of error, empty if it is ready
 	Until      *time.Time `json:"until"`  // end of its rest
 	Used       *time.Time `json:"used"`
 	Configured bool       `json:"configured"`
 }
 
-// keys prints the keys, or forgets one.
+// keys prints the keys, or forgets what is known of one.
 func (c command) keys(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
-	// A shell variable that was not set; taken for no flag, nothing would be
-	// forgotten and nobody told.
+	// The value is an unset shell variable. Ignoring the flag would forget nothing and tell no one.
 	if ctx.IsSet("forget") && ctx.String("forget") == "" {
 		return fault.Usage("see `agent keys` for the keys that are known", "--forget names no key")
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
-		// One moment for all of them: two keys whose rest ends together must not
-		// be told apart by the time that printing takes.
+		// One instant for all of them: the time that printing takes must not make a difference between two keys whose
+		// rest ends together.
 		rows, err := knownKeys(ctx.Context, s, set, time.Now())
 		if err != nil {
 			return err
@@ -81,11 +80,10 @@ func (c command) keys(ctx *cli.Context) error {
 	})
 }
 
-// knownKeys lists the keys of every vendor that are configured, or were
-// used before. now tells which of them rest.
+// knownKeys lists the keys of every vendor that are configured or were used before. now determines which of them rest.
 //
-// They come in the order of their vendors; a key that is no longer configured is
-// listed too, since its state comes back into force with it.
+// They are in the order of their vendors. A key that is no longer configured is listed too, since its state applies
+// again once it is.
 func knownKeys(ctx context.Context, s *wire.Session, set config.Settings, now time.Time) ([]Row, error) {
 	rows := []Row{}
 	configured, err := wire.ConfiguredKeys(set)
@@ -103,7 +101,7 @@ func knownKeys(ctx context.Context, s *wire.Session, set config.Settings, now ti
 			rows = append(rows, newRow(st, own || st.Key == "", now))
 		}
 	}
-	// A key that was never asked with has no state yet, and is ready.
+	// A key that was never used has no state yet, and is ready.
 	for _, vendor := range vendors {
 		for _, k := range configured[vendor] {
 			if !slices.ContainsFunc(rows, func(r Row) bool { return r.Vendor == vendor && r.Key == k.ID }) {
@@ -116,8 +114,7 @@ func knownKeys(ctx context.Context, s *wire.Session, set config.Settings, now ti
 
 // newRow translates the state of a key.
 //
-// A rest that is over needs no action of anybody: the key is ready, whatever the
-// record still says of the reason.
+// A rest that is over needs no action: the key is ready, whatever reason the record still states.
 func newRow(st llm.KeyState, configured bool, now time.Time) Row {
 	row := Row{Vendor: st.Vendor, Key: st.Key, State: "ready", Configured: configured}
 	if !st.Used.IsZero() {
@@ -132,10 +129,9 @@ func newRow(st llm.KeyState, configured bool, now time.Time) Row {
 	return row
 }
 
-// forgetKey has a key used again. One that nobody knows is a mistyped one.
+// forgetKey makes a key usable again. An unknown key was mistyped.
 //
-// The rows are those that the list would show, so whatever is seen there can be
-// named here.
+// The rows are those of the list, so any key shown there can be named here.
 func (c command) forgetKey(ctx context.Context, s *wire.Session, rows []Row, id string) error {
 	// A vendor that needs no key rests as a whole, and is named itself.
 	at := slices.IndexFunc(rows, func(r Row) bool { return r.Key == id || r.Key == "" && r.Vendor == id })
@@ -152,8 +148,7 @@ func (c command) forgetKey(ctx context.Context, s *wire.Session, rows []Row, id 
 
 // printKeys prints the keys as a table.
 //
-// Times are local: a person compares them with a clock. In JSON they carry their
-// zone.
+// Times are local: people compare them with a clock. In JSON they include their zone.
 func (c command) printKeys(rows []Row) error {
 	shown := func(t *time.Time) string {
 		if t == nil {
@@ -172,7 +167,7 @@ func (c command) printKeys(rows []Row) error {
 			if r.Until != nil {
 				state += " until " + shown(r.Until)
 			}
-			// Where a vendor needs no key, its only one has no name.
+			// If a vendor needs no key, its only row has no key ID.
 			own := map[bool]string{true: "yes", false: "no"}[r.Configured]
 			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", r.Vendor, cmp.Or(r.Key, "none needed"), state, shown(r.Used), own)
 		}

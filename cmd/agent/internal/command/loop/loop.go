@@ -1,4 +1,4 @@
-// Package loop is `agent loop`: a task file carried out loop after loop, each an execution and a review, and delivered as one change.
+// Package loop implements `agent loop`: a task file, carried out loop by loop (execution and review), and delivered as one change.
 package loop
 
 import (
@@ -21,7 +21,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command carries task files out.
+// Command returns the command that carries out task files.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -97,7 +97,7 @@ func (c command) loop(ctx *cli.Context) error {
 	})
 }
 
-// find records a new loop of a task file, or finds the one that is to be carried on, with n loops where that is not 0.
+// find records a new loop of a task file, or finds the one to resume. It has n loops, unless n is 0.
 func find(ctx context.Context, s *wire.Session, set config.Settings, req run.Request, name string, text []byte, n int) (crew.Plan, error) {
 	root := req.Place.Path
 	if text != nil {

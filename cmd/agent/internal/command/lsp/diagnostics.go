@@ -17,7 +17,7 @@ const (
 	isError, isWarning, isInfo, isLog = 1, 2, 3, 4
 )
 
-// A position is a place in a file, from 0.
+// A position is a place in a file, counted from 0.
 type position struct {
 	Line      int `json:"line"`
 	Character int `json:"character"`
@@ -39,28 +39,28 @@ type diagnostic struct {
 	Message         string           `json:"message"`
 }
 
-// A codeDescription is where more is said of a rule.
+// A codeDescription says where a rule is explained.
 type codeDescription struct {
 	Href string `json:"href"`
 }
 
-// A publication is all that there is of one file.
+// A publication holds all diagnostics of one file.
 type publication struct {
 	URI         string       `json:"uri"`
 	Diagnostics []diagnostic `json:"diagnostics"`
 }
 
-// A message is text for the person at the editor.
+// A message is text for the user of the editor.
 type message struct {
 	Type    int    `json:"type"`
 	Message string `json:"message"`
 }
 
-// of is the diagnostic of a finding. It marks the whole line: tools count columns in units of their own.
+// of returns the diagnostic of a finding. It marks the whole line: tools count columns in units of their own.
 func of(f watch.Finding, severity int) diagnostic {
 	line := max(f.Line-1, 0)
 	d := diagnostic{
-		Range:    span{position{line, 0}, position{line, math.MaxInt32}}, // an end behind the line's is its end
+		Range:    span{position{line, 0}, position{line, math.MaxInt32}}, // an end beyond the line's is its end
 		Severity: severity, Code: f.Rule, Source: "agent " + f.Gate, Message: term.Clean(cmp.Or(f.Message, f.Rule, f.Gate)),
 	}
 	if f.Help != "" && f.Rule != "" {
@@ -69,8 +69,8 @@ func of(f watch.Finding, severity int) diagnostic {
 	return d
 }
 
-// publications are those of a state, in the order of files: all that it finds, and nothing for the files of before that it
-// finds nothing in. Findings without a file of the workspace have none.
+// publications returns the publications of a state, in the order of files: everything that it finds, and an empty one
+// for each file in before without findings now. Findings without a file of the workspace have none.
 func publications(root string, s watch.State, before map[string]bool) (list []publication) {
 	severity := isWarning
 	if s.State == "failed" {
@@ -92,8 +92,8 @@ func publications(root string, s watch.State, before map[string]bool) (list []pu
 	return list
 }
 
-// urgent is the type of what is said of a state, and whether the person is to see it at once: where it failed and no line of a
-// file shows why.
+// urgent returns the type of the message about a state, and whether the user must see it at once: the state failed and
+// no line of a file shows why.
 func urgent(s watch.State) (kind int, show bool) {
 	switch s.State {
 	case "failed":

@@ -1,4 +1,4 @@
-// Package lsp is `agent lsp`: what the gates find in the working tree, as diagnostics of the Language Server Protocol.
+// Package lsp implements `agent lsp`, which shows the gates' findings in the working tree as diagnostics of the Language Server Protocol.
 package lsp
 
 import (
@@ -19,7 +19,7 @@ type command struct {
 	version string
 }
 
-// Command serves diagnostics to editors. version is the agent's own.
+// Command returns the command that serves diagnostics to editors. version is the agent's own.
 func Command(line *cmdline.Line, version string) *cli.Command {
 	c := command{line, version}
 	return &cli.Command{
@@ -56,7 +56,7 @@ func (c command) serve(ctx *cli.Context) error {
 	return s.serve(ctx.Context, c.Stdin, c.Stdout)
 }
 
-// follower proves the workspace of a client, which opens it by any name that leads there.
+// follower returns a function that proves the workspace of a client. The client may open it by any name that leads there.
 func (c command) follower(cl *cli.Context) func(context.Context, string, func(string, watch.State) error) error {
 	named := cl.IsSet("workspace")
 	return func(ctx context.Context, root string, tell func(string, watch.State) error) error {

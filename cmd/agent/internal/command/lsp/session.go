@@ -16,13 +16,13 @@ import (
 	"agent/cmd/agent/internal/term"
 )
 
-// retryTime is how long is waited before a workspace that could not be opened is tried again.
+// retryTime is how long to wait before trying again to open a workspace.
 const retryTime = 30 * time.Second
 
 // notInitialized is the protocol's code for requests that come too early.
 const notInitialized jrpc2.Code = -32002
 
-// A phase is where the conversation with a client has come to.
+// A phase is the state of the conversation with a client.
 type phase int
 
 const (
@@ -35,26 +35,26 @@ const (
 // A session is the conversation with one client.
 type session struct {
 	version string
-	// follow tells of the states of the workspace at root until ctx ends, "" for the configured one. It gives the root that files are
-	// relative to with each.
+	// follow reports the states of the workspace at root, or the configured one for "", until ctx ends. With each state
+	// it passes the root that files are relative to.
 	follow func(ctx context.Context, root string, tell func(root string, s watch.State) error) error
 	pause  func(ctx context.Context, d time.Duration) error
 
 	rpc   *jrpc2.Server
 	push  func(method string, params any) error // sends a notification
 	exit  chan struct{}                         // closed by exit
-	lost  chan struct{}                         // closed when the client takes nothing any more
+	lost  chan struct{}                         // closed when the client accepts nothing any more
 	begin chan string                           // the root, once
 
 	mu    sync.Mutex
 	phase phase
 	root  string
 
-	// Of the watcher alone: the files that have diagnostics.
+	// Used only by the watcher: the files that have diagnostics.
 	published map[string]bool
 }
 
-// serve speaks with a client until it says exit or goes away, or ctx ends.
+// serve talks to a client until it sends exit or goes away, or ctx ends.
 func (s *session) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	s.exit, s.lost, s.begin, s.published = make(chan struct{}), make(chan struct{}), make(chan string, 1), map[string]bool{}
 	ctx, cancel := context.WithCancel(ctx)
@@ -64,7 +64,7 @@ func (s *session) serve(ctx context.Context, in io.Reader, out io.Writer) error 
 	conn := newStream(in, out)
 	defer conn.flush()
 	defer conn.Close()
-	late := context.WithoutCancel(ctx) // what happened is told to the end
+	late := context.WithoutCancel(ctx) // events are reported to the end
 	s.push = func(method string, params any) error { return s.rpc.Notify(late, method, params) }
 	s.rpc = jrpc2.NewServer(s.methods(), &jrpc2.ServerOptions{AllowPush: true, DisableBuiltin: true, Concurrency: 1}).Start(conn)
 	watcher.Go(func() {
@@ -92,7 +92,7 @@ func (s *session) serve(ctx context.Context, in io.Reader, out io.Writer) error 
 	}
 }
 
-// left reports whether the client said exit.
+// left reports whether the client sent exit.
 func (s *session) left() bool {
 	select {
 	case <-s.exit:
@@ -102,7 +102,7 @@ func (s *session) left() bool {
 	}
 }
 
-// farewell is how it ends after exit, by the protocol, or after a client went away without a word.
+// farewell returns the result of the session after exit, as the protocol requires, or after the client went away silently.
 func (s *session) farewell() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *session) farewell() error {
 	return nil
 }
 
-// methods are those that there are.
+// methods returns the supported methods.
 func (s *session) methods() handler.Map {
 	return handler.Map{
 		"initialize":  s.step(fresh, ready, s.initialize),
@@ -129,7 +129,7 @@ func (s *session) methods() handler.Map {
 	}
 }
 
-// step is a method that leads from one phase to the next, and is refused in any other.
+// step returns a method that leads from one phase to the next, and is refused in any other.
 func (s *session) step(from, to phase, act func(*jrpc2.Request) (any, error)) jrpc2.Handler {
 	return func(_ context.Context, req *jrpc2.Request) (any, error) {
 		s.mu.Lock()
@@ -148,7 +148,7 @@ func (s *session) step(from, to phase, act func(*jrpc2.Request) (any, error)) jr
 	}
 }
 
-// initialize answers with what there is, and keeps what the client takes for the root.
+// initialize answers with the server's capabilities, and keeps the client's root.
 func (s *session) initialize(req *jrpc2.Request) (any, error) {
 	var in struct {
 		RootURI          string `json:"rootUri"`
@@ -177,19 +177,19 @@ func (s *session) initialize(req *jrpc2.Request) (any, error) {
 	}
 	return struct {
 		Capabilities struct {
-			TextDocumentSync int `json:"textDocumentSync"` // 0: what counts is what is saved
+			TextDocumentSync int `json:"textDocumentSync"` // 0: only what is saved counts
 		} `json:"capabilities"`
 		ServerInfo info `json:"serverInfo"`
 	}{ServerInfo: info{"agent", s.version}}, nil
 }
 
-// initialized has the workspace watched.
+// initialized starts watching the workspace.
 func (s *session) initialized(*jrpc2.Request) (any, error) {
 	s.begin <- s.root
 	return nil, nil
 }
 
-// shutdown ends the conversation, whether the workspace is watched by then or not.
+// shutdown ends the conversation, whether or not the workspace is watched by then.
 func (s *session) shutdown() jrpc2.Handler {
 	return func(ctx context.Context, req *jrpc2.Request) (any, error) {
 		s.mu.Lock()
@@ -202,7 +202,7 @@ func (s *session) shutdown() jrpc2.Handler {
 	}
 }
 
-// watch publishes what is found until ctx ends. Where the workspace cannot be opened, as without an engine, that is said once.
+// watch publishes findings until ctx ends. If the workspace cannot be opened, for instance without an engine, it says so once.
 func (s *session) watch(ctx context.Context, root string) {
 	said := ""
 	for ctx.Err() == nil {
@@ -222,7 +222,7 @@ func (s *session) watch(ctx context.Context, root string) {
 	}
 }
 
-// publish shows a state at the editor. What is found stays until there is another verdict.
+// publish shows a state in the editor. Findings stay until there is another verdict.
 func (s *session) publish(root string, st watch.State) error {
 	switch st.State {
 	case "proving", "unjudged":
@@ -245,12 +245,12 @@ func (s *session) publish(root string, st watch.State) error {
 	return s.say(method, kind, "agent: "+st.Line())
 }
 
-// say sends text for the person.
+// say sends text for the user.
 func (s *session) say(method string, kind int, text string) error {
 	return s.notify(method, message{kind, text})
 }
 
-// notify sends a notification. A client that takes none ends the session.
+// notify sends a notification. A client that accepts none ends the session.
 func (s *session) notify(method string, params any) error {
 	err := s.push(method, params)
 	if err != nil {

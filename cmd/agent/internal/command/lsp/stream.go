@@ -13,7 +13,7 @@ import (
 	"github.com/creachadair/jrpc2/channel"
 )
 
-// The bounds of what a client may send, and leave unread.
+// The bounds on what a client may send, and leave unread.
 const (
 	maxMessage = 16 << 20 // bytes of one message
 	maxHeader  = 4 << 10  // bytes of one line of a header
@@ -22,11 +22,11 @@ const (
 	flushTime  = 2 * time.Second
 )
 
-// errUnread says that a client reads nothing of what it is sent.
+// errUnread says that a client does not read what it is sent.
 var errUnread = errors.New("the client does not read what it is sent")
 
-// A stream is the base protocol of language servers: headers with a length, then a message. It holds no more of a client than
-// the bounds, and a client that does not read holds nobody up.
+// A stream is the base protocol of language servers: headers with a length, then a message. It keeps no more of a
+// client's data than the bounds, and a client that does not read blocks nothing.
 type stream struct {
 	in      *bufio.Reader
 	waiting chan []byte
@@ -38,14 +38,14 @@ type stream struct {
 
 var _ channel.Channel = (*stream)(nil)
 
-// newStream returns the stream of r and w. Close it.
+// newStream returns the stream of r and w. The caller must close it.
 func newStream(r io.Reader, w io.Writer) *stream {
 	s := &stream{in: bufio.NewReaderSize(r, maxHeader), waiting: make(chan []byte, maxWaiting), written: make(chan struct{})}
-	go s.write(w) // ends with Close, or when a write that nothing can end comes back
+	go s.write(w) // ends with Close, or when a write that nothing can end returns
 	return s
 }
 
-// write writes what waits.
+// write writes the waiting messages.
 func (s *stream) write(w io.Writer) {
 	defer close(s.written)
 	for message := range s.waiting {
@@ -110,7 +110,7 @@ func (s *stream) Recv() ([]byte, error) {
 	return message, nil
 }
 
-// Close implements channel.Channel: what waits is written still.
+// Close implements channel.Channel. Waiting messages are still written.
 func (s *stream) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,7 +121,7 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// flush waits until all is written, for a client that reads at all.
+// flush waits until everything is written, or until a client that does not read has had its time.
 func (s *stream) flush() {
 	select {
 	case <-s.written:

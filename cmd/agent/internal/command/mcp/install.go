@@ -18,7 +18,7 @@ import (
 	"agent/cmd/agent/internal/term"
 )
 
-// A Configured says what became of the gate in the configuration of one client.
+// A Configured says what happened to the gate in the configuration of one client.
 type Configured struct {
 	Client string        `json:"client"`
 	File   string        `json:"file"`
@@ -26,7 +26,7 @@ type Configured struct {
 	Diff   string        `json:"diff,omitempty"`
 }
 
-// clientCommands are the commands that configure clients.
+// clientCommands returns the commands that configure clients.
 func (c command) clientCommands() []*cli.Command {
 	ids := strings.Join(clients.IDs(), " ")
 	flags := []cli.Flag{
@@ -58,10 +58,10 @@ func (c command) clientCommands() []*cli.Command {
 	}
 }
 
-// An edit is what is to become of a client's file, for the program of that path or name.
+// An edit makes the change of a client's file, for the program with that path or name.
 type edit func(client clients.Client, f clients.File, program string) (clients.Change, error)
 
-// program is what a client starts by its file f.
+// program returns the program that a client starts from its file f.
 func (c command) program(client clients.Client, f clients.File) (string, error) {
 	if own, err := client.UserFile(c.Getenv); err == nil && own == f {
 		return os.Executable()
@@ -69,7 +69,7 @@ func (c command) program(client clients.Client, f clients.File) (string, error) 
 	return clients.Entry, nil
 }
 
-// configure changes the configuration of the named clients, all or, where one cannot be, none.
+// configure changes the configuration of all named clients or, if one cannot be changed, of none.
 func (c command) configure(ctx *cli.Context, edit edit) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -96,7 +96,7 @@ func (c command) configure(ctx *cli.Context, edit edit) error {
 	return Write(ctx.Context, c.Line, list, set.On("yes"), set.On("json"))
 }
 
-// Write shows changes of configurations, and writes them once somebody says so.
+// Write shows changes of configurations, and writes them once the user agrees.
 func Write(ctx context.Context, c *cmdline.Line, list []clients.Change, yes, asJSON bool) error {
 	if err := confirm(ctx, c, list, yes, asJSON); err != nil {
 		return err
@@ -120,7 +120,7 @@ func Write(ctx context.Context, c *cmdline.Line, list []clients.Change, yes, asJ
 	return nil
 }
 
-// change finds the file of a client and what is to become of it.
+// change finds the file of a client and its change.
 func (c command) change(id, dir string, project bool, edit edit) (clients.Change, error) {
 	client, ok := clients.Named(id)
 	if !ok {
@@ -147,7 +147,7 @@ func (c command) change(id, dir string, project bool, edit edit) (clients.Change
 	return change, nil
 }
 
-// confirm shows what is to be written, and asks whether it is.
+// confirm shows the changes, and asks whether to write them.
 func confirm(ctx context.Context, c *cmdline.Line, list []clients.Change, yes, asJSON bool) error {
 	changes := false
 	for _, change := range list {
@@ -173,7 +173,7 @@ func confirm(ctx context.Context, c *cmdline.Line, list []clients.Change, yes, a
 	return err
 }
 
-// diff is a change as a unified diff.
+// diff returns a change as a unified diff.
 func diff(change clients.Change) string {
 	path := change.File.Path()
 	return udiff.Unified(path, path, string(change.Before), string(change.After))

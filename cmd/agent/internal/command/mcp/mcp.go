@@ -1,4 +1,4 @@
-// Package mcp is `agent mcp`: the gate for coding agents, by the Model Context Protocol.
+// Package mcp implements `agent mcp`, which offers the gate to coding agents through the Model Context Protocol.
 package mcp
 
 import (
@@ -26,10 +26,10 @@ type command struct {
 	version string
 }
 
-// tokenVariable names the environment variable with the token that clients must send over HTTP.
+// tokenVariable is the name of the environment variable with the token that clients must send over HTTP.
 const tokenVariable = "AGENT_MCP_TOKEN"
 
-// Command serves the gate to coding agents. version is the agent's own.
+// Command returns the command that serves the gate to coding agents. version is the agent's own.
 func Command(line *cmdline.Line, version string) *cli.Command {
 	c := command{line, version}
 	return &cli.Command{
@@ -52,7 +52,7 @@ func Command(line *cmdline.Line, version string) *cli.Command {
 	}
 }
 
-// serve serves until the client goes, or the process is asked to end.
+// serve serves until the client goes away, or the process is asked to end.
 func (c command) serve(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -81,7 +81,7 @@ func (c command) serve(ctx *cli.Context) error {
 	return err
 }
 
-// listen serves by HTTP. The port is one of the loopback: whoever has the token has what the user has here.
+// listen serves over HTTP. The port is on the loopback interface: a client with the token has the user's rights here.
 func (c command) listen(ctx context.Context, server *sdk.Server, addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if ip := net.ParseIP(host); err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
@@ -111,7 +111,7 @@ func (c command) listen(ctx context.Context, server *sdk.Server, addr string) er
 	return fault.Infra("run it again", "serve HTTP: %w", err)
 }
 
-// environment is what a command gets of this process's: its own workspace, and nobody's yes.
+// environment returns the environment of a command: this process's, with its own workspace and without anyone's yes.
 func environment(all []string, dir string) []string {
 	kept := slices.DeleteFunc(slices.Clone(all), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")

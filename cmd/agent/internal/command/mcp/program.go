@@ -27,17 +27,17 @@ func newProgram(dir string) (*program, error) {
 	return &program{path, environment(os.Environ(), dir)}, err
 }
 
-// The bounds of what a command may say.
+// The bounds on a command's output.
 const (
 	mostPrinted = 64 << 20 // bytes of standard output
 	mostTold    = 8 << 10  // bytes of standard error that are kept, the last ones
 	longestLine = 1 << 20
 )
 
-// endTime is what a cancelled command gets to put everything back.
+// endTime is how long a cancelled command has to put everything back.
 const endTime = 30 * time.Second
 
-// Run runs a command without a terminal, so that it has nobody to ask.
+// Run runs a command without a terminal, so that it has no one to ask.
 func (p *program) Run(ctx context.Context, args []string, stdin string, progress func(string)) (mcp.Ended, error) {
 	cmd := exec.CommandContext(ctx, p.path, args...)
 	cmd.Env, cmd.Stdin = p.env, strings.NewReader(stdin)
@@ -78,14 +78,14 @@ func (p *program) Run(ctx context.Context, args []string, stdin string, progress
 	return mcp.Ended{Exit: cmd.ProcessState.ExitCode(), Stdout: out.kept.String(), Stderr: last.String()}, nil
 }
 
-// A bounded buffer takes all that it is given, and keeps so much.
+// A bounded buffer accepts everything, and keeps a limited amount.
 type bounded struct {
-	kept bytes.Buffer // no embedded one: a copy would fill that by ReadFrom, past Write
+	kept bytes.Buffer // not embedded: a copy would fill it through ReadFrom, past Write
 	most int
 	over bool
 }
 
-// Write keeps p where it fits.
+// Write keeps p if it fits.
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.kept.Len()+len(p) > b.most {
 		b.over = true
@@ -94,7 +94,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.kept.Write(p)
 }
 
-// input and output are the streams of the protocol; whoever serves does not close those of the process.
+// input and output are the streams of the protocol. Closing them leaves the streams of the process open.
 type (
 	input  struct{ io.Reader }
 	output struct{ io.Writer }

@@ -1,4 +1,4 @@
-// Package memory is `agent memory`: what runs learnt of a workspace, and prompts show.
+// Package memory implements `agent memory`, which shows and changes what runs learnt about a workspace, and prompts show.
 package memory
 
 import (
@@ -21,8 +21,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command is the group that shows and changes the memory. It lies in the record, where every
-// version of it stays.
+// Command returns the group of commands that show and change the memory. The record keeps every version of it.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -58,13 +57,13 @@ func Command(line *cmdline.Line) *cli.Command {
 // A Shown is the memory of a workspace as `memory show --json` prints it.
 type Shown struct {
 	Workspace string `json:"workspace"`
-	// Version counts the changes of the memory, 0 when there was none.
+	// Version counts the changes of the memory, 0 if there were none.
 	Version int    `json:"version"`
-	Run     string `json:"run,omitempty"` // that was merged last; "edit" and "clear" are a person's
+	Run     string `json:"run,omitempty"` // the run merged last; "edit" and "clear" are by a person
 	Text    string `json:"text"`
 }
 
-// at gives act a session, and the memory of the workspace.
+// at passes a session, and the memory of the workspace, to act.
 func (c command) at(ctx *cli.Context, act func(*wire.Session, config.Settings, string, agent.Memory) error) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -80,7 +79,7 @@ func (c command) at(ctx *cli.Context, act func(*wire.Session, config.Settings, s
 	})
 }
 
-// show prints the memory. Models wrote it, so that it is cleaned for people.
+// show prints the memory. Models wrote it, so it is cleaned for people.
 func (c command) show(ctx *cli.Context) error {
 	return c.at(ctx, func(_ *wire.Session, set config.Settings, dir string, m agent.Memory) error {
 		text := strings.TrimSpace(m.Text)
@@ -98,7 +97,7 @@ func (c command) show(ctx *cli.Context) error {
 	})
 }
 
-// edit has a person change the memory.
+// edit lets the user change the memory.
 func (c command) edit(ctx *cli.Context) error {
 	return c.at(ctx, func(s *wire.Session, _ config.Settings, dir string, m agent.Memory) error {
 		if !c.Attended() {

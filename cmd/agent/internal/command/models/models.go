@@ -1,4 +1,4 @@
-// Package models is `agent models`: list the models that can be asked, with window and price.
+// Package models implements `agent models`, which lists the models that can be asked, with window and price.
 package models
 
 import (
@@ -23,7 +23,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command lists models.
+// Command returns the command that lists models.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -48,26 +48,26 @@ type Document struct {
 // A Model is one model of a Document.
 type Model struct {
 	Model  string `json:"model"`  // VENDOR/NAME, for --model
-	Turn   int    `json:"turn"`   // its place among those that are asked without --model, 0 for none
-	Window *int   `json:"window"` // tokens of question and answer, null when it is not known
-	Price  *Price `json:"price"`  // null when it is not known
-	// How it is given tools: "native", "emulated" or "none".
+	Turn   int    `json:"turn"`   // its place among the models that are asked without --model, 0 for none
+	Window *int   `json:"window"` // tokens of question and answer, null if unknown
+	Price  *Price `json:"price"`  // null if unknown
+	// How the model is given tools: "native", "emulated" or "none".
 	Tools llm.ToolForm `json:"tools"`
 }
 
-// A Price is what a million tokens of a model cost.
+// A Price is the price of a million tokens of a model.
 type Price struct {
 	In      float64 `json:"in"`
 	Out     float64 `json:"out"`
-	Cached  float64 `json:"cached"`  // of the question, read from the vendor's cache
-	Written float64 `json:"written"` // of the question, written to it
+	Cached  float64 `json:"cached"`  // for the part of the question that is read from the vendor's cache
+	Written float64 `json:"written"` // for the part of the question that is written to it
 }
 
-// A Vendor is how one vendor of a Document fared.
+// A Vendor says what one vendor of a Document answered.
 type Vendor struct {
 	Vendor string `json:"vendor"`
 	State  string `json:"state"`  // "answered", "no answer", "not configured"
-	Models int    `json:"models"` // that it has
+	Models int    `json:"models"` // the number of its models
 	Detail string `json:"detail,omitempty"`
 	Next   string `json:"next,omitempty"`
 }
@@ -77,7 +77,7 @@ const (
 	answered, silent, absent = "answered", "no answer", "not configured"
 )
 
-// models lists them.
+// models lists the models.
 func (c command) models(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -100,7 +100,7 @@ func (c command) models(ctx *cli.Context) error {
 	return fault.Infra(wire.ModelSetup(), "no vendor of models answers")
 }
 
-// known is the table that the agent has.
+// known returns the agent's own table.
 func known() Document {
 	doc := Document{Models: []Model{}, Vendors: []Vendor{}}
 	for _, m := range catalog.All() {
@@ -110,7 +110,7 @@ func known() Document {
 	return doc
 }
 
-// offered is what the vendors answer.
+// offered returns the vendors' answers.
 func offered(ctx context.Context, set config.Settings) (Document, error) {
 	doc := Document{Models: []Model{}, Vendors: []Vendor{}}
 	offers, err := wire.Offers(ctx, set)
@@ -136,7 +136,7 @@ func offered(ctx context.Context, set config.Settings) (Document, error) {
 	return doc, ctx.Err()
 }
 
-// newModel is a model for printing, with what is not known left open.
+// newModel returns a model for printing, with unknown values left out.
 func newModel(o wire.OfferedModel) Model {
 	m, price := Model{Model: o.Name, Turn: o.Turn, Tools: o.Tools}, o.Price
 	if o.Size > 0 {
@@ -146,7 +146,7 @@ func newModel(o wire.OfferedModel) Model {
 		return m
 	}
 	m.Price = &Price{price.In, price.Out, price.Cached, price.Written}
-	// Not known apart: what is reckoned with, see llm.Price.
+	// A price that is not known separately is shown as the one used in calculations, see llm.Price.
 	for _, p := range []*float64{&m.Price.Cached, &m.Price.Written} {
 		if *p == 0 {
 			*p = price.In
@@ -155,7 +155,7 @@ func newModel(o wire.OfferedModel) Model {
 	return m
 }
 
-// print prints the models to stdout, and to stderr what became of the vendors that have none.
+// print prints the models to stdout, and to stderr the state of the vendors without any.
 func (c command) print(doc Document, asJSON bool) error {
 	if asJSON {
 		return term.PrintJSON(c.Stdout, doc)
@@ -198,7 +198,7 @@ func (c command) print(doc Document, asJSON bool) error {
 	})
 }
 
-// amount is a price for people.
+// amount formats a price for people.
 func amount(price float64) string {
 	if price == 0 {
 		return "free"

@@ -1,4 +1,4 @@
-// Package plan is `agent plan`: goals larger than one edit as tasks, made by a planner, shown, edited and dropped.
+// Package plan implements `agent plan`: goals larger than one edit, planned as tasks, which the user shows, edits and drops.
 package plan
 
 import (
@@ -32,10 +32,10 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// fileName is what a plan is called in an editor.
+// fileName is the name of a plan in an editor.
 const fileName = "plan.toml"
 
-// Command is the group about plans. Nothing here writes to a workspace: `agent build` carries plans out.
+// Command returns the group of commands for plans. None of them writes to a workspace: `agent build` carries plans out.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -96,7 +96,7 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// Goal is the goal that the arguments give: a text, or with @ a file of one.
+// Goal returns the goal that the arguments give: a text, or @ and a file with the text.
 func Goal(ctx *cli.Context, c *cmdline.Line) (string, error) {
 	const next = "say what you want: agent plan 'add a currency to every price'"
 	if ctx.NArg() > 1 {
@@ -120,7 +120,7 @@ func Goal(ctx *cli.Context, c *cmdline.Line) (string, error) {
 	return goal, nil
 }
 
-// make has the planner make a plan.
+// make makes the planner produce a plan.
 func (c command) make(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -170,13 +170,13 @@ func (c command) make(ctx *cli.Context) error {
 	})
 }
 
-// reportGoal is the goal of a plan that is made of a report alone.
+// reportGoal is the goal of a plan that is based only on a report.
 const reportGoal = "Mend what the report on this project finds failing or missing, the worst first. Leave out what only its owner can decide, as a licence."
 
-// maxReport bounds what the planner is shown of a report, in bytes.
+// maxReport bounds how much of a report the planner is shown, in bytes.
 const maxReport = 24 << 10
 
-// report has the analyzers look at the workspace, in boxes too, and returns what they say.
+// report runs the analyzers on the workspace, also in boxes, and returns their report.
 func (c command) report(ctx context.Context, s *wire.Session, req run.Request) (string, error) {
 	board, err := c.Prepare(ctx, s, &req.Config)
 	if err != nil {
@@ -212,7 +212,7 @@ func (c command) audit(ctx context.Context, s *wire.Session, set config.Settings
 	return p, nil
 }
 
-// told tells on stderr what a builder is at.
+// told returns a function that reports a builder's progress on stderr.
 func told(c *cmdline.Line) func(builder.Note) {
 	return func(n builder.Note) {
 		if n.Text != "" {
@@ -221,7 +221,7 @@ func told(c *cmdline.Line) func(builder.Note) {
 	}
 }
 
-// Make has a plan made, and tells on stderr how that goes. extra is what the planner is shown besides, "" for nothing.
+// Make has a plan made, and reports the progress on stderr. extra is shown to the planner in addition, "" for nothing.
 func Make(ctx context.Context, c *cmdline.Line, s *wire.Session, set config.Settings, req run.Request, goal, extra string) (crew.Plan, error) {
 	b, err := s.PlanBuilder(set)
 	if err != nil {
@@ -232,10 +232,10 @@ func Make(ctx context.Context, c *cmdline.Line, s *wire.Session, set config.Sett
 	return p, fault.Of(problem)
 }
 
-// listed is where the numbers of plans are found.
+// listed says where to find the numbers of plans.
 const listed = "see `agent plan list`"
 
-// Find returns the plan that an argument names; without one the newest of a workspace that is not over.
+// Find returns the plan that an argument names; without one, the newest of a workspace that is not over, or else the newest.
 func Find(ctx context.Context, s *wire.Session, name, dir string) (crew.Plan, error) {
 	if name == "" {
 		list, err := s.DB.Plans().Plans(ctx, cmdline.Resolved(dir), 50)
@@ -261,7 +261,7 @@ func Find(ctx context.Context, s *wire.Session, name, dir string) (crew.Plan, er
 	return p, err
 }
 
-// with opens the record and gives the plan that the argument names to act.
+// with opens the record and passes the plan that the argument names to act.
 func (c command) with(ctx *cli.Context, act func(s *wire.Session, set config.Settings, p crew.Plan) error) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -329,9 +329,9 @@ func (c command) show(ctx *cli.Context) error {
 	})
 }
 
-// drop gives a plan up.
+// drop abandons a plan.
 func (c command) drop(ctx *cli.Context) error {
-	if ctx.Args().First() == "" { // which Find takes for the newest
+	if ctx.Args().First() == "" { // which Find would take for the newest
 		return fault.Usage(listed, "no plan was named")
 	}
 	return c.with(ctx, func(s *wire.Session, set config.Settings, p crew.Plan) error {
@@ -353,7 +353,7 @@ func (c command) drop(ctx *cli.Context) error {
 	})
 }
 
-// Idle is an error where a process works on a plan.
+// Idle returns an error if a process works on the plan.
 func Idle(p crew.Plan) error {
 	if alive := wire.OwnerAlive(p.Owner); alive {
 		return &fault.Error{
@@ -364,7 +364,7 @@ func Idle(p crew.Plan) error {
 	return nil
 }
 
-// edit changes what is left of a plan.
+// edit changes the remaining part of a plan.
 func (c command) edit(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -415,8 +415,8 @@ func (c command) edit(ctx *cli.Context) error {
 	})
 }
 
-// keep records next in place of was, which has no number where it is new, and returns it as the record has it. What others did with the plan
-// while the person had it in an editor is not written over.
+// keep records next in place of was and returns it as it is in the record; was has no number if the plan is new. It
+// never overwrites what others did with the plan while the user had it in an editor.
 func (c command) keep(ctx context.Context, s *wire.Session, was, next crew.Plan) (crew.Plan, error) {
 	book := s.DB.Plans()
 	if was.ID == 0 {
@@ -439,7 +439,7 @@ func (c command) keep(ctx context.Context, s *wire.Session, was, next crew.Plan)
 	return next, book.SavePlan(ctx, next, was.Owner)
 }
 
-// edited returns the plan as the person left it, in the editor or a file, and checked.
+// edited returns the plan as the user left it, in the editor or a file, after checking it.
 func (c command) edited(ctx *cli.Context, s *wire.Session, p crew.Plan, text []byte) (crew.Plan, error) {
 	const next = "correct it, and run it again"
 	if ctx.IsSet("file") {

@@ -9,7 +9,7 @@ import (
 	"agent/orchestrator/crew"
 )
 
-// mark is the sign and the word of a task's state.
+// mark returns the sign and the word for a task's state.
 func mark(pal term.Palette, s crew.TaskState) string {
 	switch s {
 	case crew.Done:
@@ -28,7 +28,7 @@ func mark(pal term.Palette, s crew.TaskState) string {
 	return "  waiting "
 }
 
-// Lines are the tasks of a plan, one a line, each below and to the right of the last task that it depends on.
+// Lines returns the tasks of a plan, one per line, each below and to the right of the last task that it depends on.
 func Lines(pal term.Palette, p crew.Plan) (lines []string) {
 	depth, printed := map[int]int{}, map[int]bool{}
 	var visit func(t crew.Task)
@@ -64,13 +64,13 @@ func Lines(pal term.Palette, p crew.Plan) (lines []string) {
 			visit(t)
 		}
 	}
-	for _, t := range p.Tasks { // what depends on something that is not there
+	for _, t := range p.Tasks { // tasks that depend on a missing task
 		visit(t)
 	}
 	return lines
 }
 
-// Print prints a plan: its goal, its tasks as a tree, and what is to be said of them.
+// Print prints a plan: its goal, its tasks as a tree, and the remarks about them.
 func Print(w io.Writer, pal term.Palette, p crew.Plan) error {
 	return term.Print(w, func(w io.Writer) error {
 		done, all := count(p)

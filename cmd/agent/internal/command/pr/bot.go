@@ -21,17 +21,17 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// A Worker does the jobs of a bot by the commands of this group, in this process; nobody is asked anything.
+// A Worker does the jobs of a bot with the commands of this group, in this process, and asks no one.
 type Worker struct {
 	command
 	db *store.DB
-	// dir is a directory of the agent's own: no configuration of a workspace counts for what others ask.
+	// dir is a directory of the agent's own: no workspace's configuration applies to what others ask for.
 	dir string
-	// more are arguments of the commands that watch a build.
+	// more are arguments for the commands that watch a build.
 	more []string
 }
 
-// NewWorker returns who does jobs. Whose comments are taken up is decided by may.
+// NewWorker returns a worker. may decides whose comments it takes up.
 func NewWorker(line *cmdline.Line, db *store.DB, dir string, may func(ctx context.Context, api forge.Forge, name string) (bool, error)) *Worker {
 	c := newCommand(line)
 	c.may = may
@@ -47,7 +47,7 @@ func Connect(ctx context.Context, line *cmdline.Line, set config.Settings, name 
 	return t.api, t.kind, t.address, nil
 }
 
-// Do implements bot.Bot.Do: each command finds what an earlier try did.
+// Do implements bot.Bot.Do. Each command finds what an earlier try did.
 func (w *Worker) Do(ctx context.Context, j bot.Job) bot.Outcome {
 	number := strconv.Itoa(j.Number)
 	switch j.Act {
@@ -64,7 +64,7 @@ func (w *Worker) Do(ctx context.Context, j bot.Job) bot.Outcome {
 	return bot.Outcome{State: bot.Failed, Why: "it is not known what that is"}
 }
 
-// judged takes a verdict against a change for work that is done.
+// judged counts a verdict against a change as work that is done.
 func judged(o bot.Outcome, reported bool) bot.Outcome {
 	if reported {
 		o.State = bot.Done
@@ -72,7 +72,7 @@ func judged(o bot.Outcome, reported bool) bot.Outcome {
 	return o
 }
 
-// whole goes from an issue to its pull request, or carries on what an earlier job or try began.
+// whole goes from an issue to its pull request, or resumes what an earlier job or try began.
 func (w *Worker) whole(ctx context.Context, j bot.Job) bot.Outcome {
 	here := store.Repository{Host: j.Host, Slug: j.Repository}
 	last, err := w.db.IssueIntegration(ctx, here, j.Number, j.Queued)
@@ -97,7 +97,7 @@ func (w *Worker) whole(ctx context.Context, j bot.Job) bot.Outcome {
 	return o
 }
 
-// ended tells of a way that came to its end before its job was recorded.
+// ended returns the outcome of an integration that ended before its job was recorded.
 func ended(n store.Integration) bot.Outcome {
 	o := bot.Outcome{State: bot.Done, Why: fmt.Sprintf("%s: %s\n%s", n.Repository.Slug, n.State, n.URL)}
 	if n.State != store.Integrated {
@@ -106,7 +106,7 @@ func ended(n store.Integration) bot.Outcome {
 	return o
 }
 
-// call runs a command of the group; reported says that it printed a verdict, and that its exit code alone tells more.
+// call runs a command of the group. reported says that it printed a verdict, and that only its exit code tells more.
 func (w *Worker) call(ctx context.Context, name string, args ...string) (o bot.Outcome, reported bool) {
 	var out bytes.Buffer
 	line := *w.Line
@@ -119,7 +119,7 @@ func (w *Worker) call(ctx context.Context, name string, args ...string) (o bot.O
 	return o, errors.As(err, new(fault.Reported)) && o.State == bot.Failed
 }
 
-// outcome says what a command came to, by what it printed and its error. Trouble of the machine is no outcome.
+// outcome returns the outcome of a command, from its output and its error. An infrastructure problem is not an outcome.
 func outcome(ctx context.Context, said string, err error) bot.Outcome {
 	if err == nil {
 		return bot.Outcome{State: bot.Done, Why: said}
@@ -127,7 +127,7 @@ func outcome(ctx context.Context, said string, err error) bot.Outcome {
 	o := bot.Outcome{State: bot.Failed, Why: said, Busy: errors.As(err, new(*store.LeaseError))}
 	var printed fault.Reported
 	exit := 0
-	if errors.As(err, &printed) { // what it printed says why
+	if errors.As(err, &printed) { // its output says why
 		exit = printed.Exit
 	} else {
 		var problem run.Problem
@@ -140,7 +140,7 @@ func outcome(ctx context.Context, said string, err error) bot.Outcome {
 	return o
 }
 
-// GiveUp implements bot.Bot.GiveUp: what stopped on its way from an issue is not carried on.
+// GiveUp implements bot.Bot.GiveUp: a stopped integration of an issue cannot be resumed afterwards.
 func (w *Worker) GiveUp(ctx context.Context, j bot.Job) error {
 	open, err := w.db.OpenIntegration(ctx, store.Repository{Host: j.Host, Slug: j.Repository})
 	if errors.Is(err, database.ErrNotFound) {

@@ -18,9 +18,9 @@ import (
 	"agent/orchestrator/run"
 )
 
-// carry has the goal of an order planned and the plan carried out, or carries on the one that was begun in that directory. A person at a
-// terminal is shown the plan and asked; where nobody is there it goes on, as everything that such a command was told to
-// do. What others wrote is shown to the planner alone, as data.
+// carry has the goal of an order planned and the plan carried out, or resumes the plan begun in that directory. It
+// shows the plan to a person at a terminal and asks. If no one is there it goes on, like everything that such a command
+// was told to do. Only the planner sees what others wrote, as data.
 func carry(ctx *cli.Context, line *cmdline.Line, s *wire.Session, o order) (builder.Result, error) {
 	var res builder.Result
 	if s.Engine == nil {
@@ -60,7 +60,7 @@ func carry(ctx *cli.Context, line *cmdline.Line, s *wire.Session, o order) (buil
 	return b.Build(ctx.Context, req, p), nil
 }
 
-// begunPlan is the newest plan of a directory that has tasks and is not over; its number is 0 where there is none.
+// begunPlan returns the newest plan of a directory if it has tasks and is not over. Otherwise the plan's number is 0.
 func begunPlan(ctx context.Context, s *wire.Session, dir string) (crew.Plan, error) {
 	list, err := s.DB.Plans().Plans(ctx, dir, 1)
 	if err != nil || len(list) == 0 || list[0].State.Over() || len(list[0].Tasks) == 0 {
@@ -69,7 +69,7 @@ func begunPlan(ctx context.Context, s *wire.Session, dir string) (crew.Plan, err
 	return list[0], plan.Idle(list[0])
 }
 
-// confirm shows a plan to a person and asks whether it is carried out.
+// confirm shows a plan to a person and asks whether to carry it out.
 func confirm(ctx context.Context, line *cmdline.Line, p crew.Plan) error {
 	if err := plan.Print(line.Stderr, line.Palette(line.Stderr), p); err != nil || !line.Attended() {
 		return err

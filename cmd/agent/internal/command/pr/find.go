@@ -28,29 +28,29 @@ import (
 	"agent/verify/policy"
 )
 
-// The bounds of what a command asks of models on its own account, unless the user says otherwise.
+// The bounds on what a command asks of models by itself, unless the user says otherwise.
 const (
 	maxRequests = 30
 	maxTime     = 300 * time.Second
 )
 
-// An order is a change that is to be found for the files in a directory.
+// An order asks for a change to be found for the files in a directory.
 type order struct {
 	dir  string
 	goal string // in the agent's own words
-	// given is what others wrote of it: data, which widens nothing.
+	// given is what others wrote about it: data, which widens nothing.
 	given string
 	scope []string
-	// requests and time are what is left of the bounds.
+	// requests and time are what remains of the bounds.
 	requests int
 	time     time.Duration
-	// guarded are kinds of hold that need an approval also where they do not block.
+	// guarded are kinds of hold that need an approval even if they do not block.
 	guarded []string
 }
 
-// find has the engineer find a change, by the very steps of `agent sandbox run --goal`, so that whoever has a say there has one
-// here, and writes it into the directory once it has passed. What needs an approval is not written
-// unless --allow names its kind. The document is that of the run; progress goes to stderr.
+// find lets the engineer find a change, with the very steps of `agent sandbox run --goal`, so that everything that
+// decides there also decides here. It writes the change into the directory once it has passed. A change that needs an
+// approval is not written unless --allow names its kind. The document is that of the run; progress goes to stderr.
 func find(ctx *cli.Context, line *cmdline.Line, s *wire.Session, o order) (run.Document, error) {
 	if s.Engine == nil {
 		return run.Document{}, fault.Infra("start the engine, then run again; see `agent doctor`", "a change has to be proved, and no container engine answers")
@@ -74,7 +74,7 @@ func find(ctx *cli.Context, line *cmdline.Line, s *wire.Session, o order) (run.D
 	return *a.Ended, nil
 }
 
-// settled is what holds for the files of an order, and a request for them, whose Place the caller closes.
+// settled returns the settings for the files of an order, and a request for them, whose Place the caller closes.
 func settled(ctx *cli.Context, line *cmdline.Line, o order) (config.Settings, run.Request, error) {
 	// The agent.toml of those files decides what is proved, within what the user allows.
 	if err := ctx.Set("workspace", o.dir); err != nil {
@@ -103,13 +103,13 @@ func settled(ctx *cli.Context, line *cmdline.Line, o order) (config.Settings, ru
 	return set, req, nil
 }
 
-// A guard approves nothing of some kinds of hold that was not allowed in advance.
+// A guard rejects some kinds of hold unless they were allowed in advance.
 type guard struct {
 	run.Approver
 	kinds, allow []string
 }
 
-// Approve is part of run.Approver.
+// Approve implements run.Approver.
 func (g guard) Approve(ctx context.Context, p run.Proposal) (run.Answer, error) {
 	held := slices.DeleteFunc(slices.Clone(p.Candidate.Holds), func(h policy.Hold) bool {
 		return !slices.Contains(g.kinds, h.Kind) || slices.Contains(g.allow, h.Kind)
@@ -126,7 +126,7 @@ type budget struct {
 	time     time.Duration
 }
 
-// newBudget is what the user says, or the bounds of such a command.
+// newBudget returns the user's budget, or the bounds of such a command.
 func newBudget(ctx *cli.Context, set config.Settings) (budget, error) {
 	limits, err := set.Budget()
 	b := budget{limits.Requests, limits.RunTime}
@@ -139,10 +139,10 @@ func newBudget(ctx *cli.Context, set config.Settings) (budget, error) {
 	return b, err
 }
 
-// over reports whether nothing is left.
+// over reports whether nothing remains.
 func (b budget) over() bool { return b.requests <= 0 || b.time < time.Second }
 
-// spend takes off what a run asked, by the record.
+// spend subtracts what a run asked for, according to the record.
 func (b *budget) spend(ctx context.Context, s *wire.Session, id string) error {
 	if id == "" {
 		return nil
@@ -161,7 +161,7 @@ func (b *budget) spend(ctx context.Context, s *wire.Session, id string) error {
 	return err
 }
 
-// commitRun makes the commit of a promoted run on top of head. The same run gives the same commit.
+// commitRun makes the commit of a promoted run on top of head. The same run always gives the same commit.
 func (t *target) commitRun(ctx context.Context, s *wire.Session, id, head, subject string) (commit string, err error) {
 	d, err := s.DB.Run(ctx, id)
 	if err != nil {
@@ -179,8 +179,8 @@ func (t *target) commitRun(ctx context.Context, s *wire.Session, id, head, subje
 	return t.mirror.Make(ctx, mirror.NewCommit{Parent: head, Message: pull.Message(p.work), By: t.author(ctx), At: p.detail.Ended, Changes: changes})
 }
 
-// deliver pushes a commit to the branch of a pull request unless it is there, as after a kill. moved says that the
-// branch holds other commits by now, which stay.
+// deliver pushes a commit to the branch of a pull request, unless it is already there, as after a kill. moved says that
+// the branch now holds other commits, which stay.
 func (t *target) deliver(ctx context.Context, branch, commit string) (moved bool, err error) {
 	at, err := t.mirror.Fetch(ctx, "refs/heads/"+branch)
 	if err != nil {
@@ -194,7 +194,7 @@ func (t *target) deliver(ctx context.Context, branch, commit string) (moved bool
 	}
 	var rejected *mirror.RejectedError
 	err = t.mirror.Push(ctx, commit, branch)
-	if errors.As(err, &rejected) { // somebody was faster, or it is protected
+	if errors.As(err, &rejected) { // someone was faster, or it is protected
 		now, ferr := t.mirror.Fetch(ctx, "refs/heads/"+branch)
 		if ferr == nil && now[0] != at[0] {
 			return true, nil
@@ -203,13 +203,13 @@ func (t *target) deliver(ctx context.Context, branch, commit string) (moved bool
 	return false, err
 }
 
-// beats is how often a lease is renewed; one that was not for orphaned is another's to take.
+// beats is how often a lease is renewed. A lease that was not renewed for orphaned may be taken over.
 const (
 	beats    = 30 * time.Second
 	orphaned = 90 * time.Second
 )
 
-// leased has act done while no other process works on the repository. ctx ends when another one takes that over.
+// leased runs act while no other process works on the repository. ctx ends when another process takes over.
 func (t *target) leased(ctx *cli.Context, s *wire.Session, act func() error) error {
 	whole := ctx.Context
 	token, err := s.DB.TakeLease(whole, t.repository(), cmp.Or(owner.Name(), fmt.Sprintf("process %d", os.Getpid())), func(by string, beat time.Time) bool {

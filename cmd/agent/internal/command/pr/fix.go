@@ -22,10 +22,10 @@ import (
 	"agent/verify"
 )
 
-// maxRounds is how often a build is repaired and looked at again, unless the user says otherwise.
+// maxRounds is how often a build is repaired and checked again, unless the user says otherwise.
 const maxRounds = 3
 
-// fixCommand describes how a build that fails is repaired.
+// fixCommand returns the command that repairs a failing build.
 func (c command) fixCommand() *cli.Command {
 	return &cli.Command{
 		Name: "fix-ci", Usage: "repair what the build servers find wrong with a pull request", ArgsUsage: "NUMBER",
@@ -49,12 +49,12 @@ func (c command) fixCommand() *cli.Command {
 	}
 }
 
-// findFlags say who is asked for a change, what that may cost, and what is approved.
+// findFlags say which model is asked for a change, what that may cost, and what is approved.
 func findFlags() []cli.Flag {
 	return append(config.Flags("model", "mode", "max-cost", "max-tokens", "max-requests", "max-time"), cmdline.AllowFlag(), cmdline.NoInstallFlag())
 }
 
-// A Repaired is what `pr fix-ci --json` prints: the build as it was seen last, and what was done for it.
+// A Repaired is what `pr fix-ci --json` prints: the build as last seen, and what was done about it.
 type Repaired struct {
 	Watched
 	Rounds []Round `json:"rounds"`
@@ -62,10 +62,10 @@ type Repaired struct {
 
 // A Round is one attempt to repair a build.
 type Round struct {
-	// Commit is the one whose build failed, and Failed the names of its jobs.
+	// Commit is the commit whose build failed, and Failed the names of its failed jobs.
 	Commit string   `json:"commit"`
 	Failed []string `json:"failed"`
-	// Reproduced is what the workspace's own gates say of it; where they do not show it, NotReproduced says why.
+	// Reproduced is what the workspace's own gates say about the failure. If they do not show it, NotReproduced says why.
 	Reproduced    string `json:"reproduced,omitempty"`
 	NotReproduced string `json:"not_reproduced,omitempty"`
 	// Run found the repair, or tried to.
@@ -117,19 +117,19 @@ type fixing struct {
 	left    budget
 	rounds  []Round
 	tried   []string // what did not help, for the next question
-	exit    int      // of what ended it before the build passed, 0 for nothing did
+	exit    int      // of what ended it before the build passed, 0 if nothing did
 	judged  string   // the commit that shown and unshown are about
 	shown   string
 	unshown string
 }
 
-// fixing begins to repair the build of a pull request.
+// fixing returns a new repair of the build of a pull request.
 func (c command) fixing(ctx *cli.Context, set config.Settings, s *wire.Session, t *target, number int) (*fixing, error) {
 	left, err := newBudget(ctx, set)
 	return &fixing{watching: c.watching(t, number), ctx: ctx, session: s, left: left, rounds: []Round{}}, err
 }
 
-// run watches and repairs until the build has passed, or until nothing more is to be done.
+// run watches and repairs until the build has passed, or until nothing more can be done.
 func (f *fixing) run(interval, timeout time.Duration, rounds int) error {
 	if err := f.takeUp(); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (f *fixing) run(interval, timeout time.Duration, rounds int) error {
 	}
 }
 
-// takeUp brings to its end what a killed process had committed and not pushed.
+// takeUp completes what a killed process had committed and not pushed.
 func (f *fixing) takeUp() error {
 	ctx := f.ctx.Context
 	rows, err := f.session.DB.CIRounds(ctx, f.repository(), f.doc.Number)
@@ -179,7 +179,7 @@ func (f *fixing) takeUp() error {
 	return err
 }
 
-// push has the commit of a round on the branch, or says why it is not.
+// push puts the commit of a round on the branch, or says why it is not there.
 func (f *fixing) push(p forge.Pull, row *store.CIRound) error {
 	moved, err := f.deliver(f.ctx.Context, p.Head, row.FixCommit)
 	if err != nil {
@@ -191,7 +191,7 @@ func (f *fixing) push(p forge.Pull, row *store.CIRound) error {
 	return nil
 }
 
-// round is one attempt; pushed says that the branch has a new commit, of this process or of somebody else.
+// round makes one attempt. pushed says that it made a commit, so the branch has a new one: that one, or one pushed meanwhile.
 func (f *fixing) round() (pushed bool, err error) {
 	ctx := f.ctx.Context
 	p, err := f.openPull(ctx, f.doc.Number)
@@ -210,7 +210,7 @@ func (f *fixing) round() (pushed bool, err error) {
 		return false, err
 	}
 	if row.FixCommit != "" {
-		// Recorded before it is pushed: who is killed in between finds it.
+		// Recorded before it is pushed, so that it is found if the process is killed in between.
 		if _, err := f.session.DB.SaveCIRound(ctx, f.repository(), p.Number, row); err != nil {
 			return false, err
 		}
@@ -228,7 +228,7 @@ func (f *fixing) round() (pushed bool, err error) {
 	return row.FixCommit != "", err
 }
 
-// told is a round on one line.
+// told describes a round on one line.
 func (r Round) told() string {
 	if r.Fix != "" {
 		return fmt.Sprintf("repaired by %.12s (run %s)", r.Fix, r.Run)
@@ -236,7 +236,7 @@ func (r Round) told() string {
 	return "not repaired: " + r.Why
 }
 
-// failedNames are the jobs that failed.
+// failedNames returns the names of the failed jobs.
 func failedNames(jobs []WatchedJob) (names []string) {
 	for _, j := range jobs {
 		if j.State == forge.Failed {
@@ -246,15 +246,15 @@ func failedNames(jobs []WatchedJob) (names []string) {
 	return names
 }
 
-// A scene is the branch of a pull request as its build failed: where it left its base, and its files.
+// A scene is the branch of a pull request when its build failed: where it left its base, and its files.
 type scene struct {
 	head          string
 	before, after string   // directories
 	changed       []string // paths of the workspace
 }
 
-// attempt has the engineer repair the branch as it is in the round, and makes the commit. Why none was made is in the
-// row, and in f.exit where another round would come to the same.
+// attempt lets the engineer repair the branch as it is in the round, and makes the commit. If it makes none, the row
+// says why. f.exit is set if another round would have the same result.
 func (f *fixing) attempt(p forge.Pull, row *store.CIRound) (doc run.Document, err error) {
 	ctx := f.ctx.Context
 	at, err := f.scene(p)
@@ -305,7 +305,7 @@ func (f *fixing) attempt(p forge.Pull, row *store.CIRound) (doc run.Document, er
 	return doc, err
 }
 
-// unrepaired says why a run made no change, and whether another round would come to the same.
+// unrepaired records why a run made no change, and whether another round would have the same result.
 func (f *fixing) unrepaired(doc run.Document, row *store.CIRound) {
 	row.Why = reason(doc)
 	switch doc.Exit {
@@ -320,7 +320,7 @@ func (f *fixing) unrepaired(doc run.Document, row *store.CIRound) {
 	}
 }
 
-// reason is why a run wrote nothing.
+// reason returns why a run wrote nothing.
 func reason(doc run.Document) string {
 	if doc.Error != nil {
 		return doc.Error.Message
@@ -331,7 +331,7 @@ func reason(doc run.Document) string {
 	return "no change was found"
 }
 
-// scene writes out what the round is about.
+// scene writes out the files that the round is about.
 func (f *fixing) scene(p forge.Pull) (at scene, err error) {
 	ctx := f.ctx.Context
 	base, head := "refs/heads/"+p.Base, f.kind.HeadRef(p.Number)
@@ -356,8 +356,8 @@ func (f *fixing) scene(p forge.Pull) (at scene, err error) {
 	return at, err
 }
 
-// reproduce has the gates look at the branch, once for each commit. Where they cannot, the repair goes by the log alone,
-// and that is said.
+// reproduce lets the gates judge the branch, once for each commit. If they do not show the failure, it says so, and the
+// repair relies only on the log.
 func (f *fixing) reproduce(at scene) error {
 	if f.judged == at.head {
 		return nil
@@ -376,12 +376,12 @@ func (f *fixing) reproduce(at scene) error {
 	return nil
 }
 
-// judge proves what is between two directories.
+// judge proves the changes between two directories.
 func (f *fixing) judge(before, after string) (run.Document, error) {
 	return f.prove(f.ctx, f.session, comparison{before, after}, fmt.Sprintf("the build of pull request %d", f.doc.Number))
 }
 
-// failures are the jobs that failed, with their logs.
+// failures returns the failed jobs, with their logs.
 func (f *fixing) failures() (list []pull.FailedJob) {
 	for _, j := range f.doc.Jobs {
 		if j.State == forge.Failed {

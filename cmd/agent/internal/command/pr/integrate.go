@@ -19,42 +19,42 @@ import (
 	"agent/verify/policy"
 )
 
-// maxTasks is how many comments one command takes up.
+// maxTasks bounds how many comments one command takes up.
 const maxTasks = 20
 
-// A TakenComment is a comment that was taken up, as `pr review --integrate --json` has it.
+// A TakenComment is a comment that was taken up, as `pr review --integrate --json` prints it.
 type TakenComment struct {
 	Thread string `json:"thread"`
 	Author string `json:"author"`
 	Path   string `json:"path,omitempty"`
 	Line   int    `json:"line,omitempty"`
-	// Run found a change, or tried to; Commit has it, "" where nothing was changed.
+	// Run found a change, or tried to. Commit contains it, "" if nothing was changed.
 	Run    string `json:"run,omitempty"`
 	Commit string `json:"commit,omitempty"`
 	Answer string `json:"answer"`
 }
 
-// An integrating takes up what was said of a pull request.
+// An integrating takes up the comments on a pull request.
 type integrating struct {
 	command
 	*target
 	ctx     *cli.Context
 	session *wire.Session
 	number  int
-	by      []string // whose comments; none for everybody's
+	by      []string // whose comments; empty for everyone's
 	left    budget
 	dry     bool
 	taken   []TakenComment
 }
 
-// integrating begins to take up what was said of a pull request.
+// integrating returns a value that takes up the comments on a pull request.
 func (c command) integrating(ctx *cli.Context, set config.Settings, s *wire.Session, t *target, number int) (*integrating, error) {
 	left, err := newBudget(ctx, set)
 	return &integrating{command: c, target: t, ctx: ctx, session: s, number: number, by: ctx.StringSlice("author"), left: left, taken: []TakenComment{}}, err
 }
 
-// run takes up each comment that waits for an answer, one after the other: a change of its own, proved, committed, pushed
-// and answered. A row for each says how far it came, before the forge is told; after a kill the rest is done.
+// run takes up each comment that waits for an answer, one after the other: a change of its own, proved, committed,
+// pushed and answered. A row for each records the progress before the forge is told. After a kill, the rest is done.
 func (g *integrating) run() error {
 	ctx := g.ctx.Context
 	p, err := g.openPull(ctx, g.number)
@@ -96,7 +96,7 @@ func (g *integrating) run() error {
 	return nil
 }
 
-// wanted are the tasks of those whose comments count.
+// wanted returns the tasks of those whose comments count.
 func (g *integrating) wanted(ctx context.Context, all []pull.Task) (list []pull.Task, err error) {
 	if g.may == nil {
 		return all, nil
@@ -117,7 +117,7 @@ func (g *integrating) wanted(ctx context.Context, all []pull.Task) (list []pull.
 	return list, nil
 }
 
-// take brings one comment from where it is to its answer.
+// take brings one comment from its current state to its answer.
 func (g *integrating) take(p forge.Pull, task pull.Task, row store.ReviewComment) error {
 	ctx := g.ctx.Context
 	save := func() error { return g.session.DB.SaveReviewComment(ctx, g.repository(), g.number, row) }
@@ -134,7 +134,7 @@ func (g *integrating) take(p forge.Pull, task pull.Task, row store.ReviewComment
 			row.State, row.FixCommit = store.CommentOpen, ""
 		}
 	}
-	// Somebody may push while a change is found: it is found once more for what they left, and then given up.
+	// Someone may push while a change is found. The change is found once more for what they left, and then given up.
 	for try := 0; row.State == store.CommentOpen; try++ {
 		if err := save(); err != nil {
 			return err
@@ -176,8 +176,8 @@ func (g *integrating) take(p forge.Pull, task pull.Task, row store.ReviewComment
 	return save()
 }
 
-// change has a change found for a comment on the branch as it is now, and makes the commit. said is the engineer's own word,
-// why says why there is none.
+// change has a change found for a comment on the current branch, and makes the commit. said is the engineer's own
+// statement; why says why there is no commit.
 func (g *integrating) change(p forge.Pull, task pull.Task, row *store.ReviewComment) (said, why string, err error) {
 	ctx := g.ctx.Context
 	if g.left.over() {
@@ -202,7 +202,7 @@ func (g *integrating) change(p forge.Pull, task pull.Task, row *store.ReviewComm
 	if err := g.left.spend(ctx, g.session, doc.Run); err != nil {
 		return "", "", err
 	}
-	// Trouble of the machine is no answer to anybody.
+	// An infrastructure problem is not an answer to a comment.
 	if doc.Exit == run.ExitInfra || doc.Exit == run.ExitCancelled {
 		return "", "", &fault.Error{Exit: doc.Exit, Kind: run.ProblemInfra, Next: "run it again: what was done is found again", Err: fmt.Errorf("take up a comment: %s", reason(doc))}
 	}
@@ -216,7 +216,7 @@ func (g *integrating) change(p forge.Pull, task pull.Task, row *store.ReviewComm
 	return said, "", err
 }
 
-// scope is the file that a comment is about, nil where the workspace has none of that name.
+// scope returns the file that a comment is about, nil if the workspace has no such file.
 func (g *integrating) scope(ctx context.Context, dir, path string) []string {
 	if path == "" {
 		return nil
@@ -233,7 +233,7 @@ func (g *integrating) scope(ctx context.Context, dir, path string) []string {
 	return nil
 }
 
-// answer says on the forge what came of a comment. pull.Tasks leaves out what has an answer, so that this is said once.
+// answer posts the result for a comment on the forge. It is posted only once, since pull.Tasks leaves out answered comments.
 func (g *integrating) answer(ctx context.Context, task pull.Task, text string) error {
 	if task.Of != nil {
 		return g.api.Answer(ctx, g.number, *task.Of, text, false)
@@ -241,7 +241,7 @@ func (g *integrating) answer(ctx context.Context, task pull.Task, text string) e
 	return g.api.SetComment(ctx, g.number, "", text)
 }
 
-// told is a comment that was taken up, on one line.
+// told describes a comment that was taken up, on one line.
 func (c TakenComment) told() string {
 	place := cmp.Or(c.Path, "the whole")
 	if c.Line > 0 {

@@ -13,11 +13,11 @@ import (
 	"agent/orchestrator/run"
 )
 
-// A comparison is two directories with the files of two commits.
+// A comparison is a pair of directories with the files of two commits.
 type comparison struct{ before, after string }
 
-// judge proves what is between two directories, by the settings that hold in the first one, and
-// promotes nothing. intent says for the record what is proved.
+// judge proves the changes between two directories, with the settings that apply in the first one, and promotes
+// nothing. intent says for the record what is proved.
 func judge(ctx *cli.Context, line *cmdline.Line, s *wire.Session, of comparison, intent string) (run.Document, error) {
 	if s.Engine == nil {
 		return run.Document{}, fault.Infra("start the engine, then run again; see `agent doctor`", "the change has to be proved, and no container engine answers")
@@ -43,7 +43,7 @@ func judge(ctx *cli.Context, line *cmdline.Line, s *wire.Session, of comparison,
 	return prover.Directory(ctx.Context, intent, of.after), nil
 }
 
-// candidate is what of a document a pull request tells.
+// candidate returns the part of a document that a pull request shows.
 func candidate(doc run.Document) gate.Candidate {
 	c := gate.Candidate{Verdict: doc.Verdict, Unproven: doc.Unproven}
 	if n := len(doc.Candidates); n > 0 {

@@ -27,7 +27,7 @@ import (
 	"agent/verify"
 )
 
-// openCommand describes how a pull request is opened.
+// openCommand returns the command that opens a pull request.
 func (c command) openCommand() *cli.Command {
 	return &cli.Command{
 		Name: "open", Usage: "open a pull request from promoted runs, or from a branch",
@@ -62,7 +62,7 @@ func (c command) openCommand() *cli.Command {
 // An Opened is a pull request as `pr open --json` prints it.
 type Opened struct {
 	Repository string `json:"repository"`
-	// Number is 0, and URL empty, with --dry-run.
+	// With --dry-run, Number is 0 and URL is empty.
 	Number int    `json:"number"`
 	URL    string `json:"url"`
 	Title  string `json:"title"`
@@ -71,10 +71,10 @@ type Opened struct {
 	Head   string `json:"head"`
 	Commit string `json:"commit"`
 	Draft  bool   `json:"draft"`
-	// Existed says that it was there before.
+	// Existed says that the pull request was there before.
 	Existed bool `json:"existed"`
 	DryRun  bool `json:"dry_run"`
-	// Commits are those that are runs, in their order.
+	// Commits are the commits that are runs, in their order.
 	Commits []OpenedCommit `json:"commits"`
 	Labels  []string       `json:"labels"`
 }
@@ -85,7 +85,7 @@ type OpenedCommit struct {
 	Run     string         `json:"run"`
 	Subject string         `json:"subject"`
 	Verdict verify.Verdict `json:"verdict"`
-	// Again says why it was judged once more, "" where it was not.
+	// Again says why the commit was judged again, "" if it was not.
 	Again string `json:"judged_again,omitempty"`
 }
 
@@ -97,9 +97,9 @@ type opening struct {
 	session *wire.Session
 	*target
 	dir      string   // the workspace
-	runs     []string // whose changes the commits are; none for the last promoted one
-	base     string   // the branch that it goes to, "" for the repository's default
-	issue    int      // that it resolves, 0 for none
+	runs     []string // the runs whose changes the commits are; empty for the last promoted run
+	base     string   // the target branch, "" for the repository's default
+	issue    int      // the issue that it resolves, 0 for none
 	branches map[string]string
 	works    []pull.Work
 	left     []string
@@ -156,7 +156,7 @@ func (o *opening) run(ctx context.Context) error {
 	return o.publish(ctx)
 }
 
-// settleBase finds the branch that it goes to and fetches it.
+// settleBase finds the target branch and fetches it.
 func (o *opening) settleBase(ctx context.Context) error {
 	main, err := o.api.DefaultBranch(ctx)
 	if err != nil {
@@ -194,8 +194,7 @@ func (o *opening) commits(ctx context.Context) error {
 	return nil
 }
 
-// found reports whether the branch on the forge holds these runs already. What people added to it
-// stays.
+// found reports whether the branch on the forge already holds these runs. Commits that people added to it stay.
 func (o *opening) found(ctx context.Context, list []promoted) (bool, error) {
 	if o.branches[o.doc.Head] == "" {
 		return false, nil
@@ -220,7 +219,7 @@ func (o *opening) found(ctx context.Context, list []promoted) (bool, error) {
 		if i < 0 {
 			return false, fault.Policy("name another branch with --head", "branch %s is there already, and holds no commit of run %s: nothing on the forge is rewritten", o.doc.Head, p.work.Run)
 		}
-		// Those of the tasks before it are on the branch too.
+		// The commits of the earlier tasks are on the branch too.
 		for _, step := range p.steps {
 			if j := slices.IndexFunc(log, func(l mirror.Log) bool { return slices.Contains(pull.Runs([]string{l.Body}), step.work.Run) }); j >= 0 {
 				o.add(log[j].Commit, step.work)
@@ -232,8 +231,8 @@ func (o *opening) found(ctx context.Context, list []promoted) (bool, error) {
 	return true, nil
 }
 
-// made reports whether a commit is the change of a run on its own parent, or with those of the tasks before it on the parent of
-// the first: its message is text that anybody who may push can write.
+// made reports whether a commit is the change of a run on its own parent, or with the earlier tasks' changes on the
+// parent of the first one. The message alone proves nothing: anyone who may push can write it.
 func (o *opening) made(ctx context.Context, commit string, p promoted) bool {
 	for back := 1; back <= max(1, len(p.steps)); back++ {
 		parent, err := o.mirror.Commit(ctx, fmt.Sprintf("%s~%d", commit, back))
@@ -261,14 +260,13 @@ func (o *opening) madeOn(ctx context.Context, parent, commit string, p promoted)
 	return same && err == nil
 }
 
-// add takes a commit in.
+// add adds a commit to the pull request.
 func (o *opening) add(commit string, w pull.Work) {
 	o.works = append(o.works, w)
 	o.doc.Commits = append(o.doc.Commits, OpenedCommit{Commit: commit, Run: w.Run, Subject: pull.Subject(w.Intent), Verdict: w.Judged.Verdict, Again: w.Again})
 }
 
-// commit makes the commit of one run on parent, and has it judged there unless the run saw those
-// very files.
+// commit makes the commit of one run on parent, and has it judged there unless the run saw exactly those files.
 func (o *opening) commit(ctx context.Context, parent string, p *promoted) (string, error) {
 	changes, err := o.onto(ctx, parent, p.changes)
 	if err != nil {
@@ -289,7 +287,7 @@ func (o *opening) commit(ctx context.Context, parent string, p *promoted) (strin
 	by := o.author(ctx)
 	if seen.Digest() != p.snapshot {
 		p.work.Again = "branch " + o.doc.Base + " holds other files than the workspace did when the run was proved"
-		// A commit of the same files, of which there is no word yet: what is judged is its difference.
+		// A commit of the same files whose message does not matter: its difference is judged.
 		draft, err := o.mirror.Make(ctx, mirror.NewCommit{Parent: parent, Message: "judged", By: by, At: time.Unix(0, 0), Changes: changes})
 		if err != nil {
 			return "", err
@@ -308,8 +306,8 @@ func (o *opening) commit(ctx context.Context, parent string, p *promoted) (strin
 	return commit, err
 }
 
-// inSteps makes of one commit on parent one a task, where the run delivered a plan of several: the last one has the files of
-// the whole, which is what was judged together. Where the tasks do not fit one by one, it stays one commit.
+// inSteps turns one commit on parent into one per task, if the run delivered a plan of several tasks. The last commit
+// has all files, which were judged together. If the tasks do not fit one by one, it stays one commit.
 func (o *opening) inSteps(ctx context.Context, parent, whole string, p *promoted) (string, error) {
 	if len(p.steps) < 2 {
 		return whole, nil
@@ -334,10 +332,10 @@ func (o *opening) inSteps(ctx context.Context, parent, whole string, p *promoted
 		}
 		made, works = append(made, head), append(works, step.work)
 	}
-	if same, err := o.mirror.Same(ctx, head, whole); err != nil || same || len(made) == 0 { // the last task would be a commit of nothing
+	if same, err := o.mirror.Same(ctx, head, whole); err != nil || same || len(made) == 0 { // the last task's commit would be empty
 		return whole, err
 	}
-	// What is said of the whole is said with its last commit.
+	// The last commit carries what is said about the whole.
 	last := p.work
 	last.Intent = p.steps[len(p.steps)-1].work.Intent
 	commit, err := o.mirror.Make(ctx, mirror.NewCommit{Parent: head, Message: pull.Message(last), By: by, At: p.detail.Ended, Like: whole})
@@ -351,7 +349,7 @@ func (o *opening) inSteps(ctx context.Context, parent, whole string, p *promoted
 	return commit, nil
 }
 
-// again judges what is between the files in dir and those of a commit.
+// again judges the changes between the files in dir and those of a commit.
 func (o *opening) again(ctx context.Context, dir, to string, w *pull.Work) error {
 	if o.doc.DryRun {
 		w.Again += "; it would be judged again"
@@ -373,7 +371,7 @@ func (o *opening) again(ctx context.Context, dir, to string, w *pull.Work) error
 	return nil
 }
 
-// branch takes in a local branch, whose commits are a person's, and judges them as a whole.
+// branch takes a local branch, whose commits are a person's, and judges them as a whole.
 func (o *opening) branch(ctx context.Context) error {
 	name := o.ctx.String("branch")
 	if o.local.Top == "" {
@@ -418,13 +416,13 @@ func (o *opening) branch(ctx context.Context) error {
 	return nil
 }
 
-// templates are where projects keep what their pull requests begin with.
+// templates are the places where projects keep the initial text of pull requests.
 var templates = []string{
 	".github/pull_request_template.md", ".github/PULL_REQUEST_TEMPLATE.md", "pull_request_template.md", "PULL_REQUEST_TEMPLATE.md", "docs/pull_request_template.md",
 	".gitea/pull_request_template.md", ".gitea/PULL_REQUEST_TEMPLATE.md", ".forgejo/pull_request_template.md", ".gitlab/merge_request_templates/Default.md",
 }
 
-// describe decides on title, body and draft.
+// describe determines title, body and draft.
 func (o *opening) describe(ctx context.Context) {
 	body := pull.Body{Works: o.works, Left: o.left, Issue: o.issue}
 	for _, name := range templates {
@@ -435,14 +433,14 @@ func (o *opening) describe(ctx context.Context) {
 	}
 	o.doc.Title = cmp.Or(o.ctx.String("title"), pull.Title(o.works))
 	if o.issue != 0 {
-		if i, err := o.api.Issue(ctx, o.issue); err == nil { // one that went away names nothing
+		if i, err := o.api.Issue(ctx, o.issue); err == nil { // a missing issue gives no title
 			o.doc.Title = pull.IssueTitle(o.issue, i.Title)
 		}
 	}
 	o.doc.Body, o.doc.Draft = body.Markdown(), o.ctx.Bool("draft") || pull.Draft(o.works) || len(o.left) > 0
 }
 
-// publish pushes the branch, opens the pull request or finds it, and records it.
+// publish pushes the branch, opens or finds the pull request, and records it.
 func (o *opening) publish(ctx context.Context) error {
 	if o.branches[o.doc.Head] != o.doc.Commit {
 		if err := o.mirror.Push(ctx, o.doc.Commit, o.doc.Head); err != nil {
@@ -477,7 +475,7 @@ func (o *opening) publish(ctx context.Context) error {
 	return o.session.DB.SavePull(ctx, record)
 }
 
-// print tells of it.
+// print prints the pull request for people.
 func (o *opening) print(w io.Writer) error {
 	d := o.doc
 	kind := "pull request"

@@ -1,4 +1,4 @@
-// Package pr is `agent pr`: pull requests on a forge, every commit of them through the gate.
+// Package pr implements `agent pr`, which puts every commit of pull requests on a forge through the gate.
 package pr
 
 import (
@@ -14,25 +14,25 @@ import (
 	"agent/orchestrator/run"
 )
 
-// A command has what its parts share, and what tests put something else in the place of.
+// A command holds what its parts share, and what tests replace.
 type command struct {
 	*cmdline.Line
-	// prove judges what is between two directories; see judge.
+	// prove judges the changes between two directories; see judge.
 	prove func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error)
 	// find has a change found, proved and written to a directory; see find.
 	find func(ctx *cli.Context, s *wire.Session, o order) (run.Document, error)
-	// carry has a plan made and carried out, as far as it was not; see carry.
+	// carry has a plan made and carried out, as far as it was not yet; see carry.
 	carry func(ctx *cli.Context, s *wire.Session, o order) (builder.Result, error)
-	// sleep waits between two looks at a forge.
+	// sleep waits between two polls of a forge.
 	sleep func(ctx context.Context, d time.Duration) error
-	// may reports whose comments are taken up; nil for everybody's.
+	// may reports whose comments are taken up; nil for everyone's.
 	may func(ctx context.Context, api forge.Forge, name string) (bool, error)
 }
 
-// Command is the group of what is done with pull requests.
+// Command returns the group of commands for pull requests.
 func Command(line *cmdline.Line) *cli.Command { return newCommand(line).group() }
 
-// newCommand has the gates, the models and the clock for its parts.
+// newCommand returns a command with the real gates, models and clock.
 func newCommand(line *cmdline.Line) command {
 	c := command{Line: line, sleep: cmdline.Pause}
 	c.prove = func(ctx *cli.Context, s *wire.Session, of comparison, intent string) (run.Document, error) {
@@ -45,7 +45,7 @@ func newCommand(line *cmdline.Line) command {
 	return c
 }
 
-// group is the command with its subcommands.
+// group returns the command with its subcommands.
 func (c command) group() *cli.Command {
 	return &cli.Command{
 		Name: "pr", Usage: "open, review, watch and repair pull requests",
@@ -53,7 +53,7 @@ func (c command) group() *cli.Command {
 	}
 }
 
-// repositoryFlag names a repository in place of the workspace's own remote.
+// repositoryFlag names a repository instead of the workspace's own remote.
 func repositoryFlag() cli.Flag {
 	return &cli.StringFlag{Name: "repo", Usage: "the repository, as `OWNER/NAME` or an address; else what git calls origin in the workspace"}
 }

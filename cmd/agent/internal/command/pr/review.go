@@ -23,7 +23,7 @@ import (
 // statusContext is the name of the status that a review sets.
 const statusContext = "agent/gate"
 
-// reviewCommand describes how a pull request is judged.
+// reviewCommand returns the command that judges a pull request.
 func (c command) reviewCommand() *cli.Command {
 	return &cli.Command{
 		Name: "review", Usage: "prove a pull request, and say at its lines what was found", ArgsUsage: "NUMBER",
@@ -59,11 +59,11 @@ type Reviewed struct {
 	Commit     string         `json:"commit"`
 	Run        string         `json:"run"`
 	Verdict    verify.Verdict `json:"verdict"`
-	// Status is what the commit's status says.
+	// Status is the text of the commit's status.
 	Status   string         `json:"status"`
 	Findings []pull.Finding `json:"findings"`
-	// Posted, Known and Fixed are how many comments at lines were made, were there, and were
-	// answered; with --dry-run how many would be.
+	// Posted, Known and Fixed count the comments at lines that were made, already existed, and were answered; with
+	// --dry-run, those that would be.
 	Posted int  `json:"posted"`
 	Known  int  `json:"known"`
 	Fixed  int  `json:"fixed"`
@@ -73,7 +73,7 @@ type Reviewed struct {
 	Comments []TakenComment `json:"comments,omitempty"`
 }
 
-// pullNumber is the number that a command names.
+// pullNumber returns the number that a command names.
 func pullNumber(ctx *cli.Context) (int, error) {
 	text := ctx.Args().First()
 	n, err := strconv.Atoi(text)
@@ -86,7 +86,7 @@ func pullNumber(ctx *cli.Context) (int, error) {
 	return n, nil
 }
 
-// openPull returns a pull request that is open.
+// openPull returns a pull request if it is open.
 func (t *target) openPull(ctx context.Context, number int) (forge.Pull, error) {
 	p, err := t.api.Pull(ctx, number)
 	if err == nil && p.State != forge.Open {
@@ -124,7 +124,7 @@ func (c command) review(ctx *cli.Context) error {
 		if err != nil {
 			return ForgeFault(err)
 		}
-		// What was not judged for a reason of the machine is no verdict on anybody's change.
+		// If an infrastructure problem prevented the judgement, there is no verdict on anyone's change.
 		if doc.State == run.Failed || doc.State == run.Cancelled {
 			return c.Report(doc, asJSON)
 		}
@@ -147,7 +147,7 @@ func (c command) review(ctx *cli.Context) error {
 	})
 }
 
-// integrate takes up what was said of a pull request.
+// integrate takes up the comments on a pull request.
 func (c command) integrate(ctx *cli.Context, set config.Settings, s *wire.Session, t *target, number int) ([]TakenComment, error) {
 	g, err := c.integrating(ctx, set, s, t, number)
 	if err != nil {
@@ -221,7 +221,7 @@ func (r *reviewing) judged(ctx *cli.Context, s *wire.Session, number int) (doc r
 	return r.judge, err
 }
 
-// plan decides what is said.
+// plan determines what to post.
 func (r *reviewing) plan() {
 	c := candidate(r.judge)
 	r.state, r.doc.Status = pull.Verdict(c, r.pull.Fork)
@@ -231,7 +231,7 @@ func (r *reviewing) plan() {
 	r.doc.Run, r.doc.Verdict = r.judge.Run, r.judge.Verdict
 	r.doc.Findings = append(r.doc.Findings, pull.Findings(c)...)
 	found := slices.Clone(r.doc.Findings)
-	for i := range found { // the forge knows paths of the repository
+	for i := range found { // the forge uses paths of the repository
 		if found[i].Path != "" {
 			found[i].Path = r.place(found[i].Path)
 		}
@@ -244,8 +244,8 @@ func (r *reviewing) plan() {
 	r.doc.Posted, r.doc.Known, r.doc.Fixed = len(r.todo.Post), r.todo.Known, len(r.todo.Fixed)
 }
 
-// say tells the forge: comments at lines, answers, the summary, and the status last, so that what
-// it points to is there.
+// say posts the review to the forge: comments at lines, answers, the summary, and last the status, so that what it
+// points to exists.
 func (r *reviewing) say(ctx context.Context) error {
 	if len(r.todo.Post) > 0 {
 		if err := r.api.Review(ctx, r.pull.Number, r.doc.Commit, r.todo.Post); err != nil {
@@ -272,7 +272,7 @@ func (r *reviewing) say(ctx context.Context) error {
 	return r.api.SetStatus(ctx, r.doc.Commit, forge.Status{State: r.state, Context: statusContext, Text: r.doc.Status})
 }
 
-// print tells of it.
+// print prints the review for people.
 func (r *reviewing) print(w io.Writer) error {
 	d := r.doc
 	fmt.Fprintf(w, "pull request %d at %.12s: %s (run %s)\n", d.Number, d.Commit, term.CleanLine(d.Status), d.Run)

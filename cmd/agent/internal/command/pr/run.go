@@ -27,7 +27,7 @@ import (
 	"agent/orchestrator/store/database"
 )
 
-// runCommand describes the way from a repository to its pull request.
+// runCommand returns the command that goes from a repository to its pull request.
 func (c command) runCommand() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "from a repository and a goal to a pull request that is ready", ArgsUsage: "URL|OWNER/NAME",
@@ -64,14 +64,14 @@ func (c command) runCommand() *cli.Command {
 
 // A Passage is what `pr run --json` prints.
 type Passage struct {
-	// ID is "" with --dry-run.
+	// With --dry-run, ID is "".
 	ID         string `json:"id"`
 	Repository string `json:"repository"`
 	Goal       string `json:"goal"`
 	Issue      int    `json:"issue,omitempty"`
-	// State is where it stands: one of cloning, building, pr_open, self_review, ci_watch, reviewing, done, failed and given_up.
+	// State is how far it got: one of cloning, building, pr_open, self_review, ci_watch, reviewing, done, failed and given_up.
 	State store.IntegrationState `json:"state"`
-	// Why says why it stopped there, "" where it is done.
+	// Why says why it stopped there, "" if it is done.
 	Why    string `json:"why,omitempty"`
 	Base   string `json:"base"`
 	Commit string `json:"commit"` // of the base
@@ -80,21 +80,21 @@ type Passage struct {
 	Head   string   `json:"head,omitempty"`
 	Number int      `json:"number,omitempty"`
 	URL    string   `json:"url,omitempty"`
-	// Status is what its own review said, Build what became of the build, and Comments what was taken up, as far as
-	// this process saw them.
+	// Status is the result of its own review, Build the outcome of the build, and Comments the comments taken up, as
+	// far as this process saw them.
 	Status   string         `json:"status,omitempty"`
 	Build    *Repaired      `json:"build,omitempty"`
 	Comments []TakenComment `json:"comments,omitempty"`
 	DryRun   bool           `json:"dry_run"`
 }
 
-// A stop is why a passage ends before it is done: no trouble, but an outcome.
+// A stop is the reason why a passage ends before it is done: an outcome, not a malfunction.
 type stop struct {
 	exit int
 	why  string
 }
 
-// Error is why.
+// Error returns the reason.
 func (s *stop) Error() string { return s.why }
 
 // A passage is one run of `pr run`.
@@ -105,8 +105,8 @@ type passage struct {
 	set     config.Settings
 	session *wire.Session
 	row     store.Integration
-	// build reaches the goal in the workspace and returns the promoted runs, in the order of their commits: one run, where
-	// no plan makes several.
+	// build reaches the goal in the workspace and returns the promoted runs, in the order of their commits. There is
+	// one run, unless a plan makes several.
 	build func() (runs []string, err error)
 	doc   Passage
 	exit  int
@@ -174,7 +174,7 @@ func (p *passage) preview() error {
 	return p.base()
 }
 
-// run finds the integration that is carried on, or begins one, and takes it to its end.
+// run finds the integration to resume, or begins one, and takes it to its end.
 func (p *passage) run() error {
 	ctx := p.ctx.Context
 	open, err := p.session.DB.OpenIntegration(ctx, p.repository())
@@ -211,8 +211,8 @@ func (p *passage) run() error {
 	return p.advance()
 }
 
-// advance goes from state to state. Each finds what an earlier process did in it, and its end is recorded before the next
-// begins.
+// advance goes from state to state. Each step finds what an earlier process did in its state, and its end is recorded
+// before the next begins.
 func (p *passage) advance() error {
 	steps := map[store.IntegrationState]func() (store.IntegrationState, error){
 		store.Cloning: p.clone, store.Building: p.reach, store.PROpen: p.open, store.SelfReview: p.selfReview, store.CIWatch: p.watchBuild, store.Reviewing: p.takeComments,
@@ -226,7 +226,7 @@ func (p *passage) advance() error {
 		} else {
 			p.row.Why = err.Error()
 		}
-		if err != nil && p.row.BaseCommit == "" { // nothing was begun that could be carried on
+		if err != nil && p.row.BaseCommit == "" { // nothing was begun that could be resumed
 			p.row.State = store.Broken
 		}
 		if serr := p.session.DB.SaveIntegration(context.WithoutCancel(p.ctx.Context), p.row); serr != nil {
@@ -244,12 +244,12 @@ func (p *passage) advance() error {
 	return nil
 }
 
-// tell says on stderr where it stands.
+// tell reports the progress on stderr.
 func (p *passage) tell(text string) {
 	fmt.Fprintf(p.Stderr, "agent: %s %s\n", term.CleanLine(p.address.Slug()), term.CleanLine(text))
 }
 
-// goal settles what the change is for.
+// goal determines what the change is for.
 func (p *passage) goal() error {
 	if p.row.Issue == 0 || p.row.Goal != "" {
 		return nil
@@ -265,7 +265,7 @@ func (p *passage) goal() error {
 	return nil
 }
 
-// base finds the branch that it goes to, and what that is at.
+// base finds the target branch, and the commit it is at.
 func (p *passage) base() error {
 	ctx := p.ctx.Context
 	main, err := p.api.DefaultBranch(ctx)
@@ -307,7 +307,7 @@ func (p *passage) clone() (store.IntegrationState, error) {
 	return store.Building, err
 }
 
-// reach has the goal reached, unless an earlier process had it reached and died before it was recorded.
+// reach reaches the goal, unless an earlier process did so and died before that was recorded.
 func (p *passage) reach() (store.IntegrationState, error) {
 	last, _, err := p.session.DB.LastPromotion(p.ctx.Context, cmdline.Resolved(p.row.Workspace))
 	if err == nil {
@@ -325,9 +325,9 @@ func (p *passage) reach() (store.IntegrationState, error) {
 	return store.PROpen, err
 }
 
-// reachGoal reaches the goal by one run, or by a plan where that was asked for now or before.
+// reachGoal reaches the goal by one run, or by a plan if that was requested now or earlier.
 func (p *passage) reachGoal() ([]string, error) {
-	if err := p.goal(); err != nil { // one that was recorded without
+	if err := p.goal(); err != nil { // for one that was recorded without a goal
 		return nil, err
 	}
 	o := order{dir: p.row.Workspace, goal: p.row.Goal}
@@ -374,10 +374,10 @@ func (p *passage) reachGoal() ([]string, error) {
 // maxTurns is how often comments may lead to changes.
 const maxTurns = 5
 
-// maxIssue bounds what an engineer is shown of an issue, in bytes.
+// maxIssue bounds how much of an issue an engineer is shown, in bytes.
 const maxIssue = 16 << 10
 
-// issueText is an issue as data.
+// issueText returns an issue as data.
 func issueText(i forge.Issue) string {
 	text := strings.ToValidUTF8(i.Title+"\n\n"+i.Text, "?")
 	if len(text) > maxIssue {
@@ -410,7 +410,7 @@ func (p *passage) open() (store.IntegrationState, error) {
 	return store.SelfReview, nil
 }
 
-// selfReview judges the pull request as anybody's, and says at its lines what was found.
+// selfReview judges the pull request like anyone's, and posts the findings at its lines.
 func (p *passage) selfReview() (store.IntegrationState, error) {
 	r := &reviewing{command: p.command, target: p.target}
 	doc, err := r.judged(p.ctx, p.session, p.row.Number)
@@ -428,7 +428,7 @@ func (p *passage) selfReview() (store.IntegrationState, error) {
 	return store.CIWatch, nil
 }
 
-// watchBuild watches the build and repairs it. Where a pull request is merged, there is nothing left to do.
+// watchBuild watches the build and repairs it. If the pull request is merged, nothing remains to be done.
 func (p *passage) watchBuild() (store.IntegrationState, error) {
 	if p.ctx.Bool("no-ci") {
 		return store.Reviewing, nil
@@ -458,7 +458,7 @@ func (p *passage) watchBuild() (store.IntegrationState, error) {
 	return "", &stop{cmp.Or(f.exit, run.ExitFail), "the build fails: " + strings.Join(failedNames(f.doc.Jobs), ", ")}
 }
 
-// takeComments takes up what was said of the pull request. What changes it is built again.
+// takeComments takes up the comments on the pull request. Changes that result are built again.
 func (p *passage) takeComments() (store.IntegrationState, error) {
 	g, err := p.integrating(p.ctx, p.set, p.session, p.target, p.row.Number)
 	if err != nil {
@@ -472,14 +472,14 @@ func (p *passage) takeComments() (store.IntegrationState, error) {
 	if !slices.ContainsFunc(g.taken, func(c TakenComment) bool { return c.Commit != "" }) {
 		return store.Integrated, nil
 	}
-	// A bot that has something to say of each commit would keep it going for ever.
+	// A bot that comments on each commit would keep this going for ever.
 	if p.turns++; p.turns > maxTurns {
 		return "", &stop{run.ExitBudget, fmt.Sprintf("comments were handled %d times, and there are still more", p.turns)}
 	}
 	return store.SelfReview, nil
 }
 
-// fill tells what the row says.
+// fill copies the row into the document.
 func (p *passage) fill() {
 	d := &p.doc
 	d.ID, d.Goal, d.Issue, d.State, d.Why, d.Base, d.Commit = p.row.ID, p.row.Goal, p.row.Issue, p.row.State, p.row.Why, p.row.Base, p.row.BaseCommit
@@ -489,7 +489,7 @@ func (p *passage) fill() {
 	}
 }
 
-// print tells of it.
+// print prints the passage for people.
 func (p *passage) print(w io.Writer) error {
 	d := p.doc
 	if d.DryRun {

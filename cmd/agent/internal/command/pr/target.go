@@ -22,10 +22,10 @@ import (
 	"agent/sandbox/workspace/git"
 )
 
-// treeAge is how long the files of a commit stay in the cache once they were written there.
+// treeAge is how long the files of a commit stay in the cache after they were written there.
 const treeAge = 24 * time.Hour
 
-// A target is the repository that a command works on: its forge, and the objects of it here.
+// A target is the repository that a command works on: its forge, and its objects on this machine.
 type target struct {
 	address forge.Address
 	kind    forge.Kind
@@ -33,15 +33,15 @@ type target struct {
 	mirror  *mirror.Mirror
 	// cache is the directory of the repository in the user's cache.
 	cache string
-	// local is the repository around the workspace, prefix the workspace in it, slash-separated;
-	// both are empty where the repository was named.
+	// local is the repository around the workspace, and prefix the workspace's path in it, slash-separated. Both are
+	// empty if the repository was named.
 	local  git.Repo
 	prefix string
-	// home is the user's directory.
+	// home is the user's home directory.
 	home string
 }
 
-// target finds the repository, what opens it, and its objects here.
+// target finds the repository, the credentials for it, and its objects on this machine.
 func (c command) target(ctx context.Context, set config.Settings, named string) (*target, error) {
 	t, token, err := c.connect(ctx, set, named)
 	if err != nil {
@@ -56,11 +56,11 @@ func (c command) target(ctx context.Context, set config.Settings, named string) 
 	return t, err
 }
 
-// A login is what git opens a repository with.
+// A login holds the credentials with which git opens a repository.
 type login struct{ user, text string }
 
-// connect finds the repository, and what opens it. The token is for the forge that the user
-// configured: a workspace whose remote is elsewhere is not followed there.
+// connect finds the repository and the credentials for it. The token is for the configured forge: if a workspace's
+// remote is elsewhere, connect does not follow it there.
 func (c command) connect(ctx context.Context, set config.Settings, named string) (*target, login, error) {
 	t := &target{home: c.Getenv("HOME")}
 	text, err := t.remote(ctx, cmdline.Resolved(set["workspace"].Text), named)
@@ -96,7 +96,7 @@ func (c command) connect(ctx context.Context, set config.Settings, named string)
 	return t, login{user, token}, nil
 }
 
-// driver is what speaks to a forge of that kind.
+// driver returns the client for a forge of that kind.
 func driver(kind forge.Kind, a forge.Address, token string) (forge.Forge, error) {
 	switch kind {
 	case forge.GitHub:
@@ -109,7 +109,7 @@ func driver(kind forge.Kind, a forge.Address, token string) (forge.Forge, error)
 	return nil, fault.Usage("set AGENT_FORGE_KIND (forge.kind in your configuration) to github, gitea or gitlab", "it is not known what %s is, and only GitHub, Gitea, Forgejo and GitLab can be asked", a.Host())
 }
 
-// remote is what git calls origin in the workspace dir, or nothing where the repository was named.
+// remote returns what git calls origin in the workspace dir, or the repository that was named.
 func (t *target) remote(ctx context.Context, dir, named string) (string, error) {
 	if named != "" {
 		return named, nil
@@ -136,12 +136,12 @@ func (t *target) remote(ctx context.Context, dir, named string) (string, error) 
 	return string(out), err
 }
 
-// tree is the directory with the files of a commit, and what of it is somewhere else.
+// tree returns the directory with the files of a commit, and the parts of it that are elsewhere.
 func (t *target) tree(ctx context.Context, commit string) (dir string, left []string, err error) {
 	return t.export(ctx, commit, "")
 }
 
-// export writes the files of a commit to a directory of this process; use tells those apart that hold the same one.
+// export writes the files of a commit to a directory of this process; use distinguishes directories for the same commit.
 func (t *target) export(ctx context.Context, commit, use string) (dir string, left []string, err error) {
 	trees := filepath.Join(t.cache, "trees")
 	old, _ := os.ReadDir(trees)
@@ -165,18 +165,18 @@ func (t *target) export(ctx context.Context, commit, use string) (dir string, le
 	return dir, left, os.MkdirAll(dir, 0o700)
 }
 
-// author is under whose name commits are made: the user's, as git has it.
+// author returns the person under whose name commits are made: the user, as git knows them.
 func (t *target) author(ctx context.Context) mirror.Person {
 	name, email := git.Identity(ctx, t.home)
 	return mirror.Person{Name: cmp.Or(name, "agent"), Email: cmp.Or(email, "agent@localhost")}
 }
 
-// repository is how the record names it.
+// repository returns the repository's name in the record.
 func (t *target) repository() store.Repository {
 	return store.Repository{Host: t.address.Host(), Slug: t.address.Slug()}
 }
 
-// place is a path of the workspace in the repository.
+// place converts a path of the workspace to a path in the repository.
 func (t *target) place(name string) string {
 	if t.prefix == "" {
 		return name
@@ -184,8 +184,7 @@ func (t *target) place(name string) string {
 	return t.prefix + "/" + name
 }
 
-// ForgeFault turns an error of a forge, or of what is fetched from it, into one that says what
-// to do next.
+// ForgeFault turns an error of a forge, or of what is fetched from it, into one that says what to do next.
 func ForgeFault(err error) error {
 	var limit *forge.LimitError
 	var rejected *mirror.RejectedError

@@ -20,7 +20,7 @@ import (
 	"agent/orchestrator/run"
 )
 
-// watchCommand describes how the build servers of a pull request are watched.
+// watchCommand returns the command that watches the build servers of a pull request.
 func (c command) watchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "watch", Usage: "wait for the build servers of a pull request", ArgsUsage: "NUMBER",
@@ -48,7 +48,7 @@ type Watched struct {
 	// Outcome is one of passed, failed, timeout, merged and closed.
 	Outcome string       `json:"outcome"`
 	Jobs    []WatchedJob `json:"jobs"`
-	// Flaky are the names of jobs that failed first and passed then, on the same commit.
+	// Flaky are the names of jobs that first failed and then passed, on the same commit.
 	Flaky []string `json:"flaky"`
 }
 
@@ -57,7 +57,7 @@ type WatchedJob struct {
 	Name  string         `json:"name"`
 	State forge.JobState `json:"state"`
 	URL   string         `json:"url"`
-	// Log is what of the log of a job that failed says why, "" where it has none.
+	// Log is the part of a failed job's log that says why, "" if it has none.
 	Log string `json:"log,omitempty"`
 }
 
@@ -87,8 +87,8 @@ func (c command) watch(ctx *cli.Context) error {
 	return w.report(set.On("json"))
 }
 
-// wait asks until there is an outcome. Polls are counted, not timed: a forge that is slow to
-// answer is not given up early.
+// wait polls until there is an outcome. It counts polls rather than time, so that it does not give up early on a slow
+// forge.
 func (w *watching) wait(ctx context.Context, interval, timeout time.Duration) error {
 	for range int(timeout/interval) + 1 {
 		ended, err := w.poll(ctx)
@@ -103,7 +103,7 @@ func (w *watching) wait(ctx context.Context, interval, timeout time.Duration) er
 	return nil
 }
 
-// patienceFlags say how often and how long a forge is asked.
+// patienceFlags say how often and how long a forge is polled.
 func patienceFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.DurationFlag{Name: "interval", Value: 30 * time.Second, Usage: "ask every `TIME`"},
@@ -111,7 +111,7 @@ func patienceFlags() []cli.Flag {
 	}
 }
 
-// patience is what they say.
+// patience returns the values of these flags.
 func patience(ctx *cli.Context) (interval, timeout time.Duration, err error) {
 	interval, timeout = ctx.Duration("interval"), ctx.Duration("timeout")
 	if interval < time.Second || timeout < interval {
@@ -120,7 +120,7 @@ func patience(ctx *cli.Context) (interval, timeout time.Duration, err error) {
 	return interval, timeout, err
 }
 
-// watching begins to watch a pull request.
+// watching returns a new watch of a pull request.
 func (c command) watching(t *target, number int) *watching {
 	w := &watching{command: c, target: t, rerun: true, again: map[string]bool{}}
 	w.doc = Watched{Repository: t.address.Slug(), Number: number, Jobs: []WatchedJob{}, Flaky: []string{}}
@@ -147,7 +147,7 @@ func (w *watching) poll(ctx context.Context) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if w.doc.Commit != p.HeadCommit { // what was run again was of another commit
+	if w.doc.Commit != p.HeadCommit { // jobs that were run again belonged to another commit
 		w.doc.Commit, w.again = p.HeadCommit, map[string]bool{}
 	}
 	if p.State != forge.Open {
@@ -165,9 +165,9 @@ func (w *watching) poll(ctx context.Context) (ended bool, err error) {
 	return w.settle(ctx, jobs)
 }
 
-// settle decides what the jobs of a commit come to.
+// settle determines the outcome of a commit's jobs.
 func (w *watching) settle(ctx context.Context, jobs []forge.Job) (ended bool, err error) {
-	// What the agent said itself is no word of a build server.
+	// The agent's own statuses do not come from a build server.
 	jobs = slices.DeleteFunc(jobs, func(j forge.Job) bool { return strings.HasPrefix(j.Name, "agent/") })
 	w.doc.Jobs = []WatchedJob{}
 	count := map[forge.JobState]int{}
@@ -195,7 +195,7 @@ func (w *watching) settle(ctx context.Context, jobs []forge.Job) (ended bool, er
 	return w.retry(ctx, failed)
 }
 
-// retry has jobs that failed run once more. One that cannot be, or was, has failed.
+// retry has failed jobs run again. A job that cannot be run again, or already was, has failed.
 func (w *watching) retry(ctx context.Context, failed []forge.Job) (ended bool, err error) {
 	over := slices.ContainsFunc(failed, func(j forge.Job) bool { return !w.rerun || !j.HasLog || w.again[j.Name] })
 	if over {
@@ -208,7 +208,7 @@ func (w *watching) retry(ctx context.Context, failed []forge.Job) (ended bool, e
 		if errors.Is(err, forge.ErrTransient) {
 			return false, nil
 		}
-		if err != nil { // a token that may not, or a host that cannot
+		if err != nil { // the token lacks the right, or the host the ability
 			w.tell("not run again: " + err.Error())
 			w.doc.Outcome = "failed"
 			w.logs(ctx, failed)
@@ -220,7 +220,7 @@ func (w *watching) retry(ctx context.Context, failed []forge.Job) (ended bool, e
 	return false, nil
 }
 
-// logs reads why jobs failed. A log that cannot be had is told, and the failure stands.
+// logs reads why jobs failed. It reports a log that it cannot get, and the failure stands.
 func (w *watching) logs(ctx context.Context, failed []forge.Job) {
 	for _, j := range failed {
 		if !j.HasLog {
@@ -236,7 +236,7 @@ func (w *watching) logs(ctx context.Context, failed []forge.Job) {
 	}
 }
 
-// log is what matters of the log of a job.
+// log returns the relevant part of a job's log.
 func (w *watching) log(ctx context.Context, j forge.Job) (string, error) {
 	r, err := w.api.Log(ctx, j)
 	if err != nil {
@@ -250,7 +250,7 @@ func (w *watching) log(ctx context.Context, j forge.Job) (string, error) {
 	return text, err
 }
 
-// tell says something that was not said just before.
+// tell prints a message, unless it is the one printed last.
 func (w *watching) tell(text string) {
 	if text != w.told {
 		fmt.Fprintln(w.Stderr, "agent: "+term.CleanLine(text))
@@ -272,7 +272,7 @@ func (w *watching) report(asJSON bool) error {
 	return err
 }
 
-// ending is the error with the exit code of an outcome.
+// ending returns the error with the exit code for an outcome.
 func (w *watching) ending() error {
 	exit := map[string]int{"passed": run.ExitDone, "merged": run.ExitDone, "failed": run.ExitFail, "closed": run.ExitFail, "timeout": run.ExitBudget}[w.doc.Outcome]
 	if exit != run.ExitDone {
@@ -281,7 +281,7 @@ func (w *watching) ending() error {
 	return nil
 }
 
-// print tells of it.
+// print prints the watched build for people.
 func (w *watching) print(out io.Writer) error {
 	fmt.Fprintf(out, "pull request %d at %.12s: %s\n", w.doc.Number, w.doc.Commit, w.doc.Outcome)
 	for _, j := range w.doc.Jobs {

@@ -28,12 +28,12 @@ type promoted struct {
 	detail   history.RunDetail
 	changes  workspace.Changeset
 	snapshot string
-	// steps are the tasks of the plan that the run delivered, in the order in which they landed; none for any other run.
+	// steps are the tasks of the plan that the run delivered, in the order in which they landed; empty for any other run.
 	steps []promoted
 }
 
-// promotions are the runs that were named, in the order in which they were promoted, else the
-// last one of the workspace.
+// promotions returns the named runs, in the order in which they are named, or else the last promoted run of the
+// workspace.
 func promotions(ctx context.Context, s *wire.Session, dir string, names []string) ([]promoted, error) {
 	if len(names) == 0 {
 		last, _, err := s.DB.LastPromotion(ctx, dir)
@@ -72,10 +72,10 @@ func promotions(ctx context.Context, s *wire.Session, dir string, names []string
 	return list, nil
 }
 
-// maxPlans is how many plans of a workspace are looked through.
+// maxPlans is how many plans of a workspace are searched.
 const maxPlans = 50
 
-// tasksOf reads the tasks of the plan that a run delivered, each with what its own run proved of it.
+// tasksOf reads the tasks of the plan that a run delivered, each with what its own run proved.
 func tasksOf(ctx context.Context, s *wire.Session, dir, id string) (steps []promoted, err error) {
 	list, err := s.DB.Plans().Plans(ctx, dir, maxPlans)
 	if err != nil {
@@ -99,7 +99,7 @@ func tasksOf(ctx context.Context, s *wire.Session, dir, id string) (steps []prom
 	return steps, nil
 }
 
-// tell reads what a pull request says of a run.
+// tell reads what a pull request says about a run.
 func tell(ctx context.Context, s *wire.Session, d history.RunDetail) (promoted, error) {
 	p := promoted{detail: d, snapshot: d.Snapshot, work: pull.Work{Run: d.ID, Intent: strings.TrimPrefix(d.Intent, "goal ")}}
 	written, err := s.DB.PromotionOf(ctx, d.ID)
@@ -107,7 +107,7 @@ func tell(ctx context.Context, s *wire.Session, d history.RunDetail) (promoted, 
 		return p, err
 	}
 	p.changes = written.Changeset
-	// What one run found and another applied is for what the first one was.
+	// If one run found a change and another applied it, the purpose is that of the first.
 	if d.Applies != "" {
 		origin, err := s.DB.Run(ctx, d.Applies)
 		if err != nil {
@@ -135,9 +135,8 @@ func tell(ctx context.Context, s *wire.Session, d history.RunDetail) (promoted, 
 	return p, nil
 }
 
-// onto makes the files of a commit what the changes make of them. A file that is another one there
-// is merged, as an undo is; what clashes is a conflict with the names. None are left where the
-// commit has all of it.
+// onto applies the changes to the files of a commit. A file that differs there is merged, as in an undo; clashes are a
+// conflict that lists the names. The result is empty if the commit already has all changes.
 func (t *target) onto(ctx context.Context, parent string, cs workspace.Changeset) (list []mirror.Change, err error) {
 	flat, err := cs.Flatten()
 	if err != nil {

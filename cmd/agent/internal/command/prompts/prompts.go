@@ -1,4 +1,4 @@
-// Package prompts is `agent prompts`: the templates of what models are asked, and who changed them.
+// Package prompts implements `agent prompts`, which shows the templates of the questions to models, and who changed them.
 package prompts
 
 import (
@@ -24,7 +24,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command is the group that shows, compares, changes and allows prompts.
+// Command returns the group of commands that show, compare, change and allow prompts.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	builtIn := &cli.BoolFlag{Name: "built-in", Usage: "the one that is built in, whatever is in use", DisableDefaultText: true}
@@ -71,13 +71,13 @@ type Row struct {
 	Name   agent.Purpose `json:"name"`
 	About  string        `json:"about"`
 	Source string        `json:"source"` // "workspace", "user" or "built in"
-	// Allowed is false for a text of a workspace that is not used before its user allows it.
+	// Allowed is false for a text of a workspace that is not used until its user allows it.
 	Allowed bool   `json:"allowed"`
 	Bytes   int    `json:"bytes"`
 	SHA256  string `json:"sha256"`
 }
 
-// sources names where prompts come from, by layer.
+// sources names the origins of prompts, by layer.
 var sources = map[int]string{wire.OfWorkspace: "workspace", wire.OfUser: "user", agent.BuiltIn: "built in"}
 
 // loaded returns the prompts of a workspace.
@@ -124,7 +124,7 @@ func (c command) list(ctx *cli.Context) error {
 	})
 }
 
-// named returns the one prompt that an argument names.
+// named returns the prompt that an argument names.
 func (c command) named(ctx *cli.Context) (s agent.Source, builtIn string, home string, err error) {
 	p, home, _, err := c.loaded(ctx)
 	if err != nil {
@@ -139,7 +139,7 @@ func (c command) named(ctx *cli.Context) (s agent.Source, builtIn string, home s
 	return all[slices.IndexFunc(all, func(s agent.Source) bool { return s.Name == name })], builtIn, home, nil
 }
 
-// show prints one.
+// show prints one prompt.
 func (c command) show(ctx *cli.Context) error {
 	s, text, _, err := c.named(ctx)
 	if err != nil {
@@ -154,13 +154,13 @@ func (c command) show(ctx *cli.Context) error {
 	})
 }
 
-// change is a prompt as a change of the one that is built in.
+// change returns a prompt as a change of the built-in one.
 func change(s agent.Source) workspace.Change {
 	text, _ := agent.BuiltInText(s.Name)
 	return workspace.Change{Op: workspace.Modify, Path: string(s.Name) + ".md", Mode: 0o644, OldMode: 0o644, Before: []byte(text), After: []byte(s.Text)}
 }
 
-// diff prints what differs from what is built in.
+// diff prints the differences from the built-in prompts.
 func (c command) diff(ctx *cli.Context) error {
 	p, _, _, err := c.loaded(ctx)
 	if err != nil {
@@ -187,7 +187,7 @@ func (c command) diff(ctx *cli.Context) error {
 	return nil
 }
 
-// edit has the user change a version of their own.
+// edit lets the user change their own version.
 func (c command) edit(ctx *cli.Context) error {
 	s, text, home, err := c.named(ctx)
 	if err != nil {

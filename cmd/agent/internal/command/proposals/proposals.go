@@ -1,4 +1,4 @@
-// Package proposals is `agent proposals`: proposed changes not yet applied.
+// Package proposals implements `agent proposals`, which manages proposed changes that are not yet applied.
 package proposals
 
 import (
@@ -25,9 +25,8 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command is the group about changes that were proposed and not
-// made. Nothing here writes to a workspace: `sandbox run --proposal`
-// takes one up, through the whole gate.
+// Command returns the group of commands for changes that were proposed and not made. None of them writes to a
+// workspace: `sandbox run --proposal` resumes one, through the whole gate.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -59,8 +58,8 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// A row is a proposal as --json prints it. The patch is text:
-// what is no UTF-8 in it is shown as such, and --proposal uses the bytes.
+// A row is a proposal as --json prints it. The patch is text: bytes that are not UTF-8 are shown as such, and
+// --proposal uses the bytes.
 type row struct {
 	ID        int64             `json:"proposal"`
 	Kind      run.ProposalKind  `json:"kind"`
@@ -77,8 +76,7 @@ type row struct {
 
 // newRow translates a kept proposal.
 //
-// The order of the fields is that of the type: one that is put between them
-// breaks this line, which is meant.
+// The fields are in the order of the type: adding one between them breaks this line, on purpose.
 func newRow(p run.KeptProposal) row {
 	return row{p.ID, p.Kind, p.State, p.Workspace, p.Path, p.Goal, p.Text, p.Reason, string(p.Patch), p.Run, p.At}
 }
@@ -90,17 +88,17 @@ func (c command) proposalsList(ctx *cli.Context) error {
 		return err
 	}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
-		// By the name that the record uses, whatever way the person is at it.
+		// Use the name in the record, whatever path the user took to the workspace.
 		found, err := s.DB.Proposals(ctx.Context, cmdline.Resolved(set["workspace"].Text))
 		if err != nil {
 			return err
 		}
-		// Never nil: a list without entries is [] in JSON, and not null.
+		// Never nil: an empty list is [] in JSON, and not null.
 		rows := []row{}
 		for _, p := range found {
 			rows = append(rows, newRow(p))
 		}
-		// A directory that is gone may have proposals; one that never was is a slip.
+		// A directory that is gone may have proposals; one that never existed is a typo.
 		if len(rows) == 0 {
 			if err := cmdline.CheckDirectory(set["workspace"].Text); err != nil {
 				return err
@@ -127,8 +125,8 @@ func (c command) proposalsList(ctx *cli.Context) error {
 
 // find returns the proposal that an argument or a flag names.
 //
-// Numbers count over all workspaces of a database, so one is enough to name it.
-// Settled proposals are found too; the caller decides whether that will do.
+// Numbers count over all workspaces of a database, so the number is enough. Settled proposals are found too; the caller
+// decides whether to accept them.
 func find(ctx context.Context, s *wire.Session, name string) (run.KeptProposal, error) {
 	n, err := number(name)
 	if err != nil {
@@ -141,7 +139,7 @@ func find(ctx context.Context, s *wire.Session, name string) (run.KeptProposal, 
 	return p, err
 }
 
-// listed is where the numbers of proposals are found.
+// listed says where to find the numbers of proposals.
 const listed = "see `agent proposals list`"
 
 // number reads the number of a proposal, which needs no database.
@@ -158,8 +156,8 @@ func number(name string) (int64, error) {
 
 // proposalsShow prints one proposal, settled or not.
 //
-// All of its text was written by a model or taken from a file, so it is cleaned
-// of what would move the cursor before it is printed.
+// A model wrote all of its text, or it comes from a file, so anything that would move the cursor is cleaned from it
+// first.
 func (c command) proposalsShow(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -179,7 +177,7 @@ func (c command) proposalsShow(ctx *cli.Context) error {
 		pal := c.Palette(c.Stdout)
 		return term.Print(c.Stdout, func(w io.Writer) error {
 			fmt.Fprintf(w, "%s  proposal %d (%s)  %s\n", pal.Bold(string(p.Kind)), p.ID, p.State, pal.Dim(term.CleanLine(p.Workspace)))
-			// What a model wrote is told from what a person did.
+			// The labels distinguish what a model wrote from what a person did.
 			for _, part := range []struct{ name, text string }{
 				{"file", p.Path}, {"goal", p.Goal}, {"run", p.Run}, {"reason", p.Reason}, {"text", p.Text},
 			} {
@@ -196,9 +194,9 @@ func (c command) proposalsShow(ctx *cli.Context) error {
 	})
 }
 
-// proposalsDrop settles a proposal that nobody wants.
+// proposalsDrop settles a proposal that is not wanted.
 //
-// It is marked and stays in the record.
+// The proposal is marked and stays in the record.
 func (c command) proposalsDrop(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -212,7 +210,7 @@ func (c command) proposalsDrop(ctx *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		// Dropped twice is dropped.
+		// Dropping twice is the same as dropping once.
 		err = s.DB.SettleProposal(ctx.Context, p.ID, run.ProposalDropped)
 		if errors.Is(err, knowledge.ErrSettled) {
 			return fault.Usage("see `agent proposals list`", "proposal %d is %s already", p.ID, p.State)
@@ -229,11 +227,9 @@ func (c command) proposalsDrop(ctx *cli.Context) error {
 	})
 }
 
-// Resume makes the request one that takes the proposal of that name up
-// again. Only an open one of this very workspace can be.
+// Resume makes the request resume the proposal of that name. The proposal must be open, and of this very workspace.
 //
-// A proposal for another workspace is refused even where its patch would apply:
-// it was judged in the other one.
+// A proposal for another workspace is refused even if its patch would apply: it was judged in that other one.
 func Resume(ctx context.Context, s *wire.Session, name string, set config.Settings, req run.Request) (run.Request, error) {
 	p, err := find(ctx, s, name)
 	if err != nil {
@@ -246,7 +242,7 @@ func Resume(ctx context.Context, s *wire.Session, name string, set config.Settin
 		return req, fault.Usage("run again with --workspace "+p.Workspace, "proposal %d is for another workspace than %s", p.ID, here)
 	}
 	req = p.Resume(req)
-	// A patch that passed once needs no model; the others do.
+	// A patch that passed once needs no model; other proposals do.
 	if req.Patch == nil {
 		err = wire.CheckAnyModel(ctx, set)
 	}

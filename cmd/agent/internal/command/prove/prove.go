@@ -1,5 +1,4 @@
-// Package prove is `agent prove`: commits of a repository, each judged as a patch on its
-// parent.
+// Package prove implements `agent prove`, which judges commits of a repository, each as a patch on its parent.
 package prove
 
 import (
@@ -21,7 +20,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command proves commits.
+// Command returns the command that proves commits.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -50,25 +49,25 @@ func Command(line *cmdline.Line) *cli.Command {
 // A Document is what `prove --json` prints.
 type Document struct {
 	Range string `json:"range"`
-	// Commits are those that were proved, in that order.
+	// Commits are the commits that were proved, in that order.
 	Commits []Commit `json:"commits"`
 	// FirstBad is the first commit that failed, "" for none.
 	FirstBad string `json:"first_bad"`
-	// Left is how many commits of the range were not looked at.
+	// Left is how many commits of the range were not examined.
 	Left int `json:"left"`
 }
 
-// A Commit is one that was proved.
+// A Commit is a commit that was proved.
 type Commit struct {
 	Commit  string `json:"commit"`
 	Subject string `json:"subject"`
-	// Parent is the state that it was proved on: its first parent, or with --bisect the
-	// beginning of the range; "" for nothing.
+	// Parent is the state that it was proved on: its first parent, or with --bisect the beginning of the range; "" for
+	// nothing.
 	Parent  string         `json:"parent"`
 	Merge   bool           `json:"merge"`
 	Empty   bool           `json:"empty"`
 	Verdict verify.Verdict `json:"verdict"`
-	// Result is the run, null where the commit changes no file.
+	// Result is the run, null if the commit changes no file.
 	Result *run.Document `json:"result"`
 }
 
@@ -82,7 +81,7 @@ func (c command) prove(ctx *cli.Context) error {
 	if expression == "" {
 		expression = "HEAD"
 	}
-	// What is wrong with the range is told before an engine is asked for.
+	// Errors in the range are reported before an engine is needed.
 	repo, err := proof.Repository(cmdline.Resolved(set["workspace"].Text))
 	if err != nil {
 		return err
@@ -126,7 +125,7 @@ func (c command) prove(ctx *cli.Context) error {
 	return nil
 }
 
-// A prover judges what is between two commits.
+// A prover judges the changes between two commits.
 type prover func(ctx context.Context, intent, before, after string) run.Document
 
 // inOrder proves one commit after the other, up to the first that does not pass.
@@ -145,7 +144,7 @@ func inOrder(ctx context.Context, doc Document, steps []revision.Step, prove pro
 	return doc, run.ExitDone
 }
 
-// bisect finds the first commit with which all so far do not pass, if all together do not.
+// bisect finds the first commit up to which the commits together do not pass, if all of them together do not.
 func bisect(ctx context.Context, doc Document, steps []revision.Step, prove prover, tell func(Commit)) (Document, int) {
 	begin, bad := steps[0].Parent, run.ExitDone
 	good, last := -1, len(steps)-1
@@ -163,7 +162,7 @@ func bisect(ctx context.Context, doc Document, steps []revision.Step, prove prov
 		case run.ExitFail, run.ExitApproval:
 			last, bad = at, exit
 			doc.FirstBad = steps[at].Commit
-		default: // nobody knows which it is
+		default: // it is unknown which
 			doc.FirstBad, doc.Left = "", len(steps)-len(doc.Commits)
 			return doc, exit
 		}
@@ -186,7 +185,7 @@ func judge(ctx context.Context, s revision.Step, parent string, empty bool, prov
 	return one, doc.Exit
 }
 
-// headline is the beginning of a subject.
+// headline returns the beginning of a subject.
 func headline(subject string) string {
 	if r := []rune(subject); len(r) > 72 {
 		return string(r[:72]) + "…"
@@ -194,7 +193,7 @@ func headline(subject string) string {
 	return subject
 }
 
-// short is the name of a commit for people.
+// short returns the name of a commit for people.
 func short(commit string) string { return commit[:min(12, len(commit))] }
 
 // tell prints a commit, and why it did not pass.
@@ -226,7 +225,7 @@ func (c command) tell(s Commit) {
 	}
 }
 
-// summary prints how it ended.
+// summary prints the result.
 func (c command) summary(doc Document) {
 	switch {
 	case doc.FirstBad != "":

@@ -22,11 +22,9 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// signingKey is the user's own.
-// It lies beside the configuration, as it is the person's and not the machine's; no
-// configuration names another, so that a workspace cannot have its own key used. One
-// that others may read is refused. The errors are trouble of the machine: nothing that
-// was typed on the command line would help.
+// signingKey returns the user's own key. The key lies next to the configuration, since it belongs to the person and not
+// to the machine. No configuration names another key, so that a workspace cannot have its own key used. A key that
+// others may read is refused. The errors are infrastructure errors: nothing typed on the command line would help.
 func (c command) signingKey() (*archive.Key, error) {
 	config := config.UserPath(c.Getenv)
 	if config == "" {
@@ -39,11 +37,9 @@ func (c command) signingKey() (*archive.Key, error) {
 	return key, err
 }
 
-// evidence reads what a replay and an export need; why it is not there is told as the
-// fault of nobody.
-// An empty prefix means the latest run of any workspace. Runs that are too large for the
-// bounds of the record are kept without their files: such a one can be looked at, and
-// not be replayed.
+// evidence reads what a replay and an export need. If the record lacks it, the error names the settings that determine
+// what is kept. An empty prefix means the latest run of any workspace. Runs that exceed the bounds of the record are
+// kept without their files: they can be looked at, but not replayed.
 func evidence(ctx context.Context, s *wire.Session, prefix string) (replay.Evidence, error) {
 	d, err := s.Named(ctx, prefix)
 	if err != nil {
@@ -57,10 +53,9 @@ func evidence(ctx context.Context, s *wire.Session, prefix string) (replay.Evide
 	return e, err
 }
 
-// writeWhole writes a file beside its name and then gives it the name.
-// In the same directory, as only there a rename replaces the file in one step. A kill
-// leaves a file called .agent-* and never half an archive under the name. What was there
-// before goes, if it was a file: a link or a device would be replaced too, and is left.
+// writeWhole writes a file next to its final name and then renames it. It uses the same directory, since only there a
+// rename replaces the file in one step. A kill leaves a file called .agent-* and never half an archive under the name.
+// An existing file is replaced. A link or a device would be replaced too, so it is refused.
 func writeWhole(name string, write func(io.Writer) error) error {
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is no regular file", name)
@@ -69,19 +64,17 @@ func writeWhole(name string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // gone where it was renamed
-	// Sync before the rename: after a power cut the name could else stand for an empty
-	// file.
+	defer os.Remove(f.Name()) // gone if it was renamed
+	// Sync before the rename: otherwise, after a power cut, the name could refer to an empty file.
 	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), name)
 }
 
-// openArchive reads an archive and checks all of it, and whose it is.
-// key is "" where anybody's will do. The function closes the file; Content reads from it
-// until then. Damage and another signer end with exit code 1, as a file that says
-// something else than it should; a file that cannot be read is a fault of usage.
+// openArchive reads an archive, checks all of it, and checks who signed it. key is "" if any signer will do. The
+// returned function closes the file; Content reads from it until then. Damage and another signer end with exit code 1,
+// since the file is not what it should be; a file that cannot be read is a usage error.
 func openArchive(ctx context.Context, name, key string) (*archive.Archive, func(), error) {
 	// Opening a FIFO must not wait for a writer that never comes.
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -89,7 +82,7 @@ func openArchive(ctx context.Context, name, key string) (*archive.Archive, func(
 		return nil, nil, fault.Usage("name an archive", "%w", err)
 	}
 	done := func() { f.Close() } // it was only read
-	// All is read twice, the size first: a pipe has neither.
+	// The archive is read twice, and its size must be known first: a pipe allows neither.
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = fault.Usage("save it to a file first", "%s is no regular file", name)
@@ -103,7 +96,7 @@ func openArchive(ctx context.Context, name, key string) (*archive.Archive, func(
 		err = &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: "have it exported and sent again", Err: err}
 	}
 	if err == nil && key != "" {
-		// After the check of the archive, before which its fingerprint is worth nothing.
+		// Before the check of the archive its fingerprint is worth nothing.
 		err = signedBy(a, key)
 	}
 	if err != nil {
@@ -113,14 +106,12 @@ func openArchive(ctx context.Context, name, key string) (*archive.Archive, func(
 	return a, done, nil
 }
 
-// signedBy compares the signer of an archive with a fingerprint, or the public key in a
-// file.
-// The fingerprint is compared as a whole; there is no abbreviation that a second key
-// could be made to fit.
+// signedBy compares the signer of an archive with a fingerprint, or with the public key in a file. It compares the
+// whole fingerprint: a second key could be made to fit an abbreviation.
 func signedBy(a *archive.Archive, key string) error {
 	if !strings.HasPrefix(key, "SHA256:") {
-		// It reads no device, and no more than a configuration may have. Links are followed:
-		// the name is the user's own.
+		// ReadFile reads no device, and no more than the maximum size of a configuration. Links are followed: the name
+		// is the user's own.
 		text, err := config.ReadFile(key, true)
 		if err == nil && text == nil {
 			err = os.ErrNotExist

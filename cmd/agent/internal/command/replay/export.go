@@ -19,9 +19,8 @@ import (
 	"agent/verify"
 )
 
-// runsExport writes a run to a file.
-// which and about are the argument and the sentence on it that all commands on one run
-// share.
+// runsExport returns the command that writes a run to a file. which and about are the argument and the sentence about
+// it that all commands on one run share.
 func (c command) runsExport(which, about string) *cli.Command {
 	return &cli.Command{
 		Name: "export", Usage: "write a run to one signed file that another machine can check and replay", ArgsUsage: which,
@@ -35,9 +34,8 @@ func (c command) runsExport(which, about string) *cli.Command {
 	}
 }
 
-// runsVerify checks an archive without an engine or a database.
-// Nothing of an archive is executed or written to disk for it, so that it is what to do
-// first with one that came by mail.
+// runsVerify returns the command that checks an archive without an engine or a database. It executes nothing of the
+// archive and writes none of it to disk, so it is the first thing to do with one that came by mail.
 func (c command) runsVerify() *cli.Command {
 	return &cli.Command{
 		Name: "verify", Usage: "check every byte and the signature of an exported run", ArgsUsage: "ARCHIVE",
@@ -51,8 +49,7 @@ func (c command) runsVerify() *cli.Command {
 	}
 }
 
-// runsKey shows the key that signs exports.
-// The private half never leaves its file.
+// runsKey returns the command that shows the key that signs exports. The private half never leaves its file.
 func (c command) runsKey() *cli.Command {
 	return &cli.Command{
 		Name: "key", Usage: "print fingerprint and public half of the key that signs exported runs",
@@ -75,9 +72,8 @@ func (c command) runsKey() *cli.Command {
 	}
 }
 
-// export writes the archive. A file appears under its name when it is whole.
-// The key comes before the database: without one there is nothing to start a container
-// for.
+// export writes the archive. The file appears under its name only when it is complete. The key comes before the
+// database: without a key there is no reason to start a container.
 func (c command) export(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -97,11 +93,11 @@ func (c command) export(ctx *cli.Context) error {
 		}
 		name := cmp.Or(ctx.String("output"), "agent-run-"+e.Run+".tar")
 		if name == "-" {
-			// In parts, as they are made. The reader has to verify what it got: half an
-			// archive lacks the signature, which stands at its end.
+			// The archive is written in parts, as they are made. The reader must verify it: half an archive lacks the
+			// signature, which is at the end.
 			err := write(c.Stdout)
 			if errors.Is(err, syscall.EPIPE) {
-				// Elsewhere such a reader has what it wanted; half an archive nobody wants.
+				// For other commands, such a reader has what it wanted. Half an archive is of no use.
 				err = fault.Infra("export again to a reader that takes all of it", "write the archive: %v", err)
 			}
 			return err
@@ -109,8 +105,7 @@ func (c command) export(ctx *cli.Context) error {
 		if err := writeWhole(name, write); err != nil {
 			return fault.Infra("name another file with -o", "write the archive: %w", err)
 		}
-		// On standard error, as standard output is the name alone: $(agent runs export) is a
-		// file.
+		// On standard error, since standard output is only the name: $(agent runs export) is a file.
 		id, err := key.KeyID()
 		fmt.Fprintf(c.Stderr, "agent: signed with the key %s\n", id)
 		fmt.Fprintln(c.Stdout, name)
@@ -118,9 +113,8 @@ func (c command) export(ctx *cli.Context) error {
 	})
 }
 
-// A verifiedRow is what `runs verify --json` prints.
-// Trusted says whether a key was asked for and is the signer's. Parts are the files in
-// the archive; Bytes is the size of all, with the headers between them.
+// A verifiedRow is what `runs verify --json` prints. Trusted says whether a key was given and is the signer's. Parts
+// counts the files in the archive; Bytes is its total size, including the headers between them.
 type verifiedRow struct {
 	Run     string         `json:"run"`
 	State   run.State      `json:"state"`
@@ -131,9 +125,8 @@ type verifiedRow struct {
 	Bytes   int64          `json:"bytes"`
 }
 
-// verifyArchive checks an archive.
-// All that it prints comes from the archive, which may be anybody's, and is cleaned.
-// Without --key it ends with 0 too and says on standard error what that is worth.
+// verifyArchive checks an archive. All its output comes from the archive, which may be anyone's, and is cleaned.
+// Without --key it also ends with 0, and says on standard error what that is worth.
 func (c command) verifyArchive(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {

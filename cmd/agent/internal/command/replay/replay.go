@@ -1,5 +1,5 @@
-// Package replay is the part of `agent runs` that judges a recorded run again: replay, and
-// export, verify and key for a run on its way to another machine.
+// Package replay implements the part of `agent runs` that judges a recorded run again: replay, and export, verify and
+// key for a run that moves to another machine.
 package replay
 
 import (
@@ -26,8 +26,8 @@ import (
 	"agent/verify"
 )
 
-// Commands are the subcommands of `agent runs` that this package has. which is how a help
-// page names the run, about what it says of that.
+// Commands returns the subcommands of `agent runs` in this package. which is how a help page names the run, and about
+// is what it says of it.
 func Commands(line *cmdline.Line, which, about string) []*cli.Command {
 	c := command{line}
 	return []*cli.Command{c.runsReplay(), c.runsExport(which, about), c.runsVerify(), c.runsKey()}
@@ -36,9 +36,8 @@ func Commands(line *cmdline.Line, which, about string) []*cli.Command {
 // NewMemory returns an empty cache, for the replays of one process.
 func NewMemory() verify.Cache { return &memory{rows: map[string][]byte{}} }
 
-// runsReplay judges a run again.
-// The settings that were recorded hold, and not those of a workspace; what the user
-// allows is compared with them where the record is another's.
+// runsReplay returns the command that judges a run again. The recorded settings apply, not those of a workspace. If the
+// record is another user's, they are compared with what the user allows.
 func (c command) runsReplay() *cli.Command {
 	return &cli.Command{
 		Name: "replay", Usage: "judge a run again from its record, and compare", ArgsUsage: "[RUN|ARCHIVE]",
@@ -59,10 +58,9 @@ func (c command) runsReplay() *cli.Command {
 	}
 }
 
-// replay judges a run of the record, or of an archive: names of runs have neither dots nor
-// slashes.
-// An archive needs an engine and nothing else, so it can be judged on a machine that has
-// no record; a run of the record needs both. Exit code 1 says that something differs.
+// replay judges a run of the record, or of an archive: names of runs have neither dots nor slashes. An archive needs
+// only an engine, so it can be judged on a machine without a record; a run of the record needs both. Exit code 1 means
+// that something differs.
 func (c command) replay(ctx *cli.Context) error {
 	name := ctx.Args().First()
 	set, err := config.Load(ctx, c.Getenv)
@@ -75,8 +73,8 @@ func (c command) replay(ctx *cli.Context) error {
 			return err
 		}
 		defer done()
-		// Before anything is built or started: a signature says who made the archive, and
-		// not that its code may have more of this machine.
+		// This check comes before anything is built or started: a signature says who made the archive, not that its
+		// code may have more of this machine.
 		if err := errors.Join(admits(set, &a.Evidence.Settings), installs(&a.Evidence.Settings, ctx.Bool("install"))); err != nil {
 			return err
 		}
@@ -90,7 +88,7 @@ func (c command) replay(ctx *cli.Context) error {
 		defer s.Close()
 		return c.judgeAgain(ctx, set, s, a.Evidence, a.Content)
 	}
-	// Ignored, it would look as if the signature had been checked.
+	// If it were ignored, it would look as if the signature had been checked.
 	if ctx.String("key") != "" {
 		return fault.Usage("leave it out, or name an archive", "--key is for archives: the record is not signed")
 	}
@@ -103,23 +101,21 @@ func (c command) replay(ctx *cli.Context) error {
 	})
 }
 
-// admits refuses the settings of an archive that give the code in it more than holds here:
-// whoever makes one must not be able to.
-// Runs of the record pass without this: their settings were bounded when they were made
-// here. The error is one of policy and names the first setting that is more, with what
-// holds here. The runtime becomes the user's own: none is more than another, and who
-// chose one to stand between foreign code and the kernel has it there.
+// admits refuses the settings of an archive that give its code more than applies here: the maker of an archive must not
+// be able to. Runs of the record need no such check: their settings were bounded when they were made here. The error is
+// a policy error and names the first setting that exceeds the limit, with the value that applies here. The runtime
+// becomes the user's own: none exceeds another, and a user who chose one to stand between foreign code and the kernel
+// has it here too.
 func admits(s config.Settings, recorded *run.Settings) error {
 	have, err := s.VerifyConfig()
 	if err != nil {
 		return err
 	}
 	recorded.Config.Runtime = have.Runtime
-	// A zero stands for the default of this program, in either. What of a box lies in its
-	// memory, as /tmp and every file, is bounded by that.
+	// In both, zero stands for the default of this program. Everything in a box that lies in its memory, such as /tmp
+	// and every file, is bounded by it.
 	more := config.Wider(recorded.Config, have)
-	// Code that may reach a network of this machine can carry away what that network
-	// holds.
+	// Code that can reach a network of this machine can carry away what that network holds.
 	for _, p := range recorded.Config.Egress {
 		if !have.Egress.Covers(p) {
 			more = cmp.Or(more, "egress.allow")
@@ -129,8 +125,7 @@ func admits(s config.Settings, recorded *run.Settings) error {
 	if !recorded.NoInstall && !s.On("dependencies.install") {
 		more = cmp.Or(more, "dependencies.install")
 	}
-	// Scripts of packages run while the image is built, before any box bounds what they
-	// may reach.
+	// Scripts of packages run while the image is built, before any box bounds what they may reach.
 	if recorded.InstallScripts && !s.On("dependencies.scripts") {
 		more = cmp.Or(more, "dependencies.scripts")
 	}
@@ -141,8 +136,8 @@ func admits(s config.Settings, recorded *run.Settings) error {
 	return nil
 }
 
-// installs has nothing installed for an archive unless asked: its lock files say what is fetched and from where, whoever made them.
-// Without that, a run that installed something cannot be judged again.
+// installs prevents installing for an archive unless asked: its lock files say what is fetched and from where, and
+// anyone may have made them. Without installing, a run that installed something cannot be judged again.
 func installs(s *run.Settings, asked bool) error {
 	switch {
 	case asked || s.NoInstall:
@@ -154,10 +149,10 @@ func installs(s *run.Settings, asked bool) error {
 	return nil
 }
 
-// judgeAgain replays evidence and prints what came of it.
+// judgeAgain replays evidence and prints the result.
 //
-// content gives what the evidence names, by digest; its bytes are compared there. It
-// leaves no run in the record, so that a replay cannot become the evidence of another.
+// content returns what the evidence names, by digest; the replay compares its bytes. judgeAgain leaves no run in the
+// record, so that a replay cannot become the evidence of another.
 func (c command) judgeAgain(ctx *cli.Context, set config.Settings, s *wire.Session, e replay.Evidence, content func(string) ([]byte, error)) (err error) {
 	dir, gone, err := replayDir(ctx.String("keep"))
 	if err != nil {
@@ -170,8 +165,8 @@ func (c command) judgeAgain(ctx *cli.Context, set config.Settings, s *wire.Sessi
 		return err
 	}
 	defer board.Close()
-	// With a cache of its own: a verdict out of the record's would be the recorded one
-	// again, and every replay identical.
+	// The replay has a cache of its own: a verdict from the record's cache would be the recorded one again, and every
+	// replay would be identical.
 	if s.Hide == nil { // without a database
 		s.Hide = set.OutputMasker(c.Getenv, "")
 	}
@@ -185,9 +180,8 @@ func (c command) judgeAgain(ctx *cli.Context, set config.Settings, s *wire.Sessi
 	}
 	rep, err := r.Replay(ctx.Context, e, dir, content)
 	board.Close()
-	// Nobody asks for that snapshot again; the workspace's own are others.
-	// Also after a cancellation. It is joined to the result and does not take its place:
-	// the replay was made, and says what it found.
+	// That snapshot is not needed again; the workspace's own are others. It is removed even after a cancellation. The
+	// error is joined to the result and does not replace it: the replay was made, and reports what it found.
 	_, pruned := s.Builder.PruneSnapshots(context.WithoutCancel(ctx.Context), func(workspace string) int {
 		if workspace == dir {
 			return 0
@@ -196,8 +190,8 @@ func (c command) judgeAgain(ctx *cli.Context, set config.Settings, s *wire.Sessi
 	})
 	var unfit *replay.UnfitError
 	switch {
-	// The evidence is at fault, and not this machine: what lies under a digest is
-	// something else, or the parts do not make the workspace that was judged.
+	// The evidence is at fault, not this machine: the content under a digest is different, or the parts do not make up
+	// the workspace that was judged.
 	case errors.As(err, &unfit):
 		return &fault.Error{Exit: run.ExitFail, Kind: run.ProblemPatch, Next: "the record was changed, or an agent of another version wrote it", Err: err}
 	case err != nil:
@@ -206,23 +200,21 @@ func (c command) judgeAgain(ctx *cli.Context, set config.Settings, s *wire.Sessi
 	return errors.Join(c.printReplay(rep, set.On("json")), pruned)
 }
 
-// replayDir makes the directory of a rebuilt workspace: name, which must be new, or one
-// that is removed again.
-// A directory that is there already is refused, even an empty one: what is somebody's
-// own is neither written over nor mixed with what the run saw. The function removes the
-// directory; one that was asked for only after an error, and if nothing is in it.
+// replayDir creates the directory of a rebuilt workspace: name, which must be new, or one that is removed again. An
+// existing directory is refused, even an empty one: the user's own files are neither overwritten nor mixed with what
+// the run saw. The returned function removes the directory. It removes a requested directory only after an error, and
+// only if it is empty.
 func replayDir(name string) (string, func(error), error) {
 	if name != "" {
-		// Mkdir tells by itself whether it is new: asking first would leave time for
-		// another.
+		// Mkdir itself reports whether it is new: checking first would leave time for another process.
 		if err := os.Mkdir(name, 0o755); err != nil {
 			return "", nil, fault.Usage("name a directory that is not there yet", "--keep: %w", err)
 		}
 		dir := cmdline.Resolved(name)
 		return dir, func(err error) {
-			// A report is no error: the directory is what was asked for, be it empty.
+			// A report is not an error: the directory is what was asked for, even if it is empty.
 			if err != nil && !errors.As(err, new(fault.Reported)) {
-				os.Remove(dir) // which refuses one that holds something
+				os.Remove(dir) // fails if it is not empty
 			}
 		}, nil
 	}
@@ -230,16 +222,15 @@ func replayDir(name string) (string, func(error), error) {
 	return cmdline.Resolved(dir), func(error) { os.RemoveAll(dir) }, err
 }
 
-// printReplay prints a report, what the tools are first.
-// The report stands first on standard output, then the exit code says the same:
-// fault.Reported, as a message beside it would be the third time.
+// printReplay prints a report, first what the tools are. The report is on standard output, and the exit code says the
+// same: fault.Reported, since a message would repeat it a third time.
 func (c command) printReplay(rep *replay.Report, asJSON bool) error {
 	var err error
 	if asJSON {
 		err = term.PrintJSON(c.Stdout, rep)
 	} else {
 		err = term.Print(c.Stdout, func(w io.Writer) error {
-			// A note is no difference: other tools that come to the same verdict are as good.
+			// A note is not a difference: other tools with the same verdict are as good.
 			for _, note := range rep.Notes {
 				fmt.Fprintln(w, term.CleanLine(note))
 			}
@@ -256,12 +247,11 @@ func (c command) printReplay(rep *replay.Report, asJSON bool) error {
 	return err
 }
 
-// orNothing is a value for people.
+// orNothing formats a value for people.
 func orNothing(s string) string { return cmp.Or(term.CleanLine(s), "nothing") }
 
-// memory is the cache of replays: a workspace is judged once for all candidates, and
-// nothing that was judged when the run was made counts.
-// Gates run side by side, so a mutex guards the rows. It ends with the process.
+// memory is the cache of replays: a workspace is judged once for all candidates, and nothing judged during the original
+// run counts. Gates run in parallel, so a mutex guards the rows. The cache ends with the process.
 type memory struct {
 	mu   sync.Mutex
 	rows map[string][]byte

@@ -1,5 +1,4 @@
-// Package review is `agent review`: a person looks at what was promoted, and what they say
-// of it is recorded.
+// Package review implements `agent review`: a person looks at what was promoted, and their opinion is recorded.
 package review
 
 import (
@@ -29,10 +28,9 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command shows a person what was promoted, and records what they
-// say of it.
-// A review decides nothing: the change is in the workspace already, under the approval
-// that is on record. So a script may accept as well, and nothing waits for it.
+// Command returns the command that shows a person what was promoted, and records their opinion. A review decides
+// nothing: the change is already in the workspace, under the recorded approval. A script may therefore accept too, and
+// nothing waits for it.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -55,8 +53,7 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// A Reviewed is a promotion as `review --json` prints it.
-// The names of its fields are relied on by scripts; none is renamed.
+// A Reviewed is a promotion as `review --json` prints it. Scripts rely on the names of its fields; none is renamed.
 type Reviewed struct {
 	Run       string    `json:"run"`
 	Workspace string    `json:"workspace"`
@@ -65,30 +62,29 @@ type Reviewed struct {
 	Approved  string    `json:"approved_by"`
 	UndoneBy  string    `json:"undone_by,omitempty"`
 	Model     string    `json:"model"`
-	// In the currency of the prices; null when it is not known.
+	// In the currency of the prices; null if unknown.
 	Cost *float64 `json:"cost"`
-	// Of the candidate that was promoted.
+	// The gates of the promoted candidate.
 	Gates []verify.Gate `json:"gates"`
-	// What no gate judged of it.
+	// The parts of it that no gate judged.
 	Unproven []verify.Unproven  `json:"unproven"`
-	Fixed    int                `json:"fixed"` // findings that were there before
+	Fixed    int                `json:"fixed"` // findings that existed before
 	Files    []run.DocumentFile `json:"files"`
 	Diff     string             `json:"diff"`
-	// The last review, with an empty verdict when there is none.
+	// The last review; the verdict is empty if there is none.
 	Reviewer string                `json:"reviewer,omitempty"`
 	Verdict  history.ReviewVerdict `json:"verdict"`
 	Comment  string                `json:"comment,omitempty"`
-	// The pull requests that hold the change, and what it was made for there.
+	// The pull requests that hold the change, and its purpose there.
 	Pull string `json:"pull,omitempty"`
 
-	// What an undo needs, and no script.
+	// For an undo, not for scripts.
 	changes workspace.Changeset
 	record  run.Record
 }
 
-// review runs the command.
-// Four ways end here: a word on one run, the list for programs, the questions, and the
-// list for people. With --json nothing is asked, also on a terminal.
+// review runs the command. It ends in one of four ways: an opinion on one run, the list for programs, the questions,
+// and the list for people. With --json it asks nothing, even on a terminal.
 func (c command) review(ctx *cli.Context) error {
 	set, view, err := c.Viewer(ctx)
 	if err != nil {
@@ -96,18 +92,17 @@ func (c command) review(ctx *cli.Context) error {
 	}
 	name, says := ctx.Args().First(), store.Review{Comment: ctx.String("comment")}
 	switch {
-	// Both flags make one review, with the comment in it: accepted is the stronger word.
+	// Both flags together make one review that includes the comment: accepted is the stronger verdict.
 	case ctx.Bool("accept"):
 		says.Verdict = history.Accepted
 	case says.Comment != "":
 		says.Verdict = history.Commented
 	}
-	// Without a name the latest run would be accepted, which may be one that nobody looked
-	// at.
+	// Without a name the latest run would be accepted, which possibly no one has looked at.
 	if says.Verdict != "" && name == "" {
 		return fault.Usage("name the run: see `agent review --json`", "--accept and --comment are about one run")
 	}
-	// Whoever names a run wants it whatever was said of it before.
+	// A user who names a run wants it, whatever was said about it before.
 	filter := history.ReviewFilter{All: ctx.Bool("all") || name != "", Workspace: cmdline.Scope(ctx, set)}
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
 		list, err := toReview(ctx.Context, s, name, filter)
@@ -119,12 +114,12 @@ func (c command) review(ctx *cli.Context) error {
 			if err := say(ctx.Context, s, says); err != nil {
 				return err
 			}
-			// The list was read before; what is printed is what is on record now.
+			// The list was read before; what is printed is what is now on record.
 			list[0].Verdict, list[0].Comment, list[0].Reviewer = says.Verdict, says.Comment, reviewer()
 		}
 		switch {
-		// A word is recorded before anything is printed: a reader that went away loses the
-		// answer and not the review.
+		// The opinion is recorded before anything is printed: if the reader closed the pipe, only the answer is lost,
+		// not the review.
 		case set.On("json"):
 			return printReviews(ctx.Context, s, c.Stdout, list)
 		case says.Verdict != "":
@@ -137,10 +132,8 @@ func (c command) review(ctx *cli.Context) error {
 	})
 }
 
-// toReview lists what is to be reviewed: the run that is named, or what the
-// filter finds.
-// With a name the list holds that run, or there is an error of usage: whoever calls this
-// may take the first. Without one it may be empty.
+// toReview lists what is to be reviewed: the named run, or what the filter finds. With a name, the list holds that run,
+// or there is a usage error, so a caller may take the first entry. Without a name it may be empty.
 func toReview(ctx context.Context, s *wire.Session, name string, filter history.ReviewFilter) ([]history.Promoted, error) {
 	if name == "" {
 		return s.DB.Promotions(ctx, filter)
@@ -157,16 +150,15 @@ func toReview(ctx context.Context, s *wire.Session, name string, filter history.
 	return list, err
 }
 
-// say records a review under the name of the person.
-// Reviews are added and never changed: what somebody said before stays on record.
+// say records a review under the name of the person. Reviews are added and never changed: earlier opinions stay on
+// record.
 func say(ctx context.Context, s *wire.Session, r store.Review) error {
 	r.Reviewer = reviewer()
 	return s.DB.AddReview(ctx, r)
 }
 
-// reviewer is the name of the person who runs the program.
-// It is for people to know whom to ask, and proves nothing: anybody who may write to the
-// record can use another name. In a container the user may have none.
+// reviewer returns the name of the person who runs the program. It tells people whom to ask, and proves nothing: anyone
+// who may write to the record can use another name. In a container the user may have none.
 func reviewer() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
@@ -174,9 +166,8 @@ func reviewer() string {
 	return "unknown"
 }
 
-// reviewed reads all that a person wants to know of a promotion.
-// It is read when its turn comes and not with the list: diffs may be large, and who
-// quits after two does not want the other hundred.
+// reviewed reads everything that a person wants to know about a promotion. It does so when the promotion's turn comes
+// and not with the list: diffs may be large, and a user who quits after two does not need the other hundred.
 func reviewed(ctx context.Context, s *wire.Session, p history.Promoted) (Reviewed, error) {
 	// Lists are never null in JSON.
 	r := Reviewed{
@@ -193,9 +184,9 @@ func reviewed(ctx context.Context, s *wire.Session, p history.Promoted) (Reviewe
 	}
 	doc := written.Document()
 	r.record, r.changes, r.Files, r.Diff = d.Record, written.Changeset, doc.Files, doc.Diff
-	// Of several candidates one was promoted.
+	// One of several candidates was promoted.
 	for _, cand := range d.Candidates {
-		// By the digest, as the number of a candidate says nothing of what became of it.
+		// Compared by the digest, since the number of a candidate says nothing about its fate.
 		if cand.Digest == written.Changeset.Digest() {
 			doc := cand.Document()
 			r.Gates, r.Unproven = doc.Gates, doc.Unproven
@@ -204,15 +195,15 @@ func reviewed(ctx context.Context, s *wire.Session, p history.Promoted) (Reviewe
 			}
 		}
 	}
-	// Each gate counts for itself: a finding that two tools report counts twice.
+	// Each gate counts separately: a finding that two tools report counts twice.
 	for _, g := range r.Gates {
 		r.Fixed += g.Fixed
 	}
 	return r, nil
 }
 
-// printReviews prints promotions for programs.
-// One document, [] when there is none. It is complete or there is an error instead.
+// printReviews prints promotions for programs, as one document, [] if there are none. It prints a complete document or
+// returns an error.
 func printReviews(ctx context.Context, s *wire.Session, w io.Writer, list []history.Promoted) error {
 	all := []Reviewed{}
 	for _, p := range list {
@@ -225,8 +216,8 @@ func printReviews(ctx context.Context, s *wire.Session, w io.Writer, list []hist
 	return term.PrintJSON(w, all)
 }
 
-// listReviews prints what waits as a table, and one run whole.
-// A list that is empty says so on standard error, where no script counts it as a row.
+// listReviews prints the waiting promotions as a table, or one run in full. If the list is empty it says so on standard
+// error, where no script counts it as a row.
 func (c command) listReviews(ctx context.Context, w io.Writer, s *wire.Session, list []history.Promoted, whole bool) error {
 	if whole {
 		r, err := reviewed(ctx, s, list[0])
@@ -252,9 +243,8 @@ func (c command) listReviews(ctx context.Context, w io.Writer, s *wire.Session, 
 	return t.Flush()
 }
 
-// showReview writes what is known of a promotion, above its diff.
-// All that others wrote is made one line each, a comment of several as well: nobody can
-// fake the lines that this writes.
+// showReview writes what is known about a promotion, above its diff. It reduces everything that others wrote to one
+// line each, even a comment of several lines: no one can fake the lines that it writes itself.
 func showReview(w io.Writer, pal term.Palette, r Reviewed) {
 	fmt.Fprintf(w, "%s %s  %s  %s\n", pal.Bold("run "+r.Run), term.CleanLine(r.Intent), r.At.Local().Format(time.DateTime), pal.Dim(term.CleanLine(r.Workspace)))
 	// Unknown is not nothing: a model without a price may have cost something.
@@ -279,9 +269,8 @@ func showReview(w io.Writer, pal term.Palette, r Reviewed) {
 	fmt.Fprintln(w)
 }
 
-// walk shows promotions one after another and does what the person says.
-// Each word is recorded as it is said, so that quitting, or a kill, loses none. The end
-// of input counts as quitting. The error is that of the record or of ctx.
+// walk shows promotions one after another and does what the person says. It records each opinion at once, so that
+// quitting, or a kill, loses none. The end of input counts as quitting. The error is that of the record or of ctx.
 func (v command) walk(ctx context.Context, s *wire.Session, list []history.Promoted) error {
 	for i, p := range list {
 		r, err := reviewed(ctx, s, p)
@@ -308,7 +297,7 @@ func (v command) walk(ctx context.Context, s *wire.Session, list []history.Promo
 	return nil
 }
 
-// reviewQuestion is what is asked about a promotion. Enter accepts nothing.
+// reviewQuestion returns the question about a promotion. Enter accepts nothing.
 func reviewQuestion() term.Question {
 	return term.Question{Text: "Your review?", Choices: []term.Choice{
 		{Key: 'a', Name: "accept", Help: "record that the change is good"},
@@ -321,16 +310,16 @@ func reviewQuestion() term.Question {
 	}}
 }
 
-// answer does what the person said of one promotion, and tells whether the
-// next one is wanted. A comment may be followed by another word on the same.
+// answer does what the person said about one promotion, and reports whether to go on to the next one. After a comment,
+// another opinion on the same promotion may follow.
 func (v command) answer(ctx context.Context, s *wire.Session, r Reviewed, key rune) (next bool, err error) {
-	// The name of the person is put in by say.
+	// say adds the name of the person.
 	says := store.Review{Run: r.Run}
 	switch key {
 	case 'n':
 		return true, nil
 	case 'f':
-		// The same view as at the checkpoint, where the change was approved.
+		// This is the view of the checkpoint at which the change was approved.
 		checkpoint.PageDiff(ctx, &v.Console, r.Diff)
 		return false, nil
 	case 'e':
@@ -339,16 +328,14 @@ func (v command) answer(ctx context.Context, s *wire.Session, r Reviewed, key ru
 	case 'a':
 		says.Verdict = history.Accepted
 	case 'c':
-		// No comment, or no terminal any more: the question is asked again, and tells the
-		// latter.
+		// Without a comment, or without a terminal, the question is asked again, and reports the missing terminal.
 		if says.Comment, err = v.AskLine(ctx, "Your comment:"); err != nil || says.Comment == "" {
 			return false, ctx.Err()
 		}
 		says.Verdict = history.Commented
 	case 'u':
-		// What is refused was told; the person may say something else.
-		// With its own question, as it writes to the workspace. That the undo is on record
-		// as a run comes first; the review names only who wanted it.
+		// If the undo is refused, that was reported, and the person may choose again. The undo asks its own question,
+		// since it writes to the workspace. The undo is first on record as a run; the review only names who wanted it.
 		doc, err := undocmd.Undo(ctx, v.Line, s, false, r.record, r.changes)
 		if err == nil {
 			err = v.Report(doc, false)
@@ -362,14 +349,13 @@ func (v command) answer(ctx context.Context, s *wire.Session, r Reviewed, key ru
 	return says.Verdict != history.Commented, say(ctx, s, says)
 }
 
-// openFiles opens the files of a promotion that are still there in the user's
-// own editor. No shell: the names are arguments, and absolute.
-// The error is told and not returned: the review goes on without an editor.
+// openFiles opens those files of a promotion that still exist in the user's own editor. No shell: the names are
+// arguments, and absolute. It reports an error instead of returning it: the review goes on without an editor.
 func (v command) openFiles(ctx context.Context, r Reviewed) {
 	var files []string
 	for _, f := range r.Files {
-		// It follows no link: a run, or whoever edited since, may have put one in place of a
-		// file, and the editor would write through it to a file outside of the workspace.
+		// ReadFile follows no link: a run, or a later edit, may have put one in place of a file, and the editor would
+		// write through it to a file outside of the workspace.
 		if _, gone := workspace.ReadFile(r.Workspace, f.Path); gone == nil {
 			files = append(files, filepath.Join(r.Workspace, filepath.FromSlash(f.Path)))
 		}

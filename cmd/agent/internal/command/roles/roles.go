@@ -1,4 +1,4 @@
-// Package roles is `agent roles`: who does what in a plan, with which tools, models and limits.
+// Package roles implements `agent roles`, which shows who does what in a plan, with which tools, models and limits.
 package roles
 
 import (
@@ -19,7 +19,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command shows the roles.
+// Command returns the command that shows the roles.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -105,7 +105,7 @@ func (c command) roles(ctx *cli.Context) error {
 	})
 }
 
-// listed joins names, or says what no name means.
+// listed joins names, or returns none if there are no names.
 func listed(names []string, none string) string {
 	if len(names) == 0 {
 		return none

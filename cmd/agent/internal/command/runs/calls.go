@@ -18,8 +18,7 @@ import (
 	"agent/orchestrator/store/calls"
 )
 
-// runsCalls shows what was said to the models of a run, and what they
-// said.
+// runsCalls returns the command that shows the questions to the models of a run, and their answers.
 func (c command) runsCalls(which, about string) *cli.Command {
 	return &cli.Command{
 		Name: "calls", Usage: "list the requests of a run to models; --text shows what was said", ArgsUsage: which,
@@ -35,9 +34,8 @@ func (c command) runsCalls(which, about string) *cli.Command {
 	}
 }
 
-// A CallRow is one request as `runs calls --json` prints it: who was asked
-// what, when, with which key, and what came of it. Money is left out where
-// the price is not known.
+// A CallRow is one request as `runs calls --json` prints it: which model was asked what, when, with which key, and with
+// what result. Money is left out if the price is unknown.
 type CallRow struct {
 	Call      int64       `json:"call"`
 	Step      string      `json:"step"`
@@ -46,10 +44,10 @@ type CallRow struct {
 	Template  string      `json:"template"`
 	Vendor    string      `json:"vendor"`
 	Model     string      `json:"model"`
-	Version   string      `json:"version,omitempty"` // as the vendor names what answered
+	Version   string      `json:"version,omitempty"` // the vendor's name for the version that answered
 	Key       string      `json:"key_id,omitempty"`
 	Begun     time.Time   `json:"begun"`
-	Ended     *time.Time  `json:"ended"` // null while it is under way, and for ever if the process died
+	Ended     *time.Time  `json:"ended"` // null while in progress, and for ever if the process died
 	Seconds   float64     `json:"seconds"`
 	Usage     llm.Usage   `json:"usage"`
 	Cost      *float64    `json:"cost"`
@@ -57,24 +55,23 @@ type CallRow struct {
 	Detail    string      `json:"detail,omitempty"`
 	Question  llm.Request `json:"question"`
 	Answer    string      `json:"answer"`
-	// The tools that the answer calls.
+	// The tool calls in the answer.
 	Calls []llm.ToolCall `json:"calls,omitempty"`
-	// Made are those of them that were carried out.
+	// Made are the calls that were carried out.
 	Made []ToolRow `json:"made,omitempty"`
 }
 
-// A ToolRow is one call of a tool that was carried out, without its answer: that stands in
-// the next question.
+// A ToolRow is one tool call that was carried out, without its answer, which is in the next question.
 type ToolRow struct {
 	Number    int     `json:"number"` // in its conversation
 	Tool      string  `json:"tool"`
 	Arguments string  `json:"arguments"` // with credentials hidden
 	Failed    bool    `json:"failed"`
-	Bytes     int     `json:"bytes"` // that the model was shown
+	Bytes     int     `json:"bytes"` // shown to the model
 	Seconds   float64 `json:"seconds"`
 }
 
-// made are the calls that were carried out for the answer to the question of a step.
+// made returns the calls that were carried out for the answer to the question of a step.
 func made(list []conversation.Call, step string) []ToolRow {
 	var rows []ToolRow
 	for _, c := range list {
@@ -85,7 +82,7 @@ func made(list []conversation.Call, step string) []ToolRow {
 	return rows
 }
 
-// line shows a call on one line.
+// line describes a call on one line.
 func (t ToolRow) line() string {
 	failed := ""
 	if t.Failed {
@@ -94,13 +91,12 @@ func (t ToolRow) line() string {
 	return fmt.Sprintf("%d %s %s (%d bytes, %.1f s%s)", t.Number, t.Tool, ansi.Truncate(term.CleanLine(t.Arguments), maxArguments, "…"), t.Bytes, t.Seconds, failed)
 }
 
-// maxArguments is how many cells of a call's arguments a line shows.
+// maxArguments is the maximum width of a call's arguments on a line, in cells.
 const maxArguments = 100
 
 // newCallRow translates a request of the store.
 //
-// A request without an end has no end in the row, and one without a price no
-// cost: a zero would be added up by whoever reads it.
+// A request without an end has no end in the row, and one without a price has no cost: readers would add up a zero.
 func newCallRow(e calls.Exchange) CallRow {
 	row := CallRow{
 		Call: e.Number, Step: e.Step, Attempt: e.Attempt, Purpose: e.Purpose, Template: e.Template, Vendor: e.Vendor, Model: e.Model,
@@ -111,8 +107,7 @@ func newCallRow(e calls.Exchange) CallRow {
 		row.Ended = &e.Ended
 	}
 	if e.Priced {
-		// The store counts in millionths, so that sums are exact; people and
-		// scripts read the unit of the prices.
+		// The store counts in millionths, so that sums are exact; people and scripts read the unit of the prices.
 		cost := float64(e.Cost) / 1e6
 		row.Cost = &cost
 	}
@@ -121,8 +116,8 @@ func newCallRow(e calls.Exchange) CallRow {
 
 // showCalls prints the requests of one run.
 //
-// Requests of every attempt are listed, those that failed and those that another
-// model answered in the end: all of them may have cost something.
+// It lists the requests of every attempt, including those that failed and those that another model finally answered:
+// each may have cost something.
 func (c command) showCalls(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -144,7 +139,7 @@ func (c command) showCalls(ctx *cli.Context) error {
 		rows := []CallRow{}
 		for _, e := range found {
 			row := newCallRow(e)
-			if e.Kind == "" { // an attempt that failed led to none
+			if e.Kind == "" { // a failed attempt led to none
 				row.Made = made(called, e.Step)
 			}
 			rows = append(rows, row)
@@ -165,11 +160,9 @@ func (c command) showCalls(ctx *cli.Context) error {
 	})
 }
 
-// print prints a request on one line, a second one for an error, and with
-// text what was said on both sides.
+// print prints a request on one line, a second line for an error, and with text also the texts of both sides.
 //
-// Whatever a model or a vendor wrote is cleaned before it is printed; the JSON
-// has it word for word.
+// Everything that a model or a vendor wrote is cleaned before it is printed; the JSON has it verbatim.
 func (r CallRow) print(w io.Writer, text bool, p term.Palette) {
 	fmt.Fprintf(w, "%s %s\n", p.Bold(term.CleanLine(fmt.Sprintf("%s %s/%s", r.Step, r.Vendor, r.Model))), term.CleanLine(r.line()))
 	if r.ErrorKind != "" {
@@ -189,7 +182,7 @@ func (r CallRow) print(w io.Writer, text bool, p term.Palette) {
 	}
 	for _, m := range said {
 		fmt.Fprintf(w, "%s\n", p.Dim("── "+string(m.Role)))
-		// As vendors order them: results before the user's text, calls behind the model's.
+		// In the order of vendors: results before the user's text, calls after the model's.
 		for _, result := range m.Results {
 			mark := "result of "
 			if result.Error {
@@ -207,7 +200,7 @@ func (r CallRow) print(w io.Writer, text bool, p term.Palette) {
 	fmt.Fprintln(w)
 }
 
-// line says when a request was made, what it took and how it ended.
+// line says when a request was made, what it cost and how it ended.
 //
 // A tilde marks numbers that no vendor has measured.
 func (r CallRow) line() string {
@@ -217,7 +210,7 @@ func (r CallRow) line() string {
 	}
 	text := fmt.Sprintf("%s %s, %s%d tokens in, %s%d out, %.1f s", r.Purpose, r.Begun.Local().Format(time.DateTime),
 		about, r.Usage.In.N, about, r.Usage.Out.N, r.Seconds)
-	// What a request may cost is no figure to print before it ended.
+	// The possible cost of a request is not printed before it has ended.
 	switch {
 	case r.Ended == nil:
 		return text + ", not ended"

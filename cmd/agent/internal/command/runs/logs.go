@@ -23,15 +23,15 @@ import (
 	"agent/sandbox/workspace/lazyregexp"
 )
 
-// followEvery is how often a log that is followed is looked at.
-// It looks like at once to a person, and costs the database a few small reads a second.
+// followEvery is how often a followed log is checked. To a person it looks instantaneous, and it costs the database a
+// few small reads a second.
 const followEvery = 300 * time.Millisecond
 
-// settleEvery is how often a command that follows a run looks whether its process lives.
+// settleEvery is how often a command that follows a run checks whether the run's process is alive.
 const settleEvery = 2 * time.Second
 
-// logKinds are the kinds of entries, as a person may ask for them.
-// The help page and the error of a wrong --kind print them in this order.
+// logKinds are the kinds of entries that a user may ask for. The help page and the error about a wrong --kind list them
+// in this order.
 var logKinds = []run.EntryKind{
 	run.StateEntry, run.ModelEntry, run.ToolEntry, run.GateEntry, run.PolicyEntry, run.ApprovalEntry, run.EgressEntry, run.EngineEntry,
 }
@@ -39,7 +39,7 @@ var logKinds = []run.EntryKind{
 // LogKinds lists the kinds of entries of a run's log.
 func LogKinds() []run.EntryKind { return slices.Clone(logKinds) }
 
-// runsLogs shows a run's events in order.
+// runsLogs returns the command that shows a run's events in order.
 func (c command) runsLogs(which, about string) *cli.Command {
 	return &cli.Command{
 		Name: "logs", Usage: "show a run's events in order, and who decided", ArgsUsage: which,
@@ -57,9 +57,8 @@ func (c command) runsLogs(which, about string) *cli.Command {
 	}
 }
 
-// A LogRow is one event as `runs logs --json` prints it.
-// Seconds are since the run began. Event grows within a run and is where a reader that
-// was cut off goes on. Actor is who did it: the agent, a vendor's model, a person.
+// A LogRow is one event as `runs logs --json` prints it. Seconds are since the run began. Event increases within a run
+// and tells a reader that was cut off where to continue. Actor is who did it: the agent, a vendor's model, a person.
 // Detail is an object whose fields depend on the kind.
 type LogRow struct {
 	Run     string          `json:"run"`
@@ -72,15 +71,14 @@ type LogRow struct {
 	Detail  json.RawMessage `json:"detail"`
 }
 
-// showLogs prints the log of one run.
-// With --json each event is a line of its own, so that a reader of --follow need not
-// wait for the end of a document.
+// showLogs prints the log of one run. With --json each event is a line of its own, so that a reader of --follow need
+// not wait for the end of a document.
 func (c command) showLogs(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
 		return err
 	}
-	// A misspelt kind would print nothing, which looks as if nothing happened.
+	// A misspelt kind would print nothing, which would look as if nothing happened.
 	kind := run.EntryKind(ctx.String("kind"))
 	if kind != "" && !slices.Contains(logKinds, kind) {
 		return fault.Usage(fmt.Sprintf("the kinds are %v", logKinds), "--kind %q is no kind of event", kind)
@@ -98,17 +96,16 @@ func (c command) showLogs(ctx *cli.Context) error {
 	})
 }
 
-// eachEvent hands out the events of a run, and with follow those that come until
-// the run ends. Boxes that are removed after that are in the log all the same.
+// eachEvent passes the events of a run to show, and with follow also later events until the run ends. Boxes that are
+// removed after that are nevertheless in the log.
 //
-// It reads in portions, from the number that was shown last, and holds one of them in
-// memory. The first error of show ends it, such as that of a reader who left. A run
-// whose process died would never end: so what the dead left is settled now and then, as
-// every command does when it begins.
+// It reads in batches, from the last number shown, and holds only one batch in memory. The first error of show ends it,
+// such as that of a closed pipe. A run whose process died would never end. Therefore eachEvent regularly settles what
+// dead processes left, as every command does when it starts.
 func eachEvent(ctx context.Context, s *wire.Session, id string, kind run.EntryKind, follow bool, show func(LogRow) error) error {
 	settled := time.Now() // when the command began
 	for after := int64(0); ; {
-		// Asked before the events: those of a run that had ended are all there.
+		// Asked before the events are read: the events of a run that had ended by then are complete.
 		over := !follow
 		if follow {
 			d, err := s.DB.Run(ctx, id)
@@ -128,7 +125,7 @@ func eachEvent(ctx context.Context, s *wire.Session, id string, kind run.EntryKi
 			after = e.Number
 		}
 		switch {
-		// Also when over: a portion that is full says nothing of what is behind it.
+		// Even if the run is over: a full batch says nothing about what follows it.
 		case len(list) > 0: // there may be more
 		case over:
 			return nil
@@ -147,8 +144,7 @@ func eachEvent(ctx context.Context, s *wire.Session, id string, kind run.EntryKi
 	}
 }
 
-// pause lets d pass, or ends with ctx.
-// The error is that of ctx, and so exit code 130.
+// pause waits for d, or until ctx ends. The error is that of ctx, and so exit code 130.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -163,24 +159,23 @@ func newLogRow(id string, e history.EventRow) LogRow {
 	return LogRow{Run: id, Event: e.Number, At: e.At, Seconds: e.Seconds, Kind: e.Kind, Actor: e.Actor, Subject: e.Subject, Detail: e.Detail}
 }
 
-// printEvent prints an event on one line for people.
-// Each goes out in one write, so that lines of two writers do not mix.
+// printEvent prints an event on one line for people. Each line is a single write, so that lines of two writers do not
+// mix.
 func (c command) printEvent(r LogRow) error {
 	return term.Print(c.Stdout, func(w io.Writer) error {
-		// The names of what the engine keeps are longer than any line.
+		// The engine's names are longer than any line.
 		subject := longName.ReplaceAllString(term.CleanLine(r.Subject), "$1")
 		_, err := fmt.Fprintf(w, "%8.3fs  %-8s  %s: %s%s\n", r.Seconds, r.Kind, term.CleanLine(r.Actor), subject, c.Palette(c.Stdout).Dim(details(r.Detail)))
 		return err
 	})
 }
 
-// longName is a digest or a name of the engine, of which people read the beginning.
-// Twelve digits are what the engine itself prints, so they can be looked for there.
+// longName matches a digest or a name of the engine, of which people read the beginning. The engine itself prints
+// twelve digits, so they can be looked up there.
 var longName = lazyregexp.New(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
 
-// details words the detail of an event, by name.
-// Sorted, so that two logs can be compared. What cannot be read is left out here: --json
-// has it as it is.
+// details formats the detail of an event, sorted by name so that two logs can be compared. It leaves out what cannot be
+// read: --json has it unchanged.
 func details(data []byte) string {
 	var detail map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(data))

@@ -2,20 +2,19 @@ package runs
 
 import "strings"
 
-// intentRoom is how many columns of a terminal the intents of runs should have at least:
-// without one a run is known only by its name.
+// intentRoom is the minimum number of columns for the intents of runs on a terminal: without its intent a run is known
+// only by its name.
 const intentRoom = 20
 
-// narrowed leaves columns out of the table of runs until the intents have room on a
-// terminal of so many columns, those first that can be done without. The first line
-// names the columns and says where each begins.
+// narrowed removes columns from the table of runs, the most dispensable first, until the intents have room on a
+// terminal that is columns wide. The first line names the columns and says where each begins.
 func narrowed(lines []string, columns int) []string {
 	for _, name := range []string{"WORKSPACE", "SECONDS", "STARTED", "VERDICT"} {
 		at, intent := strings.Index(lines[0], name), strings.Index(lines[0], "INTENT")
 		if at < 0 || intent < 0 || name != "WORKSPACE" && columns-intent >= intentRoom {
 			continue
 		}
-		// With the workspaces all of the table may fit.
+		// Even with the workspaces the whole table may fit.
 		width := 0
 		for _, line := range lines {
 			width = max(width, len([]rune(line)))

@@ -1,4 +1,4 @@
-// Package runs is `agent runs`: what was tried, and how it ended, read from the record.
+// Package runs implements `agent runs`, which shows from the record what was tried, and how it ended.
 package runs
 
 import (
@@ -29,9 +29,8 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command is the group that reads the record. Its commands never
-// write, except that leftovers of dead processes are settled first, so
-// that what they show is how it ended.
+// Command returns the group of commands that read the record. They never write, except that they first settle the
+// leftovers of dead processes, so that they show how those runs ended.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	const which = "[RUN]"
@@ -77,7 +76,7 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// naming are the flags that say which run is meant.
+// naming returns the flags that say which run is meant.
 func naming() []cli.Flag {
 	return []cli.Flag{cmdline.WorkspaceFlag(), cmdline.AllFlag("also runs of other workspaces"), cmdline.LastFlag()}
 }
@@ -93,8 +92,7 @@ func named(ctx *cli.Context, s *wire.Session, set config.Settings) (history.RunD
 
 // A Row is a run as `runs list --json` prints it.
 //
-// Names and order of the fields are what scripts rely on: fields are added and
-// never renamed.
+// Scripts rely on the names and the order of the fields: fields are added and never renamed.
 type Row struct {
 	Run       string         `json:"run"`
 	State     run.State      `json:"state"`
@@ -107,14 +105,13 @@ type Row struct {
 	Promoted  bool           `json:"promoted"`
 	UndoneBy  string         `json:"undone_by,omitempty"`
 	AppliedBy string         `json:"applied_by,omitempty"` // the later run that applied its change
-	Outcome   string         `json:"outcome,omitempty"`    // awaiting_approval where nobody has decided yet
+	Outcome   string         `json:"outcome,omitempty"`    // awaiting_approval if it is not decided yet
 	Error     *run.Problem   `json:"error"`
-	// Null while the run goes on, and where it is not known.
+	// Null while the run goes on, and if unknown.
 	Unproven []verify.Unproven `json:"unproven"`
 }
 
-// newRow translates a row of the store. The exit code is left out
-// while there is none: 0 would read as success.
+// newRow translates a row of the store. The exit code is left out while there is none: 0 would read as success.
 func newRow(r history.RunRow) Row {
 	row := Row{
 		Run: r.ID, State: r.State, Verdict: r.Verdict, Workspace: r.Workspace, Intent: r.Intent, Started: r.Started,
@@ -137,7 +134,7 @@ func (c command) runsList(ctx *cli.Context) error {
 	if filter.Limit <= 0 {
 		return fault.Usage("give a number above 0", "--limit %d is not above 0", filter.Limit)
 	}
-	// A misspelt state would list nothing, which looks like good news.
+	// A misspelt state would list nothing, which would look like good news.
 	if filter.State != "" && !slices.Contains(run.States(), run.State(filter.State)) {
 		return fault.Usage("the states are: "+stateNames(), "unknown state %q", filter.State)
 	}
@@ -150,7 +147,7 @@ func (c command) runsList(ctx *cli.Context) error {
 		for _, r := range found {
 			rows = append(rows, newRow(r))
 		}
-		// A directory that is gone may have runs; one that never was is a slip.
+		// A directory that is gone may have runs; one that never existed is a typo.
 		if dir := ctx.String("workspace"); dir != "" && len(rows) == 0 {
 			if err := cmdline.CheckDirectory(dir); err != nil {
 				return err
@@ -171,7 +168,7 @@ func (c command) runsList(ctx *cli.Context) error {
 	})
 }
 
-// stateNames lists the states that a run may be in, for people.
+// stateNames lists the possible states of a run, for people.
 func stateNames() string {
 	var names []string
 	for _, s := range run.States() {
@@ -180,14 +177,11 @@ func stateNames() string {
 	return strings.Join(names, ", ")
 }
 
-// printRuns prints the list as a table; on a terminal its lines are cut
-// to fit.
+// printRuns prints the list as a table. On a terminal it cuts the lines to fit.
 func (c command) printRuns(rows []Row) error {
-	// The table is made whole first: a tabwriter does not know how wide
-	// a line may be.
+	// The table is built completely first: a tabwriter does not know how wide a line may be.
 	var text strings.Builder
-	// Two spaces between columns, and no tabs: what is copied from a terminal
-	// stays aligned.
+	// Two spaces between columns, and no tabs: text copied from a terminal stays aligned.
 	t := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "RUN\tSTATE\tVERDICT\tSTARTED\tSECONDS\tINTENT\tWORKSPACE")
 	for _, r := range rows {
@@ -200,7 +194,7 @@ func (c command) printRuns(rows []Row) error {
 		case r.Outcome != "":
 			state = strings.ReplaceAll(r.Outcome, "_", " ")
 		}
-		// The run ended for want of an approval; its change passed, which is what a person wants to know of it.
+		// The run ended because it lacked an approval. Its change passed, which is what the user wants to know.
 		if r.Outcome == run.OutcomeAwaiting || r.AppliedBy != "" {
 			verdict = verify.Pass
 		}
@@ -230,8 +224,7 @@ func (c command) printRuns(rows []Row) error {
 	})
 }
 
-// A shownRun is a run as `runs show --json` prints it: the document of
-// the run, and what only the record knows.
+// A shownRun is a run as `runs show --json` prints it: the document of the run, and what only the record knows.
 type shownRun struct {
 	run.Document
 	Intent   string    `json:"intent"`
@@ -245,20 +238,18 @@ type shownRun struct {
 	States    []shownState `json:"states"`
 }
 
-// A shownState is one state that a run was in.
+// A shownState is one state of a run.
 //
-// States come in the order in which they were entered; the last is the one that
-// the run is in.
+// States are in the order in which the run entered them; the last is its current state.
 type shownState struct {
 	State run.State `json:"state"`
 	At    time.Time `json:"at"`
 	Note  string    `json:"note,omitempty"`
 }
 
-// shown makes the document of a recorded run again.
+// shown rebuilds the document of a recorded run.
 func shown(ctx context.Context, s *wire.Session, d history.RunDetail) (shownRun, error) {
-	// The document is built from the record alone; a field that the
-	// record does not have is not guessed.
+	// The document is built only from the record; a field that the record lacks is not guessed.
 	row := newRow(d.RunRow)
 	v := shownRun{
 		Document: run.Document{
@@ -277,19 +268,17 @@ func shown(ctx context.Context, s *wire.Session, d history.RunDetail) (shownRun,
 		v.Candidates = append(v.Candidates, cand.Document())
 	}
 	v.Critiques = d.Critiques
-	// An empty list would say that all was judged.
+	// An empty list would say that everything was judged.
 	if row.Unproven == nil && d.Verdict == verify.Pass && len(d.Candidates) > 0 {
 		v.Unproven = wire.Unrecorded()
 	}
-	// The run may have been recorded when a secret was not configured yet.
+	// The run may have been recorded before a secret was configured.
 	v.Document = v.Document.Hidden(s.Hide)
-	// A promotion that was rolled back wrote nothing, and is no
-	// promotion in a document.
+	// A promotion that was rolled back wrote nothing, and does not count as one in a document.
 	if d.Promotion == nil || d.Promotion.Status != run.Committed {
 		return v, nil
 	}
-	// The diff is made from the bytes in the record, which are those
-	// that were written.
+	// The diff is made from the bytes in the record, which are those that were written.
 	p, err := s.DB.PromotionOf(ctx, d.ID)
 	if err != nil {
 		return v, err
@@ -298,10 +287,9 @@ func shown(ctx context.Context, s *wire.Session, d history.RunDetail) (shownRun,
 	return v, nil
 }
 
-// runsShow prints all that is known of one run.
+// runsShow prints everything that is known about one run.
 //
-// Where the SARIF goes is checked before the database is asked, as everything
-// that a person may have mistyped.
+// It checks the SARIF file before it asks the database, like everything that the user may have mistyped.
 func (c command) runsShow(ctx *cli.Context) error {
 	set, view, err := c.Viewer(ctx)
 	if err != nil {
@@ -339,10 +327,9 @@ func (c command) runsShow(ctx *cli.Context) error {
 
 // printRun prints a recorded run for people.
 //
-// Seconds are counted from the start of the run, and not from state to state.
+// Seconds are counted from the start of the run, not from state to state.
 func (c command) printRun(w io.Writer, v shownRun) error {
-	// The result looks as it did when the run ended, with the way there
-	// above it.
+	// The result looks as it did when the run ended, with the states above it.
 	sum := c.Summary()
 	sum.Out = w
 	fmt.Fprintf(w, "%s, %s\n", term.CleanLine(v.Intent), v.Started.Local().Format(time.DateTime))
@@ -359,8 +346,7 @@ func (c command) printRun(w io.Writer, v shownRun) error {
 	return nil
 }
 
-// runsDiff prints what was written, or what was tried last: after a
-// refusal it is the way to look at the patch as it was understood.
+// runsDiff prints what was written, or what was tried last: after a refusal it shows the patch as it was understood.
 func (c command) runsDiff(ctx *cli.Context) error {
 	set, view, err := c.Viewer(ctx)
 	if err != nil {
@@ -377,8 +363,7 @@ func (c command) runsDiff(ctx *cli.Context) error {
 		}
 		diff := ""
 		switch n := len(v.Candidates); {
-		// What was written wins over what was tried: the format gate
-		// may have changed it.
+		// What was written takes precedence over what was tried: the format gate may have changed it.
 		case v.Promotion != nil:
 			diff = v.Promotion.Diff
 		case n > 0:

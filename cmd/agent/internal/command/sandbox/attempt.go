@@ -22,19 +22,18 @@ import (
 	"agent/orchestrator/tournament"
 )
 
-// An Attempt takes a request through the gate, and tells how it ended.
+// An Attempt takes a request through the gate, and reports how it ended.
 type Attempt struct {
 	*cmdline.Line
 	Session  *wire.Session
 	Settings config.Settings
-	// Guard, where it is not nil, returns who decides at the checkpoints in place of the
-	// approver that it is given.
+	// Guard, if not nil, returns the approver that decides at the checkpoints instead of the given one.
 	Guard func(*checkpoint.Approver) run.Approver
-	// Ended is the document of the last run, nil where none has ended.
+	// Ended is the document of the last run that ended, nil if none has.
 	Ended *run.Document
 }
 
-// approver is who decides at the checkpoints of a run, or of all runs of a loop.
+// approver returns the approver for the checkpoints of a run, or of all runs of a loop.
 func (a *Attempt) approver(req run.Request, board *term.Board, loop bool) run.Approver {
 	a.Alerts = a.Settings["notify"].Text
 	asked := &checkpoint.Approver{
@@ -46,7 +45,7 @@ func (a *Attempt) approver(req run.Request, board *term.Board, loop bool) run.Ap
 	return a.Guard(asked)
 }
 
-// Prove takes a patch that was given through the gate.
+// Prove takes a given patch through the gate.
 func (a *Attempt) Prove(ctx *cli.Context, req run.Request) error {
 	board, err := a.Prepare(ctx.Context, a.Session, &req.Config)
 	if err != nil {
@@ -57,15 +56,14 @@ func (a *Attempt) Prove(ctx *cli.Context, req run.Request) error {
 	return a.conclude(ctx, req, board, a.Session.Runner(board.Event).Run(ctx.Context, req))
 }
 
-// conclude reports how a run ended, and has the ledger follow what it wrote.
+// conclude reports how a run ended, and updates the ledger with what the run wrote.
 func (a *Attempt) conclude(ctx *cli.Context, req run.Request, board *term.Board, doc run.Document) error {
-	// The board is closed before the result is printed, so that what is
-	// left of it stands above.
+	// The board is closed before the result is printed, so that its remains are above it.
 	a.fold(board)
 	board.Close()
 	a.Ended = &doc
 	reported := a.deliver(ctx, doc)
-	// The change is written and reported; which files it concerns is found out after.
+	// The change is written and reported; only then find out which files it concerns.
 	if doc.Promotion != nil {
 		if err := a.Session.Ripple(ctx.Context, doc, req.Exclude); err != nil {
 			fmt.Fprintf(a.Stderr, "agent: the ledger was not brought up to date: %s\nnext: run `agent analyze`\n", term.CleanLine(err.Error()))
@@ -74,15 +72,15 @@ func (a *Attempt) conclude(ctx *cli.Context, req run.Request, board *term.Board,
 	return reported
 }
 
-// fold takes off the screen what the result that is printed next says again.
+// fold removes from the screen what the result that is printed next repeats.
 func (a *Attempt) fold(board *term.Board) {
 	if !a.Settings.On("json") && term.Terminal(a.Stdout) != nil {
 		board.Fold()
 	}
 }
 
-// deliver reports the result of a run, and writes what was found to the
-// file that --sarif names. The exit code stays the run's own.
+// deliver reports the result of a run, and writes the findings to the file that --sarif names. The exit code stays the
+// run's own.
 func (a *Attempt) deliver(ctx *cli.Context, doc run.Document) error {
 	reported := a.Report(doc, a.Settings.On("json"))
 	name := ctx.String("sarif")
@@ -95,9 +93,8 @@ func (a *Attempt) deliver(ctx *cli.Context, doc run.Document) error {
 	return reported
 }
 
-// newLoop puts together what iterations need: who decides at checkpoints,
-// who finds changes, and who learns from them. For a replay it puts into
-// start what the recorded iterations were told.
+// newLoop assembles what iterations need: the approver for checkpoints, the crew that finds changes, and what learns
+// from them. For a replay it puts the orders of the recorded iterations into start.
 func (a *Attempt) newLoop(ctx *cli.Context, req *run.Request, start *loop.Start) (*loop.Loop, *term.Board, error) {
 	recorded, err := recording(ctx, a.Session, start)
 	if err != nil {
@@ -108,13 +105,13 @@ func (a *Attempt) newLoop(ctx *cli.Context, req *run.Request, start *loop.Start)
 		return nil, nil, err
 	}
 	a.Session.Notify = board.Event
-	// A person who wants to see each question before it is sent is asked, where
-	// one is there who has not said yes to everything.
+	// The user can ask to see each question before it is sent. That needs a person at the terminal who has not said yes
+	// to everything.
 	var before func(context.Context, agent.Question) (agent.Question, error)
 	if (ctx.Bool("ask-model") || a.Settings["checkpoint"].Text == "model") && a.Attended() && !a.Settings.On("yes") && recorded == nil {
 		before = (&checkpoint.Sender{Console: &a.Console, Model: wire.FirstModel(a.Settings), Wait: a.Settings.Patience(), Board: board}).Before
 	}
-	// The budget is the loop's, whichever process carries it on.
+	// The budget belongs to the loop, whichever process resumes it.
 	scope := "loop"
 	if start.Order.Single {
 		scope = "run"
@@ -135,7 +132,7 @@ func (a *Attempt) newLoop(ctx *cli.Context, req *run.Request, start *loop.Start)
 	}, board, nil
 }
 
-// recording returns the iterations that are to be replayed, nil for none.
+// recording returns the iterations to replay, nil for none.
 func recording(ctx *cli.Context, s *wire.Session, start *loop.Start) ([]wire.Recorded, error) {
 	of := ctx.String("replay")
 	if of == "" {
@@ -152,7 +149,7 @@ func recording(ctx *cli.Context, s *wire.Session, start *loop.Start) ([]wire.Rec
 		}
 		var recs []wire.Recorded
 		for _, it := range list {
-			// One that ended before it had a plan has nothing to repeat.
+			// An iteration that ended before it had a plan has nothing to repeat.
 			if it.Plan != nil {
 				recs = append(recs, wire.Recorded{Plan: it.Plan, Asked: it.ID})
 			}
@@ -178,8 +175,8 @@ func recording(ctx *cli.Context, s *wire.Session, start *loop.Start) ([]wire.Rec
 	return []wire.Recorded{{Plan: plan, Asked: asked}}, err
 }
 
-// Iterate is a run without a patch: one iteration of the loop. Its result
-// is printed as soon as the run has ended; what is learnt from it follows.
+// Iterate carries out a run without a patch: one iteration of the loop. It prints the result as soon as the run has
+// ended; learning from it follows.
 func (a *Attempt) Iterate(ctx *cli.Context, req run.Request) error {
 	start := loop.Start{Order: loop.Order{Single: true, Goal: req.Goal, Scope: req.Scope, Candidates: req.Candidates, Iterations: 1}}
 	l, board, err := a.newLoop(ctx, &req, &start)
@@ -205,16 +202,16 @@ func (a *Attempt) Iterate(ctx *cli.Context, req run.Request) error {
 	case ended == nil && res.Error != nil:
 		return problemFault(*res.Error, res.Exit)
 	case res.Error != nil && ended.Error == nil:
-		// The run is done and told; only the learning is not.
+		// The run is done and reported; only the learning is not.
 		fmt.Fprintf(a.Stderr, "agent: not learnt from it yet: %s\nnext: %s\n", term.CleanLine(res.Error.Message), term.CleanLine(res.Error.Next))
 	}
 	return reported
 }
 
-// problemFault is the fault of a problem that no document tells.
+// problemFault returns the error for a problem that no document reports.
 //
-// It keeps kind, hint and exit code, so that a script sees the same whether the
-// problem came up before the run or in it.
+// It keeps kind, hint and exit code, so that a script sees the same whether the problem occurred before the run or in
+// it.
 func problemFault(p run.Problem, exit int) error {
 	return &fault.Error{Exit: exit, Kind: p.Kind, Next: p.Next, Err: errors.New(p.Message)}
 }
@@ -223,7 +220,7 @@ func problemFault(p run.Problem, exit int) error {
 func tellRound(c *cmdline.Line, r loop.Round, doc *run.Document, asJSON bool) {
 	switch {
 	case doc != nil && asJSON:
-		term.PrintJSONLine(c.Stdout, doc) // what nobody reads any more changes nothing about the loop
+		term.PrintJSONLine(c.Stdout, doc) // whether someone still reads it changes nothing about the loop
 	case doc != nil:
 		c.Summary().Document(*doc)
 		fmt.Fprintln(c.Stdout)

@@ -19,8 +19,8 @@ import (
 	"agent/sandbox/workspace/promotion"
 )
 
-// snapshotsKept is how many of the snapshots of a workspace stay: none where that is
-// gone, and all where a run is at work, which may have found any of them.
+// snapshotsKept returns how many of a workspace's snapshots to keep: none if the workspace is gone, and all if a run is
+// at work, which may have found any of them.
 func snapshotsKept(root string) int {
 	lock, err := promotion.Acquire(root)
 	switch {
@@ -34,11 +34,10 @@ func snapshotsKept(root string) int {
 	return imagescmd.KeptSnapshots
 }
 
-// A BoxRow is a box as `sandbox ls --json` prints it. Live tells
-// whether the process that started it still runs; one whose process is
-// dead is removed by the next command.
+// A BoxRow is a box as `sandbox ls --json` prints it. Live tells whether the process that started it still runs; if
+// that process is dead, the next command removes the box.
 //
-// A lease is the time until which a box is surely wanted.
+// A lease is the time until which a box is certainly needed.
 type BoxRow struct {
 	ID      string    `json:"id"`
 	Run     string    `json:"run"`
@@ -51,7 +50,7 @@ type BoxRow struct {
 	Kept string `json:"kept,omitempty"`
 }
 
-// rowOf is the row of a box.
+// rowOf returns the row of a box.
 func rowOf(b sandbox.Leftover) BoxRow {
 	r := BoxRow{ID: fmt.Sprintf("%.12s", b.ID), Run: b.Run, Purpose: b.Purpose, State: b.State, Live: b.Live, Owner: b.Owner, Lease: b.Lease}
 	if b.Kept != "" {
@@ -60,8 +59,7 @@ func rowOf(b sandbox.Leftover) BoxRow {
 	return r
 }
 
-// sandboxList lists the boxes that are left once those of dead
-// processes are removed, as every command does first.
+// sandboxList lists the boxes that remain after those of dead processes are removed, as every command does first.
 func (c command) sandboxList(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -83,8 +81,7 @@ func (c command) sandboxList(ctx *cli.Context) error {
 	})
 }
 
-// printBoxes prints the boxes as a table. That there are none is the
-// usual case, said on stderr so that stdout stays empty.
+// printBoxes prints the boxes as a table. Usually there are none; stderr says so, and stdout stays empty.
 func (c command) printBoxes(rows []BoxRow) error {
 	if len(rows) == 0 {
 		fmt.Fprintln(c.Stderr, "no box exists: they live only while a patch is proved")
@@ -107,9 +104,8 @@ func (c command) printBoxes(rows []BoxRow) error {
 	})
 }
 
-// sandboxCollect removes what nobody owns. Boxes go first, while it can
-// still be said which; opening a session would remove them without a
-// word.
+// sandboxCollect removes everything without an owner. Boxes go first, while they can still be named; opening a session
+// would remove them silently.
 func (c command) sandboxCollect(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -119,7 +115,7 @@ func (c command) sandboxCollect(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	// What was removed is told even when something else could not be.
+	// What was removed is reported even if something else could not be removed.
 	defer s.Close()
 	boxes, err := s.Engine.Reap(ctx.Context)
 	if ctx.Bool("kept") && err == nil {
@@ -134,8 +130,8 @@ func (c command) sandboxCollect(ctx *cli.Context) error {
 		return err
 	}
 	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
-		// Only what can be made again is removed. The record, the database's
-		// volume and the images that another installation may use are left alone.
+		// Only what can be made again is removed. The record, the database's volume and the images that another
+		// installation may use are left alone.
 		removed, err := s.Builder.PruneSnapshots(ctx.Context, snapshotsKept)
 		for _, name := range removed {
 			fmt.Fprintln(c.Stdout, "removed image", name)

@@ -18,7 +18,7 @@ import (
 	"agent/orchestrator/store/calls"
 )
 
-// CommitFlags have what is promoted committed.
+// CommitFlags returns the flags that commit what is promoted.
 func CommitFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "commit", Usage: "commit what is promoted, with run, model and verdict as trailers; no hook or filter of the repository is run", DisableDefaultText: true},
@@ -27,9 +27,8 @@ func CommitFlags() []cli.Flag {
 	}
 }
 
-// CommitOrder returns the order of a command that has CommitFlags, nil where nothing is to be
-// committed; it has no Message yet. What keeps the repository from having a commit now is
-// found before anything is proved.
+// CommitOrder returns the order of a command that has CommitFlags, or nil if nothing is to be committed. The order has
+// no Message yet. Anything that prevents a commit in the repository now is found before anything is proved.
 func CommitOrder(ctx *cli.Context, c *cmdline.Line, dir string, noPromote bool) (*run.CommitOrder, error) {
 	branch := ctx.String("branch")
 	switch wanted := ctx.Bool("commit") || ctx.IsSet("branch"); {
@@ -67,8 +66,8 @@ type asked interface {
 	Exchanges(ctx context.Context, run string) ([]calls.Exchange, error)
 }
 
-// Describe gives an order the message of its commit: text, or else what was said of commits in a workbench, or a subject by
-// what the run was for, with trailers that tell where the change comes from.
+// Describe sets the commit message of an order: text, or else what was said of commits in a workbench, or else a
+// subject that says what the run was for. Trailers tell where the change comes from.
 func Describe(order *run.CommitOrder, text, subject string, models asked) {
 	if order == nil {
 		return
@@ -83,7 +82,7 @@ func Describe(order *run.CommitOrder, text, subject string, models asked) {
 	}
 }
 
-// besides names a few files.
+// besides names a few of the files.
 func besides(list []string) string {
 	const most = 3
 	if len(list) > most {
@@ -110,7 +109,7 @@ func modelsOf(ctx context.Context, from asked, run string) string {
 	return strings.Join(names, ", ")
 }
 
-// subject is that of a commit whose message nobody gave.
+// subject returns the subject of a commit without a given message.
 func subject(req run.Request) string {
 	text := "Apply " + req.PatchName
 	switch {

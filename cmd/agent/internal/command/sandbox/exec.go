@@ -22,7 +22,7 @@ import (
 	"agent/sandbox/workbench"
 )
 
-// execFlags are those of a command in a workbench.
+// execFlags returns the flags of a command in a workbench.
 func execFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{
 		cmdline.WorkspaceFlag(),
@@ -36,7 +36,7 @@ func execFlags() []cli.Flag {
 	}, CommitFlags(), config.Flags("max-cost", "max-tokens", "max-requests", "max-time", "expiry"))
 }
 
-// execCommand describes a command of the user's in a box.
+// execCommand returns the command that runs a user's command in a box.
 func (c command) execCommand() *cli.Command {
 	return &cli.Command{
 		Name: "exec", Usage: "run any command in a throwaway container, then prove what it changed", ArgsUsage: "-- COMMAND [ARGUMENT…]",
@@ -59,7 +59,7 @@ func (c command) execCommand() *cli.Command {
 	}
 }
 
-// shellCommand describes a person's own session in a box.
+// shellCommand returns the command that gives a person a session in a box.
 func (c command) shellCommand() *cli.Command {
 	return &cli.Command{
 		Name: "shell", Usage: "open a shell in a throwaway container, then prove what was changed there",
@@ -90,7 +90,7 @@ func (c command) sandboxShell(ctx *cli.Context) error {
 	return c.workbench(ctx, exec.Work{Command: []string{"/bin/bash"}})
 }
 
-// workbench has a command work in a box, and what it changed judged.
+// workbench runs a command in a box, and has its changes judged.
 func (c command) workbench(ctx *cli.Context, w exec.Work) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -130,7 +130,7 @@ func (c command) workbench(ctx *cli.Context, w exec.Work) error {
 	})
 }
 
-// readStdin reads all that the command is to have. No input is an empty one.
+// readStdin reads all input for the command. No input counts as empty input.
 func readStdin(ctx context.Context, from io.Reader) ([]byte, error) {
 	data, err := term.Read(ctx, from, guest.MaxStdin)
 	if errors.Is(err, term.ErrTooLarge) {
@@ -139,7 +139,7 @@ func readStdin(ctx context.Context, from io.Reader) ([]byte, error) {
 	return append([]byte{}, data...), err
 }
 
-// exec takes what a command changes in a box through the gate; in a fresh one where none is kept.
+// exec takes what a command changes in a box through the gate. The box is a fresh one if none is kept.
 func (a *Attempt) exec(ctx *cli.Context, req run.Request, w exec.Work, kept *sandbox.Leftover) error {
 	board, err := a.Prepare(ctx.Context, a.Session, &req.Config)
 	if err != nil {
@@ -160,13 +160,13 @@ func (a *Attempt) exec(ctx *cli.Context, req run.Request, w exec.Work, kept *san
 	return a.conclude(ctx, req, board, runner.Run(ctx.Context, req, w))
 }
 
-// attend gives the terminal to a command: as one of its own where there is one at both ends and its
-// input and output are nothing else, else to show what it writes.
+// attend gives the terminal to a command. The command gets a terminal of its own if both ends are terminals and nothing
+// else is its input or output. Otherwise its output is only shown.
 func (a *Attempt) attend(ctx context.Context, board *term.Board, w exec.Work) (exec.Attendance, error) {
 	resume := board.Pause()
 	if asJSON := a.Settings.On("json"); asJSON || w.Stdin != nil || !a.Attachable() {
 		at := workbench.Console{Stdout: a.Shown(a.Stdout), Stderr: a.Shown(a.Stderr)}
-		if asJSON { // the document alone is on standard output
+		if asJSON { // standard output is only for the document
 			at.Stdout = at.Stderr
 		}
 		return exec.Attendance{Console: at, End: resume}, nil

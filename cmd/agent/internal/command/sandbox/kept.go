@@ -17,14 +17,14 @@ import (
 	"agent/verify"
 )
 
-// keptBoxes are the workbenches that wait for another command.
+// keptBoxes returns the workbenches that wait for another command.
 func keptBoxes(ctx context.Context, engine *sandbox.Engine) ([]sandbox.Leftover, error) {
 	boxes, err := engine.Boxes(ctx)
 	return slices.DeleteFunc(boxes, func(b sandbox.Leftover) bool { return b.Kept == "" || !b.Live }), err
 }
 
-// settleKept returns the kept workbench of a name, for the command of w, and puts into w what the record has of it; nil for
-// no name. One more than there may be is not kept.
+// settleKept returns the kept workbench of a name, for the command of w, and puts the recorded state of the workbench
+// into w. It returns nil for no name. It refuses to keep more workbenches than permitted.
 func settleKept(ctx context.Context, s *wire.Session, name, workspace string, w *exec.Work) (*sandbox.Leftover, error) {
 	if name == "" && !w.Keep {
 		return nil, nil
@@ -47,7 +47,7 @@ func settleKept(ctx context.Context, s *wire.Session, name, workspace string, w 
 	if box.Keep != workspace {
 		return nil, fault.Usage("name that with --workspace", "workbench %s is of workspace %s", name, term.CleanLine(box.Keep))
 	}
-	w.Timeout = min(w.Timeout, time.Until(box.Lease)) // there is no more of it
+	w.Timeout = min(w.Timeout, time.Until(box.Lease)) // the rest of its lease
 	w.In = &exec.Held{Run: box.Kept}
 	d, err := s.DB.Run(ctx, box.Kept)
 	if err == nil {

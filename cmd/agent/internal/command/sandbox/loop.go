@@ -19,17 +19,17 @@ import (
 	"agent/orchestrator/run"
 )
 
-// Rebuilds have each iteration of a loop make the next image of the agent, whose own source the workspace is; package self has them.
+// Rebuilds makes each iteration of a loop build the next image of the agent, if the workspace is the agent's own source; package self has
+// it.
 type Rebuilds interface {
-	// Check refuses what can be no such loop, before anything is built.
+	// Check refuses a loop that is impossible, before anything is built.
 	Check(set config.Settings) error
-	// Around returns what goes on around the run of each iteration, and gives the request and the approver what that needs. Each new image is
-	// watched for the time of trial before it is kept.
+	// Around returns the work around the run of each iteration, and prepares the request and the approver for it. Each
+	// new image is watched for the time of trial before it is kept.
 	Around(a *Attempt, req *run.Request, trial time.Duration) loop.Around
 }
 
-// loopCommand describes the loop. What aims and caps one run does the
-// same for each iteration here.
+// loopCommand returns the command for the loop. Flags that aim and cap one run do the same for each iteration here.
 func (c command) loopCommand(own Rebuilds) *cli.Command {
 	return &cli.Command{
 		Name: "loop", Usage: "find and prove changes, iteration after iteration",
@@ -91,8 +91,8 @@ func (c command) sandboxLoop(ctx *cli.Context, own Rebuilds) error {
 	}
 	req, err := BaseRequest(set)
 	if err == nil && ctx.String("replay") == "" {
-		// Asked before anything is built: without a model the loop could only
-		// fail, minutes later. A replay asks none.
+		// Checked before anything is built: without a model the loop could only fail, minutes later. A replay asks
+		// none.
 		err = wire.CheckAnyModel(ctx.Context, set)
 	}
 	if err != nil {
@@ -100,7 +100,7 @@ func (c command) sandboxLoop(ctx *cli.Context, own Rebuilds) error {
 	}
 	return c.With(ctx.Context, set, true, func(s *wire.Session) error {
 		a := &Attempt{Line: c.Line, Session: s, Settings: set}
-		// Nobody is there to say whether a feature is wanted.
+		// No one is there to say whether a feature is wanted.
 		req.NoFeature = set.On("yes") && !req.Features
 		var around loop.Around
 		if ctx.Bool("self") {
@@ -123,8 +123,7 @@ func (c command) sandboxLoop(ctx *cli.Context, own Rebuilds) error {
 			l.Rest = 0 // it is for the vendor's sake
 		}
 		asJSON := set.On("json")
-		// The board is taken off the terminal while something is printed, and
-		// drawn again below it.
+		// The board is removed from the terminal while something is printed, and redrawn below it.
 		l.Tell = func(r loop.Round, doc *run.Document) {
 			if doc != nil {
 				a.fold(board)
@@ -138,10 +137,9 @@ func (c command) sandboxLoop(ctx *cli.Context, own Rebuilds) error {
 	})
 }
 
-// loopStart reads what the loop is told.
+// loopStart reads the order of the loop.
 //
-// A loop that is resumed has its order on record; one that is replayed gets the
-// order of the recorded loop later, see recording.
+// A resumed loop has its order on record; a replayed one gets the order of the recorded loop later, see recording.
 func loopStart(ctx *cli.Context, set config.Settings) (loop.Start, error) {
 	start := loop.Start{Resume: ctx.Bool("resume"), Fresh: ctx.Bool("fresh")}
 	if start.Resume {
@@ -152,8 +150,7 @@ func loopStart(ctx *cli.Context, set config.Settings) (loop.Start, error) {
 			return start, fault.Usage("give a number from 0", "--%s is %d", flag, ctx.Int(flag))
 		}
 	}
-	// Most often a shell variable that was not set. Without a goal the loop would
-	// do something else, and pay for it.
+	// Usually a shell variable that is not set. Without a goal the loop would do something else, and pay for it.
 	if ctx.IsSet("goal") && ctx.String("goal") == "" {
 		return start, fault.Usage("say what the changes are for, or leave --goal out", "the goal is empty")
 	}
@@ -165,7 +162,7 @@ func loopStart(ctx *cli.Context, set config.Settings) (loop.Start, error) {
 	return start, err
 }
 
-// asksAbout asks a person whether a kept proposal is taken up.
+// asksAbout asks a person whether to resume a kept proposal.
 func asksAbout(approver run.Approver) func(context.Context, run.KeptProposal) (run.Decision, error) {
 	return func(ctx context.Context, p run.KeptProposal) (run.Decision, error) {
 		answer, err := approver.Approve(ctx, run.Proposal{Workspace: p.Workspace, Feature: &p})
@@ -175,8 +172,8 @@ func asksAbout(approver run.Approver) func(context.Context, run.KeptProposal) (r
 
 // reportLoop prints what the loop did and ends with its exit code.
 //
-// A reader that went away is no error of the loop: what was promoted is promoted,
-// and the exit code says how it ended.
+// A reader that closed the pipe is not an error of the loop: what was promoted is promoted, and the exit code says how
+// the loop ended.
 func (c command) reportLoop(res loop.Result, asJSON bool) error {
 	if asJSON {
 		if err := term.PrintJSONLine(c.Stdout, res); err != nil && !errors.Is(err, syscall.EPIPE) {

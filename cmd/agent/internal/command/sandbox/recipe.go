@@ -20,16 +20,16 @@ import (
 	"agent/verify"
 )
 
-// A following is a recipe as it is followed for one command.
+// A following is a recipe applied to one command.
 type following struct {
 	name    string
 	recipe  recipe.Recipe
-	gateway *wire.GatewayMaker // nil where it asks no model
+	gateway *wire.GatewayMaker // nil if it asks no model
 	allow   egress.List
 }
 
-// follow puts into w what the recipe of its program says, and checks all of it that can be checked before anything is
-// built. Nil for a program without one.
+// follow applies to w the recipe of its program, and checks everything that can be checked before anything is built. It
+// returns nil for a program without a recipe.
 func follow(set config.Settings, w *exec.Work) (*following, error) {
 	name, r, ok := recipe.Find(set.Recipes(), w.Command[0])
 	if !ok {
@@ -59,7 +59,7 @@ func follow(set config.Settings, w *exec.Work) (*following, error) {
 	return f, nil
 }
 
-// values are those of a map, in any order.
+// values returns the values of a map, in any order.
 func values(m map[string]string) (list []string) {
 	for _, v := range m {
 		list = append(list, v)
@@ -67,7 +67,7 @@ func values(m map[string]string) (list []string) {
 	return list
 }
 
-// open completes w with what needs a session.
+// open adds to w what needs a session.
 func (f *following) open(s *wire.Session, w *exec.Work) {
 	q := images.Equipment{NPM: f.recipe.NPM, Debian: f.recipe.Debian, Bin: f.recipe.Bin}
 	if !q.Empty() {
@@ -79,7 +79,7 @@ func (f *following) open(s *wire.Session, w *exec.Work) {
 // connect opens the way out of a box: the vendor's API, and the hosts that the user allows.
 func (f *following) connect(ctx context.Context, s *wire.Session, x *run.Execution) (exec.Way, error) {
 	way := &gateway.Way{Proxy: &egress.Proxy{Allow: f.allow, Setting: "[exec." + f.name + "] allow", Record: func(r egress.Request) {
-		// One that cannot be recorded is in the log at least; the end of the run is not recorded either then.
+		// A request that cannot be recorded is at least in the log; then the end of the run is not recorded either.
 		_ = x.Requested(ctx, verify.Event{Gate: "exec", Request: &r})
 	}}}
 	told := func() (string, *run.Problem) { return "", nil }
@@ -94,7 +94,7 @@ func (f *following) connect(ctx context.Context, s *wire.Session, x *run.Executi
 	return exec.Way{Egress: way, Told: told}, nil
 }
 
-// spent says what a program asked, and why what it made is not judged.
+// spent says what a program asked, and why its result is not judged.
 func spent(g *gateway.Gateway) (note string, problem *run.Problem) {
 	sum, err := g.Spent()
 	if sum.Requests > 0 {

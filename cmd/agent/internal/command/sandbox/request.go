@@ -17,7 +17,7 @@ import (
 	"agent/sandbox/workspace/promotion"
 )
 
-// Request makes the run's request from flags and files.
+// Request builds the run's request from flags and files.
 func Request(ctx *cli.Context, c *cmdline.Line, set config.Settings) (run.Request, error) {
 	req, err := BaseRequest(set)
 	if err != nil {
@@ -33,8 +33,7 @@ func Request(ctx *cli.Context, c *cmdline.Line, set config.Settings) (run.Reques
 	if err := patchOnly(ctx); err != nil {
 		return run.Request{}, err
 	}
-	// The patch comes last: reading standard input waits for a person,
-	// who should not type in vain.
+	// The patch comes last: reading standard input waits for a person, who should not type in vain.
 	const next = "name a file of edit blocks or a unified diff: agent sandbox run FILE, or - for standard input; " +
 		"without a patch say what the change is for: --goal TEXT, or --candidates 1 to have the model choose"
 	req.PatchName = name
@@ -43,15 +42,15 @@ func Request(ctx *cli.Context, c *cmdline.Line, set config.Settings) (run.Reques
 	return req, err
 }
 
-// findsChange are the flags that ask for a change to be found, or say how: with one of them
-// standard input is no patch.
+// findsChange returns the flags that ask for a change to be found, or say how: with any of them standard input is not a
+// patch.
 func findsChange() []string {
 	return []string{"goal", "candidates", "model", "mode", "critic", "agree", "max-cost", "max-tokens", "max-requests", "max-time", "no-feature", "proposal", "replay"}
 }
 
-// patchName returns where the patch is: as the argument or --patch names it, or "-" where
-// standard input is no terminal and nothing says that a change is to be found. An
-// empty pipe is then an empty patch, and no request to a model that nobody meant to make.
+// patchName returns where the patch is: as the argument or --patch names it, or "-" if standard input is not a terminal
+// and nothing says that a change is to be found. An empty pipe is then an empty patch, and causes no unintended request
+// to a model.
 func patchName(ctx *cli.Context, stdin any) (name string, given bool, err error) {
 	arg := ctx.Args().Present()
 	switch {
@@ -64,7 +63,7 @@ func patchName(ctx *cli.Context, stdin any) (name string, given bool, err error)
 	case slices.ContainsFunc(findsChange(), ctx.IsSet), term.Terminal(stdin) != nil:
 		return "", false, nil
 	}
-	// With a file to work on, no input at all is no patch either.
+	// With a file to work on, missing input is not a patch either.
 	if f, ok := stdin.(*os.File); ok && len(ctx.StringSlice("file")) > 0 {
 		if info, err := f.Stat(); err == nil && info.Mode()&fs.ModeCharDevice != 0 {
 			return "", false, nil
@@ -73,7 +72,7 @@ func patchName(ctx *cli.Context, stdin any) (name string, given bool, err error)
 	return "-", true, nil
 }
 
-// BaseRequest is what every request has: the workspace and the policy.
+// BaseRequest returns what every request has: the workspace and the policy.
 func BaseRequest(set config.Settings) (run.Request, error) {
 	dir := set["workspace"].Text
 	if err := cmdline.CheckDirectory(dir); err != nil {
@@ -84,8 +83,8 @@ func BaseRequest(set config.Settings) (run.Request, error) {
 	if err != nil {
 		return run.Request{}, fault.Usage("name a directory with --workspace", "workspace: %w", err)
 	}
-	// The configuration was read from the workspace once, before the
-	// run scans it; a run uses the values that held when it began.
+	// The configuration was read from the workspace once, before the run scans it; a run uses the values that applied
+	// when it began.
 	conf, err := set.VerifyConfig()
 	if err != nil {
 		return run.Request{}, err
@@ -106,8 +105,8 @@ func BaseRequest(set config.Settings) (run.Request, error) {
 	}, err
 }
 
-// goalRequest completes the request of a run that is to find the change
-// itself: what it is for, where, and how many are asked for.
+// goalRequest completes the request of a run that has to find the change itself: what it is for, where, and how many
+// candidates are asked for.
 func goalRequest(ctx *cli.Context, set config.Settings, req run.Request) (run.Request, error) {
 	if ctx.String("replay") != "" {
 		return req, excludes(ctx, "replay", "the recorded run has it", "goal", "file", "candidates", "model", "mode", "critic", "agree", "proposal", "no-feature")
@@ -117,7 +116,7 @@ func goalRequest(ctx *cli.Context, set config.Settings, req run.Request) (run.Re
 			return req, err
 		}
 	}
-	// An empty goal is a variable that was not set, in a script.
+	// In a script, an empty goal is a variable that was not set.
 	if ctx.IsSet("goal") && ctx.String("goal") == "" {
 		return req, fault.Usage("say what the change is for, or leave --goal out", "the goal is empty")
 	}
@@ -127,14 +126,13 @@ func goalRequest(ctx *cli.Context, set config.Settings, req run.Request) (run.Re
 	}
 	req.Goal, req.Scope, req.Candidates = ctx.String("goal"), ctx.StringSlice("file"), n
 	req.NoFeature = ctx.Bool("no-feature")
-	if ctx.IsSet("proposal") { // whether it needs a model is known once it is read
+	if ctx.IsSet("proposal") { // the proposal itself will tell whether it needs a model
 		return req, nil
 	}
 	return req, wire.CheckAnyModel(ctx.Context, set)
 }
 
-// excludes refuses flags that would change nothing beside another one; why says what has
-// their values.
+// excludes refuses flags that would have no effect together with another one; why says what determines their values.
 func excludes(ctx *cli.Context, with, why string, flags ...string) error {
 	for _, flag := range flags {
 		if ctx.IsSet(flag) {
@@ -144,7 +142,7 @@ func excludes(ctx *cli.Context, with, why string, flags ...string) error {
 	return nil
 }
 
-// patchOnly refuses what only a run without a patch takes.
+// patchOnly refuses flags that only a run without a patch takes.
 func patchOnly(ctx *cli.Context) error {
 	for _, flag := range []string{"goal", "candidates", "model", "mode", "critic", "agree", "replay", "proposal", "no-feature"} {
 		if ctx.IsSet(flag) {

@@ -1,5 +1,5 @@
-// Package sandbox is `agent sandbox`: patches proved in throwaway containers, one by one or
-// in a loop, and the containers that are there.
+// Package sandbox implements `agent sandbox`, which proves patches in throwaway containers, one by one or in a loop,
+// and manages the existing containers.
 package sandbox
 
 import (
@@ -17,7 +17,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command is the group of what happens in boxes. own serves `loop --self`.
+// Command returns the group of commands that work in boxes. own serves `loop --self`.
 func Command(line *cmdline.Line, own Rebuilds) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -45,9 +45,8 @@ func Command(line *cmdline.Line, own Rebuilds) *cli.Command {
 	}
 }
 
-// sandboxRunCommand describes the main job. Every flag that is a policy
-// has a place in the environment too, so that a build server can set it
-// once.
+// sandboxRunCommand returns the command for the main job. Every flag that is a policy also has a place in the
+// environment, so that a build server can set it once.
 func (c command) sandboxRunCommand() *cli.Command {
 	return &cli.Command{
 		Name: "run", Usage: "prove a patch, or find one for a goal, then write it to the workspace", ArgsUsage: "[PATCH]",
@@ -92,8 +91,7 @@ func (c command) sandboxRunCommand() *cli.Command {
 	}
 }
 
-// sandboxRun is the main job. Everything that can be wrong on the
-// command line is found before the engine is touched. The run itself
+// sandboxRun does the main job. It finds all errors in the command line before it touches the engine. The run itself
 // cannot end in an error: whatever happens is in its document.
 func (c command) sandboxRun(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
@@ -120,7 +118,7 @@ func (c command) sandboxRun(ctx *cli.Context) error {
 				return err
 			}
 		}
-		// A proposal that had no patch yet, or a goal: a model has to be asked.
+		// For a proposal without a patch, or for a goal, a model must be asked.
 		if req.Patch == nil {
 			return a.Iterate(ctx, req)
 		}

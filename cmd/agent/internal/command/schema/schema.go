@@ -1,4 +1,4 @@
-// Package schema is `agent schema`: the JSON schemas of what commands print with --json.
+// Package schema implements `agent schema`, which prints the JSON schemas of the documents that commands print with --json.
 package schema
 
 import (
@@ -25,11 +25,11 @@ type Row struct {
 	Name string `json:"name"`
 	// The $id of the schema, which ends in its version.
 	ID string `json:"id"`
-	// What prints such documents with --json.
+	// The commands that print such documents with --json.
 	Commands []string `json:"commands"`
 }
 
-// Command prints the schemas.
+// Command returns the command that prints the schemas.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{

@@ -16,9 +16,9 @@ import (
 	"agent/orchestrator/selfbuild"
 )
 
-// Rebuilds have each iteration of `agent sandbox loop --self` go through what `agent self rebuild` does.
+// Rebuilds makes each iteration of `agent sandbox loop --self` do what `agent self rebuild` does.
 func Rebuilds(line *cmdline.Line) sandboxcmd.Rebuilds {
-	// What is told of a rebuild is progress of the loop.
+	// The messages of a rebuild are progress of the loop.
 	quiet := *line
 	quiet.Stdout = line.Stderr
 	return rebuilds{command{&quiet}}
@@ -52,7 +52,7 @@ func (c rebuilds) Around(a *sandboxcmd.Attempt, req *run.Request, trial time.Dur
 				return r.take(ctx, err, doc.Promotion != nil)
 			}, func(err error) error { return why(&doc, err) })
 		})
-		// Where nothing was written the document says why, and the next iteration may do better.
+		// If nothing was written, the document says why, and the next iteration may do better.
 		if err == nil || doc.Run != "" && doc.Promotion == nil {
 			if r.cause != nil {
 				fmt.Fprintln(c.Stderr, "self:", term.CleanLine(r.cause.Error()))

@@ -25,27 +25,27 @@ import (
 	"agent/sandbox/workspace"
 )
 
-// What the boxes of the agent's own repository may use: its tests are many programs, and all lie in /tmp.
+// The resources of boxes for the agent's own repository: its tests are many programs, all in /tmp.
 const (
-	// Each test program is linked and run there. A tmpfs counts against the memory of the
-	// box, which must therefore be more.
+	// Each test program is linked and run there. A tmpfs counts towards the memory of the box, which must therefore be
+	// larger.
 	tmpBytes    = 3 << 30
 	memoryBytes = 6 << 30
-	// Threads count as well, and every Go program starts some for each processor.
+	// Threads count too, and every Go program starts some for each processor.
 	processes = 1024
 	// For each gate: the tests alone take longer than the five minutes that others get.
 	gateTime = 30 * time.Minute
 )
 
-// healthEvery is the pause between two questions to an image on trial.
-// Each question starts the program anew, in a container of its own.
+// healthEvery is the pause between two health checks of an image on trial. Each check starts the program anew, in a
+// container of its own.
 const healthEvery = 3 * time.Second
 
-// rebuild takes a change to the next image. The document of the run, in words, is progress here: the result is which
-// image is current.
+// rebuild takes a change to the next image. The document of the run, in words, is only progress here: the result is
+// which image is current.
 //
-// The journal is taken before the change is looked at, so that two rebuilds cannot prove
-// themselves against the same current image and then both replace it.
+// It takes the journal before it looks at the change, so that two rebuilds cannot prove themselves against the same
+// current image and then both replace it.
 func (c command) rebuild(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -55,22 +55,21 @@ func (c command) rebuild(ctx *cli.Context) error {
 		return err
 	}
 	asJSON := set.On("json")
-	// The run below would print its own document, and a script would find two on standard
-	// output.
+	// Otherwise the run below would print its own document, and a script would find two on standard output.
 	set["json"] = config.Value{Text: "false", Origin: "default"}
-	// A copy: the caller's own standard output is where the result goes at the end.
+	// A copy: the result goes to the caller's own standard output at the end.
 	quiet := *c.Line
 	quiet.Stdout = c.Stderr
 	req, intent, err := request(ctx, &quiet, set)
 	if err != nil {
 		return err
 	}
-	// What the journal holds in the end; nil where the attempt did not begin.
+	// The final content of the journal; nil if the attempt did not begin.
 	var state *selfbuild.State
 	err = quiet.With(ctx.Context, set, true, func(s *wire.Session) error {
 		return (command{&quiet}).journal(ctx.Context, s.Engine, func(j *selfbuild.Journal) error {
-			// Containers in which a killed rebuild tried its image hold memory, and may hold
-			// the scratch schema that is about to be dropped.
+			// Containers in which a killed rebuild tried its image hold memory, and may use the scratch schema that is
+			// about to be dropped.
 			if err := s.Engine.ReapErrands(ctx.Context); err != nil {
 				return err
 			}
@@ -87,12 +86,12 @@ func (c command) rebuild(ctx *cli.Context) error {
 	if state == nil {
 		return err
 	}
-	// After the hand-over, whose error is told with the rest.
+	// After the hand-over, whose error is reported with the rest.
 	return c.tellRebuilt(ctx.Context, *state, asJSON, err)
 }
 
-// checkRepository looks whether dir can be the agent's own repository, before an image is built or
-// a database started: nothing else has an image of the agent to be made of.
+// checkRepository checks whether dir can be the agent's own repository, before an image is built or a database started:
+// an image of the agent cannot be built from anything else.
 func checkRepository(dir string) error {
 	if err := cmdline.CheckDirectory(dir); err != nil {
 		return err
@@ -114,10 +113,10 @@ func checkRepository(dir string) error {
 	return nil
 }
 
-// why is what is recorded of an attempt that ended before there was an image: what its run says, else the error.
-// The words of the run come first, as its error may be no more than an exit code. That a
-// model or a person wanted nothing changed is no error anywhere else, but an attempt
-// that ended must have a cause: without one it would read as settled.
+// why returns the recorded cause of an attempt that ended before there was an image: the message of its run, or else
+// the error. The run's message comes first, since its error may be only an exit code. That a model or a person wanted
+// no change is not an error elsewhere. But an attempt that ended must have a cause: without one it would read as
+// settled.
 func why(ended *run.Document, err error) error {
 	switch {
 	case ended != nil && ended.Error != nil:
@@ -128,9 +127,8 @@ func why(ended *run.Document, err error) error {
 	return err
 }
 
-// request is the run that proves the change, without patch and goal where there is none.
-// The string is the intent for the journal. The limits of the request are raised even
-// when the error is not nil, as nobody uses them then.
+// request returns the run that proves the change, without patch and goal if there is none. The string is the intent for
+// the journal. The limits of the request are raised even if the error is not nil, since they are not used then.
 func request(ctx *cli.Context, c *cmdline.Line, set config.Settings) (run.Request, string, error) {
 	if err := checkPromotes(set); err != nil {
 		return run.Request{}, "", err
@@ -138,8 +136,8 @@ func request(ctx *cli.Context, c *cmdline.Line, set config.Settings) (run.Reques
 	req, err := sandboxcmd.BaseRequest(set)
 	intent := "the workspace as it is"
 	switch {
-	// A request that is refused is neither of the others; without this a patch would be
-	// read, perhaps from a terminal, for nothing.
+	// A refused request is neither of the others. Without this case a patch would be read, perhaps from a terminal, in
+	// vain.
 	case err != nil:
 	case ctx.IsSet("patch"):
 		intent = "patch " + ctx.String("patch")
@@ -152,8 +150,8 @@ func request(ctx *cli.Context, c *cmdline.Line, set config.Settings) (run.Reques
 	return req, intent, err
 }
 
-// checkPromotes refuses no_promote and does not ignore it: whoever set it wants the workspace left alone, and the
-// image on trial would be of a source that exists nowhere.
+// checkPromotes refuses no_promote instead of ignoring it: a user who set it wants the workspace left alone, and the
+// image on trial would come from a source that exists nowhere.
 func checkPromotes(set config.Settings) error {
 	if set.On("no_promote") {
 		return fault.Usage("leave no_promote out", "a rebuild of the agent writes its change to the workspace")
@@ -161,9 +159,8 @@ func checkPromotes(set config.Settings) error {
 	return nil
 }
 
-// raise gives the boxes more than a workspace may ask for, and no more than the user allows.
-// Memory that somebody chose stays as it is, since it bounds the machine; processes
-// and time are raised to what the agent's own tests take.
+// raise gives the boxes more than a workspace may ask for. Memory that the user chose stays as it is, since it bounds
+// the machine; /tmp, processes and time are raised to what the agent's own tests take.
 func raise(req *run.Request) {
 	limits := &req.Config.Limits
 	limits.Tmp, limits.PIDs = tmpBytes, max(limits.PIDs, processes)
@@ -173,10 +170,9 @@ func raise(req *run.Request) {
 	req.Config.Timeout = max(req.Config.Timeout, gateTime)
 }
 
-// run goes from the change to the settled image.
-// Before the promotion the approver has the image built and tried, so that a refused
-// image leaves the workspace as it was; after it the tags move. Only then can the trial
-// say no, and the change stays in the workspace for `agent undo`.
+// run goes from the change to the settled image. Before the promotion the approver has the image built and tried, so
+// that a refused image leaves the workspace as it was. After the promotion the tags move. Only then can the trial fail,
+// and the change stays in the workspace for `agent undo`.
 func (r *rebuild) run(ctx *cli.Context) error {
 	r.prepare(ctx.Duration("trial"))
 	var err error
@@ -191,14 +187,14 @@ func (r *rebuild) run(ctx *cli.Context) error {
 	return r.take(ctx.Context, err, r.req.Patch != nil || r.req.Goal != "")
 }
 
-// prepare makes ready for one attempt, whose image is on trial for that long.
+// prepare prepares one attempt, whose image is on trial for the time trial.
 func (r *rebuild) prepare(trial time.Duration) {
-	// Every run of the session is guarded, also those that iterate begins.
+	// Every run of the session is guarded, including those that Iterate begins.
 	r.attempt.Guard = func(a *checkpoint.Approver) run.Approver { return &approver{Approver: a, rebuild: r} }
 	r.proved, r.cause = false, nil
 	r.work = selfbuild.Work{
 		Period: trial, Every: healthEvery,
-		// Minutes pass in some phases: what goes on is told as it begins.
+		// Some phases take minutes: each is reported as it begins.
 		Tell: func(p selfbuild.Phase) { fmt.Fprintln(r.Stderr, "self:", p) },
 		HandOver: func(ctx context.Context) error {
 			return r.attempt.Session.Engine.HandOver(ctx, tags(r.Line)+":current", resumed)
@@ -206,22 +202,22 @@ func (r *rebuild) prepare(trial time.Duration) {
 	}
 }
 
-// take makes the image current that proved itself before the change was written. err is that of the run, and changed says that
-// there was a change to be written.
+// take makes the image current that proved itself before the change was written. err is the error of the run, and
+// changed says that there was a change to write.
 func (r *rebuild) take(ctx context.Context, err error, changed bool) error {
 	switch {
-	// It says more than the run does, for which the approver only declined.
+	// The cause says more than the run does, for which the approver only declined.
 	case r.cause != nil:
 		return r.cause
-	// Also after a canary that passed: the promotion may have met a conflict, and an image
-	// whose change is not in the workspace is not taken.
+	// This applies even if the canary passed: the promotion may have met a conflict, and an image is not taken if its
+	// change is not in the workspace.
 	case err != nil || !r.proved:
 		return err
 	}
-	// A scratch schema of its own for the trial: the canary's was dropped when that ended.
+	// The trial has a scratch schema of its own: the canary's was dropped when the canary ended.
 	err = r.copied(ctx, func(p selfbuild.Prover) error {
 		r.work.Healthy = func(ctx context.Context) error {
-			// Asked each time: the journal is what says which image is on trial.
+			// Read each time: the journal determines which image is on trial.
 			to := r.journal.State().Attempt.To
 			return p.Healthy(ctx, to.Image, to.Source)
 		}
@@ -231,18 +227,17 @@ func (r *rebuild) take(ctx context.Context, err error, changed bool) error {
 	if err == nil || errors.As(err, &f) || r.journal.Succeeded() || !changed {
 		return err
 	}
-	// Whatever it was, the change lies in the workspace without an image.
+	// Whatever the error was, the change is in the workspace without an image.
 	return fault.Infra("see `agent doctor`, and run again; or `agent undo` takes the change back, which was written", "%w", err)
 }
 
-// asItIs builds the workspace without a change, where a person or --yes wants it. What differs from the current version
+// asItIs builds the workspace without a change, if a person or --yes wants it. A difference from the current version
 // needs the person, as held says.
 //
-// No gate judges it: the workspace is what it is, and the canary and the trial must do.
-// So what --yes approves here is bounded by what has changed since an image that did
-// prove itself.
+// No gate judges it: the workspace is what it is, and the canary and the trial must suffice. Therefore what --yes
+// approves here is bounded by the changes since an image that did prove itself.
 func (r *rebuild) asItIs(ctx context.Context) error {
-	// Read at this moment: what is compared here is also what is built.
+	// Read now: what is compared here is also what is built.
 	base, err := workspace.Rescan(ctx, r.req.Workspace, r.req.Exclude, workspace.Limits{})
 	if err != nil {
 		return fmt.Errorf("scan the workspace: %w", err)
@@ -254,7 +249,7 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 	held := r.held(diff.Paths(), diff)
 	switch {
 	case r.set.On("yes") && len(held) == 0:
-	// Exit code 4, as wherever a person is missing.
+	// Exit code 4, as always if a person is missing.
 	case !r.Attended():
 		return fault.Policy("run it at a terminal", "%s", needsPerson(held))
 	default:
@@ -265,17 +260,17 @@ func (r *rebuild) asItIs(ctx context.Context) error {
 	return r.proveImage(ctx, base)
 }
 
-// askForAll shows what differs from the current version and asks whether it is to be built.
+// askForAll shows the differences from the current version and asks whether to build them.
 func (r *rebuild) askForAll(ctx context.Context, held []held, diff selfbuild.Difference) error {
 	if len(held) > 0 {
 		term.DiffView{Palette: r.Palette(r.Stderr)}.Print(r.Stderr, diff.Changes.Diff())
-		// The names come from the workspace, and one of them may hold what moves a cursor.
+		// The names come from the workspace, and one of them may hold characters that move a cursor.
 		fmt.Fprintf(r.Stderr, "self: since the current version there is %s\n", term.CleanLine(held[0].why+": "+strings.Join(names(held), ", ")))
 		for _, c := range diff.Concerns {
 			fmt.Fprintln(r.Stderr, "self: look at", term.CleanLine(c.String()))
 		}
 	}
-	// Enter is no yes, and what was typed while the scan went on is no answer.
+	// Enter does not mean yes, and anything typed during the scan is not an answer.
 	yes, err := r.AskYes(ctx, "Build the agent from the workspace as it is?")
 	if err != nil || !yes {
 		return errors.Join(err, fault.Policy("run again and answer yes", "the rebuild was declined"))
@@ -283,10 +278,9 @@ func (r *rebuild) askForAll(ctx context.Context, held []held, diff selfbuild.Dif
 	return nil
 }
 
-// tellRebuilt prints which image is current and why, and gives the exit code.
-// The state is printed in any case, as it is the truth about the tags: also after an
-// error one of the two images is current. In JSON it is the one document: the error is
-// told for people alone then.
+// tellRebuilt prints which image is current and why, and returns the exit code. It always prints the state, since that
+// is the truth about the tags: even after an error one of the two images is current. With JSON, the state is the only
+// document, and the error is printed only for people.
 func (c command) tellRebuilt(ctx context.Context, state selfbuild.State, asJSON bool, err error) error {
 	if asJSON {
 		if printed := term.PrintJSON(c.Stdout, state); printed != nil {

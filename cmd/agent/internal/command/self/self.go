@@ -1,5 +1,5 @@
-// Package self is `agent self`: the agent's own image, rebuilt from a change that passed, and
-// taken back.
+// Package self implements `agent self`, which rebuilds the agent's own image from a change that passed, and rolls it
+// back.
 package self
 
 import (
@@ -21,16 +21,15 @@ import (
 	"agent/sandbox"
 )
 
-// Command is the group of the agent's own image.
-// All but list take the journal, and with it the right to move the tags: two of them do
-// not go on at the same time. The lock is the kernel's, so a killed one never keeps the
-// next from its work.
+// Command returns the group of commands for the agent's own image. All except list take the journal, and with it the
+// right to move the tags: two of them cannot run at the same time. The lock is the kernel's, so a killed process never
+// blocks the next one.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
 		Name: "self", Usage: "rebuild the agent's own image, and take it back",
 		Subcommands: []*cli.Command{
-			// The order is that of use: make one, see how it went, go back, see what there is.
+			// In the order of use: make one, see how it went, go back, see what exists.
 			c.rebuildCommand(),
 			{
 				Name: "status", Usage: "tell which image is current, and how the last rebuild ended", Flags: []cli.Flag{cmdline.JSONFlag(cmdline.Document[selfbuild.State]("self", 1))},
@@ -53,10 +52,9 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// rebuildCommand describes the rebuild.
-// It takes the flags of a run by which a change is found and approved, but none by which
-// it would be proved and not written: an image whose source is not in the workspace
-// could not be built again.
+// rebuildCommand returns the command that rebuilds. It takes the flags of a run that say how a change is found and
+// approved, but none to prove it without writing it: an image whose source is not in the workspace could not be built
+// again.
 func (c command) rebuildCommand() *cli.Command {
 	return &cli.Command{
 		Name: "rebuild", Usage: "prove a change of the agent's own source, and build the next image from it",
@@ -75,7 +73,7 @@ func (c command) rebuildCommand() *cli.Command {
 			&cli.StringFlag{Name: "patch", Aliases: []string{"p"}, Usage: "read the change from `FILE`, - for standard input"},
 			&cli.StringFlag{Name: "goal", Aliases: []string{"g"}, Usage: "without a patch: what the change is for, as `TEXT`"},
 			&cli.StringSliceFlag{Name: "file", Usage: "default file `PATH` for blocks without a path; without a patch the file to work on"},
-			// Zero still asks once.
+			// Zero still checks once.
 			&cli.DurationFlag{Name: "trial", Value: 30 * time.Second, Usage: "watch the new image for `TIME` before it is kept"},
 		}, cmdline.ModelFlags(), []cli.Flag{
 			cmdline.YesFlag("rebuild without asking"),
@@ -86,9 +84,8 @@ func (c command) rebuildCommand() *cli.Command {
 	}
 }
 
-// status prints the journal. While a rebuild goes on it only reads.
-// Else it takes the journal for a moment, as that is what settles a killed rebuild; what
-// it prints then is the truth about the tags too.
+// status prints the journal. While a rebuild is in progress it only reads. Otherwise it takes the journal for a moment,
+// since that settles a killed rebuild. What it prints then is also the truth about the tags.
 func (c command) status(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -103,15 +100,15 @@ func (c command) status(ctx *cli.Context) error {
 	var gone *sandbox.UnavailableError
 	switch {
 	case settled == nil:
-	// Somebody else keeps the journal in order.
+	// Another process keeps the journal in order.
 	case errors.As(settled, &f) && f.Exit == run.ExitConflict:
 	// Without an engine there are no tags to settle; see below.
 	case errors.As(settled, &gone):
 	default:
 		return settled
 	}
-	// Read after the settling, and without the lock: the file is replaced as a whole, so a
-	// reader beside a rebuild sees one phase or the next and never a part.
+	// Read after settling, and without the lock: the file is replaced as a whole, so a reader during a rebuild sees one
+	// phase or the next and never a part.
 	state, err := selfbuild.Read(dir)
 	if err != nil {
 		return err
@@ -125,15 +122,15 @@ func (c command) status(ctx *cli.Context) error {
 	if set.On("json") {
 		return term.PrintJSON(c.Stdout, state)
 	}
-	// What an attempt is for, and why it ended, may hold the words of a patch's author or
-	// of a program in a box: they are cleaned before a terminal sees them.
+	// The purpose of an attempt and its cause may hold text from a patch's author or from a program in a box: they are
+	// cleaned before they reach a terminal.
 	return term.Print(c.Stdout, func(w io.Writer) error {
 		tellVersion(w, "current", state.Current)
 		tellVersion(w, "previous", state.Previous)
 		if a := state.Attempt; a != nil {
 			fmt.Fprintf(w, "now       %s: %s, since %s\n", a.Phase, term.CleanLine(a.Intent), a.Begun.Local().Format(time.DateTime))
 		}
-		// The newest comes first. Only that is of interest here; --json has them all.
+		// The newest comes first. Only that one matters here; --json has them all.
 		if len(state.Past) > 0 {
 			a := state.Past[0]
 			fmt.Fprintf(w, "last      %s\n", attemptText(a))
@@ -142,20 +139,19 @@ func (c command) status(ctx *cli.Context) error {
 	})
 }
 
-// attemptText is an attempt that ended, on one line.
-// A rollback has a cause too, that it was asked for, and so reads as one that ended.
+// attemptText describes an ended attempt on one line. A rollback also has a cause, the request for it, and so reads as
+// one that ended.
 func attemptText(a selfbuild.Attempt) string {
 	text := a.Begun.Local().Format(time.DateTime) + " " + term.CleanLine(a.Intent)
-	// Nothing but the last step leaves the cause empty.
+	// Only the last step leaves the cause empty.
 	if a.Cause == "" {
 		return text + ": settled"
 	}
 	return fmt.Sprintf("%s: ended in %s: %s", text, a.Phase, term.CleanLine(a.Cause))
 }
 
-// tellVersion prints a version on one line.
-// The digests are cut to what tells versions apart: with its "sha256:" an image has 12
-// digits as well. There is none before the first rebuild, and no previous one before the
+// tellVersion prints a version on one line. The digests are cut to the part that distinguishes versions: counting its
+// "sha256:", an image also has 12 digits. There is no version before the first rebuild, and no previous one before the
 // second.
 func tellVersion(w io.Writer, what string, v *selfbuild.Version) {
 	if v == nil {
@@ -165,9 +161,8 @@ func tellVersion(w io.Writer, what string, v *selfbuild.Version) {
 	fmt.Fprintf(w, "%-9s source %s, image %.19s, program %.12s, built %s\n", what, v.Name(), v.Image, v.Program, v.Built.Local().Format(time.DateTime))
 }
 
-// rollback goes back by one version.
-// It asks nothing: the image was current once, and the same command takes the rollback
-// back. Containers follow, as after every use of the journal.
+// rollback goes back by one version. It does not ask: the image was current once, and the same command reverses the
+// rollback. Containers follow, as after every use of the journal.
 func (c command) rollback(ctx *cli.Context) error {
 	return c.withJournal(ctx.Context, func(j *selfbuild.Journal) error {
 		if j.State().Previous == nil {
@@ -181,9 +176,8 @@ func (c command) rollback(ctx *cli.Context) error {
 	})
 }
 
-// list prints the versions, the newest first.
-// It takes no lock and needs no engine: it reads what lies in the directory, also of
-// versions whose images somebody has removed.
+// list prints the versions, the newest first. It takes no lock and needs no engine: it reads the directory, including
+// versions whose images were removed.
 func (c command) list(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -198,7 +192,7 @@ func (c command) list(ctx *cli.Context) error {
 		return err
 	}
 	if set.On("json") {
-		// An empty list is [] in JSON and not null, which scripts would trip over.
+		// An empty list is [] in JSON and not null, which would break scripts.
 		return term.PrintJSON(c.Stdout, append([]selfbuild.Version{}, list...))
 	}
 	return term.Print(c.Stdout, func(w io.Writer) error {

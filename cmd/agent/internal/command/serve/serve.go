@@ -1,4 +1,4 @@
-// Package serve is `agent serve`: the agent as a participant on a forge, which does what people there ask it for.
+// Package serve implements `agent serve`: the agent as a participant on a forge, which does what people there ask it to do.
 package serve
 
 import (
@@ -31,10 +31,10 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// leastPoll is how often a forge is asked at most.
+// leastPoll is the shortest interval at which a forge is polled.
 const leastPoll = 10 * time.Second
 
-// Command does what people on a forge ask for.
+// Command returns the command that does what people on a forge ask for.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -59,7 +59,7 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// defaultAddress is where webhooks are taken: a proxy that speaks TLS stands before it.
+// defaultAddress is where webhooks are received: a proxy that speaks TLS is in front of it.
 const defaultAddress = "127.0.0.1:8420"
 
 // A service is one run of the command.
@@ -109,7 +109,7 @@ func (c command) serve(ctx *cli.Context) error {
 	})
 }
 
-// prepare opens the repositories and puts the bot together.
+// prepare opens the repositories and assembles the bot.
 func (v *service) prepare(ctx context.Context, s *wire.Session, names []string) error {
 	b := &bot.Bot{Queue: s.DB.Jobs(), Forges: map[string]forge.Forge{}, Allow: config.ParseList(v.set["serve.people"].Text), Owner: cmp.Or(owner.Name(), fmt.Sprintf("process %d", os.Getpid())), Dead: bot.Silent(owner.Alive)}
 	for _, name := range names {
@@ -157,7 +157,7 @@ func (v *service) listen(ctx context.Context, addr string) (net.Listener, error)
 	if err != nil {
 		return nil, fault.Usage("give one as "+defaultAddress, "invalid address %q", addr)
 	}
-	// What GitLab shows is no signature: who hears it once can send whatever they want.
+	// GitLab does not sign but sends its secret: anyone who overhears it can send whatever they want.
 	if ip := net.ParseIP(host); v.kind == forge.GitLab && host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return nil, fault.Policy("have a proxy that speaks TLS pass them on to "+defaultAddress, "GitLab would send its secret to %s in the clear", addr)
 	}
@@ -168,7 +168,7 @@ func (v *service) listen(ctx context.Context, addr string) (net.Listener, error)
 	return listener, nil
 }
 
-// take takes webhooks until ctx ends.
+// take accepts webhooks until ctx ends.
 func (v *service) take(ctx context.Context, listener net.Listener, secret string) error {
 	mux := http.NewServeMux()
 	var names []string

@@ -1,4 +1,4 @@
-// Package sql is `agent sql`: queries of the record, as a role that may only read views.
+// Package sql implements `agent sql`, which queries the record as a role that may only read views.
 package sql
 
 import (
@@ -27,7 +27,7 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command reads the record with SQL.
+// Command returns the command that reads the record with SQL.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -48,13 +48,11 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// shownRows is how many rows of a view are shown when only its name is
-// given.
+// shownRows is how many rows of a view are shown if only its name is given.
 const shownRows = 100
 
-// sql prints the views, or the rows of one query while they come. The
-// store runs it as a role that can read views and nothing else, so no
-// query needs to be looked at here.
+// sql prints the views, or the rows of one query as they arrive. The store runs the query as a role that can only read
+// views, so the query need not be checked here.
 func (c command) sql(ctx *cli.Context) error {
 	set, err := config.Load(ctx, c.Getenv)
 	if err != nil {
@@ -67,11 +65,11 @@ func (c command) sql(ctx *cli.Context) error {
 	if ctx.Duration("timeout") < time.Millisecond {
 		return fault.Usage("write it as 30s or 5m", "--timeout: %v is no time to answer in", ctx.Duration("timeout"))
 	}
-	// The query is one argument: its quoting is the shell's business.
+	// The query is one argument: quoting it is up to the shell.
 	query := strings.TrimSpace(ctx.Args().First())
 	return c.With(ctx.Context, set, false, func(s *wire.Session) error {
 		db, most := s.DB.WithLimit(ctx.Duration("timeout")), 0
-		// Who does not know the views yet cannot ask anything.
+		// A user who does not know the views yet cannot ask anything.
 		if query == "" || viewName.MatchString(query) {
 			views, err := db.Views(ctx.Context)
 			if err != nil {
@@ -89,7 +87,7 @@ func (c command) sql(ctx *cli.Context) error {
 	})
 }
 
-// sqlViews lists the views, or opens psql where a person has one.
+// sqlViews lists the views, or opens psql if the user has it.
 func (c command) sqlViews(ctx *cli.Context, db query.Runner, views []query.View, asJSON bool) error {
 	if asJSON {
 		return term.PrintJSON(c.Stdout, views)
@@ -106,11 +104,9 @@ func (c command) sqlViews(ctx *cli.Context, db query.Runner, views []query.View,
 	return c.printViews(views)
 }
 
-// sqlQuery prints the rows of one query while they come; no more than
-// most, unless that is 0.
+// sqlQuery prints the rows of one query as they arrive, and no more than most of them unless that is 0.
 func (c command) sqlQuery(ctx *cli.Context, db query.Runner, query string, asJSON bool, most int) error {
-	// One write a row would be slow for a large result, and the
-	// reader gets whole lines either way.
+	// One write per row would be slow for a large result, and the reader gets whole lines either way.
 	out := bufio.NewWriter(c.Stdout)
 	var rows rowPrinter
 	switch {
@@ -128,7 +124,7 @@ func (c command) sqlQuery(ctx *cli.Context, db query.Runner, query string, asJSO
 	n := 0
 	err := db.Query(ctx.Context, query, rows.head, func(values []*string) error {
 		if n++; most > 0 && n > most {
-			return nil // the one more that newest asks for
+			return nil // the extra row that newest asks for
 		}
 		return rows.row(values)
 	})
@@ -147,12 +143,11 @@ func (c command) sqlQuery(ctx *cli.Context, db query.Runner, query string, asJSO
 	return nil
 }
 
-// viewName is what the name of a view looks like, and no query does.
+// viewName matches the form of a view's name, and no query.
 var viewName = lazyregexp.New(`^v_[a-z_]+$`)
 
-// newest asks for the newest rows of a view, one more than are shown. The
-// first moment of a row counts, and then the names of runs, which sort by
-// time.
+// newest returns a query for the newest rows of a view, one more than are shown. It sorts by the first column with a
+// time, and then by run, candidate and n; names of runs sort by time.
 func newest(views []query.View, name string) (query string, err error) {
 	var names, order []string
 	for _, v := range views {
@@ -183,8 +178,7 @@ func newest(views []query.View, name string) (query string, err error) {
 	return "", fault.Usage(next, "there is no view %s", name)
 }
 
-// printViews lists the views with their columns, and queries to begin
-// with.
+// printViews lists the views with their columns, and queries to start with.
 func (c command) printViews(views []query.View) error {
 	pal := c.Palette(c.Stdout)
 	return term.Print(c.Stdout, func(w io.Writer) error {
@@ -203,9 +197,8 @@ func (c command) printViews(views []query.View) error {
 	})
 }
 
-// A rowPrinter prints the result of a query while it comes. head comes
-// once, before the first row; end once, after the last. An error of any
-// of them stops the query: usually the reader went away.
+// A rowPrinter prints the result of a query as it arrives. head is called once, before the first row; end once, after
+// the last. An error of any of them stops the query: usually the reader closed the pipe.
 type rowPrinter interface {
 	head(columns []query.Column) error
 	row(values []*string) error
@@ -214,11 +207,10 @@ type rowPrinter interface {
 
 // csvRows prints CSV; null is an empty field.
 //
-// It is for programs, so nothing is cleaned or cut: a spreadsheet gets what the
-// record has.
+// It is for programs, so nothing is cleaned or cut: a spreadsheet gets what the record has.
 type csvRows struct{ w *csv.Writer }
 
-// head prints the header, also for a result without rows.
+// head prints the header, even for a result without rows.
 func (p *csvRows) head(columns []query.Column) error {
 	var names []string
 	for _, c := range columns {
@@ -227,8 +219,7 @@ func (p *csvRows) head(columns []query.Column) error {
 	return p.w.Write(names)
 }
 
-// row prints one record. CSV has no null; the empty field is the
-// custom.
+// row prints one record. CSV has no null; an empty field is the convention.
 func (p *csvRows) row(values []*string) error {
 	fields := make([]string, len(values))
 	for i, v := range values {
@@ -239,29 +230,27 @@ func (p *csvRows) row(values []*string) error {
 	return p.w.Write(fields)
 }
 
-// end sends the rest out.
+// end flushes the rest.
 func (p *csvRows) end() error {
 	p.w.Flush()
 	return p.w.Error()
 }
 
-// jsonRows prints an array of objects, in the order of the columns.
-// Numbers, booleans and JSON stay what they are.
+// jsonRows prints an array of objects, in the order of the columns. Numbers, booleans and JSON keep their types.
 //
-// Rows are written as they come and not gathered, so the array is closed by hand,
-// also after none.
+// Rows are written as they arrive and not collected, so the array is closed by hand, even after no rows.
 type jsonRows struct {
 	w       io.Writer
 	columns []query.Column
 	rows    int
 }
 
-// head opens the array and settles the keys.
+// head opens the array and determines the keys.
 func (p *jsonRows) head(columns []query.Column) error {
-	// A result may well have two columns of one name, from a join.
+	// A result may have two columns of the same name, from a join.
 	seen := map[string]int{}
 	for _, c := range columns {
-		// Two columns of one name would be one key.
+		// Two columns of the same name would be one key.
 		if seen[c.Name]++; seen[c.Name] > 1 {
 			c.Name = fmt.Sprintf("%s_%d", c.Name, seen[c.Name])
 		}
@@ -271,8 +260,7 @@ func (p *jsonRows) head(columns []query.Column) error {
 	return err
 }
 
-// row prints one object, written by hand because a map would lose the
-// order of the columns.
+// row prints one object, built by hand because a map would lose the order of the columns.
 func (p *jsonRows) row(values []*string) error {
 	var line strings.Builder
 	if p.rows > 0 {
@@ -309,8 +297,8 @@ func (p *jsonRows) end() error {
 
 // jsonValue translates a value that Postgres wrote as text.
 //
-// Text is quoted, and so is whatever JSON has no form for: a number that is none,
-// a date, an array of Postgres.
+// It quotes text, and everything for which JSON has no form: a number that is not a JSON number, a date, a Postgres
+// array.
 func jsonValue(kind string, v *string) []byte {
 	if v == nil {
 		return []byte("null")
@@ -331,17 +319,17 @@ func jsonValue(kind string, v *string) []byte {
 	return text
 }
 
-// What a table looks at before it prints its first line.
+// How much of a result a table examines before it prints its first line.
 const (
-	measuredRows = 200 // rows whose widths make the table's
+	measuredRows = 200 // rows whose widths determine the table's
 	widestColumn = 60
 )
 
-// tableRows prints a table. The first rows decide the widths; what is
-// wider is cut, so that the rest can be printed while it comes.
+// tableRows prints a table. The first rows determine the widths; wider cells are cut, so that the rest can be printed
+// as it arrives.
 type tableRows struct {
 	w       io.Writer
-	columns int // of the terminal; 0 when it is none, and then nothing is cut
+	columns int // of the terminal; 0 if there is none, and then nothing is cut
 	palette term.Palette
 	names   []string
 	numbers []bool
@@ -350,8 +338,7 @@ type tableRows struct {
 	rows    int
 }
 
-// head remembers the columns; they are printed once their widths are
-// known.
+// head remembers the columns; they are printed once their widths are known.
 func (p *tableRows) head(columns []query.Column) error {
 	for _, c := range columns {
 		p.names = append(p.names, term.CleanLine(c.Name))
@@ -363,9 +350,8 @@ func (p *tableRows) head(columns []query.Column) error {
 	return nil
 }
 
-// row prints a row, or keeps it until enough are there to measure.
-// Cells may hold what a tool printed, so they are cleaned; null is an
-// empty cell.
+// row prints a row, or keeps it until there are enough to measure. Cells may hold the output of a tool, so they are
+// cleaned; null is an empty cell.
 func (p *tableRows) row(values []*string) error {
 	cells := make([]string, len(values))
 	for i, v := range values {
@@ -374,8 +360,7 @@ func (p *tableRows) row(values []*string) error {
 		}
 	}
 	p.rows++
-	// The widths are settled: the rest is printed while it comes, so
-	// that a long result needs no memory.
+	// The widths are determined: the rest is printed as it arrives, so that a long result needs no memory.
 	if p.waiting == nil {
 		return p.line(cells, false)
 	}
@@ -385,14 +370,13 @@ func (p *tableRows) row(values []*string) error {
 	return p.release()
 }
 
-// release settles the widths and prints what waited for them.
+// release determines the widths and prints the rows that waited for them.
 func (p *tableRows) release() error {
 	p.widths = make([]int, len(p.names))
 	for _, cells := range append([][]string{p.names}, p.waiting...) {
 		for i, cell := range cells {
 			p.widths[i] = max(p.widths[i], ansi.StringWidth(cell))
-			// One long message must not push every other column off the
-			// screen. Into a pipe everything goes whole.
+			// One long message must not push every other column off the screen. A pipe gets everything in full.
 			if p.columns > 0 {
 				p.widths[i] = min(p.widths[i], widestColumn)
 			}
@@ -412,11 +396,10 @@ func (p *tableRows) release() error {
 	return nil
 }
 
-// line prints one row; numbers stand to the right.
+// line prints one row, with numbers aligned to the right.
 func (p *tableRows) line(cells []string, bold bool) error {
 	var text strings.Builder
-	// Widths are counted in cells of the terminal, not in bytes or
-	// letters.
+	// Widths are counted in cells of the terminal, not in bytes or letters.
 	for i, cell := range cells {
 		if p.columns > 0 {
 			cell = ansi.Truncate(cell, p.widths[i], "…")
@@ -442,8 +425,7 @@ func (p *tableRows) line(cells []string, bold bool) error {
 	return err
 }
 
-// end prints what is still waiting, and for people how many rows there
-// were.
+// end prints the rows that still wait and, for people, the number of rows.
 func (p *tableRows) end() error {
 	if p.waiting != nil {
 		if err := p.release(); err != nil {

@@ -1,4 +1,4 @@
-// Package undo is `agent undo`: a promotion taken back.
+// Package undo implements `agent undo`, which takes a promotion back.
 package undo
 
 import (
@@ -25,10 +25,9 @@ import (
 
 type command struct{ *cmdline.Line }
 
-// Command reverses a promotion. It goes through what every
-// promotion does: lock, three-way check, journal, record. An undo can itself
-// be undone, by naming its run. No gate judges it: a person takes back
-// what a person may take back, also what had fixed a finding.
+// Command returns the command that reverses a promotion. It takes the steps of every promotion: lock, three-way check,
+// journal, record. An undo can itself be undone, by naming its run. No gate judges it: the person decides, and may take
+// back even a change that had fixed a finding.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -63,9 +62,9 @@ func Command(line *cmdline.Line) *cli.Command {
 	}
 }
 
-// Undo takes the changes of a run back, once that was confirmed or where yes says so. What is
-// shown is the reverse changeset, as it will be written. The document is that of the undo,
-// also where later edits are in the way; an error says that there was none.
+// Undo takes back the changes of a run, once that is confirmed or if yes is set. It shows the reverse changeset, as it
+// will be written. The document is that of the undo, even if later edits prevent it; an error means that there was
+// none.
 func Undo(ctx context.Context, line *cmdline.Line, s *wire.Session, yes bool, of run.Record, changes workspace.Changeset) (run.Document, error) {
 	if err := cmdline.CheckDirectory(of.Workspace); err != nil {
 		return run.Document{}, err
@@ -84,7 +83,7 @@ func Undo(ctx context.Context, line *cmdline.Line, s *wire.Session, yes bool, of
 	}
 	show := "`agent runs diff " + of.ID + "` shows what it did"
 	switch {
-	// What cannot be done is recorded, and needs no answer.
+	// An impossible undo is recorded, and needs no answer.
 	case len(m.Conflicts) > 0:
 		return s.Runner(nil).Undo(ctx, of, place, m.Changes, &run.Problem{
 			Kind: run.ProblemConflict, Next: "undo the later runs first, the newest first, or edit by hand: " + show,
@@ -100,15 +99,14 @@ func Undo(ctx context.Context, line *cmdline.Line, s *wire.Session, yes bool, of
 		return run.Document{}, err
 	}
 	doc := s.Runner(nil).Undo(ctx, of, place, m.Changes, nil)
-	// The files are back; a memory that still tells of the change is told of, and no failure.
+	// The files are back. That the memory still mentions the change is reported, but is no failure.
 	if err := s.Unlearn(ctx, of.ID, doc); err != nil {
 		fmt.Fprintf(line.Stderr, "agent: the memory still tells of it: %s\nnext: see `agent memory show`\n", term.CleanLine(err.Error()))
 	}
 	return doc, nil
 }
 
-// undoable returns the promotion to reverse: that of the run named,
-// else the last one of the workspace.
+// undoable returns the promotion to reverse: that of the named run, or else the last one of the workspace.
 func undoable(ctx context.Context, s *wire.Session, prefix, dir string) (run.Record, run.Promotion, error) {
 	if prefix == "" {
 		of, p, err := s.DB.LastPromotion(ctx, dir)
@@ -117,15 +115,13 @@ func undoable(ctx context.Context, s *wire.Session, prefix, dir string) (run.Rec
 		}
 		return of, p, err
 	}
-	// A run that is named may be on any workspace: the record knows
-	// which.
+	// A named run may be of any workspace: the record knows which.
 	d, err := s.Named(ctx, prefix)
 	if err != nil {
 		return run.Record{}, run.Promotion{}, err
 	}
 	next := "see `agent runs show " + d.ID + "`"
-	// Each of these would end in a conflict or in nothing; the reason
-	// is told here, where it is known.
+	// Each of these would end in a conflict or in nothing; the reason is reported here, where it is known.
 	switch {
 	case d.Promotion == nil || d.Promotion.Status != run.Committed:
 		return d.Record, run.Promotion{}, fault.Usage(next, "run %s promoted nothing", d.ID)
@@ -136,11 +132,10 @@ func undoable(ctx context.Context, s *wire.Session, prefix, dir string) (run.Rec
 	return d.Record, p, err
 }
 
-// confirm asks whether the reversal is to be written.
+// confirm asks whether to write the reversal.
 func (c command) confirm(ctx context.Context, yes bool, of run.Record, back workspace.Changeset) error {
 	const next = "run again with --yes, or on a terminal"
-	// No question is asked where nobody could answer it; an undo writes
-	// to the workspace like any promotion.
+	// No question is asked if no one could answer it; an undo writes to the workspace like any promotion.
 	if yes {
 		return nil
 	}

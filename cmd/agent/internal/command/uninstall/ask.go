@@ -7,8 +7,7 @@ import (
 	"agent/cmd/agent/internal/fault"
 )
 
-// confirm asks once whether all of that is to go. Everything but a yes is a no, and so is
-// the absence of a terminal.
+// confirm asks once whether all of that is to be removed. Anything but a yes means no, and so does a missing terminal.
 func confirm(ctx context.Context, c *cmdline.Line, what string) error {
 	if !c.Attended() {
 		return fault.Policy("re-run with --yes or in a terminal", "approval required to remove %s", what)

@@ -14,16 +14,16 @@ import (
 	"agent/cmd/agent/internal/fault"
 )
 
-// A place is a directory of the user's in which the agent keeps files under known names.
-// Others there may be another program's, and stay.
+// A place is a directory of the user's in which the agent keeps files under known names. Other files there may belong
+// to another program, and stay.
 type place struct {
 	kind  string
 	dir   string
 	names []string // patterns of filepath.Match
-	lost  string   // what goes with it, "" for what is made again
+	lost  string   // what is lost with it, "" if everything can be made again
 }
 
-// places lists those of this user.
+// places returns the places of this user.
 func places(getenv func(string) string) []place {
 	home := getenv("HOME")
 	cache, err := os.UserCacheDir()
@@ -48,7 +48,7 @@ func places(getenv func(string) string) []place {
 	return list
 }
 
-// join is the agent's directory below one of the user's, "" for none.
+// join returns the agent's directory below one of the user's, or "".
 func join(dir string) string {
 	if dir == "" {
 		return ""
@@ -56,7 +56,7 @@ func join(dir string) string {
 	return filepath.Join(dir, "agent")
 }
 
-// files lists what is there of the place's own.
+// files lists the existing files of the place.
 func (p place) files() (list []string) {
 	if p.dir == "" {
 		return nil
@@ -71,11 +71,11 @@ func (p place) files() (list []string) {
 	return list
 }
 
-// remove takes the place's own files away, and the directory when nothing else is in it.
+// remove removes the place's own files, and the directory if it is empty then.
 func (p place) remove() error {
 	var errs []error
 	for _, file := range p.files() {
-		errs = append(errs, os.RemoveAll(file)) // of a link, the link
+		errs = append(errs, os.RemoveAll(file)) // for a link, the link itself
 	}
 	if len(below(p.dir)) == 0 {
 		errs = append(errs, os.Remove(p.dir))
@@ -83,17 +83,17 @@ func (p place) remove() error {
 	return errors.Join(errs...)
 }
 
-// below lists what is in a directory; nothing is in one that is not there.
+// below lists the content of a directory; a missing one has none.
 func below(dir string) (paths []string) {
-	entries, _ := os.ReadDir(dir) // what cannot be read cannot be emptied either, and that is told
+	entries, _ := os.ReadDir(dir) // an unreadable one cannot be emptied either, which is reported
 	for _, e := range entries {
 		paths = append(paths, filepath.Join(dir, e.Name()))
 	}
 	return paths
 }
 
-// atWork refuses while a process of this user builds an image or has a turn: the kernel
-// tells by the locks, whoever died.
+// atWork returns an error while a process of this user builds an image or has a turn. The kernel's locks show that,
+// even if a process died.
 func (p place) atWork() error {
 	if p.kind != "cache" {
 		return nil
@@ -114,7 +114,7 @@ func (p place) atWork() error {
 	return nil
 }
 
-// interrupted refuses while a promotion waits for its recovery, for which the state is needed.
+// interrupted returns an error while a promotion waits for its recovery, which needs the state.
 func (p place) interrupted() error {
 	if p.kind != "state" {
 		return nil

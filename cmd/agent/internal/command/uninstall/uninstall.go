@@ -1,5 +1,5 @@
-// Package uninstall is `agent uninstall`: what the agent keeps on this machine, listed and
-// removed. It knows its things by label and by known path, and touches nothing else.
+// Package uninstall implements `agent uninstall`, which lists and removes what the agent keeps on this machine. It
+// recognizes its things by label and by known path, and touches nothing else.
 package uninstall
 
 import (
@@ -22,12 +22,12 @@ import (
 
 type command struct {
 	*cmdline.Line
-	marks sandbox.Marks // of what is the agent's on the engine
+	marks sandbox.Marks // mark what is the agent's on the engine
 	// forget drops what images left in the engine's build cache.
 	forget func(ctx context.Context, engine *sandbox.Engine) error
 }
 
-// Command removes what the agent keeps.
+// Command returns the command that removes what the agent keeps.
 func Command(line *cmdline.Line) *cli.Command {
 	marks := sandbox.OwnMarks()
 	marks.Images = images.Marks()
@@ -64,7 +64,7 @@ func (c command) command() *cli.Command {
 // A Row is one thing that the agent keeps, as `uninstall --json` prints it.
 type Row struct {
 	sandbox.Kept
-	// Lost says what goes with it, "" for what is made again.
+	// Lost says what is lost with it, "" if everything can be made again.
 	Lost string `json:"lost,omitempty"`
 	// Removed says that it is gone.
 	Removed bool `json:"removed"`
@@ -78,7 +78,7 @@ func (c command) uninstall(ctx *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	// Without an engine the files can go all the same; what is on it stays, and that is said.
+	// Without an engine the files can still be removed. What is on the engine stays, and the command says so.
 	engine, err := sandbox.Connect(ctx.Context)
 	if err != nil {
 		fmt.Fprintf(c.Stderr, "no engine answers, so what the agent keeps there is not listed: %v\n", err)
@@ -124,7 +124,7 @@ func (c command) uninstall(ctx *cli.Context) error {
 	return c.document(set, rows)
 }
 
-// kept lists what there is. busy is why nothing may be removed now, nil for nothing.
+// kept lists what exists. busy is the reason why nothing may be removed now, or nil.
 func (c command) kept(ctx context.Context, engine *sandbox.Engine, all bool) (rows []Row, busy, err error) {
 	rows = []Row{}
 	if engine != nil {
@@ -162,7 +162,7 @@ func (c command) kept(ctx context.Context, engine *sandbox.Engine, all bool) (ro
 	return rows, busy, nil
 }
 
-// print lists the rows for a person.
+// print lists the rows for people.
 func (c command) print(rows []Row) error {
 	if len(rows) == 0 {
 		fmt.Fprintln(c.Stderr, "nothing is kept")
@@ -193,7 +193,7 @@ func (c command) document(set config.Settings, rows []Row) error {
 	return term.PrintJSON(c.Stdout, rows)
 }
 
-// amount says how much the rows are, and whether the record is among them.
+// amount says how much the rows are, and whether they include the record.
 func amount(rows []Row) string {
 	text := fmt.Sprintf("%d things", len(rows))
 	if len(rows) == 1 {

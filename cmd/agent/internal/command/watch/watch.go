@@ -1,4 +1,4 @@
-// Package watch is `agent watch`: the working tree proved whenever it settles.
+// Package watch implements `agent watch`, which proves the working tree whenever it settles.
 package watch
 
 import (
@@ -23,19 +23,19 @@ import (
 )
 
 const (
-	// lookShare bounds what looking costs: the pause between two looks is so many times as long as one took.
+	// lookShare bounds the cost of looking: the pause between two looks is this many times as long as a look takes.
 	lookShare = 10
-	// retryTime is how long what could not be judged is left, where nothing changes.
+	// retryTime is how long to wait before something that could not be judged is tried again, if nothing changes.
 	retryTime = 30 * time.Second
 )
 
-// A State is what is known of the working tree at a time, as `agent watch --json` prints it, a line each.
+// A State is what is known of the working tree at a time, as `agent watch --json` prints it, one per line.
 type State struct {
 	// State is one of proving, passed, failed, held, unjudged and unchanged.
 	State string    `json:"state" jsonschema:"enum=proving,enum=passed,enum=failed,enum=held,enum=unjudged,enum=unchanged"`
 	At    time.Time `json:"at"`
 	Run   string    `json:"run,omitempty"`
-	// Findings are those that the change brings, by gates.
+	// Findings are those that the change brings, by gate.
 	Findings []Finding `json:"findings"`
 	// Unproven is what no gate judged.
 	Unproven []verify.Unproven `json:"unproven"`
@@ -50,7 +50,7 @@ type Finding struct {
 
 type command struct{ *cmdline.Line }
 
-// Command watches a workspace.
+// Command returns the command that watches a workspace.
 func Command(line *cmdline.Line) *cli.Command {
 	c := command{line}
 	return &cli.Command{
@@ -90,15 +90,15 @@ func (c command) watch(ctx *cli.Context) error {
 	})
 }
 
-// Follow proves what p has in its working tree each time it was left alone for settle, and tells of each state. It returns
-// nil when ctx ends, or the error of tell.
+// Follow proves the working tree of p each time it has not changed for settle, and reports each state to tell. It
+// returns nil when ctx ends, or the error of tell.
 func Follow(ctx context.Context, p *proof.Prover, settle time.Duration, tell func(State) error) error {
 	w := follow(p, settle)
 	w.tell = tell
 	return w.watch(ctx)
 }
 
-// follow watches the working tree of p; whom it tells is open.
+// follow returns a watch of the working tree of p; its tell is not set yet.
 func follow(p *proof.Prover, settle time.Duration) *watching {
 	return &watching{
 		settle: settle, pause: cmdline.Pause, now: time.Now,
@@ -113,7 +113,7 @@ func follow(p *proof.Prover, settle time.Duration) *watching {
 	}
 }
 
-// head is the last commit, the empty tree before the first one.
+// head returns the last commit, or the empty tree before the first one.
 func head(ctx context.Context, repo *revision.Repository) (string, error) {
 	head, err := repo.Commit(ctx, "HEAD")
 	if none, ok := errors.AsType[*revision.NoRevisionError](err); ok && none.Name == "HEAD" {
@@ -143,14 +143,14 @@ type watching struct {
 	now        func() time.Time
 	tell       func(State) error
 
-	open bool // a line of state stands on the terminal, without its end
+	open bool // a status line is on the terminal, without its end
 }
 
 // watch looks and proves until it is told to end.
 func (w *watching) watch(ctx context.Context) error {
 	defer w.end()
 	last, judged, broken := "", "", ""
-	var doc run.Document // of what was judged
+	var doc run.Document // of the judged state
 	for {
 		began := w.now()
 		there, err := w.look(ctx)
@@ -163,7 +163,7 @@ func (w *watching) watch(ctx context.Context) error {
 			if err := w.show(State{State: "unjudged", Error: &run.Problem{Message: broken, Next: "it is looked at again"}}); err != nil {
 				return err
 			}
-		case err == nil && broken != "" && there == judged: // it stands as before
+		case err == nil && broken != "" && there == judged: // unchanged since then
 			broken = ""
 			if err := w.show(stateOf(doc)); err != nil {
 				return err
@@ -185,7 +185,7 @@ func (w *watching) watch(ctx context.Context) error {
 	}
 }
 
-// ended is how it ends when it is told to: as it should, unless a verdict was asked for.
+// ended returns the result when the watch is told to end: nil, unless a verdict was asked for.
 func (w *watching) ended(ctx context.Context) error {
 	if w.once {
 		return ctx.Err()
@@ -193,7 +193,7 @@ func (w *watching) ended(ctx context.Context) error {
 	return nil
 }
 
-// judge proves what is there, and shows how that stands.
+// judge proves the current state, and shows the result.
 func (w *watching) judge(ctx context.Context) (run.Document, error) {
 	if err := w.show(State{State: "proving"}); err != nil {
 		return run.Document{}, err
@@ -209,7 +209,7 @@ func (w *watching) judge(ctx context.Context) (run.Document, error) {
 	return doc, err
 }
 
-// stateOf is the state that a verdict makes.
+// stateOf returns the state for a verdict.
 func stateOf(doc run.Document) State {
 	s := State{Run: doc.Run, Unproven: doc.Unproven, Error: doc.Error}
 	switch doc.Exit {
@@ -235,7 +235,7 @@ func stateOf(doc run.Document) State {
 	return s
 }
 
-// show tells of a state, complete.
+// show completes a state and reports it.
 func (w *watching) show(s State) error {
 	s.At = w.now().UTC()
 	if s.Findings == nil {
@@ -247,7 +247,7 @@ func (w *watching) show(s State) error {
 	return w.tell(s)
 }
 
-// print prints a state: a line of JSON, the line of a terminal anew, or a line below the last one.
+// print prints a state: as a line of JSON, by rewriting the line of a terminal, or as a new line.
 func (w *watching) print(s State) error {
 	if w.json {
 		return term.PrintJSONLine(w.Stdout, s)
@@ -270,7 +270,7 @@ func (w *watching) end() {
 	}
 }
 
-// Line says a state in one line, which is safe to show.
+// Line describes a state in one line, which is safe to show.
 func (s State) Line() string {
 	words := []string{map[string]string{"passed": "passes", "failed": "fails", "held": "needs approval", "unjudged": "not judged", "unchanged": "as committed"}[s.State]}
 	if words[0] == "" {

@@ -1,6 +1,5 @@
-// Package schematest generates the JSON schemas of documents from their Go types, for
-// docs/schema, and holds documents against them in tests. What a schema says of a type or a
-// field is the comment at it.
+// Package schematest generates the JSON schemas of documents from their Go types, for docs/schema, and validates
+// documents against them in tests. The schema describes a type or a field with its Go comment.
 package schematest
 
 import (
@@ -23,16 +22,16 @@ import (
 	"agent/cmd/agent/internal/document"
 )
 
-// A Generator makes schemas of the types of one module.
+// A Generator makes schemas for the types of one module.
 type Generator struct {
 	root, module string
 	packages     map[string]*pkg // by import path
 }
 
-// A pkg is what the source of a package says of its types.
+// A pkg is what the source of a package says about its types.
 type pkg struct {
-	comments map[string]string   // of "Type" and "Type.Field"
-	values   map[string][]string // the constants of a type of texts
+	comments map[string]string   // by "Type" and "Type.Field"
+	values   map[string][]string // the constants of each string type
 }
 
 // New returns a generator for the module of that name at root.
@@ -40,7 +39,7 @@ func New(root, module string) *Generator {
 	return &Generator{root, module, map[string]*pkg{}}
 }
 
-// Schema is the schema of a document, as its file in docs/schema has it.
+// Schema returns the schema of a document in the form of its file in docs/schema.
 func (g *Generator) Schema(d document.Doc) ([]byte, error) {
 	m := &maker{Generator: g, defs: map[string]any{}}
 	body, err := m.schema(d.Type)
@@ -73,7 +72,7 @@ var (
 	objects = reflect.TypeFor[json.Marshaler]()
 )
 
-// schema is what holds for every value of a type.
+// schema returns the schema that holds for every value of a type.
 func (m *maker) schema(t reflect.Type) (map[string]any, error) {
 	switch t {
 	case reflect.TypeFor[time.Time]():
@@ -116,7 +115,7 @@ func (m *maker) schema(t reflect.Type) (map[string]any, error) {
 	return nil, fmt.Errorf("%v is in no document", t)
 }
 
-// text is the schema of a type of texts: where it has constants, these, or nothing yet.
+// text returns the schema of a string type. If the type has more than one constant, only these are valid, or an empty string.
 func (m *maker) text(t reflect.Type) (map[string]any, error) {
 	schema := map[string]any{"type": "string"}
 	p, err := m.source(t)
@@ -132,7 +131,7 @@ func (m *maker) text(t reflect.Type) (map[string]any, error) {
 	return schema, nil
 }
 
-// reference puts a struct among the definitions.
+// reference adds a struct to the definitions and returns a reference to it.
 func (m *maker) reference(t reflect.Type) (map[string]any, error) {
 	name := strings.ReplaceAll(strings.TrimPrefix(t.PkgPath(), m.module+"/"), "/", ".") + "." + t.Name()
 	ref := map[string]any{"$ref": "#/$defs/" + name}
@@ -140,7 +139,7 @@ func (m *maker) reference(t reflect.Type) (map[string]any, error) {
 		return ref, nil
 	}
 	def := map[string]any{"type": "object"}
-	m.defs[name] = def // before its fields, which may be of its own type
+	m.defs[name] = def // before its fields, which may have its own type
 	p, err := m.source(t)
 	if err != nil {
 		return nil, err
@@ -157,8 +156,8 @@ func (m *maker) reference(t reflect.Type) (map[string]any, error) {
 	return ref, nil
 }
 
-// fields adds the fields of a struct. Those of embedded ones come last: a name of the outer one
-// wins, as in encoding/json.
+// fields adds the fields of a struct. Those of embedded structs come last: a name in the outer one takes precedence, as
+// in encoding/json.
 func (m *maker) fields(t reflect.Type, properties map[string]any, required *[]string) error {
 	p, err := m.source(t)
 	if err != nil {
@@ -203,7 +202,7 @@ func (m *maker) fields(t reflect.Type, properties map[string]any, required *[]st
 	return nil
 }
 
-// nullable is the schema of a field that may be nil and is printed all the same.
+// nullable returns the schema of a field that may be nil and is printed nonetheless.
 func nullable(t reflect.Type, schema map[string]any) map[string]any {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
@@ -220,7 +219,7 @@ func nullable(t reflect.Type, schema map[string]any) map[string]any {
 	return map[string]any{"anyOf": []any{schema, map[string]any{"type": "null"}}}
 }
 
-// source reads what the package of a type says of it, nil for a package of another module.
+// source reads what the package of a type says about it, nil for a package of another module.
 func (g *Generator) source(t reflect.Type) (*pkg, error) {
 	dir, ours := strings.CutPrefix(t.PkgPath(), g.module+"/")
 	if p, there := g.packages[t.PkgPath()]; there || !ours {
@@ -281,7 +280,7 @@ func (p *pkg) declared(d *ast.GenDecl) {
 	}
 }
 
-// sentence is the first of the comments that there is, on one line.
+// sentence returns the first comment that is not empty, on one line.
 func sentence(groups ...*ast.CommentGroup) string {
 	for _, g := range groups {
 		if text := strings.Join(strings.Fields(g.Text()), " "); text != "" {
@@ -291,8 +290,8 @@ func sentence(groups ...*ast.CommentGroup) string {
 	return ""
 }
 
-// Validate holds a decoded document against a schema. A field that the schema does not have is an
-// error, although readers must expect new ones.
+// Validate checks a decoded document against a schema. A field that the schema does not have is an error, although
+// readers must expect new ones.
 func Validate(schema []byte, doc any) error {
 	parsed, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {

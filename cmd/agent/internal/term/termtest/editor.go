@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// Editor is a program that puts one text in the place of another in every
-// file that it is given.
+// Editor returns the path of a program that replaces one text by another in every file that it is given.
 func Editor(t *testing.T, from, to string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "editor")

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Update rewrites the golden files with what the code prints now.
+// Update makes tests rewrite the golden files with what the code prints now.
 var Update = flag.Bool("update", false, "rewrite the golden files and the scripts' expected outputs")
 
 // Golden compares got with the file of that name in testdata/golden.

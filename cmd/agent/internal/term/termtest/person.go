@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A Person sits at a terminal: what is typed there, and what is shown.
+// A Person is a person at a terminal: what they type, and what they see.
 type Person struct {
 	// TTY is the end of the terminal that a program has as its streams.
 	TTY *os.File
@@ -22,7 +22,7 @@ type Person struct {
 	changed chan struct{} // has room for one: something was printed
 }
 
-// NewPerson puts a person at a fresh terminal, which is closed with the test.
+// NewPerson returns a person at a fresh terminal, which is closed with the test.
 func NewPerson(t *testing.T) *Person {
 	t.Helper()
 	master, tty := OpenPTY(t)
@@ -47,10 +47,10 @@ func NewPerson(t *testing.T) *Person {
 	return p
 }
 
-// Sees waits until the terminal shows text, n times in all.
+// Sees waits until the terminal shows text, n times in total.
 func (p *Person) Sees(t *testing.T, text string, n int) {
 	t.Helper()
-	patience := time.After(5 * time.Minute) // a test that hangs tells less than one that fails
+	patience := time.After(5 * time.Minute) // a test that hangs says less than one that fails
 	for {
 		if strings.Count(p.Screen(), text) >= n {
 			return
@@ -63,21 +63,21 @@ func (p *Person) Sees(t *testing.T, text string, n int) {
 	}
 }
 
-// Screen is all that was shown so far.
+// Screen returns everything that was shown so far.
 func (p *Person) Screen() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.seen.String()
 }
 
-// Whole ends the terminal and returns all that was shown on it, also what a program wrote just before it ended.
+// Whole ends the terminal and returns everything that was shown on it, including what a program wrote just before it ended.
 func (p *Person) Whole() string {
-	p.TTY.Close() // its end of it is the last
+	p.TTY.Close() // the last handle on that end
 	p.reading.Wait()
 	return p.Screen()
 }
 
-// Types types text, with what ends a line in it.
+// Types types text, which includes any line end.
 func (p *Person) Types(t *testing.T, text string) {
 	t.Helper()
 	if _, err := io.WriteString(p.master, text); err != nil {

@@ -7,8 +7,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// OpenPTY opens a terminal of 24 by 80: what is written to master is typed,
-// and what the program prints can be read from it.
+// OpenPTY opens a terminal of 24 by 80. Writing to master types, and reading from it returns what the program prints.
 func OpenPTY(t *testing.T) (master, tty *os.File) {
 	t.Helper()
 	master, tty, err := pty.Open()

@@ -1,5 +1,5 @@
-// Package termtest holds what tests of the command line share: a terminal, files with
-// what should be printed, and samples of what a run tells.
+// Package termtest provides what tests of the command line share: a terminal, files with expected output, and samples
+// of what a run reports.
 package termtest
 
 import (
@@ -12,8 +12,8 @@ import (
 	"agent/verify/policy"
 )
 
-// Diff is a diff of two files with what is hard to show: a text over two lines, a tab,
-// a line that looks like a header.
+// Diff is a diff of two files with content that is hard to show: a text over two lines, a tab, and a line that looks
+// like a header.
 const Diff = `diff --git a/shop/stock.py b/shop/stock.py
 --- a/shop/stock.py
 +++ b/shop/stock.py
@@ -35,7 +35,7 @@ new file mode 100644
 \ No newline at end of file
 `
 
-// Events are what a small run tells.
+// Events returns the events of a small run.
 func Events() []run.Event {
 	gate := func(e verify.Event) run.Event { return run.Event{Run: "1k3", Gate: &e} }
 	return []run.Event{
@@ -53,7 +53,7 @@ func Events() []run.Event {
 	}
 }
 
-// Rejected is the document of a run whose patch breaks a caller.
+// Rejected returns the document of a run whose patch breaks a caller.
 func Rejected() run.Document {
 	return run.Document{
 		Run: "1k3mzq8a0v2c", State: run.Rejected, Verdict: verify.Fail, Workspace: "/home/me/shop", Exit: run.ExitFail,
@@ -80,7 +80,7 @@ func Rejected() run.Document {
 	}
 }
 
-// Promoted is the document of a run that was promoted.
+// Promoted returns the document of a run that was promoted.
 func Promoted() run.Document {
 	return run.Document{
 		Run: "1k3mzq8a0v2d", State: run.Promoted, Verdict: verify.Pass, Workspace: "/home/me/shop",

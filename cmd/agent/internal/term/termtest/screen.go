@@ -9,10 +9,9 @@ import (
 	"github.com/charmbracelet/x/vt"
 )
 
-// Screen is what a terminal shows after a program wrote text on it: what has scrolled
-// away, then the lines of the screen up to the last one with something on it. Colours are
-// kept as escape sequences with a visible ␛. A program writes \n where the terminal's
-// driver makes \r\n of it.
+// Screen returns what a terminal shows after a program wrote text on it: the lines that have scrolled away, then the
+// lines of the screen up to the last one that is not empty. Colours are kept as escape sequences with a visible ␛. A
+// program writes \n where the terminal's driver turns it into \r\n.
 func Screen(t *testing.T, text string, columns, lines int) string {
 	t.Helper()
 	screen := vt.NewEmulator(columns, lines)
@@ -33,16 +32,16 @@ func Screen(t *testing.T, text string, columns, lines int) string {
 	return strings.TrimRight(strings.Join(all, "\n"), "\n") + "\n"
 }
 
-// Plain is what Screen returns without its colours, of what a terminal's driver has passed on.
+// Plain returns what Screen does, but without its colours, for text that a terminal's driver has passed on.
 func Plain(t *testing.T, text string, columns, lines int) string {
 	t.Helper()
 	return ansi.Strip(strings.ReplaceAll(Screen(t, strings.ReplaceAll(text, "\r\n", "\n"), columns, lines), "␛", "\x1b"))
 }
 
-// Widths are the columns of the terminals on which screens are looked at.
+// Widths are the columns of the terminals for which screens are checked.
 var Widths = []int{60, 80, 120}
 
-// Screens compares what show writes for each width with a golden file.
+// Screens compares the output of show for each width with a golden file.
 func Screens(t *testing.T, name string, lines int, show func(columns int) string) {
 	t.Helper()
 	var all strings.Builder
